@@ -44,7 +44,7 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 CONCURRENT = $(shell grep -rlE --include='*.go' '"sync(/atomic)?"|"golang.org/x/sync/|/internal/workerpool"|^[[:space:]]+go [a-z]' configs internal scripts | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
-	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(testenv|cli/clitest|models/modeltest|tfcheckpoint/checkpointtest|backend/ort/orttest|oip/oiptest|tokenserver/tokentest|power/ptdtest)/|TimerPacer'); \
+	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(testenv|cli/clitest|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|backend/oip/oiptest|backend/openai/tokenserver/tokentest|machine/power/ptdtest)/|TimerPacer'); \
 	test -z "$$found" || { echo "functions that only tests reach, if anybody: delete them, or move them into the tests"; echo "$$found"; exit 1; }
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
@@ -54,11 +54,11 @@ bench-backend: onnxruntime ## runs of built-in models against bare loops over th
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/builtin
 
 bench-generate: onnxruntime ## decoding token by token: against a loop in C, slots against one, prompts in chunks
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/generate
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/models/decode
 
 bench-language: onnxruntime ## models on sequences: against a loop in C, in Server against naive batches, tokenizing, log-mel, metrics against Python
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTReplay|Sequences' -benchtime 1x -timeout 30m ./internal/builtin
-	$(GO) test -run '^$$' -bench 'WordPiece|Windows|Features|Peers|HundredMillion|AUC' -timeout 30m ./internal/tokenizer ./internal/preprocess/... ./internal/accuracy
+	$(GO) test -run '^$$' -bench 'WordPiece|Windows|Features|Peers|HundredMillion|AUC' -timeout 30m ./internal/models/tokenizer ./internal/preprocess/... ./internal/accuracy
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
 	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))
@@ -67,9 +67,9 @@ bench-endpoint: build ## the client of endpoints against one in Python on the sa
 	$(BIN) selftest --endpoint --duration 5s --peer $(CURDIR)/scripts/endpoint_peer.py
 
 bench-network: onnxruntime ## requests over loopback: HTTP and gRPC beside framed TCP; serve beside one process; a slow server of eight
-	$(GO) test -run '^$$' -bench Transport -benchtime 2s -timeout 20m ./internal/oip/client
-	MLPERF_LONG_TESTS=1 $(GO) test -run AllocatesLittle -v ./internal/oip/client | grep allocate
-	$(GO) test -run '^$$' -bench SlowServer -benchtime 1x ./internal/oip/client
+	$(GO) test -run '^$$' -bench Transport -benchtime 2s -timeout 20m ./internal/backend/oip/client
+	MLPERF_LONG_TESTS=1 $(GO) test -run AllocatesLittle -v ./internal/backend/oip/client | grep allocate
+	$(GO) test -run '^$$' -bench SlowServer -benchtime 1x ./internal/backend/oip/client
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTServed|ORTSmall' -benchtime 1x -timeout 20m ./cmd/mlperf
 
 fmt: ## format the code

@@ -20,26 +20,26 @@ var rules = []struct {
 	except []string
 	why    string
 }{
-	{from: "internal/loadgen", not: []string{"internal", "configs"}, except: []string{"internal/loadgen", "internal/names", "internal/fileio"},
+	{from: "internal/loadgen", not: []string{"internal", "configs"}, except: []string{"internal/loadgen", "internal/userinput", "internal/fileio"},
 		why: "the load generator knows no model, engine or file format"},
-	{from: "internal/models", not: []string{"internal/bench", "internal/session", "internal/cli"}, why: "only the harness joins models and load generator"},
-	{from: "internal/backend", not: []string{"internal/models", "internal/bench", "internal/session", "internal/loadgen", "internal/cli"}, why: "engines know no benchmark"},
-	{from: "internal/accuracy", not: []string{"internal/models", "internal/backend", "internal/loadgen", "internal/bench", "internal/session"}, why: "metrics know values and files"},
-	{from: "internal/bench", not: []string{"internal/models", "internal/session", "internal/cli"}, why: "the harness runs any benchmark"},
+	{from: "internal/models", not: []string{"internal/harness", "internal/run", "internal/cli"}, why: "only the harness joins models and load generator"},
+	{from: "internal/backend", not: []string{"internal/models", "internal/harness", "internal/run", "internal/loadgen", "internal/cli"}, why: "engines know no benchmark"},
+	{from: "internal/accuracy", not: []string{"internal/models", "internal/backend", "internal/loadgen", "internal/harness", "internal/run"}, why: "metrics know values and files"},
+	{from: "internal/harness", not: []string{"internal/models", "internal/run", "internal/cli"}, except: []string{"internal/models/workload"}, why: "the harness runs any benchmark"},
 	{from: "internal", not: []string{"internal/cli", "cmd"}, except: []string{"internal/cli"}, why: "libraries never know the command line"},
-	{from: "internal/cli", not: []string{"internal/models", "internal/dataset", "internal/accuracy"}, why: "verbs reach benchmarks through session"},
+	{from: "internal/cli", not: []string{"internal/models", "internal/dataset", "internal/accuracy"}, why: "verbs reach benchmarks through run"},
 }
 
 // owners are the packages that may import a third-party module. gonum and the extended standard library are shared.
 var owners = map[string]string{
-	"github.com/adrg/xdg":               "internal/home",
-	"github.com/ardanlabs/jinja":        "internal/tokenizer/chat",
+	"github.com/adrg/xdg":               "internal/machine/home",
+	"github.com/ardanlabs/jinja":        "internal/models/tokenizer/chat",
 	"github.com/cenkalti/backoff/":      "internal/download",
 	"github.com/disintegration/imaging": "internal/preprocess",
 	"github.com/nlpodyssey/gopickle/":   "internal/dataset/pickle",
-	"github.com/parquet-go/parquet-go":  "internal/dataset",
+	"github.com/parquet-go/parquet-go":  "internal/dataset internal/builtin/synth",
 	"github.com/shirou/gopsutil/":       "internal/machine",
-	"github.com/schollz/progressbar/":   "internal/progress",
+	"github.com/schollz/progressbar/":   "internal/cli/progress",
 	"github.com/spf13/cobra":            "cmd internal/cli",
 	"github.com/spf13/viper":            "internal/config",
 	"github.com/yalue/onnxruntime_go":   "internal/backend/ort",

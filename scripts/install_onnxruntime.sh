@@ -11,7 +11,7 @@
 # where it stopped; two runs at once wait for each other (where flock(1) exists) or
 # work in files of their own.
 #
-# mlperf looks in the same place: internal/home, function DataDir, and
+# mlperf looks in the same place: internal/machine/home, function DataDir, and
 # internal/backend/ort/places.go, function InstallDir.
 
 set -eu

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
@@ -28,9 +28,9 @@ func values() map[string]func() []string {
 		"rules":              config.Versions,
 		"division":           of("closed", "open", "network"),
 		"precision":          of("fp32", "fp16", "int8"),
-		"device":             func() []string { return session.Backends()[0].Devices },
+		"device":             func() []string { return run.Backends()[0].Devices },
 		"backend":            backendNames,
-		"profile":            func() []string { return append([]string{session.Auto}, below(".", ".json", 1)...) },
+		"profile":            func() []string { return append([]string{run.Auto}, below(".", ".json", 1)...) },
 		"target-latency":     of(request.AutoLatency),
 		"execution":          of(request.Sequential, request.Parallel),
 		"graph-optimization": of("none", "basic", "extended", "all"),
@@ -41,7 +41,7 @@ func values() map[string]func() []string {
 }
 
 func modelNames() []string {
-	list, _ := session.Models() // a cache that is not there has no names for us
+	list, _ := run.Models() // a cache that is not there has no names for us
 	var names []string
 	for _, m := range list {
 		names = append(names, m.Name+"\t"+m.Title)
@@ -50,7 +50,7 @@ func modelNames() []string {
 }
 
 func datasetNames() []string {
-	list, _ := session.Datasets()
+	list, _ := run.Datasets()
 	var names []string
 	for _, d := range list {
 		names = append(names, d.Name)
@@ -60,7 +60,7 @@ func datasetNames() []string {
 
 func backendNames() []string {
 	var list []string
-	for _, b := range session.Backends() {
+	for _, b := range run.Backends() {
 		list = append(list, b.Name)
 	}
 	return list
@@ -68,7 +68,7 @@ func backendNames() []string {
 
 // runFolders are the folders of runs below that where runs are kept, the newest first.
 func runFolders() []string {
-	files := below(session.KeptRuns, report.FileName, 8)
+	files := below(run.KeptRuns, report.FileName, 8)
 	slices.SortStableFunc(files, func(a, b string) int {
 		return strings.Compare(filepath.Base(filepath.Dir(b)), filepath.Base(filepath.Dir(a)))
 	})

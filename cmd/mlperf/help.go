@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // helpWidth is how wide help is at most.
@@ -256,7 +256,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	var all []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
 	plain := strings.ReplaceAll(name, "_", "-")
-	if near := names.Nearest(plain, all); near != "" {
+	if near := userinput.Nearest(plain, all); near != "" {
 		return cli.Usage("%w, did you mean --%s?", err, near)
 	}
 	for _, other := range cmd.Root().Commands() {

@@ -15,9 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/visible"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func main() {
@@ -36,7 +35,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	}
 	status := cli.StatusOf(err)
 	if text := textOf(cmd, err); text != "" {
-		fmt.Fprintf(stderr, "mlperf: %s\n", visible.Text(text))
+		fmt.Fprintf(stderr, "mlperf: %s\n", userinput.PrintableText(text))
 	}
 	if status == cli.ExitUsage {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
@@ -54,11 +53,11 @@ func textOf(cmd *cobra.Command, err error) string {
 		return strings.Join(lines, "\n")
 	}
 	text := err.Error()
-	var of *field.Error
+	var of *userinput.Error
 	if errors.As(err, &of) && of.Origin == "" {
 		text = strings.Replace(text, of.Error(), named(cmd, of), 1)
 	}
-	var exists *session.ExistsError
+	var exists *run.ExistsError
 	if errors.As(err, &exists) {
 		text += " with --force"
 	}
@@ -67,7 +66,7 @@ func textOf(cmd *cobra.Command, err error) string {
 
 // named is the text of an error about a field that has no origin, with the flag for it. Where there is none, an argument is
 // meant, whose kind the text says itself: unknown model "x".
-func named(cmd *cobra.Command, of *field.Error) string {
+func named(cmd *cobra.Command, of *userinput.Error) string {
 	reason := of.Err.Error()
 	switch {
 	case cmd.Flags().Lookup(of.Flag()) != nil:

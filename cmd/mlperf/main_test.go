@@ -14,9 +14,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -91,47 +91,47 @@ func setup(env *testscript.Env, material string) error {
 
 // writeModels writes classifiers as users have them: of all layouts, types and outputs.
 func writeModels(t testing.TB, dir string) error {
-	for name, build := range map[string]func(*networks.Builder){
-		"tiny.onnx": func(b *networks.Builder) { tinyClassifier(b, onnx.Batched(3, 224, 224), 1001, true) },
-		"other.onnx": func(b *networks.Builder) { // the ports of tiny.onnx, and not its content
+	for name, build := range map[string]func(*arch.Builder){
+		"tiny.onnx": func(b *arch.Builder) { tinyClassifier(b, onnx.Batched(3, 224, 224), 1001, true) },
+		"other.onnx": func(b *arch.Builder) { // the ports of tiny.onnx, and not its content
 			tinyClassifier(b, onnx.Batched(3, 224, 224), 1001, true)
 		},
-		"static.onnx": func(b *networks.Builder) {
+		"static.onnx": func(b *arch.Builder) {
 			tinyClassifier(b, onnx.Shape{onnx.Fixed(4), onnx.Fixed(3), onnx.Fixed(224), onnx.Fixed(224)}, 1000, false)
 		},
-		"small.onnx":   func(b *networks.Builder) { tinyClassifier(b, onnx.Batched(3, 192, 192), 1000, false) },
-		"classes.onnx": func(b *networks.Builder) { tinyClassifier(b, onnx.Batched(3, 224, 224), 17, false) },
-		"nhwc.onnx": func(b *networks.Builder) {
+		"small.onnx":   func(b *arch.Builder) { tinyClassifier(b, onnx.Batched(3, 192, 192), 1000, false) },
+		"classes.onnx": func(b *arch.Builder) { tinyClassifier(b, onnx.Batched(3, 224, 224), 17, false) },
+		"nhwc.onnx": func(b *arch.Builder) {
 			x := b.Input("image", onnx.Float32, onnx.Batched(224, 224, 3))
 			tinyLayers(b, b.Transpose("chw", x, 0, 3, 1, 2), 1000, false)
 		},
-		"uint8.onnx": func(b *networks.Builder) {
+		"uint8.onnx": func(b *arch.Builder) {
 			x := b.Input("image", onnx.Uint8, onnx.Batched(224, 224, 3))
 			f := b.Node("Cast", "float", []*onnx.Value{x}, []onnx.Attribute{{Name: "to", Value: int64(onnx.Float32)}},
 				onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(224, 224, 3)})[0]
 			tinyLayers(b, b.Transpose("chw", f, 0, 3, 1, 2), 1001, false)
 		},
-		"nan.onnx": func(b *networks.Builder) {
+		"nan.onnx": func(b *arch.Builder) {
 			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
 			tinyLayers(b, b.Unary("Sqrt", "root", x), 1000, false) // of pixels below the mean
 		},
-		"unknownop.onnx": func(b *networks.Builder) {
+		"unknownop.onnx": func(b *arch.Builder) {
 			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
 			tinyLayers(b, b.Unary("Frobnicate", "odd", x), 1000, false)
 		},
-		"failing.onnx": func(b *networks.Builder) {
+		"failing.onnx": func(b *arch.Builder) {
 			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
 			shape := b.Constant(onnx.TensorOf("shape", []int64{7, 7}, 2))
 			y := b.Node("Reshape", "wrong", []*onnx.Value{x, shape}, nil, x.Type)[0] // an image has not 49 values
 			tinyLayers(b, y, 1000, false)
 		},
-		"twoinputs.onnx": func(b *networks.Builder) {
+		"twoinputs.onnx": func(b *arch.Builder) {
 			x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
 			y := b.Input("mask", onnx.Float32, onnx.Batched(3, 224, 224))
 			tinyLayers(b, b.Add("sum", x, y), 1000, false)
 		},
 	} {
-		b := networks.NewBuilder(name, 1)
+		b := arch.NewBuilder(name, 1)
 		build(b)
 		model, _, err := b.Model()
 		if err != nil {
@@ -144,15 +144,15 @@ func writeModels(t testing.TB, dir string) error {
 	return nil
 }
 
-func tinyClassifier(b *networks.Builder, shape onnx.Shape, classes int64, argmax bool) {
+func tinyClassifier(b *arch.Builder, shape onnx.Shape, classes int64, argmax bool) {
 	tinyLayers(b, b.Input("image", onnx.Float32, shape), classes, argmax)
 }
 
 // tinyLayers classifies an image by the brightest of its colours in a grid.
-func tinyLayers(b *networks.Builder, x *onnx.Value, classes int64, argmax bool) {
-	x = b.MaxPool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
+func tinyLayers(b *arch.Builder, x *onnx.Value, classes int64, argmax bool) {
+	x = b.MaxPool("grid", x, arch.Pool{Kernel: arch.Axes{56}, Strides: arch.Axes{56}})
 	x = b.Flatten("features", x)
-	x = b.Dense("scores", x, networks.Dense{Units: classes})
+	x = b.Dense("scores", x, arch.Dense{Units: classes})
 	if argmax {
 		b.Output(b.ArgMax("ArgMax", x, 1))
 	}

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 )
 
 // make bench-network runs these: whole programs beside each other on one machine, with the built-in models of the
@@ -113,22 +113,24 @@ func BenchmarkORTServed(b *testing.B) {
 }
 
 // A portsOfBERT is a model that has the ports of BERT, and does nothing.
-type portsOfBERT struct{ server.Model }
+type portsOfBERT struct{ oipserver.Model }
 
-func (portsOfBERT) Metadata() *oip.ModelMetadata {
-	m := &oip.ModelMetadata{Name: "bert", Platform: "test"}
+func (portsOfBERT) Metadata() *protocol.ModelMetadata {
+	m := &protocol.ModelMetadata{Name: "bert", Platform: "test"}
 	for _, name := range []string{"input_ids", "input_mask", "segment_ids"} {
-		m.Inputs = append(m.Inputs, oip.Port{Name: name, Datatype: "INT64", Shape: []int64{-1, -1}})
+		m.Inputs = append(m.Inputs, protocol.Port{Name: name, Datatype: "INT64", Shape: []int64{-1, -1}})
 	}
 	for _, name := range []string{"output_start_logits", "output_end_logits"} {
-		m.Outputs = append(m.Outputs, oip.Port{Name: name, Datatype: "FP32", Shape: []int64{-1, -1}})
+		m.Outputs = append(m.Outputs, protocol.Port{Name: name, Datatype: "FP32", Shape: []int64{-1, -1}})
 	}
 	return m
 }
 
-func (portsOfBERT) Ready() bool                     { return true }
-func (portsOfBERT) Statistics() oip.ModelStatistics { return oip.ModelStatistics{Name: "bert"} }
-func (portsOfBERT) MaxBytes() int64                 { return 1 << 20 }
+func (portsOfBERT) Ready() bool { return true }
+func (portsOfBERT) Statistics() protocol.ModelStatistics {
+	return protocol.ModelStatistics{Name: "bert"}
+}
+func (portsOfBERT) MaxBytes() int64 { return 1 << 20 }
 
 // BenchmarkORTSmallRequests issues 10,000 requests of 9 kB a second, which a server answers at once: the load
 // generator has to be at most 100 µs late at the 99th percentile. The server costs next to nothing, as it would on
@@ -142,8 +144,8 @@ func BenchmarkORTSmallRequests(b *testing.B) {
 	const logits = 384 * 4 // bytes: a number for each token
 	json := fmt.Sprintf(`{"model_name":"bert","outputs":[{"name":"output_start_logits","datatype":"FP32","shape":[1,384],"parameters":{"binary_data_size":%d}},{"name":"output_end_logits","datatype":"FP32","shape":[1,384],"parameters":{"binary_data_size":%d}}]}`, logits, logits)
 	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n%s: %d\r\nContent-Length: %d\r\n\r\n%s%s",
-		oip.HeaderLength, len(json), len(json)+2*logits, json, make([]byte, 2*logits))
-	s := server.New(server.Config{Name: "test", Models: []server.Model{portsOfBERT{}}})
+		protocol.HeaderLength, len(json), len(json)+2*logits, json, make([]byte, 2*logits))
+	s := oipserver.New(oipserver.Config{Name: "test", Models: []oipserver.Model{portsOfBERT{}}})
 	about, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

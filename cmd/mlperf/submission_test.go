@@ -6,7 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/mlperf-go/mlperf/internal/power/ptdtest"
+	"github.com/mlperf-go/mlperf/internal/machine/power/ptdtest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 

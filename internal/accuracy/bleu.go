@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 // A bleuCounter adds up what BLEU is computed from, sentence by sentence, as the scorer of

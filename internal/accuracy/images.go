@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 // The values of images that were made from texts.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/grading"
-	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/grading"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 // Reasoning is the answer to a question that has to be thought about.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 // SacreOptions are those of sacreBLEU. The zero value stands for its defaults.

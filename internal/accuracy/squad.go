@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 // A Question is one of SQuAD's, with the answers that people gave.

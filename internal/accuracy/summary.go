@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/pytext"
-	"github.com/mlperf-go/mlperf/internal/sentences"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/sentences"
 	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/englishtext"
-	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/englishtext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 // whisperLabels are the characters that responses of Whisper have, by their numbers. Others

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/englishtext"
-	"github.com/mlperf-go/mlperf/internal/pytext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/englishtext"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 type whisperCase struct {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -16,7 +16,7 @@ import (
 // writeModel writes a model that passes its input on.
 func writeModel(t *testing.T, elem onnx.ElemType, shape onnx.Shape) string {
 	t.Helper()
-	b := networks.NewBuilder("identity", 1)
+	b := arch.NewBuilder("identity", 1)
 	x := b.Input("image", elem, shape)
 	b.Output(b.Node("Identity", "copy", []*onnx.Value{x}, nil, onnx.Type{Elem: elem, Shape: shape})[0])
 	m, _, err := b.Model()

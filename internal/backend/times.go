@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend/histogram"
 )
 
 // Times counts times, from several goroutines at once.

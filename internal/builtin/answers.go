@@ -11,9 +11,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workerpool"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // answers has the built-in model answer all samples of a data set one by one, in FP32 on

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // waveFile is a WAV file of silence.
@@ -39,7 +39,7 @@ func answerWith(t *testing.T, name, dir string, fill func(role string, in, out [
 	model, engine := modelOnPretence(t, name, func(string, []tensor.Tensor) time.Duration { return 0 }, fill)
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	return bench.Run(t.Context(), bench.Config{
+	return harness.Run(t.Context(), harness.Config{
 		Program: "test", Model: model, Rules: "v6.1", Settings: s, Engine: engine, Backend: backend.Options{ModelPath: workload.Only, IntraThreads: 1},
 		DatasetDir: dir, Instances: 1, MaxBatch: 2, OutputDir: t.TempDir(), Observer: &observer{t: t},
 	})

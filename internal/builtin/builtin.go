@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
-	"github.com/mlperf-go/mlperf/internal/networks"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // version is part of every name. It must be raised when the same recipe comes to make
@@ -26,7 +26,7 @@ type Maker struct {
 	// Engine computes features of anchors, on the CPU in FP32. Without one, models are
 	// made whose last layer is random: enough for an engine that only pretends.
 	Engine   backend.Engine
-	Observer bench.Observer
+	Observer harness.Observer
 	Program  string // name and version, for the records of reference runs
 	// FullSize makes models with all layers and rows of the real ones, though the files are
 	// very large.
@@ -124,7 +124,7 @@ func (m Maker) makeModel(ctx context.Context, model workload.Model, path string)
 	if err != nil {
 		return err
 	}
-	var options networks.Options
+	var options arch.Options
 	if m.Engine != nil && a.FeatureSize > 0 {
 		if options.Classifier, err = m.classifier(ctx, a, model); err != nil {
 			return err
@@ -164,18 +164,18 @@ func recipe(model workload.Model) (vision.BuiltIn, error) {
 	return r, nil
 }
 
-func architectureOf(model workload.Model) (networks.Architecture, error) {
+func architectureOf(model workload.Model) (arch.Architecture, error) {
 	r, err := recipe(model)
 	if err != nil {
-		return networks.Architecture{}, err
+		return arch.Architecture{}, err
 	}
-	return networks.Lookup(r.Architecture)
+	return arch.Lookup(r.Architecture)
 }
 
 // modelPath names the file of an architecture by everything that its content follows
 // from. A model that can classify has a last layer that follows from the data set.
-func modelPath(dir string, a networks.Architecture, spec synth.ImageNetSpec, classifies bool) (string, error) {
-	key, err := a.Key(networks.Options{})
+func modelPath(dir string, a arch.Architecture, spec synth.ImageNetSpec, classifies bool) (string, error) {
+	key, err := a.Key(arch.Options{})
 	if err != nil {
 		return "", err
 	}

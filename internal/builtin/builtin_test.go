@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
@@ -267,7 +267,7 @@ func run(t testing.TB, m Maker, scenario loadgen.Scenario, options workload.Valu
 	}
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = scenario, loadgen.AccuracyOnly
-	r, err := bench.Run(t.Context(), bench.Config{
+	r, err := harness.Run(t.Context(), harness.Config{
 		Model: model, Settings: s, Calibrate: true, Engine: m.Engine, Backend: backend.Options{ModelPath: path},
 		DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Options: options, Reference: reference,
 		OutputDir: t.TempDir(), Observer: m.Observer,

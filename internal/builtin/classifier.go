@@ -10,12 +10,12 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/workerpool"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // labels is how many classes ImageNet has. Models with one more have a class 0 for the
@@ -24,7 +24,7 @@ const labels = 1000
 
 // classifier computes the last layer of a built-in classifier from the features of the
 // anchors.
-func (m Maker) classifier(ctx context.Context, a networks.Architecture, model workload.Model) (*networks.Classifier, error) {
+func (m Maker) classifier(ctx context.Context, a arch.Architecture, model workload.Model) (*arch.Classifier, error) {
 	features, err := m.anchorFeatures(ctx, a, model)
 	if err != nil {
 		return nil, err
@@ -36,9 +36,9 @@ func (m Maker) classifier(ctx context.Context, a networks.Architecture, model wo
 // alike to that of the image, by the cosine of what remains after subtracting the mean
 // over all anchors: weights w = (f - mean)/|f - mean|, bias -w·mean. The anchors' classes
 // begin with first; all others are never the answer.
-func nearestAnchor(features [][]float32, size, first, classes int) (*networks.Classifier, error) {
+func nearestAnchor(features [][]float32, size, first, classes int) (*arch.Classifier, error) {
 	mean := meanOf(features, size)
-	c := &networks.Classifier{Weights: make([]float32, classes*size), Bias: make([]float32, classes)}
+	c := &arch.Classifier{Weights: make([]float32, classes*size), Bias: make([]float32, classes)}
 	largest := 0.0
 	for k, f := range features {
 		norm := distance(f, mean)
@@ -87,7 +87,7 @@ func distance(f []float32, mean []float64) float64 {
 const anchorBatch = 4
 
 // anchorFeatures has the network compute the features of all anchors.
-func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, model workload.Model) ([][]float32, error) {
+func (m Maker) anchorFeatures(ctx context.Context, a arch.Architecture, model workload.Model) ([][]float32, error) {
 	spec := m.spec()
 	session, err := m.openFeatures(ctx, a)
 	if err != nil {
@@ -120,8 +120,8 @@ func (m Maker) anchorFeatures(ctx context.Context, a networks.Architecture, mode
 
 // openFeatures opens the architecture up to its features. The file of that is gone again
 // once it is open.
-func (m Maker) openFeatures(ctx context.Context, a networks.Architecture) (session backend.Session, err error) {
-	graph, _, err := a.Build(networks.Options{Outputs: []string{a.Features}})
+func (m Maker) openFeatures(ctx context.Context, a arch.Architecture) (session backend.Session, err error) {
+	graph, _, err := a.Build(arch.Options{Outputs: []string{a.Features}})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -24,7 +24,7 @@ func randomFeatures(random *rand.Rand, n, size int) [][]float32 {
 }
 
 // answer is the class that a layer gives a feature.
-func answer(c *networks.Classifier, feature []float64) int {
+func answer(c *arch.Classifier, feature []float64) int {
 	best, at := math.Inf(-1), -1
 	for class, bias := range c.Bias {
 		score := float64(bias)

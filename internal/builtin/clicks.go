@@ -6,9 +6,9 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // meanRun is how many pairs a sample has on average.
@@ -23,15 +23,15 @@ const multiHotSet = "criteo-multihot"
 func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
 	rows := m.options(r.Parts[0]).Rows
 	if rows == 0 {
-		a, err := networks.Lookup(r.Parts[0].Architecture)
+		a, err := arch.Lookup(r.Parts[0].Architecture)
 		if err != nil {
 			return set{}, err
 		}
 		rows = a.Rows
 	}
-	spec := synth.CriteoSpec{Seed: 1, Pairs: meanRun * m.samples(r.Samples), Rows: networks.DLRMRows(rows)}
+	spec := synth.CriteoSpec{Seed: 1, Pairs: meanRun * m.samples(r.Samples), Rows: arch.DLRMRows(rows)}
 	if model.Dataset == multiHotSet {
-		spec.Rows, spec.Hot = networks.DLRMv2Rows(rows), networks.DLRMv2Hot()
+		spec.Rows, spec.Hot = arch.DLRMv2Rows(rows), arch.DLRMv2Hot()
 	}
 	if m.Engine != nil {
 		path, err := m.partsPath(r)

@@ -12,10 +12,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
-	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
@@ -65,8 +65,8 @@ func (e *eyeEngine) Open(ctx context.Context, o backend.Options) (backend.Sessio
 
 // stripes are the means of as many pieces of an image as there are features that are used.
 func stripes(pixels []float32) []float32 {
-	const used = networks.EyesFeatures - networks.EyesUnused
-	features := make([]float32, networks.EyesFeatures)
+	const used = arch.EyesFeatures - arch.EyesUnused
+	features := make([]float32, arch.EyesFeatures)
 	for k := range used {
 		piece := pixels[k*len(pixels)/used : (k+1)*len(pixels)/used]
 		sum := 0.0
@@ -104,7 +104,7 @@ func TestCaptionsAreMarkedByWhatIsSeenInTheImages(t *testing.T) {
 	}
 	text := textTable(t, filepath.Join(dir, diffusion.ScoringFolder, diffusion.CLIPTextTable), n)
 	for i := range n {
-		row, features := text[i*networks.EyesFeatures:][:networks.EyesFeatures], seen[n+i]
+		row, features := text[i*arch.EyesFeatures:][:arch.EyesFeatures], seen[n+i]
 		dot := 0.0
 		for k := range row {
 			dot += float64(row[k]) * float64(features[k])
@@ -119,7 +119,7 @@ func TestCaptionsAreMarkedByWhatIsSeenInTheImages(t *testing.T) {
 	}
 	distance, mean := 0.0, 0.0
 	for k, v := range photos.Mean {
-		if k >= networks.EyesFeatures-networks.EyesUnused {
+		if k >= arch.EyesFeatures-arch.EyesUnused {
 			distance += v * v
 		} else {
 			for _, features := range e.seen[diffusion.InceptionFile][n:] {
@@ -145,7 +145,7 @@ func textTable(t *testing.T, path string, n int64) []float32 {
 	}
 	defer f.Close()
 	r, err := npy.NewReader(f)
-	if err != nil || !slices.Equal(r.Shape, tensor.Shape{n, networks.EyesFeatures}) {
+	if err != nil || !slices.Equal(r.Shape, tensor.Shape{n, arch.EyesFeatures}) {
 		t.Fatalf("the table has the shape %v, %v", r.Shape, err)
 	}
 	out := tensor.New(tensor.Float32, r.Shape...)

@@ -11,20 +11,20 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A poolEngine runs MobileNet as if its features were the brightness of the image in a
 // grid of 32×32. The last layer is told to it.
 type poolEngine struct {
-	classifier *networks.Classifier
+	classifier *arch.Classifier
 	openErr    error
 	runErr     error
 	badSize    bool // features of another size
@@ -117,9 +117,9 @@ func mobileNet(t testing.TB) workload.Model {
 	return m
 }
 
-func architecture(t testing.TB, name string) networks.Architecture {
+func architecture(t testing.TB, name string) arch.Architecture {
 	t.Helper()
-	a, err := networks.Lookup(name)
+	a, err := arch.Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // tables returns a Maker of a DLRM with few rows, whose tables lie beside the model.

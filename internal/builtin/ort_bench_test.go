@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // BenchmarkORTOffline compares an Offline run with a bare loop over a session that was
@@ -39,7 +39,7 @@ func BenchmarkORTOffline(b *testing.B) {
 			for b.Loop() {
 				for range offlineTurns {
 					cfg.OutputDir = b.TempDir()
-					r, err := bench.Run(b.Context(), cfg)
+					r, err := harness.Run(b.Context(), cfg)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -98,9 +98,9 @@ func BenchmarkORTSingleStream(b *testing.B) {
 }
 
 // runLatency is the 90th percentile of a run, ms.
-func runLatency(b *testing.B, cfg bench.Config) float64 {
+func runLatency(b *testing.B, cfg harness.Config) float64 {
 	cfg.OutputDir = b.TempDir()
-	r, err := bench.Run(b.Context(), cfg)
+	r, err := harness.Run(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func runLatency(b *testing.B, cfg bench.Config) float64 {
 
 // bareLatency is the 90th percentile of the time that the model takes for one of the images
 // of cfg in a loop, ms.
-func bareLatency(b *testing.B, cfg bench.Config) float64 {
+func bareLatency(b *testing.B, cfg harness.Config) float64 {
 	session, err := cfg.Engine.Open(b.Context(), cfg.Backend)
 	if err != nil {
 		b.Fatal(err)
@@ -160,7 +160,7 @@ func BenchmarkORTServer(b *testing.B) {
 	base.Settings.Mode = loadgen.PerformanceOnly
 	base.Settings.MinDuration, base.Settings.MinQueryCount = offlineTime, 1
 	base.OutputDir = b.TempDir()
-	offline, err := bench.Run(b.Context(), base)
+	offline, err := harness.Run(b.Context(), base)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func BenchmarkORTServer(b *testing.B) {
 				for b.Loop() {
 					for range serverTurns {
 						cfg.OutputDir = b.TempDir()
-						r, err := bench.Run(b.Context(), cfg)
+						r, err := harness.Run(b.Context(), cfg)
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -220,7 +220,7 @@ func BenchmarkORTPeak(b *testing.B) {
 			cfg.Settings.MinDuration, cfg.Settings.ServerTargetLatency = 2*offlineTime, 100*time.Millisecond
 			for b.Loop() {
 				cfg.OutputDir = b.TempDir()
-				r, err := bench.Run(b.Context(), cfg)
+				r, err := harness.Run(b.Context(), cfg)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -277,7 +277,7 @@ func BenchmarkORTChild(b *testing.B) {
 	for b.Loop() {
 		if what == "bare" {
 			bareLoop(b, cfg, runtime.GOMAXPROCS(0), 4) // as a run chooses
-		} else if _, err := bench.Run(b.Context(), cfg); err != nil {
+		} else if _, err := harness.Run(b.Context(), cfg); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -286,7 +286,7 @@ func BenchmarkORTChild(b *testing.B) {
 
 // bareLoop runs the model on as many goroutines as there were workers, always with the
 // same full batch, and returns samples per second.
-func bareLoop(b *testing.B, cfg bench.Config, workers, batch int) float64 {
+func bareLoop(b *testing.B, cfg harness.Config, workers, batch int) float64 {
 	opts := cfg.Backend
 	opts.IntraThreads = 1
 	session, err := cfg.Engine.Open(b.Context(), opts)

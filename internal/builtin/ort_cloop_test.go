@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A cLoop is a loop over ONNX Runtime's C interface, in a process of its own.
@@ -26,7 +26,7 @@ type cLoop struct {
 }
 
 // newCLoop compiles the loop and prepares what it needs for the images of a run.
-func newCLoop(b *testing.B, cfg bench.Config, threads int) *cLoop {
+func newCLoop(b *testing.B, cfg harness.Config, threads int) *cLoop {
 	b.Helper()
 	dir := b.TempDir()
 	program, samples := filepath.Join(dir, "cloop"), filepath.Join(dir, "samples")
@@ -118,10 +118,10 @@ func BenchmarkORTCLoop(b *testing.B) {
 	}
 }
 
-func runPercentiles(b *testing.B, cfg bench.Config) streamTimes {
+func runPercentiles(b *testing.B, cfg harness.Config) streamTimes {
 	b.Helper()
 	cfg.OutputDir = b.TempDir()
-	r, err := bench.Run(b.Context(), cfg)
+	r, err := harness.Run(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // measured is the accuracy of a run.
-func measured(t testing.TB, cfg bench.Config) float64 {
+func measured(t testing.TB, cfg harness.Config) float64 {
 	t.Helper()
 	return mustScore(t, cfg).Accuracy.Value
 }
@@ -43,14 +43,14 @@ func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		change func(*bench.Config)
+		change func(*harness.Config)
 		met    bool
 	}{
-		{"Offline in batches", func(*bench.Config) {}, true},
-		{"MultiStream", func(c *bench.Config) { c.Settings.Scenario = loadgen.MultiStream }, true},
-		{"red and blue swapped", func(c *bench.Config) { c.Model, c.CacheDir = repainted(c.Model, reverse), "" }, false},
-		{"x and y swapped", func(c *bench.Config) { c.Options = workload.Values{"box-order": "xyxy"} }, false},
-		{"labels off by one", func(c *bench.Config) { c.Options = workload.Values{"label-offset": "1"} }, false},
+		{"Offline in batches", func(*harness.Config) {}, true},
+		{"MultiStream", func(c *harness.Config) { c.Settings.Scenario = loadgen.MultiStream }, true},
+		{"red and blue swapped", func(c *harness.Config) { c.Model, c.CacheDir = repainted(c.Model, reverse), "" }, false},
+		{"x and y swapped", func(c *harness.Config) { c.Options = workload.Values{"box-order": "xyxy"} }, false},
+		{"labels off by one", func(c *harness.Config) { c.Options = workload.Values{"label-offset": "1"} }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			count := 0

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -40,7 +40,7 @@ func BenchmarkORTReplay(b *testing.B) {
 				func() float64 {
 					cfg, clock := cfg, &runClock{Engine: cfg.Engine}
 					cfg.OutputDir, cfg.Engine, cfg.Observer = b.TempDir(), clock, onTraffic{cfg.Observer, &clock.on}
-					r, err := bench.Run(b.Context(), cfg)
+					r, err := harness.Run(b.Context(), cfg)
 					if err != nil {
 						b.Fatal(err)
 					}

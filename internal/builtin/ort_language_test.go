@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -45,7 +45,7 @@ func (s tamperedSession) Run(ctx context.Context, inputs, outputs []backend.Valu
 }
 
 // withData is a run with a copy of its data, of which a file is changed.
-func withData(t *testing.T, cfg bench.Config, file string, change func(string) string) bench.Config {
+func withData(t *testing.T, cfg harness.Config, file string, change func(string) string) harness.Config {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(cfg.DatasetDir)); err != nil {
@@ -103,7 +103,7 @@ func TestORTGNMTTranslatesAlikeAndDamageLowersTheScore(t *testing.T) {
 			}
 		}
 	}}
-	for name, damaged := range map[string]bench.Config{
+	for name, damaged := range map[string]harness.Config{
 		"another vocabulary":       withData(t, cfg, "vocab.bpe.32000.en", shiftedLines(3)),
 		"sentences that are cut":   withData(t, cfg, "newstest2014.tok.bpe.32000.en", cutLines),
 		"states of the wrong beam": stale,
@@ -127,7 +127,7 @@ func TestORTDamageLowersTheScoreOfBERT(t *testing.T) {
 	blind.Engine = tampered{cfg.Engine, filepath.Base(cfg.Backend.ModelPath), func(in map[string]tensor.Tensor) {
 		clear(tensor.Data[int64](in["segment_ids"]))
 	}}
-	for name, damaged := range map[string]bench.Config{
+	for name, damaged := range map[string]harness.Config{
 		"another vocabulary":      withData(t, cfg, "vocab.txt", shiftedLines(2000)),
 		"no segments of the text": blind,
 	} {
@@ -178,7 +178,7 @@ func TestORTDLRMReadsItsTablesFromAFileBesideIt(t *testing.T) {
 		t.Errorf("other categories: AUC %v, without that %v", got, good)
 	}
 	beyond := withData(t, cfg, "terabyte_processed_test.bin", func(s string) string { return s[:numbers*4] + "\x40\x42\x0f\x00" + s[numbers*4+4:] })
-	if _, err := bench.Run(t.Context(), beyond); err == nil || !strings.Contains(err.Error(), "table0") || !strings.Contains(err.Error(), "1000000") {
+	if _, err := harness.Run(t.Context(), beyond); err == nil || !strings.Contains(err.Error(), "table0") || !strings.Contains(err.Error(), "1000000") {
 		t.Errorf("a category beyond its table: %v", err)
 	}
 }

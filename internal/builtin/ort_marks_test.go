@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Data sets that are made now, unlike those of the other tests, which are kept: the score that is kept with them is as far

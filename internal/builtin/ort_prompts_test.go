@@ -5,10 +5,10 @@ package builtin
 import (
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // The built-in decoder's answers are marked by ROUGE, of which it has some and not all. What goes wrong on the
@@ -103,7 +103,7 @@ func cutPrompt(r spoiledRun) error {
 	if _, ok := decoding(r); !ok {
 		ids := tensor.Data[int64](r.port("input_ids"))
 		for i := range len(ids) / 3 {
-			ids[i] = networks.DecoderFirstWord
+			ids[i] = arch.DecoderFirstWord
 		}
 	}
 	return errGoOn

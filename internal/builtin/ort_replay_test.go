@@ -16,7 +16,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
@@ -154,7 +154,7 @@ func (r *recorder) write(path string) error {
 
 // onTraffic is an observer that sets a switch while the test runs.
 type onTraffic struct {
-	bench.Observer
+	harness.Observer
 	on *bool
 }
 
@@ -164,7 +164,7 @@ func (o onTraffic) Phase(name string) {
 }
 
 // record runs a benchmark with a recorder, and returns the program that replays it.
-func record(b *testing.B, cfg bench.Config) (replay func() float64) {
+func record(b *testing.B, cfg harness.Config) (replay func() float64) {
 	b.Helper()
 	dir := b.TempDir()
 	program, path := filepath.Join(dir, "replay"), filepath.Join(dir, "recording")
@@ -173,7 +173,7 @@ func record(b *testing.B, cfg bench.Config) (replay func() float64) {
 	}
 	r := &recorder{Engine: cfg.Engine, buffers: map[uintptr]*recordedBuffer{}}
 	cfg.Engine, cfg.Observer = r, onTraffic{cfg.Observer, &r.on}
-	if _, err := bench.Run(b.Context(), cfg); err != nil {
+	if _, err := harness.Run(b.Context(), cfg); err != nil {
 		b.Fatal(err)
 	}
 	if err := r.write(path); err != nil {

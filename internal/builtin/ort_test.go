@@ -14,16 +14,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // These tests run the real built-in models with the library that MLPERF_ORT_LIB names.
@@ -53,7 +53,7 @@ func lookup(t testing.TB, name string) workload.Model {
 }
 
 // builtIn is an accuracy run of a built-in model on built-in data.
-func builtIn(t testing.TB, m Maker, model workload.Model, count int) bench.Config {
+func builtIn(t testing.TB, m Maker, model workload.Model, count int) harness.Config {
 	t.Helper()
 	dir, err := m.Dataset(t.Context(), model)
 	if err != nil {
@@ -65,16 +65,16 @@ func builtIn(t testing.TB, m Maker, model workload.Model, count int) bench.Confi
 	}
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	return bench.Config{
+	return harness.Config{
 		Model: model, Settings: s, Calibrate: true, Engine: m.Engine, Backend: backend.Options{ModelPath: path},
 		DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Count: count, OutputDir: t.TempDir(), Observer: m.Observer,
 	}
 }
 
 // mustScore is an accuracy run that is valid.
-func mustScore(t testing.TB, cfg bench.Config) *report.Results {
+func mustScore(t testing.TB, cfg harness.Config) *report.Results {
 	t.Helper()
-	r, err := bench.Run(t.Context(), cfg)
+	r, err := harness.Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func mustScore(t testing.TB, cfg bench.Config) *report.Results {
 }
 
 // accurate runs an accuracy run and returns the labels that it logged, by sample.
-func accurate(t testing.TB, cfg bench.Config) (*report.Accuracy, []int) {
+func accurate(t testing.TB, cfg harness.Config) (*report.Accuracy, []int) {
 	t.Helper()
 	r := mustScore(t, cfg)
 	f, err := os.Open(filepath.Join(cfg.OutputDir, mlperflog.AccuracyFile))
@@ -185,7 +185,7 @@ func TestORTMobileNetReproducesItsReference(t *testing.T) {
 }
 
 // scoreTruncated wants a log that was cut off anywhere not to be scored.
-func scoreTruncated(t *testing.T, cfg bench.Config) {
+func scoreTruncated(t *testing.T, cfg harness.Config) {
 	t.Helper()
 	whole, err := os.ReadFile(filepath.Join(cfg.OutputDir, mlperflog.AccuracyFile))
 	if err != nil {
@@ -196,7 +196,7 @@ func scoreTruncated(t *testing.T, cfg bench.Config) {
 		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		a, err := bench.Score(t.Context(), path, cfg.Model, workload.Scoring{DatasetDir: cfg.DatasetDir}, bench.Target{Quality: cfg.Model.Quality})
+		a, err := harness.Score(t.Context(), path, cfg.Model, workload.Scoring{DatasetDir: cfg.DatasetDir}, harness.Target{Quality: cfg.Model.Quality})
 		if err == nil || !strings.Contains(err.Error(), "cut.json") {
 			t.Errorf("the first %d of %d bytes score %+v, %v", n, len(whole), a, err)
 		}
@@ -209,23 +209,23 @@ const subset = 128
 func TestORTAnswersDependOnNeitherScenarioNorBatch(t *testing.T) {
 	t.Parallel()
 	m := ortMaker(t)
-	singleStream := func(c *bench.Config) { c.Settings.Scenario = loadgen.SingleStream }
-	multiStream := func(c *bench.Config) { c.Settings.Scenario = loadgen.MultiStream }
-	waiting := func(c *bench.Config) {
+	singleStream := func(c *harness.Config) { c.Settings.Scenario = loadgen.SingleStream }
+	multiStream := func(c *harness.Config) { c.Settings.Scenario = loadgen.MultiStream }
+	waiting := func(c *harness.Config) {
 		c.Settings.Scenario, c.MaxBatch, c.MaxDelay = loadgen.Server, 4, 20*time.Millisecond
 	}
-	oneWorker := func(c *bench.Config) { c.Instances, c.MaxBatch = 1, 16 }
-	threeWorkers := func(c *bench.Config) { c.Instances, c.MaxBatch = 3, 5 }
+	oneWorker := func(c *harness.Config) { c.Instances, c.MaxBatch = 1, 16 }
+	threeWorkers := func(c *harness.Config) { c.Instances, c.MaxBatch = 3, 5 }
 	for _, test := range []struct {
 		model   string
 		count   int
-		changes map[string]func(*bench.Config)
+		changes map[string]func(*harness.Config)
 	}{
-		{"mobilenet", subset, map[string]func(*bench.Config){
+		{"mobilenet", subset, map[string]func(*harness.Config){
 			"SingleStream": singleStream, "MultiStream": multiStream, "Server with batches that wait": waiting,
 			"one worker": oneWorker, "three workers with odd batches": threeWorkers,
 		}},
-		{"resnet50", subset / 4, map[string]func(*bench.Config){"SingleStream": singleStream, "three workers with odd batches": threeWorkers}},
+		{"resnet50", subset / 4, map[string]func(*harness.Config){"SingleStream": singleStream, "three workers with odd batches": threeWorkers}},
 	} {
 		model := lookup(t, test.model)
 		_, want := accurate(t, builtIn(t, m, model, test.count))
@@ -251,13 +251,13 @@ func TestORTWrongPixelsMissTheTarget(t *testing.T) {
 	tests := []struct {
 		name   string
 		model  string
-		change func(*bench.Config)
+		change func(*harness.Config)
 	}{
-		{"ResNet-50's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Options = workload.Values{"preprocess": "resnet50_vgg_224"} }},
-		{"PyTorch's pixels for MobileNet", "mobilenet", func(c *bench.Config) { c.Options = workload.Values{"preprocess": "imagenet_pytorch_224"} }},
-		{"labels off by one", "mobilenet", func(c *bench.Config) { c.Options = workload.Values{"label-offset": "0"} }},
-		{"no mean subtracted", "resnet50", func(c *bench.Config) { c.Model = changed(c.Model, "no mean", addMean) }},
-		{"red and blue swapped", "mobilenet", func(c *bench.Config) { c.Model = changed(c.Model, "bgr", swapColours) }},
+		{"ResNet-50's pixels for MobileNet", "mobilenet", func(c *harness.Config) { c.Options = workload.Values{"preprocess": "resnet50_vgg_224"} }},
+		{"PyTorch's pixels for MobileNet", "mobilenet", func(c *harness.Config) { c.Options = workload.Values{"preprocess": "imagenet_pytorch_224"} }},
+		{"labels off by one", "mobilenet", func(c *harness.Config) { c.Options = workload.Values{"label-offset": "0"} }},
+		{"no mean subtracted", "resnet50", func(c *harness.Config) { c.Model = changed(c.Model, "no mean", addMean) }},
+		{"red and blue swapped", "mobilenet", func(c *harness.Config) { c.Model = changed(c.Model, "bgr", swapColours) }},
 	}
 	rights := map[string]float64{}
 	for _, test := range tests {

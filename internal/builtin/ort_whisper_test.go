@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -78,7 +78,7 @@ func TestORTWhisperHearsMostWordsAndNoticesFaults(t *testing.T) {
 	score := func(batch int, spoil func(r spoiledRun) error) (float64, []string) {
 		cfg := builtIn(t, m, lookup(t, "whisper"), 0)
 		cfg.MaxBatch, cfg.Engine = batch, spoiledEngine{m.Engine, spoil}
-		r, err := bench.Run(t.Context(), cfg)
+		r, err := harness.Run(t.Context(), cfg)
 		if err != nil || r.Accuracy == nil {
 			t.Fatalf("no score: %v", err)
 		}

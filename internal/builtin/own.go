@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
@@ -15,7 +15,7 @@ import (
 // whatever precision it is by now. A file that cannot be read is none: who opens it says why.
 func IsModel(path string) bool {
 	head, err := onnx.ReadHead(path)
-	return err == nil && networks.Untrained(head.Metadata)
+	return err == nil && arch.Untrained(head.Metadata)
 }
 
 // IsDataset reports whether a folder, or that of a file, is a data set that was made here. One whose manifest

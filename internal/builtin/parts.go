@@ -7,19 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // options are those with which a part is built: smaller than the real one, unless that is
 // wanted.
-func (m Maker) options(p workload.Part) networks.Options {
-	o := networks.Options{Layers: p.Layers, Rows: p.Rows}
+func (m Maker) options(p workload.Part) arch.Options {
+	o := arch.Options{Layers: p.Layers, Rows: p.Rows}
 	if m.FullSize {
-		o = networks.Options{}
+		o = arch.Options{}
 	}
 	if m.Rows > 0 && p.Rows > 0 && p.Beside {
 		o.Rows = m.Rows
@@ -28,11 +28,11 @@ func (m Maker) options(p workload.Part) networks.Options {
 }
 
 // architecture is that of a part: of the real file, if that is wanted.
-func (m Maker) architecture(p workload.Part) (networks.Architecture, error) {
+func (m Maker) architecture(p workload.Part) (arch.Architecture, error) {
 	if m.FullSize && p.Full != "" {
-		return networks.Lookup(p.Full)
+		return arch.Lookup(p.Full)
 	}
-	return networks.Lookup(p.Architecture)
+	return arch.Lookup(p.Architecture)
 }
 
 // partsPath names the file of a recipe with one part, or the folder of its files, by
@@ -114,7 +114,7 @@ func (m Maker) Smaller(model workload.Model) string {
 	}
 	var lacks []string
 	for _, p := range r.Parts {
-		if a, err := networks.Lookup(p.Architecture); err == nil {
+		if a, err := arch.Lookup(p.Architecture); err == nil {
 			lacks = append(lacks, m.lacks(p, a)...)
 		}
 	}
@@ -122,7 +122,7 @@ func (m Maker) Smaller(model workload.Model) string {
 }
 
 // lacks lists what a part lacks of the real one.
-func (m Maker) lacks(p workload.Part, a networks.Architecture) (list []string) {
+func (m Maker) lacks(p workload.Part, a arch.Architecture) (list []string) {
 	o := m.options(p)
 	if o.Layers != 0 {
 		list = append(list, fmt.Sprintf("%d of %d layers", o.Layers, a.Layers))
@@ -139,13 +139,13 @@ func (m Maker) lacks(p workload.Part, a networks.Architecture) (list []string) {
 // squadSet is the data set of questions about texts. The models are made to know the
 // answers.
 func (m Maker) squadSet(r workload.Recipe) set {
-	spec := synth.SQuADSpec{Seed: 1, Questions: m.samples(r.Samples), FirstWord: networks.BERTFirstWord, Lengths: networks.BERTLengths}
+	spec := synth.SQuADSpec{Seed: 1, Questions: m.samples(r.Samples), FirstWord: arch.BERTFirstWord, Lengths: arch.BERTLengths}
 	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSQuAD(ctx, dir, spec) }}
 }
 
 // translationSet is the data set of sentences. They are translated as the model was made to.
 func (m Maker) translationSet(r workload.Recipe) (set, error) {
-	a, err := networks.Lookup(r.Parts[0].Architecture)
+	a, err := arch.Lookup(r.Parts[0].Architecture)
 	if err != nil {
 		return set{}, err
 	}
@@ -161,7 +161,7 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 	spec := synth.TranslationSpec{Seed: 1, Sentences: m.samples(r.Samples), Pieces: rows, Lexicon: key}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		var lexicon synth.Lexicon
-		lexicon.Pieces, lexicon.First = networks.GNMTLexicon(rows)
+		lexicon.Pieces, lexicon.First = arch.GNMTLexicon(rows)
 		return synth.WriteTranslation(ctx, dir, spec, lexicon)
 	}}, nil
 }
@@ -169,7 +169,7 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 // speechSet is the data set of recordings. The model is made to hear what is said.
 func (m Maker) speechSet(r workload.Recipe) set {
 	spec := synth.SpeechSpec{Seed: 1, Utterances: m.samples(r.Samples)}
-	for _, band := range networks.RNNTBands() {
+	for _, band := range arch.RNNTBands() {
 		spec.Pitches = append(spec.Pitches, audio.BandPitch(band, 80))
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSpeech(ctx, dir, spec) }}
@@ -178,8 +178,8 @@ func (m Maker) speechSet(r workload.Recipe) set {
 // talkSet is the data set of recordings of words. The model is made to hear what is said.
 func (m Maker) talkSet(r workload.Recipe) set {
 	const bands = 128
-	spec := synth.TalkSpec{Seed: 1, Recordings: m.samples(r.Samples), Start: networks.WhisperStart, Each: networks.WhisperEach, FirstWord: networks.WhisperFirstWord}
-	low, high := networks.WhisperTones()
+	spec := synth.TalkSpec{Seed: 1, Recordings: m.samples(r.Samples), Start: arch.WhisperStart, Each: arch.WhisperEach, FirstWord: arch.WhisperFirstWord}
+	low, high := arch.WhisperTones()
 	for _, band := range low {
 		spec.Low = append(spec.Low, audio.BandPitch(band, bands))
 	}

@@ -9,13 +9,13 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // What the FP32 model on the CPU scores, about as much as the real one: the cosine of images and
@@ -33,7 +33,7 @@ const (
 // statistics are farther away.
 func (m Maker) captionSet(model workload.Model, r workload.Recipe) (set, error) {
 	spec := synth.CaptionSpec{Seed: 1, Captions: m.samples(r.Samples)}
-	spec.Tokens, spec.Side = networks.DiffusionSizes(m.FullSize)
+	spec.Tokens, spec.Side = arch.DiffusionSizes(m.FullSize)
 	if m.Engine != nil && !m.FullSize {
 		path, err := m.partsPath(r)
 		if err != nil {
@@ -72,9 +72,9 @@ func (m Maker) markPictures(ctx context.Context, model workload.Model, spec synt
 // markSimilarity writes the stand-in of CLIP's image tower, whose features have the mean 0 over all
 // images, and what is to become of the captions.
 func (m Maker) markSimilarity(ctx context.Context, spec synth.CaptionSpec, images [][]byte, folder string) error {
-	const n = networks.EyesFeatures
+	const n = arch.EyesFeatures
 	path := filepath.Join(folder, diffusion.CLIPImageFile)
-	eyes := networks.Eyes{Input: "pixel_values", Output: "image_embeds", Side: 224, Seed: 35, Scale: 1}
+	eyes := arch.Eyes{Input: "pixel_values", Output: "image_embeds", Side: 224, Seed: 35, Scale: 1}
 	seen, err := m.see(ctx, eyes, path, diffusion.CLIPEye, images)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func shiftToZero(seen [][]float32, n int) []float32 {
 // captionFeatures returns what is to become of the caption of an image with these features.
 func captionFeatures(features []float32, aside *chance) []float32 {
 	text := make([]float32, len(features))
-	for k := len(features) - networks.EyesUnused; k < len(features); k++ {
+	for k := len(features) - arch.EyesUnused; k < len(features); k++ {
 		text[k] = float32(aside.bell())
 	}
 	toward, away := pictureCosine/lengthOf(features), math.Sqrt(1-pictureCosine*pictureCosine)/lengthOf(text)
@@ -119,9 +119,9 @@ func captionFeatures(features []float32, aside *chance) []float32 {
 // markDistance writes the stand-in of Inception-v3, and the statistics of photographs that nobody
 // took.
 func (m Maker) markDistance(ctx context.Context, spec synth.CaptionSpec, images [][]byte, folder string) error {
-	const n, own = networks.EyesFeatures, networks.EyesFeatures - networks.EyesUnused
+	const n, own = arch.EyesFeatures, arch.EyesFeatures - arch.EyesUnused
 	path := filepath.Join(folder, diffusion.ScoringFolder, diffusion.InceptionFile)
-	eyes := networks.Eyes{Input: "image", Output: "features", Side: 299, Seed: 36, Scale: 1}
+	eyes := arch.Eyes{Input: "image", Output: "features", Side: 299, Seed: 36, Scale: 1}
 	var photos accuracy.FeatureStatistics
 	for range 2 { // the first time to find out the scale
 		seen, err := m.see(ctx, eyes, path, diffusion.InceptionEye, images)
@@ -162,7 +162,7 @@ func lengthOf(v []float32) float64 {
 }
 
 // see writes a network, and returns what it sees in images.
-func (m Maker) see(ctx context.Context, eyes networks.Eyes, path string, kind diffusion.EyeKind, images [][]byte) (seen [][]float32, err error) {
+func (m Maker) see(ctx context.Context, eyes arch.Eyes, path string, kind diffusion.EyeKind, images [][]byte) (seen [][]float32, err error) {
 	graph, err := eyes.Build()
 	if err != nil {
 		return nil, err

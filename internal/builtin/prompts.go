@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // The data sets of prompts.

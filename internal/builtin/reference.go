@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // Reference returns the score of the built-in model on the built-in data, in FP32 on the
@@ -69,7 +69,7 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 	recipe, _ := model.BuiltIn.(workload.Recipe)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	results, err := bench.Run(ctx, bench.Config{
+	results, err := harness.Run(ctx, harness.Config{
 		Program:    m.Program,
 		Model:      model,
 		Settings:   settings,

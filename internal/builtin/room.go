@@ -3,9 +3,9 @@ package builtin
 import (
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // loadedShare is how much memory a model takes while it is loaded and runs, for each byte of its files: the one of
@@ -36,7 +36,7 @@ func (m Maker) checkDisk(size int64, dir string) error {
 	}
 	err := fmt.Errorf("the files take %d MB, %s has room for %d MB", size/1e6, dir, free/1e6)
 	if m.FullSize {
-		return field.Wrap("full_size", err)
+		return userinput.Wrap("full_size", err)
 	}
 	return err
 }
@@ -47,7 +47,7 @@ func (m Maker) checkMemory(size int64) error {
 		return nil
 	}
 	if free, need := m.FreeMemory(), uint64(loadedShare*float64(size)); free > 0 && need > free {
-		return field.Errorf("full_size", "a model of %d MB takes about %d MB of memory, %d MB are free", size/1e6, need/1e6, free/1e6)
+		return userinput.Errorf("full_size", "a model of %d MB takes about %d MB of memory, %d MB are free", size/1e6, need/1e6, free/1e6)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The decoder of 8 B parameters takes 5.7 GB: nothing of it is written where it has no room.
@@ -27,7 +27,7 @@ func TestAModelThatIsTooLargeIsRefusedWithBothNumbers(t *testing.T) {
 			FreeDisk: func(string) uint64 { return test.disk }, FreeMemory: func() uint64 { return test.memory },
 		}
 		_, err := m.Model(t.Context(), lookupModel(t, "llama3.1-8b"))
-		var named *field.Error
+		var named *userinput.Error
 		if errors.As(err, &named) != test.full || test.full && named.Field != "full_size" || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}

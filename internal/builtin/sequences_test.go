@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A pretence is an engine whose sessions take as long as the real ones did on a core with ONNX Runtime
@@ -86,7 +86,7 @@ func tensorsOf(values []backend.Value) []tensor.Tensor {
 // portsOf are those of the built-in network of a part.
 func portsOf(t testing.TB, architecture string) workload.Ports {
 	t.Helper()
-	a, err := networks.Lookup(architecture)
+	a, err := arch.Lookup(architecture)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func modelOnPretence(t testing.TB, name string, cost func(string, []tensor.Tenso
 }
 
 // sequenceServer is a Server run of a workload in fake time: one worker that takes up to eight samples.
-func sequenceServer(t testing.TB, which int, dir string, how gathering, rate float64, queries uint64) bench.Config {
+func sequenceServer(t testing.TB, which int, dir string, how gathering, rate float64, queries uint64) harness.Config {
 	t.Helper()
 	of := sequences[which]
 	model, engine := modelOnPretence(t, of.model, of.cost, of.fill)
@@ -247,7 +247,7 @@ func sequenceServer(t testing.TB, which int, dir string, how gathering, rate flo
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = loadgen.Server, loadgen.PerformanceOnly
 	s.ServerTargetQPS, s.ServerTargetLatency, s.MinQueryCount, s.MinDuration = rate, of.bound, queries, time.Second
-	return bench.Config{
+	return harness.Config{
 		Program: "test", Model: model, Rules: "v6.1", Settings: s, Engine: engine, Options: of.options,
 		Backend:    backend.Options{ModelPath: workload.Only, IntraThreads: 1},
 		DatasetDir: dir, Instances: 1, MaxBatch: batch, Anyway: true, OutputDir: t.TempDir(), Observer: &observer{t: t},
@@ -256,9 +256,9 @@ func sequenceServer(t testing.TB, which int, dir string, how gathering, rate flo
 }
 
 // late is the part of the answers of a run that were later than the bound.
-func late(t testing.TB, cfg bench.Config) float64 {
+func late(t testing.TB, cfg harness.Config) float64 {
 	t.Helper()
-	r, err := bench.Run(t.Context(), cfg)
+	r, err := harness.Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // A set is a built-in data set, made or not. Models for classification share one. For all
@@ -93,7 +93,7 @@ func (m Maker) truth(model workload.Model) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key, err := a.Key(networks.Options{})
+	key, err := a.Key(arch.Options{})
 	return fmt.Sprintf("%s-v%d", key, version), err
 }
 

@@ -12,15 +12,15 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A boxEngine runs SSD-MobileNet and finds some boxes in every image, whose places and
@@ -150,7 +150,7 @@ func scoreOf(t *testing.T, m Maker, model workload.Model, scenario loadgen.Scena
 	}
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = scenario, loadgen.AccuracyOnly
-	r, err := bench.Run(t.Context(), bench.Config{
+	r, err := harness.Run(t.Context(), harness.Config{
 		Model: model, Settings: s, Calibrate: true, Engine: m.Engine, Backend: backend.Options{ModelPath: path},
 		DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Reference: reference, OutputDir: t.TempDir(), Observer: m.Observer,
 	})

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 )
 
 // rowsOf are the rows of seven numbers of a response.
@@ -329,8 +329,8 @@ func TestLabelsAreMovedByAVoxelOrTwo(t *testing.T) {
 func TestCaptionsLieAtTheirAngle(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for i := range 20 {
-		features := make([]float32, networks.EyesFeatures)
-		for k := range len(features) - networks.EyesUnused {
+		features := make([]float32, arch.EyesFeatures)
+		for k := range len(features) - arch.EyesUnused {
 			features[k] = float32(random.NormFloat64() * 3)
 		}
 		text := captionFeatures(features, newChance("test", uint64(i)))
@@ -344,7 +344,7 @@ func TestCaptionsLieAtTheirAngle(t *testing.T) {
 		if length := lengthOf(text); math.Abs(length-1) > 1e-5 {
 			t.Errorf("the length is %v, want 1", length)
 		}
-		for k := range len(features) - networks.EyesUnused {
+		for k := range len(features) - arch.EyesUnused {
 			if want := pictureCosine / lengthOf(features) * float64(features[k]); math.Abs(float64(text[k])-want) > 1e-6 {
 				t.Fatalf("feature %d is %v, want %v", k, text[k], want)
 			}

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 )
 
 // progressFlag is the flag that says how progress is shown.

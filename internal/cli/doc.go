@@ -6,7 +6,7 @@
 // work and prints what comes of it:
 //
 //	RunE: func(cmd *cobra.Command, _ []string) error {
-//		rows, err := session.Models()
+//		rows, err := run.Models()
 //		if err != nil {
 //			return err // StatusOf finds the exit status
 //		}

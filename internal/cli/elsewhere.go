@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 )
 
 // Elsewhere says of an error about a file that cannot be written in one of the program's own folders how they are to lie

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/progress"
 )
 
 // optionFile is the YAML file with flags. MLPERF_CONFIG names another.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The exit statuses. They are part of the contract: scripts rely on them.
@@ -82,7 +82,7 @@ var ErrInterrupted = errors.New("interrupted")
 // StatusOf is the exit status of an error.
 func StatusOf(err error) int {
 	var status statusError
-	var of *field.Error
+	var of *userinput.Error
 	switch {
 	case errors.As(err, &status):
 		return status.status

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestEveryOutcomeHasItsStatus(t *testing.T) {
@@ -17,7 +17,7 @@ func TestEveryOutcomeHasItsStatus(t *testing.T) {
 	}{
 		{"something failed", errors.New("no"), ExitError},
 		{"a wrong command line", Usage("no %s", "flag"), ExitUsage},
-		{"a wrong field of a request", fmt.Errorf("run: %w", field.Invalid("count", -1, "a number")), ExitUsage},
+		{"a wrong field of a request", fmt.Errorf("run: %w", userinput.Invalid("count", -1, "a number")), ExitUsage},
 		{"a signal", fmt.Errorf("run: %w", ErrInterrupted), ExitInterrupted},
 		{"a finished command", Finished(ExitInvalid), ExitInvalid},
 		{"a finished command that also failed to print", errors.Join(Finished(ExitChanged), errors.New("no")), ExitChanged},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A syntaxError is a line of a file, or a flag, that cannot be understood.
@@ -39,7 +39,7 @@ func (e *keyError) Error() string {
 
 // newKeyError finds the nearest choice itself.
 func newKeyError(at Place, kind, name string, choices []string) *keyError {
-	return &keyError{Place: at, Kind: kind, Name: name, Nearest: names.Nearest(name, choices), Choices: choices}
+	return &keyError{Place: at, Kind: kind, Name: name, Nearest: userinput.Nearest(name, choices), Choices: choices}
 }
 
 // A Place is where something was written: a line of a file, or a source without

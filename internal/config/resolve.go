@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Request is everything that decides the settings of a test. The zero value of each
@@ -36,7 +36,7 @@ type Override struct {
 
 // field names what was wrong with the setting.
 func (o Override) field(err error) error {
-	return &field.Error{Field: o.Key, Origin: o.Origin, Err: err}
+	return &userinput.Error{Field: o.Key, Origin: o.Origin, Err: err}
 }
 
 // A Setting is a setting that was made, and where. Default settings are not made.
@@ -154,7 +154,7 @@ func (q *Request) checkInteractive() error {
 	if have := q.Rules.interactive(); len(have) > 0 {
 		among = "those of " + strings.Join(have, ", ") + " have"
 	}
-	return field.Errorf("scenario", "rules %s have no Interactive for the model %s; %s", q.Rules.Version, q.Model.Name, among)
+	return userinput.Errorf("scenario", "rules %s have no Interactive for the model %s; %s", q.Rules.Version, q.Model.Name, among)
 }
 
 // interactive lists the models that have an interactive variant in the round.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestTheLaterSourceWinsAndIsRemembered(t *testing.T) {
@@ -273,7 +273,7 @@ func TestRemarks(t *testing.T) {
 func TestErrorsKeepTheirTypes(t *testing.T) {
 	_, err := Resolve(Request{Options: []Override{{"nonsense", "1", "mlperf.yaml: nonsense"}}})
 	var key *keyError
-	var of *field.Error
+	var of *userinput.Error
 	if !errors.As(err, &key) || key.Name != "nonsense" || !errors.As(err, &of) || of.Field != "nonsense" || of.Origin != "mlperf.yaml: nonsense" {
 		t.Errorf("Resolve = %v, want a KeyError of a field", err)
 	}
@@ -298,7 +298,7 @@ func TestAByteOrderMarkDoesNotHideTheFirstLine(t *testing.T) {
 
 func TestInteractiveIsRefusedWhereNoRuleHasIt(t *testing.T) {
 	_, err := Resolve(Request{Model: Model{Name: "resnet50"}, Interactive: true, Scenario: loadgen.Server})
-	var of *field.Error
+	var of *userinput.Error
 	if !errors.As(err, &of) || of.Field != "scenario" || !strings.Contains(err.Error(), "no Interactive for the model resnet50; those of ") {
 		t.Errorf("Resolve = %v", err)
 	}

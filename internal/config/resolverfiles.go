@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // rules applies the rule set, or the file that replaces its conf.
@@ -64,7 +64,7 @@ func (r *resolver) strangers(c *Conf) {
 			continue
 		}
 		text := fmt.Sprintf("%s has settings of the model %q, which no rules know: they do not apply to %s", c.Name, name, r.model)
-		if near := names.Nearest(name, known); near != "" {
+		if near := userinput.Nearest(name, known); near != "" {
 			text += fmt.Sprintf("; did you mean %q?", near)
 		}
 		r.warnings = append(r.warnings, text)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 // matter. Interactive is Server with the stricter limits of the model's interactive
 // variant (Model.ConfName).
 func ParseScenario(name string) (s loadgen.Scenario, isInteractive bool, err error) {
-	if names.Same(name, interactive) {
+	if userinput.Same(name, interactive) {
 		return loadgen.Server, true, nil
 	}
 	s, err = loadgen.ParseScenario(name)

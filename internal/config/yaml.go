@@ -12,8 +12,7 @@ import (
 
 	"github.com/spf13/viper"
 
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // An Option is a flag of a command. The environment and mlperf.yaml may set it too.
@@ -97,7 +96,7 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 	m.origins[o.Name] = origin
 	for _, text := range textsOf(v.Get(o.Name), o.Repeats) {
 		if err := o.Set(text); err != nil {
-			return &field.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
+			return &userinput.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
 		}
 	}
 	return nil
@@ -132,7 +131,7 @@ func strayVariables(options, others []string) []string {
 			continue
 		}
 		text := fmt.Sprintf("environment variable %s is not used", name)
-		if near := names.Nearest(name, known); names.Distance(name, near) <= 2 {
+		if near := userinput.Nearest(name, known); userinput.Distance(name, near) <= 2 {
 			text += fmt.Sprintf("; did you mean %s?", near)
 		}
 		warnings = append(warnings, text)

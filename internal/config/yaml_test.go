@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A command is what MergeOptions fills.
@@ -155,7 +155,7 @@ func TestAValueThatAFlagRefusesNamesItsSource(t *testing.T) {
 	refuse := func(s string) error { _, err := strconv.Atoi(s); return err }
 	file := writeYAML(t, "limit: few\n")
 	_, err := MergeOptions([]Option{{Name: "count", Set: refuse}, {Name: "limit", Set: refuse}}, file)
-	var of *field.Error
+	var of *userinput.Error
 	if !errors.As(err, &of) || of.Field != "count" || !strings.Contains(err.Error(), "environment MLPERF_COUNT: ") || !strings.Contains(err.Error(), file.Path+": limit: ") {
 		t.Errorf("MergeOptions = %v", err)
 	}

@@ -6,10 +6,10 @@ import (
 	"io"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // The precisions that a model can have.
@@ -34,7 +34,7 @@ type Converter struct {
 	Threads  int    // of the engine; 0: it decides
 	CacheDir string // for pre-processed samples; empty: they are not kept
 	Program  string // name and version, for the records of accuracy runs
-	Observer bench.Observer
+	Observer harness.Observer
 }
 
 // A Request says what to make. Fields beyond Samples are for INT8.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -38,10 +38,10 @@ func tiny(t *testing.T) Converter {
 
 func write(t *testing.T, path string, input onnx.Shape) {
 	t.Helper()
-	b := networks.NewBuilder("tiny", 1)
+	b := arch.NewBuilder("tiny", 1)
 	x := b.Input("image", onnx.Float32, input)
 	x = b.Flatten("features", b.GlobalAveragePool("pool", x))
-	b.Output(b.Softmax("softmax", b.Dense("scores", x, networks.Dense{Units: 1000}), 1))
+	b.Output(b.Softmax("softmax", b.Dense("scores", x, arch.Dense{Units: 1000}), 1))
 	m, _, err := b.Model()
 	if err != nil {
 		t.Fatal(err)

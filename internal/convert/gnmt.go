@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/convert/tfcheckpoint"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/tfcheckpoint"
 )
 
 // GNMT writes encoder.onnx and decoder.onnx into a folder, with the weights of a checkpoint of
@@ -61,7 +61,7 @@ func writeAll(ctx context.Context, models map[string]*onnx.Model) error {
 
 // gnmtModel builds one of the two networks. Its weights are read when it is written.
 func gnmtModel(c *tfcheckpoint.Checkpoint, role string) (*onnx.Model, error) {
-	a, err := networks.Lookup("gnmt-" + role)
+	a, err := arch.Lookup("gnmt-" + role)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func gnmtModel(c *tfcheckpoint.Checkpoint, role string) (*onnx.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := a.Build(networks.Options{Rows: table.Dims[0], Weights: func(name string, dims []int64) (onnx.Source, error) {
+	m, _, err := a.Build(arch.Options{Rows: table.Dims[0], Weights: func(name string, dims []int64) (onnx.Source, error) {
 		return gnmtWeights(c, role, name, dims)
 	}})
 	return m, err

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/convert/tfcheckpoint/checkpointtest"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/tfcheckpoint/checkpointtest"
 )
 
 // Two inputs and one hidden unit: rows x0, x1, h of columns i, j, f, o.
@@ -244,11 +244,11 @@ func TestACheckpointOfGNMTBecomesItsNetworks(t *testing.T) {
 	testenv.SkipLong(t, "writes a checkpoint of 350 MB")
 	built := map[string]*onnx.Model{}
 	for _, role := range []string{"encoder", "decoder"} {
-		a, err := networks.Lookup("gnmt-" + role)
+		a, err := arch.Lookup("gnmt-" + role)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if built[role], _, err = a.Build(networks.Options{Rows: 50}); err != nil {
+		if built[role], _, err = a.Build(arch.Options{Rows: 50}); err != nil {
 			t.Fatal(err)
 		}
 	}

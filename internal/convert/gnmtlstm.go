@@ -3,8 +3,8 @@ package convert
 import (
 	"fmt"
 
+	"github.com/mlperf-go/mlperf/internal/convert/tfcheckpoint"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/tfcheckpoint"
 )
 
 // lstmWeights returns a part of an LSTM: "weights" and "recurrence" and "bias" of ONNX's, of

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // batches passes the samples of a store one by one, as often as they are asked for.

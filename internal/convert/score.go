@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
@@ -39,7 +39,7 @@ func (c Converter) score(ctx context.Context, path string, count int) (float64, 
 	defer os.RemoveAll(folder)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	results, err := bench.Run(ctx, bench.Config{
+	results, err := harness.Run(ctx, harness.Config{
 		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Options: c.Options, Count: count,
 		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
 		OutputDir: folder, Observer: silent{},

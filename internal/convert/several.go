@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Several reports whether the model has several files. Their samples are not what each of them takes,

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // severalFiles is a converter for a model of two files.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // ADE20K is a set of images of which every pixel has a class: 1 to 31 are those of MLPerf

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // testJPEG is a small image; odd ones have an EXIF orientation that turns them.

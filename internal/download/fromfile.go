@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // handed returns the file that the user has got for a file of the manifest: by its name,
@@ -96,9 +96,9 @@ func (j *job) checkUsed() error {
 // useless is the error for a file of the user's that is none of those with these names.
 func (j *job) useless(given string, names []string) error {
 	if len(names) == 0 {
-		return field.Errorf("from_file", "%s is a file, wanted is a folder with %s", given, j.item.Title)
+		return userinput.Errorf("from_file", "%s is a file, wanted is a folder with %s", given, j.item.Title)
 	}
-	return field.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
+	return userinput.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
 }
 
 // obtainHanded takes what the user has got.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // writeFiles writes files into a fresh folder.
@@ -73,7 +73,7 @@ func TestAFileThatIsNotOfTheItemIsSaidToBeNone(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"closed.tar": string(tarOf(t, entry{name: "a", data: "A"})), "other.txt": "x"})
 	o.FromFiles = []string{filepath.Join(dir, "closed.tar"), filepath.Join(dir, "other.txt")}
 	_, err := Get(t.Context(), manifestOf(it), it, o)
-	var option *field.Error
+	var option *userinput.Error
 	if !errors.As(err, &option) || !strings.Contains(err.Error(), "other.txt is none of the files of d, which are free.txt, closed.tar") {
 		t.Errorf("Get = %v, want that other.txt is none of the files", err)
 	}

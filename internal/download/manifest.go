@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 )
 
 // A Manifest lists everything that can be downloaded.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // imageSize returns the size of an image as cv2.imread sees it: after it was turned as

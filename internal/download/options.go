@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Options say how and where to download. The zero value of every field but Dir is
@@ -34,10 +34,10 @@ type Options struct {
 // Get does the same first.
 func (o Options) Check(it Item) error {
 	if o.Dir == "" {
-		return field.Errorf("dir", "there is no folder to download into")
+		return userinput.Errorf("dir", "there is no folder to download into")
 	}
 	if o.Connections < 0 {
-		return field.Errorf("connections", "%d connections are wanted, want 1 or more", o.Connections)
+		return userinput.Errorf("connections", "%d connections are wanted, want 1 or more", o.Connections)
 	}
 	return errors.Join(checkCount(it, o.Count), o.checkMirror(), checkFromFiles(o.FromFiles))
 }
@@ -46,11 +46,11 @@ func (o Options) Check(it Item) error {
 func checkCount(it Item, count int) error {
 	switch {
 	case count < 0:
-		return field.Errorf("count", "%d samples are wanted, want 1 or more", count)
+		return userinput.Errorf("count", "%d samples are wanted, want 1 or more", count)
 	case count > 0 && !layouts()[it.Layout].subsets:
-		return field.Errorf("count", "%s %s cannot be had in part", it.Kind, it.Name)
+		return userinput.Errorf("count", "%s %s cannot be had in part", it.Kind, it.Name)
 	case it.Samples > 0 && count > it.Samples:
-		return field.Errorf("count", "%d samples of %s are wanted, it has %d", count, it.Name, it.Samples)
+		return userinput.Errorf("count", "%d samples of %s are wanted, it has %d", count, it.Name, it.Samples)
 	}
 	return nil
 }
@@ -58,11 +58,11 @@ func checkCount(it Item, count int) error {
 func (o Options) checkMirror() error {
 	switch {
 	case o.Mirror != "" && checkURL(o.Mirror) != nil:
-		return field.Errorf("mirror", "%s is not an address of http or https", shown(o.Mirror))
+		return userinput.Errorf("mirror", "%s is not an address of http or https", shown(o.Mirror))
 	case strings.ContainsAny(o.Mirror, "?#"):
-		return field.Errorf("mirror", "%s has a query or a fragment, behind which no file can have its name", shown(o.Mirror))
+		return userinput.Errorf("mirror", "%s has a query or a fragment, behind which no file can have its name", shown(o.Mirror))
 	case o.Mirror == "" && o.MirrorOnly:
-		return field.Errorf("mirror_only", "there is no mirror that could be the only source")
+		return userinput.Errorf("mirror_only", "there is no mirror that could be the only source")
 	}
 	return nil
 }
@@ -73,10 +73,10 @@ func checkFromFiles(names []string) error {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
-			return field.Wrap("from_file", err)
+			return userinput.Wrap("from_file", err)
 		}
 		if !info.Mode().IsRegular() && !info.IsDir() {
-			return field.Errorf("from_file", "%s is neither a file nor a folder (%v)", name, info.Mode().Type())
+			return userinput.Errorf("from_file", "%s is neither a file nor a folder (%v)", name, info.Mode().Type())
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestOptionsThatMakeNoSenseAreErrorsBeforeAnythingIsDone(t *testing.T) {
@@ -35,7 +35,7 @@ func TestOptionsThatMakeNoSenseAreErrorsBeforeAnythingIsDone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Get(t.Context(), manifestOf(c.it), c.it, c.o)
-			var option *field.Error
+			var option *userinput.Error
 			if !errors.As(err, &option) || option.Field != c.field || !strings.Contains(err.Error(), c.wrong) {
 				t.Errorf("Get = %v, want %q about %s", err, c.wrong, c.field)
 			}
@@ -63,7 +63,7 @@ func TestWhatIsNeitherFileNorFolderIsNotOpened(t *testing.T) {
 		o, _ := options(t)
 		o.FromFiles = []string{path}
 		_, err := Get(t.Context(), manifestOf(it), it, o)
-		if !errors.As(err, new(*field.Error)) || !strings.Contains(err.Error(), path+" is neither a file nor a folder") {
+		if !errors.As(err, new(*userinput.Error)) || !strings.Contains(err.Error(), path+" is neither a file nor a folder") {
 			t.Errorf("Get = %v, want that %s is neither a file nor a folder", err, path)
 		}
 	}

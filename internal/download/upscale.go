@@ -14,9 +14,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/jpeg"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
+	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
@@ -36,10 +36,10 @@ const (
 // Check finds what makes no sense, without a look at any file. Upscale does the same first.
 func (u Upscaling) Check() error {
 	if min(u.Width, u.Height) < minSide || max(u.Width, u.Height) > maxSide {
-		return field.Errorf("upscale", "%d × %d pixels are wanted, want %d to %d", u.Width, u.Height, minSide, maxSide)
+		return userinput.Errorf("upscale", "%d × %d pixels are wanted, want %d to %d", u.Width, u.Height, minSide, maxSide)
 	}
 	if u.Format != "png" && u.Format != "jpg" {
-		return field.Invalid("upscale_format", u.Format, "png or jpg")
+		return userinput.Invalid("upscale_format", u.Format, "png or jpg")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // change replaces a part of a file's text.
@@ -295,7 +295,7 @@ func TestVerifyRefusesACountThatMeansNothing(t *testing.T) {
 	kits := Item{Kind: Dataset, Name: "k", Layout: LayoutKiTS19, Samples: 43}
 	for count, it := range map[int]Item{5: kits, -1: {Kind: Dataset, Name: "c", Layout: LayoutCOCO}, 11: {Kind: Dataset, Name: "c", Layout: LayoutCOCO, Samples: 10}} {
 		_, err := Verify(t.Context(), it, VerifyOptions{Dir: t.TempDir(), Count: count})
-		var option *field.Error
+		var option *userinput.Error
 		if !errors.As(err, &option) || option.Field != "count" {
 			t.Errorf("Verify with count %d = %v, want an error about the count", count, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Scenario is a pattern of traffic (MLPerf inference rules, "Scenarios").
@@ -76,7 +76,7 @@ func nameOf(names []string, i int, kind string) string {
 
 func parseName(choices []string, name, kind string) (int, error) {
 	for i, n := range choices {
-		if names.Same(n, name) {
+		if userinput.Same(n, name) {
 			return i, nil
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/speech"
 	"github.com/mlperf-go/mlperf/internal/models/text"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // All returns the catalogue, in the order in which it is shown. To add a family, add a row.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/names"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Lookup returns the model of a name, of its own or of those that the rules give it; case,
@@ -21,9 +21,9 @@ func LookupAsked(name string) (workload.Model, error) {
 
 // find prefers the model whose own name it is to those that have it as another name.
 func find(name string, among []workload.Model) (workload.Model, error) {
-	own := func(m workload.Model) bool { return names.Same(m.Name, name) }
+	own := func(m workload.Model) bool { return userinput.Same(m.Name, name) }
 	other := func(m workload.Model) bool {
-		return slices.ContainsFunc(slices.Concat([]string{m.Rules.Name}, m.Aliases, m.Rules.Aliases), func(n string) bool { return names.Same(n, name) })
+		return slices.ContainsFunc(slices.Concat([]string{m.Rules.Name}, m.Aliases, m.Rules.Aliases), func(n string) bool { return userinput.Same(n, name) })
 	}
 	for _, is := range []func(workload.Model) bool{own, other} {
 		if i := slices.IndexFunc(among, is); i >= 0 {
@@ -35,5 +35,5 @@ func find(name string, among []workload.Model) (workload.Model, error) {
 		choices = append(choices, m.Name)
 	}
 	slices.Sort(choices)
-	return workload.Model{}, fmt.Errorf("unknown model %q, want one of %s%s", name, strings.Join(choices, ", "), names.Meant(name, choices))
+	return workload.Model{}, fmt.Errorf("unknown model %q, want one of %s%s", name, strings.Join(choices, ", "), userinput.Meant(name, choices))
 }

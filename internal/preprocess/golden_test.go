@@ -83,7 +83,7 @@ func TestDecodeRotatesAsEXIFAsks(t *testing.T) {
 	// cv2.imread of OpenCV 4.6.0
 	const want = "ae0c3b81a86d67e99b81bd181d8ef5c53913fd717d116415f7e76039e338a59f"
 	var s Scratch
-	img, err := s.Decode(read(t, "../jpeg/testdata/images/exif6_400x300_420_q60.jpg"))
+	img, err := s.Decode(read(t, "jpeg/testdata/images/exif6_400x300_420_q60.jpg"))
 	if err != nil || img.Width != 300 || img.Height != 400 || hash(img.Pix) != want {
 		t.Errorf("Decode of an image with orientation 6 gives %d×%d other pixels, or error: %v", img.Width, img.Height, err)
 	}
@@ -171,7 +171,7 @@ func TestPipelinesEqualTheReferenceFromFileToTensor(t *testing.T) {
 	var s Scratch
 	for _, c := range readList[tensorHash](t, "pipelines.json") {
 		p := lookup(t, c.Pipeline)
-		data := read(t, filepath.Join("../jpeg/testdata/images", c.Image))
+		data := read(t, filepath.Join("jpeg/testdata/images", c.Image))
 		for layout, want := range map[Layout]string{NHWC: c.HWC, NCHW: c.CHW} {
 			p.Layout = layout
 			dst := tensor.New(p.Type, p.Shape()...)

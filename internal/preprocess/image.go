@@ -6,7 +6,7 @@ import (
 
 	"github.com/disintegration/imaging"
 
-	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // An Image is an RGB image: Height rows of Width pixels, R, G, B each, top row first.

@@ -206,7 +206,7 @@ func photoOf(t testing.TB, width, height int) []byte {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(read(f, "../jpeg/testdata/images/exif6_400x300_420_q60.jpg"))
+	f.Add(read(f, "jpeg/testdata/images/exif6_400x300_420_q60.jpg"))
 	for _, name := range []string{"gray1", "gray16", "interlaced", "palette4_trns", "rgb16", "rgba"} {
 		f.Add(read(f, fmt.Sprintf("testdata/png/png_61x43_%s.png", name)))
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/jpeg"
+	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

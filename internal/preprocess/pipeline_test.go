@@ -142,7 +142,7 @@ func TestApplyDoesNotDependOnEarlierImages(t *testing.T) {
 // ApplyFile decodes no more of a file than the pipeline looks at.
 func TestApplyFileGivesWhatDecodeAndApplyGive(t *testing.T) {
 	testenv.SkipLong(t, "much arithmetic")
-	files := [][]byte{read(t, "../jpeg/testdata/images/exif6_400x300_420_q60.jpg")}
+	files := [][]byte{read(t, "jpeg/testdata/images/exif6_400x300_420_q60.jpg")}
 	for _, size := range []Size{{640, 60}, {601, 230}, {333, 500}, {90, 411}, {700, 233}, {1111, 240}, {240, 1000}} {
 		files = append(files, photoOf(t, size.Width, size.Height))
 	}
@@ -257,7 +257,7 @@ func TestApplyFileReportsDamage(t *testing.T) {
 	dst := tensor.New(p.Type, p.Shape()...)
 	var s Scratch
 	for file, want := range map[string]bool{"truncated_320x240_420.jpg": true, "photo_7x5_420_q10.jpg": false} {
-		damaged, err := p.ApplyFile(dst, read(t, "../jpeg/testdata/images/"+file), &s)
+		damaged, err := p.ApplyFile(dst, read(t, "jpeg/testdata/images/"+file), &s)
 		if err != nil || damaged != want {
 			t.Errorf("ApplyFile of %s = %v, %v, want %v", file, damaged, err, want)
 		}

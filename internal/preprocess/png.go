@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/exif"
+	"github.com/mlperf-go/mlperf/internal/preprocess/exif"
 )
 
 // decodePNG decodes a PNG file and returns its EXIF orientation too.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
@@ -14,19 +14,19 @@ import (
 // residual block, pooling, a depthwise convolution with Relu6, and a dense layer.
 func residualModel(t testing.TB) *onnx.Model {
 	t.Helper()
-	b := networks.NewBuilder("residual", 7)
+	b := arch.NewBuilder("residual", 7)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3, 12, 12))
-	x = b.Conv("stem", x, networks.Conv{Filters: 8, Kernel: networks.Axes{3}, Strides: networks.Axes{2}, Pads: networks.Pad(1)})
-	x = b.Relu("stem/relu", b.BatchNorm("stem/norm", x, networks.BatchNorm{
-		Gamma: networks.Uniform{Low: 0.5, High: 2}, Beta: networks.Uniform{Low: -0.5, High: 0.5},
-		Mean: networks.Uniform{Low: -0.1, High: 0.1}, Variance: networks.Uniform{Low: 0.5, High: 2}, Epsilon: 1e-3,
+	x = b.Conv("stem", x, arch.Conv{Filters: 8, Kernel: arch.Axes{3}, Strides: arch.Axes{2}, Pads: arch.Pad(1)})
+	x = b.Relu("stem/relu", b.BatchNorm("stem/norm", x, arch.BatchNorm{
+		Gamma: arch.Uniform{Low: 0.5, High: 2}, Beta: arch.Uniform{Low: -0.5, High: 0.5},
+		Mean: arch.Uniform{Low: -0.1, High: 0.1}, Variance: arch.Uniform{Low: 0.5, High: 2}, Epsilon: 1e-3,
 	}))
-	y := b.Conv("block", x, networks.Conv{Filters: 8, Kernel: networks.Axes{3}, Pads: networks.Pad(1), Bias: networks.Uniform{Low: -1, High: 1}})
+	y := b.Conv("block", x, arch.Conv{Filters: 8, Kernel: arch.Axes{3}, Pads: arch.Pad(1), Bias: arch.Uniform{Low: -1, High: 1}})
 	x = b.Relu("block/relu", b.Add("block/add", x, y))
-	x = b.MaxPool("pool", x, networks.Pool{Kernel: networks.Axes{2}, Strides: networks.Axes{2}})
-	x = b.Relu6("depthwise/relu6", b.Conv("depthwise", x, networks.Conv{Filters: 8, Groups: 8, Kernel: networks.Axes{3}, Pads: networks.Pad(1)}))
+	x = b.MaxPool("pool", x, arch.Pool{Kernel: arch.Axes{2}, Strides: arch.Axes{2}})
+	x = b.Relu6("depthwise/relu6", b.Conv("depthwise", x, arch.Conv{Filters: 8, Groups: 8, Kernel: arch.Axes{3}, Pads: arch.Pad(1)}))
 	x = b.Flatten("features", b.GlobalAveragePool("mean", x))
-	b.Output(b.Dense("logits", x, networks.Dense{Units: 5, Bias: networks.Uniform{Low: -1, High: 1}}))
+	b.Output(b.Dense("logits", x, arch.Dense{Units: 5, Bias: arch.Uniform{Low: -1, High: 1}}))
 	return built(t, b)
 }
 
@@ -82,7 +82,7 @@ func numbers(name string, dims ...int64) *onnx.Tensor {
 	return onnx.TensorOf(name, data, dims...)
 }
 
-func built(t testing.TB, b *networks.Builder) *onnx.Model {
+func built(t testing.TB, b *arch.Builder) *onnx.Model {
 	t.Helper()
 	m, _, err := b.Model()
 	if err != nil {

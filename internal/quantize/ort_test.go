@@ -14,8 +14,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -151,24 +151,24 @@ func TestORTRangesAreTheExtremesOfAllSamples(t *testing.T) {
 // design draws a network of the layers that classifiers are made of, from images of 12×12 to five scores.
 func design(t testing.TB, seed uint64) *onnx.Model {
 	t.Helper()
-	rng, b, next := rand.New(rand.NewPCG(seed, 77)), networks.NewBuilder("drawn", seed), 0
+	rng, b, next := rand.New(rand.NewPCG(seed, 77)), arch.NewBuilder("drawn", seed), 0
 	name := func(what string) string {
 		next++
 		return fmt.Sprintf("%s%d", what, next)
 	}
 	conv := func(x *onnx.Value, filters int64) *onnx.Value {
-		c := networks.Conv{Filters: filters, Kernel: networks.Axes{1 + 2*rng.Int64N(2)}, Pads: networks.PadSame()}
+		c := arch.Conv{Filters: filters, Kernel: arch.Axes{1 + 2*rng.Int64N(2)}, Pads: arch.PadSame()}
 		if filters == x.Channels() && rng.IntN(2) == 0 {
 			c.Groups = []int64{filters, 2}[rng.IntN(2)]
 		}
 		if rng.IntN(2) == 0 {
-			c.Bias = networks.Uniform{Low: -0.5, High: 0.5}
+			c.Bias = arch.Uniform{Low: -0.5, High: 0.5}
 		}
 		x = b.Conv(name("conv"), x, c)
 		if rng.IntN(2) == 0 {
-			x = b.BatchNorm(name("norm"), x, networks.BatchNorm{
-				Gamma: networks.Uniform{Low: 0.3, High: 1.5}, Beta: networks.Uniform{Low: -0.5, High: 0.5},
-				Mean: networks.Uniform{Low: -0.2, High: 0.2}, Variance: networks.Uniform{Low: 0.2, High: 2},
+			x = b.BatchNorm(name("norm"), x, arch.BatchNorm{
+				Gamma: arch.Uniform{Low: 0.3, High: 1.5}, Beta: arch.Uniform{Low: -0.5, High: 0.5},
+				Mean: arch.Uniform{Low: -0.2, High: 0.2}, Variance: arch.Uniform{Low: 0.2, High: 2},
 			})
 		}
 		switch rng.IntN(3) {
@@ -188,14 +188,14 @@ func design(t testing.TB, seed uint64) *onnx.Model {
 			x = b.Concat(name("concat"), 1, conv(x, 2), conv(x, 4))
 		case 2:
 			if x.Type.Shape[2].Size >= 6 {
-				x = b.MaxPool(name("pool"), x, networks.Pool{Kernel: networks.Axes{2}, Strides: networks.Axes{2}})
+				x = b.MaxPool(name("pool"), x, arch.Pool{Kernel: arch.Axes{2}, Strides: arch.Axes{2}})
 			}
 		default:
 			x = conv(x, x.Channels())
 		}
 	}
 	x = b.Flatten("features", b.GlobalAveragePool("mean", x))
-	b.Output(b.Dense("logits", x, networks.Dense{Units: 5, Bias: networks.Uniform{Low: -1, High: 1}}))
+	b.Output(b.Dense("logits", x, arch.Dense{Units: 5, Bias: arch.Uniform{Low: -1, High: 1}}))
 	return built(t, b)
 }
 
@@ -297,9 +297,9 @@ func TestORTFoldedAndUpgradedModelsComputeTheSame(t *testing.T) {
 // Bias correction makes the mean over the calibration samples what it was, where padding does not interfere.
 func TestORTBiasCorrectionKeepsTheMeanOfALayer(t *testing.T) {
 	e := orttest.Engine(t)
-	b := networks.NewBuilder("single", 3)
+	b := arch.NewBuilder("single", 3)
 	x := b.Relu("positive", b.Input("image", onnx.Float32, onnx.Batched(3, 12, 12)))
-	b.Output(b.Conv("conv", x, networks.Conv{Filters: 16, Kernel: networks.Axes{1}}))
+	b.Output(b.Conv("conv", x, arch.Conv{Filters: 16, Kernel: arch.Axes{1}}))
 	m := built(t, b)
 	r, err := calibrate(t.Context(), m, Calibration{Engine: e, Samples: images(4)}, Options{})
 	if err != nil {
@@ -328,15 +328,15 @@ func TestORTBiasCorrectionKeepsTheMeanOfALayer(t *testing.T) {
 // between two others.
 func separableModel(t testing.TB) *onnx.Model {
 	t.Helper()
-	b := networks.NewBuilder("separable", 5)
+	b := arch.NewBuilder("separable", 5)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3, 12, 12))
-	x = b.Relu6("expand/relu6", b.Conv("expand", x, networks.Conv{Filters: 6, Kernel: networks.Axes{1}}))
-	x = b.Conv("depthwise", x, networks.Conv{Filters: 6, Groups: 6, Kernel: networks.Axes{3}, Pads: networks.Pad(1), Bias: networks.Constant(0.01)})
-	uneven := networks.Given{3, 0.05, 1, 0.1, 0.1, 0.5}
-	x = b.Relu6("depthwise/relu6", b.BatchNorm("depthwise/norm", x, networks.BatchNorm{Gamma: uneven}))
-	b.Output(b.Conv("project", x, networks.Conv{
-		Filters: 4, Kernel: networks.Axes{1}, Bias: networks.Constant(0.1),
-		Weights: networks.Given{ // what has small numbers has large weights
+	x = b.Relu6("expand/relu6", b.Conv("expand", x, arch.Conv{Filters: 6, Kernel: arch.Axes{1}}))
+	x = b.Conv("depthwise", x, arch.Conv{Filters: 6, Groups: 6, Kernel: arch.Axes{3}, Pads: arch.Pad(1), Bias: arch.Constant(0.01)})
+	uneven := arch.Given{3, 0.05, 1, 0.1, 0.1, 0.5}
+	x = b.Relu6("depthwise/relu6", b.BatchNorm("depthwise/norm", x, arch.BatchNorm{Gamma: uneven}))
+	b.Output(b.Conv("project", x, arch.Conv{
+		Filters: 4, Kernel: arch.Axes{1}, Bias: arch.Constant(0.1),
+		Weights: arch.Given{ // what has small numbers has large weights
 			0.3, 40, -1, 8, -20, 2, 0.5, -30, 1, 9, 20, -1, -0.4, 50, 2, -7, 10, 1, 0.1, 20, -1, 5, -30, 3,
 		},
 	}))
@@ -497,11 +497,11 @@ func pixels(seed, side int) []uint8 {
 // All of the built-in classifier computes with integers, equalised, and its scores stay close.
 func TestORTQuantizedClassifier(t *testing.T) {
 	e := orttest.Engine(t)
-	a, err := networks.Lookup("mobilenet")
+	a, err := arch.Lookup("mobilenet")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _, err := a.Build(networks.Options{Classes: 10})
+	m, _, err := a.Build(arch.Options{Classes: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -534,11 +534,11 @@ func TestORTQuantizedClassifier(t *testing.T) {
 // their results is not.
 func TestORTQuantizedDetectorFindsTheSameBoxes(t *testing.T) {
 	e := orttest.Engine(t)
-	a, err := networks.Lookup("ssd-mobilenet")
+	a, err := arch.Lookup("ssd-mobilenet")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _, err := a.Build(networks.Options{})
+	m, _, err := a.Build(arch.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
@@ -103,9 +103,9 @@ func TestExcludedLayersStayAsTheyWere(t *testing.T) {
 }
 
 func TestLayersThatShareWeightsShareTheIntegers(t *testing.T) {
-	b := networks.NewBuilder("shared", 1)
+	b := arch.NewBuilder("shared", 1)
 	x := b.Input("x", onnx.Float32, onnx.Batched(2, 4, 4))
-	c := networks.Conv{Filters: 2, Kernel: networks.Axes{1}, Bias: networks.Constant(1)}
+	c := arch.Conv{Filters: 2, Kernel: arch.Axes{1}, Bias: arch.Constant(1)}
 	y := b.Conv("one", x, c)
 	c.Share = "one"
 	b.Output(b.Conv("two", y, c))

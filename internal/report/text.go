@@ -11,7 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/visible"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Summary prints the outcome of a run: the result, whether it is valid, each
@@ -93,7 +93,7 @@ func system(r *Results) string {
 
 // say writes what people read. Documents and logs may be of anybody: nothing in them steers a terminal.
 func say(w io.Writer, text string) error {
-	_, err := io.WriteString(w, visible.Text(text))
+	_, err := io.WriteString(w, userinput.PrintableText(text))
 	return err
 }
 

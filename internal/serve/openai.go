@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // An OpenAI offers models that write texts in OpenAI's protocol: completions and chat completions, whole or as
@@ -57,8 +57,8 @@ func NewOpenAI(offers []*Offer) *OpenAI {
 }
 
 // Routes are the paths of the protocol.
-func (a *OpenAI) Routes() []server.Route {
-	return []server.Route{
+func (a *OpenAI) Routes() []oipserver.Route {
+	return []oipserver.Route{
 		{Pattern: "GET /v1/models", Handle: a.list},
 		{Pattern: "POST /v1/completions", Handle: func(w http.ResponseWriter, r *http.Request) error { return a.complete(w, r, false) }},
 		{Pattern: "POST /v1/chat/completions", Handle: func(w http.ResponseWriter, r *http.Request) error { return a.complete(w, r, true) }},
@@ -90,11 +90,11 @@ func respond(w http.ResponseWriter, status int, document any) error {
 
 // refuse answers with an error as clients of the protocol know it.
 func refuse(w http.ResponseWriter, err error) error {
-	status := oip.CodeOf(err).HTTP()
+	status := protocol.CodeOf(err).HTTP()
 	return respond(w, status, map[string]any{"error": map[string]any{"message": err.Error(), "code": status}})
 }
 
-func invalid(err error) error { return &oip.Error{Code: oip.InvalidArgument, Err: err} }
+func invalid(err error) error { return &protocol.Error{Code: protocol.InvalidArgument, Err: err} }
 
 // complete answers a prompt.
 func (a *OpenAI) complete(w http.ResponseWriter, r *http.Request, chat bool) error {
@@ -138,26 +138,26 @@ func (a *OpenAI) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		size = maxPrompt
 	}
 	if size > maxPrompt {
-		return nil, oip.Errorf(oip.TooLarge, "the request has %d bytes, want at most %d", size, maxPrompt)
+		return nil, protocol.Errorf(protocol.TooLarge, "the request has %d bytes, want at most %d", size, maxPrompt)
 	}
 	defer a.arriving.Add(-size)
 	if sum := a.arriving.Add(size); sum > maxArriving {
-		return nil, oip.Errorf(oip.Unavailable, "%d bytes of requests are arriving: no room for %d more", sum-size, size)
+		return nil, protocol.Errorf(protocol.Unavailable, "%d bytes of requests are arriving: no room for %d more", sum-size, size)
 	}
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(promptTime)); err != nil {
-		return nil, oip.Errorf(oip.Internal, "setting a read deadline: %w", err)
+		return nil, protocol.Errorf(protocol.Internal, "setting a read deadline: %w", err)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPrompt))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, oip.Errorf(oip.TooLarge, "the request has more than %d bytes", large.Limit)
+		return nil, protocol.Errorf(protocol.TooLarge, "the request has more than %d bytes", large.Limit)
 	case err != nil:
 		return nil, invalid(err)
 	}
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
-		return nil, oip.Errorf(oip.Internal, "setting a read deadline: %w", err)
+		return nil, protocol.Errorf(protocol.Internal, "setting a read deadline: %w", err)
 	}
 	return text, nil
 }
@@ -172,7 +172,7 @@ func (a *OpenAI) find(name string) (*textModel, error) {
 			return m, nil
 		}
 	}
-	return nil, oip.Errorf(oip.NotFound, "there is no model %q", name)
+	return nil, protocol.Errorf(protocol.NotFound, "there is no model %q", name)
 }
 
 // A completion is a prompt whose answer is being written.
@@ -297,7 +297,7 @@ func (c *completion) decode(list []int32) (string, error) {
 	if t := c.Tokenizer(); t != nil {
 		text, err := t.Decode(list)
 		if err != nil {
-			err = oip.Errorf(oip.Internal, "the model's answer: %w", err)
+			err = protocol.Errorf(protocol.Internal, "the model's answer: %w", err)
 		}
 		return text, err
 	}

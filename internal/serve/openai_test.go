@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // An echo says a prompt once more, each token a little later, and then 0, which ends it.
@@ -149,12 +149,12 @@ func (s echoSource) OpenWorkload(context.Context) (workload.Workload, map[string
 	return &echo{words: s.words, chat: s.chat}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
 }
 
-func (s echoSource) OpenSequences(ctx context.Context, rows int, done bench.Answered) (*bench.Service, workload.Writer, error) {
+func (s echoSource) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
 	e := &echo{words: s.words, chat: s.chat}
 	m := workload.Model{Name: "echo", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
-	service, err := bench.OpenService(ctx, bench.Config{Model: m, Settings: settings, Engine: s.engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
+	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: s.engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
 	return service, e, err
 }
 
@@ -351,7 +351,7 @@ func TestManyTalkAtOnceAndEachGetsItsOwnAnswer(t *testing.T) {
 		t.Errorf("statistics %+v, %v", stats, err)
 	}
 	for name, in := range map[string]tensor.Tensor{"too long": tensor.New(tensor.Int32, 1, 9), "another type": tensor.New(tensor.Int64, 1, 2), "unknown": tensor.Of([]int32{999}, 1, 1)} {
-		if _, err := ask(c, "m-task", "ids", in); oip.CodeOf(err) != oip.InvalidArgument {
+		if _, err := ask(c, "m-task", "ids", in); protocol.CodeOf(err) != protocol.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/serve"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // silent observes nothing.
@@ -33,7 +33,7 @@ func (silent) Traffic(loadgen.Progress) {}
 func (silent) Note(string)              {}
 
 // ofFew is a request for a built-in model with a few samples of data.
-func ofFew(t *testing.T, name string, samples int) session.Request {
+func ofFew(t *testing.T, name string, samples int) run.Request {
 	t.Helper()
 	m, err := models.Lookup(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func ofFew(t *testing.T, name string, samples int) session.Request {
 	recipe.Samples = samples
 	m.BuiltIn = recipe
 	maker := builtin.Maker{Dir: t.TempDir(), Engine: orttest.Engine(t), Observer: silent{}}
-	q := session.Request{Program: "mlperf test", Model: name, Scenario: "offline", Mode: "accuracy", NoReport: true, Engine: session.Engine{Library: os.Getenv("MLPERF_ORT_LIB")}}
+	q := run.Request{Program: "mlperf test", Model: name, Scenario: "offline", Mode: "accuracy", NoReport: true, Engine: run.Engine{Library: os.Getenv("MLPERF_ORT_LIB")}}
 	if q.DatasetPath, err = maker.Dataset(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func ofFew(t *testing.T, name string, samples int) session.Request {
 }
 
 // prepare makes a request ready.
-func prepare(t *testing.T, q session.Request) *session.Prepared {
+func prepare(t *testing.T, q run.Request) *run.Prepared {
 	t.Helper()
 	q.Output = filepath.Join(t.TempDir(), "out")
-	r, err := session.Resolve(q)
+	r, err := run.Resolve(q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func prepare(t *testing.T, q session.Request) *session.Prepared {
 }
 
 // offered serves the model of a request, and returns where and under which names.
-func offered(t *testing.T, q session.Request) (endpoint string, names []string) {
+func offered(t *testing.T, q run.Request) (endpoint string, names []string) {
 	t.Helper()
 	p := prepare(t, q)
 	offer, err := serve.Open(t.Context(), p, serve.Options{Name: p.ModelName()})
@@ -107,7 +107,7 @@ type answer struct {
 }
 
 // scored runs a request, and returns its score and answers.
-func scored(t *testing.T, q session.Request) (string, []answer) {
+func scored(t *testing.T, q run.Request) (string, []answer) {
 	t.Helper()
 	p := prepare(t, q)
 	r, err := p.Run(t.Context())
@@ -146,8 +146,8 @@ func TestORTServersAnswerWhatTheModelAnswersHere(t *testing.T) {
 			if got := strings.ReplaceAll(strings.Join(names, " "), c.model+"-", ""); got != c.names {
 				t.Errorf("offered are %s, want %s", got, c.names)
 			}
-			q.ModelPath, q.Engine.Name = "", session.OIP
-			q.Engine.Remote = session.Remote{Endpoints: []string{endpoint}, Concurrency: 1} // sums depend on their order
+			q.ModelPath, q.Engine.Name = "", run.OIP
+			q.Engine.Remote = run.Remote{Endpoints: []string{endpoint}, Concurrency: 1} // sums depend on their order
 			for _, q.Division = range []string{"closed", "network"} {
 				text, there := scored(t, q)
 				if len(there) != c.samples || !slices.Equal(there, here) {

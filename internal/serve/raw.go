@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // rawModel is the workload of a server: samples are what clients send, answers are the outputs.
@@ -250,12 +250,12 @@ type tensorsModel struct {
 	name    string
 	version string
 	ready   func() bool
-	about   *oip.ModelMetadata
+	about   *protocol.ModelMetadata
 }
 
 func newTensors(t *table, name, version, platform string, ready func() bool) *tensorsModel {
 	m := &tensorsModel{table: t, name: name, version: version, ready: ready}
-	m.about = &oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs), Outputs: portsOf(t.ports.Outputs)}
+	m.about = &protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs), Outputs: portsOf(t.ports.Outputs)}
 	t.budget = max(int64(t.room)*rowBytes(t), leastBudget*m.MaxBytes())
 	return m
 }
@@ -267,29 +267,29 @@ func rowBytes(t *table) (n int64) {
 	return n
 }
 
-func portsOf(list []backend.Port) (ports []oip.Port) {
+func portsOf(list []backend.Port) (ports []protocol.Port) {
 	for _, p := range list {
 		shape := slices.Clone(p.Shape)
 		if p.AnyShape {
 			shape = tensor.Shape{-1}
 		}
-		ports = append(ports, oip.Port{Name: p.Name, Datatype: oip.Datatype(p.Type), Shape: shape})
+		ports = append(ports, protocol.Port{Name: p.Name, Datatype: protocol.Datatype(p.Type), Shape: shape})
 	}
 	return ports
 }
 
-// Metadata implements server.Model.
-func (m *tensorsModel) Metadata() *oip.ModelMetadata { return m.about }
+// Metadata implements oipserver.Model.
+func (m *tensorsModel) Metadata() *protocol.ModelMetadata { return m.about }
 
-// Ready implements server.Model.
+// Ready implements oipserver.Model.
 func (m *tensorsModel) Ready() bool { return m.ready() }
 
-// Statistics implements server.Model.
-func (m *tensorsModel) Statistics() oip.ModelStatistics {
+// Statistics implements oipserver.Model.
+func (m *tensorsModel) Statistics() protocol.ModelStatistics {
 	return m.table.count.read(m.name, m.version)
 }
 
-// MaxBytes implements server.Model.
+// MaxBytes implements oipserver.Model.
 func (m *tensorsModel) MaxBytes() int64 {
 	n, free := int64(0), false
 	for _, p := range m.table.ports.Inputs {
@@ -322,8 +322,8 @@ func (m *tensorsModel) mostOf(p backend.Port) (size int64, fixed bool) {
 	return size, fixed
 }
 
-// Begin implements server.Model.
-func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
+// Begin implements oipserver.Model.
+func (m *tensorsModel) Begin(h *protocol.Head) (oipserver.Job, error) {
 	t := m.table
 	bytes, err := m.check(h)
 	if err != nil {
@@ -331,7 +331,7 @@ func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
 	}
 	row, ok := t.take()
 	if !ok {
-		return nil, oip.Errorf(oip.Unavailable, "the queue is full: %d requests are under way", t.room)
+		return nil, protocol.Errorf(protocol.Unavailable, "the queue is full: %d requests are under way", t.room)
 	}
 	j := &tensorsJob{model: m, head: h, row: row, samples: 1}
 	if t.batched {
@@ -342,7 +342,7 @@ func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
 	}
 	if !t.reserve(bytes) {
 		t.give(row)
-		return nil, oip.Errorf(oip.Unavailable, "requests under way take %d bytes: no room for %d more", t.used.Load(), bytes)
+		return nil, protocol.Errorf(protocol.Unavailable, "requests under way take %d bytes: no room for %d more", t.used.Load(), bytes)
 	}
 	j.reserved = bytes
 	t.request(row).whole = make([]tensor.Tensor, len(h.Tensors))
@@ -350,27 +350,27 @@ func (m *tensorsModel) Begin(h *oip.Head) (server.Job, error) {
 }
 
 // check compares a request with the ports of the model, and returns how many bytes its inputs take.
-func (m *tensorsModel) check(h *oip.Head) (bytes int64, err error) {
+func (m *tensorsModel) check(h *protocol.Head) (bytes int64, err error) {
 	if n := len(m.table.ports.Inputs); len(h.Tensors) != n {
-		return 0, oip.Errorf(oip.InvalidArgument, "%d inputs, the model has %d", len(h.Tensors), n)
+		return 0, protocol.Errorf(protocol.InvalidArgument, "%d inputs, the model has %d", len(h.Tensors), n)
 	}
 	for _, s := range h.Tensors {
 		if err := m.checkInput(s); err != nil {
 			return 0, err
 		}
 		if first := h.Tensors[0].Shape; m.table.batched && first[0] != s.Shape[0] {
-			return 0, oip.Errorf(oip.InvalidArgument, "inputs of %d and of %d samples", first[0], s.Shape[0])
+			return 0, protocol.Errorf(protocol.InvalidArgument, "inputs of %d and of %d samples", first[0], s.Shape[0])
 		}
 		bytes += bytesOf(s)
 	}
 	if bytes > m.MaxBytes() {
-		return 0, oip.Errorf(oip.TooLarge, "the inputs take %d bytes, the model takes at most %d", bytes, m.MaxBytes())
+		return 0, protocol.Errorf(protocol.TooLarge, "the inputs take %d bytes, the model takes at most %d", bytes, m.MaxBytes())
 	}
 	return bytes, checkWanted(h, m.table.ports.Outputs)
 }
 
 // bytesOf is what an input takes.
-func bytesOf(s oip.Spec) int64 {
+func bytesOf(s protocol.Spec) int64 {
 	if s.Type == tensor.String {
 		return s.Shape.Len() * stringBytes
 	}
@@ -381,31 +381,31 @@ func bytesOf(s oip.Spec) int64 {
 const stringBytes = 16
 
 // checkInput compares an input with its port.
-func (m *tensorsModel) checkInput(s oip.Spec) error {
+func (m *tensorsModel) checkInput(s protocol.Spec) error {
 	p := portOf(m.table.ports.Inputs, s.Name)
 	if p == nil {
-		return oip.Errorf(oip.InvalidArgument, "the model has no input %q", s.Name)
+		return protocol.Errorf(protocol.InvalidArgument, "the model has no input %q", s.Name)
 	}
 	if s.Type != p.Type || !p.AnyShape && !p.Fits(s.Type, s.Shape) {
-		return oip.Errorf(oip.InvalidArgument, "input %v, the model has %s%v", s, oip.Datatype(p.Type), p.Shape)
+		return protocol.Errorf(protocol.InvalidArgument, "input %v, the model has %s%v", s, protocol.Datatype(p.Type), p.Shape)
 	}
 	switch n := s.Shape.Len(); {
 	case n == 0:
-		return oip.Errorf(oip.InvalidArgument, "input %v has no elements", s)
+		return protocol.Errorf(protocol.InvalidArgument, "input %v has no elements", s)
 	case n > m.MaxBytes():
-		return oip.Errorf(oip.TooLarge, "input %v is larger than the %d bytes that the model takes", s, m.MaxBytes())
+		return protocol.Errorf(protocol.TooLarge, "input %v is larger than the %d bytes that the model takes", s, m.MaxBytes())
 	}
 	return nil
 }
 
 // checkWanted finds outputs that a model does not have, and those that are asked for twice.
-func checkWanted(h *oip.Head, outputs []backend.Port) error {
+func checkWanted(h *protocol.Head, outputs []backend.Port) error {
 	for i, name := range h.Wanted {
 		if portOf(outputs, name) == nil {
-			return oip.Errorf(oip.InvalidArgument, "the model has no output %q", name)
+			return protocol.Errorf(protocol.InvalidArgument, "the model has no output %q", name)
 		}
 		if slices.Contains(h.Wanted[:i], name) {
-			return oip.Errorf(oip.InvalidArgument, "the output %q is asked for twice", name)
+			return protocol.Errorf(protocol.InvalidArgument, "the output %q is asked for twice", name)
 		}
 	}
 	return nil
@@ -422,14 +422,14 @@ func portOf(list []backend.Port, name string) *backend.Port {
 // A tensorsJob is a request to the model file.
 type tensorsJob struct {
 	model    *tensorsModel
-	head     *oip.Head
+	head     *protocol.Head
 	row      int
 	samples  int
 	reserved int64
 }
 
-// Place implements server.Job.
-func (j *tensorsJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+// Place implements oipserver.Job.
+func (j *tensorsJob) Place(_ int, s protocol.Spec) (tensor.Tensor, error) {
 	t := j.model.table
 	k := slices.IndexFunc(t.ports.Inputs, func(p backend.Port) bool { return p.Name == s.Name })
 	r := t.request(j.row)
@@ -440,17 +440,17 @@ func (j *tensorsJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
 	return r.whole[k], nil
 }
 
-// Run implements server.Job.
-func (j *tensorsJob) Run(context.Context) ([]oip.Spec, []tensor.Tensor, error) {
+// Run implements oipserver.Job.
+func (j *tensorsJob) Run(context.Context) ([]protocol.Spec, []tensor.Tensor, error) {
 	outputs, err := j.model.table.answer(j.row, j.samples)
 	if err != nil {
-		return nil, nil, oip.Errorf(oip.Internal, "running the model: %w", err)
+		return nil, nil, protocol.Errorf(protocol.Internal, "running the model: %w", err)
 	}
 	return chosen(j.model.table.ports.Outputs, outputs, j.head.Wanted)
 }
 
 // chosen are the outputs that were asked for.
-func chosen(ports []backend.Port, outputs []tensor.Tensor, wanted []string) (specs []oip.Spec, list []tensor.Tensor, err error) {
+func chosen(ports []backend.Port, outputs []tensor.Tensor, wanted []string) (specs []protocol.Spec, list []tensor.Tensor, err error) {
 	if len(wanted) == 0 {
 		for _, p := range ports {
 			wanted = append(wanted, p.Name)
@@ -459,15 +459,15 @@ func chosen(ports []backend.Port, outputs []tensor.Tensor, wanted []string) (spe
 	for _, name := range wanted {
 		k := slices.IndexFunc(ports, func(p backend.Port) bool { return p.Name == name })
 		if k < 0 || k >= len(outputs) {
-			return nil, nil, oip.Errorf(oip.Internal, "the model gave no output %q", name)
+			return nil, nil, protocol.Errorf(protocol.Internal, "the model gave no output %q", name)
 		}
-		specs = append(specs, oip.Spec{Name: name, Type: outputs[k].Type, Shape: outputs[k].Shape})
+		specs = append(specs, protocol.Spec{Name: name, Type: outputs[k].Type, Shape: outputs[k].Shape})
 		list = append(list, outputs[k])
 	}
 	return specs, list, nil
 }
 
-// End implements server.Job.
+// End implements oipserver.Job.
 func (j *tensorsJob) End() {
 	t := j.model.table
 	t.used.Add(-j.reserved)

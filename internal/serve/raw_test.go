@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func portsFrom(list ...backend.Port) []backend.Port { return list }
@@ -89,7 +89,7 @@ func TestOutputsAreThoseThatWereAskedFor(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != c.want || err != nil && oip.CodeOf(err) != oip.Internal {
+		if got != c.want || err != nil && protocol.CodeOf(err) != protocol.Internal {
 			t.Errorf("of %v: %s, want %s", c.wanted, got, c.want)
 		}
 	}
@@ -97,37 +97,37 @@ func TestOutputsAreThoseThatWereAskedFor(t *testing.T) {
 
 func TestInputsAreComparedWithThePorts(t *testing.T) {
 	m := &tensorsModel{table: &table{batched: true, ports: workload.Ports{Inputs: portsFrom(floats("x", -1, 2), floats("z", -1, 1)), Outputs: portsFrom(floats("y", -1, 2))}}}
-	spec := func(name string, d tensor.DType, shape ...int64) oip.Spec {
-		return oip.Spec{Name: name, Type: d, Shape: shape}
+	spec := func(name string, d tensor.DType, shape ...int64) protocol.Spec {
+		return protocol.Spec{Name: name, Type: d, Shape: shape}
 	}
 	x, z := spec("x", tensor.Float32, 3, 2), spec("z", tensor.Float32, 3, 1)
 	for _, c := range []struct {
 		name   string
-		inputs []oip.Spec
+		inputs []protocol.Spec
 		wanted []string
 		want   string
-		code   oip.Code
+		code   protocol.Code
 	}{
-		{"right ones", []oip.Spec{x, z}, nil, "36 bytes", 0},
-		{"in another order", []oip.Spec{z, x}, []string{"y"}, "36 bytes", 0},
-		{"one is missing", []oip.Spec{x}, nil, "1 inputs, the model has 2", oip.InvalidArgument},
-		{"one that the model has not", []oip.Spec{x, spec("w", tensor.Float32, 3, 1)}, nil, `the model has no input "w"`, oip.InvalidArgument},
-		{"another type", []oip.Spec{x, spec("z", tensor.Int32, 3, 1)}, nil, "input z INT32[3 1], the model has FP32[? 1]", oip.InvalidArgument},
-		{"another shape", []oip.Spec{x, spec("z", tensor.Float32, 3, 2)}, nil, "input z FP32[3 2], the model has FP32[? 1]", oip.InvalidArgument},
-		{"no samples", []oip.Spec{spec("x", tensor.Float32, 0, 2), spec("z", tensor.Float32, 0, 1)}, nil, "input x FP32[0 2] has no elements", oip.InvalidArgument},
-		{"batches that differ", []oip.Spec{x, spec("z", tensor.Float32, 2, 1)}, nil, "inputs of 3 and of 2 samples", oip.InvalidArgument},
-		{"as many samples as may be", []oip.Spec{spec("x", tensor.Float32, 64, 2), spec("z", tensor.Float32, 64, 1)}, nil, "768 bytes", 0},
-		{"one more", []oip.Spec{spec("x", tensor.Float32, 65, 2), spec("z", tensor.Float32, 65, 1)}, nil, "the inputs take 780 bytes, the model takes at most 768", oip.TooLarge},
-		{"elements beyond all memory", []oip.Spec{spec("x", tensor.Float32, 1<<50, 2), spec("z", tensor.Float32, 1<<50, 1)}, nil, "is larger than the 768 bytes that the model takes", oip.TooLarge},
-		{"an output that the model has not", []oip.Spec{x, z}, []string{"q"}, `the model has no output "q"`, oip.InvalidArgument},
-		{"an output twice", []oip.Spec{x, z}, []string{"y", "y"}, `the output "y" is asked for twice`, oip.InvalidArgument},
+		{"right ones", []protocol.Spec{x, z}, nil, "36 bytes", 0},
+		{"in another order", []protocol.Spec{z, x}, []string{"y"}, "36 bytes", 0},
+		{"one is missing", []protocol.Spec{x}, nil, "1 inputs, the model has 2", protocol.InvalidArgument},
+		{"one that the model has not", []protocol.Spec{x, spec("w", tensor.Float32, 3, 1)}, nil, `the model has no input "w"`, protocol.InvalidArgument},
+		{"another type", []protocol.Spec{x, spec("z", tensor.Int32, 3, 1)}, nil, "input z INT32[3 1], the model has FP32[? 1]", protocol.InvalidArgument},
+		{"another shape", []protocol.Spec{x, spec("z", tensor.Float32, 3, 2)}, nil, "input z FP32[3 2], the model has FP32[? 1]", protocol.InvalidArgument},
+		{"no samples", []protocol.Spec{spec("x", tensor.Float32, 0, 2), spec("z", tensor.Float32, 0, 1)}, nil, "input x FP32[0 2] has no elements", protocol.InvalidArgument},
+		{"batches that differ", []protocol.Spec{x, spec("z", tensor.Float32, 2, 1)}, nil, "inputs of 3 and of 2 samples", protocol.InvalidArgument},
+		{"as many samples as may be", []protocol.Spec{spec("x", tensor.Float32, 64, 2), spec("z", tensor.Float32, 64, 1)}, nil, "768 bytes", 0},
+		{"one more", []protocol.Spec{spec("x", tensor.Float32, 65, 2), spec("z", tensor.Float32, 65, 1)}, nil, "the inputs take 780 bytes, the model takes at most 768", protocol.TooLarge},
+		{"elements beyond all memory", []protocol.Spec{spec("x", tensor.Float32, 1<<50, 2), spec("z", tensor.Float32, 1<<50, 1)}, nil, "is larger than the 768 bytes that the model takes", protocol.TooLarge},
+		{"an output that the model has not", []protocol.Spec{x, z}, []string{"q"}, `the model has no output "q"`, protocol.InvalidArgument},
+		{"an output twice", []protocol.Spec{x, z}, []string{"y", "y"}, `the output "y" is asked for twice`, protocol.InvalidArgument},
 	} {
-		bytes, err := m.check(&oip.Head{Tensors: c.inputs, Wanted: c.wanted})
+		bytes, err := m.check(&protocol.Head{Tensors: c.inputs, Wanted: c.wanted})
 		got := fmt.Sprint(bytes, " bytes")
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, c.want) || err != nil && oip.CodeOf(err) != c.code {
+		if !strings.Contains(got, c.want) || err != nil && protocol.CodeOf(err) != c.code {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -155,9 +155,9 @@ func TestWhatRanIsCounted(t *testing.T) {
 	c.add(&request{submitted: at.Add(-10 * time.Millisecond), started: at.Add(-20 * time.Millisecond), samples: 2}, at.Add(time.Millisecond))
 	c.add(&request{submitted: at.Add(-5 * time.Millisecond), samples: 7, first: true, err: errors.New("broken")}, at)
 	ms := func(n uint64) uint64 { return n * 1e6 }
-	want := oip.ModelStatistics{Name: "m", Version: "v", LastInference: 5001, InferenceCount: 5, ExecutionCount: 1, InferenceStats: oip.InferenceSum{
-		Success: oip.Sum{Count: 2, NS: ms(41)}, Fail: oip.Sum{Count: 1, NS: ms(5)}, Queue: oip.Sum{Count: 2, NS: ms(10)}, // less than nothing is nothing
-		ComputeInput: oip.Sum{Count: 2}, ComputeInfer: oip.Sum{Count: 2, NS: ms(41)}, ComputeOutput: oip.Sum{Count: 2}}}
+	want := protocol.ModelStatistics{Name: "m", Version: "v", LastInference: 5001, InferenceCount: 5, ExecutionCount: 1, InferenceStats: protocol.InferenceSum{
+		Success: protocol.Sum{Count: 2, NS: ms(41)}, Fail: protocol.Sum{Count: 1, NS: ms(5)}, Queue: protocol.Sum{Count: 2, NS: ms(10)}, // less than nothing is nothing
+		ComputeInput: protocol.Sum{Count: 2}, ComputeInfer: protocol.Sum{Count: 2, NS: ms(41)}, ComputeOutput: protocol.Sum{Count: 2}}}
 	if got := c.read("m", "v"); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A sequences offers a model that answers rows of tokens with the benchmark's own predictors: as a
@@ -20,12 +20,12 @@ import (
 type sequences struct {
 	name, version string
 	ready         func() bool
-	service       *bench.Service
+	service       *harness.Service
 	prompted      workload.Prompted
 	writer        workload.Writer
 	store         *workload.Store
 	outputs       []backend.Port
-	about         *oip.ModelMetadata
+	about         *protocol.ModelMetadata
 	count         counts
 
 	calls []call
@@ -61,11 +61,11 @@ func openSequences(ctx context.Context, s Source, o Options, ready func() bool) 
 	}
 	q.outputs = taskOutputs()
 	if _, shows := q.writer.(workload.TextWriter); !shows {
-		q.outputs = append(q.outputs, backend.Port{Name: oip.TaskTokens, Type: tensor.Int32, Shape: tensor.Shape{1}})
+		q.outputs = append(q.outputs, backend.Port{Name: protocol.TaskTokens, Type: tensor.Int32, Shape: tensor.Shape{1}})
 	}
-	q.about = &oip.ModelMetadata{Name: o.Name + oip.TaskSuffix, Versions: []string{q.version}, Platform: "mlperf", Outputs: portsOf(q.outputs)}
+	q.about = &protocol.ModelMetadata{Name: o.Name + protocol.TaskSuffix, Versions: []string{q.version}, Platform: "mlperf", Outputs: portsOf(q.outputs)}
 	for _, t := range q.writer.Sent() {
-		q.about.Inputs = append(q.about.Inputs, oip.Port{Name: t.Name, Datatype: oip.Datatype(t.Type), Shape: append([]int64{1}, t.Shape...)})
+		q.about.Inputs = append(q.about.Inputs, protocol.Port{Name: t.Name, Datatype: protocol.Datatype(t.Type), Shape: append([]int64{1}, t.Shape...)})
 	}
 	return q, nil
 }
@@ -103,7 +103,7 @@ func (q *sequences) take() (int, error) {
 	case row := <-q.free:
 		return row, nil
 	default:
-		return 0, oip.Errorf(oip.Unavailable, "the queue is full: %d requests are under way", len(q.calls))
+		return 0, protocol.Errorf(protocol.Unavailable, "the queue is full: %d requests are under way", len(q.calls))
 	}
 }
 
@@ -116,7 +116,7 @@ func (q *sequences) submit(row, limit int) error {
 		err = q.prompted.Check([]tensor.Tensor{sent})
 	}
 	if err != nil {
-		return &oip.Error{Code: oip.InvalidArgument, Err: err}
+		return &protocol.Error{Code: protocol.InvalidArgument, Err: err}
 	}
 	q.prompted.Limit(row, limit)
 	c.submitted, c.started, c.samples, c.first, c.err = time.Now(), time.Now(), 1, true, nil
@@ -130,7 +130,7 @@ func (q *sequences) wait(row int) ([]byte, error) {
 	<-c.done
 	q.count.add(&c.request, time.Now())
 	if c.err != nil {
-		return nil, oip.Errorf(oip.Internal, "running the model: %w", c.err)
+		return nil, protocol.Errorf(protocol.Internal, "running the model: %w", c.err)
 	}
 	return c.response, nil
 }
@@ -139,11 +139,11 @@ func (q *sequences) wait(row int) ([]byte, error) {
 func (q *sequences) load(row int, file []byte) error {
 	files := q.writer.(workload.Filed)
 	if n := int64(len(file)); n > files.FileBytes() {
-		return oip.Errorf(oip.TooLarge, "the file of the sample has %d bytes, want at most %d", n, files.FileBytes())
+		return protocol.Errorf(protocol.TooLarge, "the file of the sample has %d bytes, want at most %d", n, files.FileBytes())
 	}
 	samples, err := files.ReadFile(file)
 	if err != nil {
-		return oip.Errorf(oip.InvalidArgument, "the file of the sample: %w", err)
+		return protocol.Errorf(protocol.InvalidArgument, "the file of the sample: %w", err)
 	}
 	q.fill(row, copy(q.store.RowBytes(0, row), samples.Bytes()))
 	return nil
@@ -164,16 +164,18 @@ func (q *sequences) fill(row int, used int) {
 	}
 }
 
-// Metadata implements server.Model.
-func (q *sequences) Metadata() *oip.ModelMetadata { return q.about }
+// Metadata implements oipserver.Model.
+func (q *sequences) Metadata() *protocol.ModelMetadata { return q.about }
 
-// Ready implements server.Model.
+// Ready implements oipserver.Model.
 func (q *sequences) Ready() bool { return q.ready() }
 
-// Statistics implements server.Model.
-func (q *sequences) Statistics() oip.ModelStatistics { return q.count.read(q.about.Name, q.version) }
+// Statistics implements oipserver.Model.
+func (q *sequences) Statistics() protocol.ModelStatistics {
+	return q.count.read(q.about.Name, q.version)
+}
 
-// MaxBytes implements server.Model.
+// MaxBytes implements oipserver.Model.
 func (q *sequences) MaxBytes() int64 {
 	most := workload.Bytes(q.prompted.Row(0))
 	if f, ok := q.writer.(workload.Filed); ok {
@@ -182,14 +184,14 @@ func (q *sequences) MaxBytes() int64 {
 	return most
 }
 
-// TakesFiles implements server.FileModel.
+// TakesFiles implements oipserver.FileModel.
 func (q *sequences) TakesFiles() bool {
 	_, ok := q.writer.(workload.Filed)
 	return ok
 }
 
-// Begin implements server.Model.
-func (q *sequences) Begin(h *oip.Head) (server.Job, error) {
+// Begin implements oipserver.Model.
+func (q *sequences) Begin(h *protocol.Head) (oipserver.Job, error) {
 	if err := checkWanted(h, q.outputs); err != nil {
 		return nil, err
 	}
@@ -209,7 +211,7 @@ func (q *sequences) Begin(h *oip.Head) (server.Job, error) {
 }
 
 // check compares a request with the input of the model. File says that it is the sample's file.
-func (q *sequences) check(h *oip.Head) (file bool, err error) {
+func (q *sequences) check(h *protocol.Head) (file bool, err error) {
 	in := q.about.Inputs[0]
 	port := backend.Port{Type: q.writer.Sent()[0].Type, Shape: in.Shape}
 	if len(h.Tensors) == 1 && h.Tensors[0].Name == in.Name {
@@ -219,12 +221,12 @@ func (q *sequences) check(h *oip.Head) (file bool, err error) {
 			return true, nil
 		case port.Fits(s.Type, s.Shape):
 			if _, err = q.writer.Complete([]tensor.Shape{s.Shape[1:]}); err != nil {
-				err = &oip.Error{Code: oip.InvalidArgument, Err: err}
+				err = &protocol.Error{Code: protocol.InvalidArgument, Err: err}
 			}
 			return false, err
 		}
 	}
-	return false, oip.Errorf(oip.InvalidArgument, "want one input, %s %s%v", in.Name, in.Datatype, tensor.Shape(in.Shape))
+	return false, protocol.Errorf(protocol.InvalidArgument, "want one input, %s %s%v", in.Name, in.Datatype, tensor.Shape(in.Shape))
 }
 
 // A sequenceJob is a row under way.
@@ -235,8 +237,8 @@ type sequenceJob struct {
 	wanted []string
 }
 
-// Place implements server.Job: the beginning of the row.
-func (j *sequenceJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+// Place implements oipserver.Job: the beginning of the row.
+func (j *sequenceJob) Place(_ int, s protocol.Spec) (tensor.Tensor, error) {
 	if j.file != nil {
 		return tensor.OfStrings(j.file, s.Shape...), nil
 	}
@@ -249,8 +251,8 @@ func (j *sequenceJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
 	return tensor.FromBytes(s.Type, memory[:n], s.Shape...)
 }
 
-// Run implements server.Job. What a worker has begun it ends, also for a client that has gone: it uses the row.
-func (j *sequenceJob) Run(ctx context.Context) ([]oip.Spec, []tensor.Tensor, error) {
+// Run implements oipserver.Job. What a worker has begun it ends, also for a client that has gone: it uses the row.
+func (j *sequenceJob) Run(ctx context.Context) ([]protocol.Spec, []tensor.Tensor, error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -273,37 +275,37 @@ func (j *sequenceJob) Run(ctx context.Context) ([]oip.Spec, []tensor.Tensor, err
 	return chosen(j.model.outputs, outputs, j.wanted)
 }
 
-// End implements server.Job.
+// End implements oipserver.Job.
 func (j *sequenceJob) End() { j.model.give(j.row) }
 
 // A described model says what a file takes and gives that only the task runs: a decoder, whose memory of
 // all tokens would have to be sent for every token. Clients open their side of the task by it.
 type described struct {
-	about *oip.ModelMetadata
+	about *protocol.ModelMetadata
 	ready func() bool
 }
 
 func describe(name, version string, p workload.Ports, ready func() bool) *described {
-	return &described{&oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf", Inputs: portsOf(p.Inputs), Outputs: portsOf(p.Outputs)}, ready}
+	return &described{&protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf", Inputs: portsOf(p.Inputs), Outputs: portsOf(p.Outputs)}, ready}
 }
 
-// Metadata implements server.Model.
-func (d *described) Metadata() *oip.ModelMetadata { return d.about }
+// Metadata implements oipserver.Model.
+func (d *described) Metadata() *protocol.ModelMetadata { return d.about }
 
-// Ready implements server.Model.
+// Ready implements oipserver.Model.
 func (d *described) Ready() bool { return d.ready() }
 
-// Statistics implements server.Model.
-func (d *described) Statistics() oip.ModelStatistics {
-	return oip.ModelStatistics{Name: d.about.Name, Version: d.about.Versions[0]}
+// Statistics implements oipserver.Model.
+func (d *described) Statistics() protocol.ModelStatistics {
+	return protocol.ModelStatistics{Name: d.about.Name, Version: d.about.Versions[0]}
 }
 
-// MaxBytes implements server.Model: enough for Begin to name the task.
+// MaxBytes implements oipserver.Model: enough for Begin to name the task.
 func (*described) MaxBytes() int64 { return maxRefused }
 
 const maxRefused = 1 << 20
 
-// Begin implements server.Model.
-func (d *described) Begin(*oip.Head) (server.Job, error) {
-	return nil, oip.Errorf(oip.Unsupported, "%s keeps its memory of all tokens here and runs as %s%s only", d.about.Name, d.about.Name, oip.TaskSuffix)
+// Begin implements oipserver.Model.
+func (d *described) Begin(*protocol.Head) (oipserver.Job, error) {
+	return nil, protocol.Errorf(protocol.Unsupported, "%s keeps its memory of all tokens here and runs as %s%s only", d.about.Name, d.about.Name, protocol.TaskSuffix)
 }

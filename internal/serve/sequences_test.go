@@ -15,14 +15,14 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/client"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // An ear writes down sounds: a letter for each number that it hears, and three tokens for each of these. Its files
@@ -97,7 +97,7 @@ func (s earSource) OpenWorkload(ctx context.Context) (workload.Workload, map[str
 	return &ear{}, nil, nil
 }
 
-func (s earSource) OpenSequences(ctx context.Context, rows int, done bench.Answered) (*bench.Service, workload.Writer, error) {
+func (s earSource) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
 	e := &ear{}
@@ -106,21 +106,21 @@ func (s earSource) OpenSequences(ctx context.Context, rows int, done bench.Answe
 	if err != nil {
 		return nil, nil, err
 	}
-	service, err := bench.OpenService(ctx, bench.Config{Model: m, Settings: settings, Engine: engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
+	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
 	return service, e, err
 }
 
 // listen has a task hear something, and returns what it wrote and how many tokens it says that took.
 func listen(c *client.Client, in tensor.Tensor, wanted ...string) (text string, tokens int32, err error) {
-	a, err := c.Infer(context.Background(), &client.Request{Model: "m-task", Specs: []oip.Spec{{Name: "sound", Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in}, Wanted: wanted,
-		Accept: func(*oip.Head) (oip.Place, error) {
-			return func(_ int, s oip.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil }, nil
+	a, err := c.Infer(context.Background(), &client.Request{Model: "m-task", Specs: []protocol.Spec{{Name: "sound", Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in}, Wanted: wanted,
+		Accept: func(*protocol.Head) (protocol.Place, error) {
+			return func(_ int, s protocol.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil }, nil
 		}})
 	if err != nil {
 		return "", 0, err
 	}
 	for i, s := range a.Head.Tensors {
-		if s.Name == oip.TaskTokens {
+		if s.Name == protocol.TaskTokens {
 			tokens = tensor.Data[int32](a.Outputs[i])[0]
 		} else {
 			text = string(a.Outputs[i].Bytes())
@@ -151,7 +151,7 @@ func TestWhatIsSaidIsWrittenDownAndItsTokensAreCounted(t *testing.T) {
 			t.Errorf("%s: %q of %d tokens, %v, want cab of 9", name, text, tokens, err)
 		}
 	}
-	if text, tokens, err := listen(c, tensor.Of([]float32{2}, 1, 1), oip.TaskResponse); text != "c" || tokens != 0 || err != nil {
+	if text, tokens, err := listen(c, tensor.Of([]float32{2}, 1, 1), protocol.TaskResponse); text != "c" || tokens != 0 || err != nil {
 		t.Errorf("only the response: %q, %d tokens, %v", text, tokens, err)
 	}
 }
@@ -164,24 +164,24 @@ func TestWhatIsNoSoundIsRefusedAndItsRowIsFreeAgain(t *testing.T) {
 		"want one input": tensor.New(tensor.Int32, 1, 3), "number 0 is none": tensor.Of([]float32{nan, 1}, 1, 2), "number 1 is none": tensor.Of([]float32{1, nan}, 1, 2),
 		"the file of the sample: that is no sound": tensor.OfStrings([]string{strings.Repeat("x", 7)}, 1), "want one input, sound": tensor.OfStrings([]string{"a", "b"}, 2),
 	} {
-		if _, _, err := listen(c, in); oip.CodeOf(err) != oip.InvalidArgument || !strings.Contains(err.Error(), want) {
+		if _, _, err := listen(c, in); protocol.CodeOf(err) != protocol.InvalidArgument || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", in, err, want)
 		}
 	}
-	job, err := offer.writer.Begin(&oip.Head{Tensors: []oip.Spec{{Name: "sound", Type: tensor.String, Shape: tensor.Shape{1}}}})
+	job, err := offer.writer.Begin(&protocol.Head{Tensors: []protocol.Spec{{Name: "sound", Type: tensor.String, Shape: tensor.Shape{1}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, err := job.Place(0, oip.Spec{Type: tensor.String, Shape: tensor.Shape{1}}) // as other protocols let it through
+	place, err := job.Place(0, protocol.Spec{Type: tensor.String, Shape: tensor.Shape{1}}) // as other protocols let it through
 	if err != nil {
 		t.Fatal(err)
 	}
 	place.Strings()[0] = strings.Repeat("x", 65)
-	if _, _, err := job.Run(t.Context()); oip.CodeOf(err) != oip.TooLarge {
+	if _, _, err := job.Run(t.Context()); protocol.CodeOf(err) != protocol.TooLarge {
 		t.Errorf("a file that is too large: %v", err)
 	}
 	job.End()
-	if _, _, err := listen(c, tensor.Of([]float32{2}, 1, 1), "words"); oip.CodeOf(err) != oip.InvalidArgument {
+	if _, _, err := listen(c, tensor.Of([]float32{2}, 1, 1), "words"); protocol.CodeOf(err) != protocol.InvalidArgument {
 		t.Errorf("an output that there is not: %v", err)
 	}
 	if err := stop(); err != nil {
@@ -234,7 +234,7 @@ func TestWhoVanishesLeavesItsPlace(t *testing.T) {
 		endpoint, _ := startOffer(t, c.offer, Web{})
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			q := &client.Request{Model: "m-task", Specs: []oip.Spec{{Name: c.input, Type: c.in.Type, Shape: c.in.Shape}}, Tensors: []tensor.Tensor{c.in}, Accept: func(*oip.Head) (oip.Place, error) { return nil, errors.New("nobody is there") }}
+			q := &client.Request{Model: "m-task", Specs: []protocol.Spec{{Name: c.input, Type: c.in.Type, Shape: c.in.Shape}}, Tensors: []tensor.Tensor{c.in}, Accept: func(*protocol.Head) (protocol.Place, error) { return nil, errors.New("nobody is there") }}
 			if _, err := dial(t, endpoint).Infer(ctx, q); err == nil {
 				t.Error("a client that has gone has an answer")
 			}
@@ -303,7 +303,7 @@ func TestAFileIsSentAsItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Header.Set(oip.HeaderLength, "0")
+		q.Header.Set(protocol.HeaderLength, "0")
 		r, err := http.DefaultClient.Do(q)
 		if err != nil {
 			t.Fatal(err)
@@ -362,10 +362,10 @@ func (s castSource) OpenWorkload(ctx context.Context) (workload.Workload, map[st
 }
 
 // castHead is that of a sample.
-func castHead(t tensor.DType, names ...string) *oip.Head {
-	h := &oip.Head{}
+func castHead(t tensor.DType, names ...string) *protocol.Head {
+	h := &protocol.Head{}
 	for _, name := range names {
-		h.Tensors = append(h.Tensors, oip.Spec{Name: name, Type: t, Shape: tensor.Shape{1, 2}})
+		h.Tensors = append(h.Tensors, protocol.Spec{Name: name, Type: t, Shape: tensor.Shape{1, 2}})
 	}
 	return h
 }
@@ -402,13 +402,13 @@ func TestASampleBringsWhatAllSamplesHave(t *testing.T) {
 	if got, err := answer(1, 2); !bytes.Equal(got, []byte{11, 22}) || err != nil {
 		t.Errorf("the response is %v, %v, want [11 22]", got, err)
 	}
-	if _, err := answer(1, -2); oip.CodeOf(err) != oip.InvalidArgument || !strings.Contains(err.Error(), "a number is negative") {
+	if _, err := answer(1, -2); protocol.CodeOf(err) != protocol.InvalidArgument || !strings.Contains(err.Error(), "a number is negative") {
 		t.Errorf("a negative number: %v", err)
 	}
-	for want, h := range map[string]*oip.Head{
+	for want, h := range map[string]*protocol.Head{
 		"1 inputs, a sample has 2": castHead(tensor.Float32, "own"), "no input \"other\"": castHead(tensor.Float32, "own", "other"), "a sample has FP32[1 2]": castHead(tensor.Int32, "own", "common"),
 	} {
-		if _, err := m.Begin(h); oip.CodeOf(err) != oip.InvalidArgument || !strings.Contains(err.Error(), want) {
+		if _, err := m.Begin(h); protocol.CodeOf(err) != protocol.InvalidArgument || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -421,11 +421,11 @@ func TestPredictorsThatTakeMuchMemoryAreFew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var jobs []server.Job
+		var jobs []oipserver.Job
 		for {
 			job, err := offer.task.Begin(castHead(tensor.Float32, "own", "common"))
 			if err != nil {
-				if oip.CodeOf(err) != oip.Unavailable {
+				if protocol.CodeOf(err) != protocol.Unavailable {
 					t.Error(err)
 				}
 				break

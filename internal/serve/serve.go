@@ -2,7 +2,7 @@
 // engine, the queue, the batches and the workers of a test.
 //
 //	s, err := serve.Open(ctx, prepared, serve.Options{Name: "resnet50", Room: 256})
-//	web := server.New(server.Config{Models: s.Models()})
+//	web := oipserver.New(oipserver.Config{Models: s.Models()})
 //
 // A model is there twice. NAME takes and gives the tensors of the model file: requests of one
 // sample wait in the queue and run in batches with others, requests of several run as they are.
@@ -26,10 +26,10 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 )
 
 // A Source has a model and its data, ready to be opened.
@@ -38,9 +38,9 @@ type Source interface {
 	// predictors can run them.
 	Parts() ([]workload.File, error)
 	// OpenService opens a file of the model as another workload.
-	OpenService(ctx context.Context, path string, w workload.Model, done bench.Answered) (*bench.Service, error)
+	OpenService(ctx context.Context, path string, w workload.Model, done harness.Answered) (*harness.Service, error)
 	// OpenSequences opens a model that is a workload.Writer for so many rows at a time.
-	OpenSequences(ctx context.Context, rows int, done bench.Answered) (*bench.Service, workload.Writer, error)
+	OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error)
 	// OpenWorkload joins the model with its data, and says what its files take and give, by role.
 	OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error)
 	// Version names the content of the model.
@@ -104,7 +104,7 @@ func (o *Offer) openPart(ctx context.Context, s Source, f workload.File, options
 	o.parts = append(o.parts, &part{role: f.Role, table: t})
 	name := options.Name
 	if f.Role != workload.Only {
-		name = oip.PartName(name, f.Role)
+		name = protocol.PartName(name, f.Role)
 	}
 	if t.service, err = s.OpenService(ctx, f.Path, rawModel(name, t), t.done); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (o *Offer) openTask(ctx context.Context, s Source, options Options) error {
 	if err != nil {
 		return err
 	}
-	o.task, err = newTask(w, portable, sessions, names(ports[workload.Only], w.Row(0)), options.Name+oip.TaskSuffix, s.Version(), o.ready)
+	o.task, err = newTask(w, portable, sessions, names(ports[workload.Only], w.Row(0)), options.Name+protocol.TaskSuffix, s.Version(), o.ready)
 	return err
 }
 
@@ -157,7 +157,7 @@ func (o *Offer) sessions(w workload.Workload) (sessions workload.Sessions, err e
 }
 
 // Models are what clients may ask for.
-func (o *Offer) Models() (list []server.Model) {
+func (o *Offer) Models() (list []oipserver.Model) {
 	for _, p := range o.parts {
 		list = append(list, p.raw)
 	}

@@ -17,14 +17,14 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/client"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A source is a model that doubles rows of two numbers.
@@ -76,11 +76,11 @@ func (s *source) Parts() ([]workload.File, error) {
 	return files, nil
 }
 
-func (s *source) OpenService(ctx context.Context, path string, w workload.Model, done bench.Answered) (*bench.Service, error) {
+func (s *source) OpenService(ctx context.Context, path string, w workload.Model, done harness.Answered) (*harness.Service, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
 	s.opened = append(s.opened, path)
-	return bench.OpenService(ctx, bench.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: nobody{}}, done)
+	return harness.OpenService(ctx, harness.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: nobody{}}, done)
 }
 
 func (s *source) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
@@ -92,7 +92,7 @@ func (s *source) ports(ctx context.Context) (map[string]workload.Ports, error) {
 	return workload.PortsOf(ctx, s.engine, []workload.File{{Role: workload.Only}}, backend.Options{})
 }
 
-func (*source) OpenSequences(context.Context, int, bench.Answered) (*bench.Service, workload.Writer, error) {
+func (*source) OpenSequences(context.Context, int, harness.Answered) (*harness.Service, workload.Writer, error) {
 	return nil, nil, errors.New("no sequences")
 }
 
@@ -206,9 +206,9 @@ func dial(t *testing.T, endpoint string) *client.Client {
 
 // ask sends one tensor to a model.
 func ask(c *client.Client, model, input string, in tensor.Tensor) (tensor.Tensor, error) {
-	a, err := c.Infer(context.Background(), &client.Request{Model: model, Specs: []oip.Spec{{Name: input, Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in},
-		Accept: func(*oip.Head) (oip.Place, error) {
-			return func(_ int, s oip.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil }, nil
+	a, err := c.Infer(context.Background(), &client.Request{Model: model, Specs: []protocol.Spec{{Name: input, Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in},
+		Accept: func(*protocol.Head) (protocol.Place, error) {
+			return func(_ int, s protocol.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil }, nil
 		}})
 	if err != nil {
 		return tensor.Tensor{}, err
@@ -290,7 +290,7 @@ func TestTheTaskAnswersWhatIsLogged(t *testing.T) {
 	endpoint, _ := start(t, newSource(t, -1, 0), 8, Web{})
 	c := dial(t, endpoint)
 	about, err := c.Model(t.Context(), "m-task", "v1")
-	if err != nil || fmt.Sprint(about.Inputs) != "[{x FP32 [1 2]}]" || about.Outputs[0].Name != oip.TaskResponse {
+	if err != nil || fmt.Sprint(about.Inputs) != "[{x FP32 [1 2]}]" || about.Outputs[0].Name != protocol.TaskResponse {
 		t.Fatalf("the task is %+v, %v", about, err)
 	}
 	for name, in := range map[string]tensor.Tensor{"tensors": tensor.Of([]float32{3, 4}, 1, 2), "a file": tensor.OfStrings([]string{"\x03\x04"}, 1)} {
@@ -300,7 +300,7 @@ func TestTheTaskAnswersWhatIsLogged(t *testing.T) {
 		}
 	}
 	for name, in := range map[string]tensor.Tensor{"two samples": row(2), "another type": tensor.New(tensor.Int32, 1, 2), "a damaged file": tensor.OfStrings([]string{"\x03"}, 1)} {
-		if _, err := ask(c, "m-task", "x", in); oip.CodeOf(err) != oip.InvalidArgument {
+		if _, err := ask(c, "m-task", "x", in); protocol.CodeOf(err) != protocol.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -396,7 +396,7 @@ func TestSamplesOfDifferentShapesAreAnswered(t *testing.T) {
 	all.Wait()
 	for name, in := range map[string]tensor.Tensor{"too long": tensor.New(tensor.Float32, 1, 6, 2), "empty": tensor.New(tensor.Float32, 1, 0, 2),
 		"another shape": tensor.New(tensor.Float32, 1, 2, 3), "a file": tensor.OfStrings([]string{"x"}, 1)} {
-		if _, err := ask(c, "m-task", "numbers", in); oip.CodeOf(err) != oip.InvalidArgument {
+		if _, err := ask(c, "m-task", "numbers", in); protocol.CodeOf(err) != protocol.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -410,13 +410,13 @@ func TestSamplesOfDifferentShapesAreAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer offer.Close()
-	head := &oip.Head{Tensors: []oip.Spec{{Name: "numbers", Type: tensor.Float32, Shape: tensor.Shape{1, 3, 2}}}}
+	head := &protocol.Head{Tensors: []protocol.Spec{{Name: "numbers", Type: tensor.Float32, Shape: tensor.Shape{1, 3, 2}}}}
 	job, err := offer.task.Begin(head)
 	if err != nil {
 		t.Fatal(err)
 	}
 	offer.task.used.Add(maxVaried)
-	if _, err := offer.task.Begin(head); oip.CodeOf(err) != oip.Unavailable {
+	if _, err := offer.task.Begin(head); protocol.CodeOf(err) != protocol.Unavailable {
 		t.Errorf("beyond all memory: %v", err)
 	}
 	offer.task.used.Add(-maxVaried)
@@ -439,7 +439,7 @@ func TestAFullQueueIsSaidAtOnce(t *testing.T) {
 			switch {
 			case err == nil:
 				ok++
-			case oip.CodeOf(err) == oip.Unavailable:
+			case protocol.CodeOf(err) == protocol.Unavailable:
 				full++
 			default:
 				t.Error(err)
@@ -557,7 +557,7 @@ func TestBeyondThisMachineNeedsTLSOrTheWord(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	if _, err := (Web{Listen: "localhost:1", TokenFile: token}).config([]server.Model{}); err == nil || !strings.Contains(err.Error(), "at least 16") {
+	if _, err := (Web{Listen: "localhost:1", TokenFile: token}).config([]oipserver.Model{}); err == nil || !strings.Contains(err.Error(), "at least 16") {
 		t.Errorf("a short token: %v", err)
 	}
 }
@@ -656,7 +656,7 @@ func TestTheFilesOfAModelAreThereOneByOneAndItsTaskUsesAll(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, out, err)
 		}
 	}
-	if _, err := c.Model(t.Context(), "m", ""); oip.CodeOf(err) != oip.NotFound {
+	if _, err := c.Model(t.Context(), "m", ""); protocol.CodeOf(err) != protocol.NotFound {
 		t.Errorf("a file without a role: %v", err)
 	}
 	var all sync.WaitGroup

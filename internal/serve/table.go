@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A table has the room for requests: each has a row of it while it is under way.
@@ -19,7 +19,7 @@ type table struct {
 	ports    workload.Ports
 	batched  bool // samples may run side by side
 	store    *workload.Store
-	service  *bench.Service
+	service  *harness.Service
 	requests []request
 	free     *freeRows
 
@@ -109,14 +109,14 @@ func (t *table) done(row int, _ []byte, _ int, err error) {
 // counts are the statistics.
 type counts struct {
 	mu    sync.Mutex
-	total oip.ModelStatistics
+	total protocol.ModelStatistics
 }
 
 func (c *counts) add(r *request, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.total
-	one := func(sum *oip.Sum, d time.Duration) {
+	one := func(sum *protocol.Sum, d time.Duration) {
 		sum.Count++
 		sum.NS += uint64(max(d, 0))
 	}
@@ -136,7 +136,7 @@ func (c *counts) add(r *request, now time.Time) {
 	s.InferenceStats.ComputeOutput.Count++
 }
 
-func (c *counts) read(name, version string) oip.ModelStatistics {
+func (c *counts) read(name, version string) protocol.ModelStatistics {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.total

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 const (
@@ -39,7 +39,7 @@ type taskModel struct {
 	free          bool            // samples differ in shape
 	row           []workload.Slot // of a sample, where all are alike
 	most          int64           // samples under way
-	about         *oip.ModelMetadata
+	about         *protocol.ModelMetadata
 	count         counts
 
 	busy atomic.Int64
@@ -54,12 +54,12 @@ func newTask(w workload.Workload, p workload.Portable, sessions workload.Session
 	if h, ok := w.(workload.Heavy); ok {
 		m.most = min(m.most, max(1, maxKept/max(1, h.PredictorBytes(1))))
 	}
-	m.about = &oip.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf", Outputs: portsOf(taskOutputs())}
+	m.about = &protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf", Outputs: portsOf(taskOutputs())}
 	if err := m.learn(inputs); err != nil {
 		return nil, err
 	}
 	for _, s := range m.sent {
-		m.about.Inputs = append(m.about.Inputs, oip.Port{Name: s.Name, Datatype: oip.Datatype(s.Type), Shape: append([]int64{1}, s.Shape...)})
+		m.about.Inputs = append(m.about.Inputs, protocol.Port{Name: s.Name, Datatype: protocol.Datatype(s.Type), Shape: append([]int64{1}, s.Shape...)})
 	}
 	return m, nil
 }
@@ -87,22 +87,22 @@ func (m *taskModel) learn(inputs []string) (err error) {
 
 // taskOutputs are the outputs of every task.
 func taskOutputs() []backend.Port {
-	return []backend.Port{{Name: oip.TaskResponse, Type: tensor.Uint8, Shape: tensor.Shape{1, -1}}}
+	return []backend.Port{{Name: protocol.TaskResponse, Type: tensor.Uint8, Shape: tensor.Shape{1, -1}}}
 }
 
-// TakesFiles implements server.FileModel: where samples are alike and of one tensor, they may be files.
+// TakesFiles implements oipserver.FileModel: where samples are alike and of one tensor, they may be files.
 func (m *taskModel) TakesFiles() bool { return m.varied == nil && len(m.sent) == 1 }
 
-// Metadata implements server.Model.
-func (m *taskModel) Metadata() *oip.ModelMetadata { return m.about }
+// Metadata implements oipserver.Model.
+func (m *taskModel) Metadata() *protocol.ModelMetadata { return m.about }
 
-// Ready implements server.Model.
+// Ready implements oipserver.Model.
 func (m *taskModel) Ready() bool { return m.ready() }
 
-// Statistics implements server.Model.
-func (m *taskModel) Statistics() oip.ModelStatistics { return m.count.read(m.name, m.version) }
+// Statistics implements oipserver.Model.
+func (m *taskModel) Statistics() protocol.ModelStatistics { return m.count.read(m.name, m.version) }
 
-// MaxBytes implements server.Model.
+// MaxBytes implements oipserver.Model.
 func (m *taskModel) MaxBytes() int64 {
 	switch {
 	case m.free:
@@ -113,8 +113,8 @@ func (m *taskModel) MaxBytes() int64 {
 	return max(workload.Bytes(m.row), maxFile)
 }
 
-// Begin implements server.Model.
-func (m *taskModel) Begin(h *oip.Head) (server.Job, error) {
+// Begin implements oipserver.Model.
+func (m *taskModel) Begin(h *protocol.Head) (oipserver.Job, error) {
 	file, row, err := m.check(h)
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (m *taskModel) enter(j *taskJob) error {
 	busy, used := m.busy.Add(1), m.used.Add(j.bytes)
 	switch {
 	case busy > m.most:
-		return oip.Errorf(oip.Unavailable, "the queue is full: %d samples are under way", m.most)
+		return protocol.Errorf(protocol.Unavailable, "the queue is full: %d samples are under way", m.most)
 	case used > maxVaried && used > j.bytes:
-		return oip.Errorf(oip.Unavailable, "samples under way take %d bytes: no room for %d more", used-j.bytes, j.bytes)
+		return protocol.Errorf(protocol.Unavailable, "samples under way take %d bytes: no room for %d more", used-j.bytes, j.bytes)
 	}
 	return nil
 }
@@ -156,14 +156,14 @@ func (m *taskModel) leave(j *taskJob) {
 
 // check compares a request with what a sample consists of. File says that it is the sample's file;
 // row is that of the sample.
-func (m *taskModel) check(h *oip.Head) (file bool, row []workload.Slot, err error) {
+func (m *taskModel) check(h *protocol.Head) (file bool, row []workload.Slot, err error) {
 	if err := checkWanted(h, taskOutputs()); err != nil {
 		return false, nil, err
 	}
 	if len(h.Tensors) == 1 && len(m.sent) == 1 && h.Tensors[0].Type == tensor.String {
 		switch n := h.Tensors[0].Shape.Len(); {
 		case n != 1:
-			err = oip.Errorf(oip.InvalidArgument, "%d files, want one", n)
+			err = protocol.Errorf(protocol.InvalidArgument, "%d files, want one", n)
 		case !m.TakesFiles():
 			err = invalid(workload.ErrNoFile)
 		}
@@ -180,19 +180,19 @@ func (m *taskModel) check(h *oip.Head) (file bool, row []workload.Slot, err erro
 }
 
 // shapes are those of the tensors of a sample, without the batch, in the order of sent.
-func (m *taskModel) shapes(h *oip.Head) ([]tensor.Shape, error) {
+func (m *taskModel) shapes(h *protocol.Head) ([]tensor.Shape, error) {
 	if len(h.Tensors) != len(m.sent) {
-		return nil, oip.Errorf(oip.InvalidArgument, "%d inputs, a sample has %d", len(h.Tensors), len(m.sent))
+		return nil, protocol.Errorf(protocol.InvalidArgument, "%d inputs, a sample has %d", len(h.Tensors), len(m.sent))
 	}
 	list := make([]tensor.Shape, len(m.sent))
 	for _, s := range h.Tensors {
 		i := m.input(s.Name)
 		if i < 0 {
-			return nil, oip.Errorf(oip.InvalidArgument, "a sample has no input %q", s.Name)
+			return nil, protocol.Errorf(protocol.InvalidArgument, "a sample has no input %q", s.Name)
 		}
 		port := backend.Port{Type: m.sent[i].Type, Shape: m.about.Inputs[i].Shape}
 		if !port.Fits(s.Type, s.Shape) {
-			return nil, oip.Errorf(oip.InvalidArgument, "input %v, a sample has %s%v", s, oip.Datatype(port.Type), port.Shape)
+			return nil, protocol.Errorf(protocol.InvalidArgument, "input %v, a sample has %s%v", s, protocol.Datatype(port.Type), port.Shape)
 		}
 		list[i] = s.Shape[1:]
 	}
@@ -200,7 +200,7 @@ func (m *taskModel) shapes(h *oip.Head) ([]tensor.Shape, error) {
 }
 
 func (m *taskModel) input(name string) int {
-	return slices.IndexFunc(m.about.Inputs, func(p oip.Port) bool { return p.Name == name })
+	return slices.IndexFunc(m.about.Inputs, func(p protocol.Port) bool { return p.Name == name })
 }
 
 // A taskJob is a sample under way.
@@ -211,16 +211,16 @@ type taskJob struct {
 	bytes    int64    // of a sample whose shape varies
 }
 
-// Place implements server.Job.
-func (j *taskJob) Place(_ int, s oip.Spec) (tensor.Tensor, error) {
+// Place implements oipserver.Job.
+func (j *taskJob) Place(_ int, s protocol.Spec) (tensor.Tensor, error) {
 	if j.file != nil {
 		return tensor.OfStrings(j.file, s.Shape...), nil
 	}
 	return j.answerer.store.Slot(j.model.input(s.Name), 0, 1), nil
 }
 
-// Run implements server.Job.
-func (j *taskJob) Run(ctx context.Context) (specs []oip.Spec, outputs []tensor.Tensor, err error) {
+// Run implements oipserver.Job.
+func (j *taskJob) Run(ctx context.Context) (specs []protocol.Spec, outputs []tensor.Tensor, err error) {
 	r := &request{submitted: time.Now(), samples: 1, first: true}
 	r.begin(true)
 	if r.err = j.complete(); r.err == nil {
@@ -233,7 +233,7 @@ func (j *taskJob) Run(ctx context.Context) (specs []oip.Spec, outputs []tensor.T
 	response := slices.Clone(j.answerer.response)
 	shape := tensor.Shape{1, int64(len(response))}
 	out := tensor.Of(response, shape...)
-	return []oip.Spec{{Name: oip.TaskResponse, Type: out.Type, Shape: shape}}, []tensor.Tensor{out}, nil
+	return []protocol.Spec{{Name: protocol.TaskResponse, Type: out.Type, Shape: shape}}, []tensor.Tensor{out}, nil
 }
 
 // complete makes the sample of its file, if it came as one, and checks it.
@@ -241,7 +241,7 @@ func (j *taskJob) complete() error {
 	row := j.answerer.store.Row(0)
 	if j.file != nil {
 		if err := j.model.portable.Decode([]byte(j.file[0]), row); err != nil {
-			return oip.Errorf(oip.InvalidArgument, "the file of the sample: %w", err)
+			return protocol.Errorf(protocol.InvalidArgument, "the file of the sample: %w", err)
 		}
 	}
 	if c, ok := j.model.portable.(workload.Checking); ok {
@@ -262,12 +262,12 @@ func (j *taskJob) predict(ctx context.Context) error {
 		err = errors.New("the model gave no answer")
 	}
 	if err != nil {
-		return oip.Errorf(oip.Internal, "answering a sample: %w", err)
+		return protocol.Errorf(protocol.Internal, "answering a sample: %w", err)
 	}
 	return nil
 }
 
-// End implements server.Job.
+// End implements oipserver.Job.
 func (j *taskJob) End() {
 	j.model.giveBack(j.answerer)
 	j.model.leave(j)
@@ -313,7 +313,7 @@ func (m *taskModel) take(row []workload.Slot) (*answerer, error) {
 		err = a.use(row)
 	}
 	if err != nil {
-		return nil, oip.Errorf(oip.Internal, "a sample more: %w", err)
+		return nil, protocol.Errorf(protocol.Internal, "a sample more: %w", err)
 	}
 	return a, nil
 }

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/credentials"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Web says where models are offered, and to whom.
@@ -40,7 +40,7 @@ const (
 
 // Run offers models until the context ends, and then drains: it takes nothing new and answers
 // requests under way; nil: all were answered. It calls listening with the addresses.
-func (w Web) Run(ctx context.Context, models []server.Model, listening func(http, grpc net.Addr)) error {
+func (w Web) Run(ctx context.Context, models []oipserver.Model, listening func(http, grpc net.Addr)) error {
 	config, err := w.config(models)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (w Web) Run(ctx context.Context, models []server.Model, listening func(http
 	if err != nil {
 		return err
 	}
-	s := server.New(config)
+	s := oipserver.New(config)
 	ended := make(chan error, 2)
 	go func() { ended <- s.ServeHTTP(web) }()
 	var rpcAddress net.Addr
@@ -82,13 +82,13 @@ func (w Web) Check() error {
 
 func (w Web) checkOptions() error {
 	if (w.Cert == "") != (w.Key == "") {
-		return field.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+		return userinput.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
 	}
 	if w.ClientCA != "" && w.Cert == "" {
-		return field.Errorf("tls_client_ca", "only TLS asks clients for a certificate: want tls_cert and tls_key, too")
+		return userinput.Errorf("tls_client_ca", "only TLS asks clients for a certificate: want tls_cert and tls_key, too")
 	}
 	if w.Drain < 0 {
-		return field.Invalid("drain", w.Drain, "a time")
+		return userinput.Invalid("drain", w.Drain, "a time")
 	}
 	if err := w.checkAddress("listen", w.Listen); err != nil || w.GRPC == "" {
 		return err
@@ -101,9 +101,9 @@ func (w Web) checkAddress(name, address string) error {
 	local, err := isLocal(address)
 	switch {
 	case err != nil:
-		return field.Wrap(name, err)
+		return userinput.Wrap(name, err)
 	case !local && w.Cert == "" && !w.Insecure:
-		return field.Errorf(name, "%s is beyond this machine, and without TLS others can read and change the traffic: "+
+		return userinput.Errorf(name, "%s is beyond this machine, and without TLS others can read and change the traffic: "+
 			"want a certificate (tls_cert, tls_key), or insecure", address)
 	}
 	return nil
@@ -128,8 +128,8 @@ func isLocal(address string) (bool, error) {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback(), nil
 }
 
-func (w Web) config(models []server.Model) (server.Config, error) {
-	c := server.Config{Name: w.Name, Version: w.Version, Models: models}
+func (w Web) config(models []oipserver.Model) (oipserver.Config, error) {
+	c := oipserver.Config{Name: w.Name, Version: w.Version, Models: models}
 	if err := w.checkOptions(); err != nil {
 		return c, err
 	}
@@ -145,7 +145,7 @@ func (w Web) config(models []server.Model) (server.Config, error) {
 func (w Web) secrets() (tokens []string, c *tls.Config, err error) {
 	if w.TokenFile != "" {
 		if tokens, err = readTokens(w.TokenFile); err != nil {
-			return nil, nil, field.Wrap("token_file", err)
+			return nil, nil, userinput.Wrap("token_file", err)
 		}
 	}
 	if w.Cert != "" {
@@ -191,13 +191,13 @@ func (w Web) tls() (*tls.Config, error) {
 // listen opens the listeners; rpc is nil if gRPC is not offered.
 func (w Web) listen(ctx context.Context) (web, rpc net.Listener, err error) {
 	if web, err = listenAt(ctx, w.Listen); err != nil {
-		return nil, nil, field.Wrap("listen", err)
+		return nil, nil, userinput.Wrap("listen", err)
 	}
 	if w.GRPC == "" {
 		return web, nil, nil
 	}
 	if rpc, err = listenAt(ctx, w.GRPC); err != nil {
-		return nil, nil, errors.Join(field.Wrap("grpc_listen", err), web.Close())
+		return nil, nil, errors.Join(userinput.Wrap("grpc_listen", err), web.Close())
 	}
 	return web, rpc, nil
 }

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // written writes a file of a test, and returns its path.
@@ -66,7 +66,7 @@ func TestTokensAreReadOneALineOrRefused(t *testing.T) {
 		t.Error("a file without an end is read")
 	}
 	w := Web{Listen: "127.0.0.1:0", TokenFile: written(t, "short")}
-	var of *field.Error
+	var of *userinput.Error
 	if err := w.Check(); !errors.As(err, &of) || of.Field != "token_file" {
 		t.Errorf("%v, want an error of the field token_file", err)
 	}
@@ -152,7 +152,7 @@ func TestWhatCannotBeListenedAtIsNamedAndLeavesNothingOpen(t *testing.T) {
 		"gRPC": {Web{Listen: "unix:" + socket, GRPC: taken.Addr().String()}, "grpc_listen"},
 	} {
 		err := c.web.Run(t.Context(), nil, func(net.Addr, net.Addr) { t.Errorf("%s: it listens", name) })
-		var of *field.Error
+		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != c.field || !errors.Is(err, syscall.EADDRINUSE) {
 			t.Errorf("%s: %v, want an error of the field %s", name, err, c.field)
 		}
@@ -249,7 +249,7 @@ func TestOptionsThatMakeNoSenseNameTheirField(t *testing.T) {
 	for want, w := range map[string]Web{
 		"tls_cert": {Key: "k"}, "tls_client_ca": {ClientCA: "c"}, "drain": {Drain: -time.Second}, "listen": {Listen: "x"}, "grpc_listen": {Listen: "localhost:1", GRPC: "y"},
 	} {
-		var of *field.Error
+		var of *userinput.Error
 		if err := w.Check(); !errors.As(err, &of) || of.Field != want {
 			t.Errorf("%+v: %v, want an error of the field %s", w, err, want)
 		}

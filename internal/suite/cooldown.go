@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // A thermometer says how hot the machine is, in degrees Celsius; false if it does not know.
@@ -35,7 +35,7 @@ const (
 )
 
 // coolDown waits as long as the suite says, and longer if the machine is still too hot.
-func (p *Plan) coolDown(ctx context.Context, s *Step, o session.Observer) error {
+func (p *Plan) coolDown(ctx context.Context, s *Step, o run.Observer) error {
 	o.Phase("cool-down")
 	begin := time.Now()
 	for {
@@ -59,7 +59,7 @@ func (p *Plan) tooHot(celsius float64) bool {
 }
 
 // noteHeat says that a machine did not become as cool as the suite wants, or that nobody knows.
-func (p *Plan) noteHeat(o session.Observer, celsius float64, known bool, waited time.Duration) {
+func (p *Plan) noteHeat(o run.Observer, celsius float64, known bool, waited time.Duration) {
 	switch limit := p.Suite.Temperature; {
 	case limit > 0 && !known:
 		o.Note("how hot the machine is cannot be read here: the suite's limit was not checked")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // An Estimate says how long the steps take that are still to run. What models and data take
@@ -69,9 +69,9 @@ func (p *Plan) Estimate() Estimate {
 const overhead = 3 * time.Second
 
 // estimate says how long a step will take.
-func (p *Plan) estimate(s *Step, r *session.Resolved) (err error) {
+func (p *Plan) estimate(s *Step, r *run.Resolved) (err error) {
 	speed, samples := p.speedOf(s)
-	s.Guessed = speed == 0 || s.Mode == session.FindPeak
+	s.Guessed = speed == 0 || s.Mode == run.FindPeak
 	s.Estimate, err = r.Estimate(speed, samples)
 	s.Estimate += overhead
 	return err
@@ -111,7 +111,7 @@ func (p *Plan) learn(from *Step) {
 		if s.State != Planned || s.Model != from.Model || s.Precision != from.Precision {
 			continue
 		}
-		if r, err := session.Resolve(s.request); err == nil {
+		if r, err := run.Resolve(s.request); err == nil {
 			_ = p.estimate(s, r) // it worked before
 		}
 	}

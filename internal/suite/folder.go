@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // kept is the folder of suites that nobody gave a folder for.
-const kept = session.KeptRuns + "/suites"
+const kept = run.KeptRuns + "/suites"
 
 // NewFolder is where a suite goes if nobody says: a folder that is named after the second, with a number behind it if another
 // began in the same one.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // missing lists what a submission of these results would lack. That they are not official is a

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func TestFailuresAreCountedByWhatIsWrong(t *testing.T) {
@@ -225,7 +225,7 @@ func TestEstimatesAreSaidAsFarAsTheyAreKnown(t *testing.T) {
 
 func TestTheNewestRunOfTheModelOnTheEngineTellsItsSpeed(t *testing.T) {
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	run := func(days int, latency time.Duration, change func(*report.Results)) report.Run {
+	runOf := func(days int, latency time.Duration, change func(*report.Results)) report.Run {
 		r := &report.Results{Model: "m", Created: day.AddDate(0, 0, days), Input: report.Input{Samples: 100 + days, Precision: "int8"},
 			Backend: report.Backend{Engine: "onnxruntime 1.24", Instances: 2, WarmUp: report.WarmUp{LatencyNS: int64(latency)}}}
 		if change != nil {
@@ -233,7 +233,7 @@ func TestTheNewestRunOfTheModelOnTheEngineTellsItsSpeed(t *testing.T) {
 		}
 		return report.Run{Results: r}
 	}
-	step := &Step{Model: "m", request: session.Request{Engine: session.Engine{Name: session.ONNXRuntime}}}
+	step := &Step{Model: "m", request: run.Request{Engine: run.Engine{Name: run.ONNXRuntime}}}
 	for _, c := range []struct {
 		name    string
 		runs    []report.Run
@@ -241,13 +241,13 @@ func TestTheNewestRunOfTheModelOnTheEngineTellsItsSpeed(t *testing.T) {
 		samples int
 	}{
 		{"none", nil, 0, 0},
-		{"one", []report.Run{run(0, time.Second, nil)}, 2, 100},
-		{"the newest", []report.Run{run(1, time.Second/2, nil), run(3, time.Second/4, nil), run(2, time.Second, nil)}, 8, 103},
-		{"another model", []report.Run{run(0, time.Second, func(r *report.Results) { r.Model = "n" })}, 0, 0},
-		{"another engine", []report.Run{run(0, time.Second, func(r *report.Results) { r.Backend.Engine = "simulated" })}, 0, 0},
-		{"one that was not warmed up", []report.Run{run(0, 0, nil)}, 0, 0},
-		{"one whose time cannot be", []report.Run{run(0, -5, nil)}, 0, 0},
-		{"one that does not say its workers", []report.Run{run(0, time.Second, func(r *report.Results) { r.Backend.Instances = 0 })}, 1, 100},
+		{"one", []report.Run{runOf(0, time.Second, nil)}, 2, 100},
+		{"the newest", []report.Run{runOf(1, time.Second/2, nil), runOf(3, time.Second/4, nil), runOf(2, time.Second, nil)}, 8, 103},
+		{"another model", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Model = "n" })}, 0, 0},
+		{"another engine", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Backend.Engine = "simulated" })}, 0, 0},
+		{"one that was not warmed up", []report.Run{runOf(0, 0, nil)}, 0, 0},
+		{"one whose time cannot be", []report.Run{runOf(0, -5, nil)}, 0, 0},
+		{"one that does not say its workers", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Backend.Instances = 0 })}, 1, 100},
 	} {
 		p := &Plan{request: Request{Earlier: c.runs}, Steps: []*Step{step, {Model: "x"}}}
 		if speed, samples := p.speedOf(step); speed != c.speed || samples != c.samples {
@@ -255,7 +255,7 @@ func TestTheNewestRunOfTheModelOnTheEngineTellsItsSpeed(t *testing.T) {
 		}
 	}
 	exact := &Step{Model: "m", Precision: "fp32", request: step.request}
-	p := &Plan{request: Request{Earlier: []report.Run{run(0, time.Second, nil)}}}
+	p := &Plan{request: Request{Earlier: []report.Run{runOf(0, time.Second, nil)}}}
 	if speed, _ := p.speedOf(exact); speed != 0 {
 		t.Errorf("a run in int8 tells the speed of fp32: %g", speed)
 	}
@@ -268,7 +268,7 @@ func TestAnUnfinishedSuiteIsFoundAgain(t *testing.T) {
 	}
 	write := func(folder, name string, quick bool, state State) {
 		t.Helper()
-		p := &Plan{Suite: &Suite{Name: name}, Steps: []*Step{{State: state}}, request: Request{Output: filepath.Join(kept, "mine", folder), Base: session.Request{Quick: quick}}}
+		p := &Plan{Suite: &Suite{Name: name}, Steps: []*Step{{State: state}}, request: Request{Output: filepath.Join(kept, "mine", folder), Base: run.Request{Quick: quick}}}
 		if err := os.MkdirAll(p.request.Output, 0o755); err != nil {
 			t.Fatal(err)
 		}

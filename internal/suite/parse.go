@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // parse reads the text of a suite's file. Unknown keys, and values that no run could have,
@@ -117,8 +117,8 @@ func (b *Benchmark) check() error {
 			return err
 		}
 	}
-	if !slices.Contains([]string{"", modePerformance, session.FindPeak}, b.Mode) {
-		return fmt.Errorf("mode is %q, want %s or %s; accuracy runs follow from accuracy of the suite", b.Mode, modePerformance, session.FindPeak)
+	if !slices.Contains([]string{"", modePerformance, run.FindPeak}, b.Mode) {
+		return fmt.Errorf("mode is %q, want %s or %s; accuracy runs follow from accuracy of the suite", b.Mode, modePerformance, run.FindPeak)
 	}
 	if b.Count < 0 {
 		return fmt.Errorf("count is %d, want a number of samples", b.Count)

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// The modes of steps, beside session.FindPeak.
+// The modes of steps, beside run.FindPeak.
 const (
 	modeAccuracy    = "accuracy"
 	modePerformance = "performance"
@@ -22,7 +22,7 @@ const (
 type Request struct {
 	// Base has what is the same for all benchmarks: engine, device, workers, Quick. Its
 	// Settings win over those of the suite.
-	Base session.Request
+	Base run.Request
 	// Only are the benchmarks that are wanted, as MODEL or MODEL/SCENARIO; none: all.
 	Only       []string
 	NoAccuracy bool
@@ -31,7 +31,7 @@ type Request struct {
 	Resume     bool           // go on with what is in the folder
 	Earlier    []report.Run   // they say how fast models are on this machine
 	// Command is what makes a run of a request alone, argument by argument; nil: nobody can say.
-	Command func(session.Request) []string
+	Command func(run.Request) []string
 }
 
 // A Plan is a suite with a step for each run.
@@ -50,10 +50,10 @@ type Plan struct {
 func NewPlan(s *Suite, q Request) (*Plan, error) {
 	rules, err := config.Rules(cmp.Or(q.Base.Rules, s.Rules))
 	if err != nil {
-		return nil, field.Wrap("rules", err)
+		return nil, userinput.Wrap("rules", err)
 	}
 	if d := q.Cooldown; d != nil && (*d < 0 || *d > mostCooldown) {
-		return nil, field.Invalid("cooldown", *d, wantCooldown)
+		return nil, userinput.Invalid("cooldown", *d, wantCooldown)
 	}
 	ofRules := *s
 	ofRules.Rules = rules.Version
@@ -86,7 +86,7 @@ func (p *Plan) resolve() error {
 			continue
 		}
 		s.request.Force = p.request.Resume
-		resolved, err := session.Resolve(s.request)
+		resolved, err := run.Resolve(s.request)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%v: %w", s, err))
 			continue

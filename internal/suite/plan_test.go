@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // planOf plans a suite of these lines in an empty folder.
@@ -73,8 +73,8 @@ func TestModelsThatOnlyServersRunAreThereForServers(t *testing.T) {
 	if p := mustPlan(t, text, Request{}); p.Steps[0].State != Lacking {
 		t.Errorf("on this machine it is %s", p.Steps[0].State)
 	}
-	servers := session.Engine{Name: session.OpenAI, Remote: session.Remote{Endpoints: []string{"http://127.0.0.1:1"}, Model: "m"}}
-	if p := mustPlan(t, text, Request{Base: session.Request{Engine: servers}}); p.Steps[0].State != Planned {
+	servers := run.Engine{Name: run.OpenAI, Remote: run.Remote{Endpoints: []string{"http://127.0.0.1:1"}, Model: "m"}}
+	if p := mustPlan(t, text, Request{Base: run.Request{Engine: servers}}); p.Steps[0].State != Planned {
 		t.Errorf("at servers it is %s: %s", p.Steps[0].State, p.Steps[0].Error)
 	}
 }
@@ -154,11 +154,11 @@ func joined(t *testing.T) *Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := session.Request{
+	base := run.Request{
 		Count: 5, ModelPath: "ours.onnx", DatasetPath: "ours", Precision: "fp16", Options: map[string]string{"a": "ours", "b": "ours"},
 		Settings: []config.Override{{Key: "min_duration", Value: "9", Origin: "flag"}},
 	}
-	return &Plan{Suite: s, request: Request{Base: base, Output: "out", Command: func(q session.Request) []string { return []string{"run", q.Model, q.Output} }}}
+	return &Plan{Suite: s, request: Request{Base: base, Output: "out", Command: func(q run.Request) []string { return []string{"run", q.Model, q.Output} }}}
 }
 
 // settingsOf lists who sets what in a step, in the order in which the later wins.
@@ -218,10 +218,10 @@ func TestACooldownIsWaitedForBeforeSpeedButTheFirst(t *testing.T) {
 	}{
 		{"the suite's", Request{}, text, []bool{false, true, false, true}},
 		{"without accuracy the first waits for nothing", Request{NoAccuracy: true}, text, []bool{false, true}},
-		{"a quick run waits for nothing", Request{Base: session.Request{Quick: true}}, text, []bool{false, false, false}},
+		{"a quick run waits for nothing", Request{Base: run.Request{Quick: true}}, text, []bool{false, false, false}},
 		{"none is wanted", Request{Cooldown: &none}, text, []bool{false, false, false, false}},
 		{"a temperature is waited for", Request{Cooldown: &none}, "temperature: 60\n" + text, []bool{false, true, false, true}},
-		{"but not in a quick run", Request{Base: session.Request{Quick: true}}, "temperature: 60\n" + text, []bool{false, false, false}},
+		{"but not in a quick run", Request{Base: run.Request{Quick: true}}, "temperature: 60\n" + text, []bool{false, false, false}},
 	} {
 		p := mustPlan(t, c.text, c.q)
 		var got []bool
@@ -242,11 +242,11 @@ func TestACooldownIsWaitedForBeforeSpeedButTheFirst(t *testing.T) {
 }
 
 func TestRulesOfTheRequestWin(t *testing.T) {
-	p := mustPlan(t, "rules: v5.0\naccuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline]}\n", Request{Base: session.Request{Rules: "4.1"}})
+	p := mustPlan(t, "rules: v5.0\naccuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline]}\n", Request{Base: run.Request{Rules: "4.1"}})
 	if p.Suite.Rules != "v4.1" || p.Steps[0].request.Rules != "v4.1" {
 		t.Errorf("rules %s, and %s of the step", p.Suite.Rules, p.Steps[0].request.Rules)
 	}
-	if _, err := planOf(t, "category: edge\n", Request{Base: session.Request{Rules: "v9"}}); err == nil || !strings.HasPrefix(err.Error(), `rules: unknown rules "v9"`) {
+	if _, err := planOf(t, "category: edge\n", Request{Base: run.Request{Rules: "v9"}}); err == nil || !strings.HasPrefix(err.Error(), `rules: unknown rules "v9"`) {
 		t.Errorf("unknown rules: %v", err)
 	}
 }

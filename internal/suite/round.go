@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // ofRound lists what the round asks of systems of the category, in the order of the

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // contextWithEnd is a context that the user ends after some time.
@@ -163,7 +163,7 @@ benchmarks:
 			Name: "mine", Title: "Mine: all of it", Rules: "v5.1", Division: "open", Category: "edge", Accuracy: accuracyOnce, Cooldown: duration(90 * time.Second), Temperature: 61.5,
 			Settings: settings{"min_duration": "7"},
 			Benchmarks: []Benchmark{{
-				Model: "resnet50", Scenarios: []string{"SingleStream", "Offline"}, Mode: session.FindPeak, Precision: "int8", ModelPath: "m.onnx", DatasetPath: "data", Count: 3,
+				Model: "resnet50", Scenarios: []string{"SingleStream", "Offline"}, Mode: run.FindPeak, Precision: "int8", ModelPath: "m.onnx", DatasetPath: "data", Count: 3,
 				Options: map[string]string{"drop-last": "true"}, Settings: settings{"target_qps": "0x10"},
 			}},
 		}

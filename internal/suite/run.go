@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // Run runs what is planned. An error of a step is kept in it, and the next step follows; the
 // error of Run is what interrupted it, or what kept it from writing its state. There is an
 // outcome of what was run even then.
-func (p *Plan) Run(ctx context.Context, o session.Observer) (*Outcome, error) {
+func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 	release, err := p.begin()
 	if err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (p *Plan) begin() (release func(), err error) {
 }
 
 // runStep prepares a step and runs it, unless the folder has its results already.
-func (p *Plan) runStep(ctx context.Context, s *Step, o session.Observer) (err error) {
+func (p *Plan) runStep(ctx context.Context, s *Step, o run.Observer) (err error) {
 	began := time.Now()
-	resolved, err := session.Resolve(s.request)
+	resolved, err := run.Resolve(s.request)
 	if err != nil {
 		return err
 	}
@@ -123,12 +123,12 @@ func (s *Step) summary() string {
 
 // An observer says which step it is about, and says nothing twice.
 type observer struct {
-	session.Observer
+	run.Observer
 	prefix string
 	told   map[string]bool
 }
 
-// Note implements session.Observer.
+// Note implements run.Observer.
 func (o *observer) Note(text string) {
 	if !o.told[text] {
 		o.Observer.Note(text)
@@ -136,5 +136,5 @@ func (o *observer) Note(text string) {
 	o.told[text] = true
 }
 
-// Phase implements session.Observer.
+// Phase implements run.Observer.
 func (o *observer) Phase(name string) { o.Observer.Phase(o.prefix + name) }

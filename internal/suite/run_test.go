@@ -12,13 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // A recorder keeps what an observer is told.
@@ -52,9 +52,9 @@ func plan(t *testing.T, text string, resume bool) *Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPlan(s, Request{Output: "out", Resume: resume, Base: session.Request{
+	p, err := NewPlan(s, Request{Output: "out", Resume: resume, Base: run.Request{
 		Program: "mlperf test", ModelPath: "tiny.onnx", DatasetPath: "imagenet",
-		Engine: session.Engine{Name: session.Simulated, Latency: time.Millisecond},
+		Engine: run.Engine{Name: run.Simulated, Latency: time.Millisecond},
 		Settings: []config.Override{
 			{Key: "min_duration", Value: "20ms"}, {Key: "min_query_count", Value: "5"},
 		},
@@ -77,10 +77,10 @@ func material(t *testing.T) {
 	if err := synth.WriteImageNet(t.Context(), "imagenet", spec, nil); err != nil {
 		t.Fatal(err)
 	}
-	b := networks.NewBuilder("tiny", 1)
+	b := arch.NewBuilder("tiny", 1)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
-	x = b.MaxPool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
-	b.Output(b.ArgMax("class", b.Dense("scores", b.Flatten("features", x), networks.Dense{Units: 1000}), 1))
+	x = b.MaxPool("grid", x, arch.Pool{Kernel: arch.Axes{56}, Strides: arch.Axes{56}})
+	b.Output(b.ArgMax("class", b.Dense("scores", b.Flatten("features", x), arch.Dense{Units: 1000}), 1))
 	model, _, err := b.Model()
 	if err == nil {
 		err = model.WriteFile(t.Context(), "tiny.onnx")
@@ -338,7 +338,7 @@ func TestEarlierRunsTellHowLongItTakes(t *testing.T) {
 // What was measured of a model tells how long its other runs take, and nothing of other models and precisions.
 func TestARunTellsHowLongTheOthersOfItsModelTake(t *testing.T) {
 	p := mustPlan(t, "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, Offline]}\n  - {model: resnet50, precision: int8, scenarios: [Offline]}\n  - {model: mobilenet, scenarios: [Offline]}\n",
-		Request{Base: session.Request{Engine: session.Engine{Name: session.Simulated}}})
+		Request{Base: run.Request{Engine: run.Engine{Name: run.Simulated}}})
 	first, before := p.Steps[0], []time.Duration{}
 	for _, s := range p.Steps {
 		before = append(before, s.Estimate)

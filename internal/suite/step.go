@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // A Step is one run of a suite.
@@ -30,7 +30,7 @@ type Step struct {
 
 	Results *report.Results `json:"-"`
 
-	request session.Request
+	request run.Request
 }
 
 // A State says how far a step is.

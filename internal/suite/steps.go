@@ -9,11 +9,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/names"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // addAll adds the steps of all benchmarks that are wanted.
@@ -31,7 +30,7 @@ func (p *Plan) addAll() (err error) {
 	}
 	for _, only := range p.request.Only {
 		if !slices.ContainsFunc(p.Steps, func(s *Step) bool { return p.means(only, s.Model, s.Scenario) }) {
-			return field.Invalid("only", only, "benchmarks of the suite, as MODEL or MODEL/SCENARIO")
+			return userinput.Invalid("only", only, "benchmarks of the suite, as MODEL or MODEL/SCENARIO")
 		}
 	}
 	return p.twice()
@@ -66,7 +65,7 @@ func (p *Plan) add(b Benchmark, scenario string) {
 
 // lookup finds a model among those that the engine of the suite can run.
 func (p *Plan) lookup(name string) (workload.Model, error) {
-	if p.request.Base.Engine.Name == session.OpenAI {
+	if p.request.Base.Engine.Name == run.OpenAI {
 		return models.LookupAsked(name)
 	}
 	return models.Lookup(name)
@@ -98,7 +97,7 @@ func (p *Plan) wanted(model, scenario string) bool {
 // means reports whether MODEL or MODEL/SCENARIO is a benchmark.
 func (p *Plan) means(only, model, scenario string) bool {
 	m, s, both := strings.Cut(only, "/")
-	return names.Same(p.nameOf(m), model) && (!both || names.Same(s, scenario))
+	return userinput.Same(p.nameOf(m), model) && (!both || userinput.Same(s, scenario))
 }
 
 // measuresAccuracy: where once is enough, and in quick runs, the first scenario's counts for all.
@@ -166,7 +165,7 @@ func (p *Plan) step(b Benchmark, scenario, mode string) *Step {
 // intervals of MultiStream in the first rounds.
 func (p *Plan) bounded(scenario string) bool {
 	rules, err := config.Rules(p.Suite.Rules)
-	return names.Same(scenario, "server") || err == nil && rules.MultiStream == config.FixedIntervalQueries && names.Same(scenario, "multistream")
+	return userinput.Same(scenario, "server") || err == nil && rules.MultiStream == config.FixedIntervalQueries && userinput.Same(scenario, "multistream")
 }
 
 // lengths are the settings that make runs as long as they are. Quick runs have their own.

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Suite is a list of benchmarks in their order, and the rules that they run under.
@@ -110,5 +109,5 @@ func Load(name string) (*Suite, error) {
 
 // unknown says which suites there are.
 func unknown(name string) error {
-	return field.Invalid("suite", name, strings.Join(Names(), ", ")+" or a YAML file"+names.Meant(name, Names()))
+	return userinput.Invalid("suite", name, strings.Join(Names(), ", ")+" or a YAML file"+userinput.Meant(name, Names()))
 }

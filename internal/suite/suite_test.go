@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func TestEveryBuiltInSuiteCanBePlanned(t *testing.T) {
@@ -24,7 +24,7 @@ func TestEveryBuiltInSuiteCanBePlanned(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := NewPlan(s, Request{Base: session.Request{Quick: quick}, Output: "out"})
+			p, err := NewPlan(s, Request{Base: run.Request{Quick: quick}, Output: "out"})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -114,7 +114,7 @@ func TestAccuracyComesBeforeTheSpeed(t *testing.T) {
 	}{
 		{"each scenario has its own", "each", Request{}, []string{"Offline accuracy", "Offline performance", "SingleStream accuracy", "SingleStream performance"}},
 		{"once is enough", "once", Request{}, []string{"Offline accuracy", "Offline performance", "SingleStream performance"}},
-		{"once is enough where it is quick", "each", Request{Base: session.Request{Quick: true}}, []string{"Offline accuracy", "Offline performance", "SingleStream performance"}},
+		{"once is enough where it is quick", "each", Request{Base: run.Request{Quick: true}}, []string{"Offline accuracy", "Offline performance", "SingleStream performance"}},
 		{"none is wanted", "none", Request{}, []string{"Offline performance", "SingleStream performance"}},
 		{"the request wants none", "each", Request{NoAccuracy: true}, []string{"Offline performance", "SingleStream performance"}},
 		{"one scenario is wanted", "each", Request{Only: []string{"ResNet-50/offline"}}, []string{"Offline accuracy", "Offline performance"}},
@@ -154,7 +154,7 @@ func TestAQuickSuiteChoosesBoundsThatCanBeKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := NewPlan(s, Request{Base: session.Request{Quick: c.quick}, Output: "out"})
+		p, err := NewPlan(s, Request{Base: run.Request{Quick: c.quick}, Output: "out"})
 		if err != nil {
 			t.Fatal(err)
 		}

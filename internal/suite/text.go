@@ -11,7 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/visible"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Write prints the result screen: the scores against their targets, what speaks against them,
@@ -19,7 +19,7 @@ import (
 // elsewhere: what cannot be printed of them is a number.
 func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, visible.Line(o.headline()))
+	fmt.Fprintln(&b, userinput.PrintableLine(o.headline()))
 	b.WriteString(o.table(paint))
 	list(&b, "Why", o.reasons())
 	var caveats []string
@@ -50,7 +50,7 @@ func (o *Outcome) table(paint func(string) string) string {
 		accuracy, target := accuracyCells(s)
 		row := table.Row{name, s.Scenario, s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)}
 		for i := range row {
-			row[i] = visible.Line(row[i].(string))
+			row[i] = userinput.PrintableLine(row[i].(string))
 		}
 		row[verdictColumn] = paint(row[verdictColumn].(string))
 		t.AppendRow(row)
@@ -120,6 +120,6 @@ func list(b *strings.Builder, title string, items []string) {
 	}
 	fmt.Fprintf(b, "%s:\n", title)
 	for _, item := range items {
-		fmt.Fprintf(b, "  - %s\n", visible.Line(item))
+		fmt.Fprintf(b, "  - %s\n", userinput.PrintableLine(item))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mlperf-go/mlperf/internal/profile"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 )
 
 var subject = profile.Subject{Model: "mobilenet", Scenario: "Offline", Device: "cpu", Machine: profile.Machine{CPU: "A Processor @ 2 GHz", Cores: 2}}

@@ -10,17 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/profile"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Request asks for the fastest way to run a model.
 type Request struct {
 	// Bench says what is measured. Its workers, threads, batches, files and precision are
 	// those of the axes below.
-	Bench  session.Request
+	Bench  run.Request
 	Budget time.Duration
 	Axes   Axes // without variants
 	// ModelFiles are compared, each as FILE or LABEL=FILE; nil: there is one model.
@@ -48,12 +48,12 @@ func (e *NoneError) Error() string { return e.Reason }
 
 // Find searches, and writes the profile of the fastest way when the search is over.
 // Interrupted, it returns what there is with the error: the search goes on later.
-func Find(ctx context.Context, q Request, o Observer, b session.Observer) (*Found, error) {
+func Find(ctx context.Context, q Request, o Observer, b run.Observer) (*Found, error) {
 	f := &finding{Request: q}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	resolved, err := session.Resolve(f.Bench)
+	resolved, err := run.Resolve(f.Bench)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ type finding struct {
 // check finds what no search is possible with.
 func (f *finding) check() (err error) {
 	if f.Budget <= 0 {
-		return field.Invalid("budget", f.Budget, "a time to search")
+		return userinput.Invalid("budget", f.Budget, "a time to search")
 	}
 	if err := f.Axes.check(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (f *finding) check() (err error) {
 		return err
 	}
 	if len(f.files) > 1 && len(f.Precisions) > 0 {
-		return field.Errorf("precision", "is compared of one model file, there are %d", len(f.files))
+		return userinput.Errorf("precision", "is compared of one model file, there are %d", len(f.files))
 	}
 	if len(f.files) > 0 {
 		f.Bench.ModelPath = f.files[0].path
@@ -99,13 +99,13 @@ func (a Axes) check() error {
 	}{{"instances", a.Instances}, {"intra_threads", a.Threads}, {"max_batchsize", a.Batches}} {
 		for _, v := range axis.values {
 			if v < 1 {
-				return field.Invalid(axis.field, v, "positive numbers")
+				return userinput.Invalid(axis.field, v, "positive numbers")
 			}
 		}
 	}
 	for _, d := range a.Delays {
 		if d < 0 {
-			return field.Errorf("max_batch_delay", "%v is not a time", d)
+			return userinput.Errorf("max_batch_delay", "%v is not a time", d)
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (f *finding) checkAxes() error {
 	q.Instances, q.Backend.IntraThreads, q.MaxBatch = most(f.Axes.Instances), most(f.Axes.Threads), most(f.Axes.Batches)
 	for _, precision := range append([]string{q.Precision}, f.Precisions...) {
 		q.Precision = precision
-		if _, err := session.Resolve(q); err != nil {
+		if _, err := run.Resolve(q); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (f *finding) checkAxes() error {
 // only take longer to load.
 const probeSamples = 64
 
-func (f *finding) search(ctx context.Context, p *session.Prepared, o Observer) (*Found, error) {
+func (f *finding) search(ctx context.Context, p *run.Prepared, o Observer) (*Found, error) {
 	if err := f.variants(ctx, p); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (f *finding) search(ctx context.Context, p *session.Prepared, o Observer) (
 	subject := p.Subject()
 	if found.Path == "" {
 		var err error
-		if found.Path, err = session.ProfilePath(subject); err != nil {
+		if found.Path, err = run.ProfilePath(subject); err != nil {
 			return nil, err
 		}
 	}
@@ -196,8 +196,8 @@ func noneOf(out *Outcome) error {
 }
 
 // open opens the model in the way of a point.
-func (f *finding) open(ctx context.Context, p *session.Prepared, point Point) (Opened, error) {
-	way := session.Way{Instances: point.Instances, Threads: point.Threads, MaxBatch: point.MaxBatch, MaxDelay: point.MaxDelay, Samples: probeSamples}
+func (f *finding) open(ctx context.Context, p *run.Prepared, point Point) (Opened, error) {
+	way := run.Way{Instances: point.Instances, Threads: point.Threads, MaxBatch: point.MaxBatch, MaxDelay: point.MaxDelay, Samples: probeSamples}
 	for _, file := range f.files {
 		if file.label == point.Variant {
 			way.Backend = &file.options
@@ -217,7 +217,7 @@ func accelerates(device string) bool {
 }
 
 // header names everything that decides what a point measures.
-func (f *finding) header(subject profile.Subject, p *session.Prepared) Header {
+func (f *finding) header(subject profile.Subject, p *run.Prepared) Header {
 	h := Header{Subject: subject, Dataset: p.DatasetDir(), Fingerprint: p.Fingerprint.String()}
 	for _, file := range f.files {
 		h.ModelFiles = append(h.ModelFiles, file.String())
@@ -226,7 +226,7 @@ func (f *finding) header(subject profile.Subject, p *session.Prepared) Header {
 	case loadgen.Server:
 		h.Percentile, h.BoundAsked = s.ServerTargetLatencyPercentile, s.ServerTargetLatency.String()
 		if p.Request.AutoLatency {
-			h.BoundAsked = session.Auto
+			h.BoundAsked = run.Auto
 		}
 	case loadgen.SingleStream:
 		h.Percentile = s.SingleStreamTargetLatencyPercentile

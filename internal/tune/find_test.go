@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/profile"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // silent is an observer of a session.
@@ -40,10 +40,10 @@ func material(t *testing.T, scenario string) Request {
 	if err := synth.WriteImageNet(t.Context(), "imagenet", synth.ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}, nil); err != nil {
 		t.Fatal(err)
 	}
-	b := networks.NewBuilder("tiny", 1)
+	b := arch.NewBuilder("tiny", 1)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
-	x = b.MaxPool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
-	b.Output(b.ArgMax("class", b.Dense("scores", b.Flatten("features", x), networks.Dense{Units: 1000}), 1))
+	x = b.MaxPool("grid", x, arch.Pool{Kernel: arch.Axes{56}, Strides: arch.Axes{56}})
+	b.Output(b.ArgMax("class", b.Dense("scores", b.Flatten("features", x), arch.Dense{Units: 1000}), 1))
 	model, _, err := b.Model()
 	if err == nil {
 		err = model.WriteFile(t.Context(), "tiny.onnx")
@@ -52,9 +52,9 @@ func material(t *testing.T, scenario string) Request {
 		t.Fatal(err)
 	}
 	return Request{
-		Bench: session.Request{
+		Bench: run.Request{
 			Program: "mlperf test", Model: "resnet50", Scenario: scenario, ModelPath: "tiny.onnx", DatasetPath: "imagenet", Output: "out",
-			Engine:   session.Engine{Name: session.Simulated, Latency: 20 * time.Millisecond},
+			Engine:   run.Engine{Name: run.Simulated, Latency: 20 * time.Millisecond},
 			NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 		},
 		Budget: time.Minute, Axes: Axes{Instances: []int{1}, Threads: []int{1}, Batches: []int{1, 4}}, Output: filepath.Join("profiles", "p.json"),
@@ -79,9 +79,9 @@ func TestAFoundWayIsWrittenAsAProfileThatARunTakes(t *testing.T) {
 	if err != nil || p.MaxBatch != 4 || p.Instances != 1 || p.Program != "mlperf test" || p.Value <= 0 || filepath.Base(p.ModelPath) != "tiny.onnx" || !filepath.IsAbs(p.ModelPath) {
 		t.Errorf("profile %+v, %v", p, err)
 	}
-	run := q.Bench
-	run.ModelPath, run.Profile = "", q.Output
-	resolved, err := session.Resolve(run)
+	again := q.Bench
+	again.ModelPath, again.Profile = "", q.Output
+	resolved, err := run.Resolve(again)
 	if err != nil || resolved.Request.MaxBatch != 4 || resolved.Request.ModelPath != p.ModelPath {
 		t.Errorf("a run with the profile: %+v, %v", resolved, err)
 	}
@@ -171,7 +171,7 @@ func TestASearchThatCannotBeIsRefusedByItsField(t *testing.T) {
 		q := good
 		c.change(&q)
 		_, err := Find(t.Context(), q, &recorder{}, silent{})
-		var of *field.Error
+		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != c.field || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q of the field %s", c.name, err, c.want, c.field)
 		}
@@ -265,7 +265,7 @@ func TestTheHeaderNamesWhatDecidesAMeasurement(t *testing.T) {
 	base := material(t, "")
 	for _, c := range []struct {
 		scenario   string
-		change     func(*session.Request)
+		change     func(*run.Request)
 		percentile float64
 		samples    int
 		bound      string
@@ -274,8 +274,8 @@ func TestTheHeaderNamesWhatDecidesAMeasurement(t *testing.T) {
 		{"single-stream", nil, 0.9, 0, ""},
 		{"multi-stream", nil, 0.99, 8, ""},
 		{"server", nil, 0.99, 0, "15ms"},
-		{"server", func(q *session.Request) { q.AutoLatency = true }, 0.99, 0, "auto"},
-		{"server", func(q *session.Request) {
+		{"server", func(q *run.Request) { q.AutoLatency = true }, 0.99, 0, "auto"},
+		{"server", func(q *run.Request) {
 			q.Settings = []config.Override{{Key: "target_latency", Value: "20ms", Origin: "flag"}}
 		}, 0.99, 0, "20ms"},
 	} {
@@ -284,7 +284,7 @@ func TestTheHeaderNamesWhatDecidesAMeasurement(t *testing.T) {
 		if c.change != nil {
 			c.change(&q.Bench)
 		}
-		resolved, err := session.Resolve(q.Bench)
+		resolved, err := run.Resolve(q.Bench)
 		if err != nil {
 			t.Fatal(err)
 		}

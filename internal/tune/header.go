@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/profile"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 )
 
 // JournalSchema names the form of a journal.

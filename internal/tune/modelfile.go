@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/profile"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A modelFile is one of the files to compare. A label is only needed where there are several.
@@ -38,10 +38,10 @@ func parseModelFiles(list []string) ([]modelFile, error) {
 			label, path = strings.TrimSuffix(filepath.Base(text), filepath.Ext(text)), text
 		}
 		if label == "" || path == "" {
-			return nil, field.Errorf("model_path", "%s: want a file, or label=file", text)
+			return nil, userinput.Errorf("model_path", "%s: want a file, or label=file", text)
 		}
 		if slices.ContainsFunc(files, func(f modelFile) bool { return f.label == label }) {
-			return nil, field.Errorf("model_path", "%s: there is another %s; give them labels, as in fp32=a.onnx", text, label)
+			return nil, userinput.Errorf("model_path", "%s: there is another %s; give them labels, as in fp32=a.onnx", text, label)
 		}
 		files = append(files, modelFile{label: label, path: path})
 	}
@@ -53,7 +53,7 @@ func parseModelFiles(list []string) ([]modelFile, error) {
 
 // variants lists the files to compare: those that were given, or the model in each of the
 // precisions.
-func (f *finding) variants(ctx context.Context, p *session.Prepared) error {
+func (f *finding) variants(ctx context.Context, p *run.Prepared) error {
 	if len(f.Precisions) == 0 {
 		if len(f.files) == 0 {
 			f.files = []modelFile{{path: p.ModelPath()}}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/profile"
 )
 
 func TestTheObjectiveIsWhatTheRulesCompareSystemsBy(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // A queueModel is the SUT as it treats single samples that come at random: workers take
-// batches from a queue as package bench does. It needs no machine, and no time.
+// batches from a queue as package harness does. It needs no machine, and no time.
 type queueModel struct {
 	workers  int
 	maxBatch int

@@ -39,7 +39,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// simulate plays a queue event by event, as package bench runs it: a free worker takes a batch when it is full, or
+// simulate plays a queue event by event, as package harness runs it: a free worker takes a batch when it is full, or
 // when its first sample has waited for the delay.
 func simulate(q queueModel, arrivals []time.Duration) []time.Duration {
 	var todo events

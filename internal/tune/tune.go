@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/profile"
 )
 
 // Config says what to search.

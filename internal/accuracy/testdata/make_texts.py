@@ -3,7 +3,7 @@
 of them. The scripts run unmodified (evaluation.py of gpt-j and llama3.1-8b,
 evaluate-accuracy.py of llama2-70b, llama3.1-405b and mixtral-8x7b); stood in for are the
 tokenizer (number i is word i of vocabulary.json, with a blank before; the last two numbers are
-special), NLTK's Punkt (with internal/sentences/english.txt.gz), evaluate.load (rouge_score
+special), NLTK's Punkt (with internal/accuracy/sentences/english.txt.gz), evaluate.load (rouge_score
 itself), pandas.read_pickle, and the running of code (a solution passes if the word "right" is in its block of code).
 
     make_texts.py MLCOMMONS_INFERENCE DIRECTORY_OF_ROUGE_SCORE

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	protocol "github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 )
 
 // named is how many servers a title names.

@@ -1,4 +1,4 @@
-// Package oip is an engine whose models run on servers of the Open Inference Protocol: Triton,
+// Package protocol is an engine whose models run on servers of the Open Inference Protocol: Triton,
 // KServe, OpenVINO Model Server, MLServer, or mlperf serve.
 //
 //	engine, err := oip.New(ctx, oip.Config{Client: client.Options{Endpoints: urls}, Model: "resnet50"})

@@ -8,20 +8,20 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/oip/client"
-	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // serve starts a server of a model and returns its endpoint.
-func serve(t *testing.T, models ...server.Model) string {
+func serve(t *testing.T, models ...oipserver.Model) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.New(server.Config{Name: "test", Version: "1", Models: models})
+	s := oipserver.New(oipserver.Config{Name: "test", Version: "1", Models: models})
 	go func() { _ = s.ServeHTTP(l) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())

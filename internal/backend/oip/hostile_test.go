@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/oip/client"
-	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

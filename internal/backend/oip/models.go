@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	protocol "github.com/mlperf-go/mlperf/internal/oip"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 )
 
 // A remote is a model of the servers.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/oip/client"
-	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

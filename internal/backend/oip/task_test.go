@@ -6,34 +6,34 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/client"
-	"github.com/mlperf-go/mlperf/internal/oip/oiptest"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // A scribe is a task that answers what it is told to.
 type scribe struct {
 	oiptest.Doubler
-	said    []oip.Port      // that it has
+	said    []protocol.Port // that it has
 	outputs []tensor.Tensor // that it gives, with the names of outs
 	outs    []string
 }
 
-func (s *scribe) Metadata() *oip.ModelMetadata {
-	return &oip.ModelMetadata{Name: "m-task", Versions: []string{"1"}, Platform: "test", Inputs: []oip.Port{{Name: "x", Datatype: "FP32", Shape: []int64{1, 2}}}, Outputs: s.said}
+func (s *scribe) Metadata() *protocol.ModelMetadata {
+	return &protocol.ModelMetadata{Name: "m-task", Versions: []string{"1"}, Platform: "test", Inputs: []protocol.Port{{Name: "x", Datatype: "FP32", Shape: []int64{1, 2}}}, Outputs: s.said}
 }
 
-func (s *scribe) Begin(*oip.Head) (server.Job, error) { return s, nil }
+func (s *scribe) Begin(*protocol.Head) (oipserver.Job, error) { return s, nil }
 
-func (s *scribe) Place(_ int, p oip.Spec) (tensor.Tensor, error) {
+func (s *scribe) Place(_ int, p protocol.Spec) (tensor.Tensor, error) {
 	return tensor.New(p.Type, p.Shape...), nil
 }
 
-func (s *scribe) Run(context.Context) (specs []oip.Spec, outputs []tensor.Tensor, err error) {
+func (s *scribe) Run(context.Context) (specs []protocol.Spec, outputs []tensor.Tensor, err error) {
 	for i, t := range s.outputs {
-		specs = append(specs, oip.Spec{Name: s.outs[i], Type: t.Type, Shape: t.Shape})
+		specs = append(specs, protocol.Spec{Name: s.outs[i], Type: t.Type, Shape: t.Shape})
 	}
 	return specs, s.outputs, nil
 }
@@ -41,7 +41,7 @@ func (s *scribe) Run(context.Context) (specs []oip.Spec, outputs []tensor.Tensor
 func (*scribe) End() {}
 
 func TestATaskSaysHowManyTokensItWrote(t *testing.T) {
-	response, tokens := oip.Port{Name: "response", Datatype: "UINT8", Shape: []int64{1, -1}}, oip.Port{Name: "tokens", Datatype: "INT32", Shape: []int64{1}}
+	response, tokens := protocol.Port{Name: "response", Datatype: "UINT8", Shape: []int64{1, -1}}, protocol.Port{Name: "tokens", Datatype: "INT32", Shape: []int64{1}}
 	text := tensor.Of([]byte("hey"), 1, 3)
 	both := []string{"response", "tokens"}
 	count := func(list ...int32) tensor.Tensor { return tensor.Of(list, int64(len(list))) }
@@ -51,15 +51,15 @@ func TestATaskSaysHowManyTokensItWrote(t *testing.T) {
 		tokens int
 		want   string // an error
 	}{
-		{"it does not count", &scribe{said: []oip.Port{response}, outputs: []tensor.Tensor{text}, outs: both}, 0, ""},
-		{"it counts", &scribe{said: []oip.Port{response, tokens}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 7, ""},
-		{"less than nothing", &scribe{said: []oip.Port{response, tokens}, outputs: []tensor.Tensor{text, count(-7)}, outs: both}, 0, "has -7 tokens"},
-		{"two counts", &scribe{said: []oip.Port{response, tokens}, outputs: []tensor.Tensor{text, count(7, 8)}, outs: both}, 0, "want tokens INT32[1]"},
-		{"no count", &scribe{said: []oip.Port{response, tokens}, outputs: []tensor.Tensor{text}, outs: both}, 0, "1 outputs, want 2"},
-		{"the count first", &scribe{said: []oip.Port{response, tokens}, outputs: []tensor.Tensor{count(7), text}, outs: []string{"tokens", "response"}}, 0, "want response UINT8[1 ?]"},
-		{"a count that nobody knows of", &scribe{said: []oip.Port{response}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 0, "2 outputs, want 1"},
-		{"another second output", &scribe{said: []oip.Port{response, {Name: "words", Datatype: "INT32", Shape: []int64{1}}}}, 0, "has the outputs"},
-		{"a count of another type", &scribe{said: []oip.Port{response, {Name: "tokens", Datatype: "FP32", Shape: []int64{1}}}}, 0, "has the outputs"},
+		{"it does not count", &scribe{said: []protocol.Port{response}, outputs: []tensor.Tensor{text}, outs: both}, 0, ""},
+		{"it counts", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 7, ""},
+		{"less than nothing", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text, count(-7)}, outs: both}, 0, "has -7 tokens"},
+		{"two counts", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text, count(7, 8)}, outs: both}, 0, "want tokens INT32[1]"},
+		{"no count", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text}, outs: both}, 0, "1 outputs, want 2"},
+		{"the count first", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{count(7), text}, outs: []string{"tokens", "response"}}, 0, "want response UINT8[1 ?]"},
+		{"a count that nobody knows of", &scribe{said: []protocol.Port{response}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 0, "2 outputs, want 1"},
+		{"another second output", &scribe{said: []protocol.Port{response, {Name: "words", Datatype: "INT32", Shape: []int64{1}}}}, 0, "has the outputs"},
+		{"a count of another type", &scribe{said: []protocol.Port{response, {Name: "tokens", Datatype: "FP32", Shape: []int64{1}}}}, 0, "has the outputs"},
 	} {
 		c.model.Width = 2
 		url := serve(t, c.model)

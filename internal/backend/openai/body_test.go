@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/endpoint"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestARequestSaysWhatTheServerUnderstands(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAConfigurationIsCheckedBeforeAnybodyIsAsked(t *testing.T) {
 		{"no server", Config{}, "endpoint", "want the address"},
 	} {
 		_, err := New(c.config)
-		var f *field.Error
+		var f *userinput.Error
 		if !errors.As(err, &f) || f.Field != c.field || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s: %s", c.name, err, c.field, c.want)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // probe finds out what the server understands: it is asked for two tokens, in one dialect after
@@ -48,7 +48,7 @@ func (s *session) greet(ctx context.Context) *failure {
 // unusable says why a server cannot be measured.
 func (s *session) unusable(f *failure) error {
 	if f.kind == kindWhole {
-		return field.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", s.servers.List()[0], f)
+		return userinput.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", s.servers.List()[0], f)
 	}
 	return fmt.Errorf("%s: %w", s.servers.List()[0], f)
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/endpoint"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Config says which servers are asked, and how. The zero value of every field but Servers is
@@ -58,7 +58,7 @@ type Engine struct {
 func New(c Config) (*Engine, error) {
 	c.Route = cmp.Or(c.Route, Auto)
 	if c.Route != Auto && c.Route != Chat && c.Route != Completions {
-		return nil, field.Invalid("route", c.Route, Auto+", "+Chat+" or "+Completions)
+		return nil, userinput.Invalid("route", c.Route, Auto+", "+Chat+" or "+Completions)
 	}
 	c.Timeout, c.Quiet = cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Quiet, DefaultQuiet)
 	servers, err := endpoint.Open(c.Servers)

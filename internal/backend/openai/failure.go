@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/visible"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A failure is why a prompt has no answer, with a kind to count it by.
@@ -126,4 +126,4 @@ const saysNothing = "the server says nothing else"
 func (s *session) quote(text string) string { return cut(s.servers.Redact(text)) }
 
 // cut shortens a text to what is quoted of it.
-func cut(text string) string { return visible.Quote(text, longestQuote) }
+func cut(text string) string { return userinput.Quote(text, longestQuote) }

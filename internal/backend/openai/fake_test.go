@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/endpoint"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
 )
 
 // An asking is how an engine is opened, and for which prompts.

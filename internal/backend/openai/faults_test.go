@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
 )
 
 // byHost connects to networks by the names of hosts.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/endpoint"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
 )
 
 // Streams as servers of many makings write them.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mlperf-go/mlperf/internal/endpoint"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // warm makes connections, all at once so that none serves twice, and finds out whether the
@@ -96,17 +96,17 @@ func (s *session) onlyModel(ctx context.Context) (string, error) {
 		} `json:"data"`
 	}
 	if err := s.ask(ctx, server, &models); err != nil {
-		return "", field.Missing("model_name", fmt.Sprintf("%s does not tell which models it has: %v", server, err))
+		return "", userinput.Missing("model_name", fmt.Sprintf("%s does not tell which models it has: %v", server, err))
 	}
 	if len(models.Data) == 0 {
-		return "", field.Missing("model_name", fmt.Sprintf("%s has no models", server))
+		return "", userinput.Missing("model_name", fmt.Sprintf("%s has no models", server))
 	}
 	if len(models.Data) > 1 {
 		var names []string
 		for _, m := range models.Data {
 			names = append(names, m.ID)
 		}
-		return "", field.Missing("model_name", s.quote(fmt.Sprintf("%s has %s", server, strings.Join(names, ", "))))
+		return "", userinput.Missing("model_name", s.quote(fmt.Sprintf("%s has %s", server, strings.Join(names, ", "))))
 	}
 	return models.Data[0].ID, nil
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 )
 
 func TestRepetitionsWaitLongerEachTimeButNotForEver(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/endpoint"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
 )
 
 const ms = time.Millisecond

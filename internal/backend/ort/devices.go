@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // How a device is added to a session: two have calls of their own with an options object,
@@ -118,10 +118,10 @@ func Knows(name string) bool {
 
 // deviceNamed returns the device of that name.
 func deviceNamed(name string) (*device, error) {
-	want := names.Plain(name)
+	want := userinput.Plain(name)
 	for i := range devices {
 		d := &devices[i]
-		if want == names.Plain(d.name) || slices.Contains(d.aliases, want) || want == strings.ToLower(d.provider) {
+		if want == userinput.Plain(d.name) || slices.Contains(d.aliases, want) || want == strings.ToLower(d.provider) {
 			return d, nil
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/names"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func namesIn(requests []request) string {
@@ -67,10 +67,10 @@ func TestDevicesAreNamedOnce(t *testing.T) {
 	seen := map[string]string{}
 	for _, d := range devices {
 		for _, name := range append([]string{d.name, d.provider}, d.aliases...) {
-			if other, taken := seen[names.Plain(name)]; taken {
+			if other, taken := seen[userinput.Plain(name)]; taken {
 				t.Errorf("%s and %s share the name %s", d.name, other, name)
 			}
-			seen[names.Plain(name)] = d.name
+			seen[userinput.Plain(name)] = d.name
 		}
 		if found, err := deviceNamed(d.name); err != nil || found.name != d.name {
 			t.Errorf("deviceNamed(%q) = %v, %v", d.name, found, err)

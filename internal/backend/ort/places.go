@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/home"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 )
 
 // installDir returns the folder in our data directory that holds a version of the library for this

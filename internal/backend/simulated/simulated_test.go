@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -135,7 +135,7 @@ func TestPortsThatAreNotConfiguredAreThoseOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := networks.NewBuilder("identity", 1)
+	b := arch.NewBuilder("identity", 1)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3))
 	b.Output(b.Node("Identity", "copy", []*onnx.Value{x}, nil, x.Type)[0])
 	m, _, err := b.Model()

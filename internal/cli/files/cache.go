@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/home"
-	"github.com/mlperf-go/mlperf/internal/names"
-	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // cacheSchema names the form of what --json prints.
@@ -149,7 +149,7 @@ func checkNames(list []home.Entry, args []string) error {
 	kinds := home.Kinds()
 	for _, a := range args {
 		if !slices.ContainsFunc(list, func(e home.Entry) bool { return matches(e, a) }) && !slices.Contains(kinds, a) {
-			return cli.Usage("there is no entry %q, want a kind (%s) or what the name of an entry begins with%s", a, strings.Join(kinds, ", "), names.Meant(a, kinds))
+			return cli.Usage("there is no entry %q, want a kind (%s) or what the name of an entry begins with%s", a, strings.Join(kinds, ", "), userinput.Meant(a, kinds))
 		}
 	}
 	return nil

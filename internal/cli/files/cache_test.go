@@ -10,8 +10,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/home"
-	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 )
 
 // hour is an hour ago, month thirty days, and ahead a time that a wrong clock wrote.

@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func newConvert() *cobra.Command {
-	var r session.ConvertRequest
+	var r run.ConvertRequest
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "convert MODEL",
@@ -27,7 +27,7 @@ run --model-path takes. A variable that is missing is named, and nothing is writ
 			if r.Model = args[0]; r.Checkpoint == "" {
 				return cli.Usage("convert needs --checkpoint")
 			}
-			if err := session.Convert(cmd.Context(), &r); err != nil {
+			if err := run.Convert(cmd.Context(), &r); err != nil {
 				return err
 			}
 			if asJSON {

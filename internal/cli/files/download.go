@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/download"
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func newDownload() *cobra.Command {
@@ -174,7 +174,7 @@ func (o *downloadOptions) upscaling(size [2]int) download.Upscaling {
 
 // wrongFlag is an error about a field as one about the flag.
 func wrongFlag(err error) error {
-	var e *field.Error
+	var e *userinput.Error
 	if errors.As(err, &e) {
 		return cli.Usage("%s", e.Named("--"+e.Flag()))
 	}
@@ -224,7 +224,7 @@ func (o *downloadOptions) sayDone(got download.Result) {
 // explainDownload says what to do after a download that failed.
 func explainDownload(w io.Writer, it download.Item, err error) error {
 	switch {
-	case errors.As(err, new(*field.Error)):
+	case errors.As(err, new(*userinput.Error)):
 		return wrongFlag(err)
 	case errors.As(err, new(*download.RegistrationError)):
 		fmt.Fprintf(w, "%s: a person has to get it:\n", it.Title)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/download"
-	"github.com/mlperf-go/mlperf/internal/progress"
 )
 
 // showItem prints what the manifest has about an item.

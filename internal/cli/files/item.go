@@ -6,7 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/download"
-	"github.com/mlperf-go/mlperf/internal/names"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // lookupItem finds an item of the manifest.
@@ -17,7 +17,7 @@ func lookupItem(kind download.Kind, name string) (*download.Manifest, download.I
 	}
 	it, err := m.Lookup(kind, name)
 	if err != nil {
-		return nil, it, cli.Usage("%w%s", err, names.Meant(name, itemsOf(m, kind)))
+		return nil, it, cli.Usage("%w%s", err, userinput.Meant(name, itemsOf(m, kind)))
 	}
 	return m, it, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
 
@@ -111,20 +111,20 @@ func TestPreprocessWritesATensorForEachImage(t *testing.T) {
 }
 
 func TestWhatWasQuantizedIsSaid(t *testing.T) {
-	made := &session.Quantized{Model: "m.onnx", Description: "m.md", Report: &quantize.Report{
+	made := &run.Quantized{Model: "m.onnx", Description: "m.md", Report: &quantize.Report{
 		Layers: make([]quantize.QuantizedLayer, 3), Excluded: make([]quantize.ExcludedLayer, 1), BytesBefore: 4_000_000, BytesAfter: 1_100_000,
 		Search: &quantize.SearchRecord{Score: 75.123456, Target: 76},
 	}}
 	for _, c := range []struct {
 		name   string
-		change func(q *session.Quantized)
+		change func(q *run.Quantized)
 		text   string
 		keys   int
 	}{
-		{"a target that is met", func(*session.Quantized) {}, "3 layers with 8-bit weights, 1 in FP32; weights 1.1 MB instead of 4.0 MB\nscore 75.123, target 76\nm.onnx\nm.md\n", 9},
-		{"a target that is missed", func(q *session.Quantized) { q.Missed = true }, "the target is missed: this is the best that was found\n", 9},
-		{"no target", func(q *session.Quantized) { r := *q.Report; r.Search = nil; q.Report = &r }, "4.0 MB\nm.onnx\nm.md\n", 7},
-		{"float16", func(q *session.Quantized) { q.Report = nil }, "m.onnx\nm.md\n", 3},
+		{"a target that is met", func(*run.Quantized) {}, "3 layers with 8-bit weights, 1 in FP32; weights 1.1 MB instead of 4.0 MB\nscore 75.123, target 76\nm.onnx\nm.md\n", 9},
+		{"a target that is missed", func(q *run.Quantized) { q.Missed = true }, "the target is missed: this is the best that was found\n", 9},
+		{"no target", func(q *run.Quantized) { r := *q.Report; r.Search = nil; q.Report = &r }, "4.0 MB\nm.onnx\nm.md\n", 7},
+		{"float16", func(q *run.Quantized) { q.Report = nil }, "m.onnx\nm.md\n", 3},
 	} {
 		q := *made
 		c.change(&q)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // quantizeFlags are the flags of quantize.
 type quantizeFlags struct {
-	session.QuantizeRequest
+	run.QuantizeRequest
 	options     request.OptionFlags
 	sensitivity bool
 	asJSON      bool
@@ -63,7 +63,7 @@ func (o *quantizeFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Method, "method", "", "where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its own (default min-max, of models for text and of several files dynamic)")
 	f.StringVar(&o.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
 	f.BoolVar(&q.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
-	f.BoolVar(&q.SevenBitWeights, "seven-bit-weights", session.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: what this one needs)")
+	f.BoolVar(&q.SevenBitWeights, "seven-bit-weights", run.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: what this one needs)")
 	f.StringArrayVar(&q.Exclude, "exclude", nil, "layer that stays in FP32 (repeatable)")
 	f.StringArrayVar(&q.ExcludeOps, "exclude-op", nil, "operator that stays in FP32 (repeatable)")
 	f.BoolVar(&q.SkipFirst, "skip-first", false, "the layers that read the inputs stay in FP32")
@@ -75,7 +75,7 @@ func (o *quantizeFlags) define(f *pflag.FlagSet) {
 	f.IntVar(&o.Threads, "intra-threads", 0, "threads inside an operator; 0: all cores")
 	f.StringVar(&o.Output, "output", "", "file to write (default <model>-<precision>.onnx); its description is beside it, as .md")
 	cli.JSONFlag(f, &o.asJSON)
-	o.options.Define(f, session.ModelOptions())
+	o.options.Define(f, run.ModelOptions())
 	request.DefineLibrary(f, &o.Engine)
 }
 
@@ -91,10 +91,10 @@ func (o *quantizeFlags) run(cmd *cobra.Command) error {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
 	if o.sensitivity {
-		scores, err := session.Sensitivity(cmd.Context(), q, display)
+		scores, err := run.Sensitivity(cmd.Context(), q, display)
 		return o.showSensitivity(w, scores, err)
 	}
-	made, err := session.Quantize(cmd.Context(), q, display)
+	made, err := run.Quantize(cmd.Context(), q, display)
 	switch {
 	case err != nil:
 		return err
@@ -121,16 +121,16 @@ func (o *quantizeFlags) pointless(f *pflag.FlagSet) error {
 }
 
 // showSensitivity prints what each layer costs alone, if that is known.
-func (o *quantizeFlags) showSensitivity(w io.Writer, scores []session.LayerNoise, err error) error {
+func (o *quantizeFlags) showSensitivity(w io.Writer, scores []run.LayerNoise, err error) error {
 	if err != nil || o.asJSON {
 		return cli.OrJSON(w, "sensitivity", scores, err)
 	}
 	return cli.PrintTable(w, cli.Row{"layer", "signal to noise if it alone is quantised"}, scores,
-		func(s session.LayerNoise) cli.Row { return cli.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
+		func(s run.LayerNoise) cli.Row { return cli.Row{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
 }
 
 // quantized is what --json says of a model that was made.
-func quantized(q *session.Quantized) map[string]any {
+func quantized(q *run.Quantized) map[string]any {
 	doc := map[string]any{"path": q.Model, "description": q.Description, "target_missed": q.Missed}
 	if r := q.Report; r != nil {
 		doc["quantized_layers"], doc["fp32_layers"], doc["bytes_before"], doc["bytes_after"] = len(r.Layers), r.Excluded, r.BytesBefore, r.BytesAfter
@@ -141,7 +141,7 @@ func quantized(q *session.Quantized) map[string]any {
 	return doc
 }
 
-func showQuantized(w io.Writer, q *session.Quantized) error {
+func showQuantized(w io.Writer, q *run.Quantized) error {
 	if r := q.Report; r != nil {
 		fmt.Fprintf(w, "%d layers with 8-bit weights, %d in FP32; weights %.1f MB instead of %.1f MB\n",
 			len(r.Layers), len(r.Excluded), float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
@@ -157,7 +157,7 @@ func showQuantized(w io.Writer, q *session.Quantized) error {
 }
 
 func newPreprocess() *cobra.Command {
-	q, asJSON := &session.PreprocessRequest{}, false
+	q, asJSON := &run.PreprocessRequest{}, false
 	var options request.OptionFlags
 	cmd := &cobra.Command{
 		Use:   "preprocess FILE…",
@@ -174,7 +174,7 @@ the naming of the reference's cache: NAME.npy for image NAME, in the same folder
 			q.Files, q.Options = files, options.Values()
 			display := cli.NewDisplay(cmd)
 			defer display.Done()
-			err := session.Preprocess(cmd.Context(), *q, display)
+			err := run.Preprocess(cmd.Context(), *q, display)
 			if err == nil && asJSON {
 				err = cli.PrintJSON(cmd.OutOrStdout(), "preprocess", map[string]any{"model": q.Model, "folder": q.Output, "files": len(files)})
 			}
@@ -183,7 +183,7 @@ the naming of the reference's cache: NAME.npy for image NAME, in the same folder
 	}
 	f := cmd.Flags()
 	f.StringVar(&q.Model, "model", "", "model of the catalogue (mlperf list models)")
-	options.Define(f, session.ReaderOptions())
+	options.Define(f, run.ReaderOptions())
 	f.StringVar(&q.Root, "root", "", "folder whose structure is kept; without it, files are named by their last part")
 	f.StringVar(&q.Output, "output", ".", "folder to write to")
 	cli.JSONFlag(f, &asJSON)

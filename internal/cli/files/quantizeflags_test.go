@@ -11,7 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // addresses are of what is elsewhere, in another place each time.
@@ -19,7 +19,7 @@ var addresses = regexp.MustCompile("0x[0-9a-f]{6,}")
 
 // TestEachFlagOfAModelOrADownloadSaysSomethingOfItsOwn: it changes what is asked for, in another way than the others.
 func TestEachFlagOfAModelOrADownloadSaysSomethingOfItsOwn(t *testing.T) {
-	weights := fmt.Sprintf("--seven-bit-weights=%v", !session.SevenBitWeights()) // what this processor does not need
+	weights := fmt.Sprintf("--seven-bit-weights=%v", !run.SevenBitWeights()) // what this processor does not need
 	for verb, c := range map[string]struct {
 		flags string
 		make  func() (*pflag.FlagSet, func() string)
@@ -57,15 +57,15 @@ func TestEachFlagOfAModelOrADownloadSaysSomethingOfItsOwn(t *testing.T) {
 func TestAModelThatWasMadeIsTheSameInWordsAndAsJSON(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		made  session.Quantized
+		made  run.Quantized
 		words []string
 		doc   string
 	}{
-		{"half the precision, of which there is no report", session.Quantized{Model: "m.onnx", Description: "m.md"}, []string{"m.onnx\nm.md\n"}, `{"description":"m.md","path":"m.onnx","target_missed":false}`},
-		{"integers", session.Quantized{Model: "m.onnx", Description: "m.md", Report: &quantize.Report{Excluded: []quantize.ExcludedLayer{{Layer: "conv1", Op: "Conv", Reason: "asked for"}}, BytesBefore: 4_000_000, BytesAfter: 1_000_000}},
+		{"half the precision, of which there is no report", run.Quantized{Model: "m.onnx", Description: "m.md"}, []string{"m.onnx\nm.md\n"}, `{"description":"m.md","path":"m.onnx","target_missed":false}`},
+		{"integers", run.Quantized{Model: "m.onnx", Description: "m.md", Report: &quantize.Report{Excluded: []quantize.ExcludedLayer{{Layer: "conv1", Op: "Conv", Reason: "asked for"}}, BytesBefore: 4_000_000, BytesAfter: 1_000_000}},
 			[]string{"0 layers with 8-bit weights, 1 in FP32; weights 1.0 MB instead of 4.0 MB\n", "m.onnx\nm.md\n"},
 			`{"bytes_after":1000000,"bytes_before":4000000,"description":"m.md","fp32_layers":[{"layer":"conv1","op":"Conv","reason":"asked for"}],"path":"m.onnx","quantized_layers":0,"target_missed":false}`},
-		{"a target that is missed", session.Quantized{Model: "m.onnx", Description: "m.md", Missed: true}, []string{"the target is missed: this is the best that was found\n"},
+		{"a target that is missed", run.Quantized{Model: "m.onnx", Description: "m.md", Missed: true}, []string{"the target is missed: this is the best that was found\n"},
 			`{"description":"m.md","path":"m.onnx","target_missed":true}`},
 	} {
 		var b strings.Builder

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func newSynth() *cobra.Command {
@@ -25,8 +25,8 @@ themselves; this is for looking at it, or for making it beforehand.`,
 }
 
 func newSynthModel() *cobra.Command {
-	var engine session.Engine
-	var size session.Size
+	var engine run.Engine
+	var size run.Size
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "model NAME",
@@ -39,7 +39,7 @@ built-in data set, so that accuracy means something.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			display := cli.NewDisplay(cmd)
 			defer display.Done()
-			path, err := session.SynthModel(cmd.Context(), cli.Program(), args[0], engine, size, display)
+			path, err := run.SynthModel(cmd.Context(), cli.Program(), args[0], engine, size, display)
 			if err != nil || asJSON {
 				return cli.OrJSON(cmd.OutOrStdout(), "synth", map[string]string{"model": args[0], "path": path}, err)
 			}
@@ -55,7 +55,7 @@ built-in data set, so that accuracy means something.`,
 }
 
 func newSynthDataset() *cobra.Command {
-	var engine session.Engine
+	var engine run.Engine
 	noScore, asJSON := false, false
 	cmd := &cobra.Command{
 		Use:   "dataset NAME",
@@ -69,8 +69,8 @@ has a data set of its own: NAME may also be that of a model.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			display := cli.NewDisplay(cmd)
 			defer display.Done()
-			w, made := cmd.OutOrStdout(), []session.Synthesized{}
-			err := session.SynthDataset(cmd.Context(), cli.Program(), args[0], engine, !noScore, display, func(s session.Synthesized) {
+			w, made := cmd.OutOrStdout(), []run.Synthesized{}
+			err := run.SynthDataset(cmd.Context(), cli.Program(), args[0], engine, !noScore, display, func(s run.Synthesized) {
 				if made = append(made, s); asJSON {
 					return
 				}

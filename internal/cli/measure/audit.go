@@ -8,15 +8,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/config"
 )
 
 // auditFlags are the flags of audit.
 type auditFlags struct {
 	runFlags
-	audit audit.Request
+	audit compliance.Request
 }
 
 func newAudit() *cobra.Command {
@@ -71,7 +71,7 @@ func (o *auditFlags) defineAll(f *pflag.FlagSet) {
 }
 
 // defineAudit defines the flags that say how logs are verified.
-func defineAudit(f *pflag.FlagSet, o *audit.Options) {
+func defineAudit(f *pflag.FlagSet, o *compliance.Options) {
 	f.StringVar(&o.DType, "response-dtype", "", "what responses are of: for TEST01 and TEST03, which compare the first, byte, float32, int32 or int64 (default: byte); for TEST06 int16, int32 or int64 (default: int32)")
 	f.Int32Var(&o.EOS, "eos", 0, "TEST06: token that ends an answer (default: those of the run's model, 2 if it does not say)")
 	f.StringVar(&o.Score, "accuracy-script", "", "TEST07: command that scores a log, with {accuracy_log} for it (default: the score of the model here)")
@@ -108,7 +108,7 @@ func (o *auditFlags) set(cmd *cobra.Command) error {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
 	passed := true
-	err := audit.RunSet(cmd.Context(), o.audit, display, func(v *audit.Verdict) error {
+	err := compliance.RunSet(cmd.Context(), o.audit, display, func(v *compliance.Verdict) error {
 		display.Done()
 		passed = passed && v.Passed
 		return printVerdict(cmd.OutOrStdout(), v, o.asJSON)
@@ -122,7 +122,7 @@ func (o *auditFlags) set(cmd *cobra.Command) error {
 func (o *auditFlags) one(cmd *cobra.Command) error {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
-	v, err := audit.Run(cmd.Context(), o.audit, display)
+	v, err := compliance.Run(cmd.Context(), o.audit, display)
 	display.Done()
 	if err != nil {
 		return hopeless(err)
@@ -131,21 +131,21 @@ func (o *auditFlags) one(cmd *cobra.Command) error {
 }
 
 // showVerdict prints a verdict, and turns it into the exit status.
-func showVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
+func showVerdict(w io.Writer, v *compliance.Verdict, asJSON bool) error {
 	if err := printVerdict(w, v, asJSON); err != nil || v.Passed {
 		return err
 	}
 	return cli.Finished(cli.ExitInvalid)
 }
 
-func printVerdict(w io.Writer, v *audit.Verdict, asJSON bool) error {
+func printVerdict(w io.Writer, v *compliance.Verdict, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(w, "audit", v)
 	}
 	return cli.Say(w, "%s", verdictText(v))
 }
 
-func verdictText(v *audit.Verdict) string {
+func verdictText(v *compliance.Verdict) string {
 	var b strings.Builder
 	outcome := "PASSED"
 	if !v.Passed {

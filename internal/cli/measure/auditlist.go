@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/config"
 )
 
@@ -20,14 +20,14 @@ open division there are none.`,
 		Example: "  mlperf audit list --model resnet50 --scenario offline\n  mlperf audit list --rules v4.1",
 		Args:    cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			needs, err := audit.Needs(rules, model, scenario)
+			needs, err := compliance.Needs(rules, model, scenario)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return cli.PrintJSON(cmd.OutOrStdout(), "audit-list", needs)
 			}
-			return cli.PrintTable(cmd.OutOrStdout(), cli.Row{"model", "scenario", "tests"}, needs, func(n audit.Need) cli.Row {
+			return cli.PrintTable(cmd.OutOrStdout(), cli.Row{"model", "scenario", "tests"}, needs, func(n compliance.Need) cli.Row {
 				return cli.Row{n.Model, n.Scenario, strings.Join(n.Tests, " ")}
 			})
 		},

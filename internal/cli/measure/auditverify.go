@@ -4,15 +4,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/config"
 )
 
 // verifyFlags are the flags of audit verify.
 type verifyFlags struct {
-	options       audit.Options
-	logs          audit.Logs
+	options       compliance.Options
+	logs          compliance.Logs
 	dataset       string
 	output        string
 	force, asJSON bool
@@ -57,9 +57,9 @@ func (o *verifyFlags) run(cmd *cobra.Command, test string) error {
 		return err
 	}
 	if o.options.Model != "" && o.dataset != "" {
-		o.options.Scorer = audit.ScoreWith(o.options.Model, o.dataset)
+		o.options.Scorer = compliance.ScoreWith(o.options.Model, o.dataset)
 	}
-	v, err := audit.Verify(cmd.Context(), test, o.logs, o.options)
+	v, err := compliance.Verify(cmd.Context(), test, o.logs, o.options)
 	if err == nil && o.output != "" {
 		err = v.Write(o.output, o.force)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -140,7 +140,7 @@ func TestFlagsOfSettingsBecomeOverrides(t *testing.T) {
 func TestWithoutFlagsATestIsJudgedByWhatItChooses(t *testing.T) {
 	o, f := &auditFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.defineAll(f)
-	if diff := cmp.Diff(audit.Options{Tolerance: 0.001}, o.audit.Options); diff != "" {
+	if diff := cmp.Diff(compliance.Options{Tolerance: 0.001}, o.audit.Options); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	tuned, f := &tuneFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)

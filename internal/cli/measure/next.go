@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // next is the command that comes next after a run that is not VALID; empty after others. args
@@ -16,7 +16,7 @@ func next(args []string, r *report.Results, dir string) string {
 		return ""
 	}
 	what, command := "shows why", []string{"explain", dir}
-	if change := session.ChangeFor(r); change != nil {
+	if change := run.ChangeFor(r); change != nil {
 		args = withoutSetting(args, change.Field)
 		what, command = effects[change.Field], again(withFlag(args, strings.ReplaceAll(change.Field, "_", "-"), change.Value))
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
-	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // runFlags are the flags of run.
@@ -101,7 +101,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	if o.sweep.asked() {
 		return o.sweep.run(cmd, q, o.asJSON)
 	}
-	resolved, err := session.Resolve(q)
+	resolved, err := run.Resolve(q)
 	if err != nil {
 		return err
 	}
@@ -113,16 +113,16 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 
 // complete reports whether the flags say which benchmark it is.
 func (o *runFlags) complete() bool {
-	model := o.Model != "" || o.Engine.Name == session.OpenAI
+	model := o.Model != "" || o.Engine.Name == run.OpenAI
 	scenario := o.Scenario != "" || o.sweep.asked()
 	return model && scenario
 }
 
 // answersElsewhere reports whether servers compute what an engine answers, so that this process is only their client.
-func answersElsewhere(engine string) bool { return engine == session.OpenAI || engine == session.OIP }
+func answersElsewhere(engine string) bool { return engine == run.OpenAI || engine == run.OIP }
 
 // carryOut provides what is missing, runs, and shows what came of it.
-func (o *runFlags) carryOut(cmd *cobra.Command, resolved *session.Resolved) error {
+func (o *runFlags) carryOut(cmd *cobra.Command, resolved *run.Resolved) error {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
 	display.About(strings.TrimSpace(resolved.Request.Model + " " + resolved.ScenarioName()))
@@ -161,7 +161,7 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 
 // finer says what to do if integers cost too much accuracy.
 func finer(r *report.Results) string {
-	q := session.FinerInt8(r)
+	q := run.FinerInt8(r)
 	if q == nil {
 		return ""
 	}
@@ -171,7 +171,7 @@ func finer(r *report.Results) string {
 
 // hopeless adds to the error of a run that no rate can save the commands that would work.
 func hopeless(err error) error {
-	var h *bench.HopelessError
+	var h *harness.HopelessError
 	if !errors.As(err, &h) {
 		return err
 	}

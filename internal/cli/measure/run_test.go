@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -26,7 +26,7 @@ func TestARunThatNoRateCanSaveNamesTheCommandsThatWork(t *testing.T) {
 	before := os.Args
 	t.Cleanup(func() { os.Args = before })
 	os.Args = []string{"mlperf", "run", "--model-path", "my model.onnx", "--set", "a=b"}
-	err := hopeless(fmt.Errorf("calibration: %w", &bench.HopelessError{Latency: 20 * time.Millisecond, Bound: 15 * time.Millisecond}))
+	err := hopeless(fmt.Errorf("calibration: %w", &harness.HopelessError{Latency: 20 * time.Millisecond, Bound: 15 * time.Millisecond}))
 	for _, want := range []string{
 		"no rate can meet it", "\n  mlperf run --model-path 'my model.onnx' --set a=b --target-latency auto ", "\n  mlperf run --model-path 'my model.onnx' --set a=b --anyway ",
 	} {

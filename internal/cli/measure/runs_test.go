@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/suite"
@@ -32,9 +32,9 @@ func atWork(t *testing.T) {
 	if err := synth.WriteImageNet(t.Context(), "imagenet", synth.ImageNetSpec{Seed: 1, Images: 4, Classes: 4}, nil); err != nil {
 		t.Fatal(err)
 	}
-	b := networks.NewBuilder("tiny", 1)
-	x := b.MaxPool("grid", b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224)), networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
-	b.Output(b.Softmax("softmax", b.Dense("scores", b.Flatten("features", x), networks.Dense{Units: 1001}), 1))
+	b := arch.NewBuilder("tiny", 1)
+	x := b.MaxPool("grid", b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224)), arch.Pool{Kernel: arch.Axes{56}, Strides: arch.Axes{56}})
+	b.Output(b.Softmax("softmax", b.Dense("scores", b.Flatten("features", x), arch.Dense{Units: 1001}), 1))
 	model, _, err := b.Model()
 	if err == nil {
 		err = model.WriteFile(t.Context(), "tiny.onnx")

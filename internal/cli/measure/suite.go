@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/page"
-	"github.com/mlperf-go/mlperf/internal/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
@@ -106,7 +106,7 @@ func (o *suiteFlags) plan(flags *pflag.FlagSet, s *suite.Suite, folder string) (
 		o.suite.Cooldown = &o.cooldown
 	}
 	// There need not be any results yet.
-	o.suite.Earlier, _, _ = report.Collect([]string{session.KeptRuns}, report.Read)
+	o.suite.Earlier, _, _ = report.Collect([]string{run.KeptRuns}, report.Read)
 	return suite.NewPlan(s, o.suite)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli/request"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // ofSteps are the flags that steps of a suite have of their own, or that only suites have.
@@ -17,7 +17,7 @@ var ofSteps = []string{"rules", "division", "precision", "model-path", "dataset-
 
 // commandOf says what makes a run of a suite alone: the flags that the suite was given, and
 // those that follow from the step.
-func commandOf(flags *pflag.FlagSet) func(session.Request) []string {
+func commandOf(flags *pflag.FlagSet) func(run.Request) []string {
 	var same []string
 	known := newRun().Flags()
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -25,7 +25,7 @@ func commandOf(flags *pflag.FlagSet) func(session.Request) []string {
 			same = append(same, argumentsOf(f)...)
 		}
 	})
-	return func(q session.Request) []string {
+	return func(q run.Request) []string {
 		return slices.Concat([]string{"mlperf", "run", "--model", q.Model, "--scenario", q.Scenario}, stepArguments(&q), same)
 	}
 }
@@ -57,7 +57,7 @@ func argumentsOf(f *pflag.Flag) []string {
 }
 
 // stepArguments are those of a step.
-func stepArguments(q *session.Request) []string {
+func stepArguments(q *run.Request) []string {
 	count := ""
 	if q.Count > 0 {
 		count = strconv.Itoa(q.Count)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
@@ -56,7 +56,7 @@ func checkCommands(t *testing.T, name string, given []string) (steps int) {
 	}
 	o.suite.Base, o.suite.Output = base, t.TempDir()
 	command := commandOf(cmd.Flags())
-	o.suite.Command = func(want session.Request) []string {
+	o.suite.Command = func(want run.Request) []string {
 		steps++
 		args := command(want)
 		again := &runFlags{}
@@ -75,7 +75,7 @@ func checkCommands(t *testing.T, name string, given []string) (steps int) {
 		if want.Division == "" {
 			want.Division = "closed" // which is what run's flag says
 		}
-		diff := cmp.Diff(want, got, cmpopts.IgnoreFields(session.Request{}, "Given", "NewPacer", "Output"), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(config.Override{}, "Origin"))
+		diff := cmp.Diff(want, got, cmpopts.IgnoreFields(run.Request{}, "Given", "NewPacer", "Output"), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(config.Override{}, "Origin"))
 		if diff != "" {
 			t.Errorf("%q (-the step's +the command's):\n%s", args, diff)
 		}

@@ -14,11 +14,11 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // sweepFlags ask for runs at one load after the other.
-type sweepFlags struct{ session.Sweep }
+type sweepFlags struct{ run.Sweep }
 
 func (s *sweepFlags) define(f *pflag.FlagSet) {
 	f.Float64SliceVar(&s.Rates, "sweep-qps", nil, "servers of text: a Server run at each of these `rates`, and a table of them (sweep.json, sweep.csv)")
@@ -29,7 +29,7 @@ func (s *sweepFlags) define(f *pflag.FlagSet) {
 func (s *sweepFlags) asked() bool { return len(s.Rates)+len(s.Concurrency) > 0 }
 
 // run makes the sweep and prints its table.
-func (s *sweepFlags) run(cmd *cobra.Command, q session.Request, asJSON bool) error {
+func (s *sweepFlags) run(cmd *cobra.Command, q run.Request, asJSON bool) error {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
 	defer runtime.KeepAlive(cli.Ballast())
@@ -49,7 +49,7 @@ func (s *sweepFlags) run(cmd *cobra.Command, q session.Request, asJSON bool) err
 	return err
 }
 
-func showSweep(w io.Writer, points []session.SweepPoint, dir string, asJSON bool) error {
+func showSweep(w io.Writer, points []run.SweepPoint, dir string, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(w, "sweep", points)
 	}
@@ -58,7 +58,7 @@ func showSweep(w io.Writer, points []session.SweepPoint, dir string, asJSON bool
 		t.AppendRow(cli.Row{p.Load, p.Result, cli.Digits(p.RequestsPerSecond), cli.Digits(p.TokensPerSecond), given("", p.GoodPerSecond),
 			given(" ms", p.FirstTokenP50, p.FirstTokenP99), given(" ms", p.PerTokenP50, p.PerTokenP99), given(" ms", p.BetweenP99), given(" ms", p.LatencyP50, p.LatencyP99), p.Failures})
 	}
-	_, err := fmt.Fprintf(w, "%s\nFor charts: %s and %s\n", t.Render(), filepath.Join(dir, session.SweepCSV), filepath.Join(dir, session.SweepJSON))
+	_, err := fmt.Fprintf(w, "%s\nFor charts: %s and %s\n", t.Render(), filepath.Join(dir, run.SweepCSV), filepath.Join(dir, run.SweepJSON))
 	return err
 }
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // atServer is a command line that asks a server of tokens, made here, and leaves the threads of the tests' program as they are.
@@ -33,7 +33,7 @@ func TestASweepHasARunForEachLoad(t *testing.T) {
 	o := clitest.Run(t, Commands(), atServer(t, "--sweep-concurrency 1,2 --target-qps 100 --output rates --json")...)
 	var table struct {
 		Schema string
-		Rows   []session.SweepPoint
+		Rows   []run.SweepPoint
 	}
 	if err := json.Unmarshal([]byte(o.Stdout), &table); err != nil || len(table.Rows) != 2 || table.Schema != "mlperf-go/sweep/1" {
 		t.Fatalf("status %d, %v: %s\n%s", o.Status, err, o.Err, o.Stdout)
@@ -50,7 +50,7 @@ func TestASweepHasARunForEachLoad(t *testing.T) {
 	if o.Status != want {
 		t.Errorf("status %d, want %d: %s", o.Status, want, o.Stdout)
 	}
-	for _, file := range []string{session.SweepCSV, session.SweepJSON} {
+	for _, file := range []string{run.SweepCSV, run.SweepJSON} {
 		if info, err := os.Stat(filepath.Join("rates", file)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -90,13 +90,13 @@ func TestARunAtAServerNeedsNoModel(t *testing.T) {
 		t.Fatalf("status %d: %s", o.Status, o.Err)
 	}
 	r := results(t, "one")
-	if r.Generation == nil || r.Generation.Answers == 0 || r.Generation.Tokens != 2*r.Generation.Answers || r.Backend.Engine != session.OpenAI {
+	if r.Generation == nil || r.Generation.Answers == 0 || r.Generation.Tokens != 2*r.Generation.Answers || r.Backend.Engine != run.OpenAI {
 		t.Errorf("the engine %s: %+v", r.Backend.Engine, r.Generation)
 	}
 	if !strings.Contains(o.Stdout, "tokens") || !strings.Contains(o.Stdout, "Logs and results: one\n") {
 		t.Errorf("shown:\n%s", o.Stdout)
 	}
-	for engine, want := range map[string]bool{session.OpenAI: true, session.OIP: true, session.ONNXRuntime: false, session.Simulated: false, "": false} {
+	for engine, want := range map[string]bool{run.OpenAI: true, run.OIP: true, run.ONNXRuntime: false, run.Simulated: false, "": false} {
 		if got := answersElsewhere(engine); got != want {
 			t.Errorf("%q answers elsewhere: %v", engine, got)
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/profile"
-	"github.com/mlperf-go/mlperf/internal/progress"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
 

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/profile"
+	"github.com/mlperf-go/mlperf/internal/compliance"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
@@ -102,7 +102,7 @@ func TestASuiteThatWasStoppedSaysHowToGoOn(t *testing.T) {
 }
 
 func TestAVerdictSaysWhatWasComparedAndWhy(t *testing.T) {
-	v := &audit.Verdict{Test: "TEST01", Passed: false, Facts: []string{"a", "b"}, Findings: []string{"c"}, Caveats: []string{"d"}, Folder: "f"}
+	v := &compliance.Verdict{Test: "TEST01", Passed: false, Facts: []string{"a", "b"}, Findings: []string{"c"}, Caveats: []string{"d"}, Folder: "f"}
 	if got, want := verdictText(v), "TEST01: FAILED\nCompared:\n  a\n  b\nWhy:\n  c\nCaveats:\n  d\nFiles for MLCommons: f\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -110,7 +110,7 @@ func TestAVerdictSaysWhatWasComparedAndWhy(t *testing.T) {
 	if err := showVerdict(&b, v, false); statusOf(err) != cli.ExitInvalid {
 		t.Errorf("a test that failed: %v", err)
 	}
-	if err := showVerdict(&b, &audit.Verdict{Test: "TEST04", Passed: true}, false); err != nil || !strings.HasSuffix(b.String(), "TEST04: PASSED\n") {
+	if err := showVerdict(&b, &compliance.Verdict{Test: "TEST04", Passed: true}, false); err != nil || !strings.HasSuffix(b.String(), "TEST04: PASSED\n") {
 		t.Errorf("a test that passed: %v: %s", err, b.String())
 	}
 	b.Reset()
@@ -212,12 +212,12 @@ func TestASearchWithoutAResultSaysWhatHelps(t *testing.T) {
 }
 
 func TestASweepIsATableOfItsRuns(t *testing.T) {
-	points := []session.SweepPoint{{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: 123456.7, FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)}, {Load: 10, Unit: "queries/s", Result: report.Invalid}}
+	points := []run.SweepPoint{{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: 123456.7, FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)}, {Load: 10, Unit: "queries/s", Result: report.Invalid}}
 	var b strings.Builder
 	if err := showSweep(&b, points, "dir", false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"QUERIES/S", "4.988", "123457", "1.5, 20.25 ms", " –  ", "INVALID", "For charts: " + filepath.Join("dir", session.SweepCSV) + " and " + filepath.Join("dir", session.SweepJSON) + "\n"} {
+	for _, want := range []string{"QUERIES/S", "4.988", "123457", "1.5, 20.25 ms", " –  ", "INVALID", "For charts: " + filepath.Join("dir", run.SweepCSV) + " and " + filepath.Join("dir", run.SweepJSON) + "\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -1,4 +1,4 @@
-// Package request turns flags into a session.Request: what is measured, on which engine, with which settings.
+// Package request turns flags into a run.Request: what is measured, on which engine, with which settings.
 //
 // The verbs that run models have the same flags, or some of them, and share their meaning here:
 //
@@ -7,5 +7,5 @@
 //	…
 //	q, err := flags.Build(cmd.Flags())
 //
-// What cannot be right is a *field.Error, or found by session.Resolve. Nothing is opened or run.
+// What cannot be right is a *field.Error, or found by run.Resolve. Nothing is opened or run.
 package request

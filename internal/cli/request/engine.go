@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // DefineEngine defines the flags that choose an engine.
-func DefineEngine(f *pflag.FlagSet, e *session.Engine) {
-	f.StringVar(&e.Name, "backend", session.ONNXRuntime, "engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
+func DefineEngine(f *pflag.FlagSet, e *run.Engine) {
+	f.StringVar(&e.Name, "backend", run.ONNXRuntime, "engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
 	cli.DurationVar(f, &e.Latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a run")
 	cli.DurationVar(f, &e.Jitter, "sim-jitter", 0, "standard deviation of that time")
 	defineRemote(f, &e.Remote)
@@ -19,7 +19,7 @@ func DefineEngine(f *pflag.FlagSet, e *session.Engine) {
 }
 
 // defineRemote defines the flags that choose servers.
-func defineRemote(f *pflag.FlagSet, r *session.Remote) {
+func defineRemote(f *pflag.FlagSet, r *run.Remote) {
 	f.StringArrayVar(&r.Endpoints, "endpoint", nil, "server to ask: URL with http, https, unix, grpc or grpcs; dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
 	f.StringVar(&r.Model, "remote-model", "", "name of the model at the servers, or of several files role=name,… (default: that of the catalogue, and NAME-role)")
 	f.StringVar(&r.Version, "remote-version", "", "version of the model at the servers")
@@ -33,7 +33,7 @@ func defineRemote(f *pflag.FlagSet, r *session.Remote) {
 }
 
 // DefineLibrary defines the flag that chooses the library of ONNX Runtime.
-func DefineLibrary(f *pflag.FlagSet, e *session.Engine) {
+func DefineLibrary(f *pflag.FlagSet, e *run.Engine) {
 	f.StringVar(&e.Library, "ort-lib", "", "ONNX Runtime library to use (default: the installed one)")
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // AutoLatency is the value of --target-latency that has the bound measured.
@@ -19,7 +19,7 @@ const RowsHelp = "rows that the tables of a built-in model for recommendation ha
 
 // Flags are those of the verbs that run models: what is measured, on which engine. The zero value is ready for Define.
 type Flags struct {
-	session.Request
+	run.Request
 
 	set           []string // key=value
 	targetLatency string
@@ -52,7 +52,7 @@ func (q *Flags) Define(f *pflag.FlagSet) {
 	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
 	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
 	f.BoolVar(&q.Pin, "pin", false, "keep each thread that computes on a processor of its own, different ones for all instances (Linux)")
-	q.options.Define(f, session.RunOptions())
+	q.options.Define(f, run.RunOptions())
 	DefineEngine(f, &q.Engine)
 	q.definePrompts(f)
 	q.DefineBackend(f)
@@ -64,16 +64,16 @@ func (q *Flags) DefineSet(f *pflag.FlagSet, text string) {
 }
 
 // DefineOptions defines the flags of how models are fed and read, without those of scores.
-func (q *Flags) DefineOptions(f *pflag.FlagSet) { q.options.Define(f, session.ModelOptions()) }
+func (q *Flags) DefineOptions(f *pflag.FlagSet) { q.options.Define(f, run.ModelOptions()) }
 
 // Build returns what the flags ask for, with where each value comes from.
-func (q *Flags) Build(flags *pflag.FlagSet) (session.Request, error) {
+func (q *Flags) Build(flags *pflag.FlagSet) (run.Request, error) {
 	r := q.Request
 	r.Program, r.Given, r.NewPacer, r.Options = cli.Program(), cli.Origins(flags), q.pace.NewPacer, q.options.Values()
 	b := &r.Backend
 	b.DeviceOptions, b.Config = q.providerOptions, q.ortConfig
 	if q.execution != Sequential && q.execution != Parallel {
-		return r, field.Invalid("execution", q.execution, Sequential+" or "+Parallel)
+		return r, userinput.Invalid("execution", q.execution, Sequential+" or "+Parallel)
 	}
 	b.Parallel, b.NoSpinning, b.NoArena, b.NoMemoryPattern = q.execution == Parallel, !q.spinning, !q.arena, !q.memoryPattern
 	r.AutoLatency = q.targetLatency == AutoLatency
@@ -91,7 +91,7 @@ func extents(given map[string]string) (map[string]int64, error) {
 	for axis, text := range given {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 {
-			return nil, field.Invalid("free_dimension", axis+"="+text, "an extent from 1 after the name of an axis")
+			return nil, userinput.Invalid("free_dimension", axis+"="+text, "an extent from 1 after the name of an axis")
 		}
 		if all == nil {
 			all = map[string]int64{}

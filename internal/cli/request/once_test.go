@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // TestOfSeveralValuesTheNearestCounts: settings at random, against a plain second way to choose: by key, the values of the place
@@ -81,7 +81,7 @@ func contradicts(list []config.Override) bool {
 
 // TestEveryOptionOfAModelIsAFlagWithItsHelp, which says nothing unless it is given.
 func TestEveryOptionOfAModelIsAFlagWithItsHelp(t *testing.T) {
-	options := session.RunOptions()
+	options := run.RunOptions()
 	var flags OptionFlags
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.Define(f, options)

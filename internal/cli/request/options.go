@@ -3,14 +3,14 @@ package request
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // OptionFlags are the flags of options that models declare: how they are fed, read or scored.
 type OptionFlags []*pflag.Flag
 
 // Define defines the flags of some options.
-func (o *OptionFlags) Define(f *pflag.FlagSet, options []session.Option) {
+func (o *OptionFlags) Define(f *pflag.FlagSet, options []run.Option) {
 	for _, option := range options {
 		if option.Switch {
 			f.Bool(option.Name, false, option.Help)

@@ -13,11 +13,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // built is what a command line asks for, read as the verbs do.
-func built(t *testing.T, args ...string) (r session.Request, o clitest.Outcome) {
+func built(t *testing.T, args ...string) (r run.Request, o clitest.Outcome) {
 	t.Helper()
 	verb := func() []*cobra.Command {
 		var q Flags
@@ -39,7 +39,7 @@ func TestWithoutFlagsARequestHasTheDefaults(t *testing.T) {
 	if o.Status != cli.ExitDone {
 		t.Fatal(o.Err)
 	}
-	if r.Rules != config.Newest || r.Division != "closed" || r.Engine.Name != session.ONNXRuntime || r.Engine.Latency != 5*time.Millisecond || r.Backend.Device != "cpu" {
+	if r.Rules != config.Newest || r.Division != "closed" || r.Engine.Name != run.ONNXRuntime || r.Engine.Latency != 5*time.Millisecond || r.Backend.Device != "cpu" {
 		t.Errorf("%+v", r)
 	}
 	b := r.Backend
@@ -139,11 +139,11 @@ func TestFlagsOfServersAreReadAsTheyAreMeant(t *testing.T) {
 	if o.Status != cli.ExitDone {
 		t.Fatal(o.Err)
 	}
-	want := session.Remote{Endpoints: []string{"http://a:1", "grpc://b:2,c"}, Model: "m", Concurrency: 5, Timeout: 1500 * time.Millisecond, Retry: 2}
+	want := run.Remote{Endpoints: []string{"http://a:1", "grpc://b:2,c"}, Model: "m", Concurrency: 5, Timeout: 1500 * time.Millisecond, Retry: 2}
 	if diff := cmp.Diff(want, r.Engine.Remote); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(session.Prompts{Synthetic: 9, Answer: 3, Stream: "off", Route: "chat"}, r.Prompts); diff != "" {
+	if diff := cmp.Diff(run.Prompts{Synthetic: 9, Answer: 3, Stream: "off", Route: "chat"}, r.Prompts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if r, _ = built(t, "--model-name", "other"); r.Engine.Remote.Model != "other" {
@@ -162,7 +162,7 @@ func TestOptionsThatModelsDeclareAreFlags(t *testing.T) {
 	}
 	var options OptionFlags
 	f := pflag.NewFlagSet("accuracy", pflag.ContinueOnError)
-	options.Define(f, []session.Option{{Name: "one", Help: "h"}, {Name: "two", Switch: true}})
+	options.Define(f, []run.Option{{Name: "one", Help: "h"}, {Name: "two", Switch: true}})
 	if err := f.Parse([]string{"--one", "", "--two=false"}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // settingFlags are the flags that set one key of conf files.
@@ -45,7 +45,7 @@ func (q *Flags) overrides(flags *pflag.FlagSet) ([]config.Override, error) {
 		}
 		value := f.Value.String()
 		if value == "" { // a variable of a shell that is not set
-			return nil, field.Invalid(strings.ReplaceAll(s.flag, "-", "_"), "", "a value")
+			return nil, userinput.Invalid(strings.ReplaceAll(s.flag, "-", "_"), "", "a value")
 		}
 		list = append(list, config.Override{Key: s.key, Value: value, Origin: cli.OriginOf(flags, s.flag)})
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/compare"
-	"github.com/mlperf-go/mlperf/internal/page"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/report/compare"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 )
 
 // compareFormats are the values of --format.

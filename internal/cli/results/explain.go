@@ -7,14 +7,14 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
-	"github.com/mlperf-go/mlperf/internal/foreign"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/report/importlog"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func newExplain() *cobra.Command {
 	asJSON := false
-	var about foreign.About
+	var about importlog.About
 	cmd := &cobra.Command{
 		Use:   "explain RUN_DIR",
 		Short: "Show every constraint of a run: required, observed, verdict, which file set it, what to do",
@@ -29,7 +29,7 @@ of LoadGen, or what --rules and --model say.`,
 			"  mlperf explain --model resnet50 --rules v5.1 logs",
 		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := foreign.Read(args[0], about)
+			r, err := importlog.Read(args[0], about)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ of LoadGen, or what --rules and --model say.`,
 }
 
 func newAccuracy() *cobra.Command {
-	q := &session.ScoreRequest{}
+	q := &run.ScoreRequest{}
 	var options request.OptionFlags
 	asJSON := false
 	cmd := &cobra.Command{
@@ -77,7 +77,7 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 			}
 			q.Options, q.OpenImagesAnnotations = options.Values(), os.Getenv("DATASET_ANNOTATIONS_FILE_PATH")
 			display := cli.NewDisplay(cmd)
-			scored, err := session.Score(cmd.Context(), *q, display)
+			scored, err := run.Score(cmd.Context(), *q, display)
 			display.Done()
 			if err != nil {
 				return err
@@ -89,13 +89,13 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 	f.StringVar(&q.Model, "model", "", "model of the catalogue (default: the run's)")
 	f.StringVar(&q.Log, "log", "", "accuracy log (default: the run's)")
 	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
-	options.Define(f, session.ScoreOptions())
+	options.Define(f, run.ScoreOptions())
 	request.DefineLibrary(f, &q.Engine)
 	f.BoolVar(&asJSON, "json", false, "print the score as JSON")
 	return cmd
 }
 
-func showScore(cmd *cobra.Command, s *session.Scored, asJSON bool) error {
+func showScore(cmd *cobra.Command, s *run.Scored, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = cli.PrintJSON(cmd.OutOrStdout(), "accuracy", s.Accuracy)

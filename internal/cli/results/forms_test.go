@@ -62,7 +62,7 @@ func published(t *testing.T, names ...string) (folder string) {
 			t.Fatal(err)
 		}
 		for _, file := range []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt"} {
-			text := testenv.Read(t, filepath.Join("..", "..", "foreign", "testdata", name, file+".gz"))
+			text := testenv.Read(t, filepath.Join("..", "..", "report", "importlog", "testdata", name, file+".gz"))
 			if err := os.WriteFile(filepath.Join(dir, name, file), text, 0o600); err != nil {
 				t.Fatal(err)
 			}

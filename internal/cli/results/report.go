@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/charts"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/foreign"
-	"github.com/mlperf-go/mlperf/internal/page"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/report/importlog"
+	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // reportFormats are the values of --format.
@@ -80,9 +80,9 @@ func (q reportRequest) run(cmd *cobra.Command) error {
 	}
 	var others []report.Run // the accuracy of a run may come from another one
 	if len(q.folders) == 0 {
-		q.folders = []string{session.KeptRuns}
+		q.folders = []string{run.KeptRuns}
 	} else {
-		others, _, _ = report.Collect([]string{session.KeptRuns}, report.Read) // it need not exist
+		others, _, _ = report.Collect([]string{run.KeptRuns}, report.Read) // it need not exist
 	}
 	runs, err := readRuns(cmd, q.folders)
 	if err != nil {
@@ -127,7 +127,7 @@ func write(cmd *cobra.Command, name string, fill func(io.Writer) error) error {
 
 // readRuns reads the runs below folders, also those that another LoadGen has logged.
 func readRuns(cmd *cobra.Command, folders []string) ([]report.Run, error) {
-	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return foreign.Read(dir, foreign.About{}) })
+	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return importlog.Read(dir, importlog.About{}) })
 	if err != nil {
 		return nil, err
 	}

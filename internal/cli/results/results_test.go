@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/charts"
+	"github.com/mlperf-go/mlperf/internal/backend/histogram"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/histogram"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // keep writes a SingleStream run of 10 ms a query into a folder, changed in one way or another, with its charts.
@@ -241,14 +241,14 @@ func TestAScoreBelowItsTargetIsAStatus(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		scored session.Scored
+		scored run.Scored
 		status int
 		said   string
 	}{
-		{"met", session.Scored{Accuracy: score(true)}, cli.ExitDone, ""},
-		{"missed", session.Scored{Accuracy: score(false)}, cli.ExitInaccurate, ""},
-		{"of a run that is not valid", session.Scored{Accuracy: score(true), Run: &report.Results{Result: report.Invalid}}, cli.ExitDone, "warning: the run is INVALID\n"},
-		{"with a warning", session.Scored{Accuracy: score(true), Run: &report.Results{Result: report.Valid}, Warnings: []string{"it is cold"}}, cli.ExitDone, "warning: it is cold\n"},
+		{"met", run.Scored{Accuracy: score(true)}, cli.ExitDone, ""},
+		{"missed", run.Scored{Accuracy: score(false)}, cli.ExitInaccurate, ""},
+		{"of a run that is not valid", run.Scored{Accuracy: score(true), Run: &report.Results{Result: report.Invalid}}, cli.ExitDone, "warning: the run is INVALID\n"},
+		{"with a warning", run.Scored{Accuracy: score(true), Run: &report.Results{Result: report.Valid}, Warnings: []string{"it is cold"}}, cli.ExitDone, "warning: it is cold\n"},
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out, said strings.Builder

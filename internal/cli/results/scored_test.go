@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
 )
 
 // labelled goes to a folder with a data set of pictures, and returns their labels.

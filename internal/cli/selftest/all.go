@@ -16,13 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // testFlags are the flags of mlperf selftest that make a test; a peer is called with the same.
-func testFlags(t bench.SelfTest) []string {
+func testFlags(t harness.SelfTest) []string {
 	flags := []string{
 		"--scenario", t.Scenario.String(), "--target-qps", strconv.FormatFloat(t.TargetQPS, 'f', -1, 64),
 		"--duration", t.Duration.String(), "--responses", strconv.Itoa(t.Responses),
@@ -36,8 +36,8 @@ func testFlags(t bench.SelfTest) []string {
 // A selftestTable compares this program with a peer, if there is one.
 type selftestTable struct {
 	self, peer string
-	rounds     int                                   // each test is made so often; the median counts
-	tests      map[string][2][]*bench.SelfTestResult // by their flags, and whether the cores were busy
+	rounds     int                                     // each test is made so often; the median counts
+	tests      map[string][2][]*harness.SelfTestResult // by their flags, and whether the cores were busy
 }
 
 // A measured row is what a measure found: the median of the rounds.
@@ -58,10 +58,10 @@ func (o *selftestFlags) selftestAll(cmd *cobra.Command) error {
 	}
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
-	s := &selftestTable{self: self, peer: o.peer, rounds: o.rounds, tests: map[string][2][]*bench.SelfTestResult{}}
+	s := &selftestTable{self: self, peer: o.peer, rounds: o.rounds, tests: map[string][2][]*harness.SelfTestResult{}}
 	var rows []measuredRow
 	display.Phase("measuring")
-	measures := bench.Measures()
+	measures := harness.Measures()
 	for i, m := range measures {
 		results, err := s.results(cmd.Context(), m)
 		if err != nil {
@@ -82,7 +82,7 @@ func (o *selftestFlags) selftestAll(cmd *cobra.Command) error {
 }
 
 // results makes the test of a measure and has the peer make it, in turn. Several measures may come from one.
-func (s *selftestTable) results(ctx context.Context, m bench.Measure) ([2][]*bench.SelfTestResult, error) {
+func (s *selftestTable) results(ctx context.Context, m harness.Measure) ([2][]*harness.SelfTestResult, error) {
 	flags := testFlags(m.Test)
 	key := fmt.Sprint(flags, m.Busy)
 	results, done := s.tests[key]
@@ -127,7 +127,7 @@ func computeOnAllCores() (stop func()) {
 }
 
 // rowOf is what a measure has found.
-func rowOf(m bench.Measure, results [2][]*bench.SelfTestResult) measuredRow {
+func rowOf(m harness.Measure, results [2][]*harness.SelfTestResult) measuredRow {
 	row := measuredRow{Measure: m.Name, Unit: m.Unit, Self: m.Median(results[0]), least: m.Least}
 	if len(results[1]) > 0 {
 		theirs := m.Median(results[1])
@@ -154,7 +154,7 @@ func (r measuredRow) cells() cli.Row {
 }
 
 // runSelftest has a program make a test, with its logs in a folder that is removed afterwards.
-func runSelftest(ctx context.Context, program string, args []string) (*bench.SelfTestResult, error) {
+func runSelftest(ctx context.Context, program string, args []string) (*harness.SelfTestResult, error) {
 	folder, err := os.MkdirTemp("", "mlperf-selftest-")
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func runSelftest(ctx context.Context, program string, args []string) (*bench.Sel
 	if err != nil {
 		return nil, err
 	}
-	r := &bench.SelfTestResult{}
+	r := &harness.SelfTestResult{}
 	if err := json.Unmarshal(out, r); err != nil {
 		return nil, fmt.Errorf("%s printed no result: %w", commandLine(program, args), err)
 	}

@@ -16,14 +16,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // endpointTest measures the client of endpoints, and a peer if there is one: a program that is
 // called with the address, streams, tokens of an answer, seconds, and seconds before them within which the
-// streams begin, and prints what session.ClientTestResult has.
+// streams begin, and prints what run.ClientTestResult has.
 func (o *selftestFlags) endpointTest(cmd *cobra.Command) error {
 	ctx, w, peer, d := cmd.Context(), cmd.OutOrStdout(), o.peer, o.opts.Duration
 	header := cli.Row{"client of endpoints, server in another process", "mlperf"}
@@ -35,7 +35,7 @@ func (o *selftestFlags) endpointTest(cmd *cobra.Command) error {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
 	display.Phase("measuring")
-	t, clients, paced := cli.NewTable(header), session.ClientMeasures(), session.PacedMeasures()
+	t, clients, paced := cli.NewTable(header), run.ClientMeasures(), run.PacedMeasures()
 	all := map[string]any{}
 	done := func(name string, results any, row cli.Row) {
 		all[name] = results
@@ -64,7 +64,7 @@ func (o *selftestFlags) endpointTest(cmd *cobra.Command) error {
 	return err
 }
 
-func clientRow(m session.ClientMeasure, results []*session.ClientTestResult) cli.Row {
+func clientRow(m run.ClientMeasure, results []*run.ClientTestResult) cli.Row {
 	row := cli.Row{m.Name, fmt.Sprintf("%.6g %s", m.Of(results[0]), m.Unit)}
 	if len(results) > 1 {
 		row = append(row, fmt.Sprintf("%.6g %s", m.Of(results[1]), m.Unit), fmt.Sprintf("%.3g", m.Of(results[0])/m.Of(results[1])))
@@ -73,21 +73,21 @@ func clientRow(m session.ClientMeasure, results []*session.ClientTestResult) cli
 }
 
 // measureClient measures the client, then the peer, each with a server of its own.
-func measureClient(ctx context.Context, m session.ClientMeasure, peer string, d time.Duration) (results []*session.ClientTestResult, err error) {
+func measureClient(ctx context.Context, m run.ClientMeasure, peer string, d time.Duration) (results []*run.ClientTestResult, err error) {
 	test := m.Test
 	test.Duration = d
-	ours := func(url string) (*session.ClientTestResult, error) {
+	ours := func(url string) (*run.ClientTestResult, error) {
 		test.URL = url
 		return test.Run(ctx)
 	}
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-	theirs := func(url string) (*session.ClientTestResult, error) {
+	theirs := func(url string) (*run.ClientTestResult, error) {
 		words := append(strings.Fields(peer), url, strconv.Itoa(test.Streams), strconv.Itoa(test.Tokens), seconds(d), seconds(test.Begin))
 		out, err := outputOf(ctx, words[0], words[1:])
 		if err != nil {
 			return nil, err
 		}
-		r := &session.ClientTestResult{}
+		r := &run.ClientTestResult{}
 		if err := json.Unmarshal(out, r); err != nil {
 			return nil, fmt.Errorf("%s printed no result: %w", peer, err)
 		}
@@ -96,7 +96,7 @@ func measureClient(ctx context.Context, m session.ClientMeasure, peer string, d 
 		}
 		return r, nil
 	}
-	clients := []func(string) (*session.ClientTestResult, error){ours}
+	clients := []func(string) (*run.ClientTestResult, error){ours}
 	if peer != "" {
 		clients = append(clients, theirs)
 	}
@@ -111,15 +111,15 @@ func measureClient(ctx context.Context, m session.ClientMeasure, peer string, d 
 }
 
 // measurePaced has a server of its own.
-func measurePaced(ctx context.Context, m session.PacedMeasure, d time.Duration) (*session.PacedTestResult, error) {
-	return withTokenServer(ctx, m.Server, func(url string) (*session.PacedTestResult, error) {
+func measurePaced(ctx context.Context, m run.PacedMeasure, d time.Duration) (*run.PacedTestResult, error) {
+	return withTokenServer(ctx, m.Server, func(url string) (*run.PacedTestResult, error) {
 		test := m.Test
 		test.URL, test.Duration = url, d
 		return test.Run(ctx)
 	})
 }
 
-func pacedText(m session.PacedMeasure, r *session.PacedTestResult) string {
+func pacedText(m run.PacedMeasure, r *run.PacedTestResult) string {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	if m.Late {
 		return fmt.Sprintf("p50 %.3g, p99 %.4g µs; at most %d streams", 1e3*ms(r.LateP50NS), 1e3*ms(r.LateP99NS), r.Most)

@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
 )
 
 // small is a measure that takes no time.
-func small() session.ClientMeasure {
-	m := session.ClientMeasures()[1]
+func small() run.ClientMeasure {
+	m := run.ClientMeasures()[1]
 	m.Test.Streams, m.Test.Tokens = 2, 8
 	return m
 }
@@ -29,7 +29,7 @@ func TestTheClientOfEndpointsIsMeasuredWithAServerOfItsOwn(t *testing.T) {
 	if err != nil || len(results) != 1 || results[0].Tokens == 0 || results[0].Answers == 0 {
 		t.Fatalf("%+v: %v", results, err)
 	}
-	row := clientRow(session.ClientMeasure{Name: "rate", Of: func(r *session.ClientTestResult) float64 { return float64(r.Answers) }, Unit: "/s"}, []*session.ClientTestResult{{Answers: 6}, {Answers: 4}})
+	row := clientRow(run.ClientMeasure{Name: "rate", Of: func(r *run.ClientTestResult) float64 { return float64(r.Answers) }, Unit: "/s"}, []*run.ClientTestResult{{Answers: 6}, {Answers: 4}})
 	if got, want := fmt.Sprint(row), "[rate 6 /s 4 /s 1.5]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -66,7 +66,7 @@ func TestAPeerWithoutAResultIsNamedWithWhatItSaid(t *testing.T) {
 
 func TestPacedTrafficIsMeasuredWithAServerOfItsOwn(t *testing.T) {
 	testenv.SkipLong(t, "takes a second")
-	m := session.PacedMeasures()[2]
+	m := run.PacedMeasures()[2]
 	m.Server.Prefill, m.Server.PerToken = time.Millisecond, 0
 	m.Test.QPS, m.Test.Tokens = 200, 2
 	r, err := measurePaced(t.Context(), m, 50*time.Millisecond)
@@ -76,9 +76,9 @@ func TestPacedTrafficIsMeasuredWithAServerOfItsOwn(t *testing.T) {
 }
 
 func TestPacedTrafficIsDescribedByWhatTheMeasureIsAbout(t *testing.T) {
-	r := &session.PacedTestResult{LateP50NS: 1500, LateP99NS: 2_500_000, Most: 7, Latency99NS: 3e6, Sent99NS: 4e6}
+	r := &run.PacedTestResult{LateP50NS: 1500, LateP99NS: 2_500_000, Most: 7, Latency99NS: 3e6, Sent99NS: 4e6}
 	for late, want := range map[bool]string{true: "p50 1.5, p99 2500 µs; at most 7 streams", false: "p99 3 ms from the schedule, 4 ms from send"} {
-		if got := pacedText(session.PacedMeasure{Late: late}, r); got != want {
+		if got := pacedText(run.PacedMeasure{Late: late}, r); got != want {
 			t.Errorf("late %v: %q, want %q", late, got, want)
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
-	"github.com/mlperf-go/mlperf/internal/session"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func TestAProcessIsGivenTheTestThatAMeasureWants(t *testing.T) {
-	for _, m := range bench.Measures() {
+	for _, m := range harness.Measures() {
 		var o selftestFlags
 		f := pflag.NewFlagSet("selftest", pflag.ContinueOnError)
 		o.define(f)
@@ -28,10 +28,10 @@ func TestAProcessIsGivenTheTestThatAMeasureWants(t *testing.T) {
 
 func TestAServerIsGivenThePaceThatAMeasureWants(t *testing.T) {
 	want := map[string]tokenserver.Options{}
-	for _, m := range session.ClientMeasures() {
+	for _, m := range run.ClientMeasures() {
 		want[m.Name] = m.Server
 	}
-	for _, m := range session.PacedMeasures() {
+	for _, m := range run.PacedMeasures() {
 		want[m.Name] = m.Server
 	}
 	for name, o := range want {

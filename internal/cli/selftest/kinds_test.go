@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/harness"
 )
 
 // addresses are of what is elsewhere, in another place each time.
@@ -74,7 +74,7 @@ func TestWhatIsOfASingleTestIsRefusedWithEveryOtherKind(t *testing.T) {
 
 // TestAResultInWordsHasEveryNumber, each with its unit.
 func TestAResultInWordsHasEveryNumber(t *testing.T) {
-	r := &bench.SelfTestResult{
+	r := &harness.SelfTestResult{
 		Scenario: "Server", Queries: 1234, DurationNS: 1_500_000_000, IssuedQPS: 822.6667, LatencyMeanNS: 1001, LatencyP50NS: 900, LatencyP99NS: 20_000,
 		IssueDelayP50NS: 51_000, IssueDelayP99NS: 3_000_000, BytesPerQuery: 12.04, AllocsPerQuery: 0.00012, PostRunNS: 7_000_000, PeakRSSBytes: 65 << 20,
 	}
@@ -118,15 +118,15 @@ func TestTheJSONOfASelfTestHasWhatScriptsRelyOn(t *testing.T) {
 // TestTheNumberThatCountsIsTheOneInTheMiddle of what the rounds have found, for us and for a peer.
 func TestTheNumberThatCountsIsTheOneInTheMiddle(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	m := bench.Measure{Name: "issued", Unit: "/s", Of: func(r *bench.SelfTestResult) float64 { return r.IssuedQPS }, Least: true}
+	m := harness.Measure{Name: "issued", Unit: "/s", Of: func(r *harness.SelfTestResult) float64 { return r.IssuedQPS }, Least: true}
 	for range 50 {
-		var results [2][]*bench.SelfTestResult
+		var results [2][]*harness.SelfTestResult
 		var middle [2]float64
 		for side := range results {
 			var values []float64
 			for range 1 + 2*random.IntN(4) { // an odd number of rounds
 				v := 1 + random.Float64()*1000
-				values, results[side] = append(values, v), append(results[side], &bench.SelfTestResult{IssuedQPS: v})
+				values, results[side] = append(values, v), append(results[side], &harness.SelfTestResult{IssuedQPS: v})
 			}
 			slices.Sort(values)
 			middle[side] = values[len(values)/2]
@@ -140,7 +140,7 @@ func TestTheNumberThatCountsIsTheOneInTheMiddle(t *testing.T) {
 		if want := middle[1] / middle[0]; err != nil || got < want*0.994 || got > want*1.006 { // three digits
 			t.Fatalf("the ratio is %s, want 1/%g", ratio, want)
 		}
-		if alone := rowOf(m, [2][]*bench.SelfTestResult{results[0], nil}); alone.Peer != nil || len(alone.cells()) != 2 {
+		if alone := rowOf(m, [2][]*harness.SelfTestResult{results[0], nil}); alone.Peer != nil || len(alone.cells()) != 2 {
 			t.Fatalf("without a peer: %+v", alone)
 		}
 	}

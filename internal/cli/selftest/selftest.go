@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // selftestFlags are those of selftest.
 type selftestFlags struct {
 	scenario  loadgen.Scenario
-	opts      bench.SelfTest
+	opts      harness.SelfTest
 	pace      cli.PacerFlags
 	server    tokenServer
 	endpoints bool
@@ -90,7 +90,7 @@ func (o *selftestFlags) single(ctx context.Context, w io.Writer) error {
 	return describeSelftest(w, r)
 }
 
-func describeSelftest(w io.Writer, r *bench.SelfTestResult) error {
+func describeSelftest(w io.Writer, r *harness.SelfTestResult) error {
 	ns := func(n int64) time.Duration { return time.Duration(n) }
 	_, err := fmt.Fprintf(w, `%s: %d queries in %v, %.6g queries/s
 latency      mean %v, p50 %v, p99 %v

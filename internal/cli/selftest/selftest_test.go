@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/bench"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -58,7 +58,7 @@ func TestASelfTestPrintsWhatItMeasured(t *testing.T) {
 func TestASelfTestAsJSONLeavesItsLogs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o := clitest.Run(t, Commands(), "selftest", "--scenario", "offline", "--target-qps", "500", "--duration", "1s", "--json", "--output", ".")
-	var r bench.SelfTestResult
+	var r harness.SelfTestResult
 	if err := json.Unmarshal([]byte(o.Stdout), &r); err != nil || r.Scenario != "Offline" || r.Queries != 500 || r.DurationNS <= 0 || r.PeakRSSBytes == 0 {
 		t.Errorf("%+v: %v", r, err)
 	}
@@ -121,8 +121,8 @@ func TestEachTestIsMadeOnceForAllItsMeasures(t *testing.T) {
 	}
 	calls := filepath.Join(t.TempDir(), "calls")
 	peer := script(t, `echo "$@" >> `+calls+`; echo '{"queries": 10, "duration_ns": 5, "issued_qps": 40}'`)
-	s := &selftestTable{self: self, peer: peer, rounds: 2, tests: map[string][2][]*bench.SelfTestResult{}}
-	m := bench.Measure{Name: "issued", Test: bench.SelfTest{Scenario: loadgen.Offline, TargetQPS: 100, Duration: 10 * time.Millisecond}, Of: func(r *bench.SelfTestResult) float64 { return r.IssuedQPS }, Unit: "/s"}
+	s := &selftestTable{self: self, peer: peer, rounds: 2, tests: map[string][2][]*harness.SelfTestResult{}}
+	m := harness.Measure{Name: "issued", Test: harness.SelfTest{Scenario: loadgen.Offline, TargetQPS: 100, Duration: 10 * time.Millisecond}, Of: func(r *harness.SelfTestResult) float64 { return r.IssuedQPS }, Unit: "/s"}
 	for range 2 {
 		results, err := s.results(t.Context(), m)
 		if err != nil || len(results[0]) != 2 || len(results[1]) != 2 || results[0][0].Queries != 1 {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // tokenServer is the server of tokens that selftest runs, for itself or for others.
@@ -56,15 +56,15 @@ func (t *tokenServer) check() (tokenserver.Fault, error) {
 	fault, err := tokenserver.ParseFault(t.fault)
 	switch o := &t.options; {
 	case err != nil:
-		return fault, field.Wrap("token_fault", err)
+		return fault, userinput.Wrap("token_fault", err)
 	case t.every < 1:
-		return fault, field.Invalid("token_fault_every", t.every, "a number from 1")
+		return fault, userinput.Invalid("token_fault_every", t.every, "a number from 1")
 	case o.Slots < 0:
-		return fault, field.Invalid("token_slots", o.Slots, "a number from 0, which is any number")
+		return fault, userinput.Invalid("token_slots", o.Slots, "a number from 0, which is any number")
 	case o.PerWrite < 1:
-		return fault, field.Invalid("tokens_per_write", o.PerWrite, "a number from 1")
+		return fault, userinput.Invalid("tokens_per_write", o.PerWrite, "a number from 1")
 	case !(o.Right >= 0 && o.Right <= 1): // and not NaN
-		return fault, field.Invalid("token_right", o.Right, "a share from 0 to 1")
+		return fault, userinput.Invalid("token_right", o.Right, "a share from 0 to 1")
 	}
 	return fault, nil
 }
@@ -83,7 +83,7 @@ func (t *tokenServer) serve(ctx context.Context, w io.Writer) error {
 	}
 	listener, err := net.Listen("tcp", t.address)
 	if err != nil {
-		return field.Wrap("token_server", err)
+		return userinput.Wrap("token_server", err)
 	}
 	server := &http.Server{Handler: tokenserver.New(t.options), ReadHeaderTimeout: time.Minute}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/serve"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // serveFlags are the flags of serve: how a model is run, which it shares with run, and where it is offered.
@@ -74,7 +74,7 @@ func (o *serveFlags) define(f *pflag.FlagSet) {
 	f.IntVar(&o.MaxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: 4")
 	cli.DurationVar(f, &o.MaxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill")
 	o.DefineOptions(f)
-	f.StringVar(&o.Engine.Name, "backend", session.ONNXRuntime, "engine: onnxruntime, or simulated, which only takes its time")
+	f.StringVar(&o.Engine.Name, "backend", run.ONNXRuntime, "engine: onnxruntime, or simulated, which only takes its time")
 	cli.DurationVar(f, &o.Engine.Latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a run")
 	cli.DurationVar(f, &o.Engine.Jitter, "sim-jitter", 0, "standard deviation of that time")
 	request.DefineLibrary(f, &o.Engine)
@@ -87,7 +87,7 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 		return err
 	}
 	if o.room < 0 {
-		return field.Invalid("max_queue", o.room, "a number from 1, or 0 for the default")
+		return userinput.Invalid("max_queue", o.room, "a number from 1, or 0 for the default")
 	}
 	if len(names) > 1 && o.ModelPath != "" {
 		return cli.Usage("--model-path is one file, and there are %d models", len(names))
@@ -96,7 +96,7 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	var models []server.Model
+	var models []oipserver.Model
 	var offers []*serve.Offer
 	for _, resolved := range asked {
 		offer, end, err := o.open(cmd, resolved)
@@ -112,7 +112,7 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) (err error) {
 }
 
 // resolve finds what cannot be right with any of the models, before the first is made.
-func (o *serveFlags) resolve(f *pflag.FlagSet, names []string) (all []*session.Resolved, err error) {
+func (o *serveFlags) resolve(f *pflag.FlagSet, names []string) (all []*run.Resolved, err error) {
 	seen := map[string]string{} // by a model's name: how it was asked for
 	for _, name := range names {
 		q, err := o.Build(f)
@@ -120,7 +120,7 @@ func (o *serveFlags) resolve(f *pflag.FlagSet, names []string) (all []*session.R
 			return nil, err
 		}
 		q.Model = name
-		resolved, err := session.ResolveService(q)
+		resolved, err := run.ResolveService(q)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (o *serveFlags) resolve(f *pflag.FlagSet, names []string) (all []*session.R
 }
 
 // open makes a model ready to be offered.
-func (o *serveFlags) open(cmd *cobra.Command, resolved *session.Resolved) (offer *serve.Offer, end func() error, err error) {
+func (o *serveFlags) open(cmd *cobra.Command, resolved *run.Resolved) (offer *serve.Offer, end func() error, err error) {
 	display := cli.NewDisplay(cmd)
 	defer display.Done()
 	prepared, err := resolved.Provide(cmd.Context(), display)
@@ -146,7 +146,7 @@ func (o *serveFlags) open(cmd *cobra.Command, resolved *session.Resolved) (offer
 		return nil, nil, errors.Join(err, prepared.Close())
 	}
 	if why := offer.NoTask(); why != "" {
-		display.Note(fmt.Sprintf("%s%s is not offered: %s", prepared.ModelName(), oip.TaskSuffix, why))
+		display.Note(fmt.Sprintf("%s%s is not offered: %s", prepared.ModelName(), protocol.TaskSuffix, why))
 	}
 	return offer, func() error { return errors.Join(offer.Close(), prepared.Close()) }, nil
 }
@@ -169,7 +169,7 @@ func interruption(err error) error {
 }
 
 // announce says what is offered, and where.
-func (o *serveFlags) announce(w io.Writer, models []server.Model, http, grpc net.Addr) {
+func (o *serveFlags) announce(w io.Writer, models []oipserver.Model, http, grpc net.Addr) {
 	for _, m := range models {
 		about := m.Metadata()
 		fmt.Fprintf(w, "model %s, version %s\n", about.Name, about.Versions[0])

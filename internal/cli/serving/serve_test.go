@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
-	"github.com/mlperf-go/mlperf/internal/oip"
-	"github.com/mlperf-go/mlperf/internal/oip/server"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 )
 
 // alone goes to an empty folder with an empty cache.
@@ -73,10 +73,10 @@ func TestWrongFlagsOfAServerAreNamedBeforeAModelIsOpened(t *testing.T) {
 // model writes a network that adds its input to itself.
 func model(t *testing.T, path string) {
 	t.Helper()
-	b := networks.NewBuilder("sum", 1)
+	b := arch.NewBuilder("sum", 1)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
-	x = b.MaxPool("grid", x, networks.Pool{Kernel: networks.Axes{56}, Strides: networks.Axes{56}})
-	b.Output(b.Softmax("softmax", b.Dense("scores", b.Flatten("features", x), networks.Dense{Units: 1001}), 1))
+	x = b.MaxPool("grid", x, arch.Pool{Kernel: arch.Axes{56}, Strides: arch.Axes{56}})
+	b.Output(b.Softmax("softmax", b.Dense("scores", b.Flatten("features", x), arch.Dense{Units: 1001}), 1))
 	m, _, err := b.Model()
 	if err == nil {
 		err = m.WriteFile(t.Context(), path)
@@ -142,12 +142,12 @@ func TestAServerAnswersUntilItIsStopped(t *testing.T) {
 }
 
 type named struct {
-	server.Model
+	oipserver.Model
 	name string
 }
 
-func (n named) Metadata() *oip.ModelMetadata {
-	return &oip.ModelMetadata{Name: n.name, Versions: []string{"1"}}
+func (n named) Metadata() *protocol.ModelMetadata {
+	return &protocol.ModelMetadata{Name: n.name, Versions: []string{"1"}}
 }
 
 func TestAServerSaysWhatItOffersAndWhere(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAServerSaysWhatItOffersAndWhere(t *testing.T) {
 		var b strings.Builder
 		o := &serveFlags{}
 		o.Web.Cert = c.cert
-		o.announce(&b, []server.Model{named{name: "m"}, named{name: "m-task"}}, c.http, c.grpc)
+		o.announce(&b, []oipserver.Model{named{name: "m"}, named{name: "m-task"}}, c.http, c.grpc)
 		if want := "model m, version 1\nmodel m-task, version 1\n" + c.want; b.String() != want {
 			t.Errorf("%s: %s, want %s", c.name, b.String(), want)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
 // TestFieldsAreGivenOnceEach, with everything behind the first sign as their value.

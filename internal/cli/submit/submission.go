@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/output"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/truncate"
 )
 

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/build"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/output"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // buildFlags are the flags of submission build.

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 )
 
@@ -95,7 +95,7 @@ func (o *systemFlags) run(cmd *cobra.Command) error {
 // describe describes this machine.
 func (o *systemFlags) describe(cmd *cobra.Command) (description.Description, error) {
 	q := o.Request
-	q.Program, q.Framework = cli.Program(), session.Framework(o.library)
+	q.Program, q.Framework = cli.Program(), run.Framework(o.library)
 	if o.from != "" {
 		var err error
 		if q.Old, err = description.Read(o.from); err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/names"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // listable are what can be listed.
@@ -36,7 +36,7 @@ func newList() *cobra.Command {
 			case "suites":
 				return cli.ListSuites(w, asJSON)
 			}
-			return cli.Usage("cannot list %q, want models, datasets, backends or suites%s", what, names.Meant(what, listable))
+			return cli.Usage("cannot list %q, want models, datasets, backends or suites%s", what, userinput.Meant(what, listable))
 		},
 	}
 	cli.JSONFlag(cmd.Flags(), &asJSON)
@@ -44,32 +44,32 @@ func newList() *cobra.Command {
 }
 
 func listModels(w io.Writer, asJSON bool) error {
-	rows, err := session.Models()
+	rows, err := run.Models()
 	if err != nil || asJSON {
 		return cli.OrJSON(w, "list", rows, err)
 	}
 	return cli.PrintTable(w, cli.Row{"model", "title", "task", "data set", "built-in model"}, rows,
-		func(r session.Model) cli.Row { return cli.Row{r.Name, r.Title, r.Task, r.Dataset, r.BuiltIn} })
+		func(r run.Model) cli.Row { return cli.Row{r.Name, r.Title, r.Task, r.Dataset, r.BuiltIn} })
 }
 
 func listDatasets(w io.Writer, asJSON bool) error {
-	rows, err := session.Datasets()
+	rows, err := run.Datasets()
 	if err != nil || asJSON {
 		return cli.OrJSON(w, "list", rows, err)
 	}
 	return cli.PrintTable(w, cli.Row{"data set", "models", "built-in data", "folder"}, rows,
-		func(r session.Dataset) cli.Row {
+		func(r run.Dataset) cli.Row {
 			return cli.Row{r.Name, strings.Join(r.Models, ", "), r.BuiltIn, r.Dir}
 		})
 }
 
 func listBackends(w io.Writer, asJSON bool) error {
-	rows := session.Backends()
+	rows := run.Backends()
 	if asJSON {
 		return cli.PrintJSON(w, "list", rows)
 	}
 	return cli.PrintTable(w, cli.Row{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, rows,
-		func(r session.Backend) cli.Row { return cli.Row{r.Name, r.State, strings.Join(r.Devices, " ")} })
+		func(r run.Backend) cli.Row { return cli.Row{r.Name, r.State, strings.Join(r.Devices, " ")} })
 }
 
 func newShow() *cobra.Command {
@@ -80,7 +80,7 @@ func newShow() *cobra.Command {
 		Example: "  mlperf show resnet50\n  mlperf show --rules v0.5 mobilenet",
 		Args:    cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			card, err := session.Describe(args[0], version)
+			card, err := run.Describe(args[0], version)
 			if err != nil || asJSON {
 				return cli.OrJSON(cmd.OutOrStdout(), "model", card, err)
 			}
@@ -92,7 +92,7 @@ func newShow() *cobra.Command {
 	return cmd
 }
 
-func showCard(w io.Writer, c *session.Card) error {
+func showCard(w io.Writer, c *run.Card) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", c.Name, c.Title)
 	fmt.Fprintf(&b, "task      %s\n", c.Task)

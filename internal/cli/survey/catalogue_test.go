@@ -7,7 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // alone goes to an empty folder with an empty cache.
@@ -41,15 +41,15 @@ func TestTheCatalogueIsListed(t *testing.T) {
 
 func TestListsAsJSONHaveARowForEach(t *testing.T) {
 	alone(t)
-	models, err := session.Models()
+	models, err := run.Models()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets, err := session.Datasets()
+	sets, err := run.Datasets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, want := range map[string]int{"models": len(models), "datasets": len(sets), "backends": len(session.Backends())} {
+	for what, want := range map[string]int{"models": len(models), "datasets": len(sets), "backends": len(run.Backends())} {
 		o := clitest.Run(t, Commands(), "list", what, "--json")
 		var d struct {
 			Schema string
@@ -62,7 +62,7 @@ func TestListsAsJSONHaveARowForEach(t *testing.T) {
 	o := clitest.Run(t, Commands(), "show", "resnet50", "--json")
 	var card struct {
 		Schema string
-		session.Card
+		run.Card
 	}
 	if err := json.Unmarshal([]byte(o.Stdout), &card); err != nil || card.Schema != "mlperf-go/model/1" || card.Name != "resnet50" || card.Reference != 76.46 || len(card.Scenarios) < 4 {
 		t.Errorf("%s: %s %g, %v", card.Schema, card.Name, card.Reference, err)
@@ -72,7 +72,7 @@ func TestListsAsJSONHaveARowForEach(t *testing.T) {
 func TestACardSaysHowToMakeWhatIsBuiltIn(t *testing.T) {
 	for builtIn, want := range map[string]string{"none here": "built-in  none here\n", "official architecture": "built-in  official architecture (mlperf synth model m)\n"} {
 		var b strings.Builder
-		c := session.Card{Model: session.Model{Name: "m", BuiltIn: builtIn}, Metric: "mAP", Reference: 50, Fraction: 0.99}
+		c := run.Card{Model: run.Model{Name: "m", BuiltIn: builtIn}, Metric: "mAP", Reference: 50, Fraction: 0.99}
 		if err := showCard(&b, &c); err != nil || !strings.HasSuffix(b.String(), want) || !strings.Contains(b.String(), "target    mAP ≥ 49.5: 99 % of the official 50\n") {
 			t.Errorf("%s, %v, want %s", b.String(), err, want)
 		}

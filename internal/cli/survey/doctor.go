@@ -10,7 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // doctorFlags are the flags of doctor.
@@ -60,8 +60,8 @@ func (o *doctorFlags) run(cmd *cobra.Command) error {
 }
 
 // diagnose looks at the machine: once more after something was installed.
-func (o *doctorFlags) diagnose(cmd *cobra.Command) (*session.Diagnosis, error) {
-	d, err := session.Diagnose(cmd.Context(), cli.Program(), o.library)
+func (o *doctorFlags) diagnose(cmd *cobra.Command) (*run.Diagnosis, error) {
+	d, err := run.Diagnose(cmd.Context(), cli.Program(), o.library)
 	if err != nil || !o.mend {
 		return d, err
 	}
@@ -69,10 +69,10 @@ func (o *doctorFlags) diagnose(cmd *cobra.Command) (*session.Diagnosis, error) {
 	if err != nil || !ran {
 		return d, err
 	}
-	return session.Diagnose(cmd.Context(), cli.Program(), o.library)
+	return run.Diagnose(cmd.Context(), cli.Program(), o.library)
 }
 
-func printDiagnosis(w io.Writer, d *session.Diagnosis) error {
+func printDiagnosis(w io.Writer, d *run.Diagnosis) error {
 	var b strings.Builder
 	m, cpu := d.Machine, d.Machine.CPU
 	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
@@ -118,7 +118,7 @@ func gpuText(g machine.GPU) string {
 }
 
 // printDevices says which devices the library can use.
-func printDevices(b *strings.Builder, d *session.Diagnosis) {
+func printDevices(b *strings.Builder, d *run.Diagnosis) {
 	width := 10 // of the usual names
 	for _, p := range d.Providers {
 		width = max(width, len(p.Device))
@@ -136,7 +136,7 @@ func printDevices(b *strings.Builder, d *session.Diagnosis) {
 }
 
 // printMissing says what is missing, and how to get it.
-func printMissing(b *strings.Builder, missing []session.Remedy) {
+func printMissing(b *strings.Builder, missing []run.Remedy) {
 	if len(missing) == 0 {
 		b.WriteString("Nothing is missing.\n")
 	}

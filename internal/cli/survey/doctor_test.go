@@ -10,18 +10,18 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func TestADiagnosisIsAPageOfLines(t *testing.T) {
-	d := &session.Diagnosis{
+	d := &run.Diagnosis{
 		Program: "mlperf 1", Cache: "/cache", Library: "/lib/ort.so", Version: "1.24",
 		Machine: machine.Machine{OS: "Linux", Kernel: "6", Arch: "amd64", Go: "go1", Load1: 0.256, ClockSource: "tsc",
 			CPU:    machine.CPU{Model: "A CPU", Cores: 4, Threads: 8, Usable: 2.5, Features: []string{"avx2", "vnni"}},
 			Memory: machine.Memory{TotalBytes: 16 << 30, AvailableBytes: 3 << 30}, Disk: &machine.Disk{FreeBytes: 5 << 30}},
 		Timers:    machine.Timers{ReadNS: 41.6, Sleep: machine.Oversleep{MedianNS: 60_000, P99NS: 1_100_000}, Nano: machine.Oversleep{MedianNS: 5_000, P99NS: 70_000}},
 		Providers: []ort.Provider{{Device: "cpu", Compiled: true, Usable: true}, {Device: "cuda", Compiled: true, Reason: "no driver"}, {Device: "rocm"}},
-		Missing:   []session.Remedy{{What: "ONNX Runtime", Fix: "sh install.sh", Installs: true}, {What: "memory", Fix: "buy some"}},
+		Missing:   []run.Remedy{{What: "ONNX Runtime", Fix: "sh install.sh", Installs: true}, {What: "memory", Fix: "buy some"}},
 	}
 	var b strings.Builder
 	if err := printDiagnosis(&b, d); err != nil {
@@ -56,7 +56,7 @@ func TestADiagnosisIsAPageOfLines(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := printDiagnosis(&b, &session.Diagnosis{}); err != nil || !strings.HasSuffix(b.String(), "Nothing is missing.\n") {
+	if err := printDiagnosis(&b, &run.Diagnosis{}); err != nil || !strings.HasSuffix(b.String(), "Nothing is missing.\n") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	for _, not := range []string{"disk", "nanosleep", "ONNX Runtime", "MISSING", "GPU"} {
@@ -69,18 +69,18 @@ func TestADiagnosisIsAPageOfLines(t *testing.T) {
 func TestNothingIsInstalledWithoutAWord(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		missing []session.Remedy
+		missing []run.Remedy
 		want    string
 	}{
 		{"nothing is missing", nil, ""},
-		{"what no install mends", []session.Remedy{{What: "memory", Fix: "buy some"}}, ""},
-		{"nobody is there to ask", []session.Remedy{{What: "ONNX Runtime", Fix: "x", Installs: true}}, "MISSING: ONNX Runtime\nnothing was installed: --yes installs without asking\n"},
+		{"what no install mends", []run.Remedy{{What: "memory", Fix: "buy some"}}, ""},
+		{"nobody is there to ask", []run.Remedy{{What: "ONNX Runtime", Fix: "x", Installs: true}}, "MISSING: ONNX Runtime\nnothing was installed: --yes installs without asking\n"},
 	} {
 		var said strings.Builder
 		cmd := &cobra.Command{}
 		cmd.SetErr(&said)
 		cmd.SetIn(strings.NewReader("y\n"))
-		if ran, err := fix(cmd, &session.Diagnosis{Missing: c.missing}, false); ran || err != nil || said.String() != c.want {
+		if ran, err := fix(cmd, &run.Diagnosis{Missing: c.missing}, false); ran || err != nil || said.String() != c.want {
 			t.Errorf("%s: %v, %v, %q", c.name, ran, err, said.String())
 		}
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/scripts"
 )
 
 // fix runs the installs that mend what is missing, after asking, and reports whether it ran one.
-func fix(cmd *cobra.Command, d *session.Diagnosis, yes bool) (ran bool, err error) {
+func fix(cmd *cobra.Command, d *run.Diagnosis, yes bool) (ran bool, err error) {
 	for _, r := range d.Missing {
 		if !r.Installs {
 			continue

@@ -10,11 +10,11 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func newPlan() *cobra.Command {
-	q := &session.PlanRequest{}
+	q := &run.PlanRequest{}
 	percentile, confidence, margin, asJSON, network := 99.0, config.PlanConfidence*100, 0.0, false, false
 	cmd := &cobra.Command{
 		Use:   "plan",
@@ -36,7 +36,7 @@ to know a tail latency with a confidence.`,
 			if q.Model == "" {
 				return cli.Usage("plan needs --model, or --percentile")
 			}
-			p, err := session.PlanRuns(*q)
+			p, err := run.PlanRuns(*q)
 			if err != nil || asJSON {
 				return cli.OrJSON(cmd.OutOrStdout(), "plan", p, err)
 			}
@@ -70,12 +70,12 @@ func countsQueries(f *pflag.FlagSet) (bool, error) {
 }
 
 // printLinks prints what links carry.
-func printLinks(w io.Writer, p *session.Plan) error {
+func printLinks(w io.Writer, p *run.Plan) error {
 	if len(p.Links) == 0 {
 		return fmt.Errorf("the rules do not say how large samples of %s are", p.Model)
 	}
 	fmt.Fprintf(w, "%s, %.4g kB a sample, systems that answer %g samples/s:\n", p.Model, p.Ingress/p.Speed/1e3, p.Speed)
-	return cli.PrintTable(w, cli.Row{"link", "samples/s", "systems"}, p.Links, func(l session.Link) cli.Row {
+	return cli.PrintTable(w, cli.Row{"link", "samples/s", "systems"}, p.Links, func(l run.Link) cli.Row {
 		return cli.Row{fmt.Sprintf("%g GbE", l.Gigabits), cli.Digits(l.Samples), cli.Digits(l.Machines)}
 	})
 }
@@ -100,9 +100,9 @@ func planQueries(w io.Writer, percentile, confidence, margin float64, asJSON boo
 	return err
 }
 
-func printPlan(w io.Writer, p *session.Plan) error {
+func printPlan(w io.Writer, p *run.Plan) error {
 	fmt.Fprintf(w, "%s under rules %s on a system that answers %g samples/s:\n", p.Model, p.Rules, p.Speed)
-	err := cli.PrintTable(w, cli.Row{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios, func(r session.PlannedScenario) cli.Row {
+	err := cli.PrintTable(w, cli.Row{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios, func(r run.PlannedScenario) cli.Row {
 		if r.Why != "" {
 			return cli.Row{r.Scenario, r.Why}
 		}

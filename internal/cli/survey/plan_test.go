@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func TestAPlanSaysWhatRunsTake(t *testing.T) {
@@ -52,7 +52,7 @@ func TestQueriesOfAPercentileAsJSON(t *testing.T) {
 
 func TestAPlanWithoutNetworkOrLinksSaysNothingOfThem(t *testing.T) {
 	var b strings.Builder
-	p := &session.Plan{Model: "m", Rules: "v1", Speed: 5, Scenarios: []session.PlannedScenario{
+	p := &run.Plan{Model: "m", Rules: "v1", Speed: 5, Scenarios: []run.PlannedScenario{
 		{Scenario: "Offline", Queries: 1, Samples: 24576, Runs: 1, Duration: 90*time.Minute + 400*time.Millisecond}, {Scenario: "Server", Why: "there is none"},
 	}}
 	if err := printPlan(&b, p); err != nil || strings.Contains(b.String(), "network") || !strings.Contains(b.String(), "1h30m0s") || !strings.Contains(b.String(), "there is none") {

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
@@ -63,7 +63,7 @@ func TestThePlanInWordsHasTheNumbersOfTheJSON(t *testing.T) {
 		o := clitest.Run(t, Commands(), "plan", "--model", model, "--samples-per-second", "37.5", "--json")
 		var p struct {
 			Schema string
-			session.Plan
+			run.Plan
 		}
 		if err := json.Unmarshal([]byte(o.Stdout), &p); err != nil || p.Schema != "mlperf-go/plan/1" || p.Speed != 37.5 || len(p.Scenarios) < 4 {
 			t.Fatalf("%s: %+v, %v", model, p, err)
@@ -91,10 +91,10 @@ func TestThePlanInWordsHasTheNumbersOfTheJSON(t *testing.T) {
 func TestListsInWordsAndAsJSONHaveTheSameRows(t *testing.T) {
 	alone(t)
 	names := map[string]func() []string{
-		"models":   func() []string { return namesOf(t, session.Models, func(m session.Model) string { return m.Name }) },
-		"datasets": func() []string { return namesOf(t, session.Datasets, func(d session.Dataset) string { return d.Name }) },
+		"models":   func() []string { return namesOf(t, run.Models, func(m run.Model) string { return m.Name }) },
+		"datasets": func() []string { return namesOf(t, run.Datasets, func(d run.Dataset) string { return d.Name }) },
 		"backends": func() []string {
-			return namesOf(t, func() ([]session.Backend, error) { return session.Backends(), nil }, func(b session.Backend) string { return b.Name })
+			return namesOf(t, func() ([]run.Backend, error) { return run.Backends(), nil }, func(b run.Backend) string { return b.Name })
 		},
 		"suites": func() []string { return namesOf(t, suite.List, func(s suite.Listed) string { return s.Name }) },
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/session"
+	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // traceOptions are the flags of trace.
@@ -71,7 +71,7 @@ func (o *traceOptions) define(f *pflag.FlagSet) {
 	f.BoolVar(&s.SampleConcatenatePermutation, "permutation", false, "sample_concatenate_permutation: issue all samples equally often")
 	f.BoolVar(&o.asJSON, "json", false, "print the whole trace as JSON")
 	f.BoolVar(&o.aggregation, "aggregation", false, "print how user-item pairs make the samples of DLRM instead: first pair, end, count")
-	f.IntVar(&o.pairs, "pairs", session.CriteoPairs, "with --aggregation: pairs of the data set")
+	f.IntVar(&o.pairs, "pairs", run.CriteoPairs, "with --aggregation: pairs of the data set")
 }
 
 func (o *traceOptions) run(cmd *cobra.Command) error {
@@ -79,7 +79,7 @@ func (o *traceOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if o.aggregation {
-		return session.WriteAggregation(cmd.OutOrStdout(), o.pairs)
+		return run.WriteAggregation(cmd.OutOrStdout(), o.pairs)
 	}
 	var err error
 	if o.settings.Mode, err = config.ParseMode(o.mode); err != nil {

@@ -3,9 +3,9 @@ package diffusion
 import (
 	"fmt"
 
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // latentSlot is where the latents are in the row of a sample from elsewhere: that has its own, as the reference's

@@ -1,7 +1,7 @@
 package diffusion
 
 import (
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // A Damage is something that a pipeline may do wrong.

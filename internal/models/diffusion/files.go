@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // The files of the pipeline, by role. They are also the names of Optimum's folders.

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // officialIDs are the images that a submission shows (text_to_image, tools/sample_ids.txt).
@@ -38,7 +38,7 @@ func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
 	g := &gallery{folder: s.Options[picturesOption], wanted: map[int]bool{}}
 	list, err := g.choose(s.Options[idsOption], captions)
 	if err != nil {
-		return nil, field.Wrap(idsOption, err)
+		return nil, userinput.Wrap(idsOption, err)
 	}
 	if err := g.settle(s, len(captions)); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (g *gallery) settle(s workload.Scoring, captions int) error {
 	case some && g.folder == "" && s.Keep != "":
 		g.folder = filepath.Join(s.Keep, picturesFolder)
 	case !some && g.folder != "" && s.Options[idsOption] == "":
-		return field.Errorf(idsOption, "none of the images that a submission shows is among the %d of the data: other ones have to be named", captions)
+		return userinput.Errorf(idsOption, "none of the images that a submission shows is among the %d of the data: other ones have to be named", captions)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestIndicesOfImagesAreReadLineByLine(t *testing.T) {
@@ -58,7 +58,7 @@ func TestDataWithoutTheOfficialImagesHaveNoneToShow(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "shown")
 	for _, count := range []int{0, 1046} {
 		_, err := newGallery(workload.Scoring{Options: workload.Values{picturesOption: folder}}, captionsOf(count))
-		var of *field.Error
+		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != idsOption || !strings.Contains(err.Error(), fmt.Sprintf("is among the %d of the data", count)) {
 			t.Errorf("%d captions: %v, want an error of %s", count, err, idsOption)
 		}
@@ -146,7 +146,7 @@ func TestAListThatCannotBeUsedNamesItsOption(t *testing.T) {
 		{"more than a list", file("large", strings.Repeat("1\n", maxIDs)), "large"},
 	} {
 		_, err := newGallery(workload.Scoring{Options: workload.Values{idsOption: c.path}}, captionsOf(3))
-		var of *field.Error
+		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != idsOption || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error of %s with %q", c.name, err, idsOption, c.want)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // The options of the family.

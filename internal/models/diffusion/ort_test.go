@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // silent observes nothing.

@@ -7,9 +7,9 @@ import (
 	"math"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A painter makes the images of a batch together. Texts are read and images decoded one by one, as

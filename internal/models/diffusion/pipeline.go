@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // What the reference sets (text_to_image, backend_pytorch.py).
@@ -39,7 +39,7 @@ type pipeline struct {
 func openPipeline(s workload.Setup) (workload.Workload, error) {
 	own, err := parsePorts(s.Options[portsOption])
 	if err != nil {
-		return nil, field.Wrap(portsOption, err)
+		return nil, userinput.Wrap(portsOption, err)
 	}
 	w := &pipeline{guidance: guidance}
 	if err := w.readData(s.DatasetDir, s.Count); err != nil {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/dataset/synth"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A canvas is a pipeline whose networks compute what a test can follow: the states of a token are its
@@ -41,18 +41,18 @@ const side = 16
 func newCanvas(t *testing.T, captions int) *canvas {
 	t.Helper()
 	c := &canvas{t: t, model: stableDiffusionXL()}
-	tokens, latents := networks.DiffusionSizes(false)
+	tokens, latents := arch.DiffusionSizes(false)
 	dir := t.TempDir()
 	c.setup.DatasetDir, c.setup.ModelPath = filepath.Join(dir, "data"), filepath.Join(dir, "model")
 	if err := synth.WriteCaptions(t.Context(), c.setup.DatasetDir, synth.CaptionSpec{Seed: 1, Captions: captions, Tokens: tokens, Side: latents}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, role := range roles() {
-		a, err := networks.Lookup("sdxl-mini-" + strings.ReplaceAll(role, "_", "-"))
+		a, err := arch.Lookup("sdxl-mini-" + strings.ReplaceAll(role, "_", "-"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, _, err := a.Build(networks.Options{})
+		m, _, err := a.Build(arch.Options{})
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(c.setup.ModelPath, role), 0o755)
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // ScoringFolder is where, beside the data, the networks lie that images are judged with.
@@ -198,7 +198,7 @@ func networkFile(s workload.Scoring, option string, names ...string) (string, er
 			return path, nil
 		}
 	}
-	return "", field.Errorf(option, "images are judged with networks, and %s has no %s", folder, strings.Join(names, " or "))
+	return "", userinput.Errorf(option, "images are judged with networks, and %s has no %s", folder, strings.Join(names, " or "))
 }
 
 // close closes the networks.

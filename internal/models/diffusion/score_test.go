@@ -14,13 +14,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A bench has captions, and networks that see the mean of each colour.
@@ -42,19 +42,19 @@ func newBench(t *testing.T) *bench {
 	}
 	b.scoring = workload.Scoring{DatasetDir: t.TempDir(), Engine: engine, Options: workload.Values{}}
 	b.write(captionsPath, "caption\nred\n\"green \"\"grass\"\"\"\nblue\n")
-	b.network(InceptionFile, "image", "features", 299, networks.EyesFeatures)
-	b.network(CLIPImageFile, "pixel_values", "image_embeds", 224, networks.EyesFeatures)
-	table := make([]float32, 3*networks.EyesFeatures)
+	b.network(InceptionFile, "image", "features", 299, arch.EyesFeatures)
+	b.network(CLIPImageFile, "pixel_values", "image_embeds", 224, arch.EyesFeatures)
+	table := make([]float32, 3*arch.EyesFeatures)
 	for i, colour := range []byte{200, 100, 50} {
 		image := bytes.Repeat([]byte{10, 10, 10}, 16*16)
 		for k := i; k < len(image); k += 3 {
 			image[k] = colour
 		}
 		b.images = append(b.images, image)
-		table[i*networks.EyesFeatures+i] = 5
+		table[i*arch.EyesFeatures+i] = 5
 	}
-	b.table(table, 3, networks.EyesFeatures)
-	mean, covariance := make([]float64, networks.EyesFeatures), make([]float64, networks.EyesFeatures*networks.EyesFeatures)
+	b.table(table, 3, arch.EyesFeatures)
+	mean, covariance := make([]float64, arch.EyesFeatures), make([]float64, arch.EyesFeatures*arch.EyesFeatures)
 	mean[10] = 3
 	if err := captions.WriteStatistics(filepath.Join(b.scoring.DatasetDir, captions.StatisticsFile), accuracy.FeatureStatistics{Mean: mean, Covariance: covariance}); err != nil {
 		t.Fatal(err)
@@ -88,10 +88,10 @@ func (b *bench) table(values []float32, shape ...int64) {
 // network writes a file whose ports are those of a network.
 func (b *bench) network(name, in, out string, side, features int64) {
 	b.t.Helper()
-	n := networks.NewBuilder("eye", 1)
+	n := arch.NewBuilder("eye", 1)
 	x := n.Input(in, onnx.Float32, onnx.Batched(3, side, side))
 	y := n.Flatten("flat", n.GlobalAveragePool("pool", x))
-	n.Output(n.Dense(out, y, networks.Dense{Units: features}))
+	n.Output(n.Dense(out, y, arch.Dense{Units: features}))
 	m, _, err := n.Model()
 	if err != nil {
 		b.t.Fatal(err)
@@ -149,7 +149,7 @@ func TestImagesAreScoredAsTheScriptDoes(t *testing.T) {
 	want, table := 0.0, accuracy.FeatureTable{}
 	for i, colour := range []float64{200, 100, 50} {
 		want += 100 * colour / math.Sqrt(colour*colour+200) / 3
-		row := make([]float32, networks.EyesFeatures)
+		row := make([]float32, arch.EyesFeatures)
 		row[0], row[1], row[2] = 10, 10, 10
 		row[i] = float32(colour)
 		if err := table.Add(row); err != nil {
@@ -162,8 +162,8 @@ func TestImagesAreScoredAsTheScriptDoes(t *testing.T) {
 	}
 	s, _ := table.Statistics()
 	distance := 9.0 // of the mean that the statistics have elsewhere
-	for k := range networks.EyesFeatures {
-		distance += s.Mean[k]*s.Mean[k] + s.Covariance[k*networks.EyesFeatures+k]
+	for k := range arch.EyesFeatures {
+		distance += s.Mean[k]*s.Mean[k] + s.Covariance[k*arch.EyesFeatures+k]
 	}
 	if fid, _ := score.Lookup(accuracy.FIDScore); math.Abs(fid.Value-distance) > 1e-2 {
 		t.Errorf("%s is %v, want %v", accuracy.FIDScore, fid.Value, distance)
@@ -227,9 +227,9 @@ func (b *bench) remove(name string) {
 // textTower writes a text tower, and returns its path.
 func (b *bench) textTower() string {
 	b.t.Helper()
-	n := networks.NewBuilder("tower", 1)
+	n := arch.NewBuilder("tower", 1)
 	ids := n.Input("input_ids", onnx.Int64, onnx.Batched(clip.Length))
-	n.Output(n.Cast("text_embeds", n.Slice("part", ids, 1, 0, networks.EyesFeatures), onnx.Float32))
+	n.Output(n.Cast("text_embeds", n.Slice("part", ids, 1, 0, arch.EyesFeatures), onnx.Float32))
 	m, _, err := n.Model()
 	if err != nil {
 		b.t.Fatal(err)
@@ -244,7 +244,7 @@ func (b *bench) textTower() string {
 // The features of a caption are the numbers of its first tokens here.
 func TestATextTowerReadsCaptionsAsOpenCLIPDoes(t *testing.T) {
 	b := newBench(t)
-	const tokenizer = "../../tokenizer/clip/testdata"
+	const tokenizer = "../tokenizer/clip/testdata"
 	tower, err := openTextTower(t.Context(), b.scoring.Engine, b.textTower(), tokenizer, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestATextTowerReadsCaptionsAsOpenCLIPDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	features, err := tower.read(t.Context(), 0, "a dog")
-	if err != nil || len(features) != networks.EyesFeatures || !slices.Equal(features[:3], []float32{float32(ids[0]), float32(ids[1]), float32(ids[2])}) {
+	if err != nil || len(features) != arch.EyesFeatures || !slices.Equal(features[:3], []float32{float32(ids[0]), float32(ids[1]), float32(ids[2])}) {
 		t.Errorf("features %v, %v, want those of %d", features, err, ids)
 	}
 	if _, err := openTextTower(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), tokenizer, 3); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
@@ -332,7 +332,7 @@ func TestNetworksThatCannotBeOpenedLeaveNothingOpen(t *testing.T) {
 		t.Error("images are scored without statistics")
 	}
 	b.scoring.Options[clipTextOption] = filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile)
-	b.scoring.Options[clipTokenizerOption] = "../../tokenizer/clip/testdata"
+	b.scoring.Options[clipTokenizerOption] = "../tokenizer/clip/testdata"
 	if _, err := scoreImages(t.Context(), b.log(b.images...), b.scoring); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
 		t.Errorf("a network of images reads captions: %v", err)
 	}

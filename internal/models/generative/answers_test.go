@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // endedPlainly takes one token after the other, and stops where an answer ends.
@@ -50,7 +50,7 @@ func TestAnAnswerEndsAsIfItHadComeTokenByToken(t *testing.T) {
 			continue // the end of a program has no end of an answer in it
 		}
 		for _, width := range []int{4, 8} {
-			a := &asked{data: &questionnaire{cuts: map[int][]int32{7: cut}}, rules: generate.Rules{Stop: stop, Drop: drop, Width: width}}
+			a := &asked{data: &questionnaire{cuts: map[int][]int32{7: cut}}, rules: decode.Rules{Stop: stop, Drop: drop, Width: width}}
 			want := endedPlainly(ids, stop, drop, cut)
 			response, tokens := a.Response(7, backend.Answer{IDs: ids, Tokens: len(ids)})
 			if !slices.Equal((&texts{rules: a.rules}).Tokens(nil, response), want) || len(response) != width*len(want) {
@@ -61,7 +61,7 @@ func TestAnAnswerEndsAsIfItHadComeTokenByToken(t *testing.T) {
 			}
 			ends[len(ids)-len(want)]++
 		}
-		if response, _ := (&asked{data: &questionnaire{}, rules: generate.Rules{Stop: stop, Drop: drop, Width: 4}}).Response(7, backend.Answer{IDs: ids}); !slices.Equal((&texts{rules: generate.Rules{Width: 4}}).Tokens(nil, response), endedPlainly(ids, stop, drop, nil)) {
+		if response, _ := (&asked{data: &questionnaire{}, rules: decode.Rules{Stop: stop, Drop: drop, Width: 4}}).Response(7, backend.Answer{IDs: ids}); !slices.Equal((&texts{rules: decode.Rules{Width: 4}}).Tokens(nil, response), endedPlainly(ids, stop, drop, nil)) {
 			t.Fatalf("without an end of its own %v is kept as % x", ids, response)
 		}
 	}
@@ -167,7 +167,7 @@ func TestTheFirstPromptsAreTaken(t *testing.T) {
 // What a prompt is to a server: its tokens or what the user says, the lengths of answers, and where a program ends.
 func TestAPromptIsWhatItsBenchmarkAsksFor(t *testing.T) {
 	data := &questionnaire{tokens: [][]int32{{1, 2}, {3}}, cuts: map[int][]int32{1: mbxpEnd}, questions: []string{"Why?", "How?"}}
-	a := &asked{data: data, rules: generate.Rules{MinNew: 2, MaxNew: 9}}
+	a := &asked{data: data, rules: decode.Rules{MinNew: 2, MaxNew: 9}}
 	user := func(text string) []backend.Message { return []backend.Message{{Role: "user", Content: text}} }
 	for i, want := range []backend.Prompt{
 		{IDs: []int32{1, 2}, MinTokens: 2, MaxTokens: 9, Messages: user("Why?")},
@@ -191,7 +191,7 @@ func TestATokenThatIsCutOffIsNone(t *testing.T) {
 	for _, width := range []int{4, 8} {
 		whole := bytesOf([]int32{5, 6, 7}, width)
 		for n := range len(whole) + 1 {
-			got := (&texts{rules: generate.Rules{Width: width}}).Tokens([]int32{1}, whole[:n])
+			got := (&texts{rules: decode.Rules{Width: width}}).Tokens([]int32{1}, whole[:n])
 			if want := []int32{1, 5, 6, 7}[:1+n/width]; !slices.Equal(got, want) {
 				t.Errorf("of %d bytes, %d each: %v, want %v", n, width, got, want)
 			}

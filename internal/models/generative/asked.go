@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // An asking is what a benchmark differs by from others where servers of text answer.
@@ -37,7 +37,7 @@ func (w writer) ask(s workload.Setup) (workload.Workload, error) {
 		a.rules.MaxNew = w.asked.maxScored
 	}
 	if err := a.openWords(from); err != nil {
-		return nil, field.Wrap(tokenizerOption, err)
+		return nil, userinput.Wrap(tokenizerOption, err)
 	}
 	a.prompts = make([]backend.Prompt, len(data.tokens))
 	for i := range a.prompts {
@@ -76,7 +76,7 @@ func (a *asked) promptOf(i int) backend.Prompt {
 type asked struct {
 	data      *questionnaire
 	prompts   []backend.Prompt
-	rules     generate.Rules
+	rules     decode.Rules
 	asking    asking
 	logged    bool
 	words     *hf.Tokenizer // nil: there is none
@@ -126,7 +126,7 @@ func (a *asked) NewPredictor(sessions workload.Sessions, _ int) (workload.Predic
 // spell makes texts of the prompts, for servers that take no token ids.
 func (a *asked) spell() error {
 	if a.words == nil {
-		return field.Missing(tokenizerOption, "the server takes no token ids, and without the model's tokenizer.json there is no text of the prompts")
+		return userinput.Missing(tokenizerOption, "the server takes no token ids, and without the model's tokenizer.json there is no text of the prompts")
 	}
 	for i := range a.prompts {
 		p := &a.prompts[i]

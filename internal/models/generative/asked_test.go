@@ -14,11 +14,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/endpoint"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/tokenserver/tokentest"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // predictor opens a workload with a server of tokens.
@@ -58,7 +58,7 @@ func (k *kept) Done(_ int, response []byte, tokens int) {
 
 // summarizer is like llama3.1-8b, with prompts that begin with token 62.
 func summarizer() writer {
-	return writer{rules: generate.Rules{Stop: []int32{999}, MinNew: 2, MaxNew: 9, Width: 4}, read: readArticles, marks: summaries(accuracy.QuotedForm), asked: asking{begin: 62}}
+	return writer{rules: decode.Rules{Stop: []int32{999}, MinNew: 2, MaxNew: 9, Width: 4}, read: readArticles, marks: summaries(accuracy.QuotedForm), asked: asking{begin: 62}}
 }
 
 const askedArticles = `[{"tok_input": [62, 62, 1, 2, 3], "output": "one two."}]`
@@ -137,7 +137,7 @@ func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
 		{"the end of a program counts only where it is whole", false, mbxpEnd, []int32{13, 13940, 28832, 5}, []int32{13, 13940, 28832, 5}},
 		{"behind its end nothing is looked for", false, mbxpEnd, []int32{5, 2, 13, 13940, 28832, 13}, []int32{5, 2}},
 	} {
-		a := &asked{data: &questionnaire{cuts: map[int][]int32{0: test.cut}}, rules: generate.Rules{Stop: []int32{2}, Drop: test.drop, Width: 8}}
+		a := &asked{data: &questionnaire{cuts: map[int][]int32{0: test.cut}}, rules: decode.Rules{Stop: []int32{2}, Drop: test.drop, Width: 8}}
 		response, tokens := a.Response(0, backend.Answer{IDs: test.ids, Tokens: len(test.ids)})
 		if len(response) != 8*len(test.want) || tokens != len(test.want) || string(response) != string(bytesOf(test.want, 8)) {
 			t.Errorf("%s: %d tokens, %x, want %v", test.name, tokens, response, test.want)
@@ -147,7 +147,7 @@ func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
 
 // Servers that give no ids say how many tokens there were; those that count some which they do not show are believed.
 func TestTokensThatNobodySawAreCounted(t *testing.T) {
-	a := &asked{data: &questionnaire{}, rules: generate.Rules{Stop: []int32{2}, Width: 4}}
+	a := &asked{data: &questionnaire{}, rules: decode.Rules{Stop: []int32{2}, Width: 4}}
 	for _, c := range []struct {
 		answer      backend.Answer
 		bytes, want int

@@ -3,14 +3,14 @@ package generative
 import (
 	"context"
 
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // decoding is the predictor of a decoder.
 type decoding struct {
-	decoder *generate.Decoder
+	decoder *decode.Decoder
 	server  interface {
 		Serve(ctx context.Context, source workload.Source) error
 	}
@@ -33,7 +33,7 @@ func (p *decoding) Use(store *workload.Store) error {
 
 // Predict implements workload.Predictor.
 func (p *decoding) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	return p.Serve(ctx, generate.OfBatch(items, reply))
+	return p.Serve(ctx, decode.OfBatch(items, reply))
 }
 
 // Serve implements workload.Puller.

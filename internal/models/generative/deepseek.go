@@ -6,15 +6,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // deepSeekR1 is DeepSeek-R1 on questions of mathematics, science and programming (rules since v5.1).
 func deepSeekR1() workload.Model {
 	w := writer{
 		// language/deepseek-r1, utils/backend_registry.py.
-		rules: generate.Rules{Stop: []int32{1}, MinNew: 1, MaxNew: 20000, Width: 4},
+		rules: decode.Rules{Stop: []int32{1}, MinNew: 1, MaxNew: 20000, Width: 4},
 		read:  readReasoning("mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", "deepseek_r1_eval.parquet"),
 		marks: reasoning(accuracy.DeepSeekForm, 1),
 		asked: asking{},

@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/chat"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/chat"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestAnswersThatEndWhereTheDataSetSaysAreTiedToIt(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
 // opened is a decoder of 100 tokens with two prompts, 5 tokens long at most, and answers of up to 10.
 func opened(t *testing.T, tokenizer string) *texts {
 	t.Helper()
-	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "tokenizer.json": tokenizer})
 	o, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts()})
 	if err != nil {
@@ -134,7 +134,7 @@ func TestPromptsAreSentAsTokensAndNotAsFiles(t *testing.T) {
 
 func TestTokensOfResponsesAreRead(t *testing.T) {
 	for _, width := range []int{4, 8} {
-		w := &texts{rules: generate.Rules{Width: width, Stop: []int32{9, 11}}}
+		w := &texts{rules: decode.Rules{Width: width, Stop: []int32{9, 11}}}
 		want := []int32{7, 128009}
 		if got := w.Tokens([]int32{1}, append(bytesOf(want, width), 0)); !slices.Equal(got, append([]int32{1}, want...)) { // what is left of a token is none
 			t.Errorf("%d bytes each: %v, want %v", width, got, want)
@@ -167,7 +167,7 @@ func TestRoomIsAsMuchAsIsNeededOrAskedFor(t *testing.T) {
 		{0, 0, 15, ""}, {15, 0, 15, ""}, {4096, 0, 15, ""}, {4096, 100, 100, ""}, {50, 100, 50, ""}, {0, 100, 100, ""},
 		{14, 0, 0, "the context has room for 14"}, {4096, 14, 0, "the context has room for 14"}, {14, 100, 0, "the context has room for 14"},
 	} {
-		w := &texts{prompts: [][]int32{{1}, {1, 2, 3, 4, 5}}, rules: generate.Rules{MaxNew: 10}, layout: generate.Layout{Rows: 9}, card: modelCard{context: c.model}, chunk: 128}
+		w := &texts{prompts: [][]int32{{1}, {1, 2, 3, 4, 5}}, rules: decode.Rules{MaxNew: 10}, layout: decode.Layout{Rows: 9}, card: modelCard{context: c.model}, chunk: 128}
 		err := w.fit(c.asked)
 		if c.err == "" && (err != nil || w.context != c.want || w.chunk != 5) || c.err != "" && (err == nil || !strings.Contains(err.Error(), "context: prompt 1 has 5 tokens and its answer may have 10, "+c.err)) {
 			t.Errorf("a model of %d, %d asked for: room for %d, chunks of %d, %v; want %d, %q", c.model, c.asked, w.context, w.chunk, err, c.want, c.err)
@@ -226,7 +226,7 @@ func TestNotesSayWhereTheEndsAreFrom(t *testing.T) {
 }
 
 func TestASamplingIsReadPartByPart(t *testing.T) {
-	for text, want := range map[string]generate.Sampling{
+	for text, want := range map[string]decode.Sampling{
 		"temperature=0.5": {Temperature: 0.5}, "top_k=5": {Temperature: 1, TopK: 5}, "top_p=0.25, seed=18446744073709551615": {Temperature: 1, TopP: 0.25, Seed: 1<<64 - 1},
 	} {
 		if got, err := parseSampling(text); err != nil || got != want {
@@ -264,7 +264,7 @@ func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {
 		named string
 		want  accuracy.DType
 	}{{4, "", accuracy.Int32}, {8, "", accuracy.Int64}, {4, "INT64", accuracy.Int64}, {8, "int32", accuracy.Int32}} {
-		w := writer{rules: generate.Rules{Width: c.width}}
+		w := writer{rules: decode.Rules{Width: c.width}}
 		if got := w.dtype(workload.Values{dtypeOption: c.named}); got != c.want {
 			t.Errorf("%d bytes, %q: %v, want %v", c.width, c.named, got, c.want)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // wholeExport is a genai_config.json with all that a builder of onnxruntime-genai writes, of which most means nothing here.
@@ -76,13 +76,13 @@ func TestAWholeExportIsUnderstoodAsFarAsItCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	card := c.card()
-	want := generate.UsualNames()
+	want := decode.UsualNames()
 	want.Tokens, want.Mask, want.Positions, want.PastKey, want.PastValue = "tokens", "mask", "places", "past.%d.key", "past.%d.value"
 	want.Lengths, want.Total, want.Logits, want.PresentKey, want.PresentValue = "lengths", "total", "scores", "next.%d.key", "next.%d.value"
 	if diff := cmp.Diff(want, named(card.names)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if card.cache != generate.GrowingCache || card.context != 131072 || !slices.Equal(card.stop, []int32{32007, 32001, 32000}) || card.sampling.Draws() {
+	if card.cache != decode.GrowingCache || card.context != 131072 || !slices.Equal(card.stop, []int32{32007, 32001, 32000}) || card.sampling.Draws() {
 		t.Errorf("it says %+v", card)
 	}
 	if own := named(card.names, map[string]string{"logits": "other"}); own.Logits != "other" || own.Tokens != "tokens" {
@@ -145,7 +145,7 @@ func TestTheSamplingOfAnExportIsCheckedIfItDraws(t *testing.T) {
 	}
 	for text, want := range map[string]uint64{"-1": 0, "0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
 		c, err := parseGenAI([]byte(strings.Replace(wholeExport, `"do_sample": false`, `"do_sample": true, "random_seed": `+text, 1)))
-		if err != nil || c.sampling() != (generate.Sampling{Temperature: 0.5, TopK: 40, TopP: 0.95, Seed: want}) {
+		if err != nil || c.sampling() != (decode.Sampling{Temperature: 0.5, TopK: 40, TopP: 0.95, Seed: want}) {
 			t.Errorf("a seed of %s: %+v, %v", text, c.sampling(), err)
 		}
 	}
@@ -201,7 +201,7 @@ func TestACardIsFromTheFirstWhoKnows(t *testing.T) {
 
 // All names that an option may give are those of ports, each once.
 func TestEveryPortMayHaveAnotherName(t *testing.T) {
-	usual := generate.UsualNames()
+	usual := decode.UsualNames()
 	for name := range fields(&usual) {
 		own := "own"
 		if strings.Contains(name, "%d") {
@@ -225,7 +225,7 @@ func TestEveryPortMayHaveAnotherName(t *testing.T) {
 		}
 	}
 	for key := range genaiNames {
-		fresh := generate.UsualNames()
+		fresh := decode.UsualNames()
 		if fields(&fresh)[key] == nil {
 			t.Errorf("onnxruntime-genai's name is for %s, which is no port", key)
 		}
@@ -235,7 +235,7 @@ func TestEveryPortMayHaveAnotherName(t *testing.T) {
 // The options of the family are read together or not at all.
 func TestSettingsAreReadFromOptions(t *testing.T) {
 	set, err := parseSetting(workload.Values{cacheOption: "SHARED", contextOption: "2147483647", chunkOption: "1", samplingOption: "model", portsOption: "logits=scores"})
-	want := setting{names: map[string]string{"logits": "scores"}, cache: generate.SharedCache, context: math.MaxInt32, chunk: 1, sampling: "model"}
+	want := setting{names: map[string]string{"logits": "scores"}, cache: decode.SharedCache, context: math.MaxInt32, chunk: 1, sampling: "model"}
 	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", set)); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

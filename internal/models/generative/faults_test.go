@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A scriptedSession is a decoder of which a test says what its scores are.
@@ -118,7 +118,7 @@ func TestBadInputsAndFaultsAreNamed(t *testing.T) {
 // answered has a scripted decoder answer two prompts.
 func answered(t *testing.T, s workload.Setup, say func(ctx context.Context, run int, scores []float32) error) (tokenCounter, error) {
 	t.Helper()
-	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	opened, err := w.open(s)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func TestSamplingOfAnExportIsMentioned(t *testing.T) {
 	asks = strings.Replace(asks, `, "past_present_share_buffer": true`, "", 1)
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "genai_config.json": asks, "decoder.onnx": ""})
 	for option, want := range map[string]string{"": "the likeliest token is taken, as the benchmark wants it; of " + filepath.Join(dir, "genai_config.json"), "model": "tokens are drawn at temperature 0.6, top_k 50, top_p 0.9"} {
-		w := writer{rules: generate.Rules{Stop: []int32{128001, 128009}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+		w := writer{rules: decode.Rules{Stop: []int32{128001, 128009}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 		opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts(), Options: workload.Values{"sampling": option}})
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
 )
 
 const (
@@ -132,11 +132,11 @@ func (c *genai) check() error {
 }
 
 // sampling is what the file asks for.
-func (c *genai) sampling() generate.Sampling {
+func (c *genai) sampling() decode.Sampling {
 	if !c.Search.Sample {
-		return generate.Sampling{}
+		return decode.Sampling{}
 	}
-	return generate.Sampling{Temperature: c.Search.Temperature, TopK: c.Search.TopK, TopP: c.Search.TopP, Seed: uint64(max(0, c.Search.Seed))}
+	return decode.Sampling{Temperature: c.Search.Temperature, TopK: c.Search.TopK, TopP: c.Search.TopP, Seed: uint64(max(0, c.Search.Seed))}
 }
 
 // genaiNames are the keys under which onnxruntime-genai has names of ports, by the usual ones.
@@ -157,9 +157,9 @@ func (c *genai) card() modelCard {
 		}
 	}
 	if c.Search.Shared != nil {
-		card.cache = generate.GrowingCache
+		card.cache = decode.GrowingCache
 		if *c.Search.Shared {
-			card.cache = generate.SharedCache
+			card.cache = decode.SharedCache
 		}
 	}
 	return card

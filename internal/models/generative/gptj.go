@@ -5,8 +5,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // gptJ is GPT-J 6B on CNN/DailyMail (rules v3.1 to v5.0).
@@ -14,7 +14,7 @@ func gptJ() workload.Model {
 	const ms = time.Millisecond
 	w := writer{
 		// language/gpt-j/backend_PyTorch.py: gen_kwargs.
-		rules: generate.Rules{Stop: []int32{50256}, MinNew: 30, MaxNew: 128, Width: 8},
+		rules: decode.Rules{Stop: []int32{50256}, MinNew: 30, MaxNew: 128, Width: 8},
 		beams: 4,
 		read:  readInstructions,
 		marks: summaries(accuracy.QuotedForm),

@@ -5,8 +5,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // gptOSS is gpt-oss-120b (rules since v6.0). Tests of accuracy have a data set of their own.
@@ -14,7 +14,7 @@ func gptOSS() workload.Model {
 	w := writer{
 		// language/gpt-oss-120b/README.md, "Generation Configuration". Answers end with
 		// <|return|> or <|call|>, which are a part of them.
-		rules: generate.Rules{Stop: []int32{200002, 200012}, MinNew: 1, MaxNew: 10240, Width: 4},
+		rules: decode.Rules{Stop: []int32{200002, 200012}, MinNew: 1, MaxNew: 10240, Width: 4},
 		read:  readOSS,
 		marks: reasoning(accuracy.HarmonyForm, 6),
 		asked: asking{keepSpecial: true, temperature: 1, maxScored: 32768},

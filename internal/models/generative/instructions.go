@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 )
 
 // GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, of which so many tokens count.

@@ -7,15 +7,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // llama405B is Llama 3.1 405B on long prompts (rules v5.0 to v6.0).
 func llama405B() workload.Model {
 	w := writer{
 		// language/llama3.1-405b/SUT_VLLM.py; the least number is that of the rules.
-		rules: generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 2, MaxNew: 2000, Width: 4},
+		rules: decode.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 2, MaxNew: 2000, Width: 4},
 		read:  readLong,
 		marks: long,
 		asked: asking{begin: 128000},

@@ -5,15 +5,15 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // llama70B is Llama 2 70B on OpenOrca (rules since v4.0).
 func llama70B() workload.Model {
 	w := writer{
 		// language/llama2-70b/SUT.py.
-		rules: generate.Rules{Stop: []int32{2}, MinNew: 1, MaxNew: 1024, Width: 4},
+		rules: decode.Rules{Stop: []int32{2}, MinNew: 1, MaxNew: 1024, Width: 4},
 		read:  readOrca,
 		marks: summaries(accuracy.CountedForm),
 		asked: asking{begin: 1},

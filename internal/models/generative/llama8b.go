@@ -5,8 +5,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // The data sets of the family.
@@ -26,7 +26,7 @@ func llama8B() workload.Model { return llama8BOn(readArticles) }
 func llama8BOn(read func(source) (*questionnaire, error)) workload.Model {
 	w := writer{
 		// language/llama3.1-8b/SUT_VLLM.py, and the model's generation_config.json.
-		rules: generate.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
+		rules: decode.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
 		read:  read,
 		marks: summaries(accuracy.QuotedForm),
 		asked: asking{begin: 128000},

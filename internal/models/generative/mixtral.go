@@ -4,15 +4,15 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // mixtral is Mixtral 8x7B on OpenOrca, GSM8K and MBXP (rules v4.1 to v6.0).
 func mixtral() workload.Model {
 	w := writer{
 		// language/mixtral-8x7b/SUT.py and dataset.py: the token that ends an answer is no part of it.
-		rules: generate.Rules{Stop: []int32{2}, Drop: true, MinNew: 2, MaxNew: 1024, Width: 4},
+		rules: decode.Rules{Stop: []int32{2}, Drop: true, MinNew: 2, MaxNew: 1024, Width: 4},
 		read:  readMixed,
 		marks: mixed,
 		asked: asking{begin: 1},

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 const (
@@ -44,11 +44,11 @@ func decoderFiles(path string) ([]workload.File, error) {
 type modelCard struct {
 	from    string            // where that is said; empty: nowhere
 	names   map[string]string // own names of ports, by the usual ones
-	cache   generate.Cache
+	cache   decode.Cache
 	context int // 0: not known
 	stop    []int32
 
-	sampling generate.Sampling // that is asked for
+	sampling decode.Sampling // that is asked for
 }
 
 // endsBefore are the tokens that end answers of an export, and not those of the benchmark. Built-in decoders

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // export is a genai_config.json as onnxruntime-genai's builder writes it, shortened.
@@ -53,7 +53,7 @@ func TestAnExportSaysHowItIsFed(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := named(card.names)
-		if names.PastKey != "past.%d.k" || names.PresentValue != "now.%d.v" || names.Tokens != "input_ids" || card.cache != generate.SharedCache ||
+		if names.PastKey != "past.%d.k" || names.PresentValue != "now.%d.v" || names.Tokens != "input_ids" || card.cache != decode.SharedCache ||
 			card.context != 4096 || cmp.Diff(card.stop, []int32{128001, 128009}) != "" {
 			t.Errorf("%s says %+v, names %+v", path, card, names)
 		}
@@ -148,7 +148,7 @@ func TestAnswersEndWhereTheExportSays(t *testing.T) {
 			files["genai_config.json"] = config
 		}
 		dir := folderWith(t, files)
-		w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+		w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 		opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts()})
 		if err != nil {
 			t.Fatal(err)
@@ -163,8 +163,8 @@ func TestAnswersEndWhereTheExportSays(t *testing.T) {
 }
 
 func TestAnExportSaysWhereItsCacheIs(t *testing.T) {
-	for search, want := range map[string]generate.Cache{
-		`"past_present_share_buffer": true`: generate.SharedCache, `"past_present_share_buffer": false`: generate.GrowingCache, `"max_length": 1`: "",
+	for search, want := range map[string]decode.Cache{
+		`"past_present_share_buffer": true`: decode.SharedCache, `"past_present_share_buffer": false`: decode.GrowingCache, `"max_length": 1`: "",
 	} {
 		c, err := parseGenAI([]byte(strings.Replace(export, `"past_present_share_buffer": true`, search, 1)))
 		if err != nil || c.card().cache != want {
@@ -175,13 +175,13 @@ func TestAnExportSaysWhereItsCacheIs(t *testing.T) {
 
 func TestAnExportMayHaveOneEnd(t *testing.T) {
 	c, err := parseGenAI([]byte(strings.Replace(export, "[128001, 128009]", "7", 1)))
-	if err != nil || !slices.Equal(c.card().stop, []int32{7}) || c.card().sampling != (generate.Sampling{}) {
+	if err != nil || !slices.Equal(c.card().stop, []int32{7}) || c.card().sampling != (decode.Sampling{}) {
 		t.Errorf("%v, %v", c, err)
 	}
 }
 
 func TestAnExportAsksForItsSampling(t *testing.T) {
-	for search, want := range map[string]generate.Sampling{
+	for search, want := range map[string]decode.Sampling{
 		`"do_sample": true, "temperature": 0.6, "top_k": 50, "top_p": 0.9, "random_seed": 11`: {Temperature: 0.6, TopK: 50, TopP: 0.9, Seed: 11},
 		`"do_sample": true, "temperature": 0.6, "random_seed": -1`:                            {Temperature: 0.6},
 		`"do_sample": false, "temperature": 0.6, "top_k": 50`:                                 {},
@@ -232,7 +232,7 @@ func decoderPorts() map[string]workload.Ports {
 const twoArticles = `[{"instruction": "", "input": "a", "tok_input": [1, 2, 3], "output": "one two."}, {"input": "b", "tok_input": [4, 5, 6, 7, 8], "output": "three."}]`
 
 func TestPromptsHaveToFitTheModel(t *testing.T) {
-	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	for _, c := range []struct {
 		name, articles string
 		options        workload.Values
@@ -266,7 +266,7 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 }
 
 func TestAWorkloadTellsHowItUnderstoodTheModel(t *testing.T) {
-	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles})
 	opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts(), Count: 2})
 	if err != nil {

@@ -4,11 +4,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
 )
 
 // fields are the names of ports, by the usual ones.
-func fields(n *generate.Names) map[string]*string {
+func fields(n *decode.Names) map[string]*string {
 	list := map[string]*string{}
 	for _, f := range []*string{
 		&n.Tokens, &n.Mask, &n.Positions, &n.PastKey, &n.PastValue, &n.LastRows, &n.Lengths, &n.Total,
@@ -21,13 +21,13 @@ func fields(n *generate.Names) map[string]*string {
 
 // parseNames reads usual=own, separated by commas.
 func parseNames(text string) (map[string]string, error) {
-	usual := generate.UsualNames()
-	return generate.ParseNames(text, slices.Collect(maps.Keys(fields(&usual))))
+	usual := decode.UsualNames()
+	return decode.ParseNames(text, slices.Collect(maps.Keys(fields(&usual))))
 }
 
 // named puts own names in the place of usual ones.
-func named(own ...map[string]string) generate.Names {
-	names := generate.UsualNames()
+func named(own ...map[string]string) decode.Names {
+	names := decode.UsualNames()
 	list := fields(&names)
 	for _, m := range own {
 		for usual, name := range m {

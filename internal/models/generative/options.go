@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The options of the family.
@@ -27,7 +27,7 @@ const (
 
 func writerOptions() []workload.Option {
 	return []workload.Option{
-		{Name: cacheOption, Choices: []string{string(generate.SharedCache), string(generate.GrowingCache)},
+		{Name: cacheOption, Choices: []string{string(decode.SharedCache), string(decode.GrowingCache)},
 			Help: "whether the model writes its cache where it reads it, or takes it in and gives it out longer (default: inferred)"},
 		{Name: portsOption, Help: "names of a decoder's ports that are not the usual ones, as usual=own, separated by commas: " +
 			"input_ids=tokens,past_key_values.%d.key=cache.%d.k (default: those of genai_config.json)"},
@@ -77,16 +77,16 @@ const defaultChunk = 128
 // A setting is what the options of a writer say.
 type setting struct {
 	names          map[string]string // own names, by the usual ones
-	cache          generate.Cache
+	cache          decode.Cache
 	context, chunk int // 0: chosen
 	sampling       string
 }
 
 func parseSetting(v workload.Values) (s setting, err error) {
-	s.cache = generate.Cache(strings.ToLower(v[cacheOption]))
+	s.cache = decode.Cache(strings.ToLower(v[cacheOption]))
 	s.sampling = v[samplingOption]
 	if s.names, err = parseNames(v[portsOption]); err != nil {
-		return s, field.Wrap(portsOption, err)
+		return s, userinput.Wrap(portsOption, err)
 	}
 	for _, o := range []struct {
 		name  string
@@ -97,7 +97,7 @@ func parseSetting(v workload.Values) (s setting, err error) {
 			return s, err
 		}
 		if n != nil && (*n < 1 || *n > math.MaxInt32) {
-			return s, field.Invalid(o.name, *n, fmt.Sprintf("1 to %d tokens", math.MaxInt32))
+			return s, userinput.Invalid(o.name, *n, fmt.Sprintf("1 to %d tokens", math.MaxInt32))
 		}
 		if n != nil {
 			*o.value = *n

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 )
 
 // A questionnaire is a data set: what is asked, as tokens, and what somebody answered.

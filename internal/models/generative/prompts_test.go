@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // wordsOnly is a tokenizer of some words.
@@ -86,7 +86,7 @@ func TestAFolderWithoutPromptsSaysWhatIsLookedFor(t *testing.T) {
 }
 
 func TestATokenizerHasToFitTheModel(t *testing.T) {
-	w := writer{rules: generate.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	large := strings.Replace(wordsOnly, `"say": 5`, `"say": 100`, 1)
 	for name, tokenizer := range map[string]string{"": wordsOnly, "the tokenizer has tokens up to 100, the model a vocabulary of 100": large, "tokenizer.json": "{"} {
 		dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "tokenizer.json": tokenizer, "model.onnx": ""})

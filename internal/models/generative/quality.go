@@ -1,6 +1,6 @@
 package generative
 
-import "github.com/mlperf-go/mlperf/internal/workload"
+import "github.com/mlperf-go/mlperf/internal/models/workload"
 
 // quality is a target of ROUGE-1 and of what else the closed division asks for: the same fraction of
 // other scores, and answers that are about as long as the official model's (tools/submission,

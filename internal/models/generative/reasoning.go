@@ -10,10 +10,10 @@ import (
 	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/coderun"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/livecode"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
+	"github.com/mlperf-go/mlperf/internal/accuracy/livecode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // reasoning marks answers by whether they are right: programs, if they are to be executed, by whether they pass
@@ -51,7 +51,7 @@ type examiner struct {
 func newExaminer(ctx context.Context, folder string, release int) (*examiner, error) {
 	tests, err := livecode.Open(ctx, folder, release)
 	if err != nil {
-		return nil, field.Wrap(liveOption, err)
+		return nil, userinput.Wrap(liveOption, err)
 	}
 	return &examiner{runner: coderun.New(coderun.Limits{}), tests: tests}, nil
 }

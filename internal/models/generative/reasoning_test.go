@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/coderun"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // The tests of LiveCodeBench are where an option says, in the data set, or else beside it.
@@ -70,7 +70,7 @@ func TestQuestionsAreAskedAsTextsIfAllHaveOne(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		a := &asked{data: q, rules: generate.Rules{MaxNew: 5}}
+		a := &asked{data: q, rules: decode.Rules{MaxNew: 5}}
 		if got := a.Texts().Chat; got != c.chat || (a.promptOf(0).Messages != nil) != c.chat {
 			t.Errorf("%s: asked as a chat: %t, %v", c.name, got, a.promptOf(0).Messages)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/modeltest"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // TestNumbersAreThoseOfTheRules compares with the submission checkers and with the table of bandwidths of inference_rules.adoc.

@@ -6,26 +6,26 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // samplingOf is how tokens are chosen: by default the likeliest, which is what the benchmarks want.
-func (s setting) samplingOf(card modelCard, beams int) (generate.Sampling, error) {
+func (s setting) samplingOf(card modelCard, beams int) (decode.Sampling, error) {
 	own, err := s.chosen(card)
 	if err == nil && own.Draws() && beams > 1 {
 		err = fmt.Errorf("%d beams are followed, of which none is drawn", beams)
 	}
-	return own, field.Wrap(samplingOption, err)
+	return own, userinput.Wrap(samplingOption, err)
 }
 
 // chosen is what the option says.
-func (s setting) chosen(card modelCard) (generate.Sampling, error) {
+func (s setting) chosen(card modelCard) (decode.Sampling, error) {
 	switch s.sampling {
 	case "", "greedy":
-		return generate.Sampling{}, nil
+		return decode.Sampling{}, nil
 	case "model":
-		if card.sampling == (generate.Sampling{}) {
+		if card.sampling == (decode.Sampling{}) {
 			return card.sampling, errors.New("is model, but there is no genai_config.json beside the model that asks for sampling (search.do_sample)")
 		}
 		return card.sampling, nil
@@ -34,8 +34,8 @@ func (s setting) chosen(card modelCard) (generate.Sampling, error) {
 }
 
 // parseSampling reads temperature=T,top_k=K,top_p=P,seed=S, each of which may be missing.
-func parseSampling(text string) (generate.Sampling, error) {
-	s := generate.Sampling{Temperature: 1}
+func parseSampling(text string) (decode.Sampling, error) {
+	s := decode.Sampling{Temperature: 1}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		var err error

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/coderun"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // The value by which benchmarks on texts are compared first.

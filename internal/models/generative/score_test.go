@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/generate"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // scoreDir is a folder of a data set: prompts, and a tokenizer of bytes.
@@ -109,7 +109,7 @@ func TestProgramsAreRunOnTheTestsOfLiveCodeBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := readReasoning("deepseek.json")
-	w := writer{rules: generate.Rules{Width: 4}, read: read, marks: reasoning(accuracy.DeepSeekForm, 1)}
+	w := writer{rules: decode.Rules{Width: 4}, read: read, marks: reasoning(accuracy.DeepSeekForm, 1)}
 	right, wrong := "```python\nprint(sum(map(int, input().split())))\n```", "```python\nprint(4)\n```"
 	for _, c := range []struct {
 		name     string
@@ -144,7 +144,7 @@ func TestProgramsAreRunOnTheTestsOfLiveCodeBench(t *testing.T) {
 	if len(told) < 4 || told[0] != 0 || told[1] != 3 { // before the tests are found
 		t.Errorf("progress is %v, want 0 of 3 at first", told)
 	}
-	var of *field.Error
+	var of *userinput.Error
 	_, err := w.score(t.Context(), tokenLog("x", right, right), workload.Scoring{DatasetDir: dir, Options: workload.Values{executeOption: "true"}})
 	if !errors.As(err, &of) || of.Field != liveOption || !strings.Contains(err.Error(), filepath.Join(filepath.Dir(dir), "livecodebench", "test.jsonl")) {
 		t.Errorf("without tests: %v", err)

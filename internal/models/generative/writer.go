@@ -6,18 +6,18 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/chat"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/chat"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A writer is what a benchmark on texts differs by from others.
 type writer struct {
-	rules generate.Rules // Stop are those of the official model
-	beams int            // 0: the likeliest token is taken
+	rules decode.Rules // Stop are those of the official model
+	beams int          // 0: the likeliest token is taken
 	read  func(source) (*questionnaire, error)
 	marks marker
 	asked asking
@@ -44,7 +44,7 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 		return nil, err
 	}
 	ports := s.Ports[workload.Only]
-	if t.layout, err = generate.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cmp.Or(set.cache, card.cache)); err != nil {
+	if t.layout, err = decode.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cmp.Or(set.cache, card.cache)); err != nil {
 		return nil, fmt.Errorf("the model is no decoder that is known: %w", err)
 	}
 	if err := t.speak(from); err != nil {
@@ -80,9 +80,9 @@ func (w writer) load(s workload.Setup) (source, *questionnaire, error) {
 type texts struct {
 	prompts [][]int32
 	cuts    map[int][]int32 // tokens after which the answer to a prompt ends
-	rules   generate.Rules
+	rules   decode.Rules
 	beams   int
-	layout  generate.Layout
+	layout  decode.Layout
 	card    modelCard
 	context int // room for prompt and answer
 	chunk   int
@@ -118,7 +118,7 @@ func (t *texts) makeRoom(context int) error {
 	}
 	if limit > 0 && need > limit {
 		i := slices.IndexFunc(t.prompts, func(p []int32) bool { return len(p)+t.rules.MaxNew > limit })
-		return field.Errorf(contextOption, "prompt %d has %d tokens and its answer may have %d, the context has room for %d", i, len(t.prompts[i]), t.rules.MaxNew, limit)
+		return userinput.Errorf(contextOption, "prompt %d has %d tokens and its answer may have %d, the context has room for %d", i, len(t.prompts[i]), t.rules.MaxNew, limit)
 	}
 	if t.context = need; context > 0 {
 		t.context = limit
@@ -160,16 +160,16 @@ func (t *texts) PredictorBytes(slots int) int64 { return t.layout.Bytes(slots*t.
 
 // NewPredictor implements workload.Workload.
 func (t *texts) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	d, err := generate.NewDecoder(sessions[workload.Only], t.layout, generate.Room{Slots: maxBatch * t.beams, Context: t.context, Chunk: t.chunk})
+	d, err := decode.NewDecoder(sessions[workload.Only], t.layout, decode.Room{Slots: maxBatch * t.beams, Context: t.context, Chunk: t.chunk})
 	if err != nil {
 		return nil, err
 	}
 	p := &decoding{decoder: d}
 	if t.beams > 1 {
-		p.server, err = generate.NewBeamBatcher(d, t.beams, t.rules, p.prompt)
+		p.server, err = decode.NewBeamBatcher(d, t.beams, t.rules, p.prompt)
 		return p, err
 	}
-	b := generate.NewBatcher(d, t.rules, p.prompt)
+	b := decode.NewBatcher(d, t.rules, p.prompt)
 	if len(t.cuts) > 0 {
 		b.Cut(func(item workload.Item) []int32 { return t.cuts[item.Index] })
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	table "github.com/mlperf-go/mlperf/internal/dataset/prompts"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 func TestPromptsAreReadByWhatLinesHave(t *testing.T) {

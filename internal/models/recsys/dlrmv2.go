@@ -5,7 +5,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // dlrmV2 is DLRM-v2 on the Criteo Terabyte data with several categories a table (rules v3.1 to

@@ -3,9 +3,9 @@ package speech
 import (
 	"fmt"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Decode implements workload.Portable: recordings differ in length, and a file does not say it before

@@ -3,9 +3,9 @@ package speech
 import (
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestRecordingsFromElsewhereAreWrittenDownByTheirRowsAlone(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // What the reference sets (pytorch/decoders.py): a blank ends a step, as do so many characters

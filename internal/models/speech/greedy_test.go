@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A dreamer is a pair of networks whose scores follow, at random, from the recording, its step and all characters before: a state that

@@ -7,10 +7,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // whisper is Whisper large-v3 on LibriSpeech (rules since v5.1).
@@ -23,9 +23,9 @@ func whisper() workload.Model {
 		Dataset: "librispeech-whisper",
 		BuiltIn: workload.Recipe{
 			Parts: []workload.Part{
-				{Role: generate.EncoderRole, Architecture: "whisper-small-encoder", Full: "whisper-large-v3-encoder"},
-				{Role: generate.FirstRole, Architecture: "whisper-small-decoder", Full: "whisper-large-v3-decoder"},
-				{Role: generate.NextRole, Architecture: "whisper-small-decoder_with_past", Full: "whisper-large-v3-decoder_with_past"},
+				{Role: decode.EncoderRole, Architecture: "whisper-small-encoder", Full: "whisper-large-v3-encoder"},
+				{Role: decode.FirstRole, Architecture: "whisper-small-decoder", Full: "whisper-large-v3-decoder"},
+				{Role: decode.NextRole, Architecture: "whisper-small-decoder_with_past", Full: "whisper-large-v3-decoder_with_past"},
 			},
 			Samples: 24,
 		},

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // mostRecordingFile is how long the file of a recording may be: 30 s of WAV are less than a quarter of it.

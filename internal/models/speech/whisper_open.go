@@ -6,23 +6,23 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func whisperRoles() []string {
-	return []string{generate.EncoderRole, generate.FirstRole, generate.NextRole}
+	return []string{decode.EncoderRole, decode.FirstRole, decode.NextRole}
 }
 
 // whisperFiles finds the files of Whisper in a folder, by our names or those of Optimum's exports.
 func whisperFiles(folder string) ([]workload.File, error) {
 	var exported []workload.File
 	for _, role := range []struct{ of, file string }{
-		{generate.EncoderRole, "encoder_model.onnx"}, {generate.FirstRole, "decoder_model.onnx"}, {generate.NextRole, "decoder_with_past_model.onnx"},
+		{decode.EncoderRole, "encoder_model.onnx"}, {decode.FirstRole, "decoder_model.onnx"}, {decode.NextRole, "decoder_with_past_model.onnx"},
 	} {
 		path := filepath.Join(folder, role.file)
 		if _, err := os.Stat(path); err != nil {
@@ -62,12 +62,12 @@ func openWhisper(s workload.Setup) (workload.Workload, error) {
 }
 
 // readWhisperLayout finds out how the files of a model go together.
-func readWhisperLayout(s workload.Setup) (generate.ListenLayout, error) {
-	names, err := generate.ParseNames(s.Options[namesOption], generate.ListenNames())
+func readWhisperLayout(s workload.Setup) (decode.ListenLayout, error) {
+	names, err := decode.ParseNames(s.Options[namesOption], decode.ListenNames())
 	if err != nil {
-		return generate.ListenLayout{}, field.Wrap(namesOption, err)
+		return decode.ListenLayout{}, userinput.Wrap(namesOption, err)
 	}
-	layout, err := generate.ReadListenLayout(s.Ports, names)
+	layout, err := decode.ReadListenLayout(s.Ports, names)
 	if err != nil {
 		return layout, fmt.Errorf("the model is no Whisper that is known: %w", err)
 	}
@@ -105,7 +105,7 @@ func openWords(s workload.Setup) (*hf.Tokenizer, error) {
 		}
 	}
 	if path == "" {
-		return nil, field.Errorf(tokenizerOption, "neither %s nor %s has a %s", s.DatasetDir, s.ModelPath, file)
+		return nil, userinput.Errorf(tokenizerOption, "neither %s nor %s has a %s", s.DatasetDir, s.ModelPath, file)
 	}
 	t, err := hf.Open(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func openWords(s workload.Setup) (*hf.Tokenizer, error) {
 // talk is Whisper joined with its recordings.
 type talk struct {
 	data   *dataset.Speech
-	layout generate.ListenLayout
+	layout decode.ListenLayout
 	words  *hf.Tokenizer
 	begin  []int32
 	end    int32

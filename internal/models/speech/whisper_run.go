@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A listening is Whisper's predictor. The recordings of a batch are heard one by one, and written down at
 // once, a token of each at a time.
 type listening struct {
 	of       *talk
-	listener *generate.Listener
+	listener *decode.Listener
 	features *audio.Whisper
 	heard    []float32 // features of a recording
 	store    *workload.Store
@@ -38,7 +38,7 @@ func newListening(w *talk, sessions workload.Sessions, slots int) (*listening, e
 	if err != nil {
 		return nil, err
 	}
-	d, err := generate.NewListener(sessions, w.layout, slots, w.context())
+	d, err := decode.NewListener(sessions, w.layout, slots, w.context())
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A scriptedWhisper writes, of the n-th recording that it hears, the n-th of its texts.
@@ -54,9 +54,9 @@ func (f *scriptedFile) Info() backend.Info {
 		return list
 	}
 	switch f.role {
-	case generate.EncoderRole:
+	case decode.EncoderRole:
 		return backend.Info{Inputs: []backend.Port{p("input_features", tensor.Float32, -1, whisperBands, audio.WhisperFrames)}, Outputs: []backend.Port{p("last_hidden_state", tensor.Float32, -1, 2, 1)}}
-	case generate.FirstRole:
+	case decode.FirstRole:
 		return backend.Info{
 			Inputs:  []backend.Port{p("input_ids", tensor.Int64, -1, -1), p("encoder_hidden_states", tensor.Float32, -1, 2, 1)},
 			Outputs: append(append([]backend.Port{p("logits", tensor.Float32, -1, -1, scriptedRows)}, cache("present", "decoder", -1)...), cache("present", "encoder", 2)...),
@@ -79,7 +79,7 @@ func (f *scriptedFile) Run(ctx context.Context, in, out []backend.Value) error {
 		return err
 	}
 	first := tensor.Data[float32](out[0].Tensor())
-	if f.role == generate.EncoderRole {
+	if f.role == decode.EncoderRole {
 		first[0] = float32(f.of.heard)
 		f.of.heard++
 		return nil
@@ -89,7 +89,7 @@ func (f *scriptedFile) Run(ctx context.Context, in, out []backend.Value) error {
 	clear(first)
 	for row := range rows {
 		var text, place int
-		if f.role == generate.FirstRole {
+		if f.role == decode.FirstRole {
 			text = int(tensor.Data[float32](in[1].Tensor())[2*row])
 			tensor.Data[float32](out[3].Tensor())[2*row] = float32(text) // present.0.encoder.key
 		} else {
@@ -119,7 +119,7 @@ func openScripted(t *testing.T, model *scriptedWhisper, tokenizer string) (workl
 	write(t, filepath.Join(dir, "dev-all-repack.json"), "["+strings.Join(entries, ",")+"]")
 	write(t, filepath.Join(model0, "tokenizer.json"), tokenizer)
 	sessions, ports := workload.Sessions{}, map[string]workload.Ports{}
-	for _, role := range []string{generate.EncoderRole, generate.FirstRole, generate.NextRole} {
+	for _, role := range []string{decode.EncoderRole, decode.FirstRole, decode.NextRole} {
 		f := &scriptedFile{model, role}
 		sessions[role], ports[role] = f, workload.Ports{Inputs: f.Info().Inputs, Outputs: f.Info().Outputs}
 	}
@@ -181,7 +181,7 @@ func TestWhisperWritesWhatItHears(t *testing.T) {
 		t.Errorf("first token, text and number of tokens (-want +got):\n%s", diff)
 	}
 	stopped := errors.New("interrupted by the user")
-	for _, role := range []string{generate.EncoderRole, generate.FirstRole, generate.NextRole} {
+	for _, role := range []string{decode.EncoderRole, decode.FirstRole, decode.NextRole} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		model.runs, model.heard = 0, 0
 		last := 0
@@ -196,7 +196,7 @@ func TestWhisperWritesWhatItHears(t *testing.T) {
 		}
 	}
 	model.ran = nil
-	for role, part := range map[string]string{generate.EncoderRole: "sample 0: no current", generate.FirstRole: "4 recordings, the first of sample 0: no current"} {
+	for role, part := range map[string]string{decode.EncoderRole: "sample 0: no current", decode.FirstRole: "4 recordings, the first of sample 0: no current"} {
 		model.fails = map[string]error{role: errors.New("no current")}
 		if err := p.Predict(t.Context(), items, written{}); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("a failing %s: %v, want %q", role, err, part)
@@ -230,7 +230,7 @@ func TestFilesOfAnExportAreFoundByTheirNames(t *testing.T) {
 			t.Fatalf("%v: %v, %v", names, files, err)
 		}
 		for i, f := range files {
-			if filepath.Base(f.Path) != names[i] || f.Role != []string{generate.EncoderRole, generate.FirstRole, generate.NextRole}[i] {
+			if filepath.Base(f.Path) != names[i] || f.Role != []string{decode.EncoderRole, decode.FirstRole, decode.NextRole}[i] {
 				t.Errorf("file %d of %v is %+v", i, names, f)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // admit has sentences begin if there is room: beside others at least for a quarter of all, since the encoder takes

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -118,7 +118,7 @@ func (m *beamMemory) begin(row, beams, slot int) {
 }
 
 // goOn has the beams of a search, which were those from a first row on, go on in other rows.
-func (m *beamMemory) goOn(row, first int, search *generate.BeamSearch) {
+func (m *beamMemory) goOn(row, first int, search *decode.BeamSearch) {
 	parents := search.Parents()
 	for k, token := range search.Tokens() {
 		m.tokens[row+k], m.parents[row+k] = int64(token), int64(first)+int64(parents[k])

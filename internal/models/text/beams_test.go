@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A dreamer is a GNMT whose next piece depends on the sentence and on all pieces before it, at random: beams overtake each other, end and

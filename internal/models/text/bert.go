@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // bert is BERT-large on SQuAD v1.1 (rules v0.7 to v6.1).

@@ -3,8 +3,8 @@ package text
 import (
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 func TestSentencesFromElsewhereAreCheckedAndNotThoseOfTheDataSet(t *testing.T) {

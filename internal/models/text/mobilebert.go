@@ -5,7 +5,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // mobileBERT is MobileBERT on SQuAD v1.1, as MLPerf Mobile has it. No round of MLPerf

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 func TestMobileBERTAnswersAllStartsAndThenAllEnds(t *testing.T) {

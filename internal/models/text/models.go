@@ -1,6 +1,6 @@
 package text
 
-import "github.com/mlperf-go/mlperf/internal/workload"
+import "github.com/mlperf-go/mlperf/internal/models/workload"
 
 // Models returns the benchmarks of the family, in the order in which they are shown. To
 // add one, add a file and a row.

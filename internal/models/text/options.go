@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The options of the family.
@@ -43,7 +43,7 @@ func parseTranslationScoring(v workload.Values) (o accuracy.TranslationOptions, 
 		return o, err
 	}
 	if tokenize == "" && (smooth != "" || lower) {
-		return o, field.Errorf(sacreOption, "is missing: it says with which tokenizer sacreBLEU is computed")
+		return o, userinput.Errorf(sacreOption, "is missing: it says with which tokenizer sacreBLEU is computed")
 	}
 	if tokenize != "" {
 		o.Sacre = &accuracy.SacreOptions{Tokenize: tokenize, Smooth: smooth, Lowercase: lower}
@@ -83,7 +83,7 @@ func parseSquadScoring(v workload.Values) (s squadScoring, err error) {
 		return s, err
 	}
 	if s.questions = *n; s.questions < 0 {
-		return s, field.Invalid(maxOption, *n, "a number of questions, or 0 for all")
+		return s, userinput.Invalid(maxOption, *n, "a number of questions, or 0 for all")
 	}
 	return s, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/modeltest"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // TestNumbersAreThoseOfTheRules compares with the submission checkers, with the rules of v0.5 and of MLPerf Mobile, and with the

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A spanReader has a model mark answers in windows. All windows of a batch are copied to one

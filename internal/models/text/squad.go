@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // What the reference sets (language/bert, squad_QSL.py).
@@ -100,7 +100,7 @@ func (w *squad) bind(ports workload.Ports, options workload.Values) (err error) 
 	}
 	w.batch, w.longest = int(shape[0]), strings.EqualFold(options[padOption], padLongest)
 	if w.longest && shape[1] == windowLength {
-		return field.Errorf(padOption, "the inputs are %s: the model takes windows of %d pieces only", workload.DescribePorts(ports.Inputs), windowLength)
+		return userinput.Errorf(padOption, "the inputs are %s: the model takes windows of %d pieces only", workload.DescribePorts(ports.Inputs), windowLength)
 	}
 	return nil
 }

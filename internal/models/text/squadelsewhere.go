@@ -3,8 +3,8 @@ package text
 import (
 	"fmt"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Decode implements workload.Portable.

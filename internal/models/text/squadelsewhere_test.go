@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // rowOf is a row of a window: so many pieces that are 7, of which the last ones are of the document.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The three things that a model for SQuAD reads, in the order of the rows of the store.
@@ -153,7 +153,7 @@ func portsNamed(ports []backend.Port, names []string) (chosen []backend.Port, er
 	for _, name := range names {
 		port, ok := workload.PortNamed(ports, strings.TrimSpace(name))
 		if !ok {
-			return nil, field.Errorf(outputOption, "the model has no output %q; it has %s", name, workload.DescribePorts(ports))
+			return nil, userinput.Errorf(outputOption, "the model has no output %q; it has %s", name, workload.DescribePorts(ports))
 		}
 		chosen = append(chosen, port)
 	}
@@ -174,7 +174,7 @@ func portsWith(ports []backend.Port, word string) (list []backend.Port) {
 func spansOf(ports []backend.Port) (spanOutputs, error) {
 	o := spanOutputs{joint: len(ports) == 1}
 	if len(ports) == 0 || len(ports) > 2 {
-		return o, field.Errorf(outputOption, "%d outputs, want those of starts and ends, or one of both", len(ports))
+		return o, userinput.Errorf(outputOption, "%d outputs, want those of starts and ends, or one of both", len(ports))
 	}
 	for _, port := range ports {
 		if !o.isLogits(port) {

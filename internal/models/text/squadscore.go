@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // scoreSquad scores a log of start and end logits as accuracy-squad.py and evaluate_v1.1.py

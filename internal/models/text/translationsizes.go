@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // translationSizes are those of GNMT's tensors: of the memory of a piece, and of the state of a beam.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/generate"
+	"github.com/mlperf-go/mlperf/internal/models/decode"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tokenizer"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // What the reference sets (standard_hparams/wmt16_gnmt_4_layer.json).
@@ -43,7 +43,7 @@ type underWay struct {
 	item   workload.Item
 	slot   int // in memory
 	pieces []int64
-	search *generate.BeamSearch
+	search *decode.BeamSearch
 	steps  int // that it has made
 }
 
@@ -51,11 +51,11 @@ type underWay struct {
 func (s *underWay) fresh() bool { return s.steps == 0 }
 
 func newTranslator(w *translation, sessions workload.Sessions, maxBatch int) *translator {
-	o := generate.BeamOptions{Width: beamWidth, End: endPiece, LengthPenalty: lengthPenalty}
+	o := decode.BeamOptions{Width: beamWidth, End: endPiece, LengthPenalty: lengthPenalty}
 	t := &translator{w: w, encoder: sessions[encoderRole], decoder: sessions[decoderRole], candidates: o.Candidates()}
 	t.memory = newBeamMemory(w.sizes, maxBatch, t.candidates, t.decoder)
 	for slot := range maxBatch {
-		t.spare = append(t.spare, &underWay{slot: slot, search: generate.NewBeamSearch(o)})
+		t.spare = append(t.spare, &underWay{slot: slot, search: decode.NewBeamSearch(o)})
 	}
 	return t
 }
@@ -68,7 +68,7 @@ func (t *translator) Use(store *workload.Store) error {
 
 // Predict implements workload.Predictor.
 func (t *translator) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	return t.Serve(ctx, generate.OfBatch(items, reply))
+	return t.Serve(ctx, decode.OfBatch(items, reply))
 }
 
 // Serve implements workload.Puller.
@@ -181,7 +181,7 @@ func (t *translator) advance(beams int, reply workload.Reply) error {
 func isNoNumber(sum float32) bool { return sum-sum != 0 }
 
 // text is the best translation. A dangling part of a word is dropped.
-func (t *translator) text(search *generate.BeamSearch) (string, error) {
+func (t *translator) text(search *decode.BeamSearch) (string, error) {
 	t.pieces, t.words = search.Best(t.pieces[:0]), t.words[:0]
 	for _, id := range t.pieces {
 		if id < 0 || int(id) >= t.w.target.Len() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The layouts of images.
@@ -61,7 +61,7 @@ func (in imageInput) takes(port backend.Port) error {
 	case nhwc:
 		height, width, channels = port.Shape[1], port.Shape[2], port.Shape[3]
 	default:
-		return field.Errorf(layoutOption, "unknown layout %q, want %s or %s", in.layout, nchw, nhwc)
+		return userinput.Errorf(layoutOption, "unknown layout %q, want %s or %s", in.layout, nchw, nhwc)
 	}
 	if !fits(channels, 3) {
 		return fmt.Errorf("input %s has shape %v, which in %s has %d colours, want 3", port.Name, port.Shape, in.layout, channels)
@@ -83,7 +83,7 @@ func layoutOf(port backend.Port) (string, error) {
 	case last == 3 && first != 3, last == -1 && first > 3:
 		return nhwc, nil
 	}
-	return "", field.Errorf(layoutOption, "input %s has shape %v, from which the layout cannot be told: want %s or %s", port.Name, port.Shape, nchw, nhwc)
+	return "", userinput.Errorf(layoutOption, "input %s has shape %v, from which the layout cannot be told: want %s or %s", port.Name, port.Shape, nchw, nhwc)
 }
 
 func (in imageInput) String() string {
@@ -135,7 +135,7 @@ func bindClasses(outputs []backend.Port, override binding) (classOutput, error) 
 // noClass is the error if no output tells the class.
 func noClass(outputs []backend.Port, override binding) error {
 	if override.output != "" {
-		return field.Errorf(outputOption, "the model has no output %q that tells a class; it has %s", override.output, describePorts(outputs))
+		return userinput.Errorf(outputOption, "the model has no output %q that tells a class; it has %s", override.output, describePorts(outputs))
 	}
 	return fmt.Errorf("no output of the model tells a class: want integers [N] or %d or %d scores; it has %s",
 		background-1, background, describePorts(outputs))

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A boxOrder says what the four numbers of a box are: y and x are corners, c is a centre,

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // boxPorts are the outputs of a detector: boxes, scores, classes, and from some models
@@ -37,7 +37,7 @@ func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
 		return nil, err
 	}
 	if role := slices.Index(found[:3], nil); role >= 0 {
-		return nil, field.Errorf(outputOption, "no output of the model is known as the %s; it has %s: name boxes, scores, classes and perhaps their number",
+		return nil, userinput.Errorf(outputOption, "no output of the model is known as the %s; it has %s: name boxes, scores, classes and perhaps their number",
 			boxRoles()[role][0], describePorts(outputs))
 	}
 	ports := boxPorts{*found[0], *found[1], *found[2]}
@@ -55,7 +55,7 @@ func guessPorts(outputs []backend.Port) (found [4]*backend.Port, err error) {
 			continue
 		}
 		if found[role] != nil {
-			return found, field.Errorf(outputOption, "outputs %s and %s may both be the %s: name boxes, scores, classes and perhaps their number",
+			return found, userinput.Errorf(outputOption, "outputs %s and %s may both be the %s: name boxes, scores, classes and perhaps their number",
 				found[role].Name, outputs[i].Name, boxRoles()[role][0])
 		}
 		found[role] = &outputs[i]
@@ -98,7 +98,7 @@ func isWhole(d tensor.DType) bool { return d == tensor.Int64 || d == tensor.Int3
 // namedPorts are outputs by their names.
 func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
 	if len(names) != 3 && len(names) != 4 {
-		return nil, field.Errorf(outputOption, "%d outputs are named, want those of boxes, scores, classes and perhaps their number", len(names))
+		return nil, userinput.Errorf(outputOption, "%d outputs are named, want those of boxes, scores, classes and perhaps their number", len(names))
 	}
 	var ports boxPorts
 	for _, name := range names {
@@ -109,7 +109,7 @@ func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
 			}
 		}
 		if !found {
-			return nil, field.Errorf(outputOption, "the model has no output %q; it has %s", name, describePorts(outputs))
+			return nil, userinput.Errorf(outputOption, "the model has no output %q; it has %s", name, describePorts(outputs))
 		}
 	}
 	return ports.check()

@@ -2,7 +2,7 @@ package vision
 
 import (
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // deepLabV3Plus is DeepLab v3+ on MobileNet-v2 for 32 classes (MLPerf Mobile v0.7 to

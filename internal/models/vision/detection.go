@@ -9,9 +9,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A detector describes the object detectors: they differ in data set, pre-processing,
@@ -85,7 +85,7 @@ func (r *boxRule) override(o binding) (err error) {
 	}
 	if o.boxPixels != nil {
 		if r.pixels = *o.boxPixels; r.pixels < 0 {
-			return field.Errorf(boxPixelsOption, "boxes in pixels of an image of size %d: want the size, or 0 if they are parts of the image", r.pixels)
+			return userinput.Errorf(boxPixelsOption, "boxes in pixels of an image of size %d: want the size, or 0 if they are parts of the image", r.pixels)
 		}
 	}
 	if o.labelOffset != nil {

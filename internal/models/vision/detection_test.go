@@ -11,11 +11,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/networks"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // put writes a file below a folder, which is made.
@@ -58,7 +58,7 @@ func scenes(t testing.TB, layout string, n int) string {
 // builtInSetup has the ports of a built-in model.
 func builtInSetup(t testing.TB, name, dir string) setup {
 	t.Helper()
-	a, err := networks.Lookup(name)
+	a, err := arch.Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}

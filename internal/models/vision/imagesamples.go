@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // An imageSet is a data set of image files.
@@ -61,7 +61,7 @@ func bindPipeline(s setup, pipelines []string) (preprocess.Pipeline, imageInput,
 	}
 	p, err := lookupPipeline(pipelines[0])
 	if err != nil {
-		return p, imageInput{}, field.Wrap(pipelineOption, err)
+		return p, imageInput{}, userinput.Wrap(pipelineOption, err)
 	}
 	in, err := bindImage(s.inputs, p.Size, s.binding)
 	if err != nil {
@@ -92,7 +92,7 @@ func made(p preprocess.Pipeline, s setup, taken tensor.DType, others []string) (
 		p = quantised(p, dtype)
 	}
 	if p.Type != dtype {
-		return p, field.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type, s.inputs[0].Name, taken)
+		return p, userinput.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type, s.inputs[0].Name, taken)
 	}
 	return p, nil
 }

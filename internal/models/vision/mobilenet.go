@@ -2,7 +2,7 @@ package vision
 
 import (
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // mobilenetPipeline is the reference's pre-processing.

@@ -3,7 +3,7 @@ package vision
 import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // mobileNetEdgeTPUPipeline is the pre-processing of the mobile app.

@@ -1,6 +1,6 @@
 package vision
 
-import "github.com/mlperf-go/mlperf/internal/workload"
+import "github.com/mlperf-go/mlperf/internal/models/workload"
 
 // Models returns the benchmarks of the family, in the order in which they are shown. To
 // add one, add a file and a row.
@@ -21,7 +21,7 @@ func Models() []workload.Model {
 
 // BuiltIn says what the built-in form of a model and its data are made of.
 type BuiltIn struct {
-	Architecture string // of package networks
+	Architecture string // of package arch
 	Pipeline     string // of a classifier: how its anchors are pre-processed
 
 	// Samples is how many there are in a data set that is made for this model alone.

@@ -7,8 +7,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/field"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The options of the family.
@@ -137,7 +137,7 @@ func mostPixels(v workload.Values) (int, error) {
 		return 0, err
 	}
 	if *n < 1 {
-		return 0, field.Errorf(pixelsOption, "%d pixels, want at least 1", *n)
+		return 0, userinput.Errorf(pixelsOption, "%d pixels, want at least 1", *n)
 	}
 	return *n, nil
 }
@@ -199,7 +199,7 @@ func boxOrders() []string {
 
 func parseBoxOrder(name string) (boxOrder, error) {
 	if !slices.Contains(boxOrders(), name) {
-		return "", field.Errorf(boxOrderOption, "unknown order of boxes %q, want one of %s", name, strings.Join(boxOrders(), ", "))
+		return "", userinput.Errorf(boxOrderOption, "unknown order of boxes %q, want one of %s", name, strings.Join(boxOrders(), ", "))
 	}
 	return boxOrder(name), nil
 }

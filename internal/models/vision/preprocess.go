@@ -3,10 +3,10 @@ package vision
 import (
 	"errors"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // An imageFileReader makes the inputs of a model from image files.
@@ -28,7 +28,7 @@ func imageReader(pipelines []string) func(workload.Values) (workload.Reader, err
 		}
 		p, err := lookupPipeline(b.pipeline)
 		if err != nil {
-			return nil, field.Wrap(pipelineOption, err)
+			return nil, userinput.Wrap(pipelineOption, err)
 		}
 		switch b.layout {
 		case "":
@@ -37,7 +37,7 @@ func imageReader(pipelines []string) func(workload.Values) (workload.Reader, err
 		case nhwc:
 			p.Layout = preprocess.NHWC
 		default:
-			return nil, field.Errorf(layoutOption, "unknown layout %q, want %s or %s", b.layout, nchw, nhwc)
+			return nil, userinput.Errorf(layoutOption, "unknown layout %q, want %s or %s", b.layout, nchw, nhwc)
 		}
 		return &imageFileReader{pipeline: p, scratch: preprocess.Scratch{MaxPixels: b.maxPixels}}, nil
 	}

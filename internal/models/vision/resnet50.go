@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // resnet50Pipeline is the reference's pre-processing.

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A respondFunc appends the response of the k-th sample of a batch to dst. outputs are

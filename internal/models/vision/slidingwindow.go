@@ -8,8 +8,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // Windows are cubes of this side, of which neighbours overlap by half

@@ -3,7 +3,7 @@ package vision
 import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // ssdMobileNetV2 is SSD-MobileNet-v2 (MLPerf Mobile v0.7). The official file is a TFLite

@@ -5,7 +5,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/workload"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // ssdResNet34Pipeline is the reference's pre-processing.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/pytext"
-	"github.com/mlperf-go/mlperf/internal/tokenizer"
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
 )
 
 // What the reference looks for (accuracy-squad.py).

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/tokenizer"
 )
 
 func decode[T any](t testing.TB, name string, into *T) {

@@ -3,7 +3,7 @@ package text
 import (
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/tokenizer"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
 )
 
 // Words splits a document where SQuAD's reader does: at blanks, tabs, line ends and narrow

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // benchmark is the official name of what a run is of.
@@ -17,7 +17,7 @@ func (b *builder) benchmark(r *run) (string, error) {
 		name = r.results.Model
 	}
 	if name == "" || name == report.NotKnown {
-		return "", field.Errorf("model", "%s does not say which model it is of, as logs of LoadGen do not: want its name", r.folder)
+		return "", userinput.Errorf("model", "%s does not say which model it is of, as logs of LoadGen do not: want its name", r.folder)
 	}
 	names := []string{name}
 	if m, err := models.Lookup(name); err == nil {
@@ -33,7 +33,7 @@ func (b *builder) benchmark(r *run) (string, error) {
 // stranger makes the error about the model of a run one that leaves it out, unless somebody can say
 // what is missing.
 func (b *builder) stranger(err error) error {
-	var of *field.Error
+	var of *userinput.Error
 	if errors.As(err, &of) {
 		return err
 	}
@@ -48,7 +48,7 @@ func (b *builder) admitOther(r *run, name, official string) error {
 	case b.Division != "open":
 		return fmt.Errorf("%s: %s is not %s: the division %s has the reference's model", r.folder, name, official, b.Division)
 	case b.Name == "":
-		return field.Errorf("name", "%s: %s is not %s: want a name of its own", r.folder, name, official)
+		return userinput.Errorf("name", "%s: %s is not %s: want a name of its own", r.folder, name, official)
 	}
 	return nil
 }

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Request asks for a tree. What has no comment is needed.
@@ -119,10 +119,10 @@ func (b *builder) judge(ctx context.Context, _ []*result) (err error) {
 // check refuses what cannot end well before anything is read.
 func (b *builder) check() (err error) {
 	if b.round, err = rounds.Find(b.Rules); err != nil {
-		return field.Invalid("rules", b.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
+		return userinput.Invalid("rules", b.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
 	}
 	if !slices.Contains([]string{"closed", "open", "network"}, b.Division) {
-		return field.Invalid("division", b.Division, "closed, open or network")
+		return userinput.Invalid("division", b.Division, "closed, open or network")
 	}
 	b.Implementation = cmp.Or(b.Implementation, defaultImplementation)
 	for _, step := range []func() error{b.checkNames, b.checkSource, b.free} {
@@ -139,29 +139,29 @@ func (b *builder) checkSource() (err error) {
 		return nil
 	}
 	if b.Source, err = filepath.EvalSymlinks(b.Source); err != nil {
-		return field.Wrap("source", err)
+		return userinput.Wrap("source", err)
 	}
 	info, err := os.Stat(b.Source)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a folder", b.Source)
 	}
-	return field.Wrap("source", err)
+	return userinput.Wrap("source", err)
 }
 
 // checkNames refuses names that no folder of a tree may have, and fields that there are not.
 func (b *builder) checkNames() error {
 	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": b.Implementation, "name": cmp.Or(b.Name, "x")} {
 		if !namesFolder(value) {
-			return field.Invalid(name, value, "the name of a folder, without spaces")
+			return userinput.Invalid(name, value, "the name of a folder, without spaces")
 		}
 	}
 	if b.Name != "" && b.Division != "open" {
-		return field.Errorf("name", "models have names of their own in the open division only")
+		return userinput.Errorf("name", "models have names of their own in the open division only")
 	}
 	known := fields.Names(fields.Measurements(), false)
 	for name := range b.Measurements {
 		if !slices.Contains(known, name) {
-			return field.Errorf("measurement", "there is no field %q; there are %s", name, strings.Join(known, ", "))
+			return userinput.Errorf("measurement", "there is no field %q; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -189,7 +189,7 @@ func (b *builder) free() error {
 	case !errors.Is(err, os.ErrNotExist):
 		return err
 	case b.Add:
-		return field.Errorf("add", "there is no %s to add to", b.Tree)
+		return userinput.Errorf("add", "there is no %s to add to", b.Tree)
 	}
 	return nil
 }

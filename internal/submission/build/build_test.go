@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestLogsOfAnotherLoadGenMakeATreeThatPasses(t *testing.T) {
@@ -199,7 +199,7 @@ func TestSourcesAreAFolderWithFiles(t *testing.T) {
 	} {
 		q.Source = source
 		_, err := Build(t.Context(), q)
-		var wrong *field.Error
+		var wrong *userinput.Error
 		if !errors.As(err, &wrong) || wrong.Field != "source" || !strings.Contains(err.Error(), want) || there(q.Tree) {
 			t.Errorf("%s: %v, want %s, and no tree", source, err, want)
 		}

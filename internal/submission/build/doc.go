@@ -8,7 +8,7 @@
 //
 // Runs are looked for below the folders: those of this program, with results.json, and
 // those of any LoadGen, with an accuracy.txt beside the accuracy log. Compliance tests are
-// folders TEST01, TEST04, … as package audit and the reference's scripts leave them. What
+// folders TEST01, TEST04, … as package compliance and the reference's scripts leave them. What
 // is not there cannot be made up, but descriptions are: what nobody knows is a placeholder
 // (package fields), which the strict profile refuses.
 //

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // A run is a folder with the logs of a test.
@@ -97,7 +97,7 @@ func ranging(folder string) bool {
 }
 
 // audit reads a test's folder. What made its logs is in its own results, or in those of
-// the folder where package audit runs it.
+// the folder where package compliance runs it.
 func (b *builder) audit(folder, test string) (*audit, error) {
 	a := &audit{folder: folder, test: test}
 	for _, place := range []string{filepath.Join(filepath.Dir(folder), "runs", test), filepath.Join(folder, "performance", "run_1")} {

@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	compliance "github.com/mlperf-go/mlperf/internal/audit"
+	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // captions stand in for COCO's and Stable Diffusion XL: of the images only the scores are known.

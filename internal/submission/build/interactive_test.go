@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 func TestInteractiveIsKnownByTheResultsOrTheBounds(t *testing.T) {

@@ -15,18 +15,18 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	compliance "github.com/mlperf-go/mlperf/internal/audit"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/bench"
+	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workload"
 )
 
 // A campaign makes all runs of a benchmark in fake time.
@@ -52,7 +52,7 @@ func (c *campaign) entry() workload.Model {
 	return m
 }
 
-// settings are those of a test, as package session makes them.
+// settings are those of a test, as package run makes them.
 func (c *campaign) settings(s loadgen.Scenario, mode, audit string) *config.Resolved {
 	c.t.Helper()
 	set, err := config.Rules("v6.1")
@@ -89,7 +89,7 @@ func (c *campaign) run(s loadgen.Scenario, mode, audit, dir string) {
 	m := c.entry()
 	m.Open = func(workload.Setup) (workload.Workload, error) { return c.numbers, nil }
 	m.Score, m.Roles, m.Files = c.numbers.score, nil, nil
-	results, err := bench.Run(c.t.Context(), bench.Config{
+	results, err := harness.Run(c.t.Context(), harness.Config{
 		Program: "mlperf test", Model: m, Rules: "v6.1", Settings: r.Settings, Precision: "fp32",
 		Engine: renamed{engine}, Instances: 1, MaxBatch: 8, OutputDir: dir, Observer: quiet{}, Judge: judge(r),
 		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },

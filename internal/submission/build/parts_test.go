@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // logged is a run whose detail log has some keys, written as "key value".

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestNothingIsInferredForADatacenter(t *testing.T) {
@@ -100,7 +100,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		q := right
 		change(&q)
 		_, err := Build(t.Context(), q)
-		var of *field.Error
+		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != name {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -169,7 +169,7 @@ func TestNamesThatNoFolderMayHaveAreRefused(t *testing.T) {
 			}
 			q := Request{Rules: "v6.1", Division: "closed", Submitter: "Org", System: "box", Tree: filepath.Join(t.TempDir(), "tree")}
 			set(&q)
-			var wrong *field.Error
+			var wrong *userinput.Error
 			if _, err := Build(t.Context(), q); !errors.As(err, &wrong) || wrong.Field != name || !strings.Contains(err.Error(), "the name of a folder, without spaces") {
 				t.Errorf("%s %q: error %v, want one of the field that says what is right", name, bad, err)
 			}

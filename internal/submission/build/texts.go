@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // texts writes what describes the results.
@@ -176,7 +176,7 @@ func (b *builder) copySource(ctx context.Context, to string) error {
 		return b.copy(ctx, path, to+"/"+filepath.ToSlash(rel))
 	})
 	if err == nil && copied == 0 {
-		err = field.Errorf("source", "%s has no files for a tree", b.Source)
+		err = userinput.Errorf("source", "%s has no files for a tree", b.Source)
 	}
 	return err
 }

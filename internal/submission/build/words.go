@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // number is the first number of a line of a score, behind no letter: that of rouge1 is none.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 const largestAccuracyLog = 10 << 10 // bytes; constants.py, MAX_ACCURACY_LOG_SIZE

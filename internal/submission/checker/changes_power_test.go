@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // A powered is a result of the open division whose power was measured, before it is

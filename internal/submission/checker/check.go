@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/tree"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
@@ -40,10 +40,10 @@ var errNoResults = errors.New("no results")
 func (o Options) check() (*rounds.Round, error) {
 	round, err := rounds.Find(o.Rules)
 	if err != nil {
-		return nil, field.Invalid("rules", o.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
+		return nil, userinput.Invalid("rules", o.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
 	}
 	if o.Profile != Reference && o.Profile != Strict {
-		return nil, field.Invalid("profile", o.Profile, string(Reference+" or "+Strict))
+		return nil, userinput.Invalid("profile", o.Profile, string(Reference+" or "+Strict))
 	}
 	info, err := os.Stat(o.Tree)
 	if err == nil && !info.IsDir() {

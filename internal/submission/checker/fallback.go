@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // checkFallback judges TEST01 where responses differ between runs: the accuracy of the

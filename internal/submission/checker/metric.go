@@ -3,8 +3,8 @@ package checker
 import (
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // A run is a performance run under judgement: the result's own, or that of a compliance

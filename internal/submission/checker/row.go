@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // row returns what the official summary has of a result, and finds what cannot be

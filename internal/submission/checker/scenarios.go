@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
 // kinds are the values of system_type, and what the tables call them.

@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // A session is what the client and the server of mlcommons/power-dev wrote of a

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // decoded is a value of Python from JSON.

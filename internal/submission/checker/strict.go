@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // equalIssue are the benchmarks whose samples differ in length, so that all must be

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
 )
 
 // strictChanges are accepted by the official checker, and named by the profile strict

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Description is the fields of a system and their values.
@@ -85,13 +85,13 @@ var choices = map[string][]string{
 func (q Request) check() error {
 	for name, value := range map[string]string{"division": q.Division, "status": q.Status, "system_type": q.Type, "network_end": q.End} {
 		if value != "" && !slices.Contains(choices[name], value) {
-			return field.Invalid(name, value, "one of "+strings.Join(choices[name], " "))
+			return userinput.Invalid(name, value, "one of "+strings.Join(choices[name], " "))
 		}
 	}
 	known := fields.Names(slices.Concat(fields.System(), fields.Network(), fields.Power()), false)
 	for name := range q.Values {
 		if !slices.Contains(known, name) {
-			return field.Errorf("set", "a system has no field %q; it has %s", name, strings.Join(known, ", "))
+			return userinput.Errorf("set", "a system has no field %q; it has %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func board() (machine.Machine, machine.Inventory) {
@@ -133,7 +133,7 @@ func TestWhatIsNotOfTheRulesIsRefused(t *testing.T) {
 		"division": {Division: "Closed"}, "status": {Status: "soon"}, "system_type": {Type: "edge, datacenter"}, "set": {Values: map[string]string{"coolling": "air"}},
 	} {
 		_, err := Of(machine.Machine{}, machine.Inventory{}, q)
-		var of *field.Error
+		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != name {
 			t.Errorf("%+v: %v, want an error about %s", q, err, name)
 		}

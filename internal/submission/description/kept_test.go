@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/field"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestPortsAreCountedBySpeedAndKind(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWhatIsRefusedSaysTheChoices(t *testing.T) {
 		`network_end is "server", want one of sut loadgen`:                                               {End: "server"},
 	} {
 		_, err := Of(machine.Machine{}, machine.Inventory{}, q)
-		var of *field.Error
+		var of *userinput.Error
 		if !errors.As(err, &of) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", q, err, want)
 		}

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/field"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
-	"github.com/mlperf-go/mlperf/internal/submission/rounds"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Sheet is a table of the final report: the systems of a suite and a division, and
@@ -278,7 +278,7 @@ func Sheets(w io.Writer, f Format, sheets []Sheet) error {
 	case HTML:
 		return htmlSheets(w, sheets)
 	}
-	return field.Invalid("format", f, "summary, csv, markdown or html")
+	return userinput.Invalid("format", f, "summary, csv, markdown or html")
 }
 
 func csvSheets(w io.Writer, sheets []Sheet) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
-	"github.com/mlperf-go/mlperf/internal/visible"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // JSON writes a report as an indented object.
@@ -23,7 +23,7 @@ func Text(w io.Writer, r *checker.Report) error {
 	var b strings.Builder
 	for _, one := range r.Results {
 		if !one.Passes {
-			fmt.Fprintf(&b, "does not pass  %s\n", visible.Line(one.Path))
+			fmt.Fprintf(&b, "does not pass  %s\n", userinput.PrintableLine(one.Path))
 		}
 	}
 	links := map[string]string{}
@@ -31,12 +31,12 @@ func Text(w io.Writer, r *checker.Report) error {
 		links[rule.ID] = rule.Link
 	}
 	for _, f := range findings(r) {
-		fmt.Fprintf(&b, "\n%s: %s: %s\n", place(f), f.Level, visible.Line(f.Message))
+		fmt.Fprintf(&b, "\n%s: %s: %s\n", place(f), f.Level, userinput.PrintableLine(f.Message))
 		for _, line := range []struct{ name, text string }{
 			{"found", f.Found}, {"wanted", f.Wanted}, {"fix", f.Fix}, {"rule", f.Rule + " " + links[f.Rule]},
 		} {
 			if line.text != "" {
-				fmt.Fprintf(&b, "  %-7s %s\n", line.name, visible.Line(line.text))
+				fmt.Fprintf(&b, "  %-7s %s\n", line.name, userinput.PrintableLine(line.text))
 			}
 		}
 	}
@@ -60,9 +60,9 @@ func verdict(b *strings.Builder, r *checker.Report) {
 
 func place(f checker.Finding) string {
 	if f.Line > 0 {
-		return fmt.Sprintf("%s:%d", visible.Line(f.Path), f.Line)
+		return fmt.Sprintf("%s:%d", userinput.PrintableLine(f.Path), f.Line)
 	}
-	return visible.Line(f.Path)
+	return userinput.PrintableLine(f.Path)
 }
 
 // findings lists every finding once: what is wrong with a system is a finding of each

@@ -1,0 +1,261 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+)
+
+// A scripted server answers inferences as it is told, and has nothing else.
+type scripted struct {
+	transport
+	infers func(ctx context.Context, id string) (*Answer, error)
+}
+
+func (s scripted) infer(ctx context.Context, _ *Request, id string) (*Answer, error) {
+	return s.infers(ctx, id)
+}
+
+// scriptedClient asks servers a, b, c and so on.
+func scriptedClient(o Options, servers ...func(ctx context.Context, id string) (*Answer, error)) *Client {
+	c := &Client{options: o, late: lost{fmt.Errorf("no answer within %v", o.Timeout)}}
+	for i, of := range servers {
+		c.nodes = append(c.nodes, &node{endpoint: endpoint{name: string(rune('a' + i))}, transport: scripted{infers: of}})
+	}
+	return c
+}
+
+// at asks a server.
+func (c *Client) at(t *testing.T, i int) error {
+	c.nodes[i].outstanding.Add(1)
+	_, err := c.ask(t.Context(), c.nodes[i], &Request{})
+	return err
+}
+
+func answers(_ context.Context, id string) (*Answer, error) {
+	return &Answer{Head: protocol.Head{ID: id}}, nil
+}
+
+func refuses(context.Context, string) (*Answer, error) {
+	return nil, protocol.Errorf(protocol.Unavailable, "full")
+}
+
+func breaks(context.Context, string) (*Answer, error) { return nil, lost{errors.New("broken")} }
+
+func TestAServerThatRefusesNowAndThenIsNotLeftOut(t *testing.T) {
+	full := true
+	c := scriptedClient(Options{Timeout: time.Minute}, func(ctx context.Context, id string) (*Answer, error) {
+		if full {
+			return refuses(ctx, id)
+		}
+		return answers(ctx, id)
+	}, answers)
+	for range 3 {
+		for range mostRefused - 1 {
+			if err := c.at(t, 0); protocol.CodeOf(err) != protocol.Unavailable {
+				t.Fatal(err)
+			}
+		}
+		full = false
+		if err := c.at(t, 0); err != nil {
+			t.Fatal(err)
+		}
+		full = true
+	}
+	if down := c.Down(); down != nil {
+		t.Errorf("left out are %q", down)
+	}
+	for range mostRefused {
+		_ = c.at(t, 0)
+	}
+	if down := c.Down(); len(down) != 1 || down[0] != "a, 61 of its 64 requests: it refused 16 requests in a row: full" {
+		t.Errorf("left out are %q", down)
+	}
+}
+
+func TestTheOnlyServerMayRefuseForAsLongAsItLikes(t *testing.T) {
+	c := scriptedClient(Options{Timeout: time.Minute}, refuses)
+	for range 3 * mostRefused {
+		if err := c.at(t, 0); protocol.CodeOf(err) != protocol.Unavailable || err.Error() != "server a: full" {
+			t.Fatal(err)
+		}
+	}
+	if c.Down() != nil {
+		t.Errorf("left out are %q", c.Down())
+	}
+}
+
+func TestAnErrorSaysHowManyServersGoOn(t *testing.T) {
+	wrong := func(context.Context, string) (*Answer, error) {
+		return nil, protocol.Errorf(protocol.InvalidArgument, "no such input")
+	}
+	another := func(context.Context, string) (*Answer, error) {
+		return &Answer{Head: protocol.Head{ID: "another"}}, nil
+	}
+	silent := func(_ context.Context, id string) (*Answer, error) { return &Answer{}, nil }
+	for _, c := range []struct {
+		name   string
+		server func(context.Context, string) (*Answer, error)
+		others int
+		down   int
+		want   string
+	}{
+		{"it is full", refuses, 2, 0, "server a: full"},
+		{"it broke", breaks, 2, 1, "server a: broken"},
+		{"the request is wrong", wrong, 0, 0, "server a: no such input"},
+		{"its answer is that of another request", another, 2, 1, `server a: the answer is that of request "another", asked was 1`},
+		{"its answer does not say of what", silent, 0, 0, ""},
+	} {
+		asked := scriptedClient(Options{Timeout: time.Minute}, c.server, answers, answers)
+		err := asked.at(t, 0)
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		var loss backend.Loss
+		if !errors.As(err, &loss) || loss.Survivors() != c.others || err.Error() != c.want || len(asked.Down()) != c.down {
+			t.Errorf("%s: %v, down are %q, want %s and %d others", c.name, err, asked.Down(), c.want, c.others)
+		}
+		if n := asked.nodes[0].outstanding.Load(); n != 0 {
+			t.Errorf("%s: %d requests are under way", c.name, n)
+		}
+	}
+}
+
+func TestARequestIsSentOnceMoreWhereThatMayHelp(t *testing.T) {
+	count := func(n *int, of func(context.Context, string) (*Answer, error)) func(context.Context, string) (*Answer, error) {
+		return func(ctx context.Context, id string) (*Answer, error) { *n++; return of(ctx, id) }
+	}
+	wrong := func(context.Context, string) (*Answer, error) {
+		return nil, protocol.Errorf(protocol.InvalidArgument, "no such input")
+	}
+	for _, c := range []struct {
+		name  string
+		of    []func(context.Context, string) (*Answer, error)
+		retry int
+		asked string // how often each
+		right bool
+	}{
+		{"no second time", []func(context.Context, string) (*Answer, error){breaks}, 0, "[1]", false},
+		{"another server", []func(context.Context, string) (*Answer, error){breaks, answers}, 1, "", true},
+		{"the same, which is full", []func(context.Context, string) (*Answer, error){refuses}, 3, "[4]", false},
+		{"the same, which is gone", []func(context.Context, string) (*Answer, error){breaks}, 3, "[1]", false},
+		{"what is wrong stays wrong", []func(context.Context, string) (*Answer, error){wrong}, 3, "[1]", false},
+		{"all are gone", []func(context.Context, string) (*Answer, error){breaks, breaks, breaks}, 5, "[1 1 1]", false},
+	} {
+		counts := make([]int, len(c.of))
+		for i := range c.of {
+			c.of[i] = count(&counts[i], c.of[i])
+		}
+		asked := scriptedClient(Options{Timeout: time.Minute, Retry: c.retry}, c.of...)
+		_, err := asked.Infer(t.Context(), &Request{})
+		if (err == nil) != c.right || c.asked != "" && fmt.Sprint(counts) != c.asked {
+			t.Errorf("%s: %v, asked were %v, want %s", c.name, err, counts, c.asked)
+		}
+		sum := 0
+		for _, n := range counts {
+			sum += n
+		}
+		if retried := asked.Retried(); retried < int64(sum-1) || retried > int64(sum) {
+			t.Errorf("%s: %d requests were sent, %d of them once more", c.name, sum, retried)
+		}
+	}
+}
+
+func TestAllServersGoneIsSaidOfTheFirst(t *testing.T) {
+	one := scriptedClient(Options{Timeout: time.Minute}, breaks)
+	_ = one.at(t, 0)
+	if _, err := one.Infer(t.Context(), &Request{}); err == nil || err.Error() != "server a: it is left out since it failed: broken" {
+		t.Errorf("%v", err)
+	}
+	two := scriptedClient(Options{Timeout: time.Minute}, breaks, breaks)
+	_, _ = two.at(t, 0), two.at(t, 1)
+	if _, err := two.Infer(t.Context(), &Request{}); err == nil || err.Error() != "server a: it is left out since it failed, and so are all 2 servers: broken" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestARequestThatIsLateIsTheServersFaultAndOneThatIsGivenUpIsNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := func(ctx context.Context, _ string) (*Answer, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		c := scriptedClient(Options{Timeout: 3 * time.Second}, waits, answers)
+		begin := time.Now()
+		if err := c.at(t, 0); err == nil || err.Error() != "server a: no answer within 3s" || time.Since(begin) != 3*time.Second || len(c.Down()) != 1 {
+			t.Errorf("%v after %v, down are %q", err, time.Since(begin), c.Down())
+		}
+		c = scriptedClient(Options{Timeout: 3 * time.Second}, waits, answers)
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(enough) })
+		c.nodes[0].outstanding.Add(1)
+		if _, err := c.ask(ctx, c.nodes[0], &Request{}); err != enough || c.Down() != nil {
+			t.Errorf("%v, down are %q", err, c.Down())
+		}
+	})
+}
+
+// The one with the fewest requests under way is asked, and of several the next one each time.
+func TestServersTakeTurns(t *testing.T) {
+	var mu sync.Mutex
+	counts := map[int]int{}
+	var of []func(context.Context, string) (*Answer, error)
+	for i := range 5 {
+		of = append(of, func(ctx context.Context, id string) (*Answer, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			counts[i]++
+			return answers(ctx, id)
+		})
+	}
+	c := scriptedClient(Options{Timeout: time.Minute}, of...)
+	for range 100 {
+		if _, err := c.Infer(t.Context(), &Request{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, n := range counts {
+		if n != 20 {
+			t.Errorf("server %d has %d of 100 requests, want 20", i, n)
+		}
+	}
+	c.nodes[2].outstanding.Store(-1) // it has less to do than all others
+	for range 10 {
+		n, err := c.pick(nil)
+		if err != nil || n != c.nodes[2] {
+			t.Fatalf("asked is %v, %v", n.name, err)
+		}
+		n.outstanding.Store(-1)
+	}
+	if n, err := c.pick([]*node{c.nodes[2]}); err != nil || n == c.nodes[2] {
+		t.Errorf("asked again is the one that was tried, %v", err)
+	}
+}
+
+func TestANameIsResolvedByTheSystemUnlessSomebodyElseIsAsked(t *testing.T) {
+	c, err := New(t.Context(), Options{Endpoints: []string{"dns:///localhost:9"}}) // of /etc/hosts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, name := range c.Endpoints() {
+		if !strings.HasPrefix(name, "dns:///localhost:9 (") {
+			t.Errorf("an endpoint is %s", name)
+		}
+	}
+	if len(c.Endpoints()) == 0 || len(c.Local()) != len(c.Endpoints()) {
+		t.Errorf("of the endpoints %q these are local: %q", c.Endpoints(), c.Local())
+	}
+}

@@ -1,0 +1,309 @@
+package arch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
+)
+
+func lookup(t testing.TB, name string) Architecture {
+	t.Helper()
+	a, err := Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func build(t testing.TB, a Architecture, o Options) (*onnx.Model, Stats) {
+	t.Helper()
+	m, stats, err := a.Build(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, stats
+}
+
+func values(list []*onnx.Value) []onnx.Value {
+	var out []onnx.Value
+	for _, v := range list {
+		out = append(out, *v)
+	}
+	return out
+}
+
+// classifiers returns the architectures with a last layer that can be chosen.
+func classifiers() []Architecture {
+	return slices.DeleteFunc(architectures(), func(a Architecture) bool { return a.FeatureSize == 0 })
+}
+
+// The published figures are for 1000 classes: those of ResNet-50 from torchvision,
+// those of MobileNet from Keras. The official ONNX files have one class more.
+func TestCountsAreThePublishedOnes(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options Options
+		want    Stats
+	}{
+		{"resnet50", Options{Classes: 1000}, Stats{Parameters: 25_557_032, Buffers: 53_120, MACs: 4_089_184_256}},
+		{"resnet50", Options{}, Stats{Parameters: 25_557_032 + 2049, Buffers: 53_120, MACs: 4_089_184_256 + 2048}},
+		{"resnet50", Options{Outputs: []string{"features:0"}}, Stats{Parameters: 25_557_032 - 2_049_000, Buffers: 53_120, MACs: 4_089_184_256 - 2_048_000}},
+		{"mobilenet", Options{Classes: 1000}, Stats{Parameters: 4_231_976, Buffers: 21_888, MACs: 568_740_352}},
+		{"mobilenet", Options{}, Stats{Parameters: 4_231_976 + 1025, Buffers: 21_888, MACs: 568_740_352 + 1024}},
+	} {
+		if _, got := build(t, lookup(t, c.name), c.options); got != c.want {
+			t.Errorf("%s %+v has %+v, want %+v", c.name, c.options, got, c.want)
+		}
+	}
+}
+
+func TestBuiltModelsHaveTheOfficialInterface(t *testing.T) {
+	for _, a := range architectures() {
+		m, _ := build(t, a, Options{})
+		if diff := cmp.Diff(a.Inputs, values(m.Graph.Inputs)); diff != "" {
+			t.Errorf("%s: inputs differ (-want +got):\n%s", a.Name, diff)
+		}
+		if diff := cmp.Diff(a.Outputs, values(m.Graph.Outputs)); diff != "" {
+			t.Errorf("%s: outputs differ (-want +got):\n%s", a.Name, diff)
+		}
+		if m.Opset("") != 17 || m.IRVersion != 8 {
+			t.Errorf("%s: operator set %d, format version %d, want 17, 8", a.Name, m.Opset(""), m.IRVersion)
+		}
+		if err := m.Check(); err != nil {
+			t.Errorf("%s: %v", a.Name, err)
+		}
+	}
+}
+
+// Open Model Zoo counts models whose batch norms are folded into the convolutions before
+// them, so one parameter for each channel is gone, and all other constants: for
+// SSD-ResNet34 centres and, twice, sizes of 15,130 boxes. Its operations are two for
+// a multiply-accumulate and some for what is not counted here, at most 1 % more.
+// The mobile papers count multiply-accumulates.
+func TestFoldedCountsAreThePublishedOnes(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		constants  int64
+		parameters string // millions
+		macs       float64
+	}{
+		{"ssd-mobilenet", 0, "6.807", 2.494e9 / 2},        // Open Model Zoo, ssd_mobilenet_v1_coco
+		{"ssd-mobilenet-v2", 0, "16.818", 3.775e9 / 2},    // ssd_mobilenet_v2_coco
+		{"ssd-resnet34", 90_780, "20.058", 433.411e9 / 2}, // ssd-resnet34-1200-onnx
+		{"mobilenet-edgetpu", 0, "4.073", 990e6},          // 4.0 M with norms folded or not, 990 M
+		{"deeplab-v3plus", 0, "2.256", 5.336e9},           // Texas Instruments' model zoo counts the last resize too
+	} {
+		_, got := build(t, lookup(t, c.name), Options{})
+		folded := float64(got.Parameters-got.Buffers/2+c.constants) / 1e6
+		if fmt.Sprintf("%.3f", folded) != c.parameters {
+			t.Errorf("%s has %.3f M parameters without norms, want %s", c.name, folded, c.parameters)
+		}
+		if ratio := float64(got.MACs) / c.macs; ratio < 0.988 || ratio > 1.001 {
+			t.Errorf("%s has %d multiply-accumulates, %.4f of what is published", c.name, got.MACs, ratio)
+		}
+	}
+}
+
+// The figures for 3D-UNet are those of PyTorch's counting of the reference's own module;
+// MLPerf's table says 32.5 M. RetinaNet's, with frozen norms, are not published but for
+// its anchors.
+func TestCountsOfTheOtherArchitectures(t *testing.T) {
+	for name, want := range map[string]Stats{
+		"3d-unet":   {Parameters: 31_190_243, MACs: 477_298_688_000},
+		"retinanet": {Parameters: 37_128_876, Buffers: 68_224, MACs: 201_208_394_752},
+	} {
+		if _, got := build(t, lookup(t, name), Options{}); got != want {
+			t.Errorf("%s has %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// A change of these sums is a change of the files that users have in their caches:
+// raise formatVersion with it.
+func TestFilesAreTheSameByteByByte(t *testing.T) {
+	checkFiles(t, map[string]string{
+		"resnet50":          "9b09f1c1c2c50077893c69c887f66569b6054d1e295f884f1a69506ee2d6f2bd",
+		"mobilenet":         "7af3e91970aafe55c6752713802bd87bb9c9bd19355ab1a11ab5f4ab8802b2a7",
+		"ssd-mobilenet":     "6741652782fd6a15d45678d7703eb5039bbe05580da0c557d13d64977e608332",
+		"mobilenet-edgetpu": "1c48eeba1f92aef965675b20bab52db90c1eddd76f96b60f7db1889f9b8b9f43",
+		"ssd-mobilenet-v2":  "c720b4c27be9bc52c4944cb79dc27331c0da833471b46e13256c7a7c0c938978",
+		"deeplab-v3plus":    "8c1686bb96f6e0ffae7faa9d5add269f5dc86eff374fd1075166eef9e65b9747",
+	})
+}
+
+// checkFiles wants the files of architectures to have these SHA-256 sums.
+func checkFiles(t *testing.T, sums map[string]string) {
+	t.Helper()
+	for name, want := range sums {
+		t.Run(name, func(t *testing.T) {
+			if !testenv.Long() && name != "mobilenet" {
+				t.Skip("much arithmetic: make test")
+			}
+			t.Parallel()
+			m, _ := build(t, lookup(t, name), Options{})
+			h := sha256.New()
+			if _, err := m.WriteTo(h); err != nil {
+				t.Fatal(err)
+			}
+			if got := hex.EncodeToString(h.Sum(nil)); got != want {
+				t.Errorf("the SHA-256 of %s is %s, want %s", name, got, want)
+			}
+		})
+	}
+}
+
+func TestWritingResNetNeedsLittleMemory(t *testing.T) {
+	testenv.SkipLong(t, "much arithmetic")
+	var n int64
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m, _ := build(t, lookup(t, "resnet50"), Options{})
+	var err error
+	if n, err = m.WriteTo(io.Discard); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	allocated := after.TotalAlloc - before.TotalAlloc
+	if n < 102_000_000 || n > 103_000_000 {
+		t.Errorf("the file has %d bytes, want about 102 MB", n)
+	}
+	if allocated > 8<<20 {
+		t.Errorf("writing %d bytes allocated %d, want at most 8 MiB", n, allocated)
+	}
+}
+
+func TestTheFeatureNetworkIsTheWholeWithoutItsLastLayer(t *testing.T) {
+	for _, a := range classifiers() {
+		whole, _ := build(t, a, Options{})
+		part, _ := build(t, a, Options{Outputs: []string{a.Features}})
+		if got, want := part.Graph.Outputs[0].String(), a.Features+" float32"+onnx.Batched(a.FeatureSize).String(); got != want || len(part.Graph.Outputs) != 1 {
+			t.Errorf("%s: output is %s, want %s", a.Name, got, want)
+		}
+		index := whole.Graph.Index()
+		missing := len(whole.Graph.Initializers) - len(part.Graph.Initializers)
+		if missing != 2 { // weights and bias of the last layer
+			t.Errorf("%s: %d tensors are left out, want 2", a.Name, missing)
+		}
+		for _, tensor := range part.Graph.Initializers[:20] {
+			got, err := tensor.Bytes()
+			want, err2 := index.Initializer(tensor.Name).Bytes()
+			if err != nil || err2 != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: tensor %q differs", a.Name, tensor.Name)
+			}
+		}
+	}
+}
+
+func TestAGivenClassifierIsTheLastLayer(t *testing.T) {
+	for _, a := range classifiers() {
+		c := &Classifier{Weights: make([]float32, 7*a.FeatureSize), Bias: []float32{0, 1, 2, 3, 4, 5, 6}}
+		for i := range c.Weights {
+			c.Weights[i] = float32(i)
+		}
+		m, _ := build(t, a, Options{Classifier: c})
+		if last := m.Graph.Outputs[len(m.Graph.Outputs)-1]; last.Type.Shape.String() != "[N 7]" {
+			t.Errorf("%s: output is %v, want 7 classes", a.Name, last)
+		}
+		var weights, bias []float32
+		for _, n := range m.Graph.Nodes {
+			if n.Op == "Gemm" || n.Op == "Conv" && strings.Contains(n.Name, "Logits") {
+				weights, _ = onnx.Elements[float32](m.Graph.Index().Initializer(n.Input(1)))
+				bias, _ = onnx.Elements[float32](m.Graph.Index().Initializer(n.Input(2)))
+			}
+		}
+		if !slices.Equal(weights, c.Weights) || !slices.Equal(bias, c.Bias) {
+			t.Errorf("%s: the last layer has %d other weights and biases %v", a.Name, len(weights), bias)
+		}
+	}
+}
+
+func TestOutputsCanBeChosen(t *testing.T) {
+	m, _ := build(t, lookup(t, "resnet50"), Options{Outputs: []string{"softmax_tensor:0", "stage1/block1/add:0"}})
+	for _, n := range m.Graph.Nodes {
+		if n.Op == "ArgMax" {
+			t.Error("there still is an ArgMax")
+		}
+	}
+	if got := valueNames(m.Graph.Outputs); got != "softmax_tensor:0, stage1/block1/add:0" {
+		t.Errorf("outputs are %s", got)
+	}
+}
+
+func TestBuildRefusesImpossibleOptions(t *testing.T) {
+	a := lookup(t, "resnet50")
+	noClasses := Architecture{Name: "detector", layers: func(*Builder, Options) {}}
+	for _, c := range []struct {
+		name, want string
+		a          Architecture
+		o          Options
+	}{
+		{"a negative number of classes", "-1 classes", a, Options{Classes: -1}},
+		{"a classifier of the wrong size", "has 3 weights and 1 biases, want 1×2048 and 1", a, Options{Classifier: &Classifier{make([]float32, 3), make([]float32, 1)}}},
+		{"fewer biases than classes", "want 5×2048 and 5", a, Options{Classes: 5, Classifier: &Classifier{make([]float32, 2048), make([]float32, 1)}}},
+		{"an empty classifier", "want 1001×2048 and 1001", a, Options{Classifier: &Classifier{}}},
+		{"classes where there are none", "no classes to choose", noClasses, Options{Classes: 5}},
+		{"an unknown output", `output "logit": no layer makes it; the usual outputs are ArgMax:0, softmax_tensor:0`, a, Options{Outputs: []string{"logit"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, _, err := c.a.Build(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Build() = %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestLookupListsTheChoices(t *testing.T) {
+	var names []string
+	for _, a := range architectures() {
+		names = append(names, a.Name)
+	}
+	_, err := Lookup("resnet")
+	if want := `no built-in model "resnet"; there are ` + strings.Join(names, ", "); err == nil || err.Error() != want {
+		t.Errorf("Lookup() = %v, want %s", err, want)
+	}
+}
+
+func TestKeysDifferWhereFilesDo(t *testing.T) {
+	a := lookup(t, "mobilenet")
+	classifier := func(first float32) *Classifier {
+		c := &Classifier{Weights: make([]float32, 2*1024), Bias: make([]float32, 2)}
+		c.Weights[0] = first
+		return c
+	}
+	seen := make(map[string]string)
+	for name, o := range map[string]Options{
+		"the official model": {}, "another seed": {Seed: 99}, "fewer classes": {Classes: 2},
+		"features": {Outputs: []string{a.Features}}, "two outputs": {Outputs: []string{a.Features, "x"}},
+		"a classifier": {Classifier: classifier(0)}, "another classifier": {Classifier: classifier(1)},
+	} {
+		key, err := a.Key(o)
+		if err != nil || !strings.HasPrefix(key, "mobilenet-") || len(key) != len("mobilenet-")+20 {
+			t.Errorf("Key(%s) = %q, %v", name, key, err)
+		}
+		if seen[key] != "" {
+			t.Errorf("%s and %s have the same key %s", name, seen[key], key)
+		}
+		seen[key] = name
+	}
+	explicit, _ := a.Key(Options{Seed: a.Seed, Classes: a.Classes})
+	if official, _ := a.Key(Options{}); explicit != official {
+		t.Errorf("the official options have the key %s if spelled out, else %s", explicit, official)
+	}
+	if resnet, _ := lookup(t, "resnet50").Key(Options{}); strings.TrimPrefix(resnet, "resnet50") == strings.TrimPrefix(explicit, "mobilenet") {
+		t.Error("the architecture makes no difference")
+	}
+	if _, err := a.Key(Options{Classifier: &Classifier{}}); err == nil {
+		t.Error("Key() accepts what Build() refuses")
+	}
+}

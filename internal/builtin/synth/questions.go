@@ -1,0 +1,175 @@
+package synth
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+)
+
+// A QuestionSpec says everything about a built-in data set of questions for servers of text, in the form in
+// which a benchmark publishes its own. Equal specs make equal files.
+//
+// A question is plain words of the server of tokens, the mark behind which answers are hidden, and its answer:
+// so that server answers as many of them right as it is told to, and any other server reads them.
+type QuestionSpec struct {
+	Seed      uint64 `json:"seed"`
+	Questions int    `json:"questions"`
+	Form      string `json:"form"` // deepSeekQuestions, ossQuestions or longQuestions
+}
+
+// The forms: those of deepseek-r1, gpt-oss-120b and llama3.1-405b.
+const (
+	deepSeekQuestions = "deepseek-r1"
+	ossQuestions      = "gpt-oss-120b"
+	longQuestions     = "llama3.1-405b"
+)
+
+const (
+	fewestAsked   = 20
+	mostAsked     = 60
+	answerWords   = 12 // of a text
+	mostQuestions = 100_000
+)
+
+// A questionKind is what answers the questions of a data set.
+type questionKind int
+
+const (
+	aNumber questionKind = iota
+	aText
+	aProgram
+	toD // a letter from A
+	toJ
+)
+
+// questionSets are the data sets of the forms; of llama3.1-405b the metrics.
+var questionSets = map[string][]struct {
+	name string
+	kind questionKind
+}{
+	deepSeekQuestions: {{"gpqa", toD}, {"mmlu_pro", toJ}, {"math500", aNumber}, {"aime", aNumber}, {"livecodebench", aProgram}},
+	ossQuestions:      {{"gpqa_diamond", toD}, {"aime25", aNumber}, {"livecodebench_v6", aProgram}},
+	longQuestions:     {{"rouge", aText}, {"qa_em", aNumber}},
+}
+
+// liveFiles are how many files of LiveCodeBench's tests the questions of a form are from.
+var liveFiles = map[string]int{deepSeekQuestions: 1, ossQuestions: 6}
+
+func (s QuestionSpec) check() error {
+	switch {
+	case questionSets[s.Form] == nil:
+		return fmt.Errorf("form is %q, want %s, %s or %s", s.Form, deepSeekQuestions, ossQuestions, longQuestions)
+	case s.Questions < 1 || s.Questions > mostQuestions:
+		return fmt.Errorf("questions is %d, want 1 to %d", s.Questions, mostQuestions)
+	}
+	return nil
+}
+
+// Key returns a name for the data set, fit for a folder: equal keys mean equal files.
+func (s QuestionSpec) Key() string {
+	return "questions-" + keyOf("questions and programs of whole words %s seed %d questions %d", s.Form, s.Seed, s.Questions)
+}
+
+// WriteQuestions makes a data set: the file of the form, tokenizer.json and the Manifest. Folder, errors and ctx are as
+// with WriteImageNet.
+func WriteQuestions(ctx context.Context, dir string, spec QuestionSpec) error {
+	err := spec.check()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil {
+		err = publish(dir, Manifest{Version: FormatVersion, Questions: &spec}, spec.fill, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("making the built-in questions: %w", err)
+	}
+	return nil
+}
+
+// fill writes the files.
+func (s QuestionSpec) fill(folder string) error {
+	if err := writeJSON(filepath.Join(folder, "tokenizer.json"), tokenserver.Tokenizer()); err != nil {
+		return err
+	}
+	var list []question
+	for i := range s.Questions {
+		list = append(list, s.draw(i))
+	}
+	if err := writeLive(folder, list, liveFiles[s.Form]); err != nil {
+		return err
+	}
+	switch s.Form {
+	case ossQuestions:
+		return writeOSS(folder, list)
+	case longQuestions:
+		return writeTable(folder, "mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl", list, "metric", "gt_output", "input")
+	}
+	return writeTable(folder, "mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", list, "dataset", "ground_truth", "text_input")
+}
+
+// A question is a sample.
+type question struct {
+	Set    string  `parquet:"dataset"`
+	Wanted string  `parquet:"ground_truth"`
+	Tokens []int32 `parquet:"input_tokens,list"`
+
+	sum int // of LiveCodeBench: what a program has to add
+}
+
+// draw draws a question.
+func (s QuestionSpec) draw(i int) question {
+	r := newStream("question "+s.Form, s.Seed, uint64(i))
+	set := questionSets[s.Form][i%len(questionSets[s.Form])]
+	q := question{Set: set.name}
+	for range r.between(fewestAsked, mostAsked) {
+		q.Tokens = append(q.Tokens, int32(r.below(tokenserver.Plain)))
+	}
+	var answer []int32
+	switch set.kind {
+	case toD, toJ:
+		letter := 'A' + byte(r.below(map[questionKind]int{toD: 4, toJ: 10}[set.kind]))
+		answer, q.Wanted = tokenserver.Letter(letter), string(letter)
+	case aProgram:
+		q.sum = r.between(100, 999)
+		answer, q.Wanted = tokenserver.Program(q.sum), fmt.Sprintf("sum_%d", i)
+	case aText:
+		for range answerWords {
+			answer = append(answer, int32(r.below(tokenserver.Plain)))
+		}
+		q.Wanted = tokenserver.Spelled(answer)
+	default:
+		n := r.between(100, 999) // plain words have no three digits
+		answer, q.Wanted = tokenserver.Number(n), fmt.Sprint(n)
+	}
+	q.Tokens = append(append(q.Tokens, tokenserver.Hidden), answer...)
+	return q
+}
+
+// writeTable writes a pickle of pandas, with these names of the columns that the benchmarks call differently.
+func writeTable(folder, name string, list []question, set, wanted, text string) error {
+	var sets, truths, texts, tokens []any
+	for _, q := range list {
+		sets, truths = append(sets, q.Set), append(truths, q.Wanted)
+		texts, tokens = append(texts, tokenserver.Spelled(q.Tokens)), append(tokens, q.Tokens)
+	}
+	table := pandasTable{[]string{set, wanted, text, "tok_input"}, [][]any{sets, truths, texts, tokens}}
+	return os.WriteFile(filepath.Join(folder, name), table.pickle(), 0o644)
+}
+
+// writeOSS writes the two tables of gpt-oss-120b: questions for speed, and the same with their answers.
+func writeOSS(folder string, list []question) error {
+	for _, name := range []string{"perf", "acc"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
+			return err
+		}
+		if err := parquet.WriteFile(filepath.Join(folder, name, name+"_eval_ref.parquet"), list); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package synth
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/dataset/captions"
+	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
+)
+
+// A table comes back as it was: texts of all lengths and alphabets, and lists of tokens, also empty ones.
+func TestTablesComeBackFromTheirPickle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 1))
+	text := func() string {
+		n := []int{0, 1, 254, 255, 256, 257, rng.IntN(70000)}[rng.IntN(7)]
+		s := strings.Repeat([]string{"x", "é", "語", "\n", "\x00"}[rng.IntN(5)], n)
+		return strings.ToValidUTF8(s[:min(n, len(s))], "")
+	}
+	for range 20 {
+		rows := rng.IntN(12)
+		table := pandasTable{names: []string{"input", "tokens", "ïd"}, columns: make([][]any, 3)}
+		for range rows {
+			tokens := make([]int32, rng.IntN(5))
+			for i := range tokens {
+				tokens[i] = int32(rng.Uint32())
+			}
+			table.columns[0] = append(table.columns[0], text())
+			table.columns[1] = append(table.columns[1], tokens)
+			table.columns[2] = append(table.columns[2], text())
+		}
+		v, err := pickle.Read(table.pickle())
+		f, ok := v.(*pickle.Frame)
+		if err != nil || !ok || f.Rows != rows || !slices.Equal(f.Names, table.names) {
+			t.Fatalf("%d rows come back as %T, %v", rows, v, err)
+		}
+		for c, name := range table.names {
+			column := f.Columns[c]
+			if len(column) != rows {
+				t.Fatalf("column %s has %d rows", name, len(column))
+			}
+			for i, got := range column {
+				if fmt.Sprint(got) != fmt.Sprint(table.columns[c][i]) {
+					t.Errorf("row %d of %s is %.80v, want %.80v", i, name, got, table.columns[c][i])
+				}
+			}
+		}
+	}
+}
+
+// isAnsweredBy reports whether an answer is of a kind, and what the i-th question wants.
+func (q question) isAnsweredBy(answer string, kind questionKind, i int) bool {
+	switch kind {
+	case toD:
+		return len(q.Wanted) == 1 && strings.Contains("ABCD", q.Wanted) && strings.HasSuffix(answer, q.Wanted)
+	case toJ:
+		return len(q.Wanted) == 1 && strings.Contains("ABCDEFGHIJ", q.Wanted) && strings.HasSuffix(answer, q.Wanted)
+	case aNumber:
+		return len(q.Wanted) == 3 && strings.Contains(answer, q.Wanted)
+	case aProgram:
+		return q.Wanted == fmt.Sprintf("sum_%d", i) && q.sum >= 100 && q.sum <= 999 && strings.Contains(answer, fmt.Sprint(q.sum))
+	}
+	return answer == q.Wanted
+}
+
+// Each form has its sets in turn, and answers of their kinds hidden behind the mark.
+func TestQuestionsAreOfTheirSets(t *testing.T) {
+	for form, sets := range questionSets {
+		s := QuestionSpec{Seed: 5, Questions: 60, Form: form}
+		for i := range s.Questions {
+			q := s.draw(i)
+			set := sets[i%len(sets)]
+			if q.Set != set.name {
+				t.Fatalf("%s: question %d is of %s, want %s", form, i, q.Set, set.name)
+			}
+			mark := slices.Index(q.Tokens, int32(tokenserver.Hidden))
+			if mark < fewestAsked || mark > mostAsked {
+				t.Fatalf("%s: question %d has %d words", form, i, mark)
+			}
+			for _, token := range q.Tokens[:mark] {
+				if token < 0 || token >= tokenserver.Plain {
+					t.Fatalf("%s: question %d has the token %d in it", form, i, token)
+				}
+			}
+			if n := len(q.Tokens) - mark - 1; set.kind == aText && n != answerWords {
+				t.Errorf("%s: question %d hides %d words", form, i, n)
+			}
+			if answer := tokenserver.Spelled(q.Tokens[mark+1:]); !q.isAnsweredBy(answer, set.kind, i) {
+				t.Errorf("%s: question %d of %s wants %q and hides %q", form, i, set.name, q.Wanted, answer)
+			}
+		}
+	}
+}
+
+func TestLettersOfAllChoicesAreWanted(t *testing.T) {
+	s := QuestionSpec{Seed: 6, Questions: 500, Form: deepSeekQuestions}
+	wanted := map[string]map[string]bool{}
+	for i := range s.Questions {
+		q := s.draw(i)
+		if wanted[q.Set] == nil {
+			wanted[q.Set] = map[string]bool{}
+		}
+		wanted[q.Set][q.Wanted] = true
+	}
+	if len(wanted["gpqa"]) != 4 || len(wanted["mmlu_pro"]) != 10 {
+		t.Errorf("%d and %d letters are wanted, want 4 and 10", len(wanted["gpqa"]), len(wanted["mmlu_pro"]))
+	}
+}
+
+// Popular items are frequent: the share of those among the first x of all is the cube root of x.
+func TestCategoriesAreThoseOfPopularItems(t *testing.T) {
+	const n, rows = 40000, 100000
+	r := newStream("test", 1)
+	below := map[float64]int{0.001: 0, 0.125: 0, 0.5: 0, 1: 0}
+	for range n {
+		c := category(r, rows)
+		for share := range below {
+			if float64(c) < share*rows {
+				below[share]++
+			}
+		}
+	}
+	for share, got := range below {
+		if want := n * math.Cbrt(share); math.Abs(float64(got)-want) > 0.01*n {
+			t.Errorf("%d of %d are among the first %v of all, want about %.0f", got, n, share, want)
+		}
+	}
+	for range 1000 {
+		if c := category(r, 1); c != 0 {
+			t.Fatalf("category %d of one", c)
+		}
+	}
+}
+
+// Numbers are counts: as often below 1 as below 2⁷ again, and none above 2¹³.
+func TestNumbersAreCounts(t *testing.T) {
+	r := newStream("test", 2)
+	zero, most := 0, 0
+	for range 30000 {
+		v := count(r)
+		if most = max(most, v); v == 0 {
+			zero++
+		} else if v < 0 {
+			t.Fatalf("a count is %d", v)
+		}
+	}
+	if zero < 3000 || zero > 6000 || most < 1<<12 || most >= 1<<13 {
+		t.Errorf("%d of 30000 are 0, and the largest is %d", zero, most)
+	}
+}
+
+// The reader of the official set reads ours, and labels that a judge writes are what it sees.
+func TestPairsAreReadByTheirReader(t *testing.T) {
+	spec := CriteoSpec{Seed: 3, Pairs: 700, Rows: criteoRows(90)}
+	labels := make([]bool, spec.Pairs)
+	for i := range labels {
+		labels[i] = i%7 == 3
+	}
+	dir := filepath.Join(t.TempDir(), "criteo")
+	judge := func(folder string) (map[string]float64, error) { return nil, spec.WriteLabels(folder, labels) }
+	if err := WriteCriteo(t.Context(), dir, spec, judge); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, criteoFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := dataset.OpenCriteo(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := 0
+	for i, run := range set.Runs {
+		c := dataset.Click{Numbers: make([]float32, run.Count*criteoNumbers), Categories: make([]int64, run.Count*criteoTables), Labels: make([]float32, run.Count)}
+		if err := set.Read(i, c); err != nil {
+			t.Fatal(err)
+		}
+		for k := range run.Count {
+			fields := data[4*criteoFields*pair:]
+			if want := map[bool]float32{true: 1}[labels[pair]]; c.Labels[k] != want {
+				t.Errorf("pair %d is a click: %v, want %v", pair, c.Labels[k], want)
+			}
+			first := binary.LittleEndian.Uint32(fields[4:])
+			if want := math.Log(float64(first) + 1); math.Abs(float64(c.Numbers[k*criteoNumbers])-want) > 1e-5 {
+				t.Errorf("the first number of pair %d is %v, want ln(%d + 1)", pair, c.Numbers[k*criteoNumbers], first)
+			}
+			pair++
+		}
+	}
+	if pair != spec.Pairs {
+		t.Errorf("%d pairs", pair)
+	}
+}
+
+func TestLabelsNeedTheirPairs(t *testing.T) {
+	spec := CriteoSpec{Seed: 3, Pairs: 2, Rows: criteoRows(9)}
+	dir := filepath.Join(t.TempDir(), "criteo")
+	if err := spec.WriteLabels(dir, make([]bool, 2)); err == nil {
+		t.Error("labels of no pairs are written")
+	}
+	if err := WriteCriteo(t.Context(), dir, spec, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 3} {
+		if err := spec.WriteLabels(dir, make([]bool, n)); err == nil || err.Error() != fmt.Sprintf("%d labels for 2 pairs", n) {
+			t.Errorf("%d labels: %v", n, err)
+		}
+	}
+	spec.Hot = slices.Repeat([]int64{1}, criteoTables)
+	if err := spec.WriteLabels(dir, make([]bool, 3)); err == nil || err.Error() != "3 labels for 2 pairs" {
+		t.Errorf("of the other form: %v", err)
+	}
+}
+
+// Quotes and capitals of a caption are there when the table is read.
+func TestCaptionsComeBackFromTheirTable(t *testing.T) {
+	spec := smallCaptions()
+	words := newWordTokens(spec.Seed, spec.Tokens)
+	list, err := captions.Read(writeCaptions(t, spec), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range list {
+		want := spec.caption(newStream("caption", spec.Seed, uint64(i)), i, words.words[:min(len(words.words), differentWords)])
+		if got != want {
+			t.Errorf("caption %d is %q, want %q", i, got, want)
+		}
+		n := len(strings.Fields(strings.TrimSuffix(got, " 7.")))
+		if long := i%longCaption == longCaption-1; !long && (n < 5 || n > 12) || long && (n < 80 || n > 100) {
+			t.Errorf("caption %d has %d words", i, n)
+		}
+	}
+}
+
+// A word is built of the tokens by which it grows; the vocabulary has as many as asked for.
+func TestVocabulariesOfCaptionsGrowByJoining(t *testing.T) {
+	for _, size := range []int{600, 601, 1000} {
+		w := newWordTokens(7, size)
+		known := map[string]bool{}
+		for _, token := range w.tokens {
+			if known[token] {
+				t.Errorf("%q is there twice", token)
+			}
+			known[token] = true
+		}
+		if len(w.tokens) != size || w.tokens[size-2] != startToken || w.tokens[size-1] != endToken {
+			t.Fatalf("%d tokens, the last are %q", len(w.tokens), w.tokens[len(w.tokens)-2:])
+		}
+		for _, m := range w.merges {
+			if !known[m[0]] || !known[m[1]] || !known[m[0]+m[1]] {
+				t.Errorf("%q are joined, and not all of it is known", m)
+			}
+		}
+		if len(w.merges) != size-2-512 {
+			t.Errorf("%d joins make %d tokens of 512", len(w.merges), size)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
+)
+
+// writeCharts keeps what can be drawn of a test beside its results.
+func (r *run) writeCharts(test *loadgen.Result, dir string) error {
+	c := charts.Of(test.Performance)
+	if c == nil {
+		return nil
+	}
+	c.BatchSizes = r.sut.batchSizes()
+	c.Gauges = r.gauges.since(test.StartTime.Add(test.Performance.Started))
+	return c.Write(dir)
+}
+
+// copyCharts copies the charts of one folder to another, if there are any.
+func copyCharts(from, to string) error {
+	data, err := os.ReadFile(filepath.Join(from, charts.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to, charts.FileName), data, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("copying the charts: %w", err)
+	}
+	return nil
+}
+
+// gaugesEvery is how often gauges are read in the beginning, and mostReadings how many readings
+// are kept: when there are more, every second one is dropped, and they are read half as often.
+const (
+	gaugesEvery  = time.Second
+	mostReadings = 600
+)
+
+// gauges are read while a test runs.
+type gauges struct {
+	from   []machine.Gauge
+	at     []time.Time
+	values [][]float64 // by gauge
+}
+
+// watch reads gauges until stop is called. The first reading only begins the rates.
+func watch(from []machine.Gauge) (g *gauges, stop func()) {
+	g = &gauges{from: from, values: make([][]float64, len(from))}
+	for _, f := range from {
+		f.Read()
+	}
+	end := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { g.run(end) })
+	return g, func() { close(end); running.Wait() }
+}
+
+func (g *gauges) run(end <-chan struct{}) {
+	every := gaugesEvery
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-end:
+			return
+		case <-timer.C:
+			g.read()
+		}
+		if len(g.at) == mostReadings {
+			g.thin()
+			every *= 2
+		}
+		timer.Reset(every)
+	}
+}
+
+func (g *gauges) read() {
+	g.at = append(g.at, time.Now())
+	for i, f := range g.from {
+		g.values[i] = append(g.values[i], f.Read())
+	}
+}
+
+// thin drops every other reading.
+func (g *gauges) thin() {
+	n := len(g.at) / 2
+	for i := range n {
+		g.at[i] = g.at[2*i+1]
+		for _, values := range g.values {
+			values[i] = values[2*i+1]
+		}
+	}
+	g.at = g.at[:n]
+	for i := range g.values {
+		g.values[i] = g.values[i][:n]
+	}
+}
+
+// since returns the readings with instants since the start of the traffic. Gauges that never
+// told anything are left out.
+func (g *gauges) since(start time.Time) *charts.Gauges {
+	out := &charts.Gauges{}
+	if g == nil || len(g.at) == 0 {
+		return nil
+	}
+	for _, at := range g.at {
+		out.AtNS = append(out.AtNS, float64(at.Sub(start)))
+	}
+	for i, f := range g.from {
+		if _, at := charts.Column(g.values[i]).Max(); at >= 0 {
+			out.Series = append(out.Series, charts.Gauge{Name: f.Name, Unit: f.Unit, Values: g.values[i]})
+		}
+	}
+	return out
+}
+
+// gauges are those of the workers: how busy they were, and how large their batches, since the
+// reading before.
+func (s *sut) gauges() []machine.Gauge {
+	var batches, samples, busy int64
+	last := time.Now()
+	total := func(of func(*worker) *atomic.Int64) (n int64) {
+		for _, w := range s.workers {
+			n += of(w).Load()
+		}
+		return n
+	}
+	return []machine.Gauge{
+		{Name: "workers busy", Unit: "%", Read: func() float64 {
+			now, before := time.Now(), busy
+			busy = total(func(w *worker) *atomic.Int64 { return &w.busy })
+			for _, w := range s.workers {
+				if since := w.since.Load(); since > 0 {
+					busy += now.UnixNano() - since
+				}
+			}
+			passed := now.Sub(last) * time.Duration(len(s.workers))
+			last = now
+			return min(max(100*float64(busy-before)/float64(max(passed, 1)), 0), 100)
+		}},
+		{Name: "mean batch", Unit: "samples", Read: func() float64 {
+			b, n := batches, samples
+			batches = total(func(w *worker) *atomic.Int64 { return &w.batches })
+			samples = total(func(w *worker) *atomic.Int64 { return &w.samples })
+			if batches == b {
+				return math.NaN()
+			}
+			return float64(samples-n) / float64(batches-b)
+		}},
+	}
+}
+
+// mostSizes is up to how many samples batches are told apart; larger ones count as that.
+const mostSizes = 4096
+
+// took counts a batch.
+func (w *worker) took(samples int) {
+	w.batches.Add(1)
+	w.sizes[min(samples, len(w.sizes)-1)].Add(1)
+}
+
+// batchSizes sums up how often the model ran with how many samples.
+func (s *sut) batchSizes() []charts.Size {
+	var list []charts.Size
+	for n := range min(s.queue.maxBatch, mostSizes) + 1 {
+		sum := int64(0)
+		for _, w := range s.workers {
+			sum += w.sizes[n].Load()
+		}
+		if sum > 0 {
+			list = append(list, charts.Size{Samples: n, Batches: uint64(sum)})
+		}
+	}
+	return list
+}

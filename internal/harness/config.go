@@ -1,0 +1,153 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// Config says what to run and how.
+type Config struct {
+	Program string // name and version, for the results
+	Model   workload.Model
+	Rules   string // version of the rule set, for the results
+	// Interactive says, for the results, that Server has the bounds of Interactive.
+	Interactive bool
+
+	// Settings are the test's, and Made those of them that somebody made, with where.
+	Settings loadgen.TestSettings
+	Made     []report.Setting
+	// Calibrate asks to measure the rate, or the expected latency, because nobody gave
+	// one. AutoLatency asks for a Server latency bound, or an interval of MultiStream, that this
+	// machine can meet, if the one in Settings is out of its reach.
+	Calibrate   bool
+	AutoLatency bool
+	// FitStreams lets queries of MultiStream at fixed intervals have fewer samples than the settings
+	// say, if so many cannot be answered within one.
+	FitStreams bool
+	// FewQueries lets a slow model be judged by the median of as few queries as that takes,
+	// instead of the settings' percentile and number.
+	FewQueries bool
+
+	// Runs is how many runs make the result: the lowest counts. 0: one.
+	Runs int
+	// FindPeak asks for the highest load that keeps the bound of the scenario, Server or
+	// MultiStream at fixed intervals. The settings' load is where the search begins.
+	FindPeak bool
+
+	Engine backend.Engine
+	// ScoreEngine runs the networks that a score is computed with; nil: Engine does, unless it asks servers.
+	ScoreEngine backend.Engine
+	Backend     backend.Options // ModelPath names the model file
+	Instances   int             // workers; 0: chosen for the scenario
+	// ReserveCore leaves a core to the load generator in Server, if there are two or more
+	// and nobody chose the number of workers.
+	ReserveCore bool
+	// Processors are those that threads of workers are pinned to, one each; nil: they are not.
+	Processors []int
+	MaxBatch   int           // samples in a run of the model; 0: chosen for the scenario
+	MaxDelay   time.Duration // how long a sample may wait for a batch to fill
+
+	DatasetDir             string
+	Count                  int             // use the first samples only; 0: all
+	PerformanceSampleCount int             // how many to keep in memory; 0: the model's
+	Options                workload.Values // how the model file and the data are fed and read
+
+	Precision    string // of the model, for the results; empty: not known
+	BuiltInModel bool
+	BuiltInData  bool
+	// Reference is the score of the FP32 model on this data; 0: the official one.
+	Reference float64
+	Caveats   []string // what speaks against the results, as far as the caller knows
+	Warnings  []string
+	// Judge compares the settings of a test with the rules: what makes it easier is a caveat,
+	// what makes it harder a note. Origin says who made a setting. nil: nobody compares.
+	Judge func(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string)
+	// JudgeData compares a data set that somebody gave with the rules': how many samples are in memory at
+	// once, and how many it has. Nil: nobody does.
+	JudgeData func(loaded, all int) (caveats []string)
+	// Anyway runs a test even if no rate can keep the latency bound.
+	Anyway bool
+	// Fingerprint names everything that can change a result. A search goes on with what one
+	// of the same fingerprint has found.
+	Fingerprint string
+
+	OutputDir string            // where the logs and results go; made if need be
+	CacheDir  string            // for pre-processed samples; empty: they are not kept
+	Files     map[string][]byte // further files for OutputDir, by name: the conf files used
+	Trace     bool              // also write mlperf_log_trace.json
+	System    any               // description of the machine, for the results
+	Host      string            // its name
+	Command   []string          // what was called, for the results
+	Gauges    []machine.Gauge   // to be read while a test runs
+
+	FreeMemory  func() uint64           // bytes; nil: not known
+	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known
+	FreeThreads func() (int, bool)      // that may be started, and whether there is a limit; nil: none
+	CPUTime     func() time.Duration    // of this process; nil: not known
+	// Also is told of each test, its results, and the prompts by their index if there are such, to write
+	// them in another form; nil: nobody is.
+	Also        func(test *loadgen.Result, results *report.Results, prompt func(index int) *backend.Prompt) error
+	ClientCores int // that a client of servers has, for the results
+	NewPacer    func() loadgen.Pacer
+	Observer    Observer
+}
+
+// An Observer is told how a run goes on. Methods are not called at the same time.
+type Observer interface {
+	// Phase says that a part of the run begins.
+	Phase(name string)
+	// Loading counts the samples that are in memory.
+	Loading(done, of int)
+	// Items counts what else a part of the run goes through one by one.
+	Items(done, of int)
+	// Traffic is a glance at the running test.
+	Traffic(loadgen.Progress)
+	// Note says something that a user should know before the run goes on.
+	Note(text string)
+}
+
+// check finds what no run is possible with, before anything is opened.
+func (c Config) check() error {
+	for _, n := range []struct {
+		what  string
+		value int
+	}{
+		{"number of instances", c.Instances}, {"largest batch", c.MaxBatch}, {"number of samples", c.Count},
+		{"performance sample count", c.PerformanceSampleCount}, {"number of runs", c.Runs},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("the %s is %d, want a positive number, or 0 for the default", n.what, n.value)
+		}
+	}
+	if err := c.Settings.Validate(); err != nil {
+		return fmt.Errorf("test settings: %w", err)
+	}
+	return c.checkThreads(runtime.GOMAXPROCS(0))
+}
+
+// makeOutputDir sees to it that results can be written before anything is measured.
+func makeOutputDir(cfg Config) error {
+	if err := os.MkdirAll(cfg.OutputDir, 0o755); err != nil {
+		return fmt.Errorf("making the output folder: %w", err)
+	}
+	for name, content := range cfg.Files {
+		if err := os.WriteFile(filepath.Join(cfg.OutputDir, name), content, 0o644); err != nil {
+			return fmt.Errorf("writing to the output folder: %w", err)
+		}
+	}
+	probe, err := os.CreateTemp(cfg.OutputDir, ".probe*")
+	if err != nil {
+		return fmt.Errorf("writing to the output folder: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}

@@ -1,0 +1,138 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+)
+
+// batchCosts say how long batches of samples of different lengths take, as measured before a test.
+type batchCosts struct {
+	lengths []int           // that were measured, ascending
+	one     []time.Duration // what a sample of each length takes alone
+	full    []time.Duration // what most of them take together
+	most    int
+	limit   time.Duration // what a batch may take, if a sample alone takes less; 0: any time
+}
+
+// worthwhile is the part of the time that samples take alone which a batch of them may take. What gains less
+// only has one sample wait for the other.
+const worthwhile = 0.95
+
+// of is what n samples take of which the longest has this length: on straight lines between what was measured.
+func (c *batchCosts) of(n, length int) time.Duration {
+	one, full := c.between(c.one, length), c.between(c.full, length)
+	return one + (full-one)*time.Duration(n-1)/time.Duration(c.most-1)
+}
+
+// between is what a length takes.
+func (c *batchCosts) between(times []time.Duration, length int) time.Duration {
+	at, exact := slices.BinarySearch(c.lengths, length)
+	switch {
+	case exact || at == 0:
+		return times[at]
+	case at == len(times):
+		return times[at-1]
+	}
+	from, to := c.lengths[at-1], c.lengths[at]
+	return times[at-1] + (times[at]-times[at-1])*time.Duration(length-from)/time.Duration(to-from)
+}
+
+// A batchGroup is a batch that is put together.
+type batchGroup struct {
+	costs      *batchCosts
+	n, longest int
+	takes      time.Duration
+}
+
+// group begins a batch with a sample.
+func (c *batchCosts) group(length int) *batchGroup {
+	return &batchGroup{costs: c, n: 1, longest: length, takes: c.of(1, length)}
+}
+
+// join adds a sample, and reports whether it did: if that takes less time than the sample takes alone, and
+// the batch no longer than it may.
+func (g *batchGroup) join(length int) bool {
+	longest := max(g.longest, length)
+	takes := g.costs.of(g.n+1, longest)
+	alone := g.costs.of(1, length)
+	if float64(takes-g.takes) > worthwhile*float64(alone) || g.costs.limit > 0 && takes > g.costs.limit {
+		return false
+	}
+	g.n, g.longest, g.takes = g.n+1, longest, takes
+	return true
+}
+
+// measureCosts finds out what batches cost, where samples of different lengths wait for each other in closed
+// batches. A batch may take half of the bound: who comes just after it has begun is in the next.
+func (r *run) measureCosts(ctx context.Context) error {
+	w, long := r.workload.(workload.Long)
+	_, pulls := r.model.predictors[0].(workload.Puller)
+	if !long || pulls || r.settings.Scenario != loadgen.Server || r.model.shape.batch == 1 || !differ(r.workload) {
+		return nil
+	}
+	return r.phase(ctx, "costs of batches", func() error {
+		c := &batchCosts{most: r.model.shape.batch, limit: r.settings.ServerTargetLatency / 2}
+		for _, index := range oneOfThreeLengths(w, r.workload.Len()) {
+			if err := r.measureCost(ctx, c, index, w.Length(index)); err != nil {
+				return err
+			}
+		}
+		r.costs = c
+		_, err := r.sampleRows(ctx, c.most)
+		return err
+	})
+}
+
+// measureCost finds out what a sample costs, alone and in a batch of its like.
+func (r *run) measureCost(ctx context.Context, c *batchCosts, index, length int) error {
+	items, err := r.rowsOf(ctx, []int{index}, c.most)
+	if err != nil {
+		return err
+	}
+	one, errOne := quickest(ctx, r.model.predictors[0], items[:1])
+	full, err := quickest(ctx, r.model.predictors[0], items)
+	c.add(length, one, full)
+	return errors.Join(errOne, err)
+}
+
+// quickest is what a predictor takes for items at best, of a few runs if these are short: whatever else goes on
+// only makes it longer.
+func quickest(ctx context.Context, p workload.Predictor, items []workload.Item) (best time.Duration, err error) {
+	const runs, budget = 3, time.Second / 2
+	began := time.Now()
+	for i := 0; i < runs && (i == 0 || time.Since(began) < budget); i++ {
+		start := time.Now()
+		if err := tryOut(ctx, p, items); err != nil {
+			return 0, err
+		}
+		if took := time.Since(start); i == 0 || took < best {
+			best = took
+		}
+	}
+	return best, nil
+}
+
+// add adds what a length takes that is longer than those before. It takes no less time than these, whatever was
+// measured on a busy machine, and a full batch no less than a sample.
+func (c *batchCosts) add(length int, one, full time.Duration) {
+	if n := len(c.lengths); n > 0 {
+		one, full = max(one, c.one[n-1]), max(full, c.full[n-1])
+	}
+	c.lengths, c.one, c.full = append(c.lengths, length), append(c.one, one), append(c.full, max(one, full))
+}
+
+// oneOfThreeLengths returns a shortest sample, one of the middle and a longest one, each of another length.
+func oneOfThreeLengths(w workload.Long, samples int) []int {
+	all := make([]int, samples)
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return w.Length(a) - w.Length(b) })
+	chosen := []int{all[0], all[samples/2], all[samples-1]}
+	return slices.CompactFunc(chosen, func(a, b int) bool { return w.Length(a) == w.Length(b) })
+}

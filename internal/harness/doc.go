@@ -1,0 +1,15 @@
+// Package harness runs one benchmark from start to verdict. It is the only place where
+// the two halves of the program meet: the load generator, which knows nothing of
+// models, and the models, which know nothing of traffic.
+//
+//	results, err := harness.Run(ctx, harness.Config{Model: model, Engine: engine, Settings: settings, …})
+//
+// A run opens the model and the data set (open.go), warms the workers up and, if nobody
+// gave a rate, measures one (calibrate.go); has package loadgen issue the traffic
+// to the SUT (sut.go, queue.go), which takes samples from the QSL (qsl.go); scores the
+// accuracy log (score.go); and leaves the log files and results.json in a folder.
+//
+// A SelfTest is the generator alone, and Measures are what that is judged by.
+//
+// The package prints nothing: an Observer is told how the run goes on.
+package harness

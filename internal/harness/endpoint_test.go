@@ -1,0 +1,254 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/prompts"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// askingServer is a run of 24 prompts with answers of 21 tokens at a server of tokens, of which 500 ms
+// and 50 ms are the bounds.
+func askingServer(t *testing.T, server *tokenserver.Server, s loadgen.Scenario, change func(*openai.Config)) Config {
+	t.Helper()
+	network := tokentest.Serve(t, server)
+	c := openai.Config{Servers: endpoint.Options{URLs: []string{"http://server"}, Dial: network.Dial}, Stream: s != loadgen.Offline, Timeout: 20 * time.Second, Quiet: 5 * time.Second}
+	if change != nil {
+		change(&c)
+	}
+	e, err := openai.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	set := settings(s)
+	set.Mode, set.MinDuration, set.MinQueryCount = loadgen.PerformanceOnly, 4*time.Second, 100
+	set.UseTokenLatencies, set.ServerTTFTLatency, set.ServerTPOTLatency = true, 500*time.Millisecond, 50*time.Millisecond
+	set.ServerTargetQPS, set.ServerTargetLatencyPercentile, set.OfflineExpectedQPS = 30, 0.9, 30
+	set.SingleStreamExpectedLatencyNS = 1e8
+	return Config{
+		Program: "mlperf test", Model: prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Answer: 21}), Rules: "v6.1", Settings: set,
+		Engine: e, Instances: 1, MaxBatch: 4, OutputDir: t.TempDir(), Observer: &observer{t: t}, NewPacer: inFakeTime.NewPacer,
+		CPUTime: func() time.Duration { return 0 },
+	}
+}
+
+// outcome runs a benchmark in fake time.
+func outcome(t *testing.T, o tokenserver.Options, s loadgen.Scenario, change func(*openai.Config), check func(*report.Results, error)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		if o.Tokens == 0 {
+			o.Tokens = 21
+		}
+		check(Run(t.Context(), askingServer(t, tokenserver.New(o), s, change)))
+	})
+}
+
+const known = 70 * time.Millisecond // to the first token, 10 ms for each of 20 more
+
+var knownServer = tokenserver.Options{Prefill: known, PerToken: 10 * time.Millisecond}
+
+func TestAServerIsMeasuredAsItIs(t *testing.T) {
+	outcome(t, knownServer, loadgen.Server, nil, func(r *report.Results, err error) {
+		if err != nil || r.Result != report.Valid {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		p, e := r.Performance, r.Generation
+		for what, got := range map[string]int64{
+			"first token": p.FirstTokenNS.P99 - int64(known), "per token": p.TimePerOutputTokenNS.P99 - 10e6, "latency": p.LatencyNS.Max - int64(known) - 200e6,
+			"first token from send": e.FirstTokenFromSendNS.Max - int64(known), "latency from send": e.LatencyFromSendNS.Max - int64(known) - 200e6,
+			"between tokens": e.BetweenPiecesNS.Max - 10e6, "per token from send": e.PerTokenNS.Max - 10e6, "handover": e.HandoverNS.Max,
+		} {
+			if got != 0 {
+				t.Errorf("%s is off by %v", what, time.Duration(got))
+			}
+		}
+		if e.Answers != int64(p.Samples) || e.Tokens != 21*e.Answers || p.Tokens != e.Tokens || e.Goodput.Requests != e.Answers || len(e.Failures) != 0 || e.Most < 2 {
+			t.Errorf("%+v, %+v", p, e)
+		}
+	})
+}
+
+func TestTheOtherScenariosAreMeasuredAsTheyAre(t *testing.T) {
+	outcome(t, knownServer, loadgen.SingleStream, nil, func(r *report.Results, err error) {
+		if err != nil || r.Result != report.Valid || r.Performance.LatencyNS.P99 != int64(known)+200e6 || r.Generation.Most != 1 {
+			t.Errorf("SingleStream: %v, %+v", err, r)
+		}
+	})
+	outcome(t, knownServer, loadgen.Offline, func(c *openai.Config) { c.Concurrency = 8 }, func(r *report.Results, err error) {
+		rate := 8 * 21 / 0.27
+		if err != nil || r.Result != report.Valid || r.Generation.Most != 8 || r.Metric.Value > rate || r.Metric.Value < 0.8*rate || r.Queue.Peak < 20 {
+			t.Errorf("Offline: %v, %+v, want about %.4g tokens/s", err, r.Metric, rate)
+		}
+	})
+}
+
+// A client that stamps when it sends does not see who waits for it.
+func TestWaitingForTheClientCounts(t *testing.T) {
+	o := knownServer
+	o.Slots = 4
+	outcome(t, o, loadgen.Server, func(c *openai.Config) { c.Concurrency = 4 }, func(r *report.Results, err error) {
+		if err != nil || r.Result != report.Invalid || r.Queue.Peak < 10 {
+			t.Fatalf("%v, %v, %+v", err, r.Result, r.Queue)
+		}
+		if seen, sent := r.Performance.FirstTokenNS.P99, r.Generation.FirstTokenFromSendNS.P99; sent != int64(known) || seen < 10*sent {
+			t.Errorf("first token p99 %v from the schedule, %v from sending", time.Duration(seen), time.Duration(sent))
+		}
+		if g := r.Generation.Goodput; g.Requests == g.Of || g.Requests == 0 {
+			t.Errorf("goodput %+v", g)
+		}
+	})
+}
+
+// No fault gives a result that is VALID, none hangs, and each is named.
+func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[tokenserver.Fault]string{
+		tokenserver.Silence: "time-out", tokenserver.Refuse: "status 500", tokenserver.Busy: "status 429", tokenserver.Break: "connection broken",
+		tokenserver.ErrorInside: "error in the stream", tokenserver.Stop: "stream without an end", tokenserver.Stall: "time-out",
+		tokenserver.Garbage: "malformed event", tokenserver.Twice: "more pieces than tokens", tokenserver.Empty: "empty answer",
+		tokenserver.LongLine: "answer too long", tokenserver.WrongType: "wrong content type", tokenserver.Compressed: "compressed answer",
+		tokenserver.RedirectLossy: "redirection", tokenserver.Endless: "answer too long", tokenserver.NoType: "wrong content type",
+	} {
+		for _, s := range []loadgen.Scenario{loadgen.Server, loadgen.SingleStream, loadgen.Offline} {
+			if s != loadgen.Server && !testenv.Long() {
+				continue
+			}
+			o := knownServer
+			o.Tokens = 20 // one less than is asked for
+			o.Fault = func(n int) tokenserver.Fault {
+				if n%40 == 39 {
+					return fault
+				}
+				return tokenserver.None
+			}
+			streaming := func(c *openai.Config) { c.Stream = true }
+			outcome(t, o, s, streaming, func(r *report.Results, err error) {
+				if err != nil || r.Result != report.Invalid || len(r.Generation.Failures) != 1 || r.Generation.Failures[0].Kind != want {
+					t.Fatalf("%v in %v: %v, %+v", fault, s, err, r)
+				}
+				if !strings.Contains(strings.Join(r.Problems, "\n"), want) {
+					t.Errorf("%v in %v: problems %q, want %q", fault, s, r.Problems, want)
+				}
+			})
+		}
+	}
+}
+
+// Whole answers, as Offline asks for them, go wrong in fewer ways.
+func TestARunWithAFaultOfWholeAnswersIsInvalidAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[tokenserver.Fault]string{
+		tokenserver.Silence: "time-out", tokenserver.Refuse: "status 500", tokenserver.Busy: "status 429", tokenserver.Empty: "empty answer",
+		tokenserver.WrongType: "wrong content type", tokenserver.Compressed: "compressed answer", tokenserver.RedirectLossy: "redirection",
+	} {
+		o := knownServer
+		o.Fault = func(n int) tokenserver.Fault {
+			if n%40 == 39 {
+				return fault
+			}
+			return tokenserver.None
+		}
+		outcome(t, o, loadgen.Offline, nil, func(r *report.Results, err error) {
+			if err != nil || r.Result != report.Invalid || len(r.Generation.Failures) != 1 || r.Generation.Failures[0].Kind != want || !strings.Contains(strings.Join(r.Problems, "\n"), want) {
+				t.Errorf("%v: %v, %+v", fault, err, r)
+			}
+		})
+	}
+}
+
+func TestAServerThatDiesEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		dead := func() bool { return time.Since(began) > 6*time.Second }
+		cfg := askingServer(t, tokenserver.New(tokenserver.Options{Prefill: known, Fault: func(int) tokenserver.Fault {
+			if dead() {
+				return tokenserver.Break
+			}
+			return tokenserver.None
+		}}), loadgen.Server, nil)
+		cfg.Settings.MinDuration = 10 * time.Minute
+		r, err := Run(t.Context(), cfg)
+		if !errors.Is(err, errFailed) || r == nil || r.Result != report.Invalid || time.Since(began) > time.Minute {
+			t.Errorf("%v after %v, %+v", err, time.Since(began), r)
+		}
+	})
+}
+
+func TestAServerThatIsRestartedCostsItsRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := (*tokentest.Network)(nil)
+		began := time.Now()
+		down := func() bool { d := time.Since(began); return d > 5*time.Second && d < 6*time.Second }
+		server := tokenserver.New(tokenserver.Options{Prefill: known, PerToken: 10 * time.Millisecond, Tokens: 21, Fault: func(int) tokenserver.Fault {
+			if down() {
+				return tokenserver.Break
+			}
+			return tokenserver.None
+		}})
+		network = tokentest.Serve(t, server)
+		cfg := askingServer(t, server, loadgen.Server, func(c *openai.Config) {
+			c.Servers.Dial = func(ctx context.Context, n, a string) (net.Conn, error) {
+				if down() {
+					return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+				}
+				return network.Dial(ctx, n, a)
+			}
+		})
+		cfg.Settings.MinDuration = 10 * time.Second
+		r, err := Run(t.Context(), cfg)
+		if err != nil || r.Result != report.Invalid || r.Generation.Answers < 200 || len(r.Generation.Failures) == 0 {
+			t.Errorf("%v, %+v", err, r)
+		}
+	})
+}
+
+func TestACancelledRunClosesItsConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := tokenserver.New(tokenserver.Options{Prefill: time.Second, PerToken: time.Second, Tokens: 10})
+		cfg := askingServer(t, server, loadgen.Server, nil)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		var at time.Time
+		time.AfterFunc(30*time.Second, func() { at = time.Now(); cancel(stopped) })
+		r, err := Run(ctx, cfg)
+		if !errors.Is(err, stopped) || r == nil || r.Result != report.Interrupted || time.Since(at) > time.Second {
+			t.Errorf("%v %v after it was cancelled, %+v", err, time.Since(at), r)
+		}
+		if synctest.Wait(); server.Open() != 0 || time.Since(at) > time.Second {
+			t.Errorf("%d requests are open after %v", server.Open(), time.Since(at))
+		}
+	})
+}
+
+// Eight slots of 270 ms answer 29.6 requests a second at most.
+func TestTheHighestRateUnderBoundsOfTokensIsFound(t *testing.T) {
+	testenv.SkipLong(t, "twenty runs")
+	synctest.Test(t, func(t *testing.T) {
+		o := knownServer
+		o.Slots, o.Tokens = 8, 21
+		cfg := askingServer(t, tokenserver.New(o), loadgen.Server, nil)
+		cfg.FindPeak, cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration = true, 5, 60*time.Second
+		began := time.Now()
+		r, err := Run(t.Context(), cfg)
+		if err != nil || r.Result != report.Valid || r.Peak == nil || r.Peak.Best < 22 || r.Peak.Best > 30 {
+			t.Fatalf("%v, %+v, want a peak below 29.6/s", err, r)
+		}
+		if took := time.Since(began); took > time.Hour {
+			t.Errorf("the search took %v", took)
+		}
+	})
+}

@@ -1,0 +1,321 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// A failure is something that goes wrong in a prediction of the test, after the warm-up.
+type failure struct {
+	name  string
+	apply func(*testing.T, *Config, *numbers)
+	want  string
+}
+
+func failures() []failure {
+	// later calls f from the 30th prediction on. The warm-up takes 9.
+	later := func(f func() error) func(*testing.T, *Config, *numbers) {
+		return func(_ *testing.T, _ *Config, n *numbers) {
+			n.predict = func(k int64) error {
+				if k < 30 {
+					return nil
+				}
+				return f()
+			}
+		}
+	}
+	return []failure{
+		{"the model returns an error", later(func() error { return errors.New("out of memory") }), "out of memory"},
+		{"the model panics", later(func() error { panic("index out of range") }), "panic in the model's code: index out of range"},
+		{"the model gives no answer", later(func() error { return errSilent }), "the model gave no answer"},
+		{"the engine fails", func(t *testing.T, c *Config, _ *numbers) {
+			c.Engine = engine(t, simulated.Config{Latency: 5 * time.Millisecond, FailEvery: 30})
+		}, "running the simulated model: run 30: simulated failure"},
+		{"the engine answers NaN", func(t *testing.T, c *Config, _ *numbers) {
+			c.Engine = engine(t, simulated.Config{Latency: 5 * time.Millisecond, NaNEvery: 30})
+		}, "the class is not a number"},
+	}
+}
+
+func TestAFailedPredictionEndsTheRunWithResultsThatSayWhy(t *testing.T) {
+	t.Parallel()
+	for i, f := range failures() {
+		for _, scenario := range loadgen.Scenarios() {
+			for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
+				t.Run(fmt.Sprintf("%s %v %v", f.name, scenario, mode), func(t *testing.T) {
+					if i > 0 && (scenario != loadgen.Server || mode != loadgen.PerformanceOnly) {
+						testenv.SkipLong(t, "there are 40 runs")
+					}
+					synctest.Test(t, func(t *testing.T) {
+						n := newNumbers(400)
+						cfg := config(t, n, scenario, mode)
+						cfg.MaxBatch = 4
+						f.apply(t, &cfg, n)
+						began := time.Now()
+						r, err := Run(t.Context(), cfg)
+						if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), f.want) {
+							t.Fatalf("error %v, want one of the model: %s", err, f.want)
+						}
+						if took := time.Since(began); took > 5*time.Second {
+							t.Errorf("it took %v", took)
+						}
+						checkClosed(t, n, cfg)
+						checkFailed(t, cfg, r, report.Invalid, f.want)
+					})
+				})
+			}
+		}
+	}
+}
+
+// checkFailed wants results that are marked, and the same on the disk.
+func checkFailed(t *testing.T, cfg Config, r *report.Results, result, problem string) {
+	t.Helper()
+	if r == nil || r.Result != result || r.Valid() || r.Accuracy != nil {
+		t.Fatalf("results %+v, want them %s", r, result)
+	}
+	if all := strings.Join(r.Problems, "\n"); !strings.Contains(all, problem) {
+		t.Errorf("problems %q, want %q among them", all, problem)
+	}
+	back, err := report.Read(cfg.OutputDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, back, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("results.json (-returned +written):\n%s", diff)
+	}
+	detail, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+	if err != nil || len(detail.Errors()) == 0 {
+		t.Errorf("the detail log tells of no error, %v", err)
+	}
+	if r.Performance != nil {
+		checkSummary(t, cfg, r)
+	}
+	readAccuracyLog(t, cfg.OutputDir)
+}
+
+// A loss is the error of a request to one of several servers.
+type loss struct{ others int }
+
+func (loss) Error() string    { return "server b: connection reset" }
+func (l loss) Survivors() int { return l.others }
+
+func TestALostServerFailsItsSamplesAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range loadgen.Scenarios() {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(400)
+			cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+			n.predict = func(k int64) error {
+				if k >= 30 && k < 33 {
+					return fmt.Errorf("running the model: %w", loss{1})
+				}
+				return nil
+			}
+			r, err := Run(t.Context(), cfg)
+			if err != nil || r.Result != report.Invalid || r.Performance == nil {
+				t.Fatalf("%v: %+v, %v, want results that are INVALID", scenario, r, err)
+			}
+			if all := strings.Join(r.Problems, "\n"); !strings.Contains(all, "server b: connection reset (and ") {
+				t.Errorf("%v: problems %q", scenario, all)
+			}
+			if d := time.Duration(r.Performance.DurationNS); d < cfg.Settings.MinDuration {
+				t.Errorf("%v: the run ended after %v, want %v", scenario, d, cfg.Settings.MinDuration)
+			}
+			checkClosed(t, n, cfg)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // the last one
+		n := newNumbers(400)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		n.predict = func(k int64) error {
+			if k < 30 {
+				return nil
+			}
+			return loss{0}
+		}
+		if r, err := Run(t.Context(), cfg); !errors.Is(err, errFailed) || r.Result != report.Invalid {
+			t.Errorf("without another server: %v", err)
+		}
+	})
+}
+
+func TestTheRunDoesNotWaitForOtherPredictionsWhenOneFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		n.predict = func(k int64) error {
+			switch {
+			case k < 30:
+				return nil
+			case k == 30:
+				time.Sleep(time.Hour)
+				return errors.New("a late failure")
+			}
+			return errors.New("out of memory")
+		}
+		began := time.Now()
+		r, err := Run(t.Context(), cfg)
+		if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), "out of memory") {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		checkFailed(t, cfg, r, report.Invalid, "out of memory")
+		time.Sleep(2 * time.Hour)
+		if n.tornDown.Load() > 0 || n.closed.Load() > 0 {
+			t.Error("something was freed under a prediction")
+		}
+	})
+}
+
+var errStopped = errors.New("interrupted by the user")
+
+// interruptAfter runs a benchmark and interrupts it a while after it began.
+func interruptAfter(t *testing.T, d time.Duration, cfg Config) (r *report.Results, took time.Duration, err error) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	began := time.Now()
+	if d == 0 {
+		cancel(errStopped)
+	} else {
+		time.AfterFunc(d, func() { cancel(errStopped) })
+	}
+	r, err = Run(ctx, cfg)
+	return r, time.Since(began) - d, err
+}
+
+func TestAnInterruptionBeforeTheTrafficEndsTheRunWithoutResults(t *testing.T) {
+	slow := func(c simulated.Config) func(*testing.T, *Config, *numbers) {
+		return func(t *testing.T, cfg *Config, _ *numbers) { cfg.Engine = engine(t, c) }
+	}
+	tests := []struct {
+		phase string
+		after time.Duration
+		apply func(*testing.T, *Config, *numbers)
+		most  time.Duration // from the interruption to the end
+	}{
+		{"data", 0, slow(simulated.Config{}), 0},
+		{"model", 30 * time.Second, slow(simulated.Config{OpenTime: time.Minute}), 0},
+		{"warm-up", 3 * time.Second, slow(simulated.Config{Latency: 2 * time.Second}), 2 * time.Second},
+		{"warm-up", 3 * time.Second, func(_ *testing.T, c *Config, n *numbers) {
+			n.prepareTime, c.MaxBatch = time.Second, 40
+		}, time.Second},
+		{"calibration", 500 * time.Millisecond, slow(simulated.Config{Latency: 20 * time.Millisecond}), 20 * time.Millisecond},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprintf("%s after %v", test.phase, test.after), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+				cfg.Calibrate = true
+				test.apply(t, &cfg, n)
+				r, took, err := interruptAfter(t, test.after, cfg)
+				if r != nil || !errors.Is(err, errStopped) || err.Error() != test.phase+": interrupted by the user" {
+					t.Errorf("results %v, error %v; want the interruption of the phase %s", r, err, test.phase)
+				}
+				if took > test.most {
+					t.Errorf("it took %v to stop", took)
+				}
+				if err := cfg.Engine.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		mode  loadgen.Mode
+		after time.Duration // the warm-up takes 61 ms
+		apply func(*numbers)
+	}{
+		{"while samples are loaded", loadgen.PerformanceOnly, 3 * time.Second, func(n *numbers) { n.prepareTime = 500 * time.Millisecond }},
+		{"while queries are issued", loadgen.PerformanceOnly, 2 * time.Second, func(*numbers) {}},
+		{"in the accuracy part", loadgen.AccuracyOnly, 100 * time.Millisecond, func(*numbers) {}},
+		{"in the accuracy part of a submission", loadgen.SubmissionRun, 100 * time.Millisecond, func(*numbers) {}},
+		{"in the performance part of a submission", loadgen.SubmissionRun, 4 * time.Second, func(*numbers) {}},
+	}
+	for _, test := range tests {
+		for _, scenario := range loadgen.Scenarios() {
+			t.Run(fmt.Sprintf("%s %v", test.name, scenario), func(t *testing.T) {
+				if test.mode == loadgen.SubmissionRun && scenario != loadgen.Server {
+					testenv.SkipLong(t, "there are 20 runs")
+				}
+				synctest.Test(t, func(t *testing.T) {
+					n := newNumbers(200)
+					test.apply(n)
+					cfg := config(t, n, scenario, test.mode)
+					cfg.MaxBatch = 4
+					r, took, err := interruptAfter(t, test.after, cfg)
+					if !errors.Is(err, errStopped) || errors.Is(err, errFailed) {
+						t.Fatalf("error %v, want the interruption", err)
+					}
+					if took > time.Second {
+						t.Errorf("it took %v to stop", took)
+					}
+					checkClosed(t, n, cfg)
+					checkFailed(t, cfg, r, report.Interrupted, "the test was stopped early: interrupted by the user")
+					if strings.Contains(strings.Join(r.Problems, " "), "the SUT") {
+						t.Errorf("the SUT is blamed: %q", r.Problems)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestNothingIsFreedUnderAPredictionThatDoesNotEnd interrupts predictions that go on for
+// half a minute, and then use their samples and their model once more.
+func TestNothingIsFreedUnderAPredictionThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range loadgen.Scenarios() {
+		t.Run(scenario.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+				cfg.Engine = engine(t, simulated.Config{Answer: func(in, out []tensor.Tensor) error {
+					time.Sleep(30 * time.Second) // no context ends that
+					return simulated.Echo(in, out)
+				}})
+				cfg.Anyway = true
+				cfg.Settings.ServerTargetQPS = 1
+				// Two workers, two runs and one that is measured make 150 s.
+				r, took, err := interruptAfter(t, 160*time.Second, cfg)
+				if !errors.Is(err, errStopped) || took > 2*time.Second {
+					t.Errorf("error %v, %v after the interruption", err, took)
+				}
+				checkFailed(t, cfg, r, report.Interrupted, "interrupted by the user")
+				before := n.predictions.Load()
+				time.Sleep(time.Minute)
+				if n.predictions.Load() == before {
+					t.Error("no prediction was under way")
+				}
+				if n.tornDown.Load() > 0 || n.closed.Load() > 0 {
+					t.Error("something was freed under a prediction")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,344 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// peakConfig searches the peak of one worker that takes 5 ms for a sample: 200/s, less for
+// the bound of 15 ms.
+func peakConfig(t *testing.T, n *numbers) Config {
+	cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+	cfg.FindPeak = true
+	cfg.Instances, cfg.MaxBatch = 1, 1
+	cfg.Settings.ServerTargetQPS, cfg.Settings.ServerTargetLatency = 60, 15*time.Millisecond
+	cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = 30*time.Second, 1000
+	return cfg
+}
+
+func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := peakConfig(t, n)
+		r := mustRun(t, n, cfg)
+		p := r.Peak
+		if !r.Valid() || p == nil || p.Best < 50 || p.Best > 80 {
+			t.Fatalf("%s %v: %+v", r.Result, r.Problems, p)
+		}
+		last := p.Steps[len(p.Steps)-1]
+		if !last.Full || !last.Met || last.Seconds < 30 || r.Performance.DurationNS < 30e9 {
+			t.Errorf("the last step is %+v of %v ns", last, r.Performance.DurationNS)
+		}
+		for _, step := range p.Steps {
+			if !step.Full && step.Seconds > 28 || step.Met != (step.Reason == "") {
+				t.Errorf("step %+v", step)
+			}
+		}
+		if !strings.HasPrefix(p.UserConf, "numbers.Server.target_qps = ") {
+			t.Errorf("user.conf: %q", p.UserConf)
+		}
+		checkFiles(t, cfg, r)
+		again, err := report.Read(cfg.OutputDir)
+		if err != nil || cmp.Diff(p, again.Peak) != "" {
+			t.Errorf("in the file: %v, %s", err, cmp.Diff(p, again.Peak))
+		}
+	})
+}
+
+func TestAnInterruptedSearchGoesOn(t *testing.T) {
+	testenv.SkipLong(t, "takes long")
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		whole := mustRun(t, n, peakConfig(t, n)).Peak
+
+		stopped := errors.New("that is enough")
+		cfg := peakConfig(t, n)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		go func() {
+			time.Sleep(25 * time.Second)
+			cancel(stopped)
+		}()
+		part, err := Run(ctx, cfg)
+		if !errors.Is(err, stopped) || part.Result != report.Interrupted || len(part.Peak.Steps) == 0 || part.Peak.Best != 0 {
+			t.Fatalf("%v, %+v", err, part)
+		}
+		if !strings.Contains(strings.Join(part.Problems, "; "), "output folder "+cfg.OutputDir) {
+			t.Errorf("problems: %v", part.Problems)
+		}
+		done := len(part.Peak.Steps)
+		cfg.Engine = peakConfig(t, n).Engine
+		r, err := Run(t.Context(), cfg)
+		if err != nil || !r.Valid() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if diff := cmp.Diff(part.Peak.Steps, r.Peak.Steps[:done]); diff != "" {
+			t.Errorf("what was tried was tried again: %s", diff)
+		}
+		if r.Peak.Best != whole.Best || len(r.Peak.Steps) != len(whole.Steps) {
+			t.Errorf("the peak is %v after %d steps, without interruption %v after %d", r.Peak.Best, len(r.Peak.Steps), whole.Best, len(whole.Steps))
+		}
+	})
+}
+
+func TestASearchWithOtherSettingsIsNotContinued(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := peakConfig(t, n)
+		mustRun(t, n, cfg)
+		finished, err := os.ReadFile(filepath.Join(cfg.OutputDir, report.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		cfg.Engine = peakConfig(t, n).Engine
+		again, err := Run(t.Context(), cfg)
+		if err != nil || !again.Valid() || again.Peak.Best == 0 {
+			t.Errorf("a search that is over: %+v, %v", again, err)
+		}
+		if now, _ := os.ReadFile(filepath.Join(cfg.OutputDir, report.FileName)); string(now) != string(finished) {
+			t.Error("its results changed")
+		}
+
+		cfg.Engine = peakConfig(t, n).Engine
+		cfg.Settings.ServerTargetLatency = 20 * time.Millisecond
+		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
+			t.Errorf("with another bound: %v", err)
+		}
+		if err := os.WriteFile(filepath.Join(cfg.OutputDir, PeakFile), []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
+			t.Errorf("with a broken file: %v", err)
+		}
+	})
+}
+
+func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
+	testenv.SkipLong(t, "much arithmetic")
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := peakConfig(t, n)
+		cfg.Settings.ServerTargetLatency, cfg.Anyway = 4*time.Millisecond, true
+		r := mustRun(t, n, cfg)
+		if r.Valid() || r.Peak.Best != 0 || r.Peak.UserConf != "" || len(r.Peak.Steps) < 3 {
+			t.Errorf("%s: %+v", r.Result, r.Peak)
+		}
+		if text := strings.Join(r.Problems, "; "); !strings.Contains(text, "no load") {
+			t.Errorf("problems: %s", text)
+		}
+	})
+}
+
+func TestThePeakOfFixedIntervalsIsANumberOfStreams(t *testing.T) {
+	testenv.SkipLong(t, "takes long")
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
+		cfg.FindPeak, cfg.Instances, cfg.MaxBatch = true, 1, 100
+		cfg.Settings.MultiStreamQPS, cfg.Settings.MultiStreamSamplesPerQuery = 20, 4 // 50 ms
+		cfg.Settings.WithoutEarlyStopping = true
+		r := mustRun(t, n, cfg)
+		// 5 ms for the first sample and 1 ms for each further one.
+		if p := r.Peak; !r.Valid() || p.Best < 44 || p.Best > 46 || p.UserConf == "" || r.Metric.Value != p.Best {
+			t.Errorf("%s %v: %+v, metric %+v", r.Result, r.Problems, p, r.Metric)
+		}
+	})
+}
+
+func TestAScenarioWithoutABoundHasNoPeak(t *testing.T) {
+	for _, scenario := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream, loadgen.Offline} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := config(t, newNumbers(100), scenario, loadgen.PerformanceOnly)
+			cfg.FindPeak = true
+			if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), scenario.String()) {
+				t.Errorf("%v: %v", scenario, err)
+			}
+		})
+	}
+}
+
+// Five searches on a machine that stops for a second now and then, each time elsewhere, find
+// nearly the same.
+func TestSearchesOnADisturbedMachineAgree(t *testing.T) {
+	testenv.SkipLong(t, "takes long")
+	low, high := math.Inf(1), 0.0
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			chance := rand.New(rand.NewPCG(seed, 1))
+			began, stop := time.Now(), time.Duration(chance.Float64()*10*float64(time.Second)) // the first is soon
+			var mu sync.Mutex
+			due := func() bool { // reports whether a worker is to stop for a while
+				mu.Lock()
+				defer mu.Unlock()
+				if time.Since(began) <= stop {
+					return false
+				}
+				stop = time.Since(began) + time.Second + time.Duration((0.5+chance.Float64())*90*float64(time.Second))
+				return true
+			}
+			n.predict = func(int64) error {
+				if due() {
+					time.Sleep(time.Second)
+				}
+				return nil
+			}
+			p := mustRun(t, n, peakConfig(t, n)).Peak
+			low, high = min(low, p.Best), max(high, p.Best)
+		})
+	}
+	if low == 0 || high/low > 1.05 {
+		t.Errorf("the peaks are between %v and %v, which differ by %.1f %%", low, high, 100*(high/low-1))
+	}
+}
+
+func TestTheLinesForUserConfHaveTheBoundThatWasKept(t *testing.T) {
+	r := newRun(Config{Model: newNumbers(1).model()})
+	r.settings = settings(loadgen.Server)
+	r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile = 250*time.Millisecond, 0.9
+	if got, want := r.userConf(48.567), "numbers.Server.target_qps = 48.56"; got != want {
+		t.Errorf("with the rules' bound: %q, want %q", got, want)
+	}
+	r.set("target_latency", "250ms", "flag --target-latency")
+	r.set("target_latency_percentile", "90", "--quick")
+	want := "numbers.Server.target_qps = 48.56\nnumbers.Server.target_latency = 250\nnumbers.Server.target_latency_percentile = 90"
+	if got := r.userConf(48.567); got != want {
+		t.Errorf("with another bound: %q, want %q", got, want)
+	}
+}
+
+// peakRun is a run in a folder that has these results, if there are any, of a search.
+func peakRun(t *testing.T, results *report.Results) *run {
+	t.Helper()
+	r := &run{cfg: Config{OutputDir: t.TempDir()}}
+	if results != nil {
+		results.Schema, results.Result = report.Schema, report.Valid
+		if err := results.Write(r.cfg.OutputDir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// A process may be killed after it noted that a load was confirmed, and before the results of that were written.
+func TestALoadIsConfirmedOnlyWithItsResults(t *testing.T) {
+	short, failed := report.PeakStep{Load: 50, Met: true}, report.PeakStep{Load: 70, Full: true}
+	confirmed, higher := report.PeakStep{Load: 50, Full: true, Met: true}, report.PeakStep{Load: 60, Full: true, Met: true}
+	of := func(load float64) *report.Results { return &report.Results{Peak: &report.Peak{Best: load}} }
+	for _, c := range []struct {
+		name    string
+		steps   []report.PeakStep
+		results *report.Results
+		left    int     // steps
+		best    float64 // 0: none
+	}{
+		{"nothing was confirmed", []report.PeakStep{short, failed}, nil, 2, 0},
+		{"nothing was confirmed, and the folder has results of that", []report.PeakStep{short, failed}, of(0), 2, 0},
+		{"one load", []report.PeakStep{short, confirmed}, of(50), 2, 50},
+		{"one load, and tests of higher ones", []report.PeakStep{short, confirmed, {Load: 55, Met: true}, failed}, of(50), 4, 50},
+		{"a higher one", []report.PeakStep{short, confirmed, {Load: 60, Met: true}, higher}, of(60), 4, 60},
+		{"killed before the first results", []report.PeakStep{short, confirmed}, nil, 1, 0},
+		{"killed before the results of the higher one", []report.PeakStep{short, confirmed, {Load: 60, Met: true}, higher}, of(50), 3, 50},
+		{"the results are gone", []report.PeakStep{short, confirmed, {Load: 60, Met: true}, higher}, nil, 1, 0},
+		{"results of a run that searched nothing", []report.PeakStep{short, confirmed}, &report.Results{}, 1, 0},
+	} {
+		state := &peakState{Steps: c.steps}
+		best, err := peakRun(t, c.results).confirmed(state)
+		if err != nil || len(state.Steps) != c.left || (best == nil) != (c.best == 0) || best != nil && best.Peak.Best != c.best {
+			t.Errorf("%s: %+v after %d steps, %v, want %g after %d", c.name, best, len(state.Steps), err, c.best, c.left)
+		}
+	}
+	r := peakRun(t, nil)
+	if err := os.WriteFile(filepath.Join(r.cfg.OutputDir, report.FileName), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.confirmed(&peakState{Steps: []report.PeakStep{confirmed}}); err == nil || !strings.Contains(err.Error(), report.FileName) {
+		t.Errorf("results that cannot be read: %v", err)
+	}
+}
+
+func TestAStateOfASearchHasLoadsThatCanBe(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{"key":"k","steps":[{"load":5},{"load":0}]}`, "step 2: the load is 0, want one above 0"},
+		{`{"key":"k","steps":[{"load":-5}]}`, "step 1: the load is -5, want one above 0"},
+		{`{"key":"k","steps":[{"load":1e999}]}`, "cannot unmarshal number 1e999"},
+		{`{"key":"k","steps":[{"load":5}`, "unexpected end of JSON input"},
+		{`{"key":"other","steps":[]}`, "is of a search with another model, data, settings or machine: choose another output folder, or delete it"},
+	} {
+		r := peakRun(t, nil)
+		r.cfg.Fingerprint = "k"
+		path := filepath.Join(r.cfg.OutputDir, PeakFile)
+		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if state, err := r.readPeakState(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %+v, %v, want %q", c.text, state, err, c.want)
+		}
+	}
+}
+
+// A short test is long enough to know the percentile, and ends when its queue is beyond hope.
+func TestAShortTestIsAsLongAsItsPercentileAndItsBoundNeed(t *testing.T) {
+	few := loadgen.NeededQueries(1, 0.99)
+	server := loadgen.TestSettings{
+		Scenario: loadgen.Server, ServerTargetQPS: 1, ServerTargetLatency: 15 * time.Millisecond, ServerTargetLatencyPercentile: 0.99, MinDuration: 10 * time.Minute, MinQueryCount: 270336,
+		MultiStreamTargetLatencyPercentile: 0.9, MultiStreamSamplesPerQuery: 3,
+	}
+	for _, c := range []struct {
+		name   string
+		load   float64
+		change func(*loadgen.TestSettings)
+		want   func(*loadgen.TestSettings)
+	}{
+		{"a twentieth of the time", 100, func(*loadgen.TestSettings) {}, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinDuration, s.MinQueryCount, s.MaxDuration = 100, 4*100*15/1000+64, 30*time.Second, few, 240*time.Second
+		}},
+		{"forty bounds, if they are longer", 100, func(s *loadgen.TestSettings) { s.ServerTargetLatency = time.Second }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinDuration, s.MinQueryCount, s.MaxDuration = 100, 4*100+64, 40*time.Second, few, 320*time.Second
+		}},
+		{"two seconds at least, and no longer than a full one", 100, func(s *loadgen.TestSettings) { s.MinDuration = time.Second }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount = 100, 4*100*15/1000+64, few
+			s.MaxDuration = 8 * time.Duration(float64(few)/100*1e9)
+		}},
+		{"fewer queries, if a full one has fewer", 100, func(s *loadgen.TestSettings) { s.MinQueryCount = 10 }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, 30*time.Second, 240*time.Second
+		}},
+		{"no bound on the queue, where tokens have bounds", 100, func(s *loadgen.TestSettings) { s.UseTokenLatencies = true }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.MinDuration, s.MinQueryCount, s.MaxDuration = 100, 30*time.Second, few, 240*time.Second
+		}},
+		{"streams at intervals", 5, func(s *loadgen.TestSettings) {
+			s.Scenario, s.MultiStreamQPS, s.ServerTargetLatency = loadgen.MultiStream, 20, 0
+		}, func(s *loadgen.TestSettings) {
+			s.MultiStreamSamplesPerQuery, s.MinDuration, s.MinQueryCount, s.MaxDuration = 5, 30*time.Second, loadgen.NeededQueries(1, 0.9), 240*time.Second
+		}},
+	} {
+		r := &run{settings: server}
+		c.change(&r.settings)
+		want := r.settings
+		c.want(&want)
+		if diff := cmp.Diff(want, r.short(c.load)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if r.settings.ServerTargetQPS != 1 || r.settings.MultiStreamSamplesPerQuery != 3 {
+			t.Errorf("%s: the run's own load is %g, %d now", c.name, r.settings.ServerTargetQPS, r.settings.MultiStreamSamplesPerQuery)
+		}
+	}
+}

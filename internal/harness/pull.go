@@ -1,0 +1,166 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+)
+
+// A source is what a Puller admits samples from, on behalf of a worker.
+type source struct {
+	w       *worker
+	tasks   []task // by ticket
+	taken   []bool // the ticket is in use
+	free    []int  // tickets
+	batch   []task
+	prevRow int
+	began   time.Time // when the worker began to have samples
+}
+
+func newSource(w *worker) *source {
+	n := cap(w.batch)
+	s := &source{w: w, tasks: make([]task, n), taken: make([]bool, n), batch: make([]task, 0, n), prevRow: -1}
+	for ticket := n - 1; ticket >= 0; ticket-- {
+		s.free = append(s.free, ticket)
+	}
+	return s
+}
+
+// admitted is how many samples have no answer yet.
+func (s *source) admitted() int { return len(s.tasks) - len(s.free) }
+
+// Admit implements workload.Source.
+func (s *source) Admit(items []workload.Item, n int, wait bool) ([]workload.Item, bool) {
+	for {
+		idle := s.admitted() == 0
+		room := min(n, len(s.free))
+		if room <= 0 {
+			return items, true
+		}
+		var open bool
+		s.batch, open = s.w.sut.queue.admit(s.batch, room, idle, wait && idle)
+		if len(s.batch) == 0 {
+			return items, open
+		}
+		if idle {
+			s.began = time.Now()
+		}
+		s.w.took(len(s.batch))
+		before := len(items)
+		for _, t := range s.batch {
+			items = s.hand(items, t)
+		}
+		if len(items) > before {
+			return items, true
+		}
+	}
+}
+
+// hand gives a sample a ticket. One that is not loaded is answered at once.
+func (s *source) hand(items []workload.Item, t task) []workload.Item {
+	ticket := s.free[len(s.free)-1]
+	s.free = s.free[:len(s.free)-1]
+	s.tasks[ticket], s.taken[ticket] = t, true
+	row, err := s.w.sut.rows.after(s.prevRow, t.sample.Index)
+	if err != nil {
+		s.w.sut.fail(err)
+		s.complete(ticket, loadgen.QuerySampleResponse{}, err)
+		return items
+	}
+	s.prevRow = row
+	item := workload.Item{Row: row, Index: int(t.sample.Index), Ticket: ticket}
+	if bound := s.w.sut.bound; bound > 0 {
+		item.Due = t.added.Add(bound)
+	}
+	return append(items, item)
+}
+
+// Worked implements workload.Watching.
+func (s *source) Worked() { s.w.Worked() }
+
+// FirstToken implements workload.Reply.
+func (s *source) FirstToken(ticket int, token []byte) {
+	if s.known(ticket) {
+		s.w.firstToken(s.tasks[ticket], token)
+	}
+}
+
+// Token implements workload.Streamer.
+func (s *source) Token(ticket int, token []byte) {
+	if s.w.sut.token != nil && s.known(ticket) {
+		s.w.sut.token(s.tasks[ticket], token)
+	}
+}
+
+// Done implements workload.Reply.
+func (s *source) Done(ticket int, response []byte, tokens int) {
+	if s.known(ticket) {
+		s.complete(ticket, loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)}, nil)
+	}
+}
+
+// known reports whether a ticket is that of a sample without an answer. Any other would
+// answer another sample.
+func (s *source) known(ticket int) bool {
+	ok := ticket >= 0 && ticket < len(s.taken) && s.taken[ticket]
+	if !ok {
+		s.w.sut.fail(fmt.Errorf("the model answered the ticket %d, which no sample has", ticket))
+	}
+	return ok
+}
+
+// complete answers a sample, or says why it cannot be answered.
+func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure error) {
+	t := s.tasks[ticket]
+	s.tasks[ticket], s.taken[ticket] = task{}, false
+	s.free = append(s.free, ticket)
+	if failure != nil {
+		s.w.sut.refuse(t, failure)
+	} else {
+		s.w.reply(t, r)
+	}
+	s.w.samples.Add(1)
+	if s.admitted() == 0 {
+		s.w.busy.Add(int64(time.Since(s.began)))
+		s.w.sut.queue.done()
+	}
+}
+
+// refuse answers all samples that have no answer with an error.
+func (s *source) refuse(err error) {
+	for ticket, taken := range s.taken {
+		if taken {
+			s.complete(ticket, loadgen.QuerySampleResponse{}, err)
+		}
+	}
+}
+
+// serve has a Puller answer samples until the queue is closed. If it cannot any more, all
+// further samples are answered with the error that it gave up with.
+func (w *worker) serve(ctx context.Context, p workload.Puller) {
+	s := newSource(w)
+	err := serving(ctx, p, s)
+	if err == nil && s.admitted() > 0 {
+		err = errors.New("the model gave no answer")
+	}
+	if err == nil && !w.sut.queue.isClosed() {
+		err = errors.New("the model's code stopped before the test did")
+	}
+	if err != nil {
+		w.sut.fail(err)
+		s.refuse(err)
+	}
+	for open := true; open; s.refuse(err) {
+		_, open = s.Admit(nil, len(s.tasks), true)
+	}
+}
+
+// serving calls Serve. A panic of a model's code on the way to the engine is an error.
+func serving(ctx context.Context, p workload.Puller, s workload.Source) (err error) {
+	defer recovered(&err)
+	return p.Serve(ctx, s)
+}

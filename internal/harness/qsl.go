@@ -1,0 +1,216 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/workerpool"
+)
+
+// A qsl is the query sample library of a workload: it brings the samples that a test
+// asks for into a store, from the cache of pre-processed samples if they are there.
+type qsl struct {
+	name        string
+	workload    workload.Workload
+	performance int
+	cache       *dataset.SampleCache // nil: every load pre-processes
+	freeMemory  func() uint64        // bytes; 0 if unknown
+	// use hands a loaded store to those who predict with it.
+	use func(*workload.Store) error
+	// idle waits until nobody predicts with a store any more. It returns false if that
+	// does not happen; then the store is left alone.
+	idle func() bool
+	// progress is told how many of the samples to load are there, by one goroutine at a
+	// time. It may be nil.
+	progress func(done, of int)
+	// warn is told what does not keep the samples from being loaded.
+	warn func(error)
+
+	// keep leaves samples in memory that are unloaded: of a search, each test loads the same ones.
+	keep bool
+
+	rows  rows
+	store *workload.Store // of the loaded samples
+}
+
+// Name implements loadgen.QSL.
+func (q *qsl) Name() string { return q.name }
+
+// TotalSampleCount implements loadgen.QSL.
+func (q *qsl) TotalSampleCount() int { return q.workload.Len() }
+
+// PerformanceSampleCount implements loadgen.QSL.
+func (q *qsl) PerformanceSampleCount() int { return q.performance }
+
+// LoadSamplesToRAM implements loadgen.QSL.
+func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampleIndex) error {
+	if q.store != nil && q.keep {
+		if slices.Equal(indices, q.rows.order) {
+			return nil
+		}
+		if err := q.swap(nil); err != nil { // there may be no room for both
+			return err
+		}
+	}
+	need := uint64(0)
+	for _, i := range indices {
+		need += uint64(workload.Bytes(q.workload.Row(int(i))))
+	}
+	if free := q.freeMemory(); free != 0 && need > free {
+		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower performance_sample_count",
+			len(indices), need>>20, free>>20)
+	}
+	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return q.workload.Row(int(indices[i])) })
+	if err != nil {
+		return err
+	}
+	if err := q.fill(ctx, store, indices); err != nil {
+		err = errors.Join(err, store.Close())
+		if errors.Is(err, errPanic) {
+			panic(err) // LoadGen ends the test with a result that says so
+		}
+		return err
+	}
+	q.rows.reset(indices, q.workload.Len())
+	return q.swap(store)
+}
+
+// UnloadSamplesFromRAM implements loadgen.QSL.
+func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error {
+	if q.keep {
+		return nil
+	}
+	return q.swap(nil)
+}
+
+// swap replaces the store that the predictors use, and frees the one before.
+func (q *qsl) swap(store *workload.Store) error {
+	if !q.idle() {
+		return nil // a prediction goes on after the end: the store goes with the process
+	}
+	old := q.store
+	q.store = store
+	if err := q.use(store); err != nil || old == nil {
+		return err
+	}
+	return old.Close()
+}
+
+// Close frees the loaded samples, which nobody may use any more, and closes the cache.
+func (q *qsl) Close() error {
+	var errs []error
+	if q.store != nil {
+		errs = append(errs, q.store.Close())
+	}
+	if q.cache != nil {
+		errs = append(errs, q.cache.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// fill prepares all rows of a store, in parallel.
+func (q *qsl) fill(ctx context.Context, store *workload.Store, indices []loadgen.QuerySampleIndex) error {
+	loaded := workerpool.Counter(len(indices), q.progress)
+	return workerpool.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
+		err := q.load(store, i, int(indices[i]))
+		if err == nil {
+			loaded(1)
+		}
+		return err
+	})
+}
+
+// load fills one row of a store with a sample.
+func (q *qsl) load(store *workload.Store, i, index int) error {
+	row := store.Row(i)
+	if q.cache == nil {
+		return q.prepare(index, row)
+	}
+	mem, several := row[0].Bytes(), len(row) > 1
+	if several {
+		mem = make([]byte, workload.Bytes(q.workload.Row(index)))
+	}
+	if q.cache.Read(index, mem) {
+		if several {
+			split(mem, row)
+		}
+		return nil
+	}
+	if err := q.prepare(index, row); err != nil {
+		return err
+	}
+	if several {
+		join(mem, row)
+	}
+	if err := q.cache.Write(index, mem); err != nil {
+		q.warn(fmt.Errorf("pre-processed samples are not kept: %w", err))
+	}
+	return nil
+}
+
+// errPanic is the error of a panic in code of a family.
+var errPanic = errors.New("panic in the model's code")
+
+// recovered makes an error of a panic.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("%w: %v", errPanic, v)
+	}
+}
+
+// prepare has the workload fill a row, on whatever goroutine.
+func (q *qsl) prepare(index int, row []tensor.Tensor) (err error) {
+	defer recovered(&err)
+	return q.workload.Prepare(index, row)
+}
+
+// split copies the tensors of a row out of one piece of memory.
+func split(mem []byte, row []tensor.Tensor) {
+	for _, t := range row {
+		mem = mem[copy(t.Bytes(), mem):]
+	}
+}
+
+// join copies the tensors of a row into one piece of memory.
+func join(mem []byte, row []tensor.Tensor) {
+	for _, t := range row {
+		mem = mem[copy(mem, t.Bytes()):]
+	}
+}
+
+// rows knows in which row of the store each loaded sample is.
+type rows struct {
+	order []loadgen.QuerySampleIndex // by row; MultiStream loads some samples twice
+	row   []int32                    // by sample; -1: not loaded
+}
+
+func (r *rows) reset(order []loadgen.QuerySampleIndex, total int) {
+	r.order = order
+	r.row = make([]int32, total)
+	for i := range r.row {
+		r.row[i] = -1
+	}
+	for i := len(order) - 1; i >= 0; i-- {
+		r.row[order[i]] = int32(i)
+	}
+}
+
+var errNotLoaded = errors.New("the sample is not loaded")
+
+// after returns the row of a sample: the one after prev if that holds it, so that
+// samples that were loaded side by side stay side by side.
+func (r *rows) after(prev int, index loadgen.QuerySampleIndex) (int, error) {
+	if prev+1 < len(r.order) && r.order[prev+1] == index {
+		return prev + 1, nil
+	}
+	if int(index) >= len(r.row) || r.row[index] < 0 {
+		return 0, fmt.Errorf("data index %d: %w", index, errNotLoaded)
+	}
+	return int(r.row[index]), nil
+}

@@ -1,0 +1,225 @@
+package harness
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A task is a sample that waits for a worker.
+type task struct {
+	query  loadgen.Query
+	sample loadgen.QuerySample
+	added  time.Time // zero where nobody asks for it
+}
+
+// A queue holds the queries that no worker has taken yet, oldest first. Workers take
+// batches of samples from it: the samples of one large query, or one each of several.
+type queue struct {
+	maxBatch int
+	maxDelay time.Duration // how long the oldest sample may wait for a batch to fill
+
+	mu      sync.Mutex
+	ready   sync.Cond // there may be something to take
+	spans   ring
+	samples int  // in all spans
+	flushed bool // nothing will be added: do not wait for it
+	closed  bool
+	active  int         // workers between take and done
+	full    *time.Timer // wakes a worker when the oldest sample has waited long enough
+
+	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
+	patience time.Duration                      // how long a sample may be overtaken; 0: always
+	costs    *batchCosts                        // of samples of different lengths; nil: not known
+	near     []waiting                          // the oldest of those that wait, where length matters
+
+	peak     int       // largest number of samples that waited
+	peakTime time.Time // when that was
+	emptied  time.Time // when the last sample that waited was taken
+	backlog  backlog   // when the last query had been added
+}
+
+// A backlog is what waits when the last query has been added.
+type backlog struct {
+	samples int
+	since   time.Time // when nothing waited for the last time; zero: never
+}
+
+// A span is the part of a query that no worker has taken.
+type span struct {
+	query loadgen.Query
+	next  int // of query.Samples
+	added time.Time
+}
+
+func newQueue(b batching) *queue {
+	q := &queue{maxBatch: b.maxBatch, maxDelay: b.maxDelay, length: b.length, patience: b.patience, costs: b.costs}
+	q.ready.L = &q.mu
+	return q
+}
+
+// add appends a query. It is called by the thread that keeps the schedule and takes
+// well below a microsecond.
+func (q *queue) add(query loadgen.Query) {
+	n := len(query.Samples)
+	s := span{query: query}
+	if q.maxDelay > 0 || q.length != nil {
+		s.added = time.Now()
+	}
+	q.mu.Lock()
+	q.spans.push(s)
+	q.samples += n
+	q.flushed = false
+	if q.samples > q.peak {
+		q.peak, q.peakTime = q.samples, time.Now()
+	}
+	q.mu.Unlock()
+	if n > q.maxBatch {
+		q.ready.Broadcast()
+		return
+	}
+	q.ready.Signal()
+}
+
+// waiting says whether there are samples that nobody has taken.
+func (q *queue) waiting() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.samples > 0 && !q.closed
+}
+
+// flush says that no query will follow for now.
+func (q *queue) flush() {
+	q.mu.Lock()
+	q.flushed = true
+	q.backlog = backlog{q.samples, q.emptied}
+	q.mu.Unlock()
+	q.ready.Broadcast()
+}
+
+// close makes take return nothing, now and later.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	if q.full != nil {
+		q.full.Stop()
+	}
+	q.mu.Unlock()
+	q.ready.Broadcast()
+}
+
+// isClosed reports whether the queue is closed.
+func (q *queue) isClosed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
+// longest returns the largest number of samples that waited, and when that was.
+func (q *queue) longest() (samples int, when time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.peak, q.peakTime
+}
+
+// left returns what waited when the last query had been added.
+func (q *queue) left() backlog {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.backlog
+}
+
+// take fills batch with the oldest samples, at most as many as it has room for, and
+// waits until there is at least one. The worker calls done when it has answered them.
+// It returns an empty batch once the queue is closed.
+func (q *queue) take(batch []task) []task {
+	batch, _ = q.admit(batch, q.maxBatch, true, true)
+	return batch
+}
+
+// admit is take for at most n samples. It only waits if it is to. A worker that has no
+// samples yet is idle; it calls done when it has none again. False: the queue is closed.
+func (q *queue) admit(batch []task, n int, idle, wait bool) ([]task, bool) {
+	batch = batch[:0]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for wait && !q.closed && !q.due() {
+		q.ready.Wait()
+	}
+	if q.closed || q.samples == 0 {
+		return batch, !q.closed
+	}
+	batch = q.fill(batch, n)
+	if q.samples == 0 {
+		q.emptied = time.Now()
+	}
+	if idle {
+		q.active++
+	}
+	return batch, true
+}
+
+// fill moves at most n samples to a batch.
+func (q *queue) fill(batch []task, n int) []task {
+	if q.length != nil {
+		return q.fillByLength(batch, n)
+	}
+	for len(batch) < n && q.samples > 0 {
+		s := q.spans.front()
+		k := min(n-len(batch), len(s.query.Samples)-s.next)
+		for _, sample := range s.query.Samples[s.next : s.next+k] {
+			batch = append(batch, task{s.query, sample, s.added})
+		}
+		q.samples -= k
+		if s.next += k; s.next == len(s.query.Samples) {
+			q.spans.pop()
+		}
+	}
+	return batch
+}
+
+// done says that a worker has answered its batch.
+func (q *queue) done() {
+	q.mu.Lock()
+	q.active--
+	q.mu.Unlock()
+}
+
+// idle says whether no worker has a batch. It drops what is queued first: nobody waits
+// for the answers of a test that is over.
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spans, q.near, q.samples = ring{}, nil, 0
+	return q.active == 0
+}
+
+// due says whether a worker should take a batch now. If the queue waits for a batch to
+// fill, it sees to it that somebody asks again in time.
+func (q *queue) due() bool {
+	if q.samples == 0 {
+		return false
+	}
+	if q.maxDelay == 0 || q.flushed || q.samples >= q.maxBatch {
+		return true
+	}
+	rest := q.maxDelay - time.Since(q.oldest())
+	if rest <= 0 {
+		return true
+	}
+	if q.full == nil {
+		q.full = time.AfterFunc(rest, q.ready.Broadcast)
+	} else {
+		q.full.Reset(rest)
+	}
+	return false
+}
+
+// oldest is when the sample that has waited longest was added.
+func (q *queue) oldest() time.Time {
+	if len(q.near) > 0 {
+		return q.near[0].added
+	}
+	return q.spans.front().added
+}

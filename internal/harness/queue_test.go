@@ -1,0 +1,230 @@
+package harness
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// queryOf is a query of n samples whose ids begin with first.
+func queryOf(first, n int) loadgen.Query {
+	q := loadgen.Query{Samples: make([]loadgen.QuerySample, n)}
+	for i := range q.Samples {
+		q.Samples[i] = loadgen.QuerySample{ID: loadgen.ResponseID(first + i)}
+	}
+	return q
+}
+
+func ids(batch []task) []int {
+	list := []int{}
+	for _, t := range batch {
+		list = append(list, int(t.sample.ID))
+	}
+	return list
+}
+
+// TestSamplesAreTakenOldestFirst compares a queue with a list, for random queries.
+func TestSamplesAreTakenOldestFirst(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, maxBatch := range []int{1, 3, 8} {
+		q := newQueue(batching{maxBatch: maxBatch})
+		next, list, longest := 0, []int{}, 0
+		for range 5000 {
+			if random.IntN(2) == 0 {
+				n := 1 + random.IntN(12)*random.IntN(3)
+				q.add(queryOf(next, n))
+				for range n {
+					list = append(list, next)
+					next++
+				}
+				longest = max(longest, len(list))
+			} else if len(list) > 0 {
+				want := list[:min(maxBatch, len(list))]
+				if got := ids(q.take(nil)); !slices.Equal(got, want) {
+					t.Fatalf("took %v, want %v", got, want)
+				}
+				q.done()
+				list = list[len(want):]
+			}
+		}
+		if n, _ := q.longest(); n != longest {
+			t.Errorf("%d samples waited at most, want %d", n, longest)
+		}
+	}
+}
+
+// taken is a batch and when it was taken.
+type taken struct {
+	at  time.Duration
+	ids []int
+}
+
+// takers starts workers that note what they take and then work for a time.
+func takers(q *queue, workers int, work time.Duration) (got *[]taken, stop func()) {
+	got = &[]taken{}
+	began := time.Now()
+	ended := make(chan bool)
+	lock := make(chan bool, 1)
+	for range workers {
+		go func() {
+			defer func() { ended <- true }()
+			for {
+				batch := q.take(nil)
+				if len(batch) == 0 {
+					return
+				}
+				lock <- true
+				*got = append(*got, taken{time.Since(began), ids(batch)})
+				<-lock
+				time.Sleep(work)
+				q.done()
+			}
+		}()
+	}
+	return got, func() {
+		q.close()
+		for range workers {
+			<-ended
+		}
+	}
+}
+
+// TestABatchWaitsForTheDelayOrToBeFullOrFlushed goes through two phases: what was flushed
+// in the first has to wait again in the second.
+func TestABatchWaitsForTheDelayOrToBeFullOrFlushed(t *testing.T) {
+	const ms = time.Millisecond
+	for _, workers := range []int{1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue(batching{maxBatch: 4, maxDelay: 20 * ms})
+			got, stop := takers(q, workers, 0)
+			at := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+			at(0, func() { q.add(queryOf(0, 3)) })    // waits
+			at(5*ms, func() { q.add(queryOf(3, 1)) }) // makes it full
+			at(10*ms, func() { q.add(queryOf(4, 2)) })
+			at(12*ms, func() { q.add(queryOf(6, 1)) }) // not full until the delay is over
+			at(40*ms, func() { q.add(queryOf(7, 2)) })
+			at(45*ms, func() { q.flush() })              // the end of the phase
+			at(100*ms, func() { q.add(queryOf(9, 2)) })  // the next phase
+			at(110*ms, func() { q.add(queryOf(11, 3)) }) // one too many: the last waits on
+			at(200*ms, func() { q.add(queryOf(14, 9)) }) // two full ones and a rest
+			at(210*ms, func() { q.flush() })
+			time.Sleep(300 * ms)
+			stop()
+			want := []taken{
+				{5 * ms, []int{0, 1, 2, 3}}, {30 * ms, []int{4, 5, 6}}, {45 * ms, []int{7, 8}},
+				{110 * ms, []int{9, 10, 11, 12}}, {130 * ms, []int{13}},
+				{200 * ms, []int{14, 15, 16, 17}}, {200 * ms, []int{18, 19, 20, 21}}, {210 * ms, []int{22}},
+			}
+			slices.SortFunc(*got, func(a, b taken) int { return a.ids[0] - b.ids[0] })
+			if g, w := fmt.Sprint(*got), fmt.Sprint(want); g != w {
+				t.Errorf("%d workers took %s, want %s", workers, g, w)
+			}
+		})
+	}
+}
+
+// TestNoSampleIsForgotten has random queries, delays and workers: every sample is taken
+// once, none waits longer than the delay while a worker is free.
+func TestNoSampleIsForgotten(t *testing.T) {
+	const ms = time.Millisecond
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 5))
+			delay := time.Duration(random.IntN(3)) * 10 * ms
+			q := newQueue(batching{maxBatch: 1 + random.IntN(6), maxDelay: delay})
+			// More workers than batches can be under way: one is always free.
+			got, stop := takers(q, 30, time.Duration(random.IntN(3))*ms)
+			began := time.Now()
+			var added []time.Duration
+			for range 100 {
+				time.Sleep(time.Duration(random.IntN(8)) * ms)
+				n := 1 + random.IntN(4)
+				q.add(queryOf(len(added), n))
+				for range n {
+					added = append(added, time.Since(began))
+				}
+			}
+			time.Sleep(time.Second)
+			stop()
+			seen := make([]bool, len(added))
+			for _, batch := range *got {
+				for _, id := range batch.ids {
+					if wait := batch.at - added[id]; seen[id] || wait > delay {
+						t.Errorf("seed %d: sample %d waited %v of %v, was there before: %v", seed, id, wait, delay, seen[id])
+					}
+					seen[id] = true
+				}
+			}
+			if slices.Contains(seen, false) {
+				t.Errorf("seed %d: samples were forgotten", seed)
+			}
+		})
+	}
+}
+
+func TestAClosedQueueGivesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(batching{maxBatch: 2, maxDelay: time.Second})
+		got, stop := takers(q, 3, 0)
+		q.add(queryOf(0, 1)) // waits for a second one
+		synctest.Wait()
+		stop()
+		if len(*got) > 0 || len(q.take(nil)) > 0 {
+			t.Errorf("took %v", *got)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+func TestAnIdleQueueIsEmptyAndNobodyWorks(t *testing.T) {
+	q := newQueue(batching{maxBatch: 2})
+	if !q.idle() {
+		t.Error("a new queue is not idle")
+	}
+	q.add(queryOf(0, 5))
+	if batch := q.take(nil); len(batch) != 2 || q.idle() {
+		t.Errorf("took %v; idle while a worker has a batch", ids(batch))
+	}
+	q.done()
+	if !q.idle() {
+		t.Error("not idle though nobody works")
+	}
+	q.add(queryOf(5, 1))
+	if got := ids(q.take(nil)); !slices.Equal(got, []int{5}) {
+		t.Errorf("took %v, want what came after it was idle", got)
+	}
+}
+
+func TestTheQueueRemembersWhenItWasLongest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(batching{maxBatch: 8})
+		began := time.Now()
+		q.add(queryOf(0, 3))
+		time.Sleep(time.Second)
+		q.add(queryOf(3, 2))
+		time.Sleep(time.Second)
+		q.take(nil)
+		q.add(queryOf(5, 5))
+		if n, when := q.longest(); n != 5 || when.Sub(began) != time.Second {
+			t.Errorf("%d samples after %v", n, when.Sub(began))
+		}
+	})
+}
+
+// BenchmarkQueue is the way of a Server query through the queue.
+func BenchmarkQueue(b *testing.B) {
+	q := newQueue(batching{maxBatch: 8})
+	query := queryOf(0, 1)
+	batch := make([]task, 0, 8)
+	b.ReportAllocs()
+	for b.Loop() {
+		q.add(query)
+		batch = q.take(batch)
+		q.done()
+	}
+}

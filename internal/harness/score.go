@@ -1,0 +1,148 @@
+package harness
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// AccuracyFile is what the official accuracy scripts print, in the folder of a run.
+const AccuracyFile = "accuracy.txt"
+
+// A Target is what an accuracy is compared with.
+type Target struct {
+	workload.Quality
+	// Reference, if not 0, replaces the official reference: the score of the FP32 model
+	// on the data that was used.
+	Reference float64
+	// None says why the score is compared with nothing; empty: it is.
+	None string
+}
+
+// Score scores an accuracy log of a model as the official script does, and compares the
+// score with a target.
+func Score(ctx context.Context, path string, m workload.Model, s workload.Scoring, t Target) (*report.Accuracy, error) {
+	f, err := fileio.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the accuracy log: %w", err)
+	}
+	defer f.Close()
+	score, err := m.Score(ctx, f, s)
+	if err != nil {
+		return nil, fmt.Errorf("scoring: %w", err)
+	}
+	a, err := t.compare(score)
+	if err != nil {
+		return nil, err
+	}
+	missed := t.missed(score)
+	a.Met = a.Met && len(missed) == 0
+	a.Warnings = slices.Concat(score.Warnings, missed)
+	a.Samples = uint64(score.Coverage.Scored)
+	whole, of := score.Coverage.Samples, "data set"
+	if s.Samples > 0 {
+		whole, of = s.Samples, "run"
+	}
+	if a.Partial = score.Coverage.Scored < whole; score.Coverage.Scored == whole {
+		return a, nil
+	}
+	a.Met = false
+	a.Warnings = append(a.Warnings, fmt.Sprintf("the log has %d different samples, the %s %d: the target is not met",
+		score.Coverage.Scored, of, whole))
+	return a, nil
+}
+
+func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
+	v, ok := score.Lookup(t.Metric)
+	if !ok {
+		return nil, fmt.Errorf("the score has no value %q", t.Metric)
+	}
+	reference := t.Reference
+	if reference == 0 {
+		reference = t.Quality.Reference
+	}
+	if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+		return nil, fmt.Errorf("the score %s is %v", v.Name, v.Value)
+	}
+	target := reference * t.Fraction
+	met := v.Value >= target
+	if v.LowerIsBetter {
+		target = reference * (2 - t.Fraction)
+		met = v.Value <= target
+	}
+	return &report.Accuracy{
+		Metric: v.Name, Value: v.Value, Unit: v.Unit,
+		Reference: reference, Target: target, Met: met, NoTarget: t.None,
+		Lines: score.Lines, Right: score.Right, Resampled: float32s(v.Resampled), Classes: classes(score.Classes),
+	}, nil
+}
+
+// float32s are numbers as results have them.
+func float32s(values []float64) []byte {
+	var b []byte
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
+	}
+	return b
+}
+
+// classes are scores class by class as results have them: with six digits, and without those that
+// are no numbers.
+func classes(c *accuracy.Classes) *report.Classes {
+	if c == nil || len(c.List) == 0 {
+		return nil
+	}
+	out := &report.Classes{Metric: c.Metric, Unit: c.Unit, Of: c.Of, Values: map[string]float64{}, Counts: map[string]int{}}
+	for _, class := range c.List {
+		if v, err := strconv.ParseFloat(strconv.FormatFloat(class.Value, 'g', 6, 64), 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out.Values[class.Name], out.Counts[class.Name] = v, class.Count
+		}
+	}
+	return out
+}
+
+// missed says which further values miss their bounds. They are those of the official model and data:
+// with another reference there are none but those of the metric that it is of.
+func (t Target) missed(score *accuracy.Score) (list []string) {
+	if t.None != "" {
+		return nil
+	}
+	other := t.Reference != 0 && t.Reference != t.Quality.Reference
+	for _, b := range t.Also {
+		if other && b.Metric != t.Metric {
+			continue
+		}
+		if other {
+			b.Reference = t.Reference
+		}
+		v, ok := score.Lookup(b.Metric)
+		switch {
+		case !ok:
+			list = append(list, fmt.Sprintf("the score has no value %s, want %v: the target is not met", b.Metric, b))
+		case !b.Keeps(v.Value):
+			list = append(list, fmt.Sprintf("%s is %.6g, want %v: the target is not met", b.Metric, v.Value, b))
+		}
+	}
+	return list
+}
+
+// WriteAccuracy writes what the official script would have printed.
+func WriteAccuracy(dir string, a *report.Accuracy) error {
+	text := ""
+	for _, line := range a.Lines {
+		text += line + "\n"
+	}
+	if err := fileio.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+func TestATargetIsAShareOfItsReference(t *testing.T) {
+	tests := []struct {
+		name      string
+		value     float64
+		lower     bool
+		reference float64 // instead of the official 76.46
+		target    float64
+		met       bool
+	}{
+		{"exactly", 76.46 * 0.99, false, 0, 76.46 * 0.99, true},
+		{"just below", 75.6953, false, 0, 76.46 * 0.99, false},
+		{"above", 99, false, 0, 76.46 * 0.99, true},
+		{"another reference", 83, false, 83.5, 83.5 * 0.99, true},
+		{"below another reference", 82, false, 83.5, 83.5 * 0.99, false},
+		{"an error rate exactly", 7.5 * 1.01, true, 7.5, 7.5 * 1.01, true},
+		{"an error rate just above", 7.576, true, 7.5, 7.5 * 1.01, false},
+		{"an error rate below", 7, true, 7.5, 7.5 * 1.01, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			target := Target{Quality: workload.Quality{Metric: "m", Reference: 76.46, Fraction: 0.99}, Reference: test.reference}
+			got, err := target.compare(&accuracy.Score{
+				Values: []accuracy.Value{{Name: "other", Value: 1}, {Name: "m", Value: test.value, Unit: "%", LowerIsBetter: test.lower}},
+				Lines:  []string{"m=1"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reference := test.reference
+			if reference == 0 {
+				reference = 76.46
+			}
+			want := &report.Accuracy{Metric: "m", Value: test.value, Unit: "%", Reference: reference, Target: test.target, Met: test.met, Lines: []string{"m=1"}}
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAScoreThatCannotBeComparedIsAnError(t *testing.T) {
+	target := Target{Quality: workload.Quality{Metric: "m", Reference: 1, Fraction: 0.99}}
+	for name, test := range map[string]struct {
+		value accuracy.Value
+		want  string
+	}{
+		"another metric": {accuracy.Value{Name: "n", Value: 1}, `the score has no value "m"`},
+		"not a number":   {accuracy.Value{Name: "m", Value: math.NaN()}, "the score m is NaN"},
+		"infinite":       {accuracy.Value{Name: "m", Value: math.Inf(-1)}, "the score m is -Inf"},
+	} {
+		if got, err := target.compare(&accuracy.Score{Values: []accuracy.Value{test.value}}); err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v, %v; want the error %q", name, got, err, test.want)
+		}
+	}
+}
+
+func TestALogThatIsNotWholeIsNotScored(t *testing.T) {
+	const record = `{ "seq_id" : 0, "qsl_idx" : 1, "data" : "0000803F" }`
+	tests := []struct{ name, log, want string }{
+		{"whole", "[\n" + record + "\n]\n", ""},
+		{"cut off in a record", "[\n" + record[:40], "log.json"},
+		{"cut off after a record", "[\n" + record + ",\n", "log.json"},
+		{"empty", "[\n]\n", "log.json: the log has no record"},
+		{"nothing", "", "log.json"},
+		{"a page", "<html>", "log.json"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "log.json")
+			write(t, path, test.log)
+			n := newNumbers(10)
+			a, err := Score(t.Context(), path, n.model(), workload.Scoring{}, Target{Quality: n.model().Quality})
+			if test.want == "" && (err != nil || a.Value != 100) || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "scoring: ") || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("score %+v, error %v, want %q", a, err, test.want)
+			}
+		})
+	}
+	n := newNumbers(10)
+	if _, err := Score(t.Context(), "nowhere.json", n.model(), workload.Scoring{}, Target{}); err == nil || !strings.HasPrefix(err.Error(), "opening the accuracy log: ") {
+		t.Errorf("error of no log: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "log.json")
+	write(t, path, "[\n"+record+"\n]\n")
+	if _, err := Score(t.Context(), path, n.model(), workload.Scoring{}, Target{}); err == nil {
+		t.Error("compared without a metric")
+	}
+}
+
+// A part of the data is compared with nothing: neither with the reference nor with further bounds.
+func TestAScoreWithoutATargetMissesNothing(t *testing.T) {
+	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{{Metric: "other", Reference: 10, Least: 0.9}}}
+	score := &accuracy.Score{Values: []accuracy.Value{{Name: "m", Value: 1}, {Name: "other", Value: 1}}}
+	target := Target{Quality: q, None: "the 4 samples are a part of the data set"}
+	a, err := target.compare(score)
+	if err != nil || a.NoTarget != target.None || a.Below() {
+		t.Errorf("compared: %+v, %v, want the reason and nothing below", a, err)
+	}
+	if missed := target.missed(score); missed != nil {
+		t.Errorf("missed: %q, want none", missed)
+	}
+	target.None = ""
+	if a, err = target.compare(score); err != nil || !a.Below() || len(target.missed(score)) != 1 {
+		t.Errorf("of the whole: %+v, %v, missed %q, want it below and one bound missed", a, err, target.missed(score))
+	}
+}
+
+func TestTheScoreIsWrittenAsTheScriptPrintsIt(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteAccuracy(dir, &report.Accuracy{Lines: []string{"accuracy=1", "found 0"}}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, AccuracyFile)); err != nil || string(text) != "accuracy=1\nfound 0\n" {
+		t.Errorf("written %q, %v", text, err)
+	}
+	if err := WriteAccuracy(filepath.Join(dir, "nowhere"), &report.Accuracy{}); err == nil || !strings.HasPrefix(err.Error(), "writing the score: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestFurtherBoundsAreOfTheOfficialModel and data: with another reference they do not count.
+func TestFurtherBoundsAreOfTheOfficialModel(t *testing.T) {
+	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{
+		{Metric: "other", Reference: 10, Least: 0.9}, {Metric: "length", Reference: 100, Least: 0.9, Most: 1.1}, {Metric: "size", Reference: 100, Most: 1},
+	}}
+	for _, c := range []struct {
+		name      string
+		values    map[string]float64
+		reference float64
+		want      []string
+	}{
+		{"all are kept", map[string]float64{"other": 9, "length": 110, "size": 100}, 0, nil},
+		{"the official reference by its number", map[string]float64{"other": 8.9, "length": 100, "size": 1}, 50, []string{"other is 8.9, want other ≥ 9: the target is not met"}},
+		{"too long and too large", map[string]float64{"other": 10, "length": 111, "size": 101}, 0,
+			[]string{"length is 111, want 90 ≤ length ≤ 110: the target is not met", "size is 101, want size ≤ 100: the target is not met"}},
+		{"one is missing", map[string]float64{"other": 10, "size": 1}, 0, []string{"the score has no value length, want 90 ≤ length ≤ 110: the target is not met"}},
+		{"another reference", map[string]float64{}, 40, nil},
+	} {
+		score := &accuracy.Score{}
+		for name, v := range c.values {
+			score.Values = append(score.Values, accuracy.Value{Name: name, Value: v})
+		}
+		if diff := cmp.Diff(c.want, Target{Quality: q, Reference: c.reference}.missed(score)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

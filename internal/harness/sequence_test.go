@@ -1,0 +1,334 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// sequenceConfig is a run of the toy benchmark, with one worker that has room for four.
+func sequenceConfig(t *testing.T, s loadgen.Scenario, m loadgen.Mode, observe func(live int, admitted []int)) Config {
+	t.Helper()
+	engine, err := simulated.New(simulated.Config{Latency: time.Millisecond, PerSample: 100 * time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if observe == nil {
+		observe = func(int, []int) {}
+	}
+	cfg := config(t, newNumbers(1), s, m)
+	cfg.Model, cfg.Engine, cfg.Instances, cfg.MaxBatch = toyTranslation(observe), engine, 1, 4
+	cfg.Settings.ServerTargetQPS, cfg.Settings.OfflineExpectedQPS = 50, 150
+	if s == loadgen.Server {
+		cfg.Settings.MinQueryCount = 662
+	}
+	return cfg
+}
+
+func TestSequencesAreAnsweredInEveryScenario(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range loadgen.Scenarios() {
+		for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
+			if mode == loadgen.PerformanceOnly && scenario != loadgen.Offline && !testenv.Long() {
+				continue // thousands of sequences, one by one
+			}
+			synctest.Test(t, func(t *testing.T) {
+				cfg := sequenceConfig(t, scenario, mode, nil)
+				r, err := Run(t.Context(), cfg)
+				if err != nil || !r.Valid() {
+					t.Fatalf("%v %v: %v, %+v", scenario, mode, err, r)
+				}
+				if mode == loadgen.AccuracyOnly && (r.Accuracy.Value != 100 || r.Accuracy.Samples != 64) {
+					t.Errorf("%v: accuracy %+v", scenario, r.Accuracy)
+				}
+				if err := cfg.Engine.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestSequencesAreAdmittedWhileOthersRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		beside, most := 0, 0
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, func(live int, admitted []int) {
+			if live > 0 && len(admitted) < 4 {
+				beside++
+			}
+			most = max(most, live)
+		})
+		if r, err := Run(t.Context(), cfg); err != nil || !r.Valid() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if beside < 100 || most != 3 {
+			t.Errorf("%d sequences were admitted beside others, at most beside %d; want most of them, beside 3", beside, most)
+		}
+	})
+}
+
+// All sequences that are under way may take longer than a system that has stalled is waited for: as long as they go
+// on it has not.
+func TestALongSequenceIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.AccuracyOnly, nil)
+		var traffic atomic.Bool
+		cfg.Observer.(*observer).on = func(what string) {
+			if what == "traffic" {
+				traffic.Store(true)
+			}
+		}
+		open := cfg.Model.Open
+		cfg.Model.Open = func(s workload.Setup) (workload.Workload, error) {
+			w, err := open(s)
+			w.(*toySequences).pause = func() {
+				if traffic.Load() {
+					time.Sleep(time.Minute)
+				}
+			}
+			return w, err
+		}
+		if r, err := Run(t.Context(), cfg); err != nil || !r.Valid() {
+			t.Errorf("%v, %+v", err, r)
+		}
+	})
+}
+
+func TestFirstTokensOfSequencesAreMeasured(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Server, loadgen.PerformanceOnly, nil)
+		s := &cfg.Settings
+		s.UseTokenLatencies, s.ServerTTFTLatency, s.ServerTPOTLatency = true, 50*time.Millisecond, 20*time.Millisecond
+		s.ServerTargetQPS = 40
+		r, err := Run(t.Context(), cfg)
+		if err != nil || !r.Valid() {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		detail, err := os.ReadFile(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+		if err != nil || !strings.Contains(string(detail), "result_time_to_first_token") && !strings.Contains(string(detail), "result_first_token") {
+			t.Errorf("the detail log has no first tokens, %v", err)
+		}
+	})
+}
+
+// A run that is interrupted while sequences are under way ends at once, and is a result.
+func TestSequencesAreCancelledInTheMiddle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
+		cfg.Settings.MinDuration = time.Hour
+		time.AfterFunc(10*time.Second, func() { stop(errStopped) })
+		began := time.Now()
+		r, err := Run(ctx, cfg)
+		if !errors.Is(err, errStopped) || errors.Is(err, errFailed) || r == nil || r.Result != report.Interrupted {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if took := time.Since(began); took > 11*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if err := cfg.Engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A predictor that gives up has all samples answered with its error: nothing is lost.
+func TestSequencesOfAPredictorThatGivesUpAreAnswered(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range []loadgen.Scenario{loadgen.Offline, loadgen.Server, loadgen.SingleStream} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := sequenceConfig(t, scenario, loadgen.PerformanceOnly, nil)
+			var err error
+			if cfg.Engine, err = simulated.New(simulated.Config{Latency: time.Millisecond, FailEvery: 2000}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(t.Context(), cfg)
+			if !errors.Is(err, errFailed) || !errors.Is(err, simulated.ErrInjected) || r == nil || r.Valid() {
+				t.Fatalf("%v: %v, %+v", scenario, err, r)
+			}
+			if _, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile)); err != nil {
+				t.Error(err)
+			}
+			if err := cfg.Engine.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Sequences that end one by one make room for others: batches would wait for the longest.
+func TestAdmittingIsFasterThanBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
+		r, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := cfg.Model.Open
+		cfg.OutputDir = t.TempDir()
+		cfg.Model.Open = closedBatches(open)
+		batches, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ratio := r.Metric.Value / batches.Metric.Value; ratio < 1.2 {
+			t.Errorf("admitting is %.2f times as fast as closed batches: %v, %v", ratio, r.Metric.Value, batches.Metric.Value)
+		}
+	})
+}
+
+// batchesOf takes all that waits, batch by batch, and returns the samples of each.
+func batchesOf(q *queue) (batches []string) {
+	for q.waiting() {
+		var indices []int
+		for _, task := range q.take(nil) {
+			indices = append(indices, int(task.sample.Index))
+		}
+		batches = append(batches, fmt.Sprint(indices))
+		q.done()
+	}
+	return batches
+}
+
+func TestTheOldestOfThoseThatWaitGoesFirstWithThoseOfItsLength(t *testing.T) {
+	lengths := []int{5, 1, 9, 5, 1, 9, 4, 6, 1}
+	q := newQueue(batching{maxBatch: 3, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+	var query loadgen.Query
+	for i := range lengths {
+		query.Samples = append(query.Samples, loadgen.QuerySample{Index: loadgen.QuerySampleIndex(i)})
+	}
+	q.add(query)
+	if got, want := batchesOf(q), []string{"[0 3 6]", "[1 4 8]", "[2 5 7]"}; !slices.Equal(got, want) {
+		t.Errorf("batches %v, want %v", got, want)
+	}
+}
+
+func TestNobodyIsOvertakenWhoHasWaitedLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lengths := []int{5, 1, 5, 1, 1}
+		q := newQueue(batching{maxBatch: 2, patience: time.Second, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+		for i := range lengths {
+			q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: loadgen.QuerySampleIndex(i)}}})
+		}
+		if batch := q.take(nil); batch[1].sample.Index != 2 {
+			t.Errorf("the second sample is %d", batch[1].sample.Index)
+		}
+		time.Sleep(1001 * time.Millisecond)
+		q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: 1}}})
+		if batch := q.take(nil); batch[0].sample.Index != 1 || batch[1].sample.Index != 3 {
+			t.Errorf("the samples are %d and %d", batch[0].sample.Index, batch[1].sample.Index)
+		}
+	})
+}
+
+// What a run is calibrated by is what it then reaches: sequences are admitted while others run.
+func TestAPullerIsMeasuredByPulling(t *testing.T) {
+	t.Parallel()
+	calibrated := func(t *testing.T, scenario loadgen.Scenario, change func(*Config)) *report.Results {
+		cfg := sequenceConfig(t, scenario, loadgen.PerformanceOnly, nil)
+		spoilTargets(&cfg.Settings)
+		cfg.Calibrate = true
+		change(&cfg)
+		r, err := Run(t.Context(), cfg)
+		if err != nil || !r.Valid() {
+			t.Fatalf("%v: %v, %+v", scenario, err, r)
+		}
+		return r
+	}
+	asItIs := func(*Config) {}
+	t.Run("Offline", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := calibrated(t, loadgen.Offline, asItIs)
+			if ratio := r.Calibration.SamplesPerSecond / r.Metric.Value; ratio < 0.95 || ratio > 1.05 {
+				t.Errorf("%.4g samples/s were measured before, the test reached %.4g", r.Calibration.SamplesPerSecond, r.Metric.Value)
+			}
+		})
+	})
+	t.Run("Server", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			pulled := calibrated(t, loadgen.Server, asItIs)
+			if c := pulled.Calibration; !strings.Contains(c.Reason, "samples/s with 4 under way at once") {
+				t.Errorf("calibration %+v", c)
+			}
+			open := toyTranslation(func(int, []int) {}).Open
+			one := calibrated(t, loadgen.Server, func(c *Config) { c.Model.Open = closedBatches(open) })
+			if ratio := pulled.Calibration.Chosen.Value / one.Calibration.Chosen.Value; ratio < 1.5 {
+				t.Errorf("pulling is given %.2f times the rate of one by one: %v, %v", ratio, pulled.Calibration, one.Calibration)
+			}
+		})
+	})
+}
+
+// A misbehaved is a Puller that is wrong in one way.
+type misbehaved struct {
+	workload.Predictor
+	serve func(context.Context, workload.Source) error
+}
+
+func (m misbehaved) Serve(ctx context.Context, s workload.Source) error { return m.serve(ctx, s) }
+
+// A ticket that no sample has would answer another one, or none.
+func TestATicketThatNoSampleHasEndsTheTest(t *testing.T) {
+	for _, ticket := range []int{-1, 0, 1, 2, 1 << 30} {
+		var failures []error
+		s := makeSUT("fake", []workload.Predictor{misbehaved{}}, &rows{}, batching{maxBatch: 2}, false, func(err error) { failures = append(failures, err) })
+		source := newSource(s.workers[0])
+		for _, reply := range []func(){func() { source.Done(ticket, nil, 1) }, func() { source.FirstToken(ticket, nil) }} {
+			reply()
+			if last := len(failures) - 1; last < 0 || failures[last].Error() != fmt.Sprintf("the model answered the ticket %d, which no sample has", ticket) {
+				t.Errorf("ticket %d: failures %v", ticket, failures)
+			}
+			failures = nil
+		}
+	}
+}
+
+func TestAPullerThatCannotBeMeasuredIsAnError(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+	for _, test := range []struct {
+		name  string
+		ctx   context.Context
+		serve func(context.Context, workload.Source) error
+		want  string
+	}{
+		{"it fails", t.Context(), func(context.Context, workload.Source) error { return errors.New("out of memory") }, "out of memory"},
+		{"it panics", t.Context(), func(context.Context, workload.Source) error { panic("no memory") }, "panic in the model's code: no memory"},
+		{"it admits nothing", t.Context(), func(context.Context, workload.Source) error { return nil }, "the model answered 0 of 0 samples"},
+		{"it answers too few", t.Context(), func(_ context.Context, s workload.Source) error {
+			items, _ := s.Admit(nil, 3, true)
+			s.Done(items[0].Ticket, nil, 0)
+			return nil
+		}, "the model answered 1 of 3 samples"},
+		{"it is interrupted", ctx, func(_ context.Context, s workload.Source) error {
+			for open := true; open; _, open = s.Admit(nil, 1, true) {
+			}
+			return nil
+		}, errStopped.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := measuring{items: make([]workload.Item, 8), batch: 4, enough: func() {}, stop: func() bool { return false }}
+			if _, err := m.throughput(test.ctx, misbehaved{serve: test.serve}); err == nil || err.Error() != test.want {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}

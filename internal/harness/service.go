@@ -1,0 +1,99 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+)
+
+// A Service is the system under test without a test: its queue, its batches and its workers answer
+// whoever asks. A sample is a row of the service's store; what is in it is up to the caller.
+type Service struct {
+	run     *run
+	rows    rows
+	samples []loadgen.QuerySample // one of each row
+	done    Answered
+	token   func(row int, token []byte)
+}
+
+// Answered is told the response to the sample of a row and its output tokens, where they are counted, or why there
+// is none. Whoever wants to keep the response copies it.
+type Answered func(row int, response []byte, tokens int, err error)
+
+// OpenService opens the model of a configuration for as many samples at once as there are rows.
+// Done is told of each answer by the worker that gave it: it should return soon. The workload of the model has to have as many samples as there are rows: they are the rows.
+func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, err error) {
+	r := newRun(cfg)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	if err := r.openWorkload(ctx); err != nil {
+		return nil, err
+	}
+	shape := r.wish(runtime.GOMAXPROCS(0)).shape()
+	if err := r.checkShape(shape); err != nil {
+		return nil, err
+	}
+	if err := r.loadModel(ctx, shape); err != nil {
+		return nil, err
+	}
+	s = &Service{run: r, done: done}
+	n := r.workload.Len()
+	order := make([]loadgen.QuerySampleIndex, n)
+	for i := range n {
+		order[i] = loadgen.QuerySampleIndex(i)
+		s.samples = append(s.samples, loadgen.QuerySample{ID: loadgen.ResponseID(i), Index: order[i]})
+	}
+	s.rows.reset(order, n)
+	return s, nil
+}
+
+// Tokens has somebody told each token of answers that consist of such, as soon as it is there. It
+// is called before Start.
+func (s *Service) Tokens(token func(row int, token []byte)) { s.token = token }
+
+// Start has the workers answer samples with the rows of a store, which must stay open until
+// Close has returned.
+func (s *Service) Start(store *workload.Store) error {
+	if err := s.run.use(store); err != nil {
+		return err
+	}
+	r := s.run
+	r.sut = makeSUT(r.sutName(), r.model.predictors, &s.rows, r.batching(), false, func(error) {})
+	r.sut.answered = func(t task, a loadgen.QuerySampleResponse, err error) {
+		s.done(int(t.sample.ID), a.Data, int(a.NTokens), err)
+	}
+	if s.token != nil {
+		r.sut.token = func(t task, token []byte) { s.token(int(t.sample.ID), token) }
+	}
+	r.sut.start()
+	return nil
+}
+
+// Submit puts a row into the queue. It has to be answered before it is submitted again.
+func (s *Service) Submit(row int) {
+	s.run.sut.IssueQuery(loadgen.Query{Samples: s.samples[row : row+1 : row+1]})
+}
+
+// Info describes the model as the engine sees it.
+func (s *Service) Info() backend.Info { return s.run.model.info() }
+
+// Workload is the opened workload.
+func (s *Service) Workload() workload.Workload { return s.run.workload }
+
+// Close ends the workers, which should have nothing to do, and frees the model. If one is still
+// busy its memory is not freed, and the error says so.
+func (s *Service) Close() error {
+	if s.run.sut != nil {
+		if err := s.run.sut.stop(); err != nil {
+			return err
+		}
+	}
+	return s.run.close()
+}

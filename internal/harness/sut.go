@@ -1,0 +1,191 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+)
+
+// A sut is the system under test, the only one there is: a queue, and workers that
+// take batches from it and have their predictors answer them.
+type sut struct {
+	name   string
+	queue  *queue
+	rows   *rows              // of the loaded samples
+	ctx    context.Context    // of predictions
+	cancel context.CancelFunc // ends predictions
+	// failed is told the first error of a prediction. Every failed sample is also
+	// answered, with the error, so that nothing waits for it.
+	failed func(error)
+	// answered is told of samples in the place of LoadGen, outside of tests; nil: LoadGen is.
+	answered func(t task, r loadgen.QuerySampleResponse, err error)
+	// token is told of each token of an answer; nil: nobody is.
+	token func(t task, token []byte)
+	// naming asks for the name of a system on other machines; nil: it is name.
+	naming func() (string, error)
+
+	workers []*worker
+	running sync.WaitGroup
+	// inline is the only worker of a test in which one query is under way at a time. It
+	// answers on the thread that issues: a thread that is woken for each query is sometimes
+	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
+	inline *worker
+	crowd  *crowd        // of the only predictor, if that is a Concurrent; else nil
+	tokens bool          // first tokens are measured
+	worked atomic.Int64  // how often there was work on answers that were still to come
+	bound  time.Duration // after which an answer is late; 0: never
+}
+
+// batching says how workers gather samples.
+type batching struct {
+	maxBatch int
+	maxDelay time.Duration
+	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
+	patience time.Duration                      // how long a sample may be overtaken; 0: always
+	costs    *batchCosts                        // of samples of different lengths; nil: not known
+	bound    time.Duration                      // after which the answer of a sample is late; 0: never
+}
+
+// newSUT starts a worker for each predictor. They end with stop. With oneAtATime the
+// next query is issued when the one before was answered.
+func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
+	s := makeSUT(name, predictors, rows, b, oneAtATime, failed)
+	s.start()
+	return s
+}
+
+// makeSUT is newSUT without starting the workers.
+func makeSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, bound: b.bound}
+	for _, p := range predictors {
+		w := &worker{
+			sut:       s,
+			predictor: p,
+			batch:     make([]task, 0, b.maxBatch),
+			items:     make([]workload.Item, 0, b.maxBatch),
+			answered:  make([]bool, b.maxBatch),
+			sizes:     make([]atomic.Int64, min(b.maxBatch, mostSizes)+1),
+		}
+		s.workers = append(s.workers, w)
+	}
+	if many, ok := predictors[0].(workload.Concurrent); ok && len(predictors) == 1 {
+		s.crowd = newCrowd(s, many)
+		return s
+	}
+	if oneAtATime && len(predictors) == 1 {
+		s.inline = s.workers[0]
+	}
+	return s
+}
+
+// start has the workers wait for samples. One that answers inline, or many at once, does not.
+func (s *sut) start() {
+	if s.inline != nil || s.crowd != nil {
+		return
+	}
+	for _, w := range s.workers {
+		s.running.Go(func() {
+			if err := w.guarded(s.ctx); err != nil {
+				s.fail(err) // which ends the test
+			}
+		})
+	}
+}
+
+// fail tells of an error of a prediction, unless the test is over: then it is what ended it.
+func (s *sut) fail(err error) {
+	if s.ctx.Err() == nil {
+		s.failed(err)
+	}
+}
+
+// Name implements loadgen.SUT.
+func (s *sut) Name() string {
+	if s.naming == nil {
+		return s.name
+	}
+	name, err := s.naming()
+	if err != nil {
+		s.fail(err) // which ends the test
+		return s.name
+	}
+	return name
+}
+
+// IssueQuery implements loadgen.SUT.
+func (s *sut) IssueQuery(q loadgen.Query) {
+	s.queue.add(q)
+	if s.crowd != nil {
+		s.crowd.grow(len(q.Samples))
+	}
+	if s.inline != nil {
+		s.answerInline()
+	}
+}
+
+// answerInline answers what waits on the calling thread, and stays on it: after a run of the
+// model that takes more than 10 ms Go's scheduler would move the goroutine to another thread,
+// which the system wakes on the core of an engine's thread as often as not.
+func (s *sut) answerInline() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for s.queue.waiting() {
+		s.inline.batch = s.queue.take(s.inline.batch)
+		s.inline.work(s.ctx)
+	}
+}
+
+// FlushQueries implements loadgen.SUT.
+func (s *sut) FlushQueries() { s.queue.flush() }
+
+// graceAtClose is how long the end of a test waits for predictions under way.
+const graceAtClose = 400 * time.Millisecond
+
+// idle waits until no prediction is under way, and returns false if one does not end.
+func (s *sut) idle() bool {
+	for begin := time.Now(); !s.queue.idle(); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > graceAtClose {
+			return false
+		}
+	}
+	return true
+}
+
+var errStillRunning = errors.New("a prediction is still under way; its memory is not freed")
+
+// stop ends the workers. A prediction that cannot be interrupted may go on for a while;
+// then an error says so and it is left alone.
+func (s *sut) stop() error {
+	s.cancel()
+	s.queue.close()
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	if s.inline != nil && !s.idle() {
+		return errStillRunning
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(graceAtClose):
+		return errStillRunning
+	}
+}
+
+// refuse answers a sample with an error.
+func (s *sut) refuse(t task, err error) {
+	if s.answered != nil {
+		s.answered(t, loadgen.QuerySampleResponse{}, err)
+		return
+	}
+	t.query.Fail(t.sample.ID, err)
+}

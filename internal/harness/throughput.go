@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+)
+
+const (
+	// leastBatches is how many batches each worker is measured with at least, if that takes no
+	// longer than probeMost.
+	leastBatches = 4
+	probeMost    = 10 * time.Second
+)
+
+// throughput measures the samples per second of all workers together, each with samples of
+// its own where they differ. A worker is measured until its own last batch is done, so that
+// what it then idles, because others are not ready, does not count.
+func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
+	workers, rows := len(r.model.predictors), batch
+	if differ(r.workload) {
+		rows = max(batch, min(batch*workers*leastBatches, r.qsl.performance))
+	}
+	items, err := r.sampleRows(ctx, rows)
+	if err != nil {
+		return 0, err
+	}
+	rates, errs := make([]float64, workers), make([]error, workers)
+	var wg sync.WaitGroup
+	var ready atomic.Int64 // workers that were measured for long enough
+	for i, p := range r.model.predictors {
+		wg.Go(func() {
+			stop := func() bool { return ready.Load() >= int64(workers) }
+			m := measuring{items: rotated(items, i*batch), batch: batch, enough: func() { ready.Add(1) }, stop: stop}
+			rates[i], errs[i] = m.throughput(ctx, p)
+			if errs[i] != nil {
+				ready.Store(int64(workers))
+			}
+		})
+	}
+	wg.Wait()
+	rate := 0.0
+	for _, each := range rates {
+		rate += each
+	}
+	return rate, errors.Join(errs...)
+}
+
+// A measuring is what the speed of a predictor is measured with.
+type measuring struct {
+	items  []workload.Item
+	batch  int         // samples at once
+	enough func()      // is told once that it was measured for long enough
+	stop   func() bool // says whether to stop
+	began  time.Time
+	said   bool
+}
+
+// throughput measures the samples per second of a predictor.
+func (m *measuring) throughput(ctx context.Context, p workload.Predictor) (float64, error) {
+	m.began = time.Now()
+	n, took, err := 0, time.Duration(0), error(nil)
+	if puller, pulls := p.(workload.Puller); pulls {
+		n, took, err = m.pull(ctx, puller)
+	} else {
+		n, took, err = m.batches(ctx, p)
+	}
+	return float64(n) / max(took, 1).Seconds(), err
+}
+
+// batches has a predictor answer batch after batch.
+func (m *measuring) batches(ctx context.Context, p workload.Predictor) (n int, took time.Duration, err error) {
+	for !m.over(n) {
+		if err := tryOut(ctx, p, rotated(m.items, n)[:m.batch]); err != nil {
+			return 0, 0, err
+		}
+		n += m.batch
+		took = time.Since(m.began)
+	}
+	return n, took, nil
+}
+
+// over reports whether n samples are enough, of this predictor and of all others.
+func (m *measuring) over(n int) bool {
+	took := time.Since(m.began)
+	if !m.said && n >= leastBatches*m.batch && took >= probeTime {
+		m.said = true
+		m.enough()
+	}
+	return m.stop() || took >= probeMost
+}
+
+// pull has a Puller answer samples of which there are always more, as in a test under load. What
+// it answers after the last was admitted does not count: it is less and less busy then.
+func (m *measuring) pull(ctx context.Context, p workload.Puller) (n int, took time.Duration, err error) {
+	stop := m.stop
+	m.stop = func() bool { return ctx.Err() != nil || stop() }
+	s := &endless{measuring: m}
+	for ticket := range m.batch {
+		s.free = append(s.free, ticket)
+	}
+	if err := cmp.Or(serving(ctx, p, s), context.Cause(ctx)); err != nil {
+		return 0, 0, err
+	}
+	if under := m.batch - len(s.free); under != 0 || s.admitted == 0 {
+		return 0, 0, fmt.Errorf("the model answered %d of %d samples", s.admitted-under, s.admitted)
+	}
+	return s.answered, s.took, nil
+}
+
+// An endless is a source with samples for as long as a Puller is measured.
+type endless struct {
+	*measuring
+	free     []int // tickets
+	admitted int
+	closed   bool
+	answered int           // until it was closed
+	took     time.Duration // until then
+}
+
+// Admit implements workload.Source.
+func (s *endless) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, bool) {
+	if s.closed = s.closed || s.over(s.answered); s.closed {
+		return items, false
+	}
+	for n = min(n, len(s.free)); n > 0; n-- {
+		item := s.items[s.admitted%len(s.items)]
+		item.Ticket = s.free[len(s.free)-1]
+		s.free = s.free[:len(s.free)-1]
+		items = append(items, item)
+		s.admitted++
+	}
+	return items, true
+}
+
+// FirstToken implements workload.Reply.
+func (*endless) FirstToken(int, []byte) {}
+
+// Done implements workload.Reply.
+func (s *endless) Done(ticket int, _ []byte, _ int) {
+	s.free = append(s.free, ticket)
+	if !s.closed {
+		s.answered++
+		s.took = time.Since(s.began)
+	}
+}
+
+// rotated are the items from one on, then those before it, each with its place as its ticket.
+func rotated(items []workload.Item, from int) []workload.Item {
+	from %= len(items)
+	all := slices.Concat(items[from:], items[:from])
+	for i := range all {
+		all[i].Ticket = i
+	}
+	return all
+}

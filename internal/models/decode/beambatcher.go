@@ -1,0 +1,186 @@
+package decode
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+)
+
+// A BeamBatcher answers samples of a source with beams, of which each has a slot of the decoder. The
+// beams of a sample are neighbours, and share what their prompt has put into the cache but
+// for being copied once. Beams that go on from another one take over its cache from the end
+// of the prompt on.
+type BeamBatcher struct {
+	decoder *Decoder
+	rules   Rules
+	prompt  func(workload.Item) []int32
+	width   int
+	encoder Batcher // of responses
+
+	live    []beamGroup
+	started int
+	items   []workload.Item
+	answer  []int32
+}
+
+// A beamGroup is a sample under way.
+type beamGroup struct {
+	item   workload.Item
+	prompt []int32
+	beams  *textBeams
+	slot   []int // of each beam, counted from the first of the group
+	kept   []int // slots in the step to come
+}
+
+// NewBeamBatcher returns a batcher of as many samples at once as there are slots for their beams.
+func NewBeamBatcher(d *Decoder, width int, rules Rules, prompt func(workload.Item) []int32) (*BeamBatcher, error) {
+	groups := d.Slots() / width
+	if groups < 1 {
+		return nil, fmt.Errorf("%d slots have no room for %d beams", d.Slots(), width)
+	}
+	b := &BeamBatcher{decoder: d, rules: rules, prompt: prompt, width: width, live: make([]beamGroup, groups), answer: make([]int32, 0, rules.MaxNew)}
+	b.encoder = Batcher{rules: rules, bytes: make([]byte, 0, rules.Width*rules.MaxNew)}
+	for i := range b.live {
+		b.live[i].beams, b.live[i].slot, b.live[i].kept = newTextBeams(width, rules), make([]int, width), make([]int, width)
+	}
+	b.live = b.live[:0]
+	return b, nil
+}
+
+// Serve answers samples until the source is closed (workload.Puller).
+func (b *BeamBatcher) Serve(ctx context.Context, source workload.Source) error {
+	b.live, b.started = b.live[:0], 0
+	return serveAll(ctx, b, source)
+}
+
+func (b *BeamBatcher) busy() bool { return len(b.live) > 0 }
+
+// admit takes samples as long as there are groups of slots.
+func (b *BeamBatcher) admit(source workload.Source) (open bool, err error) {
+	room := cap(b.live) - len(b.live)
+	if room == 0 {
+		return true, nil
+	}
+	b.items, open = source.Admit(b.items[:0], room, len(b.live) == 0)
+	for _, item := range b.items {
+		prompt := b.prompt(item)
+		if len(prompt) == 0 {
+			return open, fmt.Errorf("sample %d: the prompt is empty", item.Index)
+		}
+		b.live = b.live[:len(b.live)+1]
+		g := &b.live[len(b.live)-1]
+		g.item, g.prompt = item, prompt
+		g.beams.Start()
+		b.decoder.Clear((len(b.live) - 1) * b.width)
+	}
+	return open, nil
+}
+
+// read reads a chunk of the oldest prompt that was not read yet, and after the last one makes it beams.
+func (b *BeamBatcher) read(ctx context.Context, reply workload.Reply) error {
+	if b.started == len(b.live) {
+		return nil
+	}
+	group := b.started
+	g, first := &b.live[group], group*b.width
+	at := b.decoder.Length(first)
+	chunk := g.prompt[at:min(len(g.prompt), at+b.decoder.room.Chunk)]
+	if err := b.decoder.Prefill(ctx, first, chunk); err != nil {
+		return fmt.Errorf("sample %d, reading the prompt: %w", g.item.Index, err)
+	}
+	if at+len(chunk) < len(g.prompt) {
+		return nil
+	}
+	for k := range b.width {
+		if g.slot[k] = k; k > 0 {
+			b.decoder.Move(first+k, first)
+		}
+	}
+	b.started++
+	b.advance(group, reply)
+	return nil
+}
+
+// step has the model read the tokens of all beams, and chooses those that go on.
+func (b *BeamBatcher) step(ctx context.Context, reply workload.Reply) error {
+	if b.started == 0 {
+		return nil
+	}
+	if err := b.decoder.Step(ctx, b.started*b.width); err != nil {
+		return fmt.Errorf("beams of %d answers, the first of sample %d: %w", b.started, b.live[0].item.Index, err)
+	}
+	for group := b.started - 1; group >= 0; group-- {
+		b.advance(group, reply)
+	}
+	return nil
+}
+
+// advance chooses the beams of a sample that go on, or answers it.
+func (b *BeamBatcher) advance(group int, reply workload.Reply) {
+	g, first := &b.live[group], group*b.width
+	g.beams.Advance(func(beam int) []float32 { return b.decoder.Logits(first + g.slot[beam]) })
+	if g.beams.Done() {
+		b.finish(group, reply)
+		return
+	}
+	b.arrange(g, first)
+	for k := range b.width {
+		b.decoder.SetNext(first+g.slot[k], int(g.beams.Token(k)))
+	}
+}
+
+// arrange gives each beam a slot with the cache of its parent: the first child of a beam stays where
+// that is, others take the slots of beams that nobody goes on from.
+func (b *BeamBatcher) arrange(g *beamGroup, first int) {
+	const none = -1
+	for k := range g.kept {
+		g.kept[k] = none
+	}
+	taken := uint64(0)
+	for k := range g.kept {
+		if slot := g.slot[g.beams.Parent(k)]; taken&(1<<slot) == 0 {
+			g.kept[k] = slot
+			taken |= 1 << slot
+		}
+	}
+	free := 0
+	for k := range g.kept {
+		if g.kept[k] != none {
+			continue
+		}
+		for taken&(1<<free) != 0 {
+			free++
+		}
+		b.decoder.Fork(first+free, first+g.slot[g.beams.Parent(k)], len(g.prompt))
+		g.kept[k] = free
+		taken |= 1 << free
+	}
+	g.slot, g.kept = g.kept, g.slot
+}
+
+// finish answers a sample. The last one that goes on moves to its slots, and what is read of a prompt
+// moves up.
+func (b *BeamBatcher) finish(group int, reply workload.Reply) {
+	g := &b.live[group]
+	b.answer = g.beams.Best(b.answer[:0])
+	reply.Done(g.item.Ticket, b.encoder.encode(b.answer), len(b.answer))
+	b.started--
+	b.move(group, b.started, b.width)
+	last := len(b.live) - 1
+	for k := b.started; k < last; k++ {
+		b.move(k, k+1, 1)
+	}
+	b.live = b.live[:last]
+}
+
+// move lets a group have another's sample, with the caches of so many of its slots.
+func (b *BeamBatcher) move(to, from, slots int) {
+	if to == from {
+		return
+	}
+	for k := range slots {
+		b.decoder.Move(to*b.width+k, from*b.width+k)
+	}
+	b.live[to], b.live[from] = b.live[from], b.live[to]
+}

@@ -1,0 +1,184 @@
+package decode
+
+import (
+	"math"
+	"slices"
+)
+
+// A textBeams follows the beams of one answer as transformers' beam search does with early stopping
+// (generation/beam_search.py, BeamSearchScorer): an answer that ends is put aside with its mean
+// log-probability, its end counted, and the search is over once as many are put aside as there
+// are beams. Unlike BeamSearch, ends that are not among the best as many candidates as there are
+// beams are dropped, and open beams go on being full in number.
+//
+// It is for one goroutine, and allocates nothing after it was made.
+type textBeams struct {
+	rules Rules
+	width int
+	stop  int32
+
+	beams, next []textBeam
+	found       []candidate // of all beams, the best first
+	ended       []textBeam  // the answers that were put aside
+	steps       int
+}
+
+// A textBeam is an answer, or the beginning of one.
+type textBeam struct {
+	tokens []int32
+	score  float64 // log-probability; of an answer per token
+	parent int
+}
+
+type candidate struct {
+	score float64
+	beam  int
+	token int32
+}
+
+// newTextBeams makes room for a search with so many beams. Rules has one token that ends an answer.
+func newTextBeams(width int, rules Rules) *textBeams {
+	b := &textBeams{rules: rules, width: width, stop: -1, found: make([]candidate, 0, 2*width+1)}
+	if len(rules.Stop) > 0 {
+		b.stop = rules.Stop[0]
+	}
+	room := func(n int) []textBeam {
+		list := make([]textBeam, n)
+		for i := range list {
+			list[i].tokens = make([]int32, 0, rules.MaxNew+1)
+		}
+		return list
+	}
+	b.beams, b.next, b.ended = room(width), room(width), room(width+1)
+	b.Start()
+	return b
+}
+
+// Start begins a search. Its first step looks at one beam.
+func (b *textBeams) Start() {
+	for i := range b.beams {
+		b.beams[i].tokens, b.beams[i].score = b.beams[i].tokens[:0], 0
+	}
+	b.ended, b.steps = b.ended[:0], 0
+}
+
+// Done reports whether the search is over.
+func (b *textBeams) Done() bool { return len(b.ended) >= b.width || b.steps >= b.rules.MaxNew }
+
+// Open is how many beams the next step looks at.
+func (b *textBeams) Open() int {
+	if b.steps == 0 {
+		return 1
+	}
+	return b.width
+}
+
+// Advance chooses the beams that go on by the scores of each beam that is open.
+func (b *textBeams) Advance(logits func(beam int) []float32) {
+	b.found = b.found[:0]
+	for i := range b.Open() {
+		b.look(i, logits(i))
+	}
+	b.choose()
+	b.beams, b.next = b.next, b.beams
+	if b.steps++; len(b.ended) < b.width && b.steps >= b.rules.MaxNew {
+		for i := range b.beams {
+			b.end(i, b.beams[i].score/float64(b.steps))
+		}
+	}
+}
+
+// choose puts answers that end aside, and has the best of the others go on.
+func (b *textBeams) choose() {
+	n := 0
+	for rank, c := range b.found {
+		if c.token == b.stop {
+			if rank < b.width {
+				b.end(c.beam, c.score/float64(b.steps+1))
+			}
+			continue
+		}
+		if n < b.width {
+			to := &b.next[n]
+			to.tokens = append(append(to.tokens[:0], b.beams[c.beam].tokens...), c.token)
+			to.score, to.parent = c.score, c.beam
+			n++
+		}
+	}
+}
+
+// look offers the tokens after a beam.
+func (b *textBeams) look(beam int, logits []float32) {
+	base := b.beams[beam].score - logSumExp(logits)
+	early := b.steps < b.rules.MinNew
+	for token, v := range logits {
+		score := base + float64(v)
+		if len(b.found) == 2*b.width && score <= b.found[len(b.found)-1].score || early && int32(token) == b.stop {
+			continue
+		}
+		at := len(b.found)
+		for at > 0 && b.found[at-1].score < score {
+			at--
+		}
+		b.found = slices.Insert(b.found, at, candidate{score, beam, int32(token)})
+		b.found = b.found[:min(len(b.found), 2*b.width)]
+	}
+}
+
+// logSumExp is the logarithm of the sum of the exponentials.
+func logSumExp(logits []float32) float64 {
+	largest := logits[0]
+	for _, v := range logits {
+		largest = max(largest, v)
+	}
+	sum := 0.0
+	const nothing = 40 // e^-40 is lost beside 1
+	for _, v := range logits {
+		if d := v - largest; d > -nothing {
+			sum += math.Exp(float64(d))
+		}
+	}
+	return float64(largest) + math.Log(sum)
+}
+
+// end puts an answer aside, unless as many better ones are there.
+func (b *textBeams) end(beam int, score float64) {
+	if len(b.ended) == b.width {
+		worst := 0
+		for i := range b.ended {
+			if b.ended[i].score < b.ended[worst].score {
+				worst = i
+			}
+		}
+		if score <= b.ended[worst].score {
+			return
+		}
+		b.ended[worst].tokens = append(b.ended[worst].tokens[:0], b.beams[beam].tokens...)
+		b.ended[worst].score = score
+		return
+	}
+	b.ended = b.ended[:len(b.ended)+1]
+	last := &b.ended[len(b.ended)-1]
+	last.tokens, last.score = append(last.tokens[:0], b.beams[beam].tokens...), score
+}
+
+// Token is the last one of a beam, and Parent the beam of the step before that it goes on from.
+func (b *textBeams) Token(beam int) int32 { return b.beams[beam].tokens[len(b.beams[beam].tokens)-1] }
+
+// Parent is described with Token.
+func (b *textBeams) Parent(beam int) int { return b.beams[beam].parent }
+
+// Best appends the best answer to dst, with its end if there is room for that.
+func (b *textBeams) Best(dst []int32) []int32 {
+	best := 0
+	for i := range b.ended {
+		if b.ended[i].score >= b.ended[best].score {
+			best = i
+		}
+	}
+	dst = append(dst, b.ended[best].tokens...)
+	if len(dst) < b.rules.MaxNew && b.stop >= 0 {
+		dst = append(dst, b.stop)
+	}
+	return dst
+}

@@ -1,0 +1,150 @@
+package decode
+
+import (
+	"context"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// growingSteps runs a model whose cache goes in and comes out longer: slot by slot, since sequences
+// of different lengths would have to be filled up. Each slot has two pieces of memory, of which
+// one is read and the other written.
+type growingSteps struct {
+	d      *Decoder
+	slabs  [2][]slab // key and value of each layer, [slots, heads·context·size]
+	active []int     // the slab that has what a slot has read
+
+	one [1]int32
+}
+
+func newGrowingSteps(d *Decoder) (*growingSteps, error) {
+	l, room := d.layout, d.room
+	g := &growingSteps{d: d, active: make([]int, room.Slots)}
+	d.logits = make([]float32, int64(room.Slots)*l.Rows)
+	for side := range g.slabs {
+		for range 2 * l.Layers {
+			slab, err := d.slab(int64(room.Slots) * g.slotSize())
+			if err != nil {
+				return nil, err
+			}
+			g.slabs[side] = append(g.slabs[side], slab)
+		}
+	}
+	return g, nil
+}
+
+// slotSize is how many elements of a slab a slot has.
+func (g *growingSteps) slotSize() int64 {
+	l := g.d.layout
+	return l.KVHeads * int64(g.d.room.Context) * l.HeadSize
+}
+
+func (g *growingSteps) prefill(ctx context.Context, slot int, tokens []int32) error {
+	return g.read(ctx, slot, tokens)
+}
+
+func (g *growingSteps) step(ctx context.Context, n int) error {
+	for slot := range n {
+		g.one[0] = int32(g.d.next[slot])
+		if err := g.read(ctx, slot, g.one[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read has the model read tokens of a slot.
+func (g *growingSteps) read(ctx context.Context, slot int, tokens []int32) (err error) {
+	d, n := g.d, len(tokens)
+	kept := len(d.values)
+	defer func() { err = d.drop(kept, err) }()
+	scores := make([]float32, int64(n)*d.layout.Rows)
+	values, err := g.bind(slot, tokens, scores)
+	if err != nil {
+		return err
+	}
+	c, err := arrangedCall(d.session.Info(), values)
+	if err != nil {
+		return err
+	}
+	if err := d.session.Run(ctx, c.inputs, c.outputs); err != nil {
+		return err
+	}
+	g.active[slot] ^= 1
+	last := scores[:d.layout.Rows]
+	if d.layout.AllRows {
+		last = scores[int64(n-1)*d.layout.Rows:]
+	}
+	copy(d.Logits(slot), last)
+	d.next[slot] = likeliest(last)
+	return d.checkNext(slot)
+}
+
+// drop closes the values that were bound since.
+func (d *Decoder) drop(kept int, err error) error {
+	for _, v := range d.values[kept:] {
+		if closing := v.Close(); err == nil {
+			err = closing
+		}
+	}
+	d.values = d.values[:kept]
+	return err
+}
+
+// bind binds what a run reads and writes.
+func (g *growingSteps) bind(slot int, tokens []int32, scores []float32) (map[string]backend.Value, error) {
+	d, l, n := g.d, g.d.layout, len(tokens)
+	at := d.lengths[slot]
+	end := at + n
+	b := &binder{d: d, values: map[string]backend.Value{}}
+	list := func(name string, count int, value func(i int) int) {
+		b.add(name, func() tensor.Tensor {
+			m := newNumbers(d.portType(name), count)
+			for i := range count {
+				m.set(i, value(i))
+			}
+			if name == l.LastRows || name == l.Lengths || name == l.Total {
+				return m.tensor(0, count, int64(count))
+			}
+			return m.tensor(0, count, 1, int64(count))
+		})
+	}
+	list(l.Tokens, n, func(i int) int { return int(tokens[i]) })
+	list(l.Positions, n, func(i int) int { return at + i })
+	list(l.Mask, end, func(int) int { return 1 })
+	list(l.LastRows, 1, func(int) int { return n - 1 })
+	list(l.Lengths, 1, func(int) int { return end - 1 })
+	list(l.Total, 1, func(int) int { return end })
+	list(l.Next, 1, func(int) int { return 0 })
+	b.add(l.Logits, func() tensor.Tensor {
+		if l.AllRows {
+			return tensor.Of(scores, 1, int64(n), l.Rows)
+		}
+		return tensor.Of(scores[:l.Rows], 1, l.Rows)
+	})
+	side := g.active[slot]
+	for layer := range l.Layers {
+		for kv, names := range [2][2]string{{l.PastKey, l.PresentKey}, {l.PastValue, l.PresentValue}} {
+			g.cache(b, numbered(names[0], layer), side, 2*layer+kv, slot, at)
+			g.cache(b, numbered(names[1], layer), side^1, 2*layer+kv, slot, end)
+		}
+	}
+	return b.values, b.err
+}
+
+// cache binds what a slot has in a slab after n tokens.
+func (g *growingSteps) cache(b *binder, name string, side, kv, slot, n int) {
+	if l := g.d.layout; b.err == nil {
+		b.values[name], b.err = g.slabs[side][kv].value(int64(slot)*g.slotSize(), 1, l.KVHeads, int64(n), l.HeadSize)
+	}
+}
+
+// move copies whole slots: heads lie behind each other without gaps.
+func (g *growingSteps) move(to, from, _ int) {
+	l := g.d.layout
+	g.active[to] = g.active[from]
+	for _, slab := range g.slabs[g.active[from]] {
+		slab.copy(int64(to)*g.slotSize(), int64(from)*g.slotSize(), l.KVHeads*int64(g.d.lengths[from])*l.HeadSize)
+	}
+}

@@ -1,0 +1,134 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// An Option is something that may be said of how a model is fed, read or scored. Options
+// of several models that have the same name mean the same.
+type Option struct {
+	Name    string   // lower case, with hyphens
+	Aliases []string // other spellings, those of the official scripts
+	Kind    OptionKind
+	Help    string   // one line, lower case, no full stop
+	Choices []string // the only values of a text, in any case; nil: any
+	Scoring bool     // it says how a log is scored, also where it is an option of a run
+}
+
+// An OptionKind is what the value of an option is.
+type OptionKind uint8
+
+// The kinds.
+const (
+	Text OptionKind = iota
+	Whole
+	Switch
+	Path // of a file or a folder
+)
+
+// OutputOption is the name of the option that says which outputs of a model are read.
+const OutputOption = "model-output"
+
+// ChooseOutput is that option.
+func ChooseOutput() Option {
+	return Option{Name: OutputOption, Help: "name of the model's output to read, or names, separated by commas: of a detector those of boxes, scores, labels " +
+		"and perhaps their number, of BERT those of starts and ends (default: inferred)"}
+}
+
+// Values are options that somebody gave, by name.
+type Values map[string]string
+
+// CheckOptions finds what a model cannot be opened with, before anything is opened. Errors
+// have the name of the option as their field.
+func (m Model) CheckOptions(v Values) error { return m.check(m.Options, v) }
+
+// CheckScoreOptions finds what the model's logs cannot be scored with.
+func (m Model) CheckScoreOptions(v Values) error { return m.check(m.ScoreOptions, v) }
+
+// CheckReaderOptions finds how files cannot be made into inputs of the model.
+func (m Model) CheckReaderOptions(v Values) error { return m.check(m.ReaderOptions, v) }
+
+// Shared are the options of a run that the score of its log has too, such as a tokenizer.
+func (m Model) Shared(run Values) Values {
+	shared := Values{}
+	for _, o := range m.ScoreOptions {
+		if v, given := run[o.Name]; given {
+			shared[o.Name] = v
+		}
+	}
+	return shared
+}
+
+func (m Model) check(options []Option, values Values) error {
+	var errs []error
+	for name, value := range values {
+		i := slices.IndexFunc(options, func(o Option) bool { return o.Name == name })
+		if i < 0 {
+			errs = append(errs, userinput.Errorf(name, "%s has no such option", m.Name))
+			continue
+		}
+		if err := options[i].check(value); err != nil {
+			errs = append(errs, userinput.Wrap(name, err))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}
+
+// check looks at a value alone.
+func (o Option) check(value string) error {
+	var err error
+	switch o.Kind {
+	case Whole:
+		if _, err = strconv.Atoi(value); err != nil {
+			return fmt.Errorf("%q is not a whole number", value)
+		}
+	case Switch:
+		if _, err = strconv.ParseBool(value); err != nil {
+			return fmt.Errorf("%q is neither true nor false", value)
+		}
+	}
+	known := func(choice string) bool { return strings.EqualFold(choice, value) }
+	if len(o.Choices) > 0 && !slices.ContainsFunc(o.Choices, known) {
+		return fmt.Errorf("%q is not known, want one of %s", value, strings.Join(o.Choices, ", "))
+	}
+	return nil
+}
+
+// Whole returns an option that is a number; nil if nobody gave it.
+func (v Values) Whole(name string) (*int, error) {
+	text, ok := v[name]
+	if !ok {
+		return nil, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, userinput.Errorf(name, "%q is not a whole number", text)
+	}
+	return &n, nil
+}
+
+// Switch returns an option that is on or off; nil if nobody gave it.
+func (v Values) Switch(name string) (*bool, error) {
+	text, ok := v[name]
+	if !ok {
+		return nil, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return nil, userinput.Errorf(name, "%q is neither true nor false", text)
+	}
+	return &on, nil
+}
+
+// On reports whether a switch was given and is on.
+func (v Values) On(name string) (bool, error) {
+	on, err := v.Switch(name)
+	return on != nil && *on, err
+}

@@ -1,0 +1,219 @@
+package importlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// An About says what logs do not. Empty: what the path of the folder says.
+type About struct {
+	Model string // by any name of the rules
+	Rules string // the round
+}
+
+// Read reads the folder of a run. The error about one without results.json and logs wraps
+// report.ErrNoRun.
+func Read(dir string, about About) (*report.Results, error) {
+	r, err := report.Read(dir)
+	switch {
+	case err == nil && about != About{}:
+		return nil, fmt.Errorf("%s says itself which model and rules it is about", filepath.Join(dir, report.FileName))
+	case !errors.Is(err, report.ErrNoRun):
+		return r, err
+	case !exists(dir, mlperflog.DetailFile) && !exists(dir, mlperflog.SummaryFile):
+		return nil, fmt.Errorf("%w, and no %s", err, mlperflog.DetailFile)
+	}
+	l, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return l.results(about)
+}
+
+func exists(dir, name string) bool {
+	_, err := os.Lstat(filepath.Join(dir, name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// logs are the two logs of a test.
+type logs struct {
+	dir     string
+	detail  *mlperflog.Detail
+	summary *mlperflog.Summary // empty if there is none
+	// findings are what is odd about them, notes where numbers come from.
+	findings, notes []string
+	stopping        bool // there is a verdict of early stopping
+}
+
+// open reads the logs. The detail log must tell the scenario.
+func open(dir string) (*logs, error) {
+	l := &logs{dir: dir, summary: &mlperflog.Summary{}}
+	var err error
+	if l.detail, err = mlperflog.ReadDetail(filepath.Join(dir, mlperflog.DetailFile)); l.detail == nil {
+		return nil, err
+	}
+	if _, none := l.detail.Scenario(); none != nil {
+		return nil, errors.Join(none, err)
+	}
+	l.find(err)
+	summary, err := mlperflog.ReadSummary(filepath.Join(dir, mlperflog.SummaryFile))
+	if summary != nil {
+		l.summary = summary
+	}
+	l.find(err)
+	return l, nil
+}
+
+// find remembers an error as a finding, each line of it as one.
+func (l *logs) find(err error) {
+	if err == nil || errors.Is(err, mlperflog.ErrNoKey) {
+		return
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		l.findings = append(l.findings, line)
+	}
+}
+
+func (l *logs) note(format string, args ...any) {
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// text returns what a key of the detail log says, or a text for nothing.
+func (l *logs) text(key, otherwise string) string {
+	s, err := l.detail.Text(key)
+	l.find(err)
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// results makes the document.
+func (l *logs) results(about About) (*report.Results, error) {
+	effective, err := l.detail.Effective()
+	l.find(err)
+	round, err := l.context(about)
+	if err != nil {
+		return nil, err
+	}
+	r := &report.Results{
+		Schema: report.Schema, Program: "LoadGen " + l.text("loadgen_version", "of a version that is not known"), Created: l.created(),
+		Model: round.modelName(), Rules: round.rulesName(), Interactive: round.interactive, Caveats: []string{}, Problems: []string{}, Settings: l.settings(),
+		Backend: report.Backend{
+			Engine: report.NotKnown, Devices: map[string]int{report.NotKnown: -1},
+			Facts: map[string]string{"sut_name": l.text("sut_name", report.NotKnown), "qsl_name": l.text("qsl_name", report.NotKnown)},
+		},
+	}
+	l.judge(r, effective)
+	r.Caveats, r.Notes = round.compare(l)
+	r.Notes = append(r.Notes, l.notes...)
+	r.Warnings = append(l.findings, l.messages()...)
+	return r, nil
+}
+
+func (l *logs) created() time.Time {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, l.text("test_datetime", "")); err == nil {
+			return t
+		}
+	}
+	l.note("the logs do not say when the test was run")
+	return time.Time{}
+}
+
+// settings are the requested ones, with the lines that have them.
+func (l *logs) settings() []report.Setting {
+	list := []report.Setting{}
+	for _, e := range l.detail.Entries {
+		if key, ok := strings.CutPrefix(e.Key, requested); ok {
+			list = append(list, report.Setting{Key: key, Value: shorten(fmt.Sprint(e.Value)), Origin: l.at(e)})
+		}
+	}
+	return list
+}
+
+// requested is how the keys of settings begin that were asked for.
+const requested = "requested_"
+
+// at names a line of the detail log.
+func (l *logs) at(e mlperflog.Entry) string {
+	return fmt.Sprintf("%s:%d", mlperflog.DetailFile, e.Line)
+}
+
+// mostMessages is how many errors and warnings of a log are repeated.
+const mostMessages = 10
+
+// messages are the errors and warnings of the test.
+func (l *logs) messages() []string {
+	var list []string
+	all := append(l.detail.Errors(), l.detail.Warnings()...)
+	for _, e := range all[:min(len(all), mostMessages)] {
+		kind := "warning"
+		if e.IsError {
+			kind = "error"
+		}
+		list = append(list, fmt.Sprintf("%s: %s of the test: %s: %s", l.at(e), kind, shorten(e.Key), shorten(fmt.Sprint(e.Value))))
+	}
+	if more := len(all) - mostMessages; more > 0 {
+		list = append(list, fmt.Sprintf("%s has %d more errors and warnings of the test", mlperflog.DetailFile, more))
+	}
+	return list
+}
+
+// shorten cuts a text of a log that may be of any length.
+func shorten(text string) string {
+	const most = 300
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// origins are the names that settings of conf files have in the log, where they are others.
+var origins = map[string]string{
+	"min_duration": "min_duration_ms", "max_duration": "max_duration_ms",
+	"target_latency": "server_target_latency_ns", "ttft_latency": "server_ttft_latency", "tpot_latency": "server_tpot_latency",
+	"samples_per_query": "multi_stream_samples_per_query", "coalesce_queries": "server_coalesce_queries",
+	"max_async_queries": "server_max_async_queries",
+}
+
+// origin says where a setting of a conf file is in the log.
+func (l *logs) origin(setting string) string {
+	key, ok := origins[setting]
+	if !ok {
+		key = setting
+	}
+	if scenario, err := l.detail.Text(requested + "scenario"); err == nil && setting == "target_latency_percentile" {
+		key = map[string]string{"SingleStream": "single_stream_", "MultiStream": "multi_stream_", "Server": "server_"}[scenario] + setting
+	}
+	if e, ok := l.detail.First(requested + key); ok {
+		return l.at(e) + ", requested settings"
+	}
+	return mlperflog.DetailFile + " does not have it"
+}
+
+// judge takes over the verdict and the measurements.
+func (l *logs) judge(r *report.Results, effective loadgen.EffectiveSettings) {
+	f := l.figures(effective)
+	r.Fill(&loadgen.Result{Effective: effective, Performance: f.performance}, l.origin)
+	r.Problems = []string{}
+	switch {
+	case f.performance == nil && effective.Mode == loadgen.AccuracyOnly:
+		r.Result = report.Valid
+		l.note("LoadGen gives an accuracy run no verdict: VALID says that its logs could be read")
+	case f.performance == nil:
+		r.Result = report.Interrupted
+		r.Problems = append(r.Problems, "neither log has a result: the test was stopped before its end, or the logs are not whole")
+	default:
+		f.complete(r)
+	}
+}

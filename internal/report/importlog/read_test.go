@@ -1,0 +1,269 @@
+package importlog
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// unpacked returns the content of a compressed file.
+func unpacked(t testing.TB, elem ...string) string {
+	t.Helper()
+	return string(testenv.Read(t, filepath.Join(elem...)))
+}
+
+// published returns the two logs of a folder of testdata.
+func published(t testing.TB, name string) (detail, summary string) {
+	t.Helper()
+	return unpacked(t, "testdata", name, mlperflog.DetailFile+".gz"), unpacked(t, "testdata", name, mlperflog.SummaryFile+".gz")
+}
+
+// folder writes logs into a new folder below a root; an empty one is left out.
+func folder(t testing.TB, path, detail, summary string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), path)
+	err := os.MkdirAll(dir, 0o755)
+	for name, text := range map[string]string{mlperflog.DetailFile: detail, mlperflog.SummaryFile: summary} {
+		if text != "" {
+			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func explained(t testing.TB, r *report.Results) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Explain(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPublishedLogsAreExplained(t *testing.T) {
+	const run = "performance/run_1"
+	for _, c := range []struct {
+		name, path string
+		about      About
+		model      string
+		rules      string
+		result     string
+		metric     report.Metric
+		says       []string
+	}{
+		{"v0.7-server-negative-times", "inference_results_v0.7/closed/QCT/results/x/bert-99/Server/" + run, About{}, "bert", "v0.7", report.Valid,
+			report.Metric{Name: "scheduled samples", Value: 5199.74, Unit: "samples/s"},
+			[]string{"latency .*130ms .*99.33ms .*yes .*mlperf_log_detail.txt:106, requested settings", "311986 queries", "rules v0.7, as the path says"}},
+		{"v1.1-singlestream", "logs", About{}, report.NotKnown, "v1.1", report.Valid,
+			report.Metric{Name: "90th percentile latency", Value: 1.620436, Unit: "ms"},
+			[]string{"not in the logs", "the settings are not compared with rules: the model is not known", "rules v1.1, by the version of LoadGen"}},
+		{"v2.0-multistream", "closed/Alibaba/results/x/ssd-resnet34/multistream/" + run, About{}, "ssd-resnet34", "v2.0", report.Valid,
+			report.Metric{Name: "99th percentile query latency (early stopping estimate)", Value: 120.236881, Unit: "ms"},
+			[]string{"closed division: min_query_count is 6285 instead of the official 270336 (mlperf_log_detail.txt:20, requested settings)", "11m44s"}},
+		{"v2.1-server-warning", "logs", About{Model: "resnet50"}, "resnet50", "v2.1", report.Valid,
+			report.Metric{Name: "scheduled samples", Value: 200052, Unit: "samples/s"},
+			[]string{"mlperf_log_detail.txt:68: warning of the test: warning_generic_message: Logging allocation detected", "51120175 queries"}},
+		{"v4.1-offline", "logs", About{Model: "3d-unet-99", Rules: "v4.0"}, "3d-unet", "v4.0", report.Valid,
+			report.Metric{Name: "samples", Value: 6.73664, Unit: "samples/s"}, []string{"4488 samples"}},
+		{"v5.1-server-tokens", "logs", About{}, report.NotKnown, "v5.1", report.Valid,
+			report.Metric{Name: "completed tokens", Value: 22545.1, Unit: "tokens/s"},
+			[]string{"time to first token", "1.21s", "67.34ms", "as many queries as the criterion wants"}},
+		{"v5.1-offline-invalid", "open/x/results/y/resnet50/offline/" + run, About{}, "resnet50", "v5.1", report.Invalid,
+			report.Metric{Name: "samples", Value: 58.8721, Unit: "samples/s"},
+			[]string{"duration: 9m48s, want at least 10m0s; raise the target QPS", "the logs say: Increase expected QPS", "open division, as the path says"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			detail, summary := published(t, c.name)
+			r, err := Read(folder(t, c.path, detail, summary), c.about)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Model != c.model || r.Rules != c.rules || r.Result != c.result || r.Backend.Engine != report.NotKnown {
+				t.Errorf("%s, %s: %s on %s, want %s, %s: %s", r.Model, r.Rules, r.Result, r.Backend.Engine, c.model, c.rules, c.result)
+			}
+			if diff := cmp.Diff(&c.metric, r.Metric); diff != "" {
+				t.Errorf("metric (-want +got):\n%s", diff)
+			}
+			has(t, explained(t, r), c.says...)
+			if err := report.JSON(io.Discard, r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// has asserts texts, in which " .*" stands for anything on the same line.
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		found := false
+		for line := range strings.Lines(text) {
+			rest, ok := line, true
+			for _, piece := range strings.Split(part, " .*") {
+				var after string
+				if _, after, ok = strings.Cut(rest, piece); !ok {
+					break
+				}
+				rest = after
+			}
+			found = found || ok
+		}
+		if !found {
+			t.Errorf("%q is not in:\n%s", part, text)
+		}
+	}
+}
+
+func TestLogsOfAllVersionsHaveTheVerdictOfTheirSummary(t *testing.T) {
+	old := filepath.Join("..", "..", "loadgen", "mlperflog", "testdata")
+	details, err := filepath.Glob(filepath.Join(old, "*", "*.detail.txt.gz"))
+	if err != nil || len(details) < 40 {
+		t.Fatalf("%d logs, %v", len(details), err)
+	}
+	for _, path := range details {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			text, err := os.ReadFile(strings.Replace(path, ".detail.txt.gz", ".summary.txt", 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Read(folder(t, "logs", unpacked(t, path), string(text)), About{Model: "resnet50"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := report.Valid
+			if strings.Contains(string(text), "Result is : INVALID") {
+				want = report.Invalid
+			}
+			if r.Result != want || strings.Contains(string(text), "Result is") != (len(r.Constraints) > 0) {
+				t.Errorf("%s with %d constraints, want %s", r.Result, len(r.Constraints), want)
+			}
+			if (r.Result == report.Invalid) != (len(r.Problems) > 0) {
+				t.Errorf("%s, but the problems are %q", r.Result, r.Problems)
+			}
+			explained(t, r)
+		})
+	}
+}
+
+func TestSpoiltLogsAreFindings(t *testing.T) {
+	good, summary := published(t, "v5.1-offline-invalid")
+	lines := strings.SplitAfter(good, "\n")
+	change := func(text, old, with string) string {
+		t.Helper()
+		if !strings.Contains(text, old) {
+			t.Fatalf("%q is not in the log", old)
+		}
+		return strings.Replace(text, old, with, 1)
+	}
+	for _, c := range []struct {
+		name, detail, summary string
+		result                string
+		says                  string
+	}{
+		{"a detail log that ends in a line", strings.Join(lines[:60], "") + lines[60][:40], summary, report.Invalid, "mlperf_log_detail.txt:61: "},
+		{"logs that both end early", strings.Join(lines[:60], ""), "", report.Interrupted, "neither log has a result"},
+		{"no summary", good, "", report.Invalid, "mlperf_log_summary.txt: no such file"},
+		{"different verdicts", change(good, `"INVALID"`, `"VALID"`), summary, report.Invalid, "different verdicts"},
+		{"a verdict of no kind", change(good, `"INVALID"`, `"MAYBE"`), summary, report.Invalid, "MAYBE, want VALID or INVALID"},
+		{"a negative latency", change(good, `"value": 588071478291`, `"value": -5`), summary, report.Invalid, "result_max_latency_ns (in the summary: Max latency (ns)) is -5, want nanoseconds"},
+		{"a huge latency", change(good, `"value": 588071478291`, `"value": 1e300`), summary, report.Invalid, "is 1e+300, want nanoseconds"},
+		{"a rate that is no number", change(good, `"value": 58.8721`, `"value": nan`), summary, report.Invalid, "is NaN, want a number"},
+		{"more samples than can be", change(change(good, `"result_query_count", "value": 1`, `"result_query_count", "value": 18446744073709551615`),
+			`"generated_samples_per_query", "value": 34621`, `"generated_samples_per_query", "value": 18446744073709551615`), summary, report.Invalid, "are more than can be"},
+		{"a percentile above all", change(good, `"effective_target_latency_percentile", "value": 0.99`, `"effective_target_latency_percentile", "value": 7`),
+			summary, report.Invalid, "effective_target_latency_percentile is 7, want a fraction"},
+		{"a setting that is a text", change(good, `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": "long"`),
+			summary, report.Invalid, "mlperf_log_detail.txt:17: requested_min_duration_ms is long, want a whole number"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := Read(folder(t, "logs", c.detail, c.summary), About{Model: "resnet50"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Result != c.result {
+				t.Errorf("%s, want %s", r.Result, c.result)
+			}
+			has(t, explained(t, r), c.says)
+		})
+	}
+}
+
+func TestWhatIsNoLogIsAnErrorWithItsPlace(t *testing.T) {
+	detail, summary := published(t, "v5.1-offline-invalid")
+	pipe := folder(t, "pipe", "", "")
+	if err := exec.Command("mkfifo", filepath.Join(pipe, mlperflog.DetailFile)).Run(); err != nil {
+		t.Skip(err)
+	}
+	ours := folder(t, "ours", "", "")
+	if err := (&report.Results{Schema: report.Schema, Result: report.Valid}).Write(ours); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, dir string
+		about     About
+		want      string
+		noRun     bool
+	}{
+		{"an empty folder", folder(t, "empty", "", ""), About{}, "there is no results.json, and no mlperf_log_detail.txt", true},
+		{"a folder that is not there", filepath.Join(t.TempDir(), "none"), About{}, "none", true},
+		{"a summary only", folder(t, "half", "", summary), About{}, "mlperf_log_detail.txt: no such file", false},
+		{"a pipe", pipe, About{}, "mlperf_log_detail.txt: is a pipe", false},
+		{"noise", folder(t, "noise", strings.Repeat("\x00\xff noise\n", 1000), summary), About{}, "mlperf_log_detail.txt:1: want a line that begins", false},
+		{"an unknown model", folder(t, "logs", detail, summary), About{Model: "alexnet"}, `unknown model "alexnet"`, false},
+		{"unknown rules", folder(t, "logs", detail, summary), About{Rules: "v9"}, `unknown rules "v9"`, false},
+		{"a run of ours that is given a model", ours, About{Model: "resnet50"}, "says itself", false},
+	} {
+		_, err := Read(c.dir, c.about)
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, report.ErrNoRun) != c.noRun {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	if r, err := Read(ours, About{}); err != nil || r.Result != report.Valid {
+		t.Errorf("our own run: %v, %v", r, err)
+	}
+}
+
+func TestFoldersWithLogsAreCollected(t *testing.T) {
+	detail, summary := published(t, "v5.1-offline-invalid")
+	dir := folder(t, "a/resnet50/performance/run_1", detail, summary)
+	root := strings.TrimSuffix(dir, "/resnet50/performance/run_1")
+	runs, problems, err := report.Collect([]string{root}, func(dir string) (*report.Results, error) { return Read(dir, About{}) })
+	if err != nil || len(problems) > 0 || len(runs) != 1 {
+		t.Fatalf("%d runs, %v, %v", len(runs), problems, err)
+	}
+	l := report.Lines(runs, nil, 0)[0]
+	if l.Engine != report.NotKnown || l.Device != report.NotKnown || l.Model != "resnet50" || l.SamplesPerSecond != 58.8721 {
+		t.Errorf("line is %+v", l)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"v0.7-server-negative-times", "v1.1-singlestream", "v5.1-server-tokens", "v2.0-multistream"} {
+		detail, summary := published(f, name)
+		f.Add(detail, summary)
+	}
+	f.Fuzz(func(t *testing.T, detail, summary string) {
+		r, err := Read(folder(t, "logs", detail, summary), About{Model: "resnet50"})
+		if err != nil {
+			return
+		}
+		explained(t, r)
+		if err := report.JSON(io.Discard, r); err != nil {
+			t.Error(err)
+		}
+	})
+}

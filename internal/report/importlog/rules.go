@@ -1,0 +1,174 @@
+package importlog
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// A context is what decides the rules that a run is compared with.
+type context struct {
+	model       *config.Model // nil: not known
+	interactive bool
+	rules       *config.RuleSet // nil: not known
+	division    config.Division
+}
+
+// context finds out the rules, from what the user says, the path and the version of LoadGen.
+func (l *logs) context(about About) (context, error) {
+	var c context
+	dir, err := filepath.Abs(l.dir)
+	if err != nil {
+		return c, fmt.Errorf("the path of %s: %w", l.dir, err)
+	}
+	path := strings.Split(filepath.ToSlash(dir), "/")
+	slices.Reverse(path) // the innermost counts
+	if err := l.findModel(&c, about.Model, path); err != nil {
+		return c, err
+	}
+	if err := l.findRules(&c, about.Rules, path); err != nil {
+		return c, err
+	}
+	for _, folder := range path {
+		if d, err := config.ParseDivision(folder); err == nil && folder != "" {
+			c.division = d
+			l.note("%v division, as the path says", d)
+			break
+		}
+	}
+	return c, nil
+}
+
+func (l *logs) findModel(c *context, named string, path []string) error {
+	if named != "" {
+		m, ok := models.Rules(named)
+		if !ok {
+			return userinput.Errorf("model", "unknown model %q, want the name of a benchmark in the rules", named)
+		}
+		c.model = &m
+	}
+	for _, folder := range path {
+		c.interactive = c.interactive || strings.EqualFold(folder, "interactive")
+		if m, ok := models.Rules(folder); ok && c.model == nil {
+			c.model = &m
+			l.note("the model is %s, as the path says", folder)
+		}
+	}
+	return nil
+}
+
+var (
+	// roundName is how the repositories with the results of a round are called.
+	roundName = regexp.MustCompile(`^inference_results_(v\d+\.\d+)$`)
+	// versionNumber is that of a LoadGen since v1.0: 5.1.0 @ b9ed3c7fec.
+	versionNumber = regexp.MustCompile(`^(\d+\.\d+)\b`)
+)
+
+func (l *logs) findRules(c *context, named string, path []string) error {
+	if named != "" {
+		rules, err := config.Rules(named)
+		if err != nil {
+			return userinput.Wrap("rules", err)
+		}
+		c.rules = rules
+		return nil
+	}
+	l.guessRules(c, path)
+	return nil
+}
+
+// guessRules finds the round by the path, or else by what LoadGen says of itself.
+func (l *logs) guessRules(c *context, path []string) {
+	for _, folder := range path {
+		if m := roundName.FindStringSubmatch(folder); m != nil && l.setRules(c, m[1], "as the path says") {
+			return
+		}
+	}
+	if m := versionNumber.FindStringSubmatch(l.text("loadgen_version", "")); m != nil {
+		l.setRules(c, m[1], "by the version of LoadGen")
+		return
+	}
+	// Before v1.0 all had the same number. v0.5 was in 2019, v0.7 in 2020.
+	date := l.text("loadgen_git_commit_date", "")
+	for year, round := range map[string]string{"2019": "v0.5", "2020": "v0.7"} {
+		if strings.HasPrefix(date, year+"-") {
+			l.setRules(c, round, "by the date of LoadGen")
+		}
+	}
+}
+
+// setRules reports whether there are rules of that name.
+func (l *logs) setRules(c *context, version, why string) bool {
+	rules, err := config.Rules(version)
+	if err != nil {
+		return false
+	}
+	c.rules = rules
+	l.note("rules %s, %s", rules.Version, why)
+	return true
+}
+
+func (c context) modelName() string {
+	if c.model == nil {
+		return report.NotKnown
+	}
+	return c.model.Name
+}
+
+func (c context) rulesName() string {
+	if c.rules == nil {
+		return report.NotKnown
+	}
+	return c.rules.Version
+}
+
+// compare compares the requested settings with the rules.
+func (c context) compare(l *logs) (caveats, notes []string) {
+	caveats = []string{}
+	switch {
+	case c.model == nil:
+		return caveats, []string{"the settings are not compared with rules: the model is not known"}
+	case c.rules == nil:
+		return caveats, []string{"the settings are not compared with rules: the round is not known"}
+	}
+	official, differences, err := c.differences(l)
+	if err != nil {
+		return caveats, []string{fmt.Sprintf("the settings are not compared with rules: %v", err)}
+	}
+	for _, d := range differences {
+		text := fmt.Sprintf("%v (%s)", d, l.origin(d.Key))
+		if d.Easier && !d.Allowed {
+			caveats = append(caveats, text)
+		} else {
+			notes = append(notes, d.Remark(c.division, text))
+		}
+	}
+	return caveats, append(notes, official.Warnings...)
+}
+
+// differences are those of the requested settings from the official ones, which come first.
+func (c context) differences(l *logs) (*config.Resolved, []config.Difference, error) {
+	scenario, err := l.detail.Scenario()
+	if err != nil {
+		return nil, nil, err
+	}
+	official, err := config.Resolve(config.Request{Model: *c.model, Interactive: c.interactive, Scenario: scenario, Rules: c.rules})
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := l.detail.Requested(official.Settings)
+	l.find(err)
+	if settings.Mode == loadgen.PerformanceOnly {
+		settings.WithoutEarlyStopping = !l.stopping
+	}
+	differences, err := official.Differences(settings, c.division)
+	return official, differences, err
+}

@@ -1,0 +1,223 @@
+package importlog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// changed replaces texts that have to be there.
+func changed(t *testing.T, text string, pairs ...string) string {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			t.Fatalf("%q is not in the log", pairs[i])
+		}
+		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
+	}
+	return text
+}
+
+func TestModelAndRulesFollowFromThePathAndTheVersion(t *testing.T) {
+	good, summary := published(t, "v5.1-offline-invalid")
+	const version = `"loadgen_version", "value": "5.1.0 @ NA"`
+	as := func(v string) []string { return []string{version, `"loadgen_version", "value": "` + v + `"`} }
+	dated := func(date string) []string {
+		return append(as(".5a1"), `"loadgen_git_commit_date", "value": "NA"`, `"loadgen_git_commit_date", "value": "`+date+`"`)
+	}
+	for _, c := range []struct {
+		name, path   string
+		change       []string
+		about        About
+		model, rules string
+		notes        []string
+	}{
+		{"a tree of a submission", "closed/x/results/y/resnet50/Offline/performance/run_1", nil, About{}, "resnet50", "v5.1",
+			[]string{"the model is resnet50, as the path says", "closed division, as the path says", "rules v5.1, by the version of LoadGen"}},
+		{"the innermost folder counts", "open/bert-99/closed/retinanet/x", nil, About{}, "retinanet", "v5.1", []string{"closed division", "the model is retinanet"}},
+		{"another name of a model", "x/bert-99.9/y", nil, About{}, "bert", "v5.1", []string{"the model is bert-99.9"}},
+		{"the repository of a round", "inference_results_v4.1/closed/resnet50", nil, About{}, "resnet50", "v4.1", []string{"rules v4.1, as the path says"}},
+		{"a round that there is not", "inference_results_v4.7/closed/resnet50", nil, About{}, "resnet50", "v5.1", []string{"rules v5.1, by the version"}},
+		{"a folder that is called like one", "my_inference_results_v4.1/resnet50", nil, About{}, "resnet50", "v5.1", nil},
+		{"what the user says", "inference_results_v4.1/open/bert", nil, About{Model: "resnet50", Rules: "v3.1"}, "resnet50", "v3.1", []string{"open division"}},
+		{"nothing that is known", "a/b", as("99.1 @ x"), About{}, report.NotKnown, report.NotKnown, []string{"not compared with rules: the model is not known"}},
+		{"no round", "resnet50", as("99.1 @ x"), About{}, "resnet50", report.NotKnown, []string{"not compared with rules: the round is not known"}},
+		{"a version that is none", "resnet50", as("5.12x"), About{}, "resnet50", report.NotKnown, nil},
+		{"LoadGen of 2019", "resnet50", dated("2019-09-25T02:04:57-07:00"), About{}, "resnet50", "v0.5", []string{"rules v0.5, by the date of LoadGen"}},
+		{"LoadGen of 2020", "resnet50", dated("2020-09-25T02:04:57-07:00"), About{}, "resnet50", "v0.7", []string{"rules v0.7, by the date of LoadGen"}},
+		{"LoadGen of 2021 with the number of 2020", "resnet50", dated("2021-01-01"), About{}, "resnet50", report.NotKnown, nil},
+		{"a round without the benchmark", "resnet50", nil, About{Model: "llama2-70b-99", Rules: "v3.1"}, "llama2-70b", "v3.1", []string{"rules v3.1 have no settings for the model llama2-70b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := Read(folder(t, c.path, changed(t, good, c.change...), summary), c.about)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Model != c.model || r.Rules != c.rules || r.Interactive {
+				t.Errorf("%s under %s, interactive %v, want %s under %s", r.Model, r.Rules, r.Interactive, c.model, c.rules)
+			}
+			for _, want := range c.notes {
+				if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, want) }) {
+					t.Errorf("%q is not among the notes %q", want, r.Notes)
+				}
+			}
+		})
+	}
+}
+
+func TestAFolderInteractiveMakesServerThatScenario(t *testing.T) {
+	detail, summary := published(t, "v5.1-server-tokens")
+	for path, want := range map[string]bool{"llama2-70b-99/interactive/performance/run_1": true, "llama2-70b-99/Interactive/x": true, "llama2-70b-99/server/x": false} {
+		if r, err := Read(folder(t, path, detail, summary), About{}); err != nil || r.Interactive != want || r.Model != "llama2-70b" {
+			t.Errorf("%s: interactive %v, %v, want %v", path, r.Interactive, err, want)
+		}
+	}
+}
+
+// TestSettingsThatAreEasierAreCaveats has settings of a run differ from those of the rules.
+func TestSettingsThatAreEasierAreCaveats(t *testing.T) {
+	good, summary := published(t, "v5.1-offline-invalid")
+	const path = "closed/x/results/y/resnet50/Offline/performance/run_1"
+	for _, c := range []struct{ name, old, with, caveat, note string }{
+		{"fewer samples", `"requested_min_query_count", "value": 24576`, `"requested_min_query_count", "value": 100`, "min_query_count is 100 instead of the official 24576 (mlperf_log_detail.txt:19", ""},
+		{"a shorter test", `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": 6000`, "min_duration is 6s instead of the official 10m0s (mlperf_log_detail.txt:17", ""},
+		{"a longer test", `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": 900000`, "", "min_duration is 15m0s instead of the official 10m0s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, err := Read(folder(t, path, good, summary), About{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := Read(folder(t, path, changed(t, good, c.old, c.with), summary), About{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			within := func(list []string, text string) bool {
+				return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, text) })
+			}
+			if c.caveat != "" && (!within(after.Caveats, c.caveat) || within(before.Caveats, c.caveat)) {
+				t.Errorf("caveats %q, want %q", after.Caveats, c.caveat)
+			}
+			if c.note != "" && (!within(after.Notes, c.note) || within(after.Caveats, c.note)) {
+				t.Errorf("notes %q, want %q", after.Notes, c.note)
+			}
+		})
+	}
+}
+
+// TestWhatLogsDoNotHaveIsSaidToBeMissing takes lines out of a log.
+func TestWhatLogsDoNotHaveIsSaidToBeMissing(t *testing.T) {
+	for _, c := range []struct {
+		name, log string
+		lines     []string // the keys of lines that are taken out
+		change    []string
+		id        loadgen.ConstraintID
+		met       bool
+		observed  string
+	}{
+		{"the number of queries", "v5.1-offline-invalid", []string{"result_query_count", "generated_query_count"}, nil, loadgen.ConstraintQueries, true, missing},
+		{"the number of samples", "v5.1-offline-invalid", []string{"result_query_count", "generated_query_count"}, nil, loadgen.ConstraintSamples, true, missing},
+		{"the longest latency", "v5.1-offline-invalid", []string{"result_max_latency_ns"}, nil, loadgen.ConstraintDuration, false, missing},
+		{"first tokens", "v5.1-server-tokens", []string{"result_first_token_99.00_percentile_latency_ns"}, nil, loadgen.ConstraintFirstToken, true, missing},
+		{"first tokens of a test that is too slow", "v5.1-server-tokens", []string{"result_first_token_99.00_percentile_latency_ns"},
+			[]string{`"result_perf_constraints_met", "value": true`, `"result_perf_constraints_met", "value": false`}, loadgen.ConstraintFirstToken, false, missing},
+		{"other tokens", "v5.1-server-tokens", []string{"result_time_per_output_token_99.00_percentile_ns"}, nil, loadgen.ConstraintPerToken, true, missing},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			detail, _ := published(t, c.log)
+			detail = changed(t, detail, c.change...)
+			for _, key := range c.lines {
+				detail = without(detail, key)
+			}
+			r, err := Read(folder(t, "logs", detail, ""), About{Model: "resnet50"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(r.Constraints, func(x report.Constraint) bool { return x.ID == c.id })
+			if i < 0 {
+				t.Fatalf("there is no constraint %v", c.id)
+			}
+			got := r.Constraints[i]
+			if got.Met != c.met || got.Words == nil || got.Words.Observed != c.observed || got.Observed != nil {
+				t.Errorf("%v is met: %v, observed %+v %v, want %v and %q", c.id, got.Met, got.Words, got.Observed, c.met, c.observed)
+			}
+		})
+	}
+}
+
+// without leaves out the lines of a key.
+func without(detail, key string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(detail) {
+		if !strings.Contains(line, `"key": "`+key+`"`) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+func TestTheTimeOfATestIsThatOfTheLog(t *testing.T) {
+	detail, summary := published(t, "v5.1-offline-invalid")
+	for text, want := range map[string]time.Time{
+		"2025-08-04T02:28:17Z":      time.Date(2025, 8, 4, 2, 28, 17, 0, time.UTC),
+		"2025-08-04T02:28:17+02:00": time.Date(2025, 8, 4, 0, 28, 17, 0, time.UTC),
+		"2020-09-25T02:04:57.51636": time.Date(2020, 9, 25, 2, 4, 57, 516360000, time.UTC),
+		"yesterday":                 {},
+	} {
+		r, err := Read(folder(t, "logs", changed(t, detail, "2025-08-04T02:28:17Z", text), summary), About{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted := slices.Contains(r.Notes, "the logs do not say when the test was run")
+		if !r.Created.Equal(want) || noted != want.IsZero() {
+			t.Errorf("%s: %v, noted that it is not known: %v, want %v", text, r.Created, noted, want)
+		}
+	}
+}
+
+func TestAnAccuracyRunHasNoVerdictOfItsOwn(t *testing.T) {
+	detail, _ := published(t, "v5.1-offline-invalid")
+	for _, line := range strings.Split(detail, "\n") {
+		if _, key, ok := strings.Cut(line, `"key": "result_`); ok {
+			key, _, _ = strings.Cut(key, `"`)
+			detail = without(detail, "result_"+key)
+		}
+	}
+	accuracy := changed(t, detail, `_test_mode", "value": "PerformanceOnly"`, `_test_mode", "value": "AccuracyOnly"`)
+	r, err := Read(folder(t, "logs", accuracy, ""), About{})
+	if err != nil || r.Result != report.Valid || r.Metric != nil || !slices.Contains(r.Notes, "LoadGen gives an accuracy run no verdict: VALID says that its logs could be read") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err = Read(folder(t, "logs", detail, ""), About{}); err != nil || r.Result != report.Interrupted || len(r.Problems) != 1 {
+		t.Errorf("a performance run without a verdict is %s: %q, %v", r.Result, r.Problems, err)
+	}
+}
+
+// TestManyMessagesOfATestAreCutShort has a test warn again and again, at length.
+func TestManyMessagesOfATestAreCutShort(t *testing.T) {
+	detail, summary := published(t, "v5.1-offline-invalid")
+	line := strings.SplitAfter(detail, "\n")[20]
+	_, rest, _ := strings.Cut(line, `"value"`)
+	_, rest, _ = strings.Cut(rest, ", ")
+	warning := `:::MLLOG {"key": "warning_generic_message", "value": "` + strings.Repeat("ä", 400) + `", ` + changed(t, rest, `"is_warning": false`, `"is_warning": true`)
+	r, err := Read(folder(t, "logs", detail+strings.Repeat(warning, 25), summary), About{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told int
+	for _, w := range r.Warnings {
+		if strings.Contains(w, "warning of the test") {
+			told++
+			if len(w) > 400 || !strings.HasSuffix(w, "ä…") {
+				t.Errorf("a warning of %d bytes: %q", len(w), w)
+			}
+		}
+	}
+	if last := r.Warnings[len(r.Warnings)-1]; told != mostMessages || last != "mlperf_log_detail.txt has 15 more errors and warnings of the test" {
+		t.Errorf("%d warnings are told, and then %q", told, last)
+	}
+}

@@ -1,0 +1,183 @@
+package page
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/figures"
+)
+
+// A cell of the table of runs. Numbers sort by Sort; empty sorts last.
+type cell struct {
+	Text, Sort, Class string
+	Number            bool
+}
+
+// A sortable is a table that sorts by a click.
+type sortable struct {
+	Heads []pair // Key: numbers
+	Rows  [][]cell
+}
+
+type runsPage struct {
+	shell
+	Title, Sub string
+	Caveats    []string
+	Table      sortable
+}
+
+// Runs writes a page about many runs: a table that sorts, and speed against accuracy. Caveats
+// are those of all runs, each once, with how many have it.
+func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) error {
+	s, err := newShell(figures.Trades(lines), program)
+	if err != nil {
+		return err
+	}
+	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines), Caveats: caveats(runs)}
+	lines, parent := inParent(lines)
+	if parent != "" {
+		p.Sub += " · below " + parent
+	}
+	columns := used(lines)
+	for _, c := range columns {
+		p.Table.Heads = append(p.Table.Heads, pair{Name: c.head, Key: c.number})
+	}
+	for _, l := range lines {
+		var row []cell
+		for _, c := range columns {
+			row = append(row, c.of(l))
+		}
+		p.Table.Rows = append(p.Table.Rows, row)
+	}
+	return render(w, "runs.html", p)
+}
+
+// inParent shortens the folders of several runs to what is below the folder that they share, if that has a name.
+func inParent(lines []report.Line) (shortened []report.Line, parent string) {
+	if len(lines) < 2 {
+		return lines, ""
+	}
+	parent = filepath.Dir(lines[0].Folder)
+	for _, l := range lines {
+		for !strings.HasPrefix(l.Folder, parent+string(filepath.Separator)) {
+			if parent == filepath.Dir(parent) {
+				return lines, ""
+			}
+			parent = filepath.Dir(parent)
+		}
+	}
+	for _, l := range lines {
+		l.Folder = strings.TrimPrefix(l.Folder, parent+string(filepath.Separator))
+		shortened = append(shortened, l)
+	}
+	return shortened, parent
+}
+
+// summary counts verdicts.
+func summary(lines []report.Line) string {
+	counts := map[string]int{}
+	var order []string
+	for _, l := range lines {
+		if counts[l.Result] == 0 {
+			order = append(order, l.Result)
+		}
+		counts[l.Result]++
+	}
+	slices.Sort(order)
+	var parts []string
+	for _, v := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+	}
+	return joined(parts, " · ")
+}
+
+func caveats(runs []report.Run) []string {
+	counts := map[string]int{}
+	var order []string
+	for _, r := range runs {
+		for _, c := range r.Results.Caveats {
+			if counts[c] == 0 {
+				order = append(order, c)
+			}
+			counts[c]++
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return counts[b] - counts[a] })
+	for i, c := range order {
+		if counts[c] < len(runs) {
+			order[i] = fmt.Sprintf("%s (%d of %d)", c, counts[c], len(runs))
+		}
+	}
+	return order
+}
+
+// A column of the table of runs.
+type column struct {
+	head   string
+	number bool
+	of     func(report.Line) cell
+}
+
+func text(head string, of func(report.Line) string) column {
+	return column{head, false, func(l report.Line) cell { return cell{Text: of(l)} }}
+}
+
+// number shows nothing for 0, which is what was not measured.
+func numbers(head, unit string, of func(report.Line) float64) column {
+	return column{head, true, func(l report.Line) cell {
+		v := of(l)
+		if v == 0 {
+			return cell{Text: "–", Number: true}
+		}
+		return cell{Text: figures.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
+	}}
+}
+
+var columns = []column{
+	text("model", func(l report.Line) string { return l.Model }),
+	text("scenario", func(l report.Line) string { return l.Scenario }),
+	text("mode", func(l report.Line) string { return l.Mode }),
+	{"result", false, func(l report.Line) cell {
+		class := map[string]string{report.Valid: "y"}[l.Result]
+		if class == "" {
+			class = "n"
+		}
+		return cell{Text: l.Result, Class: class}
+	}},
+	numbers("samples/s", "", func(l report.Line) float64 { return l.SamplesPerSecond }),
+	numbers("p95 latency", "ns", func(l report.Line) float64 { return l.LatencyP95MS * 1e6 }),
+	{"accuracy", true, func(l report.Line) cell {
+		if l.Accuracy == nil {
+			return cell{Text: "–", Number: true}
+		}
+		c := cell{Text: figures.Text(l.Accuracy.Value, l.Accuracy.Unit), Sort: strconv.FormatFloat(l.Accuracy.Value, 'g', -1, 64), Number: true}
+		if !l.Accuracy.Met {
+			c.Class = "n"
+		}
+		return c
+	}},
+	text("precision", func(l report.Line) string { return l.Precision }),
+	numbers("batch", "", func(l report.Line) float64 { return float64(l.Batch) }),
+	numbers("concurrency", "", func(l report.Line) float64 { return float64(l.Concurrency) }),
+	numbers("samples/s per dollar", "", func(l report.Line) float64 { return l.PerDollar }),
+	numbers("energy per sample", "J", func(l report.Line) float64 { return l.JoulesPerSample }),
+	text("engine", func(l report.Line) string { return l.Engine }),
+	text("device", func(l report.Line) string { return l.Device }),
+	text("folder", func(l report.Line) string { return l.Folder }),
+}
+
+// used are the columns that tell something of any run.
+func used(lines []report.Line) []column {
+	var list []column
+	for _, c := range columns {
+		if slices.ContainsFunc(lines, func(l report.Line) bool { t := c.of(l).Text; return t != "" && t != "–" }) {
+			list = append(list, c)
+		}
+	}
+	return list
+}

@@ -1,0 +1,197 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/builtin"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// A Model is an entry of the catalogue.
+type Model struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Task    string `json:"task"`
+	Dataset string `json:"dataset"`
+	BuiltIn string `json:"built_in"` // present, or made when first used
+}
+
+// A Dataset is what models are measured with.
+type Dataset struct {
+	Name    string   `json:"name"`
+	Models  []string `json:"models"`
+	BuiltIn string   `json:"built_in"`
+	Dir     string   `json:"dir,omitempty"` // of the built-in data, if present
+}
+
+// A Backend is an engine.
+type Backend struct {
+	Name    string   `json:"name"`
+	State   string   `json:"state"`
+	Devices []string `json:"devices"`
+}
+
+// The states of what is built in.
+const (
+	present     = "present"
+	notMadeYet  = "made when first used"
+	backendDone = "ready"
+	askedOnly   = "none: servers of text answer (backend " + OpenAI + ")"
+)
+
+func state(there bool) string {
+	if there {
+		return present
+	}
+	return notMadeYet
+}
+
+// Models lists the catalogue.
+func Models() ([]Model, error) {
+	cache, err := home.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	var list []Model
+	for _, m := range models.All() {
+		list = append(list, Model{m.Name, m.Title, m.Task, m.Dataset, state(builtin.HasModel(cache, m))})
+	}
+	for _, m := range models.Asked() {
+		list = append(list, Model{m.Name, m.Title, m.Task, m.Dataset, askedOnly})
+	}
+	return list, nil
+}
+
+// Datasets lists the data sets. Models with the same built-in data share one.
+func Datasets() ([]Dataset, error) {
+	cache, err := home.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	var list []Dataset
+	var folders []string // known before they are made
+	for _, m := range models.All() {
+		dir, there := builtin.HasDataset(cache, m)
+		if i := slices.Index(folders, dir); i >= 0 {
+			list[i].Models = append(list[i].Models, m.Name)
+			continue
+		}
+		d := Dataset{Name: m.Dataset, Models: []string{m.Name}, BuiltIn: state(there)}
+		if there {
+			d.Dir = dir
+		}
+		folders, list = append(folders, dir), append(list, d)
+	}
+	for _, m := range models.Asked() {
+		dir, there := builtin.HasDataset(cache, m)
+		d := Dataset{Name: m.Dataset, Models: []string{m.Name}, BuiltIn: state(there)}
+		if there {
+			d.Dir = dir
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Backends lists the engines.
+func Backends() []Backend {
+	onnx := Backend{Name: ONNXRuntime, Devices: ort.Devices()}
+	library, _, err := ort.Search{}.Find()
+	if err != nil {
+		onnx.State = "no library: " + ort.Remedy
+	} else {
+		onnx.State = fmt.Sprintf("version %s, %s", library.Version, library.Path)
+	}
+	servers := []string{"those of the servers"}
+	return []Backend{
+		onnx, {Name: Simulated, State: backendDone, Devices: []string{"none"}},
+		{Name: OIP, State: backendDone, Devices: servers}, {Name: OpenAI, State: backendDone, Devices: servers},
+	}
+}
+
+// builtInState says whether there is a built-in model.
+func builtInState(cache string, m workload.Model) string {
+	if _, only := m.BuiltIn.(workload.Questions); only || m.BuiltIn == nil {
+		return askedOnly
+	}
+	return state(builtin.HasModel(cache, m))
+}
+
+// A Card is all that the catalogue knows of a model under a rule set.
+type Card struct {
+	Model
+	PerformanceSamples int            `json:"performance_sample_count"`
+	Metric             string         `json:"metric"`
+	Reference          float64        `json:"reference"`
+	Fraction           float64        `json:"fraction"`       // of the reference that is the target
+	Also               []string       `json:"also,omitempty"` // what else has to be kept, as rouge2 ≥ 21.8
+	Source             string         `json:"source"`
+	Rules              string         `json:"rules"`
+	Scenarios          []ScenarioCard `json:"scenarios"`
+}
+
+// A ScenarioCard has the settings of a scenario that the rules make.
+type ScenarioCard struct {
+	Scenario string    `json:"scenario"`
+	Settings []CardRow `json:"settings"`
+}
+
+// A CardRow is a setting.
+type CardRow struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Unit  string `json:"unit,omitempty"`
+}
+
+// Describe returns the card of a model.
+func Describe(name, rules string) (*Card, error) {
+	m, err := models.LookupAsked(name)
+	if err != nil {
+		return nil, userinput.Wrap("model", err)
+	}
+	set, err := config.Rules(rules)
+	if err != nil {
+		return nil, userinput.Wrap("rules", err)
+	}
+	cache, err := home.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	card := &Card{
+		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtInState(cache, m)},
+		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
+		Metric: m.Quality.Metric, Reference: m.Quality.Reference, Fraction: m.Quality.Fraction,
+	}
+	for _, bound := range m.Quality.Also {
+		card.Also = append(card.Also, bound.String())
+	}
+	for _, s := range loadgen.Scenarios() {
+		r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: set})
+		if err != nil {
+			return nil, err
+		}
+		card.Scenarios = append(card.Scenarios, ScenarioCard{s.String(), rulesOf(r)})
+	}
+	return card, nil
+}
+
+// rulesOf are the settings of the scenario that the rules make.
+func rulesOf(r *config.Resolved) []CardRow {
+	var rows []CardRow
+	for _, made := range r.Made {
+		if made.Origin == config.Default || made.Key == "mode" {
+			continue
+		}
+		if _, ok := r.Setting(made.Key); ok {
+			rows = append(rows, CardRow{made.Key, made.Value, made.Unit})
+		}
+	}
+	return rows
+}

@@ -1,0 +1,22 @@
+// Package userinput handles what people type and what programs of others write.
+//
+// Errors name the field of a request that is at fault. Libraries know the field and not how it was given (flag,
+// environment variable, line of mlperf.yaml or of a suite): they return an *Error, and the command line adds the flag.
+//
+//	return userinput.Invalid("instances", n, "a positive number, or 0 for the default")
+//	…
+//	var e *userinput.Error
+//	if errors.As(err, &e) {
+//		text = e.Named("--" + e.Flag()) // --instances is -1, want a positive number, or 0 for the default
+//	}
+//
+// Names of models, scenarios, modes and devices compare without case, hyphens, underscores and spaces; Nearest finds the
+// choice that was probably meant.
+//
+//	userinput.Same("Single-Stream", "singlestream") // true
+//
+// PrintableLine and PrintableText escape control characters in text of others, so that it cannot steer a terminal. Formats
+// for programs, for instance JSON, keep the original.
+//
+//	userinput.PrintableLine("fast\x1b[2J\n") // fast\x1b[2J\x0a
+package userinput

@@ -1,0 +1,70 @@
+package userinput
+
+import (
+	"fmt"
+	"strings"
+)
+
+// An Error is a part of a request that cannot be right.
+type Error struct {
+	Field  string // as mlperf.yaml spells it, with underscores: max_batchsize
+	Origin string // where the value was given, if that is known: environment MLPERF_TARGET_QPS
+	Err    error
+}
+
+// Wrap says that a field is the reason of an error. Without an error it returns nil.
+func Wrap(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Field: name, Err: err}
+}
+
+// Errorf says in words what is wrong with a field.
+func Errorf(name, format string, args ...any) error {
+	return &Error{Field: name, Err: fmt.Errorf(format, args...)}
+}
+
+// Invalid says that a field has a value that it cannot have, and what it may be.
+func Invalid(name string, value any, want string) error {
+	return &Error{Field: name, Err: &valueError{value, want}}
+}
+
+// Missing says that a field has no value and needs one.
+func Missing(name, why string) error { return Errorf(name, "is missing: %s", why) }
+
+// Error names the field, or where it was given.
+func (e *Error) Error() string {
+	if e.Origin != "" {
+		return e.Named(e.Origin)
+	}
+	return e.Named(e.Field)
+}
+
+// Named is the text with another name for the field.
+func (e *Error) Named(name string) string {
+	if v, ok := e.Err.(*valueError); ok {
+		return name + " " + v.Error()
+	}
+	return name + ": " + e.Err.Error()
+}
+
+// Flag is the name of the field as command lines spell it, without dashes in front.
+func (e *Error) Flag() string { return strings.ReplaceAll(e.Field, "_", "-") }
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// A valueError continues a sentence that begins with the name of the field.
+type valueError struct {
+	value any
+	want  string
+}
+
+func (e *valueError) Error() string {
+	value := e.value
+	if text, ok := value.(string); ok {
+		value = fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("is %v, want %s", value, e.want)
+}
