@@ -25,7 +25,7 @@ func (r *Resolved) Estimate(speed float64, samples int) (time.Duration, error) {
 	if speed == 0 || r.Settings.Mode != loadgen.PerformanceOnly {
 		return r.simpleEstimate(speed, samples), nil
 	}
-	if r.Settings.Scenario == loadgen.Offline && r.resolved.Origin("min_query_count") == originQuick && r.needsTarget() {
+	if r.Settings.Scenario == loadgen.Offline && r.resolved.Origin("min_query_count") == config.QuickOrigin && r.needsTarget() {
 		return time.Duration(offlineSamples * float64(r.Settings.MinDuration)), nil
 	}
 	c := *r.resolved

@@ -26,14 +26,14 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 		switch {
 		case !d.Easier || d.Allowed:
 			notes = append(notes, d.Remark(r.division, text))
-		case strings.HasPrefix(from, originQuick):
+		case strings.HasPrefix(from, config.QuickOrigin):
 			quick = append(quick, fmt.Sprintf("%s is %s instead of %s", d.Key, d.Value, d.Want))
 		default:
 			caveats = append(caveats, text)
 		}
 	}
 	if len(quick) > 0 {
-		caveats = append(caveats, originQuick+": "+strings.Join(quick, ", "))
+		caveats = append(caveats, config.QuickOrigin+": "+strings.Join(quick, ", "))
 	}
 	return caveats, notes
 }

@@ -93,9 +93,6 @@ func (q *Request) userConf() {
 	}
 }
 
-// originQuick is the origin of the settings of a quick run.
-const originQuick = "quick run"
-
 // overrides are the settings that do not come from files. Those of a quick run come first,
 // so that what somebody gave wins.
 func (r *Resolved) overrides(s loadgen.Scenario, interactive bool) []config.Override {
@@ -105,24 +102,10 @@ func (r *Resolved) overrides(s loadgen.Scenario, interactive bool) []config.Over
 		list = q.freeSettings(s, interactive)
 	}
 	if q.Quick {
-		list = append(list, quickSettings(s)...)
+		list = append(list, config.QuickRun(s)...)
 	}
 	list = append(list, config.Override{Key: "mode", Value: q.loadgenMode(), Origin: q.origin("mode")})
 	return append(list, q.Settings...)
-}
-
-// quickSettings make a run of about ten seconds that can be VALID: the 90th percentile
-// needs 64 queries to be known, the 99th would need 662.
-func quickSettings(s loadgen.Scenario) []config.Override {
-	least := map[loadgen.Scenario]string{loadgen.Offline: "1", loadgen.SingleStream: "64", loadgen.MultiStream: "64", loadgen.Server: "100"}
-	list := []config.Override{
-		{Key: "min_duration", Value: "10s", Origin: originQuick},
-		{Key: "min_query_count", Value: least[s], Origin: originQuick},
-	}
-	if s == loadgen.Offline {
-		return list
-	}
-	return append(list, config.Override{Key: "target_latency_percentile", Value: "90", Origin: originQuick})
 }
 
 // peak refuses a search without a bound.
@@ -162,7 +145,7 @@ func (r *Resolved) placeholder(key string) bool {
 // fewQueries reports whether the quick run, and not the user, chose the number of queries
 // and the percentile: then a slow model may have less.
 func (r *Resolved) fewQueries() bool {
-	return r.resolved.Origin("min_query_count") == originQuick && r.resolved.Origin("target_latency_percentile") == originQuick
+	return r.resolved.Origin("min_query_count") == config.QuickOrigin && r.resolved.Origin("target_latency_percentile") == config.QuickOrigin
 }
 
 // atIntervals reports whether the queries of a scenario come at fixed intervals.

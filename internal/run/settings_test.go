@@ -40,7 +40,7 @@ func TestTheLastWordIsTheUsers(t *testing.T) {
 		{"rules v5.1", 10 * time.Minute, func(q *Request) { q.Rules = "v5.1" }},
 		{"mine.conf:1", 20 * time.Minute, func(q *Request) { q.MLPerfConf = "mine.conf" }},
 		{"user.conf:2", 3 * time.Second, func(q *Request) { q.UserConf = "user.conf" }},
-		{originQuick, 10 * time.Second, func(q *Request) { q.Quick = true }},
+		{config.QuickOrigin, 10 * time.Second, func(q *Request) { q.Quick = true }},
 		{"flag --min-duration", 5 * time.Second, func(q *Request) {
 			q.Settings = []config.Override{{Key: "min_duration", Value: "5s", Origin: "flag --min-duration"}}
 		}},
