@@ -50,9 +50,6 @@ func (p *Probe) Shape() (workers, threads, batch int) {
 // FixedBatch is how many samples the model takes in one run; -1: any number.
 func (p *Probe) FixedBatch() int { return p.r.workload.Batch() }
 
-// Engine names the engine, with its version.
-func (p *Probe) Engine() string { return p.r.model.info().Engine }
-
 // LatencyBound is the Server bound: that of the settings, or if Config.AutoLatency asks for
 // it and the machine cannot keep that one, one that it can.
 func (p *Probe) LatencyBound() time.Duration {

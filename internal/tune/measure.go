@@ -2,18 +2,16 @@ package tune
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// An Opened model is measured. *bench.Probe is one, and says what the methods do.
-type Opened interface {
+// A model is opened in the way of a point. *harness.Probe is one, and documents the methods.
+type model interface {
 	Shape() (workers, threads, batch int)
 	FixedBatch() int
-	Engine() string
 	LatencyBound() time.Duration
 	Times(ctx context.Context, workers, batch int, d time.Duration) ([]time.Duration, error)
 	Test(ctx context.Context, s loadgen.TestSettings) (*loadgen.Result, error)
@@ -22,7 +20,7 @@ type Opened interface {
 
 // A meter measures one point.
 type meter struct {
-	model    Opened
+	model    model
 	point    Point
 	settings loadgen.TestSettings
 }
@@ -31,83 +29,70 @@ type meter struct {
 // traffic is chosen.
 const estimateShare = 0.2
 
-// measure takes about a while to find the value of the objective. In the first stage that
+// measure takes about the given time to find the value of the objective. In the first stage that
 // is an estimate.
 func (m meter) measure(ctx context.Context, stage int, length time.Duration) (float64, error) {
 	if stage == 0 {
 		return m.estimate(ctx, length)
 	}
 	expected, err := m.estimate(ctx, time.Duration(estimateShare*float64(length)))
-	if err != nil || expected == 0 && m.settings.Scenario != loadgen.Server {
+	if err != nil || expected == 0 {
 		return 0, err
 	}
 	return m.test(ctx, expected, time.Duration((1-estimateShare)*float64(length)))
 }
 
 // estimate times batches with all workers busy that the scenario keeps busy, and computes
-// what that makes of it.
+// the value of the objective from that.
 func (m meter) estimate(ctx context.Context, d time.Duration) (float64, error) {
+	workers, batch := m.point.Instances, m.point.MaxBatch
 	switch s := m.settings; s.Scenario {
 	case loadgen.SingleStream:
 		times, err := m.model.Times(ctx, 1, 1, d)
 		return milliseconds(atPercentile(times, s.SingleStreamTargetLatencyPercentile)), err
-	case loadgen.MultiStream:
-		return m.estimateQuery(ctx, int(s.MultiStreamSamplesPerQuery), d)
+	case loadgen.MultiStream: // a query is split into batches, which the workers answer in rounds
+		n := int(s.MultiStreamSamplesPerQuery)
+		batch = min(n, batch)
+		batches := (n + batch - 1) / batch
+		workers = min(batches, workers)
+		rounds := (batches + workers - 1) / workers
+		times, err := m.model.Times(ctx, workers, batch, d)
+		return float64(rounds) * milliseconds(atPercentile(times, s.MultiStreamTargetLatencyPercentile)), err
 	case loadgen.Server:
 		return m.estimateServer(ctx, d)
 	}
-	times, err := m.model.Times(ctx, m.point.Instances, m.point.MaxBatch, d)
+	times, err := m.model.Times(ctx, workers, batch, d)
 	if err != nil {
 		return 0, err
 	}
-	return float64(m.point.Instances*m.point.MaxBatch) / mean(times).Seconds(), nil
+	sum := time.Duration(1)
+	for _, t := range times {
+		sum += t
+	}
+	return float64(len(times)*workers*batch) / sum.Seconds(), nil
 }
 
-// estimateQuery splits a query of n samples into batches, which the workers answer in
-// rounds.
-func (m meter) estimateQuery(ctx context.Context, n int, d time.Duration) (float64, error) {
-	batch := min(n, m.point.MaxBatch)
-	batches := (n + batch - 1) / batch
-	workers := min(batches, m.point.Instances)
-	rounds := (batches + workers - 1) / workers
-	times, err := m.model.Times(ctx, workers, batch, d)
-	return float64(rounds) * milliseconds(atPercentile(times, m.settings.MultiStreamTargetLatencyPercentile)), err
-}
-
-// estimateServer simulates the queue with the times that batches usually take. That
-// flatters a machine that is disturbed now and then, which is for real traffic to find out.
+// estimateServer is the rate at which the latency should reach the bound, with the best size of batches. Of samples
+// that arrive at random, the wait for workers with a constant time has an exponential tail with the mean
+// load/(1−load) · time/(2·workers) (Kingman 1961). Median times leave disturbances to the traffic of later stages.
 func (m meter) estimateServer(ctx context.Context, d time.Duration) (float64, error) {
+	best := 0.0
 	sizes := upTo(m.point.MaxBatch)
-	medians := make([]time.Duration, len(sizes))
-	for i, n := range sizes {
+	for _, n := range sizes {
 		times, err := m.model.Times(ctx, m.point.Instances, n, d/time.Duration(len(sizes)))
 		if err != nil {
 			return 0, err
 		}
-		medians[i] = max(atPercentile(times, 0.5), 1)
+		took := max(atPercentile(times, 0.5), 1).Seconds()
+		wait := max((m.settings.ServerTargetLatency-m.point.MaxDelay).Seconds()-took, 0) // the longest that keeps the bound
+		odds := 2 * float64(m.point.Instances) * wait / took / -math.Log(1-m.settings.ServerTargetLatencyPercentile)
+		best = max(best, odds/(1+odds)*float64(n*m.point.Instances)/took)
 	}
-	service := make([]time.Duration, m.point.MaxBatch+1)
-	for n := range service {
-		service[n] = interpolate(sizes, medians, n)
-	}
-	q := queueModel{m.point.Instances, m.point.MaxBatch, m.point.MaxDelay, func(n int) time.Duration { return service[n] }}
-	return q.peak(m.settings.ServerTargetLatency, m.settings.ServerTargetLatencyPercentile), nil
+	return best, nil
 }
 
-// interpolate is the time for a batch of n, between those of the sizes next to it.
-func interpolate(sizes []int, times []time.Duration, n int) time.Duration {
-	for i, size := range sizes {
-		if n > size {
-			continue
-		}
-		if n == size || i == 0 {
-			return times[i]
-		}
-		share := float64(n-sizes[i-1]) / float64(size-sizes[i-1])
-		return times[i-1] + time.Duration(share*float64(times[i]-times[i-1]))
-	}
-	return times[len(times)-1]
-}
+// longest is how many times the wanted duration a test may take.
+const longest = 4
 
 // test measures under the scenario's traffic. Expected is the value of the estimate.
 func (m meter) test(ctx context.Context, expected float64, d time.Duration) (float64, error) {
@@ -131,16 +116,8 @@ func (m meter) test(ctx context.Context, expected float64, d time.Duration) (flo
 	case loadgen.Server:
 		return m.serverPeak(ctx, s, expected, d)
 	}
-	return m.offline(ctx, s, expected, d)
-}
-
-// longest is how many times the wanted duration a test may take.
-const longest = 4
-
-// offline issues as many samples as fill all workers' batches several times over: half-empty
-// last batches, which a long test does not notice, would count against large ones in a
-// short one.
-func (m meter) offline(ctx context.Context, s loadgen.TestSettings, expected float64, d time.Duration) (float64, error) {
+	// As many samples as fill all workers' batches several times over: half-empty last batches, which a long test does
+	// not notice, would count against large ones in a short one.
 	round := float64(m.point.Instances * m.point.MaxBatch)
 	rounds := max(1, math.Round(expected*d.Seconds()/round))
 	s.MinQueryCount = uint64(rounds * round)
@@ -154,17 +131,15 @@ func (m meter) offline(ctx context.Context, s loadgen.TestSettings, expected flo
 
 const (
 	// A test of a rate should see this many queries beyond the percentile, if there is time.
-	queriesBeyond           = 2
-	leastTests, mostTests   = 3, 6
-	hopelessFactor, atLeast = 4, 64 // as in a search for the highest load
+	queriesBeyond         = 2
+	leastTests, mostTests = 3, 6
+	// More outstanding queries than these end a test: the rate is too high. As in a search for the highest load.
+	overload, leastOverload = 4, 64
 )
 
 // serverPeak tries a few rates around the expected one, and returns the highest that kept the
 // bound; 0 if none did.
 func (m meter) serverPeak(ctx context.Context, s loadgen.TestSettings, expected float64, d time.Duration) (float64, error) {
-	if expected == 0 {
-		return 0, nil
-	}
 	queries := queriesBeyond / (1 - s.ServerTargetLatencyPercentile)
 	tests := min(max(int(expected*d.Seconds()/queries), leastTests), mostTests)
 	var tried rates
@@ -173,7 +148,7 @@ func (m meter) serverPeak(ctx context.Context, s loadgen.TestSettings, expected 
 		s.MinDuration = d / time.Duration(tests)
 		s.MaxDuration = longest * s.MinDuration
 		s.ServerTargetQPS = rate
-		s.ServerMaxAsyncQueries = uint64(hopelessFactor*rate*s.ServerTargetLatency.Seconds()) + atLeast
+		s.ServerMaxAsyncQueries = uint64(overload*rate*s.ServerTargetLatency.Seconds()) + leastOverload
 		test, err := m.model.Test(ctx, s)
 		if err != nil {
 			return 0, err
@@ -193,7 +168,7 @@ type rates struct {
 const upBy = 1.15
 
 // downBy is by how much the next rate is lower, each time that none was met so far.
-var downBy = []float64{1.15, 1.4, 2}
+var downBy = []float64{1.15, 1.5, 2}
 
 func (r *rates) next(expected float64) float64 {
 	switch {
@@ -218,14 +193,6 @@ func (r *rates) add(rate float64, met bool) {
 	}
 }
 
-func mean(times []time.Duration) time.Duration {
-	sum := time.Duration(0)
-	for _, t := range times {
-		sum += t
-	}
-	return max(sum/time.Duration(max(len(times), 1)), 1)
-}
-
 // atPercentile reads a percentile of ascending times, at the index that LoadGen uses
 // (loadgen/results.cc); 0 if there are none.
 func atPercentile(times []time.Duration, percentile float64) time.Duration {
@@ -236,7 +203,3 @@ func atPercentile(times []time.Duration, percentile float64) time.Duration {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
-
-func percentileName(fraction float64) string {
-	return fmt.Sprintf("%gth percentile", math.Round(fraction*1e6)/1e4)
-}

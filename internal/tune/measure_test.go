@@ -14,28 +14,26 @@ import (
 // A fakeModel takes a time for a batch, and as much more for each further sample. It answers
 // tests by computing what they would come to.
 type fakeModel struct {
-	point      Point
-	first      time.Duration
-	perSample  time.Duration
-	fixed      int
-	capacity   float64 // of Server, in queries per second
-	err        error
-	tests      []loadgen.TestSettings
-	timed      []int // batches
-	closed     bool
-	wrongClose error
+	point     Point
+	first     time.Duration
+	perSample time.Duration
+	fixed     int
+	capacity  float64 // of Server, in queries per second
+	err       error
+	tests     []loadgen.TestSettings
+	timed     []int // batches
+	closed    bool
 }
 
 func (f *fakeModel) Shape() (workers, threads, batch int) {
 	return f.point.Instances, f.point.Threads, f.point.MaxBatch
 }
 func (f *fakeModel) FixedBatch() int             { return f.fixed }
-func (f *fakeModel) Engine() string              { return "fake 1" }
 func (f *fakeModel) LatencyBound() time.Duration { return 20 * time.Millisecond }
 
 func (f *fakeModel) Close() error {
 	f.closed = true
-	return f.wrongClose
+	return nil
 }
 
 func (f *fakeModel) service(n int) time.Duration { return f.first + time.Duration(n-1)*f.perSample }
@@ -95,7 +93,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-func TestServerTriesRatesAroundTheEstimate(t *testing.T) {
+func TestServerTriesRates(t *testing.T) {
 	point := Point{Instances: 2, Threads: 1, MaxBatch: 4, MaxDelay: time.Millisecond}
 	s := settingsOf(loadgen.Server)
 	s.ServerTargetLatency = 40 * time.Millisecond
@@ -113,7 +111,7 @@ func TestServerTriesRatesAroundTheEstimate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got > model.capacity || got < 0.65*model.capacity && share < 1.3 {
+		if got > model.capacity || got < 0.6*model.capacity && share < 1.3 {
 			t.Errorf("measure = %.4g, the capacity is %.4g, %g of the estimate", got, model.capacity, share)
 		}
 	}
@@ -126,13 +124,79 @@ func TestServerTriesRatesAroundTheEstimate(t *testing.T) {
 	}
 }
 
-func TestAFailureOfTheModelIsReturned(t *testing.T) {
+func TestMeasureReturnsTheModelsFailure(t *testing.T) {
 	broken := errors.New("out of memory")
 	for _, scenario := range loadgen.Scenarios() {
 		for stage := range stageCount {
 			model := &fakeModel{point: Point{Instances: 1, Threads: 1, MaxBatch: 1}, first: 1, err: broken}
 			if _, err := (meter{model, model.point, settingsOf(scenario)}).measure(t.Context(), stage, time.Second); !errors.Is(err, broken) {
 				t.Errorf("%v, stage %d: err = %v, want %v", scenario, stage, err, broken)
+			}
+		}
+	}
+}
+
+// The rate that is found is one that the machine keeps, and near the highest.
+func TestRatesNarrowDown(t *testing.T) {
+	for _, capacity := range []float64{0.1, 0.3, 0.5, 0.8, 0.95, 1, 1.05, 1.3, 2, 10} {
+		var tried rates
+		for range mostTests {
+			rate := tried.next(1)
+			tried.add(rate, rate <= capacity)
+		}
+		least := 0.0
+		if capacity >= 0.5 && capacity < 1.9 {
+			least = 0.85 * capacity
+		}
+		if tried.low > capacity || tried.low < least || tried.high != 0 && tried.high <= capacity {
+			t.Errorf("capacity %g: %g is kept, and %g is not", capacity, tried.low, tried.high)
+		}
+	}
+	r := rates{} // a test that misses by chance below a rate that was kept does not take that back
+	r.add(1, true)
+	r.add(0.9, false)
+	r.add(0.8, true)
+	if r.low != 1 {
+		t.Errorf("%+v, want 1 as kept", r)
+	}
+}
+
+func TestServerEstimateKeepsTheBound(t *testing.T) {
+	s := settingsOf(loadgen.Server)
+	for _, c := range []struct {
+		name  string
+		bound time.Duration
+		delay time.Duration
+		least float64 // of the throughput of 200/s with single samples, 400/s with two
+		most  float64
+	}{
+		{"a batch takes longer than the bound", 9 * time.Millisecond, 0, 0, 0},
+		{"little time to wait", 12 * time.Millisecond, 0, 1, 100},
+		{"time for a queue", time.Second, 0, 380, 400},
+		{"the delay takes the time", time.Second, 995 * time.Millisecond, 0, 0},
+	} {
+		s.ServerTargetLatency = c.bound
+		m := meter{&fakeModel{first: 10 * time.Millisecond}, Point{Instances: 2, Threads: 1, MaxBatch: 2, MaxDelay: c.delay}, s}
+		if got, err := m.estimate(t.Context(), time.Second); err != nil || got < c.least || got > c.most {
+			t.Errorf("%s: %g, %v, want %g to %g", c.name, got, err, c.least, c.most)
+		}
+	}
+}
+
+func TestObjectiveOrdersValues(t *testing.T) {
+	for least, want := range map[bool][]float64{
+		false: {1e300, 7, 2, 1e-300, 0}, true: {1e-300, 2, 7, 1e300, 0},
+	} {
+		o := Objective{Least: least}
+		got := slices.Clone(want)
+		slices.Reverse(got)
+		slices.SortStableFunc(got, o.Compare)
+		if !slices.Equal(got, want) {
+			t.Errorf("least %t: %v, want %v", least, got, want)
+		}
+		for _, nothing := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
+			if o.Compare(nothing, 1) <= 0 || o.Compare(1, nothing) >= 0 || o.Compare(nothing, 0) != 0 {
+				t.Errorf("least %t: %g is not worse than 1 and like 0", least, nothing)
 			}
 		}
 	}

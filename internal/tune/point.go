@@ -11,7 +11,7 @@ import (
 
 // A Point is a way to run a model.
 type Point struct {
-	Variant   string        `json:"variant,omitempty"` // label of the model file; empty: there is only one
+	Variant   string        `json:"variant,omitempty"` // label of the model file; empty: of the only one
 	Instances int           `json:"instances"`
 	Threads   int           `json:"intra_threads"` // of each instance
 	MaxBatch  int           `json:"max_batch_size"`
@@ -30,7 +30,7 @@ func (p Point) String() string {
 	return text
 }
 
-// Axes are the values to try. What is nil is chosen for the scenario.
+// Axes are the values to try. A nil axis gets values that suit the scenario.
 type Axes struct {
 	Variants  []string // labels of model files
 	Instances []int
@@ -39,14 +39,14 @@ type Axes struct {
 	Delays    []time.Duration
 }
 
-// Facts are what the choice of axes follows from.
-type Facts struct {
-	Scenario        loadgen.Scenario
-	Cores           int
-	Accelerator     bool // the model runs elsewhere: threads of this machine do not matter
-	FixedBatch      int  // samples in a run of the model; 0 and below: any number
-	SamplesPerQuery int  // of MultiStream
-	Bound           time.Duration
+// facts are what the values of open axes follow from.
+type facts struct {
+	scenario        loadgen.Scenario
+	cores           int
+	accelerator     bool // the model runs elsewhere: threads of this machine do not matter
+	fixedBatch      int  // samples in a run of the model; 0 and below: any number
+	samplesPerQuery int  // of MultiStream
+	bound           time.Duration
 }
 
 // Largest batches to try. Beyond them processors gain nothing and accelerators little.
@@ -61,9 +61,9 @@ const (
 // little of it.
 var delayShares = []time.Duration{50, 10}
 
-// Points lists what to try: base first, the others in an order in which any beginning is
+// points lists what to try: base first, the others in an order in which any beginning is
 // spread over the whole space, because the time may not suffice for all of them.
-func (a Axes) Points(base Point, f Facts) []Point {
+func (a Axes) points(base Point, f facts) []Point {
 	points := []Point{base}
 	variants := a.Variants
 	if len(variants) == 0 {
@@ -87,23 +87,35 @@ func (a Axes) Points(base Point, f Facts) []Point {
 	return points
 }
 
-// leastCores is how many cores a shape has to occupy that nobody asked for.
-func (a Axes) leastCores(f Facts) int {
-	many := f.Scenario == loadgen.Offline || f.Scenario == loadgen.Server
-	if many && a.Instances == nil && a.Threads == nil {
-		return (f.Cores + 1) / 2
-	}
-	return 0
-}
-
 // shapes pairs numbers of workers and threads that occupy the cores, at most once, and at
-// least half of them where many workers compute at once.
-func (a Axes) shapes(base Point, f Facts) [][2]int {
-	least, threads := a.leastCores(f), a.threads(base, f)
+// least half of them where many workers compute at once. A pair that the user names is always tried.
+func (a Axes) shapes(base Point, f facts) [][2]int {
+	workers, threads := a.Instances, a.Threads
+	if workers == nil {
+		switch {
+		case f.scenario == loadgen.SingleStream:
+			workers = []int{1}
+		case f.accelerator:
+			workers = upTo(mostElsewhere)
+		default:
+			workers = upTo(f.cores)
+		}
+	}
+	if threads == nil {
+		threads = upTo(f.cores)
+		if f.accelerator {
+			threads = []int{base.Threads}
+		}
+	}
+	least := 0
+	if many := f.scenario == loadgen.Offline || f.scenario == loadgen.Server; many && a.Instances == nil && a.Threads == nil {
+		least = (f.cores + 1) / 2
+	}
 	var shapes [][2]int
-	for _, i := range a.workers(f) {
+	for _, i := range workers {
 		for _, t := range threads {
-			if fits := i*t >= least && i*t <= f.Cores; fits || f.Accelerator || a.asks(i, t) {
+			named := a.Instances != nil && (t == 1 || a.Threads != nil) || a.Threads != nil && i == 1
+			if fits := i*t >= least && i*t <= f.cores; fits || f.accelerator || named {
 				shapes = append(shapes, [2]int{i, t})
 			}
 		}
@@ -111,69 +123,42 @@ func (a Axes) shapes(base Point, f Facts) [][2]int {
 	return shapes
 }
 
-// asks reports whether the user named such a pair: both numbers, or one beside a single other.
-func (a Axes) asks(workers, threads int) bool {
-	return a.Instances != nil && (threads == 1 || a.Threads != nil) || a.Threads != nil && workers == 1
-}
-
-// workers are the numbers of workers to try.
-func (a Axes) workers(f Facts) []int {
-	switch {
-	case a.Instances != nil:
-		return a.Instances
-	case f.Scenario == loadgen.SingleStream:
-		return []int{1}
-	case f.Accelerator:
-		return upTo(mostElsewhere)
-	}
-	return upTo(f.Cores)
-}
-
-// threads are the numbers of threads to try.
-func (a Axes) threads(base Point, f Facts) []int {
-	switch {
-	case a.Threads != nil:
-		return a.Threads
-	case f.Accelerator:
-		return []int{base.Threads}
-	}
-	return upTo(f.Cores)
-}
-
 // batches are the sizes to try. A model of a fixed size takes none above it.
-func (a Axes) batches(f Facts) []int {
+func (a Axes) batches(f facts) []int {
 	batches := a.Batches
 	if batches == nil {
-		batches = upTo(f.largestBatch())
+		largest := 1
+		switch f.scenario {
+		case loadgen.MultiStream:
+			largest = f.samplesPerQuery
+		case loadgen.Server:
+			largest = serverBatch
+			if f.accelerator {
+				largest = serverBatchElsewhere
+			}
+		case loadgen.Offline:
+			largest = offlineBatch
+			if f.accelerator {
+				largest = offlineBatchElsewhere
+			}
+		}
+		batches = upTo(largest)
 	}
-	if f.FixedBatch <= 0 {
+	if f.fixedBatch <= 0 {
 		return batches
 	}
 	var fit []int
 	for _, b := range batches {
-		if b = min(b, f.FixedBatch); !slices.Contains(fit, b) {
+		if b = min(b, f.fixedBatch); !slices.Contains(fit, b) {
 			fit = append(fit, b)
 		}
 	}
 	return fit
 }
 
-// largestBatch is the largest worth trying in a scenario.
-func (f Facts) largestBatch() int {
-	switch f.Scenario {
-	case loadgen.SingleStream:
-		return 1
-	case loadgen.MultiStream:
-		return f.SamplesPerQuery
-	case loadgen.Server:
-		return either(f.Accelerator, serverBatchElsewhere, serverBatch)
-	}
-	return either(f.Accelerator, offlineBatchElsewhere, offlineBatch)
-}
-
 // delays are those worth trying with a batch: only in Server do samples come one by one.
-func (a Axes) delays(f Facts, batch int) []time.Duration {
-	if batch == 1 || f.Scenario != loadgen.Server {
+func (a Axes) delays(f facts, batch int) []time.Duration {
+	if batch == 1 || f.scenario != loadgen.Server {
 		return []time.Duration{0}
 	}
 	if a.Delays != nil {
@@ -181,7 +166,7 @@ func (a Axes) delays(f Facts, batch int) []time.Duration {
 	}
 	delays := []time.Duration{0}
 	for _, share := range delayShares {
-		delays = append(delays, (f.Bound / share).Round(10*time.Microsecond))
+		delays = append(delays, (f.bound / share).Round(10*time.Microsecond))
 	}
 	return delays
 }
@@ -193,11 +178,4 @@ func upTo(n int) []int {
 		list = append(list, i)
 	}
 	return append(list, max(n, 1))
-}
-
-func either(first bool, a, b int) int {
-	if first {
-		return a
-	}
-	return b
 }

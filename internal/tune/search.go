@@ -6,23 +6,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // An Objective is the number by which points are compared.
-type Objective struct {
-	Name  string `json:"name"`
-	Unit  string `json:"unit"`
-	Least bool   `json:"least,omitempty"` // the smaller the better
-}
+type Objective profile.Objective
 
-// objectiveOf is what the rules compare systems by in a scenario.
+// objectiveOf is the number that the rules compare systems by in a scenario.
 func objectiveOf(s loadgen.TestSettings) Objective {
 	switch s.Scenario {
 	case loadgen.SingleStream:
-		return Objective{percentileName(s.SingleStreamTargetLatencyPercentile) + " latency", "ms", true}
+		return Objective{loadgen.Ordinal(s.SingleStreamTargetLatencyPercentile) + " percentile latency", "ms", true}
 	case loadgen.MultiStream:
-		return Objective{percentileName(s.MultiStreamTargetLatencyPercentile) + " query latency", "ms", true}
+		return Objective{loadgen.Ordinal(s.MultiStreamTargetLatencyPercentile) + " percentile query latency", "ms", true}
 	case loadgen.Server:
 		return Objective{Name: "queries within the bound", Unit: "queries/s"}
 	}
@@ -43,7 +40,7 @@ func (o Objective) score(value float64) float64 {
 // Compare is negative if the value a is better than b, and positive if it is worse.
 func (o Objective) Compare(a, b float64) int { return cmp.Compare(o.score(b), o.score(a)) }
 
-// A Measurement is what came of a point in a stage.
+// A Measurement is the result of a point in a stage.
 type Measurement struct {
 	Point
 	Stage  int           `json:"stage"`
@@ -53,22 +50,24 @@ type Measurement struct {
 	Err    string        `json:"error,omitempty"`
 }
 
-// A Trial is a point to measure.
-type Trial struct {
+// A trial is a point to measure.
+type trial struct {
 	Point
-	Stage  int
-	Length time.Duration
+	stage  int
+	length time.Duration
 }
 
-// A stage is a part of a search. It gets the points that the one before left over.
+// A stage is a part of a search. It gets the best points of the stage before.
 type stage struct {
 	until       float64       // share of the budget that is spent when it ends
 	least, most time.Duration // of a measurement, without opening the model
 	within      float64       // of the best score of the stage before a point must be
-	keep        int           // how many points it gets, one in how many of the stage before
+	keep        int           // of how many points of the stage before it gets one
 }
 
-// The first stage is wide, and its values are estimates: hence the wide margin. The last
+const stageCount = 3
+
+// stages of a search: the first one is wide, and its values are estimates: hence the wide margin. The last
 // ones decide between points that hardly differ.
 func stages(s loadgen.Scenario) [stageCount]stage {
 	list := [stageCount]stage{
@@ -83,165 +82,124 @@ func stages(s loadgen.Scenario) [stageCount]stage {
 	return list
 }
 
-const stageCount = 3
-
 const (
 	// leastKept is how many points the stages keep in any case, if they are good enough.
 	leastKept = 3
-	// clear is by how much a point must be better than the base to replace it: less than
-	// that is noise.
-	clear = 1.02
+	// noise is by how much a point must be better than the base to replace it.
+	noise = 1.02
 )
 
-// A Search decides what to measure. The zero value of Points is not useful: the first is
-// the base, which is measured in every stage, to compare with.
-type Search struct {
-	Scenario  loadgen.Scenario
-	Points    []Point
-	Objective Objective
-	Budget    time.Duration
-	Setup     time.Duration // spent before the first measurement, on opening the base
+// A search decides what to measure.
+type search struct {
+	scenario  loadgen.Scenario
+	points    []Point // the first is the base, which every stage measures, to compare with
+	objective Objective
+	budget    time.Duration
+	setup     time.Duration // spent before the first measurement, on opening the base
+	done      []Measurement
 }
 
-// Next returns what to measure next. It returns false if the search is over: all stages
-// are through, or there is no time left.
-func (s Search) Next(done []Measurement) (Trial, bool) {
-	spent, extra := s.spent(done)
-	for i, st := range stages(s.Scenario) {
-		entrants := s.entrants(done, i)
+// next returns what to measure next. It returns false if the search is over: all stages
+// are through, or the time is up.
+func (s *search) next() (trial, bool) {
+	spent, extra := s.spent()
+	for i, st := range stages(s.scenario) {
+		entrants := s.entrants(i)
 		if i > 1 && len(entrants) < 2 {
-			return Trial{}, false // nothing to decide between
+			return trial{}, false // nothing to decide between
 		}
-		left := slices.DeleteFunc(slices.Clone(entrants), func(p Point) bool { return measured(done, p, i) })
+		left := slices.DeleteFunc(slices.Clone(entrants), func(p Point) bool {
+			return slices.ContainsFunc(s.done, func(m Measurement) bool { return m.Point == p && m.Stage == i })
+		})
 		if len(left) == 0 {
 			continue
 		}
-		end := time.Duration(st.until * float64(s.Budget))
-		first := i == 0 && len(left) == len(s.Points)
-		if spent+extra+st.least > end && !first {
+		end := time.Duration(st.until * float64(s.budget))
+		if spent+extra+st.least > end && len(s.done) > 0 {
 			continue
 		}
 		share := (end-spent)/time.Duration(len(left)) - extra
-		return Trial{left[0], i, min(max(share, st.least), st.most)}, true
+		return trial{left[0], i, min(max(share, st.least), st.most)}, true
 	}
-	return Trial{}, false
+	return trial{}, false
 }
 
 // spent is how long the search took so far, and how much of each measurement went into
 // opening the model and the like, which counts the base's as one of them.
-func (s Search) spent(done []Measurement) (all, extra time.Duration) {
-	all, extra = s.Setup, s.Setup
-	n := 1
-	for _, m := range done {
-		if !slices.Contains(s.Points, m.Point) {
-			continue // of a search over other points
-		}
+func (s *search) spent() (all, extra time.Duration) {
+	all, extra = s.setup, s.setup
+	for _, m := range s.done {
 		all += m.Took
 		extra += max(m.Took-m.Length, 0)
-		n++
 	}
-	return all, extra / time.Duration(n)
+	return all, extra / time.Duration(len(s.done)+1)
 }
 
-func measured(done []Measurement, p Point, stage int) bool {
-	return slices.ContainsFunc(done, func(m Measurement) bool { return m.Point == p && m.Stage == stage })
-}
-
-// entrants are the points that a stage measures: the best of those that the stage before
-// measured, the best of all first, the base second, so that both are there if time runs out.
-func (s Search) entrants(done []Measurement, i int) []Point {
+// entrants are the points that a stage measures: the best of the stage before,
+// the best of all first, the base second, so that both are there if time runs out.
+func (s *search) entrants(i int) []Point {
 	if i == 0 {
-		return s.Points
+		return s.points
 	}
-	ranked := s.ranked(done, i-1)
+	ranked := s.ranked(i - 1)
 	if len(ranked) == 0 {
 		return nil
 	}
-	st, best := stages(s.Scenario)[i], s.Objective.score(ranked[0].Value)
+	st, best := stages(s.scenario)[i], s.objective.score(ranked[0].Value)
 	most := max(leastKept, (len(ranked)+st.keep-1)/st.keep)
 	entrants := []Point{ranked[0].Point}
-	for rank, m := range ranked {
-		isBase := m.Point == s.Points[0]
-		good := rank < most && s.Objective.score(m.Value) >= st.within*best
-		if rank == 0 || !good && !isBase {
-			continue
-		}
-		if isBase {
+	for rank, m := range ranked[1:] {
+		switch {
+		case m.Point == s.points[0]:
 			entrants = slices.Insert(entrants, 1, m.Point)
-			continue
+		case rank+1 < most && s.objective.score(m.Value) >= st.within*best:
+			entrants = append(entrants, m.Point)
 		}
-		entrants = append(entrants, m.Point)
 	}
 	return entrants
 }
 
 // ranked lists the measurements of a stage that count, the best first.
-func (s Search) ranked(done []Measurement, i int) []Measurement {
+func (s *search) ranked(i int) []Measurement {
 	var list []Measurement
-	for _, m := range done {
-		if m.Stage == i && m.Err == "" && s.Objective.score(m.Value) > 0 && slices.Contains(s.Points, m.Point) {
+	for _, m := range s.done {
+		if m.Stage == i && m.Err == "" && s.objective.score(m.Value) > 0 {
 			list = append(list, m)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Measurement) int {
-		return s.Objective.Compare(a.Value, b.Value)
-	})
+	slices.SortStableFunc(list, func(a, b Measurement) int { return s.objective.Compare(a.Value, b.Value) })
 	return list
 }
 
-// Best returns the winner: the best of the last stage that compared any points, or the
+// best returns the winner: the best of the last stage that compared any points, or the
 // base if that is as good. It returns false if no point gave a value, or none of those that
 // were measured under real traffic did.
-func (s Search) Best(done []Measurement) (Measurement, bool) {
+func (s *search) best() (Measurement, bool) {
 	for i := stageCount - 1; i >= 0; i-- {
-		tried := s.tried(done, i)
-		if tried == 0 || tried == 1 && i > 0 && len(s.entrants(done, i)) > 1 {
+		tried := 0
+		for _, m := range s.done {
+			if m.Stage == i {
+				tried++
+			}
+		}
+		if tried == 0 || tried == 1 && i > 0 && len(s.entrants(i)) > 1 {
 			continue // it had no rival yet
 		}
-		ranked := slices.DeleteFunc(s.ranked(done, i), func(m Measurement) bool { return s.failedLater(done, m) })
+		ranked := slices.DeleteFunc(s.ranked(i), func(m Measurement) bool {
+			return slices.ContainsFunc(s.done, func(later Measurement) bool { // gave no value
+				return later.Point == m.Point && later.Stage > i && (later.Err != "" || s.objective.score(later.Value) == 0)
+			})
+		})
 		if len(ranked) == 0 {
 			return Measurement{}, false
 		}
-		return s.bestOrBase(ranked), true
-	}
-	return Measurement{}, false
-}
-
-// bestOrBase is the first of the ranked, or the base if the first is not clearly better.
-func (s Search) bestOrBase(ranked []Measurement) Measurement {
-	best := ranked[0]
-	for _, m := range ranked {
-		if m.Point == s.Points[0] && s.Objective.score(best.Value) < clear*s.Objective.score(m.Value) {
-			best = m
+		best := ranked[0]
+		for _, m := range ranked {
+			if m.Point == s.points[0] && s.objective.score(best.Value) < noise*s.objective.score(m.Value) {
+				best = m
+			}
 		}
-	}
-	return best
-}
-
-// tried counts the points that a stage has measured.
-func (s Search) tried(done []Measurement, i int) int {
-	n := 0
-	for _, m := range done {
-		if m.Stage == i && slices.Contains(s.Points, m.Point) {
-			n++
-		}
-	}
-	return n
-}
-
-// failedLater reports whether the point of a measurement gave no value in a later stage.
-func (s Search) failedLater(done []Measurement, of Measurement) bool {
-	return slices.ContainsFunc(done, func(m Measurement) bool {
-		return m.Point == of.Point && m.Stage > of.Stage && (m.Err != "" || s.Objective.score(m.Value) == 0)
-	})
-}
-
-// Base returns what came of the base in a stage, if it gave a value.
-func (s Search) Base(done []Measurement, i int) (Measurement, bool) {
-	for _, m := range s.ranked(done, i) {
-		if m.Point == s.Points[0] {
-			return m, true
-		}
+		return best, true
 	}
 	return Measurement{}, false
 }

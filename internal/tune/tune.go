@@ -4,174 +4,370 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// Config says what to search.
-type Config struct {
-	Settings loadgen.TestSettings
-	Budget   time.Duration
-	Axes     Axes
-	Facts    Facts // Scenario, FixedBatch, SamplesPerQuery and Bound are filled in
-
-	// Open opens the model in the way of a point. Zero fields are chosen as a run does; the
-	// variant is always one of the axes.
-	Open func(context.Context, Point) (Opened, error)
-
-	Header   Header // of the journal; Engine, Bound and Base are filled in
-	Journal  string // file that keeps the measurements
-	Fresh    bool   // forget those that are there
-	Observer Observer
+// A Request asks for the fastest way to run a model.
+type Request struct {
+	// Bench says what is measured. Its workers, threads, batches, files and precision are
+	// those of the axes below.
+	Bench  run.Request
+	Budget time.Duration
+	Axes   Axes // without variants
+	// ModelFiles are compared, each as FILE or LABEL=FILE; nil: the built-in model.
+	ModelFiles []string
+	// Precisions of the one model are compared.
+	Precisions []string
+	Output     string // file of the profile; empty: where runs look for the one of this machine
 }
 
-// An Observer is told how a search goes on.
+// An Observer hears how a search goes on.
 type Observer interface {
-	// Begin says what will be compared: how many points, and how many measurements an
-	// earlier search left.
-	Begin(o Objective, points, kept int)
-	// Measured says what came of a measurement, and how much of the budget is left.
+	// Begin says what is compared, and for how many points.
+	Begin(o Objective, points int)
+	// Measured passes on a measurement, and how much of the budget is left.
 	Measured(m Measurement, left time.Duration)
 }
 
 // An Outcome is a search that is over, or was interrupted.
 type Outcome struct {
-	Search
-	Done     []Measurement
-	Bound    time.Duration // of Server
-	Found    bool          // a point gave a value
-	Winner   Measurement
-	Finished bool // not interrupted
+	Objective Objective
+	Points    []Point       // the first is what a run chooses by itself
+	Done      []Measurement // in the order in which they were made
+	Bound     time.Duration // latency bound of Server
+	Found     bool          // a point gave a value
+	Winner    Measurement
+	Finished  bool             // not interrupted
+	Profile   *profile.Profile // the winner; nil: none was found
+	Path      string           // file of the profile, which is written when the search is over
 }
 
-// Run searches until the search is over or ctx ends. It returns what is known even then,
-// with the error that ended it.
-func Run(ctx context.Context, cfg Config) (out *Outcome, err error) {
-	begin := time.Now()
-	fixed, err := openBase(ctx, &cfg)
+// A NoneError says that no way to run the model could be measured, or none keeps the bound.
+type NoneError struct {
+	Reason string
+	Bound  time.Duration // that no way keeps; 0: nothing could be measured
+}
+
+func (e *NoneError) Error() string { return e.Reason }
+
+// Find searches, and writes the profile of the fastest way when the search is over.
+// Interrupted, it returns the measurements so far with the error.
+func Find(ctx context.Context, q Request, o Observer, b run.Observer) (*Outcome, error) {
+	files, err := q.check()
 	if err != nil {
 		return nil, err
 	}
-	journal, err := openJournal(cfg.Journal, cfg.Header, cfg.Fresh)
+	if len(files) > 0 {
+		q.Bench.ModelPath = files[0].path
+	}
+	resolved, err := run.Resolve(q.Bench)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, journal.Close()) }()
-	cfg.Settings.ServerTargetLatency = journal.Header.Bound
-	cfg.Facts.Scenario, cfg.Facts.FixedBatch, cfg.Facts.Bound = cfg.Settings.Scenario, fixed, journal.Header.Bound
-	cfg.Facts.SamplesPerQuery = int(cfg.Settings.MultiStreamSamplesPerQuery)
-	out = &Outcome{Bound: journal.Header.Bound, Search: Search{
-		Scenario: cfg.Settings.Scenario,
-		Points:   cfg.Axes.Points(journal.Header.Base, cfg.Facts), Objective: objectiveOf(cfg.Settings), Budget: cfg.Budget, Setup: time.Since(begin),
-	}}
-	cfg.Observer.Begin(out.Objective, len(out.Points), len(journal.Done))
-	err = out.search(ctx, cfg, journal)
-	out.Done = journal.Done
-	out.Winner, out.Found = out.Best(out.Done)
+	prepared, err := resolved.Provide(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	out, err := q.find(ctx, prepared, files, o)
+	return out, errors.Join(err, prepared.Close())
+}
+
+// check finds what no search is possible with, and parses the model files.
+func (q Request) check() ([]modelFile, error) {
+	if q.Budget <= 0 {
+		return nil, userinput.Invalid("budget", q.Budget, "a time to search")
+	}
+	bench := q.Bench // with the largest value of each axis, which a run checks
+	for _, axis := range []struct {
+		field   string
+		values  []int
+		largest *int
+	}{
+		{"instances", q.Axes.Instances, &bench.Instances}, {"intra_threads", q.Axes.Threads, &bench.Backend.IntraThreads}, {"max_batchsize", q.Axes.Batches, &bench.MaxBatch},
+	} {
+		*axis.largest = 0
+		for _, v := range axis.values {
+			if v < 1 {
+				return nil, userinput.Invalid(axis.field, v, "positive numbers")
+			}
+			*axis.largest = max(*axis.largest, v)
+		}
+	}
+	for _, d := range q.Axes.Delays {
+		if d < 0 {
+			return nil, userinput.Errorf("max_batch_delay", "%v is not a time", d)
+		}
+	}
+	files, err := parseModelFiles(q.ModelFiles)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) > 1 && len(q.Precisions) > 0 {
+		return nil, userinput.Errorf("precision", "precisions of one model file can be compared, not of %d", len(files))
+	}
+	if len(files) > 0 {
+		bench.ModelPath = files[0].path
+	}
+	for _, precision := range append([]string{bench.Precision}, q.Precisions...) {
+		bench.Precision = precision
+		if _, err := run.Resolve(bench); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// A modelFile is a file of the model, in a precision. Where there are several, their labels are the variants of points.
+type modelFile struct {
+	label, path string
+	options     backend.Options // that run it
+}
+
+// parseModelFiles reads FILE or LABEL=FILE of each. A single file has no label.
+func parseModelFiles(list []string) ([]modelFile, error) {
+	var files []modelFile
+	for _, text := range list {
+		label, path, ok := strings.Cut(text, "=")
+		if !ok {
+			label, path = strings.TrimSuffix(filepath.Base(text), filepath.Ext(text)), text
+		}
+		if label == "" || path == "" {
+			return nil, userinput.Errorf("model_path", "%s: want a file, or label=file", text)
+		}
+		if slices.ContainsFunc(files, func(f modelFile) bool { return f.label == label }) {
+			return nil, userinput.Errorf("model_path", "%s: another file is called %s, too; give them labels, as in fp32=a.onnx", text, label)
+		}
+		files = append(files, modelFile{label: label, path: path})
+	}
+	if len(files) == 1 {
+		files[0].label = ""
+	}
+	return files, nil
+}
+
+// probeSamples is how many samples are in memory while a point is measured. More would
+// only take longer to load.
+const probeSamples = 64
+
+// find searches with a model and data that are there.
+func (q Request) find(ctx context.Context, p *run.Prepared, files []modelFile, o Observer) (out *Outcome, err error) {
+	path, subject := q.Output, p.Subject()
+	if path == "" {
+		if path, err = run.ProfilePath(subject); err != nil {
+			return nil, err
+		}
+	}
+	variants := []modelFile{{path: p.ModelPath(), options: p.WithModel(p.ModelPath())}}
+	if len(files) > 0 {
+		variants = files
+		for i, f := range files {
+			variants[i].options = p.WithModel(f.path)
+		}
+	}
+	if len(q.Precisions) > 0 {
+		variants = nil
+		for _, precision := range q.Precisions {
+			options, err := p.InPrecision(ctx, precision)
+			if err != nil {
+				return nil, err
+			}
+			variants = append(variants, modelFile{precision, options.ModelPath, options})
+		}
+	}
+	for _, v := range variants {
+		if v.label != "" {
+			q.Axes.Variants = append(q.Axes.Variants, v.label)
+		}
+	}
+	s := searcher{
+		settings: p.Settings, budget: q.Budget, axes: q.Axes, observer: o,
+		cores: p.Cores(runtime.GOMAXPROCS(0)), accelerator: hasProcessors(p.Request.Backend.Device),
+		open: func(ctx context.Context, point Point) (model, error) {
+			way := run.Way{Instances: point.Instances, Threads: point.Threads, MaxBatch: point.MaxBatch, MaxDelay: point.MaxDelay, Samples: probeSamples}
+			for _, v := range variants {
+				if v.label == point.Variant {
+					way.Backend = &v.options
+				}
+			}
+			probe, err := p.Open(ctx, way)
+			if err != nil {
+				return nil, err // not probe, which would be an interface that is not nil
+			}
+			return probe, nil
+		},
+	}
+	if n := s.settings.PerformanceSampleCountOverride; n == 0 || n > probeSamples {
+		s.settings.PerformanceSampleCountOverride = probeSamples
+	}
+	out, err = s.search(ctx)
+	if out == nil {
+		return nil, err
+	}
+	out.Path = path
+	if !out.Found {
+		if out.Finished {
+			err = errors.Join(err, out.none())
+		}
+		return out, err
+	}
+	out.Profile = out.profile(subject)
+	out.Profile.Program, out.Profile.Created = q.Bench.Program, time.Now().UTC().Truncate(time.Second)
+	if len(q.Precisions) > 0 {
+		out.Profile.Precision = out.Winner.Variant
+	}
+	for _, f := range files {
+		if f.label == out.Winner.Variant || len(files) == 1 {
+			absolute, abs := filepath.Abs(f.path)
+			out.Profile.ModelPath, err = absolute, errors.Join(err, abs)
+		}
+	}
+	if out.Finished && err == nil {
+		err = out.Profile.Write(path)
+	}
 	return out, err
 }
 
-// openBase completes the header with what a run without a profile would choose, and returns
-// how many samples the model takes in one run.
-func openBase(ctx context.Context, cfg *Config) (fixed int, err error) {
-	base := Point{}
-	a := cfg.Axes
-	if len(a.Variants) > 0 {
-		base.Variant = a.Variants[0]
-	}
-	base.Instances, base.Threads, base.MaxBatch = only(a.Instances), only(a.Threads), only(a.Batches)
-	model, err := cfg.Open(ctx, base)
-	if err != nil {
-		return 0, err
-	}
-	instances, threads, batch := model.Shape()
-	base.Instances, base.Threads, base.MaxBatch = within(a.Instances, instances), within(a.Threads, threads), within(a.Batches, batch)
-	cfg.Header.Base, cfg.Header.Engine = base, model.Engine()
-	if cfg.Settings.Scenario == loadgen.Server {
-		cfg.Header.Bound = model.LatencyBound()
-	}
-	return model.FixedBatch(), model.Close()
+// hasProcessors reports whether a device computes with processors of its own.
+func hasProcessors(device string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(device), ",")
+	return !slices.Contains([]string{"", "cpu", "xnnpack", "dnnl", "acl"}, first)
 }
 
-// only is the value of an axis that has one; 0 if the value is open.
-func only(axis []int) int {
-	if len(axis) == 1 {
-		return axis[0]
-	}
-	return 0
-}
-
-// within is a value that is on an axis: the given one if it is.
-func within(axis []int, value int) int {
-	if len(axis) == 0 || slices.Contains(axis, value) {
-		return value
-	}
-	return axis[0]
-}
-
-func (o *Outcome) search(ctx context.Context, cfg Config, journal *Journal) error {
-	for {
-		trial, more := o.Next(journal.Done)
-		if !more {
-			o.Finished = true
-			return nil
+// none says why there is no winner.
+func (o *Outcome) none() error {
+	for _, m := range o.Done {
+		if m.Err != "" {
+			return &NoneError{Reason: fmt.Sprintf("nothing could be measured; %v: %s", m.Point, m.Err)}
 		}
-		m, err := try(ctx, cfg, trial)
-		if err != nil {
-			return err
-		}
-		if err := journal.Append(m); err != nil {
-			return err
-		}
-		spent, _ := o.spent(journal.Done)
-		cfg.Observer.Measured(m, max(o.Budget-spent, 0))
+	}
+	return &NoneError{
+		Reason: fmt.Sprintf("no way to run the model that was tried keeps the latency bound of %v at any rate", o.Bound),
+		Bound:  o.Bound,
 	}
 }
 
-// try measures a point. That it cannot be measured is an outcome too, unless ctx has ended.
-func try(ctx context.Context, cfg Config, t Trial) (Measurement, error) {
-	m := Measurement{Point: t.Point, Stage: t.Stage, Length: t.Length}
-	begin := time.Now()
-	model, err := cfg.Open(ctx, t.Point)
-	if err == nil {
-		m.Value, err = meter{model, t.Point, cfg.Settings}.measure(ctx, t.Stage, t.Length)
-		err = errors.Join(err, model.Close())
-	}
-	if ctx.Err() != nil {
-		return m, context.Cause(ctx)
-	}
-	if err != nil {
-		m.Err, m.Value = fmt.Sprint(err), 0
-	}
-	m.Took = time.Since(begin)
-	return m, nil
-}
-
-// Profile is the winner as a profile. There must be one. Which file its variant is, the
-// caller knows.
-func (o *Outcome) Profile(s profile.Subject) *profile.Profile {
+// profile is the winner as a profile of a model, without its file.
+func (o *Outcome) profile(subject profile.Subject) *profile.Profile {
 	w := o.Winner
 	p := &profile.Profile{
-		Schema: profile.Schema, Subject: s,
+		Schema: profile.Schema, Subject: subject,
 		Instances: w.Instances, Threads: w.Threads, MaxBatch: w.MaxBatch, MaxDelay: w.MaxDelay.String(),
-		Objective: profile.Objective(o.Objective), Value: w.Value, Points: o.measured(),
+		Objective: profile.Objective(o.Objective), Value: w.Value,
 	}
-	if base, ok := o.Base(o.Done, w.Stage); ok {
-		p.Default = base.Value
+	for _, m := range o.Done {
+		if m.Stage == 0 {
+			p.Points++
+		}
+		if m.Stage == w.Stage && m.Point == o.Points[0] {
+			p.Default = m.Value
+		}
 	}
 	return p
 }
 
-// measured counts the points that were measured.
-func (o *Outcome) measured() int {
-	n := 0
-	for _, p := range o.Points {
-		if measured(o.Done, p, 0) {
-			n++
+// A searcher opens models, and measures them.
+type searcher struct {
+	settings    loadgen.TestSettings
+	budget      time.Duration
+	axes        Axes
+	cores       int
+	accelerator bool
+	// open opens the model in the way of a point. Zero fields are chosen as a run does; the
+	// variant is always one of the axes.
+	open     func(context.Context, Point) (model, error)
+	observer Observer
+}
+
+// search measures until the search is over or ctx ends. It returns the measurements even then,
+// with the error that ended it.
+func (s searcher) search(ctx context.Context) (*Outcome, error) {
+	begin := time.Now()
+	base, facts, err := s.base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.settings.ServerTargetLatency = facts.bound
+	plan := search{
+		scenario: facts.scenario, points: s.axes.points(base, facts), objective: objectiveOf(s.settings), budget: s.budget, setup: time.Since(begin),
+	}
+	out := &Outcome{Objective: plan.objective, Points: plan.points, Bound: facts.bound}
+	s.observer.Begin(plan.objective, len(plan.points))
+	for err == nil {
+		trial, more := plan.next()
+		if !more {
+			out.Finished = true
+			break
+		}
+		var m Measurement
+		if m, err = s.measure(ctx, trial); err == nil {
+			plan.done = append(plan.done, m)
+			spent, _ := plan.spent()
+			s.observer.Measured(m, max(plan.budget-spent, 0))
 		}
 	}
-	return n
+	out.Done = plan.done
+	out.Winner, out.Found = plan.best()
+	return out, err
+}
+
+// base opens the model as a run without a profile would, as far as the axes leave that open. It returns
+// this way to run the model, and the facts that the others follow from.
+func (s searcher) base(ctx context.Context) (base Point, f facts, err error) {
+	only := func(axis []int) int { // 0 if the value is open
+		if len(axis) == 1 {
+			return axis[0]
+		}
+		return 0
+	}
+	a := s.axes
+	if len(a.Variants) > 0 {
+		base.Variant = a.Variants[0]
+	}
+	base.Instances, base.Threads, base.MaxBatch = only(a.Instances), only(a.Threads), only(a.Batches)
+	m, err := s.open(ctx, base)
+	if err != nil {
+		return base, f, err
+	}
+	onAxis := func(axis []int, value int) int {
+		if len(axis) == 0 || slices.Contains(axis, value) {
+			return value
+		}
+		return axis[0]
+	}
+	instances, threads, batch := m.Shape()
+	base.Instances, base.Threads, base.MaxBatch = onAxis(a.Instances, instances), onAxis(a.Threads, threads), onAxis(a.Batches, batch)
+	f = facts{scenario: s.settings.Scenario, cores: s.cores, accelerator: s.accelerator, fixedBatch: m.FixedBatch(), samplesPerQuery: int(s.settings.MultiStreamSamplesPerQuery)}
+	if f.scenario == loadgen.Server {
+		f.bound = m.LatencyBound()
+	}
+	return base, f, m.Close()
+}
+
+// measure measures a point. A point that cannot be measured is an outcome too, unless ctx has ended.
+func (s searcher) measure(ctx context.Context, t trial) (Measurement, error) {
+	result := Measurement{Point: t.Point, Stage: t.stage, Length: t.length}
+	begin := time.Now()
+	m, err := s.open(ctx, t.Point)
+	if err == nil {
+		result.Value, err = meter{m, t.Point, s.settings}.measure(ctx, t.stage, t.length)
+		err = errors.Join(err, m.Close())
+	}
+	if ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
+	if err != nil {
+		result.Err, result.Value = err.Error(), 0
+	}
+	result.Took = time.Since(begin)
+	return result, nil
 }

@@ -42,7 +42,7 @@ const verifyContract = `--accuracy-logs=a --rules=v5.1 --response-dtype=int64 --
 --tolerance=0.5 --min-tokens=6 --max-tokens=7 --model=resnet50 --dataset-path=d --output=o --force --json`
 
 const tuneContract = `--model=resnet50 --scenario=server --budget=7m --model-path=a=m.onnx --precision=int8 --instances=2,3 --intra-threads=4
---max-batchsize=5,6 --max-batch-delay=7ms --output=p.json --fresh --json --target-latency=auto --dataset-path=d --count=8 --rules=v5.1`
+--max-batchsize=5,6 --max-batch-delay=7ms --output=p.json --json --target-latency=auto --dataset-path=d --count=8 --rules=v5.1`
 
 const suiteContract = `--quick --only=resnet50 --no-accuracy --cooldown=5s --rules=v5.1 --division=open --user-conf=u --set=a=b --precision=fp16
 --model-path=m --dataset-path=d --count=5 --full-size --instances=2 --profile=auto --power=rapl --json --backend=oip --endpoint=http://h:1
@@ -145,7 +145,7 @@ func TestWithoutFlagsATestIsJudgedByWhatItChooses(t *testing.T) {
 	}
 	tuned, f := &tuneFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	tuned.define(f)
-	if tuned.Budget != 5*time.Minute || tuned.Scenario != "offline" || tuned.Fresh || len(tuned.Axes.Instances)+len(tuned.Axes.Threads)+len(tuned.Axes.Batches) > 0 {
+	if tuned.Budget != 5*time.Minute || tuned.Scenario != "offline" || len(tuned.Axes.Instances)+len(tuned.Axes.Threads)+len(tuned.Axes.Batches) > 0 {
 		t.Errorf("a search of %v in %s over %+v", tuned.Budget, tuned.Scenario, tuned.Axes)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/cli/request"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
@@ -39,12 +38,10 @@ run --profile auto uses (docs/tuning.md).
 What is better: in Offline more samples/s, in Server more queries/s within the latency
 bound, in SingleStream and MultiStream a lower percentile of the latency.
 
-Every measurement is kept at once. After Ctrl-C, the same command goes on where the
-search was; with a larger --budget it goes on where the search ended. --fresh begins
-anew. Values given with --instances, --intra-threads, --max-batchsize or
---max-batch-delay are the only ones tried. --precision fp32,int8 compares precisions, and
---model-path a=one.onnx --model-path b=other.onnx files; speed decides, so check the
-accuracy of the winner.
+After Ctrl-C the measurements so far are printed, and no profile is written. Values given
+with --instances, --intra-threads, --max-batchsize or --max-batch-delay are the only ones
+tried. --precision fp32,int8 compares precisions, and --model-path a=one.onnx --model-path
+b=other.onnx files; speed decides, so check the accuracy of the winner.
 
 Exit status: 0 a winner was found, 1 none was or an error, 2 usage, 130 interrupted.`,
 		Example: `  mlperf tune --model mobilenet --scenario offline --budget 2m
@@ -67,7 +64,6 @@ func (o *tuneFlags) define(f *pflag.FlagSet) {
 	f.IntSliceVar(&o.Axes.Batches, "max-batchsize", nil, "largest batches to try (default: chosen for the scenario)")
 	f.StringSliceVar(&o.delays, "max-batch-delay", nil, "times to wait for a batch to fill to try, in Server (default: 0 and parts of the bound)")
 	f.StringVar(&o.Request.Output, "output", "", "file for the profile (default: where run --profile auto looks)")
-	f.BoolVar(&o.Fresh, "fresh", false, "forget the measurements of earlier searches")
 	f.BoolVar(&o.asJSON, "json", false, "print the outcome as JSON")
 }
 
@@ -100,14 +96,11 @@ func (o *tuneFlags) run(cmd *cobra.Command) (err error) {
 // exitTuned adds to an error what to do.
 func exitTuned(err error) error {
 	var none *tune.NoneError
-	var other *tune.OtherSearchError
 	switch {
 	case errors.Is(err, cli.ErrInterrupted):
 		return cli.Interrupted(err)
 	case errors.As(err, &none) && none.Bound > 0:
 		return fmt.Errorf("%w: --target-latency auto chooses a bound that can be met", err)
-	case errors.As(err, &other):
-		return fmt.Errorf("%w: --fresh begins anew", err)
 	}
 	return err
 }
@@ -119,17 +112,13 @@ type tuneProgress struct {
 }
 
 // Begin implements tune.Observer.
-func (p *tuneProgress) Begin(o tune.Objective, points, kept int) {
+func (p *tuneProgress) Begin(o tune.Objective, points int) {
 	p.objective = o
-	wanted := "the more"
+	wanted := "higher"
 	if o.Least {
-		wanted = "the less"
+		wanted = "lower"
 	}
-	text := fmt.Sprintf("%d ways to run the model; %s %s (%s) the better", points, wanted, o.Name, o.Unit)
-	if kept > 0 {
-		text += fmt.Sprintf("; the search goes on after %d measurements that were made before", kept)
-	}
-	p.display.Note(text)
+	p.display.Note(fmt.Sprintf("%d ways to run the model, compared by %s (%s, %s is better)", points, o.Name, o.Unit, wanted))
 }
 
 // Measured implements tune.Observer.
@@ -148,24 +137,21 @@ func outcomeOf(m tune.Measurement, o tune.Objective) string {
 }
 
 // show prints the points, the best first, and the winner.
-func (o *tuneFlags) show(w io.Writer, f *tune.Found) error {
+func (o *tuneFlags) show(w io.Writer, out *tune.Outcome) error {
 	if o.asJSON {
-		return cli.PrintJSON(w, "tune", map[string]any{"finished": f.Finished, "profile": f.Profile, "measurements": f.Done})
+		return cli.PrintJSON(w, "tune", map[string]any{"finished": out.Finished, "profile": out.Profile, "measurements": out.Done})
 	}
-	if len(f.Done) > 0 {
-		fmt.Fprintln(w, pointTable(f.Outcome))
+	if len(out.Done) > 0 {
+		fmt.Fprintln(w, pointTable(out))
 	}
-	if !f.Finished {
-		fmt.Fprintln(w, "The search is not over: the same command goes on with it.")
+	if !out.Finished {
+		fmt.Fprintln(w, "The search was interrupted: no profile is written.")
 		return nil
 	}
-	if f.Profile == nil {
+	p := out.Profile
+	if p == nil {
 		return nil
 	}
-	return showWinner(w, f.Outcome, f.Profile, f.Path)
-}
-
-func showWinner(w io.Writer, out *tune.Outcome, p *profile.Profile, path string) error {
 	fmt.Fprintf(w, "Fastest: %v: %.4g %s", out.Winner.Point, p.Value, p.Objective.Unit)
 	if out.Winner.Stage == 0 {
 		fmt.Fprint(w, " (an estimate: the budget did not suffice for the traffic of the scenario)")
@@ -184,9 +170,9 @@ func showWinner(w io.Writer, out *tune.Outcome, p *profile.Profile, path string)
 		fmt.Fprintln(w, "Speed decided: run --mode accuracy says whether its answers are good enough.")
 	}
 	if n := len(out.Points) - p.Points; n > 0 {
-		fmt.Fprintf(w, "The budget did not suffice for %d of %d ways: a larger one goes on.\n", n, len(out.Points))
+		fmt.Fprintf(w, "The budget did not suffice for %d of %d ways: --budget gives more time.\n", n, len(out.Points))
 	}
-	_, err := fmt.Fprintf(w, "Profile: %s\n", path)
+	_, err := fmt.Fprintf(w, "Profile: %s\n", out.Path)
 	return err
 }
 

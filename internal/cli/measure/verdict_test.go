@@ -138,36 +138,34 @@ func TestWhatASearchFoundIsShownTheBestFirst(t *testing.T) {
 		t.Errorf("there is a column of models, and one model: %s", table[0])
 	}
 	p := &profile.Profile{Value: 97, Default: 55, Points: 2, Objective: profile.Objective{Unit: "samples/s"}}
+	out.Profile, out.Path = p, "best.json"
 	var b strings.Builder
-	if err := (&tuneFlags{}).show(&b, &tune.Found{Outcome: out, Profile: p, Path: "best.json"}); err != nil {
+	show := func(out *tune.Outcome) error { b.Reset(); return (&tuneFlags{}).show(&b, out) }
+	if err := show(out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		fmt.Sprintf("\nFastest: %v: 97 samples/s; what a run chooses by itself (%v) has 55\n", fast, slow), "The budget did not suffice for 1 of 3 ways: a larger one goes on.\n", "\nProfile: best.json\n",
+		fmt.Sprintf("\nFastest: %v: 97 samples/s; what a run chooses by itself (%v) has 55\n", fast, slow), "The budget did not suffice for 1 of 3 ways: --budget gives more time.\n", "\nProfile: best.json\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
 	out.Winner.Point, out.Bound, p.Points = slow, 15*time.Millisecond, 3
-	b.Reset()
-	if err := showWinner(&b, out, p, "x"); err != nil || !strings.Contains(b.String(), ", which is what a run chooses by itself\nLatency bound: 15ms\nProfile: x\n") {
+	if err := show(out); err != nil || !strings.Contains(b.String(), ", which is what a run chooses by itself\nLatency bound: 15ms\nProfile: best.json\n") {
 		t.Errorf("the default is the best: %v: %s", err, b.String())
 	}
 	out.Winner.Variant = "int8"
-	b.Reset()
-	if err := showWinner(&b, out, p, "x"); err != nil || !strings.Contains(b.String(), "Speed decided: run --mode accuracy says whether its answers are good enough.\n") {
+	if err := show(out); err != nil || !strings.Contains(b.String(), "Speed decided: run --mode accuracy says whether its answers are good enough.\n") {
 		t.Errorf("another precision: %v: %s", err, b.String())
 	}
 	out.Winner.Stage = 0
-	b.Reset()
-	if err := showWinner(&b, out, p, "x"); err != nil || !strings.Contains(b.String(), ": 97 samples/s (an estimate: the budget did not suffice for the traffic of the scenario); what a run") {
+	if err := show(out); err != nil || !strings.Contains(b.String(), ": 97 samples/s (an estimate: the budget did not suffice for the traffic of the scenario); what a run") {
 		t.Errorf("only estimated: %v: %s", err, b.String())
 	}
 	out.Finished = false
-	b.Reset()
-	if err := (&tuneFlags{}).show(&b, &tune.Found{Outcome: out}); err != nil || !strings.HasSuffix(b.String(), "\nThe search is not over: the same command goes on with it.\n") {
-		t.Errorf("one that goes on: %v: %s", err, b.String())
+	if err := show(out); err != nil || !strings.HasSuffix(b.String(), "\nThe search was interrupted: no profile is written.\n") {
+		t.Errorf("interrupted: %v: %s", err, b.String())
 	}
 }
 
@@ -198,7 +196,6 @@ func TestASearchWithoutAResultSaysWhatHelps(t *testing.T) {
 	}{
 		{"no bound can be kept", ": --target-latency auto chooses a bound that can be met", &tune.NoneError{Bound: time.Second}, cli.ExitError},
 		{"nothing could be measured", "", &tune.NoneError{Reason: "no"}, cli.ExitError},
-		{"another search", ": --fresh begins anew", &tune.OtherSearchError{Path: "p", Reason: "r"}, cli.ExitError},
 		{"stopped", "", cli.ErrInterrupted, cli.ExitInterrupted},
 	} {
 		err := exitTuned(c.err)
