@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install run test check deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
+.PHONY: help build install run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,23 +25,29 @@ install: build ## put mlperf into $(PREFIX)/bin, where the commands of the READM
 run: onnxruntime build ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
 	$(BIN) run --model resnet50 --scenario server --quick --target-latency auto
 
-test: onnxruntime ## everything that shows that it works: unit tests, and tests against the real ONNX Runtime
-	MLPERF_LONG_TESTS=1 $(GO) test -timeout 20m ./...
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 30m -tags ort -run '^TestORT' $(WITH_ORT)
+quick: ## tests of what changed and of what imports it directly (30 s)
+	scripts/quick.sh
 
-# Packages that have tests against the real ONNX Runtime: the others' binaries would be linked a second time for nothing.
-WITH_ORT = $(shell grep -rlE --include='*_test.go' '^func TestORT' cmd internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
+test: onnxruntime ## all tests but the long ones, and those of the engine, run, convert and the command line with the real ONNX Runtime (3 min)
+	$(GO) test -timeout 10m ./...
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 10m -tags ort -run '^TestORT' ./cmd/mlperf ./internal/backend/ort ./internal/convert ./internal/run
 
-check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detector
+check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detector (3 min)
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) mod tidy -diff || { echo "go.mod or go.sum is not as 'go mod tidy' writes it"; exit 1; }
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
 	$(GO) tool staticcheck ./...
-	$(GO) test -timeout 30m -race $(CONCURRENT) # the scripts of cmd, and what runs one thing after another, run in make test
+	$(GO) test -timeout 10m -race $(CONCURRENT)
 
-# Packages of the library that start goroutines or share memory between them, in their tests or outside: what the race detector is for.
-CONCURRENT = $(shell grep -rlE --include='*.go' '"sync(/atomic)?"|"golang.org/x/sync/|/internal/workerpool"|^[[:space:]]+go [a-z]' configs internal scripts | xargs -n1 dirname | sort -u | sed 's|^|./|')
+# Packages that start goroutines outside their tests.
+CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\(' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+nightly: onnxruntime ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target (some hours)
+	MLPERF_LONG_TESTS=1 $(GO) test -timeout 30m ./...
+	MLPERF_LONG_TESTS=1 MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 60m -tags ort -run '^TestORT' ./...
+	$(GO) test -timeout 60m -race ./...
+	scripts/fuzz.sh 30s
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
 	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(testenv|cli/clitest|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|backend/oip/oiptest|backend/openai/tokenserver/tokentest|machine/power/ptdtest)/|TimerPacer'); \

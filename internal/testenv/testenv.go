@@ -93,13 +93,13 @@ func Note(t testing.TB, variable string, says any) {
 	}
 }
 
-// Long reports whether long tests run: MLPERF_LONG_TESTS is set, as by make test.
+// Long reports whether long tests run: MLPERF_LONG_TESTS is set, as by make nightly.
 func Long() bool { return os.Getenv("MLPERF_LONG_TESTS") != "" }
 
-// SkipLong skips a test unless long tests run, and says why the test takes long.
+// SkipLong skips a test unless long tests run, and says why it takes long.
 func SkipLong(t testing.TB, why string) {
 	t.Helper()
 	if !Long() {
-		t.Skip(why + ": make test")
+		t.Skip(why + ": make nightly")
 	}
 }

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for a while (default 30s each) and lists those that failed.
+#
+#   scripts/fuzz.sh 30s
+#   scripts/fuzz.sh 10s ./internal/loadgen/...
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+time=${1:-30s}
+shift || true
+targets=$(go test -list '^Fuzz' "${@:-./...}" | awk '/^Fuzz/ { names = names " " $1 } /^ok/ { n = split(names, f); for (i = 1; i <= n; i++) print $2, f[i]; names = "" }') || exit 1
+count=0 failed=()
+while read -r package target; do
+	count=$((count + 1))
+	echo "=== $target ($package)"
+	go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package" </dev/null || failed+=("$package $target")
+done <<<"$targets"
+echo "$count fuzz targets ran for $time each; ${#failed[@]} failed"
+[ ${#failed[@]} -eq 0 ] || { printf '  %s\n' "${failed[@]}"; exit 1; }
