@@ -155,14 +155,14 @@ func checkSummary(t *testing.T, cfg Config, r *report.Results) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, ok := summary.Field("SUT name"); !ok || f.Value != "mlperf-go numbers simulated cpu" {
+	if f, ok := summary.Field("SUT name"); !ok || f != "mlperf-go numbers simulated cpu" {
 		t.Errorf("the summary names the SUT %+v", f)
 	}
 	want := "INVALID"
 	if r.Valid() {
 		want = "VALID"
 	}
-	if f, ok := summary.Field("Result is"); !ok || f.Value != want {
+	if f, ok := summary.Field("Result is"); !ok || f != want {
 		t.Errorf("the summary says %+v, want %s", f, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // An AccuracyLog writes mlperf_log_accuracy.json while responses arrive
 // (loadgen/logging.cc, LogAccuracy). It is a loadgen.AccuracyLog.
 type AccuracyLog struct {
-	busy    atomic.Bool // inside Append, perhaps for ever
+	busy    atomic.Bool // inside Append, which blocks while the storage does
 	closing atomic.Bool
 	w       *bufio.Writer
 	offline bool
@@ -67,24 +67,32 @@ func (l *AccuracyLog) Append(r loadgen.AccuracyRecord) error {
 	return l.err
 }
 
-// closeTimeout is how long storage may take for the last bytes.
+// closeTimeout is how long the storage may take for the last bytes.
 const closeTimeout = 10 * time.Second
 
 var errClosed = errors.New("the log is closed")
 
-// Close ends the log. It does not close what the log is written to. It returns an error if
-// that takes nothing for too long; the log is cut off then.
+// Close ends the log. It does not close the writer below it. It waits closeTimeout for a writer that blocks, and then
+// returns an error: the log has no end.
 func (l *AccuracyLog) Close() error {
 	l.closing.Store(true)
 	deadline := time.Now().Add(closeTimeout)
 	for l.busy.Load() {
 		if !time.Now().Before(deadline) {
-			return errTakesNothing
+			return errBlocked
 		}
 		time.Sleep(time.Millisecond)
 	}
 	done := make(chan error, 1)
-	go func() { done <- l.finish() }()
+	go func() {
+		if l.err == nil {
+			_, l.err = l.w.WriteString("\n]\n")
+		}
+		if l.err == nil {
+			l.err = l.w.Flush()
+		}
+		done <- l.err
+	}()
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {
@@ -94,21 +102,11 @@ func (l *AccuracyLog) Close() error {
 		}
 		return nil
 	case <-timer.C:
-		return errTakesNothing
+		return errBlocked
 	}
 }
 
-var errTakesNothing = fmt.Errorf("writing the accuracy log: the storage has taken nothing for %v", closeTimeout)
-
-func (l *AccuracyLog) finish() error {
-	if l.err == nil {
-		_, l.err = l.w.WriteString("\n]\n")
-	}
-	if l.err == nil {
-		l.err = l.w.Flush()
-	}
-	return l.err
-}
+var errBlocked = fmt.Errorf("writing the accuracy log: the storage blocked for %v", closeTimeout)
 
 // appendHex writes bytes in upper case.
 func appendHex(b, data []byte) []byte {

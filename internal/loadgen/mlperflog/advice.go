@@ -7,8 +7,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// advice says what was wrong and what to do about it: the rules that were not kept, in the
-// reference's order, then what only we check. Early stopping has a text of its own.
+// advice says what was wrong and what to do about it: the constraints that were not met, in the reference's order, then
+// what only this program checks. Early stopping has a text of its own.
 func advice(r *loadgen.Result) []string {
 	var list []string
 	for _, c := range broken(r.Performance.Constraints()) {
@@ -27,8 +27,8 @@ func advice(r *loadgen.Result) []string {
 	return list
 }
 
-// broken are the constraints that make a result INVALID, as many as the reference has lines
-// for: too few queries and too few samples are one thing there.
+// broken returns the constraints that make a result INVALID, as the reference has lines for them: it has one for too few
+// queries and too few samples.
 func broken(constraints []loadgen.Constraint) []loadgen.Constraint {
 	var list []loadgen.Constraint
 	counted := false
@@ -50,12 +50,11 @@ func broken(constraints []loadgen.Constraint) []loadgen.Constraint {
 	return list
 }
 
-// earlyStoppingText says how the criterion came out, a line for each fact. Programs
-// read the lines with estimates (compliance/TEST04); the first line of a sentence has
-// a bullet.
+// earlyStoppingText says how early stopping came out, with a bullet for each fact. Programs read the lines with estimates
+// (compliance/TEST04).
 func earlyStoppingText(s loadgen.Scenario, e loadgen.EarlyStopping) string {
 	if s == loadgen.Offline || e.Needed == 0 {
-		return "" // it does not apply, or was not looked at any more
+		return "" // it does not apply, or was not evaluated
 	}
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -75,20 +74,11 @@ func earlyStoppingText(s loadgen.Scenario, e loadgen.EarlyStopping) string {
 		say(" * Processed %d queries, of at least %d.", e.Processed, e.Needed)
 		say(" * Left out the %d slowest queries.", e.Discarded)
 		say(" * Early stopping %sth percentile estimate: %d", percent(e.Percentile, 1), int64(e.Estimate))
-		if s == loadgen.SingleStream {
-			say("%s", multiStreamEstimate(e))
+		if p := percent(0.99, 1); s == loadgen.SingleStream && e.MultiStreamEstimate == 0 { // the percentile of MultiStream
+			say(" * There are too few queries for an estimate\n of the %sth percentile: at least %d\n are needed in all.", p, e.MultiStreamNeeded)
+		} else if s == loadgen.SingleStream {
+			say(" * Early stopping %sth percentile estimate: %d", p, int64(e.MultiStreamEstimate))
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// multiStreamPercentile is that of the second estimate of SingleStream.
-const multiStreamPercentile = 0.99
-
-func multiStreamEstimate(e loadgen.EarlyStopping) string {
-	p := percent(multiStreamPercentile, 1)
-	if e.MultiStreamEstimate == 0 {
-		return fmt.Sprintf(" * There are too few queries for an estimate\n of the %sth percentile: at least %d\n are needed in all.", p, e.MultiStreamNeeded)
-	}
-	return fmt.Sprintf(" * Early stopping %sth percentile estimate: %d", p, int64(e.MultiStreamEstimate))
 }

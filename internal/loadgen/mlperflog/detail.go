@@ -2,32 +2,40 @@ package mlperflog
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
+	"math"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // About is what a detail log says of the program that wrote it.
 type About struct {
-	Version    string // e.g. "mlperf 0.3.0 (Go)"
-	Revision   string // of the source; empty: NA
-	CommitTime string // empty: NA
-	BuildTime  string // empty: NA
-	PID        int    // of the process
+	Version string // e.g. "mlperf 0.3.0 (Go)"
+	PID     int    // of the process
 }
 
 // writeDetail writes mlperf_log_detail.txt.
 func writeDetail(w io.Writer, r *loadgen.Result, about About) error {
-	d := newDetailWriter(w, about, r.StartTime)
-	d.program(about)
-	d.test(r)
+	d := &detailWriter{w: bufio.NewWriter(w), pid: about.PID, start: r.StartTime, now: r.StartTime}
+	d.log("loadgen_version", about.Version+" @ NA")
+	d.log("loadgen_build_date_local", "NA")
+	d.log("loadgen_build_date_utc", "NA")
+	d.log("loadgen_git_commit_date", "NA")
+	d.log("loadgen_git_log_message", "NA")
+	d.log("loadgen_git_status_message", "NA")
+	d.log("loadgen_file_sha1", jsontext.Value("{}"))
+	d.log("test_datetime", r.StartTime.UTC().Format("2006-01-02T15:04:05Z"))
+	d.log("sut_name", r.SUTName)
+	d.log("get_sut_name_duration_ns", r.NamingTook.Nanoseconds())
+	d.log("qsl_name", r.QSLName)
+	d.log("qsl_reported_total_count", r.QSLTotalSampleCount)
+	d.log("qsl_reported_performance_count", r.QSLPerformanceSampleCount)
 	events := r.Events
 	for len(events) > 0 && (events[0].IsWarning || events[0].IsError) { // of before the test
 		d.event(events[0])
@@ -57,14 +65,9 @@ type detailWriter struct {
 	line  []byte
 }
 
-func newDetailWriter(w io.Writer, about About, start time.Time) *detailWriter {
-	return &detailWriter{w: bufio.NewWriter(w), pid: about.PID, start: start, now: start}
-}
-
 func (d *detailWriter) log(key string, value any) { d.message(key, value, false, false) }
 
-// message writes a line. Its file and line number are those of the reference's source;
-// here they name no place.
+// message writes a line. The reference says which line of its source logged it; here that is always mlperf:0.
 func (d *detailWriter) message(key string, value any, isError, isWarning bool) {
 	ns := max(0, d.now.Sub(d.start).Nanoseconds())
 	b := append(d.line[:0], `:::MLLOG {"key": `...)
@@ -86,79 +89,27 @@ func appendValue(b []byte, value any) []byte {
 	case float64:
 		return append(b, general(v)...)
 	case []loadgen.QuerySampleIndex:
-		return appendList(b, v)
-	case []uint64:
-		return appendList(b, v)
-	case map[string]string:
-		return appendMap(b, v)
+		b = append(b, '[')
+		for i, index := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendUint(b, uint64(index), 10)
+		}
+		return append(b, ']')
 	case nil:
 		return append(b, "null"...)
 	}
-	return fmt.Append(b, value) // switches and whole numbers
+	return fmt.Append(b, value) // switches, whole numbers and raw JSON
 }
 
 func appendString(b []byte, s string) []byte {
-	var quoted bytes.Buffer
-	e := json.NewEncoder(&quoted)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil { // a string can always be encoded
-		return append(b, `""`...)
-	}
-	return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
+	b, _ = jsontext.AppendQuote(b, s) // replaces what is not UTF-8
+	return b
 }
 
-func appendList[T loadgen.QuerySampleIndex | uint64](b []byte, list []T) []byte {
-	b = append(b, '[')
-	for i, v := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendUint(b, uint64(v), 10)
-	}
-	return append(b, ']')
-}
-
-func appendMap(b []byte, m map[string]string) []byte {
-	b = append(b, '{')
-	for i, key := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, key)
-		b = append(b, ':')
-		b = appendString(b, m[key])
-	}
-	return append(b, '}')
-}
-
-func orNA(s string) string {
-	if s == "" {
-		return "NA"
-	}
-	return s
-}
-
-func (d *detailWriter) program(about About) {
-	d.log("loadgen_version", about.Version+" @ "+orNA(about.Revision))
-	d.log("loadgen_build_date_local", orNA(about.BuildTime))
-	d.log("loadgen_build_date_utc", orNA(about.BuildTime))
-	d.log("loadgen_git_commit_date", orNA(about.CommitTime))
-	d.log("loadgen_git_log_message", "NA")
-	d.log("loadgen_git_status_message", "NA")
-	d.log("loadgen_file_sha1", map[string]string{})
-}
-
-func (d *detailWriter) test(r *loadgen.Result) {
-	d.log("test_datetime", r.StartTime.UTC().Format("2006-01-02T15:04:05Z"))
-	d.log("sut_name", r.SUTName)
-	d.log("get_sut_name_duration_ns", r.NamingTook.Nanoseconds())
-	d.log("qsl_name", r.QSLName)
-	d.log("qsl_reported_total_count", r.QSLTotalSampleCount)
-	d.log("qsl_reported_performance_count", r.QSLPerformanceSampleCount)
-}
-
-// phaseLogger are the reference's counters of how often its logging threads got into
-// each other's way, which it writes at the end of each phase. Here are no such threads.
+// phaseLogger are counters of contention between the reference's logging threads, which it writes at the end of each phase.
+// This program has no such threads: they are 0.
 var phaseLogger = []string{
 	"logger_swap_request_slots_retry_count",
 	"logger_swap_request_slots_retry_retry_count",
@@ -177,3 +128,205 @@ func (d *detailWriter) event(e loadgen.Event) {
 	}
 	d.message(e.Key, e.Value, e.IsError, e.IsWarning)
 }
+
+// requested writes the settings that were asked for
+// (loadgen/test_settings_internal.cc, LogRequestedTestSettings).
+func (d *detailWriter) requested(r *loadgen.Result) {
+	s := r.Requested
+	if s.Test05 { // the reference has replaced them by now
+		s.Mode = r.Effective.Mode
+		s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = r.Effective.QSLRNGSeed, r.Effective.SampleIndexRNGSeed, r.Effective.ScheduleRNGSeed
+	}
+	d.log("requested_scenario", s.Scenario.String())
+	d.log("requested_test_mode", s.Mode.String())
+	switch s.Scenario {
+	case loadgen.SingleStream:
+		d.log("requested_single_stream_expected_latency_ns", s.SingleStreamExpectedLatencyNS)
+		d.log("requested_single_stream_target_latency_percentile", s.SingleStreamTargetLatencyPercentile)
+	case loadgen.MultiStream:
+		d.log("requested_multi_stream_expected_latency_ns", s.MultiStreamExpectedLatencyNS)
+		d.log("requested_multi_stream_target_latency_percentile", s.MultiStreamTargetLatencyPercentile)
+		d.log("requested_multi_stream_samples_per_query", s.MultiStreamSamplesPerQuery)
+	case loadgen.Server:
+		d.log("requested_server_target_qps", s.ServerTargetQPS)
+		d.log("requested_server_target_latency_ns", s.ServerTargetLatency.Nanoseconds())
+		d.log("requested_server_target_latency_percentile", s.ServerTargetLatencyPercentile)
+		d.log("requested_server_coalesce_queries", s.ServerCoalesceQueries)
+		d.log("requested_server_find_peak_qps_decimals_of_precision", s.ServerFindPeakQPSDecimalsOfPrecision)
+		d.log("requested_server_find_peak_qps_boundary_step_size", s.ServerFindPeakQPSBoundaryStepSize)
+		d.log("requested_server_max_async_queries", s.ServerMaxAsyncQueries)
+		d.log("requested_server_num_issue_query_threads", s.ServerNumIssueQueryThreads)
+	case loadgen.Offline:
+		d.log("requested_offline_expected_qps", s.OfflineExpectedQPS)
+	}
+	d.log("requested_min_duration_ms", s.MinDuration.Milliseconds())
+	d.log("requested_max_duration_ms", s.MaxDuration.Milliseconds())
+	d.log("requested_min_query_count", s.MinQueryCount)
+	d.log("requested_max_query_count", s.MaxQueryCount)
+	d.log("requested_qsl_rng_seed", s.QSLRNGSeed)
+	d.log("requested_sample_index_rng_seed", s.SampleIndexRNGSeed)
+	d.log("requested_schedule_rng_seed", s.ScheduleRNGSeed)
+	d.log("requested_accuracy_log_rng_seed", s.AccuracyLogRNGSeed)
+	d.log("requested_accuracy_log_probability", s.AccuracyLogProbability)
+	d.log("requested_accuracy_log_sampling_target", s.AccuracyLogSamplingTarget)
+	d.log("requested_print_timestamps", s.PrintTimestamps)
+	d.log("requested_performance_issue_unique", s.PerformanceIssueUnique)
+	d.log("requested_performance_issue_same", s.PerformanceIssueSame)
+	d.log("requested_performance_issue_same_index", s.PerformanceIssueSameIndex)
+	d.log("requested_performance_sample_count_override", s.PerformanceSampleCountOverride)
+	d.log("requested_accuracy_sample_count_override", s.AccuracySampleCountOverride)
+	d.log("requested_sample_concatenate_permutation", s.SampleConcatenatePermutation)
+	if !s.UseTokenLatencies {
+		return
+	}
+	d.log("requested_use_token_latencies", s.UseTokenLatencies)
+	if s.Scenario != loadgen.Offline {
+		d.log("requested_server_ttft_latency", s.ServerTTFTLatency.Nanoseconds())
+		d.log("requested_server_tpot_latency", s.ServerTPOTLatency.Nanoseconds())
+	}
+}
+
+// effective writes what the test made of them (ibid., LogEffectiveSettings).
+func (d *detailWriter) effective(e loadgen.EffectiveSettings) {
+	d.log("effective_scenario", e.Scenario.String())
+	d.log("effective_test_mode", e.Mode.String())
+	d.log("effective_samples_per_query", e.SamplesPerQuery)
+	d.log("effective_target_qps", e.TargetQPS)
+	d.log("effective_target_latency_ns", e.TargetLatency.Nanoseconds())
+	d.log("effective_target_latency_percentile", e.TargetLatencyPercentile)
+	d.log("effective_max_async_queries", e.MaxAsyncQueries)
+	d.log("effective_target_duration_ms", e.TargetDuration.Milliseconds())
+	d.log("effective_min_duration_ms", e.MinDuration.Milliseconds())
+	d.log("effective_max_duration_ms", e.MaxDuration.Milliseconds())
+	d.log("effective_min_query_count", e.MinQueryCount)
+	d.log("effective_max_query_count", e.MaxQueryCount)
+	d.log("effective_min_sample_count", e.MinSampleCount)
+	d.log("effective_qsl_rng_seed", e.QSLRNGSeed)
+	d.log("effective_sample_index_rng_seed", e.SampleIndexRNGSeed)
+	d.log("effective_schedule_rng_seed", e.ScheduleRNGSeed)
+	d.log("effective_accuracy_log_rng_seed", e.AccuracyLogRNGSeed)
+	d.log("effective_accuracy_log_probability", e.AccuracyLogProbability)
+	d.log("effective_accuracy_log_sampling_target", e.AccuracyLogSamplingTarget)
+	d.log("effective_print_timestamps", e.PrintTimestamps)
+	d.log("effective_performance_issue_unique", e.PerformanceIssueUnique)
+	d.log("effective_performance_issue_same", e.PerformanceIssueSame)
+	d.log("effective_performance_issue_same_index", e.PerformanceIssueSameIndex)
+	d.log("effective_performance_sample_count", e.PerformanceSampleCount)
+	d.log("effective_accuracy_sample_count", e.AccuracySampleCount)
+	d.log("effective_sample_concatenate_permutation", e.SampleConcatenatePermutation)
+}
+
+// result writes the verdict and the measurements (loadgen/results.cc, LogDetail).
+func (d *detailWriter) result(r *loadgen.Result) {
+	p := r.Performance
+	d.log("result_validity", validity(r))
+	if p.HasPerfConstraints() {
+		d.log("result_perf_constraints_met", p.PerfConstraintsMet)
+	}
+	d.log("result_min_duration_met", p.MinDurationMet)
+	d.log("result_min_queries_met", p.MinQueriesMet)
+	d.log("early_stopping_met", p.EarlyStoppingMet())
+	if !r.Valid() {
+		d.log("result_invalid_reason", unbroken(strings.Join(advice(r), " ")))
+	}
+	text := func(e loadgen.EarlyStopping) string { return unbroken(earlyStoppingText(p.Effective.Scenario, e)) }
+	if p.Effective.UseTokenLatencies {
+		d.log("early_stopping_ttft_result", text(p.FirstTokenEarlyStopping))
+		d.log("early_stopping_tpot_result", text(p.EarlyStopping))
+	} else {
+		d.log("early_stopping_result", text(p.EarlyStopping))
+	}
+	d.log("result_query_count", p.QueryCount)
+	if p.Effective.Scenario == loadgen.Server {
+		d.log("result_overlatency_query_count", p.Overlatency)
+	}
+	d.rates(p)
+	d.latencies("result_", "latency_ns", p.SampleLatency)
+	if p.Effective.UseTokenLatencies {
+		d.tokens(p)
+	}
+	switch {
+	case !p.Effective.InferTokenLatencies:
+	case p.Effective.Scenario == loadgen.Server:
+		d.rate("result_inferred_completed_tokens_per_second", inferredTokens(p))
+	case p.Effective.Scenario == loadgen.Offline:
+		d.rate("result_inferred_tokens_per_second", inferredTokens(p))
+	}
+	d.log("num_errors", r.Errors())
+}
+
+// rates are the scenario's results.
+func (d *detailWriter) rates(p *loadgen.Performance) {
+	singleStream, multiStream := estimates(p)
+	switch p.Effective.Scenario {
+	case loadgen.SingleStream:
+		d.rate("result_qps_with_loadgen_overhead", p.QPSWithOverhead())
+		d.rate("result_qps_without_loadgen_overhead", p.QPSWithoutOverhead())
+		d.log("early_stopping_latency_ss", singleStream.Nanoseconds())
+		d.log("early_stopping_latency_ms", multiStream.Nanoseconds())
+	case loadgen.MultiStream:
+		if p.Effective.FixedInterval { // loadgen/loadgen.cc at v1.0.1, LogDetail
+			for i, fraction := range loadgen.Percentiles() {
+				name := "result_" + percent(fraction, 2)
+				d.log(name+"_percentile_num_intervals_between_queries", p.Intervals[i])
+				d.log(name+"_percentile_per_query_latency_ns", p.QueryLatency.Percentiles[i].Nanoseconds())
+			}
+			break
+		}
+		d.extremes("result_", "_query_latency_ns", p.QueryLatency)
+		d.percentiles("result_", "_percentile_per_query_latency_ns", p.QueryLatency)
+		d.log("early_stopping_latency_ms", multiStream.Nanoseconds())
+	case loadgen.Server:
+		d.rate("result_scheduled_samples_per_sec", p.ScheduledQPS())
+		d.rate("result_completed_samples_per_sec", p.CompletedQPS())
+	case loadgen.Offline:
+		d.rate("result_samples_per_second", p.SamplesPerSecond())
+	}
+}
+
+func (d *detailWriter) latencies(prefix, suffix string, l loadgen.LatencyStats) {
+	d.extremes(prefix, "_"+suffix, l)
+	d.percentiles(prefix, "_percentile_"+suffix, l)
+}
+
+// rate logs a number that was measured.
+func (d *detailWriter) rate(key string, perSecond float64) {
+	if !math.IsNaN(perSecond) {
+		d.log(key, perSecond)
+	}
+}
+
+func (d *detailWriter) extremes(prefix, suffix string, l loadgen.LatencyStats) {
+	if l.Count == 0 {
+		return
+	}
+	d.log(prefix+"min"+suffix, l.Min.Nanoseconds())
+	d.log(prefix+"max"+suffix, l.Max.Nanoseconds())
+	d.log(prefix+"mean"+suffix, l.Mean.Nanoseconds())
+}
+
+func (d *detailWriter) percentiles(prefix, suffix string, l loadgen.LatencyStats) {
+	if l.Count == 0 {
+		return
+	}
+	for i, p := range loadgen.Percentiles() {
+		d.log(prefix+percent(p, 2)+suffix, l.Percentiles[i].Nanoseconds())
+	}
+}
+
+func (d *detailWriter) tokens(p *loadgen.Performance) {
+	if p.Effective.Scenario == loadgen.Offline {
+		d.rate("result_tokens_per_second", tokensPer(p, p.SampleLatency.Max))
+		return
+	}
+	d.latencies("result_first_token_", "latency_ns", p.FirstToken)
+	d.rate("result_token_throughput_with_loadgen_overhead", tokensPer(p, p.FinalQueryIssued))
+	d.rate("result_token_throughput", tokensPerNanosecond(p))
+	d.percentiles("result_time_per_output_token_", "_percentile_ns", p.TimePerOutputToken)
+	d.log("result_time_to_output_token_min", p.TimePerOutputToken.Min.Nanoseconds())
+	d.log("result_time_to_output_token_max", p.TimePerOutputToken.Max.Nanoseconds())
+	d.log("result_time_to_output_token_mean", p.TimePerOutputToken.Mean.Nanoseconds())
+	d.rate("result_completed_tokens_per_second", tokensPer(p, p.FinalQueryCompleted))
+}
+
+func unbroken(text string) string { return strings.ReplaceAll(text, "\n", " ") }

@@ -19,8 +19,8 @@ const (
 	TraceFile    = "mlperf_log_trace.json"
 )
 
-// WriteFiles writes the detail log and then the summary into a folder. Without the first there
-// is no second: a verdict that nobody can check is none.
+// WriteFiles writes the detail log and then the summary into a folder. Without the first it does not write the second: a
+// verdict needs the log that proves it.
 func WriteFiles(dir string, r *loadgen.Result, about About) error {
 	err := writeFile(filepath.Join(dir, DetailFile), func(w io.Writer) error { return writeDetail(w, r, about) })
 	if err != nil {
@@ -34,12 +34,14 @@ func WriteTraceFile(dir string, r *loadgen.Result, about About) error {
 	return writeFile(filepath.Join(dir, TraceFile), func(w io.Writer) error { return writeTrace(w, r, about) })
 }
 
-// writeFile writes a file beside the old one and puts it in its place, so that a program
-// that is killed leaves one of the two. What is no regular file is written to directly.
+// writeFile replaces a file atomically. What is not a regular file, e.g. a pipe, it writes into.
 func writeFile(path string, write func(io.Writer) error) error {
 	var err error
-	if info, e := os.Lstat(path); e == nil && !info.Mode().IsRegular() {
-		err = writeInto(path, write)
+	if info, errInfo := os.Lstat(path); errInfo == nil && !info.Mode().IsRegular() {
+		var file *os.File
+		if file, err = os.Create(path); err == nil {
+			err = errors.Join(write(file), file.Close())
+		}
 	} else {
 		err = fileio.WriteAtomic(path, 0o644, write)
 	}
@@ -47,12 +49,4 @@ func writeFile(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
-}
-
-func writeInto(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(file), file.Close())
 }

@@ -215,7 +215,7 @@ func numbersOfSummary(text string) []string {
 
 // With a clock that both obey, every sample, every logged number and every verdict is the
 // same, whatever the settings are.
-func TestRandomSettingsGiveTheNumbersOfTheReference(t *testing.T) {
+func TestRandomSettingsAgainstReference(t *testing.T) {
 	for _, c := range readRandomCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			sut, result, accuracy := c.run(t)

@@ -1,81 +1,103 @@
 package mlperflog
 
 import (
-	"encoding/json"
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// A Detail is what is in a detail log.
+// A Detail is the content of a detail log.
 type Detail struct {
 	Name    string // of the file
 	Entries []Entry
-	first   map[string]int
+	// Refused is the first line at which the official log parser ends (submission_checker/parsers/loadgen_parser.py): not
+	// JSON, or a message without a key or is_error. Such a line may have been read all the same. nil: the parser reads the log.
+	Refused *LineError
+	first   map[string]int // place in Entries of the first message with a key
 }
 
 // An Entry is a message of a detail log.
 type Entry struct {
-	Line int // counted from 1
-	Key  string
-	// Value is a string, a bool, an int64, a uint64 above its range, a float64, a
-	// []uint64 or a map[string]string.
-	Value     any
-	TimeMS    float64 // since the log began; negative for messages of before that
+	Line      int // counted from 1
+	Key       string
+	Value     any // nil, bool, string, int64, uint64 above its range, float64 or Compound
 	IsError   bool
 	IsWarning bool
 }
 
-// ReadDetail reads a detail log of any version of LoadGen. If lines cannot be understood it
-// returns what it has read of the others, and an error.
+// A Compound is the JSON of a list or an object, cut: the sets of samples that were loaded may have megabytes.
+type Compound string
+
+// A LineError is a line of a log that is not as it should be.
+type LineError struct {
+	File    string
+	Line    int
+	Problem string
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem) }
+
+// longestLine is the most that is read of a line. The longest that LoadGen writes has the indices of a sample set.
+const longestLine = 64 << 20
+
+// ReadDetail reads a detail log of any version of LoadGen. The error names the lines that it cannot read; the Detail has
+// the others. Of a file that cannot be opened it is nil.
 func ReadDetail(path string) (*Detail, error) {
-	text, err := fileio.ReadFile(path, maxFile)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading a detail log: %w", err)
 	}
-	return parseDetail(path, string(text))
+	d, err := parseDetail(path, f)
+	return d, errors.Join(err, f.Close())
 }
 
-// maxFile is how long a log may be. Even with the instants of a million samples it has some
-// hundred megabytes.
-const maxFile = 1 << 30
-
-// marker begins every line since v1.0.
-const marker = ":::MLLOG"
-
-func parseDetail(name, text string) (*Detail, error) {
+func parseDetail(name string, r io.Reader) (*Detail, error) {
 	d := &Detail{Name: name, first: map[string]int{}}
 	bad := &problems{file: name}
-	if strings.HasPrefix(text, `"pid": `) {
-		(&textParser{detail: d, bad: bad}).parse(text)
-		return d, bad.join()
+	var old *textParser
+	lines, n := bufio.NewScanner(r), 0
+	lines.Buffer(nil, longestLine)
+	for lines.Scan() {
+		line := lines.Bytes()
+		if n++; n == 1 && bytes.HasPrefix(line, []byte(`"pid": `)) {
+			old = &textParser{detail: d, bad: bad}
+		}
+		if old != nil {
+			old.line(n, string(line))
+		} else {
+			d.parseLine(n, line, bad)
+		}
 	}
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		d.parseLine(n, strings.TrimRight(line, "\r\n"), bad)
-	}
-	if n == 0 {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		d.refuse(bad.add(n+1, "the line is longer than %d MiB", longestLine>>20))
+	case err != nil:
+		d.refuse(bad.add(n+1, "%v", err))
+	case n == 0:
 		bad.add(1, "the log is empty")
 	}
 	return d, bad.join()
 }
 
-func (d *Detail) parseLine(n int, line string, bad *problems) {
-	message, ok := strings.CutPrefix(line, marker)
-	if !ok {
-		bad.add(n, "want a line that begins with %s, got %q", marker, shorten(line))
-		return
+// refuse remembers the first line that the official parser does not read.
+func (d *Detail) refuse(at *LineError) {
+	if d.Refused == nil {
+		d.Refused = at
 	}
-	e, err := parseMessage(message)
-	if err != nil {
-		bad.add(n, "%v", err)
-		return
-	}
-	e.Line = n
-	d.add(e)
 }
 
 func (d *Detail) add(e Entry) {
@@ -85,101 +107,432 @@ func (d *Detail) add(e Entry) {
 	d.Entries = append(d.Entries, e)
 }
 
+// Every message begins with one of these since v1.0: of LoadGen, and of MLCommons' client of endpoints.
+const (
+	marker          = ":::MLLOG"
+	endpointsMarker = ":::ENDPTS"
+)
+
 // A message is the JSON of a line.
 type message struct {
-	Key      *string         `json:"key"`
-	Value    json.RawMessage `json:"value"`
-	TimeMS   *float64        `json:"time_ms"`
+	Key      *string        `json:"key"`
+	Value    jsontext.Value `json:"value"`
 	Metadata struct {
-		IsError   bool `json:"is_error"`
-		IsWarning bool `json:"is_warning"`
+		IsError   *bool `json:"is_error"`
+		IsWarning bool  `json:"is_warning"`
 	} `json:"metadata"`
 }
 
-func parseMessage(text string) (Entry, error) {
-	var m message
-	raw, repaired := "", false
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		if raw, repaired = repair(text, &m); !repaired {
-			return Entry{}, fmt.Errorf("not JSON: %s", shorten(err.Error()))
+func (m *message) parse(text []byte) error {
+	return json.Unmarshal(text, m, jsontext.AllowDuplicateNames(true)) // of which Python takes the last
+}
+
+func (d *Detail) parseLine(n int, line []byte, bad *problems) {
+	text, marked := bytes.CutPrefix(line, []byte(marker))
+	if !marked {
+		text, marked = bytes.CutPrefix(line, []byte(endpointsMarker))
+	}
+	if !utf8.Valid(line) {
+		d.refuse(bad.at(n, "not UTF-8"))
+	}
+	if !marked {
+		if at := bad.add(n, "want a line that begins with %s, got %q", marker, shorten(string(line))); n == 1 {
+			d.refuse(at) // the parser passes over others
 		}
+		return
+	}
+	var m message
+	if err := m.parse(text); err != nil {
+		m = message{}
+		wrong := "not JSON: " + shorten(strings.TrimPrefix(err.Error(), "jsontext: "))
+		if err := m.repair(text); err != nil {
+			d.refuse(bad.add(n, "%s", wrong))
+			return
+		}
+		if v := string(m.Value); v != "NaN" && v != "Infinity" && v != "-Infinity" { // which Python reads
+			d.refuse(bad.at(n, "%s", wrong))
+		}
+	}
+	if m.Key == nil {
+		d.refuse(bad.add(n, "the message has no key"))
+		return
+	}
+	e := Entry{Line: n, Key: *m.Key, Value: parseValue(m.Value), IsWarning: m.Metadata.IsWarning}
+	if m.Metadata.IsError == nil {
+		d.refuse(bad.at(n, "the message %s does not say whether it is an error", shorten(e.Key)))
 	} else {
-		raw = string(m.Value)
+		e.IsError = *m.Metadata.IsError
 	}
-	if m.Key == nil || m.TimeMS == nil || raw == "" {
-		return Entry{}, fmt.Errorf("want a message with key, value and time_ms, got %q", shorten(text))
-	}
-	value, ok := parseValue(raw)
-	if !ok {
-		return Entry{}, fmt.Errorf("%s has a value of no known kind: %q", shorten(*m.Key), shorten(raw))
-	}
-	return Entry{
-		Key: *m.Key, Value: value, TimeMS: unwrapped(*m.TimeMS), IsError: m.Metadata.IsError, IsWarning: m.Metadata.IsWarning,
-	}, nil
+	d.add(e)
 }
 
-// unwrapped undoes what LoadGen does to the times of messages of before its log began: it
-// prints negative nanoseconds as unsigned ones, in milliseconds.
-func unwrapped(ms float64) float64 {
-	const wrap = (1 << 64) / 1e6
-	if ms >= wrap/2 && ms < wrap+1 {
-		return ms - wrap
+// repair reads a line that LoadGen writes and JSON does not allow: it escapes nothing in strings, and writes nan and inf.
+// The value lies between fixed texts there; it is cut out, and the rest is read as JSON.
+func (m *message) repair(text []byte) error {
+	before, after := []byte(`"value": `), []byte(`, "time_ms": `)
+	start, end := bytes.Index(text, before)+len(before), bytes.LastIndex(text, after)
+	if start < len(before) || end <= start {
+		return errors.New("no value before time_ms")
 	}
-	return ms
-}
-
-// repair reads a line that LoadGen has written but JSON does not allow: it
-// escapes nothing in strings, and writes nan and inf. The value lies between fixed
-// texts there; it is cut out, and the rest is read as JSON.
-func repair(text string, m *message) (value string, ok bool) {
-	const before, after = `"value": `, `, "time_ms": `
-	start, end := strings.Index(text, before), strings.LastIndex(text, after)
-	if start < 0 || end < start+len(before) {
-		return "", false
+	value := bytes.Clone(text[start:end])
+	if err := m.parse(slices.Concat(text[:start], []byte("0"), text[end:])); err != nil {
+		return err
 	}
-	value = text[start+len(before) : end]
-	if json.Unmarshal([]byte(text[:start]+`"value": 0`+text[end:]), m) != nil {
-		return "", false
+	m.Value = value
+	if _, isReal := parseReal(string(value)); !isReal && !(len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"') {
+		return errors.New("neither a number nor a text")
 	}
-	_, isReal := parseReal(value)
-	isText := len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"'
-	return value, isReal || isText
+	return nil
 }
 
 // parseValue gives a JSON value its type.
-func parseValue(raw string) (any, bool) {
-	switch raw[0] {
-	case '"':
+func parseValue(raw []byte) any {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return nil
+	case raw[0] == '"':
 		var s string
-		if json.Unmarshal([]byte(raw), &s) != nil {
-			s = raw[1 : len(raw)-1] // repaired
+		if json.Unmarshal(raw, &s) != nil {
+			s = string(raw[1 : len(raw)-1]) // repaired
 		}
-		return s, true
-	case '[':
-		list := []uint64{}
-		return list, json.Unmarshal([]byte(raw), &list) == nil && list != nil
-	case '{':
-		m := map[string]string{}
-		err := json.Unmarshal([]byte(raw), &m)
-		return m, err == nil
+		return s
+	case raw[0] == '[' || raw[0] == '{':
+		return Compound(shorten(string(raw)))
 	}
-	return parseScalar(raw)
+	return parseScalar(string(raw))
 }
 
-// parseScalar gives a bare word its type.
-func parseScalar(word string) (any, bool) {
-	switch word {
-	case "true":
-		return true, true
-	case "false":
-		return false, true
+// parseScalar returns a word as a bool or a number if it is one, else as a string.
+func parseScalar(word string) any {
+	if word == "true" || word == "false" {
+		return word == "true"
 	}
 	if v, err := strconv.ParseInt(word, 10, 64); err == nil {
-		return v, true
+		return v
 	}
 	if v, err := strconv.ParseUint(word, 10, 64); err == nil {
-		return v, true
+		return v
 	}
-	v, ok := parseReal(word)
-	return v, ok
+	if v, ok := parseReal(word); ok {
+		return v
+	}
+	return word
+}
+
+// parseReal reads a number in any spelling that a LoadGen or general writes.
+func parseReal(text string) (float64, bool) {
+	if text == "-nan" {
+		return math.NaN(), true
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !strings.ContainsAny(text, "_xX") // those are Go's own
+}
+
+// maxErrors is how many errors of a file are reported one by one.
+const maxErrors = 20
+
+// A problems collects the errors of a file.
+type problems struct {
+	file string
+	list []error
+	more int
+}
+
+// at makes the error of a line.
+func (p *problems) at(line int, format string, args ...any) *LineError {
+	return &LineError{p.file, line, cut(fmt.Sprintf(format, args...), 300)}
+}
+
+// add collects the error of a line, and returns it.
+func (p *problems) add(line int, format string, args ...any) *LineError {
+	e := p.at(line, format, args...)
+	if len(p.list) == maxErrors {
+		p.more++
+	} else {
+		p.list = append(p.list, e)
+	}
+	return e
+}
+
+func (p *problems) join() error {
+	if p.more > 0 {
+		p.list = append(p.list, fmt.Errorf("%s: %d more lines are wrong", p.file, p.more))
+	}
+	return errors.Join(p.list...)
+}
+
+// shorten cuts what a message quotes of a log.
+func shorten(s string) string { return cut(s, 80) }
+
+func cut(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// ErrNoKey is the cause of errors about a key that a log does not have.
+var ErrNoKey = errors.New("no such key in the log")
+
+// First returns the first message with a key, which is the one that the official parsers take.
+func (d *Detail) First(key string) (Entry, bool) {
+	i, ok := d.first[key]
+	if !ok {
+		return Entry{}, false
+	}
+	return d.Entries[i], true
+}
+
+// Errors returns the messages that are errors.
+func (d *Detail) Errors() []Entry { return d.filter(func(e Entry) bool { return e.IsError }) }
+
+// Warnings returns the messages that are warnings.
+func (d *Detail) Warnings() []Entry { return d.filter(func(e Entry) bool { return e.IsWarning }) }
+
+func (d *Detail) filter(f func(Entry) bool) []Entry {
+	var list []Entry
+	for _, e := range d.Entries {
+		if f(e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func (d *Detail) find(key string) (Entry, error) {
+	e, ok := d.First(key)
+	if !ok {
+		return e, fmt.Errorf("%s: %s: %w", d.Name, key, ErrNoKey)
+	}
+	return e, nil
+}
+
+func (d *Detail) wrong(e Entry, want string) error {
+	return &LineError{d.Name, e.Line, fmt.Sprintf("%s is %s, want %s", shorten(e.Key), shorten(fmt.Sprint(e.Value)), want)}
+}
+
+// Text returns a text.
+func (d *Detail) Text(key string) (string, error) {
+	e, err := d.find(key)
+	s, ok := e.Value.(string)
+	if err == nil && !ok {
+		err = d.wrong(e, "a text")
+	}
+	return s, err
+}
+
+// Bool returns a switch.
+func (d *Detail) Bool(key string) (bool, error) {
+	e, err := d.find(key)
+	on, ok := e.Value.(bool)
+	if err == nil && !ok {
+		err = d.wrong(e, "true or false")
+	}
+	return on, err
+}
+
+// Uint returns a whole number that is not negative. LoadGen writes some as 1e+06.
+func (d *Detail) Uint(key string) (uint64, error) {
+	e, err := d.find(key)
+	if err != nil {
+		return 0, err
+	}
+	switch v := e.Value.(type) {
+	case uint64:
+		return v, nil
+	case int64:
+		if v >= 0 {
+			return uint64(v), nil
+		}
+	case float64:
+		if v >= 0 && v < 1<<63 && v == math.Trunc(v) {
+			return uint64(v), nil
+		}
+	}
+	return 0, d.wrong(e, "a whole number that is not negative")
+}
+
+// Float returns a number.
+func (d *Detail) Float(key string) (float64, error) {
+	e, err := d.find(key)
+	v, ok := toFloat(e.Value)
+	if err == nil && !ok {
+		err = d.wrong(e, "a number")
+	}
+	return v, err
+}
+
+func toFloat(value any) (float64, bool) {
+	switch v := value.(type) {
+	case float64:
+		return v, true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// Time returns a time in nanoseconds, or of a key that ends with _duration_ms in milliseconds (early_stopping_latency_ms is
+// named for MultiStream).
+func (d *Detail) Time(key string) (time.Duration, error) {
+	unit := time.Nanosecond
+	if strings.HasSuffix(key, "_duration_ms") {
+		unit = time.Millisecond
+	}
+	v, err := d.Uint(key)
+	if err == nil && v > uint64(math.MaxInt64/unit) {
+		e, _ := d.First(key)
+		v, err = 0, d.wrong(e, "a time below 292 years")
+	}
+	return time.Duration(v) * unit, err
+}
+
+// Valid reports whether the log has a result, and whether that is VALID.
+func (d *Detail) Valid() (valid, hasResult bool, err error) {
+	text, err := d.Text("result_validity")
+	switch {
+	case errors.Is(err, ErrNoKey):
+		return false, false, nil
+	case err != nil:
+		return false, false, err
+	case text != "VALID" && text != "INVALID":
+		e, _ := d.First("result_validity")
+		return false, true, d.wrong(e, "VALID or INVALID")
+	}
+	return text == "VALID", true, nil
+}
+
+// Scenario returns the scenario of the test.
+func (d *Detail) Scenario() (loadgen.Scenario, error) {
+	return parsed(d, "effective_scenario", loadgen.ParseScenario)
+}
+
+// parsed returns a text as the parser of its type reads it.
+func parsed[T any](d *Detail, key string, parse func(string) (T, error)) (v T, err error) {
+	text, err := d.Text(key)
+	if err != nil {
+		return v, err
+	}
+	if v, err = parse(text); err != nil {
+		e, _ := d.First(key)
+		return v, &LineError{d.Name, e.Line, shorten(err.Error())}
+	}
+	return v, nil
+}
+
+// A logged field of the settings is known by its key in the log.
+type logged struct {
+	key   string
+	field any // a pointer to it
+}
+
+// read sets fields to the values that the log has. A field whose key is missing keeps its value, and so does one whose key
+// has a value of another kind, which is an error.
+func (d *Detail) read(fields []logged) error {
+	var errs []error
+	for _, f := range fields {
+		var err error
+		switch field := f.field.(type) {
+		case *uint64:
+			err = set(field, d.Uint, f.key)
+		case *float64:
+			err = set(field, d.Float, f.key)
+		case *bool:
+			err = set(field, d.Bool, f.key)
+		case *time.Duration:
+			err = set(field, d.Time, f.key)
+		case *loadgen.Scenario:
+			err = set(field, func(key string) (loadgen.Scenario, error) { return parsed(d, key, loadgen.ParseScenario) }, f.key)
+		case *loadgen.Mode:
+			err = set(field, func(key string) (loadgen.Mode, error) { return parsed(d, key, loadgen.ParseMode) }, f.key)
+		}
+		if err != nil && !errors.Is(err, ErrNoKey) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func set[T any](field *T, get func(key string) (T, error), key string) error {
+	v, err := get(key)
+	if err == nil {
+		*field = v
+	}
+	return err
+}
+
+// Effective returns the effective settings. Those that LoadGen did not have at the time, or does not log, are zero.
+func (d *Detail) Effective() (loadgen.EffectiveSettings, error) {
+	var e loadgen.EffectiveSettings
+	err := d.read([]logged{
+		{"effective_scenario", &e.Scenario},
+		{"effective_test_mode", &e.Mode},
+		{"effective_samples_per_query", &e.SamplesPerQuery},
+		{"effective_target_qps", &e.TargetQPS},
+		{"effective_target_latency_ns", &e.TargetLatency},
+		{"effective_target_latency_percentile", &e.TargetLatencyPercentile},
+		{"effective_max_async_queries", &e.MaxAsyncQueries},
+		{"effective_target_duration_ms", &e.TargetDuration},
+		{"effective_min_duration_ms", &e.MinDuration},
+		{"effective_max_duration_ms", &e.MaxDuration},
+		{"effective_min_query_count", &e.MinQueryCount},
+		{"effective_max_query_count", &e.MaxQueryCount},
+		{"effective_min_sample_count", &e.MinSampleCount},
+		{"effective_qsl_rng_seed", &e.QSLRNGSeed},
+		{"effective_sample_index_rng_seed", &e.SampleIndexRNGSeed},
+		{"effective_schedule_rng_seed", &e.ScheduleRNGSeed},
+		{"effective_accuracy_log_rng_seed", &e.AccuracyLogRNGSeed},
+		{"effective_accuracy_log_probability", &e.AccuracyLogProbability},
+		{"effective_accuracy_log_sampling_target", &e.AccuracyLogSamplingTarget},
+		{"effective_print_timestamps", &e.PrintTimestamps},
+		{"effective_performance_issue_unique", &e.PerformanceIssueUnique},
+		{"effective_performance_issue_same", &e.PerformanceIssueSame},
+		{"effective_performance_issue_same_index", &e.PerformanceIssueSameIndex},
+		{"effective_performance_sample_count", &e.PerformanceSampleCount},
+		{"effective_accuracy_sample_count", &e.AccuracySampleCount},
+		{"effective_sample_concatenate_permutation", &e.SampleConcatenatePermutation},
+		{"requested_use_token_latencies", &e.UseTokenLatencies},
+		{"requested_server_ttft_latency", &e.ServerTTFTLatency},
+		{"requested_server_tpot_latency", &e.ServerTPOTLatency},
+	})
+	return e, err
+}
+
+// Requested returns the settings that the test was asked to have. Those that the log does not have, or not as it should,
+// keep the value of base, but for two switches: LoadGen logs them only if they are on.
+func (d *Detail) Requested(base loadgen.TestSettings) (loadgen.TestSettings, error) {
+	s := base
+	s.UseTokenLatencies, s.InferTokenLatencies = false, false
+	err := d.read([]logged{
+		{"requested_test_mode", &s.Mode},
+		{"effective_scenario", &s.Scenario},
+		{"requested_single_stream_target_latency_percentile", &s.SingleStreamTargetLatencyPercentile},
+		{"requested_multi_stream_target_latency_percentile", &s.MultiStreamTargetLatencyPercentile},
+		{"requested_multi_stream_samples_per_query", &s.MultiStreamSamplesPerQuery},
+		{"requested_multi_stream_target_qps", &s.MultiStreamQPS},
+		{"requested_server_target_latency_ns", &s.ServerTargetLatency},
+		{"requested_server_target_latency_percentile", &s.ServerTargetLatencyPercentile},
+		{"requested_server_ttft_latency", &s.ServerTTFTLatency},
+		{"requested_server_tpot_latency", &s.ServerTPOTLatency},
+		{"requested_server_coalesce_queries", &s.ServerCoalesceQueries},
+		{"requested_server_max_async_queries", &s.ServerMaxAsyncQueries},
+		{"requested_min_duration_ms", &s.MinDuration},
+		{"requested_max_duration_ms", &s.MaxDuration},
+		{"requested_min_query_count", &s.MinQueryCount},
+		{"requested_max_query_count", &s.MaxQueryCount},
+		{"requested_qsl_rng_seed", &s.QSLRNGSeed},
+		{"requested_sample_index_rng_seed", &s.SampleIndexRNGSeed},
+		{"requested_schedule_rng_seed", &s.ScheduleRNGSeed},
+		{"requested_performance_issue_unique", &s.PerformanceIssueUnique},
+		{"requested_performance_issue_same", &s.PerformanceIssueSame},
+		{"requested_performance_sample_count_override", &s.PerformanceSampleCountOverride},
+		{"requested_accuracy_sample_count_override", &s.AccuracySampleCountOverride},
+		{"requested_sample_concatenate_permutation", &s.SampleConcatenatePermutation},
+		{"requested_use_token_latencies", &s.UseTokenLatencies},
+		{"requested_infer_token_latencies", &s.InferTokenLatencies},
+		{"requested_token_latency_scaling_factor", &s.TokenLatencyScalingFactor},
+	})
+	return s, err
 }

@@ -1,9 +1,7 @@
 package mlperflog
 
 import (
-	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -20,71 +18,28 @@ type textParser struct {
 	heading string // effective_, requested_ or empty
 }
 
-// textLine takes a line apart: its time, its level, its text.
-var textLine = regexp.MustCompile(`^"pid": \d+, "tid": \d+, "ts": (-?\d+)ns : (ERROR : |WARNING : )?(.*)$`)
+// textLine takes a line apart: its level, its text.
+var textLine = regexp.MustCompile(`^"pid": \d+, "tid": \d+, "ts": -?\d+ns : (ERROR : |WARNING : )?(.*)$`)
 
-func (p *textParser) parse(text string) {
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimRight(line, "\r\n")
-		if m := textLine.FindStringSubmatch(line); m != nil {
-			p.message(n, m[1], m[2], m[3])
-			continue
-		}
-		if strings.HasPrefix(line, `"pid": `) || !p.continues(line) {
-			p.bad.add(n, "want a message of a detail log, got %q", shorten(line))
-		}
-	}
-}
-
-// continues appends a line to a message that may have several: the texts of git and the
-// list of check sums.
-func (p *textParser) continues(line string) bool {
-	entries := p.detail.Entries
-	if len(entries) == 0 {
-		return false
-	}
-	last := &entries[len(entries)-1]
-	switch v := last.Value.(type) {
-	case string:
-		if last.Key != "loadgen_git_log_message" && last.Key != "loadgen_git_status_message" {
-			return false
-		}
-		last.Value = v + line + "\n"
-		return true
-	case map[string]string:
-		sum, file, ok := strings.Cut(line, " ")
-		if ok {
-			v[file] = sum
-		}
-		return ok || line == ""
-	}
-	return false
-}
-
-func (p *textParser) message(n int, ns, level, text string) {
-	ts, err := strconv.ParseFloat(ns, 64)
-	if err != nil {
-		p.bad.add(n, "%q is no time", shorten(ns))
+func (p *textParser) line(n int, line string) {
+	if m := textLine.FindStringSubmatch(line); m != nil {
+		p.message(n, m[1], m[2])
 		return
 	}
-	e := Entry{Line: n, TimeMS: unwrapped(ts / 1e6), IsError: level == "ERROR : ", IsWarning: level == "WARNING : "}
-	add := func(key string, value any) {
-		e.Key, e.Value = key, value
-		p.detail.add(e)
+	// The texts of git and the list of check sums have several lines.
+	if entries := p.detail.Entries; len(entries) > 0 && !strings.HasPrefix(line, `"pid": `) {
+		last := &entries[len(entries)-1]
+		if text, isText := last.Value.(string); isText && severalLines[last.Key] {
+			last.Value = text + line + "\n"
+			return
+		}
 	}
-	switch {
-	case e.IsError:
-		add("error_runtime", text)
-	case e.IsWarning:
-		add("warning_generic_message", text)
-	default:
-		p.plain(text, add)
-	}
+	p.detail.refuse(p.bad.add(n, "want a message of a detail log, got %q", shorten(line)))
 }
 
-// textKeys are the keys of messages that have a name.
+var severalLines = map[string]bool{"loadgen_git_log_message": true, "loadgen_git_status_message": true, "loadgen_file_sha1": true}
+
+// textKeys are the keys of messages that have a name, and of what the rest says.
 var textKeys = map[string]string{
 	"version":                         "loadgen_version",
 	"build_date_local":                "loadgen_build_date_local",
@@ -109,108 +64,72 @@ var textHeadings = map[string]string{
 	"*Refer to Effective Settings for actual value":                  "",
 }
 
-// plain finds out what a message without a level says.
-func (p *textParser) plain(text string, add func(string, any)) {
-	if heading, ok := textHeadings[text]; ok {
-		p.heading = heading
-		return
+func (p *textParser) message(n int, level, text string) {
+	add := func(key string, value any) {
+		p.detail.add(Entry{Line: n, Key: key, Value: value, IsError: level == "ERROR : ", IsWarning: level == "WARNING : "})
 	}
+	heading, isHeading := textHeadings[text]
 	name, value, _ := cutLabel(text)
+	key := textKeys[name]
 	switch {
+	case level == "ERROR : ":
+		add("error_runtime", text)
+	case level == "WARNING : ":
+		add("warning_generic_message", text)
+	case isHeading:
+		p.heading = heading
 	case text == "":
 	case strings.HasPrefix(text, "SHA1 of files"):
-		add("loadgen_file_sha1", map[string]string{})
+		add("loadgen_file_sha1", "")
 	case strings.Contains(text, `: "`):
-		p.pairs(text, add)
+		p.heading = ""
+		p.arguments(text, add)
 	case strings.HasPrefix(value, "swap_") || strings.HasPrefix(value, "start_reading_") || strings.HasPrefix(value, "tls_"):
-		add("logger_"+value, scalarOrText(name))
-	case textKeys[name] != "":
-		add(textKeys[name], keyed(textKeys[name], value))
-	case p.heading != "" && isSetting(name):
-		add(p.heading+settingKey(name), settingValue(name, value))
+		add("logger_"+value, parseScalar(name))
+	case strings.HasPrefix(key, "qsl_reported_"):
+		add(key, parseScalar(value))
+	case key == "loadgen_git_log_message" || key == "loadgen_git_status_message":
+		add(key, "") // the text follows on lines of its own
+	case key != "":
+		add(key, value) // names and dates are texts even if they look like numbers
+	case p.heading != "" && name == "Scenario":
+		add(p.heading+"scenario", scenarioName(value))
+	case p.heading != "" && name == "Test mode":
+		add(p.heading+"test_mode", modeName(value))
+	case p.heading != "" && settingLabel.MatchString(name):
+		add(p.heading+strings.NewReplacer(" (", "_", ")", "").Replace(name), parseScalar(value)) // target_latency (ns)
 	default:
 		p.heading = ""
 		add("generic_message", text)
 	}
 }
 
-// keyed types a value: names and dates are texts even if they look like numbers.
-func keyed(key, value string) any {
-	if strings.HasPrefix(key, "qsl_reported_") {
-		return scalarOrText(value)
-	}
-	if strings.HasPrefix(key, "loadgen_git_log") || strings.HasPrefix(key, "loadgen_git_status") {
-		return "" // it follows on lines of its own
-	}
-	return value
-}
+// settingLabel is the name of a field of TestSettings, perhaps with a unit.
+var settingLabel = regexp.MustCompile(`^[a-z0-9_]+( \((ns|ms)\))?$`)
 
 // textPair is a named value among the arguments of a message.
 var textPair = regexp.MustCompile(`"([^"]*)" : ("[^"]*"|[^,]*)`)
 
-// pairs reads a message with arguments: GeneratedQueries: "queries" : 288, ….
-func (p *textParser) pairs(text string, add func(string, any)) {
-	p.heading = ""
+// arguments reads a message with arguments: GeneratedQueries: "queries" : 288, ….
+func (p *textParser) arguments(text string, add func(string, any)) {
 	args := map[string]string{}
 	for _, m := range textPair.FindAllStringSubmatch(text, -1) {
 		args[m[1]] = strings.Trim(m[2], `"`)
 	}
-	switch title, _, _ := strings.Cut(text, " :"); {
-	case strings.HasPrefix(title, "Loading QSL"):
-		list := []uint64{}
-		if json.Unmarshal([]byte(args["set"]), &list) == nil {
-			add("loaded_qsl_set", list)
-			return
-		}
-	case strings.HasPrefix(title, "GeneratedQueries"):
-		add("generated_query_count", scalarOrText(args["queries"]))
-		add("generated_samples_per_query", scalarOrText(args["samples per query"]))
-		add("generated_query_duration", scalarOrText(args["duration"]))
-		return
-	case strings.HasPrefix(title, "POWER_BEGIN"):
+	switch {
+	case strings.HasPrefix(text, "GeneratedQueries"):
+		add("generated_query_count", parseScalar(args["queries"]))
+		add("generated_samples_per_query", parseScalar(args["samples per query"]))
+		add("generated_query_duration", parseScalar(args["duration"]))
+	case strings.HasPrefix(text, "POWER_BEGIN"):
 		add("power_begin", args["time"])
-		return
-	case strings.HasPrefix(title, "POWER_END"):
+	case strings.HasPrefix(text, "POWER_END"):
 		add("power_end", args["time"])
-		return
+	case strings.HasPrefix(text, "Loading QSL"):
+		add("loaded_qsl_set", Compound(shorten(args["set"])))
+	default:
+		add("generic_message", text)
 	}
-	add("generic_message", text)
-}
-
-func scalarOrText(s string) any {
-	if v, ok := parseScalar(s); ok {
-		return v
-	}
-	return s
-}
-
-// isSetting reports whether a label is a name of TestSettings, perhaps with a unit.
-func isSetting(label string) bool {
-	return label == "Scenario" || label == "Test mode" || settingLabel.MatchString(label)
-}
-
-var settingLabel = regexp.MustCompile(`^[a-z0-9_]+( \((ns|ms)\))?$`)
-
-// settingKey turns "target_latency (ns)" into target_latency_ns.
-func settingKey(label string) string {
-	switch label {
-	case "Scenario":
-		return "scenario"
-	case "Test mode":
-		return "test_mode"
-	}
-	return strings.NewReplacer(" (", "_", ")", "").Replace(label)
-}
-
-// settingValue types a value. Scenarios and modes had other names.
-func settingValue(label, value string) any {
-	switch label {
-	case "Scenario":
-		return scenarioName(value)
-	case "Test mode":
-		return modeName(value)
-	}
-	return scalarOrText(value)
 }
 
 // scenarioName returns the name of a scenario as it has been since v1.0.
@@ -228,8 +147,7 @@ func modeName(name string) string {
 	return name
 }
 
-// cutLabel splits "label : value" and "label: value" at the first colon that ends a
-// word.
+// cutLabel splits "label : value" and "label: value" at the first colon that ends a word.
 func cutLabel(text string) (label, value string, ok bool) {
 	label, value, ok = strings.Cut(text+" ", ": ")
 	return strings.TrimSpace(label), strings.TrimSpace(value), ok

@@ -61,7 +61,7 @@ func isGeneral(line string) bool {
 		strings.HasPrefix(line, "target_qps : ")
 }
 
-func TestSummariesHaveTheShapeOfTheReference(t *testing.T) {
+func TestSummariesAgainstReference(t *testing.T) {
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			reference := shapeOfSummary(readTestdata(t, "reference", c.name+".summary.txt"))
@@ -143,7 +143,7 @@ func shapeOfDetail(t *testing.T, text string, steps bool) []string {
 	return shape
 }
 
-func TestDetailLogsHaveTheShapeAndSettingsOfTheReference(t *testing.T) {
+func TestDetailAgainstReference(t *testing.T) {
 	testenv.SkipLong(t, "takes long")
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestDetailLogsHaveTheShapeAndSettingsOfTheReference(t *testing.T) {
 	}
 }
 
-func TestDetailLinesHaveTheLayoutOfTheReference(t *testing.T) {
+func TestDetailLayout(t *testing.T) {
 	layout := func(line string) string {
 		line = regexp.MustCompile(`"value": .*, "time_ms"`).ReplaceAllString(line, `"value": V, "time_ms"`)
 		line = regexp.MustCompile(`"file": "[^"]*"`).ReplaceAllString(line, `"file": F`)
@@ -174,7 +174,7 @@ func TestDetailLinesHaveTheLayoutOfTheReference(t *testing.T) {
 	}
 }
 
-func TestAccuracyLogsEqualTheReference(t *testing.T) {
+func TestAccuracyLogsAgainstReference(t *testing.T) {
 	n := 0
 	for _, c := range readCases(t) {
 		if _, err := os.Stat("testdata/reference/" + c.name + ".accuracy.json"); err != nil {

@@ -28,7 +28,8 @@ func writeSummary(w io.Writer, r *loadgen.Result) error {
 		s.title("Test Parameters Used")
 		s.parameters(p.Effective)
 	}
-	s.trailer(r)
+	s.line("\n%s", encountered(r.Warnings(), "No warnings encountered during test.", "warning", "warnings"))
+	s.line("\n%s", encountered(r.Errors(), "No errors encountered during test.", "ERROR", "ERRORS"))
 	if err := s.Flush(); err != nil {
 		return fmt.Errorf("writing the summary log: %w", err)
 	}
@@ -77,31 +78,21 @@ func (s *summaryWriter) metrics(p *loadgen.Performance) {
 	case loadgen.Offline:
 		s.rate("Samples per second: ", p.SamplesPerSecond(), general)
 	}
-	if e.UseTokenLatencies {
-		s.tokenMetrics(p, percentile)
-	}
-	s.inferred(p)
-}
-
-// inferred are the tokens of a test that infers them from samples.
-func (s *summaryWriter) inferred(p *loadgen.Performance) {
-	e := p.Effective
 	switch {
-	case e.InferTokenLatencies && e.Scenario == loadgen.Server:
-		s.rate("Completed tokens per second (inferred): ", inferredTokens(p), twoDecimals)
-	case e.InferTokenLatencies && e.Scenario == loadgen.Offline:
-		s.rate("Tokens per second (inferred): ", inferredTokens(p), general)
-	}
-}
-
-func (s *summaryWriter) tokenMetrics(p *loadgen.Performance, percentile string) {
-	switch p.Effective.Scenario {
-	case loadgen.Server:
+	case !e.UseTokenLatencies:
+	case e.Scenario == loadgen.Server:
 		s.rate("Completed tokens per second: ", tokensPer(p, p.FinalQueryCompleted), twoDecimals)
-	case loadgen.Offline:
+	case e.Scenario == loadgen.Offline:
 		s.rate("Tokens per second: ", tokensPer(p, p.SampleLatency.Max), general)
 	default:
 		s.latency(percentile+"th first token percentile latency (ns) : ", p.FirstToken)
+	}
+	switch {
+	case !e.InferTokenLatencies:
+	case e.Scenario == loadgen.Server:
+		s.rate("Completed tokens per second (inferred): ", inferredTokens(p), twoDecimals)
+	case e.Scenario == loadgen.Offline:
+		s.rate("Tokens per second (inferred): ", inferredTokens(p), general)
 	}
 }
 
@@ -191,22 +182,86 @@ func digit(on bool) int {
 	return 0
 }
 
-// trailer counts the warnings and errors of the detail log.
-func (s *summaryWriter) trailer(r *loadgen.Result) {
-	s.line("\n%s", encountered(r.Warnings(), "No warnings encountered during test.", "warning"))
-	s.line("\n%s", encountered(r.Errors(), "No errors encountered during test.", "ERROR"))
-}
-
-func encountered(n int, none, one string) string {
+// encountered counts the warnings or errors of the detail log.
+func encountered(n int, none, one, more string) string {
 	switch n {
 	case 0:
 		return none
 	case 1:
 		return fmt.Sprintf("1 %s encountered. See detailed log.", one)
 	}
-	plural := one + "s"
-	if one == "ERROR" {
-		plural = "ERRORS"
+	return fmt.Sprintf("%d %s encountered. See detailed log.", n, more)
+}
+
+// stats are the figures below "Additional Stats".
+func (s *summaryWriter) stats(p *loadgen.Performance) {
+	latency := p.SampleLatency
+	switch p.Effective.Scenario {
+	case loadgen.SingleStream:
+		s.rate("QPS w/ loadgen overhead         : ", p.QPSWithOverhead(), twoDecimals)
+		s.rate("QPS w/o loadgen overhead        : ", p.QPSWithoutOverhead(), twoDecimals)
+		s.line("")
+	case loadgen.Server:
+		s.rate("Scheduled samples per second : ", p.ScheduledQPS(), twoDecimals)
+	case loadgen.MultiStream:
+		if p.Effective.FixedInterval {
+			s.intervals(p)
+			break
+		}
+		s.line("Per-query latency:  ")
+		latency = p.QueryLatency
 	}
-	return fmt.Sprintf("%d %s encountered. See detailed log.", n, plural)
+	if latency.Count == 0 {
+		return
+	}
+	s.line("Min latency (ns)                : %d", latency.Min)
+	s.line("Max latency (ns)                : %d", latency.Max)
+	s.line("Mean latency (ns)               : %d", latency.Mean)
+	s.percentiles(latency, "latency (ns)  ")
+	if p.Effective.UseTokenLatencies {
+		s.tokenStats(p)
+	}
+}
+
+// intervals are the statistics of queries at fixed intervals (loadgen/loadgen.cc at
+// v1.0.1, LogSummary).
+func (s *summaryWriter) intervals(p *loadgen.Performance) {
+	e := p.Effective
+	s.line("Intervals between each IssueQuery:  \"qps\" : %s, \"ms\" : %s", general(e.TargetQPS), general(1000/e.TargetQPS))
+	for i, fraction := range loadgen.Percentiles() {
+		s.line("%s percentile : %d", percent(fraction, 2), p.Intervals[i])
+	}
+	s.line("")
+	s.line("Per-query latency:  \"target_ns\" : %d, \"target_ms\" : %s", e.TargetLatency, general(float64(e.TargetLatency)/1e6))
+	s.percentiles(p.QueryLatency, "latency (ns)  ")
+	s.line("")
+	s.line("Per-sample latency:")
+}
+
+func (s *summaryWriter) tokenStats(p *loadgen.Performance) {
+	s.line("")
+	switch p.Effective.Scenario {
+	case loadgen.Offline:
+		return
+	case loadgen.SingleStream:
+		s.rate("TPS w/ loadgen overhead         : ", tokensPer(p, p.FinalQueryIssued), twoDecimals)
+		s.rate("TPS w/o loadgen overhead        : ", tokensWithoutOverhead(p), twoDecimals)
+	case loadgen.Server:
+		s.rate("Completed tokens per second                 : ", tokensPer(p, p.FinalQueryCompleted), twoDecimals)
+	}
+	s.line("Min First Token latency (ns)                : %d", p.FirstToken.Min)
+	s.line("Max First Token latency (ns)                : %d", p.FirstToken.Max)
+	s.line("Mean First Token latency (ns)               : %d", p.FirstToken.Mean)
+	s.percentiles(p.FirstToken, "first token latency (ns)  ")
+	s.line("")
+	s.line("Min Time per Output Token (ns)                : %d", p.TimePerOutputToken.Min)
+	s.line("Max Time per Output Token (ns)                : %d", p.TimePerOutputToken.Max)
+	s.line("Mean Time per Output Token (ns)               : %d", p.TimePerOutputToken.Mean)
+	s.percentiles(p.TimePerOutputToken, "time to output token (ns)  ")
+}
+
+func (s *summaryWriter) percentiles(l loadgen.LatencyStats, of string) {
+	for i, p := range loadgen.Percentiles() {
+		s.line("%s percentile %s : %d", percent(p, 2), of, l.Percentiles[i])
+	}
 }

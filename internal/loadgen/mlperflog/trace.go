@@ -15,7 +15,7 @@ import (
 // since the start of the test. The file takes about 400 bytes for each sample, and as many for
 // each first token.
 func writeTrace(w io.Writer, r *loadgen.Result, about About) error {
-	t := &traceWriter{w: newTraceBuffer(w), pid: about.PID}
+	t := &traceWriter{w: bufio.NewWriterSize(w, 1<<16), pid: about.PID}
 	fmt.Fprint(t.w, "{\"traceEvents\":[\n")
 	counts := r.Effective.Scenario == loadgen.Server
 	r.EachAccuracySample(func(s loadgen.SampleRecord) { t.life(s, counts) })
@@ -29,8 +29,6 @@ func writeTrace(w io.Writer, r *loadgen.Result, about About) error {
 	}
 	return nil
 }
-
-func newTraceBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 1<<16) }
 
 type traceWriter struct {
 	w   *bufio.Writer

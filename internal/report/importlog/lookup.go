@@ -67,7 +67,7 @@ func (l *logs) met(key, label string) (met, found bool) {
 	}
 	l.find(err)
 	if f, ok := l.summary.Field(label); ok {
-		met, isBool := f.Value.(bool)
+		met, isBool := f.(bool)
 		return met, isBool
 	}
 	return true, false
