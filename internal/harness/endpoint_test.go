@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -24,7 +23,7 @@ import (
 func askingServer(t *testing.T, server *tokenserver.Server, s loadgen.Scenario, change func(*openai.Config)) Config {
 	t.Helper()
 	network := tokentest.Serve(t, server)
-	c := openai.Config{Servers: endpoint.Options{URLs: []string{"http://server"}, Dial: network.Dial}, Stream: s != loadgen.Offline, Timeout: 20 * time.Second, Quiet: 5 * time.Second}
+	c := openai.Config{URLs: []string{"http://server"}, Dial: network.Dial, Stream: s != loadgen.Offline, Timeout: 20 * time.Second, Quiet: 5 * time.Second}
 	if change != nil {
 		change(&c)
 	}
@@ -201,7 +200,7 @@ func TestAServerThatIsRestartedCostsItsRequests(t *testing.T) {
 		}})
 		network = tokentest.Serve(t, server)
 		cfg := askingServer(t, server, loadgen.Server, func(c *openai.Config) {
-			c.Servers.Dial = func(ctx context.Context, n, a string) (net.Conn, error) {
+			c.Dial = func(ctx context.Context, n, a string) (net.Conn, error) {
 				if down() {
 					return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 				}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
 	"github.com/mlperf-go/mlperf/internal/machine"
 )
 
@@ -46,7 +45,7 @@ func (r *ClientTestResult) TokensPerCore() float64 { return float64(r.Tokens) / 
 // Run runs the test.
 func (t ClientTest) Run(ctx context.Context) (*ClientTestResult, error) {
 	e, err := openai.New(openai.Config{
-		Servers: endpoint.Options{URLs: []string{t.URL}}, Model: "m", Route: openai.Chat, Stream: true, Exact: true, Warm: min(t.Streams, warmAtMost),
+		URLs: []string{t.URL}, Model: "m", Route: openai.Chat, Stream: true, Exact: true, Warm: min(t.Streams, warmAtMost),
 	})
 	if err != nil {
 		return nil, err

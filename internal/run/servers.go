@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -173,15 +173,11 @@ func (r *Resolved) openAI() (backend.Engine, error) {
 	if remote.Concurrency > 0 {
 		warm = min(warm, remote.Concurrency)
 	}
-	e, err := openai.New(openai.Config{
-		Servers: endpoint.Options{URLs: remote.Endpoints, TokenFile: remote.TokenFile, TokenEnv: keyVariables, CA: remote.CA, Cert: remote.Cert, Key: remote.Key},
-		Model:   remote.Model, Route: q.Prompts.Route, Stream: q.streams(r.Settings.Scenario), Exact: q.exact(),
+	return openai.New(openai.Config{
+		URLs: remote.Endpoints, TokenFile: remote.TokenFile, TokenEnv: keyVariables, TLS: credentials.TLS{CA: remote.CA, Cert: remote.Cert, Key: remote.Key},
+		Model: remote.Model, Route: q.Prompts.Route, Stream: q.streams(r.Settings.Scenario), Exact: q.exact(),
 		Concurrency: remote.Concurrency, Retries: remote.Retry, Timeout: remote.Timeout, Warm: warm,
 	})
-	if err != nil {
-		return nil, err // and no engine that is nil
-	}
-	return e, nil
 }
 
 // exact reports whether answers are to be as long as their limit: those to prompts that are made

@@ -8,154 +8,158 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// probe finds out what the server understands: it is asked for two tokens, in one dialect after
-// the other until it answers. What it refuses is said.
+// A dialect is what a server understands.
+type dialect struct {
+	chat     bool // the route for chat, else that for completions
+	ids      bool // prompts are token ids, and answers have them
+	extras   bool // fields that are not OpenAI's: min_tokens, ignore_eos
+	usage    bool // streams end with the numbers of tokens
+	newLimit bool // the limit of tokens is called max_completion_tokens
+}
+
+// probe asks the first server for two tokens, in one dialect after the other until it answers. The notes say what it refused.
 func (s *session) probe(ctx context.Context) (notes []string, err error) {
-	list := s.dialects(s.servers.List()[0].Path())
+	list := s.dialects()
+	url := s.servers.list[0].url
 	var refused *failure
-	wanted := list[0]
 	for _, d := range list {
-		if refused != nil && refused.kind == statusKind(http.StatusNotFound) && d.chat == s.dialect.chat {
-			continue // there is no such route
+		if refused != nil && refused.status == http.StatusNotFound && d.chat == s.dialect.chat {
+			continue // the server has no such route
 		}
 		s.dialect = d
-		f := s.greet(ctx)
-		if f == nil {
-			return differences(wanted, d, refused), nil
+		err := s.Generate(ctx, &backend.Prompt{Text: "Hello", IDs: []int32{1, 2, 3}, MaxTokens: 2, MinTokens: 1, Exact: s.config.Exact}, discard{})
+		var f *failure
+		if !errors.As(err, &f) || f.kind == kindEmpty {
+			return differences(list[0], d, refused), nil
 		}
-		if !isRefusal(f.kind) {
-			return nil, s.unusable(f)
+		if !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, f.status) {
+			if f.kind == kindWhole {
+				return nil, userinput.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", url, f)
+			}
+			return nil, fmt.Errorf("%s: %w", url, f)
 		}
 		refused = f
 	}
-	return nil, fmt.Errorf("%s takes no prompts: %w", s.servers.List()[0], refused)
+	return nil, fmt.Errorf("%s takes no prompts: %w", url, refused)
 }
 
-// greet asks for two tokens, and returns why there is no answer. An empty one will do.
-func (s *session) greet(ctx context.Context) *failure {
-	err := s.Generate(ctx, &backend.Prompt{Text: "Hello", IDs: []int32{1, 2, 3}, MaxTokens: 2, MinTokens: 1, Exact: s.config.Exact}, discard{})
-	var f *failure
-	if errors.As(err, &f) && f.kind == kindEmpty {
-		return nil
+// dialects are those to try, the preferred one first.
+func (s *session) dialects() (list []dialect) {
+	routes := []bool{false, true}
+	switch at := s.servers.list[0].route; {
+	case at == Chat, at == "" && s.config.Route == Chat:
+		routes = []bool{true}
+	case at == Completions, s.config.Route == Completions:
+		routes = []bool{false}
 	}
-	return f
-}
-
-// unusable says why a server cannot be measured.
-func (s *session) unusable(f *failure) error {
-	if f.kind == kindWhole {
-		return userinput.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", s.servers.List()[0], f)
-	}
-	return fmt.Errorf("%s: %w", s.servers.List()[0], f)
-}
-
-func statusKind(status int) string { return fmt.Sprintf("status %d", status) }
-
-// isRefusal reports whether a server said that it does not understand a request.
-func isRefusal(kind string) bool {
-	return slices.Contains([]string{
-		statusKind(http.StatusBadRequest), statusKind(http.StatusUnprocessableEntity),
-		statusKind(http.StatusNotFound), statusKind(http.StatusMethodNotAllowed), statusKind(http.StatusNotImplemented),
-	}, kind)
-}
-
-// dialects are those that are tried, the one that is wanted first.
-func (s *session) dialects(path string) []dialect {
-	var list []dialect
-	routes := s.routes(path)
-	wantsExtras := s.config.Exact || s.texts.Least || s.texts.Logged || s.texts.KeepSpecial
-	for _, chat := range routes {
-		for _, ids := range s.forms(chat, len(routes) > 1) {
-			list = append(list, variants(dialect{chat: chat, ids: ids}, wantsExtras, s.config.Stream)...)
+	// A conversation is not sent as one text where the server may have a route for chat.
+	needsChat := s.texts.Chat && len(routes) > 1
+	wanted := func(wanted bool) []bool {
+		if wanted {
+			return []bool{true, false}
 		}
+		return []bool{false}
 	}
-	return list
-}
-
-// variants are those of a dialect that are tried, with all that is wanted first.
-func variants(d dialect, wantsExtras, wantsUsage bool) (list []dialect) {
-	for _, d.extras = range options(wantsExtras) {
-		for _, d.usage = range options(wantsUsage) {
-			for _, d.newLimit = range limits(d.chat) {
-				list = append(list, d)
+	for _, chat := range routes {
+		for _, ids := range wanted(s.texts.IDs && !chat) {
+			if needsChat && !chat && !ids {
+				continue
+			}
+			for _, extras := range wanted(s.config.Exact || s.texts.Least || s.texts.Logged || s.texts.KeepSpecial) {
+				for _, usage := range wanted(s.config.Stream) {
+					list = append(list, dialect{chat: chat, ids: ids, extras: extras, usage: usage})
+					if chat {
+						list = append(list, dialect{chat: chat, extras: extras, usage: usage, newLimit: true})
+					}
+				}
 			}
 		}
 	}
 	return list
 }
 
-// forms are those of prompts that are tried on a route: token ids or not. A conversation is no text,
-// unless there is no choice.
-func (s *session) forms(chat, choice bool) []bool {
-	conversation := s.texts.Chat && choice
-	switch {
-	case chat:
-		return []bool{false}
-	case conversation && s.texts.IDs:
-		return []bool{true}
-	case conversation:
-		return nil
-	case s.texts.IDs:
-		return []bool{true, false}
-	}
-	return []bool{false}
-}
-
-// limits are the names of the limit of tokens that are tried: the new one, of chat only, or not.
-func limits(chat bool) []bool {
-	if chat {
-		return []bool{false, true}
-	}
-	return []bool{false}
-}
-
-// options are what is tried of something that is wanted or not.
-func options(wanted bool) []bool {
-	if wanted {
-		return []bool{true, false}
-	}
-	return []bool{false}
-}
-
-// routes are those that are tried: chat or not.
-func (s *session) routes(path string) []bool {
-	switch {
-	case strings.HasSuffix(path, chatRoute), s.config.Route == Chat:
-		return []bool{true}
-	case strings.HasSuffix(path, completionsRoute), s.config.Route == Completions:
-		return []bool{false}
-	}
-	return []bool{false, true}
-}
-
-// differences say in words what a server does not understand.
+// differences says in words what a server does not understand.
 func differences(wanted, got dialect, refused *failure) []string {
-	if wanted == got {
-		return nil
-	}
 	var list []string
 	for _, d := range []struct {
 		differs bool
 		text    string
 	}{
-		{wanted.chat != got.chat, "it has no route for completions: prompts are sent as chat, and its template is around them"},
+		{wanted.chat != got.chat, "it has no route for completions: prompts are sent as chat, inside its template"},
 		{wanted.ids != got.ids, "it takes no token ids: prompts are sent as text"},
-		{wanted.extras != got.extras, "it does not know ignore_eos, min_tokens and return_token_ids: answers may be shorter than was asked for, and come as text"},
+		{wanted.extras != got.extras, "it does not know ignore_eos, min_tokens and return_token_ids: answers may be shorter than asked for, and come as text"},
 		{wanted.usage != got.usage, "it does not tell numbers of tokens in streams (stream_options)"},
 		{wanted.newLimit != got.newLimit, "the limit of tokens is called max_completion_tokens"},
 	} {
 		if d.differs {
-			list = append(list, "the server refuses some requests ("+refused.Error()+"): "+d.text)
+			list = append(list, "the server refused a request ("+refused.Error()+"): "+d.text)
 		}
 	}
 	return list
 }
 
-// discard is a sink that nobody listens to.
+// A request is the body of a request for an answer.
+type request struct {
+	Model               string            `json:"model"`
+	Prompt              any               `json:"prompt,omitzero"` // a string, or token ids
+	Messages            []backend.Message `json:"messages,omitzero"`
+	MaxTokens           int               `json:"max_tokens,omitzero"`
+	MaxCompletionTokens int               `json:"max_completion_tokens,omitzero"`
+	Temperature         float64           `json:"temperature"`
+	Stop                string            `json:"stop,omitzero"`
+	MinTokens           int               `json:"min_tokens,omitzero"`
+	IgnoreEOS           bool              `json:"ignore_eos,omitzero"`
+	SkipSpecialTokens   *bool             `json:"skip_special_tokens,omitzero"`
+	ReturnTokenIDs      bool              `json:"return_token_ids,omitzero"`
+	Stream              bool              `json:"stream,omitzero"`
+	StreamOptions       struct {
+		IncludeUsage bool `json:"include_usage,omitzero"`
+	} `json:"stream_options,omitzero"`
+}
+
+// body writes the request for the answer to a prompt.
+func (s *session) body(p *backend.Prompt) ([]byte, error) {
+	d := s.dialect
+	r := request{Model: s.model, Temperature: s.texts.Temperature, Stop: p.Stop, Stream: s.config.Stream, ReturnTokenIDs: d.ids || d.extras && s.texts.Logged}
+	r.StreamOptions.IncludeUsage = s.config.Stream && d.usage
+	if d.newLimit {
+		r.MaxCompletionTokens = p.MaxTokens
+	} else {
+		r.MaxTokens = p.MaxTokens
+	}
+	if d.extras {
+		r.MinTokens, r.IgnoreEOS = p.MinTokens, p.Exact
+		if s.texts.KeepSpecial {
+			r.SkipSpecialTokens = new(bool)
+		}
+	}
+	switch {
+	case d.chat && len(p.Messages) == 0:
+		r.Messages = []backend.Message{{Role: "user", Content: p.Text}}
+	case d.chat:
+		r.Messages = p.Messages
+	case d.ids && len(p.IDs) > 0:
+		r.Prompt = p.IDs
+	case len(p.Messages) > 0:
+		var contents []string
+		for _, m := range p.Messages {
+			contents = append(contents, m.Content)
+		}
+		r.Prompt = strings.Join(contents, "\n")
+	default:
+		r.Prompt = p.Text
+	}
+	return json.Marshal(r, jsontext.AllowInvalidUTF8(true)) // bytes of a prompt that are not UTF-8 become U+FFFD
+}
+
+// discard is a sink for answers that do not count.
 type discard struct{}
 
 func (discard) First([]byte, []int32) {}

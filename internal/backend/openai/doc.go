@@ -1,19 +1,20 @@
-// Package openai is the engine behind endpoints: servers that speak OpenAI's protocol, such as
-// vLLM, SGLang, TensorRT-LLM's, TGI, llama.cpp's and Ollama.
+// Package openai is the client of servers that speak OpenAI's protocol: vLLM, SGLang, TensorRT-LLM's,
+// TGI, llama.cpp's, Ollama and others. It is an engine whose sessions are backend.Generators.
 //
-//	engine, err := openai.New(openai.Config{Servers: endpoint.Options{URLs: []string{"http://127.0.0.1:8000"}}, Model: "tiny", Stream: true})
+//	engine, err := openai.New(openai.Config{URLs: []string{"http://127.0.0.1:8000"}, Model: "tiny", Stream: true})
 //	session, err := engine.Open(ctx, backend.Options{})
 //	err = session.(backend.Generator).Generate(ctx, &backend.Prompt{Text: "once upon a time", MaxTokens: 32}, sink)
 //
-// Opening finds out what the server understands (dialect.go): which of the two routes, prompts
-// of token ids or of text, and which fields; what it refuses with status 400 is left out and
-// said. An answer is read as a stream of server-sent events (sse.go, event.go) without
-// allocating for each: the instant of a piece is that of the read that brought it.
+// servers.go has the addresses, the key and the choice of the server with the fewest outstanding
+// requests. engine.go opens them: it makes connections and asks for the name of the model.
+// dialect.go finds out what a server understands (the route, token ids or text, fields that are not
+// OpenAI's), and writes requests. session.go sends a request and sends it again where that is wanted.
+// answer.go reads answers, and event.go server-sent events and their JSON: the time of a token is that
+// of the read that brought it. stats.go counts, and failure.go names what went wrong.
 //
-// An answer counts if it is whole: status 200, the type that was asked for, events that are
-// JSON, [DONE] at the end, and no more pieces than it says it has tokens. All else fails its
-// request, with a kind to count it by (failure.go). How much a server sends is bounded: an
-// event by maxEvent, an answer by maxAnswer; who says nothing for too long is cut off (watch.go).
+// An answer counts if it is complete: status 200, the content type that was asked for, events that are
+// JSON, [DONE] at the end, and no more pieces than it says it has tokens. Anything else fails its
+// prompt. Time and size of an answer are bounded.
 //
 // The package knows no schedule and no scenario.
 package openai

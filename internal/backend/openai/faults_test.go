@@ -13,49 +13,32 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
 )
 
-// byHost connects to networks by the names of hosts.
-func byHost(of map[string]*tokentest.Network) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if of[address] == nil {
-			return nil, &net.OpError{Op: "dial", Err: fmt.Errorf("lookup %s: no such host", address)}
-		}
-		return of[address].Dial(ctx, network, address)
-	}
-}
-
-// faultTexts is what the engine says of each fault of a server, with time-outs of a whole answer and of a
-// silence in the middle.
-func faultTexts(total, quiet time.Duration) map[tokenserver.Fault]string {
-	return map[tokenserver.Fault]string{
-		tokenserver.Silence:       fmt.Sprintf("time-out: no whole answer within %v", total),
+// Each fault fails its prompt, in time and by its name, and the next one is answered.
+func TestFaultsOfServers(t *testing.T) {
+	for fault, want := range map[tokenserver.Fault]string{
+		tokenserver.Silence:       "time-out: the answer did not end within 1m0s",
 		tokenserver.Refuse:        "status 500: Internal Server Error: {\"error\":{\"message\":\"internal error\"",
 		tokenserver.Busy:          "status 429: Too Many Requests",
 		tokenserver.Break:         "connection broken: the server closed it",
 		tokenserver.ErrorInside:   "error in the stream: CUDA out of memory",
 		tokenserver.Stop:          "stream without an end: the stream ended after 8 pieces without [DONE]",
-		tokenserver.Stall:         fmt.Sprintf("time-out: the answer stopped in the middle, nothing came for %v", quiet),
-		tokenserver.Garbage:       "malformed event: \"{\\\"choices\\\":",
+		tokenserver.Stall:         "time-out: the answer stopped in the middle: nothing came for 10s",
+		tokenserver.Garbage:       "malformed event: jsontext: unexpected EOF",
 		tokenserver.Twice:         "more pieces than tokens: the answer came in 17 pieces",
 		tokenserver.Empty:         "empty answer: ",
 		tokenserver.LongLine:      "answer too long: an event is longer than 1048576 bytes",
 		tokenserver.WrongType:     "wrong content type: the answer is \"text/html\", want text/event-stream: <html>",
-		tokenserver.Compressed:    "compressed answer: the answer is compressed (gzip)",
+		tokenserver.Compressed:    "compressed answer: the server compressed the answer (gzip)",
 		tokenserver.RedirectLossy: "redirection: ",
 		tokenserver.Endless:       "answer too long: the answer goes on after the 20 tokens",
 		tokenserver.NoType:        "wrong content type: the answer is \"text/plain",
-	}
-}
-
-// Each fault fails its prompt, in time and by its name, and the next one is answered.
-func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
-	for fault, want := range faultTexts(time.Minute, 10*time.Second) {
+	} {
 		t.Run(fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var next atomic.Int32
-				g, server := mustOpen(t, tokenserver.Options{PerToken: ms, Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }}, nil)
+				g, server := openTokens(t, tokenserver.Options{PerToken: ms, Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }}, nil)
 				server.RedirectTo = "http://elsewhere/v1/completions"
 				next.Store(int32(fault))
 				began := time.Now()
@@ -79,44 +62,26 @@ func TestEachFaultFailsItsPromptAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestHowAServerCutsItsAnswersDoesNotMatter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _ := mustOpen(t, tokenserver.Options{Fault: func(int) tokenserver.Fault { return tokenserver.Trickle }}, nil)
-		if h, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil || h.text != said(t, "x", 16) {
-			t.Errorf("%v, %+v", err, h)
-		}
-	})
-}
-
-func TestAPromptThatIsTooLongIsSaidToBe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _ := mustOpen(t, tokenserver.Options{Context: 50}, nil)
-		if _, err := ask(t, g, backend.Prompt{Text: strings.Repeat("word ", 100)}); !contains(err, "status 400", "maximum context length is 50 tokens") {
-			t.Error(err)
-		}
-	})
-}
-
 // What is wrong from the beginning is found out before any traffic.
-func TestServersThatCannotBeMeasuredAreRefusedAtOnce(t *testing.T) {
+func TestServersThatCannotBeMeasured(t *testing.T) {
 	always := func(f tokenserver.Fault) tokenserver.Options {
 		return tokenserver.Options{Fault: func(int) tokenserver.Fault { return f }}
 	}
 	for name, test := range map[string]struct {
 		o      tokenserver.Options
-		change func(*asking)
+		change func(*setup)
 		want   string
 	}{
 		"a wrong key":           {tokenserver.Options{Key: "right"}, nil, "status 401"},
 		"no route":              {tokenserver.Options{NoChat: true, NoText: true}, nil, "takes no prompts: status 404"},
 		"ignores stream":        {tokenserver.Options{WholeOnly: true}, nil, "; with off the answers are measured as a whole, without first tokens"},
-		"nobody knows the host": {tokenserver.Options{}, func(c *asking) { c.Servers.Dial = byHost(nil) }, "no connection: "},
+		"nobody knows the host": {tokenserver.Options{}, func(c *setup) { c.Dial = byHost(nil) }, "no connection: "},
 		"a page":                {always(tokenserver.WrongType), nil, "wrong content type"},
 		"it never answers":      {always(tokenserver.Silence), nil, "time-out"},
-		"one of two is not there": {tokenserver.Options{}, func(c *asking) {
-			dial := c.Servers.Dial
-			c.Servers.URLs = append(c.Servers.URLs, "http://gone")
-			c.Servers.Dial = func(ctx context.Context, n, address string) (net.Conn, error) {
+		"one of two is not there": {tokenserver.Options{}, func(c *setup) {
+			dial := c.Dial
+			c.URLs = append(c.URLs, "http://gone")
+			c.Dial = func(ctx context.Context, n, address string) (net.Conn, error) {
 				if strings.HasPrefix(address, "gone") {
 					return byHost(nil)(ctx, n, address)
 				}
@@ -139,7 +104,7 @@ func TestServersThatCannotBeMeasuredAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatFailedIsSentAgainOnlyIfThatIsWanted(t *testing.T) {
+func TestRetries(t *testing.T) {
 	for _, test := range []struct {
 		fault       tokenserver.Fault
 		retries     int
@@ -161,7 +126,7 @@ func TestWhatFailedIsSentAgainOnlyIfThatIsWanted(t *testing.T) {
 				}
 				return tokenserver.None
 			}}
-			g, _ := mustOpen(t, o, func(c *asking) { c.Retries = test.retries })
+			g, _ := openTokens(t, o, func(c *setup) { c.Retries = test.retries })
 			bad.Store(2)
 			h, err := ask(t, g, backend.Prompt{Text: "x"})
 			if m := g.Measured(); (err == nil) != test.well || m.Retries != test.wantRetries || h.firsts > 1 {
@@ -171,113 +136,82 @@ func TestWhatFailedIsSentAgainOnlyIfThatIsWanted(t *testing.T) {
 	}
 }
 
-const key = "sk-very-secret-0123456789"
-
-func TestAKeyIsInNoText(t *testing.T) {
-	t.Setenv("TEST_KEY", key)
-	synctest.Test(t, func(t *testing.T) {
-		_, c := serve(t, tokenserver.New(tokenserver.Options{Key: "another"}))
-		c.Servers.TokenEnv = []string{"TEST_KEY"}
-		e, err := New(c.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		_, err = e.Open(t.Context(), backend.Options{})
-		if !contains(err, "status 401", "[key]") || strings.Contains(fmt.Sprintf("%v %+v %#v", err, e, e.servers), "very-secret") {
-			t.Errorf("%v, %+v", err, e)
-		}
-	})
-}
-
-func TestAKeyDoesNotFollowToAnotherHost(t *testing.T) {
-	t.Setenv("TEST_KEY", key)
-	synctest.Test(t, func(t *testing.T) {
-		var next atomic.Int32
-		other := tokenserver.New(tokenserver.Options{})
-		first := tokenserver.New(tokenserver.Options{Key: key, Fault: func(int) tokenserver.Fault { return tokenserver.Fault(next.Load()) }})
-		there, _ := serve(t, other)
-		here, c := serve(t, first)
-		first.RedirectTo = "http://elsewhere.server/v1/completions"
-		c.Servers.TokenEnv, c.Servers.Dial = []string{"TEST_KEY"}, byHost(map[string]*tokentest.Network{"server:80": here, "elsewhere.server:80": there})
-		g, _, err := open(t, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys := first.Keys()
-		next.Store(int32(tokenserver.Redirect))
-		if _, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil {
-			t.Error(err)
-		}
-		if first.Keys() != keys+1 || other.Requests() != 1 || other.Keys() != 0 {
-			t.Errorf("the server saw %d keys more, the other %d in %d requests", first.Keys()-keys, other.Keys(), other.Requests())
-		}
-	})
-}
-
-// A server of one's own kind of badness.
-func TestMemoryIsBoundedWhateverIsSent(t *testing.T) {
-	for name, test := range map[string]struct {
-		answer func(w http.ResponseWriter)
-		stream bool
-		want   string
-	}{
-		"an endless line":   {func(w http.ResponseWriter) { pour(w, "data: ", "x") }, true, "an event is longer than"},
-		"endless comments":  {func(w http.ResponseWriter) { pour(w, "", ": ping\n\n") }, true, "time-out"},
-		"an endless answer": {func(w http.ResponseWriter) { pour(w, `{"choices":[{"text":"`, strings.Repeat("x", 100)) }, false, "the answer is longer than"},
-		"an endless refusal": {func(w http.ResponseWriter) {
-			w.WriteHeader(http.StatusInternalServerError)
-			pour(w, "", "no ")
-		}, true, "status 500: Internal Server Error: no no"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				well := tokenserver.New(tokenserver.Options{})
-				var bad atomic.Bool
-				_, c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if !bad.Load() {
-						well.ServeHTTP(w, r)
-						return
-					}
-					w.Header().Set("Content-Type", map[bool]string{true: "text/event-stream", false: "application/json"}[test.stream])
-					test.answer(w)
-				}))
-				c.Stream = test.stream
-				g, _, err := open(t, c)
-				if err != nil {
-					t.Fatal(err)
+// A server says with Retry-After how long it wants to be left alone.
+func TestRetryWaits(t *testing.T) {
+	for after, want := range map[string]time.Duration{"": 350 * ms, "0": 350 * ms, "7": 21 * time.Second, "86400": 3 * time.Minute, "soon": 350 * ms} {
+		synctest.Test(t, func(t *testing.T) {
+			var busy atomic.Int32
+			tokens := tokenserver.New(tokenserver.Options{})
+			_, c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if busy.Add(-1) >= 0 {
+					w.Header().Set("Retry-After", after)
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
 				}
-				bad.Store(true)
-				if _, err := ask(t, g, backend.Prompt{Text: "x"}); !contains(err, test.want) || len(err.Error()) > 1000 {
-					t.Errorf("%.2000v, want %q", err, test.want)
-				}
-				time.Sleep(2 * time.Second) // until the server has seen that nobody listens
-			})
+				tokens.ServeHTTP(w, r)
+			}))
+			c.Retries, c.Timeout = 3, time.Hour
+			g, _, err := open(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			busy.Store(3)
+			if r, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil || r.doneAt != want {
+				t.Errorf("Retry-After: %s: %v, after %v, want %v", after, err, r.doneAt, want)
+			}
 		})
 	}
 }
 
-// pour sends text for as long as somebody takes it.
-func pour(w http.ResponseWriter, first, again string) {
-	chunk := []byte(strings.Repeat(again, 64<<10))
-	_, err := w.Write([]byte(first))
-	for err == nil {
-		if _, err = w.Write(chunk); err == nil {
-			time.Sleep(time.Second)
-		}
+func TestModelIsUnknown(t *testing.T) {
+	for text, want := range map[string]string{
+		`404 {"detail":"Not Found"}`:           `http://server did not list its models: status 404: Not Found: {"detail":"Not Found"}`,
+		`200 <html>`:                           "http://server did not list its models: it answers <html>",
+		`200 {"data":[]}`:                      "http://server has no models",
+		`200 {"data":[{"id":"a"},{"id":"b"}]}`: "http://server has a, b",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if text[0] == '4' {
+					w.WriteHeader(http.StatusNotFound)
+				}
+				_, _ = w.Write([]byte(text[len("200 "):]))
+			}))
+			c.Model = ""
+			if _, _, err := open(t, c); err == nil || !contains(err, want) {
+				t.Errorf("%s: %v, want %q", text, err, want)
+			}
+		})
 	}
 }
 
-func TestAServerWhoseFirstAnswerIsEmptyCanBeMeasured(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _ := mustOpen(t, tokenserver.Options{Fault: func(n int) tokenserver.Fault {
-			if n == 0 {
-				return tokenserver.Empty
-			}
-			return tokenserver.None
-		}}, nil)
-		if h, err := ask(t, g, backend.Prompt{Text: "a", MaxTokens: 4}); err != nil || h.tokens == 0 {
-			t.Errorf("%d tokens, %v", h.tokens, err)
-		}
-	})
+func TestFailuresDoNotShowTheKey(t *testing.T) {
+	t.Setenv("TEST_KEY", secret)
+	long := strings.Repeat("1", 280) + " " + secret
+	for name, h := range map[string]http.Handler{
+		"a text":            answering(typeStream, "data: {\"choices\":[{\"text\":\"\\x"+long+"\"}]}\n\n"),
+		"token ids":         answering(typeStream, "data: {\"choices\":[{\"text\":\"a\",\"token_ids\":[\""+long+"\"]}]}\n\n"),
+		"an event":          answering(typeStream, "data: "+long+"\n\n"),
+		"an error":          answering(typeStream, "data: {\"error\":{\"message\":\""+long+"\"}}\n\n"),
+		"its end":           answering(typeStream, "data: {\"choices\":[{\"finish_reason\":\""+long+"\"}]}\n\ndata: [DONE]\n\n"),
+		"another type":      answering("text/"+strings.Repeat("x", 280)+secret, "x"),
+		"a page":            answering("text/html", long),
+		"an answer at once": answering(typeWhole, long),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, a := serve(t, h)
+				a.TokenEnv = []string{"TEST_KEY"}
+				g, _, err := open(t, a)
+				text := fmt.Sprint(err)
+				if err == nil { // an empty answer does not keep a server from being asked
+					_, err = ask(t, g, backend.Prompt{Text: "x"})
+					text += fmt.Sprint(err, g.Measured())
+				}
+				if err == nil || strings.Contains(text, secret[:len(secret)/2]) {
+					t.Errorf("shown is %s", text)
+				}
+			})
+		})
+	}
 }

@@ -4,198 +4,151 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
-	"strings"
-	"sync"
+	"strconv"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A session is a server that was found out about. It is a backend.Generator.
+// A session has found out what the servers understand. It is a backend.Generator.
 type session struct {
 	config  Config
-	servers *endpoint.Servers
+	servers *servers
 	texts   backend.Texts
 	dialect dialect
 	model   string
 	info    backend.Info
-	watch   *watch
 	stats   *stats
-	calls   sync.Pool
-	closing sync.Once
 }
 
-// Info implements backend.Session.
-func (s *session) Info() backend.Info { return s.info }
+var errNoTensors = errors.New("a server of text takes no tensors")
 
-var errNoTensors = errors.New("an endpoint takes text, no tensors")
-
-// Bind implements backend.Session.
-func (s *session) Bind(tensor.Tensor) (backend.Value, error) { return nil, errNoTensors }
-
-// Run implements backend.Session.
+func (s *session) Bind(tensor.Tensor) (backend.Value, error)                   { return nil, errNoTensors }
 func (s *session) Run(context.Context, []backend.Value, []backend.Value) error { return errNoTensors }
 
-// Close implements backend.Session.
-func (s *session) Close() error {
-	s.closing.Do(s.watch.close)
-	return s.servers.Close()
-}
+func (s *session) Info() backend.Info { return s.info }
+func (s *session) Streams() bool      { return s.config.Stream }
+func (s *session) TakesIDs() bool     { return s.dialect.ids }
+func (s *session) Limit() int         { return s.config.Concurrency }
 
-// Streams implements backend.Generator.
-func (s *session) Streams() bool { return s.config.Stream }
+// Close does nothing: the connections are the engine's.
+func (s *session) Close() error { return nil }
 
-// TakesIDs implements backend.Generator.
-func (s *session) TakesIDs() bool { return s.dialect.ids }
-
-// Limit implements backend.Generator.
-func (s *session) Limit() int { return s.config.Concurrency }
-
-// Reset implements backend.Generator.
 func (s *session) Reset() {
 	s.stats.reset()
-	s.servers.Reset()
+	s.servers.reset()
 }
 
-// Measured implements backend.Generator.
 func (s *session) Measured() backend.Generated {
 	g := s.stats.measured()
-	for _, l := range s.servers.Loads() {
-		g.Servers = append(g.Servers, backend.ServerLoad{URL: l.URL, Requests: l.Requests, Most: l.Most})
+	s.servers.mu.Lock()
+	defer s.servers.mu.Unlock()
+	for _, server := range s.servers.list {
+		g.Servers = append(g.Servers, backend.ServerLoad{URL: server.url, Requests: server.requests, Most: server.maxOutstanding})
 	}
 	return g
 }
 
+const (
+	// The first repetition waits firstPause, each further one twice as long, up to maxPause.
+	firstPause, maxPause = 50 * time.Millisecond, 5 * time.Second
+	// maxRetryAfter bounds what a server asks for with Retry-After.
+	maxRetryAfter = time.Minute
+)
+
 // Generate implements backend.Generator.
 func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.Sink) error {
-	c := s.calls.Get().(*call)
-	c.session, c.prompt, c.sink, c.started = s, p, sink, false
-	c.left = false
-	s.stats.begin()
-	f := s.generate(ctx, c)
-	c.leave()
-	c.prompt, c.sink, c.watched = nil, nil, nil
-	s.calls.Put(c)
-	if f != nil {
-		s.stats.fail(f)
-		return f
+	body, err := s.body(p)
+	if err != nil {
+		return err
 	}
-	return nil
+	a := &answer{session: s, prompt: p, sink: sink}
+	s.stats.begin()
+	defer a.end()
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		f := s.redacted(s.try(ctx, a, body))
+		if f == nil {
+			return nil
+		}
+		if !f.again || a.started || a.attempts > s.config.Retries {
+			s.stats.fail(f)
+			return f
+		}
+		s.stats.retry()
+		select {
+		case <-time.After(max(pause, min(f.after, maxRetryAfter))):
+		case <-ctx.Done():
+			return transportFailure(ctx, ctx.Err())
+		}
+	}
 }
 
 // try sends a prompt once.
-func (s *session) try(ctx context.Context, c *call, body []byte) *failure {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	c.begin()
-	c.watched = s.watch.begin(cancel)
-	defer s.watch.end(c.watched)
-	server := s.servers.Acquire()
-	defer s.servers.Release(server)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address(server, s.dialect.chat), bytes.NewReader(body))
+func (s *session) try(ctx context.Context, a *answer, body []byte) *failure {
+	ctx, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.config.Timeout, failf(kindTimeout, "the answer did not end within %v", s.config.Timeout))
+	defer cancel()
+	server := s.servers.acquire()
+	defer s.servers.release(server)
+	url := server.root + completionsRoute
+	if s.dialect.chat {
+		url = server.root + chatRoute
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return &failure{kind: kindConnect, err: err}
 	}
-	s.headers(request.Header)
-	c.sent = time.Now()
-	response, err := s.servers.HTTP().Do(request)
+	s.servers.setHeaders(request.Header)
+	a.begin()
+	response, err := s.servers.client.Do(request)
 	if err != nil {
 		return transportFailure(ctx, err)
 	}
 	defer response.Body.Close()
-	if f := s.read(ctx, c, response); f != nil {
+	if f := s.check(response); f != nil {
 		return f
 	}
-	c.answered(time.Since(c.sent))
-	s.watch.leave(c.watched)
-	_, _ = io.CopyN(io.Discard, response.Body, maxRest) // to its end, so that the connection is used again
-	return nil
-}
-
-// maxRest is how much is read behind the end of an answer.
-const maxRest = 16 << 10
-
-// headers fills in the head of a request.
-func (s *session) headers(h http.Header) {
-	h.Set("Content-Type", "application/json")
-	h.Set("Accept-Encoding", "identity")
-	s.servers.Authorize(h)
-}
-
-// read reads the answer to a request.
-func (s *session) read(ctx context.Context, c *call, r *http.Response) *failure {
-	if f := s.acceptable(r); f != nil {
-		return f
-	}
-	read := c.whole
-	if s.config.Stream {
-		read = c.stream
-	}
-	f := read(r.Body)
-	if f == nil {
-		return c.check()
-	}
-	if f.kind == kindBroken {
+	silence := time.AfterFunc(s.config.Quiet, func() {
+		cut(failf(kindTimeout, "the answer stopped in the middle: nothing came for %v", s.config.Quiet))
+	})
+	defer silence.Stop()
+	f := a.read(&timedReader{Reader: response.Body, silence: silence, most: s.config.Quiet})
+	if f != nil && f.kind == kindBroken {
 		f = transportFailure(ctx, f.err)
 	}
 	return f
 }
 
-// The types of answers.
 const (
 	typeStream = "text/event-stream"
 	typeWhole  = "application/json"
 )
 
-// acceptable finds answers that are none.
-func (s *session) acceptable(r *http.Response) *failure {
+// check refuses responses whose body is not an answer of the kind that was asked for.
+func (s *session) check(r *http.Response) *failure {
 	want := typeWhole
 	if s.config.Stream {
 		want = typeStream
 	}
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	got, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	packed := r.Header.Get("Content-Encoding")
 	switch {
 	case r.StatusCode != http.StatusOK:
 		f := statusFailure(r.StatusCode, s.complaint(r.Body))
-		f.after = retryAfter(r.Header)
+		if seconds, err := strconv.ParseUint(r.Header.Get("Retry-After"), 10, 31); err == nil {
+			f.after = time.Duration(seconds) * time.Second
+		}
 		return f
 	case packed != "" && packed != "identity":
-		return failf(kindPacked, "the answer is compressed (%s), which was not asked for: the time of its tokens cannot be told", s.quote(packed))
-	case kind == want:
+		return failf(kindPacked, "the server compressed the answer (%s), which was not asked for: the times of its tokens are unknown", s.quote(packed))
+	case got == want:
 		return nil
-	case kind == typeWhole:
-		return failf(kindWhole, "the server ignores that a stream was asked for: it answered %s", s.complaint(r.Body))
+	case got == typeWhole:
+		return failf(kindWhole, "the server ignored that a stream was asked for and answered %s", s.complaint(r.Body))
 	}
 	return failf(kindType, "the answer is %q, want %s: %s", s.quote(r.Header.Get("Content-Type")), want, s.complaint(r.Body))
-}
-
-// address is where a server takes prompts. The address of a server may have the path before the
-// route, /v1 being the usual one, or the whole route.
-func address(server *endpoint.Server, chat bool) string {
-	base := strings.TrimSuffix(server.URL(""), server.Path()) + prefixOf(server.Path())
-	if chat {
-		return base + chatRoute
-	}
-	return base + completionsRoute
-}
-
-const (
-	completionsRoute = "/completions"
-	chatRoute        = "/chat/completions"
-	modelsRoute      = "/models"
-)
-
-// prefixOf is what stands before the routes.
-func prefixOf(path string) string {
-	path = strings.TrimSuffix(strings.TrimSuffix(path, chatRoute), completionsRoute)
-	if path == "" {
-		return "/v1"
-	}
-	return path
 }

@@ -3,6 +3,9 @@ package openai
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,18 +20,122 @@ import (
 
 const ms = time.Millisecond
 
-func TestTokensAreTimedAsTheServerSendsThem(t *testing.T) {
-	for name, change := range map[string]func(*asking){
-		"completions": nil, "chat": func(c *asking) { c.Route = Chat }, "token ids": func(c *asking) { c.texts.IDs = true },
+// A setup is how an engine is opened, and for which prompts.
+type setup struct {
+	Config
+	texts backend.Texts
+}
+
+// serve has a handler answer on a network of its own, for as long as the test lasts.
+func serve(t *testing.T, h http.Handler) (*tokentest.Network, setup) {
+	t.Helper()
+	n := tokentest.Serve(t, h)
+	return n, setup{Config: Config{URLs: []string{"http://server"}, Dial: n.Dial, Model: "m", Stream: true, Timeout: time.Minute, Quiet: 10 * time.Second}}
+}
+
+// byHost connects to networks by the names of hosts.
+func byHost(of map[string]*tokentest.Network) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if of[address] == nil {
+			return nil, &net.OpError{Op: "dial", Err: fmt.Errorf("lookup %s: no such host", address)}
+		}
+		return of[address].Dial(ctx, network, address)
+	}
+}
+
+// open opens an engine for as long as the test lasts.
+func open(t *testing.T, c setup) (backend.Generator, []string, error) {
+	t.Helper()
+	e, err := New(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	s, err := e.Open(t.Context(), backend.Options{Texts: c.texts, Note: func(text string) { notes = append(notes, text) }})
+	if err != nil {
+		return nil, nil, errors.Join(err, e.Close())
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Close(), e.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.(backend.Generator), notes, nil
+}
+
+// openTokens opens an engine at a server of tokens.
+func openTokens(t *testing.T, o tokenserver.Options, change func(*setup)) (backend.Generator, *tokenserver.Server) {
+	t.Helper()
+	server := tokenserver.New(o)
+	_, c := serve(t, server)
+	if change != nil {
+		change(&c)
+	}
+	g, _, err := open(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, server
+}
+
+// A recorder is a sink.
+type recorder struct {
+	began           time.Time
+	firstAt, doneAt time.Duration
+	firsts, dones   int
+	piece, text     string
+	firstIDs, ids   []int32
+	tokens          int
+}
+
+func (r *recorder) First(piece []byte, ids []int32) {
+	r.firstAt, r.piece, r.firsts, r.firstIDs = time.Since(r.began), string(piece), r.firsts+1, append(r.firstIDs, ids...)
+}
+
+func (r *recorder) Done(a backend.Answer) {
+	r.doneAt, r.text, r.ids, r.tokens, r.dones = time.Since(r.began), string(a.Text), append(r.ids, a.IDs...), a.Tokens, r.dones+1
+}
+
+// ask has a prompt answered.
+func ask(t *testing.T, g backend.Generator, p backend.Prompt) (*recorder, error) {
+	t.Helper()
+	r := &recorder{began: time.Now()}
+	err := g.Generate(t.Context(), &p, r)
+	return r, err
+}
+
+// wholeAnswer is the answer of a server of n tokens that comes at once.
+func wholeAnswer(t *testing.T, prompt string, n int) string {
+	t.Helper()
+	g, _ := openTokens(t, tokenserver.Options{Tokens: n}, func(c *setup) { c.Stream = false })
+	r, err := ask(t, g, backend.Prompt{Text: prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.text
+}
+
+func contains(err error, parts ...string) bool {
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestTimesOfTokens(t *testing.T) {
+	for name, change := range map[string]func(*setup){
+		"completions": nil, "chat": func(c *setup) { c.Route = Chat }, "token ids": func(c *setup) { c.texts.IDs = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g, _ := mustOpen(t, tokenserver.Options{Prefill: 70 * ms, PerToken: 10 * ms, Tokens: 100}, change)
+				g, _ := openTokens(t, tokenserver.Options{Prefill: 70 * ms, PerToken: 10 * ms, Tokens: 100}, change)
 				h, err := ask(t, g, backend.Prompt{Text: "once upon a time", IDs: []int32{4, 5, 6}, MaxTokens: 30})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if h.first != 70*ms || h.whole != 70*ms+29*10*ms || h.tokens != 30 || h.firsts != 1 || h.dones != 1 || !strings.HasPrefix(h.text, h.piece) {
+				if h.firstAt != 70*ms || h.doneAt != 70*ms+29*10*ms || h.tokens != 30 || h.firsts != 1 || h.dones != 1 || !strings.HasPrefix(h.text, h.piece) {
 					t.Errorf("%+v, want the first token after 70 ms and 30 tokens after 360 ms", h)
 				}
 				m := g.Measured()
@@ -44,18 +151,18 @@ func TestTokensAreTimedAsTheServerSendsThem(t *testing.T) {
 }
 
 // A model may say tokens that have no text: they count if the server counts them.
-func TestTokensWithoutTextAreAnAnswer(t *testing.T) {
+func TestTokensWithoutText(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		o       tokenserver.Options
-		change  func(*asking)
+		change  func(*setup)
 		tokens  int
 		firsts  int
 		failure string
 	}{
 		{"a stream", tokenserver.Options{}, nil, 5, 1, ""},
-		{"a whole answer", tokenserver.Options{}, func(c *asking) { c.Stream = false }, 5, 0, ""},
-		{"one that is kept as token ids", tokenserver.Options{NoExtras: true}, func(c *asking) { c.texts.Logged, c.texts.Tokenize = true, bytewise }, 5, 1, ""},
+		{"a whole answer", tokenserver.Options{}, func(c *setup) { c.Stream = false }, 5, 0, ""},
+		{"one that is kept as token ids", tokenserver.Options{NoExtras: true}, func(c *setup) { c.texts.Logged, c.texts.Tokenize = true, bytewise }, 5, 1, ""},
 		{"a server that counts nothing", tokenserver.Options{NoUsage: true}, nil, 0, 0, "empty answer"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -67,49 +174,49 @@ func TestTokensWithoutTextAreAnAnswer(t *testing.T) {
 				}
 				return tokenserver.None
 			}
-			g, _ := mustOpen(t, test.o, test.change)
+			g, _ := openTokens(t, test.o, test.change)
 			mute.Store(true)
 			p := backend.Prompt{Text: "one two three", MaxTokens: 5}
-			h := &heard{began: time.Now()}
+			h := &recorder{began: time.Now()}
 			err := g.Generate(t.Context(), &p, h)
 			if (err == nil) != (test.failure == "") || err != nil && !contains(err, test.failure) || h.tokens != test.tokens || h.text != "" || h.firsts != test.firsts {
 				t.Errorf("%s: %v, %+v", test.name, err, h)
 			}
-			if err == nil && (h.whole != 50*ms || test.firsts == 1 && h.first != 50*ms || p.Told != 3) {
-				t.Errorf("%s: first %v, whole %v, the prompt has %d tokens", test.name, h.first, h.whole, p.Told)
+			if err == nil && (h.doneAt != 50*ms || test.firsts == 1 && h.firstAt != 50*ms || p.Told != 3) {
+				t.Errorf("%s: first %v, whole %v, the prompt has %d tokens", test.name, h.firstAt, h.doneAt, p.Told)
 			}
 		})
 	}
 }
 
-func TestTextsComeAsTheServerMeansThem(t *testing.T) {
+func TestTextOfStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := mustOpen(t, tokenserver.Options{Tokens: 64, PerWrite: 5}, nil)
+		g, _ := openTokens(t, tokenserver.Options{Tokens: 64, PerWrite: 5}, nil)
 		h, err := ask(t, g, backend.Prompt{Text: "a \"quoted\"\n<prompt> & 😀"})
-		if want := said(t, "a \"quoted\"\n<prompt> & 😀", 64); err != nil || h.text != want || !strings.Contains(want, "😀") {
+		if want := wholeAnswer(t, "a \"quoted\"\n<prompt> & 😀", 64); err != nil || h.text != want || !strings.Contains(want, "😀") {
 			t.Errorf("%v, %q, want %q", err, h.text, want)
 		}
 	})
 }
 
-func TestAnswersThatAreNoStreamsAreMeasuredAsAWhole(t *testing.T) {
+func TestWholeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := mustOpen(t, tokenserver.Options{Prefill: 20 * ms, PerToken: 10 * ms}, func(c *asking) { c.Stream = false })
+		g, _ := openTokens(t, tokenserver.Options{Prefill: 20 * ms, PerToken: 10 * ms}, func(c *setup) { c.Stream = false })
 		h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 9})
-		if err != nil || h.whole != 100*ms || h.tokens != 9 || h.firsts != 0 || !strings.HasPrefix(h.text, " token") {
+		if err != nil || h.doneAt != 100*ms || h.tokens != 9 || h.firsts != 0 || !strings.HasPrefix(h.text, " token") {
 			t.Errorf("%v, %+v", err, h)
 		}
 	})
 }
 
-func TestWhoAsksManyWaitsForNobody(t *testing.T) {
+func TestPromptsRunAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, server := mustOpen(t, tokenserver.Options{Prefill: 50 * ms, PerToken: 10 * ms}, nil)
+		g, server := openTokens(t, tokenserver.Options{Prefill: 50 * ms, PerToken: 10 * ms}, nil)
 		before := server.Requests()
 		var group sync.WaitGroup
 		for range 300 {
 			group.Go(func() {
-				if h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 6}); err != nil || h.whole != 100*ms {
+				if h, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 6}); err != nil || h.doneAt != 100*ms {
 					t.Errorf("%v, %+v", err, h)
 				}
 			})
@@ -130,20 +237,20 @@ func bytewise(text []byte) (ids []int32, err error) {
 }
 
 // What is kept as tokens has as many as are kept, and says who made them.
-func TestAnswersThatAreKeptHaveTheirTokens(t *testing.T) {
+func TestLoggedAnswersHaveTokenIDs(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		o      tokenserver.Options
-		change func(*asking)
+		change func(*setup)
 		want   string // counted by
 		err    string
 	}{
-		{"of the server", tokenserver.Options{}, func(c *asking) { c.texts.IDs, c.texts.Tokenize = true, bytewise }, countedIDs, ""},
-		{"of the server, to a text", tokenserver.Options{TextOnly: true}, func(c *asking) { c.texts.IDs, c.texts.Tokenize = true, bytewise }, countedIDs, ""},
-		{"of the tokenizer", tokenserver.Options{NoExtras: true}, func(c *asking) { c.texts.Tokenize = bytewise }, countedLocally, ""},
-		{"of whole answers", tokenserver.Options{NoExtras: true}, func(c *asking) { c.Stream, c.texts.Tokenize = false, bytewise }, countedLocally, ""},
+		{"of the server", tokenserver.Options{}, func(c *setup) { c.texts.IDs, c.texts.Tokenize = true, bytewise }, countedIDs, ""},
+		{"of the server, to a text", tokenserver.Options{TextOnly: true}, func(c *setup) { c.texts.IDs, c.texts.Tokenize = true, bytewise }, countedIDs, ""},
+		{"of the tokenizer", tokenserver.Options{NoExtras: true}, func(c *setup) { c.texts.Tokenize = bytewise }, countedLocally, ""},
+		{"of whole answers", tokenserver.Options{NoExtras: true}, func(c *setup) { c.Stream, c.texts.Tokenize = false, bytewise }, countedLocally, ""},
 		{"of nobody", tokenserver.Options{NoExtras: true}, nil, "", "no token ids"},
-		{"of a tokenizer that fails", tokenserver.Options{NoExtras: true}, func(c *asking) {
+		{"of a tokenizer that fails", tokenserver.Options{NoExtras: true}, func(c *setup) {
 			c.texts.Tokenize = func([]byte) ([]int32, error) { return nil, errors.New("unheard of") }
 		}, "", "unheard of"},
 	} {
@@ -168,25 +275,25 @@ func TestAnswersThatAreKeptHaveTheirTokens(t *testing.T) {
 			if err != nil || m.Counted != test.want || len(h.ids) != h.tokens || (test.want == countedLocally) != (m.Tokenized == 1 && h.tokens == len(h.text)) {
 				t.Errorf("%s: %v, %+v, counted by %q, %d made here", test.name, err, h, m.Counted, m.Tokenized)
 			}
-			if test.want == countedIDs && (len(h.begun) != 1 || h.begun[0] != h.ids[0]) {
-				t.Errorf("%s: the first token is %v of %v", test.name, h.begun, h.ids)
+			if test.want == countedIDs && (len(h.firstIDs) != 1 || h.firstIDs[0] != h.ids[0]) {
+				t.Errorf("%s: the first token is %v of %v", test.name, h.firstIDs, h.ids)
 			}
 		})
 	}
 }
 
-func TestConversationsGoByChat(t *testing.T) {
+func TestRouteOfConversations(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(*asking)
+		change func(*setup)
 		route  string
 	}{
 		{"they do", nil, Chat},
-		{"unless completions are asked for", func(c *asking) { c.Route = Completions }, Completions},
-		{"or they are token ids, too", func(c *asking) { c.texts.IDs = true }, Completions},
+		{"unless completions are asked for", func(c *setup) { c.Route = Completions }, Completions},
+		{"or they are token ids, too", func(c *setup) { c.texts.IDs = true }, Completions},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			g, _ := mustOpen(t, tokenserver.Options{}, func(c *asking) {
+			g, _ := openTokens(t, tokenserver.Options{}, func(c *setup) {
 				c.texts.Chat = true
 				if test.change != nil {
 					test.change(c)
@@ -199,19 +306,19 @@ func TestConversationsGoByChat(t *testing.T) {
 	}
 }
 
-func TestTheSourceOfNumbersOfTokensIsSaid(t *testing.T) {
+func TestSourceOfTokenCounts(t *testing.T) {
 	for want, test := range map[string]struct {
 		o      tokenserver.Options
-		change func(*asking)
+		change func(*setup)
 		tokens int
 	}{
 		countedByServer: {tokenserver.Options{PerWrite: 3}, nil, 16},
-		countedIDs:      {tokenserver.Options{NoUsage: true}, func(c *asking) { c.texts.IDs = true }, 16},
-		countedLocally:  {tokenserver.Options{NoUsage: true}, func(c *asking) { c.texts.Tokenize = bytewise }, 0},
+		countedIDs:      {tokenserver.Options{NoUsage: true}, func(c *setup) { c.texts.IDs = true }, 16},
+		countedLocally:  {tokenserver.Options{NoUsage: true}, func(c *setup) { c.texts.Tokenize = bytewise }, 0},
 		countedPieces:   {tokenserver.Options{NoUsage: true}, nil, 16},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			g, _ := mustOpen(t, test.o, test.change)
+			g, _ := openTokens(t, test.o, test.change)
 			h, err := ask(t, g, backend.Prompt{Text: "x", IDs: []int32{1}})
 			if m := g.Measured(); err != nil || m.Counted != want || test.tokens != 0 && h.tokens != test.tokens || test.tokens == 0 && h.tokens != len(h.text) {
 				t.Errorf("%v: counted by %q: %d, want by %q", err, m.Counted, h.tokens, want)
@@ -220,18 +327,18 @@ func TestTheSourceOfNumbersOfTokensIsSaid(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerDoesNotUnderstandIsLeftOutAndSaid(t *testing.T) {
+func TestDialectIsFound(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		o      tokenserver.Options
-		change func(*asking)
+		change func(*setup)
 		want   []string // of the notes, in order
 	}{
-		{"all understood", tokenserver.Options{}, func(c *asking) { c.texts.IDs, c.Exact = true, true }, nil},
-		{"no token ids", tokenserver.Options{TextOnly: true}, func(c *asking) { c.texts.IDs = true }, []string{"takes no token ids"}},
+		{"all understood", tokenserver.Options{}, func(c *setup) { c.texts.IDs, c.Exact = true, true }, nil},
+		{"no token ids", tokenserver.Options{TextOnly: true}, func(c *setup) { c.texts.IDs = true }, []string{"takes no token ids"}},
 		{"no completions", tokenserver.Options{NoText: true}, nil, []string{"no route for completions"}},
-		{"no fields of others", tokenserver.Options{NoExtras: true}, func(c *asking) { c.Exact = true }, []string{"does not know ignore_eos"}},
-		{"neither", tokenserver.Options{NoExtras: true, NoText: true}, func(c *asking) { c.texts.IDs, c.Exact = true, true },
+		{"no fields of others", tokenserver.Options{NoExtras: true}, func(c *setup) { c.Exact = true }, []string{"does not know ignore_eos"}},
+		{"neither", tokenserver.Options{NoExtras: true, NoText: true}, func(c *setup) { c.texts.IDs, c.Exact = true, true },
 			[]string{"no route for completions", "takes no token ids", "does not know ignore_eos"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -257,7 +364,7 @@ func TestWhatTheServerDoesNotUnderstandIsLeftOutAndSaid(t *testing.T) {
 	}
 }
 
-func TestAnEndpointWithoutAModelNameHasOnlyOne(t *testing.T) {
+func TestOnlyModelNeedsNoName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := serve(t, tokenserver.New(tokenserver.Options{}))
 		c.Model = ""
@@ -268,9 +375,9 @@ func TestAnEndpointWithoutAModelNameHasOnlyOne(t *testing.T) {
 	})
 }
 
-func TestACancelledPromptClosesItsConnectionAtOnce(t *testing.T) {
+func TestCancelClosesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, server := mustOpen(t, tokenserver.Options{Prefill: 10 * ms, PerToken: time.Second}, nil)
+		g, server := openTokens(t, tokenserver.Options{Prefill: 10 * ms, PerToken: time.Second}, nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
 		time.AfterFunc(2500*ms, func() { cancel(stopped) })
@@ -289,12 +396,12 @@ func TestACancelledPromptClosesItsConnectionAtOnce(t *testing.T) {
 	})
 }
 
-func TestSeveralServersShareTheLoadByWhatIsOutstanding(t *testing.T) {
+func TestSeveralServersShareTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fast, c := serve(t, tokenserver.New(tokenserver.Options{Prefill: 10 * ms}))
 		slow, _ := serve(t, tokenserver.New(tokenserver.Options{Prefill: 90 * ms}))
-		c.Servers.URLs = []string{"http://fast", "http://slow"}
-		c.Servers.Dial = byHost(map[string]*tokentest.Network{"fast:80": fast, "slow:80": slow})
+		c.URLs = []string{"http://fast", "http://slow"}
+		c.Dial = byHost(map[string]*tokentest.Network{"fast:80": fast, "slow:80": slow})
 		g, _, err := open(t, c)
 		if err != nil {
 			t.Fatal(err)

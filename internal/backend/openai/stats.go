@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -21,121 +20,103 @@ const (
 	countedPieces   = "the pieces of the answers, because the server does not tell and there is no tokenizer: they may have more than a token each"
 )
 
-// stats are what is measured of requests.
+// stats count requests and time their answers.
 type stats struct {
-	first, whole, per, between *backend.Times
+	first, latency, perToken, between *backend.Times
 
-	answers, retries, pieces, tokens, prompts, cut atomic.Int64
-	active, most                                   atomic.Int64
-
-	mu       sync.Mutex
-	failures map[string]*backend.Failures
-	counted  map[string]int64
-	finished map[string]int64
+	mu          sync.Mutex
+	outstanding int64
+	sums        backend.Generated // the counts of it
+	failures    map[string]*backend.Failures
+	counted     map[string]int64 // answers by the source of their number of tokens
 }
 
 func newStats() *stats {
-	s := &stats{first: backend.NewTimes(), whole: backend.NewTimes(), per: backend.NewTimes(), between: backend.NewTimes()}
+	s := &stats{first: backend.NewTimes(), latency: backend.NewTimes(), perToken: backend.NewTimes(), between: backend.NewTimes()}
 	s.reset()
 	return s
 }
 
 func (s *stats) reset() {
-	for _, h := range []*backend.Times{s.first, s.whole, s.per, s.between} {
-		h.Reset()
+	for _, t := range []*backend.Times{s.first, s.latency, s.perToken, s.between} {
+		t.Reset()
 	}
-	for _, n := range []*atomic.Int64{&s.answers, &s.retries, &s.pieces, &s.tokens, &s.prompts, &s.cut} {
-		n.Store(0)
-	}
-	s.most.Store(s.active.Load())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failures, s.counted, s.finished = map[string]*backend.Failures{}, map[string]int64{}, map[string]int64{}
+	s.sums = backend.Generated{Most: s.outstanding, Finished: map[string]int64{}}
+	s.failures, s.counted = map[string]*backend.Failures{}, map[string]int64{}
 }
 
-// begin counts a request that is under way from now on.
+// begin counts a request that is outstanding until end.
 func (s *stats) begin() {
-	n := s.active.Add(1)
-	for {
-		most := s.most.Load()
-		if n <= most || s.most.CompareAndSwap(most, n) {
-			return
-		}
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outstanding++
+	s.sums.Most = max(s.sums.Most, s.outstanding)
 }
 
-// mostNames is how many kinds of failures, and reasons to end, are told apart: servers choose them.
-const mostNames = 32
+func (s *stats) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outstanding--
+}
 
-// others stands for those beyond.
-const others = "others"
+func (s *stats) retry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sums.Retries++
+}
 
+// fail counts a failure, unless the test had ended.
 func (s *stats) fail(f *failure) {
 	if f.kind == kindEnded {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kind := f.kind
-	if s.failures[kind] == nil && len(s.failures) >= mostNames {
-		kind = others
+	if s.failures[f.kind] == nil {
+		s.failures[f.kind] = &backend.Failures{Kind: f.kind, First: f.err.Error()}
 	}
-	if s.failures[kind] == nil {
-		s.failures[kind] = &backend.Failures{Kind: kind, First: f.err.Error()}
-	}
-	s.failures[kind].Count++
+	s.failures[f.kind].Count++
 }
 
-// answered adds an answer.
-func (s *stats) answered(c *call, whole time.Duration) {
-	s.answers.Add(1)
-	s.pieces.Add(int64(c.pieces))
-	s.tokens.Add(int64(c.tokens))
-	s.prompts.Add(int64(max(0, c.promptTokens)))
-	if c.cut {
-		s.cut.Add(1)
-	}
-	s.whole.Add(whole)
-	if c.pieces > 1 && c.tokens > 1 {
-		s.per.Add((whole - c.begun) / time.Duration(c.tokens-1))
+// answered counts an answer.
+func (s *stats) answered(a *answer, took time.Duration) {
+	s.latency.Add(took)
+	if a.pieces > 1 && a.tokens > 1 {
+		s.perToken.Add((took - a.first) / time.Duration(a.tokens-1))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counted[c.counted]++
-	finish := c.finish
-	if _, known := s.finished[finish]; !known && len(s.finished) >= mostNames {
-		finish = others
+	s.sums.Answers++
+	s.sums.Pieces += int64(a.pieces)
+	s.sums.Tokens += int64(a.tokens)
+	s.sums.PromptTotal += a.promptTokens
+	if a.tokenized {
+		s.sums.Tokenized++
 	}
-	s.finished[finish]++
+	s.counted[a.counted]++
+	s.sums.Finished[a.finish]++
 }
 
 func (s *stats) measured() backend.Generated {
-	g := backend.Generated{
-		Answers: s.answers.Load(), Retries: s.retries.Load(), Pieces: s.pieces.Load(), Tokens: s.tokens.Load(),
-		PromptTotal: s.prompts.Load(), Most: s.most.Load(), Tokenized: s.cut.Load(),
-		FirstToken: s.first.Spread(), Whole: s.whole.Spread(), PerToken: s.per.Spread(), Between: s.between.Spread(),
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	g := s.sums
+	g.FirstToken, g.Whole, g.PerToken, g.Between = s.first.Spread(), s.latency.Spread(), s.perToken.Spread(), s.between.Spread()
+	g.Finished = maps.Clone(g.Finished)
 	for _, f := range s.failures {
 		g.Failures = append(g.Failures, *f)
 	}
 	slices.SortFunc(g.Failures, func(a, b backend.Failures) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Kind, b.Kind))
 	})
-	g.Counted, g.Finished = sources(s.counted), maps.Clone(s.finished)
+	sources := slices.Sorted(maps.Keys(s.counted))
+	if len(sources) > 1 {
+		for i, source := range sources {
+			sources[i] = fmt.Sprintf("%s (%d answers)", source, s.counted[source])
+		}
+	}
+	g.Counted = strings.Join(sources, "; ")
 	return g
-}
-
-// sources says where numbers of tokens come from.
-func sources(counted map[string]int64) string {
-	names := slices.Sorted(maps.Keys(counted))
-	if len(names) == 1 {
-		return names[0]
-	}
-	var parts []string
-	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%s (%d answers)", name, counted[name]))
-	}
-	return strings.Join(parts, "; ")
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/endpoint"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
@@ -25,7 +24,7 @@ import (
 func predictor(t *testing.T, w workload.Workload, o tokenserver.Options) (workload.Concurrent, error) {
 	t.Helper()
 	network := tokentest.Serve(t, tokenserver.New(o))
-	e, err := openai.New(openai.Config{Servers: endpoint.Options{URLs: []string{"http://server"}, Dial: network.Dial}, Stream: true})
+	e, err := openai.New(openai.Config{URLs: []string{"http://server"}, Dial: network.Dial, Stream: true})
 	if err != nil {
 		t.Fatal(err)
 	}

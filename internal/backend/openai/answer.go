@@ -1,0 +1,289 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+)
+
+const (
+	maxAnswer = 8 << 20  // bytes, and tokens, of the text of an answer
+	maxWhole  = 32 << 20 // bytes of an answer that is no stream, with all that is around it
+	// After its end an answer may have maxRest more bytes within graceAfterEnd: read to its end, its connection is used again.
+	maxRest       = 16 << 10
+	graceAfterEnd = 200 * time.Millisecond
+)
+
+// An answer is what comes back for a prompt.
+type answer struct {
+	session  *session
+	prompt   *backend.Prompt
+	sink     backend.Sink
+	attempts int
+	started  bool // the sink has the first piece
+	ended    bool // its request does not count as outstanding any more
+
+	sent         time.Time
+	shape        shape
+	text         []byte
+	ids          []int32
+	piece        []int32       // ids of the last event; memory that is used again
+	first, last  time.Duration // when the first and the last piece came
+	pieces       int
+	usage        int64 // tokens as the server says
+	promptTokens int64
+	finish       string
+	tokenized    bool // its ids were made here
+	tokens       int
+	counted      string
+}
+
+// begin starts an attempt: what an earlier one left is gone, except for what the sink has.
+func (a *answer) begin() {
+	*a = answer{session: a.session, prompt: a.prompt, sink: a.sink, attempts: a.attempts + 1, started: a.started, sent: time.Now()}
+}
+
+// end says once that the request is no longer outstanding.
+func (a *answer) end() {
+	if !a.ended {
+		a.ended = true
+		a.session.stats.end()
+	}
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, eventBuffer); return &b }}
+
+// A timedReader notes when its last read ended, and puts the end of the silence off.
+type timedReader struct {
+	io.Reader
+	at      time.Time
+	silence *time.Timer
+	most    time.Duration // of silence
+}
+
+func (r *timedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.at = time.Now()
+	r.silence.Reset(r.most)
+	return n, err
+}
+
+// read reads an answer, counts it and hands it over.
+func (a *answer) read(r *timedReader) *failure {
+	read := a.readWhole
+	if a.session.config.Stream {
+		read = a.readStream
+	}
+	f := read(r)
+	if f == nil {
+		f = a.check()
+	}
+	if f != nil {
+		return f
+	}
+	took := time.Since(a.sent)
+	if a.session.config.Stream && a.pieces == 0 {
+		a.start(nil, took) // tokens without text: the time of the first is not known
+	}
+	if a.promptTokens > 0 {
+		atomic.StoreInt32(&a.prompt.Told, int32(min(a.promptTokens, math.MaxInt32)))
+	}
+	a.end() // the sink may send the next prompt
+	a.sink.Done(backend.Answer{Text: a.text, IDs: a.ids, Tokens: a.tokens})
+	a.session.stats.answered(a, took)
+	r.most = graceAfterEnd
+	r.silence.Reset(graceAfterEnd)
+	_, _ = io.CopyN(io.Discard, r, maxRest)
+	return nil
+}
+
+// readStream reads the events of an answer that comes in pieces.
+func (a *answer) readStream(r *timedReader) *failure {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	e := newEvents(r, *buffer)
+	for {
+		data, err := e.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return failf(kindUnending, "the stream ended after %d pieces without %s", a.pieces, doneMark)
+		case errors.Is(err, errLongEvent):
+			return &failure{kind: kindTooLong, err: err}
+		case err != nil:
+			return &failure{kind: kindBroken, err: err}
+		case string(bytes.TrimSpace(data)) == doneMark:
+			return nil
+		}
+		if f := a.take(data, r.at.Sub(a.sent)); f != nil {
+			return f
+		}
+	}
+}
+
+const doneMark = "[DONE]"
+
+// take takes the data of an event that came at a time.
+func (a *answer) take(data []byte, now time.Duration) *failure {
+	before := len(a.text)
+	text, ids, ok := a.shape.find(data)
+	if !ok || a.add(text, ids) != nil {
+		var e event
+		if f := a.parse(&e, data); f != nil {
+			return f
+		}
+		a.shape.learn(data, &e)
+	}
+	if f := a.checkTokens(int64(len(a.ids))); f != nil || len(a.text) == before {
+		return f
+	}
+	if a.pieces++; a.pieces == 1 {
+		a.start(a.text, now)
+	} else {
+		a.session.stats.between.Add(now - a.last)
+	}
+	a.last = now
+	switch most := a.prompt.MaxTokens; {
+	case most > 0 && a.pieces > most:
+		return failf(kindTooLong, "the answer goes on after the %d tokens that were asked for", most)
+	case len(a.text) > maxAnswer:
+		return failf(kindTooLong, "the answer is longer than %d bytes", maxAnswer)
+	}
+	return nil
+}
+
+// add appends a text and token ids as JSON has them, both or none.
+func (a *answer) add(text, ids jsontext.Value) error {
+	a.piece = a.piece[:0]
+	if ids != nil {
+		if err := json.Unmarshal(ids, &a.piece); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(a.piece, func(id int32) bool { return id < 0 }) {
+			return fmt.Errorf("%s are not token ids", ids)
+		}
+	}
+	if text != nil {
+		longer, err := jsontext.AppendUnquote(a.text, text)
+		if err != nil {
+			return err
+		}
+		a.text = longer
+	}
+	a.ids = append(a.ids, a.piece...)
+	return nil
+}
+
+// start tells the sink of the first piece.
+func (a *answer) start(piece []byte, now time.Duration) {
+	a.session.stats.first.Add(now)
+	a.first = now
+	if !a.started {
+		a.started = true
+		a.sink.First(piece, a.ids)
+	}
+}
+
+// readWhole reads an answer that comes at once.
+func (a *answer) readWhole(r *timedReader) *failure {
+	data, err := io.ReadAll(io.LimitReader(r, maxWhole+1))
+	switch {
+	case err != nil:
+		return &failure{kind: kindBroken, err: err}
+	case len(data) > maxWhole:
+		return failf(kindTooLong, "the answer is longer than %d bytes", maxWhole)
+	}
+	return a.parse(&event{}, data)
+}
+
+// parse reads the JSON of an event or of a whole answer, and takes over what it has.
+func (a *answer) parse(e *event, data []byte) *failure {
+	if err := json.Unmarshal(data, e); err != nil {
+		return a.malformed(err, data)
+	}
+	if fault := e.fault(); fault != "" {
+		return failf(kindError, "%s", a.session.quote(fault))
+	}
+	if e.Usage.CompletionTokens < 0 {
+		return failf(kindMalformed, "the answer has %d tokens as the server says", e.Usage.CompletionTokens)
+	}
+	if e.Usage.CompletionTokens > 0 {
+		a.usage = e.Usage.CompletionTokens
+	}
+	a.promptTokens = max(a.promptTokens, e.Usage.PromptTokens)
+	if len(e.Choices) == 0 {
+		return nil
+	}
+	choice := &e.Choices[0]
+	if choice.FinishReason != "" {
+		a.finish = a.session.quote(choice.FinishReason)
+	}
+	if err := a.add(e.text(), choice.TokenIDs); err != nil {
+		return a.malformed(err, data)
+	}
+	return nil
+}
+
+// malformed quotes what should have been an event.
+func (a *answer) malformed(err error, data []byte) *failure {
+	return failf(kindMalformed, "%s", a.session.quote(fmt.Sprintf("%v: %s", err, data)))
+}
+
+// checkTokens refuses an answer of more tokens than were asked for: they would count.
+func (a *answer) checkTokens(n int64) *failure {
+	most := int64(a.prompt.MaxTokens)
+	if most <= 0 {
+		most = maxAnswer
+	}
+	if n > most {
+		return failf(kindTooLong, "the answer has %d tokens as the server says, asked were at most %d", n, most)
+	}
+	return nil
+}
+
+// check refuses an answer that cannot count, and counts its tokens.
+func (a *answer) check() *failure {
+	texts := &a.session.texts
+	switch {
+	case len(a.text) == 0 && a.usage == 0 && len(a.ids) == 0:
+		return failf(kindEmpty, "the server ended the answer (%q) without a text, and tells of no tokens", a.finish)
+	case a.usage > 0 && int64(a.pieces) > a.usage:
+		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", a.pieces, a.usage)
+	}
+	if f := a.checkTokens(a.usage); f != nil {
+		return f
+	}
+	if len(a.ids) == 0 && len(a.text) > 0 && (texts.Logged || a.usage == 0) {
+		switch {
+		case texts.Tokenize != nil:
+			var err error
+			if a.ids, err = texts.Tokenize(a.text); err != nil {
+				return &failure{kind: kindMalformed, err: err}
+			}
+			a.tokenized = true
+		case texts.Logged:
+			return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of its text: want tokenizer.json beside the data, or --tokenizer")
+		}
+	}
+	switch {
+	case a.tokenized:
+		a.tokens, a.counted = len(a.ids), countedLocally
+	case a.usage > 0 && (!texts.Logged || len(a.ids) == 0):
+		a.tokens, a.counted = int(a.usage), countedByServer
+	case len(a.ids) > 0: // an answer that is logged as token ids has as many tokens as these
+		a.tokens, a.counted = len(a.ids), countedIDs
+	default:
+		a.tokens, a.counted = max(1, a.pieces), countedPieces
+	}
+	return nil
+}

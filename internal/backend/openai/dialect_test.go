@@ -1,0 +1,80 @@
+package openai
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+)
+
+func TestRequestHasWhatTheServerUnderstands(t *testing.T) {
+	prompt := backend.Prompt{Text: "a\"\n<é>", IDs: []int32{1, 2}, MaxTokens: 7, MinTokens: 3, Exact: true, Stop: "\x00."}
+	talk := backend.Prompt{Messages: []backend.Message{{Role: "system", Content: "be"}, {Role: "user", Content: "brief"}}}
+	for name, c := range map[string]struct {
+		dialect dialect
+		stream  bool
+		texts   backend.Texts
+		prompt  backend.Prompt
+		want    string
+	}{
+		"least": {dialect{}, false, backend.Texts{}, backend.Prompt{Text: "x"}, `{"model":"m","prompt":"x","temperature":0}`},
+		"all": {dialect{extras: true, usage: true}, true, backend.Texts{Temperature: 0.7, KeepSpecial: true, Logged: true}, prompt,
+			`{"model":"m","prompt":"a\"\n<é>","max_tokens":7,"temperature":0.7,"stop":"\u0000.","min_tokens":3,"ignore_eos":true,"skip_special_tokens":false,"return_token_ids":true,"stream":true,"stream_options":{"include_usage":true}}`},
+		"no extras":    {dialect{}, true, backend.Texts{KeepSpecial: true, Logged: true}, prompt, `{"model":"m","prompt":"a\"\n<é>","max_tokens":7,"temperature":0,"stop":"\u0000.","stream":true}`},
+		"token ids":    {dialect{ids: true}, false, backend.Texts{}, prompt, `{"model":"m","prompt":[1,2],"max_tokens":7,"temperature":0,"stop":"\u0000.","return_token_ids":true}`},
+		"no token ids": {dialect{ids: true}, false, backend.Texts{}, backend.Prompt{Text: "x"}, `{"model":"m","prompt":"x","temperature":0,"return_token_ids":true}`},
+		"chat": {dialect{chat: true, newLimit: true}, false, backend.Texts{}, prompt,
+			`{"model":"m","messages":[{"role":"user","content":"a\"\n<é>"}],"max_completion_tokens":7,"temperature":0,"stop":"\u0000."}`},
+		"messages":           {dialect{chat: true}, false, backend.Texts{}, talk, `{"model":"m","messages":[{"role":"system","content":"be"},{"role":"user","content":"brief"}],"temperature":0}`},
+		"messages as a text": {dialect{}, false, backend.Texts{}, talk, `{"model":"m","prompt":"be\nbrief","temperature":0}`},
+	} {
+		s := &session{config: Config{Stream: c.stream}, model: "m", dialect: c.dialect, texts: c.texts}
+		if got, err := s.body(&c.prompt); err != nil || string(got) != c.want {
+			t.Errorf("%s: %v\n%s, want\n%s", name, err, got, c.want)
+		}
+	}
+}
+
+func TestDialectsAreTriedFromThePreferredOneOn(t *testing.T) {
+	show := func(list []dialect) string {
+		var names []string
+		for _, d := range list {
+			name := "-"
+			for i, on := range []bool{d.chat, d.ids, d.extras, d.usage, d.newLimit} {
+				if on {
+					name += "cixun"[i : i+1]
+				}
+			}
+			names = append(names, name)
+		}
+		return strings.Join(names, " ")
+	}
+	for name, c := range map[string]struct {
+		config Config
+		texts  backend.Texts
+		want   string
+	}{
+		"whole":                         {Config{}, backend.Texts{}, "- -c -cn"},
+		"streamed":                      {Config{Stream: true}, backend.Texts{}, "-u - -cu -cun -c -cn"},
+		"token ids":                     {Config{}, backend.Texts{IDs: true}, "-i - -c -cn"},
+		"of a length":                   {Config{Exact: true, Route: Completions}, backend.Texts{}, "-x -"},
+		"logged":                        {Config{Route: Chat}, backend.Texts{Logged: true}, "-cx -cxn -c -cn"},
+		"a conversation":                {Config{}, backend.Texts{Chat: true}, "-c -cn"},
+		"a conversation, or token ids":  {Config{}, backend.Texts{Chat: true, IDs: true}, "-i -c -cn"},
+		"a conversation as completions": {Config{Route: Completions}, backend.Texts{Chat: true, IDs: true}, "-i -"},
+		"the address is that of chat":   {Config{Route: Completions, URLs: []string{"http://h/v1/chat/completions"}}, backend.Texts{}, "-c -cn"},
+		"the address of completions":    {Config{URLs: []string{"http://h/v1/completions"}}, backend.Texts{}, "-"},
+	} {
+		if c.config.URLs == nil {
+			c.config.URLs = []string{"http://h"}
+		}
+		servers, err := openServers(c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &session{config: c.config, servers: servers, texts: c.texts}
+		if got := show(s.dialects()); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
