@@ -1,15 +1,21 @@
 package serve
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -22,24 +28,18 @@ import (
 type OpenAI struct {
 	models []*textModel
 	ids    atomic.Uint64
-
-	arriving atomic.Int64 // bytes of requests that are being read
 }
 
 // A textModel is one of these models.
 type textModel struct {
-	*sequences
+	*sequenceModel
 	workload.TextWriter
 }
 
-const (
-	maxPrompt   = 4 << 20   // bytes of a request
-	maxArriving = 256 << 20 // of requests that are being read
-	promptTime  = 10 * time.Second
-	answerTime  = 30 * time.Second // until a client takes what it was sent
-)
+// maxPrompt is how many bytes a request may have.
+const maxPrompt = 4 << 20
 
-// NewOpenAI offers those of the models that write texts; nil: there is none.
+// NewOpenAI offers those of the models that write texts; nil: none of them does.
 func NewOpenAI(offers []*Offer) *OpenAI {
 	a := &OpenAI{}
 	for _, o := range offers {
@@ -66,19 +66,23 @@ func (a *OpenAI) Routes() []oipserver.Route {
 }
 
 func (a *OpenAI) list(w http.ResponseWriter, _ *http.Request) error {
-	data := []map[string]any{}
-	for _, m := range a.models {
-		data = append(data, map[string]any{"id": m.name, "object": "model", "owned_by": "mlperf"})
+	type model struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		OwnedBy string `json:"owned_by"`
 	}
-	return respond(w, http.StatusOK, map[string]any{"object": "list", "data": data})
+	list := struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{Object: "list"}
+	for _, m := range a.models {
+		list.Data = append(list.Data, model{m.name, "model", "mlperf"})
+	}
+	return respond(w, http.StatusOK, list)
 }
 
-// respond writes a document, which the client has to take in time.
 func respond(w http.ResponseWriter, status int, document any) error {
-	text, err := json.Marshal(document)
-	if err == nil {
-		err = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
-	}
+	text, err := json.Marshal(document, jsontext.AllowInvalidUTF8(true)) // a text may end within a character
 	if err != nil {
 		return err
 	}
@@ -88,33 +92,48 @@ func respond(w http.ResponseWriter, status int, document any) error {
 	return nil
 }
 
-// refuse answers with an error as clients of the protocol know it.
+// An apiError is an error as clients of the protocol know it.
+type apiError struct {
+	Error struct {
+		Message string `json:"message"`
+		Code    int    `json:"code"`
+	} `json:"error"`
+}
+
+func errorDocument(err error) (d apiError) {
+	d.Error.Message, d.Error.Code = err.Error(), protocol.CodeOf(err).HTTP()
+	return d
+}
+
 func refuse(w http.ResponseWriter, err error) error {
-	status := protocol.CodeOf(err).HTTP()
-	return respond(w, status, map[string]any{"error": map[string]any{"message": err.Error(), "code": status}})
+	d := errorDocument(err)
+	return respond(w, d.Error.Code, d)
 }
 
 func invalid(err error) error { return &protocol.Error{Code: protocol.InvalidArgument, Err: err} }
 
 // complete answers a prompt.
 func (a *OpenAI) complete(w http.ResponseWriter, r *http.Request, chat bool) error {
-	text, err := a.read(w, r)
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPrompt))
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return refuse(w, protocol.Errorf(protocol.TooLarge, "the request has more than %d bytes", large.Limit))
+	}
 	if err != nil {
-		return refuse(w, err)
+		return refuse(w, invalid(err))
 	}
 	p, err := readPrompt(text, chat)
 	if err != nil {
 		return refuse(w, invalid(err))
 	}
-	m, err := a.find(p.Model)
+	i := slices.IndexFunc(a.models, func(m *textModel) bool { return m.name == p.Model || p.Model == "" && len(a.models) == 1 })
+	if i < 0 {
+		return refuse(w, protocol.Errorf(protocol.NotFound, "the server has no model %q", p.Model))
+	}
+	c, err := a.models[i].begin(p)
 	if err != nil {
 		return refuse(w, err)
 	}
-	c, err := m.begin(p)
-	if err != nil {
-		return refuse(w, err)
-	}
-	defer m.give(c.row)
+	defer c.release(c.row)
 	c.id = "cmpl-" + strconv.FormatUint(a.ids.Add(1), 10)
 	if p.Stream {
 		c.stream(w)
@@ -131,48 +150,160 @@ func (a *OpenAI) complete(w http.ResponseWriter, r *http.Request, chat bool) err
 	return refuse(w, err)
 }
 
-// read reads the body of a request, in time and with memory for those that arrive together.
-func (a *OpenAI) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	size := r.ContentLength
-	if size < 0 {
-		size = maxPrompt
-	}
-	if size > maxPrompt {
-		return nil, protocol.Errorf(protocol.TooLarge, "the request has %d bytes, want at most %d", size, maxPrompt)
-	}
-	defer a.arriving.Add(-size)
-	if sum := a.arriving.Add(size); sum > maxArriving {
-		return nil, protocol.Errorf(protocol.Unavailable, "%d bytes of requests are arriving: no room for %d more", sum-size, size)
-	}
-	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(promptTime)); err != nil {
-		return nil, protocol.Errorf(protocol.Internal, "setting a read deadline: %w", err)
-	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPrompt))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, protocol.Errorf(protocol.TooLarge, "the request has more than %d bytes", large.Limit)
-	case err != nil:
-		return nil, invalid(err)
-	}
-	if err := control.SetReadDeadline(time.Time{}); err != nil {
-		return nil, protocol.Errorf(protocol.Internal, "setting a read deadline: %w", err)
-	}
-	return text, nil
+// A prompt is a request of OpenAI's protocol, with the fields that matter here.
+type prompt struct {
+	Model         string         `json:"model"`
+	Prompt        jsontext.Value `json:"prompt"`
+	Messages      []message      `json:"messages"`
+	MaxTokens     *int           `json:"max_tokens"`
+	MaxNew        *int           `json:"max_completion_tokens"`
+	Stream        bool           `json:"stream"`
+	StreamOptions streamOptions  `json:"stream_options"`
+	ReturnIDs     bool           `json:"return_token_ids"`
+
+	// These change the meaning of a request, and are refused.
+	Temperature *float64       `json:"temperature"`
+	N           *int           `json:"n"`
+	Stop        jsontext.Value `json:"stop"`
+	IgnoreEnd   bool           `json:"ignore_eos"`
+	MinTokens   int            `json:"min_tokens"`
+
+	Others map[string]jsontext.Value `json:",embed"` // fields
+	chat   bool
 }
 
-// find finds a model by its name; an empty name is that of the only one.
-func (a *OpenAI) find(name string) (*textModel, error) {
-	if name == "" && len(a.models) == 1 {
-		return a.models[0], nil
+type message struct {
+	Role    string      `json:"role"`
+	Content messageText `json:"content"`
+}
+
+type streamOptions struct {
+	Usage bool `json:"include_usage"`
+}
+
+// A messageText is the content of a message: a text, or parts that are texts.
+type messageText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *messageText) UnmarshalJSON(text []byte) error {
+	if text[0] != '[' {
+		return json.Unmarshal(text, (*string)(m))
 	}
-	for _, m := range a.models {
-		if m.name == name {
-			return m, nil
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Type != "text" {
+			return fmt.Errorf("a part of a message is of type %q, want text", p.Type)
+		}
+		*m += messageText(p.Text)
+	}
+	return nil
+}
+
+// neutral are the values of fields with which they do not change the answer; others are refused.
+var neutral = map[string]string{
+	"echo": "false", "logprobs": "false", "top_logprobs": "0", "suffix": `""`, "best_of": "1", "logit_bias": "{}", "use_beam_search": "false",
+	"frequency_penalty": "0", "presence_penalty": "0", "repetition_penalty": "1", "stop_token_ids": "[]",
+	"tools": "[]", "functions": "[]", "response_format": `{"type":"text"}`,
+}
+
+// readPrompt reads a request, and refuses what this server cannot do.
+func readPrompt(text []byte, chat bool) (*prompt, error) {
+	p := &prompt{chat: chat}
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, err
+	}
+	for _, c := range []struct {
+		on   bool
+		what string
+	}{
+		{p.Temperature != nil && *p.Temperature > 0, "temperature: the likeliest token is always taken, want 0"},
+		{p.N != nil && *p.N != 1, "n: a request has one answer, want 1"},
+		{!slices.Contains([]string{"", "null", "[]"}, string(p.Stop)), "stop: answers end where the model ends them"},
+		{p.IgnoreEnd, "ignore_eos: answers end where the model ends them"},
+		{p.MinTokens > 0, "min_tokens: answers end where the model ends them"},
+		{p.limit() < 0, "max_tokens is negative or 0, want at least 1"},
+		{p.chat && len(p.Messages) == 0, "messages are missing"},
+		{!p.chat && len(p.Prompt) == 0, "prompt is missing"},
+	} {
+		if c.on {
+			return nil, errors.New(c.what)
 		}
 	}
-	return nil, protocol.Errorf(protocol.NotFound, "there is no model %q", name)
+	for _, name := range slices.Sorted(maps.Keys(neutral)) {
+		var want, got any
+		if err := errors.Join(json.Unmarshal([]byte(neutral[name]), &want), json.Unmarshal([]byte(cmp.Or(string(p.Others[name]), "null")), &got)); err != nil {
+			return nil, err
+		}
+		if got != nil && !reflect.DeepEqual(got, want) {
+			return nil, fmt.Errorf("%s: not supported, want %s or nothing", name, neutral[name])
+		}
+	}
+	return p, nil
+}
+
+// limit is how many tokens the answer may have; 0: as many as the benchmark allows; negative: not a number of tokens.
+func (p *prompt) limit() int {
+	for _, n := range []*int{p.MaxNew, p.MaxTokens} {
+		switch {
+		case n == nil:
+		case *n < 1:
+			return -1
+		default:
+			return *n
+		}
+	}
+	return 0
+}
+
+// tokens are those of the prompt; a model may lack a tokenizer or a chat template. Without a template the
+// messages of a chat are one text, a line each.
+func (p *prompt) tokens(t workload.Tokenizer, template workload.ChatTemplate) (ids []int32, err error) {
+	if !p.chat && p.Prompt[0] == '[' {
+		var list []*int32 // null would be taken for token 0
+		if err := json.Unmarshal(p.Prompt, &list); err != nil {
+			return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
+		}
+		for i, id := range list {
+			if id == nil || *id < 0 {
+				return nil, fmt.Errorf("prompt: token %d is null or negative", i)
+			}
+			ids = append(ids, *id)
+		}
+		return ids, nil
+	}
+	if t == nil {
+		return nil, errors.New("the model has no tokenizer here: want a prompt that is a list of tokens")
+	}
+	if !p.chat {
+		var text *string
+		if err := json.Unmarshal(p.Prompt, &text); err != nil {
+			return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
+		}
+		if text == nil {
+			return nil, errors.New("prompt: want a text or a list of tokens: it is null")
+		}
+		return t.Encode(*text)
+	}
+	var lines []string
+	var messages []map[string]any
+	for _, m := range p.Messages {
+		lines = append(lines, string(m.Content))
+		messages = append(messages, map[string]any{"role": m.Role, "content": string(m.Content)})
+	}
+	if template == nil {
+		return t.Encode(strings.Join(lines, "\n"))
+	}
+	text, err := template.Render(messages)
+	if err != nil {
+		return nil, err
+	}
+	return t.EncodeWhole(text)
 }
 
 // A completion is a prompt whose answer is being written.
@@ -193,13 +324,13 @@ type completion struct {
 // begin puts a prompt into a row and submits it.
 func (m *textModel) begin(p *prompt) (*completion, error) {
 	ids, err := p.tokens(m.Tokenizer(), m.ChatTemplate())
+	if err == nil {
+		_, err = m.Complete([]tensor.Shape{{int64(len(ids))}})
+	}
 	if err != nil {
 		return nil, invalid(err)
 	}
-	if _, err := m.Complete([]tensor.Shape{{int64(len(ids))}}); err != nil {
-		return nil, invalid(err)
-	}
-	row, err := m.take()
+	row, err := m.free.acquire()
 	if err != nil {
 		return nil, err
 	}
@@ -210,23 +341,21 @@ func (m *textModel) begin(p *prompt) (*completion, error) {
 		m.calls[row].tokens = make(chan []byte, most+1)
 	}
 	if err := m.submit(row, p.limit()); err != nil {
-		m.give(row)
+		m.release(row)
 		return nil, err
 	}
 	return &completion{textModel: m, prompt: p, row: row, length: len(ids), created: time.Now().Unix()}, nil
 }
 
-// stream answers token by token. For a client that has gone it goes on, as a worker uses the row.
+// stream answers token by token. For a client that has gone it goes on, because a worker uses the row.
 func (c *completion) stream(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	control, gone := http.NewResponseController(w), false
+	control := http.NewResponseController(w)
 	send := func(document any) {
-		text, err := json.Marshal(document)
-		if gone = gone || err != nil || control.SetWriteDeadline(time.Now().Add(answerTime)) != nil; gone {
-			return
+		if text, err := json.Marshal(document, jsontext.AllowInvalidUTF8(true)); err == nil {
+			fmt.Fprintf(w, "data: %s\n\n", text)
+			_ = control.Flush() // an error means that the client has gone
 		}
-		_, err = fmt.Fprintf(w, "data: %s\n\n", text)
-		gone = err != nil || control.Flush() != nil
 	}
 	sendText := func(text string) {
 		ids := c.tokens[c.sentTokens:]
@@ -243,7 +372,7 @@ func (c *completion) stream(w http.ResponseWriter) {
 	}
 	response, err := c.wait(c.row)
 	if err != nil {
-		send(map[string]any{"error": map[string]any{"message": err.Error(), "code": http.StatusInternalServerError}})
+		send(errorDocument(err))
 		return
 	}
 	c.tokens = c.Tokens(c.tokens[:0], response) // with beams, no token came before
@@ -254,9 +383,7 @@ func (c *completion) stream(w http.ResponseWriter) {
 	if c.prompt.StreamOptions.Usage {
 		send(c.document(nil, true, true))
 	}
-	if !gone {
-		_, _ = io.WriteString(w, "data: [DONE]\n\n")
-	}
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
 // newText is what the last tokens add to the text of a stream; false: they end within a character. It decodes the last few
@@ -315,41 +442,70 @@ func (c *completion) finishReason() string {
 	return "length"
 }
 
-// choice is the answer, or a piece of it.
-func (c *completion) choice(text string, ids []int32, finish string, piece bool) map[string]any {
-	choice := map[string]any{"index": 0, "finish_reason": nil}
+// A choice is an answer, or a piece of it.
+type choice struct {
+	Index        int            `json:"index"`
+	Text         *string        `json:"text,omitzero"`    // of completions
+	Message      *choiceMessage `json:"message,omitzero"` // of chats
+	Delta        *choiceMessage `json:"delta,omitzero"`   // of chats, as a stream
+	TokenIDs     []int32        `json:"token_ids,omitzero"`
+	FinishReason *string        `json:"finish_reason"`
+}
+
+type choiceMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+func (c *completion) choice(text string, ids []int32, finish string, piece bool) *choice {
+	out := &choice{}
 	if finish != "" {
-		choice["finish_reason"] = finish
+		out.FinishReason = &finish
 	}
 	switch {
 	case c.prompt.chat && piece:
-		choice["delta"] = map[string]string{"role": "assistant", "content": text}
+		out.Delta = &choiceMessage{"assistant", text}
 	case c.prompt.chat:
-		choice["message"] = map[string]string{"role": "assistant", "content": text}
+		out.Message = &choiceMessage{"assistant", text}
 	default:
-		choice["text"] = text
+		out.Text = &text
 	}
-	if c.prompt.ReturnIDs && ids != nil {
-		choice["token_ids"] = ids
+	if c.prompt.ReturnIDs {
+		out.TokenIDs = ids
 	}
-	return choice
+	return out
 }
 
-// document wraps a choice; nil: there is none.
-func (c *completion) document(choice map[string]any, usage, piece bool) map[string]any {
-	object := "text_completion"
-	if c.prompt.chat {
-		object = "chat.completion"
-		if piece {
-			object += ".chunk"
-		}
+// A document is an event of a stream, or the whole answer.
+type document struct {
+	ID      string    `json:"id"`
+	Object  string    `json:"object"`
+	Created int64     `json:"created"`
+	Model   string    `json:"model"`
+	Choices []*choice `json:"choices"`
+	Usage   *usage    `json:"usage,omitzero"`
+}
+
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+// document wraps a choice; nil: none.
+func (c *completion) document(one *choice, withUsage, piece bool) *document {
+	d := &document{ID: c.id, Object: "text_completion", Created: c.created, Model: c.name}
+	switch {
+	case c.prompt.chat && piece:
+		d.Object = "chat.completion.chunk"
+	case c.prompt.chat:
+		d.Object = "chat.completion"
 	}
-	d := map[string]any{"id": c.id, "object": object, "created": c.created, "model": c.name, "choices": []any{}}
-	if choice != nil {
-		d["choices"] = []any{choice}
+	if one != nil {
+		d.Choices = append(d.Choices, one)
 	}
-	if usage {
-		d["usage"] = map[string]int{"prompt_tokens": c.length, "completion_tokens": len(c.tokens), "total_tokens": c.length + len(c.tokens)}
+	if withUsage {
+		d.Usage = &usage{c.length, len(c.tokens), c.length + len(c.tokens)}
 	}
 	return d
 }

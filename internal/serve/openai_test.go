@@ -10,7 +10,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -26,13 +25,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// An echo says a prompt once more, each token a little later, and then 0, which ends it.
+// An echo repeats a prompt, each token a little later, and then 0, which ends it.
 type echo struct {
 	pair
 	rows   int
 	limits []int
 	words  workload.Tokenizer
-	chat   workload.ChatTemplate
 }
 
 const echoRoom = 8
@@ -71,7 +69,7 @@ func (e *echo) Tokens(dst []int32, response []byte) []int32 {
 }
 func (e *echo) Ends(token int32) bool               { return token == 0 }
 func (e *echo) Tokenizer() workload.Tokenizer       { return e.words }
-func (e *echo) ChatTemplate() workload.ChatTemplate { return e.chat }
+func (e *echo) ChatTemplate() workload.ChatTemplate { return nil }
 func (e *echo) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
 	return &echoing{echo: e}, nil
 }
@@ -139,49 +137,42 @@ func (p *echoing) Serve(ctx context.Context, source workload.Source) error {
 type echoSource struct {
 	*source
 	words workload.Tokenizer
-	chat  workload.ChatTemplate
 }
 
 func (echoSource) Parts() ([]workload.File, error) { return nil, nil }
 
 func (s echoSource) OpenWorkload(context.Context) (workload.Workload, map[string]workload.Ports, error) {
 	past := []backend.Port{{Name: "past", Type: tensor.Float32, Shape: tensor.Shape{-1, 8}}}
-	return &echo{words: s.words, chat: s.chat}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
+	return &echo{words: s.words}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
 }
 
 func (s echoSource) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
-	e := &echo{words: s.words, chat: s.chat}
+	e := &echo{words: s.words}
 	m := workload.Model{Name: "echo", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
-	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: s.engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
+	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: s.engine, Instances: 1, MaxBatch: 4, Observer: silent{}}, done)
 	return service, e, err
 }
 
 // startTexts offers the echo.
 func startTexts(t *testing.T, words workload.Tokenizer, room int) string {
 	t.Helper()
-	return startChat(t, words, nil, room)
-}
-
-// startChat offers it with a template of chats.
-func startChat(t *testing.T, words workload.Tokenizer, chat workload.ChatTemplate, room int) string {
-	t.Helper()
 	engine, err := simulated.New(simulated.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	offer, err := Open(t.Context(), echoSource{&source{engine: engine}, words, chat}, Options{Name: "m", Room: room})
+	offer, err := Open(t.Context(), echoSource{&source{engine: engine}, words}, Options{Name: "m", Room: room})
 	if err != nil {
 		t.Fatal(err)
 	}
 	endpoint, stop := startOffer(t, offer, Web{OpenAI: NewOpenAI([]*Offer{offer})})
 	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections() // for one that was never used a server waits five seconds
+		http.DefaultClient.CloseIdleConnections() // the server waits five seconds for a connection that was never used
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if got := len(offer.writer.free); got != room {
+		if got := len(offer.writer.free.room); got != room {
 			t.Errorf("%d of %d rows are free when all is over", got, room)
 		}
 	})
@@ -203,43 +194,14 @@ func say(t *testing.T, url, body string) (int, string) {
 	return r.StatusCode, string(text)
 }
 
-// roles is a template of chats: the first letter of each role, and what it says.
-type roles struct{}
-
-func (roles) Render(messages []map[string]any) (text string, err error) {
-	for _, m := range messages {
-		role := m["role"].(string)
-		if role == "" {
-			return "", errors.New("a message without a role")
-		}
-		text += role[:1] + m["content"].(string)
-	}
-	return text, nil
-}
-
-func TestAChatIsWrittenAsTheModelKnowsIt(t *testing.T) {
-	url := startChat(t, letters{}, roles{}, 4)
-	for body, want := range map[string]string{
-		`{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}`: `"content":"SAUB"`,
-		`{"messages":[{"content":"b"}]}`:                                               "a message without a role",
-	} {
-		if _, text := say(t, url+"/v1/chat/completions", body); !strings.Contains(text, want) {
-			t.Errorf("%s: %s, want %s", body, text, want)
-		}
-	}
-	if _, text := say(t, url+"/v1/completions", `{"prompt":"abc"}`); !strings.Contains(text, `"text":"abc"`) {
-		t.Errorf("what is no chat: %s", text)
-	}
-}
-
-func TestATextIsContinued(t *testing.T) {
+func TestCompletions(t *testing.T) {
 	url := startTexts(t, letters{}, 4)
 	for _, c := range []struct{ name, path, body, want string }{
-		{"a text", "completions", `{"prompt":"abc"}`, `"text":"abc"}],`},
-		{"tokens", "completions", `{"prompt":[104,105],"return_token_ids":true}`, `"finish_reason":"stop","index":0,"text":"hi","token_ids":[104,105,0]`},
-		{"a chat", "chat/completions", `{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}`, `"message":{"content":"a\nb","role":"assistant"}`},
-		{"a limit", "completions", `{"prompt":"abcdef","max_tokens":2}`, `"finish_reason":"length","index":0,"text":"ab"`},
-		{"usage", "completions", `{"prompt":"abc","temperature":0,"n":1,"stop":null}`, `"usage":{"completion_tokens":4,"prompt_tokens":3,"total_tokens":7}`},
+		{"a text", "completions", `{"prompt":"abc"}`, `"choices":[{"index":0,"text":"abc","finish_reason":"stop"}],`},
+		{"tokens", "completions", `{"prompt":[104,105],"return_token_ids":true}`, `"index":0,"text":"hi","token_ids":[104,105,0],"finish_reason":"stop"`},
+		{"a chat", "chat/completions", `{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}`, `"message":{"role":"assistant","content":"a\nb"}`},
+		{"a limit", "completions", `{"prompt":"abcdef","max_tokens":2}`, `"index":0,"text":"ab","finish_reason":"length"`},
+		{"usage", "completions", `{"prompt":"abc","temperature":0,"n":1,"stop":null}`, `"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}`},
 	} {
 		if status, got := say(t, url+"/v1/"+c.path, c.body); status != 200 || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %d %s, want %s", c.name, status, got, c.want)
@@ -249,10 +211,7 @@ func TestATextIsContinued(t *testing.T) {
 		name, body string
 		status     int
 	}{
-		{"no JSON", "{", 400}, {"no prompt", "{}", 400}, {"an empty prompt", `{"prompt":""}`, 400}, {"half a prompt", `{"prompt":[1,"a"]}`, 400},
-		{"too long", `{"prompt":"123456789"}`, 400}, {"unknown to the model", `{"prompt":[999]}`, 400}, {"a negative token", `{"prompt":[1,-1,2]}`, 400},
-		{"chance", `{"prompt":"a","temperature":0.7}`, 400}, {"several", `{"prompt":"a","n":2}`, 400}, {"stops", `{"prompt":"a","stop":["b"]}`, 400},
-		{"no end", `{"prompt":"a","ignore_eos":true}`, 400}, {"a negative limit", `{"prompt":"a","max_tokens":-1}`, 400},
+		{"no JSON", "{", 400}, {"no prompt", "{}", 400}, {"an empty prompt", `{"prompt":""}`, 400}, {"too long", `{"prompt":"123456789"}`, 400}, {"unknown to the model", `{"prompt":[999]}`, 400},
 		{"another model", `{"model":"n","prompt":"a"}`, 404}, {"endless", `{"prompt":"` + strings.Repeat("a", 5<<20), 413},
 	} {
 		status, got := say(t, url+"/v1/completions", c.body)
@@ -282,7 +241,7 @@ func events(t *testing.T, url, body string) (list []string) {
 	return list
 }
 
-func TestAStreamHasAPieceForEachToken(t *testing.T) {
+func TestStreamHasAPieceForEachToken(t *testing.T) {
 	url := startTexts(t, letters{}, 4)
 	list := events(t, url, `{"prompt":"aéb","stream":true,"stream_options":{"include_usage":true}}`)
 	var text, ends []string
@@ -311,6 +270,19 @@ func TestAStreamHasAPieceForEachToken(t *testing.T) {
 	if !slices.Equal(text, []string{"a", "é", "b"}) || !slices.Equal(ends, []string{"stop"}) || list[len(list)-1] != "[DONE]" {
 		t.Errorf("pieces %q, ends %q, last %q", text, ends, list[len(list)-1])
 	}
+	whole := []string{}
+	for _, e := range events(t, url, `{"prompt":"aéb","stream":true,"return_token_ids":true}`) {
+		if i := strings.Index(e, `"text":`); i >= 0 {
+			whole = append(whole, e[i:strings.Index(e, `}`)])
+		}
+	}
+	want := []string{ // both tokens of é come with its text, and the one that ends the answer without a text
+		`"text":"a","token_ids":[97],"finish_reason":null`, `"text":"é","token_ids":[195,169],"finish_reason":null`, `"text":"b","token_ids":[98],"finish_reason":null`,
+		`"text":"","token_ids":[0],"finish_reason":null`, `"text":"","finish_reason":"stop"`,
+	}
+	if !slices.Equal(whole, want) {
+		t.Errorf("with token ids the pieces are %q, want %q", whole, want)
+	}
 	url = startTexts(t, nil, 4)
 	if list := events(t, url, `{"prompt":[7,8],"stream":true,"return_token_ids":true}`); !strings.Contains(list[0], `"text":" 7","token_ids":[7]`) {
 		t.Errorf("without a tokenizer: %s", list)
@@ -320,7 +292,7 @@ func TestAStreamHasAPieceForEachToken(t *testing.T) {
 	}
 }
 
-func TestManyTalkAtOnceAndEachGetsItsOwnAnswer(t *testing.T) {
+func TestSequencesGetTheirOwnAnswers(t *testing.T) {
 	url := startTexts(t, nil, 64)
 	c := dial(t, url)
 	var all sync.WaitGroup
@@ -357,7 +329,7 @@ func TestManyTalkAtOnceAndEachGetsItsOwnAnswer(t *testing.T) {
 	}
 }
 
-func TestAClientThatVanishesLeavesItsRow(t *testing.T) {
+func TestVanishedStreamFreesItsRow(t *testing.T) {
 	url := startTexts(t, nil, 1)
 	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -394,33 +366,6 @@ func FuzzPrompt(f *testing.F) {
 			t.Error("a negative limit is taken")
 		}
 	})
-}
-
-// A deadWriter cannot bound how long a request may take to arrive.
-type deadWriter struct{ *httptest.ResponseRecorder }
-
-func (deadWriter) SetReadDeadline(time.Time) error {
-	return errors.New("use of closed network connection")
-}
-func (deadWriter) SetWriteDeadline(time.Time) error { return nil }
-
-func TestRequestsAreBounded(t *testing.T) {
-	w := deadWriter{httptest.NewRecorder()}
-	api := &OpenAI{}
-	request := func() *http.Request {
-		return httptest.NewRequest(http.MethodPost, "/v1/completions", strings.NewReader(`{"prompt":[1]}`))
-	}
-	if err := api.complete(w, request(), false); err != nil || w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "setting a read deadline: use of closed network connection") {
-		t.Errorf("a connection that is closed: %v, %d %s, want status 500", err, w.Code, w.Body)
-	}
-	api.arriving.Add(maxArriving)
-	w = deadWriter{httptest.NewRecorder()}
-	if err := api.complete(w, request(), false); err != nil || w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "no room") {
-		t.Errorf("too many bytes arrive: %v, %d %s, want status 503", err, w.Code, w.Body)
-	}
-	if n := api.arriving.Load(); n != maxArriving {
-		t.Errorf("%d bytes arrive when all is over, want %d", n, maxArriving)
-	}
 }
 
 // A decoding is a tokenizer that counts the tokens that it decodes; decodingModel has it.
@@ -512,15 +457,15 @@ type brackets struct{}
 func (brackets) Render(messages []map[string]any) (string, error) {
 	text := ""
 	for _, m := range messages {
-		if m["role"] == "nobody" {
-			return "", fmt.Errorf("there is no role nobody")
+		if m["role"] == "tool" {
+			return "", errors.New("unknown role tool")
 		}
 		text += fmt.Sprintf("<%v:%v>", m["role"], m["content"])
 	}
 	return text, nil
 }
 
-func TestAPromptBecomesTokens(t *testing.T) {
+func TestPromptTokens(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		words      workload.Tokenizer
@@ -544,7 +489,7 @@ func TestAPromptBecomesTokens(t *testing.T) {
 		{"a conversation in parts", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"content":[]},{"content":null}]}`, bytewise{}, brackets{}, tokensIn("<user:ab><:><:>"), ""},
 		{"a conversation without a template", `{"messages":[{"content":"a"},{"content":[{"type":"text","text":"b"}]}]}`, bytewise{}, nil, append([]int32{0}, tokensIn("a\nb")...), ""},
 		{"a conversation without words", `{"messages":[{"content":"a"}]}`, nil, brackets{}, nil, "no tokenizer"},
-		{"a role that is not known", `{"messages":[{"role":"nobody"}]}`, bytewise{}, brackets{}, nil, "no role nobody"},
+		{"a role that is not known", `{"messages":[{"role":"tool"}]}`, bytewise{}, brackets{}, nil, "unknown role tool"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := readPrompt([]byte(c.text), strings.Contains(c.text, "messages"))
@@ -564,10 +509,10 @@ func tokensIn(text string) []int32 {
 	return ids
 }
 
-func TestWhatAPromptCannotAskForIsNamed(t *testing.T) {
+func TestUnsupportedFieldsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"prompt":"a","temperature":0.1}`:                         "temperature: the likeliest token is always taken, want 0",
-		`{"prompt":"a","n":0}`:                                     "n: there is one answer",
+		`{"prompt":"a","n":0}`:                                     "n: a request has one answer, want 1",
 		`{"prompt":"a","stop":"x"}`:                                "stop: answers end where the model ends them",
 		`{"prompt":"a","ignore_eos":true}`:                         "ignore_eos: ",
 		`{"prompt":"a","min_tokens":1}`:                            "min_tokens: ",
@@ -617,32 +562,6 @@ func TestWhatAPromptCannotAskForIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatARequestMayTakeFollowsFromTheInputs(t *testing.T) {
-	port := func(d tensor.DType, shape ...int64) backend.Port {
-		return backend.Port{Name: "x", Type: d, Shape: shape}
-	}
-	for _, c := range []struct {
-		name    string
-		inputs  []backend.Port
-		batched bool
-		want    int64
-	}{
-		{"fixed", []backend.Port{port(tensor.Float32, 2, 3), port(tensor.Int8, 5)}, false, 29},
-		{"samples side by side", []backend.Port{port(tensor.Float32, -1, 3)}, true, 64 * 12},
-		{"samples of one", []backend.Port{port(tensor.Float32, -1, 3)}, false, 12 + freeBytes},
-		{"a free extent", []backend.Port{port(tensor.Int16, 4, -1, 3)}, false, 24 + freeBytes},
-		{"two free ones", []backend.Port{port(tensor.Int16, 1, -1), port(tensor.Int16, 1, -1)}, false, 4 + freeBytes},
-		{"strings", []backend.Port{port(tensor.String, 1), port(tensor.Int16, 3)}, false, 6 + freeBytes},
-		{"any shape", []backend.Port{{Name: "x", Type: tensor.Float32, AnyShape: true}}, false, freeBytes},
-		{"a scalar", []backend.Port{port(tensor.Float64)}, false, 8},
-	} {
-		m := &tensorsModel{table: &table{ports: workload.Ports{Inputs: c.inputs}, batched: c.batched}}
-		if got := m.MaxBytes(); got != c.want {
-			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
-		}
-	}
-}
-
 func TestStreamUsage(t *testing.T) {
 	url := startTexts(t, letters{}, 4)
 	for options, want := range map[string]bool{``: false, `,"stream_options":null`: false, `,"stream_options":{}`: false, `,"stream_options":{"include_usage":false}`: false, `,"stream_options":{"include_usage":true}`: true} {
@@ -671,16 +590,5 @@ func TestStreamUsage(t *testing.T) {
 		if (len(told) == 1) != want || want && told[0] != len(list)-2 {
 			t.Errorf("%q: the usage is told in the events %v of %d", options, told, len(list))
 		}
-	}
-}
-
-// The values of fields that are understood may all be there.
-func TestUsualFields(t *testing.T) {
-	var fields []string
-	for name, value := range usual {
-		fields = append(fields, fmt.Sprintf("%q:%s", name, value))
-	}
-	if _, err := readPrompt([]byte(`{"prompt":"ab",`+strings.Join(fields, ",")+`}`), false); err != nil {
-		t.Error(err)
 	}
 }

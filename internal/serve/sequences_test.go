@@ -25,32 +25,32 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// An ear writes down sounds: a letter for each number that it hears, and three tokens for each of these. Its files
+// A transcriber writes a letter for each number of a sound, and says that each took three tokens. Its files
 // are the numbers, a byte each.
-type ear struct {
+type transcriber struct {
 	pair
 	rows int
 }
 
-const earRoom = 6
+const soundRoom = 6
 
-func (e *ear) Outputs(string) []string { return nil }
-func (e *ear) Len() int                { return max(1, e.rows) }
-func (e *ear) Row(int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{earRoom}}}
+func (e *transcriber) Outputs(string) []string { return nil }
+func (e *transcriber) Len() int                { return max(1, e.rows) }
+func (e *transcriber) Row(int) []workload.Slot {
+	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{soundRoom}}}
 }
-func (e *ear) Sent() []workload.Sent {
+func (e *transcriber) Sent() []workload.Sent {
 	return []workload.Sent{{Name: "sound", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1}}}}
 }
-func (e *ear) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
-	if n := sent[0][0]; n < 1 || n > earRoom {
-		return nil, fmt.Errorf("%d numbers, want 1 to %d", n, earRoom)
+func (e *transcriber) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
+	if n := sent[0][0]; n < 1 || n > soundRoom {
+		return nil, fmt.Errorf("%d numbers, want 1 to %d", n, soundRoom)
 	}
 	return e.Row(0), nil
 }
-func (e *ear) Elsewhere(rows int) workload.Prompted { return &ear{rows: rows} }
-func (e *ear) Limit(int, int)                       {}
-func (e *ear) Check(row []tensor.Tensor) error {
+func (e *transcriber) Elsewhere(rows int) workload.Prompted { return &transcriber{rows: rows} }
+func (e *transcriber) Limit(int, int)                       {}
+func (e *transcriber) Check(row []tensor.Tensor) error {
 	for i, v := range tensor.Data[float32](row[0]) {
 		if v != v {
 			return fmt.Errorf("number %d is none", i)
@@ -58,9 +58,9 @@ func (e *ear) Check(row []tensor.Tensor) error {
 	}
 	return nil
 }
-func (e *ear) FileBytes() int64 { return 64 }
-func (e *ear) ReadFile(file []byte) (tensor.Tensor, error) {
-	if len(file) < 1 || len(file) > earRoom {
+func (e *transcriber) FileBytes() int64 { return 64 }
+func (e *transcriber) ReadFile(file []byte) (tensor.Tensor, error) {
+	if len(file) < 1 || len(file) > soundRoom {
 		return tensor.Tensor{}, errors.New("that is no sound")
 	}
 	var list []float32
@@ -69,15 +69,15 @@ func (e *ear) ReadFile(file []byte) (tensor.Tensor, error) {
 	}
 	return tensor.Of(list, int64(len(list))), nil
 }
-func (e *ear) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
-	return &hearing{}, nil
+func (e *transcriber) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
+	return &transcribing{}, nil
 }
 
-type hearing struct{ store *workload.Store }
+type transcribing struct{ store *workload.Store }
 
-func (p *hearing) Use(s *workload.Store) error { p.store = s; return nil }
-func (*hearing) Close() error                  { return nil }
-func (p *hearing) Predict(_ context.Context, items []workload.Item, reply workload.Reply) error {
+func (p *transcribing) Use(s *workload.Store) error { p.store = s; return nil }
+func (*transcribing) Close() error                  { return nil }
+func (p *transcribing) Predict(_ context.Context, items []workload.Item, reply workload.Reply) error {
 	for _, item := range items {
 		var heard []byte
 		for _, v := range tensor.Data[float32](p.store.Slot(0, item.Row, 1)) {
@@ -90,28 +90,28 @@ func (p *hearing) Predict(_ context.Context, items []workload.Item, reply worklo
 	return nil
 }
 
-// An earSource is that model. Its only file can be run by itself, too.
-type earSource struct{ *source }
+// A transcriberSource is that model. Its only file can be run by itself, too.
+type transcriberSource struct{ *source }
 
-func (s earSource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
-	return &ear{}, nil, nil
+func (s transcriberSource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+	return &transcriber{}, nil, nil
 }
 
-func (s earSource) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
+func (s transcriberSource) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
-	e := &ear{}
-	m := workload.Model{Name: "ear", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
+	e := &transcriber{}
+	m := workload.Model{Name: "transcriber", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
 	engine, err := simulated.New(simulated.Config{})
 	if err != nil {
 		return nil, nil, err
 	}
-	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: engine, Instances: 1, MaxBatch: 4, Observer: nobody{}}, done)
+	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: engine, Instances: 1, MaxBatch: 4, Observer: silent{}}, done)
 	return service, e, err
 }
 
-// listen has a task hear something, and returns what it wrote and how many tokens it says that took.
-func listen(c *client.Client, in tensor.Tensor, wanted ...string) (text string, tokens int32, err error) {
+// transcribe asks a task for the text of a sound and its number of tokens.
+func transcribe(c *client.Client, in tensor.Tensor, wanted ...string) (text string, tokens int32, err error) {
 	a, err := c.Infer(context.Background(), &client.Request{Model: "m-task", Specs: []protocol.Spec{{Name: "sound", Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in}, Wanted: wanted,
 		Accept: func(*protocol.Head) (protocol.Place, error) {
 			return func(_ int, s protocol.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil }, nil
@@ -130,9 +130,9 @@ func listen(c *client.Client, in tensor.Tensor, wanted ...string) (text string, 
 }
 
 // openEar offers a model that listens to eight at once.
-func openEar(t *testing.T) (offer *Offer, c *client.Client, stop func() error) {
+func openTranscriber(t *testing.T) (offer *Offer, c *client.Client, stop func() error) {
 	t.Helper()
-	offer, err := Open(t.Context(), earSource{newSource(t, -1, 0)}, Options{Name: "m", Room: 8})
+	offer, err := Open(t.Context(), transcriberSource{newSource(t, -1, 0)}, Options{Name: "m", Room: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,31 +140,31 @@ func openEar(t *testing.T) (offer *Offer, c *client.Client, stop func() error) {
 	return offer, dial(t, endpoint), stop
 }
 
-func TestWhatIsSaidIsWrittenDownAndItsTokensAreCounted(t *testing.T) {
-	_, c, _ := openEar(t)
+func TestSequenceTask(t *testing.T) {
+	_, c, _ := openTranscriber(t)
 	about, err := c.Model(t.Context(), "m-task", "")
 	if err != nil || fmt.Sprint(about.Inputs, about.Outputs) != "[{sound FP32 [1 -1]}] [{response UINT8 [1 -1]} {tokens INT32 [1]}]" {
 		t.Fatalf("the task is %+v, %v", about, err)
 	}
 	for name, in := range map[string]tensor.Tensor{"numbers": tensor.Of([]float32{2, 0, 1}, 1, 3), "a file": tensor.OfStrings([]string{"\x02\x00\x01"}, 1)} {
-		if text, tokens, err := listen(c, in); text != "cab" || tokens != 9 || err != nil {
+		if text, tokens, err := transcribe(c, in); text != "cab" || tokens != 9 || err != nil {
 			t.Errorf("%s: %q of %d tokens, %v, want cab of 9", name, text, tokens, err)
 		}
 	}
-	if text, tokens, err := listen(c, tensor.Of([]float32{2}, 1, 1), protocol.TaskResponse); text != "c" || tokens != 0 || err != nil {
+	if text, tokens, err := transcribe(c, tensor.Of([]float32{2}, 1, 1), protocol.TaskResponse); text != "c" || tokens != 0 || err != nil {
 		t.Errorf("only the response: %q, %d tokens, %v", text, tokens, err)
 	}
 }
 
-func TestWhatIsNoSoundIsRefusedAndItsRowIsFreeAgain(t *testing.T) {
-	offer, c, stop := openEar(t)
+func TestWrongSequencesFreeTheirRows(t *testing.T) {
+	offer, c, stop := openTranscriber(t)
 	nan := float32(math.NaN())
 	for want, in := range map[string]tensor.Tensor{
 		"want 1 to 6": tensor.New(tensor.Float32, 1, 7), "0 numbers": tensor.New(tensor.Float32, 1, 0), "want one input, sound FP32[1 ?]": tensor.New(tensor.Float32, 2, 3),
 		"want one input": tensor.New(tensor.Int32, 1, 3), "number 0 is none": tensor.Of([]float32{nan, 1}, 1, 2), "number 1 is none": tensor.Of([]float32{1, nan}, 1, 2),
 		"the file of the sample: that is no sound": tensor.OfStrings([]string{strings.Repeat("x", 7)}, 1), "want one input, sound": tensor.OfStrings([]string{"a", "b"}, 2),
 	} {
-		if _, _, err := listen(c, in); protocol.CodeOf(err) != protocol.InvalidArgument || !strings.Contains(err.Error(), want) {
+		if _, _, err := transcribe(c, in); protocol.CodeOf(err) != protocol.InvalidArgument || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", in, err, want)
 		}
 	}
@@ -181,29 +181,29 @@ func TestWhatIsNoSoundIsRefusedAndItsRowIsFreeAgain(t *testing.T) {
 		t.Errorf("a file that is too large: %v", err)
 	}
 	job.End()
-	if _, _, err := listen(c, tensor.Of([]float32{2}, 1, 1), "words"); protocol.CodeOf(err) != protocol.InvalidArgument {
+	if _, _, err := transcribe(c, tensor.Of([]float32{2}, 1, 1), "words"); protocol.CodeOf(err) != protocol.InvalidArgument {
 		t.Errorf("an output that there is not: %v", err)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if got := len(offer.writer.free); got != 8 {
+	if got := len(offer.writer.free.room); got != 8 {
 		t.Errorf("%d of 8 rows are free when all is over", got)
 	}
 }
 
-func TestManyAreHeardAtOnceEachForItself(t *testing.T) {
-	endpoint, _ := start(t, earSource{newSource(t, -1, 0)}, 64, Web{})
+func TestRowsAreReused(t *testing.T) {
+	endpoint, _ := start(t, transcriberSource{newSource(t, -1, 0)}, 64, Web{})
 	c := dial(t, endpoint)
 	var all sync.WaitGroup
 	for k := range 50 {
 		all.Go(func() {
-			in := tensor.New(tensor.Float32, 1, int64(k%earRoom+1)) // rows are used again, for shorter ones, too
-			want := strings.Repeat(string(rune('a'+k%20)), k%earRoom+1)
+			in := tensor.New(tensor.Float32, 1, int64(k%soundRoom+1)) // rows are used again, for shorter ones, too
+			want := strings.Repeat(string(rune('a'+k%20)), k%soundRoom+1)
 			for i := range tensor.Data[float32](in) {
 				tensor.Data[float32](in)[i] = float32(k % 20)
 			}
-			if text, _, err := listen(c, in); text != want || err != nil {
+			if text, _, err := transcribe(c, in); text != want || err != nil {
 				t.Errorf("%q, %v, want %q", text, err, want)
 			}
 		})
@@ -212,13 +212,13 @@ func TestManyAreHeardAtOnceEachForItself(t *testing.T) {
 }
 
 // A task of many runs ends with its request, and one that a worker has begun gives its row back afterwards.
-func TestWhoVanishesLeavesItsPlace(t *testing.T) {
+func TestVanishedClientsFreeTheirPlaces(t *testing.T) {
 	s := newSource(t, -1, 5*time.Millisecond)
 	long, err := Open(t.Context(), longSource{s}, Options{Name: "m", Room: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard, err := Open(t.Context(), earSource{newSource(t, -1, 0)}, Options{Name: "m", Room: 1})
+	heard, err := Open(t.Context(), transcriberSource{newSource(t, -1, 0)}, Options{Name: "m", Room: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,12 +229,12 @@ func TestWhoVanishesLeavesItsPlace(t *testing.T) {
 		busy  func() bool
 	}{
 		{long, "x", row(1), func() bool { return long.task.busy.Load() > 0 }},
-		{heard, "sound", tensor.Of([]float32{1}, 1, 1), func() bool { return len(heard.writer.free) == 0 }},
+		{heard, "sound", tensor.Of([]float32{1}, 1, 1), func() bool { return len(heard.writer.free.room) == 0 }},
 	} {
 		endpoint, _ := startOffer(t, c.offer, Web{})
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			q := &client.Request{Model: "m-task", Specs: []protocol.Spec{{Name: c.input, Type: c.in.Type, Shape: c.in.Shape}}, Tensors: []tensor.Tensor{c.in}, Accept: func(*protocol.Head) (protocol.Place, error) { return nil, errors.New("nobody is there") }}
+			q := &client.Request{Model: "m-task", Specs: []protocol.Spec{{Name: c.input, Type: c.in.Type, Shape: c.in.Shape}}, Tensors: []tensor.Tensor{c.in}, Accept: func(*protocol.Head) (protocol.Place, error) { return nil, errors.New("the client has gone") }}
 			if _, err := dial(t, endpoint).Infer(ctx, q); err == nil {
 				t.Error("a client that has gone has an answer")
 			}
@@ -242,18 +242,18 @@ func TestWhoVanishesLeavesItsPlace(t *testing.T) {
 		}
 		for end := time.Now().Add(10 * time.Second); c.busy(); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%s: the place of somebody who has gone is taken", c.input)
+				t.Fatalf("%s: the place of a client that has gone is taken", c.input)
 			}
 		}
 	}
 	before := s.runs.Load()
 	time.Sleep(50 * time.Millisecond) // for ten runs
 	if after := s.runs.Load(); after != before {
-		t.Errorf("the model ran %d times for nobody", after-before)
+		t.Errorf("the model ran %d times for clients that had gone", after-before)
 	}
 }
 
-// endless is a benchmark that runs its model for as long as somebody waits.
+// endless is a benchmark that runs its model until the context ends.
 type endless struct{ pair }
 
 func (endless) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
@@ -282,9 +282,9 @@ func (s longSource) OpenWorkload(ctx context.Context) (workload.Workload, map[st
 }
 
 // A raw request of another size than a sample has is its file, where samples may be files.
-func TestAFileIsSentAsItIs(t *testing.T) {
+func TestFilesOfSamples(t *testing.T) {
 	tasks, _ := start(t, newSource(t, -1, 0), 8, Web{})
-	ears, _ := start(t, earSource{newSource(t, -1, 0)}, 8, Web{})
+	sounds, _ := start(t, transcriberSource{newSource(t, -1, 0)}, 8, Web{})
 	parts, _ := start(t, runsSource{newSource(t, -1, 0)}, 8, Web{})
 	for _, c := range []struct {
 		name, endpoint, body string
@@ -294,9 +294,9 @@ func TestAFileIsSentAsItIs(t *testing.T) {
 		{"the file of a sample", tasks, "\x03\x04", http.StatusOK, `"data":[6,8]`},
 		{"the numbers of a sample", tasks, "\x00\x00\x40\x40\x00\x00\x80\x40", http.StatusOK, `"data":[6,8]`},
 		{"no file", tasks, "\x03", http.StatusBadRequest, "the file of the sample: 1 bytes, want 2"},
-		{"the file of a sound", ears, "\x02\x00\x01", http.StatusOK, `"data":[99,97,98]`},
-		{"no sound", ears, strings.Repeat("x", 60), http.StatusBadRequest, "that is no sound"},
-		{"a file that is too large", ears, strings.Repeat("x", 65), http.StatusRequestEntityTooLarge, "at most 64"},
+		{"the file of a sound", sounds, "\x02\x00\x01", http.StatusOK, `"data":[99,97,98]`},
+		{"no sound", sounds, strings.Repeat("x", 60), http.StatusBadRequest, "that is no sound"},
+		{"a file that is too large", sounds, strings.Repeat("x", 65), http.StatusRequestEntityTooLarge, "at most 64"},
 		{"samples that are no files", parts, "\x03", http.StatusBadRequest, "the request has 1 bytes"},
 	} {
 		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.endpoint+"/v2/models/m-task/infer", strings.NewReader(c.body))
@@ -370,7 +370,7 @@ func castHead(t tensor.DType, names ...string) *protocol.Head {
 	return h
 }
 
-func TestASampleBringsWhatAllSamplesHave(t *testing.T) {
+func TestSamplesBringConstants(t *testing.T) {
 	offer, err := Open(t.Context(), castSource{newSource(t, -1, 0), maxKept / 2}, Options{Name: "m"})
 	if err != nil {
 		t.Fatal(err)
@@ -415,7 +415,7 @@ func TestASampleBringsWhatAllSamplesHave(t *testing.T) {
 }
 
 // As many samples are under way as the memory of their predictors allows, and one in any case.
-func TestPredictorsThatTakeMuchMemoryAreFew(t *testing.T) {
+func TestHeavyPredictorsAreFew(t *testing.T) {
 	for heavy, want := range map[int64]int{0: maxTasks, 1: maxTasks, maxKept / 3: 3, 10 * maxKept: 1} {
 		offer, err := Open(t.Context(), castSource{newSource(t, -1, 0), heavy}, Options{Name: "m"})
 		if err != nil {
@@ -440,28 +440,6 @@ func TestPredictorsThatTakeMuchMemoryAreFew(t *testing.T) {
 		}
 		if err := offer.Close(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// A request may be as large as a sample of the shortest and what is free of one: caches whose extents are known
-// do not count among that.
-func TestWhatTheModelHasBesideFreeExtentsIsNoneOfTheirRoom(t *testing.T) {
-	port := func(name string, shape ...int64) backend.Port {
-		return backend.Port{Name: name, Type: tensor.Float32, Shape: shape}
-	}
-	for _, c := range []struct {
-		name  string
-		ports []backend.Port
-		want  int64
-	}{
-		{"all is known", []backend.Port{port("a", 1, 3), port("b", 2)}, 4 * 5},
-		{"a free length", []backend.Port{port("a", -1, 1000, 3), port("b", -1, -1)}, 4*3001 + freeBytes},
-		{"nothing is known", []backend.Port{{Name: "a", Type: tensor.Float32, AnyShape: true}}, freeBytes},
-	} {
-		m := &tensorsModel{table: &table{ports: workload.Ports{Inputs: c.ports}}}
-		if got := m.MaxBytes(); got != c.want {
-			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -1,19 +1,19 @@
 // Package serve offers a model of the catalogue as a server of the Open Inference Protocol, with the
 // engine, the queue, the batches and the workers of a test.
 //
-//	s, err := serve.Open(ctx, prepared, serve.Options{Name: "resnet50", Room: 256})
-//	web := oipserver.New(oipserver.Config{Models: s.Models()})
+//	offer, err := serve.Open(ctx, prepared, serve.Options{Name: "resnet50", Room: 256})
+//	web := oipserver.New(oipserver.Config{Models: offer.Models()})
 //
-// A model is there twice. NAME takes and gives the tensors of the model file: requests of one
-// sample wait in the queue and run in batches with others, requests of several run as they are.
-// NAME-task takes what a sample of the benchmark consists of, or the file of an image or a recording, and
-// answers with the bytes that LoadGen would log; it runs the benchmark's own predictor, whose
-// runs of the model go through the same queue.
+// A model is there twice. NAME takes and gives the tensors of the model file (tensors.go): requests of one
+// sample wait in the queue and run in batches with others, requests of several samples run alone.
+// NAME-task takes a sample of the benchmark, or the file of an image or a recording, and
+// answers with the bytes that LoadGen would log (task.go, sequences.go); it runs the benchmark's own predictor, whose
+// runs of the model go through the same queue (table.go).
 //
-// Of a model of several files each is there, as NAME-role. A decoder of texts is described only, as NAME:
-// its memory of all tokens stays where it is, and NAME-task runs it.
+// Of a model of several files each is there, as NAME-role. A decoder of texts is only described, as NAME:
+// its key/value cache stays here, and NAME-task runs it.
 //
-// Models that write texts also speak OpenAI's protocol (OpenAI).
+// Models that write texts also speak OpenAI's protocol (openai.go). Web listens, with TLS and tokens (web.go).
 //
 // The room for samples and bytes is bounded; a request beyond it is refused at once. Nothing of a request or an
 // answer is kept.
@@ -41,7 +41,7 @@ type Source interface {
 	OpenService(ctx context.Context, path string, w workload.Model, done harness.Answered) (*harness.Service, error)
 	// OpenSequences opens a model that is a workload.Writer for so many rows at a time.
 	OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error)
-	// OpenWorkload joins the model with its data, and says what its files take and give, by role.
+	// OpenWorkload joins the model with its data, and returns the ports of its files, by role.
 	OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error)
 	// Version names the content of the model.
 	Version() string
@@ -49,7 +49,7 @@ type Source interface {
 
 // Options say how a model is offered.
 type Options struct {
-	Name string // as clients call it
+	Name string // for clients
 	Room int    // requests under way at most; 0: 256
 }
 
@@ -58,19 +58,19 @@ const defaultRoom = 256
 
 // An Offer is a model that is offered. It must be closed.
 type Offer struct {
-	parts  []*part
-	whole  *described // nil: the files of the model run by themselves
-	task   *taskModel
-	writer *sequences // the task of a model whose samples are rows of tokens
-	why    string     // the task is not offered
-	closed atomic.Bool
+	files   []*file
+	decoder *decoderModel  // describes the only file; nil: the files of the model run by themselves
+	task    *taskModel     // nil: not offered
+	writer  *sequenceModel // the task of a model whose samples are sequences
+	noTask  string
+	closed  atomic.Bool
 }
 
-// A part is a file of the model, which runs by itself.
-type part struct {
+// A file of the model runs by itself.
+type file struct {
 	role  string
 	table *table
-	raw   *tensorsModel
+	model *tensorsModel
 }
 
 // Open opens a model, and the task that it is for if that can be offered.
@@ -86,7 +86,7 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 	offer = &Offer{}
 	for _, f := range files {
 		if err == nil {
-			err = offer.openPart(ctx, s, f, o)
+			err = offer.openFile(ctx, s, f, o)
 		}
 	}
 	if err == nil {
@@ -98,71 +98,64 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 	return offer, nil
 }
 
-// openPart opens a file of the model.
-func (o *Offer) openPart(ctx context.Context, s Source, f workload.File, options Options) (err error) {
+// openFile opens a file of the model.
+func (o *Offer) openFile(ctx context.Context, s Source, f workload.File, options Options) (err error) {
 	t := newTable(options.Room)
-	o.parts = append(o.parts, &part{role: f.Role, table: t})
+	opened := &file{role: f.Role, table: t}
+	o.files = append(o.files, opened) // to close it
 	name := options.Name
 	if f.Role != workload.Only {
 		name = protocol.PartName(name, f.Role)
 	}
-	if t.service, err = s.OpenService(ctx, f.Path, rawModel(name, t), t.done); err != nil {
+	if t.service, err = s.OpenService(ctx, f.Path, tensorsWorkload(name, t), t.done); err != nil {
 		return err
 	}
 	if t.store, err = workload.NewStore(options.Room, t.service.Workload().Row); err != nil {
 		return err
 	}
-	o.parts[len(o.parts)-1].raw = newTensors(t, name, s.Version(), t.service.Info().Engine, o.ready)
+	opened.model = newTensors(t, name, s.Version(), t.service.Info().Engine, o.ready)
 	return t.service.Start(t.store)
 }
 
-// openTask finds out how samples are answered.
+// openTask offers the benchmark's task, if samples can come from clients.
 func (o *Offer) openTask(ctx context.Context, s Source, options Options) error {
 	w, ports, err := s.OpenWorkload(ctx)
 	if err != nil {
 		return err
 	}
 	if _, ok := w.(workload.Writer); ok {
-		if len(o.parts) == 0 {
-			o.whole = describe(options.Name, s.Version(), ports[workload.Only], o.ready)
+		if p := ports[workload.Only]; len(o.files) == 0 {
+			metadata := &protocol.ModelMetadata{Name: options.Name, Versions: []string{s.Version()}, Platform: "mlperf", Inputs: portsOf(p.Inputs), Outputs: portsOf(p.Outputs)}
+			o.decoder = &decoderModel{described{metadata, o.ready, &counts{}}}
 		}
 		o.writer, err = openSequences(ctx, s, options, o.ready)
 		return err
 	}
 	portable, ok := w.(workload.Portable)
 	switch {
-	case len(o.parts) == 0:
-		return fmt.Errorf("%s is not offered: its files run together only, and its samples cannot come from elsewhere", options.Name)
+	case len(o.files) == 0:
+		return fmt.Errorf("%s cannot be offered: its files run together only, and its samples cannot come from clients", options.Name)
 	case !ok:
-		o.why = "the answers of this benchmark need its data set, which only the client has"
+		o.noTask = "the answers of this benchmark need its data set, which only the client has"
 		return nil
 	}
-	sessions, err := o.sessions(w)
-	if err != nil {
-		return err
+	sessions := workload.Sessions{}
+	for _, f := range o.files {
+		if sessions[f.role], err = shareSession(f.table, f.table.service.Info(), w.Outputs(f.role)); err != nil {
+			return err
+		}
 	}
-	o.task, err = newTask(w, portable, sessions, names(ports[workload.Only], w.Row(0)), options.Name+protocol.TaskSuffix, s.Version(), o.ready)
+	o.task, err = newTask(w, portable, sessions, ports[workload.Only].Inputs, options.Name, s.Version(), o.ready)
 	return err
 }
 
-// sessions run a sample of the workload on the files of the model, by role.
-func (o *Offer) sessions(w workload.Workload) (sessions workload.Sessions, err error) {
-	sessions = workload.Sessions{}
-	for _, p := range o.parts {
-		if sessions[p.role], err = newShared(p.table, p.table.service.Info(), w.Outputs(p.role)); err != nil {
-			return nil, err
-		}
-	}
-	return sessions, nil
-}
-
-// Models are what clients may ask for.
+// Models are offered to clients.
 func (o *Offer) Models() (list []oipserver.Model) {
-	for _, p := range o.parts {
-		list = append(list, p.raw)
+	for _, f := range o.files {
+		list = append(list, f.model)
 	}
-	if o.whole != nil {
-		list = append(list, o.whole)
+	if o.decoder != nil {
+		list = append(list, o.decoder)
 	}
 	if o.task != nil {
 		list = append(list, o.task)
@@ -176,7 +169,7 @@ func (o *Offer) Models() (list []oipserver.Model) {
 func (o *Offer) ready() bool { return !o.closed.Load() }
 
 // NoTask says why the task is not offered; empty: it is.
-func (o *Offer) NoTask() string { return o.why }
+func (o *Offer) NoTask() string { return o.noTask }
 
 // Close frees the model. No request may be under way.
 func (o *Offer) Close() error {
@@ -188,21 +181,43 @@ func (o *Offer) Close() error {
 	if o.task != nil {
 		errs = append(errs, o.task.close())
 	}
-	for _, p := range o.parts {
-		errs = append(errs, p.table.close())
+	for _, f := range o.files {
+		errs = append(errs, f.table.close())
 	}
 	return errors.Join(errs...)
 }
 
-// close ends the workers and frees the rows, unless a worker may still use them.
-func (t *table) close() error {
-	if t.service != nil {
-		if err := t.service.Close(); err != nil {
-			return err
-		}
-	}
-	if t.store == nil {
-		return nil
-	}
-	return t.store.Close()
+// described has the methods that all models share.
+type described struct {
+	metadata *protocol.ModelMetadata
+	ready    func() bool
+	count    *counts
+}
+
+// Metadata implements oipserver.Model.
+func (d *described) Metadata() *protocol.ModelMetadata { return d.metadata }
+
+// Ready implements oipserver.Model.
+func (d *described) Ready() bool { return d.ready() }
+
+// Statistics implements oipserver.Model.
+func (d *described) Statistics() protocol.ModelStatistics {
+	d.count.mu.Lock()
+	defer d.count.mu.Unlock()
+	s := d.count.total
+	s.Name, s.Version = d.metadata.Name, d.metadata.Versions[0]
+	return s
+}
+
+// A decoderModel describes the ports of a decoder, which only the task runs: its key/value
+// cache would have to be sent for every token. Clients open their side of the task by it.
+type decoderModel struct{ described }
+
+// MaxBytes implements oipserver.Model: enough for Begin to name the task.
+func (*decoderModel) MaxBytes() int64 { return 1 << 20 }
+
+// Begin implements oipserver.Model.
+func (d *decoderModel) Begin(*protocol.Head) (oipserver.Job, error) {
+	name := d.metadata.Name
+	return nil, protocol.Errorf(protocol.Unsupported, "%s keeps its key/value cache on the server: ask %s%s", name, name, protocol.TaskSuffix)
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +21,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
-	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -80,7 +77,7 @@ func (s *source) OpenService(ctx context.Context, path string, w workload.Model,
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
 	s.opened = append(s.opened, path)
-	return harness.OpenService(ctx, harness.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: nobody{}}, done)
+	return harness.OpenService(ctx, harness.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: silent{}}, done)
 }
 
 func (s *source) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
@@ -98,13 +95,14 @@ func (*source) OpenSequences(context.Context, int, harness.Answered) (*harness.S
 
 func (*source) Version() string { return "v1" }
 
-type nobody struct{}
+// silent observes nothing.
+type silent struct{}
 
-func (nobody) Phase(string)             {}
-func (nobody) Loading(int, int)         {}
-func (nobody) Items(int, int)           {}
-func (nobody) Traffic(loadgen.Progress) {}
-func (nobody) Note(string)              {}
+func (silent) Phase(string)             {}
+func (silent) Loading(int, int)         {}
+func (silent) Items(int, int)           {}
+func (silent) Traffic(loadgen.Progress) {}
+func (silent) Note(string)              {}
 
 // A pair is a benchmark whose samples are two numbers, and whose responses are their doubles as bytes.
 type pair struct{}
@@ -224,7 +222,7 @@ func row(n int) tensor.Tensor {
 	return t
 }
 
-func TestEveryRequestGetsItsOwnAnswer(t *testing.T) {
+func TestRequestsGetTheirOwnAnswers(t *testing.T) {
 	for _, first := range []int64{-1, 1} {
 		s := newSource(t, first, 200*time.Microsecond)
 		if first == 1 {
@@ -268,7 +266,7 @@ func TestEveryRequestGetsItsOwnAnswer(t *testing.T) {
 	}
 }
 
-func TestSamplesThatWaitRunTogether(t *testing.T) {
+func TestWaitingSamplesAreBatched(t *testing.T) {
 	s := newSource(t, -1, 20*time.Millisecond)
 	endpoint, _ := start(t, s, 64, Web{})
 	c := dial(t, endpoint)
@@ -286,7 +284,7 @@ func TestSamplesThatWaitRunTogether(t *testing.T) {
 	}
 }
 
-func TestTheTaskAnswersWhatIsLogged(t *testing.T) {
+func TestTaskAnswersTheLoggedResponse(t *testing.T) {
 	endpoint, _ := start(t, newSource(t, -1, 0), 8, Web{})
 	c := dial(t, endpoint)
 	about, err := c.Model(t.Context(), "m-task", "v1")
@@ -364,7 +362,7 @@ func (s runsSource) OpenWorkload(ctx context.Context) (workload.Workload, map[st
 	return runs{}, ports, err
 }
 
-func TestSamplesOfDifferentShapesAreAnswered(t *testing.T) {
+func TestSamplesOfDifferentShapes(t *testing.T) {
 	endpoint, _ := start(t, runsSource{newSource(t, -1, time.Millisecond)}, 8, Web{})
 	c := dial(t, endpoint)
 	about, err := c.Model(t.Context(), "m-task", "")
@@ -424,7 +422,7 @@ func TestSamplesOfDifferentShapesAreAnswered(t *testing.T) {
 	checkTask(offer.task)
 }
 
-func TestAFullQueueIsSaidAtOnce(t *testing.T) {
+func TestFullQueueRefuses(t *testing.T) {
 	s := newSource(t, -1, 100*time.Millisecond)
 	endpoint, _ := start(t, s, 2, Web{})
 	c := dial(t, endpoint)
@@ -455,31 +453,7 @@ func TestAFullQueueIsSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelDoesNotTakeIsRefused(t *testing.T) {
-	endpoint, _ := start(t, newSource(t, -1, 0), 8, Web{})
-	c := dial(t, endpoint)
-	for name, try := range map[string]struct {
-		input string
-		in    tensor.Tensor
-		want  string
-	}{
-		"another input":   {"z", row(1), `no input "z"`},
-		"another type":    {"x", tensor.New(tensor.Int32, 1, 2), "the model has FP32"},
-		"another shape":   {"x", tensor.New(tensor.Float32, 1, 3), "the model has FP32"},
-		"too many rows":   {"x", tensor.New(tensor.Float32, 4000, 2), "at most"},
-		"no rows":         {"x", tensor.New(tensor.Float32, 0, 2), "no elements"},
-		"strings instead": {"x", tensor.OfStrings([]string{"a", "b"}, 1, 2), "the model has FP32"},
-	} {
-		if _, err := ask(c, "m", try.input, try.in); err == nil || !strings.Contains(err.Error(), try.want) {
-			t.Errorf("%s: %v, want %q", name, err, try.want)
-		}
-	}
-	if _, err := ask(c, "m", "x", row(2)); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestAModelThatFailsFailsItsRequest(t *testing.T) {
+func TestFailedRunFailsItsRequest(t *testing.T) {
 	s := newSource(t, -1, 0)
 	endpoint, _ := start(t, s, 8, Web{})
 	c := dial(t, endpoint)
@@ -496,7 +470,7 @@ func TestAModelThatFailsFailsItsRequest(t *testing.T) {
 	}
 }
 
-func TestTheEndAnswersWhatIsUnderWay(t *testing.T) {
+func TestDrainAnswersRequests(t *testing.T) {
 	endpoint, stop := start(t, newSource(t, -1, 200*time.Millisecond), 8, Web{})
 	c := dial(t, endpoint)
 	answered := make(chan error, 1)
@@ -519,51 +493,8 @@ func TestTheEndAnswersWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// A model may take minutes to make: what is wrong with the files of keys is found before.
-func TestFilesOfKeysAreReadBeforeAnythingIsMade(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
-	for name, w := range map[string]Web{
-		"tokens":      {Listen: "127.0.0.1:0", TokenFile: missing},
-		"certificate": {Listen: "127.0.0.1:0", Cert: missing, Key: missing},
-	} {
-		if err := w.Check(); err == nil || !strings.Contains(err.Error(), missing) {
-			t.Errorf("%s: error %v, want one that names %s", name, err, missing)
-		}
-	}
-}
-
-func TestBeyondThisMachineNeedsTLSOrTheWord(t *testing.T) {
-	token := filepath.Join(t.TempDir(), "t")
-	if err := os.WriteFile(token, []byte("short\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		web  Web
-		want string
-	}{
-		"loopback":             {Web{Listen: "127.0.0.1:0"}, ""},
-		"loopback of IPv6":     {Web{Listen: "[::1]:0"}, ""},
-		"a socket":             {Web{Listen: "unix:/run/x"}, ""},
-		"everywhere":           {Web{Listen: "0.0.0.0:8000"}, "beyond this machine"},
-		"everywhere, too":      {Web{Listen: ":8000"}, "beyond this machine"},
-		"gRPC everywhere":      {Web{Listen: "127.0.0.1:0", GRPC: "0.0.0.0:1"}, "grpc_listen"},
-		"everywhere, said so":  {Web{Listen: "0.0.0.0:8000", Insecure: true}, ""},
-		"no port":              {Web{Listen: "localhost"}, "want host:port"},
-		"half a pair":          {Web{Listen: "localhost:1", Cert: "c"}, "go together"},
-		"clients without TLS":  {Web{Listen: "localhost:1", ClientCA: "c"}, "only TLS"},
-		"a name of this host?": {Web{Listen: "myhost:1"}, "beyond this machine"},
-	} {
-		if err := c.web.Check(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
-	}
-	if _, err := (Web{Listen: "localhost:1", TokenFile: token}).config([]oipserver.Model{}); err == nil || !strings.Contains(err.Error(), "at least 16") {
-		t.Errorf("a short token: %v", err)
-	}
-}
-
 // A model whose batch is fixed takes requests of that batch, and none of them with others, however large batches may be.
-func TestRequestsToAFixedModelRunAsTheyAre(t *testing.T) {
+func TestFixedBatchRunsAlone(t *testing.T) {
 	for _, batch := range []int{1, 2, 4} {
 		endpoint, _ := start(t, newSource(t, int64(batch), 2*time.Millisecond), 64, Web{})
 		c := dial(t, endpoint)
@@ -643,7 +574,7 @@ func (s relaySource) OpenWorkload(ctx context.Context) (workload.Workload, map[s
 	return relay{}, nil, nil
 }
 
-func TestTheFilesOfAModelAreThereOneByOneAndItsTaskUsesAll(t *testing.T) {
+func TestModelOfSeveralFiles(t *testing.T) {
 	s := newSource(t, -1, 0)
 	s.roles = []string{"first", "second"}
 	endpoint, _ := start(t, relaySource{s}, 8, Web{})
@@ -679,7 +610,7 @@ func (s sealed) OpenWorkload(ctx context.Context) (workload.Workload, map[string
 	return pair{}, ports, err
 }
 
-func TestADecoderIsDescribedAndItsTaskRunsIt(t *testing.T) {
+func TestDecoderIsDescribed(t *testing.T) {
 	c := dial(t, startTexts(t, nil, 4))
 	about, err := c.Model(t.Context(), "m", "")
 	if err != nil || len(about.Inputs) != 1 || about.Inputs[0].Name != "past" {
@@ -693,12 +624,12 @@ func TestADecoderIsDescribedAndItsTaskRunsIt(t *testing.T) {
 	}
 }
 
-func TestAModelOfWhichNothingCanBeOfferedIsRefused(t *testing.T) {
+func TestModelThatCannotBeOffered(t *testing.T) {
 	engine, err := simulated.New(simulated.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), sealed{echoSource{&source{engine: engine}, nil, nil}}, Options{Name: "m"}); err == nil || !strings.Contains(err.Error(), "run together only") {
+	if _, err := Open(t.Context(), sealed{echoSource{&source{engine: engine}, nil}}, Options{Name: "m"}); err == nil || !strings.Contains(err.Error(), "run together only") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A table has the room for requests: each has a row of it while it is under way.
+// A table has the requests to a file of the model. Each has a row while it is under way.
 type table struct {
 	room     int
 	ports    workload.Ports
@@ -23,14 +23,14 @@ type table struct {
 	requests []request
 	free     *freeRows
 
-	budget int64        // bytes that requests of several samples may take together
-	used   atomic.Int64 // by them
+	budget int64        // bytes of all requests outside the store
+	used   atomic.Int64 // of the budget
 	count  counts
 }
 
-// A request is what lies in a row.
+// A request is in a row of the table.
 type request struct {
-	whole   []tensor.Tensor // inputs of a request that runs as it is; nil: they are in the store
+	inputs  []tensor.Tensor // of a request that runs alone; nil: the inputs are in the store
 	outputs []tensor.Tensor
 	err     error
 	done    chan struct{}
@@ -48,9 +48,7 @@ func newTable(room int) *table {
 	return t
 }
 
-func (t *table) request(row int) *request { return &t.requests[row] }
-
-// slots are the tensors of a sample; a byte where samples differ.
+// slots are the tensors of a sample; a byte where samples differ in shape.
 func (t *table) slots() []workload.Slot {
 	if !t.batched {
 		return []workload.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{1}}}
@@ -62,20 +60,14 @@ func (t *table) slots() []workload.Slot {
 	return list
 }
 
-// take returns a row if there is one.
-func (t *table) take() (row int, ok bool) { return t.free.take() }
-
-// wait waits for a row.
-func (t *table) wait(ctx context.Context) (int, error) { return t.free.wait(ctx) }
-
-// give gives a row back.
-func (t *table) give(row int) {
+// release frees a row.
+func (t *table) release(row int) {
 	r := &t.requests[row]
 	*r = request{done: r.done}
-	t.free.give(row)
+	t.free.release(row)
 }
 
-// reserve takes bytes from the budget, unless it is used up.
+// reserve takes bytes from the budget, if it has them or a request is alone.
 func (t *table) reserve(bytes int64) bool {
 	if used := t.used.Add(bytes); used > t.budget && used > bytes {
 		t.used.Add(-bytes)
@@ -84,10 +76,7 @@ func (t *table) reserve(bytes int64) bool {
 	return true
 }
 
-// begin says that a request runs now, alone or with others; first is true for one of these.
-func (r *request) begin(first bool) { r.started, r.first = time.Now(), first }
-
-// answer has a row answered, and waits for that: a worker may be using it.
+// answer submits a row and waits for its answer, also for a client that has gone: a worker may be using the row.
 func (t *table) answer(row, samples int) ([]tensor.Tensor, error) {
 	r := &t.requests[row]
 	r.submitted, r.samples = time.Now(), samples
@@ -97,13 +86,27 @@ func (t *table) answer(row, samples int) ([]tensor.Tensor, error) {
 	return r.outputs, r.err
 }
 
-// done is told by a worker that a row has been answered.
+// done is called by a worker that has answered a row.
 func (t *table) done(row int, _ []byte, _ int, err error) {
 	r := &t.requests[row]
 	if err != nil {
 		r.err = err
 	}
 	r.done <- struct{}{}
+}
+
+// close ends the workers and frees the rows, unless a worker may still use them.
+func (t *table) close() error { return closeService(t.service, t.store) }
+
+func closeService(service *harness.Service, store *workload.Store) error {
+	var err error
+	if service != nil {
+		err = service.Close()
+	}
+	if err != nil || store == nil {
+		return err
+	}
+	return store.Close()
 }
 
 // counts are the statistics.
@@ -136,16 +139,8 @@ func (c *counts) add(r *request, now time.Time) {
 	s.InferenceStats.ComputeOutput.Count++
 }
 
-func (c *counts) read(name, version string) protocol.ModelStatistics {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.total
-	s.Name, s.Version = name, version
-	return s
-}
-
-// freeRows are those in which no request lies. The first one is taken each time: so few rows are used as there are
-// requests at once, which stay in the caches of the processor, and those that arrive together lie side by side.
+// freeRows are the rows without a request. It gives the lowest one: so few rows are used as
+// requests are under way at once, which stay in the caches of the processor, and rows of requests that arrive together lie side by side.
 type freeRows struct {
 	room chan struct{} // one of each
 
@@ -156,18 +151,18 @@ type freeRows struct {
 func newFreeRows(n int) *freeRows {
 	f := &freeRows{room: make(chan struct{}, n), free: make([]uint64, (n+63)/64)}
 	for row := range n {
-		f.give(row)
+		f.release(row)
 	}
 	return f
 }
 
-// take returns a row if there is one.
-func (f *freeRows) take() (row int, ok bool) {
+// acquire takes a row, or fails at once with protocol.Unavailable.
+func (f *freeRows) acquire() (row int, err error) {
 	select {
 	case <-f.room:
-		return f.first(), true
+		return f.lowest(), nil
 	default:
-		return 0, false
+		return 0, protocol.Errorf(protocol.Unavailable, "the queue is full: %d requests are under way", cap(f.room))
 	}
 }
 
@@ -175,14 +170,14 @@ func (f *freeRows) take() (row int, ok bool) {
 func (f *freeRows) wait(ctx context.Context) (int, error) {
 	select {
 	case <-f.room:
-		return f.first(), nil
+		return f.lowest(), nil
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
 }
 
-// first takes the first free row; the caller has taken one of room.
-func (f *freeRows) first() int {
+// lowest takes the lowest free row; the caller has taken one of room.
+func (f *freeRows) lowest() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, word := range f.free {
@@ -192,11 +187,11 @@ func (f *freeRows) first() int {
 			return 64*i + bit
 		}
 	}
-	panic("a row is given away twice")
+	panic("a row was taken twice")
 }
 
-// give gives a row back.
-func (f *freeRows) give(row int) {
+// release frees a row.
+func (f *freeRows) release(row int) {
 	f.mu.Lock()
 	f.free[row/64] |= 1 << (row % 64)
 	f.mu.Unlock()

@@ -23,66 +23,66 @@ const (
 	maxKept  = 1 << 30
 	// maxFile is how long the file of a sample may be.
 	maxFile = 32 << 20
-	// maxVaried is how many bytes samples may take together whose shapes vary, and how many one.
+	// maxVaried is how many bytes samples of varying shapes may take, each and together.
 	maxVaried = 1 << 30
 )
 
 // A taskModel offers the benchmark: a sample goes in, the response comes out.
 type taskModel struct {
-	name, version string
-	ready         func() bool
-	workload      workload.Workload
-	portable      workload.Portable
-	sessions      workload.Sessions
-	sent          []workload.Sent // tensors of a sample
-	varied        workload.Varied // says what a row consists of; nil: of what is sent
-	free          bool            // samples differ in shape
-	row           []workload.Slot // of a sample, where all are alike
-	most          int64           // samples under way
-	about         *protocol.ModelMetadata
-	count         counts
+	described
+	workload workload.Workload
+	portable workload.Portable
+	sessions workload.Sessions
+	sent     []workload.Sent // tensors of a sample
+	varied   workload.Varied // completes the row of a sample; nil: the row is what is sent
+	free     bool            // samples differ in shape
+	row      []workload.Slot // of a sample, where all are alike
+	most     int64           // samples under way
 
 	busy atomic.Int64
-	used atomic.Int64 // bytes of samples under way whose shapes vary
+	used atomic.Int64 // bytes of samples of varying shapes
 	mu   sync.Mutex
 	idle []*answerer
 }
 
-// newTask joins a workload with a session. Portable is the same workload.
-func newTask(w workload.Workload, p workload.Portable, sessions workload.Sessions, inputs []string, name, version string, ready func() bool) (*taskModel, error) {
-	m := &taskModel{name: name, version: version, ready: ready, workload: w, portable: p, sessions: sessions, row: w.Row(0), most: maxTasks}
+// newTask joins a workload, which is Portable, with the sessions that run it. Inputs are the ports of the model.
+func newTask(w workload.Workload, p workload.Portable, sessions workload.Sessions, inputs []backend.Port, name, version string, ready func() bool) (m *taskModel, err error) {
+	m = &taskModel{workload: w, portable: p, sessions: sessions, row: w.Row(0), most: maxTasks}
 	if h, ok := w.(workload.Heavy); ok {
 		m.most = min(m.most, max(1, maxKept/max(1, h.PredictorBytes(1))))
 	}
-	m.about = &protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: "mlperf", Outputs: portsOf(taskOutputs())}
-	if err := m.learn(inputs); err != nil {
-		return nil, err
+	if m.varied, _ = p.(workload.Varied); m.varied == nil {
+		for i, slot := range m.row {
+			name := fmt.Sprintf("sample_%d", i)
+			if len(inputs) == len(m.row) { // the model's own name
+				name = inputs[i].Name
+			}
+			m.sent = append(m.sent, workload.Sent{Name: name, Slot: slot})
+		}
+	} else {
+		m.sent = m.varied.Sent()
+		var shapes []tensor.Shape
+		for _, s := range m.sent {
+			m.free = m.free || slices.Contains(s.Shape, -1)
+			shapes = append(shapes, s.Shape)
+		}
+		if !m.free {
+			if m.row, err = m.varied.Complete(shapes); err != nil {
+				return nil, err
+			}
+		}
 	}
-	for _, s := range m.sent {
-		m.about.Inputs = append(m.about.Inputs, protocol.Port{Name: s.Name, Datatype: protocol.Datatype(s.Type), Shape: append([]int64{1}, s.Shape...)})
-	}
+	m.described = describeTask(name, version, m.sent, taskOutputs(), ready)
 	return m, nil
 }
 
-// learn finds out which tensors a sample has and which are sent; inputs are their names.
-func (m *taskModel) learn(inputs []string) (err error) {
-	v, ok := m.portable.(workload.Varied)
-	if !ok {
-		for i, slot := range m.row {
-			m.sent = append(m.sent, workload.Sent{Name: inputs[i], Slot: slot})
-		}
-		return nil
+// describeTask describes the task of a model.
+func describeTask(model, version string, sent []workload.Sent, outputs []backend.Port, ready func() bool) described {
+	metadata := &protocol.ModelMetadata{Name: model + protocol.TaskSuffix, Versions: []string{version}, Platform: "mlperf", Outputs: portsOf(outputs)}
+	for _, s := range sent {
+		metadata.Inputs = append(metadata.Inputs, protocol.Port{Name: s.Name, Datatype: protocol.Datatype(s.Type), Shape: append([]int64{1}, s.Shape...)})
 	}
-	m.varied, m.sent = v, v.Sent()
-	var shapes []tensor.Shape
-	for _, s := range m.sent {
-		m.free = m.free || slices.Contains(s.Shape, -1)
-		shapes = append(shapes, s.Shape)
-	}
-	if !m.free {
-		m.row, err = v.Complete(shapes)
-	}
-	return err
+	return described{metadata, ready, &counts{}}
 }
 
 // taskOutputs are the outputs of every task.
@@ -92,15 +92,6 @@ func taskOutputs() []backend.Port {
 
 // TakesFiles implements oipserver.FileModel: where samples are alike and of one tensor, they may be files.
 func (m *taskModel) TakesFiles() bool { return m.varied == nil && len(m.sent) == 1 }
-
-// Metadata implements oipserver.Model.
-func (m *taskModel) Metadata() *protocol.ModelMetadata { return m.about }
-
-// Ready implements oipserver.Model.
-func (m *taskModel) Ready() bool { return m.ready() }
-
-// Statistics implements oipserver.Model.
-func (m *taskModel) Statistics() protocol.ModelStatistics { return m.count.read(m.name, m.version) }
 
 // MaxBytes implements oipserver.Model.
 func (m *taskModel) MaxBytes() int64 {
@@ -126,35 +117,23 @@ func (m *taskModel) Begin(h *protocol.Head) (oipserver.Job, error) {
 	if file {
 		j.file = make([]string, 1)
 	}
-	if err = m.enter(j); err == nil {
-		j.answerer, err = m.take(row)
+	busy, used := m.busy.Add(1), m.used.Add(j.bytes)
+	switch {
+	case busy > m.most:
+		err = protocol.Errorf(protocol.Unavailable, "the queue is full: %d samples are under way", m.most)
+	case used > maxVaried && used > j.bytes:
+		err = protocol.Errorf(protocol.Unavailable, "samples under way take %d bytes: no room for %d more", used-j.bytes, j.bytes)
+	default:
+		j.answerer, err = m.acquire(row)
 	}
 	if err != nil {
-		m.leave(j)
+		j.leave()
 		return nil, err
 	}
 	return j, nil
 }
 
-// enter takes the room of a sample, and refuses one for which there is none: it has to leave, too.
-func (m *taskModel) enter(j *taskJob) error {
-	busy, used := m.busy.Add(1), m.used.Add(j.bytes)
-	switch {
-	case busy > m.most:
-		return protocol.Errorf(protocol.Unavailable, "the queue is full: %d samples are under way", m.most)
-	case used > maxVaried && used > j.bytes:
-		return protocol.Errorf(protocol.Unavailable, "samples under way take %d bytes: no room for %d more", used-j.bytes, j.bytes)
-	}
-	return nil
-}
-
-// leave gives the room of a sample back.
-func (m *taskModel) leave(j *taskJob) {
-	m.busy.Add(-1)
-	m.used.Add(-j.bytes)
-}
-
-// check compares a request with what a sample consists of. File says that it is the sample's file;
+// check compares a request with the tensors of a sample. File says that the request is the sample's file;
 // row is that of the sample.
 func (m *taskModel) check(h *protocol.Head) (file bool, row []workload.Slot, err error) {
 	if err := checkWanted(h, taskOutputs()); err != nil {
@@ -169,9 +148,23 @@ func (m *taskModel) check(h *protocol.Head) (file bool, row []workload.Slot, err
 		}
 		return true, m.row, err
 	}
-	shapes, err := m.shapes(h)
-	if err != nil || !m.free {
-		return false, m.row, err
+	if len(h.Tensors) != len(m.sent) {
+		return false, nil, protocol.Errorf(protocol.InvalidArgument, "%d inputs, a sample has %d", len(h.Tensors), len(m.sent))
+	}
+	shapes := make([]tensor.Shape, len(m.sent)) // without the batch
+	for _, s := range h.Tensors {
+		i := m.input(s.Name)
+		if i < 0 {
+			return false, nil, protocol.Errorf(protocol.InvalidArgument, "a sample has no input %q", s.Name)
+		}
+		port := backend.Port{Type: m.sent[i].Type, Shape: m.metadata.Inputs[i].Shape}
+		if !port.Fits(s.Type, s.Shape) {
+			return false, nil, protocol.Errorf(protocol.InvalidArgument, "input %v, a sample has %s%v", s, protocol.Datatype(port.Type), port.Shape)
+		}
+		shapes[i] = s.Shape[1:]
+	}
+	if !m.free {
+		return false, m.row, nil
 	}
 	if row, err = m.varied.Complete(shapes); err != nil {
 		return false, nil, invalid(err)
@@ -179,28 +172,8 @@ func (m *taskModel) check(h *protocol.Head) (file bool, row []workload.Slot, err
 	return false, row, nil
 }
 
-// shapes are those of the tensors of a sample, without the batch, in the order of sent.
-func (m *taskModel) shapes(h *protocol.Head) ([]tensor.Shape, error) {
-	if len(h.Tensors) != len(m.sent) {
-		return nil, protocol.Errorf(protocol.InvalidArgument, "%d inputs, a sample has %d", len(h.Tensors), len(m.sent))
-	}
-	list := make([]tensor.Shape, len(m.sent))
-	for _, s := range h.Tensors {
-		i := m.input(s.Name)
-		if i < 0 {
-			return nil, protocol.Errorf(protocol.InvalidArgument, "a sample has no input %q", s.Name)
-		}
-		port := backend.Port{Type: m.sent[i].Type, Shape: m.about.Inputs[i].Shape}
-		if !port.Fits(s.Type, s.Shape) {
-			return nil, protocol.Errorf(protocol.InvalidArgument, "input %v, a sample has %s%v", s, protocol.Datatype(port.Type), port.Shape)
-		}
-		list[i] = s.Shape[1:]
-	}
-	return list, nil
-}
-
 func (m *taskModel) input(name string) int {
-	return slices.IndexFunc(m.about.Inputs, func(p protocol.Port) bool { return p.Name == name })
+	return slices.IndexFunc(m.metadata.Inputs, func(p protocol.Port) bool { return p.Name == name })
 }
 
 // A taskJob is a sample under way.
@@ -220,25 +193,23 @@ func (j *taskJob) Place(_ int, s protocol.Spec) (tensor.Tensor, error) {
 }
 
 // Run implements oipserver.Job.
-func (j *taskJob) Run(ctx context.Context) (specs []protocol.Spec, outputs []tensor.Tensor, err error) {
-	r := &request{submitted: time.Now(), samples: 1, first: true}
-	r.begin(true)
-	if r.err = j.complete(); r.err == nil {
-		r.err = j.predict(ctx)
-	}
+func (j *taskJob) Run(ctx context.Context) ([]protocol.Spec, []tensor.Tensor, error) {
+	now := time.Now()
+	r := &request{submitted: now, started: now, samples: 1, first: true}
+	r.err = j.answer(ctx)
 	j.model.count.add(r, time.Now())
 	if r.err != nil {
 		return nil, nil, r.err
 	}
 	response := slices.Clone(j.answerer.response)
-	shape := tensor.Shape{1, int64(len(response))}
-	out := tensor.Of(response, shape...)
-	return []protocol.Spec{{Name: protocol.TaskResponse, Type: out.Type, Shape: shape}}, []tensor.Tensor{out}, nil
+	out := tensor.Of(response, 1, int64(len(response)))
+	return []protocol.Spec{{Name: protocol.TaskResponse, Type: out.Type, Shape: out.Shape}}, []tensor.Tensor{out}, nil
 }
 
-// complete makes the sample of its file, if it came as one, and checks it.
-func (j *taskJob) complete() error {
-	row := j.answerer.store.Row(0)
+// answer makes the sample of its file, if it came as one, checks it, and predicts.
+func (j *taskJob) answer(ctx context.Context) error {
+	a := j.answerer
+	row := a.store.Row(0)
 	if j.file != nil {
 		if err := j.model.portable.Decode([]byte(j.file[0]), row); err != nil {
 			return protocol.Errorf(protocol.InvalidArgument, "the file of the sample: %w", err)
@@ -249,16 +220,9 @@ func (j *taskJob) complete() error {
 			return invalid(err)
 		}
 	}
-	return nil
-}
-
-// predict answers the sample.
-func (j *taskJob) predict(ctx context.Context) error {
-	a := j.answerer
-	a.response = a.response[:0]
-	replied := reply{answerer: a}
-	err := a.predictor.Predict(ctx, []workload.Item{{}}, &replied)
-	if err == nil && !replied.done {
+	a.response, a.done = a.response[:0], false
+	err := a.predictor.Predict(ctx, []workload.Item{{}}, a)
+	if err == nil && !a.done {
 		err = errors.New("the model gave no answer")
 	}
 	if err != nil {
@@ -269,84 +233,62 @@ func (j *taskJob) predict(ctx context.Context) error {
 
 // End implements oipserver.Job.
 func (j *taskJob) End() {
-	j.model.giveBack(j.answerer)
-	j.model.leave(j)
+	j.model.release(j.answerer)
+	j.leave()
 }
 
-// A reply keeps the response of a sample.
-type reply struct {
-	answerer *answerer
-	done     bool
+// leave gives the room of a sample back.
+func (j *taskJob) leave() {
+	j.model.busy.Add(-1)
+	j.model.used.Add(-j.bytes)
 }
 
-// FirstToken implements workload.Reply.
-func (*reply) FirstToken(int, []byte) {}
-
-// Done implements workload.Reply.
-func (r *reply) Done(_ int, response []byte, _ int) {
-	r.answerer.response, r.done = append(r.answerer.response, response...), true
-}
-
-// names are those of the inputs of a sample: the model's own where there are as many.
-func names(ports workload.Ports, row []workload.Slot) (list []string) {
-	for i := range row {
-		if len(ports.Inputs) == len(row) {
-			list = append(list, ports.Inputs[i].Name)
-		} else {
-			list = append(list, fmt.Sprintf("sample_%d", i))
-		}
-	}
-	return list
-}
-
-// An answerer answers one sample at a time with a predictor of its own.
+// An answerer answers one sample at a time with a predictor of its own. It implements workload.Reply.
 type answerer struct {
 	predictor workload.Predictor
 	store     *workload.Store // of one sample; where samples vary: of this one
 	response  []byte
+	done      bool
 }
 
-// take returns an answerer that has nothing to do, or a new one, with room for a sample.
-func (m *taskModel) take(row []workload.Slot) (*answerer, error) {
-	a, err := m.unoccupied()
+// FirstToken implements workload.Reply.
+func (*answerer) FirstToken(int, []byte) {}
+
+// Done implements workload.Reply.
+func (a *answerer) Done(_ int, response []byte, _ int) {
+	a.response, a.done = append(a.response, response...), true
+}
+
+// acquire returns an idle answerer, or a new one, with room for a sample.
+func (m *taskModel) acquire(row []workload.Slot) (a *answerer, err error) {
+	m.mu.Lock()
+	if n := len(m.idle); n > 0 {
+		a, m.idle = m.idle[n-1], m.idle[:n-1]
+	} else {
+		a = &answerer{}
+		a.predictor, err = m.workload.NewPredictor(m.sessions, 1)
+	}
+	m.mu.Unlock()
 	if err == nil && a.store == nil {
-		err = a.use(row)
+		if a.store, err = workload.NewStore(1, func(int) []workload.Slot { return row }); err == nil {
+			err = a.predictor.Use(a.store)
+		}
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
 	}
 	if err != nil {
-		return nil, protocol.Errorf(protocol.Internal, "a sample more: %w", err)
+		return nil, protocol.Errorf(protocol.Internal, "room for another sample: %w", err)
 	}
 	return a, nil
 }
 
-// use gives an answerer memory for a sample, or closes it.
-func (a *answerer) use(row []workload.Slot) (err error) {
-	if a.store, err = workload.NewStore(1, func(int) []workload.Slot { return row }); err == nil {
-		err = a.predictor.Use(a.store)
-	}
-	if err != nil {
-		err = errors.Join(err, a.close())
-	}
-	return err
-}
-
-func (m *taskModel) unoccupied() (*answerer, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if n := len(m.idle); n > 0 {
-		a := m.idle[n-1]
-		m.idle = m.idle[:n-1]
-		return a, nil
-	}
-	p, err := m.workload.NewPredictor(m.sessions, 1)
-	return &answerer{predictor: p}, err
-}
-
-// giveBack keeps an answerer for the next sample. Where samples vary, the memory of this one is freed.
-func (m *taskModel) giveBack(a *answerer) {
+// release keeps an answerer for the next sample. Where samples vary, the memory of this one is freed.
+func (m *taskModel) release(a *answerer) {
 	if m.free {
 		err := a.predictor.Use(nil)
 		if err = errors.Join(err, a.store.Close()); err != nil {
-			_ = a.predictor.Close() // which makes no sense any more
+			_ = a.predictor.Close() // it is not used again
 			return
 		}
 		a.store = nil
@@ -364,7 +306,7 @@ func (a *answerer) close() error {
 	return err
 }
 
-// close frees all answerers, which have nothing to do.
+// close frees all answerers. All are idle.
 func (m *taskModel) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -376,15 +318,15 @@ func (m *taskModel) close() error {
 	return errors.Join(errs...)
 }
 
-// A shared session is what predictors of tasks run the model with: each run waits in the queue, beside
-// those of others.
-type shared struct {
+// A sharedSession runs a file of the model for the predictors of tasks: each run waits in the queue of the table, beside
+// requests for this file.
+type sharedSession struct {
 	table *table
 	info  backend.Info
 }
 
-// newShared makes a session with some of the outputs; nil: all.
-func newShared(t *table, info backend.Info, outputs []string) (*shared, error) {
+// shareSession makes a session with some of the outputs; nil: all.
+func shareSession(t *table, info backend.Info, outputs []string) (*sharedSession, error) {
 	if outputs != nil {
 		var list []backend.Port
 		for _, name := range outputs {
@@ -396,86 +338,54 @@ func newShared(t *table, info backend.Info, outputs []string) (*shared, error) {
 		}
 		info.Outputs = list
 	}
-	return &shared{t, info}, nil
+	return &sharedSession{t, info}, nil
 }
 
-// A view is a value of a shared session.
-type view struct{ tensor tensor.Tensor }
+// A sharedValue is a value of a shared session.
+type sharedValue struct{ tensor tensor.Tensor }
 
-func (v *view) Tensor() tensor.Tensor { return v.tensor }
+func (v *sharedValue) Tensor() tensor.Tensor { return v.tensor }
+func (*sharedValue) Close() error            { return nil }
 
-func (*view) Close() error { return nil }
+func (s *sharedSession) Info() backend.Info                        { return s.info }
+func (*sharedSession) Bind(t tensor.Tensor) (backend.Value, error) { return &sharedValue{t}, nil }
+func (*sharedSession) Close() error                                { return nil }
 
-// Info implements backend.Session.
-func (s *shared) Info() backend.Info { return s.info }
-
-// Bind implements backend.Session.
-func (*shared) Bind(t tensor.Tensor) (backend.Value, error) { return &view{t}, nil }
-
-// Close implements backend.Session.
-func (*shared) Close() error { return nil }
-
-// Run implements backend.Session.
-func (s *shared) Run(ctx context.Context, inputs, outputs []backend.Value) error {
+// Run implements backend.Session. A run of one sample goes into the row, others beside it.
+func (s *sharedSession) Run(ctx context.Context, inputs, outputs []backend.Value) error {
 	t := s.table
-	row, err := t.wait(ctx)
+	row, err := t.free.wait(ctx)
 	if err != nil {
 		return err
 	}
-	defer t.give(row)
-	list, err := t.answer(row, t.put(row, inputs))
-	if err != nil {
-		return err
-	}
-	return s.give(list, outputs)
-}
-
-// put puts the inputs of a run into a row, or beside it where they are more than a sample. It returns how many they are.
-func (t *table) put(row int, inputs []backend.Value) (samples int) {
-	samples = 1
+	defer t.release(row)
+	samples, r := 1, &t.requests[row]
 	if shape := inputs[0].Tensor().Shape; len(shape) > 0 && t.batched {
 		samples = int(shape[0])
 	}
-	r := t.request(row)
 	for k, in := range inputs {
 		if t.batched && samples == 1 {
 			copy(t.store.RowBytes(k, row), in.Tensor().Bytes())
 		} else {
-			r.whole = append(r.whole, in.Tensor())
+			r.inputs = append(r.inputs, in.Tensor())
 		}
 	}
-	return samples
-}
-
-// give hands over those of all outputs that the session has.
-func (s *shared) give(list []tensor.Tensor, outputs []backend.Value) error {
-	t := s.table
+	list, err := t.answer(row, samples)
+	if err != nil {
+		return err
+	}
 	for i, p := range s.info.Outputs {
-		k := slices.IndexFunc(t.ports.Outputs, func(q backend.Port) bool { return q.Name == p.Name })
+		got := list[slices.IndexFunc(t.ports.Outputs, func(q backend.Port) bool { return q.Name == p.Name })]
 		if outputs[i] == nil {
-			outputs[i] = &view{list[k]}
+			outputs[i] = &sharedValue{got}
 			continue
 		}
-		if err := fill(outputs[i].Tensor(), list[k], p.Name); err != nil {
-			return err
+		room := outputs[i].Tensor()
+		if room.Type != got.Type || !slices.Equal(room.Shape, got.Shape) {
+			return fmt.Errorf("output %s: got %v, the caller has room for %v", p.Name, got, room)
 		}
+		copy(room.Bytes(), got.Bytes())
+		copy(room.Strings(), got.Strings())
 	}
 	return nil
-}
-
-// fill copies an output to where it belongs.
-func fill(dst, src tensor.Tensor, name string) error {
-	if dst.Type != src.Type || !slices.Equal(dst.Shape, src.Shape) {
-		return fmt.Errorf("output %s: got %v, there is room for %v", name, src, dst)
-	}
-	copy(dst.Bytes(), src.Bytes())
-	copy(dst.Strings(), src.Strings())
-	return nil
-}
-
-func clone(t tensor.Tensor) tensor.Tensor {
-	c := tensor.New(t.Type, t.Shape...)
-	copy(c.Bytes(), t.Bytes())
-	copy(c.Strings(), t.Strings())
-	return c
 }

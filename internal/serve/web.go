@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -33,80 +34,89 @@ type Web struct {
 }
 
 const (
-	maxTokens    = 1 << 20 // bytes of a file with tokens
-	usualDrain   = 30 * time.Second
-	shortestWord = 16 // characters of a token
+	maxTokens     = 1 << 20 // bytes of a file with tokens
+	usualDrain    = 30 * time.Second
+	shortestToken = 16 // characters
 )
 
-// Run offers models until the context ends, and then drains: it takes nothing new and answers
-// requests under way; nil: all were answered. It calls listening with the addresses.
+// Run offers models until the context ends, and then drains: it takes no new requests and answers
+// those under way; nil: all were answered. It calls listening with the addresses.
 func (w Web) Run(ctx context.Context, models []oipserver.Model, listening func(http, grpc net.Addr)) error {
-	config, err := w.config(models)
+	config, err := w.config()
 	if err != nil {
 		return err
 	}
-	web, rpc, err := w.listen(ctx)
+	config.Models = models
+	web, err := listen(ctx, w.Listen)
 	if err != nil {
-		return err
+		return userinput.Wrap("listen", err)
 	}
 	s := oipserver.New(config)
 	ended := make(chan error, 2)
-	go func() { ended <- s.ServeHTTP(web) }()
 	var rpcAddress net.Addr
-	if rpc != nil {
+	if w.GRPC != "" {
+		rpc, err := listen(ctx, w.GRPC)
+		if err != nil {
+			return errors.Join(userinput.Wrap("grpc_listen", err), web.Close())
+		}
 		rpcAddress = rpc.Addr()
 		go func() { ended <- s.ServeGRPC(rpc) }()
 	}
+	go func() { ended <- s.ServeHTTP(web) }()
 	listening(web.Addr(), rpcAddress)
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 	}
-	drain := w.Drain
-	if drain == 0 {
-		drain = usualDrain
-	}
+	drain := cmp.Or(w.Drain, usualDrain)
 	rest, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), drain, fmt.Errorf("requests were still under way after %v", drain))
 	defer cancel()
 	return errors.Join(err, s.Drain(rest))
 }
 
-// Check finds what cannot be right, in the files of keys and tokens, too, before anything is opened.
+// Check finds wrong options, and reads the files of keys and tokens, before anything is opened.
 func (w Web) Check() error {
-	if err := w.checkOptions(); err != nil {
-		return err
-	}
-	_, _, err := w.secrets()
+	_, err := w.config()
 	return err
 }
 
-func (w Web) checkOptions() error {
+// config is that of the server, without models.
+func (w Web) config() (c oipserver.Config, err error) {
+	c = oipserver.Config{Name: w.Name, Version: w.Version}
 	if (w.Cert == "") != (w.Key == "") {
-		return userinput.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+		return c, userinput.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
 	}
 	if w.ClientCA != "" && w.Cert == "" {
-		return userinput.Errorf("tls_client_ca", "only TLS asks clients for a certificate: want tls_cert and tls_key, too")
+		return c, userinput.Errorf("tls_client_ca", "only TLS asks clients for a certificate: want tls_cert and tls_key, too")
 	}
 	if w.Drain < 0 {
-		return userinput.Invalid("drain", w.Drain, "a time")
+		return c, userinput.Invalid("drain", w.Drain, "a time")
 	}
-	if err := w.checkAddress("listen", w.Listen); err != nil || w.GRPC == "" {
-		return err
+	for _, at := range []struct{ field, address string }{{"listen", w.Listen}, {"grpc_listen", w.GRPC}} {
+		if at.address == "" && at.field == "grpc_listen" {
+			continue
+		}
+		local, err := isLocal(at.address)
+		if err != nil {
+			return c, userinput.Wrap(at.field, err)
+		}
+		if !local && w.Cert == "" && !w.Insecure {
+			return c, userinput.Errorf(at.field, "%s is beyond this machine, and without TLS others can read and change the traffic: "+
+				"want a certificate (tls_cert, tls_key), or insecure", at.address)
+		}
 	}
-	return w.checkAddress("grpc_listen", w.GRPC)
-}
-
-// checkAddress finds what cannot be listened at, or should not be without TLS.
-func (w Web) checkAddress(name, address string) error {
-	local, err := isLocal(address)
-	switch {
-	case err != nil:
-		return userinput.Wrap(name, err)
-	case !local && w.Cert == "" && !w.Insecure:
-		return userinput.Errorf(name, "%s is beyond this machine, and without TLS others can read and change the traffic: "+
-			"want a certificate (tls_cert, tls_key), or insecure", address)
+	if w.OpenAI != nil {
+		c.Routes = w.OpenAI.Routes()
 	}
-	return nil
+	if w.TokenFile != "" {
+		if c.Tokens, err = readTokens(w.TokenFile); err != nil {
+			return c, userinput.Wrap("token_file", err)
+		}
+	}
+	if w.Cert != "" {
+		c.TLS, err = w.tls()
+	}
+	return c, err
 }
 
 // isLocal reports whether an address is for this machine only.
@@ -122,36 +132,10 @@ func isLocal(address string) (bool, error) {
 		return false, fmt.Errorf("want host:port, or unix:/path/of/socket: %w", err)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil { // rather than after models were made
-		return false, fmt.Errorf("%s has no port that there is, want a number from 0 to 65535: %w", address, err)
+		return false, fmt.Errorf("%s: not a port, want a number from 0 to 65535: %w", address, err)
 	}
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback(), nil
-}
-
-func (w Web) config(models []oipserver.Model) (oipserver.Config, error) {
-	c := oipserver.Config{Name: w.Name, Version: w.Version, Models: models}
-	if err := w.checkOptions(); err != nil {
-		return c, err
-	}
-	if w.OpenAI != nil {
-		c.Routes = w.OpenAI.Routes()
-	}
-	var err error
-	c.Tokens, c.TLS, err = w.secrets()
-	return c, err
-}
-
-// secrets reads the tokens and the certificates.
-func (w Web) secrets() (tokens []string, c *tls.Config, err error) {
-	if w.TokenFile != "" {
-		if tokens, err = readTokens(w.TokenFile); err != nil {
-			return nil, nil, userinput.Wrap("token_file", err)
-		}
-	}
-	if w.Cert != "" {
-		c, err = w.tls()
-	}
-	return tokens, c, err
 }
 
 func readTokens(path string) ([]string, error) {
@@ -164,11 +148,11 @@ func readTokens(path string) ([]string, error) {
 		return nil, fmt.Errorf("%s has no token", path)
 	}
 	for i, t := range tokens {
-		if len(t) < shortestWord {
-			return nil, fmt.Errorf("%s: token %d has %d characters, want at least %d", path, i+1, len(t), shortestWord)
+		if len(t) < shortestToken {
+			return nil, fmt.Errorf("%s: token %d has %d characters, want at least %d", path, i+1, len(t), shortestToken)
 		}
 		if strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return nil, fmt.Errorf("%s: token %d has a character that no header can have: want letters, digits and signs of ASCII", path, i+1)
+			return nil, fmt.Errorf("%s: token %d has a character that a header cannot have: want letters, digits and signs of ASCII", path, i+1)
 		}
 	}
 	return tokens, nil
@@ -188,22 +172,8 @@ func (w Web) tls() (*tls.Config, error) {
 	return c, err
 }
 
-// listen opens the listeners; rpc is nil if gRPC is not offered.
-func (w Web) listen(ctx context.Context) (web, rpc net.Listener, err error) {
-	if web, err = listenAt(ctx, w.Listen); err != nil {
-		return nil, nil, userinput.Wrap("listen", err)
-	}
-	if w.GRPC == "" {
-		return web, nil, nil
-	}
-	if rpc, err = listenAt(ctx, w.GRPC); err != nil {
-		return nil, nil, errors.Join(userinput.Wrap("grpc_listen", err), web.Close())
-	}
-	return web, rpc, nil
-}
-
-// listenAt listens at an address. It replaces the socket that a killed server left behind.
-func listenAt(ctx context.Context, address string) (net.Listener, error) {
+// listen listens at an address. It replaces the socket that a killed server left behind.
+func listen(ctx context.Context, address string) (net.Listener, error) {
 	var c net.ListenConfig
 	path, ok := strings.CutPrefix(address, "unix:")
 	if !ok {
@@ -216,7 +186,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-// isDeserted reports whether a socket is there without a listener.
+// isDeserted reports whether a path is a socket without a listener.
 func isDeserted(ctx context.Context, path string) bool {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return false

@@ -35,7 +35,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-func TestTokensAreReadOneALineOrRefused(t *testing.T) {
+func TestReadTokens(t *testing.T) {
 	const one, two = "first-0123456789", "second-012345678"
 	for _, c := range []struct {
 		name, text string
@@ -51,8 +51,8 @@ func TestTokensAreReadOneALineOrRefused(t *testing.T) {
 		{"nothing", "", nil, "has no token"},
 		{"a byte order mark alone", "\ufeff\n", nil, "has no token"},
 		{"a short one", one + "\n0123456789abcde\n", nil, "token 2 has 15 characters, want at least 16"},
-		{"one that no header can have", one + "\n" + "paßwort-0123456789\n", nil, "token 2 has a character that no header can have"},
-		{"bytes", one + "\x00\x01", nil, "token 1 has a character that no header can have"},
+		{"one that no header can have", one + "\n" + "paßwort-0123456789\n", nil, "token 2 has a character that a header cannot have"},
+		{"bytes", one + "\x00\x01", nil, "token 1 has a character that a header cannot have"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := written(t, c.text)
@@ -72,12 +72,12 @@ func TestTokensAreReadOneALineOrRefused(t *testing.T) {
 	}
 }
 
-func TestAddressesAreOfThisMachineOrNot(t *testing.T) {
+func TestLocalAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"127.0.0.1:80": "local", "127.8.9.1:80": "local", "[::1]:80": "local", "LocalHost:80": "local", "[::ffff:127.0.0.1]:80": "local", "unix:/x": "local", "localhost:http": "local",
 		"10.0.0.1:80": "beyond", ":80": "beyond", "[::]:80": "beyond", "host:80": "beyond", "localhost.example.org:80": "beyond", "0.0.0.0:0": "beyond",
-		"unix:": "want unix:/path/of/socket", "localhost": "want host:port, or unix:/path/of/socket", "::1:80": "want host:port", "localhost:65536": "localhost:65536 has no port that there is, want a number from 0 to 65535",
-		"localhost:-1": "has no port", "localhost:x": "has no port", "": "want host:port",
+		"unix:": "want unix:/path/of/socket", "localhost": "want host:port, or unix:/path/of/socket", "::1:80": "want host:port", "localhost:65536": "localhost:65536: not a port, want a number from 0 to 65535",
+		"localhost:-1": "not a port", "localhost:x": "not a port", "": "want host:port",
 	} {
 		local, err := isLocal(address)
 		got := map[bool]string{true: "local", false: "beyond"}[local]
@@ -104,14 +104,14 @@ func deserted(t *testing.T) (path string) {
 	return path
 }
 
-func TestTheSocketOfAServerThatWasKilledIsReplaced(t *testing.T) {
+func TestDesertedSocketIsReplaced(t *testing.T) {
 	path := deserted(t)
-	l, err := listenAt(t.Context(), "unix:"+path)
+	l, err := listen(t.Context(), "unix:"+path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if again, err := listenAt(t.Context(), "unix:"+path); !errors.Is(err, syscall.EADDRINUSE) {
+	if again, err := listen(t.Context(), "unix:"+path); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("the socket of a server that is there is taken: %v, %v", again, err)
 	}
 	if c, err := net.Dial("unix", path); err != nil {
@@ -120,7 +120,7 @@ func TestTheSocketOfAServerThatWasKilledIsReplaced(t *testing.T) {
 		c.Close()
 	}
 	file := written(t, "a file of somebody")
-	if l, err := listenAt(t.Context(), "unix:"+file); err == nil {
+	if l, err := listen(t.Context(), "unix:"+file); err == nil {
 		l.Close()
 		t.Error("a file is taken for a socket")
 	}
@@ -131,13 +131,13 @@ func TestTheSocketOfAServerThatWasKilledIsReplaced(t *testing.T) {
 	if err := os.Symlink(deserted(t), link); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := listenAt(t.Context(), "unix:"+link); err == nil {
+	if l, err := listen(t.Context(), "unix:"+link); err == nil {
 		l.Close()
 		t.Error("a link is taken for a socket")
 	}
 }
 
-func TestWhatCannotBeListenedAtIsNamedAndLeavesNothingOpen(t *testing.T) {
+func TestRunNamesTheTakenAddress(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestWhatCannotBeListenedAtIsNamedAndLeavesNothingOpen(t *testing.T) {
 	}
 }
 
-func TestServersListenAtSocketsAndOverGRPCUntilTheyEnd(t *testing.T) {
+func TestRunListensAtSocketsAndOverGRPC(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	w := Web{Name: "mlperf", Version: "7", Listen: "unix:" + socket, GRPC: "127.0.0.1:0", TokenFile: written(t, "first-0123456789\n")}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -221,13 +221,13 @@ func certificate(t *testing.T) (cert, key string) {
 	return written(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: of}))), written(t, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})))
 }
 
-func TestClientsShowCertificatesWhereTheyHaveTo(t *testing.T) {
+func TestClientCertificates(t *testing.T) {
 	cert, key := certificate(t)
-	c, err := Web{Listen: "0.0.0.0:1", Cert: cert, Key: key}.config(nil)
+	c, err := Web{Listen: "0.0.0.0:1", Cert: cert, Key: key}.config()
 	if err != nil || c.TLS == nil || c.TLS.MinVersion != tls.VersionTLS12 || len(c.TLS.Certificates) != 1 || c.TLS.ClientAuth != tls.NoClientCert {
 		t.Fatalf("%+v, %v, want TLS from 1.2 on, of a certificate, beyond this machine", c.TLS, err)
 	}
-	if c, err = (Web{Listen: "localhost:1", Cert: cert, Key: key, ClientCA: cert}).config(nil); err != nil || c.TLS.ClientAuth != tls.RequireAndVerifyClientCert || c.TLS.ClientCAs == nil {
+	if c, err = (Web{Listen: "localhost:1", Cert: cert, Key: key, ClientCA: cert}).config(); err != nil || c.TLS.ClientAuth != tls.RequireAndVerifyClientCert || c.TLS.ClientCAs == nil {
 		t.Errorf("%+v, %v, want clients to show certificates", c.TLS, err)
 	}
 	for name, w := range map[string]Web{"a key for a certificate": {Cert: key, Key: key}, "a certificate for a key": {Cert: cert, Key: cert}, "a key for an authority": {Cert: cert, Key: key, ClientCA: key},
@@ -240,14 +240,15 @@ func TestClientsShowCertificatesWhereTheyHaveTo(t *testing.T) {
 	if _, other := certificate(t); (Web{Listen: "localhost:1", Cert: cert, Key: other}).Check() == nil {
 		t.Error("the key of another certificate is accepted")
 	}
-	if c, err = (Web{Listen: "localhost:1"}).config(nil); err != nil || c.TLS != nil || c.Tokens != nil || c.Routes != nil {
+	if c, err = (Web{Listen: "localhost:1"}).config(); err != nil || c.TLS != nil || c.Tokens != nil || c.Routes != nil {
 		t.Errorf("%+v, %v, want nothing that nobody asked for", c, err)
 	}
 }
 
-func TestOptionsThatMakeNoSenseNameTheirField(t *testing.T) {
+func TestWrongOptionsNameTheirField(t *testing.T) {
 	for want, w := range map[string]Web{
-		"tls_cert": {Key: "k"}, "tls_client_ca": {ClientCA: "c"}, "drain": {Drain: -time.Second}, "listen": {Listen: "x"}, "grpc_listen": {Listen: "localhost:1", GRPC: "y"},
+		"tls_cert": {Key: "k"}, "tls_client_ca": {ClientCA: "c"}, "drain": {Drain: -time.Second}, "listen": {Listen: "0.0.0.0:8000"}, "grpc_listen": {Listen: "127.0.0.1:0", GRPC: "0.0.0.0:1"},
+		"token_file": {Listen: "127.0.0.1:0", TokenFile: filepath.Join(t.TempDir(), "missing")},
 	} {
 		var of *userinput.Error
 		if err := w.Check(); !errors.As(err, &of) || of.Field != want {
@@ -256,5 +257,8 @@ func TestOptionsThatMakeNoSenseNameTheirField(t *testing.T) {
 		if err := w.Run(t.Context(), nil, nil); err == nil || err.Error() != fmt.Sprint(w.Check()) {
 			t.Errorf("Run says %v, Check %v", err, w.Check())
 		}
+	}
+	if err := (Web{Listen: "0.0.0.0:8000", Insecure: true}).Check(); err != nil {
+		t.Errorf("insecure beyond this machine: %v", err)
 	}
 }

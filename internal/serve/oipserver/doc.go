@@ -1,16 +1,12 @@
-// Package oipserver is a server of the Open Inference Protocol, over HTTP/1.1 (JSON, binary tensors
-// and raw requests) and gRPC (unary, streams, and the standard health service), with metrics
-// for Prometheus.
+// Package oipserver is a server of the Open Inference Protocol: over HTTP/1.1 with JSON, binary tensors
+// and raw requests (http.go), over gRPC with unary calls, streams and the standard health service (grpc.go),
+// and with metrics for Prometheus (metrics.go).
 //
 //	s := oipserver.New(oipserver.Config{Name: "mlperf", Models: []oipserver.Model{m}})
 //	go s.ServeHTTP(listener)
 //	…
-//	err := s.Drain(ctx) // not ready, what is under way is answered, connections are closed
+//	err := s.Drain(ctx) // not ready, requests under way are answered, connections are closed
 //
-// It trusts nobody: what a request says of itself is checked against the model before
-// any memory is taken for it, headers and bodies have to arrive in time, connections that do
-// nothing are closed when there are too many, and a model without room answers 503 at
-// once.
-//
-// What a model does with tensors is in whoever implements Model.
+// The claims of a request are compared with the model before memory is taken for them, and a model without room
+// answers 503 at once. Implementations of Model compute the answers (package serve).
 package oipserver

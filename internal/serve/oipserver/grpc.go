@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// mostStreams is how many requests of a connection may be under way.
+	// mostStreams is how many requests of a connection may be under way at once.
 	mostStreams = 1024
 	// A window takes a whole tensor; a connection has four of them.
 	mostWindow            = 16 << 20
 	readBuffer            = 32 << 10
-	pingTime, pingTimeout = 30 * time.Second, 20 * time.Second // of connections over which nothing comes
+	pingTime, pingTimeout = 30 * time.Second, 20 * time.Second // of silent connections
 )
 
-// newGRPC makes the server of gRPC, which takes messages as large as the largest model does.
+// newGRPC makes the gRPC server. It takes messages as large as the largest model does.
 func (s *Server) newGRPC() *grpc.Server {
 	most := int64(0)
 	for _, m := range s.models {
@@ -47,8 +47,8 @@ func (s *Server) newGRPC() *grpc.Server {
 	g := grpc.NewServer(grpc.Creds(creds), grpc.InTapHandle(s.authorise), grpc.UnaryInterceptor(s.callGRPC),
 		grpc.MaxRecvMsgSize(int(most)), grpc.MaxSendMsgSize(math.MaxInt32), grpc.MaxHeaderListSize(maxHeader), grpc.MaxConcurrentStreams(mostStreams),
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4*window), grpc.ReadBufferSize(readBuffer),
-		grpc.ConnectionTimeout(s.config.Limits.Header),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: s.config.Limits.Idle, Time: pingTime, Timeout: pingTimeout}),
+		grpc.ConnectionTimeout(headerTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTimeout, Time: pingTime, Timeout: pingTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}))
 	pb.RegisterGRPCInferenceServiceServer(g, grpcServer{server: s})
 	healthpb.RegisterHealthServer(g, healthServer{server: s})
@@ -64,7 +64,7 @@ func (s *Server) authorise(ctx context.Context, call *tap.Info) (context.Context
 	return ctx, s.statusOf(protocol.Errorf(protocol.Unauthorized, "want one of the server's tokens (authorization: Bearer …)"))
 }
 
-// callGRPC has errors be those of gRPC.
+// callGRPC turns errors into those of gRPC.
 func (s *Server) callGRPC(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	out, err := handle(ctx, in)
 	if _, is := status.FromError(err); !is {
@@ -126,8 +126,8 @@ func (g grpcServer) ModelStatistics(_ context.Context, q *pb.ModelStatisticsRequ
 func (g grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (out *pb.ModelInferResponse, err error) {
 	s := g.server
 	defer func() {
-		if p := recover(); p != nil { // which would end the program; package http has that, too
-			err = protocol.Errorf(protocol.Internal, "a mistake of this server: %v", p)
+		if p := recover(); p != nil { // as package http does: one request fails, not the program
+			err = protocol.Errorf(protocol.Internal, "a bug in this server: %v", p)
 		}
 	}()
 	doc, err := protocol.FromRequestMessage(q)
@@ -151,8 +151,8 @@ func (g grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (ou
 	return protocol.ResponseMessage(&protocol.Head{Model: about.Name, Version: version(about), ID: doc.ID, Tensors: specs}, outputs), nil
 }
 
-// mostInStream is how many requests of a stream are under way at once; the next one is not read
-// before one of them has been answered.
+// mostInStream is how many requests of a stream are under way at once. The next one is read
+// after one of them has been answered.
 const mostInStream = 64
 
 // ModelStreamInfer answers several requests at once, in their order, as Triton does it. Errors are answers, too.
@@ -199,7 +199,7 @@ func (g grpcServer) ModelStreamInfer(stream grpc.BidiStreamingServer[pb.ModelInf
 				}
 				return err
 			}
-			if a := <-answer; err == nil { // after one that could not be sent, the others are only waited for
+			if a := <-answer; err == nil { // after a failed Send, the other answers are only awaited
 				err = stream.Send(a)
 			}
 		case <-g.server.drained.Done():
@@ -210,7 +210,7 @@ func (g grpcServer) ModelStreamInfer(stream grpc.BidiStreamingServer[pb.ModelInf
 	}
 }
 
-// A healthServer answers the standard service of health. Watching is not supported: clients take that for a server that is well.
+// A healthServer answers the standard health service. It does not support Watch: clients take that for a healthy server.
 type healthServer struct {
 	healthpb.UnimplementedHealthServer
 	server *Server

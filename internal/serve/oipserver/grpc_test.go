@@ -40,7 +40,7 @@ func inferences(t *testing.T, ctx context.Context, c pb.GRPCInferenceServiceClie
 	return stream
 }
 
-func TestQuestionsOverGRPC(t *testing.T) {
+func TestGRPCMetadata(t *testing.T) {
 	s := run(t, oipserver.Config{Name: "test", Version: "7", Models: twoModels()})
 	c := s.dial(t)
 	live, err := c.ServerLive(t.Context(), &pb.ServerLiveRequest{})
@@ -171,7 +171,7 @@ func TestVanishedStreamLeavesNothing(t *testing.T) {
 	vanish()
 	for end := time.Now().Add(10 * time.Second); model.Busy() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d requests of nobody are under way", model.Busy())
+			t.Fatalf("%d requests of a client that has gone are under way", model.Busy())
 		}
 	}
 }
@@ -214,11 +214,7 @@ func TestDrainFinishesStreams(t *testing.T) {
 	}
 	drained := make(chan error, 1)
 	go func() { drained <- s.Drain(t.Context()) }()
-	for { // until nobody is let in any more
-		if _, err := http.Get("http://" + s.http + "/v2/health/live"); err != nil {
-			break
-		}
-	}
+	s.untilClosed()
 	close(end)
 	for i := range 3 {
 		if a, err := stream.Recv(); err != nil || a.ErrorMessage != "" {
@@ -233,7 +229,7 @@ func TestDrainFinishesStreams(t *testing.T) {
 	}
 }
 
-// A model that has a mistake in it.
+// A mistaken model panics.
 type mistaken struct {
 	fixed
 	ended chan bool
@@ -247,7 +243,7 @@ func (m *mistaken) End()                                                        
 func TestPanicEndsItsRequestAlone(t *testing.T) {
 	m := &mistaken{fixed: fixed{about: protocol.ModelMetadata{Name: "m"}}, ended: make(chan bool, 2)}
 	c := run(t, oipserver.Config{Models: []oipserver.Model{m}}).dial(t)
-	const want = "a mistake of this server: of ours"
+	const want = "a bug in this server: of ours"
 	if _, err := c.ModelInfer(t.Context(), row("1", 1, 2)); grpcstatus.Code(err) != codes.Internal || grpcstatus.Convert(err).Message() != want {
 		t.Errorf("a request is answered with %v", err)
 	}

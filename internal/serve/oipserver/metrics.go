@@ -2,6 +2,7 @@ package oipserver
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,33 +25,18 @@ func (c *counters) failed(code protocol.Code) { c.fail[code].Add(1) }
 func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var b strings.Builder
 	metric := func(name, kind, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
-	metric("mlperf_serve_requests_total", "counter", "Requests by the status of HTTP that stands for their end.")
+	metric("mlperf_serve_requests_total", "counter", "Requests by the HTTP status of their end.")
 	fmt.Fprintf(&b, "mlperf_serve_requests_total{status=\"200\"} %d\n", s.requests.ok.Load())
 	for code := protocol.Internal; code <= protocol.TimedOut; code++ {
 		fmt.Fprintf(&b, "mlperf_serve_requests_total{status=\"%d\"} %d\n", code.HTTP(), s.requests.fail[code].Load())
 	}
-	metric("mlperf_serve_connections", "gauge", "Open connections over HTTP.")
-	fmt.Fprintf(&b, "mlperf_serve_connections %d\n", s.conns.count())
 	metric("mlperf_serve_ready", "gauge", "1 if requests are taken.")
 	ready := 0
 	if s.ready() {
 		ready = 1
 	}
 	fmt.Fprintf(&b, "mlperf_serve_ready %d\n", ready)
-	s.modelMetrics(&b, metric)
-	text := []byte(b.String())
-	if s.config.Metrics != nil {
-		text = s.config.Metrics(text)
-	}
-	return writeText(w, "text/plain; version=0.0.4", text)
-}
-
-func (s *Server) modelMetrics(b *strings.Builder, metric func(name, kind, help string)) {
-	var names []string
-	for name := range s.models {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`) // as Prometheus wants labels
 	for _, m := range []struct {
 		name, help string
 		value      func(protocol.ModelStatistics) any
@@ -61,13 +47,9 @@ func (s *Server) modelMetrics(b *strings.Builder, metric func(name, kind, help s
 		{"mlperf_serve_compute_seconds_total", "Time that samples were computed.", func(s protocol.ModelStatistics) any { return float64(s.InferenceStats.ComputeInfer.NS) / 1e9 }},
 	} {
 		metric(m.name, "counter", m.help)
-		for _, name := range names {
-			fmt.Fprintf(b, "%s{model=%s} %v\n", m.name, quote(name), m.value(s.models[name].Statistics()))
+		for _, name := range slices.Sorted(maps.Keys(s.models)) {
+			fmt.Fprintf(&b, "%s{model=\"%s\"} %v\n", m.name, quote.Replace(name), m.value(s.models[name].Statistics()))
 		}
 	}
-}
-
-// quote writes a name as Prometheus wants labels.
-func quote(name string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
+	return writeText(w, "text/plain; version=0.0.4", []byte(b.String()))
 }

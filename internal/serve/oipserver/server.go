@@ -2,10 +2,16 @@ package oipserver
 
 import (
 	"context"
+	"crypto/subtle"
 	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -27,7 +33,7 @@ type Model interface {
 }
 
 // A FileModel is a Model whose only input may also be one file, BYTES[1]: then a raw request of another size than a
-// sample has is that.
+// sample has is a file.
 type FileModel interface {
 	Model
 	TakesFiles() bool
@@ -48,15 +54,11 @@ type Config struct {
 	Name, Version string // of the server
 	Models        []Model
 	TLS           *tls.Config // nil: none
-	Tokens        []string    // one of which a request has to bring; none: it need not
-	Limits        Limits
-	Routes        []Route // further ones over HTTP
-	// Metrics appends further metrics, in the text format of Prometheus; nil: none.
-	Metrics func(dst []byte) []byte
+	Tokens        []string    // a request has to bring one of them; nil: it need not
+	Routes        []Route     // further ones over HTTP
 }
 
-// A Route is a path of another protocol, for who brings a token if there are such. It is not
-// asked while the server is drained.
+// A Route is a path of another protocol. It takes requests with a token if the server has tokens, until the server is drained.
 type Route struct {
 	Pattern string // of package http
 	Handle  func(w http.ResponseWriter, r *http.Request) error
@@ -68,20 +70,24 @@ type Server struct {
 	models map[string]Model
 	http   *http.Server
 	grpc   *grpc.Server
-	conns  *connections
 
 	drained  context.Context // ends when draining begins
 	drain    func()
 	requests counters
 }
 
+const (
+	headerTimeout = 5 * time.Second // until the header of a request is there
+	idleTimeout   = 2 * time.Minute // between requests
+	maxHeader     = 16 << 10        // bytes of the header of a request
+)
+
 // extensions are those of the protocol that this server has.
 var extensions = []string{"binary_tensor_data", "statistics"}
 
 // New makes a server that listens nowhere yet.
 func New(c Config) *Server {
-	c.Limits.fill()
-	s := &Server{config: c, models: map[string]Model{}, conns: newConnections(c.Limits.Connections)}
+	s := &Server{config: c, models: map[string]Model{}}
 	s.drained, s.drain = context.WithCancel(context.Background())
 	for _, m := range c.Models {
 		s.models[m.Metadata().Name] = m
@@ -90,10 +96,8 @@ func New(c Config) *Server {
 	only.SetHTTP1(true)
 	s.http = &http.Server{
 		Handler: s.handler(), TLSConfig: c.TLS, Protocols: only,
-		ReadHeaderTimeout: c.Limits.Header, IdleTimeout: c.Limits.Idle, MaxHeaderBytes: maxHeader,
-		ConnState: s.conns.changed, ErrorLog: silent(),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0),
 	}
-	s.http.RegisterOnShutdown(s.conns.unused.close)
 	s.grpc = s.newGRPC()
 	return s
 }
@@ -114,7 +118,7 @@ func (s *Server) ServeHTTP(l net.Listener) error {
 
 // ServeGRPC is the same over gRPC.
 func (s *Server) ServeGRPC(l net.Listener) error {
-	err := s.grpc.Serve(&bounded{Listener: l, room: make(chan struct{}, s.config.Limits.Connections)})
+	err := s.grpc.Serve(l)
 	if errors.Is(err, grpc.ErrServerStopped) {
 		return nil
 	}
@@ -139,12 +143,12 @@ func (s *Server) Drain(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx) // rather than that a context has ended
+		err = context.Cause(ctx)
 	}
 	return errors.Join(err, s.http.Close())
 }
 
-// draining reports whether no new request is taken any more.
+// draining reports whether the server takes no new request.
 func (s *Server) draining() bool { return s.drained.Err() != nil }
 
 // ready reports whether the server and all its models take requests.
@@ -164,15 +168,10 @@ func (s *Server) ready() bool {
 func (s *Server) find(name, version string) (Model, error) {
 	m, ok := s.models[name]
 	if !ok {
-		return nil, protocol.Errorf(protocol.NotFound, "there is no model %q", name)
+		return nil, protocol.Errorf(protocol.NotFound, "the server has no model %q", name)
 	}
-	if version == "" {
+	if version == "" || slices.Contains(m.Metadata().Versions, version) {
 		return m, nil
-	}
-	for _, v := range m.Metadata().Versions {
-		if v == version {
-			return m, nil
-		}
 	}
 	return nil, protocol.Errorf(protocol.NotFound, "model %q has no version %q", name, version)
 }
@@ -195,4 +194,17 @@ func version(m *protocol.ModelMetadata) string {
 		return ""
 	}
 	return m.Versions[0]
+}
+
+// permitted reports whether a request brings one of the tokens.
+func (s *Server) permitted(authorization string) bool {
+	if len(s.config.Tokens) == 0 {
+		return true
+	}
+	scheme, token, _ := strings.Cut(authorization, " ")
+	found := 0
+	for _, t := range s.config.Tokens {
+		found |= subtle.ConstantTimeCompare([]byte(t), []byte(token))
+	}
+	return strings.EqualFold(scheme, "Bearer") && found == 1
 }

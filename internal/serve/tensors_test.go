@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -22,7 +21,7 @@ func floats(name string, shape ...int64) backend.Port {
 	return backend.Port{Name: name, Type: tensor.Float32, Shape: shape}
 }
 
-func TestSamplesRunSideBySideWhereOnlyTheBatchIsFree(t *testing.T) {
+func TestBatchable(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		inputs, outputs []backend.Port
@@ -46,27 +45,15 @@ func TestSamplesRunSideBySideWhereOnlyTheBatchIsFree(t *testing.T) {
 	}
 }
 
-func TestAModelThatTheProtocolCannotSayIsRefused(t *testing.T) {
+func TestUnknownPortsAreRefused(t *testing.T) {
 	odd := workload.Ports{Inputs: portsFrom(floats("x", 1)), Outputs: portsFrom(backend.Port{Name: "y", Other: "sequence"})}
-	_, err := rawModel("m", newTable(1)).Open(workload.Setup{Ports: map[string]workload.Ports{workload.Only: odd}})
+	_, err := tensorsWorkload("m", newTable(1)).Open(workload.Setup{Ports: map[string]workload.Ports{workload.Only: odd}})
 	if err == nil || err.Error() != "port y is a sequence, which the protocol does not have" {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestPortsOfAnyShapeAreDescribedAsFree(t *testing.T) {
-	own := tensor.Shape{2, -1}
-	got := portsOf(portsFrom(backend.Port{Name: "a", Type: tensor.Float16, Shape: own}, backend.Port{Name: "b", Type: tensor.Int8, AnyShape: true}, floats("c")))
-	if fmt.Sprint(got) != "[{a FP16 [2 -1]} {b INT8 [-1]} {c FP32 []}]" {
-		t.Errorf("%v", got)
-	}
-	got[0].Shape[0] = 7
-	if own[0] != 2 {
-		t.Error("the description has the memory of the port")
-	}
-}
-
-func TestOutputsAreThoseThatWereAskedFor(t *testing.T) {
+func TestWantedOutputs(t *testing.T) {
 	ports := portsFrom(floats("a", 1), floats("b", 2))
 	outputs := []tensor.Tensor{tensor.Of([]float32{1}, 1), tensor.Of([]float32{2, 3}, 2)}
 	for _, c := range []struct {
@@ -77,7 +64,7 @@ func TestOutputsAreThoseThatWereAskedFor(t *testing.T) {
 		{nil, 2, "a FP32[1],b FP32[2]"}, {[]string{"b"}, 2, "b FP32[2]"}, {[]string{"b", "a"}, 2, "b FP32[2],a FP32[1]"},
 		{[]string{"c"}, 2, `the model gave no output "c"`}, {nil, 1, `the model gave no output "b"`},
 	} {
-		specs, list, err := chosen(ports, outputs[:c.has], c.wanted)
+		specs, list, err := wantedOf(ports, outputs[:c.has], c.wanted)
 		var names []string
 		for i, s := range specs {
 			if list[i].Shape.Len() != s.Shape.Len() {
@@ -95,7 +82,7 @@ func TestOutputsAreThoseThatWereAskedFor(t *testing.T) {
 	}
 }
 
-func TestInputsAreComparedWithThePorts(t *testing.T) {
+func TestInputsFitThePorts(t *testing.T) {
 	m := &tensorsModel{table: &table{batched: true, ports: workload.Ports{Inputs: portsFrom(floats("x", -1, 2), floats("z", -1, 1)), Outputs: portsFrom(floats("y", -1, 2))}}}
 	spec := func(name string, d tensor.DType, shape ...int64) protocol.Spec {
 		return protocol.Spec{Name: name, Type: d, Shape: shape}
@@ -133,22 +120,7 @@ func TestInputsAreComparedWithThePorts(t *testing.T) {
 	}
 }
 
-func TestABudgetIsNotUsedTwice(t *testing.T) {
-	b := &table{budget: 100}
-	for i, step := range []struct {
-		bytes int64
-		want  bool
-	}{{60, true}, {40, true}, {1, false}, {-40, true}, {41, false}, {40, true}, {-100, true}, {1000, true}, {1, false}} {
-		if got := b.reserve(step.bytes); got != step.want {
-			t.Errorf("step %d: reserve(%d) = %v, want %v", i, step.bytes, got, step.want)
-		}
-	}
-	if used := b.used.Load(); used != 1000 {
-		t.Errorf("%d bytes are used, want those of the one that is larger than all", used)
-	}
-}
-
-func TestWhatRanIsCounted(t *testing.T) {
+func TestStatistics(t *testing.T) {
 	var c counts
 	at := time.UnixMilli(5000)
 	c.add(&request{submitted: at.Add(-30 * time.Millisecond), started: at.Add(-20 * time.Millisecond), samples: 3, first: true}, at)
@@ -158,18 +130,18 @@ func TestWhatRanIsCounted(t *testing.T) {
 	want := protocol.ModelStatistics{Name: "m", Version: "v", LastInference: 5001, InferenceCount: 5, ExecutionCount: 1, InferenceStats: protocol.InferenceSum{
 		Success: protocol.Sum{Count: 2, NS: ms(41)}, Fail: protocol.Sum{Count: 1, NS: ms(5)}, Queue: protocol.Sum{Count: 2, NS: ms(10)}, // less than nothing is nothing
 		ComputeInput: protocol.Sum{Count: 2}, ComputeInfer: protocol.Sum{Count: 2, NS: ms(41)}, ComputeOutput: protocol.Sum{Count: 2}}}
-	if got := c.read("m", "v"); got != want {
+	if got := (&described{metadata: &protocol.ModelMetadata{Name: "m", Versions: []string{"v"}}, count: &c}).Statistics(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
-func TestASharedSessionHasTheOutputsThatAreWanted(t *testing.T) {
+func TestSharedSessionOutputs(t *testing.T) {
 	info := backend.Info{Outputs: portsFrom(floats("a", 1), floats("b", 1), floats("c", 1))}
 	for _, c := range []struct {
 		wanted []string
 		want   string
 	}{{nil, "a b c"}, {[]string{"c", "a"}, "c a"}, {[]string{}, ""}, {[]string{"d"}, `the model has no output "d"`}} {
-		s, err := newShared(&table{}, info, c.wanted)
+		s, err := shareSession(&table{}, info, c.wanted)
 		var names []string
 		if err != nil {
 			names = []string{err.Error()}
@@ -187,71 +159,92 @@ func TestASharedSessionHasTheOutputsThatAreWanted(t *testing.T) {
 	}
 }
 
-func TestARowIsWaitedForUntilTheContextEnds(t *testing.T) {
-	f := newFreeRows(1)
-	if row, err := f.wait(t.Context()); row != 0 || err != nil {
-		t.Fatal(row, err)
+func TestMaxBytesFollowsFromTheInputs(t *testing.T) {
+	port := func(d tensor.DType, shape ...int64) backend.Port {
+		return backend.Port{Name: "x", Type: d, Shape: shape}
 	}
-	why := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	if _, err := f.wait(ctx); err != why {
-		t.Errorf("%v, want %v", err, why)
-	}
-	f.give(0)
-	if row, ok := f.take(); row != 0 || !ok {
-		t.Errorf("%d, %v", row, ok)
+	for _, c := range []struct {
+		name    string
+		inputs  []backend.Port
+		batched bool
+		want    int64
+	}{
+		{"fixed", []backend.Port{port(tensor.Float32, 2, 3), port(tensor.Int8, 5)}, false, 29},
+		{"samples side by side", []backend.Port{port(tensor.Float32, -1, 3)}, true, 64 * 12},
+		{"samples of one", []backend.Port{port(tensor.Float32, -1, 3)}, false, 12 + freeBytes},
+		{"a free extent", []backend.Port{port(tensor.Int16, 4, -1, 3)}, false, 24 + freeBytes},
+		{"two free ones", []backend.Port{port(tensor.Int16, 1, -1), port(tensor.Int16, 1, -1)}, false, 4 + freeBytes},
+		{"strings", []backend.Port{port(tensor.String, 1), port(tensor.Int16, 3)}, false, 6 + freeBytes},
+		{"any shape", []backend.Port{{Name: "x", Type: tensor.Float32, AnyShape: true}}, false, freeBytes},
+		{"a free length beside known ones", []backend.Port{port(tensor.Float32, -1, 1000, 3), port(tensor.Float32, -1, -1)}, false, 4*3001 + freeBytes},
+		{"a scalar", []backend.Port{port(tensor.Float64)}, false, 8},
+	} {
+		m := &tensorsModel{table: &table{ports: workload.Ports{Inputs: c.inputs}, batched: c.batched}}
+		if got := m.MaxBytes(); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
+		}
 	}
 }
 
-func TestTheFirstFreeRowIsTaken(t *testing.T) {
+// A request beyond the budget is refused, and frees its row.
+func TestBudgetIsShared(t *testing.T) {
+	offer, err := Open(t.Context(), newSource(t, -1, 0), Options{Name: "m", Room: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer offer.Close()
+	m := offer.files[0].model
+	m.table.budget = 100
+	begin := func(rows int64) (oipserver.Job, error) {
+		return m.Begin(&protocol.Head{Tensors: []protocol.Spec{{Name: "x", Type: tensor.Float32, Shape: tensor.Shape{rows, 2}}}})
+	}
+	alone, err := begin(20) // larger than the budget, which it has to itself
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 { // more often than the table has rows
+		if _, err := begin(2); protocol.CodeOf(err) != protocol.Unavailable || err.Error() != "requests under way take 160 bytes: no room for 16 more" {
+			t.Errorf("beside it: %v", err)
+		}
+	}
+	one, err := begin(1) // takes nothing of the budget
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.End()
+	alone.End()
+	next, err := begin(2)
+	if err != nil {
+		t.Fatalf("after it: %v", err)
+	}
+	next.End()
+	if used := m.table.used.Load(); used != 0 {
+		t.Errorf("%d bytes are used after the end", used)
+	}
+}
+
+func TestFreeRows(t *testing.T) {
 	f := newFreeRows(130)
 	for want := range 130 {
-		if row, ok := f.take(); !ok || row != want {
-			t.Fatalf("row %d is taken, %v, want %d", row, ok, want)
+		if row, err := f.acquire(); err != nil || row != want {
+			t.Fatalf("acquire() = %d, %v, want %d", row, err, want)
 		}
 	}
-	if row, ok := f.take(); ok {
-		t.Errorf("row %d is taken, and none is free", row)
+	if row, err := f.acquire(); protocol.CodeOf(err) != protocol.Unavailable {
+		t.Errorf("acquire() = %d, %v of a full table", row, err)
 	}
-	f.give(129)
-	f.give(7)
-	f.give(70)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if row, err := f.wait(ctx); err != why {
+		t.Errorf("wait() = %d, %v, want %v", row, err, why)
+	}
+	for _, row := range []int{129, 7, 70} {
+		f.release(row)
+	}
 	for _, want := range []int{7, 70, 129} {
 		if row, err := f.wait(t.Context()); err != nil || row != want {
-			t.Errorf("row %d is taken, %v, want %d", row, err, want)
+			t.Errorf("wait() = %d, %v, want %d", row, err, want)
 		}
-	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if _, err := f.wait(ended); err == nil {
-		t.Error("a row is taken, and none is free")
-	}
-}
-
-func TestNobodySharesARow(t *testing.T) {
-	const room = 5
-	f := newFreeRows(room)
-	var used [room]atomic.Int32
-	var all sync.WaitGroup
-	for range 40 {
-		all.Go(func() {
-			for range 200 {
-				row, err := f.wait(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if used[row].Add(1) != 1 {
-					t.Errorf("row %d is taken twice", row)
-				}
-				used[row].Add(-1)
-				f.give(row)
-			}
-		})
-	}
-	all.Wait()
-	if len(f.room) != room {
-		t.Errorf("%d of %d rows are free when all is over", len(f.room), room)
 	}
 }

@@ -25,7 +25,7 @@ type fixed struct {
 	files   bool
 	outputs []tensor.Tensor // by the names a, b, …
 	err     error
-	asked   chan *protocol.Head // of every request, if anybody listens
+	asked   chan *protocol.Head // of every request, if the test reads them
 	got     []tensor.Tensor     // the inputs of the last one
 	run     func(ctx context.Context)
 }
@@ -137,11 +137,24 @@ func (s running) dial(t *testing.T) pb.GRPCInferenceServiceClient {
 	return pb.NewGRPCInferenceServiceClient(c)
 }
 
-// line sends bytes over a connection and returns its other end.
+// line sends bytes over a new connection, and returns it with a reader of the answers.
 func (s running) line(t *testing.T, request string) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	c := connect(t, s.http)
+	c, err := net.Dial("tcp", s.http)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	_, _ = io.WriteString(c, request)
 	return c, bufio.NewReader(c)
+}
+
+// untilClosed waits until the server takes no connections.
+func (s running) untilClosed() {
+	for {
+		if _, err := http.Get("http://" + s.http + "/v2/health/live"); err != nil {
+			return
+		}
+	}
 }
