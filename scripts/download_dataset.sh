@@ -4,7 +4,6 @@
 #   scripts/download_dataset.sh coco                        shows the licence, asks, fetches
 #   scripts/download_dataset.sh imagenet --from-file ILSVRC2012_img_val.tar
 #   scripts/download_dataset.sh openimages --count 500 --seed 1 --accept-license
-#   scripts/download_dataset.sh coco --upscale 1200x1200
 #
 # Give the same command again after an interruption: it goes on. docs/data.md has more.
 

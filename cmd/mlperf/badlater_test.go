@@ -63,7 +63,7 @@ func badLater() []badInput {
 
 		{"verify dataset imagenet --dir pipe", cli.ExitError, "not a directory"}, {"verify model resnet50 --dir pipe", cli.ExitError, "not a directory"}, {"verify model resnet50 --dir nowhere", cli.ExitError, "nowhere"},
 		{"verify dataset imagenet --dir folder", cli.ExitError, "not as it should be"}, {"download dataset imagenet --dir pipe --accept-license --mirror http://127.0.0.1:1 --mirror-only", cli.ExitError, "not a directory"},
-		{"download dataset kits19 --from-file pipe --accept-license", cli.ExitUsage, "pipe"}, {"download dataset coco --upscale 99999999x99999999 --dry-run", cli.ExitUsage, "--upscale"}, {"download dataset coco --count -1 --dry-run", cli.ExitUsage, "--count"},
+		{"download dataset kits19 --from-file pipe --accept-license", cli.ExitUsage, "pipe"}, {"download dataset coco --count -1 --dry-run", cli.ExitUsage, "--count"},
 		{"download dataset imagenet --mirror file:///etc --mirror-only", cli.ExitUsage, "--mirror"}, {"convert gnmt", cli.ExitUsage, "--checkpoint"}, {"convert gnmt --checkpoint pipe", cli.ExitError, "pipe"}, {"convert gnmt --checkpoint folder", cli.ExitError, "*.index"},
 		{"cache clear ../..", cli.ExitUsage, "../.."}, {"man pipe", cli.ExitError, "pipe"}, {"schema nonsense", cli.ExitUsage, "nonsense"},
 		{"quantize --model rnnt --precision int4", cli.ExitUsage, "int4"}, {"quantize --model gnmt --method luck", cli.ExitUsage, "--method"},

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,46 +17,21 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 )
 
-func TestADownloadFromAMirror(t *testing.T) {
-	data := bytes.Repeat([]byte("model"), 1000)
-	mirror := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/files/mobilenet_v1_1.0_224.onnx" {
-			http.NotFound(w, r)
-			return
-		}
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
-	}))
-	defer mirror.Close()
-	dir := filepath.Join(t.TempDir(), "m")
-	var stdout, stderr bytes.Buffer
-	status := execute([]string{"download", "model", "mobilenet", "--mirror", mirror.URL + "/files", "--dir", dir, "--accept-license"}, &stdout, &stderr)
-	if status != cli.ExitDone {
-		t.Fatalf("status %d: %s", status, stderr.String())
-	}
-	path := strings.TrimSpace(stdout.String())
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("%s has %d bytes, %v", path, len(got), err)
-	}
-}
-
 // TestAnInterruptedDownloadSaysHowToGoOn sends the program a real signal.
 func TestAnInterruptedDownloadSaysHowToGoOn(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
 	}
-	data := bytes.Repeat([]byte("x"), 20<<20)
+	data := make([]byte, 1<<20)
 	begun, release := make(chan struct{}), make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.Header.Get("Range"), "bytes=16777216-") { // the third chunk never comes
-			close(begun)
-			select {
-			case <-r.Context().Done():
-			case <-release:
-			}
-			return
+		w.Header().Set("Content-Length", strconv.Itoa(2*len(data)))
+		_, _ = w.Write(data)
+		close(begun) // the second half never comes
+		select {
+		case <-r.Context().Done():
+		case <-release:
 		}
-		w.Header().Set("ETag", `"1"`)
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 	}))
 	defer slow.Close()
 	defer close(release)

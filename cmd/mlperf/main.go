@@ -4,18 +4,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -34,7 +29,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		return cli.ExitDone
 	}
 	status := cli.StatusOf(err)
-	if text := textOf(cmd, err); text != "" {
+	if text := cli.ErrorText(cmd, err); text != "" {
 		fmt.Fprintf(stderr, "mlperf: %s\n", userinput.PrintableText(text))
 	}
 	if status == cli.ExitUsage {
@@ -43,42 +38,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return status
 }
 
-// textOf is the text of an error, with flags for the fields of requests.
-func textOf(cmd *cobra.Command, err error) string {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var lines []string
-		for _, e := range joined.Unwrap() {
-			lines = append(lines, textOf(cmd, e))
-		}
-		return strings.Join(lines, "\n")
-	}
-	text := err.Error()
-	var of *userinput.Error
-	if errors.As(err, &of) && of.Origin == "" {
-		text = strings.Replace(text, of.Error(), named(cmd, of), 1)
-	}
-	var exists *run.ExistsError
-	if errors.As(err, &exists) {
-		text += " with --force"
-	}
-	return text + cli.Elsewhere(err)
-}
-
-// named is the text of an error about a field that has no origin, with the flag for it. Where there is none, an argument is
-// meant, whose kind the text says itself: unknown model "x".
-func named(cmd *cobra.Command, of *userinput.Error) string {
-	reason := of.Err.Error()
-	switch {
-	case cmd.Flags().Lookup(of.Flag()) != nil:
-		return of.Named("--" + of.Flag())
-	case strings.HasPrefix(reason, "unknown "):
-		return reason
-	}
-	return of.Error()
-}
-
-// interruptible returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second signal
-// ends the program at once, for when something does not end.
+// interruptible returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second signal ends the program at once.
 func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
@@ -87,7 +47,7 @@ func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func
 		if _, ok := <-signals; !ok {
 			return
 		}
-		fmt.Fprintln(stderr, "\nmlperf: stopping; once more to quit at once")
+		fmt.Fprintln(stderr, "\nmlperf: stopping; press Ctrl-C again to quit now")
 		cancel(cli.ErrInterrupted)
 		if _, ok := <-signals; ok {
 			os.Exit(cli.ExitInterrupted)

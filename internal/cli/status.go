@@ -4,7 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -16,11 +25,10 @@ const (
 	ExitInvalid     = 3   // finished, INVALID
 	ExitInaccurate  = 4   // finished, accuracy below the target
 	ExitChanged     = 5   // compare: a change is beyond a --fail-if
-	ExitInterrupted = 130 // interrupted; what there was is written and marked
+	ExitInterrupted = 130 // interrupted; the results so far are written and marked
 )
 
-// A statusError ends the program with a status. Its text may be empty, if everything
-// has been said.
+// A statusError ends the program with a status. Its text is empty if the command has printed everything.
 type statusError struct {
 	status int
 	err    error
@@ -40,7 +48,7 @@ func Usage(format string, args ...any) error {
 	return statusError{ExitUsage, fmt.Errorf(format, args...)}
 }
 
-// Finished is the outcome of a command that has said everything.
+// Finished ends a command that has printed everything with a status.
 func Finished(status int) error {
 	if status == ExitDone {
 		return nil
@@ -48,20 +56,14 @@ func Finished(status int) error {
 	return statusError{status: status}
 }
 
-// Interrupted is the outcome of a command that a signal ended. What went wrong besides, such as that the results
-// could not be written, is still to be said.
+// ErrInterrupted is the cause of a context that a signal has ended.
+var ErrInterrupted = errors.New("interrupted")
+
+// Interrupted ends a command that a signal has stopped. Other errors beside the interruption, for instance of writing the
+// results, keep their text.
 func Interrupted(err error) error { return statusError{ExitInterrupted, beside(err)} }
 
-// Ended is the error of a command whose context may have ended by a signal: what only says that it was cancelled then says no
-// more than that.
-func Ended(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, context.Canceled) && StatusOf(err) == ExitError {
-		return Interrupted(err)
-	}
-	return err
-}
-
-// beside is what is in an error besides the interruption.
+// beside is the part of an error that is not the interruption.
 func beside(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error
@@ -76,20 +78,84 @@ func beside(err error) error {
 	return err
 }
 
-// ErrInterrupted is the cause of what a signal ended.
-var ErrInterrupted = errors.New("interrupted")
+// Ended is the error of a command whose context a signal may have ended: one that says no more than "cancelled" becomes an
+// interruption.
+func Ended(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, context.Canceled) && StatusOf(err) == ExitError {
+		return Interrupted(err)
+	}
+	return err
+}
 
 // StatusOf is the exit status of an error.
 func StatusOf(err error) int {
 	var status statusError
-	var of *userinput.Error
 	switch {
+	case err == nil:
+		return ExitDone
 	case errors.As(err, &status):
 		return status.status
 	case errors.Is(err, ErrInterrupted):
 		return ExitInterrupted
-	case errors.As(err, &of):
+	case errors.As(err, new(*userinput.Error)):
 		return ExitUsage
 	}
 	return ExitError
+}
+
+// ErrorText is the text of the error of a command: with flags for the fields of requests, and with what helps.
+func ErrorText(cmd *cobra.Command, err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var lines []string
+		for _, e := range joined.Unwrap() {
+			lines = append(lines, ErrorText(cmd, e))
+		}
+		return strings.Join(lines, "\n")
+	}
+	text := err.Error()
+	var field *userinput.Error
+	if errors.As(err, &field) && field.Origin == "" {
+		named := field.Error()
+		if cmd.Flags().Lookup(field.Flag()) != nil {
+			named = field.Named("--" + field.Flag())
+		} else if reason := field.Err.Error(); strings.HasPrefix(reason, "unknown ") { // of an argument: unknown model "x"
+			named = reason
+		}
+		text = strings.Replace(text, field.Error(), named, 1)
+	}
+	if errors.As(err, new(*run.ExistsError)) {
+		text += " with --force"
+	}
+	if variable := folderVariable(err); variable != "" {
+		text += "; " + variable + " names another folder"
+	}
+	return text
+}
+
+// folderVariable is the variable that moves the folder in which a file could not be written; "" for other errors.
+func folderVariable(err error) string {
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.ENOSPC) {
+		return ""
+	}
+	path := ""
+	var one *fs.PathError
+	var two *os.LinkError
+	switch {
+	case errors.As(err, &one):
+		path = one.Path
+	case errors.As(err, &two):
+		path = two.New
+	default:
+		return ""
+	}
+	below := func(path, dir string) bool {
+		rel, err := filepath.Rel(dir, path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	for variable, folder := range map[string]func(...string) (string, error){"MLPERF_CACHE_DIR": home.CacheDir, "MLPERF_DATA_DIR": home.DataDir} {
+		if dir, err := folder(); err == nil && (below(path, dir) || below(dir, path)) {
+			return variable
+		}
+	}
+	return ""
 }

@@ -4,38 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-func TestEveryOutcomeHasItsStatus(t *testing.T) {
+func TestStatusOf(t *testing.T) {
 	for _, c := range []struct {
-		name string
 		err  error
 		want int
 	}{
-		{"something failed", errors.New("no"), ExitError},
-		{"a wrong command line", Usage("no %s", "flag"), ExitUsage},
-		{"a wrong field of a request", fmt.Errorf("run: %w", userinput.Invalid("count", -1, "a number")), ExitUsage},
-		{"a signal", fmt.Errorf("run: %w", ErrInterrupted), ExitInterrupted},
-		{"a finished command", Finished(ExitInvalid), ExitInvalid},
-		{"a finished command that also failed to print", errors.Join(Finished(ExitChanged), errors.New("no")), ExitChanged},
+		{nil, ExitDone},
+		{Finished(ExitDone), ExitDone},
+		{errors.New("no"), ExitError},
+		{Usage("no %s", "flag"), ExitUsage},
+		{fmt.Errorf("run: %w", userinput.Invalid("count", -1, "a number")), ExitUsage},
+		{fmt.Errorf("run: %w", ErrInterrupted), ExitInterrupted},
+		{errors.Join(Finished(ExitChanged), errors.New("no")), ExitChanged},
 	} {
 		if got := StatusOf(c.err); got != c.want {
-			t.Errorf("%s: status %d, want %d", c.name, got, c.want)
+			t.Errorf("StatusOf(%v) = %d, want %d", c.err, got, c.want)
 		}
-	}
-	if err := Finished(ExitDone); err != nil {
-		t.Errorf("what is done is an error: %v", err)
-	}
-	if text := Finished(ExitInvalid).Error(); text != "" {
-		t.Errorf("a command that has said everything says %q", text)
 	}
 }
 
-// TestACommandThatASignalEndedSaysSo, also if it only knows that its context is over; what somebody else cancelled is an error.
-func TestACommandThatASignalEndedSaysSo(t *testing.T) {
+// Of a command that a signal ended, cancelled contexts need no words, and errors beside that are not lost.
+func TestInterruptions(t *testing.T) {
 	interrupted, stop := context.WithCancelCause(t.Context())
 	stop(ErrInterrupted)
 	other, cancel := context.WithCancel(t.Context())
@@ -43,47 +44,54 @@ func TestACommandThatASignalEndedSaysSo(t *testing.T) {
 	asking, full := fmt.Errorf("asking: %w", context.Canceled), errors.New("the disk is full")
 	for _, c := range []struct {
 		name string
-		ctx  context.Context
 		err  error
 		want int
 		text string
 	}{
-		{"a signal, and an error that says that it was cancelled", interrupted, asking, ExitInterrupted, ""},
-		{"a signal, and something beside it", interrupted, errors.Join(asking, full), ExitInterrupted, "the disk is full"},
-		{"a signal, and something else", interrupted, full, ExitError, "the disk is full"},
-		{"a signal, and a result that is invalid", interrupted, Finished(ExitInvalid), ExitInvalid, ""},
-		{"a signal that came too late", interrupted, nil, ExitDone, ""},
-		{"no signal", t.Context(), asking, ExitError, "asking: context canceled"},
-		{"somebody else", other, asking, ExitError, "asking: context canceled"},
+		{"cancelled by a signal", Ended(interrupted, asking), ExitInterrupted, ""},
+		{"and another error", Ended(interrupted, errors.Join(asking, full)), ExitInterrupted, "the disk is full"},
+		{"another error alone", Ended(interrupted, full), ExitError, "the disk is full"},
+		{"an INVALID result", Ended(interrupted, Finished(ExitInvalid)), ExitInvalid, ""},
+		{"cancelled without a signal", Ended(other, asking), ExitError, "asking: context canceled"},
+		{"errors on both sides", Interrupted(errors.Join(full, errors.Join(ErrInterrupted, context.Canceled), errors.New("the page: no"))), ExitInterrupted, "the disk is full\nthe page: no"},
+		{"no error", Interrupted(nil), ExitInterrupted, ""},
 	} {
-		err := Ended(c.ctx, c.err)
-		status, text := ExitDone, ""
-		if err != nil {
-			status, text = StatusOf(err), err.Error()
+		if StatusOf(c.err) != c.want || c.err.Error() != c.text {
+			t.Errorf("%s: status %d, %q, want %d, %q", c.name, StatusOf(c.err), c.err, c.want, c.text)
 		}
-		if status != c.want || text != c.text {
-			t.Errorf("%s: status %d, %q, want %d, %q", c.name, status, text, c.want, c.text)
-		}
+	}
+	if err := Ended(interrupted, nil); err != nil {
+		t.Errorf("a signal that came too late: %v", err)
 	}
 }
 
-// TestWhatWentWrongBesideAnInterruptionIsSaid: that results could not be written must not get lost.
-func TestWhatWentWrongBesideAnInterruptionIsSaid(t *testing.T) {
-	full, traffic := errors.New("the disk is full"), fmt.Errorf("traffic: %w", ErrInterrupted)
+func TestErrorText(t *testing.T) {
+	home := t.TempDir()
+	cache, data := filepath.Join(home, ".cache", "mlperf"), filepath.Join(home, "data")
+	t.Setenv("MLPERF_CACHE_DIR", cache)
+	t.Setenv("MLPERF_DATA_DIR", data)
+	cmd := &cobra.Command{}
+	cmd.Flags().Int("max-batchsize", 0, "")
+	count := userinput.Invalid("max_batchsize", -1, "a number")
+	at := func(path string, why error) error { return &fs.PathError{Op: "mkdir", Path: path, Err: why} }
 	for _, c := range []struct {
-		name string
 		err  error
 		want string
 	}{
-		{"nothing", traffic, ""},
-		{"no error at all", nil, ""},
-		{"an error beside it", errors.Join(traffic, full), "the disk is full"},
-		{"errors on both sides", errors.Join(full, errors.Join(ErrInterrupted, context.Canceled), errors.New("the page: no")), "the disk is full\nthe page: no"},
-		{"what follows from it", errors.Join(ErrInterrupted, fmt.Errorf("asking: %w", context.Canceled)), ""},
+		{fmt.Errorf("run: %w", count), "run: --max-batchsize is -1, want a number"},
+		{errors.Join(count, errors.New("b")), "--max-batchsize is -1, want a number\nb"},
+		{&userinput.Error{Field: "max_batchsize", Origin: "environment X", Err: errors.New("no")}, "environment X: no"},
+		{userinput.Errorf("model", "unknown model %q", "x"), `unknown model "x"`},
+		{userinput.Invalid("rows", -1, "1"), "rows is -1, want 1"},
+		{&run.ExistsError{Folder: "d"}, (&run.ExistsError{Folder: "d"}).Error() + " with --force"},
+		{at(filepath.Join(cache, "models"), syscall.EACCES), "mkdir " + cache + "/models: permission denied; MLPERF_CACHE_DIR names another folder"},
+		{at(filepath.Join(home, ".cache"), syscall.EROFS), "mkdir " + home + "/.cache: read-only file system; MLPERF_CACHE_DIR names another folder"},
+		{&os.LinkError{Op: "rename", Old: "x", New: filepath.Join(data, "y"), Err: syscall.ENOSPC}, "rename x " + data + "/y: no space left on device; MLPERF_DATA_DIR names another folder"},
+		{at(cache+"-2", syscall.EACCES), "mkdir " + cache + "-2: permission denied"},
+		{at(filepath.Join(cache, "models"), syscall.ENOENT), "mkdir " + cache + "/models: no such file or directory"},
 	} {
-		err := Interrupted(c.err)
-		if StatusOf(err) != ExitInterrupted || err.Error() != c.want {
-			t.Errorf("%s: status %d, %q, want %q", c.name, StatusOf(err), err, c.want)
+		if got := ErrorText(cmd, c.err); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
 }

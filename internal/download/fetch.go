@@ -1,206 +1,391 @@
 package download
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"html"
+	"io"
 	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
-// A fetcher brings files from servers into part files below a folder.
-type fetcher struct {
-	servers     *servers
-	pace        pace
-	connections int
-	root        *os.Root
-	observer    Observer
-	room        func(need, size int64) error // says whether what is still to come of a file of a size fits on the disk
+// A pace is how patient a download is. Tests are less patient.
+type pace struct {
+	attempts int           // in a row that bring nothing
+	pause    time.Duration // before the second attempt; it doubles
+	maxPause time.Duration
+	stall    time.Duration // of silence after which a connection is given up
 }
 
-// A changedError is a file that became another one on the server.
-type changedError struct {
-	url    string
-	reason error
+// usualPace is for real servers: half a minute of silence is a broken connection, and six attempts in a row span about a
+// minute, longer than a server takes to restart.
+func usualPace() pace {
+	return pace{attempts: 6, pause: 2 * time.Second, maxPause: 30 * time.Second, stall: 30 * time.Second}
 }
 
-func (e *changedError) Error() string {
-	return fmt.Sprintf("%s is not the file that was begun: %v", e.url, e.reason)
+// newClient has a time limit for connecting only: a stalled transfer ends by its own.
+func newClient(connections int) *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	t.MaxIdleConnsPerHost = connections
+	t.DisableCompression = true // lengths and ranges are those of the file
+	return &http.Client{Transport: t}
 }
 
-// fetched is what a fetch brought.
-type fetched struct {
-	sums
-	URL string `json:"url"`
+// Sources are the addresses of a file of the manifest, in the order in which they are tried. There are none if a person has to
+// get it.
+func (o Options) Sources(f File) []string {
+	var urls []string
+	if o.Mirror != "" {
+		urls = append(urls, joinURL(o.Mirror, path.Base(f.Name)))
+	}
+	if !f.Registration && !o.MirrorOnly {
+		urls = append(urls, f.URLs...)
+	}
+	return urls
 }
 
-// fetch brings a file into the part file, from the first address that has it, and checks
-// it. What is there of the part file is used. If it fails, what has come remains for
-// the next time, unless its checksum is wrong.
-func (f *fetcher) fetch(ctx context.Context, part string, urls []string, w want) (fetched, error) {
+// joinURL appends a path to an address, element by element escaped.
+func joinURL(base, name string) string {
+	elems := strings.Split(name, "/")
+	for i, e := range elems {
+		elems[i] = url.PathEscape(e)
+	}
+	return strings.TrimSuffix(base, "/") + "/" + strings.Join(elems, "/")
+}
+
+// shown is an address as it may be printed and kept: without a password, and without a query, which may be a signature.
+func shown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return fmt.Sprintf("%.20q…", address)
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "…"
+	}
+	return u.Redacted()
+}
+
+const (
+	partSuffix    = ".part"
+	versionSuffix = ".version" // beside a part file: its address and the ETag or date of the file there
+)
+
+// discard removes a part file.
+func (j *job) discard(part string) error {
+	return errors.Join(ignoreMissing(j.root.Remove(part)), ignoreMissing(j.root.Remove(part+versionSuffix)))
+}
+
+// fetch brings a file into the part file, from the first address that has it, and checks it. If it fails, what has come stays
+// for the next time, unless its checksum is wrong.
+func (j *job) fetch(ctx context.Context, f File, part string, show func(done, of int64)) (sums, error) {
 	var errs []error
+	urls := j.Sources(f)
 	for i, u := range urls {
-		got, err := f.fetchFrom(ctx, part, u, w)
+		got, err := j.fetchFrom(ctx, u, f, part, show)
 		if err == nil {
-			return fetched{got, shown(u)}, nil
+			return got, nil
 		}
-		if cause := context.Cause(ctx); cause != nil {
-			return fetched{}, cause
+		if ctx.Err() != nil {
+			return sums{}, context.Cause(ctx)
 		}
 		errs = append(errs, err)
-		if ofThisMachine(err) {
+		if ofThisMachine(err) { // which no other address cures
 			break
 		}
 		if i+1 < len(urls) {
-			f.observer.Note(fmt.Sprintf("%v; trying %s", err, shown(urls[i+1])))
+			j.Observer.Note(fmt.Sprintf("%v; trying %s", err, shown(urls[i+1])))
 		}
 	}
-	return fetched{}, errors.Join(errs...)
+	return sums{}, errors.Join(errs...)
 }
 
-// ofThisMachine reports whether an error is about the disk here, which no other address cures.
+// ofThisMachine reports whether an error is about the disk here.
 func ofThisMachine(err error) bool {
 	return errors.As(err, new(*NoRoomError)) || errors.As(err, new(*fs.PathError)) || errors.As(err, new(*os.LinkError))
 }
 
-// quietSize is how large a file may be without its checking being worth a word.
-const quietSize = 64 << 20
-
-// maxAnew is how often a file is begun anew because it changed, or because what was
-// pieced together from several runs or addresses has a wrong checksum.
-const maxAnew = 2
-
-func (f *fetcher) fetchFrom(ctx context.Context, part, address string, w want) (sums, error) {
-	for anew := 0; ; anew++ {
-		got, pieced, err := f.attempt(ctx, part, address, w)
-		if err == nil {
+// fetchFrom completes the part file from one address. If its checksum is wrong it is removed; if a part of it was there before,
+// the file is then fetched as a whole.
+func (j *job) fetchFrom(ctx context.Context, address string, f File, part string, show func(done, of int64)) (sums, error) {
+	for {
+		before, _ := j.root.Stat(part)
+		if err := j.transfer(ctx, address, f, part, show); err != nil {
+			return sums{}, err
+		}
+		got, err := sumFile(ctx, j.root, part, show)
+		if err != nil {
+			return sums{}, err
+		}
+		wrong := f.check(got, shown(address))
+		if wrong == nil {
 			return got, nil
 		}
-		if !errors.As(err, new(*changedError)) && !pieced || anew == maxAnew {
-			return sums{}, err
+		if err := j.discard(part); err != nil || before == nil || before.Size() == 0 {
+			return sums{}, errors.Join(wrong, err)
 		}
-		f.observer.Note(fmt.Sprintf("%v; beginning anew", err))
-		if err := f.discard(part); err != nil {
-			return sums{}, err
-		}
-		if anew+1 == maxAnew { // perhaps several servers answer, which do not agree: one answer is enough
-			f = f.inOneGo()
-		}
+		j.Observer.Note(fmt.Sprintf("%v; fetching all of it again", wrong))
 	}
 }
 
-// attempt completes the part file and checks it. If it is wrong it is discarded; pieced says
-// that it may have been so because a part of it was there already.
-func (f *fetcher) attempt(ctx context.Context, part, address string, w want) (got sums, pieced bool, err error) {
-	resumed, err := f.transfer(ctx, part, address, w)
-	if err != nil {
-		return sums{}, false, err
-	}
-	if got, err = f.sum(ctx, part); err != nil {
-		return sums{}, false, err
-	}
-	if err := w.check(got, shown(address)); err != nil {
-		return sums{}, resumed && got.Size > 0, errors.Join(err, f.discard(part))
-	}
-	return got, false, nil
-}
-
-// inOneGo returns a fetcher that asks for a file as a whole.
-func (f *fetcher) inOneGo() *fetcher {
-	whole := *f
-	whole.pace.chunk = 1 << 62
-	return &whole
-}
-
-// sum computes the checksums of a part file.
-func (f *fetcher) sum(ctx context.Context, part string) (sums, error) {
-	info, err := f.root.Stat(part)
-	if err != nil {
-		return sums{}, err
-	}
-	if info.Size() > quietSize {
-		f.observer.Phase("checking")
-	}
-	done := int64(0)
-	return sumFile(ctx, f.root, part, func(n int) {
-		done += int64(n)
-		f.observer.Bytes(done, info.Size())
-	})
-}
-
-// discard removes a part file and its journal.
-func (f *fetcher) discard(part string) error {
-	return errors.Join(ignoreMissing(f.root.Remove(part)), ignoreMissing(f.root.Remove(part+journalSuffix)))
-}
-
-// transfer completes the part file from one address. It reports whether a part of it was
-// there already.
-func (f *fetcher) transfer(ctx context.Context, part, address string, w want) (resumed bool, err error) {
-	j := readJournal(f.root, part)
-	if j != nil && len(j.missing()) == 0 {
-		return true, nil
-	}
-	if j != nil && !w.maySize(j.Size) {
-		j = nil
-	}
-	a, err := f.begin(ctx, j, address)
-	if errors.As(err, new(*shorterError)) && w.empty() { // of nothing there is no range
-		return false, f.nothing(part)
-	}
-	if err != nil {
-		return false, err
-	}
-	defer a.close()
-	if a.size >= 0 && !w.maySize(a.size) {
-		return false, final("%s has %d bytes there, want %d", a.url, a.size, w.size)
-	}
-	if j, err = f.goOn(j, a, w); err != nil {
-		return false, err
-	}
-	if !a.ranges {
-		return false, f.whole(ctx, part, a, w)
-	}
-	t := &transfer{fetcher: f, part: part, remote: a.remote, journal: j}
-	return j != nil, t.run(ctx, a)
-}
-
-// nothing makes a part file that is empty.
-func (f *fetcher) nothing(part string) error {
-	file, err := f.anew(part, 0)
+// transfer completes the part file, in as many attempts as it takes, each beginning where the last broke off.
+func (j *job) transfer(ctx context.Context, address string, f File, part string, show func(done, of int64)) error {
+	file, err := j.root.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
-	return file.Close()
+	err = j.pace.retry(ctx, j.Observer.Note, func() (int64, error) { return j.attempt(ctx, address, f, part, file, show) })
+	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// goOn returns the journal of what is there already, if the answer is about the same file
-// and can be used to go on with it; nil if it has to be begun anew.
-func (f *fetcher) goOn(j *journal, a *answer, w want) (*journal, error) {
-	if j == nil {
-		return nil, nil
+var errSilent = errors.New("nothing came")
+
+// attempt asks for what is missing of a part file, and appends what comes. It returns how much that was.
+func (j *job) attempt(ctx context.Context, address string, f File, part string, file *os.File, show func(done, of int64)) (n int64, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(j.pace.stall, func() { cancel(errSilent) })
+	defer silent.Stop()
+	name := shown(address)
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+			err = fmt.Errorf("%s: nothing came for %v", name, j.pace.stall)
+		}
+	}()
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, backoff.Permanent(fmt.Errorf("%s is not an address", name))
 	}
-	if !a.ranges {
-		f.observer.Note(a.url + " is no longer served in pieces; beginning anew")
-		return nil, nil
+	req.Header.Set("User-Agent", "mlperf-go")
+	have, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, backoff.Permanent(err)
 	}
-	if reason := j.continues(a.remote, w.known()); reason != nil {
-		return nil, &changedError{a.url, reason}
+	if have > 0 {
+		version, _ := j.root.ReadFile(part + versionSuffix)
+		from, validator, _ := strings.Cut(string(version), "\n")
+		if from == name && validator != "" {
+			req.Header.Set("If-Range", validator) // if the file there is another one now, all of it comes
+		} else if !f.hasChecksum() {
+			have = 0 // nothing tells whether the parts belong together
+		}
 	}
-	return j, nil
+	if have > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+	}
+	resp, err := j.do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+
+	switch resp.StatusCode {
+	case http.StatusOK:
+		have = 0
+	case http.StatusPartialContent:
+		if text := resp.Header.Get("Content-Range"); !strings.HasPrefix(text, fmt.Sprintf("bytes %d-", have)) {
+			return 0, backoff.Permanent(fmt.Errorf("%s answers with the range %q, want one from byte %d on", name, text, have))
+		}
+	case http.StatusRequestedRangeNotSatisfiable:
+		if resp.Header.Get("Content-Range") == fmt.Sprintf("bytes */%d", have) {
+			return 0, nil // it is complete
+		}
+		return 0, errors.Join(fmt.Errorf("%s has less than the %d bytes that have come", name, have), file.Truncate(0))
+	default:
+		return 0, newStatusError(resp)
+	}
+
+	of := int64(0) // bytes of the whole; 0: not known
+	if resp.ContentLength >= 0 {
+		of = have + resp.ContentLength
+		if f.Size > 0 && of != f.Size {
+			return 0, backoff.Permanent(fmt.Errorf("%s has %d bytes there, want %d", name, of, f.Size))
+		}
+	}
+	need := of - have
+	if f.Unpack != nil {
+		need += of // at least as much comes out of an archive
+	}
+	if free, err := j.free(j.Dir); err != nil {
+		return 0, backoff.Permanent(err)
+	} else if need > 0 && uint64(need) > free {
+		return 0, backoff.Permanent(&NoRoomError{j.Dir, need, free})
+	}
+
+	body := bufio.NewReader(resp.Body)
+	if have == 0 {
+		head, err := body.Peek(512)
+		if what := impostor(head, resp.Header.Get("Content-Type"), address); what != "" {
+			return 0, backoff.Permanent(&notAFileError{name, shown(resp.Request.URL.String()), what})
+		}
+		if len(head) == 0 && resp.ContentLength != 0 {
+			return 0, fmt.Errorf("%s: the answer is empty: %w", name, err)
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return 0, backoff.Permanent(err)
+		}
+		version := resp.Header.Get("ETag")
+		if version == "" || strings.HasPrefix(version, "W/") { // a weak one does not mean the same bytes
+			version = resp.Header.Get("Last-Modified")
+		}
+		err = errors.Join(file.Truncate(0), j.root.WriteFile(part+versionSuffix, []byte(name+"\n"+version), 0o644))
+		if err != nil {
+			return 0, backoff.Permanent(err)
+		}
+	}
+	n, err = io.CopyBuffer(file, &reading{ctx: ctx, r: body, done: have, of: of, show: func(done, of int64) {
+		silent.Reset(j.pace.stall)
+		show(done, of)
+	}}, make([]byte, 128<<10))
+	if errors.As(err, new(*fs.PathError)) {
+		return n, backoff.Permanent(err) // of the file here
+	}
+	if err != nil {
+		err = fmt.Errorf("%s broke off after %d bytes: %w", name, have+n, err)
+	}
+	return n, err
 }
 
-// begin asks for the first chunk that is missing.
-func (f *fetcher) begin(ctx context.Context, j *journal, address string) (a *answer, err error) {
-	from, to := int64(0), f.pace.chunk-1
-	if j != nil {
-		from, to = j.bounds(j.missing()[0])
+// An UnreachableError is a server with which there is no connection at all: its name is unknown, it refuses, or it does not
+// answer.
+type UnreachableError struct {
+	Host string
+	Err  error
+}
+
+// Error implements error.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("%s cannot be reached (is there a network?): %v", e.Host, e.Err)
+}
+
+// Unwrap returns what the network says.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// do sends a request. A host that has never answered is given up at once.
+func (j *job) do(req *http.Request) (*http.Response, error) {
+	resp, err := j.client.Do(req)
+	if err == nil {
+		j.heard.Store(req.URL.Host, true)
+		return resp, nil
 	}
-	err = f.pace.retry(ctx, f.observer.Note, func() (bool, error) {
-		a, err = f.servers.ask(ctx, address, from, to)
-		return false, err
-	})
-	if j != nil && errors.As(err, new(*shorterError)) {
-		return nil, &changedError{shown(address), err}
+	failed := &url.Error{URL: req.URL.String(), Err: err}
+	errors.As(err, &failed)
+	host := req.URL.Host
+	if u, err := url.Parse(failed.URL); err == nil {
+		host = u.Host // to which we may have been redirected
 	}
-	return a, err
+	op := &net.OpError{}
+	unconnected := errors.As(err, new(*net.DNSError)) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+	if _, heard := j.heard.Load(host); unconnected && !heard && req.Context().Err() == nil {
+		return nil, backoff.Permanent(&UnreachableError{host, failed.Err})
+	}
+	err = fmt.Errorf("%s: %w", shown(failed.URL), failed.Err)
+	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
+		err = backoff.Permanent(err)
+	}
+	return nil, err
+}
+
+// retry calls f until it succeeds, fails for good, or has failed often enough in a row without bringing anything.
+func (p pace) retry(ctx context.Context, note func(string), f func() (n int64, err error)) error {
+	pauses := &backoff.ExponentialBackOff{InitialInterval: p.pause, MaxInterval: p.maxPause, Multiplier: 2, RandomizationFactor: 0.1}
+	tries := 0
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		n, err := f()
+		if n > 0 {
+			tries = 0
+			pauses.Reset()
+		}
+		tries++
+		if err != nil && ctx.Err() != nil {
+			err = backoff.Permanent(context.Cause(ctx))
+		} else if err != nil && tries >= p.attempts && !errors.As(err, new(*backoff.PermanentError)) {
+			err = backoff.Permanent(fmt.Errorf("given up after %d attempts: %w", tries, err))
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
+		note(fmt.Sprintf("%v; trying again", err))
+	}))
+	return err
+}
+
+// longestPause is how long a server may ask us to wait.
+const longestPause = 2 * time.Minute
+
+// newStatusError is an answer that is not the file. It is permanent if another attempt would not help.
+func newStatusError(resp *http.Response) error {
+	code := resp.StatusCode
+	text := fmt.Sprintf("%s answers %d %s", shown(resp.Request.URL.String()), code, http.StatusText(code))
+	switch code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		text += ": it wants a login or an agreement"
+	case http.StatusNotFound, http.StatusGone:
+		text += ": the file is no longer there"
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		err := errors.New(text)
+		if s, _ := strconv.Atoi(resp.Header.Get("Retry-After")); s > 0 {
+			err = fmt.Errorf("%w, %w", err, &backoff.RetryAfterError{Duration: min(time.Duration(s)*time.Second, longestPause)})
+		}
+		return err
+	}
+	return backoff.Permanent(errors.New(text))
+}
+
+// A notAFileError is an answer with something else than the file: an error page, a login form, the pointer of a large file.
+type notAFileError struct {
+	url, final string // the address, and where it led to
+	what       string
+}
+
+// Error implements error.
+func (e *notAFileError) Error() string {
+	text := e.url
+	if e.final != e.url {
+		text += " leads to " + e.final + ", which"
+	}
+	text += fmt.Sprintf(" answers with %s instead of the file", e.what)
+	if strings.Contains(e.final, ".cloudflareaccess.com/") {
+		text += ": it wants a login as a member of MLCommons"
+	}
+	return text
+}
+
+var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>\s*(.*?)\s*</title>`)
+
+// impostor says what the beginning of an answer is, if it is surely not the file that was asked for.
+func impostor(head []byte, contentType, address string) string {
+	name, _, _ := strings.Cut(address, "?")
+	switch strings.ToLower(path.Ext(name)) {
+	case ".html", ".htm", ".xml":
+		return ""
+	}
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	switch {
+	case strings.HasPrefix(http.DetectContentType(head), "text/html"),
+		strings.HasPrefix(contentType, "text/html") && bytes.HasPrefix(trimmed, []byte("<")):
+		if m := htmlTitle.FindSubmatch(head); m != nil {
+			return fmt.Sprintf("an HTML page (%q)", html.UnescapeString(string(m[1])))
+		}
+		return "an HTML page"
+	case bytes.HasPrefix(trimmed, []byte("<?xml")) && bytes.Contains(head, []byte("<Error>")):
+		return "an XML error message"
+	case bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")):
+		return "a Git LFS pointer"
+	}
+	return ""
 }

@@ -4,57 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// handed returns the file that the user has got for a file of the manifest: by its name,
-// or, if both sides have one only, whatever its name is. "" if there is none.
-func (j *job) handed(f File) string {
-	for _, given := range j.FromFiles {
-		info, err := os.Stat(given)
-		switch {
-		case err != nil:
-			continue
-		case info.IsDir():
-			if inside := insideOf(given, f); inside != "" {
-				return inside
-			}
-		case filepath.Base(given) == path.Base(f.Name) || j.only(f):
-			return given
-		}
-	}
-	return ""
-}
-
-// insideOf returns a file of the manifest in a folder of the user's; "" if it is not there.
-func insideOf(folder string, f File) string {
-	for _, name := range []string{filepath.FromSlash(f.Name), path.Base(f.Name)} {
-		if inside := filepath.Join(folder, name); isFile(inside) {
-			return inside
-		}
-	}
-	return ""
-}
-
-// only reports whether the user hands over one file, and this is the only one that can be meant.
-func (j *job) only(f File) bool {
-	if len(j.FromFiles) != 1 {
-		return false
-	}
-	wanted, registered := 0, 0
+// given returns the file that the user has for a file of the manifest: by its name, or, if both sides have one only, whatever
+// its name is. "" if there is none.
+func (j *job) given(f File) string {
+	registered := 0
 	for _, other := range j.item.Files {
-		wanted++
 		if other.Registration {
 			registered++
 		}
 	}
-	return wanted == 1 || registered == 1 && f.Registration
+	onlyOne := len(j.FromFiles) == 1 && (len(j.item.Files) == 1 || registered == 1 && f.Registration)
+	for _, given := range j.FromFiles {
+		if isFile(given) {
+			if onlyOne || filepath.Base(given) == path.Base(f.Name) {
+				return given
+			}
+			continue
+		}
+		for _, name := range []string{filepath.FromSlash(f.Name), path.Base(f.Name)} {
+			if inside := filepath.Join(given, name); isFile(inside) {
+				return inside
+			}
+		}
+	}
+	return ""
 }
 
 func isFile(name string) bool {
@@ -62,140 +46,147 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// checkHanded wants a use for every file that the user hands over, and all cases in a
-// folder that is to have them.
-func (j *job) checkHanded() error {
-	if err := j.checkUsed(); err != nil {
-		return err
+// givenFolder returns the folder that the user has; "" if there is none.
+func (j *job) givenFolder() string {
+	for _, given := range j.FromFiles {
+		if info, err := os.Stat(given); err == nil && info.IsDir() {
+			return given
+		}
 	}
-	if from := j.handedFolder(); from != "" && j.item.Folder != nil {
-		_, err := j.wantedFrom(from)
-		return err
-	}
-	return nil
+	return ""
 }
 
-// checkUsed wants a use for every file that the user hands over.
-func (j *job) checkUsed() error {
+// checkFromFiles wants a use for every file that the user gives, and all cases in a folder that is to have them.
+func (j *job) checkFromFiles() error {
 	used := map[string]bool{}
 	var names []string
 	for _, f := range j.item.Files {
-		used[j.handed(f)] = true
+		used[j.given(f)] = true
 		if f.R2 == "" {
 			names = append(names, path.Base(f.Name))
 		}
 	}
 	for _, given := range j.FromFiles {
-		if isFile(given) && !used[given] {
-			return j.useless(given, names)
-		}
-	}
-	return nil
-}
-
-// useless is the error for a file of the user's that is none of those with these names.
-func (j *job) useless(given string, names []string) error {
-	if len(names) == 0 {
-		return userinput.Errorf("from_file", "%s is a file, wanted is a folder with %s", given, j.item.Title)
-	}
-	return userinput.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
-}
-
-// obtainHanded takes what the user has got.
-func (j *job) obtainHanded(ctx context.Context) error {
-	for _, f := range j.item.Files {
-		var err error
 		switch {
-		case f.R2 != "" && j.handedFolder() != "":
-			err = j.copyListed(ctx, f)
-		case j.handed(f) == "":
-		case f.Unpack != nil:
-			err = j.takeArchive(ctx, f)
+		case !isFile(given) || used[given]:
+		case len(names) == 0:
+			return userinput.Errorf("from_file", "%s is a file, want a folder with %s", given, j.item.Title)
 		default:
-			err = j.obtainPlain(ctx, f)
-		}
-		if err != nil {
-			return err
+			return userinput.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
 		}
 	}
-	return j.obtainFolder(ctx)
-}
-
-// takeArchive copies an archive of the user's, and looks into it where no checksum tells
-// whether it is the right one.
-func (j *job) takeArchive(ctx context.Context, f File) error {
-	if err := j.bringArchive(ctx, f); err != nil || f.want().known() {
+	if j.item.Folder != nil && j.givenFolder() != "" {
+		_, err := j.wantedFrom(j.givenFolder())
 		return err
 	}
-	if err := j.tryArchive(ctx, f); err != nil {
-		return j.dropBroken(ctx, f, fmt.Errorf("unpacking %s: %w", j.handed(f), err))
-	}
 	return nil
 }
 
-// copyIn copies a file of the user's and checks it on the way. The user's own stays.
-func (j *job) copyIn(ctx context.Context, file, part string, w want) (fetched, error) {
-	if !isFile(file) {
-		return fetched{}, &fs.PathError{Op: "copying", Path: file, Err: errNotAFile}
-	}
+// copyIn copies a file of the user's into a part file and checks it. The user's own stays.
+func (j *job) copyIn(ctx context.Context, f File, file, part string) (sums, error) {
 	in, err := os.Open(file)
 	if err != nil {
-		return fetched{}, err
+		return sums{}, err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return fetched{}, err
-	}
-	if !w.maySize(info.Size()) {
-		return fetched{}, w.check(sums{Size: info.Size()}, file)
-	}
-	got, err := j.copyChecked(ctx, in, part, w)
-	if err != nil {
-		return fetched{}, errors.Join(err, j.fetcher.discard(part))
-	}
-	return fetched{got, "file:" + filepath.Base(file)}, nil
-}
-
-// copyChecked copies an open file into the part file.
-func (j *job) copyChecked(ctx context.Context, in *os.File, part string, w want) (sums, error) {
-	info, err := in.Stat()
-	if err != nil {
-		return sums{}, err
-	}
-	if err := errors.Join(j.checkRoom(info.Size()), j.fetcher.discard(part)); err != nil {
-		return sums{}, err
-	}
 	out, err := j.root.Create(part)
 	if err != nil {
 		return sums{}, err
 	}
-	got, err := j.copySum(ctx, out, in, info)
-	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return sums{}, err
+	s := newSummer()
+	err = errors.Join(copyFrom(ctx, io.MultiWriter(out, s), in, j.Observer.Bytes), out.Close())
+	if err == nil {
+		err = f.check(s.sums(), file)
 	}
-	return got, w.check(got, in.Name())
+	if err != nil {
+		return sums{}, errors.Join(err, j.discard(part))
+	}
+	return s.sums(), nil
 }
 
-// copySum copies a file of known size and computes its checksums.
-func (j *job) copySum(ctx context.Context, out *os.File, in *os.File, info fs.FileInfo) (sums, error) {
-	done := int64(0)
-	return sumReader(ctx, tee{in, out}, func(n int) {
-		done += int64(n)
-		j.Observer.Bytes(done, info.Size())
-	})
-}
-
-// tee writes what is read.
-type tee struct{ from, to *os.File }
-
-// Read implements io.Reader.
-func (t tee) Read(p []byte) (int, error) {
-	n, err := t.from.Read(p)
-	if n > 0 {
-		if _, err := t.to.Write(p[:n]); err != nil {
-			return 0, err
+// copyFolder copies what belongs to the item out of the user's folder, and makes the folders that are copies of others.
+func (j *job) copyFolder(ctx context.Context) error {
+	from := j.givenFolder()
+	names, err := j.wantedFrom(from)
+	if err != nil {
+		return err
+	}
+	j.Observer.Phase("copying " + from)
+	for i, name := range names {
+		j.Observer.Items(i, len(names))
+		targets := []string{name}
+		for to, source := range j.item.Folder.Copy {
+			if rest, ok := strings.CutPrefix(name, source+"/"); ok {
+				targets = append(targets, path.Join(to, rest))
+			}
+		}
+		for _, to := range targets {
+			if err := j.copyFile(ctx, filepath.Join(from, filepath.FromSlash(name)), to); err != nil {
+				return err
+			}
 		}
 	}
-	return n, err
+	return nil
+}
+
+// copyListed copies the files of a list from the folder that the user has.
+func (j *job) copyListed(ctx context.Context) error {
+	all := *j
+	all.item.Folder = &Folder{}
+	return all.copyFolder(ctx)
+}
+
+// copyFile installs a copy of a file, unless it is there.
+func (j *job) copyFile(ctx context.Context, file, name string) error {
+	if listed := j.list.get(name); listed != "" {
+		if got, err := sumFile(ctx, j.root, name, nil); err == nil && got.SHA256 == listed {
+			return nil
+		}
+	}
+	part := inState(name) + partSuffix
+	got, err := j.copyIn(ctx, File{}, file, part)
+	if err != nil {
+		return err
+	}
+	return j.install(ctx, part, name, got.SHA256)
+}
+
+// wantedFrom lists the files of a folder that belong to the item, with slashes. All that belongs to the cases has to be there.
+func (j *job) wantedFrom(from string) (names []string, err error) {
+	patterns, cases := j.item.Folder.Files, j.item.Cases
+	there := map[string]bool{}
+	err = fs.WalkDir(os.DirFS(from), ".", func(name string, d fs.DirEntry, err error) error {
+		wanted := checkPath(name) == nil && (len(patterns) == 0 || matchAny(patterns, name)) && (len(cases) == 0 || slices.Contains(cases, firstElement(name)))
+		if err == nil && wanted && isFile(filepath.Join(from, filepath.FromSlash(name))) { // or a link to one
+			names, there[name] = append(names, name), true
+		}
+		return err
+	})
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s has no file of %s", from, j.item.Title)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	given, whole := 0, 0
+	for _, c := range cases {
+		if j.item.Folder.Copy[c] != "" { // made here
+			continue
+		}
+		before := len(missing)
+		for _, pattern := range patterns {
+			_, rest, _ := strings.Cut(pattern, "/")
+			if name := path.Join(c, rest); !strings.ContainsAny(rest, `*?[\`) && !there[name] {
+				missing = append(missing, name)
+			}
+		}
+		if given++; len(missing) == before {
+			whole++
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%s has %d of the %d cases of %s: %s is missing, and %d more files", from, whole, given, j.item.Name, missing[0], len(missing)-1)
+	}
+	return names, nil
 }

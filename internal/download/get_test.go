@@ -1,8 +1,8 @@
 package download
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,56 +10,79 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-func TestWhatIsThereIsNotFetchedAgain(t *testing.T) {
-	data := randomBytes(3 * testChunk)
-	s := newServer(t)
-	s.put("m.onnx", data)
-	_, it := plainItem(File{Name: "m.onnx", URLs: []string{s.URL + "/m.onnx"}})
-	o, _ := options(t)
-	mustGet(t, it, o)
-	s.Close()
-	got := mustGet(t, it, o)
-	if !got.Already || got.Files != 1 || got.Bytes != int64(len(data)) {
-		t.Errorf("Get = %+v, want that it was there", got)
+func TestCheckOptions(t *testing.T) {
+	plain := model(File{Name: "m.onnx", URLs: []string{"http://unreachable.invalid/m.onnx"}})
+	parts := plain
+	parts.Layout, parts.Samples = LayoutCOCO, 10
+	dir := filepath.Join(t.TempDir(), "item")
+	for _, c := range []struct {
+		it           Item
+		o            Options
+		field, wrong string
+	}{
+		{plain, Options{}, "dir", "no folder"},
+		{plain, Options{Dir: dir, Count: 1}, "count", "cannot be had in part"},
+		{parts, Options{Dir: dir, Count: -1}, "count", "-1 samples are wanted"},
+		{parts, Options{Dir: dir, Count: 11}, "count", "it has 10"},
+		{plain, Options{Dir: dir, Connections: -4}, "connections", "-4 connections"},
+		{plain, Options{Dir: dir, Mirror: "/srv/mirror"}, "mirror", "not an address"},
+		{plain, Options{Dir: dir, Mirror: "ftp://me:hidden@example.org"}, "mirror", "ftp://me:xxxxx@example.org is not an address of http or https"},
+		{plain, Options{Dir: dir, Mirror: "https://example.org/x?sig=hidden"}, "mirror", "https://example.org/x?… has a query or a fragment"},
+		{plain, Options{Dir: dir, MirrorOnly: true}, "mirror_only", "no mirror"},
+		{plain, Options{Dir: dir, FromFiles: []string{"nowhere.onnx"}}, "from_file", "nowhere.onnx"},
+		{plain, Options{Dir: dir, FromFiles: []string{os.DevNull}}, "from_file", os.DevNull + " is neither a file nor a folder"},
+	} {
+		_, err := Get(t.Context(), c.it, c.o)
+		var option *userinput.Error
+		if !errors.As(err, &option) || option.Field != c.field || !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("Get(%+v) = %v, want %q about %s", c.o, err, c.wrong, c.field)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the folder was made")
 	}
 }
 
-func TestWhatWasDamagedOrLostIsFetchedAgain(t *testing.T) {
-	for name, damage := range map[string]func(path string) error{
-		"damaged": func(path string) error { return os.WriteFile(path, []byte("damaged"), 0o644) },
-		"lost":    os.Remove,
+// What is there and right is not fetched again; what was damaged or lost is, whichever of the files it is.
+func TestGetFetchesWhatIsMissing(t *testing.T) {
+	a, b := randomBytes(3000), []byte("b")
+	for name, damage := range map[string]func(dir string) error{
+		"nothing":     func(string) error { return nil },
+		"damaged":     func(dir string) error { return os.WriteFile(filepath.Join(dir, "a"), []byte("?"), 0o644) },
+		"lost":        func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
+		"list lost":   func(dir string) error { return os.Remove(filepath.Join(dir, sumsFile)) },
+		"list cut":    func(dir string) error { return os.Truncate(filepath.Join(dir, sumsFile), 64+2+1+1+20) },
+		"receipt cut": func(dir string) error { return os.Truncate(filepath.Join(dir, receiptFile), 20) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			data, second := randomBytes(3*testChunk), []byte("second")
 			s := newServer(t)
-			s.put("m.onnx", data)
-			s.put("n.txt", second)
-			_, it := plainItem(File{Name: "m.onnx", URLs: []string{s.URL + "/m.onnx"}})
-			it.Files = append(it.Files, File{Name: "n.txt", URLs: []string{s.URL + "/n.txt"}})
-			o, n := options(t)
+			s.put("a", a)
+			s.put("b", b)
+			it := model(File{Name: "a", URLs: []string{s.URL + "/a"}, MD5: md5Of(a)}, File{Name: "b", URLs: []string{s.URL + "/b"}, MD5: md5Of(b)})
+			o, _ := options(t)
 			mustGet(t, it, o)
-			if err := damage(filepath.Join(o.Dir, "m.onnx")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, damage(o.Dir))
 			s.sent.Store(0)
-			if got := mustGet(t, it, o); got.Already {
-				t.Error("Get finds nothing wrong")
+			got := mustGet(t, it, o)
+			wantFile(t, o, "a", a)
+			if sent := s.sent.Load() > 0; got.Already != (name == "nothing") || sent != (name == "damaged" || name == "lost") || got.Files != 2 || got.Bytes != 3001 {
+				t.Errorf("Get = %+v after %d bytes", got, s.sent.Load())
 			}
-			wantFile(t, o, "m.onnx", data)
-			if s.sent.Load() != int64(len(data)) {
-				t.Errorf("%d bytes were sent, want those of the file that is wrong", s.sent.Load())
-			}
-			if !n.has("m.onnx") {
-				t.Errorf("notes: %q", n.lines)
+			if got := mustGet(t, it, o); !got.Already {
+				t.Error("the next run finds something missing")
 			}
 		})
 	}
 }
 
-func TestAFileOfTheUsersIsNotReplacedUnasked(t *testing.T) {
-	data := randomBytes(testChunk)
+// A file of the user's is not replaced unless it is right or --force is given.
+func TestGetLeavesFilesOfTheUser(t *testing.T) {
+	data := randomBytes(1000)
+	packed := &Unpack{Format: "tar"}
 	for name, c := range map[string]struct {
 		file  File
 		there []byte
@@ -70,9 +93,9 @@ func TestAFileOfTheUsersIsNotReplacedUnasked(t *testing.T) {
 		"another file":                 {File{MD5: md5Of(data)}, []byte("mine"), false, "is in the way: it has MD5"},
 		"another file, forced":         {File{MD5: md5Of(data)}, []byte("mine"), true, ""},
 		"a file without a checksum":    {File{}, data, false, "no checksum says whether it is right"},
-		"a file in an archive":         {File{Unpack: &Unpack{Format: "tar"}}, []byte("mine"), false, "is in the way"},
-		"a file in an archive, forced": {File{Unpack: &Unpack{Format: "tar"}}, []byte("mine"), true, ""},
-		"the right file in an archive": {File{Unpack: &Unpack{Format: "tar"}}, data, false, ""},
+		"a file in an archive":         {File{Unpack: packed}, []byte("mine"), false, "is in the way"},
+		"a file in an archive, forced": {File{Unpack: packed}, []byte("mine"), true, ""},
+		"the right file in an archive": {File{Unpack: packed}, data, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
@@ -83,20 +106,12 @@ func TestAFileOfTheUsersIsNotReplacedUnasked(t *testing.T) {
 				c.file.Name = "x.tar"
 			}
 			c.file.URLs = []string{s.URL + "/" + c.file.Name}
-			m, it := plainItem(c.file)
 			o, _ := options(t)
 			o.Force = c.force
-			if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(o.Dir, "m.onnx"), c.there, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			_, err := Get(t.Context(), m, it, o)
+			put(t, o.Dir, "m.onnx", string(c.there))
+			_, err := Get(t.Context(), model(c.file), o)
 			if c.wrong == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				wantFile(t, o, "m.onnx", data)
 				return
 			}
@@ -106,15 +121,20 @@ func TestAFileOfTheUsersIsNotReplacedUnasked(t *testing.T) {
 			wantFile(t, o, "m.onnx", c.there)
 		})
 	}
+	t.Run("a folder", func(t *testing.T) {
+		o, _ := options(t)
+		must(t, os.MkdirAll(filepath.Join(o.Dir, "m.onnx"), 0o755))
+		wantError(t, model(File{Name: "m.onnx", URLs: []string{"http://unreachable.invalid/m"}}), o, "it is not a file")
+	})
 }
 
-func TestTwoDownloadsAtOnceFetchOnce(t *testing.T) {
-	data := randomBytes(20 * testChunk)
+func TestGetWaitsForAnother(t *testing.T) {
+	data := randomBytes(20000)
 	s := newServer(t)
 	s.put("m.onnx", data)
 	hold := make(chan struct{})
-	s.fault = func(_ http.ResponseWriter, _ *http.Request, _ int64) bool { <-hold; return false }
-	_, it := plainItem(File{Name: "m.onnx", URLs: []string{s.URL + "/m.onnx"}})
+	s.fault = func(http.ResponseWriter, *http.Request, int64) bool { <-hold; return false }
+	it := model(File{Name: "m.onnx", URLs: []string{s.URL + "/m.onnx"}})
 	o, first := options(t)
 	second := &notes{}
 	var wg sync.WaitGroup
@@ -123,13 +143,17 @@ func TestTwoDownloadsAtOnceFetchOnce(t *testing.T) {
 		o.Observer = n
 		wg.Go(func() { mustGet(t, it, o) })
 	}
-	deadline := time.After(10 * time.Second)
-	for !first.has("waiting for it") && !second.has("waiting for it") {
-		select {
-		case <-deadline:
-			t.Fatal("neither waits for the other")
-		case <-time.After(time.Millisecond):
+	for deadline := time.Now().Add(10 * time.Second); !first.has("waiting for it") && !second.has("waiting for it"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Error("neither waits for the other")
+			break
 		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context()) // a third does not wait for ever
+	stop := errors.New("stop")
+	cancel(stop)
+	if _, err := Get(ctx, it, o); !errors.Is(err, stop) {
+		t.Errorf("Get = %v, want %v", err, stop)
 	}
 	close(hold)
 	wg.Wait()
@@ -139,165 +163,183 @@ func TestTwoDownloadsAtOnceFetchOnce(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsRegistrationIsNotAskedFor(t *testing.T) {
-	data := randomBytes(testChunk)
+// A file that needs registration is never asked of its server: the user gives it, under any name, or a mirror has it.
+func TestGetOfRegisteredFiles(t *testing.T) {
+	archive := tarOf(t, entry{name: "a", data: "A"})
 	s := newServer(t)
-	s.put("free.txt", data)
-	s.put("closed.tar", tarOf(t, entry{name: "a", data: "A"}))
-	it := Item{
-		Kind: Dataset, Name: "d", Title: "D", License: "l", Steps: []string{"register"},
-		Files: []File{
-			{Name: "free.txt", URLs: []string{s.URL + "/free.txt"}},
-			{Name: "closed.tar", URLs: []string{s.URL + "/closed.tar"}, Registration: true, Unpack: &Unpack{Format: "tar"}},
-		},
-	}
+	s.put("free.txt", []byte("free"))
+	s.put("closed.tar", archive)
+	it := Item{Kind: Dataset, Name: "d", Title: "D", Steps: []string{"register"}, Files: []File{
+		{Name: "free.txt", URLs: []string{s.URL + "/free.txt"}},
+		{Name: "closed.tar", URLs: []string{s.URL + "/closed.tar"}, Registration: true, Unpack: &Unpack{Format: "tar"}, MD5: md5Of(archive)},
+	}}
 	o, _ := options(t)
-	_, err := Get(t.Context(), manifestOf(it), it, o)
-	var registration *RegistrationError
-	if !errors.As(err, &registration) || !strings.Contains(err.Error(), "closed.tar") || s.requests.Load() != 0 {
+	_, err := Get(t.Context(), it, o)
+	if !errors.As(err, new(*RegistrationError)) || !strings.Contains(err.Error(), "get closed.tar by hand") || s.requests.Load() != 0 {
 		t.Fatalf("Get = %v after %d requests, want that registration is needed before the first", err, s.requests.Load())
 	}
-
-	t.Run("and is taken from the user under another name", func(t *testing.T) {
-		o, _ := options(t)
-		given := filepath.Join(t.TempDir(), "from-my-browser.tar")
-		if err := os.WriteFile(given, s.files["closed.tar"], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		o.FromFiles = []string{given}
-		mustGet(t, it, o)
-		wantFile(t, o, "a", []byte("A"))
-		wantFile(t, o, "free.txt", data)
-		if kept, err := os.ReadFile(given); err != nil || len(kept) != len(s.files["closed.tar"]) {
-			t.Errorf("the user's file: %d bytes, %v", len(kept), err)
-		}
-	})
-	t.Run("and is taken from a mirror", func(t *testing.T) {
-		o, _ := options(t)
-		o.Mirror = s.URL
-		mustGet(t, it, o)
-		wantFile(t, o, "a", []byte("A"))
-	})
-}
-
-func TestAFileOfTheUsersIsChecked(t *testing.T) {
-	data := randomBytes(3 * testChunk)
-	m, it := plainItem(File{Name: "m.onnx", URLs: []string{"http://unreachable.invalid/m.onnx"}, MD5: md5Of(data)})
-	for name, c := range map[string]struct {
-		given []byte
-		wrong string
-	}{"the right one": {data, ""}, "another one": {data[1:], "has MD5"}} {
+	dir := t.TempDir()
+	mine := put(t, dir, "from-my-browser.tar", string(archive))
+	for name, given := range map[string][]string{
+		"one file, whatever its name is": {mine},
+		"by its name":                    {put(t, dir, "in/closed.tar", string(archive)), put(t, dir, "in/free.txt", "free")},
+		"a folder":                       {filepath.Join(dir, "in")},
+	} {
 		t.Run(name, func(t *testing.T) {
 			o, _ := options(t)
-			given := filepath.Join(t.TempDir(), "whatever.onnx")
-			if err := os.WriteFile(given, c.given, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			o.FromFiles = []string{given}
-			_, err := Get(t.Context(), m, it, o)
-			if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
-				t.Errorf("Get = %v, want %q", err, c.wrong)
-			}
+			o.FromFiles = given
+			mustGet(t, it, o)
+			wantFile(t, o, "a", []byte("A"))
+			wantFile(t, o, "free.txt", []byte("free"))
 		})
 	}
+	o.FromFiles = []string{put(t, dir, "wrong.tar", "wrong")}
+	wantError(t, it, o, "wrong.tar has MD5")
+	o.FromFiles = []string{put(t, dir, "closed.tar", string(archive)), put(t, dir, "other.txt", "x")}
+	wantError(t, it, o, "other.txt is none of the files of d, which are free.txt, closed.tar")
+	o.FromFiles, o.Mirror = nil, s.URL
+	mustGet(t, it, o)
+	wantFile(t, o, "a", []byte("A"))
 }
 
-func TestListedFilesComeWithTheirChecksums(t *testing.T) {
-	a, b := randomBytes(3*testChunk), []byte("B")
+func TestGetFilesOfAList(t *testing.T) {
+	a, b := randomBytes(3000), []byte("B")
 	s := newServer(t)
-	list := md5Of(a) + "  ./a.bin\n" + md5Of(b) + "  ./deep folder/b.txt\n"
-	s.put("metadata/set.uri", []byte(s.URL+"/data/set\n"))
-	s.put("metadata/set.md5", []byte(list))
-	s.put("data/set/a.bin", a)
-	s.put("data/set/deep folder/b.txt", b)
-	_, it := plainItem(File{Name: ".", R2: s.URL + "/metadata/set"})
+	list := md5Of(a) + "  ./a.bin\r\n" + md5Of(b) + " *deep folder/b.txt\n"
+	for _, base := range []string{"", "mirror/"} {
+		s.put(base+"set.md5", []byte(list))
+		s.put(base+"set/a.bin", a)
+		s.put(base+"set/deep folder/b.txt", b)
+	}
+	s.put("set.uri", []byte(s.URL+"/set\n"))
+	it := model(File{Name: ".", R2: s.URL + "/set"})
 	o, _ := options(t)
-	got := mustGet(t, it, o)
+	mustGet(t, it, o)
 	wantFile(t, o, "a.bin", a)
 	wantFile(t, o, "deep folder/b.txt", b)
-	if got.Files != 2 || got.Path != o.Dir {
-		t.Errorf("Get = %+v", got)
-	}
 
-	t.Run("and a wrong one is an error", func(t *testing.T) {
-		s.put("data/set/a.bin", b)
+	t.Run("from a mirror", func(t *testing.T) {
 		o, _ := options(t)
-		_, err := Get(t.Context(), manifestOf(it), it, o)
-		if err == nil || !strings.Contains(err.Error(), "/data/set/a.bin has MD5") {
-			t.Errorf("Get = %v, want a wrong checksum", err)
-		}
+		o.Mirror, o.MirrorOnly = s.URL+"/mirror", true
+		mustGet(t, model(File{Name: ".", R2: "http://unreachable.invalid/set"}), o)
+		wantFile(t, o, "a.bin", a)
+		o, _ = options(t)
+		o.Mirror, o.MirrorOnly = s.URL+"/elsewhere", true
+		wantError(t, it, o, "404")
+		o.MirrorOnly = false
+		mustGet(t, it, o)
 	})
-	t.Run("and a list that leaves the folder is an error", func(t *testing.T) {
-		s.put("metadata/set.md5", []byte(md5Of(a)+"  ./../a.bin\n"))
+	t.Run("from a folder", func(t *testing.T) {
 		o, _ := options(t)
-		_, err := Get(t.Context(), manifestOf(it), it, o)
-		if err == nil || !strings.Contains(err.Error(), "leaves the folder") {
-			t.Errorf("Get = %v, want that the path leaves the folder", err)
-		}
-	})
-	t.Run("and a list may come without its length", func(t *testing.T) {
-		s.fault = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
-			if !strings.HasPrefix(r.URL.Path, "/metadata/") {
-				return false
-			}
-			hijack(t, w, "200 OK", map[string][]byte{"/metadata/set.md5": []byte(list), "/metadata/set.uri": []byte(s.URL + "/data/set")}[r.URL.Path])
-			return true
-		}
-		defer func() { s.fault = nil }()
-		s.put("data/set/a.bin", a)
-		o, _ := options(t)
+		dir := t.TempDir()
+		put(t, dir, "a.bin", string(a))
+		o.FromFiles = []string{dir}
+		it := model(File{Name: ".", R2: s.URL + "/set", Inside: map[string]string{"a.bin": md5Of(a)}})
 		mustGet(t, it, o)
 		wantFile(t, o, "a.bin", a)
+		it.Files[0].Inside["a.bin"] = md5Of(b)
+		wantError(t, it, o, "a.bin has MD5")
 	})
-	t.Run("and a list that breaks off is an error", func(t *testing.T) {
-		s.fault = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
-			hijack(t, w, fmt.Sprintf("200 OK\nContent-Length: %d", len(list)), []byte(list[:40]))
-			return true
-		}
-		defer func() { s.fault = nil }()
+	for text, want := range map[string]string{
+		md5Of(a) + "  ./../a.bin": "line 1: path \"../a.bin\" is not a clean path",
+		"":                        `line 1: want an MD5 and a path, got ""`,
+		md5Of(a)[:30] + "  a":     "want an MD5 and a path",
+		md5Of(b) + "  a.bin":      "/set/a.bin has MD5",
+	} {
+		s.put("set.md5", []byte(text))
 		o, _ := options(t)
-		if _, err := Get(t.Context(), manifestOf(it), it, o); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
-			t.Errorf("Get = %v, want an unexpected end", err)
-		}
-	})
-	t.Run("and a mirror has list and files", func(t *testing.T) {
-		s.put("mirror/set.md5", []byte(list))
-		s.put("mirror/set/a.bin", a)
-		s.put("mirror/set/deep folder/b.txt", b)
-		o, _ := options(t)
-		o.Mirror = s.URL + "/mirror"
-		_, it := plainItem(File{Name: ".", R2: "http://unreachable.invalid/set"})
-		mustGet(t, it, o)
-		wantFile(t, o, "a.bin", a)
-	})
+		wantError(t, it, o, want)
+	}
+	o, _ = options(t)
+	it.Files[0].Inside = map[string]string{"a.bin": md5Of(a)} // pinned in the manifest
+	wantError(t, it, o, "want "+md5Of(a))
 }
 
-func TestAFolderOfTheUsersIsTaken(t *testing.T) {
-	given := t.TempDir()
-	for _, name := range []string{"case_00001/imaging.nii.gz", "case_00001/segmentation.nii.gz", "case_00001/notes.txt", "case_00002/imaging.nii.gz", "case_00009/imaging.nii.gz"} {
-		path := filepath.Join(given, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+// kits is a data set of three cases, one of which is made.
+func kits() Item {
+	return Item{
+		Kind: Dataset, Name: "k", Title: "K", Steps: []string{"register"}, Cases: []string{"case_00001", "case_00002", "case_00400"},
+		Folder: &Folder{
+			Files: []string{"case_?????/imaging.nii.gz", "case_?????/segmentation.nii.gz"},
+			Copy:  map[string]string{"case_00400": "case_00001"},
+		},
 	}
-	it := Item{
-		Kind: Dataset, Name: "k", Title: "K", License: "l", Steps: []string{"register"}, Cases: []string{"case_00001", "case_00002", "case_00400"},
-		Folder: &Folder{Files: []string{"case_?????/*.nii.gz"}, Copy: map[string]string{"case_00400": "case_00001"}},
-	}
+}
+
+func TestGetCopiesAFolder(t *testing.T) {
 	o, _ := options(t)
-	_, err := Get(t.Context(), manifestOf(it), it, o)
-	var registration *RegistrationError
-	if !errors.As(err, &registration) {
-		t.Fatalf("Get = %v, want that registration is needed", err)
+	if _, err := Get(t.Context(), kits(), o); !errors.As(err, new(*RegistrationError)) {
+		t.Errorf("Get = %v, want that a folder is needed", err)
 	}
+	given := t.TempDir()
 	o.FromFiles = []string{given}
-	got := mustGet(t, it, o)
+	wantError(t, kits(), o, "has no file of K")
+	for name, text := range map[string]string{
+		"case_00001/imaging.nii.gz": "1i", "case_00001/segmentation.nii.gz": "1s", "case_00001/notes.txt": "n",
+		"case_00002/imaging.nii.gz": "2i", "case_00009/imaging.nii.gz": "9i",
+	} {
+		put(t, given, name, text)
+	}
+	wantError(t, kits(), o, "has 1 of the 2 cases of k: case_00002/segmentation.nii.gz is missing, and 0 more files")
+	must(t, os.Symlink(put(t, t.TempDir(), "2s", "2s"), filepath.Join(given, "case_00002/segmentation.nii.gz")))
+	if got := mustGet(t, kits(), o); got.Files != 6 {
+		t.Errorf("%d files, want 6", got.Files)
+	}
 	wantOnly(t, o.Dir, stateDir, "case_00001", "case_00002", "case_00400")
-	wantFile(t, o, "case_00400/segmentation.nii.gz", []byte("case_00001/segmentation.nii.gz"))
-	if got.Files != 5 {
-		t.Errorf("%d files, want 5", got.Files)
+	wantFile(t, o, "case_00400/segmentation.nii.gz", []byte("1s"))
+	wantFile(t, o, "case_00002/segmentation.nii.gz", []byte("2s"))
+
+	// A second time only what has changed is copied.
+	kept := filepath.Join(o.Dir, "case_00001/imaging.nii.gz")
+	before, err := os.Stat(kept)
+	must(t, err)
+	put(t, o.Dir, "case_00002/imaging.nii.gz", "damaged")
+	mustGet(t, kits(), o)
+	wantFile(t, o, "case_00002/imaging.nii.gz", []byte("2i"))
+	if after, err := os.Stat(kept); err != nil || !os.SameFile(before, after) {
+		t.Errorf("%s was copied again, %v", kept, err)
+	}
+
+	// The folder may become the data set where it lies.
+	must(t, os.Remove(filepath.Join(given, "case_00002/segmentation.nii.gz")))
+	put(t, given, "case_00002/segmentation.nii.gz", "2s")
+	o.Dir = given
+	if got := mustGet(t, kits(), o); got.Files != 6 {
+		t.Errorf("%d files, want 6", got.Files)
+	}
+	wantFile(t, o, "case_00001/notes.txt", []byte("n"))
+
+	// What the user has there stays.
+	o, _ = options(t)
+	o.FromFiles = []string{given}
+	put(t, o.Dir, "case_00400/imaging.nii.gz", "mine")
+	wantError(t, kits(), o, "is in the way: its contents are others")
+	wantFile(t, o, "case_00400/imaging.nii.gz", []byte("mine"))
+}
+
+// An interruption in any phase loses nothing: the next run completes the data set.
+func TestGetGoesOnFromAnyPhase(t *testing.T) {
+	images, _ := coco(t, 6)
+	_, tables := openImages(t)
+	for phase, it := range map[string]Item{
+		"annotations.zip": images, "unpacking annotations.zip": images, "val2017.zip": images, "unpacking val2017.zip": images,
+		"annotations/": tables, "reading ": tables, "images": tables,
+	} {
+		t.Run(strings.ReplaceAll(phase, "/", " "), func(t *testing.T) {
+			o, _ := options(t)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			stop := errors.New("stop")
+			o.Observer = &notes{onPhase: func(name string) {
+				if strings.HasPrefix(name, phase) {
+					cancel(stop)
+				}
+			}}
+			if _, err := Get(ctx, it, o); !errors.Is(err, stop) {
+				t.Fatalf("Get = %v, want %v", err, stop)
+			}
+			o.Observer = nil
+			mustGet(t, it, o)
+			wantVerified(t, it, o.Dir)
+		})
 	}
 }

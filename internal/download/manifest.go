@@ -1,14 +1,14 @@
 package download
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"net/url"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Manifest lists everything that can be downloaded.
@@ -18,8 +18,7 @@ type Manifest struct {
 	Items    []Item             `json:"items"`
 }
 
-// A License is what its publisher allows to do with an item. Summary is ours, in one
-// line; the text at URL decides.
+// A License is what its publisher allows to do with an item. Summary is ours, in one line; the text at URL decides.
 type License struct {
 	Name    string `json:"name"`
 	URL     string `json:"url"`
@@ -43,7 +42,7 @@ type Item struct {
 	For     []string `json:"for,omitempty"` // benchmarks that use it
 	License string   `json:"license"`       // key of Manifest.Licenses
 	Note    string   `json:"note,omitempty"`
-	Steps   []string `json:"steps,omitempty"` // what a person has to do first, where somebody wants registration
+	Steps   []string `json:"steps,omitempty"` // what a person has to do first, where registration is needed
 	Files   []File   `json:"files,omitempty"`
 	Folder  *Folder  `json:"folder,omitempty"` // what is taken from a folder that the user got by hand
 	Layout  Layout   `json:"layout,omitempty"`
@@ -53,15 +52,15 @@ type Item struct {
 	Cases      []string    `json:"cases,omitempty"` // of KiTS19, in order
 }
 
-// UsualDir is the folder for the item, unless another is wanted: below the data directory, one of its own.
+// UsualDir is the folder for the item, unless another is wanted: one of its own below the data directory.
 func (it Item) UsualDir() (string, error) { return home.DataDir(string(it.Kind)+"s", it.Name) }
 
 // A File is one file of an item, or many that a list at a server names.
 type File struct {
 	Name string   `json:"name"` // path below the item's folder, with slashes
 	URLs []string `json:"urls,omitempty"`
-	// R2 is the address of a list of files at MLCommons' storage, without its endings .uri
-	// and .md5: docs of mlcommons/r2-downloader. Name is then the folder.
+	// R2 is the address of a list of files at MLCommons' storage, without its endings .uri and .md5 (mlcommons/r2-downloader).
+	// Name is then the folder.
 	R2           string            `json:"r2,omitempty"`
 	Size         int64             `json:"size,omitempty"` // 0: not published
 	MD5          string            `json:"md5,omitempty"`  // "": not published
@@ -83,66 +82,60 @@ type Unpack struct {
 // A Folder says which files of a folder make up an item.
 type Folder struct {
 	Files []string          `json:"files,omitempty"` // patterns of path.Match; none: all
-	Copy  map[string]string `json:"copy,omitempty"`  // folder to make → folder of which it is a copy
+	Copy  map[string]string `json:"copy,omitempty"`  // folder to make → folder to copy
 }
 
 // OpenImages says how the data set is put together.
 type OpenImages struct {
-	Boxes   string `json:"boxes"`          // table of boxes, path below the folder
-	Names   string `json:"names"`          // table of class names
-	List    string `json:"list,omitempty"` // list of images; without it, all that show one of the classes
-	URL     string `json:"url"`            // of an image, with {id}
-	Images  string `json:"images"`         // folder for the images
-	Labels  string `json:"labels"`         // annotation file to write
-	Classes int    `json:"classes"`
+	Boxes  string `json:"boxes"`          // table of boxes, path below the folder
+	Names  string `json:"names"`          // table of class names
+	List   string `json:"list,omitempty"` // list of images; without it, all that show one of the classes
+	URL    string `json:"url"`            // of an image, with {id}
+	Images string `json:"images"`         // folder for the images
+	Labels string `json:"labels"`         // annotation file to write
 }
 
-// maxManifest bounds a manifest.
-const maxManifest = 4 << 20
-
-// ParseManifest reads a manifest strictly: unknown fields, paths that leave the folder,
-// malformed checksums and addresses are errors.
-func ParseManifest(data []byte) (*Manifest, error) {
-	if len(data) > maxManifest {
-		return nil, fmt.Errorf("reading the manifest: %d bytes, want at most %d", len(data), maxManifest)
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
+// Load returns the manifest that the program carries.
+func Load() (*Manifest, error) {
 	m := &Manifest{}
-	if err := d.Decode(m); err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("reading the manifest: something follows it")
-	}
-	if err := m.validate(); err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
+	if err := json.Unmarshal(configs.Downloads(), m); err != nil {
+		return nil, fmt.Errorf("reading configs/downloads.json: %w", err)
 	}
 	return m, nil
 }
 
-// plainName is a name as it is compared: case, hyphens and underscores do not matter.
-func plainName(name string) string {
-	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-}
-
 // Lookup returns the item of a name; case, hyphens and underscores do not matter.
 func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
-	var names []string
 	for _, it := range m.Items {
-		if it.Kind != kind {
-			continue
-		}
-		if plainName(it.Name) == plainName(name) {
+		if it.Kind == kind && userinput.Same(it.Name, name) {
 			return it, nil
 		}
-		names = append(names, it.Name)
 	}
+	names, what := m.Names(kind), string(kind)
 	if kind == Dataset {
-		kind = "data set"
+		what = "data set"
 	}
-	return Item{}, fmt.Errorf("unknown %s %q, want one of %s", kind, name, strings.Join(names, ", "))
+	return Item{}, fmt.Errorf("unknown %s %q, want one of %s%s", what, name, strings.Join(names, ", "), userinput.Meant(name, names))
+}
+
+// Names lists the items of a kind.
+func (m *Manifest) Names(kind Kind) (names []string) {
+	for _, it := range m.Items {
+		if it.Kind == kind {
+			names = append(names, it.Name)
+		}
+	}
+	return names
 }
 
 // LicenseOf returns the licence of an item.
 func (m *Manifest) LicenseOf(it Item) License { return m.Licenses[it.License] }
+
+// checkURL wants an address of http or https.
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return fmt.Errorf("%s is not an address of http or https", shown(s))
+	}
+	return nil
+}

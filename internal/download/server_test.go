@@ -2,9 +2,11 @@ package download
 
 import (
 	"bytes"
+	"context"
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -26,8 +28,6 @@ type server struct {
 	etag     string
 	requests atomic.Int64
 	sent     atomic.Int64 // bytes of bodies
-	atOnce   atomic.Int64
-	most     atomic.Int64 // requests at a time
 
 	// fault, if not nil, may answer in the place of the server; false: it did not.
 	fault func(w http.ResponseWriter, r *http.Request, n int64) bool
@@ -47,12 +47,6 @@ func (s *server) put(name string, data []byte) {
 	s.files[name] = data
 }
 
-func (s *server) remove(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.files, name)
-}
-
 // tag sets the ETag of all files.
 func (s *server) tag(etag string) {
 	s.mu.Lock()
@@ -63,24 +57,19 @@ func (s *server) tag(etag string) {
 // ServeHTTP implements http.Handler.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := s.requests.Add(1)
-	now := s.atOnce.Add(1)
-	defer s.atOnce.Add(-1)
-	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
-	}
 	w = &counting{w, &s.sent}
 	if s.fault != nil && s.fault(w, r, n) {
 		return
 	}
 	s.mu.Lock()
 	data, ok := s.files[strings.TrimPrefix(r.URL.Path, "/")]
-	etag := s.etag
+	if s.etag != "" {
+		w.Header().Set("ETag", s.etag)
+	}
 	s.mu.Unlock()
 	if !ok {
 		http.NotFound(w, r)
 		return
-	}
-	if etag != "" {
-		w.Header().Set("ETag", etag)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
@@ -114,34 +103,37 @@ func hijack(t testing.TB, w http.ResponseWriter, head string, body []byte) {
 	buf.Flush()
 }
 
-// rangeOf returns the range that is asked for.
-func rangeOf(t testing.TB, r *http.Request) (from, to int) {
-	if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to); err != nil {
-		t.Errorf("range %q: %v", r.Header.Get("Range"), err)
-	}
-	return from, to
+// rangeOf returns the first byte that is asked for.
+func rangeOf(r *http.Request) (from int) {
+	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+	return from
 }
 
-// randomBytes are bytes that no part of which occurs elsewhere.
+// randomBytes are bytes of which no part occurs twice.
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
-	c := rand.NewChaCha8([32]byte{1})
-	c.Read(b)
+	rand.NewChaCha8([32]byte{1}).Read(b)
 	return b
 }
 
 func md5Of(b []byte) string    { s := md5.Sum(b); return hex.EncodeToString(s[:]) }
 func sha256Of(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }
 
-// notes is an Observer that remembers what it is told.
+// notes is an Observer that remembers lines.
 type notes struct {
+	silence
 	mu      sync.Mutex
 	lines   []string
 	onBytes func(done, of int64)
+	onPhase func(name string)
 }
 
-func (n *notes) Phase(string)   {}
-func (n *notes) Items(int, int) {}
+func (n *notes) Phase(name string) {
+	if n.onPhase != nil {
+		n.onPhase(name)
+	}
+}
+
 func (n *notes) Bytes(done, of int64) {
 	if n.onBytes != nil {
 		n.onBytes(done, of)
@@ -160,62 +152,83 @@ func (n *notes) has(part string) bool {
 	return strings.Contains(strings.Join(n.lines, "\n"), part)
 }
 
-const testChunk = 1000
-
-// hasty is a pace for tests: small chunks, no pauses worth mentioning.
-func hasty() pace {
-	return pace{chunk: testChunk, attempts: 3, pause: time.Microsecond, maxPause: time.Microsecond, stall: 10 * time.Second}
-}
-
 // options are those of a download into a fresh folder.
 func options(t *testing.T) (Options, *notes) {
 	n := &notes{}
-	return Options{Dir: filepath.Join(t.TempDir(), "item"), Observer: n, pace: hasty()}, n
+	hasty := pace{attempts: 3, pause: time.Microsecond, maxPause: time.Microsecond, stall: 10 * time.Second}
+	return Options{Dir: filepath.Join(t.TempDir(), "item"), Observer: n, pace: hasty}, n
 }
 
-// plainItem is a model of one file.
-func plainItem(f File) (*Manifest, Item) {
-	it := Item{Kind: Model, Name: "m", Title: "M", License: "l", Files: []File{f}}
-	return manifestOf(it), it
-}
-
-func manifestOf(it Item) *Manifest {
-	return &Manifest{
-		Format: 1, Licenses: map[string]License{"l": {Name: "L", URL: "https://example.org", Summary: "s"}}, Items: []Item{it},
-	}
-}
+// model is an item of some files.
+func model(files ...File) Item { return Item{Kind: Model, Name: "m", Title: "M", Files: files} }
 
 // mustGet downloads what has to succeed.
 func mustGet(t *testing.T, it Item, o Options) Result {
 	t.Helper()
-	got, err := Get(t.Context(), manifestOf(it), it, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, err := Get(t.Context(), it, o)
+	must(t, err)
 	return got
+}
+
+// wantError downloads what has to fail with a text.
+func wantError(t *testing.T, it Item, o Options, want string) {
+	t.Helper()
+	if _, err := Get(t.Context(), it, o); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Get = %v, want %q", err, want)
+	}
+}
+
+// interrupt downloads and cancels once so many bytes have come.
+func interrupt(t *testing.T, it Item, o Options, after int64) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("interrupted")
+	o.Observer = &notes{onBytes: func(done, _ int64) {
+		if done >= after {
+			cancel(stop)
+		}
+	}}
+	if _, err := Get(ctx, it, o); !errors.Is(err, stop) {
+		t.Fatalf("Get = %v, want %v", err, stop)
+	}
 }
 
 // wantFile compares a file below the folder of a download.
 func wantFile(t *testing.T, o Options, name string, want []byte) {
 	t.Helper()
 	got, err := os.ReadFile(filepath.Join(o.Dir, name))
-	if err != nil {
-		t.Error(err)
-	} else if !bytes.Equal(got, want) {
+	must(t, err)
+	if !bytes.Equal(got, want) {
 		t.Errorf("%s has %d bytes that differ from the %d that are wanted", name, len(got), len(want))
 	}
 }
 
-// wantNothing checks that a failed download left no file but in our own folder.
-func wantNothing(t *testing.T, o Options) {
+// wantOnly checks which entries a folder has.
+func wantOnly(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(o.Dir)
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(names, " ") {
+		t.Errorf("%s has %q, want %q", dir, got, names)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range entries {
-		if e.Name() != stateDir {
-			t.Errorf("%s was left", e.Name())
-		}
-	}
+}
+
+// put writes a file below a folder.
+func put(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
 }

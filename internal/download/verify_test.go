@@ -1,162 +1,122 @@
 package download
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // change replaces a part of a file's text.
 func change(t *testing.T, path, old, replacement string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(data), old) {
+	must(t, err)
+	if !bytes.Contains(data, []byte(old)) {
 		t.Fatalf("%s has no %q", path, old)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(data), old, replacement, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, bytes.Replace(data, []byte(old), []byte(replacement), 1), 0o644))
 }
 
-func mustDo(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestVerifyNamesWhatIsWrong has damages and the words by which they must be reported,
-// with the checksums of the installation and without.
-func TestVerifyNamesWhatIsWrong(t *testing.T) {
+// Damages are reported by the data set's own lists, also in a folder that download did not make, and by the checksums of the
+// installation.
+func TestVerifyReportsDamage(t *testing.T) {
+	photos := imageNet(t, 6)
+	objects, _ := coco(t, 4)
+	_, table := openImages(t)
+	image3 := "ILSVRC2012_val_00000003.JPEG"
 	for name, c := range map[string]struct {
-		get    func(t *testing.T) Item
-		damage func(t *testing.T, dir string)
-		want   []string // in problems; of a folder without checksums
+		it        Item
+		damage    func(t *testing.T, dir string)
+		installed string
+		want      []string
 	}{
-		"an image is missing": {
-			func(t *testing.T) Item { return imageNet(t, 6) },
-			func(t *testing.T, dir string) {
-				mustDo(t, os.Remove(filepath.Join(dir, "ILSVRC2012_val_00000003.JPEG")))
-			},
-			[]string{"ILSVRC2012_val_00000003.JPEG: is missing"}},
-		"an image ends early": {
-			func(t *testing.T) Item { return imageNet(t, 6) },
-			func(t *testing.T, dir string) {
-				path := filepath.Join(dir, "ILSVRC2012_val_00000003.JPEG")
-				mustDo(t, os.Truncate(path, 700))
-			},
-			[]string{"ILSVRC2012_val_00000003.JPEG: "}},
-		"an image is none": {
-			func(t *testing.T) Item { return imageNet(t, 6) },
-			func(t *testing.T, dir string) {
-				mustDo(t, os.WriteFile(filepath.Join(dir, "ILSVRC2012_val_00000001.JPEG"), []byte("<html>"), 0o644))
-			},
-			[]string{"ILSVRC2012_val_00000001.JPEG: "}},
-		"the list lacks a line": {
-			func(t *testing.T) Item { return imageNet(t, 6) },
-			func(t *testing.T, dir string) {
-				change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000002.JPEG 37\n", "")
-			},
-			[]string{"val_map.txt lists 5 samples, want 6"}},
-		"the list has a line twice, a class too large and a path up": {
-			func(t *testing.T) Item { return imageNet(t, 6) },
-			func(t *testing.T, dir string) {
-				change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000002.JPEG 37\n", "ILSVRC2012_val_00000001.JPEG 1000\n")
-				change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000006.JPEG", "../ILSVRC2012_val_00000006.JPEG")
-			},
-			[]string{"line 2: ILSVRC2012_val_00000001.JPEG is listed already in line 1", "the class of ILSVRC2012_val_00000001.JPEG is 1000, want 0 to 999", "leaves the folder"}},
-		"there is no list": {
-			func(t *testing.T) Item { return imageNet(t, 6) },
-			func(t *testing.T, dir string) { mustDo(t, os.Remove(filepath.Join(dir, valMap))) },
-			[]string{"val_map.txt"}},
-		"an annotated image is missing": {
-			func(t *testing.T) Item { it, _ := coco(t, 4); return it },
-			func(t *testing.T, dir string) { mustDo(t, os.Remove(filepath.Join(dir, "val2017/000000000999.jpg"))) },
-			[]string{"val2017/000000000999.jpg: is missing"}},
-		"an annotated image has another size": {
-			func(t *testing.T) Item { it, _ := coco(t, 4); return it },
-			func(t *testing.T, dir string) { change(t, filepath.Join(dir, cocoLabels), `"width":20`, `"width":21`) },
-			[]string{"val2017/000000001000.jpg: is 20 × 10 pixels, listed are 21 × 10"}},
-		"an object is in no image": {
-			func(t *testing.T) Item { it, _ := coco(t, 4); return it },
-			func(t *testing.T, dir string) {
-				change(t, filepath.Join(dir, cocoLabels), `"image_id":999`, `"image_id":5`)
-			},
-			[]string{"1 annotations refer to images that are not listed"}},
-		"the annotations are cut off": {
-			func(t *testing.T) Item { it, _ := coco(t, 4); return it },
-			func(t *testing.T, dir string) { mustDo(t, os.Truncate(filepath.Join(dir, cocoLabels), 500)) },
-			[]string{"instances_val2017.json"}},
-		"the classes are in another order": {
-			func(t *testing.T) Item { _, it := openImages(t); return it },
-			func(t *testing.T, dir string) {
-				change(t, filepath.Join(dir, "annotations/openimages-mlperf.json"), `"name":"Airplane"`, `"name":"Aeroplane"`)
-			},
-			[]string{`category 0 is "Aeroplane" with the number 0, want "Airplane"`}},
+		"an image is missing": {photos, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, image3))) },
+			image3 + " is missing", []string{image3 + ": is missing"}},
+		"an image ends early": {photos, func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, image3), 700)) },
+			image3 + " is not as it was installed", []string{image3 + ": the JPEG file ends early"}},
+		"an image is a page": {photos, func(t *testing.T, dir string) { put(t, dir, image3, "<html>") },
+			image3 + " is not as it was installed", []string{image3 + ": "}},
+		"the list lacks a line": {photos, func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000002.JPEG 37\n", "")
+		}, "val_map.txt is not as it was installed", []string{"val_map.txt lists 5 samples, want 6"}},
+		"a line twice, a class too large and a path up": {photos, func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000002.JPEG 37\n", "ILSVRC2012_val_00000001.JPEG 1000\n")
+			change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000006.JPEG", "../ILSVRC2012_val_00000006.JPEG")
+		}, "val_map.txt is not as it was installed",
+			[]string{"line 2: ILSVRC2012_val_00000001.JPEG is listed already in line 1", "the class of ILSVRC2012_val_00000001.JPEG is 1000, want 0 to 999", "escapes"}},
+		"there is no list": {photos, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, valMap))) }, "val_map.txt is missing", []string{"val_map.txt"}},
+		"an annotated image is missing": {objects, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "val2017/000000000999.jpg"))) },
+			"val2017/000000000999.jpg is missing", []string{"val2017/000000000999.jpg: is missing"}},
+		"an annotated image has another size": {objects, func(t *testing.T, dir string) { change(t, filepath.Join(dir, cocoLabels), `"width":20`, `"width":21`) },
+			"instances_val2017.json is not as", []string{"val2017/000000001000.jpg: is 20 × 10 pixels, listed are 21 × 10"}},
+		"an image is listed twice": {objects, func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, cocoLabels), `"file_name":"000000000999.jpg"`, `"file_name":"000000001000.jpg"`)
+		}, "", []string{"000000001000.jpg is listed twice"}},
+		"an object is in no image": {objects, func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, cocoLabels), `"image_id":999`, `"image_id":5`)
+		}, "", []string{"1 annotations refer to images that are not listed"}},
+		"the annotations are cut off": {objects, func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, cocoLabels), 500)) }, "", []string{"instances_val2017.json"}},
+		"the classes are in another order": {table, func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, "annotations/openimages-mlperf.json"), `"name":"Airplane"`, `"name":"Aeroplane"`)
+		}, "", []string{`category 0 is "Aeroplane" with the number 0, want "Airplane"`}},
+		"a class is missing": {table, func(t *testing.T, dir string) {
+			change(t, filepath.Join(dir, "annotations/openimages-mlperf.json"), `{"id":0,"name":"Airplane","supercategory":null},`, ``)
+		}, "", []string{`263 categories, want 264`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			it := c.get(t)
 			o, _ := options(t)
-			mustGet(t, it, o)
+			mustGet(t, c.it, o)
 			c.damage(t, o.Dir)
-			r, err := Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
-			mustDo(t, err)
-			installed := "not as it was installed"
-			if strings.Contains(name, "missing") || strings.Contains(name, "no list") {
-				installed = "is missing"
-			}
-			wantProblems(t, r, append(c.want, installed)...)
-
-			mustDo(t, os.RemoveAll(filepath.Join(o.Dir, stateDir)))
-			r, err = Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
-			mustDo(t, err)
-			wantProblems(t, r, c.want...)
-			if len(r.Unknown) == 0 {
-				t.Error("it is not said that the checksums are unknown")
+			wantProblems(t, c.it, o.Dir, append(c.want, c.installed)...)
+			must(t, os.RemoveAll(filepath.Join(o.Dir, stateDir)))
+			r := wantProblems(t, c.it, o.Dir, c.want...)
+			if r.Ours || len(r.Unknown) == 0 {
+				t.Errorf("Verify = %+v, want that the checksums are unknown", r)
 			}
 		})
 	}
 }
 
-func wantProblems(t *testing.T, r *Report, want ...string) {
+// wantProblems verifies a folder in which something is wrong.
+func wantProblems(t *testing.T, it Item, dir string, want ...string) *Report {
 	t.Helper()
-	all := strings.Join(r.Problems, "\n")
+	r, err := Verify(t.Context(), it, VerifyOptions{Dir: dir})
+	must(t, err)
 	for _, part := range want {
-		if !strings.Contains(all, part) {
+		if r.OK() || !strings.Contains(strings.Join(r.Problems, "\n"), part) {
 			t.Errorf("problems %q, want %q", r.Problems, part)
 		}
 	}
-	if r.OK() {
-		t.Error("the report is fine")
-	}
+	return r
 }
 
-func TestVerifyReportsTheFirstProblemsAndCountsTheRest(t *testing.T) {
+func TestVerifyLimitsProblems(t *testing.T) {
 	it := imageNet(t, 9)
 	o, _ := options(t)
+	o.Count, o.Seed = 8, 7
 	mustGet(t, it, o)
 	images, err := filepath.Glob(filepath.Join(o.Dir, "*.JPEG"))
-	mustDo(t, err)
+	must(t, err)
 	for _, image := range images {
-		mustDo(t, os.Remove(image))
+		must(t, os.Remove(image))
 	}
 	r, err := Verify(t.Context(), it, VerifyOptions{Dir: o.Dir, MaxProblems: 3})
-	mustDo(t, err)
-	if len(r.Problems) != 6 || r.More != 12 {
-		t.Errorf("%d problems and %d more, want 3 of each of two kinds, and 12 more: %q", len(r.Problems), r.More, r.Problems)
+	must(t, err)
+	if len(r.Problems) != 6 || r.More != 10 || !r.Ours || r.Of != "imagenet" || r.Count != 8 || r.Seed != 7 {
+		t.Errorf("Verify = %+v, want 3 problems of each of two kinds, and 10 more", r)
 	}
 }
 
-func TestVerifyComparesWithThePublishedChecksum(t *testing.T) {
-	data := randomBytes(testChunk)
+func TestVerifyPublishedChecksums(t *testing.T) {
+	data := randomBytes(1000)
+	dir := t.TempDir()
+	put(t, dir, "m.onnx", string(data))
 	for name, c := range map[string]struct {
 		file File
 		ok   bool
@@ -164,140 +124,112 @@ func TestVerifyComparesWithThePublishedChecksum(t *testing.T) {
 	}{
 		"the right one":       {File{MD5: md5Of(data)}, true, "m.onnx has the published checksum"},
 		"another one":         {File{MD5: md5Of(nil)}, false, "m.onnx has MD5"},
-		"the right size only": {File{Size: testChunk}, true, "m.onnx has the published size"},
-		"nothing published":   {File{}, true, "no checksum is published; its SHA-256 is " + sha256Of(data)},
+		"the right size only": {File{Size: 1000}, true, "m.onnx has the published size"},
+		"nothing":             {File{}, false, "no checksum is published; its SHA-256 is " + sha256Of(data)},
+		"of what comes out":   {File{Unpack: &Unpack{}, Inside: map[string]string{"m.onnx": md5Of(nil)}}, false, "m.onnx has MD5"},
+		"of a listed file":    {File{R2: "http://a/b", Inside: map[string]string{"m.onnx": md5Of(nil), "deeper": ""}}, false, "m.onnx has MD5"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			mustDo(t, os.WriteFile(filepath.Join(dir, "m.onnx"), data, 0o644))
-			c.file.Name, c.file.URLs = "m.onnx", []string{"http://unreachable.invalid/"}
-			_, it := plainItem(c.file)
-			r, err := Verify(t.Context(), it, VerifyOptions{Dir: dir})
-			mustDo(t, err)
-			all := strings.Join(append(append(r.Fine, r.Unknown...), r.Problems...), "\n")
-			if r.OK() != c.ok && name != "nothing published" || !strings.Contains(all, c.said) {
-				t.Errorf("Verify = %+v, want %q", r, c.said)
-			}
-		})
+		c.file.Name = "m.onnx"
+		r, err := Verify(t.Context(), model(c.file), VerifyOptions{Dir: dir})
+		must(t, err)
+		all := strings.Join(append(append(r.Fine, r.Unknown...), r.Problems...), "\n")
+		if r.OK() != c.ok || !strings.Contains(all, c.said) {
+			t.Errorf("%s: Verify = %+v, want %q", name, r, c.said)
+		}
 	}
 }
 
-func TestVerifySaysThatADownloadWasNotFinished(t *testing.T) {
-	data := randomBytes(30 * testChunk)
+func TestVerifyOfUnfinishedDownloads(t *testing.T) {
 	s := newServer(t)
-	s.put("m.onnx", data)
-	_, it := plainItem(File{Name: "m.onnx", URLs: []string{s.URL + "/m.onnx"}})
+	s.put("m.onnx", randomBytes(big))
+	it := model(File{Name: "m.onnx", URLs: []string{s.URL + "/m.onnx"}})
 	o, _ := options(t)
-	interrupt(t, it, o, 10*testChunk)
-	r, err := Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
-	mustDo(t, err)
-	wantProblems(t, r, "m.onnx is missing", "the download was not finished")
-}
-
-func TestVerifyOfAFolderThatIsNotThereIsAnError(t *testing.T) {
-	_, it := plainItem(File{Name: "m.onnx", URLs: []string{"http://unreachable.invalid/"}})
-	_, err := Verify(t.Context(), it, VerifyOptions{Dir: filepath.Join(t.TempDir(), "nowhere")})
-	if err == nil || !strings.Contains(err.Error(), "there is no such folder") {
-		t.Errorf("Verify = %v", err)
+	interrupt(t, it, o, big/2)
+	wantProblems(t, it, o.Dir, "m.onnx is missing", "the download was not finished")
+	if Installed(o.Dir, it) {
+		t.Error("it is installed")
+	}
+	mustGet(t, it, o)
+	must(t, os.Truncate(filepath.Join(o.Dir, sumsFile), 0))
+	wantProblems(t, it, o.Dir, "lists 0 files, want 1: the others cannot be checked")
+	if !Installed(o.Dir, it) {
+		t.Error("it is not installed")
+	}
+	if _, err := Verify(t.Context(), it, VerifyOptions{Dir: filepath.Join(t.TempDir(), "nowhere")}); !errors.Is(err, ErrNotThere) {
+		t.Errorf("Verify = %v, want %v", err, ErrNotThere)
 	}
 }
 
-// nifti is the beginning of a volume.
-func nifti(order binary.ByteOrder, sides ...uint16) []byte {
+func TestImageSize(t *testing.T) {
+	var b bytes.Buffer
+	must(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 7, 5))))
+	jpeg, width, height := testJPEG(t, 1)
+	for _, c := range []struct {
+		name          string
+		data          []byte
+		width, height int
+		err           string // empty: none
+	}{
+		{"a JPEG file on its side", jpeg, width, height, ""},
+		{"one with bytes behind it", append(bytes.Clone(jpeg), "trailing"...), width, height, ""},
+		{"one without its end", jpeg[:len(jpeg)/2], 0, 0, "the JPEG file ends early"},
+		{"a PNG file", b.Bytes(), 7, 5, ""},
+		{"one without its end", b.Bytes()[:b.Len()-12], 0, 0, "the PNG file ends early"},
+	} {
+		w, h, err := imageSize(c.data)
+		if c.err == "" && (err != nil || w != c.width || h != c.height) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: %d × %d, %v, want %d × %d, %q", c.name, w, h, err, c.width, c.height, c.err)
+		}
+	}
+}
+
+// nifti is the beginning of a volume of 8-bit numbers.
+func nifti(order binary.ByteOrder, sides ...uint16) string {
 	header := make([]byte, 352)
 	order.PutUint32(header, 348)
 	order.PutUint16(header[40:], 3)
 	for i, side := range sides {
 		order.PutUint16(header[42+2*i:], side)
+		order.PutUint32(header[80+4*i:], 0x3f800000) // a spacing of 1 mm
 	}
-	return gzipOf(header)
+	order.PutUint16(header[70:], 2)           // uint8
+	order.PutUint16(header[72:], 8)           // bits
+	order.PutUint32(header[108:], 0x43b00000) // offset 352
+	copy(header[344:], "n+1\x00")
+	return string(gzipOf(header))
 }
 
-func TestVerifyLooksIntoTheVolumesOfKiTS19(t *testing.T) {
+func TestVerifyKiTS19(t *testing.T) {
+	volume, turned, other := nifti(binary.LittleEndian, 40, 512, 512), nifti(binary.BigEndian, 40, 512, 512), nifti(binary.LittleEndian, 41, 512, 512)
 	for name, c := range map[string]struct {
-		imaging, segmentation []byte
-		wrong                 string
+		imaging, segmentation, copied string
+		wrong                         string
 	}{
-		"equal shapes":      {nifti(binary.LittleEndian, 40, 512, 512), nifti(binary.BigEndian, 40, 512, 512), ""},
-		"unequal shapes":    {nifti(binary.LittleEndian, 40, 512, 512), nifti(binary.LittleEndian, 41, 512, 512), "case_00000: the volume is [40 512 512], its segmentation [41 512 512]"},
-		"no NIfTI":          {gzipOf(make([]byte, 400)), nifti(binary.LittleEndian, 4, 5, 6), "imaging.nii.gz: it is not a NIfTI-1 file"},
-		"no gzip":           {[]byte("version https://git-lfs"), nifti(binary.LittleEndian, 4, 5, 6), "case_00000: imaging.nii.gz"},
-		"a side of nothing": {nifti(binary.LittleEndian, 40, 0, 512), nifti(binary.LittleEndian, 40, 0, 512), "side 1 is 0"},
+		"equal shapes":    {volume, turned, volume, ""},
+		"unequal shapes":  {volume, other, volume, "case_00185: the volume is [40 512 512], its segmentation [41 512 512]"},
+		"no NIfTI":        {string(gzipOf(make([]byte, 400))), volume, volume, "case_00185: "},
+		"a missing file":  {volume, "", volume, "segmentation.nii.gz"},
+		"no copy of that": {volume, turned, turned, "case_00400/imaging.nii.gz is not a copy of case_00185/imaging.nii.gz"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			mustDo(t, os.MkdirAll(filepath.Join(dir, "case_00000"), 0o755))
-			mustDo(t, os.WriteFile(filepath.Join(dir, "case_00000/imaging.nii.gz"), c.imaging, 0o644))
-			mustDo(t, os.WriteFile(filepath.Join(dir, "case_00000/segmentation.nii.gz"), c.segmentation, 0o644))
-			it := Item{Kind: Dataset, Name: "kits19", Layout: LayoutKiTS19, Cases: []string{"case_00000"}, Folder: &Folder{}}
-			r, err := Verify(t.Context(), it, VerifyOptions{Dir: dir})
-			mustDo(t, err)
-			if c.wrong == "" && !r.OK() {
-				t.Errorf("Verify = %+v", r)
-			} else if c.wrong != "" {
-				wantProblems(t, r, c.wrong)
-			}
-		})
-	}
-}
-
-// The case that MLPerf made is a copy of another, its volume and its segmentation.
-func TestVerifyKnowsWhichCaseOfKiTS19IsACopy(t *testing.T) {
-	volume, labels, other := nifti(binary.LittleEndian, 4, 5, 6), nifti(binary.LittleEndian, 4, 5, 6), nifti(binary.BigEndian, 4, 5, 6)
-	for name, c := range map[string]struct {
-		imaging, segmentation []byte
-		wrong                 string
-	}{
-		"a copy":               {volume, labels, ""},
-		"another volume":       {other, labels, "case_00400/imaging.nii.gz is not a copy of case_00185/imaging.nii.gz"},
-		"another segmentation": {volume, other, "case_00400/segmentation.nii.gz is not a copy of case_00185/segmentation.nii.gz"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			for path, data := range map[string][]byte{
-				"case_00185/imaging.nii.gz": volume, "case_00185/segmentation.nii.gz": labels,
-				"case_00400/imaging.nii.gz": c.imaging, "case_00400/segmentation.nii.gz": c.segmentation,
+			for path, data := range map[string]string{
+				"case_00185/imaging.nii.gz": c.imaging, "case_00185/segmentation.nii.gz": c.segmentation,
+				"case_00400/imaging.nii.gz": c.copied, "case_00400/segmentation.nii.gz": c.segmentation,
 			} {
-				mustDo(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
-				mustDo(t, os.WriteFile(filepath.Join(dir, path), data, 0o644))
+				if data != "" {
+					put(t, dir, path, data)
+				}
 			}
 			it := Item{Kind: Dataset, Name: "kits19", Layout: LayoutKiTS19, Cases: []string{"case_00185", "case_00400"}, Folder: &Folder{}}
+			if c.wrong != "" {
+				wantProblems(t, it, dir, c.wrong)
+				return
+			}
 			r, err := Verify(t.Context(), it, VerifyOptions{Dir: dir})
-			mustDo(t, err)
-			if c.wrong == "" && !r.OK() {
+			if must(t, err); !r.OK() {
 				t.Errorf("Verify = %+v", r)
-			} else if c.wrong != "" {
-				wantProblems(t, r, c.wrong)
 			}
 		})
-	}
-}
-
-func TestVerifySaysWhatTheRepairNeedsToKnow(t *testing.T) {
-	it := imageNet(t, 6)
-	o, _ := options(t)
-	o.Count, o.Seed = 4, 7
-	mustGet(t, it, o)
-	r, err := Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
-	mustDo(t, err)
-	if !r.Ours || r.Count != 4 || r.Seed != 7 {
-		t.Errorf("Verify = %+v, want that 4 with the seed 7 were downloaded", r)
-	}
-	mustDo(t, os.RemoveAll(filepath.Join(o.Dir, stateDir)))
-	r, err = Verify(t.Context(), it, VerifyOptions{Dir: o.Dir})
-	mustDo(t, err)
-	if r.Ours {
-		t.Errorf("Verify = %+v, want that it was not downloaded", r)
-	}
-}
-
-func TestVerifyRefusesACountThatMeansNothing(t *testing.T) {
-	kits := Item{Kind: Dataset, Name: "k", Layout: LayoutKiTS19, Samples: 43}
-	for count, it := range map[int]Item{5: kits, -1: {Kind: Dataset, Name: "c", Layout: LayoutCOCO}, 11: {Kind: Dataset, Name: "c", Layout: LayoutCOCO, Samples: 10}} {
-		_, err := Verify(t.Context(), it, VerifyOptions{Dir: t.TempDir(), Count: count})
-		var option *userinput.Error
-		if !errors.As(err, &option) || option.Field != "count" {
-			t.Errorf("Verify with count %d = %v, want an error about the count", count, err)
-		}
 	}
 }

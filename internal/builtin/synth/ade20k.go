@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"image"
@@ -81,13 +82,12 @@ func (s ADE20KSpec) fill(ctx context.Context, folder string, progress func(done,
 		}
 	}
 	return draw(ctx, s.Images, func() func(int) error {
-		var e jpeg.Encoder
 		return func(i int) error {
-			data, err := e.Append(nil, s.picture(i), jpeg.EncodeOptions{Quality: 95})
-			if err != nil {
+			var b bytes.Buffer
+			if err := jpeg.Encode(&b, s.picture(i), jpeg.EncodeOptions{Quality: 95}); err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(folder, "images", s.Name(i)+".jpg"), data, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, "images", s.Name(i)+".jpg"), b.Bytes(), 0o644); err != nil {
 				return err
 			}
 			return s.WriteMask(folder, i, s.shapes(i))

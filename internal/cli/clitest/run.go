@@ -39,8 +39,8 @@ func RunContext(ctx context.Context, verbs []*cobra.Command, args ...string) Out
 	root.AddCommand(verbs...)
 	root.SetArgs(args)
 	o := Outcome{}
-	if err := root.ExecuteContext(ctx); err != nil {
-		o.Status, o.Err = cli.StatusOf(err), err.Error()
+	if cmd, err := root.ExecuteContextC(ctx); err != nil {
+		o.Status, o.Err = cli.StatusOf(err), cli.ErrorText(cmd, err)
 	}
 	o.Stdout, o.Stderr = stdout.String(), stderr.String()
 	return o

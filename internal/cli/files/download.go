@@ -1,21 +1,18 @@
 package files
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"net/url"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/download"
-	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func newDownload() *cobra.Command {
@@ -23,12 +20,12 @@ func newDownload() *cobra.Command {
 		Use:   "download",
 		Short: "Get official data sets and models",
 		Long: `Get official data sets and models. The licence is shown, and has to be accepted, before
-anything is fetched. An interrupted download goes on where it stopped when the same
-command is given again; what is there and right is not fetched again. Files are
-checked against the checksums that their publishers give, where they give any.
+anything is fetched. After an interruption the same command goes on where it stopped;
+what is there and right is not fetched again. Files are checked against the checksums
+that their publishers give, where they give any.
 
-What wants registration has to be got by hand: the steps are printed, and --from-file
-takes what came of them. docs/data.md has the details.`,
+Some need registration: the steps are printed, and --from-file takes the files that you
+have got by hand. docs/data.md has the details.`,
 		Example: "  mlperf download list\n  mlperf download model resnet50 --dry-run",
 		Args:    cli.NoVerb,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -37,49 +34,110 @@ takes what came of them. docs/data.md has the details.`,
 	return cmd
 }
 
-// downloadOptions are the flags of download dataset and download model.
-type downloadOptions struct {
-	download.Options
-	accept, dryRun bool
-	asJSON         bool
-	upscale        string
-	upscaleFormat  string
+// lookupItem finds an item of the manifest.
+func lookupItem(kind download.Kind, name string) (*download.Manifest, download.Item, error) {
+	m, err := download.Load()
+	if err != nil {
+		return nil, download.Item{}, err
+	}
+	it, err := m.Lookup(kind, name)
+	if err != nil {
+		return nil, it, cli.Usage("%w", err)
+	}
+	return m, it, nil
 }
 
-func (o *downloadOptions) define(f *pflag.FlagSet, kind download.Kind) {
-	f.StringVar(&o.Dir, "dir", "", "folder for it (default: below the data directory, see mlperf doctor)")
-	f.StringArrayVar(&o.FromFiles, "from-file", nil, "file or folder that you have got already; may be repeated")
-	f.StringVar(&o.Mirror, "mirror", "", "address of a folder that has the files by their names; asked first")
-	f.BoolVar(&o.MirrorOnly, "mirror-only", false, "ask nobody but the mirror")
-	f.IntVar(&o.Connections, "connections", 4, "requests at a time")
-	f.BoolVar(&o.accept, "accept-license", false, "accept the licence without being asked")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be fetched, from where, and the licence")
-	f.BoolVar(&o.Force, "force", false, "replace files that are in the way")
-	cli.JSONFlag(f, &o.asJSON)
-	f.BoolVar(&o.KeepArchives, "keep-archives", false, "keep archives after they were unpacked")
-	if kind == download.Dataset {
-		f.IntVar(&o.Count, "count", 0, "only so many samples (imagenet, coco, openimages); annotations are cut to them")
-		f.Uint64Var(&o.Seed, "seed", 0, "which samples --count chooses")
-		f.StringVar(&o.upscale, "upscale", "", "coco: also make an enlarged copy, WIDTHxHEIGHT pixels, such as 1200x1200")
-		f.StringVar(&o.upscaleFormat, "upscale-format", "png", "of the enlarged images: png (pixels as the reference's) or jpg")
+// completeItems completes the names of items.
+func completeItems(kind download.Kind) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		m, err := download.Load()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return m.Names(kind), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 func newDownloadItem(kind download.Kind) *cobra.Command {
-	var o downloadOptions
+	var o download.Options
+	var accept, dryRun, asJSON bool
 	cmd := &cobra.Command{
 		Use:               string(kind) + " NAME",
 		Args:              cli.Arguments(1, 1),
-		ValidArgsFunction: itemNames(kind),
+		ValidArgsFunction: completeItems(kind),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Count == 0 {
+				if err := cli.Pointless(cmd.Flags(), "is of --count, which is not given", "seed"); err != nil {
+					return err
+				}
+			}
 			m, it, err := lookupItem(kind, args[0])
 			if err != nil {
 				return err
 			}
-			return o.run(cmd, m, it)
+			if o.Dir == "" {
+				if o.Dir, err = it.UsualDir(); err != nil {
+					return err
+				}
+			}
+			if err := o.Check(it); err != nil {
+				return err
+			}
+			license := m.LicenseOf(it)
+			switch {
+			case dryRun && asJSON:
+				return cli.PrintJSON(cmd.OutOrStdout(), "download-plan", map[string]any{"folder": o.Dir, "licence": license, "count": o.Count, "item": it})
+			case dryRun:
+				return showItem(cmd.OutOrStdout(), license, it, o)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s\nLicence: %s\n  %s\n  %s\n", it.Title, license.Name, license.Summary, license.URL)
+			if !accept {
+				yes, asked := cli.Ask(cmd, "Do you accept it?")
+				if !asked {
+					return cli.Usage("%s %s is under %s (%s): read it, and accept it with --accept-license", it.Kind, it.Name, license.Name, license.URL)
+				}
+				if !yes {
+					return errors.New("the licence was not accepted: nothing was fetched")
+				}
+			}
+			display := cli.NewDisplay(cmd)
+			defer display.Done()
+			o.Observer = display
+			got, err := download.Get(cmd.Context(), it, o)
+			display.Done()
+			if err != nil {
+				return explainDownload(cmd.ErrOrStderr(), it, err)
+			}
+			state := "done"
+			if got.Already {
+				state = "already there, with the right checksums"
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d files, %s, in %s\n", state, got.Files, progress.BytesText(got.Bytes), got.Dir)
+			if asJSON {
+				return cli.PrintJSON(cmd.OutOrStdout(), "download", struct {
+					Kind download.Kind `json:"kind"`
+					Name string        `json:"name"`
+					download.Result
+				}{it.Kind, it.Name, got})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), got.Path)
+			return err
 		},
 	}
+	f := cmd.Flags()
+	f.StringVar(&o.Dir, "dir", "", "folder for it (default: below the data directory, see mlperf doctor)")
+	f.StringArrayVar(&o.FromFiles, "from-file", nil, "file or folder that you have already (repeatable)")
+	f.StringVar(&o.Mirror, "mirror", "", "address of a folder that has the files by their names; asked first")
+	f.BoolVar(&o.MirrorOnly, "mirror-only", false, "ask no server but the mirror")
+	f.IntVar(&o.Connections, "connections", 16, "OpenImages: images that are fetched at a time")
+	f.BoolVar(&accept, "accept-license", false, "accept the licence without being asked")
+	f.BoolVar(&dryRun, "dry-run", false, "show what would be fetched, from where, and the licence")
+	f.BoolVar(&o.Force, "force", false, "replace files that are in the way")
+	f.BoolVar(&o.KeepArchives, "keep-archives", false, "keep archives after they were unpacked")
+	cli.JSONFlag(f, &asJSON)
 	if kind == download.Dataset {
+		f.IntVar(&o.Count, "count", 0, "only so many samples (imagenet, coco, openimages); annotations are cut to them")
+		f.Uint64Var(&o.Seed, "seed", 0, "which samples --count chooses")
 		cmd.Short = "Get a data set and print its folder"
 		cmd.Example = "  mlperf download dataset coco --dry-run\n  mlperf download dataset imagenet --count 500 --dry-run"
 	} else {
@@ -87,147 +145,14 @@ func newDownloadItem(kind download.Kind) *cobra.Command {
 		cmd.Example = "  mlperf download model retinanet --dry-run\n" +
 			"  mlperf download model mobilenet --from-file my.onnx --dir models/mobilenet --accept-license"
 	}
-	o.define(cmd.Flags(), kind)
 	return cmd
-}
-
-func (o *downloadOptions) run(cmd *cobra.Command, m *download.Manifest, it download.Item) error {
-	if err := o.pointless(cmd.Flags()); err != nil {
-		return err
-	}
-	size, err := o.prepare(it)
-	if err != nil {
-		return err
-	}
-	switch {
-	case o.dryRun && o.asJSON:
-		return cli.PrintJSON(cmd.OutOrStdout(), "download-plan", planned(m, it, o))
-	case o.dryRun:
-		return showItem(cmd.OutOrStdout(), m, it, o)
-	}
-	if err := acceptLicense(cmd, m.LicenseOf(it), it, o.accept); err != nil {
-		return err
-	}
-	display := cli.NewDisplay(cmd)
-	defer display.Done()
-	o.Observer = display
-	o.Free = func(dir string) (uint64, error) {
-		disk, err := machine.DiskOf(dir)
-		return disk.FreeBytes, err
-	}
-	got, err := o.get(cmd.Context(), m, it, size)
-	display.Done()
-	switch {
-	case err != nil:
-		return explainDownload(cmd.ErrOrStderr(), it, err)
-	case o.asJSON:
-		return cli.PrintJSON(cmd.OutOrStdout(), "download", downloaded{string(it.Kind), it.Name, got})
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), got.Path)
-	return err
-}
-
-// downloaded is what --json says of what was got.
-type downloaded struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	download.Result
-}
-
-// pointless finds flags that would be passed over without a word.
-func (o *downloadOptions) pointless(f *pflag.FlagSet) error {
-	if o.Count == 0 {
-		if err := cli.Pointless(f, "is of --count, which is not given", "seed"); err != nil {
-			return err
-		}
-	}
-	if o.upscale == "" {
-		return cli.Pointless(f, "is of --upscale, which is not given", "upscale-format")
-	}
-	return nil
-}
-
-// prepare checks the flags and finds the folder.
-func (o *downloadOptions) prepare(it download.Item) (size [2]int, err error) {
-	if o.upscale != "" {
-		if it.Layout != download.LayoutCOCO {
-			return size, cli.Usage("--upscale is for coco, not for %s", it.Name)
-		}
-		if size, err = parseSize(o.upscale); err != nil {
-			return size, err
-		}
-		if err := wrongFlag(o.upscaling(size).Check()); err != nil {
-			return size, err
-		}
-	}
-	if o.Dir == "" {
-		if o.Dir, err = it.UsualDir(); err != nil {
-			return size, err
-		}
-	}
-	return size, wrongFlag(o.Check(it))
-}
-
-func (o *downloadOptions) upscaling(size [2]int) download.Upscaling {
-	return download.Upscaling{Width: size[0], Height: size[1], Format: o.upscaleFormat, Observer: o.Observer}
-}
-
-// wrongFlag is an error about a field as one about the flag.
-func wrongFlag(err error) error {
-	var e *userinput.Error
-	if errors.As(err, &e) {
-		return cli.Usage("%s", e.Named("--"+e.Flag()))
-	}
-	return err
-}
-
-// parseSize reads 1200x1200, or 1200 for both.
-func parseSize(s string) (size [2]int, err error) {
-	w, h, both := strings.Cut(strings.ToLower(s), "x")
-	if !both {
-		h = w
-	}
-	var errW, errH error
-	size[0], errW = strconv.Atoi(w)
-	size[1], errH = strconv.Atoi(h)
-	if errW != nil || errH != nil {
-		return size, cli.Usage("--upscale is %q, want WIDTHxHEIGHT in pixels", s)
-	}
-	return size, nil
-}
-
-// get brings the item, and makes the enlarged copy. It returns what is printed.
-func (o *downloadOptions) get(ctx context.Context, m *download.Manifest, it download.Item, size [2]int) (download.Result, error) {
-	got, err := download.Get(ctx, m, it, o.Options)
-	if err != nil {
-		return got, err
-	}
-	o.sayDone(got)
-	if size[0] == 0 {
-		return got, nil
-	}
-	got, err = download.Upscale(ctx, o.Dir, fmt.Sprintf("%s-%dx%d", o.Dir, size[0], size[1]), o.upscaling(size))
-	if err == nil {
-		o.sayDone(got)
-	}
-	return got, err
-}
-
-func (o *downloadOptions) sayDone(got download.Result) {
-	text := "done"
-	if got.Already {
-		text = "already there, with the right checksums"
-	}
-	o.Observer.Note(fmt.Sprintf("%s: %d files, %s, in %s", text, got.Files, progress.BytesText(got.Bytes), got.Dir))
 }
 
 // explainDownload says what to do after a download that failed.
 func explainDownload(w io.Writer, it download.Item, err error) error {
 	switch {
-	case errors.As(err, new(*userinput.Error)):
-		return wrongFlag(err)
 	case errors.As(err, new(*download.RegistrationError)):
-		fmt.Fprintf(w, "%s: a person has to get it:\n", it.Title)
+		fmt.Fprintf(w, "%s: get it by hand:\n", it.Title)
 		printSteps(w, it)
 		return fmt.Errorf("%w, then name it with --from-file", err)
 	case errors.As(err, new(*download.InTheWayError)):
@@ -235,7 +160,7 @@ func explainDownload(w io.Writer, it download.Item, err error) error {
 	case errors.As(err, new(*download.NoRoomError)):
 		return fmt.Errorf("%w: choose another disk with --dir", err)
 	case errors.As(err, new(*download.UnreachableError)):
-		fmt.Fprintln(w, "A proxy is taken from HTTPS_PROXY. Without a network: --from-file FILE takes a file that you bring, --mirror URL one of a server nearby.")
+		fmt.Fprintln(w, "A proxy is taken from HTTPS_PROXY. Without a network, --from-file FILE takes a file that you bring, and --mirror URL a server nearby.")
 	case errors.Is(err, cli.ErrInterrupted):
 		fmt.Fprintln(w, "What has come is kept: the same command goes on with it.")
 	}
@@ -246,4 +171,106 @@ func printSteps(w io.Writer, it download.Item) {
 	for i, step := range it.Steps {
 		fmt.Fprintf(w, "  %d. %s\n", i+1, step)
 	}
+}
+
+// showItem prints what the manifest has about an item.
+func showItem(to io.Writer, license download.License, it download.Item, o download.Options) error {
+	w := &strings.Builder{}
+	sources := func(addresses []string) {
+		for _, u := range addresses {
+			fmt.Fprintf(w, "          %s\n", strings.Replace(u, url.PathEscape("{id}"), "{id}", 1))
+		}
+	}
+	fmt.Fprintf(w, "%s %s: %s\n", it.Kind, it.Name, it.Title)
+	fmt.Fprintf(w, "licence   %s, %s\n          %s\n", license.Name, license.URL, license.Summary)
+	fmt.Fprintf(w, "folder    %s\n", o.Dir)
+	if it.Note != "" {
+		fmt.Fprintf(w, "note      %s\n", it.Note)
+	}
+	if o.Count > 0 {
+		fmt.Fprintf(w, "part      %d of %d samples, seed %d\n", o.Count, it.Samples, o.Seed)
+	}
+	for _, f := range it.Files {
+		if f.R2 != "" {
+			fmt.Fprintln(w, "files     as listed, with MD5, at")
+			sources(o.Sources(download.File{Name: path.Base(f.R2) + ".md5", URLs: []string{f.R2 + ".md5"}}))
+			continue
+		}
+		size, checksum, registration := "size not published", "no checksum published", ""
+		if f.Size > 0 {
+			size = progress.BytesText(f.Size)
+		}
+		switch {
+		case f.SHA256 != "":
+			checksum = "SHA-256 " + f.SHA256
+		case f.MD5 != "":
+			checksum = "MD5 " + f.MD5
+		}
+		if f.Registration {
+			registration = ", needs registration"
+		}
+		fmt.Fprintf(w, "file      %s: %s, %s%s\n", f.Name, size, checksum, registration)
+		if f.Registration && o.Mirror == "" { // where a person gets it
+			sources(f.URLs)
+		}
+		sources(o.Sources(f))
+	}
+	if set := it.OpenImages; set != nil {
+		fmt.Fprintf(w, "file      %s/*.jpg, one by one\n", set.Images)
+		sources(o.Sources(download.File{Name: "{id}.jpg", URLs: []string{set.URL}}))
+	}
+	if len(it.Steps) > 0 {
+		fmt.Fprintln(w, "by hand")
+		printSteps(w, it)
+	}
+	return cli.Say(to, "%s", w.String())
+}
+
+func newDownloadList() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List what can be downloaded, and what is there",
+		Example: "  mlperf download list",
+		Args:    cli.Arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m, err := download.Load()
+			if err != nil {
+				return err
+			}
+			type row struct {
+				Kind    download.Kind `json:"kind"`
+				Name    string        `json:"name"`
+				Title   string        `json:"title"`
+				Access  string        `json:"access"` // free, or by hand
+				Present bool          `json:"present"`
+				Dir     string        `json:"dir"`
+				License string        `json:"license"`
+			}
+			var rows []row
+			for _, it := range m.Items {
+				dir, err := it.UsualDir()
+				if err != nil {
+					return err
+				}
+				access := "free"
+				if len(it.Steps) > 0 {
+					access = "by hand"
+				}
+				rows = append(rows, row{it.Kind, it.Name, it.Title, access, download.Installed(dir, it), dir, m.LicenseOf(it).Name})
+			}
+			if asJSON {
+				return cli.PrintJSON(cmd.OutOrStdout(), "download-list", rows)
+			}
+			return cli.PrintTable(cmd.OutOrStdout(), cli.Row{"kind", "name", "title", "licence", "access", "present"}, rows, func(r row) cli.Row {
+				present := ""
+				if r.Present {
+					present = "yes"
+				}
+				return cli.Row{r.Kind, r.Name, r.Title, r.License, r.Access, present}
+			})
+		},
+	}
+	cli.JSONFlag(cmd.Flags(), &asJSON)
+	return cmd
 }

@@ -3,10 +3,12 @@ package files
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"image"
 	"image/color"
 	"image/png"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +21,22 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
+
+// inData goes to an empty folder, below which data is kept.
+func inData(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("MLPERF_DATA_DIR", filepath.Join(dir, "data"))
+	t.Setenv("MLPERF_CACHE_DIR", filepath.Join(dir, "cache"))
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestVerbsThatMakeModelsNameWhatIsMissingOrWrong(t *testing.T) {
 	inData(t)

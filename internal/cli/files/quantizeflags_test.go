@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/run"
 )
@@ -28,11 +27,6 @@ func TestEachFlagOfAModelOrADownloadSaysSomethingOfItsOwn(t *testing.T) {
 			" --exclude=a --exclude-op=b --skip-first --skip-last --target=0.5 --count=4 --rank=noise --sensitivity --intra-threads=5 --output=o --json --ort-lib=l", func() (*pflag.FlagSet, func() string) {
 			o, f := &quantizeFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 			o.define(f)
-			return f, func() string { return fmt.Sprintf("%+v", *o) }
-		}},
-		"download": {"--dir=d --from-file=f --mirror=http://m --mirror-only --connections=7 --accept-license --dry-run --force --json --keep-archives --count=3 --seed=4 --upscale=5 --upscale-format=jpg", func() (*pflag.FlagSet, func() string) {
-			o, f := &downloadOptions{}, pflag.NewFlagSet("", pflag.ContinueOnError)
-			o.define(f, download.Dataset)
 			return f, func() string { return fmt.Sprintf("%+v", *o) }
 		}},
 	} {

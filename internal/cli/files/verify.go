@@ -3,7 +3,6 @@ package files
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,7 @@ func newVerify() *cobra.Command {
 		Long: `Check a data set or a model that is on this machine: layout, counts, checksums where they
 are published or were noted when it was downloaded, and whether the lists and
 annotations agree with the files. Nothing is changed. If anything is wrong, the exit
-status is 1, and the command is printed that repairs it.`,
+status is 1, and the output names the command that repairs it.`,
 		Example: "  mlperf verify dataset imagenet --dir imagenet --count 12",
 		Args:    cli.NoVerb,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -35,9 +34,46 @@ func newVerifyItem(kind download.Kind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               string(kind) + " NAME",
 		Args:              cli.Arguments(1, 1),
-		ValidArgsFunction: itemNames(kind),
+		ValidArgsFunction: completeItems(kind),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return verifyItem(cmd, kind, args[0], o, asJSON)
+			_, it, err := lookupItem(kind, args[0])
+			if err != nil {
+				return err
+			}
+			usual, err := it.UsualDir()
+			if err != nil {
+				return err
+			}
+			if o.Dir == "" {
+				o.Dir = usual
+			}
+			display := cli.NewDisplay(cmd)
+			defer display.Done()
+			o.Observer = display
+			found, err := download.Verify(cmd.Context(), it, o)
+			display.Done()
+			if errors.Is(err, download.ErrNotThere) {
+				return fmt.Errorf("%w: %s gets it", err, repairCommand(it, &download.Report{Dir: o.Dir, Count: o.Count, Ours: true}, usual))
+			}
+			if err != nil {
+				return err
+			}
+			repair := ""
+			if !found.OK() {
+				repair = repairCommand(it, found, usual)
+			}
+			if asJSON {
+				err = cli.PrintJSON(cmd.OutOrStdout(), "verify", struct {
+					*download.Report
+					Repair string `json:"repair,omitempty"`
+				}{found, repair})
+			} else {
+				err = printReport(cmd, it, found, repair)
+			}
+			if err == nil && !found.OK() {
+				err = fmt.Errorf("%s %s in %s is not as it should be", it.Kind, it.Name, o.Dir)
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder (default: where mlperf download puts it)")
@@ -54,57 +90,8 @@ func newVerifyItem(kind download.Kind) *cobra.Command {
 	return cmd
 }
 
-func verifyItem(cmd *cobra.Command, kind download.Kind, name string, o download.VerifyOptions, asJSON bool) error {
-	_, it, err := lookupItem(kind, name)
-	if err != nil {
-		return err
-	}
-	usual, err := it.UsualDir()
-	if err != nil {
-		return err
-	}
-	if o.Dir == "" {
-		o.Dir = usual
-	}
-	display := cli.NewDisplay(cmd)
-	defer display.Done()
-	o.Observer = display
-	found, err := download.Verify(cmd.Context(), it, o)
-	display.Done()
-	if errors.Is(err, download.ErrNotThere) {
-		return fmt.Errorf("%w: %s gets it", err, repairCommand(it, &download.Report{Dir: o.Dir, Count: o.Count, Ours: true}, usual))
-	}
-	if err != nil {
-		return wrongFlag(err)
-	}
-	if err := showReport(cmd.OutOrStdout(), it, found, remedy(it, found, usual), asJSON); err != nil || found.OK() {
-		return err
-	}
-	return fmt.Errorf("%s %s in %s is not as it should be", it.Kind, it.Name, o.Dir)
-}
-
-// showReport prints what was found, and the command that repairs it if there is one.
-func showReport(w io.Writer, it download.Item, found *download.Report, repair string, asJSON bool) error {
-	if !asJSON {
-		return printReport(w, it, found, repair)
-	}
-	return cli.PrintJSON(w, "verify", struct {
-		*download.Report
-		Repair string `json:"repair,omitempty"`
-	}{found, repair})
-}
-
-// remedy is the command that repairs a folder; empty: nothing is wrong, or none does, as it is an enlarged copy.
-func remedy(it download.Item, found *download.Report, usual string) string {
-	enlarged := found.Of != "" && found.Of != it.Name
-	if found.OK() || enlarged {
-		return ""
-	}
-	return repairCommand(it, found, usual)
-}
-
-// repairCommand is the command that gets what is missing or damaged in a folder. A folder
-// that download did not make has files that it replaces only by force.
+// repairCommand is the command that gets the missing and the damaged files of a folder. A folder that download did not make has
+// files that it replaces only by force.
 func repairCommand(it download.Item, found *download.Report, usual string) string {
 	words := []string{"mlperf", "download", string(it.Kind), it.Name}
 	if found.Dir != usual {
@@ -122,16 +109,16 @@ func repairCommand(it download.Item, found *download.Report, usual string) strin
 	return report.CommandLine(words)
 }
 
-func printReport(w io.Writer, it download.Item, r *download.Report, repair string) error {
+func printReport(cmd *cobra.Command, it download.Item, r *download.Report, repair string) error {
+	w := cmd.OutOrStdout()
 	_ = cli.Say(w, "%s %s in %s\n", it.Kind, it.Name, r.Dir)
-	for _, text := range r.Fine {
-		_ = cli.Say(w, "  fine     %s\n", text)
-	}
-	for _, text := range r.Unknown {
-		_ = cli.Say(w, "  unknown  %s\n", text)
-	}
-	for _, text := range r.Problems {
-		_ = cli.Say(w, "  wrong    %s\n", text)
+	for _, kind := range []struct {
+		word  string
+		texts []string
+	}{{"fine", r.Fine}, {"unknown", r.Unknown}, {"wrong", r.Problems}} {
+		for _, text := range kind.texts {
+			_ = cli.Say(w, "  %-8s %s\n", kind.word, text)
+		}
 	}
 	if r.More > 0 {
 		_ = cli.Say(w, "  wrong    … and %d more\n", r.More)
@@ -139,17 +126,12 @@ func printReport(w io.Writer, it download.Item, r *download.Report, repair strin
 	if repair != "" {
 		_ = cli.Say(w, "  repair   %s\n", repair)
 	}
-	_, err := fmt.Fprintln(w, problems(len(r.Problems)+r.More))
-	return err
-}
-
-// problems counts them in words.
-func problems(n int) string {
-	switch n {
+	switch n := len(r.Problems) + r.More; n {
 	case 0:
-		return "nothing is wrong"
+		return cli.Say(w, "nothing is wrong\n")
 	case 1:
-		return "1 problem"
+		return cli.Say(w, "1 problem\n")
+	default:
+		return cli.Say(w, "%d problems\n", n)
 	}
-	return fmt.Sprintf("%d problems", n)
 }

@@ -246,7 +246,7 @@ func TestWrongCommandLinesOfMeasurementsAreNamed(t *testing.T) {
 		{"tune without a model", "tune", "tune needs --model"},
 		{"tune with a delay that is none", "tune --model resnet50 --max-batch-delay soon", "--max-batch-delay: "},
 		{"tune with no budget", "tune --model resnet50 --budget 0s --backend simulated", "budget is 0s"},
-		{"tune with a batch of nothing", "tune --model resnet50 --max-batchsize 0 --backend simulated", "max_batchsize is 0"},
+		{"tune with a batch of nothing", "tune --model resnet50 --max-batchsize 0 --backend simulated", "--max-batchsize is 0"},
 		{"a suite that is none", "suite show edgy", "edgy"},
 		{"a verb of suites that is none", "suite runn", `unknown command "runn"`},
 		{"no suite", "suite run", "run: want SUITE"},

@@ -59,7 +59,7 @@ func TestSettingsComeFromFlagsTheEnvironmentAndTheFile(t *testing.T) {
 	t.Setenv("MLPERF_TARGET_QPS", "8")
 	t.Setenv("MLPERF_MIN_QUERY_COUNT", "64")
 	r, o := built(t, "--target-qps", "9", "--max-duration=", "--tpot", "40ms")
-	if o.Status != cli.ExitUsage || o.Err != `max_duration is "", want a value` {
+	if o.Status != cli.ExitUsage || o.Err != `--max-duration is "", want a value` {
 		t.Errorf("an empty value: status %d: %s", o.Status, o.Err)
 	}
 	r, o = built(t, "--target-qps", "9", "--tpot", "40ms")
@@ -175,10 +175,10 @@ func TestWhatCannotBeRightIsNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ name, args, want string }{
 		{"an order that is none", "--execution sideways", `execution is "sideways", want sequential or parallel`},
-		{"an extent of nothing", "--free-dimension height=0", `free_dimension is "height=0", want an extent from 1 after the name of an axis`},
-		{"an extent below nothing", "--free-dimension height=-5", `free_dimension is "height=-5", want an extent`},
-		{"an extent that is too large", "--free-dimension height=9223372036854775808", `free_dimension is "height=9223372036854775808", want an extent`},
-		{"an extent in words", "--free-dimension height=tall", `free_dimension is "height=tall", want an extent`},
+		{"an extent of nothing", "--free-dimension height=0", `--free-dimension is "height=0", want an extent from 1 after the name of an axis`},
+		{"an extent below nothing", "--free-dimension height=-5", `--free-dimension is "height=-5", want an extent`},
+		{"an extent that is too large", "--free-dimension height=9223372036854775808", `--free-dimension is "height=9223372036854775808", want an extent`},
+		{"an extent in words", "--free-dimension height=tall", `--free-dimension is "height=tall", want an extent`},
 		{"a setting without a value", "--set min_duration", "--set min_duration: want key=value"},
 		{"an option without a value", "--provider-option a", "want key=value"},
 		{"an option without a name", "--ort-config =1", "want key=value"},

@@ -87,7 +87,7 @@ func TestWrongFlagsOfASystemAreNamed(t *testing.T) {
 		{Name: "a field with two values", Args: []string{"system", "--set", "cooling=air", "--set", "cooling=water"}, Status: cli.ExitUsage, Want: []string{`--set gives cooling twice: "air" and "water"`}},
 		{Name: "a status that is none", Args: []string{"system", "--status", "soon"}, Status: cli.ExitUsage, Want: []string{`status is "soon", want one of available preview rdi`}},
 		{Name: "a division that is none", Args: []string{"system", "--division", "mixed"}, Status: cli.ExitUsage, Want: []string{`"mixed"`}},
-		{Name: "an end that is none", Args: []string{"system", "--network-end", "middle"}, Status: cli.ExitUsage, Want: []string{`network_end is "middle", want one of sut loadgen`}},
+		{Name: "an end that is none", Args: []string{"system", "--network-end", "middle"}, Status: cli.ExitUsage, Want: []string{`--network-end is "middle", want one of sut loadgen`}},
 		{Name: "an older one that is not there", Args: []string{"system", "--from", "nowhere.json"}, Status: cli.ExitError, Want: []string{"nowhere.json"}},
 		{Name: "an older one that is none", Args: []string{"system", "--from", "page.html"}, Status: cli.ExitError, Want: []string{"page.html"}},
 		{Name: "a folder in its place", Args: []string{"system", "--output", "folder", "--force"}, Status: cli.ExitError, Want: []string{"folder"}},
