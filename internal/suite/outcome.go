@@ -3,13 +3,21 @@ package suite
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// An Outcome is what came out of a suite.
+// An Outcome has the results of a suite.
 type Outcome struct {
 	Schema      string   `json:"schema"`
 	Program     string   `json:"program"`
@@ -25,7 +33,7 @@ type Outcome struct {
 	Left        Estimate `json:"left"` // steps that did not run
 }
 
-// A Score is what came out of a benchmark in a scenario.
+// A Score is the result of a benchmark in a scenario.
 type Score struct {
 	Model     string         `json:"model"`
 	Precision string         `json:"precision,omitempty"`
@@ -36,26 +44,26 @@ type Score struct {
 	// Bound is the constraint on latency, in words.
 	Bound    string           `json:"latency_bound,omitempty"`
 	Accuracy *report.Accuracy `json:"accuracy,omitempty"`
-	// AccuracyError says why there is no accuracy though it was to be measured.
+	// AccuracyError says why an accuracy that was planned is missing.
 	AccuracyError string  `json:"accuracy_error,omitempty"`
 	Seconds       float64 `json:"seconds"` // of its runs; an accuracy run that counts for several scenarios is of that in which it ran
 	Folder        string  `json:"folder"`
 }
 
-// A Caveat is what speaks against some of the results.
+// A Caveat limits the use of some of the results.
 type Caveat struct {
 	Text    string `json:"text"`
 	Results int    `json:"results"` // that have it
 }
 
-// What a score says if there are no results.
+// The results of scores without a run.
 const (
-	notRun  = "NOT RUN"
-	failed  = "FAILED"
-	lacking = "NO SUCH MODEL"
+	notRun      = "NOT RUN"
+	failed      = "FAILED"
+	unsupported = "NOT SUPPORTED"
 )
 
-// outcome gathers what there is.
+// outcome gathers the results of the steps.
 func (p *Plan) outcome(interrupted bool) *Outcome {
 	o := &Outcome{
 		Schema: Schema, Program: p.request.Base.Program, Suite: p.Suite.Name, Title: p.Suite.Title, Rules: p.Suite.Rules,
@@ -66,8 +74,15 @@ func (p *Plan) outcome(interrupted bool) *Outcome {
 		if s.Mode != modeAccuracy {
 			o.Scores = append(o.Scores, p.score(s))
 		}
-		if s.Results != nil {
-			o.addCaveats(s.Results.Caveats)
+		if s.Results == nil {
+			continue
+		}
+		for _, text := range s.Results.Caveats {
+			if i := slices.IndexFunc(o.Caveats, func(c Caveat) bool { return c.Text == text }); i >= 0 {
+				o.Caveats[i].Results++
+			} else {
+				o.Caveats = append(o.Caveats, Caveat{text, 1})
+			}
 		}
 	}
 	slices.SortStableFunc(o.Caveats, func(a, b Caveat) int { return b.Results - a.Results })
@@ -75,17 +90,7 @@ func (p *Plan) outcome(interrupted bool) *Outcome {
 	return o
 }
 
-func (o *Outcome) addCaveats(texts []string) {
-	for _, text := range texts {
-		if i := slices.IndexFunc(o.Caveats, func(c Caveat) bool { return c.Text == text }); i >= 0 {
-			o.Caveats[i].Results++
-		} else {
-			o.Caveats = append(o.Caveats, Caveat{text, 1})
-		}
-	}
-}
-
-// score is what came out of a performance step and the accuracy that belongs to it.
+// score joins a performance step and the accuracy that belongs to it.
 func (p *Plan) score(s *Step) Score {
 	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Result: verdict(s), Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
 	if s.Results != nil && s.State == Done {
@@ -97,29 +102,28 @@ func (p *Plan) score(s *Step) Score {
 	} else {
 		a = p.accuracyElsewhere(s)
 	}
-	if a != nil {
-		out.scored(a)
+	switch {
+	case a == nil:
+	case a.Results != nil && a.Results.Accuracy != nil:
+		out.Accuracy = a.Results.Accuracy
+	case a.State == Planned:
+		out.AccuracyError = notRun
+	default:
+		out.AccuracyError = cmp.Or(a.Error, verdict(a))
 	}
 	return out
 }
 
-// scored adds what came out of an accuracy step.
-func (out *Score) scored(s *Step) {
-	switch {
-	case s.Results != nil && s.Results.Accuracy != nil:
-		out.Accuracy = s.Results.Accuracy
-	case s.State == Planned:
-		out.AccuracyError = notRun
-	default:
-		out.AccuracyError = cmp.Or(s.Error, verdict(s))
-	}
-}
-
-// measured takes over what a performance run says.
+// measured takes the result of a performance run.
 func (s *Score) measured(r *report.Results) {
 	s.Metric = r.Metric
 	for _, c := range r.Constraints {
-		s.Bound = cmp.Or(boundText(c, r.Test), s.Bound)
+		switch {
+		case c.ID == loadgen.ConstraintLatency:
+			s.Bound = c.RequiredText()
+		case c.ID == loadgen.ConstraintIntervals && r.Test != nil:
+			s.Bound = fmt.Sprintf("%s, each %v", c.RequiredText(), time.Duration(r.Test.TargetLatencyNS).Round(time.Microsecond))
+		}
 		if !c.Met && !c.ReferenceOnly && s.Why == "" {
 			s.Why = c.Sentence()
 		}
@@ -129,17 +133,6 @@ func (s *Score) measured(r *report.Results) {
 	}
 }
 
-// boundText is the bound on latency that a constraint is; empty: it is another one.
-func boundText(c report.Constraint, test *report.Test) string {
-	switch {
-	case c.ID == "latency":
-		return c.RequiredText()
-	case c.ID == "intervals" && test != nil:
-		return fmt.Sprintf("%s, each %v", c.RequiredText(), time.Duration(test.TargetLatencyNS).Round(time.Microsecond))
-	}
-	return ""
-}
-
 // verdict is the outcome of a step in a word.
 func verdict(s *Step) string {
 	switch {
@@ -147,17 +140,17 @@ func verdict(s *Step) string {
 		return s.Results.Verdict()
 	case s.State == Failed:
 		return failed
-	case s.State == Lacking:
-		return lacking
+	case s.State == Unsupported:
+		return unsupported
 	}
 	return notRun
 }
 
-// Failures counts the scores that have no result though they were to run, those that are not
-// VALID, and those of the rest whose accuracy is below the target or could not be measured.
+// Failures counts the scores that lack a planned result, those that are not
+// VALID, and those whose accuracy is below the target or could not be measured.
 func (o *Outcome) Failures() (none, invalid, inaccurate int) {
 	for _, s := range o.Scores {
-		if s.Accuracy.Below() || s.AccuracyError != "" && s.Result != lacking && s.Result != notRun {
+		if s.Accuracy.Below() || s.AccuracyError != "" && s.Result != unsupported && s.Result != notRun {
 			inaccurate++
 		}
 	}
@@ -174,33 +167,242 @@ func (o *Outcome) count(results ...string) (n int) {
 	return n
 }
 
-// seconds are those of all runs.
-func (o *Outcome) seconds() float64 {
-	sum := 0.0
-	for _, s := range o.Scores {
-		sum += s.Seconds
-	}
-	return sum
-}
-
-// headline says in one line how it went.
+// headline is the outcome in one line.
 func (o *Outcome) headline() string {
-	valid, lack := o.count(report.Valid), o.count(lacking)
+	valid, lack := o.count(report.Valid), o.count(unsupported)
 	text := fmt.Sprintf("suite %s%s, rules %s: %d of %d VALID", o.Suite, quickly(o.Quick), o.Rules, valid, len(o.Scores)-lack)
 	none, invalid, inaccurate := o.Failures()
 	for _, n := range []struct {
 		n    int
 		what string
-	}{{invalid, "INVALID"}, {none, "without a result"}, {inaccurate, "whose accuracy misses the target or is not known"}, {lack, "not in the catalogue"}} {
+	}{{invalid, "INVALID"}, {none, "without a result"}, {inaccurate, "with an accuracy below the target or not known"}, {lack, "not supported"}} {
 		if n.n > 0 {
 			text += fmt.Sprintf(", %d %s", n.n, n.what)
 		}
 	}
-	if took := o.seconds(); took > 0 {
+	took := 0.0
+	for _, s := range o.Scores {
+		took += s.Seconds
+	}
+	if took > 0 {
 		text += "; it took " + timeCell(took)
 	}
 	if o.Interrupted {
 		text += "; INTERRUPTED"
 	}
 	return text
+}
+
+// missing lists the parts that a submission of these results would lack. That they are not official is a
+// caveat of each of them.
+func (p *Plan) missing(o *Outcome) []string {
+	var gaps gaps
+	for _, s := range o.Scores {
+		if s.Result == unsupported {
+			continue
+		}
+		if s.Result != report.Valid {
+			gaps.add(&s, "a VALID performance run")
+		}
+		switch {
+		case s.Accuracy.Below():
+			gaps.add(&s, "an accuracy that reaches its target")
+		case s.Accuracy == nil:
+			gaps.add(&s, "an accuracy run")
+		}
+	}
+	var list []string
+	for _, gap := range gaps {
+		list = append(list, name(gap.model, gap.precision, strings.Join(gap.scenarios, ", "))+": "+gap.what)
+	}
+	shared := 0 // performance steps without an accuracy step of their own
+	for _, s := range p.Steps {
+		if s.Mode != modeAccuracy && s.State != Unsupported && p.accuracyOf(s) == nil && p.accuracyElsewhere(s) != nil {
+			shared++
+		}
+	}
+	if shared > 0 {
+		list = append(list, fmt.Sprintf("an accuracy run in each scenario: %d have that of another one", shared))
+	}
+	return append(list, p.missingOfRound()...)
+}
+
+// gaps are parts that benchmarks lack, each with the scenarios that lack it.
+type gaps []gap
+
+type gap struct {
+	model, precision, what string
+	scenarios              []string
+}
+
+func (g *gaps) add(s *Score, what string) {
+	at := slices.IndexFunc(*g, func(have gap) bool {
+		return have.model == s.Model && have.precision == s.Precision && have.what == what
+	})
+	if at < 0 {
+		at = len(*g)
+		*g = append(*g, gap{s.Model, s.Precision, what, nil})
+	}
+	(*g)[at].scenarios = append((*g)[at].scenarios, s.Scenario)
+}
+
+func (s *Score) name() string { return name(s.Model, s.Precision, s.Scenario) }
+
+func name(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
+}
+
+// missingOfRound lists scenarios and compliance tests that the round requires, as far as its rules
+// are known.
+func (p *Plan) missingOfRound() []string {
+	round, err := rounds.Find(p.Suite.Rules)
+	if err != nil {
+		return nil
+	}
+	var order []string
+	scenarios := map[string][]string{} // whose speed is measured, by model
+	for _, s := range p.Steps {
+		if s.State == Unsupported || s.Mode == modeAccuracy {
+			continue
+		}
+		if scenarios[s.Model] == nil {
+			order = append(order, s.Model)
+		}
+		if !slices.Contains(scenarios[s.Model], s.Scenario) { // in another precision
+			scenarios[s.Model] = append(scenarios[s.Model], s.Scenario)
+		}
+	}
+	var list []string
+	for _, model := range order {
+		have := scenarios[model]
+		m, err := p.lookup(model)
+		name, known := nameIn(round, m)
+		if err != nil || !known {
+			list = append(list, fmt.Sprintf("%s: round %s has no such benchmark", model, round.Version))
+			continue
+		}
+		for _, scenario := range required(round, name, p.Suite.Category) {
+			if !slices.Contains(have, scenario) {
+				list = append(list, fmt.Sprintf("%s %s: the round requires it of %s systems", model, scenario, p.Suite.Category))
+			}
+		}
+		if tests := round.Models[name].Tests; len(tests) > 0 {
+			list = append(list, fmt.Sprintf("%s: compliance tests %s in %s", model, strings.Join(tests, ", "), strings.Join(have, ", ")))
+		}
+	}
+	return list
+}
+
+// Write prints the result screen: the scores against their targets, their caveats,
+// and the missing parts of a submission. Paint colours a verdict. Names and errors may come from foreign
+// files: control characters of them are escaped.
+func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, userinput.PrintableLine(o.headline()))
+	b.WriteString(o.table(paint))
+	list(&b, "Why", o.reasons())
+	var caveats []string
+	for _, c := range o.Caveats {
+		caveats = append(caveats, fmt.Sprintf("%s (%s)", c.Text, runs(c.Results)))
+	}
+	list(&b, "Caveats", caveats)
+	list(&b, "Missing for a submission", o.Missing)
+	if o.Left.Steps > 0 {
+		fmt.Fprintf(&b, "Not run yet: %v\n", o.Left)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func runs(n int) string { return report.Counted(strconv.Itoa(n), "run") }
+
+// verdictColumn is the coloured column of the table.
+const verdictColumn = 2
+
+func (o *Outcome) table(paint func(string) string) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options.DrawBorder = false
+	t.AppendHeader(table.Row{"benchmark", "scenario", "result", "score", "latency bound", "accuracy", "target", "time"})
+	for _, s := range o.Scores {
+		name := strings.TrimSpace(s.Model + " " + s.Precision)
+		accuracy, target := accuracyCells(s)
+		row := table.Row{name, s.Scenario, s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)}
+		for i := range row {
+			row[i] = userinput.PrintableLine(row[i].(string))
+		}
+		row[verdictColumn] = paint(row[verdictColumn].(string))
+		t.AppendRow(row)
+	}
+	t.SuppressEmptyColumns()
+	return "  " + strings.ReplaceAll(t.Render(), "\n", "\n  ") + "\n"
+}
+
+func metricCell(m *report.Metric) string {
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.5g %s", m.Value, m.Unit)
+}
+
+func timeCell(seconds float64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return time.Duration(seconds * 1e9).Round(time.Second).String()
+}
+
+// accuracyCells are the accuracy and its target, which says whether it is reached.
+func accuracyCells(s Score) (accuracy, target string) {
+	a := s.Accuracy
+	switch {
+	case a == nil && (s.AccuracyError == notRun || s.AccuracyError == ""):
+		return s.AccuracyError, ""
+	case a == nil:
+		return "not known", ""
+	case a.NoTarget != "":
+		return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), "none"
+	case a.Met:
+		target = "reached"
+	default:
+		target = "MISSED"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), fmt.Sprintf("%.5g %s", a.Target, target)
+}
+
+// reasons say why scores are not VALID, and why accuracies are missing.
+func (o *Outcome) reasons() []string {
+	var list []string
+	for _, s := range o.Scores {
+		if s.Why != "" && s.Result != report.Valid {
+			what := s.name()
+			if s.Result != unsupported {
+				what += " is " + s.Result
+			}
+			list = append(list, what+": "+firstLine(s.Why))
+		}
+		if s.AccuracyError == "" || s.AccuracyError == notRun {
+			continue
+		}
+		// Scenarios share an accuracy run.
+		if text := fmt.Sprintf("%s has no accuracy: %s", name(s.Model, s.Precision), firstLine(s.AccuracyError)); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func list(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s:\n", title)
+	for _, item := range items {
+		fmt.Fprintf(b, "  - %s\n", userinput.PrintableLine(item))
+	}
 }

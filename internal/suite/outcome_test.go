@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +14,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/run"
 )
 
-func TestFailuresAreCountedByWhatIsWrong(t *testing.T) {
+func TestFailures(t *testing.T) {
 	reached, missed := &report.Accuracy{Metric: "accuracy", Met: true}, &report.Accuracy{Metric: "accuracy"}
 	for _, c := range []struct {
 		name  string
@@ -31,7 +32,7 @@ func TestFailuresAreCountedByWhatIsWrong(t *testing.T) {
 		{"its accuracy could not be measured", Score{Result: report.Valid, AccuracyError: "no such file"}, "0 0 1"},
 		{"failed", Score{Result: failed, AccuracyError: "no such file"}, "1 0 1"},
 		{"not run, and neither was its accuracy", Score{Result: notRun, AccuracyError: notRun}, "1 0 0"},
-		{"the catalogue lacks it", Score{Result: lacking, AccuracyError: "no such file"}, "0 0 0"},
+		{"the catalogue lacks it", Score{Result: unsupported, AccuracyError: "no such file"}, "0 0 0"},
 	} {
 		none, invalid, inaccurate := (&Outcome{Scores: []Score{c.score}}).Failures()
 		if got := fmt.Sprint(none, invalid, inaccurate); got != c.want {
@@ -40,26 +41,7 @@ func TestFailuresAreCountedByWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheHeadlineSaysHowItWent(t *testing.T) {
-	score := func(result string) Score { return Score{Result: result, Seconds: 30} }
-	for _, c := range []struct {
-		out  Outcome
-		want string
-	}{
-		{Outcome{Suite: "edge", Rules: "v6.1"}, "suite edge, rules v6.1: 0 of 0 VALID"},
-		{Outcome{Suite: "edge", Rules: "v6.1", Quick: true, Scores: []Score{score(report.Valid), score(report.Valid)}}, "suite edge, quick, rules v6.1: 2 of 2 VALID; it took 1m0s"},
-		{
-			Outcome{Suite: "edge", Rules: "v6.1", Interrupted: true, Scores: []Score{score(report.Invalid), score(failed), score(lacking), {Result: report.Valid, AccuracyError: "x"}}},
-			"suite edge, rules v6.1: 1 of 3 VALID, 1 INVALID, 1 without a result, 1 whose accuracy misses the target or is not known, 1 not in the catalogue; it took 1m30s; INTERRUPTED",
-		},
-	} {
-		if got := c.out.headline(); got != c.want {
-			t.Errorf("headline\n%s, want\n%s", got, c.want)
-		}
-	}
-}
-
-func TestAScoreSaysItsBoundAndWhyItIsNotValid(t *testing.T) {
+func TestScoreBoundAndReason(t *testing.T) {
 	rule := func(id loadgen.ConstraintID, met bool, required float64, unit string) report.Constraint {
 		return report.Constraint{Constraint: loadgen.Constraint{ID: id, Met: met, Required: loadgen.Quantity{Value: required, Unit: unit}}}
 	}
@@ -120,7 +102,7 @@ func scored(states ...State) *Plan {
 	return p
 }
 
-func TestAScoreHasItsAccuracyOrWhyThereIsNone(t *testing.T) {
+func TestScoreAccuracy(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		states []State
@@ -152,7 +134,7 @@ func TestAScoreHasItsAccuracyOrWhyThereIsNone(t *testing.T) {
 	}
 }
 
-func TestAnOutcomeCountsCaveatsAndWhatIsLeft(t *testing.T) {
+func TestOutcomeCounts(t *testing.T) {
 	p := scored(Done, Done, Planned)
 	p.Steps[2].Estimate = time.Minute
 	p.request.Base.Program = "mlperf test"
@@ -172,7 +154,7 @@ func TestAnOutcomeCountsCaveatsAndWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestAccuraciesAreShownWithTheirTarget(t *testing.T) {
+func TestAccuracyCells(t *testing.T) {
 	for _, c := range []struct {
 		score                  Score
 		accuracy, targetOfThat string
@@ -190,7 +172,7 @@ func TestAccuraciesAreShownWithTheirTarget(t *testing.T) {
 	}
 }
 
-func TestTheSummaryOfAStepIsALine(t *testing.T) {
+func TestStepSummary(t *testing.T) {
 	for _, c := range []struct {
 		step Step
 		want string
@@ -206,144 +188,130 @@ func TestTheSummaryOfAStepIsALine(t *testing.T) {
 	}
 }
 
-func TestEstimatesAreSaidAsFarAsTheyAreKnown(t *testing.T) {
-	for _, c := range []struct {
-		e    Estimate
-		want string
-	}{
-		{Estimate{}, "0 runs, 0s"},
-		{Estimate{Steps: 1, Traffic: 1499 * time.Millisecond}, "1 run, 1s"},
-		{Estimate{Steps: 2, Traffic: time.Hour, Cooldown: 5 * time.Minute}, "2 runs, 1h5m, of which 5m0s to cool down"},
-		{Estimate{Steps: 1, Traffic: time.Minute, Guessed: 1}, "1 run, at least 1m0s (of 1 it is not known yet how fast their models are here)"},
-		{Estimate{Steps: 3, Traffic: 2*time.Hour + 29*time.Second, Guessed: 2}, "3 runs, at least 2h0m (of 2 it is not known yet how fast their models are here)"},
-	} {
-		if got := c.e.String(); got != c.want {
-			t.Errorf("%+v is %q, want %q", c.e, got, c.want)
-		}
+var update = flag.Bool("update", false, "write testdata/*.golden anew")
+
+// everything is an outcome with all that there can be in one.
+func everything() *Outcome {
+	latency := loadgen.Constraint{ID: loadgen.ConstraintLatency, Bound: loadgen.AtMost, Required: loadgen.Quantity{Value: 15e6, Unit: "ns"}}
+	return &Outcome{
+		Schema: Schema, Program: "mlperf test", Suite: "mine", Title: "Mine", Rules: "v6.1", Quick: true, Interrupted: true, Folder: "results/suites/mine",
+		Scores: []Score{
+			{Model: "resnet50", Scenario: "Server", Result: report.Valid, Seconds: 61.4, Metric: &report.Metric{Value: 1234.5678, Unit: "queries/s"}, Bound: report.Constraint{Constraint: latency}.RequiredText(),
+				Accuracy: &report.Accuracy{Metric: "accuracy", Value: 76.456, Unit: "%", Target: 75.695, Met: true}, Folder: "resnet50/server/performance"},
+			{Model: "resnet50", Precision: "int8", Scenario: "Offline", Result: report.Invalid, Why: "too few samples: 5 of 24576\nwant more", Seconds: 3600, Metric: &report.Metric{Value: 0.5, Unit: "samples/s"},
+				Accuracy: &report.Accuracy{Metric: "accuracy", Value: 71, Unit: "%", Target: 75.695}, Folder: "resnet50-int8/offline/performance"},
+			{Model: "bert", Scenario: "SingleStream", Result: failed, Why: "no room left", AccuracyError: "no such file", Folder: "bert/singlestream/performance"},
+			{Model: "bert", Scenario: "Offline", Result: notRun, AccuracyError: "no such file", Folder: "bert/offline/performance"},
+			{Model: "alexnet", Scenario: "Offline", Result: unsupported, Why: "not in the catalogue", Folder: "alexnet/offline/performance"},
+		},
+		Missing: []string{"resnet50 int8 Offline: a VALID performance run"},
+		Caveats: []Caveat{{"the engine is simulated", 2}, {"quick run: min_duration is 10s instead of 10m0s", 1}},
+		Left:    Estimate{Steps: 1, Traffic: 10 * time.Minute, Cooldown: time.Minute, Guessed: 1},
 	}
 }
 
-func TestTheNewestRunOfTheModelOnTheEngineTellsItsSpeed(t *testing.T) {
-	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	runOf := func(days int, latency time.Duration, change func(*report.Results)) report.Run {
-		r := &report.Results{Model: "m", Created: day.AddDate(0, 0, days), Input: report.Input{Samples: 100 + days, Precision: "int8"},
-			Backend: report.Backend{Engine: "onnxruntime 1.24", Instances: 2, WarmUp: report.WarmUp{LatencyNS: int64(latency)}}}
-		if change != nil {
-			change(r)
-		}
-		return report.Run{Results: r}
-	}
-	step := &Step{Model: "m", request: run.Request{Engine: run.Engine{Name: run.ONNXRuntime}}}
-	for _, c := range []struct {
-		name    string
-		runs    []report.Run
-		speed   float64
-		samples int
-	}{
-		{"none", nil, 0, 0},
-		{"one", []report.Run{runOf(0, time.Second, nil)}, 2, 100},
-		{"the newest", []report.Run{runOf(1, time.Second/2, nil), runOf(3, time.Second/4, nil), runOf(2, time.Second, nil)}, 8, 103},
-		{"another model", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Model = "n" })}, 0, 0},
-		{"another engine", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Backend.Engine = "simulated" })}, 0, 0},
-		{"one that was not warmed up", []report.Run{runOf(0, 0, nil)}, 0, 0},
-		{"one whose time cannot be", []report.Run{runOf(0, -5, nil)}, 0, 0},
-		{"one that does not say its workers", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Backend.Instances = 0 })}, 1, 100},
-	} {
-		p := &Plan{request: Request{Earlier: c.runs}, Steps: []*Step{step, {Model: "x"}}}
-		if speed, samples := p.speedOf(step); speed != c.speed || samples != c.samples {
-			t.Errorf("%s: %g of %d, want %g of %d", c.name, speed, samples, c.speed, c.samples)
-		}
-	}
-	exact := &Step{Model: "m", Precision: "fp32", request: step.request}
-	p := &Plan{request: Request{Earlier: []report.Run{runOf(0, time.Second, nil)}}}
-	if speed, _ := p.speedOf(exact); speed != 0 {
-		t.Errorf("a run in int8 tells the speed of fp32: %g", speed)
-	}
-}
-
-func TestAnUnfinishedSuiteIsFoundAgain(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if _, err := UnfinishedFolder("mine", true); err == nil || !strings.Contains(err.Error(), "there is no unfinished run of suite mine, quick below "+filepath.Join("results", "suites", "mine-quick")) {
-		t.Errorf("nothing is there: %v", err)
-	}
-	write := func(folder, name string, quick bool, state State) {
-		t.Helper()
-		p := &Plan{Suite: &Suite{Name: name}, Steps: []*Step{{State: state}}, request: Request{Output: filepath.Join(kept, "mine", folder), Base: run.Request{Quick: quick}}}
-		if err := os.MkdirAll(p.request.Output, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.save(); err != nil {
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("20260101-000000", "mine", false, Planned)
-	write("20260102-000000", "mine", false, Planned)
-	write("20260103-000000", "mine", false, Done)
-	write("20260104-000000", "theirs", false, Planned)
-	write("20260105-000000", "mine", true, Planned)
-	if err := os.WriteFile(filepath.Join(kept, "mine", "20260106-000000"), nil, 0o644); err != nil {
+	want, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(kept, "mine", "20260107-000000", fileName), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := UnfinishedFolder("mine", false); err != nil || filepath.Base(got) != "20260102-000000" {
-		t.Errorf("%s, %v, want the newest that has something to run", got, err)
-	}
-	if new := NewFolder("mine", true); filepath.Dir(new) != filepath.Join("results", "suites", "mine-quick") {
-		t.Errorf("a new one is %s", new)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 
-func TestAStateThatCannotBeReadIsNamed(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"{", "unexpected end"},
-		{"null", `schema is "", this program reads "mlperf-go/suite/1"`},
-		{`{"schema":"mlperf-go/suite/9"}`, `schema is "mlperf-go/suite/9"`},
-		{`{"schema":"mlperf-go/suite/1"}`, "suite is missing"},
-		{`{"schema":"mlperf-go/suite/1","suite":{"name":1}}`, "cannot unmarshal"},
+func TestScreen(t *testing.T) {
+	var b strings.Builder
+	if err := everything().Write(&b, strings.ToLower); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "screen.golden", b.String())
+}
+
+func TestOutcomeJSON(t *testing.T) {
+	text, err := json.MarshalIndent(everything(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "outcome.golden", string(text)+"\n")
+}
+
+// Names and errors come from files: of suites, of models, of results.
+func TestScreenEscapesControlCharacters(t *testing.T) {
+	const evil = "a\x1b[2J\rb\u202ec\a"
+	o := everything()
+	o.Suite, o.Rules = "s"+evil, "r"+evil
+	for i := range o.Scores {
+		s := &o.Scores[i]
+		s.Model, s.Precision, s.Scenario, s.Result, s.Why, s.Bound = s.Model+evil, s.Precision+evil, s.Scenario+evil, s.Result+evil, s.Why+evil, s.Bound+evil
+		if s.Metric != nil {
+			s.Metric.Unit += evil
+		}
+		if s.Accuracy != nil {
+			s.Accuracy.Unit += evil
+		}
+		s.AccuracyError += evil
+	}
+	o.Missing[0] += evil
+	o.Caveats[0].Text += evil
+	var b strings.Builder
+	if err := o.Write(&b, func(verdict string) string { return "\x1b[31m" + verdict + "\x1b[0m" }); err != nil {
+		t.Fatal(err)
+	}
+	own := strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(b.String())
+	for _, sign := range []string{"\x1b", "\r", "\a", "\u202e"} {
+		if strings.Contains(own, sign) {
+			t.Errorf("%q is on the screen:\n%q", sign, own)
+		}
+	}
+	if !strings.Contains(b.String(), "\x1b[31mVALIDa\\x1b[2J") {
+		t.Errorf("the verdict has no colour any more:\n%q", b.String())
+	}
+}
+
+func TestScreenGroups(t *testing.T) {
+	out := &Outcome{Suite: "mine", Rules: "v0.5", Scores: []Score{
+		{Model: "a", Scenario: "SingleStream", Result: report.Valid, Seconds: 70, Metric: &report.Metric{Value: 3, Unit: "ms"}},
+		{Model: "a", Scenario: "Offline", Result: notRun, Seconds: 12},
+		{Model: "b", Precision: "int8", Scenario: "Server", Result: notRun, AccuracyError: "no such file\nlook for it"},
+		{Model: "b", Precision: "int8", Scenario: "Offline", Result: notRun, AccuracyError: "no such file\nlook for it"},
+		{Model: "c", Scenario: "Offline", Result: notRun, AccuracyError: notRun},
+	}, Caveats: []Caveat{{"made up", 1}, {"quick", 3}}}
+	out.Missing = (&Plan{Suite: &Suite{Rules: "none"}}).missing(out)
+	var b strings.Builder
+	if err := out.Write(&b, func(verdict string) string { return "<" + verdict + ">" }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"1 of 5 VALID, 4 without a result; it took 1m22s\n", " <VALID> ", "made up (1 run)\n", "quick (3 runs)\n",
+		"- a Offline: a VALID performance run\n", "- a SingleStream, Offline: an accuracy run\n", "- b int8 Server, Offline: a VALID performance run\n",
 	} {
-		dir := t.TempDir()
-		path := filepath.Join(dir, fileName)
-		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-			t.Fatal(err)
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
 		}
-		if _, err := readState(dir); err == nil || !strings.HasPrefix(err.Error(), "reading "+path+": ") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.text, err, c.want)
-		}
-		s, err := Load("edge")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := NewPlan(s, Request{Output: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("a suite goes on in it: %v", err)
-		}
+	}
+	if n := strings.Count(b.String(), "- b int8 has no accuracy: no such file\n"); n != 1 || strings.Contains(b.String(), "c has no accuracy") {
+		t.Errorf("why there is no accuracy is said %d times in\n%s", n, b.String())
 	}
 }
 
-func TestAFolderThatCannotBeMadeIsAnError(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("out", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p := &Plan{Suite: &Suite{Name: "mine"}, request: Request{Output: "out"}}
-	if _, err := p.Run(t.Context(), &recorder{}); err == nil || !strings.HasPrefix(err.Error(), "making the folder of the suite: ") {
-		t.Errorf("Run in a file: %v", err)
-	}
-}
-
-// TestSuitesThatBeginInTheSameSecondHaveFoldersOfTheirOwn where nobody gave one.
-func TestSuitesThatBeginInTheSameSecondHaveFoldersOfTheirOwn(t *testing.T) {
-	t.Chdir(t.TempDir())
-	folders := map[string]bool{}
-	for range 4 {
-		folder := NewFolder("mine", false)
-		if err := os.MkdirAll(folder, 0o755); err != nil { // as the suite does
-			t.Fatal(err)
+func TestMissingOfRound(t *testing.T) {
+	const text = "rules: v5.1\ncategory: edge\naccuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline]}\n  - {model: resnet50, precision: int8, scenarios: [SingleStream]}\n  - {model: mobilenet, scenarios: [Offline]}\n  - {model: alexnet, scenarios: [Offline]}\n"
+	p := mustPlan(t, text, Request{})
+	got := strings.Join(p.missingOfRound(), "\n")
+	for _, want := range []string{"resnet50 MultiStream: the round requires it of edge systems", "resnet50: compliance tests ", " in Offline, SingleStream", "mobilenet: round v5.1 has no such benchmark"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
 		}
-		folders[folder] = true
 	}
-	if len(folders) != 4 {
-		t.Errorf("four suites have the folders %v", folders)
+	if strings.Contains(got, "resnet50 Offline") || strings.Contains(got, "alexnet") {
+		t.Errorf("too much is missing:\n%s", got)
 	}
 }

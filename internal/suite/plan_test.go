@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 )
 
@@ -36,7 +41,7 @@ func mustPlan(t *testing.T, text string, q Request) *Plan {
 }
 
 // The second of two steps with one folder would be refused after the first has run, or take its place.
-func TestAStepThatIsInASuiteTwiceIsRefused(t *testing.T) {
+func TestRepeatedStepsAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a scenario twice", "benchmarks:\n  - {model: resnet50, scenarios: [Offline, offline]}\n", "resnet50 Offline accuracy is in suite mine twice, and has one folder, resnet50/offline/accuracy"},
 		{"a model by two of its names", "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline]}\n  - {model: ResNet-50, scenarios: [Offline], count: 3}\n", "resnet50 Offline performance is in suite mine twice"},
@@ -52,7 +57,7 @@ func TestAStepThatIsInASuiteTwiceIsRefused(t *testing.T) {
 	}
 }
 
-func TestStepsHaveTheNamesOfTheCatalogueAndTheRules(t *testing.T) {
+func TestStepNames(t *testing.T) {
 	p := mustPlan(t, "accuracy: none\nrules: v5.0\nbenchmarks:\n  - {model: ResNet_50, scenarios: [single-stream]}\n  - {model: llama-2-70b, scenarios: [INTERACTIVE]}\n  - {model: AlexNet, scenarios: [server]}\n", Request{})
 	var got []string
 	for _, s := range p.Steps {
@@ -61,16 +66,16 @@ func TestStepsHaveTheNamesOfTheCatalogueAndTheRules(t *testing.T) {
 	want := []string{
 		"planned resnet50/singlestream/performance: resnet50 SingleStream",
 		"planned llama2-70b/interactive/performance: llama2-70b Interactive",
-		"lacking alexnet/server/performance: AlexNet Server",
+		"unsupported alexnet/server/performance: AlexNet Server",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestModelsThatOnlyServersRunAreThereForServers(t *testing.T) {
+func TestModelsOfServers(t *testing.T) {
 	const text = "accuracy: none\nbenchmarks:\n  - {model: gpt-oss-120b, scenarios: [Offline]}\n"
-	if p := mustPlan(t, text, Request{}); p.Steps[0].State != Lacking {
+	if p := mustPlan(t, text, Request{}); p.Steps[0].State != Unsupported {
 		t.Errorf("on this machine it is %s", p.Steps[0].State)
 	}
 	servers := run.Engine{Name: run.OpenAI, Remote: run.Remote{Endpoints: []string{"http://127.0.0.1:1"}, Model: "m"}}
@@ -79,7 +84,7 @@ func TestModelsThatOnlyServersRunAreThereForServers(t *testing.T) {
 	}
 }
 
-func TestWhatIsWantedHasToBeInTheSuite(t *testing.T) {
+func TestOnly(t *testing.T) {
 	const text = "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline, Server]}\n  - {model: bert, scenarios: [Offline]}\n"
 	for _, c := range []struct {
 		only []string
@@ -109,7 +114,7 @@ func TestWhatIsWantedHasToBeInTheSuite(t *testing.T) {
 }
 
 // What is measured once counts for steps that answer in the same way, and for no others.
-func TestAnAccuracyCountsForStepsThatAnswerTheSame(t *testing.T) {
+func TestSharedAccuracy(t *testing.T) {
 	const base = "accuracy: once\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline, SingleStream]}\n"
 	for _, c := range []struct {
 		name, second string
@@ -139,8 +144,9 @@ func TestAnAccuracyCountsForStepsThatAnswerTheSame(t *testing.T) {
 		if p.accuracyElsewhere(last) == nil {
 			t.Errorf("%s: it has no accuracy", c.name)
 		}
-		if want := map[bool]int{true: 1, false: 2}[c.own]; p.sharedAccuracy() != want {
-			t.Errorf("%s: %d steps share an accuracy, want %d", c.name, p.sharedAccuracy(), want)
+		shared := fmt.Sprintf("an accuracy run in each scenario: %d have that of another one", map[bool]int{true: 1, false: 2}[c.own])
+		if missing := p.missing(&Outcome{}); missing[0] != shared {
+			t.Errorf("%s: missing %q, want %q", c.name, missing, shared)
 		}
 	}
 }
@@ -170,7 +176,7 @@ func settingsOf(s *Step) string {
 	return strings.Join(list, ", ")
 }
 
-func TestAStepJoinsTheRequestTheSuiteAndTheBenchmark(t *testing.T) {
+func TestStepJoinsRequestSuiteAndBenchmark(t *testing.T) {
 	p := joined(t)
 	step, base := p.step(p.Suite.Benchmarks[0], "Server", modePerformance), p.request.Base
 	q := step.request
@@ -195,7 +201,7 @@ func TestAStepJoinsTheRequestTheSuiteAndTheBenchmark(t *testing.T) {
 	}
 }
 
-func TestAQuickStepIsShortAndItsBoundIsChosen(t *testing.T) {
+func TestQuickStep(t *testing.T) {
 	p := joined(t)
 	p.request.Base.Quick, p.request.Base.Division = true, "closed"
 	quick := p.step(p.Suite.Benchmarks[0], "Server", modePerformance)
@@ -207,7 +213,7 @@ func TestAQuickStepIsShortAndItsBoundIsChosen(t *testing.T) {
 	}
 }
 
-func TestACooldownIsWaitedForBeforeSpeedButTheFirst(t *testing.T) {
+func TestCooldownComesBeforeSpeed(t *testing.T) {
 	const text = "cooldown: 1m\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline, Server]}\n"
 	long, none := 48*time.Hour, time.Duration(0)
 	for _, c := range []struct {
@@ -248,5 +254,294 @@ func TestRulesOfTheRequestWin(t *testing.T) {
 	}
 	if _, err := planOf(t, "category: edge\n", Request{Base: run.Request{Rules: "v9"}}); err == nil || !strings.HasPrefix(err.Error(), `rules: unknown rules "v9"`) {
 		t.Errorf("unknown rules: %v", err)
+	}
+}
+
+func TestBuiltInSuitesCanBePlanned(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range Names() {
+		for _, quick := range []bool{false, true} {
+			s, err := Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := NewPlan(s, Request{Base: run.Request{Quick: quick}, Output: "out"})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if s.Name != name || s.Title == "" || p.Estimate().Total() == 0 {
+				t.Errorf("%s is called %s, %q, and takes %v", name, s.Name, s.Title, p.Estimate())
+			}
+		}
+	}
+}
+
+func TestAccuracyComesBeforeSpeed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := "name: mine\nbenchmarks:\n  - {model: resnet50, scenarios: [offline, single-stream]}\n"
+	for _, c := range []struct {
+		name, accuracy string
+		q              Request
+		want           []string
+	}{
+		{"each scenario has its own", "each", Request{}, []string{"Offline accuracy", "Offline performance", "SingleStream accuracy", "SingleStream performance"}},
+		{"once is enough", "once", Request{}, []string{"Offline accuracy", "Offline performance", "SingleStream performance"}},
+		{"once is enough where it is quick", "each", Request{Base: run.Request{Quick: true}}, []string{"Offline accuracy", "Offline performance", "SingleStream performance"}},
+		{"none is wanted", "none", Request{}, []string{"Offline performance", "SingleStream performance"}},
+		{"the request wants none", "each", Request{NoAccuracy: true}, []string{"Offline performance", "SingleStream performance"}},
+		{"one scenario is wanted", "each", Request{Only: []string{"ResNet-50/offline"}}, []string{"Offline accuracy", "Offline performance"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := parse("mine", []byte(text+"accuracy: "+c.accuracy))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.q.Output = "out"
+			p, err := NewPlan(s, c.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, step := range p.Steps {
+				got = append(got, strings.TrimPrefix(step.String(), "resnet50 "))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestQuickBounds: MultiStream has one under the rules of the first rounds only.
+func TestQuickBounds(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		rules string
+		quick bool
+		want  string
+	}{
+		{"v0.5", true, "MultiStream Server"}, {"v2.0", true, "Server"}, {"v0.5", false, ""},
+	} {
+		s, err := parse("mine", []byte("name: mine\naccuracy: none\nrules: "+c.rules+"\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, MultiStream, Server, Offline]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(s, Request{Base: run.Request{Quick: c.quick}, Output: "out"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, step := range p.Steps {
+			if step.request.AutoLatency {
+				got = append(got, step.Scenario)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("rules %s, quick %v: bounds are chosen in %v, want %s", c.rules, c.quick, got, c.want)
+		}
+	}
+}
+
+// TestMobileSuiteNamesUnsupportedModels: the rules have six models, of which two are here, and two more of
+// earlier rounds.
+func TestMobileSuiteNamesUnsupportedModels(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := Load("mobile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(s, Request{NoAccuracy: true, Output: "out"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[State][]string{}
+	for _, step := range p.Steps {
+		got[step.State] = append(got[step.State], step.Model+" "+step.Scenario)
+	}
+	want := map[State][]string{
+		Unsupported: {"mobiledet-ssd SingleStream", "mosaic SingleStream", "edsr SingleStream"},
+		Planned:     {"mobilenet-edgetpu SingleStream", "mobilenet-edgetpu Offline", "ssd-mobilenet-v2 SingleStream", "deeplab-v3plus SingleStream", "mobilebert SingleStream"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if p.cooldown != 10*time.Minute {
+		t.Errorf("it cools down for %v", p.cooldown)
+	}
+}
+
+func TestCategoryOfEveryRound(t *testing.T) {
+	for _, version := range config.Versions() {
+		round, err := rounds.Find(version)
+		for _, category := range []string{"edge", "datacenter"} {
+			s := &Suite{Name: "s", Rules: version, Category: category}
+			list, ofRound := s.ofRound()
+			if err != nil {
+				if ofRound == nil || !strings.HasPrefix(ofRound.Error(), "a suite by category: ") {
+					t.Errorf("%s, a round without tables: %v, %v", version, list, ofRound)
+				}
+				continue
+			}
+			if ofRound != nil || len(list) == 0 {
+				t.Errorf("%s %s: %v, %v", version, category, list, ofRound)
+			}
+			seen := map[string]bool{}
+			for _, b := range list {
+				if seen[b.Model] || len(b.Scenarios) == 0 || !inOrder(b.Scenarios) {
+					t.Errorf("%s %s: %+v is there twice, or in nothing, or in no order", version, category, b)
+				}
+				seen[b.Model] = true
+			}
+			if want := wantedBy(round, category); len(list) != want {
+				t.Errorf("%s %s: %d benchmarks, the round wants %d", version, category, len(list), want)
+			}
+		}
+	}
+}
+
+func inOrder(scenarios []string) bool {
+	return slices.IsSortedFunc(scenarios, func(a, b string) int { return slices.Index(scenarioOrder, a) - slices.Index(scenarioOrder, b) })
+}
+
+// wantedBy counts the benchmarks that have a scenario which the category needs.
+func wantedBy(round *rounds.Round, category string) (n int) {
+	for _, m := range round.Models {
+		if m.Listed && len(m.Required[category]) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNameInRound(t *testing.T) {
+	for _, c := range []struct {
+		version, model, want string // empty: the round has it not
+	}{
+		{"v5.1", "resnet50", "resnet"}, {"v5.1", "bert", "bert-99"}, {"v5.1", "llama2-70b", "llama2-70b-99"}, {"v5.1", "mobilenet", ""},
+	} {
+		round, err := rounds.Find(c.version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := models.LookupAsked(c.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, ok := nameIn(round, m)
+		if ok != (c.want != "") || ok && round.Models[name] == nil {
+			t.Errorf("%s in %s: %q, %t, want %q", c.model, c.version, name, ok, c.want)
+		}
+	}
+}
+
+func TestUnknownSettingIsRefusedFirst(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := parse("mine", []byte("name: mine\nbenchmarks: [{model: resnet50, scenarios: [Offline], settings: {frequency: 3}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewPlan(s, Request{Output: "out"})
+	if err == nil || !strings.Contains(err.Error(), "resnet50 Offline performance") || !strings.Contains(err.Error(), "frequency") {
+		t.Errorf("NewPlan = %v, want an error about the setting and where it is", err)
+	}
+	if _, err := os.Stat("out"); !os.IsNotExist(err) {
+		t.Errorf("the folder was made: %v", err)
+	}
+}
+
+func TestEstimateText(t *testing.T) {
+	for _, c := range []struct {
+		e    Estimate
+		want string
+	}{
+		{Estimate{}, "0 runs, 0s"},
+		{Estimate{Steps: 1, Traffic: 1499 * time.Millisecond}, "1 run, 1s"},
+		{Estimate{Steps: 2, Traffic: time.Hour, Cooldown: 5 * time.Minute}, "2 runs, 1h5m, 5m0s of it to cool down"},
+		{Estimate{Steps: 1, Traffic: time.Minute, Guessed: 1}, "1 run, at least 1m0s (speed on this machine not known yet: 1 run)"},
+		{Estimate{Steps: 3, Traffic: 2*time.Hour + 29*time.Second, Guessed: 2}, "3 runs, at least 2h0m (speed on this machine not known yet: 2 runs)"},
+	} {
+		if got := c.e.String(); got != c.want {
+			t.Errorf("%+v is %q, want %q", c.e, got, c.want)
+		}
+	}
+}
+
+func TestSpeedComesFromTheNewestRun(t *testing.T) {
+	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	runOf := func(days int, latency time.Duration, change func(*report.Results)) report.Run {
+		r := &report.Results{Model: "m", Created: day.AddDate(0, 0, days), Input: report.Input{Samples: 100 + days, Precision: "int8"},
+			Backend: report.Backend{Engine: "onnxruntime 1.24", Instances: 2, WarmUp: report.WarmUp{LatencyNS: int64(latency)}}}
+		if change != nil {
+			change(r)
+		}
+		return report.Run{Results: r}
+	}
+	step := &Step{Model: "m", request: run.Request{Engine: run.Engine{Name: run.ONNXRuntime}}}
+	for _, c := range []struct {
+		name    string
+		runs    []report.Run
+		speed   float64
+		samples int
+	}{
+		{"none", nil, 0, 0},
+		{"one", []report.Run{runOf(0, time.Second, nil)}, 2, 100},
+		{"the newest", []report.Run{runOf(1, time.Second/2, nil), runOf(3, time.Second/4, nil), runOf(2, time.Second, nil)}, 8, 103},
+		{"another model", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Model = "n" })}, 0, 0},
+		{"another engine", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Backend.Engine = "simulated" })}, 0, 0},
+		{"one that was not warmed up", []report.Run{runOf(0, 0, nil)}, 0, 0},
+		{"one whose time cannot be", []report.Run{runOf(0, -5, nil)}, 0, 0},
+		{"one that does not say its workers", []report.Run{runOf(0, time.Second, func(r *report.Results) { r.Backend.Instances = 0 })}, 1, 100},
+	} {
+		p := &Plan{request: Request{Earlier: c.runs}, Steps: []*Step{step, {Model: "x"}}}
+		if speed, samples := p.speedOf(step); speed != c.speed || samples != c.samples {
+			t.Errorf("%s: %g of %d, want %g of %d", c.name, speed, samples, c.speed, c.samples)
+		}
+	}
+	exact := &Step{Model: "m", Precision: "fp32", request: step.request}
+	p := &Plan{request: Request{Earlier: []report.Run{runOf(0, time.Second, nil)}}}
+	if speed, _ := p.speedOf(exact); speed != 0 {
+		t.Errorf("a run in int8 tells the speed of fp32: %g", speed)
+	}
+}
+
+func TestEstimateFromEarlierRuns(t *testing.T) {
+	material(t)
+	p := plan(t, twoScenarios, false)
+	if e := p.Estimate(); e.Guessed != 4 {
+		t.Errorf("nothing is known, and %d of 4 are guessed", e.Guessed)
+	}
+	r := &report.Results{Model: "resnet50", Backend: report.Backend{Engine: "simulated", Instances: 2, WarmUp: report.WarmUp{LatencyNS: 1e9}}, Input: report.Input{Samples: 100}}
+	p.request.Earlier = []report.Run{{Results: r}}
+	if err := p.resolve(); err != nil {
+		t.Fatal(err)
+	}
+	if e := p.Estimate(); e.Guessed != 0 || p.Steps[0].Estimate != 50*time.Second+overhead {
+		t.Errorf("two samples a second: %+v, the accuracy takes %v, want 50 s and %v", e, p.Steps[0].Estimate, overhead)
+	}
+}
+
+// What was measured of a model tells how long its other runs take, and nothing of other models and precisions.
+func TestEstimateFromThisSuite(t *testing.T) {
+	p := mustPlan(t, "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, Offline]}\n  - {model: resnet50, precision: int8, scenarios: [Offline]}\n  - {model: mobilenet, scenarios: [Offline]}\n",
+		Request{Base: run.Request{Engine: run.Engine{Name: run.Simulated}}})
+	first, before := p.Steps[0], []time.Duration{}
+	for _, s := range p.Steps {
+		before = append(before, s.Estimate)
+		if !s.Guessed {
+			t.Fatalf("%v: it is known how fast it is", s)
+		}
+	}
+	first.State = Done
+	first.Results = &report.Results{Model: "resnet50", Input: report.Input{Precision: "fp32", Samples: 50}, Backend: report.Backend{Engine: "simulated", Instances: 1, WarmUp: report.WarmUp{LatencyNS: int64(time.Second)}}}
+	p.estimateAgain(first)
+	for i, c := range []struct{ guessed, same bool }{{true, true}, {false, false}, {true, true}, {true, true}} {
+		s := p.Steps[i]
+		if s.Guessed != c.guessed || (s.Estimate == before[i]) != c.same {
+			t.Errorf("%v: guessed %t, %v after %v", s, s.Guessed, s.Estimate, before[i])
+		}
+	}
+	// 24,576 samples at one a second.
+	if got := p.Steps[1].Estimate; got < 24576*time.Second || got > 24600*time.Second {
+		t.Errorf("%v takes %v", p.Steps[1], got)
 	}
 }

@@ -2,32 +2,38 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 )
 
-// Run runs what is planned. An error of a step is kept in it, and the next step follows; the
-// error of Run is what interrupted it, or what kept it from writing its state. There is an
-// outcome of what was run even then.
+// Run runs the planned steps. A step that fails keeps its error, and the next step follows; the
+// error of Run is an interruption, or that the state cannot be written. The outcome has
+// the steps that were run even then.
 func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 	release, err := p.begin()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	told := map[string]bool{}
+	noted := map[string]bool{}
 	for i, s := range p.Steps {
 		if s.State != Planned {
 			continue
 		}
-		err = p.runStep(ctx, s, &observer{o, fmt.Sprintf("[%d/%d] %v: ", i+1, len(p.Steps), s), told})
+		err = p.runStep(ctx, s, &observer{o, fmt.Sprintf("[%d/%d] %v: ", i+1, len(p.Steps), s), noted})
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), p.save())
 			break
@@ -35,7 +41,7 @@ func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 		if err != nil {
 			s.State, s.Error = Failed, err.Error()
 		}
-		p.learn(s)
+		p.estimateAgain(s)
 		o.Note(fmt.Sprintf("[%d/%d] %v: %s; left: %v", i+1, len(p.Steps), s, s.summary(), p.Estimate()))
 		if err = p.save(); err != nil {
 			break
@@ -44,14 +50,20 @@ func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 	return p.outcome(ctx.Err() != nil), err
 }
 
-// begin makes the folder, takes it for this process, and finds out what is done already.
+// begin makes the folder, locks it for this process, and reads the state of an earlier one.
 func (p *Plan) begin() (release func(), err error) {
 	if err := os.MkdirAll(p.request.Output, 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of the suite: %w", err)
 	}
-	if release, err = hold(p.request.Output); err != nil {
-		return nil, err
+	lock := flock.New(filepath.Join(p.request.Output, ".lock"))
+	got, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking the folder of the suite: %w", err)
 	}
+	if !got {
+		return nil, fmt.Errorf("%s: another process runs a suite there: wait for it, or choose another folder", p.request.Output)
+	}
+	release = func() { _ = lock.Unlock() } // the lock ends with the process, too
 	if err = p.restore(); err == nil {
 		err = p.save()
 	}
@@ -94,8 +106,7 @@ func (p *Plan) runStep(ctx context.Context, s *Step, o run.Observer) (err error)
 	return err
 }
 
-// kept returns the results of a step that was done before, if they are those of what would run
-// now.
+// kept returns the results that an earlier process left for a step, if they are those of the same run.
 func (p *Plan) kept(s *Step, fingerprint string) *report.Results {
 	if !p.request.Resume {
 		return nil
@@ -107,7 +118,7 @@ func (p *Plan) kept(s *Step, fingerprint string) *report.Results {
 	return r
 }
 
-// summary says in a line what came out of a step.
+// summary is a line about a step that was run.
 func (s *Step) summary() string {
 	text := verdict(s)
 	switch r := s.Results; {
@@ -121,20 +132,215 @@ func (s *Step) summary() string {
 	return strings.TrimSpace(text)
 }
 
-// An observer says which step it is about, and says nothing twice.
+// An observer names the step of phases, and drops notes that it has passed on before.
 type observer struct {
 	run.Observer
 	prefix string
-	told   map[string]bool
+	noted  map[string]bool
 }
 
 // Note implements run.Observer.
 func (o *observer) Note(text string) {
-	if !o.told[text] {
+	if !o.noted[text] {
 		o.Observer.Note(text)
 	}
-	o.told[text] = true
+	o.noted[text] = true
 }
 
 // Phase implements run.Observer.
 func (o *observer) Phase(name string) { o.Observer.Phase(o.prefix + name) }
+
+// coolsBefore reports whether the machine cools down before a step: before all that measure
+// speed but the first, before which this suite has not heated it.
+func (p *Plan) coolsBefore(s *Step) bool {
+	return (p.cooldown > 0 || p.Suite.Temperature > 0 && !p.request.Base.Quick) && s.Mode != modeAccuracy && s != p.Steps[0]
+}
+
+const (
+	// extraCooldown is how much longer than the cool-down a machine may take that is still too hot.
+	extraCooldown = 10 * time.Minute
+	// coolingInterval is the time between readings of the temperature.
+	coolingInterval = 5 * time.Second
+)
+
+// mostCooldown is how long a suite may let the machine cool down before a run: longer is a typing error.
+const (
+	mostCooldown = 24 * time.Hour
+	wantCooldown = "a time of up to 24h"
+)
+
+// coolDown waits as long as the suite says, and longer if the machine is still too hot.
+func (p *Plan) coolDown(ctx context.Context, s *Step, o run.Observer) error {
+	o.Phase("cool-down")
+	begin, limit := time.Now(), p.Suite.Temperature
+	for {
+		waited := time.Since(begin)
+		celsius, known := p.celsius()
+		s.Celsius = celsius
+		hot := known && limit > 0 && celsius > limit
+		if waited >= p.cooldown && (!hot || waited >= p.cooldown+extraCooldown) {
+			switch {
+			case limit > 0 && !known:
+				o.Note("no temperature sensor can be read: the suite's limit was not checked")
+			case hot:
+				o.Note(fmt.Sprintf("the machine has %.0f °C after %v, the suite wants %.0f: its speed may suffer", celsius, waited.Round(time.Second), limit))
+			}
+			return nil
+		}
+		o.Items(int(waited/time.Second), int(max(p.cooldown, waited)/time.Second))
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(min(coolingInterval, max(p.cooldown-waited, time.Second))):
+		}
+	}
+}
+
+// Schema names the form of suite.json, and of the outcome.
+const Schema = "mlperf-go/suite/1"
+
+// fileName is the file in the folder of a suite that has its state.
+const fileName = "suite.json"
+
+// A state is the content of suite.json.
+type state struct {
+	Schema  string    `json:"schema"`
+	Program string    `json:"program"`
+	Updated time.Time `json:"updated"`
+	Quick   bool      `json:"quick,omitempty"`
+	Suite   *Suite    `json:"suite"`
+	Steps   []*Step   `json:"steps"`
+}
+
+// An ExistsError says that a folder has a suite already.
+type ExistsError struct{ Folder, Suite string }
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("%s has the results of suite %s already", e.Folder, e.Suite)
+}
+
+// readState reads the state of the suite in a folder.
+func readState(dir string) (*state, error) {
+	path := filepath.Join(dir, fileName)
+	data, err := fileio.ReadFile(path, maxState)
+	if err != nil {
+		return nil, err
+	}
+	s, err := parseState(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// maxState is how long suite.json may be.
+const maxState = 16 << 20
+
+func parseState(data []byte) (*state, error) {
+	s := &state{}
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, err
+	}
+	if s.Schema != Schema {
+		return nil, fmt.Errorf("schema is %q, this program reads %q", s.Schema, Schema)
+	}
+	if s.Suite == nil {
+		return nil, errors.New("suite is missing")
+	}
+	return s, nil
+}
+
+// restore reads the state of the folder. Steps that are done are still prepared, to compare
+// their fingerprints.
+func (p *Plan) restore() error {
+	if p.request.Output == "" {
+		return nil
+	}
+	earlier, err := readState(p.request.Output)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !p.request.Resume:
+		return &ExistsError{p.request.Output, earlier.Suite.Name}
+	}
+	had, has := earlier.Suite.Name+quickly(earlier.Quick), p.Suite.Name+quickly(p.request.Base.Quick)
+	if had != has {
+		return fmt.Errorf("%s has suite %s, this is %s: choose another folder", p.request.Output, had, has)
+	}
+	p.took = map[string]float64{}
+	for _, s := range earlier.Steps {
+		if s != nil {
+			p.took[s.Folder] = s.Seconds
+		}
+	}
+	return nil
+}
+
+func quickly(quick bool) string {
+	if quick {
+		return ", quick"
+	}
+	return ""
+}
+
+// save writes the state down.
+func (p *Plan) save() error {
+	data, err := json.MarshalIndent(state{
+		Schema: Schema, Program: p.request.Base.Program, Updated: time.Now().UTC().Truncate(time.Second),
+		Quick: p.request.Base.Quick, Suite: p.Suite, Steps: p.Steps,
+	}, "", "  ")
+	if err == nil {
+		err = fileio.WriteFile(filepath.Join(p.request.Output, fileName), append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the state of the suite: %w", err)
+	}
+	return nil
+}
+
+// NewFolder is the default folder of a suite. It is named after the second, with a number behind it if another
+// suite began in the same one.
+func NewFolder(name string, quick bool) string {
+	first := filepath.Join(parent(name, quick), time.Now().Format("20060102-150405"))
+	folder := first
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(folder); err != nil {
+			return folder
+		}
+		folder = fmt.Sprintf("%s-%d", first, n)
+	}
+}
+
+func parent(name string, quick bool) string {
+	if quick {
+		name += "-quick"
+	}
+	return filepath.Join(filepath.FromSlash(run.KeptRuns), "suites", name)
+}
+
+// UnfinishedFolder is the newest default folder of a suite that still has planned steps.
+func UnfinishedFolder(name string, quick bool) (string, error) {
+	dir := parent(name, quick)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		return "", fmt.Errorf("looking for the suite: %w", err)
+	}
+	slices.Reverse(entries) // by name, which is the time
+	for _, e := range entries {
+		if folder := filepath.Join(dir, e.Name()); e.IsDir() && unfinished(folder, name, quick) {
+			return folder, nil
+		}
+	}
+	return "", fmt.Errorf("no unfinished run of suite %s%s below %s: name its folder, or begin a new one", name, quickly(quick), dir)
+}
+
+// unfinished reports whether a folder has a suite of the name with planned steps.
+func unfinished(dir, name string, quick bool) bool {
+	s, err := readState(dir)
+	if err != nil || s.Suite.Name != name || s.Quick != quick {
+		return false
+	}
+	return slices.ContainsFunc(s.Steps, func(step *Step) bool { return step != nil && step.State == Planned })
+}

@@ -107,7 +107,7 @@ func interrupted(t *testing.T) {
 	}
 }
 
-func TestASuiteGoesOnAfterAnInterruption(t *testing.T) {
+func TestResumeAfterInterruption(t *testing.T) {
 	material(t)
 	synctest.Test(t, func(t *testing.T) {
 		interrupted(t)
@@ -123,7 +123,7 @@ func TestASuiteGoesOnAfterAnInterruption(t *testing.T) {
 	})
 }
 
-func TestASuiteThatIsOverRunsNothingAgain(t *testing.T) {
+func TestResumeRunsNothingAgain(t *testing.T) {
 	material(t)
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := plan(t, twoScenarios, false).Run(t.Context(), &recorder{}); err != nil {
@@ -131,7 +131,7 @@ func TestASuiteThatIsOverRunsNothingAgain(t *testing.T) {
 		}
 		again := &recorder{}
 		out, err := plan(t, twoScenarios, true).Run(t.Context(), again)
-		if err != nil || out.Interrupted || len(out.Scores) != 3 || out.Scores[2].Result != lacking {
+		if err != nil || out.Interrupted || len(out.Scores) != 3 || out.Scores[2].Result != unsupported {
 			t.Fatalf("%v, %+v", err, out)
 		}
 		if n := len(slices.Compact(slices.Sorted(slices.Values(again.notes)))); n != len(again.notes) {
@@ -150,7 +150,7 @@ func TestASuiteThatIsOverRunsNothingAgain(t *testing.T) {
 	})
 }
 
-func TestOtherSettingsRunAgain(t *testing.T) {
+func TestResumeRunsOtherSettingsAgain(t *testing.T) {
 	material(t)
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := plan(t, twoScenarios, false).Run(t.Context(), &recorder{}); err != nil {
@@ -178,7 +178,7 @@ func TestOtherSettingsRunAgain(t *testing.T) {
 	})
 }
 
-func TestAStepThatFailsDoesNotEndTheSuite(t *testing.T) {
+func TestSuiteContinuesAfterAFailure(t *testing.T) {
 	material(t)
 	synctest.Test(t, func(t *testing.T) {
 		p := plan(t, twoScenarios, false)
@@ -192,7 +192,7 @@ func TestAStepThatFailsDoesNotEndTheSuite(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"1 without a result", "resnet50 SingleStream is FAILED: ", "resnet50 SingleStream: a VALID performance run", "compliance tests TEST01, TEST04", " │ failed ",
-			"resnet50 MultiStream: the round wants it of edge systems", "1 not in the catalogue"} {
+			"resnet50 MultiStream: the round requires it of edge systems", "1 not supported"} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("no %q in\n%s", want, text.String())
 			}
@@ -201,7 +201,7 @@ func TestAStepThatFailsDoesNotEndTheSuite(t *testing.T) {
 }
 
 // Results that lie in the folder of a step, from whatever run, count only for a suite that goes on.
-func TestResultsCountOnlyForASuiteThatGoesOn(t *testing.T) {
+func TestKeptResults(t *testing.T) {
 	material(t)
 	p := plan(t, twoScenarios, false)
 	synctest.Test(t, func(t *testing.T) {
@@ -232,33 +232,7 @@ func TestResultsCountOnlyForASuiteThatGoesOn(t *testing.T) {
 	}
 }
 
-func TestTheScreenAddsUpAndGroups(t *testing.T) {
-	out := &Outcome{Suite: "mine", Rules: "v0.5", Scores: []Score{
-		{Model: "a", Scenario: "SingleStream", Result: report.Valid, Seconds: 70, Metric: &report.Metric{Value: 3, Unit: "ms"}},
-		{Model: "a", Scenario: "Offline", Result: notRun, Seconds: 12},
-		{Model: "b", Precision: "int8", Scenario: "Server", Result: notRun, AccuracyError: "no such file\nlook for it"},
-		{Model: "b", Precision: "int8", Scenario: "Offline", Result: notRun, AccuracyError: "no such file\nlook for it"},
-		{Model: "c", Scenario: "Offline", Result: notRun, AccuracyError: notRun},
-	}, Caveats: []Caveat{{"made up", 1}, {"quick", 3}}}
-	out.Missing = (&Plan{Suite: &Suite{Rules: "none"}}).missing(out)
-	var b strings.Builder
-	if err := out.Write(&b, func(verdict string) string { return "<" + verdict + ">" }); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"1 of 5 VALID, 4 without a result; it took 1m22s\n", " <VALID> ", "made up (1 run)\n", "quick (3 runs)\n",
-		"- a Offline: a VALID performance run\n", "- a SingleStream, Offline: an accuracy run\n", "- b int8 Server, Offline: a VALID performance run\n",
-	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, b.String())
-		}
-	}
-	if n := strings.Count(b.String(), "- b int8 has no accuracy: no such file\n"); n != 1 || strings.Contains(b.String(), "c has no accuracy") {
-		t.Errorf("why there is no accuracy is said %d times in\n%s", n, b.String())
-	}
-}
-
-func TestAFolderWithASuiteIsNotTakenForANewOne(t *testing.T) {
+func TestFolderIsLockedAndOwned(t *testing.T) {
 	material(t)
 	p := plan(t, twoScenarios, false)
 	release, err := p.begin()
@@ -280,7 +254,7 @@ func TestAFolderWithASuiteIsNotTakenForANewOne(t *testing.T) {
 	}
 }
 
-func TestTheMachineCoolsDownBeforeSpeedIsMeasured(t *testing.T) {
+func TestCooldownWaits(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		celsius []float64 // at each look; the last stays
@@ -290,14 +264,14 @@ func TestTheMachineCoolsDownBeforeSpeedIsMeasured(t *testing.T) {
 	}{
 		{"as long as the suite says", []float64{50}, 60, time.Minute, ""},
 		{"longer if it is hot", []float64{90, 90, 90, 90, 90, 90, 90, 90, 90, 90, 90, 90, 90, 90, 50}, 60, 62 * time.Second, ""},
-		{"not for ever", []float64{90}, 60, time.Minute + thermalPatience, "90 °C"},
-		{"without a thermometer", nil, 60, time.Minute, "cannot be read"},
+		{"not for ever", []float64{90}, 60, time.Minute + extraCooldown, "90 °C"},
+		{"without a thermometer", nil, 60, time.Minute, "no temperature sensor can be read"},
 		{"without a limit", nil, 0, time.Minute, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				looks := 0
-				p := &Plan{Suite: &Suite{Temperature: c.limit}, cooldown: time.Minute, clock: func() (float64, bool) {
+				p := &Plan{Suite: &Suite{Temperature: c.limit}, cooldown: time.Minute, celsius: func() (float64, bool) {
 					if len(c.celsius) == 0 {
 						return 0, false
 					}
@@ -319,44 +293,175 @@ func TestTheMachineCoolsDownBeforeSpeedIsMeasured(t *testing.T) {
 	}
 }
 
-func TestEarlierRunsTellHowLongItTakes(t *testing.T) {
-	material(t)
-	p := plan(t, twoScenarios, false)
-	if e := p.Estimate(); e.Guessed != 4 {
-		t.Errorf("nothing is known, and %d of 4 are guessed", e.Guessed)
-	}
-	r := &report.Results{Model: "resnet50", Backend: report.Backend{Engine: "simulated", Instances: 2, WarmUp: report.WarmUp{LatencyNS: 1e9}}, Input: report.Input{Samples: 100}}
-	p.request.Earlier = []report.Run{{Results: r}}
-	if err := p.resolve(); err != nil {
+func TestUnwritableStateEndsTheSuite(t *testing.T) {
+	p := mustPlan(t, "accuracy: none\nbenchmarks:\n  - {model: alexnet, scenarios: [Offline]}\n", Request{})
+	if err := os.MkdirAll(filepath.Join("out", fileName, "folder"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if e := p.Estimate(); e.Guessed != 0 || p.Steps[0].Estimate != 50*time.Second+overhead {
-		t.Errorf("two samples a second: %+v, the accuracy takes %v, want 50 s and %v", e, p.Steps[0].Estimate, overhead)
+	if err := p.save(); err == nil || !strings.HasPrefix(err.Error(), "writing the state of the suite: ") || !strings.Contains(err.Error(), fileName) {
+		t.Errorf("save = %v", err)
+	}
+	if _, err := p.Run(t.Context(), &recorder{}); err == nil || !strings.Contains(err.Error(), fileName) {
+		t.Errorf("Run = %v", err)
 	}
 }
 
-// What was measured of a model tells how long its other runs take, and nothing of other models and precisions.
-func TestARunTellsHowLongTheOthersOfItsModelTake(t *testing.T) {
-	p := mustPlan(t, "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, Offline]}\n  - {model: resnet50, precision: int8, scenarios: [Offline]}\n  - {model: mobilenet, scenarios: [Offline]}\n",
-		Request{Base: run.Request{Engine: run.Engine{Name: run.Simulated}}})
-	first, before := p.Steps[0], []time.Duration{}
-	for _, s := range p.Steps {
-		before = append(before, s.Estimate)
-		if !s.Guessed {
-			t.Fatalf("%v: it is known how fast it is", s)
+func TestObserver(t *testing.T) {
+	seen, noted := &recorder{}, map[string]bool{}
+	one, two := &observer{seen, "[1/2] a: ", noted}, &observer{seen, "[2/2] b: ", noted}
+	for _, o := range []*observer{one, two} {
+		o.Phase("traffic")
+		o.Note("the machine is hot")
+	}
+	two.Note("the machine is cool")
+	if want := []string{"[1/2] a: traffic", "[2/2] b: traffic"}; !slices.Equal(seen.phases, want) {
+		t.Errorf("phases %q, want %q", seen.phases, want)
+	}
+	if want := []string{"the machine is hot", "the machine is cool"}; !slices.Equal(seen.notes, want) {
+		t.Errorf("notes %q, want %q", seen.notes, want)
+	}
+}
+
+func TestResumeKeepsTimes(t *testing.T) {
+	const text = "accuracy: none\nbenchmarks:\n  - {model: alexnet, scenarios: [Offline, Server]}\n"
+	p := mustPlan(t, text, Request{})
+	if err := os.MkdirAll("out", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.Steps[0].Seconds = 12.5
+	if err := p.save(); err != nil {
+		t.Fatal(err)
+	}
+	p.request.Resume = true
+	again, err := NewPlan(p.Suite, p.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.took[again.Steps[0].Folder]; got != 12.5 || again.took[again.Steps[1].Folder] != 0 {
+		t.Errorf("it took %v", again.took)
+	}
+	p.request.Base.Quick = true
+	if _, err := NewPlan(p.Suite, p.request); err == nil || err.Error() != "out has suite mine, this is mine, quick: choose another folder" {
+		t.Errorf("a quick one in its folder: %v", err)
+	}
+}
+
+// contextWithEnd is a context that the user ends after some time.
+func contextWithEnd(t *testing.T, d time.Duration) (context.Context, func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	timer := time.AfterFunc(d, func() { cancel(errors.New("the user has enough")) })
+	return ctx, func() { timer.Stop(); cancel(nil) }
+}
+
+func TestCooldownEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Plan{Suite: &Suite{}, cooldown: time.Hour, celsius: func() (float64, bool) { return 0, false }}
+		ctx, cancel := contextWithEnd(t, 7*time.Second)
+		defer cancel()
+		begin := time.Now()
+		if err := p.coolDown(ctx, &Step{}, &recorder{}); err == nil || err.Error() != "the user has enough" {
+			t.Errorf("coolDown = %v", err)
+		}
+		if waited := time.Since(begin); waited != 7*time.Second {
+			t.Errorf("it went on for %v", waited)
+		}
+	})
+}
+
+func TestUnfinishedFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, err := UnfinishedFolder("mine", true); err == nil || !strings.Contains(err.Error(), "no unfinished run of suite mine, quick below "+filepath.Join("results", "suites", "mine-quick")) {
+		t.Errorf("nothing is there: %v", err)
+	}
+	write := func(folder, name string, quick bool, state State) {
+		t.Helper()
+		p := &Plan{Suite: &Suite{Name: name}, Steps: []*Step{{State: state}}, request: Request{Output: filepath.Join("results", "suites", "mine", folder), Base: run.Request{Quick: quick}}}
+		if err := os.MkdirAll(p.request.Output, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.save(); err != nil {
+			t.Fatal(err)
 		}
 	}
-	first.State = Done
-	first.Results = &report.Results{Model: "resnet50", Input: report.Input{Precision: "fp32", Samples: 50}, Backend: report.Backend{Engine: "simulated", Instances: 1, WarmUp: report.WarmUp{LatencyNS: int64(time.Second)}}}
-	p.learn(first)
-	for i, c := range []struct{ guessed, same bool }{{true, true}, {false, false}, {true, true}, {true, true}} {
-		s := p.Steps[i]
-		if s.Guessed != c.guessed || (s.Estimate == before[i]) != c.same {
-			t.Errorf("%v: guessed %t, %v after %v", s, s.Guessed, s.Estimate, before[i])
+	write("20260101-000000", "mine", false, Planned)
+	write("20260102-000000", "mine", false, Planned)
+	write("20260103-000000", "mine", false, Done)
+	write("20260104-000000", "theirs", false, Planned)
+	write("20260105-000000", "mine", true, Planned)
+	if err := os.WriteFile(filepath.Join("results", "suites", "mine", "20260106-000000"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join("results", "suites", "mine", "20260107-000000", fileName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := UnfinishedFolder("mine", false); err != nil || filepath.Base(got) != "20260102-000000" {
+		t.Errorf("%s, %v, want the newest that has something to run", got, err)
+	}
+	if new := NewFolder("mine", true); filepath.Dir(new) != filepath.Join("results", "suites", "mine-quick") {
+		t.Errorf("a new one is %s", new)
+	}
+}
+
+func TestUnreadableStateIsNamed(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"{", "unexpected end"},
+		{"null", `schema is "", this program reads "mlperf-go/suite/1"`},
+		{`{"schema":"mlperf-go/suite/9"}`, `schema is "mlperf-go/suite/9"`},
+		{`{"schema":"mlperf-go/suite/1"}`, "suite is missing"},
+		{`{"schema":"mlperf-go/suite/1","suite":{"name":1}}`, "cannot unmarshal"},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, fileName)
+		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readState(dir); err == nil || !strings.HasPrefix(err.Error(), "reading "+path+": ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.want)
+		}
+		s, err := Load("edge")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewPlan(s, Request{Output: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("a suite goes on in it: %v", err)
 		}
 	}
-	// 24,576 samples at one a second.
-	if got := p.Steps[1].Estimate; got < 24576*time.Second || got > 24600*time.Second {
-		t.Errorf("%v takes %v", p.Steps[1], got)
+}
+
+func TestFolderCannotBeMade(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("out", nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
+	p := &Plan{Suite: &Suite{Name: "mine"}, request: Request{Output: "out"}}
+	if _, err := p.Run(t.Context(), &recorder{}); err == nil || !strings.HasPrefix(err.Error(), "making the folder of the suite: ") {
+		t.Errorf("Run in a file: %v", err)
+	}
+}
+
+// TestNewFoldersOfTheSameSecond where nobody gave one.
+func TestNewFoldersOfTheSameSecond(t *testing.T) {
+	t.Chdir(t.TempDir())
+	folders := map[string]bool{}
+	for range 4 {
+		folder := NewFolder("mine", false)
+		if err := os.MkdirAll(folder, 0o755); err != nil { // as the suite does
+			t.Fatal(err)
+		}
+		folders[folder] = true
+	}
+	if len(folders) != 4 {
+		t.Errorf("four suites have the folders %v", folders)
+	}
+}
+
+func FuzzState(f *testing.F) {
+	f.Add([]byte(`{"schema":"mlperf-go/suite/1","suite":{"name":"a"},"steps":[{"state":"planned"},null]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := parseState(text)
+		if (s == nil) != (err != nil) {
+			t.Errorf("%v, %v", s, err)
+		}
+	})
 }

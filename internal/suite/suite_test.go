@@ -3,174 +3,16 @@ package suite
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/config/rounds"
-	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/run"
 )
 
-func TestEveryBuiltInSuiteCanBePlanned(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, name := range Names() {
-		for _, quick := range []bool{false, true} {
-			s, err := Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := NewPlan(s, Request{Base: run.Request{Quick: quick}, Output: "out"})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if s.Name != name || s.Title == "" || p.Estimate().Total() == 0 {
-				t.Errorf("%s is called %s, %q, and takes %v", name, s.Name, s.Title, p.Estimate())
-			}
-		}
-	}
-}
-
-func TestASuiteByCategoryHasWhatTheRoundAsksFor(t *testing.T) {
-	t.Chdir(t.TempDir())
-	round, err := rounds.Find("v6.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, category := range []string{"edge", "datacenter"} {
-		want := 0
-		for _, m := range round.Models {
-			if m.Listed {
-				want += len(m.Required[category])
-			}
-		}
-		s, err := Load(category)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := NewPlan(s, Request{NoAccuracy: true, Output: "out"})
-		if err != nil || len(p.Steps) != want {
-			t.Errorf("%s: %d steps, %v, want %d", category, len(p.Steps), err, want)
-		}
-		// The catalogue's come first, in its order and by its names.
-		var order []int
-		for _, step := range p.Steps {
-			at := slices.IndexFunc(models.All(), func(m workload.Model) bool { return m.Name == step.Model })
-			if at < 0 {
-				at = len(models.All())
-			}
-			order = append(order, at)
-		}
-		if !slices.IsSorted(order) {
-			t.Errorf("%s: the order is %v", category, order)
-		}
-		for _, step := range p.Steps {
-			if _, err := models.Lookup(step.Model); (err != nil) != (step.State == Lacking) {
-				t.Errorf("%v is %s, though the catalogue says %v", step, step.State, err)
-			}
-		}
-	}
-}
-
-// TestTheMobileSuiteNamesWhatItLacks: the rules have six models, of which two are here, and two more of
-// earlier rounds.
-func TestTheMobileSuiteNamesWhatItLacks(t *testing.T) {
-	t.Chdir(t.TempDir())
-	s, err := Load("mobile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPlan(s, Request{NoAccuracy: true, Output: "out"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[State][]string{}
-	for _, step := range p.Steps {
-		got[step.State] = append(got[step.State], step.Model+" "+step.Scenario)
-	}
-	want := map[State][]string{
-		Lacking: {"mobiledet-ssd SingleStream", "mosaic SingleStream", "edsr SingleStream"},
-		Planned: {"mobilenet-edgetpu SingleStream", "mobilenet-edgetpu Offline", "ssd-mobilenet-v2 SingleStream", "deeplab-v3plus SingleStream", "mobilebert SingleStream"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if p.cooldown != 10*time.Minute {
-		t.Errorf("it cools down for %v", p.cooldown)
-	}
-}
-
-func TestAccuracyComesBeforeTheSpeed(t *testing.T) {
-	t.Chdir(t.TempDir())
-	text := "name: mine\nbenchmarks:\n  - {model: resnet50, scenarios: [offline, single-stream]}\n"
-	for _, c := range []struct {
-		name, accuracy string
-		q              Request
-		want           []string
-	}{
-		{"each scenario has its own", "each", Request{}, []string{"Offline accuracy", "Offline performance", "SingleStream accuracy", "SingleStream performance"}},
-		{"once is enough", "once", Request{}, []string{"Offline accuracy", "Offline performance", "SingleStream performance"}},
-		{"once is enough where it is quick", "each", Request{Base: run.Request{Quick: true}}, []string{"Offline accuracy", "Offline performance", "SingleStream performance"}},
-		{"none is wanted", "none", Request{}, []string{"Offline performance", "SingleStream performance"}},
-		{"the request wants none", "each", Request{NoAccuracy: true}, []string{"Offline performance", "SingleStream performance"}},
-		{"one scenario is wanted", "each", Request{Only: []string{"ResNet-50/offline"}}, []string{"Offline accuracy", "Offline performance"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, err := parse("mine", []byte(text+"accuracy: "+c.accuracy))
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.q.Output = "out"
-			p, err := NewPlan(s, c.q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, step := range p.Steps {
-				got = append(got, strings.TrimPrefix(step.String(), "resnet50 "))
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// TestAQuickSuiteChoosesBoundsThatCanBeKept: MultiStream has one under the rules of the first rounds only.
-func TestAQuickSuiteChoosesBoundsThatCanBeKept(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, c := range []struct {
-		rules string
-		quick bool
-		want  string
-	}{
-		{"v0.5", true, "MultiStream Server"}, {"v2.0", true, "Server"}, {"v0.5", false, ""},
-	} {
-		s, err := parse("mine", []byte("name: mine\naccuracy: none\nrules: "+c.rules+"\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, MultiStream, Server, Offline]}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := NewPlan(s, Request{Base: run.Request{Quick: c.quick}, Output: "out"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, step := range p.Steps {
-			if step.request.AutoLatency {
-				got = append(got, step.Scenario)
-			}
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("rules %s, quick %v: bounds are chosen in %v, want %s", c.rules, c.quick, got, c.want)
-		}
-	}
-}
-
-func TestAWrongSuiteIsRefusedWithItsPlace(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "empty, want a suite"},
 		{"name: a\nbenchmarks: [{model: x, scenarios: [Offline]}]\n---\nname: b\n", "second document"},
@@ -196,22 +38,7 @@ func TestAWrongSuiteIsRefusedWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestASettingThatNoRunKnowsIsRefusedBeforeAnythingRuns(t *testing.T) {
-	t.Chdir(t.TempDir())
-	s, err := parse("mine", []byte("name: mine\nbenchmarks: [{model: resnet50, scenarios: [Offline], settings: {frequency: 3}}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = NewPlan(s, Request{Output: "out"})
-	if err == nil || !strings.Contains(err.Error(), "resnet50 Offline performance") || !strings.Contains(err.Error(), "frequency") {
-		t.Errorf("NewPlan = %v, want an error about the setting and where it is", err)
-	}
-	if _, err := os.Stat("out"); !os.IsNotExist(err) {
-		t.Errorf("the folder was made: %v", err)
-	}
-}
-
-func TestANameThatIsNoSuite(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, want string }{
 		{"edgy", `suite is "edgy", want v0.5, edge, datacenter, mobile, mlmark or a YAML file; did you mean edge?`},
@@ -253,12 +80,58 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func FuzzState(f *testing.F) {
-	f.Add([]byte(`{"schema":"mlperf-go/suite/1","suite":{"name":"a"},"steps":[{"state":"planned"},null]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := parseState(text)
-		if (s == nil) != (err != nil) {
-			t.Errorf("%v, %v", s, err)
+// A suite that is written and read again is the same, with every one of its fields.
+func TestFormatRoundTrip(t *testing.T) {
+	const text = `name: mine
+title: 'Mine: all of it'
+rules: v5.1
+division: open
+category: edge
+accuracy: once
+cooldown: 1m30s
+temperature: 61.5
+settings:
+  min_duration: "7"
+benchmarks:
+  - model: resnet50
+    scenarios: [SingleStream, Offline]
+    mode: find-peak
+    precision: int8
+    model-path: m.onnx
+    dataset-path: data
+    count: 3
+    options:
+      drop-last: "true"
+    settings:
+      target_qps: "0x10"
+`
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mine.yaml")
+	for range 2 {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
-	})
+		s, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &Suite{
+			Name: "mine", Title: "Mine: all of it", Rules: "v5.1", Division: "open", Category: "edge", Accuracy: accuracyOnce, Cooldown: duration(90 * time.Second), Temperature: 61.5,
+			Settings: settings{"min_duration": "7"},
+			Benchmarks: []Benchmark{{
+				Model: "resnet50", Scenarios: []string{"SingleStream", "Offline"}, Mode: run.FindPeak, Precision: "int8", ModelPath: "m.onnx", DatasetPath: "data", Count: 3,
+				Options: map[string]string{"drop-last": "true"}, Settings: settings{"target_qps": "0x10"},
+			}},
+		}
+		if diff := cmp.Diff(want, s); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		again, err := s.Format()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, again, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

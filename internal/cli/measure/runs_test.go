@@ -184,7 +184,7 @@ func runNight(t *testing.T) (run []string, o clitest.Outcome) {
 
 func TestASuiteSaysWhatCameOfItAndWhereItIs(t *testing.T) {
 	_, o := runNight(t)
-	for _, want := range []string{"suite night", "VALID", "1 not in the catalogue", "\nLogs and results: kept, as a page: kept/report.html\n"} {
+	for _, want := range []string{"suite night", "VALID", "1 not supported", "\nLogs and results: kept, as a page: kept/report.html\n"} {
 		if !strings.Contains(o.Stdout, want) {
 			t.Errorf("no %q in\n%s", want, o.Stdout)
 		}
@@ -258,7 +258,7 @@ func TestASuiteIsShownBeforeItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.Check(t, Commands, []clitest.Case{
-		{Name: "a table", Args: strings.Fields("suite show night.yaml --backend simulated"), Want: []string{"night, rules v6.1\n", "accuracy", "performance", "≥ ", "the catalogue has no such model yet"}},
+		{Name: "a table", Args: strings.Fields("suite show night.yaml --backend simulated"), Want: []string{"night, rules v6.1\n", "accuracy", "performance", "≥ ", "not in the catalogue"}},
 		{Name: "without accuracy", Args: strings.Fields("suite show night.yaml --backend simulated --no-accuracy"), Want: []string{"performance"}, Not: []string{"accuracy"}},
 		{Name: "a part", Args: strings.Fields("suite show night.yaml --backend simulated --only resnet50 --json"), Want: []string{`"steps": [`, `"schema": "mlperf-go/suite/`}, Not: []string{`"model": "llama9",\n      "scenario"`}},
 		{Name: "a part that is none", Args: strings.Fields("suite show night.yaml --backend simulated --only bert"), Status: cli.ExitUsage, Want: []string{"bert"}},

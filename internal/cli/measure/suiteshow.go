@@ -77,7 +77,7 @@ func (o *suiteFlags) showPlan(w io.Writer, p *suite.Plan) error {
 	err := cli.PrintTable(w, cli.Row{"model", "scenario", "run", "time"}, p.Steps, func(s *suite.Step) cli.Row {
 		took := s.Estimate.Round(time.Second).String()
 		switch {
-		case s.State == suite.Lacking:
+		case s.State == suite.Unsupported:
 			took = s.Error
 		case s.Guessed:
 			took = "≥ " + took
