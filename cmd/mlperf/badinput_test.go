@@ -175,7 +175,7 @@ func badRuns() []badInput {
 	for _, c := range []struct{ flags, want string }{
 		{"--budget 0s", "--budget"}, {"--max-batchsize 0", "--max-batchsize is 0"}, {"--instances 0", "--instances is 0"}, {"--intra-threads -1", "--intra-threads is -1"},
 		{"--instances 99999", "--instances is 99999"}, {"--max-batch-delay soon", "--max-batch-delay"}, {"--max-batch-delay -1s", "--max-batch-delay"},
-		{"--model-path =x", "--model-path"}, {"--model-path a/m.onnx --model-path b/m.onnx", "there is another m"}, {"--precision int4", "int4"},
+		{"--model-path =x", "--model-path"}, {"--model-path a/m.onnx --model-path b/m.onnx", "another file is called m"}, {"--precision int4", "int4"},
 		{"--model-path a=x.onnx --model-path b=y.onnx --precision fp32,fp16", "--precision"}, {"--scenario nowhere", `"nowhere"`}, {"--device gpu", "gpu"},
 		{"--target-latency 5x --scenario server", "--target-latency"}, {"--mode accuracy", "unknown flag: --mode"}, {"--rules v9", "v9"}, {"--execution x", "--execution"},
 	} {
