@@ -1,7 +1,6 @@
 package accuracy
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,103 +10,45 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
-// A bleuCounter adds up what BLEU is computed from, sentence by sentence, as the scorer of
-// the GNMT reference does (nmt/scripts/bleu.py). It is not sacreBLEU: words are given, and
-// the shortest reference is the one whose length counts.
-type bleuCounter struct {
-	counts, totals                     []int
-	referenceLength, translationLength int
-	smooth                             bool
-	grams                              *gramCounter
+// maxOrder is the longest n-gram of BLEU.
+const maxOrder = 4
+
+// A bleuCount is what BLEU is computed from, as an array that sentences add up in: for n-grams of each order how
+// many match and how many the translation has, and the words of translation and reference.
+type bleuCount [2*maxOrder + 2]int
+
+const translationWords, referenceWords = 2 * maxOrder, 2*maxOrder + 1
+
+func (b *bleuCount) add(other bleuCount) {
+	for i, n := range other {
+		b[i] += n
+	}
 }
 
-// newBLEUCounter returns a counter of n-grams up to an order from 1 to 6. Smoothing
-// adds one to all counts.
-func newBLEUCounter(order int, smooth bool) *bleuCounter {
-	return &bleuCounter{counts: make([]int, order), totals: make([]int, order), smooth: smooth, grams: newGramCounter()}
+// countBLEU counts a sentence.
+func countBLEU(grams *gramCounter, translation, reference []string) bleuCount {
+	b := bleuCount{translationWords: len(translation), referenceWords: len(reference)}
+	grams.matches(grams.number(translation), grams.number(reference), b[:maxOrder], b[maxOrder:2*maxOrder])
+	return b
 }
 
-// Add adds a translation and its references, of which there must be one.
-func (b *bleuCounter) Add(translation []string, references ...[]string) {
-	shortest := len(references[0])
-	for _, reference := range references[1:] {
-		shortest = min(shortest, len(reference))
+// bleu computes the score, from 0 to 1, as the scorer of the GNMT reference does (nmt/scripts/bleu.py); NaN without words on both sides.
+func bleu(b []int) float64 {
+	if b[translationWords] == 0 || b[referenceWords] == 0 {
+		return math.NaN()
 	}
-	b.referenceLength += shortest
-	b.translationLength += len(translation)
-	b.grams.matches(translation, references, b.counts, b.totals)
-}
-
-// sums are what was added up so far.
-func (b *bleuCounter) sums() []int {
-	return slices.Concat(b.counts, b.totals, []int{b.referenceLength, b.translationLength})
-}
-
-// since is what was added since sums were taken.
-func (b *bleuCounter) since(sums []int) []int {
-	now := b.sums()
-	for i := range now {
-		now[i] -= sums[i]
+	logs := 0.0
+	for k := range maxOrder {
+		if b[k] == 0 {
+			return 0
+		}
+		logs += 1 / float64(maxOrder) * math.Log(float64(b[k])/float64(b[maxOrder+k]))
 	}
-	return now
-}
-
-// resampled computes the score, in percent, of sets of sentences, of which there is what each
-// one adds.
-func (b *bleuCounter) resampled(parts [][]int) []float64 {
-	order := len(b.counts)
-	return resampleSums(parts, 2*order+2, func(sums []int) float64 {
-		c := bleuCounter{counts: sums[:order], totals: sums[order : 2*order], referenceLength: sums[2*order], translationLength: sums[2*order+1], smooth: b.smooth}
-		s, _ := c.Score() // 0 without words
-		return 100 * s.BLEU
-	})
-}
-
-// A BLEU is a score from 0 to 1, with what it is made of.
-type BLEU struct {
-	BLEU              float64
-	Precisions        []float64 // by order, from 0 to 1
-	BrevityPenalty    float64
-	Ratio             float64 // of the lengths
-	TranslationLength int     // in words
-	ReferenceLength   int
-}
-
-// Score computes the score. Without words on both sides there is none.
-func (b *bleuCounter) Score() (BLEU, error) {
-	if b.referenceLength == 0 || b.translationLength == 0 {
-		return BLEU{}, fmt.Errorf("%d words were compared with %d, of which BLEU cannot be computed", b.translationLength, b.referenceLength)
+	score := math.Exp(logs)
+	if ratio := float64(b[translationWords]) / float64(b[referenceWords]); ratio <= 1 {
+		score *= math.Exp(1 - 1/ratio)
 	}
-	s := BLEU{
-		Precisions: make([]float64, len(b.counts)), BrevityPenalty: 1,
-		Ratio:             float64(b.translationLength) / float64(b.referenceLength),
-		TranslationLength: b.translationLength, ReferenceLength: b.referenceLength,
-	}
-	logs, least := 0.0, math.Inf(1)
-	for k := range b.totals {
-		s.Precisions[k] = b.precision(k)
-		least = min(least, s.Precisions[k])
-		logs += 1 / float64(len(b.counts)) * math.Log(s.Precisions[k])
-	}
-	if s.Ratio <= 1 {
-		s.BrevityPenalty = math.Exp(1 - 1/s.Ratio)
-	}
-	if least > 0 {
-		s.BLEU = math.Exp(logs) * s.BrevityPenalty
-	}
-	return s, nil
-}
-
-// precision is that of n-grams of order k+1.
-func (b *bleuCounter) precision(k int) float64 {
-	count, total := float64(b.counts[k]), float64(b.totals[k])
-	switch {
-	case b.smooth:
-		return (count + 1) / (total + 1)
-	case total > 0:
-		return count / total
-	}
-	return 0
+	return score
 }
 
 // CleanReference makes words of a line of a reference as the scripts do: pieces of words are
@@ -116,42 +57,19 @@ func CleanReference(line string) []string {
 	return strings.Split(strings.ReplaceAll(pytext.TrimSpace(line), "@@ ", ""), " ")
 }
 
-// TranslationOptions say what to compute besides the official score of translations.
-type TranslationOptions struct {
-	// Sacre asks for sacreBLEU too.
-	Sacre *SacreOptions
-}
-
-// sacreCounter is a counter for sacreBLEU, nil if nobody asks for that.
-func (o TranslationOptions) sacreCounter() (*sacreCounter, error) {
-	if o.Sacre == nil {
-		return nil, nil
-	}
-	return newSacreCounter(*o.Sacre)
-}
-
-// A TranslationScore is what ScoreTranslations finds. Its first value is "BLEU" in percent.
-type TranslationScore struct {
-	Score
-	BLEU
-}
-
 // ScoreTranslations scores a log of sentences as process_accuracy.py does: on words that
 // blanks separate, with the first record of a sentence. Sentences that are not in the log
-// do not count. Unlike the script, it does not score a log that was cut off.
-func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (*TranslationScore, error) {
-	score, counter := &TranslationScore{}, newBLEUCounter(4, false)
-	sacre, err := o.sacreCounter()
-	if err != nil {
-		return nil, err
-	}
-	score.Coverage.Samples = len(references)
+// do not count. Unlike the script, it does not score a log that was cut off. The first value is "BLEU" in percent;
+// sacre, if it is not nil, asks for sacreBLEU too.
+func ScoreTranslations(log Input, references [][]string, sacre *SacreOptions) (*Score, error) {
+	var sum, sacreSum bleuCount
+	score, grams := &Score{Coverage: Coverage{Samples: len(references)}}, newGramCounter()
 	parts := make([][]int, len(references))
 	for rec, err := range Records(log) {
 		switch {
 		case err != nil:
 			return nil, err
-		case !utf8.Valid(rec.Data): // of a repeated one, too
+		case !utf8.Valid(rec.Data): // of a repeated record, too
 			return nil, rec.errorf(log, "the translation is not UTF-8")
 		case rec.QSLIndex >= uint64(len(references)):
 			return nil, rec.errorf(log, "the ground truth has only %d samples", len(references))
@@ -160,33 +78,95 @@ func ScoreTranslations(log Input, references [][]string, o TranslationOptions) (
 		if score.Coverage.count(repeated); repeated {
 			continue
 		}
-		text, reference, before := string(rec.Data), references[rec.QSLIndex], counter.sums()
-		counter.Add(strings.Split(text, " "), reference)
-		parts[rec.QSLIndex] = counter.since(before)
+		text, reference := string(rec.Data), references[rec.QSLIndex]
+		b := countBLEU(grams, strings.Split(text, " "), reference)
+		sum.add(b)
+		parts[rec.QSLIndex] = slices.Clone(b[:])
 		if sacre != nil {
-			sacre.Add(text, strings.Join(reference, " "))
+			sacreSum.add(countBLEU(grams, sacre.words(text), sacre.words(strings.Join(reference, " "))))
 		}
 	}
-	if err := score.describe(log, counter, sacre); err != nil {
-		return score, err
+	percent := 100 * bleu(sum[:])
+	if math.IsNaN(percent) {
+		return nil, fmt.Errorf("%s: %d words were compared with %d: BLEU is undefined", log.Name(), sum[translationWords], sum[referenceWords])
 	}
-	score.Values[0].Resampled = counter.resampled(parts)
+	resampled := resampleSums(parts, len(sum), func(sums []int) float64 {
+		if b := bleu(sums); !math.IsNaN(b) {
+			return 100 * b
+		}
+		return 0
+	})
+	score.Values = []Value{{Name: "BLEU", Value: percent, Unit: "%", Resampled: resampled}}
+	score.printf("BLEU: %.1f", percent)
+	if sacre != nil {
+		value, lines := sacre.score(sacreSum)
+		score.Values = append(score.Values, Value{Name: "sacreBLEU", Value: value, Unit: "%"})
+		score.Lines = append(score.Lines, lines...)
+	}
 	return score, nil
 }
 
-func (s *TranslationScore) describe(log Input, counter *bleuCounter, sacre *sacreCounter) error {
-	var err error
-	if s.BLEU, err = counter.Score(); err != nil {
-		return errors.New(log.Name() + ": " + err.Error())
+// A gramCounter compares the n-grams of sentences. It numbers words as they come. The
+// n-grams of a reference are the nodes of a tree: each is one word longer than
+// its parent. Its memory is used again for every sentence.
+type gramCounter struct {
+	words map[string]int32
+	nodes map[uint64]int32 // by parent and word
+	left  []int32          // by node: how often it is in the reference, and not matched yet
+}
+
+func newGramCounter() *gramCounter {
+	return &gramCounter{words: make(map[string]int32), nodes: make(map[uint64]int32)}
+}
+
+// number returns the numbers of words.
+func (c *gramCounter) number(words []string) []int32 {
+	ids := make([]int32, len(words))
+	for i, word := range words {
+		id, ok := c.words[word]
+		if !ok {
+			id = int32(len(c.words))
+			c.words[word] = id
+		}
+		ids[i] = id
 	}
-	percent := s.BLEU.BLEU * 100
-	s.Values = []Value{{Name: "BLEU", Value: percent, Unit: "%"}}
-	s.printf("BLEU: %.1f", percent)
-	if sacre != nil {
-		found := sacre.Score()
-		s.Values = append(s.Values, Value{Name: "sacreBLEU", Value: found.Score, Unit: "%"})
-		s.printf("%s", found)
-		s.printf("%s", sacre.Signature())
+	return ids
+}
+
+// matches adds to counts and totals, one each for every order, how many n-grams of a sentence match and how many it has.
+// An n-gram matches as often as it is in the reference.
+func (c *gramCounter) matches(ids, reference []int32, counts, totals []int) {
+	clear(c.nodes)
+	c.left = append(c.left[:0], 0) // node 0 is the root
+	order := len(counts)
+	for i := range reference {
+		parent := int32(0)
+		for _, id := range reference[i:min(i+order, len(reference))] {
+			key := uint64(parent)<<32 | uint64(uint32(id))
+			node, ok := c.nodes[key]
+			if !ok {
+				node = int32(len(c.left))
+				c.nodes[key], c.left = node, append(c.left, 0)
+			}
+			c.left[node]++
+			parent = node
+		}
 	}
-	return nil
+	for i := range ids {
+		parent := int32(0)
+		for k, id := range ids[i:min(i+order, len(ids))] {
+			node, ok := c.nodes[uint64(parent)<<32|uint64(uint32(id))]
+			if !ok {
+				break
+			}
+			if c.left[node] > 0 {
+				c.left[node]--
+				counts[k]++
+			}
+			parent = node
+		}
+	}
+	for k := range totals {
+		totals[k] += max(0, len(ids)-k)
+	}
 }

@@ -2,168 +2,159 @@ package accuracy
 
 import (
 	"fmt"
-	"slices"
 )
 
-// A Detection is one box that a model found.
-type Detection struct {
-	ImageID, CategoryID int64
-	Box                 Box
-	Score               float64
+// DetectionOptions are the options of accuracy-coco.py and accuracy-openimages.py,
+// which differ only in where they look for the annotations.
+type DetectionOptions struct {
+	// InverseMap takes labels as positions in the file's list of categories, from 1
+	// (--use-inv-map), instead of as category ids.
+	InverseMap bool
+	// RemoveEmptyImages numbers samples over the images that have an annotation, in the
+	// order of the file (--remove-48-empty-images).
+	//
+	// accuracy-coco.py numbers them in the order of a Python set, which for the real
+	// data set is not the order in which the reference SUT loads them; this is the latter.
+	RemoveEmptyImages bool
+	// Verbose also gives the lines that the scripts add with --verbose.
+	Verbose bool
 }
 
-// DetectionParams are the parameters of an evaluation, by default those of COCO
-// (pycocotools, Params.setDetParams). Nil slices stand for the default.
-type DetectionParams struct {
-	ImageIDs         []int64     // images to evaluate, in any order; default all
-	CategoryIDs      []int64     // categories to evaluate, likewise
-	MaxDets          []int       // best detections that count per image and category; default 1, 10, 100; at least three
-	IoUThresholds    []float64   // default 0.5 to 0.95 by 0.05
-	RecallThresholds []float64   // default 0 to 1 by 0.01
-	AreaRanges       []AreaRange // default all, small, medium, large
-	ClassAgnostic    bool        // a box may match any category's (useCats = 0)
-
-	Workers int // most goroutines; default one per CPU. The result does not depend on it
-}
-
-// An AreaRange is a size class of objects, in square pixels; both ends belong to it.
-// Objects outside of it are neither asked for nor wrong to find.
-type AreaRange struct {
-	Label    string
-	Min, Max float64
-}
-
-// cocoAreaRanges returns the size classes of COCO.
-func cocoAreaRanges() []AreaRange {
-	const small, medium, all = 32 * 32, 96 * 96, 1e5 * 1e5
-	return []AreaRange{{"all", 0, all}, {"small", 0, small}, {"medium", small, medium}, {"large", medium, all}}
-}
-
-// cocoIoUThresholds returns 0.50, 0.55 … 0.95, bit by bit as COCO has them.
-func cocoIoUThresholds() []float64 { return linspace(0.5, 0.95, 10) }
-
-// cocoRecallThresholds returns 0, 0.01 … 1, bit by bit as COCO has them.
-func cocoRecallThresholds() []float64 { return linspace(0, 1, 101) }
-
-// withDefaults fills in what is nil and puts ids and MaxDets in order.
-func (p DetectionParams) withDefaults(gt *GroundTruth) (DetectionParams, error) {
-	p, err := p.withIDs(gt)
+// ScoreDetections scores a log as accuracy-coco.py and accuracy-openimages.py do. Only
+// images in the log are evaluated. Like the scripts it fails if the log has no
+// detection at all. The first value is "mAP" in percent.
+func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Score, error) {
+	found, err := readDetections(log, gt, opts)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	p.MaxDets = slices.Sorted(slices.Values(orElse(p.MaxDets, func() []int { return []int{1, 10, 100} })))
-	if len(p.MaxDets) < 3 || p.MaxDets[0] < 1 {
-		return p, fmt.Errorf("max dets %v: want at least three numbers from 1", p.MaxDets)
+	coverage := found.coverage
+	if len(found.detections) == 0 {
+		return nil, fmt.Errorf("%s: no detection in %d records; pycocotools cannot evaluate that", log.Name(), coverage.records())
 	}
-	p.IoUThresholds = orElse(p.IoUThresholds, cocoIoUThresholds)
-	p.RecallThresholds = orElse(p.RecallThresholds, cocoRecallThresholds)
-	p.AreaRanges = orElse(p.AreaRanges, cocoAreaRanges)
-	if len(p.IoUThresholds) == 0 || len(p.RecallThresholds) == 0 || len(p.AreaRanges) == 0 {
-		return p, fmt.Errorf("want at least one IoU threshold, recall threshold and area range")
+	e := evaluate(gt, found.imageIDs, found.detections)
+	stats := e.cocoStats()
+	mAP := 100 * stats[0].value
+	score := &Score{Coverage: coverage, Lines: found.lines, Classes: e.byClass()}
+	score.Values = []Value{{Name: "mAP", Value: mAP, Unit: "%", Resampled: e.resampled()}}
+	for _, s := range stats {
+		score.Values = append(score.Values, Value{Name: s.name, Value: s.value})
+		score.printf("%v", s)
 	}
-	return p, nil
+	score.printf("mAP=%.3f%%", mAP)
+	if opts.Verbose {
+		score.printf("found %d results", coverage.records())
+		score.printf("found %d images", len(found.imageIDs))
+		score.printf("found %d images with no results", found.noResults)
+		score.printf("ignored %d dupes", coverage.Repeated)
+	}
+	if n := found.mismatches; n > 0 {
+		score.warnf("%d detections name another sample than their record; the record's was taken", n)
+	}
+	if n := found.mismatches - maxMismatchLines; n > 0 {
+		score.warnf("%d of the lines about that are left out", n)
+	}
+	if strays := gt.Strays(); strays != "" {
+		score.warnf("%s: they have no effect", strays)
+	}
+	return score, nil
 }
 
-// orElse is what is given, or else what is usual.
-func orElse[T any](given []T, usual func() []T) []T {
-	if given == nil {
-		return usual()
-	}
-	return given
+// loggedDetections is the content of a log of a detection benchmark.
+type loggedDetections struct {
+	detections []detection
+	imageIDs   []int64 // images in the log, in its order: the ones to evaluate
+	coverage   Coverage
+	noResults  int      // images with no detection
+	lines      []string // what the scripts print about single records
+	mismatches int      // detections whose own image index disagrees with the record's
 }
 
-// withIDs fills in and sorts the ids of images and categories.
-func (p DetectionParams) withIDs(gt *GroundTruth) (DetectionParams, error) {
-	if p.ImageIDs == nil {
-		for _, image := range gt.Images {
-			p.ImageIDs = append(p.ImageIDs, image.ID)
-		}
+// maxMismatchLines bounds the lines about image indices that disagree, one per box: a log that is
+// wrong throughout would give millions.
+const maxMismatchLines = 10_000
+
+// rowLength is the length of a detection in a payload: sample index, ymin, xmin, ymax,
+// xmax (from 0 to 1), score, label, all float32.
+const rowLength = 7
+
+// readDetections reads the detections of a log with the rules of the official scripts:
+// the first record of a sample counts; sample i is image i of the ground truth, whatever
+// the index in the payload says; fewer than seven numbers are an image without a
+// detection, which is evaluated too.
+func readDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*loggedDetections, error) {
+	images := gt.Images
+	if opts.RemoveEmptyImages {
+		images = gt.Annotated()
 	}
-	p.ImageIDs = sortedUnique(p.ImageIDs)
-	if p.CategoryIDs == nil {
+	if len(images) == 0 {
+		return nil, fmt.Errorf("%s: the ground truth has no image to score", log.Name())
+	}
+	var inverseMap []int64 // the category id of each label: 0 of label 0, then the categories in the order of the file
+	if opts.InverseMap {
+		inverseMap = append(inverseMap, 0)
 		for _, category := range gt.Categories {
-			p.CategoryIDs = append(p.CategoryIDs, category.ID)
-		}
-		slices.Sort(p.CategoryIDs)
-	}
-	if !p.ClassAgnostic {
-		p.CategoryIDs = sortedUnique(p.CategoryIDs)
-	} else if len(sortedUnique(p.CategoryIDs)) < len(p.CategoryIDs) {
-		return p, fmt.Errorf("category ids %v: one is given twice, which would count its objects twice", p.CategoryIDs)
-	}
-	return p, nil
-}
-
-func sortedUnique(ids []int64) []int64 { return slices.Compact(slices.Sorted(slices.Values(ids))) }
-
-// Positions of the twelve COCO numbers in DetectionResult.Stats. AP is the average
-// precision, AR the average recall, over all IoU thresholds and categories. AP itself,
-// the benchmark's mAP, asks for 100 detections, the ARMax numbers for the first, second
-// and third of MaxDets, all others for the third.
-const (
-	ap   = iota
-	ap50 // at IoU 0.50
-	ap75 // at IoU 0.75
-	apSmall
-	apMedium
-	apLarge
-	arMax1
-	arMax10
-	arMax100
-	arSmall
-	arMedium
-	arLarge
-	statCount
-)
-
-// A DetectionResult is what an evaluation finds. A number that is undefined,
-// because nothing was there to be found, is -1.
-type DetectionResult struct {
-	Stats      [statCount]float64
-	APPerIoU   []float64 // all areas, last of MaxDets
-	Categories []CategoryResult
-	Params     DetectionParams // as used: ids and MaxDets sorted, defaults filled in
-}
-
-// A CategoryResult holds one category's numbers at the last of MaxDets.
-type CategoryResult struct {
-	CategoryID                 int64 // -1 if the evaluation was class-agnostic
-	AP, AP50, AP75             float64
-	APSmall, APMedium, APLarge float64
-	AR                         []float64 // for each of MaxDets
-}
-
-// matched begins an evaluation of boxes as pycocotools' COCOeval does it with iouType bbox, to the last
-// bit: what each detection is worth. Detections of categories that are not evaluated, and in images that
-// are not, have no effect; one in an image that the ground truth lacks is an error. Among equal scores
-// the order of detections decides; otherwise it is of no effect.
-func matched(gt *GroundTruth, detections []Detection, params DetectionParams) (*evaluation, error) {
-	p, err := params.withDefaults(gt)
-	if err != nil {
-		return nil, fmt.Errorf("evaluating detections: %w", err)
-	}
-	if err := checkImages(gt, detections); err != nil {
-		return nil, fmt.Errorf("evaluating detections: %w", err)
-	}
-	e := newEvaluation(gt.Annotations, detections, p)
-	e.rank()
-	e.match()
-	return e, nil
-}
-
-// checkImages refuses detections in unknown images, as pycocotools' loadRes does.
-func checkImages(gt *GroundTruth, detections []Detection) error {
-	known := make(map[int64]bool, len(gt.Images))
-	for _, image := range gt.Images {
-		known[image.ID] = true
-	}
-	for i, d := range detections {
-		if i > 0 && d.ImageID == detections[i-1].ImageID {
-			continue // usually they come image by image
-		}
-		if !known[d.ImageID] {
-			return fmt.Errorf("detection %d: image id %d is not in the ground truth", i, d.ImageID)
+			inverseMap = append(inverseMap, category.ID)
 		}
 	}
-	return nil
+	out := &loggedDetections{coverage: Coverage{Samples: len(images)}}
+	for rec, err := range FirstRecords(log, &out.coverage) {
+		if err != nil {
+			return nil, err
+		}
+		n, number, err := float32s.numbers(rec.Data)
+		if err != nil {
+			return nil, rec.errorf(log, "%w", err)
+		}
+		image := &images[rec.QSLIndex]
+		out.imageIDs = append(out.imageIDs, image.ID)
+		switch {
+		case n < rowLength:
+			if out.noResults++; opts.Verbose {
+				url := "None" // as Python writes it
+				if image.COCOURL != nil {
+					url = *image.COCOURL
+				}
+				out.lines = append(out.lines, fmt.Sprintf("no results: %s, idx=%d", url, rec.QSLIndex))
+			}
+			continue
+		case n%rowLength != 0:
+			return nil, rec.errorf(log, "payload of %d numbers does not consist of detections of %d", n, rowLength)
+		}
+		for i := 0; i < n; i += rowLength {
+			index, err := truncate(number(i))
+			if err != nil {
+				return nil, rec.errorf(log, "detection %d: sample index: %w", i/rowLength, err)
+			}
+			if index != int64(rec.QSLIndex) {
+				if out.mismatches++; out.mismatches <= maxMismatchLines {
+					out.lines = append(out.lines, fmt.Sprintf("ERROR: loadgen(%d) and payload(%s) disagree on image_idx", rec.QSLIndex, integerText(number(i))))
+				}
+			}
+			label, err := truncate(number(i + 6))
+			if err != nil {
+				return nil, rec.errorf(log, "detection %d: label: %w", i/rowLength, err)
+			}
+			if opts.InverseMap { // a Python list: negative labels count from its end
+				n := int64(len(inverseMap))
+				if label < -n || label >= n {
+					return nil, rec.errorf(log, "detection %d: %w", i/rowLength, &NoCategoryError{Label: label, Categories: n - 1})
+				}
+				label = inverseMap[(label+n)%n]
+			}
+			// Corners from 0 to 1 become a box in pixels in the scripts' order of operations; conversions keep compilers from fusing them.
+			w, h := float64(image.Width), float64(image.Height)
+			top, left, bottom, right := float64(number(i+1)*h), float64(number(i+2)*w), float64(number(i+3)*h), float64(number(i+4)*w)
+			out.detections = append(out.detections, detection{image.ID, label, Box{left, top, right - left, bottom - top}, number(i + 5)})
+		}
+	}
+	return out, nil
+}
+
+// A NoCategoryError says that a label is beyond the list of categories. This often happens where labels are category ids
+// and are read as positions in the list.
+type NoCategoryError struct{ Label, Categories int64 }
+
+func (e *NoCategoryError) Error() string {
+	return fmt.Sprintf("label %d: the ground truth has %d categories, so labels end at %d", e.Label, e.Categories, e.Categories)
 }

@@ -2,10 +2,12 @@ package accuracy
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
-	"os"
-	"path/filepath"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,33 +18,26 @@ import (
 )
 
 // near compares sums that the reference adds in another order; NaN equals NaN.
-var near = cmp.Options{cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()}
+var near = append(exact, cmpopts.EquateApprox(0, 1e-9))
 
 // exact compares results that must not differ in a bit.
-var exact = cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateEmpty()}
+var exact = []cmp.Option{cmpopts.EquateNaNs(), cmpopts.EquateEmpty()}
 
-// readTestdata returns the content of a file below testdata, which may be there with .gz.
-func readTestdata(t testing.TB, name string) []byte {
+// golden decodes a JSON file below testdata.
+func golden[T any](t testing.TB, name string) T {
 	t.Helper()
-	path := filepath.Join("testdata", filepath.FromSlash(name))
-	if data, err := os.ReadFile(path); err == nil {
-		return data
-	}
-	return testenv.Read(t, path+".gz")
+	return testenv.JSON[T](t, "testdata/"+name)
 }
 
-// openTestdata is readTestdata for readers of files.
-func openTestdata(t testing.TB, name string) Input {
+// goldenLog opens a file below testdata/logs.
+func goldenLog(t testing.TB, name string) Input {
 	t.Helper()
-	return Named(filepath.Base(name), bytes.NewReader(readTestdata(t, name)))
+	return Named(path.Base(name), bytes.NewReader(testenv.Read(t, "testdata/logs/"+name+".gz")))
 }
 
-// decodeTestdata decodes a JSON file below testdata.
-func decodeTestdata[T any](t testing.TB, name string) T {
-	t.Helper()
-	var v T
-	if err := json.Unmarshal(readTestdata(t, name), &v); err != nil {
-		t.Fatalf("%s: %v", name, err)
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
 	return v
 }
@@ -50,37 +45,62 @@ func decodeTestdata[T any](t testing.TB, name string) T {
 // text is an Input of a string.
 func text(content string) Input { return Named("test.json", strings.NewReader(content)) }
 
-// number is a float64 in golden JSON, where null and "NaN" stand for NaN.
-type number float64
+// logOf is an accuracy log with a record for each payload, of sample 0, 1 and so on.
+func logOf(payloads ...[]byte) Input {
+	var records []Record
+	for i, p := range payloads {
+		records = append(records, Record{SeqID: uint64(i), QSLIndex: uint64(i), Data: p})
+	}
+	return text(formatLog(records))
+}
 
-func (n *number) UnmarshalJSON(data []byte) error {
+// formatLog writes records as LoadGen does (loadgen/logging.cc).
+func formatLog(records []Record) string {
+	var lines []string
+	for _, r := range records {
+		line := fmt.Sprintf(`{ "seq_id" : %d, "qsl_idx" : %d, "data" : "%X"`, r.SeqID, r.QSLIndex, r.Data)
+		if r.TokenData != nil {
+			line += fmt.Sprintf(`, "token_data" : "%X"`, r.TokenData)
+		}
+		if r.TokenCount != nil {
+			line += fmt.Sprintf(`, "token_count" : %d`, *r.TokenCount)
+		}
+		lines = append(lines, line+" }")
+	}
+	return "[\n" + strings.Join(lines, ",\n") + "\n]\n"
+}
+
+// floats is a payload of float32.
+func floats(values ...float32) []byte {
+	var data []byte
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+	}
+	return data
+}
+
+// jsonNumber is a float64 in golden JSON, where null and "NaN" stand for NaN.
+type jsonNumber float64
+
+func (n *jsonNumber) UnmarshalJSON(data []byte) error {
 	switch string(data) {
 	case `null`, `"NaN"`:
-		*n = number(math.NaN())
+		*n = jsonNumber(math.NaN())
 	case `"inf"`:
-		*n = number(math.Inf(1))
+		*n = jsonNumber(math.Inf(1))
 	case `"-inf"`:
-		*n = number(math.Inf(-1))
+		*n = jsonNumber(math.Inf(-1))
 	default:
 		return json.Unmarshal(data, (*float64)(n))
 	}
 	return nil
 }
 
-func floats(numbers []number) []float64 {
-	v := make([]float64, len(numbers))
-	for i, n := range numbers {
-		v[i] = float64(n)
-	}
-	return v
-}
-
 // decodeRLE expands value, count, value, count …
-func decodeRLE(t *testing.T, runs []int) []uint8 {
-	t.Helper()
+func decodeRLE(runs []int) []uint8 {
 	var v []uint8
-	for i := 0; i < len(runs); i += 2 {
-		v = append(v, bytes.Repeat([]byte{byte(runs[i])}, runs[i+1])...)
+	for run := range slices.Chunk(runs, 2) {
+		v = append(v, bytes.Repeat([]byte{byte(run[0])}, run[1])...)
 	}
 	return v
 }

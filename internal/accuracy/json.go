@@ -46,7 +46,7 @@ func (e *syntaxError) Error() string {
 // Unwrap returns the cause, for errors.Is.
 func (e *syntaxError) Unwrap() error { return e.Err }
 
-// A jsonFile reads a JSON file as a stream, and knows the lines of what it has read.
+// A jsonFile reads a JSON file as a stream and counts the lines that it has read.
 type jsonFile struct {
 	*jsontext.Decoder
 	in       Input
@@ -81,18 +81,10 @@ func (f *jsonFile) read(p []byte) (int, error) {
 // value reads the next value into a variable.
 func (f *jsonFile) value(v any) error { return f.located(json.UnmarshalDecode(f.Decoder, v)) }
 
-// array reads an array. element must read one value.
-func (f *jsonFile) array(element func(i int) error) error {
-	if kind := f.PeekKind(); kind != '[' && kind > 0 {
+// bracket reads the bracket that opens or closes a list.
+func (f *jsonFile) bracket(want jsontext.Kind) error {
+	if kind := f.PeekKind(); kind != want && kind > 0 {
 		return f.located(fmt.Errorf("want a list, got %v", kind))
-	}
-	if _, err := f.ReadToken(); err != nil {
-		return f.located(err)
-	}
-	for i := 0; f.PeekKind() != ']'; i++ {
-		if err := element(i); err != nil {
-			return err
-		}
 	}
 	_, err := f.ReadToken()
 	return f.located(err)
@@ -100,18 +92,34 @@ func (f *jsonFile) array(element func(i int) error) error {
 
 // end makes sure that only white space follows.
 func (f *jsonFile) end() error {
-	switch token, err := f.ReadToken(); {
+	token, err := f.ReadToken()
+	switch {
 	case err == io.EOF:
 		return nil
 	case err == nil:
-		return f.located(fmt.Errorf("want the end of the file, got %v", token.Kind()))
-	default:
-		return f.located(err)
+		err = fmt.Errorf("want the end of the file, got %v", token.Kind())
 	}
+	return f.located(err)
 }
 
-// located adds the place to an error of the decoder. A file that ends too early, or was cut,
-// is the cause of others.
+// readJSON reads a file that is one object. Fields of v that are pointers must be there.
+func readJSON(in Input, v any) error {
+	f := newJSONFile(in)
+	err := f.value(v)
+	if err == nil {
+		err = f.end()
+	}
+	if err != nil {
+		return err
+	}
+	if err := complete(v); err != nil {
+		return fmt.Errorf("%s: %w", in.Name(), err)
+	}
+	return nil
+}
+
+// located adds the place to an error of the decoder, and names a file that ends too early or was cut
+// as the cause.
 func (f *jsonFile) located(err error) error {
 	if err == nil {
 		return nil
@@ -151,7 +159,7 @@ func (f *jsonFile) located(err error) error {
 	return &syntaxError{File: f.in.Name(), Line: line, Offset: at, Record: record, Err: err}
 }
 
-// unfit says in words why a value does not fit its variable.
+// unfit says without Go's types why a value does not fit its variable.
 func unfit(e *json.SemanticError) error {
 	if e.GoType == nil || e.Err != nil && !errors.Is(e.Err, strconv.ErrSyntax) && !errors.Is(e.Err, strconv.ErrRange) {
 		return e.Err

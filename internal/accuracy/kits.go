@@ -1,11 +1,10 @@
 package accuracy
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 )
 
 // A KiTSCase is one sample of KiTS19: the ground truth on the grid of the model's input.
@@ -20,177 +19,176 @@ type KiTSCase struct {
 func ReadKiTSCases(in Input) ([]KiTSCase, error) {
 	var file struct {
 		Names  *[]string   `json:"file_list"`
-		Shapes *[][]uint64 `json:"image_shape"`
-		Truths *[][]uint64 `json:"target_rle"`
+		Shapes *[][]int    `json:"image_shape"`
+		Truths *[][]uint32 `json:"target_rle"`
 	}
-	f := newJSONFile(in)
-	err := f.value(&file)
-	if err == nil {
-		err = f.end()
-	}
-	if err != nil {
+	if err := readJSON(in, &file); err != nil {
 		return nil, err
 	}
-	err = complete(&file)
-	if err == nil && (len(*file.Names) != len(*file.Shapes) || len(*file.Names) != len(*file.Truths) || len(*file.Names) == 0) {
-		err = fmt.Errorf("%d names, %d shapes and %d targets, want one of each per case", len(*file.Names), len(*file.Shapes), len(*file.Truths))
+	n := len(*file.Names)
+	if n == 0 || n != len(*file.Shapes) || n != len(*file.Truths) {
+		return nil, fmt.Errorf("%s: %d names, %d shapes and %d targets, want one of each per case", in.Name(), n, len(*file.Shapes), len(*file.Truths))
 	}
-	if err == nil {
-		err = unique("file", *file.Names, func(name string) string { return name })
-	}
-	if err != nil {
+	if err := unique("file", *file.Names, func(name string) string { return name }); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
-	cases := make([]KiTSCase, len(*file.Names))
-	for i, name := range *file.Names {
-		if cases[i], err = newKiTSCase(name, (*file.Shapes)[i], (*file.Truths)[i]); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", in.Name(), name, err)
+	cases := make([]KiTSCase, n)
+	for i, runs := range *file.Truths {
+		c := KiTSCase{Name: (*file.Names)[i], Shape: (*file.Shapes)[i]}
+		if len(runs)%2 != 0 {
+			return nil, fmt.Errorf("%s: %s: the target ends with a label, want a count after it", in.Name(), c.Name)
 		}
+		for run := range slices.Chunk(runs, 2) {
+			if run[0] > tumor {
+				return nil, fmt.Errorf("%s: %s: the target has label %d, want 0, 1 or 2", in.Name(), c.Name, run[0])
+			}
+			c.Truth = append(c.Truth, LabelRun{Label: uint8(run[0]), Count: int(run[1])})
+		}
+		voxels := 1
+		for _, extent := range c.Shape {
+			voxels *= extent
+		}
+		if len(c.Shape) == 0 || c.Truth.Len() != voxels {
+			return nil, fmt.Errorf("%s: %s: the target has %d voxels, the shape %v has %d", in.Name(), c.Name, c.Truth.Len(), c.Shape, voxels)
+		}
+		cases[i] = c
 	}
 	return cases, nil
 }
 
-// maxVoxels bounds a volume, so that products of shapes and sums of runs cannot overflow.
-const maxVoxels = math.MaxInt32
-
-// newKiTSCase returns a case of a shape, and of label, count, label, count ….
-func newKiTSCase(name string, shape, runs []uint64) (KiTSCase, error) {
-	c, voxels, covered := KiTSCase{Name: name}, uint64(1), uint64(0)
-	for _, extent := range shape {
-		if extent < 1 || extent > maxVoxels/voxels {
-			return c, fmt.Errorf("the shape %v has no voxels, or more than %d", shape, maxVoxels)
-		}
-		voxels *= extent
-		c.Shape = append(c.Shape, int(extent))
-	}
-	if len(shape) == 0 {
-		return c, errors.New("the shape is empty")
-	}
-	if len(runs)%2 != 0 {
-		return c, errors.New("the target ends with a label, want a count after it")
-	}
-	for run := range slices.Chunk(runs, 2) {
-		label, count := run[0], run[1]
-		if label > tumor {
-			return c, fmt.Errorf("the target has label %d, want 0, 1 or 2", label)
-		}
-		if count > maxVoxels-covered {
-			return c, fmt.Errorf("the target covers more than %d voxels", maxVoxels)
-		}
-		covered += count
-		c.Truth = append(c.Truth, LabelRun{Label: uint8(label), Count: int(count)})
-	}
-	if covered != voxels {
-		return c, fmt.Errorf("target has %d voxels, shape %v has %d", covered, shape, voxels)
-	}
-	return c, nil
-}
-
-// KiTSOptions are the options of accuracy_kits.py.
-type KiTSOptions struct {
-	// DType is the type of a voxel (--output_dtype), by default uint8. The script also
-	// offers float16 and int64, but fails when it stores them as NIfTI: these are errors.
-	DType DType
-}
-
-// A CaseDice is the result of one case.
-type CaseDice struct {
-	Case string
-	Dice
-}
-
-// A KiTSScore is what ScoreKiTS finds. Its first value is "mean", from 0 to 1.
-type KiTSScore struct {
-	Score
-	Cases []CaseDice // in the order of the ground truth
-}
-
 // ScoreKiTS scores a log of label volumes as accuracy_kits.py does: every case must be in
-// the log exactly once. It holds one volume at a time.
-func ScoreKiTS(log Input, truth []KiTSCase, opts KiTSOptions) (*KiTSScore, error) {
-	dtype, err := kitsDType(opts.DType)
+// the log exactly once. It holds one volume at a time. The type of a voxel (--output_dtype) is by default uint8; the script
+// also offers float16 and int64, but fails when it stores them as NIfTI: these are errors. The first value is "mean", from 0 to 1.
+func ScoreKiTS(log Input, truth []KiTSCase, dtype DType) (*Score, error) {
+	dtype, err := dtype.check("output_dtype", uint8s, int8s, int16s, Int32, Int64, float16s, float32s, float64s)
+	if err == nil && (dtype == Int64 || dtype == float16s) {
+		err = fmt.Errorf("output_dtype %q: the official script cannot store such volumes as NIfTI; log uint8 labels", string(dtype))
+	}
 	if err != nil {
 		return nil, err
 	}
-	score := &KiTSScore{Cases: make([]CaseDice, len(truth))}
-	score.Coverage.Samples = len(truth)
-	if err := score.read(log, truth, dtype); err != nil {
-		return nil, err
+	score := &Score{Coverage: Coverage{Samples: len(truth)}}
+	composites, kidneys, tumors := make([]float64, len(truth)), make([]float64, len(truth)), make([]float64, len(truth))
+	seen := make([]bool, len(truth))
+	var labels []uint8
+	for rec, err := range Records(log) {
+		if err != nil {
+			return nil, err
+		}
+		if rec.QSLIndex >= uint64(len(truth)) {
+			return nil, rec.errorf(log, "the ground truth has only %d cases", len(truth))
+		}
+		i := int(rec.QSLIndex)
+		if seen[i] {
+			return nil, rec.errorf(log, "second record of %s, want one per case", truth[i].Name)
+		}
+		seen[i] = true
+		score.Coverage.Scored++
+		if labels, err = voxelLabels(labels[:0], rec.Data, dtype); err == nil {
+			kidneys[i], tumors[i], err = kitsDice(labels, truth[i].Truth)
+		}
+		if err != nil {
+			return nil, rec.errorf(log, "%s: %w", truth[i].Name, err)
+		}
+		composites[i] = (kidneys[i] + tumors[i]) / 2
 	}
 	if n := score.Coverage.Scored; n != len(truth) || n == 0 {
 		return nil, fmt.Errorf("%s: %d records for %d cases, want one per case", log.Name(), n, len(truth))
 	}
-	score.describe()
+	m, kidney, tumor := mean(composites), mean(kidneys), mean(tumors)
+	score.Values = []Value{{Name: "mean", Value: m, Resampled: resampleMean(composites)}, {Name: "kidney", Value: kidney}, {Name: "tumor", Value: tumor}}
+	score.printf("Accuracy: mean = %.5f, kidney = %.4f, tumor = %.4f", m, kidney, tumor)
 	return score, nil
 }
 
-// read fills in the cases that are in a log.
-func (s *KiTSScore) read(log Input, truth []KiTSCase, dtype DType) error {
-	var labels []uint8
-	for rec, err := range Records(log) {
-		if err != nil {
-			return err
-		}
-		if rec.QSLIndex >= uint64(len(truth)) {
-			return rec.errorf(log, "the ground truth has only %d cases", len(truth))
-		}
-		c, result := &truth[rec.QSLIndex], &s.Cases[rec.QSLIndex]
-		if result.Case != "" {
-			return rec.errorf(log, "second record of %s, want one per case", c.Name)
-		}
-		result.Case = c.Name
-		if labels, err = voxelLabels(labels[:0], rec.Data, dtype); err == nil {
-			result.Dice, err = kitsDice(labels, c.Truth)
-		}
-		if err != nil {
-			return rec.errorf(log, "%s: %w", c.Name, err)
-		}
-		s.Coverage.Scored++
-	}
-	return nil
-}
-
-func kitsDType(d DType) (DType, error) {
-	d, err := d.check("output_dtype", Uint8, Int8, Int16, Int32, Int64, Float16, Float32, Float64)
-	if err == nil && (d == Int64 || d == Float16) {
-		err = fmt.Errorf("output_dtype %q: the official script cannot store such volumes as NIfTI; log uint8 labels", string(d))
-	}
-	return d, err
-}
-
-// describe fills in the Score.
-func (s *KiTSScore) describe() {
-	var composites, kidneys, tumors []float64
-	for _, c := range s.Cases {
-		composites = append(composites, c.Composite())
-		kidneys = append(kidneys, c.Kidney)
-		tumors = append(tumors, c.Tumor)
-	}
-	s.Values = []Value{
-		{Name: "mean", Value: mean(composites), Resampled: resampleMean(composites)},
-		{Name: "kidney", Value: mean(kidneys)},
-		{Name: "tumor", Value: mean(tumors)},
-	}
-	s.printf("Accuracy: mean = %.5f, kidney = %.4f, tumor = %.4f", s.Values[0].Value, s.Values[1].Value, s.Values[2].Value)
-}
-
-// voxelLabels appends the labels in a payload to dst. Floats are cut to integers, as the
-// script's conversion to uint8 does; a value that no uint8 holds is an error, where the
+// voxelLabels appends the labels in a payload to dst. Floats are truncated to integers, as the
+// script's conversion to uint8 does; a value that does not fit uint8 is an error, where the
 // conversion would wrap around.
 func voxelLabels(dst, data []byte, dtype DType) ([]uint8, error) {
-	if err := dtype.checkPayload(data); err != nil {
-		return dst, err
-	}
-	if dtype == Uint8 {
+	if dtype == uint8s {
 		return data, nil
 	}
-	number := numbers(data, dtype)
-	for i := range len(data) / dtype.size() {
+	n, number, err := dtype.numbers(data)
+	if err != nil {
+		return dst, err
+	}
+	for i := range n {
 		v := number(i)
 		if !(v > -1 && v < math.MaxUint8+1) {
-			return dst, errors.New("voxel " + strconv.Itoa(i) + " has label " + strconv.FormatFloat(v, 'g', -1, 64) + ", want 0, 1 or 2")
+			return dst, fmt.Errorf("voxel %d has label %v, want 0, 1 or 2", i, v)
 		}
 		dst = append(dst, uint8(v))
 	}
 	return dst, nil
+}
+
+// The labels of KiTS19; 0 is background.
+const (
+	kidney = 1
+	tumor  = 2
+)
+
+// A LabelRun is Count voxels of one label in a row.
+type LabelRun struct {
+	Label uint8
+	Count int
+}
+
+// LabelRuns is a volume of labels as runs in row-major order. Organs are compact, so
+// that a volume of 30 MB takes a few hundred kB.
+type LabelRuns []LabelRun
+
+// EncodeRuns makes runs of a volume.
+func EncodeRuns(labels []uint8) LabelRuns {
+	var runs LabelRuns
+	for i, v := range labels {
+		if i == 0 || v != labels[i-1] {
+			runs = append(runs, LabelRun{Label: v})
+		}
+		runs[len(runs)-1].Count++
+	}
+	return runs
+}
+
+// Len returns the number of voxels.
+func (r LabelRuns) Len() int {
+	n := 0
+	for _, run := range r {
+		n += run.Count
+	}
+	return n
+}
+
+// kitsDice compares a predicted volume with the truth as accuracy_kits.py does
+// (get_dice_score): the Dice coefficients of kidney and tumour, from 0 to 1. A
+// tumour is not part of the kidney. A class that is in neither volume has Dice 1.
+func kitsDice(prediction []uint8, truth LabelRuns) (kidneyDice, tumorDice float64, err error) {
+	if n := truth.Len(); n != len(prediction) {
+		return 0, 0, fmt.Errorf("prediction has %d voxels, the ground truth %d", len(prediction), n)
+	}
+	if i := slices.IndexFunc(prediction, func(label uint8) bool { return label > tumor }); i >= 0 {
+		return 0, 0, fmt.Errorf("voxel %d has label %d, want 0, 1 or 2", i, prediction[i])
+	}
+	var predicted, wanted, both [tumor + 1]int
+	at := 0
+	for _, run := range truth {
+		if run.Label > tumor {
+			return 0, 0, fmt.Errorf("voxel %d of the ground truth has label %d, want 0, 1 or 2", at, run.Label)
+		}
+		wanted[run.Label] += run.Count
+		for _, label := range []uint8{kidney, tumor} {
+			n := bytes.Count(prediction[at:at+run.Count], []byte{label})
+			if predicted[label] += n; label == run.Label {
+				both[label] += n
+			}
+		}
+		at += run.Count
+	}
+	return dice(both[kidney], wanted[kidney], predicted[kidney]), dice(both[tumor], wanted[tumor], predicted[tumor]), nil
+}
+
+// dice is the coefficient with the smoothing of the reference (smooth_nr, smooth_dr).
+func dice(both, wanted, predicted int) float64 {
+	const smooth = 1e-6
+	return (2*float64(both) + smooth) / (float64(wanted) + float64(predicted) + smooth)
 }

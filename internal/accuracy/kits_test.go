@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,19 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestReadKiTSCasesNamesWhatIsWrong(t *testing.T) {
+func TestReadKiTSCasesErrors(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"no targets", `{"file_list":["a"],"image_shape":[[1]]}`, `no "target_rle"`},
 		{"a name too many", `{"file_list":["a","b"],"image_shape":[[1]],"target_rle":[[0,1]]}`, "2 names, 1 shapes and 1 targets"},
 		{"no case", `{"file_list":[],"image_shape":[],"target_rle":[]}`, "0 names"},
 		{"a name twice", `{"file_list":["a","a"],"image_shape":[[1],[1]],"target_rle":[[0,1],[0,1]]}`, "file 1 has the id a of file 0"},
-		{"a target that is too short", `{"file_list":["a"],"image_shape":[[2,2]],"target_rle":[[0,1]]}`, "a: target has 1 voxels, shape [2 2] has 4"},
+		{"a target that is too short", `{"file_list":["a"],"image_shape":[[2,2]],"target_rle":[[0,1]]}`, "a: the target has 1 voxels, the shape [2 2] has 4"},
 		{"label 3", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[3,1]]}`, "a: the target has label 3, want 0, 1 or 2"},
 		{"half a run", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,1,2]]}`, "ends with a label"},
-		{"an empty shape", `{"file_list":["a"],"image_shape":[[]],"target_rle":[[0,1]]}`, "the shape is empty"},
-		{"an extent of 0", `{"file_list":["a"],"image_shape":[[0]],"target_rle":[[0,1]]}`, "the shape [0] has no voxels"},
-		{"a shape beyond memory", `{"file_list":["a"],"image_shape":[[1000000,1000000]],"target_rle":[[0,1]]}`, "the shape [1000000 1000000] has no voxels, or more than 2147483647"},
-		{"runs beyond memory", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,2147483647,0,1]]}`, "the target covers more than 2147483647 voxels"},
+		{"an empty shape", `{"file_list":["a"],"image_shape":[[]],"target_rle":[[0,1]]}`, "the shape []"},
 		{"something after the end", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,1]]}]`, "line 1, offset 60: invalid character ']'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -34,9 +30,9 @@ func TestReadKiTSCasesNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestScoreKiTSFailsWhereTheScriptDoes(t *testing.T) {
+func TestScoreKiTSErrors(t *testing.T) {
 	truth := []KiTSCase{{"case_00000", []int{2}, LabelRuns{{1, 2}}}, {"case_00003", []int{1}, LabelRuns{{2, 1}}}}
-	good := func(i uint64, data ...byte) Record { return Record{QSLIndex: i, Data: data} }
+	record := func(i uint64, data ...byte) Record { return Record{QSLIndex: i, Data: data} }
 	for _, c := range []struct {
 		name    string
 		records []Record
@@ -44,102 +40,117 @@ func TestScoreKiTSFailsWhereTheScriptDoes(t *testing.T) {
 		want    string
 	}{
 		{"no record", nil, "", "0 records for 2 cases"},
-		{"a case is missing", []Record{good(0, 1, 1)}, "", "1 records for 2 cases, want one per case"},
-		{"a case twice", []Record{good(0, 1, 1), good(0, 1, 1)}, "", "record 1 (qsl_idx 0): second record of case_00000"},
-		{"a case too many", []Record{good(0, 1, 1), good(1, 2), good(2, 1)}, "", "record 2 (qsl_idx 2): the ground truth has only 2 cases"},
-		{"a voxel too many", []Record{good(0, 1, 1, 1)}, "", "case_00000: prediction has 3 voxels, the ground truth 2"},
-		{"label 3", []Record{good(0, 1, 3)}, "", "case_00000: voxel 1 has label 3, want 0, 1 or 2"},
-		{"label -1", []Record{good(0, 1, 255)}, Int8, "voxel 1 has label -1"},
-		{"a label of NaN", []Record{{Data: float32s(1, float32(math.NaN()))}}, Float32, "voxel 1 has label NaN"},
-		{"half a number", []Record{good(0, 1, 1, 1)}, Int16, "payload of 3 bytes"},
+		{"a case is missing", []Record{record(0, 1, 1)}, "", "1 records for 2 cases, want one per case"},
+		{"a case twice", []Record{record(0, 1, 1), record(0, 1, 1)}, "", "record 1 (qsl_idx 0): second record of case_00000"},
+		{"a case too many", []Record{record(0, 1, 1), record(1, 2), record(2, 1)}, "", "record 2 (qsl_idx 2): the ground truth has only 2 cases"},
+		{"a voxel too many", []Record{record(0, 1, 1, 1)}, "", "case_00000: prediction has 3 voxels, the ground truth 2"},
+		{"label 3", []Record{record(0, 1, 3)}, "", "case_00000: voxel 1 has label 3, want 0, 1 or 2"},
+		{"label -1", []Record{record(0, 1, 255)}, int8s, "voxel 1 has label -1"},
+		{"a label of NaN", []Record{{Data: floats(1, float32(math.NaN()))}}, float32s, "voxel 1 has label NaN"},
+		{"half a number", []Record{record(0, 1, 1, 1)}, int16s, "payload of 3 bytes"},
+		{"an unknown type", nil, "uint32", `output_dtype "uint32" is not one of`},
+		{"a type that NIfTI has not", nil, Int64, "cannot store such volumes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ScoreKiTS(text(formatLog(c.records)), truth, KiTSOptions{DType: c.dtype})
-			wantError(t, err, "test.json: ", c.want)
+			_, err := ScoreKiTS(text(formatLog(c.records)), truth, c.dtype)
+			wantError(t, err, c.want)
 		})
 	}
-	for dtype, want := range map[DType]string{"uint32": "is not one of", Int64: "cannot store such volumes", Float16: "cannot store such volumes"} {
-		_, err := ScoreKiTS(hexLog(), truth, KiTSOptions{DType: dtype})
-		wantError(t, err, "output_dtype", string(dtype), want)
-	}
 }
 
-func TestEveryTypeOfVoxelGivesTheSameScore(t *testing.T) {
-	labels := []uint8{0, 1, 2, 2, 1, 0, 0, 1, 1, 2, 0}
-	truth := []KiTSCase{{"a", []int{11}, LabelRuns{{0, 1}, {1, 4}, {2, 6}}}}
-	encode := func(v any) []byte {
-		var b bytes.Buffer
-		if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+// The numbers of a payload are what they are in NumPy, whatever their type.
+func TestNumbersOfAllTypes(t *testing.T) {
+	for dtype, values := range map[DType]any{
+		uint8s: []uint8{0, 1, 200}, int8s: []int8{0, 1, -100}, int16s: []int16{0, 1, -1000}, Int32: []int32{0, 1, -100000}, Int64: []int64{0, 1, -1 << 40},
+		float32s: []float32{0, 1, -0.4}, float64s: []float64{0, 1, -0.1}, float16s: []uint16{0, 0x3c00, 0xc100},
+	} {
+		var payload bytes.Buffer
+		if err := binary.Write(&payload, binary.LittleEndian, values); err != nil {
 			t.Fatal(err)
 		}
-		return b.Bytes()
+		want := map[DType]float64{uint8s: 200, int8s: -100, int16s: -1000, Int32: -100000, Int64: -1 << 40, float32s: float64(float32(-0.4)), float64s: -0.1, float16s: -2.5}[dtype]
+		n, at, err := dtype.numbers(payload.Bytes())
+		if err != nil || n != 3 || at(0) != 0 || at(1) != 1 || at(2) != want {
+			t.Errorf("%s: %d numbers, %v, the last %v, want %v", dtype, n, err, at(2), want)
+		}
 	}
-	payloads := map[DType]any{Int8: []int8{}, Int16: []int16{}, Int32: []int32{}, Uint8: []uint8{}, Float32: []float32{}, Float64: []float64{}}
-	var want Dice
-	for _, dtype := range []DType{Uint8, Int8, Int16, Int32, Float32, Float64} {
-		var data []byte
-		for _, v := range labels {
-			switch payloads[dtype].(type) {
-			case []int8, []uint8:
-				data = append(data, v)
-			case []int16:
-				data = append(data, encode(int16(v))...)
-			case []int32:
-				data = append(data, encode(int32(v))...)
-			case []float32:
-				data = append(data, encode(float32(v)+0.4)...) // a fraction is cut off
-			case []float64:
-				data = append(data, encode(float64(v)+0.4)...)
-			}
-		}
-		got, err := ScoreKiTS(hexLog(data), truth, KiTSOptions{DType: dtype})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if dtype == Uint8 {
-			want = got.Cases[0].Dice
-		}
-		if got.Cases[0].Dice != want || want.Kidney == 0 {
-			t.Errorf("%s: %v, want %v", dtype, got.Cases[0].Dice, want)
+	for bits, want := range map[uint16]float64{0x7c00: math.Inf(1), 0xfc00: math.Inf(-1), 0x0001: math.Ldexp(1, -24), 0x7bff: 65504, 0x7e00: math.NaN()} {
+		if got := float16(bits); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("float16(%x) = %v, want %v", bits, got, want)
 		}
 	}
 }
 
-func TestDiceAgreesWithCountingVoxelByVoxel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
-		n := rng.IntN(100)
-		prediction, truth := make([]uint8, n), make([]uint8, n)
-		var both, wanted, predicted [3]int
-		for i := range n {
-			prediction[i], truth[i] = uint8(rng.IntN(3)), uint8(rng.IntN(3))
-			if i > 0 && rng.IntN(4) > 0 {
-				truth[i], prediction[i] = truth[i-1], prediction[i-1]
-			}
-			predicted[prediction[i]]++
-			wanted[truth[i]]++
-			if prediction[i] == truth[i] {
-				both[truth[i]]++
-			}
+func TestKiTSDiceAgreesWithTheOfficialScript(t *testing.T) {
+	g := golden[struct {
+		Cases []struct {
+			Name       string
+			Prediction []int `json:"prediction_rle"`
+			Target     []int `json:"target_rle"`
+			Expected   struct{ Kidney, Tumor float64 }
 		}
-		want := Dice{dice(both[1], wanted[1], predicted[1]), dice(both[2], wanted[2], predicted[2])}
-		if got, err := kitsDice(prediction, EncodeRuns(truth)); err != nil || got != want {
-			t.Fatalf("KiTSDice(%v, %v) = %v, %v, want %v", prediction, truth, got, err, want)
+		Printed string
+	}](t, "dice_kits19.json.gz")
+	var cases []KiTSCase
+	var payloads [][]byte
+	for _, c := range g.Cases {
+		prediction, truth := decodeRLE(c.Prediction), EncodeRuns(decodeRLE(c.Target))
+		kidney, tumor, err := kitsDice(prediction, truth)
+		if diff := cmp.Diff([]float64{c.Expected.Kidney, c.Expected.Tumor}, []float64{kidney, tumor}, near...); diff != "" || err != nil {
+			t.Errorf("%s: error %v; kidney, tumor (-want +got):\n%s", c.Name, err, diff)
 		}
+		cases, payloads = append(cases, KiTSCase{Name: c.Name, Truth: truth}), append(payloads, prediction)
+	}
+	if score := must(ScoreKiTS(logOf(payloads...), cases, "")); score.Lines[0] != g.Printed {
+		t.Errorf("printed %q, want %q", score.Lines[0], g.Printed)
 	}
 }
 
-func TestABadVoxelIsFoundWhereverItIs(t *testing.T) {
-	for _, bad := range []uint8{3, 4, 7, 128, 255} {
-		for at := range 30 {
-			prediction := bytes.Repeat([]byte{2}, 30)
-			prediction[at] = bad
-			_, err := kitsDice(prediction, LabelRuns{{1, 11}, {2, 19}})
-			wantError(t, err, fmt.Sprintf("voxel %d has label %d", at, bad))
+func TestMeanIoUAgreesWithTheMobileApp(t *testing.T) {
+	for _, c := range golden[struct {
+		Cases []struct {
+			Name       string
+			NumClasses int `json:"num_classes"`
+			Images     []struct {
+				Prediction []int `json:"prediction_rle"`
+				Truth      []int `json:"ground_truth_rle"`
+			}
+			Expected struct {
+				Classes []jsonNumber `json:"iou_per_class"`
+				Present jsonNumber   `json:"mean_iou_present_classes"`
+				Float32 jsonNumber   `json:"reference_float32"`
+				Printed *string      `json:"reference_string"`
+			}
 		}
+	}](t, "miou_ade20k.json.gz").Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			got, want := NewIoUCounts(c.NumClasses), c.Expected
+			for i, image := range c.Images {
+				if err := got.Add(i, decodeRLE(image.Prediction), decodeRLE(image.Truth)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			score := got.Score()
+			var classes []float64
+			present := 0
+			for _, v := range want.Classes {
+				if classes = append(classes, float64(v)); v == v {
+					present++
+				}
+			}
+			wants := append(classes, float64(float32(want.Float32)), float64(want.Present))
+			if d := cmp.Diff(wants, append(got.classes(), score.Values[0].Value, score.Values[1].Value), near...); d != "" {
+				t.Errorf("IoU of classes, mean, mean of present classes (-want +got):\n%s", d)
+			}
+			if want.Printed != nil && score.Lines[0] != *want.Printed {
+				t.Errorf("printed %q, want %q", score.Lines[0], *want.Printed)
+			}
+			if len(score.Warnings) != c.NumClasses-present || len(score.Classes.List) != present {
+				t.Errorf("warnings %q, %d classes, want %d of %d", score.Warnings, len(score.Classes.List), present, c.NumClasses)
+			}
+		})
 	}
-	_, err := kitsDice(make([]uint8, 3), LabelRuns{{1, 2}, {3, 1}})
-	wantError(t, err, "voxel 2 of the ground truth has label 3")
+	wantError(t, NewIoUCounts(2).Add(0, make([]uint8, 2), make([]uint8, 3)), "prediction has 2 pixels, the ground truth 3")
 }
 
 func FuzzReadKiTSCases(f *testing.F) {
@@ -159,17 +170,50 @@ func FuzzReadKiTSCases(f *testing.F) {
 			}
 			targets = append(targets, runs)
 		}
-		written, err := json.Marshal(map[string]any{"file_list": names, "image_shape": shapes, "target_rle": targets})
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadKiTSCases(text(string(written)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(cases, again); d != "" {
+		written := must(json.Marshal(map[string]any{"file_list": names, "image_shape": shapes, "target_rle": targets}))
+		if d := cmp.Diff(cases, must(ReadKiTSCases(text(string(written))))); d != "" {
 			t.Errorf("after writing and reading (-want +got):\n%s", d)
 		}
+	})
+}
+
+// FuzzPayload scores payloads of any bytes with each reader of payloads.
+func FuzzPayload(f *testing.F) {
+	f.Add(floats(0, 0, 0, 0.5, 0.5, 0.9, 1), uint8(0))
+	f.Add(floats(-7.9, 1), uint8(2))
+	f.Add([]byte{1, 2, 0, 255}, uint8(4))
+	gt := must(ReadCOCO(text(cocoFile(goodImage, goodCategory, goodAnnotation))))
+	types := []DType{float32s, Int32, Int64, uint8s, int8s, int16s, float16s, float64s}
+	f.Fuzz(func(t *testing.T, data []byte, dtype uint8) {
+		d, log := types[int(dtype)%len(types)], formatLog([]Record{{Data: data}})
+		if score, err := ScoreImageNet(text(log), []LabeledImage{{"a", 1}}, ImageNetOptions{DType: d}); err == nil && score.Coverage.Scored != 1 {
+			t.Errorf("%d samples were scored", score.Coverage.Scored)
+		}
+		for _, inverse := range []bool{false, true} {
+			logged, err := readDetections(text(log), gt, DetectionOptions{InverseMap: inverse})
+			if err == nil && len(logged.detections) != len(data)/4/rowLength {
+				t.Errorf("%d bytes hold %d detections", len(data), len(logged.detections))
+			}
+		}
+		cases := []KiTSCase{{"c", []int{len(data)}, EncodeRuns(make([]uint8, len(data)))}}
+		if score, err := ScoreKiTS(text(log), cases, d); err == nil && !(score.Values[0].Value >= 0 && score.Values[0].Value <= 1) {
+			t.Errorf("Dice %v", score.Values[0].Value)
+		}
+		for _, transposed := range []bool{false, true} {
+			c, err := ReadSpanLogits(text(log), 1, 8, SpanOptions{d, transposed}, func(_ int, starts, ends []float64) {
+				for i := range starts {
+					if starts[i] != starts[i] || ends[i] != ends[i] {
+						t.Errorf("%s: logit %d is not a number", d, i)
+					}
+				}
+			})
+			if err == nil && c != (Coverage{Samples: 1, Scored: 1}) {
+				t.Errorf("%s: coverage %+v of %d bytes", d, c, len(data))
+			}
+		}
+		_, _ = tokenIDs(data, d)
+		_, _ = ScoreClicks(text(log), 1, ClickOptions{DType: d})
+		_, _ = ScoreSpeech(text(log), []string{"a"}, d)
 	})
 }
 
@@ -185,8 +229,8 @@ func BenchmarkKiTSDice(b *testing.B) {
 	b.SetBytes(int64(len(volume)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if d, err := kitsDice(volume, runs); err != nil || d.Kidney != 1 {
-			b.Fatal(d, err)
+		if kidney, _, err := kitsDice(volume, runs); err != nil || kidney != 1 {
+			b.Fatal(kidney, err)
 		}
 	}
 }

@@ -4,130 +4,135 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
-// A MixedText is what mixtral-8x7b should say of one sample.
+// A MixedText is the wanted answer of mixtral-8x7b to one sample.
 type MixedText struct {
 	Dataset string // OpenOrca, GSM8K or MBXP
 	ID      string // of MBXP: the language, an underscore, and the function
 	Wanted  string // the text, the number, or the tests
 }
 
-// A MixtralScore is what ScoreMixtral finds. Its values are those of ROUGE over OpenOrca,
-// "gsm8k" and "mbxp" in percent of the samples of each, and "gen_len", "gen_num",
-// "gen_tok_len" and "tokens_per_sample".
-type MixtralScore struct{ Score }
-
-// mixedCounts is what is counted while a log is read.
-type mixedCounts struct {
-	texts        textScorer
-	solved, sums int // GSM8K
-	programs     []Program
-	tokens       int
-	log          Input
-	decode       Decoder
-}
-
-// ScoreMixtral scores a log as evaluate-accuracy.py of mixtral-8x7b does. As there gen_num,
-// by which tokens_per_sample is divided, also counts records of a sample that was there
-// before.
-func ScoreMixtral(ctx context.Context, log Input, wanted []MixedText, decode Decoder, o ProgramOptions) (*MixtralScore, error) {
-	if decode == nil {
-		return nil, errNoDecoder
-	}
-	score := &MixtralScore{Score{Coverage: Coverage{Samples: len(wanted)}}}
-	c := mixedCounts{texts: textScorer{decode: decode, workers: o.Workers}, log: log, decode: decode}
-	for rec, err := range tokenRecords(log, o.DType, &score.Coverage) {
-		if err != nil {
-			return nil, err
-		}
-		c.tokens += len(rec.ids)
-		if err := c.add(ctx, rec, wanted[rec.QSLIndex]); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.texts.flush(ctx, log); err != nil {
-		return nil, err
-	}
-	if c.sums == 0 {
-		return nil, fmt.Errorf("%s: none of the samples is one of GSM8K, without which there is no score", log.Name())
-	}
-	return score, score.describe(ctx, &c, o)
-}
-
-// add takes the response of a sample.
-func (c *mixedCounts) add(ctx context.Context, rec tokenRecord, want MixedText) error {
-	if want.Dataset == "OpenOrca" {
-		return c.texts.add(ctx, c.log, rec, want.Wanted)
-	}
-	text, err := c.decode(rec.ids)
-	if err != nil {
-		return rec.errorf(c.log, "%w", err)
-	}
-	if want.Dataset == "GSM8K" {
-		c.sums++
-		if sameNumber(finalNumber(text), want.Wanted) {
-			c.solved++
-		}
-		return nil
-	}
-	p, err := newProgram(want, text)
-	if err != nil {
-		return rec.errorf(c.log, "%w", err)
-	}
-	c.programs = append(c.programs, p)
-	return nil
-}
-
-func (s *MixtralScore) describe(ctx context.Context, c *mixedCounts, o ProgramOptions) error {
-	var parts []string
-	add := func(name string, v float64, text string) {
-		s.Values = append(s.Values, Value{Name: name, Value: v, Unit: "%"})
-		parts = append(parts, fmt.Sprintf("'%s': %s", name, text))
-	}
-	if len(c.texts.f1[0]) > 0 {
-		for i, mean := range c.texts.means() {
-			add(rougeNames[i], mean*100, pytext.Float(roundTo4(mean*100)))
-		}
-	}
-	gsm8k := 100 * float64(c.solved) / float64(c.sums)
-	add("gsm8k", gsm8k, pytext.Float(gsm8k))
-	switch mbxp, err := c.execute(ctx, o); {
-	case err != nil:
-		return err
-	case len(c.programs) == 0:
-		add("mbxp", 0, "0")
-	case o.Execute == nil:
-		s.warnf("mbxp is not scored: the %d programs that the model wrote were not executed", len(c.programs))
-	default:
-		add("mbxp", mbxp, pytext.Float(mbxp))
-	}
-	s.results(append(parts, s.counts(c.texts.characters, s.Coverage.records(), c.tokens)...))
-	return nil
-}
-
 // programLanguages are those that the script runs; others are left out.
 var programLanguages = []string{"cpp", "python", "php", "javascript", "ruby", "typescript"}
 
-// execute returns how many of 100 programs pass.
-func (c *mixedCounts) execute(ctx context.Context, o ProgramOptions) (float64, error) {
-	if o.Execute == nil || len(c.programs) == 0 {
-		return 0, nil
+// ScoreMixtral scores a log as evaluate-accuracy.py of mixtral-8x7b does. As there gen_num,
+// by which tokens_per_sample is divided, also counts records of a sample that was there
+// before. The values are those of ROUGE over OpenOrca,
+// "gsm8k" and "mbxp" in percent of the samples of each, and "gen_len", "gen_num",
+// "gen_tok_len" and "tokens_per_sample".
+func ScoreMixtral(ctx context.Context, log Input, wanted []MixedText, decode Decoder, o ProgramOptions) (*Score, error) {
+	score := &Score{Coverage: Coverage{Samples: len(wanted)}}
+	var texts []scoredText
+	var programs []Program
+	solved, problems, tokens := 0, 0, 0
+	for rec, err := range tokenRecords(ctx, log, o.DType, &score.Coverage) {
+		if err != nil {
+			return nil, err
+		}
+		tokens += len(rec.ids)
+		want := wanted[rec.QSLIndex]
+		if want.Dataset == "OpenOrca" {
+			texts = append(texts, scoredText{tokenRecord: rec, wanted: want.Wanted})
+			continue
+		}
+		text, err := decode(rec.ids)
+		if err != nil {
+			return nil, rec.errorf(log, "%w", err)
+		}
+		if want.Dataset == "GSM8K" {
+			got, ok := pytext.ParseFloat(finalNumber(text))
+			number, ok2 := pytext.ParseFloat(want.Wanted)
+			if problems++; ok && ok2 && got == number {
+				solved++
+			}
+			continue
+		}
+		p, err := newProgram(want, text)
+		if err != nil {
+			return nil, rec.errorf(log, "%w", err)
+		}
+		programs = append(programs, p)
 	}
-	programs := slices.DeleteFunc(slices.Clone(c.programs), func(p Program) bool { return !slices.Contains(programLanguages, p.Language) })
-	if len(programs) == 0 {
-		return 0, errors.New("none of the programs of MBXP is in a language that the script runs: " + strings.Join(programLanguages, ", "))
+	if problems == 0 {
+		return nil, fmt.Errorf("%s: none of the samples is from GSM8K, and without them the score is undefined", log.Name())
 	}
-	passes, err := o.execute(ctx, programs)
-	passed := 0
-	for _, ok := range passes {
-		if ok {
-			passed++
+	if err := scoreTexts(ctx, log, texts, decode); err != nil {
+		return nil, err
+	}
+	var parts []string
+	add := func(name string, v float64, text string) {
+		score.Values = append(score.Values, Value{Name: name, Value: v, Unit: "%"})
+		parts = append(parts, fmt.Sprintf("'%s': %s", name, text))
+	}
+	means, characters := meanROUGE(texts)
+	for i, mean := range means {
+		if len(texts) > 0 {
+			add(rougeNames[i], mean*100, pytext.Float(roundTo4(mean*100)))
 		}
 	}
-	return 100 * float64(passed) / float64(len(programs)), err
+	gsm8k := 100 * float64(solved) / float64(problems)
+	add("gsm8k", gsm8k, pytext.Float(gsm8k))
+	switch {
+	case len(programs) == 0:
+		add("mbxp", 0, "0")
+	case o.Execute == nil:
+		score.warnf("mbxp is not scored: the %d programs that the model wrote were not executed", len(programs))
+	default:
+		programs = slices.DeleteFunc(programs, func(p Program) bool { return !slices.Contains(programLanguages, p.Language) })
+		if len(programs) == 0 {
+			return nil, errors.New("none of the programs of MBXP is in a language that the script runs: " + strings.Join(programLanguages, ", "))
+		}
+		passes, err := o.execute(ctx, programs)
+		if err != nil {
+			return nil, err
+		}
+		passed := len(slices.DeleteFunc(passes, func(ok bool) bool { return !ok }))
+		mbxp := 100 * float64(passed) / float64(len(programs))
+		add("mbxp", mbxp, pytext.Float(mbxp))
+	}
+	score.results(append(parts, score.counts(characters, score.Coverage.records(), tokens)...))
+	return score, nil
+}
+
+// number is that of the script, find_numbers: it may have commas and a fraction. \d is any decimal digit in Python.
+var number = regexp.MustCompile(`-?[\p{Nd},]*\.?\p{Nd}+`)
+
+// finalNumber is the number that answers a question of GSM8K: the first after the last "The
+// answer is", or else the last one, before a further question begins. Commas are dropped.
+func finalNumber(text string) string {
+	text, _, _ = strings.Cut(text, "\nQ:")
+	const cue = "The answer is"
+	found := ""
+	if i := strings.LastIndex(text, cue); i >= 0 {
+		found = number.FindString(text[i+len(cue):])
+	}
+	if all := number.FindAllString(text, -1); found == "" && all != nil {
+		found = all[len(all)-1]
+	}
+	return strings.ReplaceAll(found, ",", "")
+}
+
+// newProgram is the program in a response: what comes before the end of the block of code,
+// without the backslashes that Mixtral puts before underscores (evaluate_mbxp.py), and then
+// the tests, which in Python have to be called (mxeval, execution.py).
+func newProgram(want MixedText, response string) (Program, error) {
+	language, entry, ok := strings.Cut(want.ID, "_")
+	if !ok {
+		return Program{}, fmt.Errorf("the id of the sample is %q, want a language, an underscore and a name", want.ID)
+	}
+	code, _, _ := strings.Cut(response, "```")
+	if language == "python" {
+		code = strings.TrimLeftFunc(code, pytext.IsSpace)
+	}
+	code = strings.ReplaceAll(code, `\_`, "_") + want.Wanted
+	if language == "python" {
+		code += "\ncheck(" + entry + ")"
+	}
+	return Program{Language: language, ID: want.ID, Code: code}, nil
 }

@@ -2,9 +2,7 @@ package accuracy
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -15,23 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// said is a log in which token n of sample i says what a table has.
-func said(t *testing.T, texts []string) (Input, Decoder) {
-	t.Helper()
-	var records []string
+// answers is a log of texts, each of two tokens, and its decoder.
+func answers(texts []string) (Input, Decoder) {
+	var payloads [][]byte
 	for i := range texts {
-		records = append(records, fmt.Sprintf(`{"seq_id": %d, "qsl_idx": %d, "data": %q}`, i, i, hex.EncodeToString([]byte{byte(i), 0, 0, 0, 99, 0, 0, 0})))
+		payloads = append(payloads, []byte{byte(i), 0, 0, 0, 99, 0, 0, 0})
 	}
-	return Named("log", strings.NewReader("["+strings.Join(records, ",")+"]")), func(ids []int32) (string, error) { return texts[ids[0]], nil }
+	return logOf(payloads...), func(ids []int32) (string, error) { return texts[ids[0]], nil }
 }
 
-var reasonedTexts = []string{"FINAL ANSWER: B", "ANSWER: C", "ANSWER: J", `so \boxed{\frac12}`, `\boxed{3}`, `\boxed{025}`, "```python\npass\n```"}
+var reasoningTexts = []string{"FINAL ANSWER: B", "ANSWER: C", "ANSWER: J", `so \boxed{\frac12}`, `\boxed{3}`, `\boxed{025}`, "```python\npass\n```"}
 
-var reasonedWanted = []Reasoning{{"gpqa", "B"}, {"gpqa", "D"}, {"mmlu_pro", "J"}, {"math500", "0.5"}, {"math500", ""}, {"aime1983", "25"}, {"livecodebench", "abc301_a"}}
+var reasoningWanted = []Reasoning{{"gpqa", "B"}, {"gpqa", "D"}, {"mmlu_pro", "J"}, {"math500", "0.5"}, {"math500", ""}, {"aime1983", "25"}, {"livecodebench", "abc301_a"}}
 
-func TestReasoningIsScoredByDataSet(t *testing.T) {
-	log, decode := said(t, reasonedTexts)
-	s, err := ScoreReasoning(t.Context(), log, reasonedWanted, decode, DeepSeekForm, ProgramOptions{TokenOptions: TokenOptions{DType: Int32}})
+func TestScoreReasoning(t *testing.T) {
+	log, decode := answers(reasoningTexts)
+	s, err := ScoreReasoning(t.Context(), log, reasoningWanted, decode, DeepSeekForm, ProgramOptions{DType: Int32})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,17 +39,17 @@ func TestReasoningIsScoredByDataSet(t *testing.T) {
 	if v, _ := s.Lookup("exact_match"); v.Value < 57.14 || v.Value > 57.15 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "1 answers to LiveCodeBench were not run") || s.Right != nil {
 		t.Errorf("%+v", s)
 	}
-	log, decode = said(t, reasonedTexts[:6])
-	s, err = ScoreReasoning(t.Context(), log, reasonedWanted[:6], decode, DeepSeekForm, ProgramOptions{TokenOptions: TokenOptions{DType: Int32}})
+	log, decode = answers(reasoningTexts[:6])
+	s, err = ScoreReasoning(t.Context(), log, reasoningWanted[:6], decode, DeepSeekForm, ProgramOptions{DType: Int32})
 	if err != nil || len(s.Warnings) != 0 || cmp.Diff([]byte{0b101101}, s.Right) != "" {
 		t.Errorf("without programs: %v, %+v", err, s)
 	}
 }
 
 // A question that is asked five times counts a fifth each time.
-func TestRepeatsCountOnceTogether(t *testing.T) {
-	log, decode := said(t, []string{"B", "<|channel|>final<|message|>**A**", `\boxed{7}`})
-	s, err := ScoreReasoning(t.Context(), log, []Reasoning{{"gpqa_diamond", "a"}, {"gpqa_diamond", "A"}, {"aime25", "8"}}, decode, HarmonyForm, ProgramOptions{TokenOptions: TokenOptions{DType: Int32}})
+func TestRepeatsAgreeWithTheOfficialScript(t *testing.T) {
+	log, decode := answers([]string{"B", "<|channel|>final<|message|>**A**", `\boxed{7}`})
+	s, err := ScoreReasoning(t.Context(), log, []Reasoning{{"gpqa_diamond", "a"}, {"gpqa_diamond", "A"}, {"aime25", "8"}}, decode, HarmonyForm, ProgramOptions{DType: Int32})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +62,7 @@ func TestRepeatsCountOnceTogether(t *testing.T) {
 	}
 }
 
-func TestProgramsThatPassAreRightAnswers(t *testing.T) {
+func TestPrograms(t *testing.T) {
 	fence := func(code string) string { return "```python\n" + code + "\n```" }
 	texts := []string{fence("right"), "ANSWER: B", fence("wrong"), "no program", fence("draft") + fence("right")}
 	wanted := []Reasoning{{"livecodebench", "abc301_a"}, {"gpqa", "B"}, {"livecodebench_v6", "abc301_b"}, {"livecodebench_v6", "2727"}, {"livecodebench_v6", "abc301_c"}}
@@ -78,11 +75,11 @@ func TestProgramsThatPassAreRightAnswers(t *testing.T) {
 		{DeepSeekForm, 40, 0b00011, []string{"2727:", "abc301_a:right", "abc301_b:wrong", "abc301_c:draft"}},
 		{HarmonyForm, (1 + 1 + 1.0/3) / 3 * 100, 0b10011, []string{"2727:", "abc301_a:right", "abc301_b:wrong", "abc301_c:right"}},
 	} {
-		log, decode := said(t, texts)
+		log, decode := answers(texts)
 		var mu sync.Mutex
 		var asked []string
 		var told []int
-		o := ProgramOptions{TokenOptions: TokenOptions{DType: Int32}, Progress: func(done, of int) { told = append(told, done, of) },
+		o := ProgramOptions{DType: Int32, Progress: func(done, of int) { told = append(told, done, of) },
 			Execute: func(_ context.Context, p Program) (bool, error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -106,27 +103,20 @@ func TestProgramsThatPassAreRightAnswers(t *testing.T) {
 	}
 }
 
-func TestAProgramThatCannotBeRunIsNoScore(t *testing.T) {
-	log, decode := said(t, reasonedTexts)
-	o := ProgramOptions{TokenOptions: TokenOptions{DType: Int32}, Execute: func(context.Context, Program) (bool, error) { return false, errors.New("no python") }}
-	if _, err := ScoreReasoning(t.Context(), log, reasonedWanted, decode, DeepSeekForm, o); err == nil || err.Error() != "executing the answer to abc301_a: no python" {
+func TestScoreReasoningErrors(t *testing.T) {
+	log, decode := answers(reasoningTexts)
+	o := ProgramOptions{DType: Int32, Execute: func(context.Context, Program) (bool, error) { return false, errors.New("no python") }}
+	if _, err := ScoreReasoning(t.Context(), log, reasoningWanted, decode, DeepSeekForm, o); err == nil || err.Error() != "executing the answer to abc301_a: no python" {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	log, _ = said(t, reasonedTexts)
-	if _, err := ScoreReasoning(ctx, log, reasonedWanted, decode, DeepSeekForm, o); err == nil || err.Error() != "enough" {
+	log, _ = answers(reasoningTexts)
+	if _, err := ScoreReasoning(ctx, log, reasoningWanted, decode, DeepSeekForm, o); err == nil || err.Error() != "enough" {
 		t.Errorf("after the end of its context: %v", err)
 	}
-}
-
-func TestAnUnknownDataSetIsNoScore(t *testing.T) {
-	log, decode := said(t, []string{"B"})
-	if _, err := ScoreReasoning(t.Context(), log, []Reasoning{{"trivia", "B"}}, decode, DeepSeekForm, ProgramOptions{TokenOptions: TokenOptions{DType: Int32}}); err == nil || !strings.Contains(err.Error(), `"trivia"`) {
+	log, decode = answers([]string{"B"})
+	if _, err := ScoreReasoning(t.Context(), log, []Reasoning{{"trivia", "B"}}, decode, DeepSeekForm, ProgramOptions{DType: Int32}); err == nil || !strings.Contains(err.Error(), `"trivia"`) {
 		t.Errorf("error %v", err)
-	}
-	log, _ = said(t, []string{"B"})
-	if _, err := ScoreReasoning(t.Context(), log, reasonedWanted, nil, DeepSeekForm, ProgramOptions{}); err == nil {
-		t.Error("there is no tokenizer, and a score")
 	}
 }

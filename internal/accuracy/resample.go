@@ -6,14 +6,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
-// resamples is how many times a score is computed again. The standard deviation of so many is
-// right within 5 %.
+// resamples is how many times a score is computed again: enough to know its standard deviation within 5 %.
 const resamples = 200
 
-// resample computes a score of Resamples sets of n samples that are drawn from the n that there
-// are, with replacement: weights say how often each one was drawn. The sets depend on n only,
-// so that those of two systems pair up: the differences of their scores are what a paired bootstrap
-// wants (Efron and Tibshirani, An Introduction to the Bootstrap, 1993; for BLEU: Koehn, EMNLP 2004).
+// resample computes a score of resamples sets of n samples, drawn from all n with replacement:
+// weights say how often each one was drawn. The sets depend on n only,
+// so that those of two systems pair up, and the differences of their scores serve a paired bootstrap
+// (Efron and Tibshirani, An Introduction to the Bootstrap, 1993; for BLEU: Koehn, EMNLP 2004).
 // New makes a function for each goroutine.
 func resample(n int, new func() func(weights []int) float64) []float64 {
 	scores := make([]float64, resamples)
@@ -27,7 +26,7 @@ func resample(n int, new func() func(weights []int) float64) []float64 {
 	return scores
 }
 
-// resampleSeed is of these sets, and of nothing else.
+// resampleSeed is the seed of these sets alone.
 const resampleSeed = 0x6d6c706572662d67
 
 // draw fills in how often each sample is in a set.
@@ -39,8 +38,7 @@ func draw(weights []int, set uint64) {
 	}
 }
 
-// resampleSums is resample for a score of n sums, to which each sample adds its part. A sample
-// without one adds nothing.
+// resampleSums is resample for a score of n sums, to which each sample adds its part; nil adds nothing.
 func resampleSums[N int | uint64 | float64](parts [][]N, n int, score func(sums []N) float64) []float64 {
 	return resample(len(parts), func() func([]int) float64 {
 		sums := make([]N, n)

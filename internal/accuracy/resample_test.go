@@ -1,226 +1,200 @@
 package accuracy
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"gonum.org/v1/gonum/stat"
 )
 
-func TestSetsOfSamplesAreThoseOfTheirNumber(t *testing.T) {
-	a, b := make([]int, 1000), make([]int, 1000)
-	draw(a, 3)
-	draw(b, 3)
-	if !slices.Equal(a, b) {
-		t.Error("the same set is drawn in two ways")
-	}
-	draw(b, 4)
-	if slices.Equal(a, b) {
-		t.Error("two sets are the same")
-	}
-	sum, none := 0, 0
-	for _, w := range a {
-		if sum += w; w == 0 {
-			none++
-		}
-	}
-	if sum != 1000 || none < 300 || none > 440 { // 1/e of them
-		t.Errorf("%d were drawn of 1000, %d never", sum, none)
-	}
-}
-
-// TestAMeanVariesAsItsStandardErrorSays is the textbook's check of a bootstrap.
-func TestAMeanVariesAsItsStandardErrorSays(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	values := make([]float64, 2000)
-	for i := range values {
-		values[i] = random.ExpFloat64()
-	}
-	got, want := stat.StdDev(resampleMean(values), nil), stat.StdDev(values, nil)/math.Sqrt(2000)
-	if got < 0.85*want || got > 1.15*want {
-		t.Errorf("the resampled mean varies by %v, want about %v", got, want)
-	}
-}
-
-// TestIntervalsOfPairedScoresHold: the difference of two systems on the same questions, of which one
-// is 2 points better, in 150 sets of questions.
-func TestIntervalsOfPairedScoresHold(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	const n, sets, better = 400, 150, 2.0
-	held, found := 0, 0
-	for range sets {
-		a, b := make([]float64, n), make([]float64, n)
-		for i := range a {
-			hard := 40 + 50*random.Float64()
-			a[i], b[i] = hard+5*random.NormFloat64(), hard+better+5*random.NormFloat64()
-		}
-		base, new := resampleMean(a), resampleMean(b)
-		for i := range base {
-			new[i] -= base[i]
-		}
-		change, half := stat.Mean(b, nil)-stat.Mean(a, nil), 1.96*stat.StdDev(new, nil)
-		if math.Abs(change-better) <= half {
-			held++
-		}
-		if change > half {
-			found++
-		}
-	}
-	if held < 90*sets/100 || held > 99*sets/100 || found < 95*sets/100 {
-		t.Errorf("of %d intervals %d hold and %d show the difference, want about 95 %% and nearly all", sets, held, found)
-	}
-}
-
-// TestWeighedImagesCountAsSoMany compares the mean average precision of weighed images with that of a data set
-// that has them so many times.
-func TestWeighedImagesCountAsSoMany(t *testing.T) {
-	gt, detections := scene{12, 3, 80, 300}.make(5)
-	e, err := matched(gt, detections, DetectionParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	score := e.weighedScore(e.weighedClasses())
-	weights := make([]int, 12)
-	for i := range weights {
-		weights[i] = 1
-	}
-	for range 2 {
-		r := evaluate(t, repeated(gt, &detections, weights), detections, DetectionParams{})
-		if got, want := score(weights), 100*r.Stats[ap]; math.Abs(got-want) > 1e-9 {
-			t.Errorf("of images %v the score is %v, want %v", weights, got, want)
-		}
-		_, detections = scene{12, 3, 80, 300}.make(5)
-		copy(weights, []int{2, 0, 1, 3, 0, 0, 1, 1, 2, 1, 0, 1})
-	}
-	if all := e.resampled(); len(all) != resamples || stat.StdDev(all, nil) == 0 {
-		t.Errorf("%d scores, which vary by %v", len(all), stat.StdDev(all, nil))
-	}
-	e.p.MaxDets = []int{1, 10, 50}
-	if got := e.resampled(); got != nil {
-		t.Errorf("without the first of COCO's numbers there are %d scores", len(got))
-	}
-}
-
-// repeated is a data set, and its detections, that has each image so many times.
-func repeated(gt *GroundTruth, detections *[]Detection, weights []int) *GroundTruth {
-	out, found := &GroundTruth{Categories: gt.Categories}, []Detection(nil)
-	for i, image := range gt.Images {
-		for k := range weights[i] {
-			twin := image
-			twin.ID += int64(1000 * k)
-			out.Images = append(out.Images, twin)
-			for _, a := range gt.Annotations {
-				if a.ImageID == image.ID {
-					a.ImageID, a.ID = twin.ID, a.ID+int64(1000*k)
-					out.Annotations = append(out.Annotations, a)
+// TestResampled compares the score of a set of samples with that of a data set that has its samples so often.
+func TestResampled(t *testing.T) {
+	const samples = 30
+	for name, score := range map[string]func(t *testing.T, list []int) Value{
+		"word errors": scoreWordErrors, "Dice": scoreDice, "mean IoU": scoreIoU, "AUC": scoreAUC, "BLEU": scoreBLEU, "F1": scoreF1, "mAP": scoreMAP,
+		"ROUGE-1": func(t *testing.T, list []int) Value { return scoreROUGE(t, list, 0) },
+		"ROUGE-L": func(t *testing.T, list []int) Value { return scoreROUGE(t, list, 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := make([]int, samples)
+			for i := range all {
+				all[i] = i
+			}
+			whole := score(t, all)
+			if len(whole.Resampled) != resamples {
+				t.Fatalf("%d sets, want %d", len(whole.Resampled), resamples)
+			}
+			different := map[float64]bool{}
+			for set := range 20 {
+				weights := make([]int, samples)
+				draw(weights, uint64(set))
+				var list []int // the samples of the set
+				for sample, w := range weights {
+					for range w {
+						list = append(list, sample)
+					}
 				}
+				want := score(t, list).Value
+				if math.Abs(whole.Resampled[set]-want) > 1e-6*math.Abs(want) {
+					t.Errorf("set %d has %v, a data set like it %v", set, whole.Resampled[set], want)
+				}
+				different[want] = true
+			}
+			if len(different) < 5 {
+				t.Errorf("20 sets have %d scores", len(different))
+			}
+		})
+	}
+}
+
+// The sets have to stay as they are: results are compared with older ones.
+func TestSetsStayTheSame(t *testing.T) {
+	weights := make([]int, 12)
+	draw(weights, 3)
+	if got, want := fmt.Sprint(weights), "[1 0 3 1 1 1 0 2 0 0 2 1]"; got != want {
+		t.Errorf("set 3 of 12 samples is %s, want %s", got, want)
+	}
+}
+
+// responses is a log of the responses of a system to a list of samples, in another order than that of the data.
+func responses(list []int, of func(sample int) []byte) Input {
+	var log []Record
+	for i := range list {
+		at := (i*7 + 3) % len(list)
+		log = append(log, Record{QSLIndex: uint64(at), Data: of(list[at])})
+	}
+	return text(formatLog(log))
+}
+
+// volume is a volume of labels at random.
+func volume(sample, seed, labels, size int) []byte {
+	random := rand.New(rand.NewPCG(uint64(sample), uint64(seed)))
+	v := make([]byte, size)
+	for i := range v {
+		v[i] = byte(random.IntN(labels))
+	}
+	return v
+}
+
+func scoreWordErrors(_ *testing.T, list []int) Value {
+	var wanted []string
+	for _, sample := range list {
+		wanted = append(wanted, strings.Repeat("a ", sample%5+1)+"bc")
+	}
+	log := responses(list, func(sample int) (data []byte) {
+		for _, letter := range strings.Repeat("a ", sample%3+1) + "bc" {
+			data = append(data, byte(strings.IndexRune(rnntLabels, letter)))
+		}
+		return data
+	})
+	return must(ScoreSpeech(log, wanted, int8s)).Values[0]
+}
+
+func scoreDice(_ *testing.T, list []int) Value {
+	var cases []KiTSCase
+	for i, sample := range list {
+		cases = append(cases, KiTSCase{Name: strconv.Itoa(i), Shape: []int{40}, Truth: EncodeRuns(volume(sample, 1, 3, 40))})
+	}
+	return must(ScoreKiTS(responses(list, func(sample int) []byte { return volume(sample, 2, 3, 40) }), cases, "")).Values[0]
+}
+
+// scoreIoU has a class that only one image in eight has.
+func scoreIoU(t *testing.T, list []int) Value {
+	counts := NewIoUCounts(9)
+	for i := range list {
+		at := (i*7 + 3) % len(list)
+		truth := volume(list[at], 3, 8, 64)
+		if list[at]%8 == 0 {
+			truth[0] = 9
+		}
+		if err := counts.Add(at, volume(list[at], 4, 8, 64), truth); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Value{Value: counts.MeanPresent(), Resampled: counts.Score().Values[0].Resampled}
+}
+
+var numerals = strings.Fields("one two three four five six seven eight nine ten")
+
+func scoreROUGE(t *testing.T, list []int, which int) Value {
+	var wanted []string
+	for _, sample := range list {
+		wanted = append(wanted, strings.Join(numerals[:sample%9+1], " "))
+	}
+	decode := func(ids []int32) (string, error) { return strings.Join(numerals[ids[0]:ids[1]], " "), nil }
+	log := responses(list, func(sample int) []byte {
+		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(sample%3)), uint32(sample%4+5))
+	})
+	return must(ScoreSummaries(t.Context(), log, wanted, decode, QuotedForm, Int32)).Values[which]
+}
+
+func scoreBLEU(_ *testing.T, list []int) Value {
+	var references [][]string
+	for _, sample := range list {
+		references = append(references, append(numerals[:4+sample%5:4+sample%5], strconv.Itoa(sample)))
+	}
+	log := responses(list, func(sample int) []byte { return []byte(strings.Join(numerals[sample%3:6+sample%4], " ")) })
+	return must(ScoreTranslations(log, references, nil)).Values[0]
+}
+
+func scoreF1(_ *testing.T, list []int) Value {
+	var questions []Question
+	predictions := map[string]string{}
+	for i, sample := range list {
+		questions = append(questions, Question{strconv.Itoa(i), []string{strings.Join(numerals[:sample%4+1], " ")}})
+		if sample%6 > 0 { // others are not answered
+			predictions[strconv.Itoa(i)] = strings.Join(numerals[sample%2:sample%5+1], " ")
+		}
+	}
+	return must(ScoreSQuAD(questions, predictions, 0)).Values[0]
+}
+
+// scoreAUC has ties within samples and among them.
+func scoreAUC(_ *testing.T, list []int) Value {
+	return must(ScoreClicks(responses(list, func(sample int) []byte {
+		random := rand.New(rand.NewPCG(5, uint64(sample)))
+		var pairs []float32
+		for range sample%4 + 1 {
+			label := random.IntN(2)
+			pairs = append(pairs, float32(random.IntN(8)+2*label)/10, float32(label))
+		}
+		return floats(pairs...)
+	}), len(list), ClickOptions{})).Values[0]
+}
+
+func scoreMAP(_ *testing.T, list []int) Value {
+	gt, imageIDs, detections := scene{30, 3, 120, 400}.make(5)
+	drawn, found := &GroundTruth{Categories: gt.Categories}, []detection(nil)
+	var ids []int64
+	for i, sample := range list {
+		id := 1000*imageIDs[sample] + int64(i) // the order of images decides between equal scores
+		ids = append(ids, id)
+		for _, a := range gt.Annotations {
+			if a.ImageID == imageIDs[sample] {
+				a.ImageID, a.ID = id, int64(len(drawn.Annotations)+1)
+				drawn.Annotations = append(drawn.Annotations, a)
+			}
+		}
+		for _, d := range detections {
+			if d.imageID == imageIDs[sample] {
+				d.imageID = id
+				found = append(found, d)
 			}
 		}
 	}
-	for _, d := range *detections {
-		i := slices.IndexFunc(gt.Images, func(image Image) bool { return image.ID == d.ImageID })
-		for k := range weights[i] {
-			d.ImageID = gt.Images[i].ID + int64(1000*k)
-			found = append(found, d)
-		}
-	}
-	*detections = found
-	return out
+	e := evaluate(drawn, ids, found)
+	return Value{Value: 100 * e.cocoStats()[0].value, Resampled: e.resampled()}
 }
 
-func TestTranslationsAreResampledBySentence(t *testing.T) {
-	var log strings.Builder
-	var references [][]string
-	for i := range 40 {
-		words := fmt.Sprintf("a b c d e f%d g h", i)
-		references = append(references, strings.Fields(words))
-		said := words
-		if i%4 == 0 {
-			said = "a b c x e f g h"
-		}
-		fmt.Fprintf(&log, "%s{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%X\" }", map[bool]string{true: "[\n", false: ",\n"}[i == 0], i, i, said)
+func TestTooManyPredictionsAreNotResampled(t *testing.T) {
+	k := &pairKeeper{pairs: make([]keptPair, mostPairs)}
+	if k.add(0, 0.5, true); k.resampled(2) != nil || k.pairs != nil {
+		t.Error("more than mostPairs are kept")
 	}
-	log.WriteString("\n]\n")
-	score, err := ScoreTranslations(text(log.String()), references, TranslationOptions{})
-	if err != nil {
-		t.Fatal(err)
+	if k.add(0, 0.5, true); k.pairs != nil {
+		t.Error("pairs are kept again")
 	}
-	if mean := stat.Mean(score.Values[0].Resampled, nil); len(score.Values[0].Resampled) != resamples || math.Abs(mean-score.Values[0].Value) > 2 {
-		t.Errorf("%d scores around %v, want %v around %v", len(score.Values[0].Resampled), mean, resamples, score.Values[0].Value)
-	}
-	counter := newBLEUCounter(4, false)
-	before := counter.sums()
-	counter.Add(references[0], references[0])
-	all := counter.resampled([][]int{counter.since(before)})
-	if slices.Min(all) != 100 || slices.Max(all) != 100 {
-		t.Errorf("a perfect sentence alone has %v to %v", slices.Min(all), slices.Max(all))
-	}
-	if all := newBLEUCounter(4, false).resampled([][]int{nil, nil}); slices.Max(all) != 0 {
-		t.Errorf("no words have a score of %v", slices.Max(all))
-	}
-}
-
-func TestAnswersAreResampledByQuestion(t *testing.T) {
-	questions := []Question{{"1", []string{"yes"}}, {"2", []string{"no"}}, {"3", []string{"maybe so"}}}
-	score, err := ScoreSQuAD(questions, map[string]string{"1": "yes", "3": "maybe"}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := (100.0 + 0 + 200.0/3) / 3
-	if mean := stat.Mean(score.Values[0].Resampled, nil); math.Abs(mean-want) > 6 || slices.Max(score.Values[0].Resampled) != 100 || slices.Min(score.Values[0].Resampled) != 0 {
-		t.Errorf("scores from %v to %v around %v, want 0 to 100 around %v", slices.Min(score.Values[0].Resampled), slices.Max(score.Values[0].Resampled), mean, want)
-	}
-}
-
-func TestScoresByClass(t *testing.T) {
-	log := text("[\n" + strings.Join([]string{record(0, 7), record(1, 8), record(2, 9), record(3, 7)}, ",\n") + "\n]\n")
-	score, err := ScoreImageNet(log, []LabeledImage{{"a", 7}, {"b", 7}, {"c", 9}, {"d", 7}, {"not in the log", 1}}, ImageNetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &Classes{Metric: "Top-1", Unit: "%", Of: "samples", List: []Class{{"7", 200.0 / 3, 3}, {"9", 100, 1}}}
-	if diff := cmp.Diff(want, score.Classes); diff != "" {
-		t.Errorf("of labels (-want +got):\n%s", diff)
-	}
-
-	gt, _ := scene{20, 3, 100, 0}.make(1)
-	gt.Categories = append(gt.Categories, Category{ID: 99, Name: "nowhere"})
-	gt.Categories[1].Name = gt.Categories[0].Name
-	e, err := matched(gt, perfect(gt), DetectionParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	classes := summarise(e.accumulate(), e.p).classes(gt, e.wantedByClass())
-	var names []string
-	count := 0
-	for _, c := range classes.List {
-		names, count = append(names, c.Name), count+c.Count
-		if math.Abs(c.Value-100) > 1e-9 {
-			t.Errorf("%s has an AP of %v %%, want 100", c.Name, c.Value)
-		}
-	}
-	if diff := cmp.Diff([]string{"0", "0 (3)", "2"}, names); diff != "" || count != len(perfect(gt)) {
-		t.Errorf("%d objects, classes (-want +got):\n%s", count, diff)
-	}
-
-	iou, err := NewIoUCounts(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := iou.Add(0, []uint8{1, 1, 2, 2}, []uint8{1, 2, 2, 2}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Class{{"1", 0.5, 1}, {"2", 2.0 / 3, 3}}, iou.Score().Classes.List); diff != "" {
-		t.Errorf("of pixels (-want +got):\n%s", diff)
-	}
-}
-
-// record is one of a label.
-func record(sample int, label float32) string {
-	return fmt.Sprintf(`{ "seq_id" : %d, "qsl_idx" : %d, "data" : "%X" }`, sample, sample, float32s(label))
 }

@@ -1,100 +1,110 @@
 package accuracy
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
-// A rouge says how much two texts have in common, each part from 0 to 1.
-type rouge struct {
-	Precision, Recall, F1 float64
-}
+// rougeNames are the scores in the order in which the official scripts print them: words, pairs of words, the longest
+// common subsequence of the texts, and that of their lines joined.
+var rougeNames = [...]string{"rouge1", "rouge2", "rougeL", "rougeLsum"}
 
-// newROUGE is the score of so many hits among the words that were said and wanted.
-func newROUGE(hits, said, wanted int) rouge {
-	r := rouge{Precision: float64(hits) / float64(max(said, 1)), Recall: float64(hits) / float64(max(wanted, 1))}
-	if sum := r.Precision + r.Recall; sum > 0 {
-		r.F1 = 2 * r.Precision * r.Recall / sum
-	}
-	return r
-}
-
-// rouges are the four scores that the official scripts print of a pair of texts.
-type rouges struct {
-	One, Two rouge // words, pairs of words
-	L        rouge // the longest common subsequence
-	LSum     rouge // the same line by line, joined
-}
-
-// A rougeScorer compares texts as rouge_score 0.1.2 does, to the last bit. It keeps what it
-// knows of words from text to text, and is for one goroutine.
+// A rougeScorer compares texts as rouge_score 0.1.2 does, to the last bit. It keeps the stems
+// of words from text to text, and is for one goroutine.
 type rougeScorer struct {
-	words        rougeWords
-	said, wanted rougeText
-	grams        gramCounter
-	lcs          commonSubsequence
-	left         [2]map[int32]int
+	words, stems map[string]int32 // numbers by word as it stands in a text, and by stem
+	grams        *gramCounter
+	table        []uint32 // memory for longest common subsequences
 }
 
-// newROUGEScorer returns a scorer, which compares the stems of words if stem is true, as all
-// official scripts do.
-func newROUGEScorer(stem bool) *rougeScorer {
-	return &rougeScorer{
-		words: rougeWords{stem: stem}, grams: *newGramCounter(),
-		left: [2]map[int32]int{make(map[int32]int), make(map[int32]int)},
+func newROUGEScorer() *rougeScorer {
+	return &rougeScorer{words: make(map[string]int32), stems: make(map[string]int32), grams: newGramCounter()}
+}
+
+// score returns F1, from 0 to 1, by rougeNames. The lines of texts are their sentences.
+func (s *rougeScorer) score(text, wanted string) [4]float64 {
+	if len(s.words) > 1<<20 { // numbers are compared within a pair of texts only
+		clear(s.words)
+		clear(s.stems)
+	}
+	ids, lines := s.read(text)
+	wantedIDs, wantedLines := s.read(wanted)
+	var hits, totals [2]int
+	s.grams.matches(ids, wantedIDs, hits[:], totals[:])
+	n, m := len(ids), len(wantedIDs)
+	return [4]float64{
+		f1(hits[0], n, m), f1(hits[1], n-1, m-1), f1(s.commonLength(wantedIDs, ids), n, m),
+		f1(s.union(lines, wantedLines, countIDs(ids), countIDs(wantedIDs)), n, m),
 	}
 }
 
-// A rougeText is a text as numbers of words, and where its lines begin.
-type rougeText struct {
-	ids   []int32
-	lines [][]int32
+// f1 is the F1 score of so many hits among so many words of two texts.
+func f1(hits, n, m int) float64 {
+	precision, recall := float64(hits)/float64(max(n, 1)), float64(hits)/float64(max(m, 1))
+	if hits == 0 {
+		return 0
+	}
+	return 2 * precision * recall / (precision + recall)
 }
 
-func (t *rougeText) set(w *rougeWords, text string) {
-	t.ids, t.lines = t.ids[:0], t.lines[:0]
+// read numbers the words of a text, so that words of equal stems have equal numbers:
+// runs of a to z and 0 to 9 after lower-casing, stemmed where they are longer than three
+// characters (rouge_score, tokenize.py).
+func (s *rougeScorer) read(text string) (ids []int32, lines [][]int32) {
 	var ends []int
-	for line := range strings.SplitSeq(text, "\n") {
+	for line := range strings.SplitSeq(pytext.Lower(text), "\n") {
 		if line == "" {
 			continue
 		}
-		t.ids = w.append(t.ids, line)
-		ends = append(ends, len(t.ids))
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }) {
+			id, ok := s.words[word]
+			if !ok {
+				stem := word
+				if len(word) > 3 {
+					stem = stemPorter(word)
+				}
+				if id, ok = s.stems[stem]; !ok {
+					id = int32(len(s.stems))
+					s.stems[strings.Clone(stem)] = id
+				}
+				s.words[strings.Clone(word)] = id
+			}
+			ids = append(ids, id)
+		}
+		ends = append(ends, len(ids))
 	}
 	start := 0
 	for _, end := range ends {
-		t.lines = append(t.lines, t.ids[start:end])
+		lines = append(lines, ids[start:end])
 		start = end
 	}
+	return ids, lines
 }
 
-// Score compares what was said with what was wanted. Lines are sentences, for LSum alone.
-func (s *rougeScorer) Score(said, wanted string) rouges {
-	s.words.forget()
-	s.said.set(&s.words, said)
-	s.wanted.set(&s.words, wanted)
-	var hits, totals [2]int
-	s.grams.matchIDs(s.said.ids, [][]int32{s.wanted.ids}, hits[:], totals[:])
-	n, m := len(s.said.ids), len(s.wanted.ids)
-	return rouges{
-		One:  newROUGE(hits[0], n, m),
-		Two:  newROUGE(hits[1], n-1, m-1),
-		L:    newROUGE(s.lcs.length(s.wanted.ids, s.said.ids), n, m),
-		LSum: newROUGE(s.union(), n, m),
+// countIDs counts how often a text has each word.
+func countIDs(ids []int32) map[int32]int {
+	counts := make(map[int32]int, len(ids))
+	for _, id := range ids {
+		counts[id]++
 	}
+	return counts
 }
 
 // union counts the words of the wanted lines that are in a longest common subsequence with
-// one of the said lines or another, each as often as both texts have it.
-func (s *rougeScorer) union() int {
-	said, wanted := s.left[0], s.left[1]
-	countWords(said, s.said.ids)
-	countWords(wanted, s.wanted.ids)
+// one line of the text or another, each as often as both texts have it.
+func (s *rougeScorer) union(lines, wanted [][]int32, left, wantedLeft map[int32]int) int {
 	hits := 0
-	for _, line := range s.wanted.lines {
-		for i, common := range s.lcs.marks(line, s.said.lines) {
-			if id := line[i]; common && said[id] > 0 && wanted[id] > 0 {
-				said[id]--
-				wanted[id]--
+	for _, line := range wanted {
+		common := make([]bool, len(line))
+		for _, other := range lines {
+			s.markCommon(common, line, other)
+		}
+		for i, id := range line {
+			if common[i] && left[id] > 0 && wantedLeft[id] > 0 {
+				left[id]--
+				wantedLeft[id]--
 				hits++
 			}
 		}
@@ -102,10 +112,56 @@ func (s *rougeScorer) union() int {
 	return hits
 }
 
-// countWords fills in how often a text has each word.
-func countWords(counts map[int32]int, ids []int32) {
-	clear(counts)
-	for _, id := range ids {
-		counts[id]++
+// commonLength is the length of a longest common subsequence.
+func (s *rougeScorer) commonLength(a, b []int32) int {
+	row := s.zeros(len(b) + 1)
+	for _, x := range a {
+		diagonal := uint32(0)
+		for j, y := range b {
+			above := row[j+1]
+			if x == y {
+				row[j+1] = diagonal + 1
+			} else {
+				row[j+1] = max(above, row[j])
+			}
+			diagonal = above
+		}
 	}
+	return int(row[len(b)])
+}
+
+// markCommon marks the words of a line that are in the longest common subsequence with
+// another line. Of several it takes the one that rouge_score finds, from the end: it
+// leaves out a word of the line unless leaving out one of the other line costs less.
+func (s *rougeScorer) markCommon(common []bool, line, other []int32) {
+	width := len(other) + 1
+	t := s.zeros((len(line) + 1) * width) // the lengths for all beginnings of both, a row for each of the line
+	for i, x := range line {
+		row, next := t[i*width:(i+1)*width], t[(i+1)*width:(i+2)*width]
+		for j, y := range other {
+			if x == y {
+				next[j+1] = row[j] + 1
+			} else {
+				next[j+1] = max(row[j+1], next[j])
+			}
+		}
+	}
+	for i, j := len(line), len(other); i > 0 && j > 0; {
+		switch {
+		case line[i-1] == other[j-1]:
+			common[i-1] = true
+			i, j = i-1, j-1
+		case t[i*width+j-1] > t[(i-1)*width+j]:
+			j--
+		default:
+			i--
+		}
+	}
+}
+
+// zeros returns memory of n zeros.
+func (s *rougeScorer) zeros(n int) []uint32 {
+	s.table = slices.Grow(s.table[:0], n)[:n]
+	clear(s.table)
+	return s.table
 }

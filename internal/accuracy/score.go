@@ -3,6 +3,7 @@ package accuracy
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -15,12 +16,12 @@ type Score struct {
 	// Lines is what the official script prints, byte for byte and in its order,
 	// without line ends. It is what accuracy.txt must hold.
 	Lines []string
-	// Warnings are facts that whoever relies on the score should know.
+	// Warnings are facts that a reader of the score should know.
 	Warnings []string
-	// Coverage says how many samples the score is over. Whoever judges it has to look: the
-	// official scripts score whatever is in a log, if only a part of the data set.
+	// Coverage says how many samples the score is over. Check it before relying on the score: the
+	// official scripts score any log, even of a part of the data set.
 	Coverage Coverage
-	// Right has one bit for each sample, the lowest first, of what was answered right. nil: the
+	// Right has one bit for each sample, the lowest first: whether the answer is right. nil: the
 	// metric is not a share of right answers.
 	Right []byte
 	// Classes are scores class by class. nil: the metric has none.
@@ -29,12 +30,12 @@ type Score struct {
 
 // Coverage counts the samples of a log.
 type Coverage struct {
-	Samples  int // that the ground truth has
-	Scored   int // of these, each once
+	Samples  int // in the ground truth
+	Scored   int // different samples in the log
 	Repeated int // records of a sample that was seen before, which do not count
 }
 
-// count counts a record of a sample, of which there may have been one before.
+// count counts a record of a sample.
 func (c *Coverage) count(repeated bool) {
 	if repeated {
 		c.Repeated++
@@ -54,13 +55,13 @@ type Value struct {
 	Name          string
 	Value         float64
 	Unit          string // "%" or empty
-	LowerIsBetter bool   // for errors and distances, such as FID
-	// Resampled is the value of Resamples sets of samples, which are the same for all systems that
-	// answered the same samples. nil: there are none of it.
+	LowerIsBetter bool   // for errors and distances, as FID
+	// Resampled is the value of each of the resamples sets of samples, which are the same for all systems that
+	// answered the same samples. nil: the value is not resampled.
 	Resampled []float64
 }
 
-// Lookup returns the value of the given name, and whether there is one.
+// Lookup returns the first value of a name, and whether the score has it.
 func (s *Score) Lookup(name string) (Value, bool) {
 	for _, v := range s.Values {
 		if v.Name == name {
@@ -84,6 +85,36 @@ func (s *Score) printf(format string, args ...any) {
 
 func (s *Score) warnf(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
+}
+
+// Classes are scores of one class each.
+type Classes struct {
+	Metric string // Top-1, AP or IoU
+	Unit   string // "%" or empty
+	Of     string // what Class.Count counts: samples, objects or pixels
+	List   []Class
+}
+
+// A Class is the score of a class.
+type Class struct {
+	Name  string // each occurs once
+	Value float64
+	Count int // in the ground truth
+}
+
+// add appends a class. If its name is taken, it gets its number too.
+func (c *Classes) add(name string, number int64, value float64, count int) {
+	id := strconv.FormatInt(number, 10)
+	if name == "" {
+		name = id
+	}
+	for _, other := range c.List {
+		if other.Name == name {
+			name += " (" + id + ")"
+			break
+		}
+	}
+	c.List = append(c.List, Class{name, value, count})
 }
 
 // An Input is a file to read. Its name appears in error messages; *os.File is an Input.

@@ -62,11 +62,7 @@ func (n *numbers) score(ctx context.Context, log accuracy.Input, s workload.Scor
 		}
 		truth = append(truth, accuracy.LabeledImage{Label: int64(i)})
 	}
-	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: accuracy.DType(s.Options["dtype"])})
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: accuracy.DType(s.Options["dtype"])})
 }
 
 // The methods of workload.Workload.

@@ -2,6 +2,7 @@ package pytext
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,8 +20,8 @@ func IsSpace(r rune) bool {
 
 // Fields is str.split().
 func Fields(s string) []string {
-	words := make([]string, 0, len(s)/meanWord)
-	from := -1 // where the word begins that is being read
+	words := make([]string, 0, len(s)/5)
+	from := -1 // where the current word begins
 	for i, c := range s {
 		switch space := IsSpace(c); {
 		case !space && from < 0:
@@ -36,19 +37,41 @@ func Fields(s string) []string {
 	return words
 }
 
-// meanWord is how long words and the blank behind them are, about.
-const meanWord = 5
-
 // TrimSpace is str.strip().
 func TrimSpace(s string) string { return strings.TrimFunc(s, IsSpace) }
 
 // TrimRight is str.rstrip().
 func TrimRight(s string) string { return strings.TrimRightFunc(s, IsSpace) }
 
+// IsWord reports whether \w of a regular expression matches a character.
+func IsWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// MapWords replaces each run of word characters (\w+) by what f makes of it.
+func MapWords(s string, f func(word string) string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for s != "" {
+		n := strings.IndexFunc(s, func(r rune) bool { return !IsWord(r) })
+		if n < 0 {
+			n = len(s)
+		}
+		if n > 0 {
+			b.WriteString(f(s[:n]))
+		}
+		s = s[n:]
+		if n = strings.IndexFunc(s, IsWord); n < 0 {
+			n = len(s)
+		}
+		b.WriteString(s[:n])
+		s = s[n:]
+	}
+	return b.String()
+}
+
 // lineEnds are where str.splitlines cuts.
 const lineEnds = "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
 
-// Lines is str.splitlines(keepends): without ends, those of lines are left out.
+// Lines is str.splitlines(keepends).
 func Lines(s string, ends bool) []string {
 	var lines []string
 	for s != "" {
@@ -127,31 +150,24 @@ func ASCIIDigit(r rune) rune {
 			return '0' + (r-rune(t.Lo))%10 // a script has its ten in a row
 		}
 	}
-	for _, t := range unicode.Nd.R32 {
-		if r <= rune(t.Hi) {
-			return '0' + (r-rune(t.Lo))%10
-		}
-	}
-	return r
+	i := slices.IndexFunc(unicode.Nd.R32, func(t unicode.Range32) bool { return r <= rune(t.Hi) })
+	return '0' + (r-rune(unicode.Nd.R32[i].Lo))%10
 }
 
-// ParseFloat is float() of a string, with digits of any script and underscores between them. False: it is no number.
+// ParseFloat is float() of a string, with digits of any script and underscores between them. False: not a number.
 func ParseFloat(text string) (float64, bool) {
 	text = strings.Map(ASCIIDigit, TrimSpace(text))
 	if strings.ContainsAny(text, "xXpP") { // Go's hexadecimal numbers
 		return 0, false
 	}
+	isDigit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
 	for i := range len(text) {
-		if text[i] == '_' && !(isDigitAt(text, i-1) && isDigitAt(text, i+1)) {
+		if text[i] == '_' && !(isDigit(i-1) && isDigit(i+1)) {
 			return 0, false
 		}
 	}
 	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 	return v, err == nil || v != 0 // what is too large is infinite
-}
-
-func isDigitAt(text string, i int) bool {
-	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
 }
 
 // Float is repr of a float: the shortest text that reads back unchanged.

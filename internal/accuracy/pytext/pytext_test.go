@@ -2,10 +2,7 @@ package pytext
 
 import (
 	"math"
-	"math/big"
-	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,7 +11,7 @@ import (
 )
 
 // What Python 3.11 prints for these.
-func TestLowerIsPythons(t *testing.T) {
+func TestLower(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "",
 		"ABC äÖ":         "abc äö",
@@ -44,7 +41,7 @@ func TestLowerIsPythons(t *testing.T) {
 	}
 }
 
-func TestWhiteSpaceIsPythons(t *testing.T) {
+func TestIsSpace(t *testing.T) {
 	const spaces = "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 	for r := range rune(utf8.MaxRune + 1) {
 		if got, want := IsSpace(r), strings.ContainsRune(spaces, r) && r != 0; got != want {
@@ -63,7 +60,7 @@ func TestWhiteSpaceIsPythons(t *testing.T) {
 }
 
 // What Python 3.11 prints for these.
-func TestFloatsArePythons(t *testing.T) {
+func TestFloat(t *testing.T) {
 	for want, v := range map[string]float64{
 		"0.0": 0, "-0.0": math.Copysign(0, -1), "100.0": 100, "19.20731707317073": 19.20731707317073, "0.0001": 1e-4,
 		"9.999e-05": 9.999e-5, "1e+16": 1e16, "1234567890123456.0": 1234567890123456, "inf": math.Inf(1), "-inf": math.Inf(-1),
@@ -75,7 +72,7 @@ func TestFloatsArePythons(t *testing.T) {
 	}
 }
 
-func TestRoundIsPythons(t *testing.T) {
+func TestRound(t *testing.T) {
 	for _, c := range []struct {
 		v      float64
 		digits int
@@ -93,7 +90,7 @@ var zeros = []rune{0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66,
 	0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0,
 	0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0}
 
-func TestDigitsOfAllScriptsArePythons(t *testing.T) {
+func TestASCIIDigit(t *testing.T) {
 	for _, zero := range zeros {
 		for n := range rune(10) {
 			if got := ASCIIDigit(zero + n); got != '0'+n {
@@ -108,47 +105,6 @@ func TestDigitsOfAllScriptsArePythons(t *testing.T) {
 	}
 }
 
-// Floats read back unchanged, and have no digit more than they need.
-func TestFloatsReadBack(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		v := math.Float64frombits(random.Uint64())
-		text := Float(v)
-		back, err := strconv.ParseFloat(text, 64)
-		if err != nil || back != v && !math.IsNaN(v) {
-			t.Errorf("Float(%x) = %s, which is %x, %v", v, text, back, err)
-		}
-		if exponent := strings.Contains(text, "e"); exponent != (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e16) && !math.IsNaN(v) {
-			t.Errorf("Float(%x) = %s", v, text)
-		}
-	}
-}
-
-// Rounding goes to the nearest decimal of the exact value, and then to the nearest float.
-func TestRoundIsThatOfExactNumbers(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for range 2000 {
-		digits := random.IntN(6)
-		v := float64(random.IntN(2_000_001)-1_000_000) / 1024 // exact, so that halves come
-		scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil))
-		want, _ := new(big.Rat).Quo(halfEven(new(big.Rat).Mul(new(big.Rat).SetFloat64(v), scale)), scale).Float64()
-		if got := Round(v, digits); got != want {
-			t.Errorf("Round(%v, %d) = %v, want %v", v, digits, got, want)
-		}
-	}
-}
-
-// halfEven is the nearest whole number, of two the even one.
-func halfEven(v *big.Rat) *big.Rat {
-	twice := new(big.Int).Mul(v.Num(), big.NewInt(2))
-	twice.Add(twice, v.Denom())
-	whole, rest := new(big.Int).DivMod(twice, new(big.Int).Mul(v.Denom(), big.NewInt(2)), new(big.Int))
-	if rest.Sign() == 0 && whole.Bit(0) == 1 {
-		whole.Sub(whole, big.NewInt(1))
-	}
-	return new(big.Rat).SetInt(whole)
-}
-
 func FuzzFields(f *testing.F) {
 	for _, s := range []string{"", " ", "a", " a  bc\t\x1cd\n", "naïve words\u00a0here", "\x80\xff x", "a\x1fb\x85c"} {
 		f.Add(s)
@@ -161,7 +117,7 @@ func FuzzFields(f *testing.F) {
 }
 
 // What float() of Python 3.11 makes of these; NaN: it fails.
-func TestNumbersAreReadAsPythonReadsThem(t *testing.T) {
+func TestParseFloat(t *testing.T) {
 	for text, want := range map[string]float64{
 		"1": 1, " 1.5\n": 1.5, "\u00a01\u2003": 1, "-.5": -.5, "+5.": 5, "1e3": 1000, "1E-3": 0.001, "1_000.2_5": 1000.25, "1_0e1_0": 1e11, "٣": 3, "１２.５": 12.5, "𝟑": 3,
 		"inf": math.Inf(1), "-Infinity": math.Inf(-1), "1e400": math.Inf(1), "-1e400": math.Inf(-1), "1e-400": 0, "-0": 0,
@@ -174,5 +130,20 @@ func TestNumbersAreReadAsPythonReadsThem(t *testing.T) {
 	}
 	if got, ok := ParseFloat("nan"); !ok || !math.IsNaN(got) {
 		t.Errorf("ParseFloat(nan) = %v, %v", got, ok)
+	}
+}
+
+// What splitlines of Python 3.11 says, of which keepends is another form.
+func TestLines(t *testing.T) {
+	for text, want := range map[string][]string{
+		"": nil, "a": {"a"}, "\n": {""}, "a\n\nb": {"a", "", "b"}, "a\r\nb\r": {"a", "b"}, "a\n\rb": {"a", "", "b"}, "a\vb\fc": {"a", "b", "c"},
+		"a\x1cb\x1dc\x1ed\x1fe": {"a", "b", "c", "d\x1fe"}, "é\u0085b\u2028c\u2029": {"é", "b", "c"}, "\u2027\u202a\u0084\u0086": {"\u2027\u202a\u0084\u0086"},
+	} {
+		if got := Lines(text, false); !slices.Equal(got, want) {
+			t.Errorf("Lines(%q) = %q, want %q", text, got, want)
+		}
+	}
+	if got, want := Lines("a\r\nb\u2028\rc", true), []string{"a\r\n", "b\u2028", "\r", "c"}; !slices.Equal(got, want) {
+		t.Errorf("with their ends, lines are %q, want %q", got, want)
 	}
 }

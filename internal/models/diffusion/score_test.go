@@ -191,7 +191,7 @@ func TestScoresThatCannotBeMadeSayWhatIsMissing(t *testing.T) {
 		{"a network of captions", "the inputs are", func(b *bench) { b.scoring.Options[inceptionOption] = b.textTower() }},
 		{"captions of another data set", "want float32[3 n]: a row for each caption", func(b *bench) { b.table(make([]float32, 8), 2, 4) }},
 		{"features of another size", "an image has 64 features, its text 4", func(b *bench) { b.table(make([]float32, 12), 3, 4) }},
-		{"a caption of nothing", "are no direction", func(b *bench) { b.table(make([]float32, 3*64), 3, 64) }},
+		{"a caption of nothing", "have no direction", func(b *bench) { b.table(make([]float32, 3*64), 3, 64) }},
 		{"half an image", "the response of 767 bytes is no square image: one of 1024×1024 has 3145728", func(b *bench) { b.images[1] = b.images[1][:767] }},
 		{"no images", "the covariance of the features of 0 images", func(b *bench) { b.images = nil }},
 		{"a sample beyond", "beyond the 3 captions", func(b *bench) {

@@ -56,9 +56,5 @@ func readLong(s source) (*questionnaire, error) {
 
 // long marks texts by ROUGE-L or exact matches, as each says.
 func long(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
-	score, err := accuracy.ScoreLongTexts(ctx, log, p.long, decode, o.TokenOptions)
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreLongTexts(ctx, log, p.long, decode, o.DType)
 }

@@ -35,7 +35,7 @@ func reasoning(form accuracy.ReasoningForm, release int) marker {
 		if err != nil {
 			return nil, err
 		}
-		return e.warn(&score.Score), nil
+		return e.warn(score), nil
 	}
 }
 

@@ -26,11 +26,7 @@ type markOptions struct {
 // summaries marks texts by ROUGE.
 func summaries(form accuracy.SummaryForm) marker {
 	return func(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
-		score, err := accuracy.ScoreSummaries(ctx, log, p.targets, decode, form, o.TokenOptions)
-		if err != nil {
-			return nil, err
-		}
-		return &score.Score, nil
+		return accuracy.ScoreSummaries(ctx, log, p.targets, decode, form, o.DType)
 	}
 }
 
@@ -48,7 +44,7 @@ func mixed(ctx context.Context, log accuracy.Input, p *questionnaire, decode acc
 	if err != nil {
 		return nil, err
 	}
-	return executed(&score.Score, runner), nil
+	return executed(score, runner), nil
 }
 
 // executed says how programs were run, if any were.
@@ -80,7 +76,7 @@ func (w writer) score(ctx context.Context, log accuracy.Input, s workload.Scorin
 	}
 	decode := func(ids []int32) (string, error) { return words.Decode(ids, special) }
 	return w.marks(ctx, log, data, decode, markOptions{
-		ProgramOptions: accuracy.ProgramOptions{TokenOptions: accuracy.TokenOptions{DType: w.dtype(s.Options)}, Progress: s.Progress},
+		ProgramOptions: accuracy.ProgramOptions{DType: w.dtype(s.Options), Progress: s.Progress},
 		execute:        execute, scoring: s,
 	})
 }

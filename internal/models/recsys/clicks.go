@@ -186,13 +186,9 @@ func scoring(open func(dir string) (*clicks, error)) func(context.Context, accur
 		if err != nil {
 			return nil, err
 		}
-		if o.Samples = w.Len(); bare {
+		if bare {
 			o.Truth = w.data
 		}
-		score, err := accuracy.ScoreClicks(log, o)
-		if err != nil {
-			return nil, err
-		}
-		return &score.Score, nil
+		return accuracy.ScoreClicks(log, w.Len(), o)
 	}
 }

@@ -213,9 +213,5 @@ func scoreSpeech(ctx context.Context, log accuracy.Input, s workload.Scoring) (*
 	if err != nil {
 		return nil, err
 	}
-	score, err := accuracy.ScoreSpeech(log, transcripts, accuracy.SpeechOptions{DType: accuracy.DType(strings.ToLower(s.Options[dtypeOption]))})
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreSpeech(log, transcripts, accuracy.DType(strings.ToLower(s.Options[dtypeOption])))
 }

@@ -87,13 +87,9 @@ func (r *whisperReader) Read(data []byte) (tensor.Tensor, error) {
 
 // scoreWhisper scores a log as accuracy_eval.py does.
 func scoreWhisper(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	said, err := dataset.ReadTranscripts(dataset.JoinedSpeech(), s.DatasetDir)
+	transcripts, err := dataset.ReadTranscripts(dataset.JoinedSpeech(), s.DatasetDir)
 	if err != nil {
 		return nil, err
 	}
-	score, err := accuracy.ScoreWhisper(log, said, accuracy.SpeechOptions{DType: accuracy.DType(strings.ToLower(s.Options[dtypeOption]))})
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreWhisper(log, transcripts, accuracy.DType(strings.ToLower(s.Options[dtypeOption])))
 }

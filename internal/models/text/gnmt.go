@@ -220,7 +220,7 @@ func (w *translation) Notes() []string {
 
 // scoreTranslation scores a log of sentences as process_accuracy.py does.
 func scoreTranslation(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	o, err := parseTranslationScoring(s.Options)
+	sacre, err := parseTranslationScoring(s.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -228,9 +228,5 @@ func scoreTranslation(ctx context.Context, log accuracy.Input, s workload.Scorin
 	if err != nil {
 		return nil, err
 	}
-	score, err := accuracy.ScoreTranslations(log, references, o)
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreTranslations(log, references, sacre)
 }

@@ -36,19 +36,19 @@ func translationScoreOptions() []workload.Option {
 	}
 }
 
-func parseTranslationScoring(v workload.Values) (o accuracy.TranslationOptions, err error) {
+// parseTranslationScoring returns nil where sacreBLEU is not asked for.
+func parseTranslationScoring(v workload.Values) (*accuracy.SacreOptions, error) {
 	tokenize, smooth := strings.ToLower(v[sacreOption]), strings.ToLower(v[smoothOption])
 	lower, err := v.On(lowerOption)
-	if err != nil {
-		return o, err
+	switch {
+	case err != nil:
+		return nil, err
+	case tokenize != "":
+		return &accuracy.SacreOptions{Tokenize: tokenize, Smooth: smooth, Lowercase: lower}, nil
+	case smooth != "" || lower:
+		return nil, userinput.Errorf(sacreOption, "is missing: it says with which tokenizer sacreBLEU is computed")
 	}
-	if tokenize == "" && (smooth != "" || lower) {
-		return o, userinput.Errorf(sacreOption, "is missing: it says with which tokenizer sacreBLEU is computed")
-	}
-	if tokenize != "" {
-		o.Sacre = &accuracy.SacreOptions{Tokenize: tokenize, Smooth: smooth, Lowercase: lower}
-	}
-	return o, nil
+	return nil, nil
 }
 
 func squadOptions() []workload.Option {

@@ -115,8 +115,8 @@ func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
 		}
 	}
 	o, err := parseTranslationScoring(workload.Values{sacreOption: "INTL", smoothOption: "Floor", lowerOption: "true"})
-	if err != nil || o.Sacre == nil || *o.Sacre != (accuracy.SacreOptions{Tokenize: "intl", Smooth: "floor", Lowercase: true}) {
-		t.Errorf("%+v, %v", o.Sacre, err)
+	if err != nil || o == nil || *o != (accuracy.SacreOptions{Tokenize: "intl", Smooth: "floor", Lowercase: true}) {
+		t.Errorf("%+v, %v", o, err)
 	}
 }
 

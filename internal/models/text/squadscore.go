@@ -38,7 +38,7 @@ func scoreSpans(log accuracy.Input, s workload.Scoring, transposed bool) (*accur
 		return nil, err
 	}
 	score.Coverage = coverage
-	return &score.Score, nil
+	return score, nil
 }
 
 // askOnly keeps the first windows and the questions that they belong to; 0: all.

@@ -141,9 +141,5 @@ func (c classifier) score(ctx context.Context, log accuracy.Input, s workload.Sc
 	if o.dtype == "" {
 		o.dtype = c.payload
 	}
-	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: o.dtype, Verbose: o.verbose})
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: o.dtype, Verbose: o.verbose})
 }

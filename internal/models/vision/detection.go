@@ -165,7 +165,7 @@ func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scor
 	}
 	score, err := accuracy.ScoreDetections(log, truth, o)
 	if err == nil {
-		return &score.Score, nil
+		return score, nil
 	}
 	again, canRepeat := log.(io.Seeker)
 	var beyond *accuracy.NoCategoryError
@@ -194,5 +194,5 @@ func scoreByIDs(log accuracy.Input, again io.Seeker, truth *accuracy.GroundTruth
 		return nil, err
 	}
 	score.Warnings = append(score.Warnings, fmt.Sprintf("label %d is beyond the %d categories: labels are taken for categories' ids", beyond.Label, beyond.Categories))
-	return &score.Score, nil
+	return score, nil
 }

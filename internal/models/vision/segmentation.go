@@ -124,10 +124,7 @@ func (m segmenter) score(ctx context.Context, log accuracy.Input, s workload.Sco
 	if err != nil {
 		return nil, err
 	}
-	counts, err := accuracy.NewIoUCounts(m.classes)
-	if err != nil {
-		return nil, err
-	}
+	counts := accuracy.NewIoUCounts(m.classes)
 	coverage := accuracy.Coverage{Samples: data.Len()}
 	for rec, err := range accuracy.FirstRecords(log, &coverage) {
 		if err != nil {
@@ -167,7 +164,7 @@ func prepareMask(m dataset.Mask, err error) ([]uint8, error) {
 func meanIoU(log accuracy.Input, counts *accuracy.IoUCounts) (*accuracy.Score, error) {
 	score := counts.Score()
 	if !math.IsNaN(score.Values[0].Value) {
-		return &score, nil
+		return score, nil
 	}
 	present := counts.MeanPresent()
 	if math.IsNaN(present) {
@@ -175,5 +172,5 @@ func meanIoU(log accuracy.Input, counts *accuracy.IoUCounts) (*accuracy.Score, e
 	}
 	score.Values[0].Value = present
 	score.Warnings = append(score.Warnings, "the value is the mean over the classes that occur")
-	return &score, nil
+	return score, nil
 }

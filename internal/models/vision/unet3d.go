@@ -181,9 +181,5 @@ func scoreUNet(ctx context.Context, log accuracy.Input, s workload.Scoring) (*ac
 	if err != nil {
 		return nil, err
 	}
-	score, err := accuracy.ScoreKiTS(log, truth, accuracy.KiTSOptions{DType: o.dtype})
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreKiTS(log, truth, o.dtype)
 }

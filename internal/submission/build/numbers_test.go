@@ -39,11 +39,7 @@ func (n numbers) score(ctx context.Context, log accuracy.Input, _ workload.Scori
 			truth[i].Label = -1
 		}
 	}
-	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return &score.Score, nil
+	return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{})
 }
 
 func (n numbers) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
