@@ -48,10 +48,10 @@ func (m Maker) answers(ctx context.Context, model workload.Model, dir string) (r
 
 // openAll opens the files of a model, in FP32 on the CPU. Sessions that were opened are
 // returned with an error too.
-func (m Maker) openAll(ctx context.Context, files []workload.File, w workload.Workload) (workload.Sessions, error) {
+func (m Maker) openAll(ctx context.Context, files []workload.File, w *workload.Workload) (workload.Sessions, error) {
 	sessions := workload.Sessions{}
 	for _, f := range files {
-		session, err := m.Engine.Open(ctx, backend.Options{ModelPath: f.Path, Outputs: w.Outputs(f.Role), IntraThreads: 1})
+		session, err := m.Engine.Open(ctx, backend.Options{ModelPath: f.Path, Outputs: w.OutputsOf(f.Role), IntraThreads: 1})
 		if err != nil {
 			return sessions, err
 		}
@@ -61,8 +61,8 @@ func (m Maker) openAll(ctx context.Context, files []workload.File, w workload.Wo
 }
 
 // answerAll shares the samples among as many workers as there are processors.
-func (m Maker) answerAll(ctx context.Context, w workload.Workload, sessions workload.Sessions) ([][]byte, error) {
-	responses := make([][]byte, w.Len())
+func (m Maker) answerAll(ctx context.Context, w *workload.Workload, sessions workload.Sessions) ([][]byte, error) {
+	responses := make([][]byte, w.Samples)
 	done := workerpool.Counter(len(responses), m.Observer.Items)
 	answerers := make(chan *answerer, len(responses)) // each to be closed
 	err := workerpool.EachWith(ctx, 0, len(responses), func() func(context.Context, int) error {
@@ -88,14 +88,14 @@ func (m Maker) answerAll(ctx context.Context, w workload.Workload, sessions work
 
 // An answerer has a predictor answer single samples.
 type answerer struct {
-	workload  workload.Workload
+	workload  *workload.Workload
 	predictor workload.Predictor
 	store     *workload.Store
 	response  []byte
 }
 
 func (a *answerer) open(sessions workload.Sessions) (err error) {
-	a.predictor, err = a.workload.NewPredictor(sessions, 1)
+	a.predictor, err = a.workload.OpenPredictor(sessions, 1)
 	return err
 }
 

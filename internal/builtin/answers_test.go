@@ -14,7 +14,6 @@ import (
 
 // An oddity is a workload of two samples whose predictors do something wrong.
 type oddity struct {
-	workload.Workload
 	open, prepare, use error
 	response           []byte
 	silent             bool // there is no answer at all
@@ -22,20 +21,20 @@ type oddity struct {
 	opened, closed int
 }
 
-func (*oddity) Len() int { return 2 }
-
-func (*oddity) Row(int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{3}}}
-}
-
-func (o *oddity) Prepare(int, []tensor.Tensor) error { return o.prepare }
-
-func (o *oddity) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
-	if o.open != nil {
-		return nil, o.open
+func (o *oddity) joined() *workload.Workload {
+	return &workload.Workload{
+		Samples: 2, Prepare: func(int, []tensor.Tensor) error { return o.prepare },
+		Row: func(int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{3}}}
+		},
+		NewPredictor: func(workload.Sessions, int) (workload.Predictor, error) {
+			if o.open != nil {
+				return nil, o.open
+			}
+			o.opened++
+			return oddPredictor{o}, nil
+		},
 	}
-	o.opened++
-	return oddPredictor{o}, nil
 }
 
 type oddPredictor struct{ *oddity }
@@ -67,7 +66,7 @@ func TestAnAnswerThatIsNotThereIsAnError(t *testing.T) {
 		"no answer":              {&oddity{silent: true}, "sample 0: the model gave no answer"},
 		"an answer with nothing": {&oddity{}, ""},
 	} {
-		a := &answerer{workload: c.workload}
+		a := &answerer{workload: c.workload.joined()}
 		err := a.open(nil)
 		var response []byte
 		if err == nil {
@@ -80,7 +79,7 @@ func TestAnAnswerThatIsNotThereIsAnError(t *testing.T) {
 			t.Errorf("%s: %v, error %v, want %q", name, response, err, c.want)
 		}
 	}
-	if _, err := m.answerAll(t.Context(), &oddity{open: broken}, nil); !errors.Is(err, broken) {
+	if _, err := m.answerAll(t.Context(), (&oddity{open: broken}).joined(), nil); !errors.Is(err, broken) {
 		t.Errorf("of all samples: error %v, want %v", err, broken)
 	}
 }

@@ -120,12 +120,12 @@ func bareLatency(b *testing.B, cfg harness.Config) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := workload.NewStore(w.Len(), w.Row)
+	store, err := workload.NewStore(w.Samples, w.Row)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	inputs := make([][]backend.Value, w.Len())
+	inputs := make([][]backend.Value, w.Samples)
 	for i := range inputs {
 		if err := w.Prepare(i, store.Row(i)); err != nil {
 			b.Fatal(err)

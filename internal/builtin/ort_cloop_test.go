@@ -41,13 +41,13 @@ func newCLoop(b *testing.B, cfg harness.Config, threads int) *cLoop {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := workload.NewStore(w.Len(), w.Row)
+	store, err := workload.NewStore(w.Samples, w.Row)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer store.Close()
 	var data bytes.Buffer
-	for i := range w.Len() {
+	for i := range w.Samples {
 		if err := w.Prepare(i, store.Row(i)); err != nil {
 			b.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func newCLoop(b *testing.B, cfg harness.Config, threads int) *cLoop {
 		b.Fatal(err)
 	}
 	l := &cLoop{program: program, args: []string{
-		os.Getenv(ort.LibraryVariable), cfg.Backend.ModelPath, inputs[0].Name, outputs[0].Name, samples, strconv.Itoa(w.Len()),
+		os.Getenv(ort.LibraryVariable), cfg.Backend.ModelPath, inputs[0].Name, outputs[0].Name, samples, strconv.Itoa(w.Samples),
 		strconv.Itoa(threads), fmt.Sprint(offlineTime.Seconds()), fmt.Sprint(int(onnx.ElemTypeOf(outputs[0].Type))),
 	}}
 	for i, shape := range [][]int64{inputs[0].Shape, outputs[0].Shape} {

@@ -36,7 +36,7 @@ func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
 		t.Errorf("the reference mAP is %v %%, want 30 to 70", score)
 	}
 	target := score * model.Quality.Fraction
-	reverse := func(s workload.Workload, pixels tensor.Tensor) {
+	reverse := func(pixels tensor.Tensor) {
 		for p := tensor.Data[uint8](pixels); len(p) >= 3; p = p[3:] {
 			p[0], p[2] = p[2], p[0]
 		}
@@ -73,26 +73,24 @@ func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
 }
 
 // repainted returns a model whose images are changed after they were prepared.
-func repainted(m workload.Model, change func(workload.Workload, tensor.Tensor)) workload.Model {
+func repainted(m workload.Model, change func(tensor.Tensor)) workload.Model {
 	open := m.Open
-	m.Open = func(s workload.Setup) (workload.Workload, error) {
+	m.Open = func(s workload.Setup) (*workload.Workload, error) {
 		w, err := open(s)
-		return repaintedWorkload{w, change}, err
+		if err != nil {
+			return nil, err
+		}
+		own := *w
+		own.Prepare = func(index int, row []tensor.Tensor) error {
+			err := w.Prepare(index, row)
+			if err == nil {
+				change(row[0])
+			}
+			return err
+		}
+		return &own, nil
 	}
 	return m
-}
-
-type repaintedWorkload struct {
-	workload.Workload
-	change func(workload.Workload, tensor.Tensor)
-}
-
-func (w repaintedWorkload) Prepare(index int, row []tensor.Tensor) error {
-	err := w.Workload.Prepare(index, row)
-	if err == nil {
-		w.change(w.Workload, row[0])
-	}
-	return err
 }
 
 // checkBoxes wants the log to have what a model may answer.

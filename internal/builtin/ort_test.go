@@ -282,27 +282,23 @@ func TestORTWrongPixelsMissTheTarget(t *testing.T) {
 // changed returns a model whose samples are changed after they were prepared.
 func changed(m workload.Model, how string, change func(pixels []float32)) workload.Model {
 	open := m.Open
-	m.Open = func(s workload.Setup) (workload.Workload, error) {
+	m.Open = func(s workload.Setup) (*workload.Workload, error) {
 		w, err := open(s)
-		return changedWorkload{w, how, change}, err
+		if err != nil {
+			return nil, err
+		}
+		own := *w
+		own.CacheKey = func() string { return w.CacheKey() + how }
+		own.Prepare = func(index int, row []tensor.Tensor) error {
+			err := w.Prepare(index, row)
+			if err == nil {
+				change(tensor.Data[float32](row[0]))
+			}
+			return err
+		}
+		return &own, nil
 	}
 	return m
-}
-
-type changedWorkload struct {
-	workload.Workload
-	how    string
-	change func(pixels []float32)
-}
-
-func (w changedWorkload) CacheKey() string { return w.Workload.CacheKey() + w.how }
-
-func (w changedWorkload) Prepare(index int, row []tensor.Tensor) error {
-	err := w.Workload.Prepare(index, row)
-	if err == nil {
-		w.change(tensor.Data[float32](row[0]))
-	}
-	return err
 }
 
 // addMean takes back what the pipeline of ResNet-50 subtracts.

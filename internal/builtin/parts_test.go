@@ -81,7 +81,7 @@ func TestTheQuestionsAreThoseThatTheModelKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	ports, err := bert.Open(setupOf(dir))
-	if err != nil || ports.Len() < 12 {
+	if err != nil || ports.Samples < 12 {
 		t.Errorf("the data set cannot be opened: %v", err)
 	}
 }

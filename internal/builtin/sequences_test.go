@@ -195,18 +195,16 @@ const (
 
 // naive makes a workload whose samples are taken in the order in which they come, in batches that are
 // answered as a whole.
-func naive(open func(workload.Setup) (workload.Workload, error)) func(workload.Setup) (workload.Workload, error) {
-	return func(s workload.Setup) (workload.Workload, error) {
+func naive(open func(workload.Setup) (*workload.Workload, error)) func(workload.Setup) (*workload.Workload, error) {
+	return func(s workload.Setup) (*workload.Workload, error) {
 		w, err := open(s)
-		return naiveWorkload{w}, err
+		if err != nil {
+			return nil, err
+		}
+		own := *w
+		own.NewPredictor, own.NewDecoder, own.Length, own.PaddedLength, own.Slots, own.PredictorBytes = w.OpenPredictor, nil, nil, nil, 0, nil
+		return &own, nil
 	}
-}
-
-type naiveWorkload struct{ workload.Workload }
-
-func (n naiveWorkload) NewPredictor(s workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	p, err := n.Workload.NewPredictor(s, maxBatch)
-	return struct{ workload.Predictor }{p}, err
 }
 
 // modelOnPretence is a model of the catalogue and an engine that pretends to have its files.

@@ -55,23 +55,18 @@ func (s hearsaySession) Close() error {
 	return nil
 }
 
-// A told is a workload whose answers are known.
-type told struct {
-	workload.Workload
-	responses [][]byte
+// told is a workload whose answers are known.
+func told(responses [][]byte) *workload.Workload {
+	return &workload.Workload{
+		Samples: len(responses), Prepare: func(int, []tensor.Tensor) error { return nil },
+		Row: func(i int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{int64(1 + i%3)}}}
+		},
+		NewPredictor: func(workload.Sessions, int) (workload.Predictor, error) { return toldPredictor{responses}, nil },
+	}
 }
 
-func (w told) Len() int                { return len(w.responses) }
-func (w told) Outputs(string) []string { return nil }
-func (w told) Row(i int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{int64(1 + i%3)}}}
-}
-func (w told) Prepare(int, []tensor.Tensor) error { return nil }
-func (w told) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
-	return toldPredictor{w}, nil
-}
-
-type toldPredictor struct{ told }
+type toldPredictor struct{ responses [][]byte }
 
 func (p toldPredictor) Use(*workload.Store) error { return nil }
 func (p toldPredictor) Close() error              { return nil }
@@ -97,7 +92,7 @@ func toldModel(t *testing.T, m Maker, name string, responses [][]byte) workload.
 		t.Fatal(err)
 	}
 	model.Files, model.Roles = nil, nil
-	model.Open = func(workload.Setup) (workload.Workload, error) { return told{responses: responses}, nil }
+	model.Open = func(workload.Setup) (*workload.Workload, error) { return told(responses), nil }
 	model.Score = func(_ context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 		text, err := io.ReadAll(log)
 		value := 0.0

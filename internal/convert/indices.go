@@ -33,12 +33,12 @@ func (c Converter) Indices(list io.Reader, name string) ([]int, error) {
 		return nil, err
 	}
 	byName := map[string]int{}
-	if files, ok := w.(interface{ Path(i int) string }); ok {
-		for i := range w.Len() {
-			byName[filepath.Base(files.Path(i))] = i
+	if w.Path != nil {
+		for i := range w.Samples {
+			byName[filepath.Base(w.Path(i))] = i
 		}
 	}
-	return parseList(list, name, w.Len(), byName)
+	return parseList(list, name, w.Samples, byName)
 }
 
 func parseList(list io.Reader, name string, samples int, byName map[string]int) ([]int, error) {

@@ -22,10 +22,10 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 		return nil, err
 	}
 	if indices == nil {
-		indices = firstSamples(min(defaultSamples, w.Len()))
+		indices = firstSamples(min(defaultSamples, w.Samples))
 	}
-	if i := slices.IndexFunc(indices, func(n int) bool { return n < 0 || n >= w.Len() }); i >= 0 {
-		return nil, fmt.Errorf("preparing the calibration samples: there is no sample %d, the data set has %d", indices[i], w.Len())
+	if i := slices.IndexFunc(indices, func(n int) bool { return n < 0 || n >= w.Samples }); i >= 0 {
+		return nil, fmt.Errorf("preparing the calibration samples: there is no sample %d, the data set has %d", indices[i], w.Samples)
 	}
 	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
 	if err != nil {
@@ -46,7 +46,7 @@ func firstSamples(n int) []int {
 }
 
 // fill has samples prepared in the rows of a store.
-func (c Converter) fill(ctx context.Context, store *workload.Store, w workload.Workload, indices []int) error {
+func (c Converter) fill(ctx context.Context, store *workload.Store, w *workload.Workload, indices []int) error {
 	for i, index := range indices {
 		if err := context.Cause(ctx); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (c Converter) fill(ctx context.Context, store *workload.Store, w workload.W
 
 // open joins the model with its data. Samples have to be what the model takes: those of
 // models that run many times for a sample are not.
-func (c Converter) open() (workload.Workload, error) {
+func (c Converter) open() (*workload.Workload, error) {
 	if c.Model.Several() {
 		return nil, fmt.Errorf("%s cannot be calibrated here: it has several files", c.Model.Name)
 	}

@@ -57,7 +57,7 @@ type run struct {
 	warnings warnings
 
 	files    []workload.File // of the model
-	workload workload.Workload
+	workload *workload.Workload
 	model    loadedModel
 	qsl      *qsl
 	sut      *sut

@@ -70,14 +70,13 @@ func (g *batchGroup) join(length int) bool {
 // measureCosts finds out what batches cost, where samples of different lengths wait for each other in closed
 // batches. A batch may take half of the bound: who comes just after it has begun is in the next.
 func (r *run) measureCosts(ctx context.Context) error {
-	w, long := r.workload.(workload.Long)
-	_, pulls := r.model.predictors[0].(workload.Puller)
-	if !long || pulls || r.settings.Scenario != loadgen.Server || r.model.shape.batch == 1 || !differ(r.workload) {
+	w := r.workload
+	if w.Length == nil || r.model.predictors[0].decoder != nil || r.settings.Scenario != loadgen.Server || r.model.shape.batch == 1 || !differ(w) {
 		return nil
 	}
 	return r.phase(ctx, "costs of batches", func() error {
 		c := &batchCosts{most: r.model.shape.batch, limit: r.settings.ServerTargetLatency / 2}
-		for _, index := range oneOfThreeLengths(w, r.workload.Len()) {
+		for _, index := range oneOfThreeLengths(w) {
 			if err := r.measureCost(ctx, c, index, w.Length(index)); err != nil {
 				return err
 			}
@@ -127,12 +126,12 @@ func (c *batchCosts) add(length int, one, full time.Duration) {
 }
 
 // oneOfThreeLengths returns a shortest sample, one of the middle and a longest one, each of another length.
-func oneOfThreeLengths(w workload.Long, samples int) []int {
-	all := make([]int, samples)
+func oneOfThreeLengths(w *workload.Workload) []int {
+	all := make([]int, w.Samples)
 	for i := range all {
 		all[i] = i
 	}
 	slices.SortStableFunc(all, func(a, b int) int { return w.Length(a) - w.Length(b) })
-	chosen := []int{all[0], all[samples/2], all[samples-1]}
+	chosen := []int{all[0], all[len(all)/2], all[len(all)-1]}
 	return slices.CompactFunc(chosen, func(a, b int) bool { return w.Length(a) == w.Length(b) })
 }

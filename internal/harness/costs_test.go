@@ -72,17 +72,14 @@ func TestSamplesShareABatchOnlyIfThatIsQuickerThanOneByOne(t *testing.T) {
 	}
 }
 
-// longBatches are toy sequences that are answered in closed batches.
-type longBatches struct{ *toySequences }
-
-func (l longBatches) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return batchedSequences{l.toySequences}.NewPredictor(sessions, maxBatch)
-}
-
-func inLongBatches(open func(workload.Setup) (workload.Workload, error)) func(workload.Setup) (workload.Workload, error) {
-	return func(s workload.Setup) (workload.Workload, error) {
-		w, err := open(s)
-		return longBatches{w.(*toySequences)}, err
+// longBatches are toy sequences that are answered in closed batches of about the same length.
+func longBatches(open func(workload.Setup) (*workload.Workload, error)) func(workload.Setup) (*workload.Workload, error) {
+	return func(s workload.Setup) (*workload.Workload, error) {
+		w, err := closedBatches(open)(s)
+		if err == nil {
+			w.Length = toyLength
+		}
+		return w, err
 	}
 }
 
@@ -90,7 +87,7 @@ func inLongBatches(open func(workload.Setup) (workload.Workload, error)) func(wo
 func TestAProbeKnowsWhatBatchesCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sequenceConfig(t, loadgen.Server, loadgen.PerformanceOnly, nil)
-		cfg.Model.Open = inLongBatches(cfg.Model.Open)
+		cfg.Model.Open = longBatches(cfg.Model.Open)
 		p := openProbe(t, cfg)
 		if p.r.costs == nil {
 			t.Error("what batches cost is not known")
@@ -124,7 +121,7 @@ func TestCostsAreMeasuredWhereTheyMatter(t *testing.T) {
 				}
 				cfg.MaxBatch = test.batch
 				if !test.pulls {
-					cfg.Model.Open = inLongBatches(cfg.Model.Open)
+					cfg.Model.Open = longBatches(cfg.Model.Open)
 				}
 				r := newRun(cfg)
 				defer r.close()

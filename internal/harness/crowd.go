@@ -14,14 +14,14 @@ import (
 // sample has a goroutine, and if there is a limit those beyond it wait in the queue.
 type crowd struct {
 	sut       *sut
-	predictor workload.Concurrent
+	predictor *workload.PromptPredictor
 	limit     int64 // 0: none
 	underway  atomic.Int64
 	inARow    atomic.Int64   // failures since the last answer
 	handover  *backend.Times // from IssueQuery to the predictor, of samples that did not wait for others
 }
 
-func newCrowd(s *sut, p workload.Concurrent) *crowd {
+func newCrowd(s *sut, p *workload.PromptPredictor) *crowd {
 	p.Reset()
 	return &crowd{sut: s, predictor: p, limit: int64(p.Limit()), handover: backend.NewTimes()}
 }
@@ -131,11 +131,10 @@ func (a *answering) Done(_ int, response []byte, tokens int) {
 	a.response[0] = loadgen.QuerySampleResponse{}
 }
 
-// concurrent is the predictor that answers any number of samples at once; nil: there is none.
-func (m *loadedModel) concurrent() workload.Concurrent {
+// prompts is the predictor that answers any number of samples at once; nil: there is none.
+func (m *loadedModel) prompts() *workload.PromptPredictor {
 	if len(m.predictors) != 1 {
 		return nil
 	}
-	p, _ := m.predictors[0].(workload.Concurrent)
-	return p
+	return m.predictors[0].prompts
 }

@@ -139,7 +139,7 @@ func TestThePerformanceSampleCountIsTheModelsUnlessItIsSaid(t *testing.T) {
 // library returns a QSL over numbers, and what it had its users do.
 func library(n *numbers) (*qsl, *[]string) {
 	var said []string
-	q := &qsl{name: "numbers", workload: n, performance: 40, freeMemory: func() uint64 { return 0 }, idle: func() bool { return true }}
+	q := &qsl{name: "numbers", workload: n.workload(), performance: 40, freeMemory: func() uint64 { return 0 }, idle: func() bool { return true }}
 	q.use = func(s *workload.Store) error {
 		said = append(said, fmt.Sprintf("use %d rows", rowsOf(s)))
 		return nil

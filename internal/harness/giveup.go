@@ -43,7 +43,7 @@ const (
 // Where tokens have bounds and queries have none, there is no such number, and none for servers: what
 // a server makes of its load is what is measured.
 func (r *run) hopeless() uint64 {
-	if r.settings.UseTokenLatencies || r.model.concurrent() != nil {
+	if r.settings.UseTokenLatencies || r.model.prompts() != nil {
 		return 0
 	}
 	work := float64(hopelessWork) / float64(r.warm.latency) * float64(r.model.shape.workers*r.model.shape.batch)

@@ -16,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -41,8 +40,8 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 
 // prompts are those of the samples, by their index; nil: they have none.
 func (r *run) prompts() func(index int) *backend.Prompt {
-	if w, ok := r.workload.(workload.Prompting); ok {
-		return w.Prompt
+	if r.workload.Prompts != nil {
+		return r.workload.Prompts.Prompt
 	}
 	return nil
 }
@@ -125,8 +124,8 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		failed = unlessOthersAnswer(failed)
 	}
 	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s) && !remote, failed)
-	if d, ok := r.workload.(workload.Distant); ok {
-		r.sut.naming = func() (string, error) { return d.SystemName(running) }
+	if r.workload.SystemName != nil {
+		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
 	r.sut.tokens = s.UseTokenLatencies
 	var watched func()
@@ -159,8 +158,8 @@ func (r *run) cpuTime() time.Duration {
 // that matters, as long as half of the Server bound is left.
 func (r *run) batching() batching {
 	b := batching{maxBatch: r.model.shape.batch, maxDelay: r.cfg.MaxDelay, costs: r.costs}
-	if w, ok := r.workload.(workload.Long); ok {
-		b.length = func(i loadgen.QuerySampleIndex) int { return w.Length(int(i)) }
+	if r.workload.Length != nil {
+		b.length = func(i loadgen.QuerySampleIndex) int { return r.workload.Length(int(i)) }
 		if r.settings.Scenario == loadgen.Server {
 			b.bound = r.settings.ServerTargetLatency
 			b.patience = b.bound / 2
@@ -183,7 +182,7 @@ func (r *run) sutName() string {
 	info := r.model.info()
 	device := r.cfg.Backend.Device
 	switch {
-	case r.model.concurrent() != nil:
+	case r.model.prompts() != nil:
 		device = "endpoint"
 	case device == "":
 		device = "cpu"

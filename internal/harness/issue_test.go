@@ -114,15 +114,6 @@ func TestResultsThatAreNotKeptAreNotValid(t *testing.T) {
 	}
 }
 
-// A sized is a Long workload of lengths alone.
-type sized struct {
-	workload.Workload
-	lengths []int
-}
-
-func (s sized) Len() int             { return len(s.lengths) }
-func (s sized) Length(index int) int { return s.lengths[index] }
-
 func TestSamplesOfDifferentLengthsMayBeOvertakenForHalfOfTheirBound(t *testing.T) {
 	for _, c := range []struct {
 		scenario        loadgen.Scenario
@@ -132,17 +123,14 @@ func TestSamplesOfDifferentLengthsMayBeOvertakenForHalfOfTheirBound(t *testing.T
 		{loadgen.Server, false, 100 * time.Millisecond, 50 * time.Millisecond}, {loadgen.Server, true, 0, 3 * time.Second}, {loadgen.Offline, false, 0, 0},
 	} {
 		r := measured(time.Millisecond, shape{1, 1, 4})
-		r.workload = sized{lengths: []int{5, 7}}
+		r.workload = &workload.Workload{Length: func(index int) int { return []int{5, 7}[index] }}
 		r.settings = loadgen.TestSettings{Scenario: c.scenario, UseTokenLatencies: c.tokens, ServerTargetLatency: 100 * time.Millisecond, ServerTTFTLatency: 6 * time.Second}
 		b := r.batching()
 		if b.bound != c.bound || b.patience != c.patience || b.maxBatch != 4 || b.length(1) != 7 {
 			t.Errorf("%v, tokens %t: bound %v, patience %v, length %d", c.scenario, c.tokens, b.bound, b.patience, b.length(1))
 		}
-		if r.workload = (unsized{}); r.batching().length != nil {
+		if r.workload = (&workload.Workload{}); r.batching().length != nil {
 			t.Error("samples that are all alike have lengths")
 		}
 	}
 }
-
-// unsized is a workload whose samples are alike.
-type unsized struct{ workload.Workload }

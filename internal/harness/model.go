@@ -17,9 +17,31 @@ import (
 type loadedModel struct {
 	shape      shape
 	sessions   []workload.Sessions // of one worker each, or of all together
-	predictors []workload.Predictor
+	predictors []predictor
 	infos      []backend.Info // of the files, in their order
 	stats      []os.FileInfo  // of the files as they were opened; nil where there is none
+}
+
+// A predictor answers the samples of a worker: closed batches, unless one of the fields is set.
+type predictor struct {
+	workload.Predictor
+	decoder workload.Decoder          // it admits samples itself
+	prompts *workload.PromptPredictor // it answers any number at once
+}
+
+// newPredictor opens a predictor of the workload.
+func (r *run) newPredictor(sessions workload.Sessions, batch int) (p predictor, err error) {
+	switch {
+	case r.workload.NewDecoder != nil:
+		p.decoder, err = r.workload.NewDecoder(sessions, batch)
+		p.Predictor = p.decoder
+	case r.workload.Prompts != nil:
+		p.prompts, err = workload.NewPromptPredictor(sessions, r.workload.Prompts)
+		p.Predictor = p.prompts
+	default:
+		p.Predictor, err = r.workload.NewPredictor(sessions, batch)
+	}
+	return p, err
 }
 
 // loadModel loads the model. Workers with one thread share their sessions: these have no
@@ -37,7 +59,7 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 				return err
 			}
 		}
-		p, err := r.workload.NewPredictor(r.model.sessions[len(r.model.sessions)-1], s.batch)
+		p, err := r.newPredictor(r.model.sessions[len(r.model.sessions)-1], s.batch)
 		if err != nil {
 			return err
 		}
@@ -182,15 +204,15 @@ func (r *run) reopen(ctx context.Context, s shape) error {
 // sessionOptions are those of the engine for a file of the model, for a worker.
 func (r *run) sessionOptions(f workload.File, worker int) backend.Options {
 	opts := r.cfg.Backend
-	opts.ModelPath, opts.Outputs = f.Path, r.workload.Outputs(f.Role)
+	opts.ModelPath, opts.Outputs = f.Path, r.workload.OutputsOf(f.Role)
 	opts.IntraThreads = r.model.shape.threads
 	if r.model.shape.threads > 1 {
 		opts.Cores = r.cfg.cores(r.model.shape, worker)
 	}
 	opts.ProfileShapes = [2]int{1, r.model.shape.batch}
 	opts.Note = r.cfg.Observer.Note
-	if w, ok := r.workload.(workload.Prompting); ok {
-		opts.Texts = w.Texts()
+	if r.workload.Prompts != nil {
+		opts.Texts = r.workload.Prompts.Texts()
 	}
 	if opts.OptimizedModel != "" && len(r.files) > 1 {
 		opts.OptimizedModel += "." + f.Role

@@ -19,7 +19,7 @@ func (r *run) open(ctx context.Context) error {
 	if err := r.phase(ctx, "data", func() error { return r.openWorkload(ctx) }); err != nil {
 		return err
 	}
-	for _, note := range r.workload.Notes() {
+	for _, note := range r.workload.Notes {
 		r.cfg.Observer.Note(note)
 	}
 	shape := r.wish(runtime.GOMAXPROCS(0)).shape()
@@ -67,22 +67,22 @@ func (r *run) performanceSamples() int {
 	if n := r.cfg.PerformanceSampleCount; n != 0 {
 		return n
 	}
-	return min(r.cfg.Model.PerformanceSampleCount, r.workload.Len())
+	return min(r.cfg.Model.PerformanceSampleCount, r.workload.Samples)
 }
 
 // loaded is how many samples a test of performance has to choose from. LoadGen takes an override for what it
 // says, also where the data set has fewer.
 func (r *run) loaded() int {
 	if n := r.settings.PerformanceSampleCountOverride; n > 0 {
-		return int(min(n, uint64(r.workload.Len())))
+		return int(min(n, uint64(r.workload.Samples)))
 	}
 	return r.performanceSamples()
 }
 
 func (r *run) openData() error {
 	performance := r.performanceSamples()
-	if performance > r.workload.Len() {
-		return userinput.Errorf("performance_sample_count", "%d samples are more than the %d of the data set", performance, r.workload.Len())
+	if performance > r.workload.Samples {
+		return userinput.Errorf("performance_sample_count", "%d samples are more than the %d of the data set", performance, r.workload.Samples)
 	}
 	r.qsl = &qsl{
 		name:        r.cfg.Model.Dataset,
@@ -100,8 +100,11 @@ func (r *run) openData() error {
 
 // openCache opens the cache of pre-processed samples. A run is possible without it.
 func (r *run) openCache() *dataset.SampleCache {
+	if r.cfg.CacheDir == "" || r.workload.CacheKey == nil {
+		return nil
+	}
 	key := r.workload.CacheKey()
-	if r.cfg.CacheDir == "" || key == "" {
+	if key == "" {
 		return nil
 	}
 	starts := rowStarts(r.workload)
@@ -110,7 +113,7 @@ func (r *run) openCache() *dataset.SampleCache {
 		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", err))
 		return nil
 	}
-	if err := r.checkDisk(cache, uint64(starts(r.workload.Len()))); err != nil {
+	if err := r.checkDisk(cache, uint64(starts(r.workload.Samples))); err != nil {
 		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", errors.Join(err, cache.Close())))
 		return nil
 	}
@@ -119,11 +122,11 @@ func (r *run) openCache() *dataset.SampleCache {
 
 // rowStarts says where the row of each sample begins in a file that has them all, one after
 // the other; that after the last is the size of the file.
-func rowStarts(w workload.Workload) func(i int) int64 {
-	n := w.Len()
+func rowStarts(w *workload.Workload) func(i int) int64 {
+	n := w.Samples
 	starts := make([]int64, n+1)
 	for i := range n {
-		starts[i+1] = starts[i] + workload.Bytes(w.Row(i))
+		starts[i+1] = starts[i] + w.RowBytes(i)
 	}
 	return func(i int) int64 { return starts[i] }
 }
@@ -137,7 +140,7 @@ func (r *run) checkDisk(cache *dataset.SampleCache, need uint64) error {
 	there, free := cache.Bytes(), r.cfg.FreeDisk(r.cfg.CacheDir)
 	if free != 0 && need > there && need-there > free/2 {
 		return fmt.Errorf("%d samples need %d MiB of disk in %s, %d MiB are free; that is too little to fill half of it",
-			r.workload.Len(), need>>20, r.cfg.CacheDir, free>>20)
+			r.workload.Samples, need>>20, r.cfg.CacheDir, free>>20)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func TestFilesThatCannotBeWrittenAreErrorsBesideTheResults(t *testing.T) {
 // TestShapeIsChosenForTheScenario has the choices for a machine of four cores.
 func TestACoreIsLeftToTheGeneratorWhereThatIsAskedFor(t *testing.T) {
 	server := settings(loadgen.Server)
-	r := &run{workload: &numbers{batch: -1}, settings: server, cfg: Config{ReserveCore: true, Settings: server}}
+	r := &run{workload: newNumbers(1).workload(), settings: server, cfg: Config{ReserveCore: true, Settings: server}}
 	if got, want := r.wish(4).shape(), (shape{3, 1, 1}); got != want {
 		t.Errorf("with a core for the generator, the shape is %+v, want %+v", got, want)
 	}

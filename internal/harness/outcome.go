@@ -103,11 +103,9 @@ func (r *run) addCaveats(out *report.Results) {
 		out.Caveats, out.Notes = append(out.Caveats, caveats...), append(out.Notes, notes...)
 	}
 	if r.cfg.JudgeData != nil && !r.cfg.BuiltInData && r.cfg.Count == 0 {
-		out.Caveats = append(out.Caveats, r.cfg.JudgeData(r.loaded(), r.workload.Len())...)
+		out.Caveats = append(out.Caveats, r.cfg.JudgeData(r.loaded(), r.workload.Samples)...)
 	}
-	if w, ok := r.workload.(workload.Deviating); ok {
-		out.Caveats = append(out.Caveats, w.Caveats()...)
-	}
+	out.Caveats = append(out.Caveats, r.workload.Caveats...)
 	caveat := func(on bool, text string) {
 		if on {
 			out.Caveats = append(out.Caveats, text)
@@ -139,10 +137,7 @@ func (r *run) input() report.Input {
 	in := report.Input{
 		ModelPath: r.cfg.Backend.ModelPath, Precision: r.cfg.Precision, BuiltIn: r.cfg.BuiltInModel,
 		DatasetPath: r.cfg.DatasetDir, BuiltInData: r.cfg.BuiltInData,
-		Samples: r.workload.Len(), Part: r.cfg.Count > 0, Reference: r.cfg.Reference, Binding: r.workload.Notes(),
-	}
-	if w, ok := r.workload.(workload.Ending); ok {
-		in.EndTokens = w.EndTokens()
+		Samples: r.workload.Samples, Part: r.cfg.Count > 0, Reference: r.cfg.Reference, Binding: r.workload.Notes, EndTokens: r.workload.EndTokens,
 	}
 	if in.ModelPath == "" {
 		return in // a simulated model
@@ -180,15 +175,13 @@ func hashFiles(files []workload.File) (sum string, size int64, err error) {
 // scoring is how the run's own log has to be scored.
 func (r *run) scoring() workload.Scoring {
 	options := r.cfg.Model.Shared(r.cfg.Options)
-	if w, ok := r.workload.(workload.Scored); ok {
-		maps.Copy(options, w.ScoreOptions())
-	}
+	maps.Copy(options, r.workload.ScoreOptions)
 	engine := r.cfg.ScoreEngine
 	if engine == nil && !r.asksServers() {
 		engine = r.cfg.Engine
 	}
 	return workload.Scoring{
-		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Len(), Options: options,
+		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Samples, Options: options,
 		Engine: engine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
 	}
 }

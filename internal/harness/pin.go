@@ -25,15 +25,16 @@ func (c Config) checkProcessors(s shape) error {
 }
 
 // pinned has a predictor run on a processor of its own; on any if there are none.
-func pinned(p workload.Predictor, cores []int) workload.Predictor {
+func pinned(p predictor, cores []int) predictor {
 	if len(cores) == 0 {
 		return p
 	}
-	on := pinnedPredictor{p, cores[0]}
-	if puller, pulls := p.(workload.Puller); pulls {
-		return pinnedPuller{on, puller}
+	on := pinnedPredictor{p.Predictor, cores[0]}
+	if p.decoder != nil {
+		p.decoder = pinnedDecoder{on, p.decoder}
 	}
-	return on
+	p.Predictor = on
+	return p
 }
 
 type pinnedPredictor struct {
@@ -52,19 +53,19 @@ func (p pinnedPredictor) Predict(ctx context.Context, items []workload.Item, rep
 	return p.Predictor.Predict(ctx, items, reply)
 }
 
-type pinnedPuller struct {
+type pinnedDecoder struct {
 	pinnedPredictor
-	puller workload.Puller
+	decoder workload.Decoder
 }
 
-// Serve implements workload.Puller.
-func (p pinnedPuller) Serve(ctx context.Context, source workload.Source) error {
+// Serve implements workload.Decoder.
+func (p pinnedDecoder) Serve(ctx context.Context, source workload.Source) error {
 	release, err := machine.Pin(p.core)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return p.puller.Serve(ctx, source)
+	return p.decoder.Serve(ctx, source)
 }
 
 // pinnedTo are the processors of all workers.

@@ -58,7 +58,7 @@ func TestThreadsOfWorkersHaveAProcessorEach(t *testing.T) {
 			}
 			for i, p := range r.model.predictors {
 				own := -1
-				if on, is := p.(pinnedPredictor); is {
+				if on, is := p.Predictor.(pinnedPredictor); is {
 					own = on.core
 				}
 				if own != test.own[i] {

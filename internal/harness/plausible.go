@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -66,9 +65,9 @@ type demand struct {
 func (r *run) demands(s shape) []demand {
 	row := int64(0)
 	for _, i := range typical(r.workload, 1) {
-		row = workload.Bytes(r.workload.Row(i))
+		row = r.workload.RowBytes(i)
 	}
-	e := r.settings.Effective(uint64(r.performanceSamples()), uint64(r.workload.Len()))
+	e := r.settings.Effective(uint64(r.performanceSamples()), uint64(r.workload.Samples))
 	load, batch := "target_qps", "max_batchsize"
 	if r.settings.Scenario == loadgen.MultiStream {
 		load = "samples_per_query"
@@ -77,8 +76,8 @@ func (r *run) demands(s shape) []demand {
 		batch = "samples_per_query" // of which a batch has as many
 	}
 	kept := int64(0)
-	if heavy, ok := r.workload.(workload.Heavy); ok {
-		kept = heavy.PredictorBytes(s.batch)
+	if r.workload.PredictorBytes != nil {
+		kept = r.workload.PredictorBytes(s.batch)
 	}
 	return []demand{
 		{batch, fmt.Sprintf("%d workers with what they keep of %d samples under way", s.workers, s.batch), float64(s.workers) * float64(kept)},

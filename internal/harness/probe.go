@@ -47,8 +47,8 @@ func (p *Probe) Shape() (workers, threads, batch int) {
 	return s.workers, s.threads, s.batch
 }
 
-// FixedBatch is how many samples the model takes in one run; -1: any number.
-func (p *Probe) FixedBatch() int { return p.r.workload.Batch() }
+// FixedBatch is how many samples the model takes in one run; 0: any number.
+func (p *Probe) FixedBatch() int { return p.r.workload.Batch }
 
 // LatencyBound is the Server bound: that of the settings, or if Config.AutoLatency asks for
 // it and the machine cannot keep that one, one that it can.

@@ -38,7 +38,7 @@ func TestAProbeTimesBatches(t *testing.T) {
 		cfg.MaxBatch, cfg.Backend.IntraThreads = 4, 1
 		p := openProbe(t, cfg)
 		defer closeProbe(t, p, n, cfg)
-		if w, threads, b := p.Shape(); w != 2 || threads != 1 || b != 4 || p.FixedBatch() != -1 {
+		if w, threads, b := p.Shape(); w != 2 || threads != 1 || b != 4 || p.FixedBatch() != 0 {
 			t.Errorf("Shape() = %d, %d, %d, FixedBatch() = %d", w, threads, b, p.FixedBatch())
 		}
 		for _, c := range []struct {

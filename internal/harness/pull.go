@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// A source is what a Puller admits samples from, on behalf of a worker.
+// A source is what a decoder admits samples from, on behalf of a worker.
 type source struct {
 	w       *worker
 	tasks   []task // by ticket
@@ -79,8 +79,8 @@ func (s *source) hand(items []workload.Item, t task) []workload.Item {
 	return append(items, item)
 }
 
-// Worked implements workload.Watching.
-func (s *source) Worked() { s.w.Worked() }
+// Worked implements workload.Source.
+func (s *source) Worked() { s.w.sut.worked.Add(1) }
 
 // FirstToken implements workload.Reply.
 func (s *source) FirstToken(ticket int, token []byte) {
@@ -89,7 +89,7 @@ func (s *source) FirstToken(ticket int, token []byte) {
 	}
 }
 
-// Token implements workload.Streamer.
+// Token implements workload.Source.
 func (s *source) Token(ticket int, token []byte) {
 	if s.w.sut.token != nil && s.known(ticket) {
 		s.w.sut.token(s.tasks[ticket], token)
@@ -139,9 +139,9 @@ func (s *source) refuse(err error) {
 	}
 }
 
-// serve has a Puller answer samples until the queue is closed. If it cannot any more, all
+// serve has a decoder answer samples until the queue is closed. If it cannot any more, all
 // further samples are answered with the error that it gave up with.
-func (w *worker) serve(ctx context.Context, p workload.Puller) {
+func (w *worker) serve(ctx context.Context, p workload.Decoder) {
 	s := newSource(w)
 	err := serving(ctx, p, s)
 	if err == nil && s.admitted() > 0 {
@@ -160,7 +160,7 @@ func (w *worker) serve(ctx context.Context, p workload.Puller) {
 }
 
 // serving calls Serve. A panic of a model's code on the way to the engine is an error.
-func serving(ctx context.Context, p workload.Puller, s workload.Source) (err error) {
+func serving(ctx context.Context, p workload.Decoder, s workload.Source) (err error) {
 	defer recovered(&err)
 	return p.Serve(ctx, s)
 }

@@ -17,7 +17,7 @@ import (
 // asks for into a store, from the cache of pre-processed samples if they are there.
 type qsl struct {
 	name        string
-	workload    workload.Workload
+	workload    *workload.Workload
 	performance int
 	cache       *dataset.SampleCache // nil: every load pre-processes
 	freeMemory  func() uint64        // bytes; 0 if unknown
@@ -43,7 +43,7 @@ type qsl struct {
 func (q *qsl) Name() string { return q.name }
 
 // TotalSampleCount implements loadgen.QSL.
-func (q *qsl) TotalSampleCount() int { return q.workload.Len() }
+func (q *qsl) TotalSampleCount() int { return q.workload.Samples }
 
 // PerformanceSampleCount implements loadgen.QSL.
 func (q *qsl) PerformanceSampleCount() int { return q.performance }
@@ -60,13 +60,17 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 	}
 	need := uint64(0)
 	for _, i := range indices {
-		need += uint64(workload.Bytes(q.workload.Row(int(i))))
+		need += uint64(q.workload.RowBytes(int(i)))
 	}
 	if free := q.freeMemory(); free != 0 && need > free {
 		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower performance_sample_count",
 			len(indices), need>>20, free>>20)
 	}
-	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return q.workload.Row(int(indices[i])) })
+	samples := make([]int, len(indices))
+	for i, index := range indices {
+		samples[i] = int(index)
+	}
+	store, err := q.newStore(samples)
 	if err != nil {
 		return err
 	}
@@ -77,8 +81,16 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 		}
 		return err
 	}
-	q.rows.reset(indices, q.workload.Len())
+	q.rows.reset(indices, q.workload.Samples)
 	return q.swap(store)
+}
+
+// newStore makes room for samples.
+func (q *qsl) newStore(samples []int) (*workload.Store, error) {
+	if q.workload.Row == nil {
+		return workload.NewStore(len(samples), func(int) []workload.Slot { return nil })
+	}
+	return workload.NewStore(len(samples), func(i int) []workload.Slot { return q.workload.Row(samples[i]) })
 }
 
 // UnloadSamplesFromRAM implements loadgen.QSL.
@@ -128,13 +140,16 @@ func (q *qsl) fill(ctx context.Context, store *workload.Store, indices []loadgen
 
 // load fills one row of a store with a sample.
 func (q *qsl) load(store *workload.Store, i, index int) error {
+	if q.workload.Row == nil {
+		return nil
+	}
 	row := store.Row(i)
 	if q.cache == nil {
 		return q.prepare(index, row)
 	}
 	mem, several := row[0].Bytes(), len(row) > 1
 	if several {
-		mem = make([]byte, workload.Bytes(q.workload.Row(index)))
+		mem = make([]byte, q.workload.RowBytes(index))
 	}
 	if q.cache.Read(index, mem) {
 		if several {

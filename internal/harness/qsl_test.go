@@ -12,28 +12,26 @@ import (
 )
 
 // unequal has samples of different sizes: sample i has i+1 bytes, each of them i+1.
-type unequal struct {
-	workload.Workload
-	prepared atomic.Int64 // samples are prepared by several goroutines
-}
-
-func (u *unequal) Len() int { return 10 }
-func (u *unequal) Row(index int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{int64(index + 1)}}}
-}
-func (u *unequal) CacheKey() string { return "unequal" }
-
-func (u *unequal) Prepare(index int, row []tensor.Tensor) error {
-	u.prepared.Add(1)
-	for i := range index + 1 {
-		tensor.Data[uint8](row[0])[i] = uint8(index + 1)
+func unequal(prepared *atomic.Int64) *workload.Workload { // several goroutines prepare samples
+	return &workload.Workload{
+		Samples: 10, CacheKey: func() string { return "unequal" },
+		Row: func(index int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{int64(index + 1)}}}
+		},
+		Prepare: func(index int, row []tensor.Tensor) error {
+			prepared.Add(1)
+			for i := range index + 1 {
+				tensor.Data[uint8](row[0])[i] = uint8(index + 1)
+			}
+			return nil
+		},
 	}
-	return nil
 }
 
 func TestSamplesOfDifferentSizesTakeWhatTheyNeed(t *testing.T) {
 	dir := t.TempDir()
-	u := &unequal{}
+	var count atomic.Int64
+	u := unequal(&count)
 	for round, prepared := range []int64{3, 3} { // the second time they come from the cache
 		cache, err := dataset.OpenSampleCache(dir, "key", rowStarts(u))
 		if err != nil {
@@ -54,8 +52,8 @@ func TestSamplesOfDifferentSizesTakeWhatTheyNeed(t *testing.T) {
 				t.Errorf("round %d: sample %d is %v", round, i, data)
 			}
 		}
-		if u.prepared.Load() != prepared {
-			t.Errorf("round %d: %d samples were prepared, want %d", round, u.prepared.Load(), prepared)
+		if count.Load() != prepared {
+			t.Errorf("round %d: %d samples were prepared, want %d", round, count.Load(), prepared)
 		}
 		free--
 		if err := q.LoadSamplesToRAM(t.Context(), samples); err == nil || !strings.Contains(err.Error(), "3 samples need") {
@@ -70,7 +68,7 @@ func TestSamplesOfDifferentSizesTakeWhatTheyNeed(t *testing.T) {
 func TestACacheThatWouldFillTheDiskIsNotUsed(t *testing.T) {
 	for free, warnings := range map[uint64]int{0: 0, 400: 0, 399: 0, 398: 0, 111: 0, 110: 0, 109: 1, 1: 1} {
 		r := newRun(Config{CacheDir: t.TempDir(), FreeDisk: func(string) uint64 { return free }})
-		r.workload = &unequal{} // 55 bytes in all
+		r.workload = unequal(new(atomic.Int64)) // 55 bytes in all
 		cache := r.openCache()
 		if (cache == nil) != (warnings == 1) || len(r.warnings.list) != warnings {
 			t.Errorf("%d bytes free: cache %v, warnings %q", free, cache, r.warnings.list)
@@ -85,7 +83,8 @@ func TestACacheThatWouldFillTheDiskIsNotUsed(t *testing.T) {
 
 // Of a search, each test loads the samples of the one before.
 func TestSamplesThatAreKeptAreLoadedOnce(t *testing.T) {
-	u := &unequal{}
+	var count atomic.Int64
+	u := unequal(&count)
 	var used []*workload.Store
 	q := &qsl{
 		workload: u, freeMemory: func() uint64 { return 20 }, idle: func() bool { return true }, warn: func(err error) { t.Error(err) }, keep: true,
@@ -106,8 +105,8 @@ func TestSamplesThatAreKeptAreLoadedOnce(t *testing.T) {
 		if err := q.LoadSamplesToRAM(t.Context(), c.samples); err != nil {
 			t.Fatal(err)
 		}
-		if u.prepared.Load() != c.prepared || len(used) != c.uses || used[len(used)-1] != q.store || q.store.Rows() != len(c.samples) {
-			t.Errorf("%s: %d samples were prepared, %d stores were handed over, want %d and %d", c.name, u.prepared.Load(), len(used), c.prepared, c.uses)
+		if count.Load() != c.prepared || len(used) != c.uses || used[len(used)-1] != q.store || q.store.Rows() != len(c.samples) {
+			t.Errorf("%s: %d samples were prepared, %d stores were handed over, want %d and %d", c.name, count.Load(), len(used), c.prepared, c.uses)
 		}
 		for row, i := range c.samples {
 			if data := tensor.Data[uint8](q.store.Slot(0, row, 1)); data[0] != uint8(i+1) {

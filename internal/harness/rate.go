@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -60,11 +59,10 @@ func (r *run) chooseQueryLatency(ctx context.Context, c *report.Calibration) err
 }
 
 // capacity is the rate that Server's workers reach if samples always wait, and how many each has
-// at once then: one by one, or as many as a Puller has room for.
+// at once then: one by one, or as many as a decoder has room for.
 func (r *run) capacity(ctx context.Context) (rate float64, atOnce int, how string, err error) {
 	atOnce, how = 1, "one by one"
-	_, pulls := r.model.predictors[0].(workload.Puller)
-	if many := r.model.concurrent() != nil; (pulls || many) && r.model.shape.batch > 1 {
+	if p := r.model.predictors[0]; (p.decoder != nil || p.prompts != nil) && r.model.shape.batch > 1 {
 		atOnce = r.model.shape.batch
 		how = fmt.Sprintf("with %d under way at once", atOnce)
 	}

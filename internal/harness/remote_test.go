@@ -100,7 +100,7 @@ func TestAScoreIsComputedHereWhereTheModelIsElsewhere(t *testing.T) {
 		"all is here": {here, nil, here}, "the model is elsewhere": {there, here, here}, "nothing is here": {there, nil, nil},
 	} {
 		r := newRun(Config{Engine: c.engine, ScoreEngine: c.score, Observer: &observer{t: t}})
-		r.workload = newNumbers(3)
+		r.workload = newNumbers(3).workload()
 		if got := r.scoring().Engine; got != c.want {
 			t.Errorf("%s: the score is computed with %v, want %v", name, got, c.want)
 		}

@@ -93,15 +93,12 @@ func TestALongSequenceIsNoStall(t *testing.T) {
 				traffic.Store(true)
 			}
 		}
-		open := cfg.Model.Open
-		cfg.Model.Open = func(s workload.Setup) (workload.Workload, error) {
-			w, err := open(s)
-			w.(*toySequences).pause = func() {
+		cfg.Model.Open = func(workload.Setup) (*workload.Workload, error) {
+			return (&toySequences{samples: 64, observe: func(int, []int) {}, pause: func() {
 				if traffic.Load() {
 					time.Sleep(time.Minute)
 				}
-			}
-			return w, err
+			}}).workload(), nil
 		}
 		if r, err := Run(t.Context(), cfg); err != nil || !r.Valid() {
 			t.Errorf("%v, %+v", err, r)
@@ -289,7 +286,7 @@ func (m misbehaved) Serve(ctx context.Context, s workload.Source) error { return
 func TestATicketThatNoSampleHasEndsTheTest(t *testing.T) {
 	for _, ticket := range []int{-1, 0, 1, 2, 1 << 30} {
 		var failures []error
-		s := makeSUT("fake", []workload.Predictor{misbehaved{}}, &rows{}, batching{maxBatch: 2}, false, func(err error) { failures = append(failures, err) })
+		s := makeSUT("fake", []predictor{{decoder: misbehaved{}}}, &rows{}, batching{maxBatch: 2}, false, func(err error) { failures = append(failures, err) })
 		source := newSource(s.workers[0])
 		for _, reply := range []func(){func() { source.Done(ticket, nil, 1) }, func() { source.FirstToken(ticket, nil) }} {
 			reply()
@@ -326,7 +323,7 @@ func TestAPullerThatCannotBeMeasuredIsAnError(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := measuring{items: make([]workload.Item, 8), batch: 4, enough: func() {}, stop: func() bool { return false }}
-			if _, err := m.throughput(test.ctx, misbehaved{serve: test.serve}); err == nil || err.Error() != test.want {
+			if _, err := m.throughput(test.ctx, predictor{decoder: misbehaved{serve: test.serve}}); err == nil || err.Error() != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})

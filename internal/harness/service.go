@@ -44,7 +44,7 @@ func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, er
 		return nil, err
 	}
 	s = &Service{run: r, done: done}
-	n := r.workload.Len()
+	n := r.workload.Samples
 	order := make([]loadgen.QuerySampleIndex, n)
 	for i := range n {
 		order[i] = loadgen.QuerySampleIndex(i)
@@ -85,7 +85,7 @@ func (s *Service) Submit(row int) {
 func (s *Service) Info() backend.Info { return s.run.model.info() }
 
 // Workload is the opened workload.
-func (s *Service) Workload() workload.Workload { return s.run.workload }
+func (s *Service) Workload() *workload.Workload { return s.run.workload }
 
 // Close ends the workers, which should have nothing to do, and frees the model. If one is still
 // busy its memory is not freed, and the error says so.

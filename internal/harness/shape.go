@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // A shape says how many workers run the model at once, with how many threads each, and how
@@ -17,26 +16,21 @@ type wish struct {
 	cores           int   // for workers
 	asked           shape // 0: open
 	samplesPerQuery int   // of MultiStream
-	fixed           int   // the batch that the model takes; -1: any
+	fixed           int   // the batch that the model takes; 0: any
 	slots           int   // that a worker should have under way at once; 0: the scenario says
 	long            bool  // samples differ in length, and share a batch only where that is quicker
 }
 
 // wish says what the run's shape is chosen by.
 func (r *run) wish(cores int) wish {
-	slots := 0
-	if s, ok := r.workload.(workload.Slotted); ok {
-		slots = s.Slots()
-	}
-	_, long := r.workload.(workload.Long)
 	return wish{
 		scenario:        r.settings.Scenario,
 		cores:           r.cfg.Cores(cores),
 		asked:           shape{r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch},
 		samplesPerQuery: int(r.settings.MultiStreamSamplesPerQuery),
-		fixed:           r.workload.Batch(),
-		slots:           slots,
-		long:            long,
+		fixed:           r.workload.Batch,
+		slots:           r.workload.Slots,
+		long:            r.workload.Length != nil,
 	}
 }
 

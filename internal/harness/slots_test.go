@@ -11,15 +11,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// slotNumbers are numbers of which a predictor keeps something while they are under way, as the cache of a decoder.
-type slotNumbers struct {
-	*numbers
-	each int64 // bytes of one
-}
-
-func (slotNumbers) Slots() int                         { return 8 }
-func (s slotNumbers) PredictorBytes(samples int) int64 { return s.each * int64(samples) }
-
 // TestSlotsThatDoNotFitAreRefusedBeforeTheTraffic with what they take and what is free.
 func TestSlotsThatDoNotFitAreRefusedBeforeTheTraffic(t *testing.T) {
 	const free = 1 << 30
@@ -36,7 +27,11 @@ func TestSlotsThatDoNotFitAreRefusedBeforeTheTraffic(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
 			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
-			cfg.Model.Open = func(workload.Setup) (workload.Workload, error) { return slotNumbers{n, c.each}, nil }
+			cfg.Model.Open = func(workload.Setup) (*workload.Workload, error) {
+				w := n.workload()
+				w.Slots, w.PredictorBytes = 8, func(samples int) int64 { return c.each * int64(samples) }
+				return w, nil
+			}
 			cfg.MaxBatch, cfg.FreeMemory = c.batch, func() uint64 { return free }
 			r, err := Run(t.Context(), cfg)
 			var of *userinput.Error

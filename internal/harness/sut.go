@@ -36,7 +36,7 @@ type sut struct {
 	// answers on the thread that issues: a thread that is woken for each query is sometimes
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
 	inline *worker
-	crowd  *crowd        // of the only predictor, if that is a Concurrent; else nil
+	crowd  *crowd        // of the only predictor, if that answers prompts; else nil
 	tokens bool          // first tokens are measured
 	worked atomic.Int64  // how often there was work on answers that were still to come
 	bound  time.Duration // after which an answer is late; 0: never
@@ -54,14 +54,14 @@ type batching struct {
 
 // newSUT starts a worker for each predictor. They end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
-func newSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
+func newSUT(name string, predictors []predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
 	s := makeSUT(name, predictors, rows, b, oneAtATime, failed)
 	s.start()
 	return s
 }
 
 // makeSUT is newSUT without starting the workers.
-func makeSUT(name string, predictors []workload.Predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
+func makeSUT(name string, predictors []predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, bound: b.bound}
 	for _, p := range predictors {
@@ -75,7 +75,7 @@ func makeSUT(name string, predictors []workload.Predictor, rows *rows, b batchin
 		}
 		s.workers = append(s.workers, w)
 	}
-	if many, ok := predictors[0].(workload.Concurrent); ok && len(predictors) == 1 {
+	if many := predictors[0].prompts; many != nil && len(predictors) == 1 {
 		s.crowd = newCrowd(s, many)
 		return s
 	}

@@ -73,9 +73,9 @@ func systemFor(oneAtATime bool, b batching, predictors ...*fakePredictor) (*sut,
 	rows := &rows{}
 	var mu sync.Mutex
 	var failures []error
-	var list []workload.Predictor
+	var list []predictor
 	for _, p := range predictors {
-		list = append(list, p)
+		list = append(list, predictor{Predictor: p})
 	}
 	s := newSUT("fake", list, rows, b, oneAtATime, func(err error) {
 		mu.Lock()

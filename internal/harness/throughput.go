@@ -64,11 +64,11 @@ type measuring struct {
 }
 
 // throughput measures the samples per second of a predictor.
-func (m *measuring) throughput(ctx context.Context, p workload.Predictor) (float64, error) {
+func (m *measuring) throughput(ctx context.Context, p predictor) (float64, error) {
 	m.began = time.Now()
 	n, took, err := 0, time.Duration(0), error(nil)
-	if puller, pulls := p.(workload.Puller); pulls {
-		n, took, err = m.pull(ctx, puller)
+	if p.decoder != nil {
+		n, took, err = m.pull(ctx, p.decoder)
 	} else {
 		n, took, err = m.batches(ctx, p)
 	}
@@ -97,9 +97,9 @@ func (m *measuring) over(n int) bool {
 	return m.stop() || took >= probeMost
 }
 
-// pull has a Puller answer samples of which there are always more, as in a test under load. What
+// pull has a decoder answer samples of which there are always more, as in a test under load. What
 // it answers after the last was admitted does not count: it is less and less busy then.
-func (m *measuring) pull(ctx context.Context, p workload.Puller) (n int, took time.Duration, err error) {
+func (m *measuring) pull(ctx context.Context, p workload.Decoder) (n int, took time.Duration, err error) {
 	stop := m.stop
 	m.stop = func() bool { return ctx.Err() != nil || stop() }
 	s := &endless{measuring: m}
@@ -115,7 +115,7 @@ func (m *measuring) pull(ctx context.Context, p workload.Puller) (n int, took ti
 	return s.answered, s.took, nil
 }
 
-// An endless is a source with samples for as long as a Puller is measured.
+// An endless is a source with samples for as long as a decoder is measured.
 type endless struct {
 	*measuring
 	free     []int // tickets
@@ -140,8 +140,14 @@ func (s *endless) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, 
 	return items, true
 }
 
-// FirstToken implements workload.Reply.
+// FirstToken implements workload.Source.
 func (*endless) FirstToken(int, []byte) {}
+
+// Token implements workload.Source.
+func (*endless) Token(int, []byte) {}
+
+// Worked implements workload.Source.
+func (*endless) Worked() {}
 
 // Done implements workload.Reply.
 func (s *endless) Done(ticket int, _ []byte, _ int) {

@@ -11,7 +11,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	rulesof "github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -29,8 +28,8 @@ func toyTranslation(observe func(live int, admitted []int)) workload.Model {
 		Files: func(path string) ([]workload.File, error) {
 			return []workload.File{{Role: "encoder", Path: path}, {Role: "decoder", Path: path}}, nil
 		},
-		Open: func(workload.Setup) (workload.Workload, error) {
-			return &toySequences{samples: samples, observe: observe}, nil
+		Open: func(workload.Setup) (*workload.Workload, error) {
+			return (&toySequences{samples: samples, observe: observe}).workload(), nil
 		},
 		Score: scoreToy,
 	}
@@ -44,25 +43,28 @@ type toySequences struct {
 	mu      sync.Mutex
 }
 
-func (*toySequences) Length(index int) int { return index%7 + 1 }
-
-func (w *toySequences) Len() int { return w.samples }
-
-func (w *toySequences) Row(index int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(w.Length(index)), 1}}}
-}
-
-func (*toySequences) CacheKey() string        { return "" }
-func (*toySequences) Outputs(string) []string { return nil }
-func (*toySequences) Batch() int              { return -1 }
-func (*toySequences) Notes() []string         { return nil }
-
-func (w *toySequences) Prepare(index int, row []tensor.Tensor) error {
-	for i := range tensor.Data[float32](row[0]) {
-		tensor.Data[float32](row[0])[i] = float32(number(index, i))
+func (w *toySequences) workload() *workload.Workload {
+	return &workload.Workload{
+		Samples: w.samples, Length: toyLength,
+		Row: func(index int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(toyLength(index)), 1}}}
+		},
+		Prepare: func(index int, row []tensor.Tensor) error {
+			for i := range tensor.Data[float32](row[0]) {
+				tensor.Data[float32](row[0])[i] = float32(number(index, i))
+			}
+			return nil
+		},
+		NewDecoder: func(sessions workload.Sessions, maxBatch int) (workload.Decoder, error) {
+			if len(sessions) != 2 {
+				return nil, fmt.Errorf("there are %d sessions", len(sessions))
+			}
+			return &toyDecoder{toySequences: w, encoder: sessions["encoder"], decoder: sessions["decoder"], room: maxBatch}, nil
+		},
 	}
-	return nil
 }
+
+func toyLength(index int) int { return index%7 + 1 }
 
 // number is the i-th of a sample.
 func number(index, i int) int { return (index+i)%5 + 2 }
@@ -70,17 +72,10 @@ func number(index, i int) int { return (index+i)%5 + 2 }
 // sum is what a sample's answer counts down from.
 func (w *toySequences) sum(index int) int {
 	sum := 0
-	for i := range w.Length(index) {
+	for i := range toyLength(index) {
 		sum += number(index, i)
 	}
 	return sum
-}
-
-func (w *toySequences) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	if len(sessions) != 2 {
-		return nil, fmt.Errorf("there are %d sessions", len(sessions))
-	}
-	return &toyDecoder{toySequences: w, encoder: sessions["encoder"], decoder: sessions["decoder"], room: maxBatch}, nil
 }
 
 // A toyDecoder answers as many sequences at once as it has room for.
@@ -108,7 +103,7 @@ func (d *toyDecoder) Use(store *workload.Store) error {
 func (d *toyDecoder) Close() error { return nil }
 
 func (d *toyDecoder) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	return d.Serve(ctx, decode.OfBatch(items, reply))
+	return d.Serve(ctx, workload.BatchSource(items, reply))
 }
 
 // Serve admits sequences whenever there is room, waits only if it has none, and answers each
@@ -158,13 +153,11 @@ func (d *toyDecoder) tell() {
 }
 
 // step makes one number of every sequence.
-func (d *toyDecoder) step(ctx context.Context, reply workload.Reply) error {
+func (d *toyDecoder) step(ctx context.Context, reply workload.Source) error {
 	if len(d.live) == 0 {
 		return nil
 	}
-	if to, ok := reply.(workload.Watching); ok {
-		to.Worked()
-	}
+	reply.Worked()
 	if d.pause != nil {
 		d.pause()
 	}
@@ -230,16 +223,15 @@ func scoreToy(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*acc
 }
 
 // closedBatches makes a workload whose predictors get batches and no more.
-func closedBatches(open func(workload.Setup) (workload.Workload, error)) func(workload.Setup) (workload.Workload, error) {
-	return func(s workload.Setup) (workload.Workload, error) {
+func closedBatches(open func(workload.Setup) (*workload.Workload, error)) func(workload.Setup) (*workload.Workload, error) {
+	return func(s workload.Setup) (*workload.Workload, error) {
 		w, err := open(s)
-		return batchedSequences{w}, err
+		if err == nil {
+			w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+				return (&toySequences{observe: func(int, []int) {}}).workload().NewDecoder(sessions, maxBatch)
+			}
+			w.NewDecoder, w.Length = nil, nil
+		}
+		return w, err
 	}
-}
-
-type batchedSequences struct{ workload.Workload }
-
-func (b batchedSequences) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	p, err := b.Workload.NewPredictor(sessions, maxBatch)
-	return struct{ workload.Predictor }{p}, err
 }

@@ -10,11 +10,10 @@ import (
 // batches of each size, where a device may compile the model for each of them. What it compiles then is
 // not compiled in the test.
 func (r *run) warmLengths(ctx context.Context) error {
-	w, ok := r.workload.(workload.Padded)
-	if !ok || !r.compiles() {
+	if r.workload.PaddedLength == nil || !r.compiles() {
 		return nil
 	}
-	for _, index := range oneOfEachLength(w, r.workload.Len()) {
+	for _, index := range oneOfEachLength(r.workload) {
 		items, err := r.rowsOf(ctx, []int{index}, r.model.shape.batch)
 		if err != nil {
 			return err
@@ -32,11 +31,11 @@ func (r *run) warmLengths(ctx context.Context) error {
 }
 
 // oneOfEachLength returns the first sample of each length that samples are filled up to.
-func oneOfEachLength(w workload.Padded, samples int) []int {
+func oneOfEachLength(w *workload.Workload) []int {
 	var chosen []int
 	seen := map[int]bool{}
-	for i := range samples {
-		if n := w.Padded(i); !seen[n] {
+	for i := range w.Samples {
+		if n := w.PaddedLength(i); !seen[n] {
 			seen[n] = true
 			chosen = append(chosen, i)
 		}

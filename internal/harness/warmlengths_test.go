@@ -9,10 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// paddedSequences are toy sequences that are filled up to an even length.
-type paddedSequences struct{ *toySequences }
-
-func (p paddedSequences) Padded(index int) int { return (p.Length(index) + 1) / 2 * 2 }
+// evenLength is the length that toy sequences are padded to.
+func evenLength(index int) int { return (toyLength(index) + 1) / 2 * 2 }
 
 func TestEveryLengthThatADeviceCompilesForIsWarmedUp(t *testing.T) {
 	for _, c := range []struct {
@@ -21,16 +19,15 @@ func TestEveryLengthThatADeviceCompilesForIsWarmedUp(t *testing.T) {
 	}{{"", false}, {"tensorrt", true}} {
 		synctest.Test(t, func(t *testing.T) {
 			seen := map[int]bool{}
-			var w paddedSequences
 			cfg := sequenceConfig(t, loadgen.Server, loadgen.PerformanceOnly, func(_ int, admitted []int) {
 				for _, index := range admitted {
-					seen[w.Padded(index)] = true
+					seen[evenLength(index)] = true
 				}
 			})
 			open := cfg.Model.Open
-			cfg.Model.Open = func(s workload.Setup) (workload.Workload, error) {
-				opened, err := open(s)
-				w = paddedSequences{opened.(*toySequences)}
+			cfg.Model.Open = func(s workload.Setup) (*workload.Workload, error) {
+				w, err := open(s)
+				w.PaddedLength = evenLength
 				return w, err
 			}
 			cfg.MaxBatch = 1

@@ -91,7 +91,7 @@ func (r *run) asksServers() bool {
 
 // warmSizes are those of the batches that workers are warmed up with.
 func (r *run) warmSizes() []int {
-	if r.model.concurrent() != nil {
+	if r.model.prompts() != nil {
 		return []int{1} // servers are warm, or not for us to warm
 	}
 	return r.wish(1).sizes(r.model.shape.batch)
@@ -102,10 +102,10 @@ func (r *run) compiles() bool { return r.cfg.Backend.Device != "" && r.cfg.Backe
 
 // warmRemainder has every worker answer as many samples as the last batch of Offline has.
 func (r *run) warmRemainder(ctx context.Context) error {
-	if r.settings.Scenario != loadgen.Offline || !r.compiles() || r.workload.Batch() > 0 {
+	if r.settings.Scenario != loadgen.Offline || !r.compiles() || r.workload.Batch > 0 {
 		return nil
 	}
-	e := r.settings.Effective(uint64(r.qsl.performance), uint64(r.workload.Len()))
+	e := r.settings.Effective(uint64(r.qsl.performance), uint64(r.workload.Samples))
 	rest := int(e.SamplesPerQuery % uint64(r.model.shape.batch))
 	if rest == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (r *run) sampleRows(ctx context.Context, rows int) ([]workload.Item, error)
 
 // rowsOf is sampleRows for samples that somebody chose.
 func (r *run) rowsOf(ctx context.Context, samples []int, rows int) ([]workload.Item, error) {
-	store, err := workload.NewStore(len(samples), func(i int) []workload.Slot { return r.workload.Row(samples[i]) })
+	store, err := r.qsl.newStore(samples)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +149,8 @@ func (r *run) rowsOf(ctx context.Context, samples []int, rows int) ([]workload.I
 
 // typical returns at most n samples to measure with: the first ones, or if samples differ in
 // size some of all sizes, of which any few are about as large as the others.
-func typical(w workload.Workload, n int) []int {
-	all := make([]int, w.Len())
+func typical(w *workload.Workload, n int) []int {
+	all := make([]int, w.Samples)
 	for i := range all {
 		all[i] = i
 	}
@@ -172,16 +172,16 @@ func typical(w workload.Workload, n int) []int {
 }
 
 // sizeOf says how large a sample is, compared with others.
-func sizeOf(w workload.Workload, index int) int64 {
-	if long, ok := w.(workload.Long); ok {
-		return int64(long.Length(index))
+func sizeOf(w *workload.Workload, index int) int64 {
+	if w.Length != nil {
+		return int64(w.Length(index))
 	}
-	return workload.Bytes(w.Row(index))
+	return w.RowBytes(index)
 }
 
 // differ reports whether samples are of different sizes.
-func differ(w workload.Workload) bool {
-	for i := 1; i < w.Len(); i++ {
+func differ(w *workload.Workload) bool {
+	for i := 1; i < w.Samples; i++ {
 		if sizeOf(w, i) != sizeOf(w, 0) {
 			return true
 		}

@@ -28,7 +28,7 @@ func TestAModelFasterThanTheClockIsCalibratedToo(t *testing.T) {
 }
 
 func TestSamplesToMeasureWithAreOfAllSizes(t *testing.T) {
-	w := &toySequences{samples: 70} // 10 of each length from 1 to 7
+	w := (&toySequences{samples: 70}).workload() // 10 of each length from 1 to 7
 	sum := 0
 	for i, index := range typical(w, 7) {
 		length := w.Length(index)
@@ -42,7 +42,7 @@ func TestSamplesToMeasureWithAreOfAllSizes(t *testing.T) {
 	if got := typical(w, 1000); len(got) != 70 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 70 {
 		t.Errorf("of all samples there are %d", len(got))
 	}
-	if got := typical(newNumbers(100), 3); !slices.Equal(got, []int{0, 1, 2}) {
+	if got := typical(newNumbers(100).workload(), 3); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("of samples of the same size %v are taken", got)
 	}
 }
@@ -55,11 +55,11 @@ func TestEveryWorkerIsWarmedUpWithEverySize(t *testing.T) {
 		size int
 		want []int
 	}{
-		{"Server", wish{scenario: loadgen.Server, fixed: -1}, 3, []int{3, 2, 1}},
-		{"Offline", wish{scenario: loadgen.Offline, fixed: -1}, 4, []int{4}},
-		{"SingleStream", wish{scenario: loadgen.SingleStream, fixed: -1}, 4, []int{1}},
-		{"MultiStream", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8, fixed: -1}, 3, []int{3, 2}},
-		{"MultiStream in one batch", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8, fixed: -1}, 16, []int{8}},
+		{"Server", wish{scenario: loadgen.Server}, 3, []int{3, 2, 1}},
+		{"Offline", wish{scenario: loadgen.Offline}, 4, []int{4}},
+		{"SingleStream", wish{scenario: loadgen.SingleStream}, 4, []int{1}},
+		{"MultiStream", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8}, 3, []int{3, 2}},
+		{"MultiStream in one batch", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8}, 16, []int{8}},
 		{"a fixed batch", wish{scenario: loadgen.Server, fixed: 8}, 8, []int{8}},
 	} {
 		if got := test.wish.sizes(test.size); !slices.Equal(got, test.want) {
@@ -77,7 +77,7 @@ func TestEveryWorkerIsWarmedUpWithEverySize(t *testing.T) {
 		}
 		var sizes []int
 		for i, p := range r.model.predictors {
-			r.model.predictors[i] = sizesOf{p, &sizes}
+			r.model.predictors[i].Predictor = sizesOf{p.Predictor, &sizes}
 		}
 		if err := r.tryModel(t.Context()); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // A worker answers batches with a predictor of its own.
 type worker struct {
 	sut       *sut
-	predictor workload.Predictor
+	predictor predictor
 
 	batch    []task
 	items    []workload.Item
@@ -35,8 +35,8 @@ func (w *worker) guarded(ctx context.Context) (err error) {
 }
 
 func (w *worker) run(ctx context.Context) {
-	if p, ok := w.predictor.(workload.Puller); ok {
-		w.serve(ctx, p)
+	if w.predictor.decoder != nil {
+		w.serve(ctx, w.predictor.decoder)
 		return
 	}
 	for {
@@ -125,9 +125,6 @@ func (w *worker) reply(t task, r loadgen.QuerySampleResponse) {
 	t.query.Complete(w.response[:])
 	w.response[0] = loadgen.QuerySampleResponse{}
 }
-
-// Worked implements workload.Watching.
-func (w *worker) Worked() { w.sut.worked.Add(1) }
 
 // FirstToken implements workload.Reply.
 func (w *worker) FirstToken(item int, token []byte) {

@@ -23,7 +23,7 @@ import (
 // i as well, for all but the last wrong samples.
 type numbers struct {
 	samples, wrong int
-	batch          int // that the model takes; -1: any
+	batch          int // that the model takes; 0: any
 	key            string
 	prepareTime    time.Duration
 	tokens         int // of every answer; the first comes 20 ms before the last; 0: no tokens
@@ -38,17 +38,17 @@ type numbers struct {
 	tornDown    atomic.Int64 // predictions under which the model or the samples were freed
 }
 
-func newNumbers(samples int) *numbers { return &numbers{samples: samples, batch: -1, key: "numbers"} }
+func newNumbers(samples int) *numbers { return &numbers{samples: samples, key: "numbers"} }
 
 func (n *numbers) model() workload.Model {
 	return workload.Model{
 		Name: "numbers", Dataset: "integers", PerformanceSampleCount: 40,
 		Quality: workload.Quality{Metric: "accuracy", Reference: 90, Fraction: 0.99},
-		Open: func(s workload.Setup) (workload.Workload, error) {
+		Open: func(s workload.Setup) (*workload.Workload, error) {
 			if s.DatasetDir == "missing" {
 				return nil, errors.New("there are no numbers")
 			}
-			return n, nil
+			return n.workload(), nil
 		},
 		Score: n.score,
 	}
@@ -65,18 +65,23 @@ func (n *numbers) score(ctx context.Context, log accuracy.Input, s workload.Scor
 	return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: accuracy.DType(s.Options["dtype"])})
 }
 
-// The methods of workload.Workload.
-
-func (n *numbers) Len() int { return n.samples }
-func (n *numbers) Row(int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
+func (n *numbers) workload() *workload.Workload {
+	return &workload.Workload{
+		Samples: n.samples, Prepare: n.prepareRow, CacheKey: func() string { return n.key },
+		Row: func(int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
+		},
+		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+			if n.batch > 0 && maxBatch > n.batch {
+				return nil, fmt.Errorf("the model takes batches of %d", n.batch)
+			}
+			return &numberPredictor{numbers: n, session: sessions[workload.Only]}, nil
+		},
+		Outputs: func(string) []string { return []string{"class"} }, Batch: n.batch, Notes: []string{"numbers go in as they are"},
+	}
 }
-func (n *numbers) CacheKey() string        { return n.key }
-func (n *numbers) Outputs(string) []string { return []string{"class"} }
-func (n *numbers) Batch() int              { return n.batch }
-func (n *numbers) Notes() []string         { return []string{"numbers go in as they are"} }
 
-func (n *numbers) Prepare(index int, row []tensor.Tensor) error {
+func (n *numbers) prepareRow(index int, row []tensor.Tensor) error {
 	n.prepared.Add(1)
 	time.Sleep(n.prepareTime)
 	tensor.Data[float32](row[0])[0] = float32(index)
@@ -84,13 +89,6 @@ func (n *numbers) Prepare(index int, row []tensor.Tensor) error {
 		return n.prepare(index)
 	}
 	return nil
-}
-
-func (n *numbers) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	if n.batch > 0 && maxBatch > n.batch {
-		return nil, fmt.Errorf("the model takes batches of %d", n.batch)
-	}
-	return &numberPredictor{numbers: n, session: sessions[workload.Only]}, nil
 }
 
 // A numberPredictor asks a session for the numbers of a batch.

@@ -44,7 +44,7 @@ func optionsOf(of func(workload.Model) []workload.Option) []Option {
 	for _, m := range slices.Concat(models.All(), models.Asked()) {
 		for _, o := range of(m) {
 			if !seen[o.Name] {
-				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Switch})
+				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Bool})
 			}
 			seen[o.Name] = true
 		}

@@ -34,7 +34,7 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o Observer) error {
 	if err := q.twice(); err != nil {
 		return err
 	}
-	o.Phase("pre-processing with " + reader.Name())
+	o.Phase("pre-processing with " + reader.Name)
 	for i, file := range q.Files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -75,7 +75,7 @@ func (q *PreprocessRequest) path(file string) (string, error) {
 	return filepath.Join(q.Output, name+".npy"), nil
 }
 
-func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
+func (q *PreprocessRequest) one(reader *workload.Reader, file string) error {
 	path, err := q.path(file)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (q *PreprocessRequest) one(reader workload.Reader, file string) error {
 }
 
 // reader is what makes inputs of images for the model.
-func (q *PreprocessRequest) reader() (workload.Reader, error) {
+func (q *PreprocessRequest) reader() (*workload.Reader, error) {
 	if q.Model == "" {
 		return nil, userinput.Missing("model", "want a model of the catalogue")
 	}

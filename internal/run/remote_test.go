@@ -88,7 +88,7 @@ func TestEveryBenchmarkCanBeAskedOfServers(t *testing.T) {
 		if len(refused) == 3 {
 			t.Errorf("%s: %v", m.Name, errors.Join(refused...))
 		}
-		if only := m.Open == nil; !m.Whole() && !only && len(refused) > 1 {
+		if only := m.Open == nil; !m.FilesRunTogether() && !only && len(refused) > 1 {
 			t.Errorf("%s: its files are not asked for one by one, or its samples not: %v", m.Name, errors.Join(refused...))
 		}
 	}

@@ -52,7 +52,7 @@ func (r *Resolved) checkParts() error {
 	if err := checkPartNames(m.Roles, parts); err != nil {
 		return userinput.Errorf("remote_model", "%q: %w", remote.Model, err)
 	}
-	if m.Whole() && r.division != config.Network {
+	if m.FilesRunTogether() && r.division != config.Network {
 		return userinput.Errorf("backend", "%s keeps what one step of its decoder leaves in memory for the next: over the protocol that would be sent for every token; want the division network, which has servers answer whole samples (%s%s), or the engine %s",
 			m.Name, name, protocol.TaskSuffix, OpenAI)
 	}

@@ -20,7 +20,7 @@ func ResolveService(q Request) (*Resolved, error) {
 // Parts are the files of the model that can be run by themselves; none: only its own predictors can
 // run them.
 func (p *Prepared) Parts() ([]workload.File, error) {
-	if p.model.Whole() {
+	if p.model.FilesRunTogether() {
 		return nil, nil
 	}
 	return p.model.FilesOf(p.bench.Backend.ModelPath)
@@ -33,30 +33,28 @@ func (p *Prepared) OpenService(ctx context.Context, path string, w workload.Mode
 	return harness.OpenService(ctx, cfg, done)
 }
 
-// OpenSequences opens the model with the benchmark's own predictors, for so many rows from
-// elsewhere at a time.
-func (p *Prepared) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
+// OpenSequences opens the model with the benchmark's own predictors, for a row for each limit at a
+// time: how many tokens its next answer may have. It also returns the workload with the data set.
+func (p *Prepared) OpenSequences(ctx context.Context, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error) {
 	cfg := *p.bench
 	cfg.Judge = nil
-	var writer workload.Writer
+	var w *workload.Workload
 	open := cfg.Model.Open
-	cfg.Model.Open = func(s workload.Setup) (workload.Workload, error) {
-		w, err := open(s)
-		if err != nil {
+	cfg.Model.Open = func(s workload.Setup) (_ *workload.Workload, err error) {
+		if w, err = open(s); err != nil {
 			return nil, err
 		}
-		var ok bool
-		if writer, ok = w.(workload.Writer); !ok {
+		if w.Exchange == nil || w.Exchange.Sequences == nil {
 			return nil, userinput.Errorf("model", "%s is not offered: its samples cannot come from elsewhere", p.model.Name)
 		}
-		return writer.Elsewhere(rows), nil
+		return w.Exchange.Sequences.ForRows(limits), nil
 	}
 	s, err := harness.OpenService(ctx, cfg, done)
-	return s, writer, err
+	return s, w, err
 }
 
 // OpenWorkload joins the model with its data, as a test does, and says what its files take and give.
-func (p *Prepared) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+func (p *Prepared) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
 	cfg := p.bench
 	files, err := p.model.FilesOf(cfg.Backend.ModelPath)
 	if err != nil {

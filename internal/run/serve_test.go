@@ -24,7 +24,7 @@ func TestAModelWhoseSamplesAreOfADataSetIsOfferedByItsFileOnly(t *testing.T) {
 		t.Errorf("Parts = %v, %v, want tiny.onnx", files, err)
 	}
 	var of *userinput.Error
-	if s, _, err := p.OpenSequences(t.Context(), 2, nil); !errors.As(err, &of) || of.Field != "model" || !strings.Contains(err.Error(), "resnet50 is not offered") {
+	if s, _, err := p.OpenSequences(t.Context(), make([]int, 2), nil); !errors.As(err, &of) || of.Field != "model" || !strings.Contains(err.Error(), "resnet50 is not offered") {
 		t.Errorf("OpenSequences = %v, %v, want an error of the field model", s, err)
 	}
 	if err := os.Remove("tiny.onnx"); err != nil {

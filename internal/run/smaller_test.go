@@ -136,7 +136,7 @@ func TestEnginesAreListed(t *testing.T) {
 func TestAWorkloadIsOpenedAsInATest(t *testing.T) {
 	p := prepared(t, request(t))
 	w, ports, err := p.OpenWorkload(t.Context())
-	if err != nil || len(ports) != 1 || w.Len() != 4 || len(w.Row(0)) != 1 {
+	if err != nil || len(ports) != 1 || w.Samples != 4 || len(w.Row(0)) != 1 {
 		t.Errorf("%v, %v, want the 4 images", w, err)
 	}
 	if n := p.Cores(4); n != 4 {

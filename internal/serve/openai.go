@@ -33,7 +33,7 @@ type OpenAI struct {
 // A textModel is one of these models.
 type textModel struct {
 	*sequenceModel
-	workload.TextWriter
+	*workload.TextFormat
 }
 
 // maxPrompt is how many bytes a request may have.
@@ -46,8 +46,8 @@ func NewOpenAI(offers []*Offer) *OpenAI {
 		if o.writer == nil {
 			continue
 		}
-		if w, ok := o.writer.writer.(workload.TextWriter); ok {
-			a.models = append(a.models, &textModel{o.writer, w})
+		if text := o.writer.exchange.Sequences.Text; text != nil {
+			a.models = append(a.models, &textModel{o.writer, text})
 		}
 	}
 	if a.models == nil {
@@ -263,7 +263,7 @@ func (p *prompt) limit() int {
 
 // tokens are those of the prompt; a model may lack a tokenizer or a chat template. Without a template the
 // messages of a chat are one text, a line each.
-func (p *prompt) tokens(t workload.Tokenizer, template workload.ChatTemplate) (ids []int32, err error) {
+func (p *prompt) tokens(format *workload.TextFormat) (ids []int32, err error) {
 	if !p.chat && p.Prompt[0] == '[' {
 		var list []*int32 // null would be taken for token 0
 		if err := json.Unmarshal(p.Prompt, &list); err != nil {
@@ -277,6 +277,7 @@ func (p *prompt) tokens(t workload.Tokenizer, template workload.ChatTemplate) (i
 		}
 		return ids, nil
 	}
+	t := format.Tokenizer
 	if t == nil {
 		return nil, errors.New("the model has no tokenizer here: want a prompt that is a list of tokens")
 	}
@@ -296,10 +297,10 @@ func (p *prompt) tokens(t workload.Tokenizer, template workload.ChatTemplate) (i
 		lines = append(lines, string(m.Content))
 		messages = append(messages, map[string]any{"role": m.Role, "content": string(m.Content)})
 	}
-	if template == nil {
+	if format.ChatTemplate == nil {
 		return t.Encode(strings.Join(lines, "\n"))
 	}
-	text, err := template.Render(messages)
+	text, err := format.ChatTemplate(messages)
 	if err != nil {
 		return nil, err
 	}
@@ -323,9 +324,9 @@ type completion struct {
 
 // begin puts a prompt into a row and submits it.
 func (m *textModel) begin(p *prompt) (*completion, error) {
-	ids, err := p.tokens(m.Tokenizer(), m.ChatTemplate())
+	ids, err := p.tokens(m.TextFormat)
 	if err == nil {
-		_, err = m.Complete([]tensor.Shape{{int64(len(ids))}})
+		_, err = m.exchange.Complete([]tensor.Shape{{int64(len(ids))}})
 	}
 	if err != nil {
 		return nil, invalid(err)
@@ -337,8 +338,7 @@ func (m *textModel) begin(p *prompt) (*completion, error) {
 	copy(tensor.Data[int32](m.store.Slot(0, row, 1)), ids)
 	m.fill(row, len(ids)*tensor.Int32.Size())
 	if p.Stream {
-		_, most := m.Room()
-		m.calls[row].tokens = make(chan []byte, most+1)
+		m.calls[row].tokens = make(chan []byte, m.MostAnswer+1)
 	}
 	if err := m.submit(row, p.limit()); err != nil {
 		m.release(row)
@@ -408,7 +408,7 @@ func (c *completion) newText() (text string, ok bool) {
 // ended reports whether the model ended the answer.
 func (c *completion) ended() bool {
 	n := len(c.tokens)
-	return n > 0 && c.Ends(c.tokens[n-1])
+	return n > 0 && slices.Contains(c.ends, c.tokens[n-1])
 }
 
 // textTokens are the tokens without the one that ends them.
@@ -421,7 +421,7 @@ func (c *completion) textTokens() []int32 {
 
 // decode is the text of tokens; without a tokenizer their numbers.
 func (c *completion) decode(list []int32) (string, error) {
-	if t := c.Tokenizer(); t != nil {
+	if t := c.Tokenizer; t != nil {
 		text, err := t.Decode(list)
 		if err != nil {
 			err = protocol.Errorf(protocol.Internal, "the model's answer: %w", err)

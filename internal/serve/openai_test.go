@@ -20,58 +20,51 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/harness"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// An echo repeats a prompt, each token a little later, and then 0, which ends it.
-type echo struct {
-	pair
-	rows   int
-	limits []int
-	words  workload.Tokenizer
-}
-
 const echoRoom = 8
 
-func (e *echo) Outputs(string) []string { return nil }
+// echo repeats a prompt, each token a little later, and then 0, which ends it.
+func echo(words workload.Tokenizer) *workload.Workload {
+	w := &workload.Workload{
+		Samples: 1, EndTokens: []int32{0}, Row: func(int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Int32, Shape: tensor.Shape{echoRoom}}}
+		},
+	}
+	w.Exchange = &workload.Exchange{
+		Inputs: []workload.Input{{Name: "ids", Slot: workload.Slot{Type: tensor.Int32, Shape: tensor.Shape{-1}}}},
+		Complete: func(sent []tensor.Shape) ([]workload.Slot, error) {
+			if n := sent[0][0]; n < 1 || n > echoRoom {
+				return nil, fmt.Errorf("%d tokens, want 1 to %d", n, echoRoom)
+			}
+			return w.Row(0), nil
+		},
+		Check: func(row []tensor.Tensor) error {
+			if slices.Contains(tensor.Data[int32](row[0]), 999) {
+				return fmt.Errorf("the model does not know 999")
+			}
+			return nil
+		},
+		Sequences: &workload.Sequences{
+			ForRows: func(limits []int) *workload.Workload {
+				own := *w
+				own.Samples = len(limits)
+				own.NewDecoder = func(workload.Sessions, int) (workload.Decoder, error) { return &echoing{limits: limits}, nil }
+				return &own
+			},
+			Text: &workload.TextFormat{MostPrompt: echoRoom, MostAnswer: echoRoom + 1, Tokens: byteTokens, Tokenizer: words},
+		},
+	}
+	return w
+}
 
-func (e *echo) Len() int { return max(1, e.rows) }
-func (e *echo) Row(int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Int32, Shape: tensor.Shape{echoRoom}}}
-}
-func (e *echo) Sent() []workload.Sent {
-	return []workload.Sent{{Name: "ids", Slot: workload.Slot{Type: tensor.Int32, Shape: tensor.Shape{-1}}}}
-}
-func (e *echo) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
-	if n := sent[0][0]; n < 1 || n > echoRoom {
-		return nil, fmt.Errorf("%d tokens, want 1 to %d", n, echoRoom)
-	}
-	return e.Row(0), nil
-}
-func (e *echo) Elsewhere(rows int) workload.Prompted {
-	return &echo{rows: rows, limits: make([]int, rows), words: e.words}
-}
-func (e *echo) Limit(row, tokens int) { e.limits[row] = tokens }
-func (e *echo) Check(row []tensor.Tensor) error {
-	if slices.Contains(tensor.Data[int32](row[0]), 999) {
-		return fmt.Errorf("the model does not know 999")
-	}
-	return nil
-}
-func (e *echo) Room() (prompt, answer int) { return echoRoom, echoRoom + 1 }
-func (e *echo) Tokens(dst []int32, response []byte) []int32 {
+func byteTokens(dst []int32, response []byte) []int32 {
 	for _, b := range response {
 		dst = append(dst, int32(b))
 	}
 	return dst
-}
-func (e *echo) Ends(token int32) bool               { return token == 0 }
-func (e *echo) Tokenizer() workload.Tokenizer       { return e.words }
-func (e *echo) ChatTemplate() workload.ChatTemplate { return nil }
-func (e *echo) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
-	return &echoing{echo: e}, nil
 }
 
 // letters are words of one letter, but that é has two tokens.
@@ -96,8 +89,8 @@ func (letters) Decode(ids []int32) (string, error) {
 }
 
 type echoing struct {
-	echo  *echo
-	store *workload.Store
+	limits []int
+	store  *workload.Store
 }
 
 func (p *echoing) Use(s *workload.Store) error { p.store = s; return nil }
@@ -106,7 +99,7 @@ func (p *echoing) Predict(context.Context, []workload.Item, workload.Reply) erro
 	return fmt.Errorf("it pulls")
 }
 
-// Serve implements workload.Puller.
+// Serve implements workload.Decoder.
 func (p *echoing) Serve(ctx context.Context, source workload.Source) error {
 	var items []workload.Item
 	for {
@@ -118,15 +111,15 @@ func (p *echoing) Serve(ctx context.Context, source workload.Source) error {
 			var said []byte
 			row := append(slices.Clone(tensor.Data[int32](p.store.Slot(0, item.Row, 1))), -1)
 			for _, id := range row[:slices.IndexFunc(row, func(t int32) bool { return t < 0 })] {
-				if n := p.echo.limits[item.Row]; n > 0 && len(said) == n {
+				if n := p.limits[item.Row]; n > 0 && len(said) == n {
 					break
 				}
 				said = append(said, byte(id))
-				source.(workload.Streamer).Token(item.Ticket, said[len(said)-1:])
+				source.Token(item.Ticket, said[len(said)-1:])
 			}
-			if n := p.echo.limits[item.Row]; n == 0 || len(said) < n {
+			if n := p.limits[item.Row]; n == 0 || len(said) < n {
 				said = append(said, 0)
-				source.(workload.Streamer).Token(item.Ticket, said[len(said)-1:])
+				source.Token(item.Ticket, said[len(said)-1:])
 			}
 			source.Done(item.Ticket, said, len(said))
 		}
@@ -141,18 +134,13 @@ type echoSource struct {
 
 func (echoSource) Parts() ([]workload.File, error) { return nil, nil }
 
-func (s echoSource) OpenWorkload(context.Context) (workload.Workload, map[string]workload.Ports, error) {
+func (s echoSource) OpenWorkload(context.Context) (*workload.Workload, map[string]workload.Ports, error) {
 	past := []backend.Port{{Name: "past", Type: tensor.Float32, Shape: tensor.Shape{-1, 8}}}
-	return &echo{words: s.words}, map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
+	return echo(s.words), map[string]workload.Ports{workload.Only: {Inputs: past}}, nil
 }
 
-func (s echoSource) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
-	settings := loadgen.DefaultSettings()
-	settings.Scenario = loadgen.Offline
-	e := &echo{words: s.words}
-	m := workload.Model{Name: "echo", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
-	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: s.engine, Instances: 1, MaxBatch: 4, Observer: silent{}}, done)
-	return service, e, err
+func (s echoSource) OpenSequences(ctx context.Context, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error) {
+	return openSequencesOf(ctx, echo(s.words), s.engine, limits, done)
 }
 
 // startTexts offers the echo.
@@ -362,13 +350,13 @@ func FuzzPrompt(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := p.tokens(letters{}, nil); err == nil && p.limit() < 0 {
+		if _, err := p.tokens(&workload.TextFormat{Tokenizer: letters{}}); err == nil && p.limit() < 0 {
 			t.Error("a negative limit is taken")
 		}
 	})
 }
 
-// A decoding is a tokenizer that counts the tokens that it decodes; decodingModel has it.
+// A decoding is a tokenizer that counts the tokens that it decodes.
 type decoding struct {
 	letters
 	decode func(tokens []int32) string
@@ -379,14 +367,6 @@ func (d *decoding) Decode(tokens []int32) (string, error) {
 	d.read += len(tokens)
 	return d.decode(tokens), nil
 }
-
-type decodingModel struct {
-	workload.TextWriter
-	tokenizer *decoding
-}
-
-func (m decodingModel) Tokenizer() workload.Tokenizer { return m.tokenizer }
-func (decodingModel) Ends(int32) bool                 { return false }
 
 // Whatever the tokens, the pieces of a stream are the text: also of bytes that are parts of a character, and of words of which
 // the first one of a text loses the blank before it.
@@ -410,7 +390,7 @@ func TestStreamEqualsTheWholeText(t *testing.T) {
 		random := rand.New(rand.NewPCG(6, 6))
 		for range 200 {
 			d := &decoding{decode: decode}
-			c := &completion{textModel: &textModel{TextWriter: decodingModel{tokenizer: d}}}
+			c := &completion{textModel: &textModel{&sequenceModel{}, &workload.TextFormat{Tokenizer: d}}}
 			sent := ""
 			for range 1 + random.IntN(60) {
 				next := random.Int32N(8)
@@ -452,9 +432,7 @@ func (bytewise) EncodeWhole(text string) (ids []int32, err error) {
 func (bytewise) Decode([]int32) (string, error) { return "", nil }
 
 // brackets put each message of a conversation into some.
-type brackets struct{}
-
-func (brackets) Render(messages []map[string]any) (string, error) {
+func brackets(messages []map[string]any) (string, error) {
 	text := ""
 	for _, m := range messages {
 		if m["role"] == "tool" {
@@ -469,7 +447,7 @@ func TestPromptTokens(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		words      workload.Tokenizer
-		chat       workload.ChatTemplate
+		chat       func([]map[string]any) (string, error)
 		want       []int32
 		wrong      string
 	}{
@@ -485,18 +463,18 @@ func TestPromptTokens(t *testing.T) {
 		{"more than a token can be", `{"prompt":[2147483648]}`, nil, nil, nil, "want a text or a list of tokens: "},
 		{"lists", `{"prompt":[[1]]}`, nil, nil, nil, "want a text or a list of tokens: "},
 		{"a number", `{"prompt":7}`, bytewise{}, nil, nil, "want a text or a list of tokens: "},
-		{"a conversation", `{"messages":[{"role":"user","content":"a"},{"content":"b"}]}`, bytewise{}, brackets{}, append([]int32(nil), tokensIn("<user:a><:b>")...), ""},
-		{"a conversation in parts", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"content":[]},{"content":null}]}`, bytewise{}, brackets{}, tokensIn("<user:ab><:><:>"), ""},
+		{"a conversation", `{"messages":[{"role":"user","content":"a"},{"content":"b"}]}`, bytewise{}, brackets, append([]int32(nil), tokensIn("<user:a><:b>")...), ""},
+		{"a conversation in parts", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"content":[]},{"content":null}]}`, bytewise{}, brackets, tokensIn("<user:ab><:><:>"), ""},
 		{"a conversation without a template", `{"messages":[{"content":"a"},{"content":[{"type":"text","text":"b"}]}]}`, bytewise{}, nil, append([]int32{0}, tokensIn("a\nb")...), ""},
-		{"a conversation without words", `{"messages":[{"content":"a"}]}`, nil, brackets{}, nil, "no tokenizer"},
-		{"a role that is not known", `{"messages":[{"role":"tool"}]}`, bytewise{}, brackets{}, nil, "unknown role tool"},
+		{"a conversation without words", `{"messages":[{"content":"a"}]}`, nil, brackets, nil, "no tokenizer"},
+		{"a role that is not known", `{"messages":[{"role":"tool"}]}`, bytewise{}, brackets, nil, "unknown role tool"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := readPrompt([]byte(c.text), strings.Contains(c.text, "messages"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := p.tokens(c.words, c.chat)
+			got, err := p.tokens(&workload.TextFormat{Tokenizer: c.words, ChatTemplate: c.chat})
 			if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) || c.wrong == "" && (err != nil || !slices.Equal(got, c.want)) {
 				t.Errorf("%v, %v, want %v, %s", got, err, c.want, c.wrong)
 			}

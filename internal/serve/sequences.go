@@ -21,8 +21,10 @@ type sequenceModel struct {
 	described
 	name     string // of the model, without the suffix of the task
 	service  *harness.Service
-	prompted workload.Prompted
-	writer   workload.Writer
+	row      []workload.Slot // with room for the longest sample
+	exchange *workload.Exchange
+	ends     []int32 // tokens that end an answer
+	limits   []int   // most tokens of the answer to a row; 0: as many as the benchmark allows
 	store    *workload.Store
 	outputs  []backend.Port
 
@@ -41,25 +43,28 @@ type call struct {
 
 // openSequences opens the model of a source.
 func openSequences(ctx context.Context, s Source, o Options, ready func() bool) (q *sequenceModel, err error) {
-	q = &sequenceModel{name: o.Name, calls: make([]call, o.Room), free: newFreeRows(o.Room), outputs: taskOutputs()}
+	q = &sequenceModel{name: o.Name, calls: make([]call, o.Room), limits: make([]int, o.Room), free: newFreeRows(o.Room), outputs: taskOutputs()}
 	for row := range q.calls {
 		q.calls[row].done = make(chan struct{}, 1)
 	}
-	if q.service, q.writer, err = s.OpenSequences(ctx, o.Room, q.done); err != nil {
+	var w *workload.Workload
+	if q.service, w, err = s.OpenSequences(ctx, q.limits, q.done); err != nil {
 		return nil, err
 	}
+	q.exchange, q.ends = w.Exchange, w.EndTokens
 	q.service.Tokens(q.token)
-	q.prompted = q.service.Workload().(workload.Prompted)
-	if q.store, err = workload.NewStore(o.Room, q.prompted.Row); err == nil {
+	forRows := q.service.Workload()
+	q.row = forRows.Row(0)
+	if q.store, err = workload.NewStore(o.Room, forRows.Row); err == nil {
 		err = q.service.Start(q.store)
 	}
 	if err != nil {
 		return nil, errors.Join(err, q.close())
 	}
-	if _, shows := q.writer.(workload.TextWriter); !shows {
+	if q.exchange.Sequences.Text == nil { // clients cannot count the tokens of the response
 		q.outputs = append(q.outputs, backend.Port{Name: protocol.TaskTokens, Type: tensor.Int32, Shape: tensor.Shape{1}})
 	}
-	q.described = describeTask(o.Name, s.Version(), q.writer.Sent(), q.outputs, ready)
+	q.described = describeTask(o.Name, s.Version(), q.exchange.Inputs, q.outputs, ready)
 	return q, nil
 }
 
@@ -85,15 +90,15 @@ func (q *sequenceModel) token(row int, token []byte) {
 // submit has a row answered with at most limit tokens; 0: as many as the benchmark allows.
 func (q *sequenceModel) submit(row, limit int) error {
 	c := &q.calls[row]
-	port := q.prompted.Row(0)[0]
-	sent, err := tensor.FromBytes(port.Type, q.store.RowBytes(0, row)[:c.used], int64(c.used/port.Type.Size()))
+	dtype := q.row[0].Type
+	sent, err := tensor.FromBytes(dtype, q.store.RowBytes(0, row)[:c.used], int64(c.used/dtype.Size()))
 	if err == nil {
-		err = q.prompted.Check([]tensor.Tensor{sent})
+		err = q.exchange.Check([]tensor.Tensor{sent})
 	}
 	if err != nil {
 		return invalid(err)
 	}
-	q.prompted.Limit(row, limit)
+	q.limits[row] = limit
 	now := time.Now()
 	c.submitted, c.started, c.samples, c.first, c.err = now, now, 1, true, nil
 	q.service.Submit(row)
@@ -128,18 +133,11 @@ func (q *sequenceModel) fill(row int, used int) {
 
 // MaxBytes implements oipserver.Model.
 func (q *sequenceModel) MaxBytes() int64 {
-	most := workload.Bytes(q.prompted.Row(0))
-	if f, ok := q.writer.(workload.Filed); ok {
-		most = max(most, f.FileBytes())
-	}
-	return most
+	return max(workload.Bytes(q.row), q.exchange.Sequences.FileBytes)
 }
 
 // TakesFiles implements oipserver.FileModel.
-func (q *sequenceModel) TakesFiles() bool {
-	_, ok := q.writer.(workload.Filed)
-	return ok
-}
+func (q *sequenceModel) TakesFiles() bool { return q.exchange.Sequences.ReadFile != nil }
 
 // Begin implements oipserver.Model.
 func (q *sequenceModel) Begin(h *protocol.Head) (oipserver.Job, error) {
@@ -148,7 +146,7 @@ func (q *sequenceModel) Begin(h *protocol.Head) (oipserver.Job, error) {
 	}
 	j := &sequenceJob{model: q, wanted: h.Wanted}
 	in := q.metadata.Inputs[0]
-	port := backend.Port{Type: q.writer.Sent()[0].Type, Shape: in.Shape}
+	port := backend.Port{Type: q.exchange.Inputs[0].Type, Shape: in.Shape}
 	switch {
 	case len(h.Tensors) != 1 || h.Tensors[0].Name != in.Name:
 		return nil, wantOneInput(in)
@@ -157,7 +155,7 @@ func (q *sequenceModel) Begin(h *protocol.Head) (oipserver.Job, error) {
 	case !port.Fits(h.Tensors[0].Type, h.Tensors[0].Shape):
 		return nil, wantOneInput(in)
 	default:
-		if _, err := q.writer.Complete([]tensor.Shape{h.Tensors[0].Shape[1:]}); err != nil {
+		if _, err := q.exchange.Complete([]tensor.Shape{h.Tensors[0].Shape[1:]}); err != nil {
 			return nil, invalid(err)
 		}
 	}
@@ -202,11 +200,11 @@ func (j *sequenceJob) Run(ctx context.Context) ([]protocol.Spec, []tensor.Tensor
 	}
 	q := j.model
 	if j.file != nil {
-		files, file := q.writer.(workload.Filed), []byte(j.file[0])
-		if n := int64(len(file)); n > files.FileBytes() {
-			return nil, nil, protocol.Errorf(protocol.TooLarge, "the file of the sample has %d bytes, want at most %d", n, files.FileBytes())
+		file, most := []byte(j.file[0]), q.exchange.Sequences.FileBytes
+		if int64(len(file)) > most {
+			return nil, nil, protocol.Errorf(protocol.TooLarge, "the file of the sample has %d bytes, want at most %d", len(file), most)
 		}
-		samples, err := files.ReadFile(file)
+		samples, err := q.exchange.Sequences.ReadFile(file)
 		if err != nil {
 			return nil, nil, protocol.Errorf(protocol.InvalidArgument, "the file of the sample: %w", err)
 		}

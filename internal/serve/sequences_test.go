@@ -25,52 +25,53 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A transcriber writes a letter for each number of a sound, and says that each took three tokens. Its files
-// are the numbers, a byte each.
-type transcriber struct {
-	pair
-	rows int
-}
-
 const soundRoom = 6
 
-func (e *transcriber) Outputs(string) []string { return nil }
-func (e *transcriber) Len() int                { return max(1, e.rows) }
-func (e *transcriber) Row(int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{soundRoom}}}
-}
-func (e *transcriber) Sent() []workload.Sent {
-	return []workload.Sent{{Name: "sound", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1}}}}
-}
-func (e *transcriber) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
-	if n := sent[0][0]; n < 1 || n > soundRoom {
-		return nil, fmt.Errorf("%d numbers, want 1 to %d", n, soundRoom)
+// transcriber writes a letter for each number of a sound, and says that each took three tokens. Its files
+// are the numbers, a byte each.
+func transcriber() *workload.Workload {
+	w := &workload.Workload{
+		Samples: 1, Row: func(int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{soundRoom}}}
+		},
+		NewPredictor: func(workload.Sessions, int) (workload.Predictor, error) { return &transcribing{}, nil },
 	}
-	return e.Row(0), nil
-}
-func (e *transcriber) Elsewhere(rows int) workload.Prompted { return &transcriber{rows: rows} }
-func (e *transcriber) Limit(int, int)                       {}
-func (e *transcriber) Check(row []tensor.Tensor) error {
-	for i, v := range tensor.Data[float32](row[0]) {
-		if v != v {
-			return fmt.Errorf("number %d is none", i)
-		}
+	w.Exchange = &workload.Exchange{
+		Inputs: []workload.Input{{Name: "sound", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1}}}},
+		Complete: func(sent []tensor.Shape) ([]workload.Slot, error) {
+			if n := sent[0][0]; n < 1 || n > soundRoom {
+				return nil, fmt.Errorf("%d numbers, want 1 to %d", n, soundRoom)
+			}
+			return w.Row(0), nil
+		},
+		Check: func(row []tensor.Tensor) error {
+			for i, v := range tensor.Data[float32](row[0]) {
+				if v != v {
+					return fmt.Errorf("number %d is none", i)
+				}
+			}
+			return nil
+		},
+		Sequences: &workload.Sequences{
+			ForRows: func(limits []int) *workload.Workload {
+				own := *w
+				own.Samples = len(limits)
+				return &own
+			},
+			FileBytes: 64,
+			ReadFile: func(file []byte) (tensor.Tensor, error) {
+				if len(file) < 1 || len(file) > soundRoom {
+					return tensor.Tensor{}, errors.New("that is no sound")
+				}
+				var list []float32
+				for _, b := range file {
+					list = append(list, float32(b))
+				}
+				return tensor.Of(list, int64(len(list))), nil
+			},
+		},
 	}
-	return nil
-}
-func (e *transcriber) FileBytes() int64 { return 64 }
-func (e *transcriber) ReadFile(file []byte) (tensor.Tensor, error) {
-	if len(file) < 1 || len(file) > soundRoom {
-		return tensor.Tensor{}, errors.New("that is no sound")
-	}
-	var list []float32
-	for _, b := range file {
-		list = append(list, float32(b))
-	}
-	return tensor.Of(list, int64(len(list))), nil
-}
-func (e *transcriber) NewPredictor(workload.Sessions, int) (workload.Predictor, error) {
-	return &transcribing{}, nil
+	return w
 }
 
 type transcribing struct{ store *workload.Store }
@@ -93,21 +94,25 @@ func (p *transcribing) Predict(_ context.Context, items []workload.Item, reply w
 // A transcriberSource is that model. Its only file can be run by itself, too.
 type transcriberSource struct{ *source }
 
-func (s transcriberSource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
-	return &transcriber{}, nil, nil
+func (s transcriberSource) OpenWorkload(context.Context) (*workload.Workload, map[string]workload.Ports, error) {
+	return transcriber(), nil, nil
 }
 
-func (s transcriberSource) OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error) {
-	settings := loadgen.DefaultSettings()
-	settings.Scenario = loadgen.Offline
-	e := &transcriber{}
-	m := workload.Model{Name: "transcriber", Open: func(workload.Setup) (workload.Workload, error) { return e.Elsewhere(rows), nil }}
+func (s transcriberSource) OpenSequences(ctx context.Context, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error) {
 	engine, err := simulated.New(simulated.Config{})
 	if err != nil {
 		return nil, nil, err
 	}
+	return openSequencesOf(ctx, transcriber(), engine, limits, done)
+}
+
+// openSequencesOf opens a service of a workload.
+func openSequencesOf(ctx context.Context, w *workload.Workload, engine backend.Engine, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error) {
+	settings := loadgen.DefaultSettings()
+	settings.Scenario = loadgen.Offline
+	m := workload.Model{Name: "m", Open: func(workload.Setup) (*workload.Workload, error) { return w.Exchange.Sequences.ForRows(limits), nil }}
 	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: engine, Instances: 1, MaxBatch: 4, Observer: silent{}}, done)
-	return service, e, err
+	return service, w, err
 }
 
 // transcribe asks a task for the text of a sound and its number of tokens.
@@ -254,10 +259,12 @@ func TestVanishedClientsFreeTheirPlaces(t *testing.T) {
 }
 
 // endless is a benchmark that runs its model until the context ends.
-type endless struct{ pair }
-
-func (endless) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
-	return &endlessPredictor{pairPredictor{session: s[workload.Only]}}, nil
+func endless() *workload.Workload {
+	w := pairs()
+	w.NewPredictor = func(s workload.Sessions, _ int) (workload.Predictor, error) {
+		return &endlessPredictor{pairPredictor{session: s[workload.Only]}}, nil
+	}
+	return w
 }
 
 type endlessPredictor struct{ pairPredictor }
@@ -276,9 +283,9 @@ func (p *endlessPredictor) Predict(ctx context.Context, _ []workload.Item, _ wor
 
 type longSource struct{ *source }
 
-func (s longSource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+func (s longSource) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
 	ports, err := s.ports(ctx)
-	return endless{}, ports, err
+	return endless(), ports, err
 }
 
 // A raw request of another size than a sample has is its file, where samples may be files.
@@ -316,30 +323,25 @@ func TestFilesOfSamples(t *testing.T) {
 	}
 }
 
-// A cast is a benchmark whose samples are two numbers and two more that come from its data set, all of one shape;
+// cast is a benchmark whose samples are two numbers and two more that come from its data set, all of one shape;
 // no number may be negative, and its predictors take memory.
-type cast struct {
-	runs
-	heavy int64
-}
-
-func (cast) Row(int) []workload.Slot { return pair{}.Row(0) }
-func (cast) Sent() []workload.Sent {
-	return []workload.Sent{{Name: "own", Slot: pair{}.Row(0)[0]}, {Name: "common", Slot: pair{}.Row(0)[0]}}
-}
-func (cast) Complete([]tensor.Shape) ([]workload.Slot, error) {
-	return []workload.Slot{pair{}.Row(0)[0], pair{}.Row(0)[0]}, nil
-}
-func (cast) Check(row []tensor.Tensor) error {
-	if slices.ContainsFunc(tensor.Data[float32](row[0]), func(v float32) bool { return v < 0 }) {
-		return errors.New("a number is negative")
+func cast(heavy int64) *workload.Workload {
+	w, slot := pairs(), pairRow(0)[0]
+	w.PredictorBytes = func(samples int) int64 { return heavy * int64(samples) }
+	w.NewPredictor = func(s workload.Sessions, _ int) (workload.Predictor, error) {
+		return &castPredictor{pairPredictor{session: s[workload.Only]}}, nil
 	}
-	return nil
-}
-func (c cast) PredictorBytes(samples int) int64 { return c.heavy * int64(samples) }
-
-func (cast) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
-	return &castPredictor{pairPredictor{session: s[workload.Only]}}, nil
+	w.Exchange = &workload.Exchange{
+		Inputs:   []workload.Input{{Name: "own", Slot: slot}, {Name: "common", Slot: slot}},
+		Complete: func([]tensor.Shape) ([]workload.Slot, error) { return []workload.Slot{slot, slot}, nil },
+		Check: func(row []tensor.Tensor) error {
+			if slices.ContainsFunc(tensor.Data[float32](row[0]), func(v float32) bool { return v < 0 }) {
+				return errors.New("a number is negative")
+			}
+			return nil
+		},
+	}
+	return w
 }
 
 // A castPredictor adds what is common.
@@ -356,9 +358,9 @@ type castSource struct {
 	heavy int64
 }
 
-func (s castSource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+func (s castSource) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
 	ports, err := s.ports(ctx)
-	return cast{heavy: s.heavy}, ports, err
+	return cast(s.heavy), ports, err
 }
 
 // castHead is that of a sample.

@@ -39,10 +39,11 @@ type Source interface {
 	Parts() ([]workload.File, error)
 	// OpenService opens a file of the model as another workload.
 	OpenService(ctx context.Context, path string, w workload.Model, done harness.Answered) (*harness.Service, error)
-	// OpenSequences opens a model that is a workload.Writer for so many rows at a time.
-	OpenSequences(ctx context.Context, rows int, done harness.Answered) (*harness.Service, workload.Writer, error)
+	// OpenSequences opens a model of workload.Sequences for a row for each limit at a time: how many
+	// tokens its next answer may have. It also returns the workload with its data.
+	OpenSequences(ctx context.Context, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error)
 	// OpenWorkload joins the model with its data, and returns the ports of its files, by role.
-	OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error)
+	OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error)
 	// Version names the content of the model.
 	Version() string
 }
@@ -123,7 +124,7 @@ func (o *Offer) openTask(ctx context.Context, s Source, options Options) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := w.(workload.Writer); ok {
+	if w.Exchange != nil && w.Exchange.Sequences != nil {
 		if p := ports[workload.Only]; len(o.files) == 0 {
 			metadata := &protocol.ModelMetadata{Name: options.Name, Versions: []string{s.Version()}, Platform: "mlperf", Inputs: portsOf(p.Inputs), Outputs: portsOf(p.Outputs)}
 			o.decoder = &decoderModel{described{metadata, o.ready, &counts{}}}
@@ -131,21 +132,20 @@ func (o *Offer) openTask(ctx context.Context, s Source, options Options) error {
 		o.writer, err = openSequences(ctx, s, options, o.ready)
 		return err
 	}
-	portable, ok := w.(workload.Portable)
 	switch {
 	case len(o.files) == 0:
 		return fmt.Errorf("%s cannot be offered: its files run together only, and its samples cannot come from clients", options.Name)
-	case !ok:
+	case w.Exchange == nil:
 		o.noTask = "the answers of this benchmark need its data set, which only the client has"
 		return nil
 	}
 	sessions := workload.Sessions{}
 	for _, f := range o.files {
-		if sessions[f.role], err = shareSession(f.table, f.table.service.Info(), w.Outputs(f.role)); err != nil {
+		if sessions[f.role], err = shareSession(f.table, f.table.service.Info(), w.OutputsOf(f.role)); err != nil {
 			return err
 		}
 	}
-	o.task, err = newTask(w, portable, sessions, ports[workload.Only].Inputs, options.Name, s.Version(), o.ready)
+	o.task, err = newTask(w, sessions, ports[workload.Only].Inputs, options.Name, s.Version(), o.ready)
 	return err
 }
 

@@ -80,16 +80,16 @@ func (s *source) OpenService(ctx context.Context, path string, w workload.Model,
 	return harness.OpenService(ctx, harness.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: silent{}}, done)
 }
 
-func (s *source) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+func (s *source) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
 	ports, err := s.ports(ctx)
-	return pair{}, ports, err
+	return pairs(), ports, err
 }
 
 func (s *source) ports(ctx context.Context) (map[string]workload.Ports, error) {
 	return workload.PortsOf(ctx, s.engine, []workload.File{{Role: workload.Only}}, backend.Options{})
 }
 
-func (*source) OpenSequences(context.Context, int, harness.Answered) (*harness.Service, workload.Writer, error) {
+func (*source) OpenSequences(context.Context, []int, harness.Answered) (*harness.Service, *workload.Workload, error) {
 	return nil, nil, errors.New("no sequences")
 }
 
@@ -104,32 +104,28 @@ func (silent) Items(int, int)           {}
 func (silent) Traffic(loadgen.Progress) {}
 func (silent) Note(string)              {}
 
-// A pair is a benchmark whose samples are two numbers, and whose responses are their doubles as bytes.
-type pair struct{}
-
-func (pair) Len() int { return 10 }
-func (pair) Row(int) []workload.Slot {
+// pairRow is the row of two numbers.
+func pairRow(int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{2}}}
 }
-func (pair) CacheKey() string                   { return "" }
-func (pair) Prepare(int, []tensor.Tensor) error { return nil }
-func (pair) Outputs(string) []string            { return []string{"y"} }
-func (pair) Batch() int                         { return -1 }
-func (pair) Notes() []string                    { return nil }
-func (pair) Stamp([]byte, int, []tensor.Tensor) {}
 
-func (pair) Decode(file []byte, row []tensor.Tensor) error {
-	if len(file) != 2 {
-		return fmt.Errorf("%d bytes, want 2", len(file))
+// pairs is a benchmark whose samples are two numbers, and whose responses are their doubles as bytes.
+func pairs() *workload.Workload {
+	return &workload.Workload{
+		Samples: 10, Row: pairRow, Outputs: func(string) []string { return []string{"y"} },
+		NewPredictor: func(s workload.Sessions, _ int) (workload.Predictor, error) {
+			return &pairPredictor{session: s[workload.Only]}, nil
+		},
+		Exchange: &workload.Exchange{Decode: func(file []byte, row []tensor.Tensor) error {
+			if len(file) != 2 {
+				return fmt.Errorf("%d bytes, want 2", len(file))
+			}
+			for i := range file {
+				tensor.Data[float32](row[0])[i] = float32(file[i])
+			}
+			return nil
+		}},
 	}
-	for i := range file {
-		tensor.Data[float32](row[0])[i] = float32(file[i])
-	}
-	return nil
-}
-
-func (pair) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
-	return &pairPredictor{session: s[workload.Only]}, nil
 }
 
 type pairPredictor struct {
@@ -306,27 +302,25 @@ func TestTaskAnswersTheLoggedResponse(t *testing.T) {
 
 // runs is a benchmark whose samples are runs of numbers of different lengths, with a label that stays
 // at home; the response is their doubles.
-type runs struct{ pair }
-
-func (runs) Row(int) []workload.Slot { return runsRow(1) }
-
-func runsRow(n int64) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{n, 2}}, {Type: tensor.Float32, Shape: tensor.Shape{n}}}
-}
-
-func (runs) Sent() []workload.Sent {
-	return []workload.Sent{{Name: "numbers", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, 2}}}}
-}
-
-func (runs) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
-	if n := sent[0][0]; n < 1 || n > 5 {
-		return nil, fmt.Errorf("%d numbers, want 1 to 5", n)
+func runs() *workload.Workload {
+	w := pairs()
+	row := func(n int64) []workload.Slot {
+		return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{n, 2}}, {Type: tensor.Float32, Shape: tensor.Shape{n}}}
 	}
-	return runsRow(sent[0][0]), nil
-}
-
-func (runs) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
-	return &runsPredictor{session: s[workload.Only]}, nil
+	w.Row = func(int) []workload.Slot { return row(1) }
+	w.NewPredictor = func(s workload.Sessions, _ int) (workload.Predictor, error) {
+		return &runsPredictor{session: s[workload.Only]}, nil
+	}
+	w.Exchange = &workload.Exchange{
+		Inputs: []workload.Input{{Name: "numbers", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, 2}}}},
+		Complete: func(sent []tensor.Shape) ([]workload.Slot, error) {
+			if n := sent[0][0]; n < 1 || n > 5 {
+				return nil, fmt.Errorf("%d numbers, want 1 to 5", n)
+			}
+			return row(sent[0][0]), nil
+		},
+	}
+	return w
 }
 
 type runsPredictor struct {
@@ -357,9 +351,9 @@ func (p *runsPredictor) Predict(ctx context.Context, items []workload.Item, repl
 // A runsSource is the model with that benchmark.
 type runsSource struct{ *source }
 
-func (s runsSource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+func (s runsSource) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
 	ports, err := s.ports(ctx)
-	return runs{}, ports, err
+	return runs(), ports, err
 }
 
 func TestSamplesOfDifferentShapes(t *testing.T) {
@@ -531,12 +525,13 @@ func TestFixedBatchRunsAlone(t *testing.T) {
 }
 
 // relay is a benchmark whose sample goes through both files of a model, one after the other.
-type relay struct{ pair }
-
-func (relay) Outputs(string) []string { return nil }
-
-func (relay) NewPredictor(s workload.Sessions, _ int) (workload.Predictor, error) {
-	return &relayPredictor{sessions: s}, nil
+func relay() *workload.Workload {
+	w := pairs()
+	w.Outputs = nil
+	w.NewPredictor = func(s workload.Sessions, _ int) (workload.Predictor, error) {
+		return &relayPredictor{sessions: s}, nil
+	}
+	return w
 }
 
 type relayPredictor struct {
@@ -570,8 +565,8 @@ func (p *relayPredictor) Predict(ctx context.Context, items []workload.Item, rep
 
 type relaySource struct{ *source }
 
-func (s relaySource) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
-	return relay{}, nil, nil
+func (s relaySource) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
+	return relay(), nil, nil
 }
 
 func TestModelOfSeveralFiles(t *testing.T) {
@@ -605,9 +600,9 @@ func TestModelOfSeveralFiles(t *testing.T) {
 // sealed is a benchmark of a model that runs as a whole, whose samples cannot come from elsewhere.
 type sealed struct{ echoSource }
 
-func (s sealed) OpenWorkload(ctx context.Context) (workload.Workload, map[string]workload.Ports, error) {
+func (s sealed) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
 	_, ports, err := s.echoSource.OpenWorkload(ctx)
-	return pair{}, ports, err
+	return pairs(), ports, err
 }
 
 func TestDecoderIsDescribed(t *testing.T) {

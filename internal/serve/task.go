@@ -30,14 +30,13 @@ const (
 // A taskModel offers the benchmark: a sample goes in, the response comes out.
 type taskModel struct {
 	described
-	workload workload.Workload
-	portable workload.Portable
+	workload *workload.Workload
+	exchange *workload.Exchange
 	sessions workload.Sessions
-	sent     []workload.Sent // tensors of a sample
-	varied   workload.Varied // completes the row of a sample; nil: the row is what is sent
-	free     bool            // samples differ in shape
-	row      []workload.Slot // of a sample, where all are alike
-	most     int64           // samples under way
+	sent     []workload.Input // tensors of a sample
+	free     bool             // samples differ in shape
+	row      []workload.Slot  // of a sample, where all are alike
+	most     int64            // samples under way
 
 	busy atomic.Int64
 	used atomic.Int64 // bytes of samples of varying shapes
@@ -45,29 +44,28 @@ type taskModel struct {
 	idle []*answerer
 }
 
-// newTask joins a workload, which is Portable, with the sessions that run it. Inputs are the ports of the model.
-func newTask(w workload.Workload, p workload.Portable, sessions workload.Sessions, inputs []backend.Port, name, version string, ready func() bool) (m *taskModel, err error) {
-	m = &taskModel{workload: w, portable: p, sessions: sessions, row: w.Row(0), most: maxTasks}
-	if h, ok := w.(workload.Heavy); ok {
-		m.most = min(m.most, max(1, maxKept/max(1, h.PredictorBytes(1))))
+// newTask joins a workload, which has an Exchange, with the sessions that run it. Inputs are the ports of the model.
+func newTask(w *workload.Workload, sessions workload.Sessions, inputs []backend.Port, name, version string, ready func() bool) (m *taskModel, err error) {
+	m = &taskModel{workload: w, exchange: w.Exchange, sessions: sessions, row: w.Row(0), most: maxTasks}
+	if w.PredictorBytes != nil {
+		m.most = min(m.most, max(1, maxKept/max(1, w.PredictorBytes(1))))
 	}
-	if m.varied, _ = p.(workload.Varied); m.varied == nil {
+	if m.sent = m.exchange.Inputs; m.sent == nil {
 		for i, slot := range m.row {
 			name := fmt.Sprintf("sample_%d", i)
 			if len(inputs) == len(m.row) { // the model's own name
 				name = inputs[i].Name
 			}
-			m.sent = append(m.sent, workload.Sent{Name: name, Slot: slot})
+			m.sent = append(m.sent, workload.Input{Name: name, Slot: slot})
 		}
 	} else {
-		m.sent = m.varied.Sent()
 		var shapes []tensor.Shape
 		for _, s := range m.sent {
 			m.free = m.free || slices.Contains(s.Shape, -1)
 			shapes = append(shapes, s.Shape)
 		}
 		if !m.free {
-			if m.row, err = m.varied.Complete(shapes); err != nil {
+			if m.row, err = m.exchange.Complete(shapes); err != nil {
 				return nil, err
 			}
 		}
@@ -77,7 +75,7 @@ func newTask(w workload.Workload, p workload.Portable, sessions workload.Session
 }
 
 // describeTask describes the task of a model.
-func describeTask(model, version string, sent []workload.Sent, outputs []backend.Port, ready func() bool) described {
+func describeTask(model, version string, sent []workload.Input, outputs []backend.Port, ready func() bool) described {
 	metadata := &protocol.ModelMetadata{Name: model + protocol.TaskSuffix, Versions: []string{version}, Platform: "mlperf", Outputs: portsOf(outputs)}
 	for _, s := range sent {
 		metadata.Inputs = append(metadata.Inputs, protocol.Port{Name: s.Name, Datatype: protocol.Datatype(s.Type), Shape: append([]int64{1}, s.Shape...)})
@@ -90,15 +88,15 @@ func taskOutputs() []backend.Port {
 	return []backend.Port{{Name: protocol.TaskResponse, Type: tensor.Uint8, Shape: tensor.Shape{1, -1}}}
 }
 
-// TakesFiles implements oipserver.FileModel: where samples are alike and of one tensor, they may be files.
-func (m *taskModel) TakesFiles() bool { return m.varied == nil && len(m.sent) == 1 }
+// TakesFiles implements oipserver.FileModel.
+func (m *taskModel) TakesFiles() bool { return m.exchange.Decode != nil && len(m.sent) == 1 }
 
 // MaxBytes implements oipserver.Model.
 func (m *taskModel) MaxBytes() int64 {
 	switch {
 	case m.free:
 		return maxVaried
-	case m.varied != nil: // which are no files
+	case m.exchange.Decode == nil:
 		return workload.Bytes(m.row)
 	}
 	return max(workload.Bytes(m.row), maxFile)
@@ -166,7 +164,7 @@ func (m *taskModel) check(h *protocol.Head) (file bool, row []workload.Slot, err
 	if !m.free {
 		return false, m.row, nil
 	}
-	if row, err = m.varied.Complete(shapes); err != nil {
+	if row, err = m.exchange.Complete(shapes); err != nil {
 		return false, nil, invalid(err)
 	}
 	return false, row, nil
@@ -211,12 +209,12 @@ func (j *taskJob) answer(ctx context.Context) error {
 	a := j.answerer
 	row := a.store.Row(0)
 	if j.file != nil {
-		if err := j.model.portable.Decode([]byte(j.file[0]), row); err != nil {
+		if err := j.model.exchange.Decode([]byte(j.file[0]), row); err != nil {
 			return protocol.Errorf(protocol.InvalidArgument, "the file of the sample: %w", err)
 		}
 	}
-	if c, ok := j.model.portable.(workload.Checking); ok {
-		if err := c.Check(row); err != nil {
+	if check := j.model.exchange.Check; check != nil {
+		if err := check(row); err != nil {
 			return invalid(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // tensorsWorkload is the workload of a file of the model: samples are the tensors that clients send, answers are the outputs.
 func tensorsWorkload(name string, t *table) workload.Model {
-	return workload.Model{Name: name, Open: func(s workload.Setup) (workload.Workload, error) {
+	return workload.Model{Name: name, Open: func(s workload.Setup) (*workload.Workload, error) {
 		t.ports = s.Ports[workload.Only]
 		for _, port := range slices.Concat(t.ports.Inputs, t.ports.Outputs) {
 			if port.Other != "" {
@@ -23,7 +23,13 @@ func tensorsWorkload(name string, t *table) workload.Model {
 			}
 		}
 		t.batched = batchable(t.ports)
-		return &tensorsOf{t}, nil
+		batch := 1
+		if t.batched {
+			batch = max(t.ports.Inputs[0].Batch(), 0)
+		}
+		return &workload.Workload{
+			Samples: t.room, Row: func(int) []workload.Slot { return t.slots() }, NewPredictor: t.newPredictor, Batch: batch,
+		}, nil
 	}}
 }
 
@@ -41,29 +47,10 @@ func batchable(p workload.Ports) bool {
 	return true
 }
 
-// tensorsOf implements workload.Workload over the rows of a table.
-type tensorsOf struct{ table *table }
-
-func (w *tensorsOf) Len() int                         { return w.table.room }
-func (w *tensorsOf) Row(int) []workload.Slot          { return w.table.slots() }
-func (*tensorsOf) CacheKey() string                   { return "" }
-func (*tensorsOf) Prepare(int, []tensor.Tensor) error { return nil } // clients do it
-func (*tensorsOf) Outputs(string) []string            { return nil }
-func (*tensorsOf) Notes() []string                    { return nil }
-
-// Batch implements workload.Workload.
-func (w *tensorsOf) Batch() int {
-	if !w.table.batched {
-		return 1
-	}
-	return w.table.ports.Inputs[0].Batch()
-}
-
-// NewPredictor implements workload.Workload.
-func (w *tensorsOf) NewPredictor(sessions workload.Sessions, batch int) (workload.Predictor, error) {
-	p := &predictor{table: w.table, session: sessions[workload.Only], bound: map[rowRange][]backend.Value{}}
-	if w.table.batched {
-		for _, s := range w.table.slots() {
+func (t *table) newPredictor(sessions workload.Sessions, batch int) (workload.Predictor, error) {
+	p := &predictor{table: t, session: sessions[workload.Only], bound: map[rowRange][]backend.Value{}}
+	if t.batched {
+		for _, s := range t.slots() {
 			p.buffer = append(p.buffer, tensor.New(s.Type, append(tensor.Shape{int64(batch)}, s.Shape...)...))
 		}
 	}

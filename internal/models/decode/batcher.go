@@ -66,7 +66,7 @@ func NewBatcher(d *Decoder, rules Rules, prompt func(workload.Item) []int32) *Ba
 	return b
 }
 
-// Serve answers samples until the source is closed (workload.Puller).
+// Serve answers samples until the source is closed (workload.Decoder).
 func (b *Batcher) Serve(ctx context.Context, source workload.Source) error {
 	b.live, b.started = b.live[:0], 0
 	return serveAll(ctx, b, source)
@@ -102,7 +102,7 @@ func (b *Batcher) admit(source workload.Source) (open bool, err error) {
 }
 
 // read reads a chunk of the oldest prompt that was not read yet.
-func (b *Batcher) read(ctx context.Context, reply workload.Reply) error {
+func (b *Batcher) read(ctx context.Context, reply workload.Source) error {
 	if b.started == len(b.live) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (b *Batcher) read(ctx context.Context, reply workload.Reply) error {
 }
 
 // step makes a token of every answer.
-func (b *Batcher) step(ctx context.Context, reply workload.Reply) error {
+func (b *Batcher) step(ctx context.Context, reply workload.Source) error {
 	if b.started == 0 {
 		return nil
 	}
@@ -147,12 +147,10 @@ func (b *Batcher) step(ctx context.Context, reply workload.Reply) error {
 	return nil
 }
 
-// tell passes the last token of an answer on, if somebody waits for it.
-func (b *Batcher) tell(slot int, reply workload.Reply) {
-	if to, ok := reply.(workload.Streamer); ok {
-		s := &b.live[slot]
-		to.Token(s.item.Ticket, b.encode(s.answer[len(s.answer)-1:]))
-	}
+// tell passes the last token of an answer on.
+func (b *Batcher) tell(slot int, reply workload.Source) {
+	s := &b.live[slot]
+	reply.Token(s.item.Ticket, b.encode(s.answer[len(s.answer)-1:]))
 }
 
 // take adds the chosen token to the answer, or another one if it must not end yet.
@@ -192,7 +190,7 @@ func endsWith(tokens, last []int32) bool {
 
 // finish answers the sample of a slot. The last answer that goes on moves there, and what is read of
 // a prompt moves up.
-func (b *Batcher) finish(slot int, reply workload.Reply) {
+func (b *Batcher) finish(slot int, reply workload.Source) {
 	s := &b.live[slot]
 	answer := s.answer
 	if last := len(answer) - 1; b.rules.Drop && slices.Contains(b.rules.Stop, answer[last]) {

@@ -57,7 +57,7 @@ func TestAnswersAreThoseOfEachPromptAlone(t *testing.T) {
 				m := &countingModel{shared: shared, period: 5}
 				b := NewBatcher(decoderOf(t, m, room), testRules, func(i workload.Item) []int32 { return prompts[i.Index] })
 				k := newKeeper()
-				if err := b.Serve(t.Context(), OfBatch(itemsOf(len(prompts)), k)); err != nil {
+				if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(len(prompts)), k)); err != nil {
 					t.Fatal(err)
 				}
 				for i, prompt := range prompts {
@@ -71,16 +71,13 @@ func TestAnswersAreThoseOfEachPromptAlone(t *testing.T) {
 	}
 }
 
-// A gate lets a test look at each admission.
-type gate struct {
-	*batchSource
-	before func()
+// A roundCounter counts how often it is told of work.
+type roundCounter struct {
+	workload.Source
+	rounds int
 }
 
-func (g gate) Admit(items []workload.Item, n int, wait bool) ([]workload.Item, bool) {
-	g.before()
-	return g.batchSource.Admit(items, n, wait)
-}
+func (r *roundCounter) Worked() { r.rounds++ }
 
 // TestALongPromptHoldsNobodyUp has one long prompt after a short one: between two chunks of it the
 // other answer goes on.
@@ -94,7 +91,7 @@ func TestALongPromptHoldsNobodyUp(t *testing.T) {
 	b := NewBatcher(d, Rules{MaxNew: 20, Width: 4}, func(i workload.Item) []int32 { return prompts[i.Index] })
 	k := newKeeper()
 	most, last := 0, 0
-	source := gate{OfBatch(itemsOf(2), k).(*batchSource), func() {}}
+	source := &roundCounter{Source: workload.BatchSource(itemsOf(2), k)}
 	m.wait = func(context.Context) error {
 		if len(b.live) == 2 && b.started > 0 {
 			most, last = max(most, d.Length(1)-last), d.Length(1)
@@ -104,8 +101,8 @@ func TestALongPromptHoldsNobodyUp(t *testing.T) {
 	if err := b.Serve(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
-	if k.rounds < 40/4+20-1 { // the chunks of the long prompt, and its answer
-		t.Errorf("work was told of %d times, want in every round", k.rounds)
+	if source.rounds < 40/4+20-1 { // the chunks of the long prompt, and its answer
+		t.Errorf("work was told of %d times, want in every round", source.rounds)
 	}
 	if most != 4 || len(k.answers) != 2 {
 		t.Errorf("up to %d tokens of a prompt were read between two steps, want 4; %d answers", most, len(k.answers))
@@ -125,7 +122,7 @@ func TestAPredictionEndsWithItsContext(t *testing.T) {
 			return nil
 		}
 		b := NewBatcher(decoderOf(t, m, Room{2, 100, 4}), Rules{MaxNew: 60, Width: 4}, func(workload.Item) []int32 { return make([]int32, 30) })
-		if err := b.Serve(ctx, OfBatch(itemsOf(5), newKeeper())); !errors.Is(err, stopped) || m.runs != at {
+		if err := b.Serve(ctx, workload.BatchSource(itemsOf(5), newKeeper())); !errors.Is(err, stopped) || m.runs != at {
 			t.Errorf("stopped in run %d: error %v after %d runs", at, err, m.runs)
 		}
 		cancel(nil)
@@ -154,7 +151,7 @@ func TestWhatCannotBeAnsweredIsNamed(t *testing.T) {
 			for _, shared := range []bool{true, false} {
 				m := &countingModel{shared: shared, broken: c.broken}
 				b := NewBatcher(decoderOf(t, m, Room{1, 50, 50}), testRules, func(workload.Item) []int32 { return c.prompt })
-				if err := b.Serve(t.Context(), OfBatch(itemsOf(1), newKeeper())); err == nil || !strings.Contains(err.Error(), c.want) {
+				if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(1), newKeeper())); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("shared %v: error %v, want %q", shared, err, c.want)
 				}
 			}
@@ -167,7 +164,7 @@ func TestAModelThatNeverEndsIsEnded(t *testing.T) {
 	m := &countingModel{shared: true}
 	b := NewBatcher(decoderOf(t, m, Room{1, 50, 50}), testRules, func(workload.Item) []int32 { return []int32{1} })
 	k := newKeeper()
-	if err := b.Serve(t.Context(), OfBatch(itemsOf(1), k)); err != nil || len(k.answers[0]) != testRules.MaxNew {
+	if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(1), k)); err != nil || len(k.answers[0]) != testRules.MaxNew {
 		t.Errorf("%d tokens, %v", len(k.answers[0]), err)
 	}
 }

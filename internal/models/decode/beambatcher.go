@@ -48,7 +48,7 @@ func NewBeamBatcher(d *Decoder, width int, rules Rules, prompt func(workload.Ite
 	return b, nil
 }
 
-// Serve answers samples until the source is closed (workload.Puller).
+// Serve answers samples until the source is closed (workload.Decoder).
 func (b *BeamBatcher) Serve(ctx context.Context, source workload.Source) error {
 	b.live, b.started = b.live[:0], 0
 	return serveAll(ctx, b, source)
@@ -78,7 +78,7 @@ func (b *BeamBatcher) admit(source workload.Source) (open bool, err error) {
 }
 
 // read reads a chunk of the oldest prompt that was not read yet, and after the last one makes it beams.
-func (b *BeamBatcher) read(ctx context.Context, reply workload.Reply) error {
+func (b *BeamBatcher) read(ctx context.Context, reply workload.Source) error {
 	if b.started == len(b.live) {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (b *BeamBatcher) read(ctx context.Context, reply workload.Reply) error {
 }
 
 // step has the model read the tokens of all beams, and chooses those that go on.
-func (b *BeamBatcher) step(ctx context.Context, reply workload.Reply) error {
+func (b *BeamBatcher) step(ctx context.Context, reply workload.Source) error {
 	if b.started == 0 {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (b *BeamBatcher) step(ctx context.Context, reply workload.Reply) error {
 }
 
 // advance chooses the beams of a sample that go on, or answers it.
-func (b *BeamBatcher) advance(group int, reply workload.Reply) {
+func (b *BeamBatcher) advance(group int, reply workload.Source) {
 	g, first := &b.live[group], group*b.width
 	g.beams.Advance(func(beam int) []float32 { return b.decoder.Logits(first + g.slot[beam]) })
 	if g.beams.Done() {
@@ -161,7 +161,7 @@ func (b *BeamBatcher) arrange(g *beamGroup, first int) {
 
 // finish answers a sample. The last one that goes on moves to its slots, and what is read of a prompt
 // moves up.
-func (b *BeamBatcher) finish(group int, reply workload.Reply) {
+func (b *BeamBatcher) finish(group int, reply workload.Source) {
 	g := &b.live[group]
 	b.answer = g.beams.Best(b.answer[:0])
 	reply.Done(g.item.Ticket, b.encoder.encode(b.answer), len(b.answer))

@@ -98,7 +98,7 @@ func TestBeamsFindWhatSortingEverythingFinds(t *testing.T) {
 				}
 				got := map[int][]int32{}
 				keep := tokensOfEight(got)
-				if err := b.Serve(t.Context(), OfBatch(itemsOf(len(prompts)), keep)); err != nil {
+				if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(len(prompts)), keep)); err != nil {
 					t.Fatal(err)
 				}
 				for i, prompt := range prompts {
@@ -129,7 +129,7 @@ func TestBeamsNeedSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Serve(t.Context(), OfBatch(itemsOf(1), newKeeper())); err == nil || err.Error() != "sample 0: the prompt is empty" {
+	if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(1), newKeeper())); err == nil || err.Error() != "sample 0: the prompt is empty" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -139,6 +139,8 @@ func (m *meter) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, bo
 }
 
 func (m *meter) FirstToken(ticket int, _ []byte) { m.first[ticket] = time.Since(m.began) }
+func (*meter) Token(int, []byte)                 {}
+func (*meter) Worked()                           {}
 
 func (m *meter) Done(ticket int, _ []byte, tokens int) {
 	m.under--

@@ -106,7 +106,7 @@ func answers(t testing.TB, d *Decoder, prompts [][]int32) [][]int32 {
 	t.Helper()
 	b := NewBatcher(d, Rules{Stop: []int32{end}, MinNew: 1, MaxNew: 26, Width: 4}, func(i workload.Item) []int32 { return prompts[i.Index] })
 	k := newKeeper()
-	if err := b.Serve(context.Background(), OfBatch(itemsOf(len(prompts)), k)); err != nil {
+	if err := b.Serve(context.Background(), workload.BatchSource(itemsOf(len(prompts)), k)); err != nil {
 		t.Fatal(err)
 	}
 	list := make([][]int32, len(prompts))

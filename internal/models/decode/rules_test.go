@@ -45,7 +45,7 @@ func answered(t *testing.T, m *countingModel, rules Rules, prompts [][]int32, ch
 		change(b)
 	}
 	k := &streamKeeper{newKeeper(), map[int][]string{}}
-	if err := b.Serve(t.Context(), streamSource{k, OfBatch(itemsOf(len(prompts)), k)}); err != nil {
+	if err := b.Serve(t.Context(), streamSource{k, workload.BatchSource(itemsOf(len(prompts)), k)}); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -138,7 +138,7 @@ func TestAnswersFollowTheirRulesAtRandom(t *testing.T) {
 		prompts := drawPrompts(r, 1+r.IntN(12), 30)
 		b := NewBatcher(decoderOf(t, m, Room{1 + r.IntN(4), 60, 1 + r.IntN(9)}), rules, func(i workload.Item) []int32 { return prompts[i.Index] })
 		k := &widthKeeper{width: rules.Width, answers: map[int][]int32{}}
-		if err := b.Serve(t.Context(), OfBatch(itemsOf(len(prompts)), k)); err != nil {
+		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(len(prompts)), k)); err != nil {
 			t.Fatal(err)
 		}
 		for i, prompt := range prompts {
@@ -188,7 +188,7 @@ func TestAModelThatFailsIsNamedWithItsSample(t *testing.T) {
 		}
 		b := NewBatcher(decoderOf(t, m, Room{1, 60, 4}), Rules{MaxNew: 9, Width: 4}, func(workload.Item) []int32 { return []int32{1} })
 		k := newKeeper()
-		if err := b.Serve(t.Context(), OfBatch(itemsOf(2), k)); !errors.Is(err, lost) || err.Error() != want || len(k.answers) != 0 {
+		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(2), k)); !errors.Is(err, lost) || err.Error() != want || len(k.answers) != 0 {
 			t.Errorf("in run %d: error %v, %d answers, want %q", at, err, len(k.answers), want)
 		}
 	}
@@ -205,11 +205,11 @@ func TestABatcherServesAgain(t *testing.T) {
 		return nil
 	}
 	b := NewBatcher(decoderOf(t, m, Room{3, 60, 2}), Rules{MaxNew: 5, Width: 4}, func(i workload.Item) []int32 { return []int32{int32(i.Index + 1)} })
-	if err := b.Serve(t.Context(), OfBatch(itemsOf(3), newKeeper())); !errors.Is(err, lost) {
+	if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(3), newKeeper())); !errors.Is(err, lost) {
 		t.Fatal(err)
 	}
 	k := newKeeper()
-	if err := b.Serve(t.Context(), OfBatch(itemsOf(3), k)); err != nil {
+	if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(3), k)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -221,7 +221,7 @@ func TestABatcherServesAgain(t *testing.T) {
 
 func TestABatchIsTakenBitByBit(t *testing.T) {
 	k := newKeeper()
-	source := OfBatch(itemsOf(5), k)
+	source := workload.BatchSource(itemsOf(5), k)
 	var taken []int
 	opened := []bool{}
 	for _, n := range []int{2, 0, 1, 9, 3} {
@@ -237,7 +237,7 @@ func TestABatchIsTakenBitByBit(t *testing.T) {
 	if diff := cmp.Diff([]bool{true, true, true, false, false}, opened); diff != "" {
 		t.Errorf("there is more (-want +got):\n%s", diff)
 	}
-	items, _ := OfBatch(itemsOf(1), k).Admit([]workload.Item{{Index: 7}}, 4, false)
+	items, _ := workload.BatchSource(itemsOf(1), k).Admit([]workload.Item{{Index: 7}}, 4, false)
 	if len(items) != 2 || items[0].Index != 7 {
 		t.Errorf("items that were there are lost: %v", items)
 	}
@@ -250,7 +250,7 @@ func TestABatchIsTakenBitByBit(t *testing.T) {
 func TestServingNothingEnds(t *testing.T) {
 	m := &countingModel{shared: true}
 	b := NewBatcher(decoderOf(t, m, Room{1, 60, 4}), Rules{MaxNew: 9, Width: 4}, nil)
-	if err := b.Serve(t.Context(), OfBatch(nil, newKeeper())); err != nil || m.runs != 0 {
+	if err := b.Serve(t.Context(), workload.BatchSource(nil, newKeeper())); err != nil || m.runs != 0 {
 		t.Errorf("%v after %d runs", err, m.runs)
 	}
 }

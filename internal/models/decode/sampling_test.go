@@ -85,7 +85,7 @@ func TestSampledAnswersAreThoseOfEachPromptAlone(t *testing.T) {
 		b := NewBatcher(decoderOf(t, m, Room{slots, 60, 4}), Rules{Stop: []int32{lastRow}, MinNew: 3, MaxNew: 20, Width: 4, Sampling: Sampling{Temperature: 1, TopK: 20, Seed: seed}},
 			func(i workload.Item) []int32 { return prompts[i.Index] })
 		k := newKeeper()
-		if err := b.Serve(t.Context(), OfBatch(itemsOf(len(prompts)), k)); err != nil {
+		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(len(prompts)), k)); err != nil {
 			t.Fatal(err)
 		}
 		return k.answers

@@ -13,9 +13,9 @@ type rounds interface {
 	// busy reports whether samples are under way.
 	busy() bool
 	// read reads a chunk of a prompt, if one was not read yet.
-	read(ctx context.Context, reply workload.Reply) error
+	read(ctx context.Context, reply workload.Source) error
 	// step makes a token of each answer that has begun.
-	step(ctx context.Context, reply workload.Reply) error
+	step(ctx context.Context, reply workload.Source) error
 }
 
 // serveAll answers samples until the source is closed and none is under way, or ctx ends.
@@ -37,15 +37,13 @@ func serveAll(ctx context.Context, b rounds, source workload.Source) error {
 	}
 }
 
-func round(ctx context.Context, b rounds, reply workload.Reply) error {
+func round(ctx context.Context, b rounds, reply workload.Source) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	if err := b.read(ctx, reply); err != nil {
 		return err
 	}
-	if to, ok := reply.(workload.Watching); ok {
-		to.Worked()
-	}
+	reply.Worked()
 	return b.step(ctx, reply)
 }

@@ -70,7 +70,7 @@ func TestACacheInADevicesMemoryIsTheSame(t *testing.T) {
 			t.Error("the model's own memory is not used")
 		}
 		b, k := NewBatcher(d, testRules, func(i workload.Item) []int32 { return prompts[i.Index] }), newKeeper()
-		if err := b.Serve(t.Context(), OfBatch(itemsOf(len(prompts)), k)); err != nil {
+		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(len(prompts)), k)); err != nil {
 			t.Fatal(err)
 		}
 		for i, prompt := range prompts {

@@ -12,40 +12,21 @@ import (
 // samples have them, because who answers it has no data set.
 const latentSlot = 2
 
-// Decode implements workload.Portable: a sample is its tokens and the latents.
-func (*pipeline) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile }
+// sentNames are the names of the tensors that are sent.
+var sentNames = [...]string{"input_tokens", "input_tokens_2", "latents"}
 
-// Stamp implements workload.Portable: images have no index.
-func (*pipeline) Stamp([]byte, int, []tensor.Tensor) {}
-
-// Sent implements workload.Varied.
-func (w *pipeline) Sent() (list []workload.Sent) {
-	for i, slot := range append(w.Row(0), w.latentSlot()) {
-		list = append(list, workload.Sent{Name: []string{"input_tokens", "input_tokens_2", "latents"}[i], Slot: slot})
-	}
-	return list
-}
+// sentRow are the tensors that are sent: all samples are alike.
+func (w *pipeline) sentRow() []workload.Slot { return append(tokenRow(), w.latentSlot()) }
 
 func (w *pipeline) latentSlot() workload.Slot {
 	return workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{latentChannels, int64(w.sizes.height), int64(w.sizes.width)}}
 }
 
-// Complete implements workload.Varied: all samples are alike.
-func (w *pipeline) Complete([]tensor.Shape) ([]workload.Slot, error) {
-	return append(w.Row(0), w.latentSlot()), nil
-}
-
-// Constants implements workload.Constant.
-func (w *pipeline) Constants() []tensor.Tensor {
-	return []tensor.Tensor{tensor.Of(w.latents.Values, append([]int64{1}, w.latentSlot().Shape...)...)}
-}
-
-// Check implements workload.Checking.
-func (w *pipeline) Check(row []tensor.Tensor) error {
+func (w *pipeline) check(row []tensor.Tensor) error {
 	for i, t := range w.tokenizers {
 		for k, id := range tensor.Data[int64](row[i]) {
 			if id < 0 || id >= int64(t.Size()) {
-				return fmt.Errorf("token %d of %s is %d, the vocabulary has %d", k, w.Sent()[i].Name, id, t.Size())
+				return fmt.Errorf("token %d of %s is %d, the vocabulary has %d", k, sentNames[i], id, t.Size())
 			}
 		}
 	}
@@ -57,8 +38,8 @@ func (w *pipeline) Check(row []tensor.Tensor) error {
 	return nil
 }
 
-// PredictorBytes implements workload.Heavy: what is bound to the ports, and the image.
-func (w *pipeline) PredictorBytes(samples int) int64 {
+// predictorBytes counts what is bound to the ports, and the image.
+func (w *pipeline) predictorBytes(samples int) int64 {
 	s := w.sizes
 	latents, states := latentChannels*s.height*s.width, clip.Length*(s.first+s.second)
 	each := 2*2*latents + latents + 2*(states+s.pooled+timeNumbers)

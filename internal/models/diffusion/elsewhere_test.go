@@ -20,10 +20,11 @@ import (
 func sent(t *testing.T, w *pipeline, index int) (*workload.Store, []tensor.Tensor) {
 	t.Helper()
 	var shapes []tensor.Shape
-	for _, s := range w.Sent() {
+	exchange := w.workload().Exchange
+	for _, s := range exchange.Inputs {
 		shapes = append(shapes, s.Shape)
 	}
-	slots, err := w.Complete(shapes)
+	slots, err := exchange.Complete(shapes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +34,10 @@ func sent(t *testing.T, w *pipeline, index int) (*workload.Store, []tensor.Tenso
 	}
 	t.Cleanup(func() { store.Close() })
 	row := store.Row(0)
-	if err := w.Prepare(index, row[:latentSlot]); err != nil {
+	if err := w.prepare(index, row[:latentSlot]); err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range w.Constants() {
+	for i, c := range exchange.Constants {
 		copy(row[latentSlot+i].Bytes(), c.Bytes())
 	}
 	return store, row
@@ -52,21 +53,21 @@ func TestASampleFromElsewhereHasItsOwnLatents(t *testing.T) {
 	}
 	own := images[102]
 	store, row := sent(t, w, 2)
-	if err := w.Check(row); err != nil {
+	if err := w.check(row); err != nil {
 		t.Fatal(err)
 	}
 	clear(w.latents.Values) // who answers has another data set, or none
 	paint := func() []byte {
 		sessions := workload.Sessions{}
 		for _, f := range c.files() {
-			s, err := c.engine.Open(t.Context(), backend.Options{ModelPath: f.Path, Outputs: w.Outputs(f.Role)})
+			s, err := c.engine.Open(t.Context(), backend.Options{ModelPath: f.Path, Outputs: w.outputs(f.Role)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer s.Close()
 			sessions[f.Role] = s
 		}
-		p, err := w.NewPredictor(sessions, 1)
+		p, err := w.workload().NewPredictor(sessions, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,7 @@ func TestWhatIsNoSampleOfThePipelineIsRefused(t *testing.T) {
 	} {
 		_, row := sent(t, w, 0)
 		spoil(row)
-		if err := w.Check(row); err == nil || !strings.Contains(err.Error(), want) {
+		if err := w.check(row); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -115,15 +116,15 @@ func TestWithoutFilesNothingIsReadBesideThem(t *testing.T) {
 	}
 	c.setup.ModelPath = ""
 	w := c.open()
-	if !slices.ContainsFunc(w.Notes(), func(n string) bool { return strings.HasSuffix(n, c.setup.DatasetDir) }) {
-		t.Errorf("the tokenizers are those of %q", w.Notes())
+	if !slices.ContainsFunc(w.notes(), func(n string) bool { return strings.HasSuffix(n, c.setup.DatasetDir) }) {
+		t.Errorf("the tokenizers are those of %q", w.notes())
 	}
 }
 
 // The memory of a predictor is that of its tensors, and grows with the samples of a batch.
 func TestThePaintersMemoryIsForetold(t *testing.T) {
 	w := newCanvas(t, 2).open()
-	one, two := w.PredictorBytes(1), w.PredictorBytes(2)
+	one, two := w.predictorBytes(1), w.predictorBytes(2)
 	if image := int64(w.sizes.imageBytes()); one < 5*image || two <= one || two >= 2*one {
 		t.Errorf("%d bytes for a sample and %d for two, an image has %d", one, two, image)
 	}

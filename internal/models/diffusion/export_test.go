@@ -20,10 +20,13 @@ func Damages() map[string]Damage {
 }
 
 // OpenDamaged opens a pipeline that does something wrong; nil: nothing.
-func OpenDamaged(s workload.Setup, d Damage) (workload.Workload, error) {
-	w, err := openPipeline(s)
-	if err == nil && d != nil {
-		d(w.(*pipeline))
+func OpenDamaged(s workload.Setup, d Damage) (*workload.Workload, error) {
+	w, err := newPipeline(s)
+	if err != nil {
+		return nil, err
 	}
-	return w, err
+	if d != nil {
+		d(w)
+	}
+	return w.workload(), nil
 }

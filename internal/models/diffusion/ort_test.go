@@ -76,7 +76,7 @@ func (s *studio) images(t *testing.T, damage diffusion.Damage) (images [][]byte)
 		}
 		defer sessions[f.Role].Close()
 	}
-	store, err := workload.NewStore(w.Len(), func(i int) []workload.Slot { return w.Row(i) })
+	store, err := workload.NewStore(w.Samples, func(i int) []workload.Slot { return w.Row(i) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +90,13 @@ func (s *studio) images(t *testing.T, damage diffusion.Damage) (images [][]byte)
 		t.Fatal(err)
 	}
 	var items []workload.Item
-	for i := range w.Len() {
+	for i := range w.Samples {
 		if err := w.Prepare(i, store.Row(i)); err != nil {
 			t.Fatal(err)
 		}
 		items = append(items, workload.Item{Row: i, Index: i, Ticket: i})
 	}
-	got := &album{images: make([][]byte, w.Len())}
+	got := &album{images: make([][]byte, w.Samples)}
 	for part := range slices.Chunk(items, s.batch) {
 		if err := p.Predict(t.Context(), part, got); err != nil {
 			t.Fatal(err)

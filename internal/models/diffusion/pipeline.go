@@ -2,7 +2,6 @@ package diffusion
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
@@ -23,20 +22,28 @@ const (
 
 // A pipeline is Stable Diffusion XL joined with its captions.
 type pipeline struct {
-	captions   []string
-	latents    captions.Latents
-	tokenizers [2]*clip.Tokenizer
-	negative   [2][]int64 // the negative prompt
-	ports      ports
-	sizes      sizes
-	offsets    [2]int // of either encoder's states in those of a token
-	euler      *eulerScheduler
-	guidance   float32
-	notes      []string
+	captions       []string
+	latents        captions.Latents
+	tokenizers     [2]*clip.Tokenizer
+	tokenizersFrom string     // their folder
+	negative       [2][]int64 // the negative prompt
+	ports          ports
+	sizes          sizes
+	offsets        [2]int // of either encoder's states in those of a token
+	euler          *eulerScheduler
+	guidance       float32
 }
 
 // openPipeline joins captions with the files of a model.
-func openPipeline(s workload.Setup) (workload.Workload, error) {
+func openPipeline(s workload.Setup) (*workload.Workload, error) {
+	w, err := newPipeline(s)
+	if err != nil {
+		return nil, err
+	}
+	return w.workload(), nil
+}
+
+func newPipeline(s workload.Setup) (*pipeline, error) {
 	own, err := parsePorts(s.Options[portsOption])
 	if err != nil {
 		return nil, userinput.Wrap(portsOption, err)
@@ -55,12 +62,30 @@ func openPipeline(s workload.Setup) (workload.Workload, error) {
 	if w.euler, err = newEuler(schedule, steps); err != nil {
 		return nil, err
 	}
-	var from string
-	if w.tokenizers, from, err = openTokenizers(s); err != nil {
+	if w.tokenizers, w.tokenizersFrom, err = openTokenizers(s); err != nil {
 		return nil, err
 	}
-	w.describe(from)
 	return w, w.readNegative()
+}
+
+func (w *pipeline) workload() *workload.Workload {
+	row := func(int) []workload.Slot { return tokenRow() }
+	out := &workload.Workload{
+		Samples: len(w.captions), Row: row, Prepare: w.prepare,
+		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+			return newPainter(w, sessions, maxBatch)
+		},
+		Outputs: w.outputs, Batch: max(w.sizes.batch, 0), PredictorBytes: w.predictorBytes, Notes: w.notes(),
+		Exchange: &workload.Exchange{
+			Constants: []tensor.Tensor{tensor.Of(w.latents.Values, append([]int64{1}, w.latentSlot().Shape...)...)},
+			Complete:  func([]tensor.Shape) ([]workload.Slot, error) { return w.sentRow(), nil },
+			Check:     w.check,
+		},
+	}
+	for i, slot := range w.sentRow() {
+		out.Exchange.Inputs = append(out.Exchange.Inputs, workload.Input{Name: sentNames[i], Slot: slot})
+	}
+	return out
 }
 
 // readData reads the captions, and the noise that images begin with.
@@ -93,32 +118,24 @@ func (w *pipeline) readNegative() error {
 	return nil
 }
 
-// describe notes how the files were understood.
-func (w *pipeline) describe(tokenizers string) {
+// notes say how the files were understood.
+func (w *pipeline) notes() []string {
 	s := w.sizes
-	w.notes = []string{
+	return []string{
 		fmt.Sprintf("images of %d×%d in %d steps of Euler's method from noise %.4g on, guidance %g, latents of %s",
 			s.width*s.scale, s.height*s.scale, steps, w.euler.sigmas[0], w.guidance, w.latents.Path),
 		fmt.Sprintf("captions are read by %s (%s) and %s (%s, %s), with the tokenizers of %s",
-			textEncoder, w.ports[textEncoder+"."+hiddenStates].Name, textEncoder2, w.ports[textEncoder2+"."+hiddenStates].Name, w.ports[textEncoder2+".text_embeds"].Name, tokenizers),
+			textEncoder, w.ports[textEncoder+"."+hiddenStates].Name, textEncoder2, w.ports[textEncoder2+"."+hiddenStates].Name, w.ports[textEncoder2+".text_embeds"].Name, w.tokenizersFrom),
 	}
 }
 
-// Len implements workload.Workload.
-func (w *pipeline) Len() int { return len(w.captions) }
-
-// Row implements workload.Workload: the tokens of the caption for either encoder. As in the
-// reference, they are made before the test.
-func (w *pipeline) Row(int) []workload.Slot {
+// tokenRow has the tokens of the caption for either encoder. As in the reference, they are made before the test.
+func tokenRow() []workload.Slot {
 	slot := workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{clip.Length}}
 	return []workload.Slot{slot, slot}
 }
 
-// CacheKey implements workload.Workload. Tokens are made as quickly as they are read.
-func (w *pipeline) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (w *pipeline) Prepare(index int, row []tensor.Tensor) error {
+func (w *pipeline) prepare(index int, row []tensor.Tensor) error {
 	for i, t := range w.tokenizers {
 		if _, err := t.Encode(tensor.Data[int64](row[i]), w.captions[index]); err != nil {
 			return fmt.Errorf("the caption of sample %d: %w", index, err)
@@ -127,8 +144,7 @@ func (w *pipeline) Prepare(index int, row []tensor.Tensor) error {
 	return nil
 }
 
-// Outputs implements workload.Workload.
-func (w *pipeline) Outputs(role string) (names []string) {
+func (w *pipeline) outputs(role string) (names []string) {
 	for _, want := range wants() {
 		if want.role == role && want.output {
 			names = append(names, w.ports[want.role+"."+want.name].Name)
@@ -136,14 +152,3 @@ func (w *pipeline) Outputs(role string) (names []string) {
 	}
 	return names
 }
-
-// Batch implements workload.Workload.
-func (w *pipeline) Batch() int { return w.sizes.batch }
-
-// NewPredictor implements workload.Workload.
-func (w *pipeline) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newPainter(w, sessions, maxBatch)
-}
-
-// Notes implements workload.Workload.
-func (w *pipeline) Notes() []string { return slices.Clone(w.notes) }

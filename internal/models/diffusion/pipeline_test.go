@@ -122,11 +122,11 @@ func (c *canvas) answer(inputs, outputs []tensor.Tensor) error {
 
 func (c *canvas) open() *pipeline {
 	c.t.Helper()
-	w, err := openPipeline(c.setup)
+	w, err := newPipeline(c.setup)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return w.(*pipeline)
+	return w
 }
 
 // album takes images.
@@ -136,7 +136,12 @@ func (album) FirstToken(int, []byte)                 {}
 func (a album) Done(ticket int, image []byte, _ int) { a[ticket] = slices.Clone(image) }
 
 // paint has captions painted in batches.
-func (c *canvas) paint(ctx context.Context, w *pipeline, batch int) (album, error) {
+func (c *canvas) paint(ctx context.Context, p *pipeline, batch int) (album, error) {
+	c.t.Helper()
+	return c.paintAll(ctx, p.workload(), batch)
+}
+
+func (c *canvas) paintAll(ctx context.Context, w *workload.Workload, batch int) (album, error) {
 	c.t.Helper()
 	sessions := workload.Sessions{}
 	for _, f := range c.files() {
@@ -156,7 +161,7 @@ func (c *canvas) paint(ctx context.Context, w *pipeline, batch int) (album, erro
 			c.t.Error(err)
 		}
 	}()
-	store, err := workload.NewStore(w.Len(), w.Row)
+	store, err := workload.NewStore(w.Samples, w.Row)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -168,7 +173,7 @@ func (c *canvas) paint(ctx context.Context, w *pipeline, batch int) (album, erro
 		c.t.Fatal(err)
 	}
 	var items []workload.Item
-	for i := range w.Len() {
+	for i := range w.Samples {
 		if err := w.Prepare(i, store.Row(i)); err != nil {
 			c.t.Fatal(err)
 		}
@@ -258,7 +263,7 @@ func TestTheUNetIsGivenCaptionsBehindTheNegativePrompt(t *testing.T) {
 	if slices.Equal(wanted[2][0], wanted[2][1]) {
 		t.Error("both encoders are filled up alike")
 	}
-	if notes := strings.Join(w.Notes(), "\n"); !strings.Contains(notes, "hidden_states.1") || !strings.Contains(notes, "128×128 in 20 steps") || w.CacheKey() != "" || w.Batch() != -1 {
+	if notes := strings.Join(w.notes(), "\n"); !strings.Contains(notes, "hidden_states.1") || !strings.Contains(notes, "128×128 in 20 steps") {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -360,7 +365,7 @@ func TestFilesThatDoNotFitAreNamed(t *testing.T) {
 	c.change(unet, false, "timestep", func(p *backend.Port) { p.Type, p.Shape = tensor.Float32, nil })
 	c.setup.Options = workload.Values{portsOption: "unet.sample=x, text_encoder.hidden_states=hidden_states.2"}
 	w, err := openPipeline(c.setup)
-	if err != nil || w.Batch() != 3 || !slices.Equal(w.Outputs(textEncoder), []string{"hidden_states.2"}) {
+	if err != nil || w.Batch != 3 || !slices.Equal(w.Outputs(textEncoder), []string{"hidden_states.2"}) {
 		t.Errorf("ports that an option names: %v", err)
 	}
 }

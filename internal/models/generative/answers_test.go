@@ -53,7 +53,7 @@ func TestAnAnswerEndsAsIfItHadComeTokenByToken(t *testing.T) {
 			a := &asked{data: &questionnaire{cuts: map[int][]int32{7: cut}}, rules: decode.Rules{Stop: stop, Drop: drop, Width: width}}
 			want := endedPlainly(ids, stop, drop, cut)
 			response, tokens := a.Response(7, backend.Answer{IDs: ids, Tokens: len(ids)})
-			if !slices.Equal((&texts{rules: a.rules}).Tokens(nil, response), want) || len(response) != width*len(want) {
+			if !slices.Equal((&texts{rules: a.rules}).tokens(nil, response), want) || len(response) != width*len(want) {
 				t.Fatalf("%v, which ends with %v or %v (dropped: %t), is kept as % x, want %v", ids, stop, cut, drop, response, want)
 			}
 			if len(ids) > 0 && tokens != len(want) {
@@ -61,7 +61,7 @@ func TestAnAnswerEndsAsIfItHadComeTokenByToken(t *testing.T) {
 			}
 			ends[len(ids)-len(want)]++
 		}
-		if response, _ := (&asked{data: &questionnaire{}, rules: decode.Rules{Stop: stop, Drop: drop, Width: 4}}).Response(7, backend.Answer{IDs: ids}); !slices.Equal((&texts{rules: decode.Rules{Width: 4}}).Tokens(nil, response), endedPlainly(ids, stop, drop, nil)) {
+		if response, _ := (&asked{data: &questionnaire{}, rules: decode.Rules{Stop: stop, Drop: drop, Width: 4}}).Response(7, backend.Answer{IDs: ids}); !slices.Equal((&texts{rules: decode.Rules{Width: 4}}).tokens(nil, response), endedPlainly(ids, stop, drop, nil)) {
 			t.Fatalf("without an end of its own %v is kept as % x", ids, response)
 		}
 	}
@@ -115,7 +115,7 @@ func TestFilesOfTheReferencesAreReadColumnByColumn(t *testing.T) {
 		{"gpt-oss-120b", "perf_eval_ref.parquet", `{"input_tokens": [200006, 9]}`, []int32{200006, 9}, map[string]string{`"input_tokens": [200006, 9]`: `row 1, column input_tokens`}},
 	} {
 		t.Run(c.model, func(t *testing.T) {
-			open := func(second string) (workload.Workload, error) {
+			open := func(second string) (*workload.Workload, error) {
 				dir := folderWith(t, map[string]string{c.file: "[" + c.row + ",\n" + second + "]"})
 				return modelNamed(t, c.model).Ask(workload.Setup{DatasetDir: dir})
 			}
@@ -123,8 +123,8 @@ func TestFilesOfTheReferencesAreReadColumnByColumn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p := w.(workload.Prompting).Prompt(1); !slices.Equal(p.IDs, c.tokens) || w.Len() != 2 {
-				t.Errorf("the second of %d prompts is %v, want %v", w.Len(), p.IDs, c.tokens)
+			if p := w.Prompts.Prompt(1); !slices.Equal(p.IDs, c.tokens) || w.Samples != 2 {
+				t.Errorf("the second of %d prompts is %v, want %v", w.Samples, p.IDs, c.tokens)
 			}
 			for column, want := range c.columns {
 				name, _, _ := strings.Cut(column, ":")
@@ -153,11 +153,11 @@ func TestTheFirstPromptsAreTaken(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || w.Len() != n {
+		if err != nil || w.Samples != n {
 			t.Fatalf("of %d: %v", n, err)
 		}
 		for i := range n {
-			if ids := w.(workload.Prompting).Prompt(i).IDs; !slices.Equal(ids, []int32{int32(10 + i)}) {
+			if ids := w.Prompts.Prompt(i).IDs; !slices.Equal(ids, []int32{int32(10 + i)}) {
 				t.Errorf("prompt %d of %d is %v", i, n, ids)
 			}
 		}
@@ -191,7 +191,7 @@ func TestATokenThatIsCutOffIsNone(t *testing.T) {
 	for _, width := range []int{4, 8} {
 		whole := bytesOf([]int32{5, 6, 7}, width)
 		for n := range len(whole) + 1 {
-			got := (&texts{rules: decode.Rules{Width: width}}).Tokens([]int32{1}, whole[:n])
+			got := (&texts{rules: decode.Rules{Width: width}}).tokens([]int32{1}, whole[:n])
 			if want := []int32{1, 5, 6, 7}[:1+n/width]; !slices.Equal(got, want) {
 				t.Errorf("of %d bytes, %d each: %v, want %v", n, width, got, want)
 			}

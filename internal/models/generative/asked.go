@@ -9,7 +9,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -27,12 +26,12 @@ func askOptions(scored ...workload.Option) []workload.Option {
 }
 
 // ask joins prompts with servers of text.
-func (w writer) ask(s workload.Setup) (workload.Workload, error) {
+func (w writer) ask(s workload.Setup) (*workload.Workload, error) {
 	from, data, err := w.load(s)
 	if err != nil {
 		return nil, err
 	}
-	a := &asked{data: data, rules: w.rules, asking: w.asked, logged: s.Logged, from: s.DatasetDir}
+	a := &asked{data: data, rules: w.rules, asking: w.asked, logged: s.Logged}
 	if s.Scored && w.asked.maxScored > 0 {
 		a.rules.MaxNew = w.asked.maxScored
 	}
@@ -43,7 +42,14 @@ func (w writer) ask(s workload.Setup) (workload.Workload, error) {
 	for i := range a.prompts {
 		a.prompts[i] = a.promptOf(i)
 	}
-	return a, nil
+	tokenizer := "there is no tokenizer: what the servers tell counts"
+	if a.words != nil {
+		tokenizer = "where the servers do not tell tokens, those of " + a.tokenizer + " count"
+	}
+	return &workload.Workload{Samples: len(a.prompts), Prompts: a, Notes: []string{
+		fmt.Sprintf("%d prompts of %s, answers of %d to %d tokens at temperature %g", len(a.prompts), s.DatasetDir, a.rules.MinNew, a.rules.MaxNew, a.asking.temperature),
+		tokenizer,
+	}}, nil
 }
 
 // openWords opens the tokenizer. It may be missing if nobody named one, and nothing is scored: what is kept
@@ -81,50 +87,13 @@ type asked struct {
 	logged    bool
 	words     *hf.Tokenizer // nil: there is none
 	tokenizer string        // its file
-	from      string
 }
 
-// Len implements workload.Workload.
-func (a *asked) Len() int { return len(a.prompts) }
-
-// Row implements workload.Workload: a prompt has no tensors.
-func (*asked) Row(int) []workload.Slot { return nil }
-
-// CacheKey implements workload.Workload.
-func (*asked) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (*asked) Prepare(int, []tensor.Tensor) error { return nil }
-
-// Outputs implements workload.Workload.
-func (*asked) Outputs(string) []string { return nil }
-
-// Batch implements workload.Workload.
-func (*asked) Batch() int { return -1 }
-
-// Notes implements workload.Workload.
-func (a *asked) Notes() []string {
-	tokenizer := "there is no tokenizer: what the servers tell counts"
-	if a.words != nil {
-		tokenizer = "where the servers do not tell tokens, those of " + a.tokenizer + " count"
+// WithoutIDs implements workload.Prompts: it makes texts of the tokens.
+func (a *asked) WithoutIDs() error {
+	if a.data.questions != nil {
+		return nil
 	}
-	return []string{
-		fmt.Sprintf("%d prompts of %s, answers of %d to %d tokens at temperature %g", len(a.prompts), a.from, a.rules.MinNew, a.rules.MaxNew, a.asking.temperature),
-		tokenizer,
-	}
-}
-
-// NewPredictor implements workload.Workload.
-func (a *asked) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	g, err := workload.NewGenerating(sessions, a)
-	if err != nil || g.TakesIDs() || a.data.questions != nil {
-		return g, err
-	}
-	return g, a.spell()
-}
-
-// spell makes texts of the prompts, for servers that take no token ids.
-func (a *asked) spell() error {
 	if a.words == nil {
 		return userinput.Missing(tokenizerOption, "the server takes no token ids, and without the model's tokenizer.json there is no text of the prompts")
 	}
@@ -142,7 +111,7 @@ func (a *asked) spell() error {
 	return nil
 }
 
-// Texts implements workload.Prompting.
+// Texts implements workload.Prompts.
 func (a *asked) Texts() backend.Texts {
 	t := backend.Texts{IDs: true, Chat: a.data.questions != nil, Least: a.rules.MinNew > 1, Logged: a.logged, KeepSpecial: a.asking.keepSpecial, Temperature: a.asking.temperature}
 	if a.words != nil {
@@ -151,10 +120,10 @@ func (a *asked) Texts() backend.Texts {
 	return t
 }
 
-// Prompt implements workload.Prompting.
+// Prompt implements workload.Prompts.
 func (a *asked) Prompt(index int) *backend.Prompt { return &a.prompts[index] }
 
-// First implements workload.Prompting: tokens, as the reference logs them.
+// First implements workload.Prompts: tokens, as the reference logs them.
 func (a *asked) First(_ int, piece []byte, ids []int32) []byte {
 	if !a.logged {
 		return nil
@@ -165,7 +134,7 @@ func (a *asked) First(_ int, piece []byte, ids []int32) []byte {
 	return bytesOf(ids, a.rules.Width)
 }
 
-// Response implements workload.Prompting: the tokens up to the first one that ends the answer.
+// Response implements workload.Prompts: the tokens up to the first one that ends the answer.
 func (a *asked) Response(index int, answer backend.Answer) ([]byte, int) {
 	if len(answer.IDs) == 0 {
 		return nil, answer.Tokens // as many as the server says

@@ -21,14 +21,14 @@ import (
 )
 
 // predictor opens a workload with a server of tokens.
-func predictor(t *testing.T, w workload.Workload, o tokenserver.Options) (workload.Concurrent, error) {
+func predictor(t *testing.T, w *workload.Workload, o tokenserver.Options) (*workload.PromptPredictor, error) {
 	t.Helper()
 	network := tokentest.Serve(t, tokenserver.New(o))
 	e, err := openai.New(openai.Config{URLs: []string{"http://server"}, Dial: network.Dial, Stream: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := e.Open(t.Context(), backend.Options{Texts: w.(workload.Prompting).Texts()})
+	s, err := e.Open(t.Context(), backend.Options{Texts: w.Prompts.Texts()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +37,7 @@ func predictor(t *testing.T, w workload.Workload, o tokenserver.Options) (worklo
 			t.Error(err)
 		}
 	})
-	p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 1)
-	if err != nil {
-		return nil, err
-	}
-	return p.(workload.Concurrent), nil
+	return workload.NewPromptPredictor(workload.Sessions{workload.Only: s}, w.Prompts)
 }
 
 // A kept is what a reply was told.
@@ -81,7 +77,7 @@ func TestServersAnswerWithTokens(t *testing.T) {
 			if err := p.Answer(t.Context(), workload.Item{}, &k); err != nil || k.tokens != 9 || len(k.response) != 36 || len(k.first) != 4 || string(k.first) != string(k.response[:4]) {
 				t.Errorf("%s: %v, %+v", test.name, err, k)
 			}
-			if text := w.(*asked).prompts[0].Text; test.o.TextOnly != (text == " token01 token02 token03") {
+			if text := w.Prompts.(*asked).prompts[0].Text; test.o.TextOnly != (text == " token01 token02 token03") {
 				t.Errorf("%s: the prompt is %q, the token that servers put before it is not to be in it", test.name, text)
 			}
 			if m := p.Measured(); test.o.NoExtras != (m.Tokenized == 1) {
@@ -169,7 +165,7 @@ func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := w.(workload.Prompting)
+		p := w.Prompts
 		ids := p.First(0, []byte("unseen"), []int32{5, 6})
 		cut := p.First(0, []byte(" token01"), nil)
 		if want := map[bool]string{true: "\x05\x00\x00\x00\x06\x00\x00\x00"}[logged]; string(ids) != want || (len(cut) > 0) != logged {
@@ -180,7 +176,7 @@ func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first := w.(workload.Prompting).First(0, []byte("a"), nil); len(first) != 0 {
+	if first := w.Prompts.First(0, []byte("a"), nil); len(first) != 0 {
 		t.Errorf("without a tokenizer a text is %q", first)
 	}
 }
@@ -197,11 +193,8 @@ func TestNotesOfPromptsSayWhoCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if notes := w.Notes(); len(notes) != 2 || notes[0] != "1 prompts of "+dir+", answers of 2 to 9 tokens at temperature 0" || !strings.HasSuffix(notes[1], c.want) {
+		if notes := w.Notes; len(notes) != 2 || notes[0] != "1 prompts of "+dir+", answers of 2 to 9 tokens at temperature 0" || !strings.HasSuffix(notes[1], c.want) {
 			t.Errorf("notes %q, want %q", notes, c.want)
-		}
-		if w.Len() != 1 || w.Row(0) != nil || w.Batch() >= 0 || w.CacheKey() != "" || w.Outputs("") != nil || w.Prepare(0, nil) != nil {
-			t.Errorf("a prompt has tensors: %v, %d, %q", w.Row(0), w.Batch(), w.CacheKey())
 		}
 	}
 }
@@ -217,12 +210,12 @@ func TestOnlyTheBeginningIsNotSpelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // each predictor spells them
-			if err := w.(*asked).spell(); err != nil {
+			if err := w.Prompts.(*asked).WithoutIDs(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i := range want {
-			if got := w.(workload.Prompting).Prompt(i).Text; got != want[i] {
+			if got := w.Prompts.Prompt(i).Text; got != want[i] {
 				t.Errorf("begin %d: prompt %d is %q, want %q", begin, i, got, want[i])
 			}
 		}
@@ -247,7 +240,7 @@ func TestProgramsAreAskedForWithTheirEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"", "\n```\n"} {
-		if p := w.(workload.Prompting).Prompt(i); p.Stop != want || p.MinTokens != 2 || p.MaxTokens != 1024 {
+		if p := w.Prompts.Prompt(i); p.Stop != want || p.MinTokens != 2 || p.MaxTokens != 1024 {
 			t.Errorf("prompt %d is %+v", i, p)
 		}
 	}
@@ -271,12 +264,12 @@ func TestQuestionsOfReasoningAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.(workload.Prompting)
+	p := w.Prompts
 	want := &backend.Prompt{IDs: []int32{0, 6}, Messages: []backend.Message{{Role: "user", Content: "How many?"}}, MaxTokens: 20000, MinTokens: 1}
 	if diff := cmp.Diff(want, p.Prompt(1)); diff != "" || !p.Texts().Chat || !p.Texts().IDs {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	reasoned := w.(*asked).data.reasoned
+	reasoned := w.Prompts.(*asked).data.reasoned
 	if diff := cmp.Diff([]accuracy.Reasoning{{Dataset: "gpqa", Wanted: "B"}, {Dataset: "aime", Wanted: "25"}}, reasoned); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -292,12 +285,12 @@ func TestAccuracyOfGPTOSSHasPromptsOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := w.(workload.Prompting).Prompt(0)
+		p := w.Prompts.Prompt(0)
 		wantID, wantMost := int32(1), 10240
 		if scored {
 			wantID, wantMost = 2, 32768
 		}
-		if p.IDs[0] != wantID || p.MaxTokens != wantMost || w.(workload.Prompting).Texts().Temperature != 1 {
+		if p.IDs[0] != wantID || p.MaxTokens != wantMost || w.Prompts.Texts().Temperature != 1 {
 			t.Errorf("scored %v: %+v", scored, p)
 		}
 	}

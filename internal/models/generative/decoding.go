@@ -33,10 +33,10 @@ func (p *decoding) Use(store *workload.Store) error {
 
 // Predict implements workload.Predictor.
 func (p *decoding) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	return p.Serve(ctx, decode.OfBatch(items, reply))
+	return p.Serve(ctx, workload.BatchSource(items, reply))
 }
 
-// Serve implements workload.Puller.
+// Serve implements workload.Decoder.
 func (p *decoding) Serve(ctx context.Context, source workload.Source) error {
 	return p.server.Serve(ctx, source)
 }

@@ -3,7 +3,6 @@ package generative
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,14 +18,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-func TestAnswersThatEndWhereTheDataSetSaysAreTiedToIt(t *testing.T) {
-	var w workload.Tied = &texts{}
-	if got := w.Tied(); got != "" {
-		t.Errorf("without ends it is tied to %q", got)
+func TestAnswersThatEndWhereTheDataSetSaysNeedIt(t *testing.T) {
+	w := opened(t, wordsOnly)
+	if got := w.workload().Exchange.NeedsDataset; got != "" {
+		t.Errorf("without ends it needs the data set for %q", got)
 	}
-	w = &texts{cuts: map[int][]int32{3: mbxpEnd}}
-	if got := w.Tied(); !strings.Contains(got, "ends") {
-		t.Errorf("with ends it is tied to %q", got)
+	w.cuts = map[int][]int32{3: mbxpEnd}
+	if got := w.workload().Exchange.NeedsDataset; !strings.Contains(got, "ends") {
+		t.Errorf("with ends it needs the data set for %q", got)
 	}
 }
 
@@ -46,18 +45,20 @@ func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &texts{words: tokenizer, chat: chat.Open(dir)}
-	text, err := w.ChatTemplate().Render([]map[string]any{{"role": "user", "content": "b"}})
+	texts := opened(t, wordsOnly)
+	texts.words, texts.chat = tokenizer, chat.Open(dir)
+	w := texts.workload().Exchange.Sequences.Text
+	text, err := w.ChatTemplate([]map[string]any{{"role": "user", "content": "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids, err := w.Tokenizer().EncodeWhole(text); err != nil || len(ids) != 2 || ids[0] != 251 || ids[1] != 250 {
+	if ids, err := w.Tokenizer.EncodeWhole(text); err != nil || len(ids) != 2 || ids[0] != 251 || ids[1] != 250 {
 		t.Errorf("the chat is %v, %v, want <s> once and b", ids, err)
 	}
-	if ids, err := w.Tokenizer().Encode("b"); err != nil || len(ids) != 2 || ids[0] != 251 {
+	if ids, err := w.Tokenizer.Encode("b"); err != nil || len(ids) != 2 || ids[0] != 251 {
 		t.Errorf("a prompt is %v, %v, want <s> before it", ids, err)
 	}
-	if (&texts{}).ChatTemplate() != nil {
+	if opened(t, wordsOnly).workload().Exchange.Sequences.Text.ChatTemplate != nil {
 		t.Error("without a template there is one")
 	}
 }
@@ -67,11 +68,11 @@ func opened(t *testing.T, tokenizer string) *texts {
 	t.Helper()
 	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "tokenizer.json": tokenizer})
-	o, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts()})
+	o, err := w.decoder(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o.(*texts)
+	return o
 }
 
 // errorText is what an error says; empty: there is none.
@@ -84,17 +85,17 @@ func errorText(err error) string {
 
 func TestPromptsFromElsewhereAreAsLongAsThereIsRoom(t *testing.T) {
 	w := opened(t, wordsOnly)
-	if prompt, answer := w.Room(); prompt != 5 || answer != 10 {
-		t.Errorf("room for %d and %d tokens", prompt, answer)
+	if text := w.workload().Exchange.Sequences.Text; text.MostPrompt != 5 || text.MostAnswer != 10 {
+		t.Errorf("room for %d and %d tokens", text.MostPrompt, text.MostAnswer)
 	}
 	for _, length := range []int64{1, 5} {
-		slots, err := w.Complete([]tensor.Shape{{length}})
+		slots, err := w.complete([]tensor.Shape{{length}})
 		if want := fmt.Sprintf("[int32[%d]]", length); err != nil || fmt.Sprint(slots) != want {
 			t.Errorf("Complete(%d) = %v, %v, want %s", length, slots, err, want)
 		}
 	}
 	for _, length := range []int64{0, 6} {
-		_, err := w.Complete([]tensor.Shape{{length}})
+		_, err := w.complete([]tensor.Shape{{length}})
 		if want := fmt.Sprintf("a prompt of %d tokens, want 1 to 5", length); errorText(err) != want {
 			t.Errorf("Complete(%d): %v, want %q", length, err, want)
 		}
@@ -103,9 +104,9 @@ func TestPromptsFromElsewhereAreAsLongAsThereIsRoom(t *testing.T) {
 
 func TestRowsFromElsewhereAreChecked(t *testing.T) {
 	w := opened(t, wordsOnly)
-	e := w.Elsewhere(3)
-	if e.Len() != 3 || !slices.Equal(e.Row(2)[0].Shape, tensor.Shape{5}) || w.Len() != 2 || w.limits != nil {
-		t.Errorf("%d rows of %v, and %d of the data set", e.Len(), e.Row(2), w.Len())
+	e := w.forRows(make([]int, 3))
+	if e.Samples != 3 || !slices.Equal(e.Row(2)[0].Shape, tensor.Shape{5}) || w.limits != nil {
+		t.Errorf("%d rows of %v", e.Samples, e.Row(2))
 	}
 	for _, c := range []struct {
 		row  []int32
@@ -116,19 +117,9 @@ func TestRowsFromElsewhereAreChecked(t *testing.T) {
 		{[]int32{}, "the prompt is empty"},
 		{[]int32{1, 2, 100, 1, 1}, "token 2 of the prompt is 100, the model knows 100"},
 	} {
-		if err := e.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))}); errorText(err) != c.want {
+		if err := e.Exchange.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))}); errorText(err) != c.want {
 			t.Errorf("Check(%v): %v, want %q", c.row, err, c.want)
 		}
-	}
-}
-
-func TestPromptsAreSentAsTokensAndNotAsFiles(t *testing.T) {
-	w := opened(t, wordsOnly)
-	if err := w.Decode(nil, nil); !errors.Is(err, workload.ErrNoFile) {
-		t.Errorf("a file is read: %v", err)
-	}
-	if sent := w.Sent(); len(sent) != 1 || sent[0].Name != "input_ids" || !slices.Equal(sent[0].Shape, tensor.Shape{-1}) {
-		t.Errorf("what is sent is %v", sent)
 	}
 }
 
@@ -136,25 +127,19 @@ func TestTokensOfResponsesAreRead(t *testing.T) {
 	for _, width := range []int{4, 8} {
 		w := &texts{rules: decode.Rules{Width: width, Stop: []int32{9, 11}}}
 		want := []int32{7, 128009}
-		if got := w.Tokens([]int32{1}, append(bytesOf(want, width), 0)); !slices.Equal(got, append([]int32{1}, want...)) { // what is left of a token is none
+		if got := w.tokens([]int32{1}, append(bytesOf(want, width), 0)); !slices.Equal(got, append([]int32{1}, want...)) { // what is left of a token is none
 			t.Errorf("%d bytes each: %v, want %v", width, got, want)
-		}
-		if !w.Ends(9) || !w.Ends(11) || w.Ends(10) || !slices.Equal(w.EndTokens(), []int32{9, 11}) {
-			t.Errorf("it ends with %v", w.EndTokens())
 		}
 	}
 }
 
 func TestWordsAreThoseOfTheTokenizer(t *testing.T) {
-	w := opened(t, wordsOnly).Tokenizer()
+	w := opened(t, wordsOnly).workload().Exchange.Sequences.Text.Tokenizer
 	if ids, err := w.Encode("one two"); err != nil || !slices.Equal(ids, []int32{3, 4}) {
 		t.Errorf("%v, %v", ids, err)
 	}
 	if text, err := w.Decode([]int32{3, 0, 4}); err != nil || text != "one two" {
 		t.Errorf("%q, %v: special tokens are no part of a text", text, err)
-	}
-	if (&texts{}).Tokenizer() != nil {
-		t.Error("without a tokenizer there are words")
 	}
 }
 
@@ -187,7 +172,7 @@ func TestAnswersThatEndEarlierThanTheBenchmarksAreMarked(t *testing.T) {
 		{modelCard{from: ofModelFile, stop: []int32{2}}, ""}, // a vocabulary of its own
 	} {
 		w := &texts{card: c.card, early: c.card.endsBefore(benchmark)}
-		if got := strings.Join(w.Caveats(), "\n"); got != c.want {
+		if got := strings.Join(w.caveats(), "\n"); got != c.want {
 			t.Errorf("%+v: caveats %q, want %q", c.card, got, c.want)
 		}
 	}
@@ -195,18 +180,19 @@ func TestAnswersThatEndEarlierThanTheBenchmarksAreMarked(t *testing.T) {
 
 // Each beam is a sequence of its own in memory, and none of them is drawn.
 func TestBeamsTakeTheirRoom(t *testing.T) {
-	one, four := opened(t, wordsOnly), opened(t, wordsOnly)
-	four.beams = 4
+	one, beams := opened(t, wordsOnly).workload(), opened(t, wordsOnly)
+	beams.beams = 4
+	four := beams.workload()
 	if one.PredictorBytes(3)*4 != four.PredictorBytes(3) || one.PredictorBytes(1)*3 != one.PredictorBytes(3) {
 		t.Errorf("3 slots take %d bytes, of 4 beams %d", one.PredictorBytes(3), four.PredictorBytes(3))
 	}
-	notes := strings.Join(four.Notes(), "\n")
+	notes := strings.Join(four.Notes, "\n")
 	for _, want := range []string{"for 15 tokens, times 4 beams; prompts are read 5 tokens at once", "\nthe likeliest of 4 beams are followed"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("notes\n%s\nwant %q", notes, want)
 		}
 	}
-	if notes := strings.Join(one.Notes(), "\n"); strings.Contains(notes, "beams") || !strings.Contains(notes, "\na sequence takes 0.0 MiB of cache for 15 tokens; ") {
+	if notes := strings.Join(one.Notes, "\n"); strings.Contains(notes, "beams") || !strings.Contains(notes, "\na sequence takes 0.0 MiB of cache for 15 tokens; ") {
 		t.Errorf("of one beam: notes\n%s", notes)
 	}
 	if _, err := (setting{sampling: "temperature=1"}).samplingOf(modelCard{}, 4); err == nil || err.Error() != "sampling: 4 beams are followed, of which none is drawn" {
@@ -220,7 +206,7 @@ func TestBeamsTakeTheirRoom(t *testing.T) {
 func TestNotesSayWhereTheEndsAreFrom(t *testing.T) {
 	w := opened(t, wordsOnly)
 	w.card = modelCard{from: "genai_config.json", stop: []int32{9}}
-	if notes := strings.Join(w.Notes(), "\n"); !strings.Contains(notes, "they end with [9] (from genai_config.json)") {
+	if notes := strings.Join(w.notes(), "\n"); !strings.Contains(notes, "they end with [9] (from genai_config.json)") {
 		t.Errorf("notes\n%s", notes)
 	}
 }
@@ -273,20 +259,21 @@ func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {
 
 // Each row from elsewhere may have an answer of its own length, and all that the benchmark allows where nothing is said.
 func TestAnswersToRowsFromElsewhereAreAsLongAsIsSaid(t *testing.T) {
-	w := opened(t, wordsOnly).Elsewhere(3)
+	limited := make([]int, 3)
+	w := opened(t, wordsOnly).forRows(limited)
 	endless := func(_ context.Context, _ int, scores []float32) error { scores[3] = 1; return nil }
-	p, err := w.NewPredictor(workload.Sessions{workload.Only: &scriptedSession{ports: decoderPorts()[workload.Only], say: endless}}, 1)
+	p, err := w.NewDecoder(workload.Sessions{workload.Only: &scriptedSession{ports: decoderPorts()[workload.Only], say: endless}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	store, err := workload.NewStore(w.Len(), w.Row)
+	store, err := workload.NewStore(w.Samples, w.Row)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	var items []workload.Item
-	for i := range w.Len() {
+	for i := range w.Samples {
 		copy(tensor.Data[int32](store.Row(i)[0]), []int32{1, 2, -1})
 		items = append(items, workload.Item{Row: i, Index: i, Ticket: i})
 	}
@@ -294,9 +281,7 @@ func TestAnswersToRowsFromElsewhereAreAsLongAsIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, limits := range [][3]int{{3, 0, 10}, {1, 2, 0}, {0, 0, 4}} {
-		for row, n := range limits {
-			w.Limit(row, n)
-		}
+		copy(limited, limits[:])
 		counted := tokenCounter{}
 		if err := p.Predict(t.Context(), items, counted); err != nil {
 			t.Fatal(err)

@@ -123,7 +123,7 @@ func answered(t *testing.T, s workload.Setup, say func(ctx context.Context, run 
 	if err != nil {
 		return nil, err
 	}
-	p, err := opened.NewPredictor(workload.Sessions{workload.Only: &scriptedSession{ports: s.Ports[workload.Only], say: say}}, 1)
+	p, err := opened.NewDecoder(workload.Sessions{workload.Only: &scriptedSession{ports: s.Ports[workload.Only], say: say}}, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +157,10 @@ func TestSamplingOfAnExportIsMentioned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if notes := strings.Join(opened.Notes(), "\n"); !strings.Contains(notes, want) {
+		if notes := strings.Join(opened.Notes, "\n"); !strings.Contains(notes, want) {
 			t.Errorf("--sampling %q: notes\n%s\nwant %q", option, notes, want)
 		}
-		if caveats := opened.(workload.Deviating).Caveats(); (len(caveats) > 0) != (option == "model") {
+		if caveats := opened.Caveats; (len(caveats) > 0) != (option == "model") {
 			t.Errorf("--sampling %q: caveats %q", option, caveats)
 		}
 	}

@@ -9,16 +9,21 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// gptJ is GPT-J 6B on CNN/DailyMail (rules v3.1 to v5.0).
-func gptJ() workload.Model {
-	const ms = time.Millisecond
-	w := writer{
+// gptJWriter decodes as the reference does.
+func gptJWriter() writer {
+	return writer{
 		// language/gpt-j/backend_PyTorch.py: gen_kwargs.
 		rules: decode.Rules{Stop: []int32{50256}, MinNew: 30, MaxNew: 128, Width: 8},
 		beams: 4,
 		read:  readInstructions,
 		marks: summaries(accuracy.QuotedForm),
 	}
+}
+
+// gptJ is GPT-J 6B on CNN/DailyMail (rules v3.1 to v5.0).
+func gptJ() workload.Model {
+	const ms = time.Millisecond
+	w := gptJWriter()
 	return workload.Model{
 		Name:    "gpt-j",
 		Title:   "GPT-J 6B, CNN/DailyMail",

@@ -153,8 +153,8 @@ func TestAnswersEndWhereTheExportSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := opened.(workload.Ending).EndTokens(); !slices.Equal(got, want) || len(opened.(workload.Deviating).Caveats()) != len(want)-1 {
-			t.Errorf("it ends with %v, want %v; caveats %q", got, want, opened.(workload.Deviating).Caveats())
+		if got := opened.EndTokens; !slices.Equal(got, want) || len(opened.Caveats) != len(want)-1 {
+			t.Errorf("it ends with %v, want %v; caveats %q", got, want, opened.Caveats)
 		}
 		if !slices.Equal(w.rules.Stop, []int32{9}) {
 			t.Errorf("the benchmark ends with %v now", w.rules.Stop)
@@ -272,19 +272,19 @@ func TestAWorkloadTellsHowItUnderstoodTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes := strings.Join(opened.Notes(), "\n")
+	notes := strings.Join(opened.Notes, "\n")
 	for _, want := range []string{"tokens go into input_ids, the cache goes in and comes out longer; 1 layers of 2×8 float32", "up to 5 tokens and answers up to 10; they end with [9] (from the benchmark)"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("notes\n%s\nwant %q", notes, want)
 		}
 	}
-	if s, ok := opened.(workload.Slotted); !ok || s.Slots() < 2 {
+	if opened.Slots < 2 {
 		t.Error("sequences are decoded one by one")
 	}
-	if opened.Batch() >= 0 || opened.CacheKey() != "" || opened.Len() != 2 {
-		t.Errorf("batch %d, key %q, %d prompts", opened.Batch(), opened.CacheKey(), opened.Len())
+	if opened.Batch != 0 || opened.Samples != 2 {
+		t.Errorf("batch %d, %d prompts", opened.Batch, opened.Samples)
 	}
-	if got := opened.(workload.Slotted).PredictorBytes(4); got != 2*4*15*2*2*8*4 {
+	if got := opened.PredictorBytes(4); got != 2*4*15*2*2*8*4 {
 		t.Errorf("4 slots take %d bytes", got)
 	}
 	if diff := cmp.Diff([]string{"logits", "present.0.key", "present.0.value"}, opened.Outputs("")); diff != "" {

@@ -31,8 +31,8 @@ func writerOptions() []workload.Option {
 			Help: "whether the model writes its cache where it reads it, or takes it in and gives it out longer (default: inferred)"},
 		{Name: portsOption, Help: "names of a decoder's ports that are not the usual ones, as usual=own, separated by commas: " +
 			"input_ids=tokens,past_key_values.%d.key=cache.%d.k (default: those of genai_config.json)"},
-		{Name: contextOption, Kind: workload.Whole, Help: "tokens of prompt and answer together that there is room for (default: as many as the longest prompt needs)"},
-		{Name: chunkOption, Kind: workload.Whole, Help: "tokens of a prompt that are read at once, between two tokens of other answers (default 128)"},
+		{Name: contextOption, Kind: workload.Integer, Help: "tokens of prompt and answer together that there is room for (default: as many as the longest prompt needs)"},
+		{Name: chunkOption, Kind: workload.Integer, Help: "tokens of a prompt that are read at once, between two tokens of other answers (default 128)"},
 		{Name: samplingOption, Help: "how tokens are chosen: greedy, the likeliest as the benchmark wants it; model, as genai_config.json says; " +
 			"or temperature=T,top_k=K,top_p=P,seed=S (default greedy)"},
 		chooseTokenizer(),
@@ -56,7 +56,7 @@ func codeScoreOptions() []workload.Option {
 }
 
 func chooseExecution() workload.Option {
-	return workload.Option{Name: executeOption, Kind: workload.Switch, Scoring: true,
+	return workload.Option{Name: executeOption, Kind: workload.Bool, Scoring: true,
 		Help: "for the score, run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and write what you can (default: they get no score)"}
 }
 
@@ -92,7 +92,7 @@ func parseSetting(v workload.Values) (s setting, err error) {
 		name  string
 		value *int
 	}{{contextOption, &s.context}, {chunkOption, &s.chunk}} {
-		n, err := v.Whole(o.name)
+		n, err := v.Integer(o.name)
 		if err != nil {
 			return s, err
 		}

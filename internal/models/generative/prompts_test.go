@@ -117,7 +117,7 @@ func TestTheEdgeHasArticlesOfItsOwn(t *testing.T) {
 		}
 		for model, want := range map[string]string{"llama3.1-8b": c.all, "llama3.1-8b-edge": c.edges} {
 			w, err := modelNamed(t, model).Ask(workload.Setup{DatasetDir: dir})
-			if err != nil || w.(*asked).data.targets[0] != want {
+			if err != nil || w.Prompts.(*asked).data.targets[0] != want {
 				t.Errorf("of %v %s reads %v, %v, want %s", c.files, model, w, err, want)
 			}
 		}

@@ -81,7 +81,7 @@ func TestAnswersHaveTheLengthsAndTheEndsOfTheReferences(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		p := w.(workload.Prompting)
+		p := w.Prompts
 		if got := p.Prompt(0); got.MinTokens != want.least || got.MaxTokens != want.most {
 			t.Errorf("%s asks for %d to %d tokens, want %d to %d", name, got.MinTokens, got.MaxTokens, want.least, want.most)
 		}
@@ -101,8 +101,8 @@ func TestAnswersHaveTheLengthsAndTheEndsOfTheReferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := w.(*texts)
-		if r := got.rules; !slices.Equal(got.EndTokens(), []int32{50256}) || r.MinNew != 30 || r.MaxNew != 128 || r.Width != 8 || got.beams != 4 || r.Drop {
+		got := gptJWriter()
+		if r := got.rules; !slices.Equal(w.EndTokens, []int32{50256}) || r.MinNew != 30 || r.MaxNew != 128 || r.Width != 8 || got.beams != 4 || r.Drop {
 			t.Errorf("%s: %+v, %d beams", name, r, got.beams)
 		}
 	}
@@ -119,7 +119,7 @@ func TestServersAreAskedForTokensAsTheReferencesAskThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, drawn, least := w.(workload.Prompting).Texts(), m.Name == "gpt-oss-120b", m.Name == "mixtral-8x7b" || m.Name == "llama3.1-405b"
+		got, drawn, least := w.Prompts.Texts(), m.Name == "gpt-oss-120b", m.Name == "mixtral-8x7b" || m.Name == "llama3.1-405b"
 		want := backend.Texts{IDs: true, Least: least}
 		if drawn {
 			want.KeepSpecial, want.Temperature = true, 1

@@ -24,7 +24,15 @@ type writer struct {
 }
 
 // open joins prompts with a decoder.
-func (w writer) open(s workload.Setup) (workload.Workload, error) {
+func (w writer) open(s workload.Setup) (*workload.Workload, error) {
+	t, err := w.decoder(s)
+	if err != nil {
+		return nil, err
+	}
+	return t.workload(), nil
+}
+
+func (w writer) decoder(s workload.Setup) (*texts, error) {
 	from, data, err := w.load(s)
 	if err != nil {
 		return nil, err
@@ -51,6 +59,33 @@ func (w writer) open(s workload.Setup) (workload.Workload, error) {
 		return nil, err
 	}
 	return t, t.fit(set.context)
+}
+
+func (t *texts) workload() *workload.Workload {
+	w := &workload.Workload{
+		Samples: len(t.prompts), Row: t.row, Prepare: t.prepare,
+		NewDecoder: t.newDecoder, Outputs: func(string) []string { return t.layout.Outputs() },
+		Slots:          8, // more sequences at once are hardly slower, up to this many
+		PredictorBytes: func(slots int) int64 { return t.layout.Bytes(slots*t.beams, t.context) },
+		Notes:          t.notes(), Caveats: t.caveats(), EndTokens: t.rules.Stop,
+		Exchange: &workload.Exchange{
+			Inputs:   []workload.Input{{Name: "input_ids", Slot: workload.Slot{Type: tensor.Int32, Shape: tensor.Shape{-1}}}},
+			Complete: t.complete, Check: t.check,
+			Sequences: &workload.Sequences{ForRows: t.forRows, Text: &workload.TextFormat{
+				MostPrompt: t.mostPrompt(), MostAnswer: t.rules.MaxNew, Tokens: t.tokens,
+			}},
+		},
+	}
+	if len(t.cuts) > 0 {
+		w.Exchange.NeedsDataset = "where the answer to a prompt ends"
+	}
+	if t.words != nil {
+		w.Exchange.Sequences.Text.Tokenizer = words{t.words}
+	}
+	if t.chat != nil {
+		w.Exchange.Sequences.Text.ChatTemplate = t.chat.Render
+	}
+	return w
 }
 
 // speak opens the tokenizer and what lies beside it.
@@ -94,9 +129,6 @@ type texts struct {
 	limits []int // tokens of answers to rows from elsewhere; nil: rows are those of the prompts
 }
 
-// EndTokens implements workload.Ending.
-func (t *texts) EndTokens() []int32 { return t.rules.Stop }
-
 // fit finds prompts that the model cannot read, and chooses how much room there is.
 func (t *texts) fit(context int) error {
 	for i, p := range t.prompts {
@@ -129,37 +161,17 @@ func (t *texts) makeRoom(context int) error {
 // unknown reports whether the model does not know a token.
 func (t *texts) unknown(token int32) bool { return int64(token) >= t.layout.Rows }
 
-// Len implements workload.Workload.
-func (t *texts) Len() int { return len(t.prompts) }
-
-// Row implements workload.Workload: the tokens of a prompt.
-func (t *texts) Row(index int) []workload.Slot {
+// row has the tokens of a prompt.
+func (t *texts) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Int32, Shape: tensor.Shape{int64(len(t.prompts[index]))}}}
 }
 
-// CacheKey implements workload.Workload. Nothing is quicker than the tokens themselves.
-func (t *texts) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (t *texts) Prepare(index int, row []tensor.Tensor) error {
+func (t *texts) prepare(index int, row []tensor.Tensor) error {
 	copy(tensor.Data[int32](row[0]), t.prompts[index])
 	return nil
 }
 
-// Outputs implements workload.Workload.
-func (t *texts) Outputs(string) []string { return t.layout.Outputs() }
-
-// Batch implements workload.Workload.
-func (t *texts) Batch() int { return -1 }
-
-// Slots implements workload.Slotted: more sequences at once are hardly slower, up to this many.
-func (t *texts) Slots() int { return 8 }
-
-// PredictorBytes implements workload.Slotted.
-func (t *texts) PredictorBytes(slots int) int64 { return t.layout.Bytes(slots*t.beams, t.context) }
-
-// NewPredictor implements workload.Workload.
-func (t *texts) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+func (t *texts) newDecoder(sessions workload.Sessions, maxBatch int) (workload.Decoder, error) {
 	d, err := decode.NewDecoder(sessions[workload.Only], t.layout, decode.Room{Slots: maxBatch * t.beams, Context: t.context, Chunk: t.chunk})
 	if err != nil {
 		return nil, err
@@ -180,8 +192,8 @@ func (t *texts) NewPredictor(sessions workload.Sessions, maxBatch int) (workload
 	return p, nil
 }
 
-// Notes implements workload.Workload.
-func (t *texts) Notes() []string {
+// notes say how the model was understood.
+func (t *texts) notes() []string {
 	from := "the benchmark"
 	if len(t.card.stop) > 0 {
 		from = t.card.from
@@ -210,9 +222,8 @@ func (t *texts) sampling() string {
 	return text
 }
 
-// Caveats implements workload.Deviating: the benchmarks take the likeliest token, until one of theirs
-// ends the answer.
-func (t *texts) Caveats() []string {
+// caveats say what options change: the benchmarks take the likeliest token, until one of their end tokens ends the answer.
+func (t *texts) caveats() []string {
 	var caveats []string
 	if t.rules.Sampling.Draws() {
 		caveats = append(caveats, t.rules.Sampling.String()+", the benchmark takes the likeliest one")

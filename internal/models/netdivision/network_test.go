@@ -31,36 +31,40 @@ func (r *remote) Respond(_ context.Context, sample []tensor.Tensor, dst []byte) 
 
 func (r *remote) Nodes(context.Context) ([]string, error) { return r.nodes, r.err }
 
-// bytesWorkload has samples of two bytes; the first byte of a response is the index.
-type bytesWorkload struct{ workload.Workload }
-
-func (bytesWorkload) Row(int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Uint8, Shape: tensor.Shape{2}}}
-}
-func (bytesWorkload) Notes() []string                      { return nil }
-func (bytesWorkload) Decode([]byte, []tensor.Tensor) error { return nil }
-func (bytesWorkload) Stamp(response []byte, index int, _ []tensor.Tensor) {
-	response[0] = byte(index)
+// byteRows are rows of two slots of a byte each.
+func byteRows(int) []workload.Slot {
+	slot := workload.Slot{Type: tensor.Uint8, Shape: tensor.Shape{1}}
+	return []workload.Slot{slot, slot}
 }
 
-func wrapped(t *testing.T, inner workload.Workload, r Remote) (workload.Workload, error) {
-	t.Helper()
-	m := workload.Model{Name: "m", Open: func(workload.Setup) (workload.Workload, error) { return inner, nil }}
+func wrapped(exchange *workload.Exchange, r Remote) (*workload.Workload, error) {
+	local := &workload.Workload{Samples: 3, Row: byteRows, Batch: 8, Exchange: exchange}
+	m := workload.Model{Name: "m", Open: func(workload.Setup) (*workload.Workload, error) { return local, nil }}
 	return Wrap(m, r).Open(workload.Setup{})
 }
 
-// replies keeps responses by ticket.
-type replies map[int][]byte
+// An answer is a reply to one item.
+type answer struct {
+	response []byte
+	tokens   int
+}
 
-func (replies) FirstToken(int, []byte) {}
+type answers map[int]answer
 
-func (r replies) Done(ticket int, response []byte, _ int) { r[ticket] = slices.Clone(response) }
+func (answers) FirstToken(int, []byte) {}
+func (a answers) Done(ticket int, response []byte, tokens int) {
+	a[ticket] = answer{slices.Clone(response), tokens}
+}
 
-func TestASampleIsSentAloneAndWithoutItsIndex(t *testing.T) {
-	r := &remote{}
-	w, err := wrapped(t, bytesWorkload{}, r)
+// predicted has the remote answer rows of the bytes 10·row and 7.
+func predicted(t *testing.T, exchange *workload.Exchange, r *remote, items ...workload.Item) (answers, error) {
+	t.Helper()
+	w, err := wrapped(exchange, r)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if w.Batch != 1 {
+		t.Errorf("samples go in batches of %d", w.Batch)
 	}
 	store, err := workload.NewStore(3, w.Row)
 	if err != nil {
@@ -68,70 +72,50 @@ func TestASampleIsSentAloneAndWithoutItsIndex(t *testing.T) {
 	}
 	defer store.Close()
 	for i := range 3 {
-		copy(store.RowBytes(0, i), []byte{byte(10 * i), 7})
+		store.RowBytes(0, i)[0], store.RowBytes(1, i)[0] = byte(10*i), 7
 	}
 	p, err := w.NewPredictor(nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Predict(t.Context(), []workload.Item{{}}, replies{}); err == nil {
+	if err := p.Predict(t.Context(), []workload.Item{{}}, answers{}); err == nil {
 		t.Error("a sample that is not loaded is answered")
 	}
 	if err := p.Use(store); err != nil {
 		t.Fatal(err)
 	}
-	got := replies{}
-	if err := p.Predict(t.Context(), []workload.Item{{Row: 2, Index: 99, Ticket: 0}, {Row: 1, Index: 98, Ticket: 1}}, got); err != nil {
-		t.Fatal(err)
+	got := answers{}
+	return got, p.Predict(t.Context(), items, got)
+}
+
+func TestSamplesAreSentWithoutTheirIndex(t *testing.T) {
+	stamp := func(response []byte, index int, _ []tensor.Tensor) { response[0] = byte(index) }
+	for _, c := range []struct {
+		name     string
+		exchange workload.Exchange
+		sent     [][]byte
+		want     map[int]answer
+	}{
+		{"the row as it is, the index in the response", workload.Exchange{Stamp: stamp}, [][]byte{{20}, {7}, {10}, {7}}, map[int]answer{0: {[]byte{99, 14}, 5}, 1: {[]byte{98, 14}, 5}}},
+		{"a part of the row and a constant", workload.Exchange{Inputs: make([]workload.Input, 2), Constants: []tensor.Tensor{tensor.Of([]byte{42}, 1, 1)}},
+			[][]byte{{20}, {42}, {10}, {42}}, map[int]answer{0: {[]byte{40, 84}, 5}, 1: {[]byte{20, 84}, 5}}},
+		{"responses of tokens, which are counted", workload.Exchange{Sequences: &workload.Sequences{Text: &workload.TextFormat{
+			Tokens: func(_ []int32, response []byte) []int32 { return make([]int32, len(response)/2) },
+		}}}, [][]byte{{20}, {7}, {10}, {7}}, map[int]answer{0: {[]byte{40, 14}, 1}, 1: {[]byte{20, 14}, 1}}},
+	} {
+		r := &remote{tokens: 5}
+		got, err := predicted(t, &c.exchange, r, workload.Item{Row: 2, Index: 99, Ticket: 0}, workload.Item{Row: 1, Index: 98, Ticket: 1})
+		if err != nil || !slices.EqualFunc(r.sent, c.sent, slices.Equal) {
+			t.Errorf("%s: sent was %v, %v, want %v", c.name, r.sent, err, c.sent)
+		}
+		for ticket, want := range c.want {
+			if !slices.Equal(got[ticket].response, want.response) || got[ticket].tokens != want.tokens {
+				t.Errorf("%s: answer %d is %v, want %v", c.name, ticket, got[ticket], want)
+			}
+		}
 	}
-	if want := [][]byte{{20, 7}, {10, 7}}; !slices.EqualFunc(r.sent, want, slices.Equal) {
-		t.Errorf("sent was %v, want %v", r.sent, want)
-	}
-	if !slices.Equal(got[0], []byte{99, 14}) || !slices.Equal(got[1], []byte{98, 14}) {
-		t.Errorf("responses are %v", got)
-	}
-	if w.Batch() != 1 {
-		t.Errorf("samples go in batches of %d", w.Batch())
-	}
-	r.err = errors.New("gone")
-	if err := p.Predict(t.Context(), []workload.Item{{}}, got); err == nil || !strings.Contains(err.Error(), "gone") {
+	if _, err := predicted(t, &workload.Exchange{}, &remote{err: errors.New("gone")}, workload.Item{}); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("a failure is %v", err)
-	}
-}
-
-// constantWorkload has a tensor that is sent and one that stays here, and another that all samples share.
-type constantWorkload struct{ bytesWorkload }
-
-func (constantWorkload) Row(int) []workload.Slot {
-	slot := workload.Slot{Type: tensor.Uint8, Shape: tensor.Shape{1}}
-	return []workload.Slot{slot, slot}
-}
-func (constantWorkload) Sent() []workload.Sent                            { return make([]workload.Sent, 2) }
-func (constantWorkload) Complete([]tensor.Shape) ([]workload.Slot, error) { return nil, nil }
-func (constantWorkload) Constants() []tensor.Tensor {
-	return []tensor.Tensor{tensor.Of([]byte{42}, 1, 1)}
-}
-
-func TestWhatAllSamplesHaveIsSentWithEach(t *testing.T) {
-	r := &remote{}
-	w, err := wrapped(t, constantWorkload{}, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := workload.NewStore(2, w.Row)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	p, err := w.NewPredictor(nil, 1)
-	if err == nil {
-		err = p.Use(store)
-	}
-	if err == nil {
-		err = p.Predict(t.Context(), []workload.Item{{Row: 0}, {Row: 1}}, replies{})
-	}
-	if want := [][]byte{{0}, {42}, {0}, {42}}; err != nil || !slices.EqualFunc(r.sent, want, slices.Equal) {
-		t.Errorf("sent was %v, %v, want %v", r.sent, err, want)
 	}
 }
 
@@ -145,11 +129,11 @@ func TestTheNameComesFromEveryNode(t *testing.T) {
 		{[]string{"a", "a"}, nil, `error: two nodes have the name "a"`},
 		{nil, errors.New("gone"), "error: asking the nodes for their names: gone"},
 	} {
-		w, err := wrapped(t, bytesWorkload{}, &remote{nodes: c.nodes, err: c.err})
+		w, err := wrapped(&workload.Exchange{}, &remote{nodes: c.nodes, err: c.err})
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := w.(workload.Distant).SystemName(t.Context())
+		name, err := w.SystemName(t.Context())
 		if err != nil {
 			name = "error: " + err.Error()
 		}
@@ -159,39 +143,10 @@ func TestTheNameComesFromEveryNode(t *testing.T) {
 	}
 }
 
-// tiedWorkload needs the end of each answer from its data set.
-type tiedWorkload struct{ bytesWorkload }
-
-func (tiedWorkload) Tied() string { return "where answers end" }
-
-func TestWhoNeedsTheDataSetIsRefused(t *testing.T) {
-	for want, inner := range map[string]workload.Workload{"cannot come from elsewhere": struct{ workload.Workload }{}, "says where answers end": tiedWorkload{}} {
-		if _, err := wrapped(t, inner, &remote{}); err == nil || !strings.Contains(err.Error(), want) {
+func TestModelsThatNeedTheDataSetAreRefused(t *testing.T) {
+	for want, exchange := range map[string]*workload.Exchange{"cannot be sent": nil, "says where answers end": {NeedsDataset: "where answers end"}} {
+		if _, err := wrapped(exchange, &remote{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-}
-
-// tokenWorkload is one whose responses are tokens of two bytes.
-type tokenWorkload struct {
-	bytesWorkload
-	workload.TextWriter
-}
-
-func (tokenWorkload) Row(i int) []workload.Slot { return bytesWorkload{}.Row(i) }
-func (tokenWorkload) Notes() []string           { return nil }
-func (tokenWorkload) Decode([]byte, []tensor.Tensor) error {
-	return nil
-}
-func (tokenWorkload) Stamp([]byte, int, []tensor.Tensor) {}
-func (tokenWorkload) Tokens(dst []int32, response []byte) []int32 {
-	return append(dst, make([]int32, len(response)/2)...)
-}
-
-func TestTheTokensOfAResponseAreCounted(t *testing.T) {
-	for count, inner := range map[int]workload.Portable{7: bytesWorkload{}, 3: tokenWorkload{}} {
-		if got := (&distant{portable: inner}).tokens(make([]byte, 6), 7); got != count {
-			t.Errorf("%T: %d tokens, want %d", inner, got, count)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // Config says which prompts there are. The zero value of every field but Name is useful.
@@ -63,7 +62,7 @@ func NameOf(model string) string {
 }
 
 // open reads the prompts or makes them up.
-func (c Config) open(s workload.Setup) (workload.Workload, error) {
+func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 	list, err := c.prompts(s)
 	if err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (c Config) open(s workload.Setup) (workload.Workload, error) {
 			p.MinTokens = p.MaxTokens
 		}
 	}
-	return list, nil
+	return &workload.Workload{Samples: len(list.prompts), Prompts: list, Notes: []string{list.note}}, nil
 }
 
 // prompts are those of the file, or made up ones.
@@ -97,40 +96,18 @@ type texts struct {
 	note    string
 }
 
-// Len implements workload.Workload.
-func (t *texts) Len() int { return len(t.prompts) }
-
-// Row implements workload.Workload: a prompt has no tensors.
-func (*texts) Row(int) []workload.Slot { return nil }
-
-// CacheKey implements workload.Workload.
-func (*texts) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (*texts) Prepare(int, []tensor.Tensor) error { return nil }
-
-// Outputs implements workload.Workload.
-func (*texts) Outputs(string) []string { return nil }
-
-// Batch implements workload.Workload.
-func (*texts) Batch() int { return -1 }
-
-// Notes implements workload.Workload.
-func (t *texts) Notes() []string { return []string{t.note} }
-
-// NewPredictor implements workload.Workload.
-func (t *texts) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	g, err := workload.NewGenerating(sessions, t)
-	if err == nil && !g.TakesIDs() && slices.ContainsFunc(t.prompts, onlyIDs) {
-		err = errors.New("the server takes no token ids, and some prompts have no text")
+// WithoutIDs implements workload.Prompts.
+func (t *texts) WithoutIDs() error {
+	if slices.ContainsFunc(t.prompts, onlyIDs) {
+		return errors.New("the server takes no token ids, and some prompts have no text")
 	}
-	return g, err
+	return nil
 }
 
 // onlyIDs reports whether a prompt is nothing but token ids.
 func onlyIDs(p backend.Prompt) bool { return p.Text == "" && len(p.Messages) == 0 }
 
-// Texts implements workload.Prompting.
+// Texts implements workload.Prompts.
 func (t *texts) Texts() backend.Texts {
 	return backend.Texts{
 		IDs:  !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
@@ -138,11 +115,11 @@ func (t *texts) Texts() backend.Texts {
 	}
 }
 
-// Prompt implements workload.Prompting.
+// Prompt implements workload.Prompts.
 func (t *texts) Prompt(index int) *backend.Prompt { return &t.prompts[index] }
 
-// First implements workload.Prompting: the text.
+// First implements workload.Prompts: the text.
 func (*texts) First(_ int, piece []byte, _ []int32) []byte { return piece }
 
-// Response implements workload.Prompting: the text.
+// Response implements workload.Prompts: the text.
 func (*texts) Response(_ int, a backend.Answer) ([]byte, int) { return a.Text, a.Tokens }

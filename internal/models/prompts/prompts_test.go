@@ -102,11 +102,11 @@ func TestPromptsThatAreMadeUpAreTheSameEachTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return w.(*texts)
+		return w.Prompts.(*texts)
 	}
 	a, b := open(Config{Synthetic: 20, Words: 11, Answer: 5, Exact: true}, 0), open(Config{Synthetic: 20, Words: 11, Answer: 5, Exact: true}, 7)
-	if a.Len() != 20 || b.Len() != 7 || a.Batch() != -1 || len(a.Notes()) != 1 {
-		t.Errorf("%d and %d prompts", a.Len(), b.Len())
+	if len(a.prompts) != 20 || len(b.prompts) != 7 {
+		t.Errorf("%d and %d prompts", len(a.prompts), len(b.prompts))
 	}
 	if diff := cmp.Diff(a.prompts[:7], b.prompts); diff != "" {
 		t.Errorf("other prompts the second time:\n%s", diff)
@@ -142,18 +142,18 @@ func TestLengthsThatNobodyChoseAreUsual(t *testing.T) {
 		{Config{Synthetic: 1, Exact: true}, [][2]int{{128, 128}}},
 	} {
 		w, err := Model(c.config).Open(workload.Setup{DatasetDir: path})
-		if err != nil || w.Len() != len(c.want) {
+		if err != nil || w.Samples != len(c.want) {
 			t.Fatalf("%+v: %v", c.config, err)
 		}
 		for i, want := range c.want {
-			if p := w.(workload.Prompting).Prompt(i); [2]int{p.MinTokens, p.MaxTokens} != want || p.Exact != c.config.Exact {
+			if p := w.Prompts.Prompt(i); [2]int{p.MinTokens, p.MaxTokens} != want || p.Exact != c.config.Exact {
 				t.Errorf("%+v: prompt %d is %+v, want %v tokens", c.config, i, p, want)
 			}
 		}
-		if words := len(strings.Fields(w.(workload.Prompting).Prompt(0).Text)); c.config.Synthetic > 0 && words != 256 {
+		if words := len(strings.Fields(w.Prompts.Prompt(0).Text)); c.config.Synthetic > 0 && words != 256 {
 			t.Errorf("%d words", words)
 		}
-		if note := w.Notes()[0]; c.config.Synthetic == 0 && note != "prompts of "+path || c.config.Synthetic > 0 && note != "1 prompts that are made up, of 256 common words each" {
+		if note := w.Notes[0]; c.config.Synthetic == 0 && note != "prompts of "+path || c.config.Synthetic > 0 && note != "1 prompts that are made up, of 256 common words each" {
 			t.Errorf("note %q", note)
 		}
 	}
@@ -188,17 +188,14 @@ func TestAServerHasToTakeWhatThePromptsAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := w.(workload.Prompting).Texts(); got.IDs != c.texts.IDs || got.Chat != c.texts.Chat || got.Least || got.Tokenize != nil {
+		if got := w.Prompts.Texts(); got.IDs != c.texts.IDs || got.Chat != c.texts.Chat || got.Least || got.Tokenize != nil {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.texts)
 		}
 		for _, ids := range []bool{true, false} {
-			_, err := w.NewPredictor(workload.Sessions{workload.Only: generator{ids: ids}}, 1)
+			_, err := w.OpenPredictor(workload.Sessions{workload.Only: generator{ids: ids}}, 1)
 			if want := c.refused && !ids; want != (err != nil) || want && err.Error() != "the server takes no token ids, and some prompts have no text" {
 				t.Errorf("%s, a server that takes ids %v: %v", c.name, ids, err)
 			}
-		}
-		if w.Row(0) != nil || w.CacheKey() != "" || w.Prepare(0, nil) != nil || w.Outputs("") != nil || w.Batch() >= 0 {
-			t.Errorf("%s: prompts have tensors", c.name)
 		}
 	}
 }
@@ -228,8 +225,8 @@ func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.NewPredictor(workload.Sessions{}, 1); err == nil || !strings.Contains(err.Error(), "takes text") {
-		t.Errorf("NewPredictor: %v", err)
+	if _, err := w.OpenPredictor(workload.Sessions{}, 1); err == nil || !strings.Contains(err.Error(), "takes text") {
+		t.Errorf("OpenPredictor: %v", err)
 	}
 	if _, err := m.Open(workload.Setup{DatasetDir: "/nowhere"}); err != nil {
 		t.Errorf("prompts that are made up are in no file: %v", err)

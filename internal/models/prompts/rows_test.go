@@ -188,7 +188,7 @@ func TestAnswersAreAsLongAsTheirPromptSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 2 {
-			if p := w.(workload.Prompting).Prompt(i); p.MaxTokens != c.most[i] || p.MinTokens != c.least[i] || p.Exact != c.config.Exact {
+			if p := w.Prompts.Prompt(i); p.MaxTokens != c.most[i] || p.MinTokens != c.least[i] || p.Exact != c.config.Exact {
 				t.Errorf("%+v: prompt %d is %+v, want %d to %d tokens", c.config, i, p, c.least[i], c.most[i])
 			}
 		}

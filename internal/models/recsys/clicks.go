@@ -39,14 +39,14 @@ func openMultiHot(dir string) (*clicks, error) {
 }
 
 // opening returns what joins pairs with a model file.
-func opening(open func(dir string) (*clicks, error)) func(workload.Setup) (workload.Workload, error) {
-	return func(s workload.Setup) (workload.Workload, error) {
+func opening(open func(dir string) (*clicks, error)) func(workload.Setup) (*workload.Workload, error) {
+	return func(s workload.Setup) (*workload.Workload, error) {
 		w, err := open(s.DatasetDir)
 		if err != nil {
 			return nil, err
 		}
-		if s.Count > w.Len() {
-			return nil, fmt.Errorf("opening Criteo: %d samples are wanted, %s has %d", s.Count, s.DatasetDir, w.Len())
+		if s.Count > len(w.runs) {
+			return nil, fmt.Errorf("opening Criteo: %d samples are wanted, %s has %d", s.Count, s.DatasetDir, len(w.runs))
 		}
 		if s.Count > 0 {
 			w.runs = w.runs[:s.Count]
@@ -55,8 +55,32 @@ func opening(open func(dir string) (*clicks, error)) func(workload.Setup) (workl
 		if w.inputs, err = bindPairs(ports.Inputs, w.hot); err != nil {
 			return nil, err
 		}
-		w.output, err = bindChance(ports.Outputs)
-		return w, err
+		if w.output, err = bindChance(ports.Outputs); err != nil {
+			return nil, err
+		}
+		return w.workload(), nil
+	}
+}
+
+func (w *clicks) workload() *workload.Workload {
+	pairs := 0
+	for _, r := range w.runs {
+		pairs += r.Count
+	}
+	return &workload.Workload{
+		Samples: len(w.runs), Row: func(index int) []workload.Slot { return w.row(int64(w.runs[index].Count)) }, Prepare: w.prepare,
+		NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+			return &clicker{w: w, session: sessions[workload.Only]}, nil
+		},
+		Outputs: func(string) []string { return []string{w.output} },
+		Notes:   []string{fmt.Sprintf("%d samples are runs of %d pairs; a prediction is read from output %s", len(w.runs), pairs, w.output)},
+		Exchange: &workload.Exchange{
+			Inputs: []workload.Input{ // labels stay where they are
+				{Name: "numbers", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, dataset.CriteoNumbers}}},
+				{Name: "categories", Slot: workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1}}},
+			},
+			Complete: w.complete, Check: checkPairs, Stamp: stampLabels,
+		},
 	}
 }
 
@@ -78,13 +102,7 @@ func newClicks(data pairSet, runs []dataset.Run, hot []int) *clicks {
 	return w
 }
 
-// Len implements workload.Workload.
-func (w *clicks) Len() int { return len(w.runs) }
-
-// Row implements workload.Workload: numbers, categories, table by table, and labels of the
-// pairs.
-func (w *clicks) Row(index int) []workload.Slot { return w.row(int64(w.runs[index].Count)) }
-
+// row has the numbers, the categories, table by table, and the labels of n pairs.
 func (w *clicks) row(n int64) []workload.Slot {
 	return []workload.Slot{
 		{Type: tensor.Float32, Shape: tensor.Shape{n, dataset.CriteoNumbers}},
@@ -93,11 +111,8 @@ func (w *clicks) row(n int64) []workload.Slot {
 	}
 }
 
-// Decode implements workload.Portable.
-func (*clicks) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile }
-
-// Stamp implements workload.Portable: a response has the label of each pair beside its prediction.
-func (*clicks) Stamp(response []byte, _ int, row []tensor.Tensor) {
+// stampLabels writes the label of each pair beside its prediction.
+func stampLabels(response []byte, _ int, row []tensor.Tensor) {
 	for i, label := range tensor.Data[float32](row[2]) {
 		if pair := 8 * i; pair+8 <= len(response) {
 			binary.LittleEndian.PutUint32(response[pair+4:], math.Float32bits(label))
@@ -105,19 +120,10 @@ func (*clicks) Stamp(response []byte, _ int, row []tensor.Tensor) {
 	}
 }
 
-// Sent implements workload.Varied: labels stay where they are.
-func (w *clicks) Sent() []workload.Sent {
-	return []workload.Sent{
-		{Name: "numbers", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, dataset.CriteoNumbers}}},
-		{Name: "categories", Slot: workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1}}},
-	}
-}
-
 // mostPairs is how many pairs a sample from elsewhere may have; those of the benchmark have up to 700.
 const mostPairs = 1 << 16
 
-// Complete implements workload.Varied.
-func (w *clicks) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
+func (w *clicks) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	n, each := sent[0][0], int64(w.starts[len(w.hot)])
 	if n < 1 || n > mostPairs || sent[1][0] != n*each {
 		return nil, fmt.Errorf("%d pairs with %d categories, want 1 to %d pairs with %d each", n, sent[1][0], mostPairs, each)
@@ -125,8 +131,8 @@ func (w *clicks) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	return w.row(n), nil
 }
 
-// Check implements workload.Checking. How many categories a table has only the model knows.
-func (*clicks) Check(row []tensor.Tensor) error {
+// checkPairs finds wrong numbers. Only the model knows how many categories a table has.
+func checkPairs(row []tensor.Tensor) error {
 	for i, v := range tensor.Data[float32](row[0]) {
 		if v-v != 0 {
 			return fmt.Errorf("numbers: the one of place %d is %v", i, v)
@@ -140,34 +146,10 @@ func (*clicks) Check(row []tensor.Tensor) error {
 	return nil
 }
 
-// CacheKey implements workload.Workload. Rows are as quickly read as those of a cache.
-func (w *clicks) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (w *clicks) Prepare(index int, row []tensor.Tensor) error {
+func (w *clicks) prepare(index int, row []tensor.Tensor) error {
 	return w.data.Read(index, dataset.Click{
 		Numbers: tensor.Data[float32](row[0]), Categories: tensor.Data[int64](row[1]), Labels: tensor.Data[float32](row[2]),
 	})
-}
-
-// Outputs implements workload.Workload.
-func (w *clicks) Outputs(string) []string { return []string{w.output} }
-
-// Batch implements workload.Workload.
-func (w *clicks) Batch() int { return -1 }
-
-// NewPredictor implements workload.Workload.
-func (w *clicks) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	return &clicker{w: w, session: sessions[workload.Only]}, nil
-}
-
-// Notes implements workload.Workload.
-func (w *clicks) Notes() []string {
-	pairs := 0
-	for _, r := range w.runs {
-		pairs += r.Count
-	}
-	return []string{fmt.Sprintf("%d samples are runs of %d pairs; a prediction is read from output %s", w.Len(), pairs, w.output)}
 }
 
 // scoring returns what scores a log of predictions as accuracy-dlrm.py does.
@@ -189,6 +171,6 @@ func scoring(open func(dir string) (*clicks, error)) func(context.Context, accur
 		if bare {
 			o.Truth = w.data
 		}
-		return accuracy.ScoreClicks(log, w.Len(), o)
+		return accuracy.ScoreClicks(log, len(w.runs), o)
 	}
 }

@@ -41,8 +41,8 @@ func dlrm() workload.Model {
 
 		ScoreOptions: []workload.Option{
 			{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: []string{"float32", "int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
-			{Name: verboseOption, Kind: workload.Switch, Help: "also print every wrong sample, where the official script can"},
-			{Name: predictionsOption, Kind: workload.Switch, Help: "the log has predictions only, and the labels are those of the data set"},
+			{Name: verboseOption, Kind: workload.Bool, Help: "also print every wrong sample, where the official script can"},
+			{Name: predictionsOption, Kind: workload.Bool, Help: "the log has predictions only, and the labels are those of the data set"},
 		},
 	}
 }

@@ -144,7 +144,7 @@ type replies [][]byte
 func (r replies) FirstToken(int, []byte)                {}
 func (r replies) Done(item int, response []byte, _ int) { r[item] = append([]byte{}, response...) }
 
-func open(t *testing.T, dir string, s *fakeDLRM) workload.Workload {
+func open(t *testing.T, dir string, s *fakeDLRM) *workload.Workload {
 	t.Helper()
 	w, err := dlrm().Open(workload.Setup{DatasetDir: dir, Ports: map[string]workload.Ports{workload.Only: {Inputs: s.info.Inputs, Outputs: s.info.Outputs}}})
 	if err != nil {
@@ -212,14 +212,14 @@ func TestResponsesArePredictionsWithLabels(t *testing.T) {
 
 func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
 	w := newClicks(nil, nil, slices.Repeat([]int{2}, dataset.CriteoCategories))
-	if sent := w.Sent(); len(sent) != 2 || len(w.row(1)) != 3 {
+	if sent := w.workload().Exchange.Inputs; len(sent) != 2 || len(w.row(1)) != 3 {
 		t.Errorf("sent are %v of %v", sent, w.row(1))
 	}
 	for _, c := range []struct {
 		pairs, categories int64
 		right             bool
 	}{{3, 3 * 52, true}, {0, 0, false}, {3, 3*52 + 1, false}, {mostPairs + 1, 52 * (mostPairs + 1), false}} {
-		row, err := w.Complete([]tensor.Shape{{c.pairs, 13}, {c.categories}})
+		row, err := w.complete([]tensor.Shape{{c.pairs, 13}, {c.categories}})
 		if (err == nil) != c.right || c.right && row[2].Shape[0] != c.pairs {
 			t.Errorf("%d pairs with %d categories: %v, %v", c.pairs, c.categories, row, err)
 		}
@@ -228,20 +228,20 @@ func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Stamp(response, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)})
+	stampLabels(response, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)})
 	if want, _ := respond(nil, []float32{0.5, 0.25}, []float32{1, 0}); !cmp.Equal(response, want) {
 		t.Errorf("the response is %x, want %x", response, want)
 	}
 	exact := slices.Clone(response[:8]) // of one pair, although there are two labels
-	w.Stamp(exact, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{0.75, 9}, 1, 2)})
+	stampLabels(exact, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{0.75, 9}, 1, 2)})
 	if want, _ := respond(nil, []float32{0.5}, []float32{0.75}); !cmp.Equal(exact, want) {
 		t.Errorf("the response of one pair is %x, want %x", exact, want)
 	}
-	w.Stamp(response[:3], 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)}) // which is not one
+	stampLabels(response[:3], 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)}) // which is not one
 }
 
 func TestPairsFromElsewhereAreChecked(t *testing.T) {
-	w := open(t, writePairs(t, 4, "0, 2, 2\n2, 4, 2\n", nil), joined()).(*clicks)
+	w := open(t, writePairs(t, 4, "0, 2, 2\n2, 4, 2\n", nil), joined())
 	for _, c := range []struct {
 		name    string
 		numbers []float32
@@ -254,7 +254,7 @@ func TestPairsFromElsewhereAreChecked(t *testing.T) {
 		{"an infinite number", []float32{float32(math.Inf(-1))}, []int64{1}, "numbers: the one of place 0 is -Inf"},
 		{"a negative category", []float32{1}, []int64{3, 0, -1}, "categories: the one of place 2 is -1, want 0 or more"},
 	} {
-		err := w.Check([]tensor.Tensor{tensor.Of(c.numbers, int64(len(c.numbers))), tensor.Of(c.ids, int64(len(c.ids)))})
+		err := w.Exchange.Check([]tensor.Tensor{tensor.Of(c.numbers, int64(len(c.numbers))), tensor.Of(c.ids, int64(len(c.ids)))})
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%s: Check() = %v, want %q", c.name, err, c.want)
 		}
@@ -341,7 +341,7 @@ func TestAsManySamplesAreTakenAsAreWanted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if notes := w.Notes(); len(notes) != 1 || notes[0] != want || w.Batch() >= 0 || w.CacheKey() != "" || !slices.Equal(w.Outputs(""), []string{"pred"}) {
+		if notes := w.Notes; len(notes) != 1 || notes[0] != want || w.Batch != 0 || !slices.Equal(w.Outputs(""), []string{"pred"}) {
 			t.Errorf("%d are wanted: %q, want %q", count, notes, want)
 		}
 	}
@@ -458,12 +458,12 @@ func TestASampleIsAnsweredAlikeInEveryBatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := workload.NewStore(w.Len(), w.Row)
+		store, err := workload.NewStore(w.Samples, w.Row)
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone := make(replies, w.Len())
-		for i := range w.Len() {
+		alone := make(replies, w.Samples)
+		for i := range w.Samples {
 			one := make(replies, 1)
 			if err := errors.Join(w.Prepare(i, store.Row(i)), p.Use(store), p.Predict(t.Context(), []workload.Item{{Row: i, Index: i}}, one)); err != nil {
 				t.Fatal(err)
@@ -473,7 +473,7 @@ func TestASampleIsAnsweredAlikeInEveryBatch(t *testing.T) {
 		for range 25 {
 			items := make([]workload.Item, 1+r.IntN(6))
 			for k := range items {
-				i := r.IntN(w.Len())
+				i := r.IntN(w.Samples)
 				items[k] = workload.Item{Row: i, Index: i, Ticket: k}
 			}
 			got := make(replies, len(items))

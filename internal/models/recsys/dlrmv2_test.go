@@ -69,14 +69,14 @@ func TestCategoriesOfABatchGoIntoTheInputOfTheirTable(t *testing.T) {
 		}
 		s := &fakeDLRM{info: backend.Info{Inputs: test.ports, Outputs: []backend.Port{{Name: "pred", Shape: tensor.Shape{-1, 1}}}}}
 		c := &clicker{w: w, session: s}
-		store, err := workload.NewStore(2, w.Row)
+		store, err := workload.NewStore(2, w.workload().Row)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer store.Close()
 		items := []workload.Item{{Row: 0, Index: 0}, {Row: 1, Index: 1}}
 		for i := range 2 {
-			if err := w.Prepare(i, store.Row(i)); err != nil {
+			if err := w.prepare(i, store.Row(i)); err != nil {
 				t.Fatal(err)
 			}
 		}

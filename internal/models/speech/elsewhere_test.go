@@ -18,8 +18,8 @@ func TestRecordingsFromElsewhereAreWrittenDownByTheirRowsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := w.(workload.Varied).Complete([]tensor.Shape{{samples}})
-	if err != nil || len(w.(workload.Varied).Sent()) != len(row) {
+	row, err := w.Exchange.Complete([]tensor.Shape{{samples}})
+	if err != nil || len(w.Exchange.Inputs) != len(row) {
 		t.Fatalf("the row is %v, %v", row, err)
 	}
 	for _, index := range []int{0, 1} { // of the data set: the second one is longer than what is sent
@@ -47,7 +47,7 @@ func TestRecordingsFromElsewhereAreWrittenDownByTheirRowsAlone(t *testing.T) {
 		}
 	}
 	for n, right := range map[int64]bool{audio.MinSamples - 1: false, audio.MinSamples: true, 15 * audio.Rate: true, 15*audio.Rate + 1: false, 1 << 40: false} {
-		if _, err := w.(workload.Varied).Complete([]tensor.Shape{{n}}); (err == nil) != right {
+		if _, err := w.Exchange.Complete([]tensor.Shape{{n}}); (err == nil) != right {
 			t.Errorf("a recording of %d samples: %v", n, err)
 		}
 	}

@@ -300,8 +300,7 @@ func TestAModelOfOtherLabelsIsRefused(t *testing.T) {
 }
 
 func TestRecordingsFromElsewhereAreChecked(t *testing.T) {
-	_, opened, _ := openFakes(t)
-	w := opened.(*speech)
+	_, w, _ := openFakes(t)
 	for _, c := range []struct {
 		samples []float32
 		want    string
@@ -309,18 +308,15 @@ func TestRecordingsFromElsewhereAreChecked(t *testing.T) {
 		{nil, ""}, {[]float32{0, 1, -1, 7}, ""},
 		{[]float32{0, float32(math.NaN())}, "samples: the one of place 1 is NaN"}, {[]float32{float32(math.Inf(-1))}, "samples: the one of place 0 is -Inf"},
 	} {
-		err := w.Check([]tensor.Tensor{tensor.Of(c.samples, int64(len(c.samples)))})
+		err := w.Exchange.Check([]tensor.Tensor{tensor.Of(c.samples, int64(len(c.samples)))})
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%v: %v, want %q", c.samples, err, c.want)
 		}
 	}
 	for n, want := range map[int64]string{0: "a recording of 0 samples, want ", 1: "a recording of 1 samples, want ", 1 << 40: "a recording of 1099511627776 samples, want ", 16000: ""} {
-		if _, err := w.Complete([]tensor.Shape{{n}}); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+		if _, err := w.Exchange.Complete([]tensor.Shape{{n}}); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%d samples: %v, want %q", n, err, want)
 		}
-	}
-	if err := w.Decode(nil, nil); !errors.Is(err, workload.ErrNoFile) {
-		t.Errorf("a file: %v", err)
 	}
 }
 
@@ -346,12 +342,12 @@ func TestBehindItsEndARecordingIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	store, err := workload.NewStore(w.Len(), w.Row)
+	store, err := workload.NewStore(w.Samples, w.Row)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	for i := range w.Len() {
+	for i := range w.Samples {
 		if err := w.Prepare(i, store.Row(i)); err != nil {
 			t.Fatal(err)
 		}

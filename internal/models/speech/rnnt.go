@@ -76,7 +76,7 @@ var rnntPorts = map[string]workload.Names{
 }
 
 // openSpeech joins recordings with the files of a model.
-func openSpeech(s workload.Setup) (workload.Workload, error) {
+func openSpeech(s workload.Setup) (*workload.Workload, error) {
 	data, err := dataset.OpenSpeech(dataset.ShortSpeech(), s.DatasetDir, s.Count)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,17 @@ func openSpeech(s workload.Setup) (workload.Workload, error) {
 	if w.sizes, err = sizesOf(s.Ports); err != nil {
 		return nil, err
 	}
-	return w, nil
+	return &workload.Workload{
+		Samples: len(data.Utterances), Row: w.row, Prepare: w.prepare,
+		Length: w.length, PaddedLength: func(index int) int { return paddedRows(audio.Rows(w.length(index))) },
+		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+			return newTranscriber(w, sessions, maxBatch)
+		},
+		Outputs: func(role string) []string { return rnntPorts[role].Outputs },
+		Notes: append([]string{fmt.Sprintf("features are made of the recordings while the test runs; at most %d characters are written in a step", maxPerStep)},
+			leftOut(data)...),
+		Exchange: &workload.Exchange{Inputs: recordingInputs(), Complete: w.complete, Check: w.check},
+	}, nil
 }
 
 // sizes are those of RNN-T's tensors.
@@ -133,22 +143,12 @@ type speech struct {
 	sizes sizes
 }
 
-// Len implements workload.Workload.
-func (w *speech) Len() int { return len(w.data.Utterances) }
-
-// Row implements workload.Workload: the samples of a recording. Features are made in the
-// timed region.
-func (w *speech) Row(index int) []workload.Slot {
+// row has the samples of a recording. Features are made in the timed region.
+func (w *speech) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(w.data.Utterances[index].Samples)}}}
 }
 
-// Length implements workload.Long.
-func (w *speech) Length(index int) int { return w.data.Utterances[index].Samples }
-
-// Padded implements workload.Padded, in rows of features.
-func (w *speech) Padded(index int) int {
-	return paddedRows(audio.Rows(w.data.Utterances[index].Samples))
-}
+func (w *speech) length(index int) int { return w.data.Utterances[index].Samples }
 
 // paddedRows is the number of rows to which features are filled up, about a second apart: the encoder's
 // recurrent layers, which take nearly all of the time, leave out what is behind the longest recording.
@@ -157,11 +157,7 @@ func paddedRows(rows int) int {
 	return (rows + bucket - 1) / bucket * bucket
 }
 
-// CacheKey implements workload.Workload. Decoding is as quick as reading.
-func (w *speech) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (w *speech) Prepare(index int, row []tensor.Tensor) error {
+func (w *speech) prepare(index int, row []tensor.Tensor) error {
 	return load(w.data, index, row[0])
 }
 
@@ -181,22 +177,6 @@ func load(data *dataset.Speech, index int, to tensor.Tensor) error {
 	}
 	copy(tensor.Data[float32](to), samples)
 	return nil
-}
-
-// Outputs implements workload.Workload.
-func (w *speech) Outputs(role string) []string { return rnntPorts[role].Outputs }
-
-// Batch implements workload.Workload.
-func (w *speech) Batch() int { return -1 }
-
-// NewPredictor implements workload.Workload.
-func (w *speech) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newTranscriber(w, sessions, maxBatch)
-}
-
-// Notes implements workload.Workload.
-func (w *speech) Notes() []string {
-	return append([]string{fmt.Sprintf("features are made of the recordings while the test runs; at most %d characters are written in a step", maxPerStep)}, leftOut(w.data)...)
 }
 
 // leftOut says how many recordings are too long, if any are.

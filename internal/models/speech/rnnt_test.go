@@ -181,7 +181,7 @@ func (r replies) Done(ticket int, response []byte, _ int) {
 }
 
 // transcribe has recordings written down in one batch.
-func transcribe(t *testing.T, w workload.Workload, s workload.Sessions, indices ...int) (replies, error) {
+func transcribe(t *testing.T, w *workload.Workload, s workload.Sessions, indices ...int) (replies, error) {
 	t.Helper()
 	p, err := w.NewPredictor(s, len(indices))
 	if err != nil {
@@ -217,7 +217,7 @@ var script = map[int][]int{
 	5: {0, 4, 1},
 }
 
-func openFakes(t *testing.T) (*fakeNets, workload.Workload, workload.Sessions) {
+func openFakes(t *testing.T) (*fakeNets, *workload.Workload, workload.Sessions) {
 	t.Helper()
 	nets, sessions, ports := fakes(script)
 	w, err := rnnt().Open(workload.Setup{DatasetDir: recordings(t, 3*480, 4*480, 5*480), Ports: ports})
@@ -359,7 +359,7 @@ func TestAModelThatIsAnotherIsRefused(t *testing.T) {
 
 func TestRecordingsThatCannotBeHeardAreNamed(t *testing.T) {
 	_, sessions, ports := fakes(script)
-	open := func(dir string) (workload.Workload, error) {
+	open := func(dir string) (*workload.Workload, error) {
 		return rnnt().Open(workload.Setup{DatasetDir: dir, Ports: ports})
 	}
 	dir := recordings(t, 3*480, 4*480, 5*480)

@@ -54,10 +54,7 @@ func whisper() workload.Model {
 		ScoreOptions: []workload.Option{
 			{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: []string{"int64", "int32", "int16", "int8"}, Help: "type of the numbers in the log (default: the official script's)"},
 		},
-		NewReader: func(workload.Values) (workload.Reader, error) {
-			features, err := audio.NewWhisper(whisperBands)
-			return &whisperReader{features}, err
-		},
+		NewReader: newWhisperReader,
 	}
 }
 
@@ -69,20 +66,20 @@ const (
 // whisperBands is how many bands of frequency large-v3 reads.
 const whisperBands = 128
 
-// A whisperReader makes features of recordings.
-type whisperReader struct{ features *audio.Whisper }
-
-// Name says what the features are.
-func (*whisperReader) Name() string { return "the log-mel features of Whisper, 128 bands over 30 s" }
-
-// Read makes the features of a recording, WAV or FLAC.
-func (r *whisperReader) Read(data []byte) (tensor.Tensor, error) {
-	samples, err := audio.Decode("the recording", data)
+// newWhisperReader makes features of recordings, WAV or FLAC.
+func newWhisperReader(workload.Values) (*workload.Reader, error) {
+	features, err := audio.NewWhisper(whisperBands)
 	if err != nil {
-		return tensor.Tensor{}, err
+		return nil, err
 	}
-	t := tensor.New(tensor.Float32, whisperBands, audio.WhisperFrames)
-	return t, r.features.Features(tensor.Data[float32](t), samples)
+	return &workload.Reader{Name: "the log-mel features of Whisper, 128 bands over 30 s", Read: func(data []byte) (tensor.Tensor, error) {
+		samples, err := audio.Decode("the recording", data)
+		if err != nil {
+			return tensor.Tensor{}, err
+		}
+		t := tensor.New(tensor.Float32, whisperBands, audio.WhisperFrames)
+		return t, features.Features(tensor.Data[float32](t), samples)
+	}}, nil
 }
 
 // scoreWhisper scores a log as accuracy_eval.py does.

@@ -1,7 +1,6 @@
 package speech
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -19,10 +18,9 @@ func TestWhisperHearsARowUpToItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer := w.(workload.Writer)
-	elsewhere := writer.Elsewhere(2)
-	if elsewhere.Len() != 2 || len(writer.Sent()) != 1 || elsewhere.(workload.Long).Length(1) != audio.WhisperSamples {
-		t.Fatalf("%d rows, %v is sent", elsewhere.Len(), writer.Sent())
+	elsewhere := w.Exchange.Sequences.ForRows(make([]int, 2))
+	if elsewhere.Samples != 2 || len(w.Exchange.Inputs) != 1 || elsewhere.Length(1) != audio.WhisperSamples {
+		t.Fatalf("%d rows, %v is sent", elsewhere.Samples, w.Exchange.Inputs)
 	}
 	store, err := workload.NewStore(2, elsewhere.Row)
 	if err != nil {
@@ -60,13 +58,12 @@ func TestWhatIsNoRecordingForWhisperIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer := w.(workload.Filed)
 	for n, right := range map[int64]bool{0: false, 1: true, audio.WhisperSamples: true, audio.WhisperSamples + 1: false, 1 << 60: false} {
-		if row, err := writer.Complete([]tensor.Shape{{n}}); (err == nil) != right || right && row[0].Shape[0] != n {
+		if row, err := w.Exchange.Complete([]tensor.Shape{{n}}); (err == nil) != right || right && row[0].Shape[0] != n {
 			t.Errorf("a recording of %d samples: %v, %v", n, row, err)
 		}
 	}
-	check := writer.Elsewhere(1).Check
+	check := w.Exchange.Check
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for at := range 3 {
 			samples := make([]float32, 3)
@@ -79,13 +76,14 @@ func TestWhatIsNoRecordingForWhisperIsRefused(t *testing.T) {
 	if err := check([]tensor.Tensor{tensor.Of([]float32{0, -1, 1}, 3)}); err != nil {
 		t.Error(err)
 	}
-	if err := writer.Decode(nil, nil); !errors.Is(err, workload.ErrNoFile) {
-		t.Errorf("a file for a row of no length: %v", err)
-	}
 }
 
 func TestFilesAreRecordingsForWhisper(t *testing.T) {
-	files := workload.Filed(&talk{})
+	w, _, err := openScripted(t, &scriptedWhisper{texts: [][]int64{{0}}}, scriptedTokenizer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := w.Exchange.Sequences
 	samples, err := files.ReadFile(wav(1600))
 	if err != nil || samples.Len() != 1600 || samples.Type != tensor.Float32 {
 		t.Errorf("a WAV file became %v, %v", samples, err)
@@ -95,7 +93,7 @@ func TestFilesAreRecordingsForWhisper(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if most := files.FileBytes(); int64(len(wav(audio.WhisperSamples))) > most {
+	if most := files.FileBytes; int64(len(wav(audio.WhisperSamples))) > most {
 		t.Errorf("30 s of WAV do not fit into %d bytes", most)
 	}
 }

@@ -43,7 +43,7 @@ var (
 const whisperMost = 200
 
 // openWhisper joins recordings with the files of a model.
-func openWhisper(s workload.Setup) (workload.Workload, error) {
+func openWhisper(s workload.Setup) (*workload.Workload, error) {
 	data, err := dataset.OpenSpeech(dataset.JoinedSpeech(), s.DatasetDir, s.Count)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,32 @@ func openWhisper(s workload.Setup) (workload.Workload, error) {
 	if err := w.words.Fits(int(w.layout.Rows)); err != nil {
 		return nil, err
 	}
-	return w, w.findMarks()
+	if err := w.findMarks(); err != nil {
+		return nil, err
+	}
+	return w.workload(), nil
+}
+
+func (w *talk) workload() *workload.Workload {
+	return &workload.Workload{
+		Samples: len(w.data.Utterances), Row: w.row, Prepare: func(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) },
+		Length: func(index int) int { return w.data.Utterances[index].Samples }, // longer recordings have more words
+		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+			return newListening(w, sessions, maxBatch)
+		},
+		Outputs:        w.layout.Outputs,
+		Slots:          8, // more recordings at once are hardly slower, up to this many
+		PredictorBytes: func(slots int) int64 { return w.layout.Bytes(slots, w.context()) },
+		Notes: append([]string{
+			w.layout.String(),
+			fmt.Sprintf("features are made while the test runs; texts begin with %v and end with %d, or after %d tokens", w.begin, w.end, whisperMost),
+			fmt.Sprintf("a recording takes %.1f MiB of memory for what is heard and written", float64(w.layout.Bytes(1, w.context()))/(1<<20)),
+		}, leftOut(w.data)...),
+		Exchange: &workload.Exchange{
+			Inputs: recordingInputs(), Complete: w.complete, Check: w.check,
+			Sequences: &workload.Sequences{ForRows: w.forRows, ReadFile: w.readFile, FileBytes: mostRecordingFile},
+		},
+	}
 }
 
 // readWhisperLayout finds out how the files of a model go together.
@@ -132,49 +157,10 @@ func (w *talk) mark(name string) (int32, error) {
 	return id, nil
 }
 
-// Len implements workload.Workload.
-func (w *talk) Len() int { return len(w.data.Utterances) }
-
-// Row implements workload.Workload: the samples of a recording. Features are made in the timed region.
-func (w *talk) Row(index int) []workload.Slot {
+// row has the samples of a recording. Features are made in the timed region.
+func (w *talk) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(w.data.Utterances[index].Samples)}}}
 }
 
-// Length implements workload.Long: longer recordings have more words.
-func (w *talk) Length(index int) int { return w.data.Utterances[index].Samples }
-
-// CacheKey implements workload.Workload. Decoding is as quick as reading.
-func (w *talk) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (w *talk) Prepare(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) }
-
-// Outputs implements workload.Workload.
-func (w *talk) Outputs(role string) []string { return w.layout.Outputs(role) }
-
-// Batch implements workload.Workload.
-func (w *talk) Batch() int { return -1 }
-
-// Slots implements workload.Slotted: more recordings at once are hardly slower, up to this many.
-func (w *talk) Slots() int { return 8 }
-
-// PredictorBytes implements workload.Slotted.
-func (w *talk) PredictorBytes(slots int) int64 { return w.layout.Bytes(slots, w.context()) }
-
 // context is how many tokens are read and written of a recording.
 func (w *talk) context() int { return len(w.begin) + whisperMost }
-
-// NewPredictor implements workload.Workload.
-func (w *talk) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newListening(w, sessions, maxBatch)
-}
-
-// Notes implements workload.Workload.
-func (w *talk) Notes() []string {
-	notes := []string{
-		w.layout.String(),
-		fmt.Sprintf("features are made while the test runs; texts begin with %v and end with %d, or after %d tokens", w.begin, w.end, whisperMost),
-		fmt.Sprintf("a recording takes %.1f MiB of memory for what is heard and written", float64(w.layout.Bytes(1, w.context()))/(1<<20)),
-	}
-	return append(notes, leftOut(w.data)...)
-}

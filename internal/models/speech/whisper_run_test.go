@@ -107,7 +107,7 @@ const scriptedTokenizer = `{"added_tokens": [
 	"decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "merges": [], "vocab": {"ĠThe": 5, "Ġcolour": 6, ",": 7, "Ġé": 8, "Ġ42": 9, "'s": 10}}}`
 
 // openScripted opens a Whisper of texts with as many recordings.
-func openScripted(t *testing.T, model *scriptedWhisper, tokenizer string) (workload.Workload, workload.Sessions, error) {
+func openScripted(t *testing.T, model *scriptedWhisper, tokenizer string) (*workload.Workload, workload.Sessions, error) {
 	t.Helper()
 	dir, model0 := t.TempDir(), t.TempDir()
 	var entries []string

@@ -79,7 +79,7 @@ func TestRecordingsBecomeFeaturesOfWhisper(t *testing.T) {
 	if _, err := reader.Read([]byte("no sound")); err == nil {
 		t.Error("text is a recording")
 	}
-	if !strings.Contains(reader.Name(), "Whisper") {
-		t.Errorf("the reader is %q", reader.Name())
+	if !strings.Contains(reader.Name, "Whisper") {
+		t.Errorf("the reader is %q", reader.Name)
 	}
 }

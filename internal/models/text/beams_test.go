@@ -166,7 +166,7 @@ func inLetters(pieces []int64) string {
 }
 
 // openDreamer opens random sentences for a dreamer.
-func openDreamer(t *testing.T, r *rand.Rand, n int) (workload.Workload, workload.Sessions, [][]int64) {
+func openDreamer(t *testing.T, r *rand.Rand, n int) (*workload.Workload, workload.Sessions, [][]int64) {
 	t.Helper()
 	var lines []string
 	sentences := make([][]int64, n)

@@ -3,15 +3,14 @@ package text
 import (
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 func TestSentencesFromElsewhereAreCheckedAndNotThoseOfTheDataSet(t *testing.T) {
 	w := &translation{sentences: [][]int32{{3, 4}}, known: 10}
-	e := w.Elsewhere(300)
-	for i := range e.Len() { // more rows than the data set has
-		if e.Row(i)[0].Shape[0] != mostPieces || e.(workload.Long).Length(i) <= 0 {
+	e := w.forRows(make([]int, 300))
+	for i := range e.Samples { // more rows than the data set has
+		if e.Row(i)[0].Shape[0] != mostPieces || e.Length(i) <= 0 {
 			t.Fatalf("row %d is %v", i, e.Row(i))
 		}
 	}
@@ -19,7 +18,7 @@ func TestSentencesFromElsewhereAreCheckedAndNotThoseOfTheDataSet(t *testing.T) {
 		row   []int64
 		right bool
 	}{{[]int64{3, 9, -1, 77}, true}, {[]int64{-1, -1}, true}, {[]int64{3, 10, -1}, false}} {
-		if err := e.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))}); (err == nil) != c.right {
+		if err := e.Exchange.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))}); (err == nil) != c.right {
 			t.Errorf("%v: %v", c.row, err)
 		}
 	}

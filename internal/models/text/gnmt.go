@@ -64,7 +64,7 @@ const (
 )
 
 // openTranslation joins the sentences with encoder and decoder.
-func openTranslation(s workload.Setup) (workload.Workload, error) {
+func openTranslation(s workload.Setup) (*workload.Workload, error) {
 	data, err := dataset.OpenTranslation(s.DatasetDir)
 	if err != nil {
 		return nil, err
@@ -84,8 +84,33 @@ func openTranslation(s workload.Setup) (workload.Workload, error) {
 			return nil, err
 		}
 	}
-	w.sizes, err = sizesOf(s.Ports[encoderRole].Outputs)
-	return w, err
+	if w.sizes, err = sizesOf(s.Ports[encoderRole].Outputs); err != nil {
+		return nil, err
+	}
+	return w.workload(), nil
+}
+
+func (w *translation) workload() *workload.Workload {
+	length := func(index int) int { return len(w.sentences[index]) }
+	return &workload.Workload{
+		Samples: len(w.sentences), Row: w.row, Prepare: w.prepare,
+		// Sentences of about the same length need about as many steps, and less padding.
+		Length: length, PaddedLength: func(index int) int { return padded(max(1, length(index))) },
+		NewDecoder: func(sessions workload.Sessions, maxBatch int) (workload.Decoder, error) {
+			return newTranslator(w, sessions, maxBatch), nil
+		},
+		Outputs:        func(role string) []string { return translationPorts[role].Outputs },
+		Slots:          8, // eight sentences at once take less than half of the time that they take one after the other, more gain little
+		PredictorBytes: func(slots int) int64 { return w.sizes.bytes(slots, padded(w.longest)) },
+		Notes: []string{
+			fmt.Sprintf("sentences have up to %d pieces, none is cut", w.longest),
+			fmt.Sprintf("%d beams of each sentence are followed until all have ended, or have twice as many pieces as the sentence", beamWidth),
+		},
+		Exchange: &workload.Exchange{
+			Inputs:   []workload.Input{{Name: "pieces", Slot: workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1}}}},
+			Complete: w.complete, Check: w.check, Sequences: &workload.Sequences{ForRows: w.forRows},
+		},
+	}
 }
 
 // number opens the vocabularies and numbers the pieces of all sentences.
@@ -158,64 +183,21 @@ type translation struct {
 	sizes     translationSizes
 }
 
-// Len implements workload.Workload.
-func (w *translation) Len() int { return len(w.sentences) }
-
 // noPiece is in rows where there is none.
 const noPiece = -1
 
-// Row implements workload.Workload: the pieces of a sentence. One without any has a row all
-// the same.
-func (w *translation) Row(index int) []workload.Slot {
+// row has the pieces of a sentence. One without any has a row all the same.
+func (w *translation) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Int64, Shape: tensor.Shape{int64(max(1, len(w.sentences[index])))}}}
 }
 
-// CacheKey implements workload.Workload. Numbering is quicker than reading.
-func (w *translation) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (w *translation) Prepare(index int, row []tensor.Tensor) error {
+func (w *translation) prepare(index int, row []tensor.Tensor) error {
 	to := tensor.Data[int64](row[0])
 	to[0] = noPiece
 	for i, id := range w.sentences[index] {
 		to[i] = int64(id)
 	}
 	return nil
-}
-
-// Outputs implements workload.Workload.
-func (w *translation) Outputs(role string) []string { return translationPorts[role].Outputs }
-
-// Batch implements workload.Workload.
-func (w *translation) Batch() int { return -1 }
-
-// Length implements workload.Long: sentences that are about as long as each other need about as
-// many steps, and less filling up.
-func (w *translation) Length(index int) int { return len(w.sentences[index]) }
-
-// Padded implements workload.Padded.
-func (w *translation) Padded(index int) int { return padded(max(1, w.Length(index))) }
-
-// Slots implements workload.Slotted: eight sentences at once take less than half of the time that
-// they take one after the other, more gain little.
-func (w *translation) Slots() int { return 8 }
-
-// PredictorBytes implements workload.Slotted.
-func (w *translation) PredictorBytes(slots int) int64 {
-	return w.sizes.bytes(slots, padded(w.longest))
-}
-
-// NewPredictor implements workload.Workload.
-func (w *translation) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newTranslator(w, sessions, maxBatch), nil
-}
-
-// Notes implements workload.Workload.
-func (w *translation) Notes() []string {
-	return []string{
-		fmt.Sprintf("sentences have up to %d pieces, none is cut", w.longest),
-		fmt.Sprintf("%d beams of each sentence are followed until all have ended, or have twice as many pieces as the sentence", beamWidth),
-	}
 }
 
 // scoreTranslation scores a log of sentences as process_accuracy.py does.

@@ -138,7 +138,7 @@ func translationFolder(t *testing.T, sentences string) string {
 	return dir
 }
 
-func openCopier(t *testing.T, sentences string) (workload.Workload, workload.Sessions, *fakeCopier) {
+func openCopier(t *testing.T, sentences string) (*workload.Workload, workload.Sessions, *fakeCopier) {
 	t.Helper()
 	encoder, decoder := copiers()
 	ports := map[string]workload.Ports{
@@ -152,16 +152,16 @@ func openCopier(t *testing.T, sentences string) (workload.Workload, workload.Ses
 }
 
 // loaded returns a predictor of sentences, and items for them.
-func loaded(t *testing.T, w workload.Workload, s workload.Sessions, slots int, indices ...int) (*translator, []workload.Item) {
+func loaded(t *testing.T, w *workload.Workload, s workload.Sessions, slots int, indices ...int) (*translator, []workload.Item) {
 	t.Helper()
-	p, err := w.NewPredictor(s, slots)
+	p, err := w.NewDecoder(s, slots)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p.(*translator), stored(t, w, p, indices...)
 }
 
-func translate(t *testing.T, w workload.Workload, s workload.Sessions, indices ...int) (replies, error) {
+func translate(t *testing.T, w *workload.Workload, s workload.Sessions, indices ...int) (replies, error) {
 	t.Helper()
 	p, items := loaded(t, w, s, len(indices), indices...)
 	r := make(replies, len(items))
@@ -208,6 +208,9 @@ type trickle struct {
 	left []workload.Item
 	give func() int
 }
+
+func (*trickle) Token(int, []byte) {}
+func (*trickle) Worked()           {}
 
 func (s *trickle) Admit(items []workload.Item, n int, wait bool) ([]workload.Item, bool) {
 	k := s.give()
@@ -466,10 +469,10 @@ func TestAsManySentencesAreTakenAsAreWanted(t *testing.T) {
 	}
 	for count, want := range map[int]int{0: 3, 1: 1, 3: 3} {
 		w, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\nb b\nc c c\n"), Ports: ports, Count: count})
-		if err != nil || w.Len() != want {
+		if err != nil || w.Samples != want {
 			t.Fatalf("%d are wanted: %v", count, err)
 		}
-		if notes := w.Notes(); notes[0] != fmt.Sprintf("sentences have up to %d pieces, none is cut", want) {
+		if notes := w.Notes; notes[0] != fmt.Sprintf("sentences have up to %d pieces, none is cut", want) {
 			t.Errorf("%d are wanted: notes %q", count, notes)
 		}
 	}
@@ -490,7 +493,7 @@ func TestThePredictorSaysHowMuchMemoryItTakes(t *testing.T) {
 		t.Errorf("%d bytes, want %d", got, 4*numbers)
 	}
 	w := &translation{longest: 9, sizes: translationSizes{hidden, state}}
-	if got := w.PredictorBytes(slots); got != int64(4*numbers) {
+	if got := w.workload().PredictorBytes(slots); got != int64(4*numbers) {
 		t.Errorf("sentences of up to 9 pieces take %d bytes, want %d, of 16", got, 4*numbers)
 	}
 }

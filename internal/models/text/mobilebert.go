@@ -24,7 +24,7 @@ func mobileBERT() workload.Model {
 	// mobile_open, rules/mobile_inference_rules.adoc: F1 89.4 over all windows, of which 93 %
 	// are asked for.
 	m.Quality = workload.Quality{Metric: "f1", Reference: 89.4, Fraction: 0.93}
-	m.Open = func(s workload.Setup) (workload.Workload, error) { return openWindows(s, true) }
+	m.Open = openSquad(true)
 	m.Score = func(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 		return scoreSpans(log, s, true)
 	}

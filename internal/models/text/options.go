@@ -32,7 +32,7 @@ func translationScoreOptions() []workload.Option {
 	return []workload.Option{
 		{Name: sacreOption, Choices: []string{"13a", "intl", "zh", "char", "none"}, Help: "also compute sacreBLEU, with this tokenizer"},
 		{Name: smoothOption, Choices: []string{"exp", "floor", "add-k", "none"}, Help: "smoothing of sacreBLEU (default exp)"},
-		{Name: lowerOption, Kind: workload.Switch, Help: "sacreBLEU without regard to case"},
+		{Name: lowerOption, Kind: workload.Bool, Help: "sacreBLEU without regard to case"},
 	}
 }
 
@@ -62,8 +62,8 @@ func squadScoreOptions() []workload.Option {
 	return []workload.Option{
 		{Name: dtypeOption, Aliases: []string{"output_dtype"}, Help: "type of the numbers in the log (default: the official script's)",
 			Choices: []string{"float32", "int8", "int16", "int32", "int64", "float16", "float64"}},
-		{Name: transposedOption, Aliases: []string{"output_transposed"}, Kind: workload.Switch, Help: "responses have all starts before all ends"},
-		{Name: maxOption, Aliases: []string{"max_examples"}, Kind: workload.Whole, Help: "score only so many questions"},
+		{Name: transposedOption, Aliases: []string{"output_transposed"}, Kind: workload.Bool, Help: "responses have all starts before all ends"},
+		{Name: maxOption, Aliases: []string{"max_examples"}, Kind: workload.Integer, Help: "score only so many questions"},
 	}
 }
 
@@ -78,7 +78,7 @@ func parseSquadScoring(v workload.Values) (s squadScoring, err error) {
 	if s.Transposed, err = v.On(transposedOption); err != nil {
 		return s, err
 	}
-	n, err := v.Whole(maxOption)
+	n, err := v.Integer(maxOption)
 	if err != nil || n == nil {
 		return s, err
 	}

@@ -39,7 +39,7 @@ func TestScoresOfBERTAreTheOfficialScripts(t *testing.T) {
 			options := workload.Values{}
 			for _, o := range squadScoreOptions() {
 				for _, alias := range o.Aliases {
-					if i := slices.Index(run.Arguments, "--"+alias); i >= 0 && o.Kind == workload.Switch {
+					if i := slices.Index(run.Arguments, "--"+alias); i >= 0 && o.Kind == workload.Bool {
 						options[o.Name] = "true"
 					} else if i >= 0 {
 						options[o.Name] = run.Arguments[i+1]

@@ -29,7 +29,7 @@ type hashing struct {
 }
 
 // session has one predictor answer windows, call after call.
-func (s *hashing) session(t *testing.T, w workload.Workload, indices []int) {
+func (s *hashing) session(t *testing.T, w *workload.Workload, indices []int) {
 	t.Helper()
 	var err error
 	if s.reader == nil {
@@ -108,7 +108,7 @@ type way struct {
 }
 
 // opened opens the data set for a model of a way.
-func opened(t *testing.T, as way) (workload.Workload, *hashing) {
+func opened(t *testing.T, as way) (*workload.Workload, *squad, *hashing) {
 	t.Helper()
 	length := int64(windowLength)
 	options := workload.Values{}
@@ -123,18 +123,11 @@ func opened(t *testing.T, as way) (workload.Workload, *hashing) {
 	if as.joint {
 		ports.Outputs = []backend.Port{port("logits", tensor.Float32, as.batch, length, 2)}
 	}
-	w, err := openWindows(workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: ports}, Options: options}, as.transpose)
+	w, err := newSquad(workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: ports}, Options: options}, as.transpose)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, &hashing{fakeSpans: fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}}
-}
-
-func squadOf(w workload.Workload) *squad {
-	if short, ok := w.(shortWindows); ok {
-		return short.squad
-	}
-	return w.(*squad)
+	return w.workload(), w, &hashing{fakeSpans: fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}}
 }
 
 // Whatever the model takes and gives, and whichever windows are answered together, each has its own logits.
@@ -146,10 +139,9 @@ func TestEveryWindowHasItsOwnLogitsInEveryBatch(t *testing.T) {
 			if bits&8 > 0 {
 				as.batch = 3
 			}
-			w, s := opened(t, as)
-			set := squadOf(w)
+			w, set, s := opened(t, as)
 			for range 3 {
-				indices := r.Perm(w.Len())[:1+r.IntN(3)]
+				indices := r.Perm(w.Samples)[:1+r.IntN(3)]
 				got, err := answer(t, w, s, 3, indices...)
 				if err != nil {
 					t.Fatalf("%+v: %v", as, err)
@@ -178,7 +170,7 @@ func TestEveryWindowHasItsOwnLogitsInEveryBatch(t *testing.T) {
 
 // Values are made once for each shape, and all are freed.
 func TestValuesOfAShapeAreBoundOnce(t *testing.T) {
-	w, s := opened(t, way{element: tensor.Int64, batch: -1})
+	w, _, s := opened(t, way{element: tensor.Int64, batch: -1})
 	for _, step := range []struct {
 		indices []int
 		bound   int // since the beginning, with five of a shape
@@ -198,7 +190,7 @@ func TestValuesOfAShapeAreBoundOnce(t *testing.T) {
 // What cannot be bound is an error, after which nothing is left bound, and the next call tries again.
 func TestAValueThatCannotBeBoundLeavesNone(t *testing.T) {
 	for n := range 5 {
-		w, s := opened(t, way{element: tensor.Int64, batch: -1})
+		w, _, s := opened(t, way{element: tensor.Int64, batch: -1})
 		s.failsBind = n
 		if n == 0 {
 			s.failsBind, s.bound = 1, 1
@@ -216,7 +208,7 @@ func TestAValueThatCannotBeBoundLeavesNone(t *testing.T) {
 }
 
 func TestARunThatFailsAnswersNothing(t *testing.T) {
-	w, s := opened(t, way{element: tensor.Int64, batch: -1})
+	w, _, s := opened(t, way{element: tensor.Int64, batch: -1})
 	s.fails = errors.New("the device is lost")
 	got, err := answer(t, w, s, 2, 0, 1)
 	if !errors.Is(err, s.fails) || got[0] != nil || got[1] != nil {

@@ -65,10 +65,18 @@ func readWordPiece(path string) (*tokenizer.WordPiece, error) {
 }
 
 // openSquad joins SQuAD with a model file that marks answers.
-func openSquad(s workload.Setup) (workload.Workload, error) { return openWindows(s, false) }
+// Responses have starts and ends by pairs, or transposed: all starts before all ends.
+func openSquad(transposed bool) func(workload.Setup) (*workload.Workload, error) {
+	return func(s workload.Setup) (*workload.Workload, error) {
+		w, err := newSquad(s, transposed)
+		if err != nil {
+			return nil, err
+		}
+		return w.workload(), nil
+	}
+}
 
-// openWindows is openSquad, for responses of starts and ends by pairs or all starts before all ends.
-func openWindows(s workload.Setup, transposed bool) (workload.Workload, error) {
+func newSquad(s workload.Setup, transposed bool) (*squad, error) {
 	set, err := openSet(s.DatasetDir)
 	if err != nil {
 		return nil, err
@@ -80,10 +88,42 @@ func openWindows(s workload.Setup, transposed bool) (workload.Workload, error) {
 	if err := w.bind(s.Ports[workload.Only], s.Options); err != nil {
 		return nil, err
 	}
-	if w.longest {
-		return shortWindows{w}, nil
-	}
 	return w, nil
+}
+
+func (w *squad) workload() *workload.Workload {
+	out := &workload.Workload{
+		Samples: len(w.set.windows), Row: func(int) []workload.Slot { return windowRow() }, Prepare: w.prepare,
+		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+			return newSpanReader(w, sessions[workload.Only], maxBatch)
+		},
+		Outputs: func(string) []string { return w.outputs.names }, Batch: max(w.batch, 0),
+		Notes:    []string{describeInputs(w.inputs), w.outputs.String(), fmt.Sprintf("windows are filled up to %d pieces", windowLength)},
+		Exchange: &workload.Exchange{Complete: func([]tensor.Shape) ([]workload.Slot, error) { return windowRow(), nil }, Check: w.check},
+	}
+	for i, slot := range windowRow() {
+		out.Exchange.Inputs = append(out.Exchange.Inputs, workload.Input{Name: sentNames[i], Slot: slot})
+	}
+	if w.longest {
+		out.Length = func(index int) int { return len(w.set.windows[index].Pieces) }
+		out.PaddedLength = func(index int) int { return roundedUp(out.Length(index)) }
+		out.Notes[2] = "windows are filled up to the longest of a batch, rounded up to a multiple of 8; responses are as long as their windows"
+	}
+	return out
+}
+
+// windowRow are the tensors of a window: pieces, mask and segments.
+func windowRow() []workload.Slot {
+	slot := workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{windowLength}}
+	return []workload.Slot{slot, slot, slot}
+}
+
+// maskSlot is the tensor of a row that says which places of a window have a piece.
+const maskSlot = 1
+
+func (w *squad) prepare(index int, row []tensor.Tensor) error {
+	w.set.windows[index].Fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
+	return nil
 }
 
 // bind finds out how windows go into the model, and logits come out.
@@ -116,15 +156,6 @@ func (s *squadSet) keep(n int) error {
 	return nil
 }
 
-// shortWindows are windows that are not filled up to one length.
-type shortWindows struct{ *squad }
-
-// Length implements workload.Long.
-func (w shortWindows) Length(index int) int { return len(w.set.windows[index].Pieces) }
-
-// Padded implements workload.Padded.
-func (w shortWindows) Padded(index int) int { return roundedUp(w.Length(index)) }
-
 // roundedUp is the length to which the windows of a batch are filled up whose longest has so many pieces: to
 // the next multiple of 8, so that there are 48 shapes and not 384.
 func roundedUp(pieces int) int { return (pieces + 7) / 8 * 8 }
@@ -138,45 +169,4 @@ type squad struct {
 	longest bool // windows are filled up to the longest of a batch
 
 	transposed bool // responses have all starts before all ends, as in MLPerf Mobile
-}
-
-// Len implements workload.Workload.
-func (w *squad) Len() int { return len(w.set.windows) }
-
-// Row implements workload.Workload: pieces, mask and segments.
-func (w *squad) Row(int) []workload.Slot {
-	slot := workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{windowLength}}
-	return []workload.Slot{slot, slot, slot}
-}
-
-// maskSlot is the tensor of a row that says which places of a window have a piece.
-const maskSlot = 1
-
-// CacheKey implements workload.Workload. Filling rows is quicker than reading them.
-func (w *squad) CacheKey() string { return "" }
-
-// Prepare implements workload.Workload.
-func (w *squad) Prepare(index int, row []tensor.Tensor) error {
-	w.set.windows[index].Fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
-	return nil
-}
-
-// Outputs implements workload.Workload.
-func (w *squad) Outputs(string) []string { return w.outputs.names }
-
-// Batch implements workload.Workload.
-func (w *squad) Batch() int { return w.batch }
-
-// NewPredictor implements workload.Workload.
-func (w *squad) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newSpanReader(w, sessions[workload.Only], maxBatch)
-}
-
-// Notes implements workload.Workload.
-func (w *squad) Notes() []string {
-	padding := fmt.Sprintf("windows are filled up to %d pieces", windowLength)
-	if w.longest {
-		padding = "windows are filled up to the longest of a batch, rounded up to a multiple of 8; responses are as long as their windows"
-	}
-	return []string{describeInputs(w.inputs), w.outputs.String(), padding}
 }

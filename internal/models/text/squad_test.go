@@ -87,7 +87,7 @@ func (r replies) Done(item int, response []byte, _ int) {
 }
 
 // stored prepares samples of a workload, gives them to a predictor and returns what asks for them.
-func stored(t *testing.T, w workload.Workload, p workload.Predictor, indices ...int) []workload.Item {
+func stored(t *testing.T, w *workload.Workload, p workload.Predictor, indices ...int) []workload.Item {
 	t.Helper()
 	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
 	if err != nil {
@@ -108,7 +108,7 @@ func stored(t *testing.T, w workload.Workload, p workload.Predictor, indices ...
 }
 
 // answer runs items through a workload.
-func answer(t *testing.T, w workload.Workload, s backend.Session, batch int, indices ...int) (replies, error) {
+func answer(t *testing.T, w *workload.Workload, s backend.Session, batch int, indices ...int) (replies, error) {
 	t.Helper()
 	p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, batch)
 	if err != nil {
@@ -200,14 +200,14 @@ func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if notes := strings.Join(w.Notes(), "\n"); !strings.Contains(notes, test.want) {
+			if notes := strings.Join(w.Notes, "\n"); !strings.Contains(notes, test.want) {
 				t.Errorf("notes %q, want %q", notes, test.want)
 			}
 		})
 	}
 }
 
-func open(t *testing.T, ports workload.Ports, options workload.Values) workload.Workload {
+func open(t *testing.T, ports workload.Ports, options workload.Values) *workload.Workload {
 	t.Helper()
 	w, err := bert().Open(workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: ports}, Options: options})
 	if err != nil {
@@ -263,7 +263,10 @@ func TestShortWindowsAreAnsweredAlikeInEveryBatch(t *testing.T) {
 	ports.Outputs = []backend.Port{port("logits", tensor.Float32, -1, -1, 2)}
 	w := open(t, ports, workload.Values{padOption: padLongest})
 	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
-	set := w.(shortWindows).set
+	set, err := openSet("testdata/bert")
+	if err != nil {
+		t.Fatal(err)
+	}
 	together, err := answer(t, w, s, 3, 0, 1, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -290,11 +293,11 @@ func TestAsManyWindowsAreTakenAsAreWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{1, all.Len(), all.Len() + 1} {
+	for _, n := range []int{1, all.Samples, all.Samples + 1} {
 		setup.Count = n
 		w, err := bert().Open(setup)
-		if n > all.Len() != (err != nil) || err == nil && w.Len() != n {
-			t.Errorf("%d windows of %d: %v", n, all.Len(), err)
+		if n > all.Samples != (err != nil) || err == nil && w.Samples != n {
+			t.Errorf("%d windows of %d: %v", n, all.Samples, err)
 		}
 	}
 }
@@ -338,31 +341,31 @@ func TestWindowsFromElsewhereMayHaveNoPieces(t *testing.T) {
 }
 
 func TestWhatIsSentOfAWindowHasTheReferencesNames(t *testing.T) {
-	w := open(t, officialPorts(), nil).(workload.Varied)
+	w := open(t, officialPorts(), nil)
 	var names []string
-	for _, s := range w.Sent() {
+	for _, s := range w.Exchange.Inputs {
 		names = append(names, s.Name)
 		if s.Type != tensor.Int64 || !slices.Equal(s.Shape, tensor.Shape{384}) {
 			t.Errorf("%s is %v%v", s.Name, s.Type, s.Shape)
 		}
 	}
-	if slots, err := w.Complete(nil); err != nil || len(slots) != 3 || !slices.Equal(names, []string{"input_ids", "input_mask", "segment_ids"}) {
+	if slots, err := w.Exchange.Complete(nil); err != nil || len(slots) != 3 || !slices.Equal(names, []string{"input_ids", "input_mask", "segment_ids"}) {
 		t.Errorf("%v, %v of %v", slots, err, names)
 	}
 }
 
 func TestWindowsHaveALengthOnlyIfThatMatters(t *testing.T) {
 	ports := officialPorts()
-	if _, long := open(t, ports, nil).(workload.Long); long {
+	if open(t, ports, nil).Length != nil {
 		t.Error("windows that are filled up to one length are grouped by length")
 	}
 	for i := range ports.Inputs {
 		ports.Inputs[i].Shape = tensor.Shape{-1, -1}
 	}
-	w := open(t, ports, workload.Values{padOption: padLongest}).(workload.Padded)
+	w := open(t, ports, workload.Values{padOption: padLongest})
 	shapes := map[int]bool{}
-	for i := range w.(workload.Workload).Len() {
-		n, to := w.Length(i), w.Padded(i)
+	for i := range w.Samples {
+		n, to := w.Length(i), w.PaddedLength(i)
 		if to < n || to > n+7 || to > windowLength {
 			t.Errorf("window %d of %d pieces is filled up to %d", i, n, to)
 		}

@@ -3,34 +3,15 @@ package text
 import (
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
-
-// Decode implements workload.Portable.
-func (*squad) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile }
-
-// Stamp implements workload.Portable: logits have no index.
-func (*squad) Stamp([]byte, int, []tensor.Tensor) {}
-
-// Sent implements workload.Varied.
-func (w *squad) Sent() []workload.Sent {
-	var list []workload.Sent
-	for i, slot := range w.Row(0) {
-		list = append(list, workload.Sent{Name: sentNames[i], Slot: slot})
-	}
-	return list
-}
-
-// Complete implements workload.Varied: all windows are of one length.
-func (w *squad) Complete([]tensor.Shape) ([]workload.Slot, error) { return w.Row(0), nil }
 
 // sentNames are those of the tensors of a row, as the reference has them.
 var sentNames = [...]string{"input_ids", "input_mask", "segment_ids"}
 
-// Check implements workload.Checking. What a model does with other numbers depends on the device: some look up what lies
+// check finds numbers that the model does not know. What a model does with other numbers depends on the device: some look up what lies
 // beside the table of pieces.
-func (w *squad) Check(row []tensor.Tensor) error {
+func (w *squad) check(row []tensor.Tensor) error {
 	limits, ended := [...]int64{int64(w.set.wordPiece.Vocabulary().Len()), 2, 2}, false
 	for k, limit := range limits {
 		for i, n := range tensor.Data[int64](row[k]) {

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -22,8 +21,12 @@ func rowOf(pieces, document int) []tensor.Tensor {
 }
 
 func TestWindowsFromElsewhereAreCheckedPlaceByPlace(t *testing.T) {
-	w := open(t, officialPorts(), nil).(*squad)
-	last := int64(w.set.wordPiece.Vocabulary().Len() - 1)
+	set, err := openSet("testdata/bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(set.wordPiece.Vocabulary().Len() - 1)
+	w := open(t, officialPorts(), nil)
 	for _, c := range []struct {
 		name         string
 		tensor, at   int
@@ -52,7 +55,7 @@ func TestWindowsFromElsewhereAreCheckedPlaceByPlace(t *testing.T) {
 			if c.tensor == 0 && want != "" {
 				want = sprintf(want, c.value, last)
 			}
-			if err := w.Check(row); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			if err := w.Exchange.Check(row); (err == nil) != (want == "") || err != nil && err.Error() != want {
 				t.Errorf("Check() = %v, want %q", err, want)
 			}
 		})
@@ -71,11 +74,11 @@ func TestTheWindowsOfTheDataSetPassTheCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range w.Len() {
+		for i := range w.Samples {
 			if err := w.Prepare(i, store.Row(0)); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.(workload.Checking).Check(store.Row(0)); err != nil {
+			if err := w.Exchange.Check(store.Row(0)); err != nil {
 				t.Errorf("%s: window %d: %v", pad, i, err)
 			}
 		}
@@ -85,29 +88,16 @@ func TestTheWindowsOfTheDataSetPassTheCheck(t *testing.T) {
 	}
 }
 
-func TestWindowsAndSentencesAreNoFilesAndHaveNoIndexInTheirAnswers(t *testing.T) {
-	for name, w := range map[string]workload.Portable{"windows": open(t, officialPorts(), nil).(workload.Portable), "sentences": &translation{}} {
-		if err := w.Decode([]byte("file"), nil); !errors.Is(err, workload.ErrNoFile) {
-			t.Errorf("%s: Decode() = %v, want that they are no files", name, err)
-		}
-		response := []byte("response")
-		w.Stamp(response, 7, nil)
-		if string(response) != "response" {
-			t.Errorf("%s: the answer is stamped: %q", name, response)
-		}
-	}
-}
-
 func TestWhatIsSentOfASentenceSaysHowLongItIs(t *testing.T) {
-	w := &translation{sentences: [][]int32{{3, 4}}, known: 10}
-	sent := w.Sent()
+	w := (&translation{sentences: [][]int32{{3, 4}}, known: 10}).workload()
+	sent := w.Exchange.Inputs
 	if len(sent) != 1 || sent[0].Name != "pieces" || sent[0].String() != "int64[?]" {
-		t.Errorf("Sent() = %v", sent)
+		t.Errorf("Inputs = %v", sent)
 	}
 	for n, want := range map[int64]string{
 		0: "a sentence of 0 pieces, want 1 to 1024", -1: "a sentence of -1 pieces, want 1 to 1024", 1025: "a sentence of 1025 pieces, want 1 to 1024", 1: "", 1024: "",
 	} {
-		slots, err := w.Complete([]tensor.Shape{{n}})
+		slots, err := w.Exchange.Complete([]tensor.Shape{{n}})
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%d pieces: %v, want %q", n, err, want)
 		}
@@ -115,9 +105,7 @@ func TestWhatIsSentOfASentenceSaysHowLongItIs(t *testing.T) {
 			t.Errorf("%d pieces: %v", n, slots)
 		}
 	}
-	e := w.Elsewhere(2)
-	e.Limit(0, 3) // is not said of translations
-	if err := e.Check([]tensor.Tensor{tensor.Of([]int64{9, 10, -1}, 3)}); err == nil || err.Error() != "piece 1 of the sentence is 10, the vocabulary has 10" {
+	if err := w.Exchange.Check([]tensor.Tensor{tensor.Of([]int64{9, 10, -1}, 3)}); err == nil || err.Error() != "piece 1 of the sentence is 10, the vocabulary has 10" {
 		t.Errorf("Check() = %v", err)
 	}
 }

@@ -68,10 +68,10 @@ func (t *translator) Use(store *workload.Store) error {
 
 // Predict implements workload.Predictor.
 func (t *translator) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	return t.Serve(ctx, decode.OfBatch(items, reply))
+	return t.Serve(ctx, workload.BatchSource(items, reply))
 }
 
-// Serve implements workload.Puller.
+// Serve implements workload.Decoder.
 func (t *translator) Serve(ctx context.Context, source workload.Source) error {
 	t.spare, t.live = append(t.spare, t.live...), t.live[:0] // of a call that failed
 	for {

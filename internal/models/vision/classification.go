@@ -20,7 +20,7 @@ type classifier struct {
 }
 
 // open joins a classifier with ImageNet and a model file.
-func (c classifier) open(s setup) (*classification, error) {
+func (c classifier) open(s setup) (*workload.Workload, error) {
 	data, err := dataset.OpenImageNet(s.datasetDir, s.data())
 	if err != nil {
 		return nil, err
@@ -33,28 +33,20 @@ func (c classifier) open(s setup) (*classification, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &classification{imageSamples: samples, output: out, payload: c.payload}, nil
+	respond := classResponse{output: out, payload: c.payload}.append
+	return samples.workload([]string{out.port.Name}, respond, out.String()), nil
 }
 
-// A classification is a classifier joined with its data.
-type classification struct {
-	*imageSamples
+// A classResponse says how the response of a sample is read from the model's output.
+type classResponse struct {
 	output  classOutput
 	payload accuracy.DType
 }
 
-// Outputs implements workload.Workload.
-func (c *classification) Outputs(string) []string { return []string{c.output.port.Name} }
-
-// NewPredictor implements workload.Workload.
-func (c *classification) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newSinglePass(sessions[workload.Only], c.Row(0), maxBatch, c.respond)
-}
-
-// respond appends the label: as a float32, which is how the reference writes it
+// append appends the label: as a float32, which is how the reference writes it
 // (vision/classification_and_detection/python/main.py), or as an int32, as the mobile app
 // does (flutter/cpp/datasets/imagenet.cc).
-func (c *classification) respond(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+func (c classResponse) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
 	class, err := c.output.class(outputs[0], k)
 	if err != nil {
 		return dst, err
@@ -124,9 +116,6 @@ func argmax[T float32 | uint8 | int8](scores []T) (int, error) {
 	}
 	return best, nil
 }
-
-// Notes implements workload.Workload.
-func (c *classification) Notes() []string { return []string{c.note(), c.output.String()} }
 
 // score scores a log of labels.
 func (c classifier) score(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {

@@ -53,7 +53,7 @@ func imageSetup(dir string, in tensor.DType, shape ...int64) setup {
 	}
 }
 
-func open(t testing.TB, name string, s setup) workload.Workload {
+func open(t testing.TB, name string, s setup) *workload.Workload {
 	t.Helper()
 	m := find(t, name)
 	w, err := m.Open(s.public())
@@ -102,7 +102,7 @@ func TestPrepareEqualsTheReference(t *testing.T) {
 
 func TestQuantisedModelsGetThePixelsThemselves(t *testing.T) {
 	dir := images(t, "a.jpg")
-	prepare := func(in tensor.DType) (tensor.Tensor, workload.Workload) {
+	prepare := func(in tensor.DType) (tensor.Tensor, *workload.Workload) {
 		w := open(t, "resnet50", imageSetup(dir, in, -1, 3, 224, 224))
 		row := tensor.New(in, 3, 224, 224)
 		if err := w.Prepare(0, []tensor.Tensor{row}); err != nil {
@@ -119,11 +119,11 @@ func TestQuantisedModelsGetThePixelsThemselves(t *testing.T) {
 			t.Fatalf("number %d: pixel %d, int8 %d, float32 %v", i, v, tensor.Data[int8](lower)[i], tensor.Data[float32](float)[i])
 		}
 	}
-	for w, want := range map[workload.Workload]string{
+	for w, want := range map[*workload.Workload]string{
 		u8: "images go in as uint8 NCHW 224×224, pre-processed by resnet50_vgg_224_uint8",
 		i8: "images go in as int8 NCHW 224×224, pre-processed by resnet50_vgg_224_int8",
 	} {
-		if got := w.Notes()[0]; got != want {
+		if got := w.Notes[0]; got != want {
 			t.Errorf("note %q, want %q", got, want)
 		}
 	}
@@ -161,14 +161,14 @@ func TestAWorkloadTellsWhatTheModelFileAsksFor(t *testing.T) {
 	s := imageSetup(dir, tensor.Float32, 4, 3, 224, 224)
 	s.count = 2
 	w := open(t, "resnet50", s)
-	if w.Len() != 2 || w.Batch() != 4 || fmt.Sprint(w.Row(0)) != "[float32[3 224 224]]" || fmt.Sprint(w.Outputs(workload.Only)) != "[scores]" {
-		t.Errorf("%d samples, batch %d, row %v, outputs %v", w.Len(), w.Batch(), w.Row(0), w.Outputs(workload.Only))
+	if w.Samples != 2 || w.Batch != 4 || fmt.Sprint(w.Row(0)) != "[float32[3 224 224]]" || fmt.Sprint(w.Outputs(workload.Only)) != "[scores]" {
+		t.Errorf("%d samples, batch %d, row %v, outputs %v", w.Samples, w.Batch, w.Row(0), w.Outputs(workload.Only))
 	}
 	if got := workload.Bytes(w.Row(0)); got != 4*3*224*224 {
 		t.Errorf("three rows take %d bytes", got)
 	}
-	if w := open(t, "resnet50", imageSetup(dir, tensor.Float32, -1, 3, 224, 224)); w.Batch() != -1 || w.Len() != 3 {
-		t.Errorf("with a free batch: batch %d, %d samples", w.Batch(), w.Len())
+	if w := open(t, "resnet50", imageSetup(dir, tensor.Float32, -1, 3, 224, 224)); w.Batch != 0 || w.Samples != 3 {
+		t.Errorf("with a free batch: batch %d, %d samples", w.Batch, w.Samples)
 	}
 }
 
@@ -337,9 +337,9 @@ func TestResponsesEqualTheReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &classification{output: bound}
+			c := classResponse{output: bound}
 			for k, want := range r.Want {
-				got, err := c.respond([]byte("x"), []tensor.Tensor{out}, k, workload.Item{})
+				got, err := c.append([]byte("x"), []tensor.Tensor{out}, k, workload.Item{})
 				if strings.HasSuffix(r.Name, "_nan") {
 					// The reference takes a NaN for the maximum. Here it is an error: such a
 					// model is broken, and must not score by accident.
@@ -370,7 +370,7 @@ func TestQuantisedScoresAreReadToo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, want := range []float32{699, 2} {
-			got, err := (&classification{output: bound}).respond(nil, []tensor.Tensor{out}, k, workload.Item{})
+			got, err := classResponse{output: bound}.append(nil, []tensor.Tensor{out}, k, workload.Item{})
 			if err != nil || math.Float32frombits(binary.LittleEndian.Uint32(got)) != want {
 				t.Errorf("%v, sample %d is answered %x, %v; want %v", out, k, got, err, want)
 			}
@@ -470,13 +470,16 @@ func TestScoreIsThatOfTheOfficialScript(t *testing.T) {
 func TestTheMobileAppsLabelsAreIntegers(t *testing.T) {
 	dir := images(t, "a.jpg", "b.jpg")
 	s := imageSetup(dir, tensor.Float32, -1, 224, 224, 3)
-	w := open(t, "mobilenet-edgetpu", s).(*classification)
-	if w.note() != "images go in as float32 NHWC 224×224, pre-processed by mobile_classification_224_float32" {
-		t.Errorf("note %q", w.note())
+	if note := open(t, "mobilenet-edgetpu", s).Notes[0]; note != "images go in as float32 NHWC 224×224, pre-processed by mobile_classification_224_float32" {
+		t.Errorf("note %q", note)
+	}
+	bound, err := bindClasses(s.outputs, binding{})
+	if err != nil {
+		t.Fatal(err)
 	}
 	out := tensor.New(tensor.Float32, 1, 1001)
 	tensor.Data[float32](out)[259] = 1
-	got, err := w.respond(nil, []tensor.Tensor{out}, 0, workload.Item{})
+	got, err := classResponse{bound, accuracy.Int32}.append(nil, []tensor.Tensor{out}, 0, workload.Item{})
 	if err != nil || string(got) != "\x02\x01\x00\x00" {
 		t.Errorf("class 259 is answered %x, %v; want the label 258 as an int32", got, err)
 	}
@@ -485,7 +488,7 @@ func TestTheMobileAppsLabelsAreIntegers(t *testing.T) {
 		t.Errorf("score %+v, %v", score, err)
 	}
 	s.inputs[0].Type = tensor.Uint8
-	if note := open(t, "mobilenet-edgetpu", s).Notes()[0]; !strings.HasSuffix(note, "pre-processed by mobile_classification_224_uint8") {
+	if note := open(t, "mobilenet-edgetpu", s).Notes[0]; !strings.HasSuffix(note, "pre-processed by mobile_classification_224_uint8") {
 		t.Errorf("note %q", note)
 	}
 }

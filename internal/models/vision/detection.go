@@ -36,7 +36,7 @@ type detector struct {
 const swappedBoxes = "detection_bboxes"
 
 // open joins a detector with its data set and a model file.
-func (d detector) open(s setup) (*detection, error) {
+func (d detector) open(s setup) (*workload.Workload, error) {
 	data, err := d.openData(s.datasetDir, s.data())
 	if err != nil {
 		return nil, err
@@ -55,7 +55,20 @@ func (d detector) open(s setup) (*detection, error) {
 		}
 		samples.batch = 1
 	}
-	return &detection{imageSamples: samples, boxes: b, dropEmpty: s.binding.dropEmpty}, nil
+	w := samples.workload(b.ports.names(), b.respond, b.notes()...)
+	w.Exchange.Stamp = stampBoxes
+	if s.binding.dropEmpty {
+		w.ScoreOptions = workload.Values{onlyFullOption: "true"}
+	}
+	return w, nil
+}
+
+// stampBoxes writes the index of an image into the boxes of a response: each begins with it.
+func stampBoxes(response []byte, index int, _ []tensor.Tensor) {
+	const box = 7 * 4
+	for ; len(response) >= box; response = response[box:] {
+		appendFloat(response[:0], float32(index))
+	}
 }
 
 // bind finds out how the model's outputs are read.
@@ -113,40 +126,6 @@ func (d detector) rule(ports boxPorts) (boxRule, error) {
 	}
 	return *rule, nil
 }
-
-// A detection is a detector joined with its data.
-type detection struct {
-	*imageSamples
-	boxes     boxes
-	dropEmpty bool
-}
-
-// ScoreOptions implements workload.Scored.
-func (d *detection) ScoreOptions() workload.Values {
-	if !d.dropEmpty {
-		return nil
-	}
-	return workload.Values{onlyFullOption: "true"}
-}
-
-// Outputs implements workload.Workload.
-func (d *detection) Outputs(string) []string { return d.boxes.ports.names() }
-
-// Stamp implements workload.Portable: each box begins with the index of its image.
-func (*detection) Stamp(response []byte, index int, _ []tensor.Tensor) {
-	const box = 7 * 4
-	for ; len(response) >= box; response = response[box:] {
-		appendFloat(response[:0], float32(index))
-	}
-}
-
-// NewPredictor implements workload.Workload.
-func (d *detection) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newSinglePass(sessions[workload.Only], d.Row(0), maxBatch, d.boxes.respond)
-}
-
-// Notes implements workload.Workload.
-func (d *detection) Notes() []string { return append([]string{d.note()}, d.boxes.notes()...) }
 
 // score scores a log of boxes.
 func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {

@@ -112,10 +112,10 @@ func TestDetectorsUnderstandTheOfficialPorts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w.Len() != 3 || fmt.Sprint(w.Row(0)) != test.row || w.Batch() != test.batch {
-				t.Errorf("%d samples, row %v, batch %d", w.Len(), w.Row(0), w.Batch())
+			if w.Samples != 3 || fmt.Sprint(w.Row(0)) != test.row || w.Batch != max(test.batch, 0) {
+				t.Errorf("%d samples, row %v, batch %d", w.Samples, w.Row(0), w.Batch)
 			}
-			if got := strings.Join(w.Notes(), "\n"); got != strings.Join(test.notes, "\n") {
+			if got := strings.Join(w.Notes, "\n"); got != strings.Join(test.notes, "\n") {
 				t.Errorf("notes:\n%s\nwant:\n%s", got, strings.Join(test.notes, "\n"))
 			}
 			row := []tensor.Tensor{tensor.New(w.Row(0)[0].Type, w.Row(0)[0].Shape...)}
@@ -172,7 +172,7 @@ func TestDetectorsOfOtherExportsAreReadAsTheirProfilesAre(t *testing.T) {
 			w, err := m.Open(test.setup.public())
 			got := "error: " + fmt.Sprint(err)
 			if err == nil {
-				got = strings.Join(w.Notes(), "; ")
+				got = strings.Join(w.Notes, "; ")
 			}
 			if !strings.HasPrefix(got, test.want) {
 				t.Errorf("%s\nwant %s", got, test.want)
@@ -295,8 +295,8 @@ func TestSamplesThatWerePreprocessedAreReadAsTheyAre(t *testing.T) {
 	if err := w.Prepare(1, row); err != nil || tensor.Data[uint8](row[0])[12345] != 67 {
 		t.Errorf("number 12345 is %d, %v", tensor.Data[uint8](row[0])[12345], err)
 	}
-	if w.CacheKey() != "" || w.Notes()[0] != "images go in as uint8 NHWC 300×300, as they are in "+made {
-		t.Errorf("cache key %q, notes %q", w.CacheKey(), w.Notes()[0])
+	if w.CacheKey() != "" || w.Notes[0] != "images go in as uint8 NHWC 300×300, as they are in "+made {
+		t.Errorf("cache key %q, notes %q", w.CacheKey(), w.Notes[0])
 	}
 	if err := npy.WriteFile(filepath.Join(made, "val2017/z.jpg.npy"), tensor.New(tensor.Uint8, 3, 300, 300)); err != nil {
 		t.Fatal(err)

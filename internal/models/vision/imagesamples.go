@@ -97,9 +97,6 @@ func made(p preprocess.Pipeline, s setup, taken tensor.DType, others []string) (
 	return p, nil
 }
 
-// Path is the file of a sample.
-func (s *imageSamples) Path(i int) string { return s.data.Path(i) }
-
 // forType returns the first of some pipelines that makes a type, or else p.
 func forType(p preprocess.Pipeline, dtype tensor.DType, others []string) (preprocess.Pipeline, error) {
 	for _, name := range others {
@@ -132,18 +129,25 @@ func quantised(p preprocess.Pipeline, dtype tensor.DType) preprocess.Pipeline {
 	return p
 }
 
-// Len implements workload.Workload.
-func (s *imageSamples) Len() int { return s.data.Len() }
-
-// Row implements workload.Workload.
-func (s *imageSamples) Row(int) []workload.Slot { return s.row }
+// workload is the part of a workload that its images decide: it answers a batch with one run of
+// the model, and reads the responses from some of the outputs.
+func (s *imageSamples) workload(outputs []string, respond respondFunc, notes ...string) *workload.Workload {
+	batch := max(s.batch, 0)
+	return &workload.Workload{
+		Samples: s.data.Len(), Row: func(int) []workload.Slot { return s.row }, Path: s.data.Path, Prepare: s.prepare, CacheKey: s.cacheKey,
+		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+			return newSinglePass(sessions[workload.Only], s.row, maxBatch, respond)
+		},
+		Outputs: func(string) []string { return outputs }, Batch: batch, Notes: append([]string{s.note()}, notes...),
+		Exchange: &workload.Exchange{Decode: s.decode},
+	}
+}
 
 // preprocessVersion is part of every cache key. It must be raised when pre-processing
 // comes to give other tensors for the same files.
 const preprocessVersion = 1
 
-// CacheKey implements workload.Workload.
-func (s *imageSamples) CacheKey() string {
+func (s *imageSamples) cacheKey() string {
 	if s.made != "" {
 		return ""
 	}
@@ -154,9 +158,9 @@ func (s *imageSamples) CacheKey() string {
 	return key
 }
 
-// Prepare implements workload.Workload. A file that is damaged is an error here, though the
+// prepare fills a row. A damaged file is an error here, though the
 // reference would go on with a grey rest: a benchmark on broken data is worth nothing.
-func (s *imageSamples) Prepare(index int, row []tensor.Tensor) error {
+func (s *imageSamples) prepare(index int, row []tensor.Tensor) error {
 	data, err := s.data.Read(index)
 	if err != nil {
 		return fmt.Errorf("reading sample %d: %w", index, err)
@@ -167,14 +171,14 @@ func (s *imageSamples) Prepare(index int, row []tensor.Tensor) error {
 		}
 		return nil
 	}
-	if err := s.Decode(data, row); err != nil {
+	if err := s.decode(data, row); err != nil {
 		return fmt.Errorf("sample %d, %s: %w", index, s.data.Path(index), err)
 	}
 	return nil
 }
 
-// Decode implements workload.Portable.
-func (s *imageSamples) Decode(file []byte, row []tensor.Tensor) error {
+// decode fills a row from the file of an image.
+func (s *imageSamples) decode(file []byte, row []tensor.Tensor) error {
 	scratch := s.scratch.Get().(*preprocess.Scratch)
 	defer s.scratch.Put(scratch)
 	dst := row[0]
@@ -191,9 +195,6 @@ func (s *imageSamples) Decode(file []byte, row []tensor.Tensor) error {
 	return err
 }
 
-// Stamp implements workload.Portable: labels and masks have no index.
-func (*imageSamples) Stamp([]byte, int, []tensor.Tensor) {}
-
 // converts reports whether the model takes another type than the pre-processing makes.
 func (s *imageSamples) converts() bool { return s.input.dtype != s.pipeline.Type }
 
@@ -209,9 +210,6 @@ func (s *imageSamples) load(dst tensor.Tensor, data []byte) error {
 	}
 	return r.Read(dst)
 }
-
-// Batch implements workload.Workload.
-func (s *imageSamples) Batch() int { return s.batch }
 
 // note says how images go in.
 func (s *imageSamples) note() string {

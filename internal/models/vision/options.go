@@ -35,7 +35,7 @@ func readerOptions() []workload.Option {
 	return []workload.Option{
 		{Name: layoutOption, Help: "order of the image axes, NCHW or NHWC (default: the model's own)", Choices: []string{nchw, nhwc}},
 		{Name: pipelineOption, Help: "name of the pre-processing (default: the model's own)"},
-		{Name: pixelsOption, Kind: workload.Whole, Help: "largest image that is decoded, in pixels: what a file claims is taken from memory (default 67108864)"},
+		{Name: pixelsOption, Kind: workload.Integer, Help: "largest image that is decoded, in pixels: what a file claims is taken from memory (default 67108864)"},
 	}
 }
 
@@ -44,7 +44,7 @@ func imageOptions(more ...workload.Option) []workload.Option {
 		workload.Option{Name: preprocessedOption, Kind: workload.Path, Help: "folder with images that are pre-processed already, NAME.npy for each, " +
 			"as the reference keeps them in preprocessed/<data set>/<layout>"},
 		workload.ChooseOutput(),
-		workload.Option{Name: offsetOption, Kind: workload.Whole, Help: "what to add to the model's class to get the label (default: inferred)"},
+		workload.Option{Name: offsetOption, Kind: workload.Integer, Help: "what to add to the model's class to get the label (default: inferred)"},
 	), more...)
 }
 
@@ -55,9 +55,9 @@ func segmenterOptions() []workload.Option { return imageOptions() }
 func detectorOptions() []workload.Option {
 	return imageOptions(
 		workload.Option{Name: boxOrderOption, Choices: boxOrders(), Help: "of a detector's boxes, one of " + strings.Join(boxOrders(), ", ") + " (default: inferred)"},
-		workload.Option{Name: boxPixelsOption, Kind: workload.Whole, Help: "size of the image in whose pixels a detector's boxes are; 0: they are parts of the image (default: the model's own)"},
+		workload.Option{Name: boxPixelsOption, Kind: workload.Integer, Help: "size of the image in whose pixels a detector's boxes are; 0: they are parts of the image (default: the model's own)"},
 		workload.Option{Name: labelMapOption, Help: "label of each class of a detector: a file with a class and its label per line, coco80to91, coco91to80 or none (default none)"},
-		workload.Option{Name: dropEmptyOption, Kind: workload.Switch, Help: "leave out images in which nothing is annotated, as the reference does for the PyTorch SSD-ResNet34"},
+		workload.Option{Name: dropEmptyOption, Kind: workload.Bool, Help: "leave out images in which nothing is annotated, as the reference does for the PyTorch SSD-ResNet34"},
 	)
 }
 
@@ -78,13 +78,13 @@ func dtype(choices ...string) workload.Option {
 }
 
 func verbose() workload.Option {
-	return workload.Option{Name: verboseOption, Kind: workload.Switch, Help: "also print every wrong sample, where the official script can"}
+	return workload.Option{Name: verboseOption, Kind: workload.Bool, Help: "also print every wrong sample, where the official script can"}
 }
 
 func boxScoreOptions() []workload.Option {
 	return []workload.Option{
-		{Name: inverseMapOption, Kind: workload.Switch, Help: "labels of a detector are numbers of categories, not their ids (default: as the model's are, unless the log has labels that only ids can be)"},
-		{Name: onlyFullOption, Kind: workload.Switch, Help: "samples of a detector are the images in which something is annotated"},
+		{Name: inverseMapOption, Kind: workload.Bool, Help: "labels of a detector are numbers of categories, not their ids (default: as the model's are, unless the log has labels that only ids can be)"},
+		{Name: onlyFullOption, Kind: workload.Bool, Help: "samples of a detector are the images in which something is annotated"},
 		{Name: truthOption, Kind: workload.Path, Help: "file with what is in the images of a detector (default: the data set's)"},
 		verbose(),
 	}
@@ -120,10 +120,10 @@ func parseBinding(v workload.Values) (b binding, err error) {
 	if b.maxPixels, err = mostPixels(v); err != nil {
 		return b, err
 	}
-	if b.labelOffset, err = v.Whole(offsetOption); err != nil {
+	if b.labelOffset, err = v.Integer(offsetOption); err != nil {
 		return b, err
 	}
-	if b.boxPixels, err = v.Whole(boxPixelsOption); err != nil {
+	if b.boxPixels, err = v.Integer(boxPixelsOption); err != nil {
 		return b, err
 	}
 	b.dropEmpty, err = v.On(dropEmptyOption)
@@ -132,7 +132,7 @@ func parseBinding(v workload.Values) (b binding, err error) {
 
 // mostPixels is the largest image that is decoded; 0 if nobody says.
 func mostPixels(v workload.Values) (int, error) {
-	n, err := v.Whole(pixelsOption)
+	n, err := v.Integer(pixelsOption)
 	if n == nil || err != nil {
 		return 0, err
 	}
@@ -152,18 +152,14 @@ type setup struct {
 }
 
 // opening returns what opens a model, of what opens it with the family's own options.
-func opening[W workload.Workload](open func(setup) (W, error)) func(workload.Setup) (workload.Workload, error) {
-	return func(s workload.Setup) (workload.Workload, error) {
+func opening(open func(setup) (*workload.Workload, error)) func(workload.Setup) (*workload.Workload, error) {
+	return func(s workload.Setup) (*workload.Workload, error) {
 		b, err := parseBinding(s.Options)
 		if err != nil {
 			return nil, err
 		}
 		ports := s.Ports[workload.Only]
-		w, err := open(setup{datasetDir: s.DatasetDir, count: s.Count, inputs: ports.Inputs, outputs: ports.Outputs, binding: b})
-		if err != nil {
-			return nil, err
-		}
-		return w, nil
+		return open(setup{datasetDir: s.DatasetDir, count: s.Count, inputs: ports.Inputs, outputs: ports.Outputs, binding: b})
 	}
 }
 
@@ -185,7 +181,7 @@ func parseScoring(v workload.Values) (s scoring, err error) {
 	if s.verbose, err = v.On(verboseOption); err != nil {
 		return s, err
 	}
-	if s.inverseMap, err = v.Switch(inverseMapOption); err != nil {
+	if s.inverseMap, err = v.Bool(inverseMapOption); err != nil {
 		return s, err
 	}
 	s.dropEmpty, err = v.On(onlyFullOption)

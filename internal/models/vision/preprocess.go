@@ -9,16 +9,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// An imageFileReader makes the inputs of a model from image files.
-type imageFileReader struct {
-	pipeline preprocess.Pipeline
-	scratch  preprocess.Scratch
-}
-
 // imageReader returns what opens a reader: with the reference's pre-processing and its
 // layout, unless the options name others.
-func imageReader(pipelines []string) func(workload.Values) (workload.Reader, error) {
-	return func(v workload.Values) (workload.Reader, error) {
+func imageReader(pipelines []string) func(workload.Values) (*workload.Reader, error) {
+	return func(v workload.Values) (*workload.Reader, error) {
 		b, err := parseBinding(v)
 		if err != nil {
 			return nil, err
@@ -39,19 +33,14 @@ func imageReader(pipelines []string) func(workload.Values) (workload.Reader, err
 		default:
 			return nil, userinput.Errorf(layoutOption, "unknown layout %q, want %s or %s", b.layout, nchw, nhwc)
 		}
-		return &imageFileReader{pipeline: p, scratch: preprocess.Scratch{MaxPixels: b.maxPixels}}, nil
+		scratch := &preprocess.Scratch{MaxPixels: b.maxPixels}
+		return &workload.Reader{Name: p.Name, Read: func(file []byte) (tensor.Tensor, error) {
+			t := tensor.New(p.Type, p.Shape()...)
+			damaged, err := p.ApplyFile(t, file, scratch)
+			if err == nil && damaged {
+				err = errors.New("the image is damaged or cut off")
+			}
+			return t, err
+		}}, nil
 	}
-}
-
-// Name implements workload.Reader.
-func (r *imageFileReader) Name() string { return r.pipeline.Name }
-
-// Read implements workload.Reader.
-func (r *imageFileReader) Read(file []byte) (tensor.Tensor, error) {
-	t := tensor.New(r.pipeline.Type, r.pipeline.Shape()...)
-	damaged, err := r.pipeline.ApplyFile(t, file, &r.scratch)
-	if err == nil && damaged {
-		err = errors.New("the image is damaged or cut off")
-	}
-	return t, err
 }

@@ -68,8 +68,9 @@ func TestImagesAreReadAsTheProfilesOfTheReferenceReadThem(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if p := r.(*imageFileReader).pipeline; r.Name() != want.pipeline || p.Size != want.size {
-			t.Errorf("%s is read by %s, %d×%d, want %s, %d×%d", name, r.Name(), p.Size, p.Size, want.pipeline, want.size, want.size)
+		p, err := lookupPipeline(want.pipeline)
+		if err != nil || r.Name != want.pipeline || p.Size != want.size {
+			t.Errorf("%s is read by %s, %d×%d, want %s, %d×%d", name, r.Name, p.Size, p.Size, want.pipeline, want.size, want.size)
 		}
 	}
 	for options, want := range map[string]string{"layout=HWC": `layout: unknown layout "HWC", want NCHW or NHWC`, "preprocess=none": "preprocess: ", "max-image-pixels=x": "max-image-pixels: "} {

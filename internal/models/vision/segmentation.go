@@ -21,7 +21,7 @@ type segmenter struct {
 }
 
 // open joins a segmenter with ADE20K and a model file.
-func (m segmenter) open(s setup) (*segmentation, error) {
+func (m segmenter) open(s setup) (*workload.Workload, error) {
 	data, err := dataset.OpenADE20K(s.datasetDir, s.data())
 	if err != nil {
 		return nil, err
@@ -34,7 +34,8 @@ func (m segmenter) open(s setup) (*segmentation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &segmentation{imageSamples: samples, port: port, offset: labelOffset(s.binding)}, nil
+	r := maskResponse{port: port, offset: labelOffset(s.binding)}
+	return samples.workload([]string{port.Name}, r.append, fmt.Sprintf("the class of a pixel is that in output %s plus %d", port.Name, r.offset)), nil
 }
 
 func labelOffset(b binding) int {
@@ -65,24 +66,15 @@ func hasPixels(port backend.Port) bool {
 	return numbers && fits(s[1], dataset.ADE20KSize) && fits(s[2], dataset.ADE20KSize)
 }
 
-// A segmentation is a segmenter joined with its data.
-type segmentation struct {
-	*imageSamples
+// A maskResponse says how the response of a sample is read from the model's output.
+type maskResponse struct {
 	port   backend.Port
 	offset int
 }
 
-// Outputs implements workload.Workload.
-func (s *segmentation) Outputs(string) []string { return []string{s.port.Name} }
-
-// NewPredictor implements workload.Workload.
-func (s *segmentation) NewPredictor(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-	return newSinglePass(sessions[workload.Only], s.Row(0), maxBatch, s.respond)
-}
-
-// respond appends one byte per pixel, row by row: its class. The mobile app logs nothing
+// append appends one byte per pixel, row by row: its class. The mobile app logs nothing
 // and scores as it goes; that needs the same classes.
-func (s *segmentation) respond(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+func (s maskResponse) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
 	const pixels = dataset.ADE20KSize * dataset.ADE20KSize
 	t := outputs[0]
 	switch images := t.Shape[0]; {
@@ -111,11 +103,6 @@ func appendClasses[T int64 | int32 | uint8 | float32](dst []byte, classes []T, o
 		dst = append(dst, uint8(class))
 	}
 	return dst, nil
-}
-
-// Notes implements workload.Workload.
-func (s *segmentation) Notes() []string {
-	return []string{s.note(), fmt.Sprintf("the class of a pixel is that in output %s plus %d", s.port.Name, s.offset)}
 }
 
 // score scores a log of masks as the mobile app does. The first record of a sample counts.

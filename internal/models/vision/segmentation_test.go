@@ -43,15 +43,15 @@ func masks(t testing.TB, n int) string {
 
 func TestDeepLabUnderstandsTheOfficialPorts(t *testing.T) {
 	w := open(t, "deeplab-v3plus", builtInSetup(t, "deeplab-v3plus", masks(t, 2)))
-	if w.Len() != 2 || fmt.Sprint(w.Row(0)) != "[float32[512 512 3]]" || w.Batch() != -1 || fmt.Sprint(w.Outputs(workload.Only)) != "[ArgMax]" {
-		t.Errorf("%d samples, row %v, batch %d, outputs %v", w.Len(), w.Row(0), w.Batch(), w.Outputs(workload.Only))
+	if w.Samples != 2 || fmt.Sprint(w.Row(0)) != "[float32[512 512 3]]" || w.Batch != 0 || fmt.Sprint(w.Outputs(workload.Only)) != "[ArgMax]" {
+		t.Errorf("%d samples, row %v, batch %d, outputs %v", w.Samples, w.Row(0), w.Batch, w.Outputs(workload.Only))
 	}
 	row := []tensor.Tensor{tensor.New(tensor.Float32, 512, 512, 3)}
 	if err := w.Prepare(1, row); err != nil || tensor.Data[float32](row[0])[0] != -1 {
 		t.Errorf("black is %v, %v; want -1", tensor.Data[float32](row[0])[0], err)
 	}
 	want := "images go in as float32 NHWC 512×512, pre-processed by mobile_segmentation_512_float32; the class of a pixel is that in output ArgMax plus 0"
-	if got := strings.Join(w.Notes(), "; "); got != want {
+	if got := strings.Join(w.Notes, "; "); got != want {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }
@@ -74,14 +74,14 @@ func TestOutputsWithoutAClassForEachPixelAreRefused(t *testing.T) {
 	if _, err := deepLabV3Plus().Open(s.public()); err == nil {
 		t.Error("texts are classes")
 	}
-	other := &segmentation{port: backend.Port{Name: "ArgMax"}}
-	if _, err := other.respond(nil, []tensor.Tensor{tensor.New(tensor.Uint8, 1, 513, 513)}, 0, workload.Item{}); err == nil || !strings.Contains(err.Error(), "is uint8[1 513 513], want 262144 pixels for each image") {
+	other := maskResponse{port: backend.Port{Name: "ArgMax"}}
+	if _, err := other.append(nil, []tensor.Tensor{tensor.New(tensor.Uint8, 1, 513, 513)}, 0, workload.Item{}); err == nil || !strings.Contains(err.Error(), "is uint8[1 513 513], want 262144 pixels for each image") {
 		t.Errorf("an output of another size: %v", err)
 	}
 }
 
 func TestClassesOfPixelsAreBytes(t *testing.T) {
-	s := &segmentation{port: backend.Port{Name: "ArgMax"}, offset: 1}
+	s := maskResponse{port: backend.Port{Name: "ArgMax"}, offset: 1}
 	for _, out := range []tensor.Tensor{
 		tensor.New(tensor.Int64, 2, 512, 512), tensor.New(tensor.Int32, 2, 512, 512), tensor.New(tensor.Uint8, 2, 512, 512), tensor.New(tensor.Float32, 2, 512, 512, 1),
 	} {
@@ -96,23 +96,23 @@ func TestClassesOfPixelsAreBytes(t *testing.T) {
 		default:
 			tensor.Data[float32](out)[at] = 30
 		}
-		got, err := s.respond([]byte("x"), []tensor.Tensor{out}, 1, workload.Item{})
+		got, err := s.append([]byte("x"), []tensor.Tensor{out}, 1, workload.Item{})
 		if err != nil || len(got) != 1+maskPixels || got[0] != 'x' || got[701] != 31 || got[700] != 1 {
 			t.Errorf("%v: %d bytes, %v", out, len(got), err)
 		}
-		if _, err := s.respond(nil, []tensor.Tensor{out}, 2, workload.Item{}); err == nil || !strings.Contains(err.Error(), "too short for 3 images") {
+		if _, err := s.append(nil, []tensor.Tensor{out}, 2, workload.Item{}); err == nil || !strings.Contains(err.Error(), "too short for 3 images") {
 			t.Errorf("error %v", err)
 		}
 	}
 	bad := tensor.New(tensor.Float32, 1, 512, 512)
 	for _, v := range []float32{-2, 255, float32(math.NaN())} {
 		tensor.Data[float32](bad)[3] = v
-		if _, err := s.respond(nil, []tensor.Tensor{bad}, 0, workload.Item{}); err == nil || !strings.Contains(err.Error(), "the class of pixel 3 is ") {
+		if _, err := s.append(nil, []tensor.Tensor{bad}, 0, workload.Item{}); err == nil || !strings.Contains(err.Error(), "the class of pixel 3 is ") {
 			t.Errorf("class %v: error %v", v, err)
 		}
 	}
 	out, dst := tensor.New(tensor.Int32, 1, 512, 512), make([]byte, 0, maskPixels)
-	if n := testing.AllocsPerRun(3, func() { dst, _ = s.respond(dst[:0], []tensor.Tensor{out}, 0, workload.Item{}) }); n > 1 { // the slice in this line
+	if n := testing.AllocsPerRun(3, func() { dst, _ = s.append(dst[:0], []tensor.Tensor{out}, 0, workload.Item{}) }); n > 1 { // the slice in this line
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -60,7 +60,7 @@ func unet3DHighAccuracy() workload.Model {
 }
 
 // openUNet joins 3D-UNet with KiTS19 and a model file.
-func openUNet(s setup) (*unet, error) {
+func openUNet(s setup) (*workload.Workload, error) {
 	data, err := dataset.OpenKiTS19(s.datasetDir, s.data())
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func openUNet(s setup) (*unet, error) {
 	if len(s.inputs) != 1 {
 		return nil, fmt.Errorf("the model has %d inputs (%s), want one: a window of the volume", len(s.inputs), portNames(s.inputs))
 	}
-	w := &unet{data: data, weights: sync.OnceValue(windowWeights)}
+	w := &unet{data: data}
 	if w.input, err = windowPort("input", s.inputs, "", 1); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,25 @@ func openUNet(s setup) (*unet, error) {
 		w.slice = max(w.slice, n[1]*n[2])
 		w.voxels = max(w.voxels, n[0]*n[1]*n[2])
 	}
-	return w, nil
+	weights := sync.OnceValue(windowWeights)
+	return &workload.Workload{
+		Samples: data.Len(), Row: w.row, Prepare: w.prepare,
+		CacheKey: func() string { return fmt.Sprintf("3d-unet %d\nfiles %s", preprocessVersion, data.Fingerprint()) },
+		NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+			return newSlidingWindow(sessions[workload.Only], weights(), w.slice, w.voxels)
+		},
+		Outputs: func(string) []string { return []string{w.output.Name} },
+		Batch:   1, // a volume is many runs of the model
+		Notes: []string{
+			data.How(),
+			fmt.Sprintf("windows of %d voxels go into %s, %d apart; the label with the best weighted mean of output %s is the answer",
+				windowSide, w.input.Name, windowStep, w.output.Name),
+		},
+		Exchange: &workload.Exchange{
+			Inputs:   []workload.Input{{Name: w.input.Name, Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, -1, -1}}}},
+			Complete: w.complete,
+		},
+	}, nil
 }
 
 // windowPort finds the port of a window: [1 or any number, channels, 128, 128, 128].
@@ -101,31 +119,15 @@ type unet struct {
 	data          *dataset.KiTS19
 	input, output backend.Port
 	slice, voxels int // of the largest
-	weights       func() []float32
 }
 
-// Len implements workload.Workload.
-func (u *unet) Len() int { return u.data.Len() }
-
-// Row implements workload.Workload.
-func (u *unet) Row(index int) []workload.Slot {
+func (u *unet) row(index int) []workload.Slot {
 	n := u.data.Shape(index)
 	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(n[0]), int64(n[1]), int64(n[2])}}}
 }
 
-// Decode implements workload.Portable.
-func (*unet) Decode([]byte, []tensor.Tensor) error { return workload.ErrNoFile }
-
-// Stamp implements workload.Portable: volumes of labels have no index.
-func (*unet) Stamp([]byte, int, []tensor.Tensor) {}
-
-// Sent implements workload.Varied.
-func (u *unet) Sent() []workload.Sent {
-	return []workload.Sent{{Name: u.input.Name, Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, -1, -1}}}}
-}
-
-// Complete implements workload.Varied. There is memory for volumes as large as those of the data set.
-func (u *unet) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
+// complete has room for volumes as large as those of the data set.
+func (u *unet) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	n := sent[0]
 	for _, side := range n {
 		if side < windowSide || side%windowStep != 0 || side > int64(u.voxels) {
@@ -138,37 +140,11 @@ func (u *unet) Complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	return []workload.Slot{{Type: tensor.Float32, Shape: n}}, nil
 }
 
-// CacheKey implements workload.Workload.
-func (u *unet) CacheKey() string {
-	return fmt.Sprintf("3d-unet %d\nfiles %s", preprocessVersion, u.data.Fingerprint())
-}
-
-// Prepare implements workload.Workload.
-func (u *unet) Prepare(index int, row []tensor.Tensor) error {
+func (u *unet) prepare(index int, row []tensor.Tensor) error {
 	if err := u.data.Image(index, tensor.Data[float32](row[0])); err != nil {
 		return fmt.Errorf("sample %d: %w", index, err)
 	}
 	return nil
-}
-
-// Outputs implements workload.Workload.
-func (u *unet) Outputs(string) []string { return []string{u.output.Name} }
-
-// Batch implements workload.Workload. A volume is many runs of the model.
-func (u *unet) Batch() int { return 1 }
-
-// NewPredictor implements workload.Workload.
-func (u *unet) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	return newSlidingWindow(sessions[workload.Only], u.weights(), u.slice, u.voxels)
-}
-
-// Notes implements workload.Workload.
-func (u *unet) Notes() []string {
-	return []string{
-		u.data.How(),
-		fmt.Sprintf("windows of %d voxels go into %s, %d apart; the label with the best weighted mean of output %s is the answer",
-			windowSide, u.input.Name, windowStep, u.output.Name),
-	}
 }
 
 // scoreUNet scores a log of label volumes.

@@ -27,8 +27,8 @@ func TestVolumesHaveRowsOfTheirOwnSize(t *testing.T) {
 	testenv.SkipLong(t, "much arithmetic")
 	w := open(t, "3d-unet-99.9", builtInSetup(t, "3d-unet", volumes(t, 2)))
 	// The second volume has 192 slices and is the largest.
-	if w.Len() != 2 || fmt.Sprint(w.Row(0)) != "[float32[128 128 128]]" || w.Batch() != 1 {
-		t.Errorf("%d samples, row %v, batch %d", w.Len(), w.Row(0), w.Batch())
+	if w.Samples != 2 || fmt.Sprint(w.Row(0)) != "[float32[128 128 128]]" || w.Batch != 1 {
+		t.Errorf("%d samples, row %v, batch %d", w.Samples, w.Row(0), w.Batch)
 	}
 	if first, second := w.Row(0)[0], w.Row(1)[0]; first.Bytes() != 4*128*128*128 || second.Bytes() != 4*192*128*128 {
 		t.Errorf("samples are %v and %v", first, second)
@@ -42,7 +42,7 @@ func TestVolumesHaveRowsOfTheirOwnSize(t *testing.T) {
 		t.Error("a row of another size is no error")
 	}
 	want := "volumes are prepared while they are read; windows of 128 voxels go into input, 64 apart; the label with the best weighted mean of output output is the answer"
-	if got := strings.Join(w.Notes(), "; "); got != want {
+	if got := strings.Join(w.Notes, "; "); got != want {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }
@@ -57,7 +57,7 @@ func TestVolumesFromElsewhereHaveToFit(t *testing.T) {
 		{tensor.Shape{64, 192, 192}, false}, {tensor.Shape{130, 128, 128}, false}, {tensor.Shape{128, 256, 256}, false},
 		{tensor.Shape{256, 192, 256}, false}, {tensor.Shape{1 << 40, 1 << 40, 1 << 40}, false}, {tensor.Shape{0, 128, 128}, false},
 	} {
-		if row, err := u.Complete([]tensor.Shape{c.shape}); (err == nil) != c.right {
+		if row, err := u.complete([]tensor.Shape{c.shape}); (err == nil) != c.right {
 			t.Errorf("%v: %v, %v", c.shape, row, err)
 		}
 	}

@@ -46,10 +46,10 @@ type Model struct {
 	// text to text: in 8-bit integers it has the ranges of each run, not those of a calibration.
 	Attends bool
 	// Open joins the model with a data set and model files.
-	Open func(Setup) (Workload, error)
+	Open func(Setup) (*Workload, error)
 	// Ask joins prompts with an engine that takes text: there is no model file then, and
 	// AskOptions are the options; nil: the samples are no prompts.
-	Ask        func(Setup) (Workload, error)
+	Ask        func(Setup) (*Workload, error)
 	AskOptions []Option
 	// Score scores an accuracy log as the official script does.
 	Score func(ctx context.Context, log accuracy.Input, s Scoring) (*accuracy.Score, error)
@@ -57,14 +57,14 @@ type Model struct {
 	ScoresWithEngine bool
 	// NewReader returns what makes the model's input of a file of a user; nil: its samples
 	// are no files.
-	NewReader func(Values) (Reader, error)
+	NewReader func(Values) (*Reader, error)
 }
 
 // Several reports whether a model has other files than one that can be run by itself.
 func (m Model) Several() bool { return m.Files != nil || m.Roles != nil }
 
-// Whole reports whether only the predictors of a model can run its files.
-func (m Model) Whole() bool { return m.Files != nil && m.Roles == nil }
+// FilesRunTogether reports whether only the model's own predictors can run its files.
+func (m Model) FilesRunTogether() bool { return m.Files != nil && m.Roles == nil }
 
 // Asked is the benchmark with an engine that takes text instead of model files.
 func (m Model) Asked() Model {
@@ -143,10 +143,9 @@ type Scoring struct {
 	Keep string
 }
 
-// A Reader makes the input of a model from files. It is used by one goroutine.
-type Reader interface {
-	// Name is that of the pre-processing.
-	Name() string
+// A Reader makes the input of a model from files. One goroutine uses it.
+type Reader struct {
+	Name string // of the pre-processing
 	// Read returns the input of a file, without a batch axis.
-	Read(file []byte) (tensor.Tensor, error)
+	Read func(file []byte) (tensor.Tensor, error)
 }

@@ -29,8 +29,12 @@ type column struct {
 	starts []int64 // in all
 }
 
-// alignment is that of a row whose shape is not that of the one before.
-const alignment = 64
+const (
+	// alignment is that of a row whose shape is not that of the one before.
+	alignment = 64
+	// mostBytes is more than any memory has.
+	mostBytes = 1 << 56
+)
 
 // NewStore makes room for rows. The store must be closed.
 func NewStore(rows int, row func(i int) []Slot) (*Store, error) {
@@ -50,10 +54,20 @@ func NewStore(rows int, row func(i int) []Slot) (*Store, error) {
 }
 
 func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, err error) {
-	first := slot(0)
-	same, err := alike(rows, slot)
-	if err != nil {
-		return c, nil, err
+	first, same, total := slot(0), true, int64(0)
+	for i := range rows { // shapes come from data sets: a wrong one must not become a small number
+		s := slot(i)
+		if k := slices.IndexFunc(s.Shape, func(extent int64) bool { return extent < 0 }); k >= 0 {
+			return c, nil, fmt.Errorf("sample %d: %v has an axis of %d, want 0 or more", i, s, s.Shape[k])
+		}
+		n := s.Shape.Len()
+		if n < 0 {
+			return c, nil, fmt.Errorf("sample %d: %v is more than any memory", i, s)
+		}
+		if total += n*int64(max(s.Type.Size(), 1)) + alignment; total > mostBytes { // hostmem refuses strings, which have no size
+			return c, nil, fmt.Errorf("sample %d: up to %v it is more than any memory", i, s)
+		}
+		same = same && slices.Equal(s.Shape, first.Shape)
 	}
 	if same {
 		c.all, free, err = hostmem.New(first.Type, append([]int64{int64(rows)}, first.Shape...)...)
@@ -71,39 +85,6 @@ func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, er
 	}
 	c.all, free, err = hostmem.New(tensor.Uint8, end)
 	return c, free, err
-}
-
-// alike reports whether the slots of all rows have the same shape, and finds what no memory holds.
-func alike(rows int, slot func(i int) Slot) (same bool, err error) {
-	first, total := slot(0), int64(0)
-	same = true
-	for i := range rows {
-		s := slot(i)
-		if total, err = s.addTo(total); err != nil {
-			return false, fmt.Errorf("sample %d: %w", i, err)
-		}
-		same = same && slices.Equal(s.Shape, first.Shape)
-	}
-	return same, nil
-}
-
-// mostBytes is more than any memory has.
-const mostBytes = 1 << 56
-
-// addTo adds the memory of the slot, padded for the next one, to what is needed already. Shapes come from
-// data sets: a wrong one must not become a small number.
-func (s Slot) addTo(total int64) (int64, error) {
-	if i := slices.IndexFunc(s.Shape, func(extent int64) bool { return extent < 0 }); i >= 0 {
-		return 0, fmt.Errorf("%v has an axis of %d, want 0 or more", s, s.Shape[i])
-	}
-	n := s.Shape.Len()
-	if n < 0 {
-		return 0, fmt.Errorf("%v is more than any memory", s)
-	}
-	if total += n*int64(max(s.Type.Size(), 1)) + alignment; total > mostBytes { // strings have no size: hostmem refuses them
-		return 0, fmt.Errorf("up to %v it is more than any memory", s)
-	}
-	return total, nil
 }
 
 // Close frees the memory. Nothing may use the rows any more.

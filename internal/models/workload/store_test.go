@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unsafe"
@@ -8,53 +11,138 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-func TestAStoreKeepsRowsSideBySide(t *testing.T) {
-	row := []Slot{{tensor.Float32, tensor.Shape{2, 3}}, {tensor.Int64, tensor.Shape{}}}
-	s, err := NewStore(5, func(int) []Slot { return row })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range s.Rows() {
-		r := s.Row(i)
-		tensor.Data[float32](r[0])[5] = float32(i)
-		tensor.Data[int64](r[1])[0] = int64(10 * i)
-	}
-	if got := s.Slot(0, 2, 2); got.String() != "float32[2 2 3]" || tensor.Data[float32](got)[5] != 2 || tensor.Data[float32](got)[11] != 3 {
-		t.Errorf("rows 2 and 3 of the first slot are %v with %v", got, tensor.Data[float32](got))
-	}
-	if got := s.Slot(1, 0, 5); got.String() != "int64[5]" || tensor.Data[int64](got)[4] != 40 {
-		t.Errorf("the second slot is %v with %v", got, tensor.Data[int64](got))
-	}
-	for i := range s.Rows() {
-		for k := range row {
-			if got, want := s.RowBytes(k, i), s.Slot(k, i, 1).Bytes(); len(got) != len(want) || &got[0] != &want[0] {
-				t.Errorf("slot %d, row %d: RowBytes is another memory than Slot", k, i)
+// drawRows are random rows of some slots: of one shape each, or of shapes that differ here and there.
+func drawRows(draw *rand.Rand) [][]Slot {
+	types := []tensor.DType{tensor.Float32, tensor.Int64, tensor.Uint8, tensor.Bool, tensor.Float16}
+	rows := make([][]Slot, 1+draw.IntN(12))
+	for range 1 + draw.IntN(3) {
+		kind, differ := types[draw.IntN(len(types))], draw.IntN(2) == 0
+		var shape tensor.Shape
+		for i := range rows {
+			if i == 0 || differ && draw.IntN(3) == 0 {
+				shape = make(tensor.Shape, draw.IntN(3))
+				for axis := range shape {
+					shape[axis] = int64(draw.IntN(6))
+				}
 			}
+			rows[i] = append(rows[i], Slot{kind, shape})
 		}
 	}
-	if got := Bytes(row); got != 24+8 {
-		t.Errorf("a row takes %d bytes", got)
-	}
-	for range 2 {
+	return rows
+}
+
+// TestStoreKeepsRows compares a store with a slice of bytes for each row of each slot, through every one of
+// its methods.
+func TestStoreKeepsRows(t *testing.T) {
+	draw := rand.New(rand.NewPCG(9, 3))
+	for range 150 {
+		rows := drawRows(draw)
+		s, err := NewStore(len(rows), func(i int) []Slot { return rows[i] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Rows() != len(rows) || s.Slots() != len(rows[0]) {
+			t.Fatalf("%d rows of %d slots, want %d of %d", s.Rows(), s.Slots(), len(rows), len(rows[0]))
+		}
+		want := fill(s, rows, draw)
+		for i := range rows {
+			for k, got := range s.Row(i) {
+				if got.Type != rows[i][k].Type || !bytes.Equal(got.Bytes(), want[i][k]) || !bytes.Equal(s.RowBytes(k, i), want[i][k]) {
+					t.Errorf("row %d of slot %d, %v, has %d bytes that are not its own", i, k, rows[i][k], len(got.Bytes()))
+				}
+			}
+		}
+		checkBatches(t, s, rows, want)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestAStoreThatDoesNotFitIsAnError(t *testing.T) {
-	for name, slot := range map[string]Slot{
-		"too large": {tensor.Float32, tensor.Shape{1 << 40}},
-		"strings":   {tensor.String, tensor.Shape{1}},
-	} {
-		if _, err := NewStore(1000, func(int) []Slot { return []Slot{{tensor.Float32, tensor.Shape{2}}, slot} }); err == nil || !strings.Contains(err.Error(), "memory for 1000 samples") {
-			t.Errorf("%s: error %v", name, err)
+// fill writes random bytes into all rows, in any order, and returns them.
+func fill(s *Store, rows [][]Slot, draw *rand.Rand) [][][]byte {
+	want := make([][][]byte, len(rows))
+	for _, i := range draw.Perm(len(rows)) {
+		for _, t := range s.Row(i) {
+			mem := t.Bytes()
+			for j := range mem {
+				mem[j] = byte(draw.Uint32() & 1) // which a Bool can be, too
+			}
+			want[i] = append(want[i], bytes.Clone(mem))
+		}
+	}
+	return want
+}
+
+// checkBatches takes every range of rows: alike ones are a batch without a copy, and others are known to be none.
+func checkBatches(t *testing.T, s *Store, rows [][]Slot, want [][][]byte) {
+	t.Helper()
+	for first := range rows {
+		items := []Item{}
+		alike := true
+		for n := 1; first+n <= len(rows); n++ {
+			row := first + n - 1
+			items = append(items, Item{Row: row})
+			alike = alike && fmt.Sprint(rows[row]) == fmt.Sprint(rows[first])
+			if got := s.Alike(items); got != alike {
+				t.Errorf("rows %d to %d of %v are alike: %t, want %t", first, row, rows, got, alike)
+			}
+			if !alike {
+				continue
+			}
+			for k, batch := range s.Batch(first, n) {
+				var all []byte
+				for i := first; i <= row; i++ {
+					all = append(all, want[i][k]...)
+				}
+				if batch.Shape[0] != int64(n) || !bytes.Equal(batch.Bytes(), all) {
+					t.Errorf("rows %d to %d of slot %d are %v", first, row, k, batch)
+				}
+				if len(all) > 0 && unsafe.SliceData(batch.Bytes()) != unsafe.SliceData(s.RowBytes(k, firstWithBytes(want, first, k))) {
+					t.Errorf("rows %d to %d of slot %d are a copy", first, row, k)
+				}
+			}
+		}
+	}
+}
+
+// firstWithBytes is the first row from one on that has any: rows of nothing have no place.
+func firstWithBytes(want [][][]byte, from, slot int) int {
+	for len(want[from][slot]) == 0 {
+		from++
+	}
+	return from
+}
+
+// Engines read vectors: a row that begins another batch begins where they may.
+func TestRowsOfAnotherShapeAreAligned(t *testing.T) {
+	lengths := []int64{3, 5, 5, 0, 64, 1, 65, 2}
+	s, err := NewStore(len(lengths), func(i int) []Slot { return []Slot{{tensor.Uint8, tensor.Shape{lengths[i]}}} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	base := s.RowBytes(0, 0)
+	for i, n := range lengths {
+		row := s.RowBytes(0, i)
+		if len(row) != int(n) {
+			t.Errorf("row %d has %d bytes, want %d", i, len(row), n)
+		}
+		if n == 0 {
+			continue
+		}
+		from := int(uintptr(unsafe.Pointer(&row[0])) - uintptr(unsafe.Pointer(&base[0])))
+		if i != 2 && from%64 != 0 {
+			t.Errorf("row %d begins at %d, want a multiple of 64", i, from)
+		}
+		if i == 2 && from != 64+5 {
+			t.Errorf("row 2 begins at %d, want right behind row 1, which is of its shape", from)
 		}
 	}
 }
 
 // Shapes come from data sets. An extent that overflows would make room for nothing at all.
-func TestAShapeThatNoMemoryHoldsNamesItsSample(t *testing.T) {
+func TestImpossibleShapesAreRefused(t *testing.T) {
 	wrong := func(s tensor.Shape) func(int) []Slot {
 		return func(i int) []Slot {
 			if i == 2 {
@@ -87,132 +175,51 @@ func TestAShapeThatNoMemoryHoldsNamesItsSample(t *testing.T) {
 	}
 }
 
-func TestAStoreOfNoRowsAndAClosedOneHaveNothing(t *testing.T) {
-	s, err := NewStore(0, func(int) []Slot { t.Error("a row was asked for"); return nil })
-	if err != nil || s.Rows() != 0 || s.Slots() != 0 || s.Close() != nil {
-		t.Errorf("a store of no rows: %+v, %v", s, err)
-	}
-	s, err = NewStore(3, func(int) []Slot { return []Slot{{tensor.Uint8, tensor.Shape{4}}, {tensor.Bool, tensor.Shape{}}} })
-	if err != nil || s.Slots() != 2 || s.Rows() != 3 {
-		t.Fatalf("a store of three rows has %d of %d slots, %v", s.Rows(), s.Slots(), err)
-	}
-	if err := s.Close(); err != nil || s.Rows() != 0 || s.Slots() != 0 {
-		t.Errorf("a closed store has %d rows, %v", s.Rows(), err)
+func TestReadingRowsAllocatesNothing(t *testing.T) {
+	for name, slot := range map[string]func(i int) []Slot{
+		"of one shape":    func(int) []Slot { return []Slot{{tensor.Float32, tensor.Shape{4}}} },
+		"of their shapes": func(i int) []Slot { return []Slot{{tensor.Float32, tensor.Shape{int64(1 + i)}}} },
+	} {
+		s, err := NewStore(8, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		if n := testing.AllocsPerRun(100, func() {
+			for i := range s.Rows() {
+				sum += len(s.RowBytes(0, i))
+			}
+		}); n != 0 || sum == 0 {
+			t.Errorf("rows %s: %g allocations", name, n)
+		}
+		items := []Item{{Row: 2}, {Row: 3}}
+		if n := testing.AllocsPerRun(100, func() { s.Alike(items) }); n != 0 {
+			t.Errorf("rows %s: to compare them takes %g allocations", name, n)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
-// Engines read vectors: a row that begins another batch begins where they may.
-func TestRowsOfAnotherShapeBeginAligned(t *testing.T) {
-	lengths := []int64{3, 5, 5, 0, 64, 1, 65, 2}
-	s, err := NewStore(len(lengths), func(i int) []Slot { return []Slot{{tensor.Uint8, tensor.Shape{lengths[i]}}} })
+func ExampleNewStore() {
+	lengths := []int64{2, 2, 5}
+	s, err := NewStore(len(lengths), func(i int) []Slot { return []Slot{{tensor.Int64, tensor.Shape{lengths[i]}}} })
 	if err != nil {
-		t.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer s.Close()
-	base := s.RowBytes(0, 0)
-	for i, n := range lengths {
-		row := s.RowBytes(0, i)
-		if len(row) != int(n) {
-			t.Errorf("row %d has %d bytes, want %d", i, len(row), n)
-		}
-		if n == 0 {
-			continue
-		}
-		from := int(uintptr(unsafe.Pointer(&row[0])) - uintptr(unsafe.Pointer(&base[0])))
-		if i != 2 && from%64 != 0 {
-			t.Errorf("row %d begins at %d, want a multiple of 64", i, from)
-		}
-		if i == 2 && from != 64+5 {
-			t.Errorf("row 2 begins at %d, want right behind row 1, which is of its shape", from)
+	for i := range lengths {
+		row := tensor.Data[int64](s.Row(i)[0])
+		for k := range row {
+			row[k] = int64(10*i + k)
 		}
 	}
-}
-
-func TestSlotsAndRowsSayTheirMemory(t *testing.T) {
-	for _, test := range []struct {
-		slot  Slot
-		bytes int64
-		text  string
-	}{
-		{Slot{tensor.Float32, tensor.Shape{3, 224, 224}}, 3 * 224 * 224 * 4, "float32[3 224 224]"},
-		{Slot{tensor.Int64, tensor.Shape{}}, 8, "int64[]"},
-		{Slot{tensor.Float16, tensor.Shape{7, 0}}, 0, "float16[7 0]"},
-		{Slot{tensor.String, tensor.Shape{7}}, 0, "string[7]"},
-	} {
-		if test.slot.Bytes() != test.bytes || test.slot.String() != test.text {
-			t.Errorf("%v takes %d bytes, want %s and %d", test.slot, test.slot.Bytes(), test.text, test.bytes)
-		}
-	}
-	if Bytes(nil) != 0 {
-		t.Errorf("no slots take %d bytes", Bytes(nil))
-	}
-}
-
-// Row i has i%3 numbers more than one, so that there are neighbours of the same shape and of
-// another.
-func TestRowsOfDifferentShapesTakeWhatTheyNeed(t *testing.T) {
-	shapes := []int64{3, 3, 1, 0, 7, 7, 7}
-	row := func(i int) []Slot {
-		return []Slot{{tensor.Int64, tensor.Shape{shapes[i]}}, {tensor.Uint8, tensor.Shape{2, shapes[i]}}}
-	}
-	s, err := NewStore(len(shapes), row)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range shapes {
-		r := s.Row(i)
-		if got, want := r[0].String()+r[1].String(), row(i)[0].String()+row(i)[1].String(); got != want {
-			t.Errorf("row %d is %s, want %s", i, got, want)
-		}
-		for k := range r {
-			for j := range r[k].Bytes() {
-				r[k].Bytes()[j] += byte(10*i + 1) // what belongs to another row would be there already
-			}
-		}
-	}
-	for i := range shapes {
-		for k := range 2 {
-			for _, b := range s.RowBytes(k, i) {
-				if b != byte(10*i+1) {
-					t.Fatalf("row %d, slot %d shares its memory: %d", i, k, b)
-				}
-			}
-		}
-	}
-	if got := s.Batch(4, 3); got[0].String() != "int64[3 7]" || got[1].String() != "uint8[3 2 7]" || &got[0].Bytes()[0] != &s.RowBytes(0, 4)[0] {
-		t.Errorf("rows 4 to 6 are %v", got)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestABatchIsOfNeighboursOfTheSameShape(t *testing.T) {
-	shapes := []int64{3, 3, 1, 7, 7, 7}
-	s, err := NewStore(len(shapes), func(i int) []Slot { return []Slot{{tensor.Int64, tensor.Shape{shapes[i]}}} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for _, test := range []struct {
-		rows []int
-		want bool
-	}{
-		{nil, false}, {[]int{2}, true}, {[]int{0, 1}, true}, {[]int{3, 4, 5}, true}, {[]int{4, 5}, true},
-		{[]int{1, 2}, false}, {[]int{4, 3}, false}, {[]int{3, 5}, false}, {[]int{3, 3}, false},
-	} {
-		var items []Item
-		for _, row := range test.rows {
-			items = append(items, Item{Row: row})
-		}
-		if got := s.Alike(items); got != test.want {
-			t.Errorf("Alike(%v) = %v", test.rows, got)
-		}
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("rows of different shapes are a batch")
-		}
-	}()
-	s.Slot(0, 1, 2)
+	fmt.Println(s.Alike([]Item{{Row: 0}, {Row: 1}}), s.Alike([]Item{{Row: 1}, {Row: 2}}))
+	batch := s.Slot(0, 0, 2)
+	fmt.Println(batch, tensor.Data[int64](batch))
+	// Output:
+	// true false
+	// int64[2 2] [0 1 10 11]
 }

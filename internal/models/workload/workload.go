@@ -10,47 +10,82 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A Workload is a model joined with its data: everything that is specific to a
-// benchmark while it runs. Its methods may be called from several goroutines.
-type Workload interface {
-	// Len is the number of samples.
-	Len() int
-	// Row says what a sample consists of: tensors of which the number and the types are the
-	// same for all samples, and the shapes may differ. It reads nothing and is quick.
-	Row(index int) []Slot
-	// CacheKey names everything that decides the content of the rows: the files, the
-	// steps, and the version of the code. It is empty if rows are not worth keeping.
-	CacheKey() string
+// A Workload is a model joined with its data: everything that is specific to a benchmark
+// while it runs. What a benchmark does not need stays nil or 0. The functions may be called
+// from several goroutines at once.
+type Workload struct {
+	Samples int // in the data set
+	// Row lists the tensors of a sample: their number and types are the same for all samples,
+	// shapes may differ. It reads nothing and is quick. Nil: a sample has no tensors.
+	Row func(index int) []Slot
+	// Path is the file of a sample. Nil: samples do not have a file each.
+	Path func(index int) string
 	// Prepare fills the row of a sample.
-	Prepare(index int, row []tensor.Tensor) error
-	// Outputs names the outputs of the file of a role that predictors read, in order; nil:
-	// all.
-	Outputs(role string) []string
-	// Batch is how many samples the model takes in one run; -1: any number.
-	Batch() int
-	// NewPredictor returns a predictor for one worker, for up to maxBatch samples at once.
-	NewPredictor(sessions Sessions, maxBatch int) (Predictor, error)
-	// Notes says in words how the model files were understood.
-	Notes() []string
+	Prepare func(index int, row []tensor.Tensor) error
+	// CacheKey names everything that decides the content of the rows: the files, the steps, and
+	// the version of the code. Nil or empty: rows are not worth keeping.
+	CacheKey func() string
+	// Length says how long a sample is, where samples are cheaper to answer beside others of about
+	// the same length. Samples that wait are grouped by it, as long as none is late for that. Nil: all are alike.
+	Length func(index int) int
+	// PaddedLength is the length that predictors pad a sample to. A device may compile the model
+	// for each such length. Nil: predictors do not pad.
+	PaddedLength func(index int) int
+
+	// One of these three answers samples. NewPredictor returns a predictor for one worker, for up
+	// to maxBatch samples at once, NewDecoder one for up to so many sequences under way at once.
+	// Prompts are samples for an engine that takes text.
+	NewPredictor func(sessions Sessions, maxBatch int) (Predictor, error)
+	NewDecoder   func(sessions Sessions, maxBatch int) (Decoder, error)
+	Prompts      Prompts
+
+	// Outputs names the outputs of the file of a role that predictors read, in order. Nil: all.
+	Outputs func(role string) []string
+	Batch   int // samples in one run of the model; 0: any number
+	Slots   int // samples that a worker has under way at once; 0: the scenario decides
+	// PredictorBytes is the memory that a predictor takes for so many samples at once. Nil: it does not count.
+	PredictorBytes func(samples int) int64
+
+	Notes        []string // how the model files were understood
+	Caveats      []string // what options make the benchmark do differently from the rules
+	EndTokens    []int32  // the tokens that end an answer
+	ScoreOptions Values   // the options of the official script that the choice of samples asks for
+
+	// Exchange says how a sample gets to another machine and its response back. Nil: it cannot.
+	Exchange *Exchange
+	// SystemName asks all nodes of a system under test on other machines for their names. Nil: the system is here.
+	SystemName func(ctx context.Context) (string, error)
 }
 
-// An Ending is a workload whose answers are tokens, and that knows which of them end an answer.
-type Ending interface{ EndTokens() []int32 }
+// RowBytes is the memory that the row of a sample takes.
+func (w *Workload) RowBytes(index int) int64 {
+	if w.Row == nil {
+		return 0
+	}
+	return Bytes(w.Row(index))
+}
 
-// Sessions are a worker's sessions, by role. A session may be used by other workers too.
+// OutputsOf is Outputs, and nil where that is nil.
+func (w *Workload) OutputsOf(role string) []string {
+	if w.Outputs == nil {
+		return nil
+	}
+	return w.Outputs(role)
+}
+
+// OpenPredictor returns a predictor whichever way samples are answered.
+func (w *Workload) OpenPredictor(sessions Sessions, maxBatch int) (Predictor, error) {
+	switch {
+	case w.NewDecoder != nil:
+		return w.NewDecoder(sessions, maxBatch)
+	case w.Prompts != nil:
+		return NewPromptPredictor(sessions, w.Prompts)
+	}
+	return w.NewPredictor(sessions, maxBatch)
+}
+
+// Sessions are a worker's sessions, by role. Other workers may use the same session.
 type Sessions map[string]backend.Session
-
-// A Scored is a workload whose responses have to be scored with options of the official
-// script, because of how its samples were chosen.
-type Scored interface {
-	ScoreOptions() Values
-}
-
-// A Deviating is a workload that may have been asked to do otherwise than its benchmark says.
-type Deviating interface {
-	// Caveats say what it does otherwise; none: nothing.
-	Caveats() []string
-}
 
 // A Slot is one tensor of a sample, without a batch axis.
 type Slot struct {
@@ -73,15 +108,26 @@ func Bytes(row []Slot) int64 {
 	return n
 }
 
-// A Predictor answers samples on behalf of one worker: it is used by one goroutine.
+// A Predictor answers samples on behalf of one worker. One goroutine uses it.
 type Predictor interface {
-	// Use says that the samples of a store will be asked for from now on, and no longer
-	// those of the one before. The store may be nil: then none will.
+	// Use says that samples come from this store from now on. The store may be nil: then none come.
 	Use(store *Store) error
-	// Predict answers all items, at most as many as the predictor was made for.
-	// An error means that those without a reply could not be answered.
+	// Predict answers all items, at most as many as the predictor was made for. An error means
+	// that the items without a reply could not be answered.
 	Predict(ctx context.Context, items []Item, reply Reply) error
 	Close() error
+}
+
+// A Decoder is a Predictor of sequences, which end one by one: it admits another sample
+// whenever it has room, instead of waiting for a batch to end (continuous batching).
+type Decoder interface {
+	Predictor
+	// Serve answers samples of a source until the source is closed. It returns when all samples that it
+	// admitted are answered, or soon after ctx ended. An error means that those without an
+	// answer could not be answered; the decoder is not used any more then.
+	//
+	// Use may be called while no sample is admitted: it holds from the next admission on.
+	Serve(ctx context.Context, source Source) error
 }
 
 // An Item is a sample to answer.
@@ -89,83 +135,113 @@ type Item struct {
 	Row    int // in the store
 	Index  int // in the data set
 	Ticket int // names it in replies; in a batch, its place
-	// Due is when the answer of a sample that a Puller admits is late; zero: never.
+	// Due is when the answer to a sample of a Source is late; zero: never.
 	Due time.Time
 }
 
-// A Reply takes answers. Bytes are copied before the method returns.
+// A Reply takes answers. It copies bytes before its methods return.
 type Reply interface {
 	// FirstToken says that the first output token of an item is there.
 	FirstToken(ticket int, token []byte)
-	// Done answers an item. Tokens counts its output tokens, where there are such.
+	// Done answers an item. Tokens counts its output tokens, where it has any.
 	Done(ticket int, response []byte, tokens int)
 }
 
-// A Portable is a workload whose predictors look at rows and at nothing else of a data set, so
-// that they can answer samples of one that is elsewhere.
-type Portable interface {
-	// Decode fills a row from the file of a sample; ErrNoFile: samples are none.
-	Decode(file []byte, row []tensor.Tensor) error
-	// Stamp writes into a response what is known only where the data set is: the index of the
-	// sample, or what is in the row that was not sent.
-	Stamp(response []byte, index int, row []tensor.Tensor)
+// A Source has the samples that wait for a Decoder, and takes their answers. One goroutine uses it.
+type Source interface {
+	// Admit appends waiting samples to items: the oldest, at most n, and at most as many as fit
+	// beside those that were admitted and are not answered yet. A ticket names a sample until it is
+	// answered. If no sample waits, Admit returns at once, unless wait is set and all admitted samples are
+	// answered: then it waits for one. It returns false once the source is closed.
+	Admit(items []Item, n int, wait bool) ([]Item, bool)
+	Reply
+	// Token takes each token of an answer as soon as it is there, also the first one.
+	Token(ticket int, token []byte)
+	// Worked says that work on answers goes on: it tells a long answer from one that never comes.
+	Worked()
 }
 
-// A Tied is a Portable some of whose answers depend on more of the data set than the row after all.
-type Tied interface {
-	// Tied says on what; empty: on nothing.
-	Tied() string
+// BatchSource is a Source of the items of a batch, with which a Decoder implements Predict.
+func BatchSource(items []Item, reply Reply) Source { return &batchSource{reply, items} }
+
+type batchSource struct {
+	Reply
+	left []Item
 }
 
-// ErrNoFile says that the samples of a benchmark are not files.
-var ErrNoFile = errors.New("the samples of this benchmark are no files: send their tensors")
-
-// A Varied is a Portable whose samples differ in shape, or of which a part is not sent.
-type Varied interface {
-	Portable
-	// Sent are the tensors of a row that a system under test gets; an extent is -1 where samples
-	// differ. They are the first ones of the row, and those of a Constant.
-	Sent() []Sent
-	// Complete returns the row of a sample of which tensors of these shapes were sent, or what is
-	// wrong with them.
-	Complete(sent []tensor.Shape) ([]Slot, error)
+func (s *batchSource) Admit(items []Item, n int, _ bool) ([]Item, bool) {
+	n = min(n, len(s.left))
+	items = append(items, s.left[:n]...)
+	s.left = s.left[n:]
+	return items, len(s.left) > 0
 }
 
-// A Constant is a Varied with tensors that are the same for all samples: they are sent with each, behind those of
-// its row, as a system under test has no data set to take them from.
-type Constant interface {
-	Varied
-	// Constants are these tensors, the last ones of what is sent.
-	Constants() []tensor.Tensor
+func (*batchSource) Token(int, []byte) {}
+func (*batchSource) Worked()           {}
+
+// An Exchange says how samples and responses pass between LoadGen's machine, which has the data
+// set, and a system under test on another one, which has not: in the Network division, and for clients of mlperf serve.
+type Exchange struct {
+	// Inputs are the tensors that are sent: the first ones of a row, then Constants. An extent is
+	// -1 where samples differ. Nil: the row as it is, the same for all samples, by the names of the model's inputs.
+	Inputs []Input
+	// Constants are the same for all samples. They are sent with each sample.
+	Constants []tensor.Tensor
+	// Complete returns the row of a sample whose sent tensors have these shapes, or says what is
+	// wrong with them. It is there if Inputs are.
+	Complete func(shapes []tensor.Shape) ([]Slot, error)
+	// Decode fills a row from the file of a sample. Nil: samples are not files.
+	Decode func(file []byte, row []tensor.Tensor) error
+	// Check says what is wrong with the content of a row that was sent. Nil: any content is right.
+	Check func(row []tensor.Tensor) error
+	// Stamp writes into a response what only the data set knows: the index of the sample, or
+	// the part of its row that was not sent. Nil: nothing.
+	Stamp func(response []byte, index int, row []tensor.Tensor)
+	// NeedsDataset says what answers depend on besides the row, in the data set. Empty: nothing.
+	NeedsDataset string
+	// Sequences is set for models that turn a row of tokens, or of sound, into tokens.
+	Sequences *Sequences
 }
 
-// A Checking finds what is wrong with the content of a row from elsewhere.
-type Checking interface {
-	Check(row []tensor.Tensor) error
-}
-
-// A Sent is a tensor of a sample that is sent.
-type Sent struct {
+// An Input is a tensor of a sample that is sent.
+type Input struct {
 	Name string
 	Slot
 }
 
-// A Distant is a workload whose system under test is on other machines.
-type Distant interface {
-	// SystemName asks every node for its name: it makes a round trip to each.
-	SystemName(ctx context.Context) (string, error)
+// Sequences say how a model answers rows that are not of its data set.
+type Sequences struct {
+	// ForRows returns the same model for as many rows as there are limits. A limit is the
+	// most tokens of the next answer to the row, 0: as many as the benchmark allows; the caller sets it before
+	// the row waits for its answer. Room behind the sent part of a row is filled with -1, or NaN.
+	ForRows func(limits []int) *Workload
+	// ReadFile makes the sent tensor of a file of at most FileBytes. Nil: rows do not come as files.
+	ReadFile  func(file []byte) (tensor.Tensor, error)
+	FileBytes int64
+	// Text is set where the tokens are those of texts, on both sides.
+	Text *TextFormat
 }
 
-// A Long is a workload whose samples are of different lengths, and cheaper to answer beside
-// others that are about as long. Samples that wait are grouped by it, as far as that makes
-// nobody late.
-type Long interface {
-	Length(index int) int
+// A TextFormat says how texts become the prompts and answers of a model.
+type TextFormat struct {
+	MostPrompt, MostAnswer int // tokens
+	// Tokens appends the tokens of a response.
+	Tokens func(dst []int32, response []byte) []int32
+	// Tokenizer is the model's own. Nil: it has none, and prompts and answers are numbers.
+	Tokenizer Tokenizer
+	// ChatTemplate writes messages, which have a role and a content, as a text with all its special tokens,
+	// which ends where the answer begins. Nil: the model has no template.
+	ChatTemplate func(messages []map[string]any) (string, error)
 }
 
-// A Padded is a Long whose predictors fill samples up to one of a few lengths, for each of which a device
-// may compile the model.
-type Padded interface {
-	Long
-	Padded(index int) int
+// A Tokenizer turns texts into tokens and back.
+type Tokenizer interface {
+	// Encode adds the special tokens that belong around a text.
+	Encode(text string) ([]int32, error)
+	// EncodeWhole adds none: they are in the text.
+	EncodeWhole(text string) ([]int32, error)
+	Decode(tokens []int32) (string, error)
 }
+
+// ErrNoFile says that the samples of a benchmark are not files.
+var ErrNoFile = errors.New("the samples of this benchmark are not files: send their tensors")

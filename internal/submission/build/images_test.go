@@ -21,11 +21,16 @@ type captions struct {
 	clip, fid float64
 }
 
-func (captions) Len() int { return 5000 }
+const coco = 5000
+
+func (c captions) workload() *workload.Workload {
+	w := c.numbers.workload()
+	w.Samples = coco
+	return w
+}
 
 func (c captions) score(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
-	similarities := slices.Repeat([]float64{c.clip}, c.Len())
-	return accuracy.ImageScore(similarities, c.fid, accuracy.Coverage{Samples: c.Len(), Scored: c.Len()})
+	return accuracy.ImageScore(slices.Repeat([]float64{c.clip}, coco), c.fid, accuracy.Coverage{Samples: coco, Scored: coco})
 }
 
 // imageCampaign makes the runs of an edge system. The images of the newest round are not shown.

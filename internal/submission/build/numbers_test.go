@@ -18,18 +18,20 @@ type numbers struct{ right int }
 
 const imagenet = 50_000
 
-func (n numbers) Len() int { return imagenet }
-func (n numbers) Row(int) []workload.Slot {
-	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
-}
-func (n numbers) CacheKey() string        { return "" }
-func (n numbers) Outputs(string) []string { return nil }
-func (n numbers) Batch() int              { return -1 }
-func (n numbers) Notes() []string         { return []string{"images go in as float32"} }
-
-func (n numbers) Prepare(index int, row []tensor.Tensor) error {
-	tensor.Data[float32](row[0])[0] = float32(index)
-	return nil
+func (n numbers) workload() *workload.Workload {
+	return &workload.Workload{
+		Samples: imagenet, Notes: []string{"images go in as float32"},
+		Row: func(int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
+		},
+		Prepare: func(index int, row []tensor.Tensor) error {
+			tensor.Data[float32](row[0])[0] = float32(index)
+			return nil
+		},
+		NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+			return &predictor{session: sessions[workload.Only]}, nil
+		},
+	}
 }
 
 func (n numbers) score(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
@@ -40,10 +42,6 @@ func (n numbers) score(ctx context.Context, log accuracy.Input, _ workload.Scori
 		}
 	}
 	return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{})
-}
-
-func (n numbers) NewPredictor(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-	return &predictor{session: sessions[workload.Only]}, nil
 }
 
 // A predictor asks a session for the classes of a batch.

@@ -40,7 +40,7 @@ type campaign struct {
 
 // A standIn is a benchmark's data and model.
 type standIn interface {
-	workload.Workload
+	workload() *workload.Workload
 	score(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error)
 }
 
@@ -87,7 +87,7 @@ func (c *campaign) run(s loadgen.Scenario, mode, audit, dir string) {
 	engine, err := simulated.New(simulation)
 	ok(c.t, err)
 	m := c.entry()
-	m.Open = func(workload.Setup) (workload.Workload, error) { return c.numbers, nil }
+	m.Open = func(workload.Setup) (*workload.Workload, error) { return c.numbers.workload(), nil }
 	m.Score, m.Roles, m.Files = c.numbers.score, nil, nil
 	results, err := harness.Run(c.t.Context(), harness.Config{
 		Program: "mlperf test", Model: m, Rules: "v6.1", Settings: r.Settings, Precision: "fp32",

@@ -27,8 +27,8 @@ type OptionKind uint8
 // The kinds.
 const (
 	Text OptionKind = iota
-	Whole
-	Switch
+	Integer
+	Bool
 	Path // of a file or a folder
 )
 
@@ -85,11 +85,11 @@ func (m Model) check(options []Option, values Values) error {
 func (o Option) check(value string) error {
 	var err error
 	switch o.Kind {
-	case Whole:
+	case Integer:
 		if _, err = strconv.Atoi(value); err != nil {
 			return fmt.Errorf("%q is not a whole number", value)
 		}
-	case Switch:
+	case Bool:
 		if _, err = strconv.ParseBool(value); err != nil {
 			return fmt.Errorf("%q is neither true nor false", value)
 		}
@@ -101,8 +101,8 @@ func (o Option) check(value string) error {
 	return nil
 }
 
-// Whole returns an option that is a number; nil if nobody gave it.
-func (v Values) Whole(name string) (*int, error) {
+// Integer returns an option that is a number; nil if nobody gave it.
+func (v Values) Integer(name string) (*int, error) {
 	text, ok := v[name]
 	if !ok {
 		return nil, nil
@@ -114,8 +114,8 @@ func (v Values) Whole(name string) (*int, error) {
 	return &n, nil
 }
 
-// Switch returns an option that is on or off; nil if nobody gave it.
-func (v Values) Switch(name string) (*bool, error) {
+// Bool returns an option that is on or off; nil if nobody gave it.
+func (v Values) Bool(name string) (*bool, error) {
 	text, ok := v[name]
 	if !ok {
 		return nil, nil
@@ -129,6 +129,6 @@ func (v Values) Switch(name string) (*bool, error) {
 
 // On reports whether a switch was given and is on.
 func (v Values) On(name string) (bool, error) {
-	on, err := v.Switch(name)
+	on, err := v.Bool(name)
 	return on != nil && *on, err
 }

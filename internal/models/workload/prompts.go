@@ -1,0 +1,107 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+)
+
+// Prompts are samples for an engine that takes text. Methods may be called from several goroutines at
+// once.
+type Prompts interface {
+	// Texts says what the prompts have in common.
+	Texts() backend.Texts
+	// WithoutIDs prepares the prompts for an engine that takes no token ids.
+	WithoutIDs() error
+	// Prompt is that of a sample.
+	Prompt(index int) *backend.Prompt
+	// First is what is logged of the first piece of an answer.
+	First(index int, piece []byte, ids []int32) []byte
+	// Response is what is logged of an answer, and how many tokens it has.
+	Response(index int, a backend.Answer) (response []byte, tokens int)
+}
+
+// A PromptPredictor has an engine that takes text answer prompts. It answers each on its own, any number at
+// once: it has no batches, and a prompt that fails leaves the others alone.
+type PromptPredictor struct {
+	backend.Generator
+	prompts Prompts
+}
+
+// NewPromptPredictor returns a predictor for prompts.
+func NewPromptPredictor(sessions Sessions, prompts Prompts) (*PromptPredictor, error) {
+	g, ok := sessions[Only].(backend.Generator)
+	if !ok {
+		return nil, errors.New("prompts need an engine that takes text")
+	}
+	if !g.TakesIDs() {
+		if err := prompts.WithoutIDs(); err != nil {
+			return nil, err
+		}
+	}
+	return &PromptPredictor{g, prompts}, nil
+}
+
+// Use implements Predictor: prompts are in memory as long as the workload is.
+func (*PromptPredictor) Use(*Store) error { return nil }
+
+// Close implements Predictor. The owner of the session closes it.
+func (*PromptPredictor) Close() error { return nil }
+
+// Answer answers an item and returns when that is done; many goroutines call it at once. An error
+// says why the sample has no answer.
+func (p *PromptPredictor) Answer(ctx context.Context, item Item, reply Reply) error {
+	return p.Generate(ctx, p.prompts.Prompt(item.Index), &promptSink{p.prompts, item, reply})
+}
+
+// Predict implements Predictor: it asks for all items at once, and replies to one after the other.
+func (p *PromptPredictor) Predict(ctx context.Context, items []Item, reply Reply) error {
+	var group sync.WaitGroup
+	inTurn := &lockedReply{reply: reply}
+	errs := make([]error, len(items))
+	for i, item := range items {
+		group.Go(func() { errs[i] = p.Answer(ctx, item, inTurn) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// A promptSink passes an answer of the engine on as the reply to a sample.
+type promptSink struct {
+	prompts Prompts
+	item    Item
+	reply   Reply
+}
+
+// First implements backend.Sink.
+func (s *promptSink) First(piece []byte, ids []int32) {
+	s.reply.FirstToken(s.item.Ticket, s.prompts.First(s.item.Index, piece, ids))
+}
+
+// Done implements backend.Sink.
+func (s *promptSink) Done(a backend.Answer) {
+	response, tokens := s.prompts.Response(s.item.Index, a)
+	s.reply.Done(s.item.Ticket, response, tokens)
+}
+
+// A lockedReply is a reply that several goroutines may use.
+type lockedReply struct {
+	mu    sync.Mutex
+	reply Reply
+}
+
+// FirstToken implements Reply.
+func (l *lockedReply) FirstToken(ticket int, token []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reply.FirstToken(ticket, token)
+}
+
+// Done implements Reply.
+func (l *lockedReply) Done(ticket int, response []byte, tokens int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reply.Done(ticket, response, tokens)
+}
