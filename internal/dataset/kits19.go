@@ -172,12 +172,6 @@ func (d *KiTS19) Len() int { return len(d.cases) }
 // Shape is the shape of a prepared volume.
 func (d *KiTS19) Shape(i int) [3]int { return d.cases[i].shape }
 
-// Name is the name of a case, as case_00000.
-func (d *KiTS19) Name(i int) string { return d.cases[i].name }
-
-// Path returns the file of a volume.
-func (d *KiTS19) Path(i int) string { return d.cases[i].files()[0] }
-
 // Image fills in a prepared volume, of which the last axis runs fastest.
 func (d *KiTS19) Image(i int, dst []float32) error { return d.cases[i].image(dst) }
 

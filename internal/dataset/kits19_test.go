@@ -58,8 +58,8 @@ func TestKiTS19IsPreparedWhileItIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Len() != 2 || d.Name(0) != "case_b" || d.Shape(0) != [3]int{128, 128, 192} || d.Shape(1) != [3]int{128, 128, 128} {
-		t.Errorf("%d cases, %s of %v and %v", d.Len(), d.Name(0), d.Shape(0), d.Shape(1))
+	if d.Len() != 2 || d.cases[0].name != "case_b" || d.Shape(0) != [3]int{128, 128, 192} || d.Shape(1) != [3]int{128, 128, 128} {
+		t.Errorf("%d cases, %s of %v and %v", d.Len(), d.cases[0].name, d.Shape(0), d.Shape(1))
 	}
 	voxels := make([]float32, 128*128*128)
 	if err := d.Image(1, voxels); err != nil || voxels[0] != 0 || voxels[len(voxels)-1] != 0 {
@@ -131,7 +131,7 @@ func TestPicklesThatDoNotFitTheirListAreRefused(t *testing.T) {
 		put(t, dir, "preprocessed_files.pkl", list)
 		put(t, dir, "b.pkl", test.file)
 		d, err := OpenKiTS19(dir, Options{})
-		if err != nil || d.Shape(0) != [3]int{128, 128, 192} || d.Path(0) != filepath.Join(dir, "b.pkl") {
+		if err != nil || d.Shape(0) != [3]int{128, 128, 192} || d.cases[0].files()[0] != filepath.Join(dir, "b.pkl") {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		if err := d.Image(0, make([]float32, 128*128*192)); err == nil || !strings.Contains(err.Error(), test.image) {
