@@ -3,8 +3,9 @@ package loadgen
 import (
 	"context"
 	"runtime"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // NewPacer returns a pacer that sleeps in the kernel until shortly before an instant
@@ -20,94 +21,54 @@ func NewPacer(spin time.Duration, priority bool) Pacer {
 type sleepPacer struct {
 	spin     time.Duration
 	priority bool
-	slack    uintptr // of timers, to restore, ns
-	restore  func()  // the priority
-	budget   *budget // nil: the thread may run without a break
-}
-
-// closestGap is the mean gap below which a thread is not a real-time one: the breaks that it
-// would have to take are longer than many gaps.
-const closestGap = 10 * time.Microsecond
-
-// A budget keeps a real-time thread from being stopped. Linux gives other threads 50 ms of
-// every second on a core whose real-time threads leave them none (sched_rt_runtime_us), and
-// that all at once. So the thread takes breaks of its own: one part of its time in ten, in
-// pieces of some 50 µs, less what it sleeps anyway.
-type budget struct {
-	last time.Duration // the offset until which debt is known
-	debt time.Duration // how long the thread ought to sleep; negative: how much more it has
+	slack    int     // of the thread's timers, to restore, ns
+	restore  func()  // the thread's priority
+	budget   *budget // nil: the thread needs no breaks
 }
 
 const (
-	runShare   = 9                      // the thread may run for nine times as long as it sleeps
-	leastBreak = 20 * time.Microsecond  // shorter ones cost as much and rest nobody
-	leastSleep = 20 * time.Microsecond  // shorter ones are spun through while the budget lasts
-	mostCredit = -20 * time.Millisecond // of one long sleep
-)
-
-// spent reports whether it is time for a break.
-func (b *budget) spent() bool { return b != nil && b.debt > leastBreak }
-
-// ran says that the thread has run until now.
-func (b *budget) ran(now time.Duration) {
-	b.debt += (now - b.last) / runShare
-	b.last = now
-}
-
-// slept says that the thread has slept until now.
-func (b *budget) slept(now time.Duration) {
-	b.debt = max(b.debt-(now-b.last), mostCredit)
-	b.last = now
-}
-
-// From linux/prctl.h. The slack is how late the kernel may wake the thread in
-// order to wake several at once, 50 µs by default.
-const (
-	prSetTimerSlack = 29
-	prGetTimerSlack = 30
+	// closestGap is the mean gap below which a thread does not become a real-time one: the breaks
+	// that it would have to take are longer than many gaps.
+	closestGap = 10 * time.Microsecond
+	// leastSleep: shorter sleeps are spun through while the budget lasts.
+	leastSleep = 20 * time.Microsecond
+	// maxSleep bounds one sleep, and so how late a cancelled context is noticed.
+	maxSleep = 20 * time.Millisecond
 )
 
 // Begin ties the goroutine to its thread, reduces the thread's timer slack, and raises
 // its priority as far as the system permits.
 func (p *sleepPacer) Begin(gap time.Duration) string {
 	runtime.LockOSThread()
-	p.slack, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prGetTimerSlack, 0, 0)
-	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetTimerSlack, 1, 0) // only less precise if refused
+	// The slack is how late the kernel may wake the thread in order to wake several at once, 50 µs by default.
+	p.slack, _ = unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // only less precise if refused
 	p.restore = func() {}
 	if !p.priority {
 		return "normal"
 	}
-	raises := []func() (string, func(), bool){raiseRealTime, raiseNice, shortenSlice}
-	if gap < closestGap {
-		raises = raises[1:]
-	} else {
+	if gap >= closestGap {
 		p.spin = min(p.spin, gap/2)
 	}
-	for i, raise := range raises {
-		if name, restore, ok := raise(); ok {
-			p.restore = restore
-			if i == 0 && gap >= closestGap {
-				p.budget = &budget{debt: mostCredit}
-			}
-			return name
-		}
+	name, realTime, restore := raisePriority(gap >= closestGap)
+	p.restore = restore
+	if realTime && gap >= closestGap {
+		p.budget = &budget{debt: mostCredit}
 	}
-	return "normal: the system permits nothing better"
+	return name
 }
 
 // End gives the thread back as it was.
 func (p *sleepPacer) End() {
 	p.restore()
-	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetTimerSlack, p.slack, 0)
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(p.slack), 0, 0, 0)
 	runtime.UnlockOSThread()
 }
 
 // Rest implements Pacer.
 func (p *sleepPacer) Rest(start time.Time, now time.Duration) time.Duration {
-	if p.budget == nil {
-		return now
-	}
-	if p.budget.ran(now); !p.budget.spent() {
+	p.budget.ran(now)
+	if !p.budget.spent() {
 		return now
 	}
 	return p.sleep(start, p.budget.debt)
@@ -116,9 +77,7 @@ func (p *sleepPacer) Rest(start time.Time, now time.Duration) time.Duration {
 // WaitUntil implements Pacer.
 func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Duration) time.Duration {
 	now := time.Since(start)
-	if p.budget != nil {
-		p.budget.ran(now)
-	}
+	p.budget.ran(now)
 	for {
 		switch rest := offset - now; {
 		case rest <= 0 || ctx.Err() != nil:
@@ -134,13 +93,91 @@ func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time
 	}
 }
 
-// sleep sleeps for about so long, and returns the offset at which it woke.
+// sleep sleeps for about d, and returns the offset at which it woke.
 func (p *sleepPacer) sleep(start time.Time, d time.Duration) time.Duration {
-	ts := syscall.NsecToTimespec(int64(d))
-	_ = syscall.Nanosleep(&ts, nil)
+	ts := unix.NsecToTimespec(int64(d))
+	_ = unix.Nanosleep(&ts, nil)
 	now := time.Since(start)
-	if p.budget != nil {
-		p.budget.slept(now)
-	}
+	p.budget.slept(now)
 	return now
+}
+
+// A budget keeps a real-time thread from being stopped. Linux gives other threads 50 ms of
+// every second on a core whose real-time threads leave them none (sched_rt_runtime_us), and
+// that all at once. So the thread takes breaks of its own: one part of its time in ten, in
+// pieces of some 50 µs, less what it sleeps anyway. A nil budget asks for no breaks.
+type budget struct {
+	last time.Duration // the offset until which debt is known
+	debt time.Duration // how long the thread ought to sleep; negative: how much more it has
+}
+
+const (
+	runShare   = 9                      // the thread may run for nine times as long as it sleeps
+	leastBreak = 20 * time.Microsecond  // shorter ones cost as much and rest nothing
+	mostCredit = -20 * time.Millisecond // of one long sleep
+)
+
+// spent reports whether it is time for a break.
+func (b *budget) spent() bool { return b != nil && b.debt > leastBreak }
+
+// ran records that the thread has run until now.
+func (b *budget) ran(now time.Duration) {
+	if b != nil {
+		b.debt += (now - b.last) / runShare
+		b.last = now
+	}
+}
+
+// slept records that the thread has slept until now.
+func (b *budget) slept(now time.Duration) {
+	if b != nil {
+		b.debt = max(b.debt-(now-b.last), mostCredit)
+		b.last = now
+	}
+}
+
+// priorities are the ways to have a thread run before others, the strongest first. The first two need a
+// privilege. With them, threads that this one starts, such as an engine's, begin as ordinary ones.
+var priorities = []struct {
+	name  string
+	raise func(*unix.SchedAttr)
+}{
+	// The lowest real-time priority suffices: it is above all normal threads.
+	{"SCHED_FIFO", func(a *unix.SchedAttr) {
+		*a = unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1, Flags: a.Flags | unix.SCHED_FLAG_RESET_ON_FORK}
+	}},
+	// Well above normal threads and below those of the system itself.
+	{"nice -10", func(a *unix.SchedAttr) { a.Nice, a.Flags = -10, a.Flags|unix.SCHED_FLAG_RESET_ON_FORK }},
+	// Since Linux 6.12 a thread with a shorter slice than the running one is run sooner when it wakes. This is the
+	// shortest that Linux grants; older ones accept it and ignore it.
+	{"short scheduler slice", func(a *unix.SchedAttr) { a.Runtime = uint64(100 * time.Microsecond) }},
+}
+
+// raisePriority gives the calling thread the strongest priority that the system permits. A real-time thread stays what it is.
+func raisePriority(allowRealTime bool) (name string, realTime bool, restore func()) {
+	restore = func() {}
+	before, err := unix.SchedGetAttr(0, 0)
+	if err == nil && (before.Policy == unix.SCHED_FIFO || before.Policy == unix.SCHED_RR) {
+		return "real-time, as the program was started", true, restore
+	}
+	for i, p := range priorities {
+		if err != nil || i == 0 && !allowRealTime {
+			continue
+		}
+		attr := *before
+		p.raise(&attr)
+		if unix.SchedSetAttr(0, &attr, 0) != nil {
+			continue
+		}
+		restore = func() {
+			if unix.SchedSetAttr(0, before, 0) != nil { // without a privilege the mark cannot be taken back
+				before.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
+				_ = unix.SchedSetAttr(0, before, 0)
+			}
+		}
+		if now, err := unix.SchedGetAttr(0, 0); err == nil && now.Policy == attr.Policy && now.Nice == attr.Nice && now.Runtime == attr.Runtime {
+			return p.name, i == 0, restore
+		}
+	}
+	return "normal: the system permits nothing better", false, restore
 }

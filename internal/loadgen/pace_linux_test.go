@@ -4,35 +4,29 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // threadState is what a pacer changes of its thread.
 type threadState struct {
-	policy   uintptr
-	nice     int
-	slack    uintptr // of timers, ns
-	slice    uint64  // ns; 0 where the kernel does not tell
-	realtime uint32  // priority
+	unix.SchedAttr
+	slack int // of timers, ns
 }
 
 func currentThread(t *testing.T) threadState {
 	t.Helper()
-	var s threadState
-	var errno syscall.Errno
-	if s.policy, _, errno = syscall.RawSyscall(syscall.SYS_SCHED_GETSCHEDULER, 0, 0, 0); errno != 0 {
-		t.Fatal(errno)
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if s.slack, _, errno = syscall.RawSyscall(syscall.SYS_PRCTL, prGetTimerSlack, 0, 0); errno != 0 {
-		t.Fatal(errno)
+	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.nice = niceness(syscall.Gettid())
-	attr, _ := getAttr()
-	s.slice, s.realtime = attr.runtime, attr.priority
-	return s
+	return threadState{*attr, slack}
 }
 
 // onThread runs f on a thread of its own, which ends with it.
@@ -46,111 +40,67 @@ func onThread(f func()) {
 	<-done
 }
 
-func TestAPacerGivesItsThreadBackAsItWas(t *testing.T) {
-	raise := func(raise func() (string, func(), bool)) func() (func(), bool) {
-		return func() (func(), bool) {
-			_, restore, ok := raise()
-			return restore, ok
+// permitted reports whether the system grants one of the priorities.
+func permitted(i int) (ok bool) {
+	onThread(func() {
+		attr, err := unix.SchedGetAttr(0, 0)
+		if err == nil {
+			priorities[i].raise(attr)
+			ok = unix.SchedSetAttr(0, attr, 0) == nil
 		}
-	}
-	pacer := func(gap time.Duration, priority bool) func() (func(), bool) {
-		return func() (func(), bool) {
-			p := NewPacer(DefaultSpin, priority)
-			p.Begin(gap)
-			return p.End, true
-		}
-	}
-	for name, change := range map[string]func() (func(), bool){
-		"a pacer":                    pacer(time.Second, true),
-		"a pacer that never sleeps":  pacer(time.Microsecond, true),
-		"a pacer of normal priority": pacer(time.Second, false),
-		"the priority of real time":  raise(raiseRealTime),
-		"the nice value":             raise(raiseNice),
-		"the slice of the scheduler": raise(shortenSlice),
-	} {
-		for _, nice := range []int{0, 3} { // as the program was started
-			onThread(func() {
-				if err := syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), nice); err != nil {
-					t.Fatal(err)
-				}
-				before := currentThread(t)
-				if before.nice != nice {
-					t.Fatalf("nice %d, want %d", before.nice, nice)
-				}
-				restore, ok := change()
-				if !ok {
-					t.Logf("%s: the system does not permit it", name)
-					return
-				}
-				if during := currentThread(t); during == before {
-					t.Errorf("%s changes nothing of %+v", name, before)
-				}
-				restore()
-				if after := currentThread(t); after != before {
-					t.Errorf("%s: the thread is %+v afterwards, and was %+v", name, after, before)
-				}
-			})
-		}
-	}
+	})
+	return ok
 }
 
-func TestThePriorityDependsOnWhetherTheThreadSleeps(t *testing.T) {
-	permitted := func(raise func() (string, func(), bool)) (ok bool) {
-		onThread(func() {
-			var restore func()
-			if _, restore, ok = raise(); ok {
-				restore()
-			}
-		})
-		return ok
-	}
-	const normal = "normal: the system permits nothing better"
-	names := func(raises ...func() (string, func(), bool)) string {
-		for _, raise := range raises {
-			if permitted(raise) {
-				var name string
-				onThread(func() { name, _, _ = raise() })
-				return name
+func TestPacerRaisesAndRestoresItsThread(t *testing.T) {
+	strongest := func(choices ...int) string {
+		for _, i := range choices {
+			if permitted(i) {
+				return priorities[i].name
 			}
 		}
-		return normal
+		return "normal: the system permits nothing better"
 	}
 	for _, test := range []struct {
 		gap      time.Duration
 		priority bool
 		want     string
 	}{
-		{time.Second, true, names(raiseRealTime, raiseNice, shortenSlice)},
-		{DefaultSpin, true, names(raiseRealTime, raiseNice, shortenSlice)},
-		{closestGap, true, names(raiseRealTime, raiseNice, shortenSlice)},
-		{closestGap - 1, true, names(raiseNice, shortenSlice)}, // its breaks would be longer than many gaps
-		{0, true, names(raiseNice, shortenSlice)},
+		{time.Second, true, strongest(0, 1, 2)},
+		{closestGap, true, strongest(0, 1, 2)},
+		{closestGap - 1, true, strongest(1, 2)}, // breaks would be longer than many gaps
 		{time.Second, false, "normal"},
 	} {
-		onThread(func() {
-			p := NewPacer(DefaultSpin, test.priority)
-			got := p.Begin(test.gap)
-			state := currentThread(t)
-			p.End()
-			if got != test.want {
-				t.Errorf("Begin(%v) = %q, want %q", test.gap, got, test.want)
-			}
-			if realTime := state.policy&^schedResetOnFork == schedFIFO; realTime != (got == "SCHED_FIFO") {
-				t.Errorf("%q, but the policy is %d", got, state.policy)
-			}
-			if state.slack != 1 && state.policy&^schedResetOnFork != schedFIFO { // real-time threads have none
-				t.Errorf("the timer slack is %d ns, want 1", state.slack)
-			}
-			if strings.HasPrefix(got, "nice") != (state.nice == raisedNice) {
-				t.Errorf("%q, but the nice value is %d", got, state.nice)
-			}
-		})
+		for _, nice := range []int{0, 3} { // as the program was started
+			onThread(func() {
+				if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice); err != nil {
+					t.Fatal(err)
+				}
+				before := currentThread(t)
+				p := NewPacer(DefaultSpin, test.priority)
+				got := p.Begin(test.gap)
+				during := currentThread(t)
+				p.End()
+				after := currentThread(t)
+				after.Flags = before.Flags // without a privilege the mark of SCHED_FLAG_RESET_ON_FORK stays
+				if after != before {
+					t.Errorf("gap %v: the thread is %+v afterwards, and was %+v", test.gap, after, before)
+				}
+				realTime, raised := during.Policy == unix.SCHED_FIFO, during.Nice == -10
+				if got != test.want || realTime != (got == "SCHED_FIFO") || raised != strings.HasPrefix(got, "nice") {
+					t.Errorf("Begin(%v) = %q, want %q; the thread is %+v", test.gap, got, test.want, during)
+				}
+				if during.slack != 1 && !realTime { // real-time threads have none
+					t.Errorf("the timer slack is %d ns, want 1", during.slack)
+				}
+			})
+		}
 	}
 }
 
-// TestARealTimeThreadIsNeverStopped has threads that are always behind, and looks for a second
+// TestRealTimeThreadIsNeverStopped has threads that are always behind, and looks for a second
 // in which they leave less to others than Linux would take: 50 ms.
-func TestARealTimeThreadIsNeverStopped(t *testing.T) {
+func TestRealTimeThreadIsNeverStopped(t *testing.T) {
 	for _, runs := range []time.Duration{time.Microsecond, 100 * time.Microsecond, 2500 * time.Microsecond, 30 * time.Millisecond} {
 		b := &budget{debt: mostCredit}
 		var now, slept time.Duration
@@ -175,7 +125,7 @@ func TestARealTimeThreadIsNeverStopped(t *testing.T) {
 	}
 }
 
-func TestAThreadThatSleepsAnywayTakesNoBreaks(t *testing.T) {
+func TestSleepingThreadTakesNoBreaks(t *testing.T) {
 	b := &budget{debt: mostCredit}
 	for now := time.Duration(0); now < 2*time.Second; {
 		now += 200 * time.Microsecond
@@ -188,19 +138,12 @@ func TestAThreadThatSleepsAnywayTakesNoBreaks(t *testing.T) {
 			t.Fatalf("a credit of %v", -b.debt)
 		}
 	}
-	if (*budget)(nil).spent() {
-		t.Error("a thread without a budget takes breaks")
-	}
 }
 
-func TestWhatARaisedThreadStartsIsOrdinary(t *testing.T) {
-	for name, raise := range map[string]func() (string, func(), bool){"real time": raiseRealTime, "nice": raiseNice} {
+func TestRaisedThreadStartsOrdinaryProcesses(t *testing.T) {
+	for _, realTime := range []bool{true, false} {
 		onThread(func() {
-			_, restore, ok := raise()
-			if !ok {
-				t.Logf("%s: the system does not permit it", name)
-				return
-			}
+			name, _, restore := raisePriority(realTime)
 			defer restore()
 			stat, err := exec.Command("cat", "/proc/self/stat").Output() // forked from this thread
 			if err != nil {
@@ -214,11 +157,10 @@ func TestWhatARaisedThreadStartsIsOrdinary(t *testing.T) {
 	}
 }
 
-func TestAThreadThatIsARealTimeOneStaysWhatItIs(t *testing.T) {
+func TestRealTimeThreadStaysWhatItIs(t *testing.T) {
 	onThread(func() {
-		priority := int32(7)
-		if _, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, schedRR, uintptr(unsafe.Pointer(&priority))); errno != 0 {
-			t.Skipf("the system permits no real-time threads: %v", errno)
+		if err := unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_RR, Priority: 7}, 0); err != nil {
+			t.Skipf("the system permits no real-time threads: %v", err)
 		}
 		before := currentThread(t)
 		p := NewPacer(DefaultSpin, true)
@@ -227,7 +169,7 @@ func TestAThreadThatIsARealTimeOneStaysWhatItIs(t *testing.T) {
 		}
 		during := currentThread(t)
 		p.End()
-		if after := currentThread(t); during.policy != before.policy || during.realtime != before.realtime || after.policy != before.policy || after.realtime != 7 {
+		if after := currentThread(t); during.SchedAttr != before.SchedAttr || after.SchedAttr != before.SchedAttr {
 			t.Errorf("before %+v, during %+v, after %+v", before, during, after)
 		}
 	})

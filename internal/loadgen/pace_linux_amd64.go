@@ -1,3 +1,0 @@
-package loadgen
-
-const sysSchedSetattr = 314
