@@ -1,7 +1,10 @@
 package loadgen
 
 import (
+	"math"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // A Constraint is a rule that a performance phase was judged by, as data: what the rule
@@ -17,12 +20,12 @@ type Constraint struct {
 	// Percentile is the fraction of all values that must keep the bound; 0: there is one value.
 	Percentile float64 `json:"percentile,omitempty"`
 	Met        bool    `json:"met"`
-	// ReferenceOnly marks a rule that the reference LoadGen has and this package does not: a
+	// ReferenceOnly marks a rule of the reference LoadGen that this package does not have: a
 	// result may be VALID without it.
 	ReferenceOnly bool `json:"reference_only,omitempty"`
-	// Setting is the setting that asks for it; empty if that follows from the measurement.
+	// Setting is the setting that asks for it; empty if the measurement does.
 	Setting string `json:"setting,omitempty"`
-	// Origin is who made the setting: a file, a flag, rules. This package does not know it.
+	// Origin is where the setting comes from: a file, a flag, rules. This package does not know it.
 	Origin string `json:"origin,omitempty"`
 	Advice string `json:"advice,omitempty"` // what to do; empty if the rule is kept
 }
@@ -96,4 +99,226 @@ func (c Constraint) String() string {
 		text += "; " + c.Advice
 	}
 	return text
+}
+
+// Constraints lists every rule that the phase was judged by, and after those the rules of
+// the reference that it broke without being judged by them.
+func (p *Performance) Constraints() []Constraint {
+	e := p.Effective
+	var list []Constraint
+	add := func(c Constraint) {
+		if c.Met {
+			c.Advice = ""
+		}
+		list = append(list, c)
+	}
+
+	// Latencies. A SUT is slow only where the generator kept its schedule.
+	slow := "lower the target QPS, or make the system faster"
+	if !p.GeneratorMet {
+		slow = "measure again on a machine that is less busy: the generator's own delay is part of this latency"
+	}
+	latency := func(id ConstraintID, setting string, limit time.Duration, stats LatencyStats, met bool) {
+		add(Constraint{
+			ID: id, Bound: AtMost, Required: nanosecondsOf(limit), Observed: measured(stats.Count, nanosecondsOf(stats.Target)),
+			Percentile: e.TargetLatencyPercentile, Met: met, Setting: setting, Advice: slow,
+		})
+	}
+	switch {
+	case e.FixedInterval:
+		add(Constraint{
+			ID: ConstraintIntervals, Bound: AtMost, Required: Quantity{1, "intervals"},
+			Observed:   measured(p.QueryCount, Quantity{float64(p.IntervalsTarget), "intervals"}),
+			Percentile: e.TargetLatencyPercentile, Met: p.PerfConstraintsMet, Setting: "samples_per_query",
+			Advice: "lower the samples per query, or make the system faster",
+		})
+	case e.Scenario == Server && e.UseTokenLatencies:
+		latency(ConstraintFirstToken, "ttft_latency", e.ServerTTFTLatency, p.FirstToken, p.TTFTMet)
+		latency(ConstraintPerToken, "tpot_latency", e.ServerTPOTLatency, p.TimePerOutputToken, p.TPOTMet)
+	case e.Scenario == Server:
+		latency(ConstraintLatency, "target_latency", e.TargetLatency, p.SampleLatency, p.PerfConstraintsMet)
+	}
+
+	// Duration and counts.
+	ended, cutShort := endings[p.ended]
+	if !cutShort {
+		ended = "the test ended early; the detail log says why"
+	}
+	short := ended
+	switch {
+	case cutShort:
+	case e.PerformanceIssueUnique:
+		short = "performance_issue_unique allows no more samples than are loaded: load more, or leave it out"
+	case e.Scenario == Offline:
+		short = "raise the target QPS, so that the query has more samples"
+	case e.Scenario != Server: // whose schedule is never too short
+		short = "lower the expected latency, so that more queries are prepared"
+	}
+	add(Constraint{
+		ID: ConstraintDuration, Bound: AtLeast, Required: nanosecondsOf(e.MinDuration),
+		Observed: measured(p.SampleCount, nanosecondsOf(p.judgedDuration())), Met: p.MinDurationMet, Setting: "min_duration", Advice: short,
+	})
+	count := func(id ConstraintID, required, observed uint64, unit string) {
+		add(Constraint{
+			ID: id, Bound: AtLeast, Required: Quantity{float64(required), unit}, Observed: &Quantity{float64(observed), unit},
+			Met: observed >= required, Setting: "min_query_count", Advice: ended,
+		})
+	}
+	count(ConstraintQueries, e.MinQueryCount, p.QueryCount, "queries")
+	count(ConstraintSamples, e.MinSampleCount, p.SampleCount, "samples")
+
+	// Early stopping. More queries help only where the share of those beyond the bound is small enough.
+	few := "run longer: raise min_query_count or min_duration"
+	if e.Scenario == Server && !p.PerfConstraintsMet {
+		few = "keep the bound of the latencies first: while so many queries are beyond it, a longer run asks for more of them again"
+	}
+	stopping := func(id ConstraintID, es EarlyStopping) {
+		add(Constraint{
+			ID: id, Bound: AtLeast, Required: Quantity{float64(es.Needed), "queries"}, Observed: &Quantity{float64(es.Processed), "queries"},
+			Met: es.Met, Advice: few,
+		})
+	}
+	if e.Scenario != Offline && !e.WithoutEarlyStopping {
+		stopping(ConstraintEarlyStopping, p.EarlyStopping)
+		if e.UseTokenLatencies && p.EarlyStopping.Met { // the second is not looked at otherwise
+			stopping(ConstraintFirstTokenStopping, p.FirstTokenEarlyStopping)
+		}
+	}
+
+	if p.MaxIssueDelay > 0 {
+		add(Constraint{
+			ID: ConstraintGenerator, Bound: AtMost, Required: nanosecondsOf(p.MaxIssueDelay),
+			Observed:   measured(p.GeneratorDelay.Count, nanosecondsOf(p.GeneratorDelay.Target)),
+			Percentile: e.TargetLatencyPercentile, Met: p.GeneratorMet,
+			Advice: "this machine was too busy to keep the schedule, which says nothing about the SUT: " +
+				"leave a core to the load generator, or lower the load of the machine",
+		})
+	}
+	if c, ok := p.expectedLatencyConstraint(); ok {
+		add(c)
+	}
+	return list
+}
+
+// judgedDuration is how long the phase lasted as the reference measures it: the slowest
+// sample in Offline, the schedule in Server, the issue of the last query otherwise.
+func (p *Performance) judgedDuration() time.Duration {
+	switch p.Effective.Scenario {
+	case Offline:
+		return p.SampleLatency.Max
+	case Server:
+		return p.FinalQueryScheduled
+	}
+	return p.FinalQueryIssued
+}
+
+// endings are the advice on a phase that was ended before its time.
+var endings = map[ending]string{
+	endMaxQueries:  "max_query_count ended the test: raise it, or leave it out",
+	endMaxDuration: "max_duration ended the test: raise it, or leave it out",
+	endOutstanding: "the test was ended because too many queries were outstanding: lower the target QPS, or make the system faster",
+	endStopped:     "the test was stopped before its end; the detail log says why",
+}
+
+// expectedLatencyConstraint asks for the expected latency with which the reference would have prepared as many
+// queries as this phase has issued. It returns false if those that the settings ask for were enough. The
+// reference ends such a run without them, and calls it INVALID; here more are drawn.
+func (p *Performance) expectedLatencyConstraint() (Constraint, bool) {
+	if p.Prepared == 0 || p.QueryCount <= p.Prepared || p.Effective.FixedInterval {
+		return Constraint{}, false
+	}
+	exact := 2 * float64(p.Effective.TargetDuration) / float64(p.QueryCount-2) // see traffic.wanted
+	digit := math.Pow(10, math.Floor(math.Log10(exact))-2)
+	wanted := math.Floor(exact/digit) * digit // three digits, rounded to the safe side
+	return Constraint{
+		ID: ConstraintExpectedLatency, Bound: AtMost, Required: Quantity{wanted, "ns"}, Observed: &Quantity{1e9 / p.Effective.TargetQPS, "ns"},
+		ReferenceOnly: true, Setting: "target_latency",
+		Advice: "the reference LoadGen would have run out of prepared queries and said INVALID: lower the expected latency",
+	}, true
+}
+
+// measured is a quantity if there were any values to measure it from.
+func measured(n uint64, q Quantity) *Quantity {
+	if n == 0 {
+		return nil
+	}
+	return &q
+}
+
+// Problems lists the rules that were not kept, in words.
+func (p *Performance) Problems() []string {
+	var list []string
+	for _, c := range p.Constraints() {
+		if !c.Met && !c.ReferenceOnly {
+			list = append(list, c.String())
+		}
+	}
+	return list
+}
+
+// A Quantity is a number with its unit: "ns", or what is counted, in the plural.
+type Quantity struct {
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+const unitNanoseconds = "ns"
+
+func nanosecondsOf(d time.Duration) Quantity { return Quantity{float64(d), unitNanoseconds} }
+
+// String writes times with about four digits, and other numbers with all of theirs.
+func (q Quantity) String() string {
+	if q.isTime() {
+		return Round(time.Duration(q.Value)).String()
+	}
+	return q.exact()
+}
+
+// exact writes the number with all its digits.
+func (q Quantity) exact() string {
+	if q.isTime() {
+		return time.Duration(q.Value).String()
+	}
+	unit := q.Unit
+	if one := map[string]string{"queries": "query", "samples": "sample", "intervals": "interval"}[unit]; one != "" && q.Value == 1 {
+		unit = one
+	}
+	return strings.TrimSpace(strconv.FormatFloat(q.Value, 'f', -1, 64) + " " + unit)
+}
+
+// isTime reports whether the number is a time that a time.Duration can hold.
+func (q Quantity) isTime() bool {
+	return q.Unit == unitNanoseconds && math.Abs(q.Value) < math.MaxInt64
+}
+
+// Round shortens a time to about four digits.
+func Round(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second)
+	case d >= time.Second:
+		return d.Round(time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	case d >= time.Microsecond:
+		return d.Round(10 * time.Nanosecond)
+	}
+	return d
+}
+
+// Ordinal writes a fraction as a percentile's name: 0.9 as 90th, 0.92 as 92nd.
+func Ordinal(fraction float64) string {
+	x := math.Round(fraction*1e6) / 1e4 // without the digits that floating point adds
+	suffix := "th"
+	if n := int(x); float64(n) == x && n%100/10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64) + suffix
 }

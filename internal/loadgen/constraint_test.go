@@ -203,15 +203,15 @@ func TestMoreQueriesAreAskedForOnlyWhereTheyHelp(t *testing.T) {
 	}{
 		{"Server that keeps its bound", Server, false, func(p *Performance) { p.PerfConstraintsMet = true }, longer},
 		{"Server that does not", Server, false, func(*Performance) {}, first},
-		{"tokens in time", Server, true, func(p *Performance) { p.TTFTMet, p.TPOTMet = true, true }, longer},
+		{"tokens in time", Server, true, func(p *Performance) { p.TTFTMet, p.TPOTMet, p.PerfConstraintsMet = true, true, true }, longer},
 		{"first tokens late", Server, true, func(p *Performance) { p.TPOTMet = true }, first},
 		{"further tokens late", Server, true, func(p *Performance) { p.TTFTMet = true }, first},
 		{"SingleStream, which has no bound", SingleStream, false, func(*Performance) {}, longer},
 	} {
 		p := &Performance{Effective: EffectiveSettings{Scenario: c.scenario, UseTokenLatencies: c.tokens}, EarlyStopping: EarlyStopping{Processed: 7, Needed: 64}}
 		c.kept(p)
-		for _, got := range p.stoppingConstraints() {
-			if !strings.HasPrefix(got.Advice, c.want) {
+		for _, got := range p.Constraints() {
+			if (got.ID == ConstraintEarlyStopping || got.ID == ConstraintFirstTokenStopping) && !strings.HasPrefix(got.Advice, c.want) {
 				t.Errorf("%s: %s, want %s", c.name, got.Advice, c.want)
 			}
 		}

@@ -10,16 +10,16 @@
 // A sample is an item of data and a query one call with one or more samples. A
 // QuerySampleIndex names data; a ResponseID names an answer. The SUT is the System
 // Under Test, the QSL the Query Sample Library that loads its data. A scenario is
-// a pattern of traffic, a mode what is done with it (see Scenario and Mode).
+// a pattern of traffic; a mode measures it or logs its answers (see Scenario and Mode).
 //
 // # How a test runs
 //
-// Which sample is issued when is decided before the clock starts (samples.go,
-// schedule.go). The issue loop then only waits, issues and goes on (issue.go, serve.go).
-// Completions write one slot each of arrays that exist already (recorder.go, complete.go);
-// nothing is formatted or logged while the clock runs. When the last answer is in,
-// the slots become a Result (judge.go) with the rules that it was judged by (Constraint),
-// which package mlperflog writes as log files.
+// TestSettings become EffectiveSettings (settings.go, effective.go). They decide which sample is issued when, before
+// the clock starts (traffic.go, with the random numbers of rng.go). The issue loops then only wait (pace.go) and issue
+// (issue.go). A completion writes one slot of an array that exists already (recorder.go); nothing is formatted or
+// logged while the clock runs, and a watchdog gives up a SUT that stalls (supervise.go). After the last answer
+// the slots become a Result (records.go, stats.go, earlystop.go, judge.go) with the rules that it was judged by
+// (constraint.go), which package mlperflog writes as log files.
 //
 //	result, err := loadgen.Run(ctx, sut, qsl, settings, loadgen.Options{})
 //	if err != nil {

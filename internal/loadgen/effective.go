@@ -1,6 +1,10 @@
 package loadgen
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // EffectiveSettings are what a test really uses: the requested settings, reduced
 // to its scenario and completed by the QSL's sample counts
@@ -60,16 +64,54 @@ const (
 // Effective returns the settings that a test with these requested settings uses
 // with a QSL of the given sample counts. It expects settings that Validate accepts.
 func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount uint64) EffectiveSettings {
-	e := s.common()
-	e.PerformanceSampleCount = either(s.PerformanceSampleCountOverride, qslPerformanceSampleCount)
-	e.AccuracySampleCount = either(s.AccuracySampleCountOverride, qslTotalSampleCount)
+	e := EffectiveSettings{
+		Scenario:                     s.Scenario,
+		Mode:                         s.Mode,
+		SamplesPerQuery:              1,
+		TargetQPS:                    1,
+		TargetDuration:               s.MinDuration,
+		MinDuration:                  s.MinDuration,
+		MaxDuration:                  s.MaxDuration,
+		MinQueryCount:                s.MinQueryCount,
+		MaxQueryCount:                s.MaxQueryCount,
+		QSLRNGSeed:                   s.QSLRNGSeed,
+		SampleIndexRNGSeed:           s.SampleIndexRNGSeed,
+		ScheduleRNGSeed:              s.ScheduleRNGSeed,
+		AccuracyLogRNGSeed:           s.AccuracyLogRNGSeed,
+		AccuracyLogProbability:       s.AccuracyLogProbability,
+		AccuracyLogSamplingTarget:    s.AccuracyLogSamplingTarget,
+		PrintTimestamps:              s.PrintTimestamps,
+		PerformanceIssueUnique:       s.PerformanceIssueUnique,
+		PerformanceIssueSame:         s.PerformanceIssueSame,
+		PerformanceIssueSameIndex:    s.PerformanceIssueSameIndex,
+		PerformanceSampleCount:       qslPerformanceSampleCount,
+		AccuracySampleCount:          qslTotalSampleCount,
+		SampleConcatenatePermutation: s.SampleConcatenatePermutation,
+		WithoutEarlyStopping:         s.WithoutEarlyStopping,
+		UseTokenLatencies:            s.UseTokenLatencies,
+		ServerTTFTLatency:            s.ServerTTFTLatency,
+		ServerTPOTLatency:            s.ServerTPOTLatency,
+		InferTokenLatencies:          s.InferTokenLatencies,
+		TokenLatencyScalingFactor:    s.TokenLatencyScalingFactor,
+		IssueQueryThreads:            1,
+	}
+	if s.PerformanceSampleCountOverride != 0 {
+		e.PerformanceSampleCount = s.PerformanceSampleCountOverride
+	}
+	if s.AccuracySampleCountOverride != 0 {
+		e.AccuracySampleCount = s.AccuracySampleCountOverride
+	}
 	switch s.Scenario {
 	case SingleStream:
 		e.TargetQPS = 1e9 / s.SingleStreamExpectedLatencyNS
 		e.TargetLatencyPercentile = s.SingleStreamTargetLatencyPercentile
 		e.MaxAsyncQueries = 1
 		if s.SampleConcatenatePermutation && qslPerformanceSampleCount > 0 {
-			e.MinQueryCount = equalIssueQueryCount(e, qslPerformanceSampleCount)
+			e.MinQueryCount = max(e.MinQueryCount, uint64(equalIssueSlack*seconds(e.TargetDuration)*e.TargetQPS))
+			if e.MinQueryCount <= maxSamples { // more is for Validate to refuse: the next multiple might be 0
+				// The next multiple, which always adds at least one query.
+				e.MinQueryCount += qslPerformanceSampleCount - e.MinQueryCount%qslPerformanceSampleCount
+			}
 		}
 	case MultiStream:
 		e.TargetQPS = 1e9 / s.MultiStreamExpectedLatencyNS
@@ -92,8 +134,7 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 		e.TargetLatencyPercentile = 0.99 // not used, but logged
 		e.MaxAsyncQueries = 1
 		// All queries become one, and what was a number of queries is one of samples.
-		target := uint64(offlineSlack * seconds(e.TargetDuration) * e.TargetQPS)
-		e.SamplesPerQuery = max(s.MinQueryCount, target)
+		e.SamplesPerQuery = max(s.MinQueryCount, uint64(offlineSlack*seconds(e.TargetDuration)*e.TargetQPS))
 		if s.PerformanceIssueUnique {
 			e.SamplesPerQuery = e.PerformanceSampleCount
 		}
@@ -104,70 +145,41 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 	return e
 }
 
-// common returns the effective settings that are the requested ones in every
-// scenario.
-func (s TestSettings) common() EffectiveSettings {
-	return EffectiveSettings{
-		Scenario:                     s.Scenario,
-		Mode:                         s.Mode,
-		SamplesPerQuery:              1,
-		TargetQPS:                    1,
-		TargetDuration:               s.MinDuration,
-		MinDuration:                  s.MinDuration,
-		MaxDuration:                  s.MaxDuration,
-		MinQueryCount:                s.MinQueryCount,
-		MaxQueryCount:                s.MaxQueryCount,
-		QSLRNGSeed:                   s.QSLRNGSeed,
-		SampleIndexRNGSeed:           s.SampleIndexRNGSeed,
-		ScheduleRNGSeed:              s.ScheduleRNGSeed,
-		AccuracyLogRNGSeed:           s.AccuracyLogRNGSeed,
-		AccuracyLogProbability:       s.AccuracyLogProbability,
-		AccuracyLogSamplingTarget:    s.AccuracyLogSamplingTarget,
-		PrintTimestamps:              s.PrintTimestamps,
-		PerformanceIssueUnique:       s.PerformanceIssueUnique,
-		PerformanceIssueSame:         s.PerformanceIssueSame,
-		PerformanceIssueSameIndex:    s.PerformanceIssueSameIndex,
-		SampleConcatenatePermutation: s.SampleConcatenatePermutation,
-		WithoutEarlyStopping:         s.WithoutEarlyStopping,
-		UseTokenLatencies:            s.UseTokenLatencies,
-		ServerTTFTLatency:            s.ServerTTFTLatency,
-		ServerTPOTLatency:            s.ServerTPOTLatency,
-		InferTokenLatencies:          s.InferTokenLatencies,
-		TokenLatencyScalingFactor:    s.TokenLatencyScalingFactor,
-		IssueQueryThreads:            1,
-	}
-}
-
-// equalIssueQueryCount raises the number of SingleStream queries to cover twice the
-// minimum duration at the expected rate, and then to the next multiple of the QSL's
-// performance sample count, which always adds at least one query.
-func equalIssueQueryCount(e EffectiveSettings, qslPerformanceSampleCount uint64) uint64 {
-	expected := uint64(equalIssueSlack * seconds(e.TargetDuration) * e.TargetQPS)
-	n := max(e.MinQueryCount, expected)
-	if n > maxSamples {
-		return n // more than a test can have, which Validate says; the next multiple may be 0
-	}
-	return n + qslPerformanceSampleCount - n%qslPerformanceSampleCount
-}
-
 // seconds divides once, as the reference does; time.Duration.Seconds rounds twice.
 func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
-func either(override, otherwise uint64) uint64 {
-	if override != 0 {
-		return override
+// Validate reports the errors that only the QSL's sample counts show.
+func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
 	}
-	return otherwise
-}
+	loaded := min(e.PerformanceSampleCount, qslTotalSampleCount)
+	check(loaded > 0, "the query sample library is empty, or its performance sample count is 0")
+	check(e.Scenario == Offline || e.TargetQPS >= minRate && e.TargetQPS <= maxRate,
+		"the target QPS, or what the expected latency makes of it, must be between %g and %g, is %g", minRate, maxRate, e.TargetQPS)
+	check(e.SamplesPerQuery > 0 || e.Mode == AccuracyOnly, // whose query is the loaded set
+		"the query would have no samples: min_query_count and target_qps times min_duration are both 0")
 
-// resolved returns the settings with the TEST05 switch carried out: the test is a
-// performance run with the alternative seeds (loadgen/loadgen.cc, StartTest).
-func (s TestSettings) resolved() TestSettings {
-	if s.Test05 {
-		s.Mode = PerformanceOnly
-		s.QSLRNGSeed = s.Test05QSLRNGSeed
-		s.SampleIndexRNGSeed = s.Test05SampleIndexRNGSeed
-		s.ScheduleRNGSeed = s.Test05ScheduleRNGSeed
+	smallest := loaded // of the sets that are loaded: the last one of accuracy mode may have fewer samples
+	if loaded > 0 && (e.Mode == AccuracyOnly || e.Mode == SubmissionRun) {
+		if rest := min(e.AccuracySampleCount, qslTotalSampleCount) % loaded; rest != 0 {
+			smallest = rest
+		}
 	}
-	return s
+	check(!e.PerformanceIssueSame || e.PerformanceIssueSameIndex < smallest,
+		"performance_issue_same_index %d is not below the %d samples of the smallest set that is loaded", e.PerformanceIssueSameIndex, smallest)
+
+	queries := float64(e.MinQueryCount) // of the performance phase, about
+	switch {
+	case e.Mode == AccuracyOnly:
+		queries = 0
+	case !e.PerformanceIssueUnique:
+		queries = max(queries, seconds(e.TargetDuration)*e.TargetQPS)
+	}
+	check(queries*float64(e.SamplesPerQuery) <= maxSamples,
+		"%.0f queries of %d samples are more than the %d samples a test can have", queries, e.SamplesPerQuery, uint64(maxSamples))
+	return errors.Join(errs...)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// This file issues the queries (loadgen/issue_query_controller.cc).
 
 // A phase issues the traffic of one loaded set and collects the answers. Accuracy
 // mode has a phase for each loaded set, performance mode has one.
@@ -62,7 +65,7 @@ func (p *phase) prepare(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !p.extend() {
+		if !p.rec.grow(p.traffic, &p.e, p.keep) {
 			return fmt.Errorf("the test would have more than %d samples", uint64(math.MaxUint32))
 		}
 	}
@@ -73,21 +76,28 @@ func (p *phase) prepare(ctx context.Context) error {
 	return nil
 }
 
-// extend draws one more block of queries. It returns false if there are no more, or
-// the test has no more ids to give.
-func (p *phase) extend() bool {
-	return p.rec.grow(p.traffic, &p.e, p.keep)
-}
-
 // run issues all queries, from as many goroutines as there are issue threads, and
 // returns when the last loop has ended. Loops end early when ctx is done.
 func (p *phase) run(ctx context.Context) {
-	if p.e.Scenario == Server {
-		p.serve(ctx)
+	if p.e.Scenario != Server {
+		p.report(0, p.guard(func() ending { return p.issueInTurn(ctx) }))
 		return
 	}
-	p.report(0, p.guard(func() ending { return p.stream(ctx) }))
+	var wg sync.WaitGroup
+	threads := uint64(p.e.IssueQueryThreads)
+	for thread := range threads {
+		wg.Go(func() {
+			pacer := p.pacer()
+			p.priority.Store(pacer.Begin(meanGap(p.e.TargetQPS / float64(threads))))
+			defer pacer.End()
+			p.report(thread, p.guard(func() ending { return p.issueOnSchedule(ctx, pacer, threads, thread) }))
+		})
+	}
+	wg.Wait()
 }
+
+// meanGap is the mean time between two queries of an issue thread.
+func meanGap(qps float64) time.Duration { return time.Duration(float64(time.Second) / qps) }
 
 // guard turns a panic of the SUT into a fault: what was measured until then is
 // still reported.
@@ -102,43 +112,138 @@ func (p *phase) guard(loop func() ending) (end ending) {
 	return loop()
 }
 
-// stream is the issue loop of SingleStream and MultiStream, which wait for the
+// issueInTurn is the issue loop of SingleStream and MultiStream, which wait for the
 // answer before they go on, and of Offline, which has one query.
-func (p *phase) stream(ctx context.Context) ending {
+func (p *phase) issueInTurn(ctx context.Context) ending {
 	p.rec.expect(0)
 	perQuery := int64(p.rec.perQuery)
+	var pacer Pacer // of fixed intervals
 	clock := intervalClock{qps: p.e.TargetQPS}
 	if p.e.FixedInterval {
-		clock.pacer = p.pacer()
-		p.priority.Store(clock.pacer.Begin(meanGap(p.e.TargetQPS)))
-		defer clock.pacer.End()
+		pacer = p.pacer()
+		p.priority.Store(pacer.Begin(meanGap(p.e.TargetQPS)))
+		defer pacer.End()
 	}
 	for n := uint64(0); ctx.Err() == nil; {
-		if n == p.rec.queries.Load() && (!p.traffic.endless || !p.extend()) {
-			return p.exhausted()
+		if n == p.rec.queries.Load() && (!p.traffic.endless || !p.rec.grow(p.traffic, &p.e, p.keep)) {
+			if p.accuracy {
+				return endScheduled
+			}
+			return endRanOut
 		}
 		p.waitForLog(ctx)
 		b, q := p.rec.query(n)
-		query, now := p.start(ctx, &clock, b, q)
-		if clock.pacer != nil && ctx.Err() != nil {
-			return endStopped
+		var query Query
+		var now int64
+		switch {
+		case p.e.Scenario == Offline: // armed already, and begins with the test
+			query, now = Query{Samples: b.samples, to: p.rec}, p.rec.now()
+		case pacer == nil:
+			query = p.rec.arm(b, q)
+			now = p.rec.now()
+			b.start[q] = now
+		default:
+			tick, passed := clock.next(p.rec.now())
+			now = int64(pacer.WaitUntil(ctx, p.rec.started, time.Duration(tick)))
+			if ctx.Err() != nil {
+				return endStopped
+			}
+			b.start[q], b.late[q], b.intervals[q] = tick, latenessOf(now-tick), passed
+			b.own[q] = b.late[q] // an interval that begins inside IssueQuery is skipped
+			query = p.rec.arm(b, q)
 		}
 		n++
 		p.rec.expect(int64(n) * perQuery)
 		p.sut.IssueQuery(query)
 		p.returned.Store(int64(n))
 
-		end := p.over(n, now, 1, 0)
-		if p.e.Scenario != Offline {
-			if err := p.rec.await(ctx); err != nil {
-				return endStopped
-			}
+		end := p.ends(n, now, p.e.MaxQueryCount)
+		if p.e.Scenario != Offline && p.rec.await(ctx) != nil {
+			return endStopped
 		}
 		if end != endScheduled {
 			return end
 		}
 	}
 	return endStopped
+}
+
+// issueOnSchedule is an issue loop of Server: every threads-th query, each at its scheduled instant.
+func (p *phase) issueOnSchedule(ctx context.Context, pacer Pacer, threads, thread uint64) ending {
+	rec := p.rec
+	most := p.e.MaxQueryCount / threads // the thread's share
+	if thread < p.e.MaxQueryCount%threads {
+		most++
+	}
+	outstanding := p.e.MaxAsyncQueries
+	if outstanding == 0 {
+		outstanding = p.maxOutstanding
+	}
+	issued, ideal := uint64(0), newIdealGenerator()
+	for n := thread; n < rec.queries.Load(); n += threads {
+		p.waitForLog(ctx)
+		b, q := rec.query(n)
+		now := rec.now()
+		ideal.returned(now)
+		if now < b.start[q] {
+			now = int64(pacer.WaitUntil(ctx, rec.started, time.Duration(b.start[q])))
+		} else {
+			now = int64(pacer.Rest(rec.started, time.Duration(now)))
+		}
+		if ctx.Err() != nil {
+			return endStopped
+		}
+		query := rec.arm(b, q) // not before, or an answer that comes too early would count
+		b.late[q], b.own[q] = latenessOf(now-b.start[q]), ideal.issue(b.start[q], now)
+		count := uint64(1)
+		if p.e.ServerCoalesceQueries {
+			query, count = p.coalesce(query, n, threads, &ideal)
+			n += (count - 1) * threads
+		}
+		p.handed.Add(int64(count))
+		p.sut.IssueQuery(query)
+		p.returned.Add(int64(count))
+		issued += count
+		if outstanding != 0 && !p.accuracy && p.returned.Load()-rec.completed.Load() > int64(outstanding) {
+			return endOutstanding
+		}
+		if end := p.ends(issued, now, most); end != endScheduled {
+			return end
+		}
+	}
+	return endScheduled
+}
+
+// coalesce adds to a query those whose time has also come, and returns how many
+// queries it holds then.
+func (p *phase) coalesce(query Query, n, threads uint64, ideal *idealGenerator) (Query, uint64) {
+	count, now := uint64(1), ideal.issued
+	for next := n + threads; next < p.rec.queries.Load(); next += threads {
+		b, q := p.rec.query(next)
+		if now < b.start[q] {
+			break
+		}
+		p.rec.arm(b, q)
+		b.late[q], b.own[q] = latenessOf(now-b.start[q]), ideal.delay(b.start[q])
+		count++
+	}
+	if count == 1 {
+		return query, 1
+	}
+	first, q := p.rec.query(n)
+	if last, _ := p.rec.query(n + count - 1); threads == 1 && last == first {
+		query.Samples = first.samples[q : q+int(count) : q+int(count)]
+		return query, count
+	}
+	// The samples do not lie side by side. This is the only allocation of a loop, and
+	// only of a loop that is late already.
+	samples := make([]QuerySample, 0, count)
+	for i := range count {
+		b, q := p.rec.query(n + i*threads)
+		samples = append(samples, b.samples[q])
+	}
+	query.Samples = samples
+	return query, count
 }
 
 // waitForLog holds back queries of accuracy mode while the log has too much to write.
@@ -152,63 +257,22 @@ func (p *phase) waitForLog(ctx context.Context) {
 	}
 }
 
-// start arms a query, waits for its interval if there are such, and notes when its
-// latency begins.
-func (p *phase) start(ctx context.Context, clock *intervalClock, b *block, q int) (Query, int64) {
-	if p.e.Scenario == Offline { // armed already, and begins with the test
-		return Query{Samples: b.samples, to: p.rec}, p.rec.now()
-	}
-	if clock.pacer == nil {
-		query := p.rec.arm(b, q)
-		now := p.rec.now()
-		b.start[q] = now
-		return query, now
-	}
-	tick, passed := clock.next(p.rec.now())
-	now := int64(clock.pacer.WaitUntil(ctx, p.rec.started, time.Duration(tick)))
-	if ctx.Err() != nil {
-		return Query{}, now
-	}
-	b.start[q], b.late[q], b.intervals[q] = tick, latenessOf(now-tick), passed
-	b.own[q] = b.late[q] // an interval that begins inside IssueQuery is skipped
-	return p.rec.arm(b, q), now
-}
-
-// exhausted is the ending when there are no more queries: regular in accuracy mode.
-func (p *phase) exhausted() ending {
-	if p.accuracy {
-		return endScheduled
-	}
-	return endRanOut
-}
-
-// over reports whether an issue loop ends after its n-th query, issued at now.
-func (p *phase) over(n uint64, now int64, threads, thread uint64) ending {
+// ends reports whether an issue loop, which may issue most queries if the settings limit them, ends after its n-th,
+// issued at now.
+func (p *phase) ends(n uint64, now int64, most uint64) ending {
 	e := &p.e
 	switch {
 	case p.accuracy:
 		return endScheduled
 	case e.Scenario != Server && n >= e.MinQueryCount && now >= int64(e.TargetDuration):
 		return endNatural
-	case e.MaxQueryCount != 0 && n >= share(e.MaxQueryCount, threads, thread):
+	case e.MaxQueryCount != 0 && n >= most:
 		return endMaxQueries
 	case e.MaxDuration != 0 && now > int64(e.MaxDuration):
 		return endMaxDuration
 	}
 	return endScheduled
 }
-
-// share divides a number of queries among the issue threads.
-func share(count, threads, thread uint64) uint64 {
-	n := count / threads
-	if thread < count%threads {
-		n++
-	}
-	return n
-}
-
-// ended is why the phase ended before its time; endScheduled if it did not.
-func (p *phase) ended() ending { return ending(p.early.Load()) }
 
 // report records why a loop ended, under the keys of the reference.
 func (p *phase) report(thread uint64, end ending) {
@@ -217,7 +281,7 @@ func (p *phase) report(thread uint64, end ending) {
 	}
 	issued := p.returned.Load()
 	early := func(format string, args ...any) {
-		p.events.fail("error_runtime", fmt.Sprintf("issue thread %d ended early: ", thread)+format, args...)
+		p.events.fail(fmt.Sprintf("issue thread %d ended early: ", thread)+format, args...)
 	}
 	switch end {
 	case endNatural:
@@ -232,4 +296,56 @@ func (p *phase) report(thread uint64, end ending) {
 	case endOutstanding:
 		early("too many queries are outstanding: %d of the %d issued", issued-p.rec.completed.Load(), issued)
 	}
+}
+
+// An intervalClock ticks at fixed intervals (loadgen/issue_query_controller.cc at v1.0,
+// QueryScheduler for MultiStream).
+type intervalClock struct {
+	qps  float64
+	tick uint64
+}
+
+// next returns the first tick that is not over yet, and how many intervals it is after the
+// one before: more than 1 says that intervals were skipped.
+func (c *intervalClock) next(now int64) (at int64, passed uint32) {
+	before := c.tick
+	if due := uint64(seconds(time.Duration(now)) * c.qps); due > c.tick {
+		c.tick = due - 1 // one tick early at most, whatever the rounding
+	}
+	for {
+		c.tick++
+		if at = nanoseconds(float64(c.tick) / c.qps); at >= now {
+			return at, uint32(min(c.tick-before, math.MaxUint32))
+		}
+	}
+}
+
+// An idealGenerator tells the delay of an issue thread from that of the SUT, which delays later
+// queries if it stays inside IssueQuery when they are due. It follows what a generator
+// without any delay would do with the same SUT: such a generator issues a query at its
+// scheduled instant, or when IssueQuery has returned. What is later than that is the
+// thread's own delay. Instants are nanoseconds since the start of the phase.
+type idealGenerator struct {
+	at     int64 // when the ideal generator issued the last query; then, when it was free again
+	issued int64 // when the thread issued it
+}
+
+func newIdealGenerator() idealGenerator { return idealGenerator{math.MinInt64, math.MinInt64} }
+
+// returned records that IssueQuery has returned.
+func (g *idealGenerator) returned(now int64) {
+	if g.issued != math.MinInt64 {
+		g.at += now - g.issued
+	}
+}
+
+// issue records that a query is issued now, and returns the thread's own delay.
+func (g *idealGenerator) issue(scheduled, now int64) lateness {
+	g.at, g.issued = max(g.at, scheduled), now
+	return g.delay(scheduled)
+}
+
+// delay is the thread's own part of the lateness of a query that is issued with the last.
+func (g *idealGenerator) delay(scheduled int64) lateness {
+	return latenessOf(g.issued - max(g.at, scheduled))
 }

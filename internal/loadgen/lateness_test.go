@@ -17,8 +17,8 @@ func TestALatenessOfAnySizeIsKept(t *testing.T) {
 	if latenessOf(-5) != 0 {
 		t.Error("what is early is late")
 	}
-	if got := latenessOf(1 << 62).duration(); got < 2*time.Hour {
-		t.Errorf("a lateness of years is kept as %v", got)
+	if got := latenessOf(1 << 62).ns(); got < int64(2*time.Hour) {
+		t.Errorf("a lateness of years is kept as %d ns", got)
 	}
 }
 
@@ -30,7 +30,7 @@ func TestTheIdealGeneratorWaitsForTheSUTAndForNothingElse(t *testing.T) {
 		"the generator sleeps too long":            {{10, 40, 41, 30}, {20, 41, 42, 21}, {30, 42, 43, 12}, {50, 50, 51, 0}},
 		"both, and the SUT's part is that of both": {{10, 15, 25, 5}, {12, 25, 26, 5}, {40, 40, 41, 0}},
 	} {
-		b := newBlame()
+		b := newIdealGenerator()
 		for i, q := range queries {
 			if got := b.issue(q.scheduled, q.issued).ns(); got != q.own {
 				t.Errorf("%s: query %d is %d late by the generator's fault, want %d", name, i, got, q.own)

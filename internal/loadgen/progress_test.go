@@ -57,14 +57,6 @@ func TestProgressOfAccuracyModeCountsLoadedSets(t *testing.T) {
 	})
 }
 
-func TestProgressHasRecentLatenciesAgainstTheBound(t *testing.T) {
-	g := Progress{}
-	g.addRecent([]int64{5, 4, 3, 2, 1, 10, 9, 8, 7, 6}, &EffectiveSettings{TargetLatency: 8, TargetLatencyPercentile: 0.7})
-	if want := (Progress{RecentP50: 6, RecentP90: 10, RecentP99: 10, RecentTarget: 8, RecentWithin: 0.8}); g != want {
-		t.Errorf("addRecent = %+v, want %+v", g, want)
-	}
-}
-
 func TestProgressIsReportedBeforeTheFirstQuery(t *testing.T) {
 	inFakeTime(t, func(t *testing.T) {
 		opts := timers

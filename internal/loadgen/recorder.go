@@ -15,6 +15,32 @@ const (
 	slotDone    = 2 // slotDone + n: completed n ns after the start
 )
 
+// A lateness is how much later than scheduled a query was issued, in 32 bits: whole
+// nanoseconds below 2.1 s, and from there on units of 4.1 µs, up to 2.4 hours.
+type lateness uint32
+
+const (
+	coarse      = 1 << 31 // marks the larger unit
+	coarseShift = 12
+)
+
+func latenessOf(ns int64) lateness {
+	switch {
+	case ns < 0:
+		return 0
+	case ns < coarse:
+		return lateness(ns)
+	}
+	return lateness(coarse | min(uint64(ns)>>coarseShift, coarse-1))
+}
+
+func (l lateness) ns() int64 {
+	if l < coarse {
+		return int64(l)
+	}
+	return int64(l-coarse) << coarseShift
+}
+
 // A block holds the records of some consecutive queries. Blocks are allocated before
 // their queries are issued and never move, so that completions need no lock.
 type block struct {
@@ -86,29 +112,13 @@ func newRecorder(base ResponseID, perQuery int, limit uint64, tokens bool) *reco
 }
 
 // grow appends a block and fills it from the traffic: to the brim if that is
-// endless, with what is still wanted of it otherwise. It returns false if that is
-// nothing, or the test has no more ids to give.
+// endless, with what is still wanted of it otherwise. It returns false if nothing is, or if the
+// test has no more ids to give. keep says which responses are logged; nil: all or none.
 func (r *recorder) grow(t *traffic, e *EffectiveSettings, keep func() bool) bool {
 	next := int(r.queries.Load() >> r.shift)
 	if next == len(r.blocks) || !t.endless && !t.wanted() {
 		return false
 	}
-	b := r.newBlock(e, keep != nil)
-	n := 0
-	for ; n < len(b.start) && (t.endless || t.wanted()); n++ {
-		first, at := t.next()
-		if e.Scenario == Server {
-			b.start[n] = at
-		}
-		r.fill(b, t.samples(first), keep)
-	}
-	b.start, b.slots = b.start[:n], b.slots[:len(b.samples)]
-	r.blocks[next].Store(b)
-	r.queries.Add(uint64(n))
-	return true
-}
-
-func (r *recorder) newBlock(e *EffectiveSettings, some bool) *block {
 	queries := 1 << r.shift
 	samples := queries * int(r.perQuery)
 	b := &block{
@@ -122,25 +132,31 @@ func (r *recorder) newBlock(e *EffectiveSettings, some bool) *block {
 	if e.FixedInterval {
 		b.intervals = make([]uint32, queries)
 	}
-	if some {
+	if keep != nil {
 		b.logged = make([]uint64, (samples+63)/64)
 	}
 	if r.tokens {
 		b.firstToken = make([]atomic.Int64, samples)
 		b.tokens = make([]atomic.Int32, samples)
 	}
-	return b
-}
-
-// fill gives ids to the samples of a query.
-func (r *recorder) fill(b *block, indices []QuerySampleIndex, keep func() bool) {
-	for _, index := range indices {
-		if i := len(b.samples); keep != nil && keep() {
-			b.logged[i/64] |= 1 << (i % 64)
+	n := 0
+	for ; n < queries && (t.endless || t.wanted()); n++ {
+		indices, at := t.next()
+		if e.Scenario == Server {
+			b.start[n] = at
 		}
-		b.samples = append(b.samples, QuerySample{ID: r.nextID, Index: index})
-		r.nextID++
+		for _, index := range indices {
+			if i := len(b.samples); keep != nil && keep() {
+				b.logged[i/64] |= 1 << (i % 64)
+			}
+			b.samples = append(b.samples, QuerySample{ID: r.nextID, Index: index})
+			r.nextID++
+		}
 	}
+	b.start, b.slots = b.start[:n], b.slots[:len(b.samples)]
+	r.blocks[next].Store(b)
+	r.queries.Add(uint64(n))
+	return true
 }
 
 // query returns the block of a prepared query, and its number in it.
@@ -216,4 +232,123 @@ func (r *recorder) await(ctx context.Context) error {
 func (r *recorder) close(cutShort bool) {
 	r.cutShort.Store(cutShort)
 	r.closed.Store(true)
+}
+
+// What follows runs in the SUT's goroutines.
+
+// complete records the answers of samples.
+func (r *recorder) complete(responses []QuerySampleResponse) {
+	now := r.now()
+	if len(responses) == 0 || r.over("the SUT completed sample %d after its part of the test had ended", responses[0].ID) {
+		return
+	}
+	n := int64(0)
+	for i := range responses {
+		b, slot := r.take(responses[i].ID, now)
+		if b == nil {
+			continue
+		}
+		n++
+		if b.tokens != nil {
+			b.tokens[slot].Store(responses[i].NTokens)
+			r.checkTokens(b, slot)
+		}
+		if r.logs(b, slot) {
+			r.log.add(b.samples[slot], &responses[i])
+		}
+	}
+	r.count(n)
+}
+
+// fail records that a sample could not be answered.
+func (r *recorder) fail(id ResponseID, err error) {
+	now := r.now()
+	if r.over("the SUT completed sample %d after its part of the test had ended", id) {
+		return
+	}
+	b, i := r.take(id, now)
+	if b == nil {
+		return
+	}
+	if r.logs(b, i) {
+		r.log.add(b.samples[i], &QuerySampleResponse{})
+	}
+	r.faults.add(faultSample, "the SUT could not answer sample %d (data index %d): %w", id, b.samples[i].Index, err)
+	r.count(1)
+}
+
+// firstToken records the first tokens of samples.
+func (r *recorder) firstToken(responses []QuerySampleResponse) {
+	now := r.now()
+	for i := range responses {
+		id := responses[i].ID
+		b, n := r.sample(id)
+		switch {
+		case r.over("the SUT reported a first token of sample %d after its part of the test had ended", id):
+		case b == nil || b.slots[n].Load() == slotIdle:
+			r.faults.add(faultUnknownID, "the SUT reported a first token of response id %d, which was not issued in this part of the test", id)
+		case b.firstToken == nil:
+			r.faults.add(faultToken, "the SUT reports first tokens, but use_token_latencies is off")
+		case !b.firstToken[n].CompareAndSwap(slotIdle, slotDone+now):
+			r.faults.add(faultToken, "the SUT reported the first token of sample %d more than once", id)
+		case r.logs(b, n):
+			r.log.addToken(id, responses[i].Data)
+		}
+	}
+}
+
+// over reports whether the phase has ended, and notes as a fault that the SUT did not know.
+func (r *recorder) over(fault string, id ResponseID) bool {
+	if !r.closed.Load() {
+		return false
+	}
+	if !r.cutShort.Load() {
+		r.faults.add(faultAfterEnd, fault, id)
+	}
+	return true
+}
+
+// take fills the slot of a sample. It returns its block and its number there, or nil if the
+// sample cannot be completed.
+func (r *recorder) take(id ResponseID, now int64) (*block, int) {
+	b, i := r.sample(id)
+	switch {
+	case b != nil && b.slots[i].CompareAndSwap(slotPending, slotDone+now):
+		return b, i
+	case b == nil || b.slots[i].Load() == slotIdle:
+		r.faults.add(faultUnknownID, "the SUT completed response id %d, which this part of the test has not issued", id)
+	default:
+		r.faults.add(faultTwice, "the SUT completed sample %d (data index %d) more than once", id, b.samples[i].Index)
+	}
+	return nil, 0
+}
+
+// leastTokens is how many tokens a sample must have, because the time per output token is
+// that of those after the first (loadgen/logging.cc, RecordSampleCompletion).
+const leastTokens = 2
+
+// checkTokens finds answers whose token latencies would not count, and so be 0.
+func (r *recorder) checkTokens(b *block, i int) {
+	s := b.samples[i]
+	if n := b.tokens[i].Load(); n < leastTokens {
+		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) with %d tokens, want at least %d", s.ID, s.Index, n, leastTokens)
+	}
+	if r.needsFirstToken && b.firstToken[i].Load() == slotIdle {
+		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) without having reported its first token", s.ID, s.Index)
+	}
+}
+
+// logs reports whether the accuracy log keeps the response of a sample.
+func (r *recorder) logs(b *block, i int) bool {
+	return r.log != nil && (b.logged == nil || b.logged[i/64]>>(i%64)&1 != 0)
+}
+
+// count adds samples to those that are complete, and wakes the goroutine that awaits the last.
+func (r *recorder) count(n int64) {
+	if n == 0 || r.completed.Add(n) != r.awaited.Load() {
+		return
+	}
+	if r.parked.CompareAndSwap(true, false) {
+		r.wake <- struct{}{}
+	}
 }

@@ -8,103 +8,102 @@ import "time"
 // pieceSize is the number of values passed on at once.
 const pieceSize = 1 << 12
 
-// each passes numbers of all blocks to f in pieces. of appends the numbers of one block.
-func (r *recorder) each(f func([]int64), of func(b *block, add func(int64))) {
-	piece := make([]int64, 0, pieceSize)
-	add := func(x int64) {
-		if piece = append(piece, x); len(piece) == pieceSize {
-			f(piece)
-			piece = piece[:0]
-		}
+// blocksInUse returns the blocks that exist.
+func (r *recorder) blocksInUse() []*block {
+	list := make([]*block, (r.queries.Load()+1<<r.shift-1)>>r.shift)
+	for n := range list {
+		list[n] = r.blocks[n].Load()
 	}
-	for n := range r.used() {
-		of(r.blocks[n].Load(), add)
-	}
-	f(piece)
+	return list
 }
 
-// used is the number of blocks that exist.
-func (r *recorder) used() int { return int((r.queries.Load() + 1<<r.shift - 1) >> r.shift) }
-
-// latencies of the answered samples, in the order of the traffic.
-func (r *recorder) latencies(f func([]int64)) {
-	r.each(f, func(b *block, add func(int64)) {
-		b.eachDone(r.perQuery, func(i, q int, done int64) { add(done - b.start[q]) })
-	})
-}
-
-// queryLatencies of the issued queries: each lasts until its last sample is answered.
-func (r *recorder) queryLatencies(f func([]int64)) {
-	r.each(f, func(b *block, add func(int64)) {
-		for q := range b.start {
-			if done := r.queryCompletion(b, q); done >= 0 {
-				add(done - b.start[q])
+// each makes values of n numbers of each query, in the order of the traffic. The function gets a block, the
+// place i in it, which counts to n in each query, and the number q of the query; it returns false for no value.
+func (r *recorder) each(n uint32, value func(b *block, i, q int) (int64, bool)) values {
+	return func(f func([]int64)) {
+		piece := make([]int64, 0, pieceSize)
+		for _, b := range r.blocksInUse() {
+			i := 0
+			for q := range b.start {
+				for range n {
+					if x, ok := value(b, i, q); ok {
+						if piece = append(piece, x); len(piece) == pieceSize {
+							f(piece)
+							piece = piece[:0]
+						}
+					}
+					i++
+				}
 			}
 		}
-	})
+		f(piece)
+	}
 }
 
-// intervalCounts of the issued queries: how many intervals passed since the one before.
-func (r *recorder) intervalCounts(f func([]int64)) {
-	r.each(f, func(b *block, add func(int64)) {
-		for q := range b.start {
-			if b.intervals[q] > 0 {
-				add(int64(b.intervals[q]))
-			}
+// ofSamples are values of the answered samples. The function also gets the instant of completion.
+func (r *recorder) ofSamples(value func(b *block, i, q int, done int64) (int64, bool)) values {
+	return r.each(r.perQuery, func(b *block, i, q int) (int64, bool) {
+		slot := b.slots[i].Load()
+		if slot < slotDone {
+			return 0, false
 		}
+		return value(b, i, q, slot-slotDone)
 	})
 }
 
-// delays of the answered queries that have a schedule: how much later than scheduled they were issued.
-func (r *recorder) delays(f func([]int64)) {
-	r.each(f, func(b *block, add func(int64)) {
-		b.eachDone(r.perQuery, func(i, q int, done int64) { add(b.late[q].ns()) })
+// latencies of the samples.
+func (r *recorder) latencies() values {
+	return r.ofSamples(func(b *block, _, q int, done int64) (int64, bool) { return done - b.start[q], true })
+}
+
+// queryLatencies of the queries whose samples are all answered: each lasts until its last answer.
+func (r *recorder) queryLatencies() values {
+	return r.each(1, func(b *block, _, q int) (int64, bool) {
+		done := r.queryCompletion(b, q)
+		return done - b.start[q], done >= 0
 	})
+}
+
+// intervals of the issued queries, at fixed intervals: how many passed since the one before.
+func (r *recorder) intervals() values {
+	return r.each(1, func(b *block, _, q int) (int64, bool) { return int64(b.intervals[q]), b.intervals[q] > 0 })
+}
+
+// delays of queries that have a schedule: how much later than scheduled they were issued.
+func (r *recorder) delays() values {
+	return r.ofSamples(func(b *block, _, q int, _ int64) (int64, bool) { return b.late[q].ns(), true })
 }
 
 // ownDelays are the generator's own part of delays.
-func (r *recorder) ownDelays(f func([]int64)) {
-	r.each(f, func(b *block, add func(int64)) {
-		b.eachDone(r.perQuery, func(i, q int, done int64) { add(b.own[q].ns()) })
+func (r *recorder) ownDelays() values {
+	return r.ofSamples(func(b *block, _, q int, _ int64) (int64, bool) { return b.own[q].ns(), true })
+}
+
+// firstTokens are the latencies of the first tokens.
+func (r *recorder) firstTokens() values {
+	return r.ofSamples(func(b *block, i, q int, _ int64) (int64, bool) {
+		first := b.firstToken[i].Load() - slotDone
+		return first - b.start[q], first >= 0
 	})
 }
 
-// firstTokens are the latencies of the answered samples' first tokens.
-func (r *recorder) firstTokens(f func([]int64)) {
-	r.each(f, func(b *block, add func(int64)) {
-		b.eachDone(r.perQuery, func(i, q int, done int64) {
-			if first := b.firstToken[i].Load(); first >= slotDone {
-				add(first - slotDone - b.start[q])
-			}
-		})
-	})
-}
-
-// timesPerToken are the mean times of the answered samples' tokens after the first
-// (loadgen/logging.cc, RecordSampleCompletion).
-func (r *recorder) timesPerToken(f func([]int64)) {
-	r.each(f, func(b *block, add func(int64)) {
-		b.eachDone(r.perQuery, func(i, q int, done int64) {
-			first := b.firstToken[i].Load()
-			if first >= slotDone && b.tokens[i].Load() > 1 {
-				add((done - (first - slotDone)) / int64(b.tokens[i].Load()-1))
-			}
-		})
+// timesPerToken are the mean times of the tokens after the first (loadgen/logging.cc, RecordSampleCompletion).
+func (r *recorder) timesPerToken() values {
+	return r.ofSamples(func(b *block, i, _ int, done int64) (int64, bool) {
+		first, n := b.firstToken[i].Load()-slotDone, int64(b.tokens[i].Load())
+		if first < 0 || n < leastTokens {
+			return 0, false
+		}
+		return (done - first) / (n - 1), true
 	})
 }
 
 // tokenCount sums the tokens of all answered samples.
 func (r *recorder) tokenCount() int64 {
-	n := int64(0)
-	for i := range r.used() {
-		b := r.blocks[i].Load()
-		b.eachDone(r.perQuery, func(i, q int, done int64) {
-			if b.tokens[i].Load() > 1 {
-				n += int64(b.tokens[i].Load())
-			}
-		})
-	}
-	return n
+	return int64(summarize(r.ofSamples(func(b *block, i, _ int, _ int64) (int64, bool) {
+		n := int64(b.tokens[i].Load())
+		return n, n >= leastTokens
+	})).sumLow)
 }
 
 // answered is the number of samples that are complete.
@@ -112,12 +111,7 @@ func (r *recorder) answered() uint64 { return uint64(r.completed.Load()) }
 
 // lastCompletion is the latest instant at which a sample was completed; 0 if none was.
 func (r *recorder) lastCompletion() int64 {
-	last := int64(0)
-	for i := range r.used() {
-		b := r.blocks[i].Load()
-		b.eachDone(r.perQuery, func(_, _ int, done int64) { last = max(last, done) })
-	}
-	return last
+	return summarize(r.ofSamples(func(_ *block, _, _ int, done int64) (int64, bool) { return done, true })).max
 }
 
 // queryCompletion is the instant at which the last sample of a query was completed, or
@@ -134,30 +128,15 @@ func (r *recorder) queryCompletion(b *block, q int) int64 {
 	return last
 }
 
-// eachDone passes the answered samples of a block: the sample's number in it, its
-// query's, and the instant of completion.
-func (b *block) eachDone(perQuery uint32, f func(i, q int, done int64)) {
-	i := 0
-	for q := range b.start {
-		for range perQuery {
-			if s := b.slots[i].Load(); s >= slotDone {
-				f(i, q, s-slotDone)
-			}
-			i++
-		}
-	}
-}
-
 func (r *recorder) eachSample(f func(SampleRecord)) {
 	query := uint64(0)
-	for n := range r.used() {
-		b := r.blocks[n].Load()
+	for _, b := range r.blocksInUse() {
 		for q := range b.start {
 			record := SampleRecord{Query: query, Start: time.Duration(b.start[q]), FirstToken: -1}
 			record.Issued = record.Start
 			if b.late != nil {
-				record.Issued += b.late[q].duration()
-				record.GeneratorDelay = b.own[q].duration()
+				record.Issued += time.Duration(b.late[q].ns())
+				record.GeneratorDelay = time.Duration(b.own[q].ns())
 			}
 			for i := q * int(r.perQuery); i < (q+1)*int(r.perQuery); i++ {
 				slot := b.slots[i].Load()
@@ -177,8 +156,8 @@ func (r *recorder) eachSample(f func(SampleRecord)) {
 	}
 }
 
-// recentLatencies appends to into the latencies of the answered samples among the last
-// len(into) that were issued.
+// recentLatencies returns the latencies of the answered queries among the last that were issued, as many
+// as into has room for. It looks at about four times as many queries, not at millions without an answer.
 func (r *recorder) recentLatencies(issuedQueries uint64, into []int64) []int64 {
 	out := into[:0]
 	for n := issuedQueries; n > 0 && len(out) < cap(into); n-- {

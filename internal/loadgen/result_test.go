@@ -143,7 +143,7 @@ func TestClocksThatDisagreeAreReported(t *testing.T) {
 		{second - 1, 2 * second, 0, 0}, // too short to say
 	} {
 		events := &eventLog{}
-		checkClocks(test.monotonic, test.wall, events)
+		events.checkClocks(test.monotonic, test.wall)
 		if r := (Result{Events: events.list}); r.Errors() != test.errors || r.Warnings() != test.warnings {
 			t.Errorf("checkClocks(%v, %v): %d errors, %d warnings; want %d, %d", test.monotonic, test.wall, r.Errors(), r.Warnings(), test.errors, test.warnings)
 		}

@@ -65,13 +65,6 @@ func (g *mt19937) refill() {
 	g.next = 0
 }
 
-// discard skips n raw outputs.
-func (g *mt19937) discard(n uint64) {
-	for range n {
-		g.uint32()
-	}
-}
-
 // uniformInt draws from [0, n) as std::uniform_int_distribution does since GCC 11
 // (Lemire's nearly divisionless method). n is at least 1 and at most 1<<32.
 func (g *mt19937) uniformInt(n uint64) uint64 {

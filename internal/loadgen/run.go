@@ -16,7 +16,7 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 	if err := settings.Validate(); err != nil {
 		return nil, fmt.Errorf("test settings: %w", err)
 	}
-	t := &test{sut: sut, qsl: qsl, opts: opts.withDefaults(), saving: make(chan struct{}, 1)}
+	t := &test{sut: sut, qsl: qsl, opts: opts.withDefaults(), saving: make(chan struct{}, 1), events: &eventLog{}}
 	t.result = &Result{
 		QSLName:                   qsl.Name(),
 		QSLTotalSampleCount:       qsl.TotalSampleCount(),
@@ -24,7 +24,6 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 		Requested:                 settings,
 		StartTime:                 time.Now(),
 	}
-	t.events = &eventLog{}
 	before := time.Now()
 	t.result.SUTName = sut.Name()
 	t.result.NamingTook = time.Since(before)
@@ -39,7 +38,10 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 	}
 	err := t.run(ctx)
 	t.endCheckpoints()
-	t.noteFaults()
+	t.result.Faults = t.faults.list()
+	for _, fault := range t.result.Faults {
+		t.events.fail("%v", fault)
+	}
 	t.result.Events = t.events.close()
 	if err != nil && !errors.Is(err, errOver) {
 		return nil, err
@@ -63,20 +65,138 @@ type test struct {
 	saving chan struct{} // full while a checkpoint is being saved
 }
 
-// noteFaults writes down the faults at the end of the test.
-func (t *test) noteFaults() {
-	t.result.Faults = t.faults.list()
-	for _, fault := range t.result.Faults {
-		t.events.fail("error_runtime", "%v", fault)
+func (t *test) run(ctx context.Context) (err error) {
+	if t.e.Mode == FindPeakPerformance {
+		return t.findPeak(ctx)
 	}
+	if t.e.Mode != PerformanceOnly {
+		err = t.runAccuracyMode(ctx)
+	}
+	if t.e.Mode != AccuracyOnly && err == nil {
+		t.events.message("performance mode begins")
+		t.result.Performance, err = t.measure(ctx, t.e)
+	}
+	return err
+}
+
+// runAccuracyMode issues every sample once, set by set (loadgen/loadgen.cc, RunAccuracyMode).
+func (t *test) runAccuracyMode(ctx context.Context) error {
+	t.events.message("accuracy mode begins")
+	sets := loadableSets(t.e, uint64(t.result.QSLTotalSampleCount), t.e.AccuracySampleCount)
+	for i, set := range sets {
+		p, err := t.newPhase(t.e, set, true)
+		if err != nil {
+			return err
+		}
+		p.number, p.of = i+1, len(sets)
+		err = t.withLoaded(ctx, set, func() error { return t.runPhase(ctx, p) })
+		t.result.AccuracySamples += p.rec.answered()
+		if !p.rec.started.IsZero() {
+			t.result.accuracy = append(t.result.accuracy, p.rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure loads the samples of a performance phase, runs it and judges it (loadgen/loadgen.cc, RunPerformanceMode).
+func (t *test) measure(ctx context.Context, e EffectiveSettings) (perf *Performance, err error) {
+	set := t.performanceSet(e)
+	p, err := t.newPhase(e, set, false) // fails before samples are loaded for nothing
+	if err != nil {
+		return nil, err
+	}
+	err = t.withLoaded(ctx, set, func() error {
+		perf, err = t.measureLoaded(ctx, p)
+		return err
+	})
+	return perf, err
+}
+
+// performanceSet is what a performance phase has in memory: the first loadable set.
+func (t *test) performanceSet(e EffectiveSettings) loadableSet {
+	return loadableSets(e, uint64(t.result.QSLTotalSampleCount), e.PerformanceSampleCount)[0]
+}
+
+// measureLoaded runs a performance phase whose samples are in memory, and judges it.
+func (t *test) measureLoaded(ctx context.Context, p *phase) (*Performance, error) {
+	err := t.runPhase(ctx, p)
+	if p.rec.started.IsZero() {
+		return nil, err
+	}
+	perf := p.performance(t.result.StartTime, t.opts.MaxIssueDelay)
+	for _, warning := range perf.warnings() {
+		t.events.warn("%s", warning)
+	}
+	return perf, err
+}
+
+// withLoaded calls f while the samples of a set are in memory. A QSL that panics is a fault, which ends the test with a result.
+func (t *test) withLoaded(ctx context.Context, set loadableSet, f func() error) error {
+	guard := func(f func() error) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				t.faults.add(faultPanic, "the QSL panicked: %v", v)
+				err = errOver
+			}
+		}()
+		return f()
+	}
+	t.events.add(Event{Key: "loaded_qsl_set", Value: set.indices})
+	switch err := guard(func() error { return t.qsl.LoadSamplesToRAM(ctx, set.indices) }); {
+	case errors.Is(err, errOver):
+		return err
+	case err != nil && ctx.Err() != nil:
+		return t.interrupted(ctx)
+	case err != nil:
+		return fmt.Errorf("loading %d samples: %w", len(set.indices), err)
+	}
+	err := f()
+	if e := guard(func() error { return t.qsl.UnloadSamplesFromRAM(set.indices) }); e != nil && !errors.Is(e, errOver) {
+		t.events.warn("unloading %d samples: %v", len(set.indices), e) // what was measured stays measured
+	}
+	return err
 }
 
 // interrupted records that ctx ended the test.
 func (t *test) interrupted(ctx context.Context) error {
 	t.result.Interrupted = context.Cause(ctx)
-	t.events.fail("error_runtime", "the test was stopped: %v", t.result.Interrupted)
+	t.events.fail("the test was stopped: %v", t.result.Interrupted)
 	return errOver
 }
+
+// newPhase prepares to draw and to record the traffic of a loaded set.
+func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
+	traffic, err := newTraffic(e, accuracy, set)
+	if err != nil {
+		return nil, err
+	}
+	limit := uint64(maxSamples)
+	if e.Scenario == Offline {
+		limit = 1
+	}
+	rec := newRecorder(t.nextID, traffic.perQuery, limit, e.UseTokenLatencies)
+	rec.faults, rec.needsFirstToken = &t.faults, e.UseTokenLatencies && e.Scenario != Offline
+	p := &phase{
+		e: e, accuracy: accuracy, number: 1, of: 1,
+		sut: t.sut, pacer: t.opts.NewPacer, maxOutstanding: t.opts.MaxOutstanding, traffic: traffic, rec: rec, events: t.events,
+	}
+	if t.opts.AccuracyLog == nil || !accuracy && accuracyLogProbability(e) <= 0 {
+		return p, nil
+	}
+	limits := logLimits{most: t.opts.LogBuffer, timeout: t.opts.LogTimeout}
+	if !accuracy {
+		limits.hold = limits.most / 8 // nothing is written while the clock runs, if it fits
+		p.keep = newSampler(e, t.nextID).keep
+	}
+	rec.log = newResponseLog(t.opts.AccuracyLog, limits, e.UseTokenLatencies)
+	return p, nil
+}
+
+// powerTime is how the reference writes instants for power measurements.
+const powerTime = "01-02-2006 15:04:05.000"
 
 // runPhase draws the traffic of a phase, issues it, and records what came of it.
 func (t *test) runPhase(ctx context.Context, p *phase) error {
@@ -97,93 +217,35 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 	if p.rec.base == 0 { // the first phase
 		t.checkpoint(nil)
 	}
-	before := gcStats()
-	p.rec.started = time.Now()
+	var before, after debug.GCStats
+	debug.ReadGCStats(&before)
+	begin := time.Now()
+	p.rec.started = begin
 	err := t.supervise(ctx, p)
 	p.rec.close(err != nil)
-	p.gc = gcStats().since(before)
-	t.finish(p)
-	if e := t.closeLog(p); err == nil {
-		err = e
-	}
-	return err
-}
+	debug.ReadGCStats(&after)
+	p.gc = GCStats{Cycles: int(after.NumGC - before.NumGC), Pause: after.PauseTotal - before.PauseTotal}
 
-// printTimestamps writes what the setting print_timestamps asks for: the instants of a
-// performance phase by the system clock, and how long it took by both clocks. The reference
-// prints that; here it goes to the detail log.
-func (t *test) printTimestamps(begin, end time.Time) {
-	monotonic, wall := end.Sub(begin), end.Round(0).Sub(begin.Round(0))
-	t.events.message(fmt.Sprintf("performance mode began at %s and ended at %s by the system clock (%d and %d s since 1970)",
-		begin.UTC().Format(powerTime), end.UTC().Format(powerTime), begin.Unix(), end.Unix()))
-	t.events.message(fmt.Sprintf("performance mode took %d ms by the monotonic clock and %d ms by the system clock, a ratio of %.4f",
-		monotonic.Milliseconds(), wall.Milliseconds(), float64(monotonic)/float64(max(wall, 1))))
-}
-
-// closeLog has the last responses written. The test is over if that fails.
-func (t *test) closeLog(p *phase) error {
-	if p.rec.log == nil {
-		return nil
+	now := time.Now()
+	monotonic, wall := now.Sub(begin), now.Round(0).Sub(begin.Round(0))
+	if p.e.PrintTimestamps && !p.accuracy { // the reference prints this; here it goes to the detail log
+		t.events.message(fmt.Sprintf("performance mode began at %s and ended at %s by the system clock (%d and %d s since 1970)",
+			begin.UTC().Format(powerTime), now.UTC().Format(powerTime), begin.Unix(), now.Unix()))
+		t.events.message(fmt.Sprintf("performance mode took %d ms by the monotonic clock and %d ms by the system clock, a ratio of %.4f",
+			monotonic.Milliseconds(), wall.Milliseconds(), float64(monotonic)/float64(max(wall, 1))))
 	}
-	if err := p.rec.log.close(); err != nil {
-		p.rec.faults.add(faultAccuracyLog, "the accuracy log: %w", err)
-		return errOver
-	}
-	return nil
-}
-
-// finish writes down what is known once a phase has ended.
-func (t *test) finish(p *phase) {
-	begin := p.rec.started
 	end := begin.Add(time.Duration(p.rec.lastCompletion()))
-	if p.e.PrintTimestamps && !p.accuracy {
-		t.printTimestamps(begin, time.Now())
-	}
 	t.events.add(Event{Key: "power_begin", Value: begin.UTC().Format(powerTime)})
 	t.events.add(Event{Key: "power_end", Value: end.UTC().Format(powerTime)})
-	now := time.Now()
-	checkClocks(now.Sub(begin), now.Round(0).Sub(begin.Round(0)), t.events)
-}
+	t.events.checkClocks(monotonic, wall)
 
-func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
-	traffic, err := newTraffic(e, accuracy, set)
-	if err != nil {
-		return nil, err
+	if p.rec.log != nil {
+		if e := p.rec.log.close(); e != nil {
+			p.rec.faults.add(faultAccuracyLog, "the accuracy log: %w", e)
+			if err == nil {
+				err = errOver
+			}
+		}
 	}
-	limit := uint64(maxSamples)
-	if e.Scenario == Offline {
-		limit = 1
-	}
-	rec := newRecorder(t.nextID, traffic.perQuery, limit, e.UseTokenLatencies)
-	rec.faults, rec.needsFirstToken = &t.faults, e.UseTokenLatencies && e.Scenario != Offline
-	p := &phase{
-		e: e, accuracy: accuracy, number: 1, of: 1,
-		sut: t.sut, pacer: t.opts.NewPacer, maxOutstanding: t.opts.MaxOutstanding, traffic: traffic, rec: rec, events: t.events,
-	}
-	if t.opts.AccuracyLog == nil {
-		return p, nil
-	}
-	limits := logLimits{most: t.opts.LogBuffer, timeout: t.opts.LogTimeout}
-	if accuracy {
-		rec.log = newResponseLog(t.opts.AccuracyLog, limits, e.UseTokenLatencies)
-	} else if accuracyLogProbability(e) > 0 {
-		limits.hold = limits.most / 8 // nothing is written while the clock runs, if it fits
-		rec.log = newResponseLog(t.opts.AccuracyLog, limits, e.UseTokenLatencies)
-		p.keep = newSampler(e, t.nextID).keep
-	}
-	return p, nil
-}
-
-// powerTime is how the reference writes instants for power measurements.
-const powerTime = "01-02-2006 15:04:05.000"
-
-// gcStats returns what the garbage collector has done so far.
-func gcStats() GCStats {
-	var s debug.GCStats
-	debug.ReadGCStats(&s)
-	return GCStats{Cycles: int(s.NumGC), Pause: s.PauseTotal}
-}
-
-func (g GCStats) since(before GCStats) GCStats {
-	return GCStats{Cycles: g.Cycles - before.Cycles, Pause: g.Pause - before.Pause}
+	return err
 }

@@ -147,7 +147,7 @@ func TestATestHasAsManySamplesAsIds(t *testing.T) {
 	t.Run("a schedule that needs more is an error", func(t *testing.T) {
 		s := quick(Server)
 		s.MinQueryCount = 2 * blockSamples
-		err := few(s).performance(t.Context())
+		err := few(s).run(t.Context())
 		if err == nil || err.Error() != "the test would have more than 4294967295 samples" {
 			t.Errorf("error %v", err)
 		}
@@ -161,7 +161,7 @@ func TestATestHasAsManySamplesAsIds(t *testing.T) {
 				time.Sleep(10 * time.Microsecond)
 				answer(q)
 			}}
-			if err := test.performance(t.Context()); err != nil {
+			if err := test.run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			test.result.Events = test.events.list

@@ -1,7 +1,9 @@
 package loadgen
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -183,4 +185,76 @@ func DefaultSettings() TestSettings {
 func (s *TestSettings) SetTargetQPS(qps float64) {
 	s.ServerTargetQPS, s.OfflineExpectedQPS = qps, qps
 	s.SingleStreamExpectedLatencyNS, s.MultiStreamExpectedLatencyNS = 1e9/qps, 1e9/qps
+}
+
+const (
+	maxSamples      = math.MaxUint32 // a ResponseID has 32 bits
+	maxIssueThreads = 256
+	maxPeakDecimals = 6 // a float64 has no more digits at a billion queries per second
+
+	// Instants are whole nanoseconds, 64 bits of them.
+	minRate = 1e-6
+	maxRate = 1e9
+)
+
+// Validate reports all settings with which no test can run. Where the reference substitutes a value and logs an error, this
+// is an error.
+func (s TestSettings) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	fraction := func(name string, p float64) {
+		check(p > 0 && p < 1, "%s must be between 0 and 100 %%, is %g %%", name, p*100)
+	}
+	positive := func(name string, v float64) {
+		check(v > 0 && !math.IsInf(v, 1), "%s must be positive, is %g", name, v)
+	}
+	switch s.Scenario {
+	case SingleStream:
+		positive("SingleStream target_latency (expected latency, ns)", s.SingleStreamExpectedLatencyNS)
+		fraction("SingleStream target_latency_percentile", s.SingleStreamTargetLatencyPercentile)
+	case MultiStream:
+		positive("MultiStream target_latency (expected latency, ns)", s.MultiStreamExpectedLatencyNS)
+		fraction("MultiStream target_latency_percentile", s.MultiStreamTargetLatencyPercentile)
+		check(s.MultiStreamQPS >= 0 && !math.IsInf(s.MultiStreamQPS, 1), "MultiStream target_qps must not be negative, is %g", s.MultiStreamQPS)
+		check(s.MultiStreamSamplesPerQuery > 0, "MultiStream samples_per_query must be at least 1")
+		check(s.MultiStreamSamplesPerQuery <= maxSamples, "MultiStream samples_per_query must be at most %d", uint64(maxSamples))
+	case Server:
+		positive("Server target_qps", s.ServerTargetQPS)
+		fraction("Server target_latency_percentile", s.ServerTargetLatencyPercentile)
+		check(s.ServerTargetLatency >= 0, "Server target_latency must not be negative, is %v", s.ServerTargetLatency)
+		check(s.ServerNumIssueQueryThreads <= maxIssueThreads, "server_num_issue_query_threads must be at most %d, is %d",
+			maxIssueThreads, s.ServerNumIssueQueryThreads)
+	case Offline:
+		positive("Offline target_qps", s.OfflineExpectedQPS)
+	default:
+		check(false, "unknown scenario %v", s.Scenario)
+	}
+	check(s.Mode <= FindPeakPerformance, "unknown mode %v", s.Mode)
+	if s.Mode == FindPeakPerformance {
+		check(s.Scenario == Server, "FindPeakPerformance mode exists for the Server scenario only, not for %v", s.Scenario)
+		positive("server_find_peak_qps_boundary_step_size", s.ServerFindPeakQPSBoundaryStepSize)
+		check(s.ServerFindPeakQPSDecimalsOfPrecision <= maxPeakDecimals, "server_find_peak_qps_decimals_of_precision must be at most %d, is %d",
+			maxPeakDecimals, s.ServerFindPeakQPSDecimalsOfPrecision)
+	}
+	check(s.MinDuration >= 0, "min_duration must not be negative, is %v", s.MinDuration)
+	check(s.MaxDuration >= 0, "max_duration must not be negative, is %v", s.MaxDuration)
+	check(!s.PerformanceIssueUnique || !s.PerformanceIssueSame, "performance_issue_unique and performance_issue_same exclude each other")
+	check(s.AccuracyLogProbability >= 0 && s.AccuracyLogProbability <= 1, "accuracy_log_probability must be between 0 and 100 %%, is %g %%", s.AccuracyLogProbability*100)
+	return errors.Join(errs...)
+}
+
+// resolved returns the settings with the TEST05 switch carried out: the test is a
+// performance run with the alternative seeds (loadgen/loadgen.cc, StartTest).
+func (s TestSettings) resolved() TestSettings {
+	if s.Test05 {
+		s.Mode = PerformanceOnly
+		s.QSLRNGSeed = s.Test05QSLRNGSeed
+		s.SampleIndexRNGSeed = s.Test05SampleIndexRNGSeed
+		s.ScheduleRNGSeed = s.Test05ScheduleRNGSeed
+	}
+	return s
 }

@@ -14,14 +14,13 @@ import (
 // This file watches over a phase while its queries are issued and answered.
 
 // errGivenUp is the cause with which a phase is stopped whose SUT has stalled or
-// panicked, or whose accuracy log has failed; the recorder's faults say what happened.
+// panicked, or whose accuracy log has failed; the faults say what happened.
 var errGivenUp = errors.New("the SUT was given up")
 
 // graceAfterStop is how long a stopped test waits for the SUT to return from IssueQuery.
 const graceAfterStop = 500 * time.Millisecond
 
-// supervise runs the issue loops, waits for the last answer, and watches that there is
-// something to wait for.
+// supervise runs the issue loops, waits for the last answer, and gives up a SUT that makes no progress.
 func (t *test) supervise(ctx context.Context, p *phase) error {
 	running, stop := context.WithCancelCause(ctx)
 	p.stop = stop
@@ -29,11 +28,28 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 	go func() {
 		defer close(issued)
 		p.run(running)
-		p.flush()
+		p.flushing.Store(true)
+		p.guard(func() ending {
+			p.sut.FlushQueries()
+			return endScheduled
+		})
+		p.flushing.Store(false)
 	}()
 	var watching sync.WaitGroup
 	watching.Go(func() { t.watch(running, p) })
-	complete := p.wait(running, issued)
+
+	complete := false
+	select {
+	case <-issued:
+		p.rec.expect(p.returned.Load() * int64(p.rec.perQuery))
+		complete = p.rec.await(running) == nil
+	case <-running.Done():
+		select {
+		case <-issued:
+		case <-time.After(graceAfterStop):
+			p.rec.faults.add(faultStall, "the SUT has not returned from IssueQuery or FlushQueries")
+		}
+	}
 	stop(nil)
 	watching.Wait()
 	switch {
@@ -45,33 +61,7 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 	return errOver
 }
 
-// wait waits until everything is issued and answered; it returns false if ctx is done first.
-func (p *phase) wait(ctx context.Context, issued <-chan struct{}) bool {
-	select {
-	case <-issued:
-		p.rec.expect(p.returned.Load() * int64(p.rec.perQuery))
-		return p.rec.await(ctx) == nil
-	case <-ctx.Done():
-		select {
-		case <-issued:
-		case <-time.After(graceAfterStop):
-			p.rec.faults.add(faultStall, "the SUT has not returned from IssueQuery or FlushQueries")
-		}
-		return false
-	}
-}
-
-// flush tells the SUT that there will be no more queries.
-func (p *phase) flush() {
-	p.flushing.Store(true)
-	p.guard(func() ending {
-		p.sut.FlushQueries()
-		return endScheduled
-	})
-	p.flushing.Store(false)
-}
-
-// watch reports progress, and gives up a SUT that makes none.
+// watch reports progress, saves checkpoints, and gives up a SUT or a log that makes no progress.
 func (t *test) watch(ctx context.Context, p *phase) {
 	opts, saved := t.opts, time.Now()
 	ticker := time.NewTicker(opts.ProgressEvery)
@@ -86,9 +76,11 @@ func (t *test) watch(ctx context.Context, p *phase) {
 			if opts.Progress != nil {
 				opts.Progress(p.progress(now, scratch))
 			}
-			if p.rec.log != nil && p.rec.log.failure(now) != nil {
-				p.stop(errGivenUp) // finish says why
-				return
+			if p.rec.log != nil {
+				if err, _ := p.rec.log.failure(now); err != nil {
+					p.stop(errGivenUp) // runPhase says why
+					return
+				}
 			}
 			if now.Sub(saved) >= opts.CheckpointEvery {
 				t.checkpoint(p)
@@ -106,7 +98,7 @@ func (t *test) watch(ctx context.Context, p *phase) {
 	}
 }
 
-// owes says what the test is waiting for; nothing if that is the schedule.
+// owes says what the test is waiting for; empty if that is the schedule.
 func (p *phase) owes() string {
 	entered, returned := p.entered(), p.returned.Load()
 	outstanding := returned*int64(p.rec.perQuery) - p.rec.completed.Load()
@@ -145,25 +137,19 @@ func (p *phase) progress(now time.Time, scratch []int64) Progress {
 		g.PlannedDuration = p.e.TargetDuration
 	}
 	if recent := p.rec.recentLatencies(issued, scratch); len(recent) > 0 {
-		g.addRecent(recent, &p.e)
+		slices.Sort(recent)
+		at := func(share float64) time.Duration {
+			return time.Duration(recent[percentileRank(uint64(len(recent)), share)])
+		}
+		g.RecentP50, g.RecentP90, g.RecentP99, g.RecentTarget = at(0.5), at(0.9), at(0.99), at(p.e.TargetLatencyPercentile)
+		if limit := int64(p.e.TargetLatency); limit > 0 {
+			g.RecentWithin = float64(sort.Search(len(recent), func(i int) bool { return recent[i] > limit })) / float64(len(recent))
+		}
 	}
 	return g
 }
 
-// addRecent adds what the latencies of recent queries, in no order, tell.
-func (g *Progress) addRecent(recent []int64, e *EffectiveSettings) {
-	slices.Sort(recent)
-	at := func(share float64) time.Duration {
-		return time.Duration(recent[percentileRank(uint64(len(recent)), share)])
-	}
-	g.RecentP50, g.RecentP90, g.RecentP99, g.RecentTarget = at(0.5), at(0.9), at(0.99), at(e.TargetLatencyPercentile)
-	if e.TargetLatency > 0 {
-		within := sort.Search(len(recent), func(i int) bool { return recent[i] > int64(e.TargetLatency) })
-		g.RecentWithin = float64(within) / float64(len(recent))
-	}
-}
-
-// planned is how many queries end the phase if the SUT is as fast as is expected of it. Where
+// planned is how many queries end the phase if the SUT is as fast as expected. Where
 // the clock ends it, twice as many are prepared.
 func (p *phase) planned() uint64 {
 	if !p.traffic.endless {
@@ -178,4 +164,47 @@ func (p *phase) planned() uint64 {
 		n = min(n, most)
 	}
 	return n
+}
+
+// ErrUnfinished is why a checkpoint is the result of an interrupted test.
+var ErrUnfinished = errors.New("the test has not ended")
+
+// checkpointQueries bounds how many queries a checkpoint is computed from: beyond it the
+// time for that would be missing elsewhere.
+const checkpointQueries = 1 << 20
+
+// checkpoint passes on what is known while a phase runs, or with nil before the first.
+func (t *test) checkpoint(p *phase) {
+	if t.opts.Checkpoint == nil {
+		return
+	}
+	select {
+	case t.saving <- struct{}{}:
+	default:
+		return // the one before is still being saved
+	}
+	partial := *t.result
+	partial.Interrupted = fmt.Errorf("%w: this is what was known after %v", ErrUnfinished, Round(time.Since(t.result.StartTime)))
+	partial.Events = append(t.events.snapshot(), Event{
+		Time: time.Now(), Key: "error_runtime", Value: partial.Interrupted.Error(), IsError: true,
+	})
+	partial.Faults = t.faults.list()
+	// Statistics of fixed intervals are read from where the issue thread writes.
+	if p != nil && !p.accuracy && !p.e.FixedInterval && p.returned.Load() > 0 && p.rec.answered() <= checkpointQueries {
+		partial.Performance = p.performance(t.result.StartTime, t.opts.MaxIssueDelay)
+	}
+	go func() {
+		defer func() { <-t.saving }()
+		t.opts.Checkpoint(&partial)
+	}()
+}
+
+// endCheckpoints waits for the last checkpoint, so that it does not replace what is written
+// after the test, but not for storage that takes nothing.
+func (t *test) endCheckpoints() {
+	select {
+	case t.saving <- struct{}{}:
+	case <-time.After(t.opts.LogTimeout):
+		t.faults.add(faultAccuracyLog, "a checkpoint has not been saved within %v", t.opts.LogTimeout)
+	}
 }
