@@ -142,3 +142,19 @@ func (u untilDone) Read(p []byte) (int, error) {
 	}
 	return u.src.Read(p)
 }
+
+// Inside reports whether a path leads to a folder or below it, at the end of all links.
+func Inside(folder, path string) (bool, error) {
+	var real [2]string
+	for i, p := range []string{folder, path} {
+		p, err := filepath.Abs(p)
+		if err != nil {
+			return false, err
+		}
+		if real[i], err = filepath.EvalSymlinks(p); err != nil {
+			return false, err
+		}
+	}
+	rel, err := filepath.Rel(real[0], real[1])
+	return err == nil && filepath.IsLocal(rel), err
+}

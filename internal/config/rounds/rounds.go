@@ -150,6 +150,18 @@ func (r *Round) ModelName(name, own string) string {
 	return name
 }
 
+// Listed returns the official names of the round's models.
+func (r *Round) Listed() []string {
+	names := []string{}
+	for name, m := range r.Models {
+		if m.Listed {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Model returns what the round asks of a model by its official name or an alias. A
 // model that the round does not know has nothing.
 func (r *Round) Model(name string) *Model {
