@@ -4,14 +4,14 @@
 //
 //	done, err := truncate.Tree(ctx, truncate.Options{Tree: "submission", Backup: "originals"})
 //
-// What is written is what the reference's tools/submission/truncate_accuracy_log.py
-// writes, byte by byte: 4096 characters and 4096 bytes, with \n for \r\n. Of a log that is not UTF-8, or whose
-// last bytes begin within a character, on which the script ends with an exception, bytes stay as they are. In three ways this is more careful: the original is in the
-// backup, and its copy compared, before anything is changed; files are replaced as
-// wholes, so that an interruption leaves the old or the new one; and a log that was cut
-// already, or whose accuracy.txt has another log's hash, is never hashed again. A second
-// call changes nothing.
+// The result equals that of the reference's tools/submission/truncate_accuracy_log.py byte
+// by byte: 4096 characters and 4096 bytes, with \n for \r\n. That script ends with an
+// exception on a log that is not UTF-8, or whose last bytes begin within a character: here
+// such bytes stay as they are. Three things are safer than in the script: the original is
+// copied into the backup, and the copy compared, before anything is changed; files are
+// replaced atomically; and a log that was cut already, or whose accuracy.txt has the hash of
+// another log, is not hashed again. A second call changes nothing.
 //
-// The logs of both layouts are found: results/…/accuracy, TEST01, TEST07 and TEST09 below
-// a scenario, and compliance/…/TEST01 up to v5.1.
+// truncate.go finds the logs and cuts them (results/…/accuracy, TEST01, TEST07 and TEST09
+// below a scenario, and compliance/…/TEST01 up to v5.1), shorten.go shortens one log.
 package truncate

@@ -1,22 +1,24 @@
 package truncate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/submission/tree"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 const (
-	// mark stands between the two ends of a log that was cut.
-	mark = "\n\n...\n\n"
-
-	endSize     = 4096     // truncate_accuracy_log.py, VIEWABLE_SIZE: characters at the begin, bytes at the end
-	shortSize   = 10 << 10 // the same, MAX_ACCURACY_LOG_SIZE
+	shortSize   = 10 << 10 // truncate_accuracy_log.py, MAX_ACCURACY_LOG_SIZE: longer ones are cut although they have a hash
 	largestText = 64 << 20
 	logName     = "mlperf_log_accuracy.json"
 	textName    = "accuracy.txt"
@@ -25,52 +27,58 @@ const (
 // Options say what to cut.
 type Options struct {
 	Tree      string // the folder with closed, open and network
-	Backup    string // where originals go; not inside of the tree
+	Backup    string // for the originals; not inside of the tree
 	Submitter string // "": all
 }
 
-// What a log needed.
-type What string
+// An Action is what was done to a log.
+type Action string
 
-// What may have been done.
+// The actions.
 const (
-	Cut    What = "cut"    // made short
-	Hashed What = "hashed" // short enough; its hash was missing
-	Kept   What = "kept"   // in order already
+	Cut    Action = "cut"    // made short
+	Hashed Action = "hashed" // short enough; its hash was missing
+	Kept   Action = "kept"   // in order already
 )
 
 // A Log is an accuracy log and what was done to it.
 type Log struct {
 	Path string `json:"path"` // from the root of the tree
-	What What   `json:"what"`
+	What Action `json:"what"`
 	Hash string `json:"hash"` // SHA-256 of the original
 	Size int64  `json:"size"` // of the original, in bytes
 }
 
-// Tree makes the accuracy logs of a tree short. Logs that cannot be, without losing
-// data, are left as they are and are the error; all others are done.
+// Tree makes the accuracy logs of a tree short. It leaves a log alone if cutting it would lose data, cuts the others, and
+// returns an error for each such log.
 func Tree(ctx context.Context, o Options) ([]Log, error) {
-	inside, err := within(o.Tree, o.Backup)
+	root, err := filepath.Abs(o.Tree)
 	if err != nil {
 		return nil, err
 	}
-	if inside {
-		return nil, fmt.Errorf("backup %s is inside of the tree: it would be submitted", o.Backup)
-	}
-	c := &cutter{tree: tree.Tree{Root: o.Tree}, backup: o.Backup}
-	folders, err := c.find(o.Submitter)
+	backup, err := filepath.Abs(o.Backup)
 	if err != nil {
 		return nil, err
+	}
+	if rel, err := filepath.Rel(root, backup); err != nil || filepath.IsLocal(rel) {
+		return nil, cmp.Or(err, fmt.Errorf("backup %s is inside of the tree: it would be submitted", o.Backup))
+	}
+	paths, err := find(root, o.Submitter)
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s: no accuracy logs: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>/accuracy/%s", o.Tree, logName)
 	}
 	var logs []Log
 	var failed []error
-	for _, f := range folders {
+	for _, path := range paths {
 		if ctx.Err() != nil {
 			return logs, context.Cause(ctx)
 		}
-		log, err := c.cut(ctx, f)
+		log, err := cut(ctx, root, path, filepath.Join(backup, filepath.FromSlash(path)))
 		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", f.path+"/"+logName, err))
+			failed = append(failed, fmt.Errorf("%s: %w", path, err))
 			continue
 		}
 		logs = append(logs, log)
@@ -78,102 +86,131 @@ func Tree(ctx context.Context, o Options) ([]Log, error) {
 	return logs, errors.Join(failed...)
 }
 
-func within(root, path string) (bool, error) {
-	root, err := filepath.Abs(root)
-	if err != nil {
-		return false, err
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return false, err
-	}
-	rel, err := filepath.Rel(root, path)
-	return filepath.IsLocal(rel), err
-}
-
-// A folder has an accuracy log.
-type folder struct {
-	path string
-	test string // "": the accuracy run itself
-}
-
-// find lists the folders with accuracy logs.
-func (c *cutter) find(submitter string) ([]folder, error) {
-	var found []folder
-	for _, division := range []string{"closed", "network", "open"} {
-		if !c.tree.Exists(division) {
-			continue
-		}
-		submitters, err := c.tree.Folders(division)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", division, err)
-		}
-		for _, s := range submitters {
-			if submitter != "" && s != submitter {
-				continue
-			}
-			more, err := c.of(division + "/" + s)
+// find lists the accuracy logs, of results and of the tests that keep responses, in both layouts.
+func find(root, submitter string) (paths []string, err error) {
+	for _, test := range []string{"", "TEST01/", "TEST07/", "TEST09/"} {
+		for _, part := range []string{"results", "compliance"} {
+			found, err := fs.Glob(os.DirFS(root), "*/*/"+part+"/*/*/*/"+test+"accuracy/"+logName)
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, more...)
+			paths = append(paths, found...)
 		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no accuracy logs: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>/accuracy/%s", c.tree.Root, logName)
-	}
-	return found, nil
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		parts := strings.Split(path, "/")
+		return !slices.Contains([]string{"closed", "open", "network"}, parts[0]) || submitter != "" && parts[1] != submitter
+	})
+	slices.Sort(paths)
+	return paths, nil
 }
 
-// of lists the folders with accuracy logs of a submitter.
-func (c *cutter) of(home string) ([]folder, error) {
-	var found []folder
-	for _, part := range []string{home + "/results", home + "/compliance"} {
-		if !c.tree.Exists(part) {
-			continue
-		}
-		more, err := c.below(part)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, more...)
+var hashLine = regexp.MustCompile(`(?m)^hash=(\w+)\r?$`)
+
+// errAlreadyCut is the error of a log that was cut and whose hash is not known.
+var errAlreadyCut = errors.New("it was cut already and its hash is missing: put the original back")
+
+// cut makes one log short: first the backup, then the hash, then the log, so that the next call goes on wherever this one
+// is interrupted.
+func cut(ctx context.Context, root, logPath, backup string) (Log, error) {
+	log := Log{Path: logPath, What: Kept}
+	at := filepath.Join(root, filepath.FromSlash(logPath))
+	textAt := filepath.Join(filepath.Dir(at), textName)
+	// A file outside of the tree belongs to somebody else.
+	if inside, err := fileio.Inside(root, filepath.Dir(at)); err != nil || !inside {
+		return log, cmp.Or(err, errors.New("it is behind a link that leaves the tree: copy the folder into the tree"))
 	}
-	return found, nil
+	info, err := os.Lstat(at)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file: copy the log into the tree")
+	}
+	if err != nil {
+		return log, err
+	}
+	log.Size = info.Size()
+	if info, err := os.Lstat(textAt); err == nil && !info.Mode().IsRegular() {
+		return log, fmt.Errorf("%s is not a regular file: copy it into the tree", textName)
+	}
+	test := path.Base(path.Dir(path.Dir(logPath)))
+	isTest := strings.HasPrefix(test, "TEST")
+	text, err := fileio.ReadFile(textAt, largestText)
+	if errors.Is(err, fs.ErrNotExist) && isTest { // the text of a test may be missing
+		err = nil
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s is missing: score the log first", textName)
+	}
+	if err != nil {
+		return log, err
+	}
+	if m := hashLine.FindSubmatch(text); m != nil {
+		log.Hash = string(m[1])
+	}
+	short, hash, err := Shorten(ctx, at)
+	switch {
+	case errors.Is(err, ErrCut) && log.Hash != "":
+		return log, nil
+	case errors.Is(err, ErrCut):
+		return log, errAlreadyCut
+	case err != nil:
+		return log, err
+	case log.Hash != "" && log.Hash != hash:
+		return log, fmt.Errorf("%s has the hash of another log, %s: the hash of this one is %s", textName, log.Hash, hash)
+	case log.Hash != "" && log.Size < shortSize:
+		return log, nil
+	}
+	if err := backUp(ctx, at, backup, hash); err != nil {
+		return log, err
+	}
+	if log.Hash == "" {
+		text = fmt.Appendf(text, "\nhash=%s\n", hash)
+		if test == "TEST07" || test == "TEST09" { // of which nothing else is kept
+			text = fmt.Appendf(nil, "hash=%s\n", hash)
+		}
+		if err := replace(textAt, text, info.Mode().Perm()); err != nil {
+			return log, err
+		}
+	}
+	log.Hash, log.What = hash, Hashed
+	if log.Size < endSize {
+		return log, nil
+	}
+	log.What = Cut
+	return log, replace(at, short, info.Mode().Perm())
 }
 
-var tests = []string{"TEST01", "TEST07", "TEST09"} // which keep responses
-
-// below lists the folders with accuracy logs of a submitter's results or compliance.
-func (c *cutter) below(part string) ([]folder, error) {
-	scenarios := []string{part}
-	for range 3 { // systems, benchmarks, scenarios
-		var err error
-		if scenarios, err = c.inside(scenarios); err != nil {
-			return nil, err
-		}
+// backUp copies a log with a hash, and compares the copy. What the backup has already must be the same.
+func backUp(ctx context.Context, from, to, hash string) error {
+	switch kept, _, err := fileio.SHA256(ctx, to); {
+	case err == nil && kept == hash:
+		return nil
+	case err == nil:
+		return fmt.Errorf("the backup %s is of another log: move it away", to)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
-	var found []folder
-	for _, scenario := range scenarios {
-		for _, test := range slices.Concat([]string{""}, tests) {
-			path := strings.TrimSuffix(scenario+"/"+test, "/") + "/accuracy"
-			if c.tree.Exists(path + "/" + logName) {
-				found = append(found, folder{path, test})
-			}
-		}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
 	}
-	return found, nil
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	err = fileio.WriteSynced(to, 0o644, func(w io.Writer) error {
+		_, err := io.Copy(w, contextReader{ctx, src})
+		return err
+	})
+	if err := errors.Join(err, src.Close()); err != nil {
+		return err
+	}
+	if kept, _, err := fileio.SHA256(ctx, to); err != nil || kept != hash {
+		return errors.Join(err, fmt.Errorf("the backup %s differs from the log", to))
+	}
+	return nil
 }
 
-// inside lists the folders in folders.
-func (c *cutter) inside(folders []string) ([]string, error) {
-	var found []string
-	for _, path := range folders {
-		names, err := c.tree.Folders(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		for _, name := range names {
-			found = append(found, path+"/"+name)
-		}
-	}
-	return found, nil
+func replace(path string, data []byte, mode fs.FileMode) error {
+	return fileio.WriteSynced(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
