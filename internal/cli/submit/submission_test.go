@@ -113,7 +113,7 @@ func TestATreeIsBuiltOfLogs(t *testing.T) {
 	if o.Status != cli.ExitInvalid {
 		t.Fatalf("status %d: %s%s", o.Status, o.Stdout, o.Err)
 	}
-	for _, want := range []string{"BENCHMARK", "resnet", "To fill in: ", "\nThe tree is tree.\n\n", "something was never filled in"} {
+	for _, want := range []string{"BENCHMARK", "resnet", "To fill in: ", "\nThe tree is tree.\n\n", "a placeholder was not filled in"} {
 		if !strings.Contains(o.Stdout, want) {
 			t.Errorf("no %q in\n%s", want, o.Stdout)
 		}

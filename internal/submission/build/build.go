@@ -14,7 +14,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -158,7 +157,7 @@ func (b *builder) checkNames() error {
 	if b.Name != "" && b.Division != "open" {
 		return userinput.Errorf("name", "models have names of their own in the open division only")
 	}
-	known := fields.Names(fields.Measurements(), false)
+	known := checker.FieldNames(checker.MeasurementFields())
 	for name := range b.Measurements {
 		if !slices.Contains(known, name) {
 			return userinput.Errorf("measurement", "there is no field %q; there are %s", name, strings.Join(known, ", "))

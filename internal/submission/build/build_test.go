@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -165,7 +164,7 @@ func TestDatacentersSayWhichBandwidthTheyNeed(t *testing.T) {
 	q.Bandwidth, q.Force = "Two links of 100 Gb/s, measured with iperf.", true
 	_, err = Build(t.Context(), q)
 	ok(t, err)
-	if text := read(t, q.Tree, path); !strings.Contains(text, q.Bandwidth) || fields.HasPlaceholder(text) {
+	if text := read(t, q.Tree, path); !strings.Contains(text, q.Bandwidth) || checker.HasPlaceholder(text) {
 		t.Errorf("the statement is\n%s", text)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -52,7 +51,7 @@ const home = "closed/ExampleOrg"
 func whole(t *testing.T, division, systemType string) description.Description {
 	t.Helper()
 	values := map[string]string{}
-	for _, f := range fields.System() {
+	for _, f := range checker.SystemFields() {
 		if f.Filled {
 			values[f.Name] = "x"
 		}

@@ -11,14 +11,14 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
 
 // measured are the fields of measurements.json, as far as the run says.
 func (r *result) measured(division string) map[string]string {
 	values := map[string]string{}
-	for _, f := range fields.Measurements() {
-		values[f.Name] = fields.Placeholder(f.Hint)
+	for _, f := range checker.MeasurementFields() {
+		values[f.Name] = checker.Placeholder(f.Hint)
 	}
 	if division != "open" {
 		values["retraining"] = "no"
@@ -108,7 +108,7 @@ func (b *builder) calibration(ctx context.Context, results []*result) error {
 // numerics describes the numbers that a model computes with. What quantised it has left a
 // description beside it.
 func (r *result) numerics() string {
-	unknown := fields.Placeholder("which numbers the model computes with, how they were chosen, and from which data") + "\n"
+	unknown := checker.Placeholder("which numbers the model computes with, how they were chosen, and from which data") + "\n"
 	run := r.performance.results
 	if run == nil {
 		return unknown
@@ -125,7 +125,7 @@ func (r *result) numerics() string {
 	if run.Input.Precision == "" {
 		return unknown
 	}
-	return fields.Placeholder("how the model was quantised to "+run.Input.Precision+", and from which data") + "\n"
+	return checker.Placeholder("how the model was quantised to "+run.Input.Precision+", and from which data") + "\n"
 }
 
 // quantised is the description of a model that was converted, its titles two levels lower.

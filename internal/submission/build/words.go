@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
 
 // number is the first number of a line of a score, behind no letter: that of rouge1 is none.
@@ -81,7 +81,7 @@ func (b *builder) readme(r *result) (string, error) {
 	run := r.performance.results
 	if run == nil {
 		version, _ := r.performance.log.Text("loadgen_version")
-		fmt.Fprintf(&w, "- LoadGen: %s\n\n%s\n", version, fields.Placeholder("how the benchmark was run, command by command"))
+		fmt.Fprintf(&w, "- LoadGen: %s\n\n%s\n", version, checker.Placeholder("how the benchmark was run, command by command"))
 		return w.String(), nil
 	}
 	fmt.Fprintf(&w, "- Program: %s, which is not an official LoadGen\n", run.Program)
@@ -122,7 +122,7 @@ func (b *builder) sourceText(r *result) string {
 	if run := r.performance.results; run != nil {
 		return fmt.Sprintf("# Code\n\nThe results were made with %s, which is one program: load generator, pre-processing, model and scores.\n", run.Program)
 	}
-	return "# Code\n\n" + fields.Placeholder("the code of the benchmark, and how it is built and run") + "\n"
+	return "# Code\n\n" + checker.Placeholder("the code of the benchmark, and how it is built and run") + "\n"
 }
 
 // bandwidth writes what the rules ask of the network of a datacenter system: the formula's
@@ -146,7 +146,7 @@ func (b *builder) bandwidth(_ context.Context, results []*result) error {
 	}
 	statement := b.Bandwidth
 	if statement == "" {
-		statement = fields.Placeholder("how this bandwidth is there: measured with which tool, or provided by which network cards and links")
+		statement = checker.Placeholder("how this bandwidth is there: measured with which tool, or provided by which network cards and links")
 	}
 	fmt.Fprintf(&w, "\n%s\n", statement)
 	return b.write(path, []byte(w.String()))
@@ -160,7 +160,7 @@ func (b *builder) needs(r *result) (string, error) {
 	}
 	m, err := models.Lookup(r.benchmark)
 	if err != nil {
-		return fmt.Sprintf("%.6g/s; %s", rate, fields.Placeholder("the bandwidth of this model")), nil
+		return fmt.Sprintf("%.6g/s; %s", rate, checker.Placeholder("the bandwidth of this model")), nil
 	}
 	bytes := map[string]int{"fp32": 4, "fp16": 2}[r.measured(b.Division)["input_data_types"]]
 	if bytes == 0 {

@@ -2,169 +2,126 @@ package checker
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
-	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
 const largestAccuracyLog = 10 << 10 // bytes; constants.py, MAX_ACCURACY_LOG_SIZE
 
-func (g *judgement) checkAccuracy() {
-	log := g.accuracy
-	if g.endpoints {
-		g.checkEndpointsAccuracy()
+func (c *resultCheck) checkAccuracy() {
+	log := c.accuracy
+	if c.endpoint {
+		c.checkEndpointAccuracy()
 	} else {
-		g.checkAccuracyText()
-		g.checkAccuracyLog()
+		c.checkAccuracyText()
+		path := c.folder + "/accuracy/mlperf_log_accuracy.json"
+		if info, err := os.Stat(c.at(path)); err != nil {
+			c.fail("acc-log", problem{path: path, message: "the accuracy log is missing", wanted: "the log, cut to 10 KiB or less"})
+		} else if info.Size() > largestAccuracyLog {
+			c.fail("acc-log", problem{path: path, message: "the accuracy log is not cut", found: fmt.Sprintf("%d bytes", info.Size()), wanted: fmt.Sprintf("≤ %d bytes", largestAccuracyLog)})
+		}
 	}
-	switch {
-	case log.noErrors > 0:
-		g.fail("log-format", problem{path: log.path, line: log.noErrors, message: "a message does not say whether it is an error", wanted: "metadata with is_error"})
-	case log.errors > 0:
-		g.fail("acc-errors", problem{path: log.path, line: log.first.line, message: fmt.Sprintf("the accuracy run has %d errors", log.errors), found: log.first.text, wanted: "none"})
+	if n := len(log.errors); n > 0 {
+		c.fail("acc-errors", problem{path: log.path, line: log.errors[0].Line, message: fmt.Sprintf("the accuracy run has %d errors", n), found: str(log.errors[0].Value), wanted: "none"})
 	}
-	g.checkAccuracySamples()
-	g.checkMadeFiles()
-}
-
-func (g *judgement) checkAccuracyLog() {
-	path := g.folder + "/accuracy/mlperf_log_accuracy.json"
-	size, err := g.tree.Size(path)
-	if err != nil {
-		g.fail("acc-log", problem{path: path, message: "the accuracy log is missing", wanted: "the log, cut to 10 KiB or less"})
-	} else if size > largestAccuracyLog {
-		g.fail("acc-log", problem{path: path, message: "the accuracy log is not cut", found: fmt.Sprintf("%d bytes", size), wanted: fmt.Sprintf("≤ %d bytes", largestAccuracyLog)})
-	}
-}
-
-func (g *judgement) checkAccuracySamples() {
 	key := "effective_accuracy_sample_count"
-	if _, ok := g.accuracy.values[key]; !ok {
+	if _, ok := log.entries[key]; !ok {
 		key = "qsl_reported_total_count"
 	}
-	want, known := g.rule.AccuracySamplesOf(g.scenarioFolder())
-	e := g.accuracy.values[key]
-	if !known || !e.whole || !python.Equal(e.value, want) {
-		g.fail("acc-samples", problem{path: g.accuracy.path, line: e.line, message: "the accuracy run did not see the whole data set", found: g.accuracy.show(key), wanted: fmt.Sprint(want)})
+	want, known := c.rule.AccuracySamplesOf(c.scenarioFolder())
+	if v, ok := number(log.value(key)); !known || !ok || v != float64(want) {
+		c.fail("acc-samples", problem{path: log.path, line: log.line(key), message: "the accuracy run did not use the whole data set", found: log.show(key), wanted: fmt.Sprint(want)})
 	}
-}
-
-// checkMadeFiles looks for images and videos that the round wants to see.
-func (g *judgement) checkMadeFiles() {
-	for folder, want := range g.rule.Files {
-		path := g.folder + "/accuracy/" + folder
-		files, err := g.tree.Files(path)
+	for folder, want := range c.rule.Files { // images and videos that the round wants to see
+		path := c.folder + "/accuracy/" + folder
+		files, err := c.files(path)
 		if err != nil {
-			g.fail("acc-images", problem{path: path, message: "the folder is missing", wanted: strings.Join(want, ", ")})
+			c.fail("acc-images", problem{path: path, message: "the folder is missing", wanted: strings.Join(want, ", ")})
 			continue
 		}
-		have := map[string]bool{}
-		for _, f := range files {
-			stem, _, _ := strings.Cut(f, ".")
-			have[stem] = true
-		}
-		missing := slices.DeleteFunc(slices.Clone(want), func(name string) bool { return have[name] })
+		missing := slices.DeleteFunc(slices.Clone(want), func(name string) bool {
+			return slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f+".", name+".") })
+		})
 		if len(missing) > 0 {
-			g.fail("acc-images", problem{path: path, message: "files are missing: " + strings.Join(missing, ", "), wanted: strings.Join(want, ", ")})
+			c.fail("acc-images", problem{path: path, message: "files are missing: " + strings.Join(missing, ", "), wanted: strings.Join(want, ", ")})
 		}
 	}
 }
 
-// An accuracyText reads accuracy.txt line by line. What is wrong with a line counts
-// only until all metrics and the hash were seen, as in the official checker.
-type accuracyText struct {
-	*judgement
-	path    string
-	metrics []rounds.Metric
-	seen    []bool
-	hash    string
-	open    bool // values are recorded, not judged
-}
-
-func (g *judgement) checkAccuracyText() {
-	a := &accuracyText{judgement: g, path: g.folder + "/accuracy/accuracy.txt", open: strings.ToLower(g.division) == "open"}
-	if !g.tree.Exists(a.path) {
-		g.fail("acc-missing", problem{path: a.path, message: "the accuracy is missing", wanted: "what the official accuracy script prints"})
+// checkAccuracyText reads accuracy.txt line by line. What is wrong with a line counts only until all metrics and the hash
+// were seen, as in the official checker. In the open division values are recorded and not judged.
+func (c *resultCheck) checkAccuracyText() {
+	path := c.folder + "/accuracy/accuracy.txt"
+	if !c.exists(path) {
+		c.fail("acc-missing", problem{path: path, message: "the accuracy is missing", wanted: "what the official accuracy script prints"})
 		return
 	}
-	a.metrics = g.rule.AccuracyOf(g.scenarioFolder())
-	a.seen = make([]bool, len(a.metrics))
-	err := g.eachLine(a.path, func(n int, line string) bool {
-		if a.hash == "" || slices.Contains(a.seen, false) {
-			a.line(n, line)
+	judge := c.fail
+	if c.division == "open" {
+		judge = c.note
+	}
+	metrics := c.rule.AccuracyOf(c.scenarioFolder())
+	reached := make([]bool, len(metrics)) // by a line
+	values := map[string]string{}         // the last ones
+	var order []string                    // of the metrics in the file
+	hasHash := false
+	err := c.eachLine(path, func(n int, line string) bool {
+		if hasHash && !slices.Contains(reached, false) {
+			return true // what is not UTF-8 matters to the end
 		}
-		return true // what is not UTF-8 matters to the end
-	})
-	if err != nil {
-		g.fail("acc-format", problem{path: a.path, line: lineOf(err), message: "cannot be read: " + plain(err)})
-		return
-	}
-	if !a.open {
-		a.missing()
-	}
-}
-
-func (a *accuracyText) line(n int, line string) {
-	if hash, ok := rounds.MatchHash(line); ok {
-		a.hash = hash
-	}
-	for i, metric := range a.metrics {
-		if v, ok := a.value(n, metric.Name, line); ok {
-			a.accuracies.Set(metric.Name, v.text)
-			if v.number >= metric.Bound {
-				a.seen[i] = true
-			} else {
-				a.judge("acc-target", n, metric.Name+" is below its target", v.text, fmt.Sprintf("≥ %.12g", metric.Bound))
+		if _, ok := rounds.MatchHash(line); ok {
+			hasHash = true
+		}
+		for i, m := range metrics {
+			if text, v, ok := c.metricIn("acc-number", path, n, m.Name, line); ok {
+				if values[m.Name] == "" {
+					order = append(order, m.Name)
+				}
+				values[m.Name] = text
+				if v >= m.Bound {
+					reached[i] = true
+				} else {
+					judge("acc-target", problem{path: path, line: n, message: m.Name + " is below its target", found: text, wanted: fmt.Sprintf("≥ %.12g", m.Bound)})
+				}
 			}
 		}
-	}
-	for _, limit := range a.rule.Limits {
-		if v, ok := a.value(n, limit.Name, line); ok && v.number > limit.Bound {
-			a.judge("acc-limit", n, limit.Name+" is above its limit", v.text, fmt.Sprintf("≤ %v", limit.Bound))
+		for _, limit := range c.rule.Limits {
+			if text, v, ok := c.metricIn("acc-number", path, n, limit.Name, line); ok && v > limit.Bound {
+				judge("acc-limit", problem{path: path, line: n, message: limit.Name + " is above its limit", found: text, wanted: fmt.Sprintf("≤ %v", limit.Bound)})
+			}
 		}
-	}
-}
-
-type parsed struct {
-	text   string
-	number float64
-}
-
-// value returns the number of a metric in a line. What looks like one and is none fails
-// in every division.
-func (a *accuracyText) value(n int, name, line string) (parsed, bool) {
-	text, ok := rounds.Match(name, line)
-	if !ok {
-		return parsed{}, false
-	}
-	v, err := python.ParseFloat(text)
+		return true
+	})
 	if err != nil {
-		a.fail("acc-number", problem{path: a.path, line: n, message: name + " is not a number", found: text, wanted: "a number"})
-		return parsed{}, false
-	}
-	return parsed{text, v}, true
-}
-
-// judge is a finding in closed and network, and worth a note in open.
-func (a *accuracyText) judge(rule string, n int, message, found, wanted string) {
-	p := problem{path: a.path, line: n, message: message, found: found, wanted: wanted}
-	if a.open {
-		a.note(rule, p)
+		c.unreadable("acc-format", path, err, "")
 		return
 	}
-	a.fail(rule, p)
-}
-
-// missing reports metrics that no line reached, and the hash.
-func (a *accuracyText) missing() {
-	for i, metric := range a.metrics {
-		if _, known := a.accuracies.Get(metric.Name); !a.seen[i] && !known {
-			a.fail("acc-metric", problem{path: a.path, message: "no line has " + metric.Name, wanted: fmt.Sprintf("%s ≥ %v", metric.Name, metric.Bound)})
+	for _, name := range order {
+		c.accuracies = append(c.accuracies, name+": "+values[name])
+	}
+	for _, m := range metrics {
+		if values[m.Name] == "" && c.division != "open" {
+			c.fail("acc-metric", problem{path: path, message: "no line has " + m.Name, wanted: fmt.Sprintf("%s ≥ %v", m.Name, m.Bound)})
 		}
 	}
-	if a.hash == "" {
-		a.fail("acc-hash", problem{path: a.path, message: "no line has the hash of the accuracy log", wanted: "hash= and 64 hex digits"})
+	if !hasHash && c.division != "open" {
+		c.fail("acc-hash", problem{path: path, message: "no line has the hash of the accuracy log", wanted: "hash= and 64 hex digits"})
 	}
+}
+
+// metricIn returns the number of a metric in a line. What has the form of one and is not a number fails in every division.
+func (c *resultCheck) metricIn(rule, path string, n int, name, line string) (text string, v float64, ok bool) {
+	text, ok = rounds.Match(name, line)
+	if !ok {
+		return "", 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		c.fail(rule, problem{path: path, line: n, message: name + " is not a number", found: text, wanted: "a number"})
+	}
+	return text, v, err == nil
 }

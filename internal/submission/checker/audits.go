@@ -1,185 +1,181 @@
 package checker
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
-
-	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
-
-// auditFolder is where a compliance test of the result is. Up to v5.1 those that the
-// rounds had then lie in a folder of their own.
-func (g *judgement) auditFolder(test string) string {
-	if g.round.Before6() && slices.Contains([]string{"TEST01", "TEST04", "TEST06"}, test) {
-		return strings.Join([]string{g.division, g.submitter, "compliance", g.system, g.benchmark, g.scenario, test}, "/")
-	}
-	return g.folder + "/" + test
-}
-
-// An auditText is the text that a verification wrote.
-type auditText struct {
-	lines map[string]bool // which of verdicts are lines of it
-	has   bool            // "TEST PASS" is somewhere in it
-	there bool
-}
 
 const testPass = "TEST PASS"
 
-// verdicts are the lines that decide about a test.
-var verdicts = []string{
-	testPass, "First token check pass: True", "First token check pass: Skipped", "EOS check pass: True", "Sample length check pass: True",
+// auditFolder is where a compliance test of the result is. Up to v5.1 the tests of that time lie in a folder of their own.
+func (c *resultCheck) auditFolder(test string) string {
+	if c.round.Before6() && slices.Contains([]string{"TEST01", "TEST04", "TEST06"}, test) {
+		return strings.Join([]string{c.division, c.submitter, "compliance", c.system, c.benchmark, c.scenario, test}, "/")
+	}
+	return c.folder + "/" + test
 }
 
-func (g *judgement) checkAudits() {
-	logs, texts := map[string]*detailLog{}, map[string]auditText{}
-	for _, test := range []string{"TEST01", "TEST04"} { // read where they exist, whatever the benchmark
-		if path := g.auditFolder(test) + "/performance/run_1/mlperf_log_detail.txt"; g.tree.Exists(path) {
-			logs[test] = g.readLog(path)
+// A verification is the text that the verification script of a test wrote.
+type verification struct {
+	path   string
+	exists bool
+	lines  []string // without spaces around
+}
+
+func (v verification) has(line string) bool { return slices.Contains(v.lines, line) }
+
+// contains reports whether TEST PASS is somewhere in the text.
+func (v verification) contains() bool {
+	return slices.ContainsFunc(v.lines, func(line string) bool { return strings.Contains(line, testPass) })
+}
+
+// checkAudits judges the compliance tests. Like the official checker, it reads all files that exist, whatever the benchmark.
+func (c *resultCheck) checkAudits() {
+	logs, texts := map[string]*runLog{}, map[string]verification{}
+	for _, test := range []string{"TEST01", "TEST04"} {
+		if path := c.auditFolder(test) + "/performance/run_1/mlperf_log_detail.txt"; c.exists(path) {
+			logs[test] = c.readLog(path)
 		}
 	}
 	for _, test := range []string{"TEST01", "TEST04", "TEST06", "TEST07", "TEST08", "TEST09"} {
-		texts[test] = g.readAuditText(g.auditFolder(test) + "/" + verificationOf(test))
+		v := verification{path: c.auditFolder(test) + "/verify_accuracy.txt"}
+		if test == "TEST09" {
+			v.path = c.auditFolder(test) + "/verify_output_len.txt"
+		}
+		if v.exists = c.exists(v.path); v.exists {
+			if err := c.eachLine(v.path, func(_ int, line string) bool {
+				v.lines = append(v.lines, strings.TrimSpace(line))
+				return true
+			}); err != nil {
+				c.unreadable("audit-files", v.path, err, "")
+			}
+		}
+		texts[test] = v
 	}
 	switch {
-	case g.endpoints:
-		g.checkEndpointsAudits()
-	case g.division != "open":
-		for _, test := range g.rule.Tests {
-			g.checkAudit(test, logs[test], texts[test])
+	case c.endpoint:
+		c.checkEndpointAudits()
+	case c.division != "open":
+		for _, test := range c.rule.Tests {
+			c.checkAudit(test, logs[test], texts[test])
 		}
 	}
 }
 
-func verificationOf(test string) string {
-	if test == "TEST09" {
-		return "verify_output_len.txt"
+func (c *resultCheck) checkAudit(test string, log *runLog, text verification) {
+	folder := c.auditFolder(test)
+	if !c.exists(folder) {
+		c.fail("audit-missing", problem{path: folder, message: test + " is missing", wanted: "the files of " + test})
+		return
 	}
-	return "verify_accuracy.txt"
-}
-
-// readAuditText reads a verification. One that cannot be read is a finding even where
-// no test is asked for: the official checker reads them all.
-func (g *judgement) readAuditText(path string) auditText {
-	a := auditText{lines: map[string]bool{}}
-	if !g.tree.Exists(path) {
-		return a
+	if test != "TEST04" && !text.exists { // which needs no verification of answers
+		c.fail("audit-files", problem{path: text.path, message: "the verification is missing", wanted: "the output of the verification script of " + test})
+		return
 	}
-	a.there = true
-	err := g.eachLine(path, func(_ int, line string) bool {
-		a.has = a.has || strings.Contains(line, testPass)
-		if text := strings.TrimFunc(line, python.IsSpace); slices.Contains(verdicts, text) {
-			a.lines[text] = true
+	want := func(passes bool, message, wanted string) {
+		if !passes {
+			c.fail("audit-result", problem{path: text.path, message: test + " did not pass" + message, wanted: wanted})
 		}
-		return true
-	})
-	if err != nil {
-		g.fail("audit-files", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err)})
 	}
-	return a
-}
-
-func (g *judgement) checkAudit(test string, log *detailLog, text auditText) {
-	folder := g.auditFolder(test)
-	if !g.tree.Exists(folder) {
-		g.fail("audit-missing", problem{path: folder, message: test + " is missing", wanted: "the files of " + test})
-		return
+	switch test {
+	case "TEST01":
+		if !text.has(testPass) {
+			c.checkFallback(folder)
+		}
+	case "TEST06":
+		const first = "First token check pass: True"
+		want(text.has(first) || text.has("First token check pass: Skipped"), ": first token", first)
+		for _, check := range []string{"EOS", "Sample length"} {
+			line := check + " check pass: True"
+			want(text.has(line), ": "+check, line)
+		}
+	case "TEST07", "TEST09":
+		want(text.contains(), "", testPass)
+	case "TEST08":
+		want(text.has(testPass), "", testPass)
 	}
-	if path := folder + "/" + verificationOf(test); test != "TEST04" && !text.there {
-		g.fail("audit-files", problem{path: path, message: "the verification is missing", wanted: "what the verification script of " + test + " wrote"})
-		return
-	}
-	g.checkVerified(folder, test, text)
 	if test == "TEST01" || test == "TEST04" {
-		g.checkAuditRun(folder, test, log)
-	}
-}
-
-// checkVerified judges what the verification says of answers. That of TEST04 says nothing.
-func (g *judgement) checkVerified(folder, test string, text auditText) {
-	switch {
-	case test == "TEST06":
-		g.checkTest06(folder, text)
-	case test == "TEST01" && !text.lines[testPass]:
-		g.checkFallback(folder)
-	case test == "TEST08":
-		g.auditPasses(folder, test, text.lines[testPass])
-	case test == "TEST07", test == "TEST09":
-		g.auditPasses(folder, test, text.has)
-	}
-}
-
-func (g *judgement) auditPasses(folder, test string, passes bool) {
-	if !passes {
-		g.fail("audit-result", problem{path: folder + "/" + verificationOf(test), message: test + " did not pass", wanted: testPass})
-	}
-}
-
-func (g *judgement) checkTest06(folder string, text auditText) {
-	for _, c := range []struct {
-		what string
-		pass bool
-		want string
-	}{
-		{"the first token", text.lines["First token check pass: True"] || text.lines["First token check pass: Skipped"], "First token check pass: True"},
-		{"the end of the sequence", text.lines["EOS check pass: True"], "EOS check pass: True"},
-		{"the length", text.lines["Sample length check pass: True"], "Sample length check pass: True"},
-	} {
-		if !c.pass {
-			g.fail("audit-result", problem{path: folder + "/verify_accuracy.txt", message: "TEST06 did not pass: " + c.what, wanted: c.want})
-		}
+		c.checkAuditRun(folder, test, log)
 	}
 }
 
 // checkAuditRun judges the performance run of a compliance test as the result's own.
-func (g *judgement) checkAuditRun(folder, test string, log *detailLog) {
-	runFolder := folder + "/performance/run_1"
-	switch path := runFolder + "/mlperf_log_detail.txt"; {
-	case log != nil:
-		g.checkRun(log)
-	case !g.tree.Exists(path):
-		g.fail("log-missing", problem{path: path, message: "the log of " + test + " is missing", wanted: "the detail log of LoadGen"})
+func (c *resultCheck) checkAuditRun(folder, test string, log *runLog) {
+	run, path := folder+"/performance/run_1", folder+"/verify_performance.txt"
+	if log != nil {
+		c.checkRun(log)
+	} else if path := run + "/mlperf_log_detail.txt"; !c.exists(path) {
+		c.fail("log-missing", problem{path: path, message: "the log of " + test + " is missing", wanted: "the detail log of LoadGen"})
 	}
-	g.checkVerifiedPerformance(folder, test)
-	files, err := g.tree.Files(runFolder)
+	if !c.exists(path) {
+		c.fail("audit-files", problem{path: path, message: "the verification is missing", wanted: "the output of the verification script of " + test})
+	} else {
+		passes, alone := false, false
+		err := c.eachLine(path, func(_ int, line string) bool {
+			passes = strings.Contains(line, testPass)
+			alone = strings.TrimSpace(line) == testPass
+			return !passes
+		})
+		switch {
+		case err != nil:
+			c.unreadable("audit-files", path, err, "")
+		case !passes:
+			c.fail("audit-result", problem{path: path, message: "the performance of " + test + " did not pass", wanted: testPass})
+		case c.strict && !alone:
+			c.fail("audit-line", problem{path: path, message: testPass + " is not a line of its own", wanted: testPass})
+		}
+	}
+	files, err := c.files(run)
 	if err != nil {
-		g.fail("audit-files", problem{path: runFolder, message: "cannot be listed: " + err.Error(), wanted: "the logs of " + test})
+		c.fail("audit-files", problem{path: run, message: "cannot be listed: " + err.Error(), wanted: "the logs of " + test})
 		return
 	}
-	g.sameFiles("audit-files", runFolder, files, []string{"mlperf_log_summary.txt", "mlperf_log_detail.txt"}, []string{"mlperf_log_accuracy.json"})
+	c.sameFiles("audit-files", run, files, []string{"mlperf_log_summary.txt", "mlperf_log_detail.txt"}, "mlperf_log_accuracy.json")
 }
 
-// sameFiles compares the files of a folder with those that belong there.
-func (g *judgement) sameFiles(rule, folder string, have, want, optional []string) bool {
-	missing, extra := difference(have, want, optional)
-	for _, name := range missing {
-		g.fail(rule, problem{path: folder + "/" + name, message: "the file is missing", wanted: strings.Join(want, ", ")})
-	}
-	for _, name := range extra {
-		g.fail(rule, problem{path: folder + "/" + name, message: "the file does not belong here", wanted: strings.Join(want, ", ")})
-	}
-	return len(missing)+len(extra) == 0
-}
-
-// checkVerifiedPerformance looks for the verdict in verify_performance.txt, and reads
-// no further.
-func (g *judgement) checkVerifiedPerformance(folder, test string) {
-	path := folder + "/verify_performance.txt"
-	if !g.tree.Exists(path) {
-		g.fail("audit-files", problem{path: path, message: "the verification is missing", wanted: "what the verification script of " + test + " wrote"})
+// checkFallback judges TEST01 where responses differ between runs: the accuracy of the samples that the performance run kept
+// must be that of the accuracy run.
+func (c *resultCheck) checkFallback(folder string) {
+	path := folder + "/accuracy"
+	files, err := c.files(path)
+	if err != nil {
+		c.fail("audit-result", problem{path: folder + "/verify_accuracy.txt", message: "TEST01 did not pass, and has no folder accuracy to compare: " + err.Error(), wanted: testPass})
 		return
 	}
-	passes, alone := false, false
-	err := g.eachLine(path, func(_ int, line string) bool {
-		passes = strings.Contains(line, testPass)
-		alone = strings.TrimFunc(line, python.IsSpace) == testPass
-		return !passes
-	})
-	switch {
-	case err != nil:
-		g.fail("audit-files", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err)})
-	case !passes:
-		g.fail("audit-result", problem{path: path, message: "the performance of " + test + " did not pass", wanted: testPass})
-	case g.strict && !alone:
-		g.fail("audit-line", problem{path: path, message: testPass + " is not a line of its own", wanted: testPass})
+	if !c.sameFiles("audit-accuracy", path, files, []string{"mlperf_log_accuracy.json", "accuracy.txt", "baseline_accuracy.txt", "compliance_accuracy.txt"}) {
+		c.note("audit-accuracy", problem{path: folder + "/verify_accuracy.txt", message: "responses in performance mode are not those of the accuracy run, so the scores of the same samples are compared", wanted: testPass + ", or the files of a comparison"})
+		return
+	}
+	metrics := c.rule.AccuracyOf(c.scenarioFolder())
+	lastValues := func(path string) map[string]float64 { // 0: none
+		values := map[string]float64{}
+		err := c.eachLine(path, func(n int, line string) bool {
+			for _, m := range metrics {
+				if _, v, ok := c.metricIn("audit-accuracy", path, n, m.Name, line); ok {
+					values[m.Name] = v
+				}
+			}
+			return true
+		})
+		if err != nil {
+			c.unreadable("audit-accuracy", path, err, "")
+		}
+		return values
+	}
+	baseline, compliance := lastValues(path+"/baseline_accuracy.txt"), lastValues(path+"/compliance_accuracy.txt")
+	for _, m := range metrics {
+		a, b := baseline[m.Name], compliance[m.Name]
+		most := c.round.Delta(c.model, m.Name)
+		percent := math.Abs(1-a/b) * 100
+		if a == 0 || b == 0 {
+			c.fail("audit-accuracy", problem{path: path, message: m.Name + " is missing in baseline_accuracy.txt or compliance_accuracy.txt", wanted: m.Name + " in both"})
+		} else if !(percent <= most) { // nor may it be NaN
+			c.fail("audit-accuracy", problem{
+				path: path, message: fmt.Sprintf("%s differs by %.4g %% between baseline_accuracy.txt and compliance_accuracy.txt", m.Name, percent),
+				found: fmt.Sprintf("%v and %v", a, b), wanted: fmt.Sprintf("at most %v %%", most),
+			})
+		}
 	}
 }

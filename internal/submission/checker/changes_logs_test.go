@@ -8,11 +8,9 @@ var logChanges = []change{
 	{"v6.1 metric Infinity", func(e *edit) { e.set(perf("O"), "result_samples_per_second", "Infinity") }},
 	{"v6.1 metric minus 1", func(e *edit) { e.set(perf("O"), "result_samples_per_second", "-1") }},
 	{"v6.1 metric text", func(e *edit) { e.set(perf("O"), "result_samples_per_second", `" 1_000.5 "`) }},
-	{"v6.1 metric text of other digits", func(e *edit) { e.set(perf("O"), "result_samples_per_second", `"٣٢"`) }},
 	{"v6.1 metric words", func(e *edit) { e.set(perf("O"), "result_samples_per_second", `"many"`) }},
 	{"v6.1 metric 0", func(e *edit) { e.set(perf("O"), "result_samples_per_second", "0") }},
 	{"v6.1 metric null", func(e *edit) { e.set(perf("O"), "result_samples_per_second", "null") }},
-	{"v6.1 metric true", func(e *edit) { e.set(perf("O"), "result_samples_per_second", "true") }},
 	{"v6.1 metric missing", func(e *edit) { e.drop(perf("O"), "result_samples_per_second") }},
 	{"v6.1 early stopping text false", func(e *edit) { e.set(perf("S"), "early_stopping_met", `"false"`) }},
 	{"v6.1 early stopping 0", func(e *edit) { e.set(perf("S"), "early_stopping_met", "0.0") }},
@@ -37,7 +35,6 @@ var logChanges = []change{
 	{"v6.1 duration as a text", func(e *edit) { e.set(perf("S"), "effective_min_duration_ms", `"600000"`) }},
 	{"v6.1 duration missing", func(e *edit) { e.drop(perf("S"), "effective_min_duration_ms") }},
 	{"v6.1 1023 samples in memory", func(e *edit) { e.set(perf("S"), "effective_performance_sample_count", "1023") }},
-	{"v6.1 true samples in memory", func(e *edit) { e.set(perf("S"), "effective_performance_sample_count", "true") }},
 	{"v6.1 24575 samples in Offline", func(e *edit) { e.set(perf("O"), "effective_samples_per_query", "24575") }},
 	{"v6.1 no query in Offline", func(e *edit) { e.set(perf("O"), "effective_min_query_count", "0") }},
 	{"v6.1 query count of SingleStream 63", func(e *edit) { e.set(perf("S"), "result_query_count", "63") }},
@@ -63,16 +60,10 @@ var logChanges = []change{
 	{"v6.1 log is cut", func(e *edit) { e.write(perf("S"), strings.TrimSuffix(e.read(perf("S")), "}}\n")) }},
 	{"v6.1 log with minus nan", func(e *edit) { e.add(perf("S"), "other", "-nan") }},
 	{"v6.1 log with nan", func(e *edit) { e.add(perf("S"), "other", "nan") }},
-	{"v6.1 log with a huge number", func(e *edit) { e.add(perf("S"), "other", strings.Repeat("9", 4301)) }},
-	{"v6.1 log with a large number", func(e *edit) { e.add(perf("S"), "other", strings.Repeat("9", 4300)) }},
 	{"v6.1 log with a tab in a text", func(e *edit) { e.add(perf("S"), "other", "\"a\tb\"") }},
-	{"v6.1 log with half a pair", func(e *edit) { e.add(perf("S"), "other", `"\ud800"`) }},
 	{"v6.1 message without a key", func(e *edit) { e.appendTo(perf("S"), `:::MLLOG {"value": 1, "metadata": {"is_error": false}}`+"\n") }},
 	{"v6.1 message whose key is a list", func(e *edit) {
 		e.appendTo(perf("S"), `:::MLLOG {"key": [1], "value": 1, "metadata": {"is_error": false}}`+"\n")
-	}},
-	{"v6.1 message whose key is a number", func(e *edit) {
-		e.appendTo(perf("S"), `:::MLLOG {"key": 1, "value": 1, "metadata": {"is_error": false}}`+"\n")
 	}},
 	{"v6.1 message that is a list", func(e *edit) { e.appendTo(perf("S"), ":::MLLOG [1]\n") }},
 	{"v6.1 message without metadata", func(e *edit) { e.appendTo(perf("S"), `:::MLLOG {"key": "a", "value": 1}`+"\n") }},
@@ -85,19 +76,13 @@ var logChanges = []change{
 		e.write(perf("S"), strings.ReplaceAll(e.read(perf("S")), "\n", "\r\n"))
 		e.sub("S/accuracy/accuracy.txt", "\n", "\r\n")
 	}},
-	{"v6.1 old carriage returns", func(e *edit) {
-		e.write(perf("S"), strings.ReplaceAll(e.read(perf("S")), "\n", "\r"))
-		e.sub("S/accuracy/accuracy.txt", "\n", "\r")
-	}},
 	{"v6.1 accuracy 100.5", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "76.012", "100.5") }},
 	{"v6.1 accuracy 75.69539999999999", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "76.012", "75.69539999999999") }},
 	{"v6.1 accuracy 75.6953", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "76.012", "75.6953") }},
-	{"v6.1 accuracy of other digits", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "76.012", "٧٦.٠١٢") }},
 	{"v6.1 accuracy with two points", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "76.012", "76.0.12") }},
 	{"v6.1 accuracy negative", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "76.012", "-76.012") }},
 	{"v6.1 accuracy indented", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "accuracy", " accuracy") }},
 	{"v6.1 accuracy as JSON", func(e *edit) { e.write("S/accuracy/accuracy.txt", `{"accuracy": 76.5}`+"\nhash=1\n") }},
-	{"v6.1 accuracy with a wide space", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "accuracy=", "accuracy=\u3000") }},
 	{"v6.1 bad accuracy behind", func(e *edit) { e.appendTo("S/accuracy/accuracy.txt", "accuracy=1.0%\n") }},
 	{"v6.1 bad accuracy before the hash", func(e *edit) { e.sub("S/accuracy/accuracy.txt", "hash=", "accuracy=1.0%\nhash=") }},
 	{"v6.1 bad number behind", func(e *edit) { e.appendTo("S/accuracy/accuracy.txt", "accuracy=1.0.0%\n") }},
@@ -105,7 +90,6 @@ var logChanges = []change{
 	{"v6.1 accuracy.txt missing", func(e *edit) { e.remove("S/accuracy/accuracy.txt") }},
 	{"v6.1 accuracy.txt empty", func(e *edit) { e.write("S/accuracy/accuracy.txt", "") }},
 	{"v6.1 hash of one character", func(e *edit) { e.write("S/accuracy/accuracy.txt", "accuracy=76.012%\nhash=a\n") }},
-	{"v6.1 hash of other letters", func(e *edit) { e.write("S/accuracy/accuracy.txt", "accuracy=76.012%\nhash=é_日本٣\n") }},
 	{"v6.1 hash with a space behind", func(e *edit) { e.write("S/accuracy/accuracy.txt", "accuracy=76.012%\nhash=a \n") }},
 	{"v6.1 hash without the end of a line", func(e *edit) { e.write("S/accuracy/accuracy.txt", "accuracy=76.012%\nhash=a") }},
 	{"v6.1 hash before the accuracy", func(e *edit) { e.write("S/accuracy/accuracy.txt", "hash=a\naccuracy=76.012%\n") }},

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
-	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
 // A powered is a result of the open division whose power was measured, before it is
@@ -72,7 +71,7 @@ func powerAt(e *edit, result string, change func(p *powered)) {
 
 func stampOf(e *edit, log, key string) time.Time {
 	m := regexp.MustCompile(`"key": "` + key + `", "value": "([^"]*)"`).FindStringSubmatch(log)
-	t, err := python.ParseStamp(m[1])
+	t, err := parseStamp(m[1])
 	e.ok(err)
 	return t
 }

@@ -13,9 +13,6 @@ var scenarioChanges = []change{
 	{"v6.1 power of SingleStream without queries", func(e *edit) {
 		power(e, "SingleStream", func(p *powered) { p.set(perf(openBench("resnet50/SingleStream")), "result_query_count", "0") })
 	}},
-	{"v6.1 power of SingleStream, queries a text", func(e *edit) {
-		power(e, "SingleStream", func(p *powered) { p.set(perf(openBench("resnet50/SingleStream")), "result_query_count", `" 10 "`) })
-	}},
 	{"v6.1 power of SingleStream, queries missing", func(e *edit) {
 		power(e, "SingleStream", func(p *powered) { p.drop(perf(openBench("resnet50/SingleStream")), "result_query_count") })
 	}},
@@ -53,17 +50,12 @@ var powerChanges = []change{
 	{"v6.1 power, debug of the client", offline(func(p *powered) { p.client["debug"] = true })},
 
 	{"v6.1 power, sessions of two names", offline(func(p *powered) { p.client["session_name"] = "other" })},
-	{"v6.1 power, session with a quote in its name", offline(func(p *powered) {
-		p.both("session_name", "it's")
-		p.daemon[1] = p.at(-1000) + `: Go with mark "it's_ranging"`
-	})},
 	{"v6.1 power, session of another mark", offline(func(p *powered) { p.both("session_name", "other") })},
 	{"v6.1 power, UUID of another server", offline(func(p *powered) { uuids(p)["server"] = "0f8fad5b-d9cb-469f-a165-70867728950f" })},
 	{"v6.1 power, UUID of another client", offline(func(p *powered) { uuids(p)["client"] = "0f8fad5b-d9cb-469f-a165-70867728950f" })},
 	{"v6.1 power, UUID in capitals and braces", offline(func(p *powered) { uuids(p)["server"] = "{0F8FAD5B-D9CB-469F-A165-70867728950E}" })},
 	{"v6.1 power, UUID as a URN", offline(func(p *powered) { uuids(p)["client"] = "urn:uuid:c3b1a9be58d84ac88b0f2d1f7a4b9a10" })},
 	{"v6.1 power, UUID too short", offline(func(p *powered) { uuids(p)["client"] = "c3b1" })},
-	{"v6.1 power, UUID of Python's digits", offline(func(p *powered) { uuids(p)["client"] = "0xb1a9be58d84ac88b0f2d1f7a4b9a10" })},
 	{"v6.1 power, UUID missing", offline(func(p *powered) { delete(uuids(p), "client") })},
 	{"v6.1 power, UUID a number", offline(func(p *powered) { uuids(p)["client"] = 1 })},
 
@@ -114,7 +106,6 @@ var powerChanges = []change{
 	{"v6.1 power, samples of next to nothing in ranging", offline(func(p *powered) { p.samples["ranging"] = p.sampleLines(0.000001) })},
 	{"v6.1 power, some samples below 0", offline(func(p *powered) { p.samples["run_1"] += p.sample(61, "-500") })},
 	{"v6.1 power, a sample of nan", offline(func(p *powered) { p.samples["run_1"] += p.sample(61, "nan") })},
-	{"v6.1 power, a sample of inf", offline(func(p *powered) { p.samples["run_1"] += p.sample(61, "inf") })},
 	{"v6.1 power, a sample in words", offline(func(p *powered) { p.samples["run_1"] += p.sample(61, "much") })},
 	{"v6.1 power, a sample in words before the run", offline(func(p *powered) { p.samples["run_1"] += p.sample(-61, "much") })},
 	{"v6.1 power, a sample at the very begin", offline(func(p *powered) { p.samples["run_1"] += p.sample(0, "much") })},

@@ -1,7 +1,5 @@
 package checker
 
-import "github.com/mlperf-go/mlperf/internal/submission/fields"
-
 // A change is made to a tree that the official checker passes. What it says then is in
 // testdata/verdicts.json.
 type change struct {
@@ -90,7 +88,7 @@ func network(e *edit, described bool) {
 	if !described {
 		return
 	}
-	for _, name := range fields.Names(fields.Network(), false) {
+	for _, name := range FieldNames(NetworkFields()) {
 		e.field(path, name, `"x"`)
 	}
 	e.field(path, "is_network", `"true"`)

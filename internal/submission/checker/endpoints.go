@@ -1,250 +1,277 @@
 package checker
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
-	"github.com/mlperf-go/mlperf/internal/submission/python"
-	"github.com/mlperf-go/mlperf/internal/submission/tree"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
 
-// endpointsOrMissing reads the files of a result without LoadGen's logs: those that a
-// system behind an endpoint has, if there are any.
-func (g *judgement) endpointsOrMissing(logs []string) {
-	e := &endpointsFiles{judgement: g}
-	if _, ok := g.round.EndpointsMetric["offline"]; !ok || !e.read() {
-		for _, path := range logs {
-			g.fail("log-missing", problem{path: path, message: "the log is missing", wanted: "the detail log of LoadGen"})
-		}
-		return
+// Results of systems behind an endpoint, measured with MLCommons' own client and not with LoadGen, have three files:
+// performance/result_summary.json, accuracy/accuracy_results.json and config.yaml.
+
+// readEndpointFiles reads the files in place of LoadGen's logs, and reports whether there are any.
+func (c *resultCheck) readEndpointFiles() bool {
+	if _, ok := c.round.EndpointsMetric["offline"]; !ok {
+		return false
 	}
-	g.endpoints = true
-	g.performance, g.accuracy = e.performance(), e.accuracy()
-}
-
-// endpointsFiles are what a result that was measured without LoadGen has.
-type endpointsFiles struct {
-	*judgement
-	summary, results, config python.Value
-}
-
-// read reads the files, and reports whether there are any.
-func (e *endpointsFiles) read() bool {
-	found := false
-	load := func(path string, read func(tree.Tree, string) (python.Value, error)) (v python.Value, ok bool) {
-		path = e.folder + "/" + path
-		if !e.tree.Exists(path) {
-			return &python.Dict{}, false
+	load := func(name string, read func(string) (any, error)) (v any, ok bool) {
+		path := c.folder + "/" + name
+		if !c.exists(path) {
+			return nil, false
 		}
-		found = true
-		v, err := read(e.tree, path)
+		c.endpoint = true
+		v, err := read(path)
 		if err != nil {
-			e.note("log-format", problem{path: path, line: lineOf(err), message: "cannot be read: " + plain(err)})
-			return &python.Dict{}, false
+			c.note("log-format", problem{path: path, line: lineOf(err), message: "cannot be read: " + cause(err).Error()})
 		}
-		return v, true
+		return v, err == nil
 	}
-	e.summary, _ = load("performance/result_summary.json", readJSON)
-	e.results, _ = load("accuracy/accuracy_results.json", readJSON)
-	ok := false
-	if e.config, ok = load("config.yaml", readYAML); !ok {
-		e.config, _ = load("config.yml", readYAML)
+	summary, _ := load("performance/result_summary.json", c.readJSON)
+	results, hasResults := load("accuracy/accuracy_results.json", c.readJSON)
+	config, ok := load("config.yaml", c.readYAML)
+	if !ok {
+		config, _ = load("config.yml", c.readYAML)
 	}
-	return found
+	if !c.endpoint {
+		return false
+	}
+	c.performance = endpointLog(c.folder+"/performance/result_summary.json", summary, config)
+	c.addRate(c.performance)
+	c.accuracy = endpointLog(c.folder+"/accuracy/accuracy_results.json", results, config)
+	if hasResults {
+		if err := c.addScores(c.accuracy); err != nil {
+			c.fail("log-format", problem{path: c.accuracy.path, message: err.Error(), wanted: "accuracy_scores, a list of objects"})
+		}
+	}
+	c.addRate(c.accuracy) // as the official checker does here too, which ends if it cannot
+	return true
 }
 
-// log returns the keys of LoadGen's log that a file has, or else the configuration.
-func (e *endpointsFiles) log(path string, source python.Value) *detailLog {
-	log := &detailLog{path: path, values: map[string]entry{}}
+// endpointLog returns the keys of LoadGen's log that a file has, or else the configuration.
+func endpointLog(path string, source, config any) *runLog {
+	log := &runLog{path: path, entries: map[string]mlperflog.Entry{}}
 	keys := rounds.EndpointKeys()
 	for own, key := range keys.Keys {
 		for _, place := range []struct {
-			in   python.Value
+			in   any
 			path string
-		}{{source, own}, {source, keys.Alternatives[own]}, {e.config, keys.YAML[own]}, {e.config, own}} {
+		}{{source, own}, {source, keys.Alternatives[own]}, {config, keys.YAML[own]}, {config, own}} {
 			if v := nested(place.in, place.path); v != nil {
-				log.values[key] = entry{value: v, whole: true}
+				log.entries[key] = mlperflog.Entry{Value: v}
 				break
 			}
 		}
 	}
-	if e := log.values["num_errors"]; python.Truth(e.value) {
-		log.errors, log.first = 1, logError{0, str(e.value) + " queries failed"}
+	if v := log.value("num_errors"); truth(v) {
+		log.errors = []mlperflog.Entry{{Value: str(v) + " queries failed"}}
 	}
 	return log
 }
 
-// nested returns the value at a path of names with points between them. A name may
-// have points itself, and a number may end in .0 in the path alone.
-func nested(v python.Value, path string) python.Value {
-	if path == "" {
+// nested returns the value at a path of names with points between them. Names may have points, and a number may be called
+// 99 or 99.0. An empty list or object is nothing.
+func nested(v any, path string) any {
+	for rest := path; rest != ""; {
+		d, isObject := v.(map[string]any)
+		if !isObject {
+			if _, isList := v.([]any); isList || rest != "0" {
+				return nil
+			}
+			return v
+		}
+		name := rest // the longest that there is
+		for {
+			if _, ok := d[name]; ok {
+				break
+			}
+			i := strings.LastIndexByte(name, '.')
+			if i < 0 {
+				return nil
+			}
+			name = name[:i]
+		}
+		v, rest = d[name], strings.TrimPrefix(rest[len(name):], ".")
+	}
+	if list, isList := v.([]any); path == "" || isList && len(list) == 0 {
 		return nil
 	}
-	parts := strings.Split(path, ".")
-	for n := 0; len(parts) > 0; parts = parts[n:] {
-		d, isDict := v.(*python.Dict)
-		if !isDict {
-			return atZero(v, parts)
-		}
-		if v, n = longest(d, parts); n == 0 {
-			return nil
-		}
-	}
-	if holds(v) && !python.Truth(v) {
-		return nil // an empty list or object is nothing
-	}
-	return v
-}
-
-// atZero returns a value that holds no others if what is left of its path is the .0 of a
-// number.
-func atZero(v python.Value, rest []string) python.Value {
-	if holds(v) || len(rest) != 1 || rest[0] != "0" {
+	if d, isObject := v.(map[string]any); isObject && len(d) == 0 {
 		return nil
 	}
 	return v
-}
-
-// holds reports whether a value is one that others are in.
-func holds(v python.Value) bool {
-	switch v.(type) {
-	case *python.Dict, []python.Value:
-		return true
-	}
-	return false
-}
-
-// longest returns the member whose name has the most of some parts, and how many.
-func longest(d *python.Dict, parts []string) (member python.Value, n int) {
-	for n = len(parts); n > 0; n-- {
-		if member, ok := d.Get(strings.Join(parts[:n], ".")); ok {
-			return member, n
-		}
-	}
-	return nil, 0
-}
-
-func (e *endpointsFiles) performance() *detailLog {
-	log := e.log(e.folder+"/performance/result_summary.json", e.summary)
-	e.addRate(log)
-	return log
 }
 
 // addRate adds the rate where the files have only a count and a duration.
-func (e *endpointsFiles) addRate(log *detailLog) {
-	count, duration := log.values["generated_query_count"].value, log.values["generated_query_duration"].value
-	scenario := log.values["effective_scenario"].value
-	if !python.Truth(count) || !python.Truth(duration) || !python.Truth(scenario) {
+func (c *resultCheck) addRate(log *runLog) {
+	count, duration := log.value("generated_query_count"), log.value("generated_query_duration")
+	scenario := log.value("effective_scenario")
+	if !truth(count) || !truth(duration) || !truth(scenario) {
 		return
 	}
 	kind, isText := scenario.(string)
 	if !isText {
-		e.fail("log-format", problem{path: log.path, message: "the type in the configuration is not a text", found: shorten(str(scenario)), wanted: "online, offline or interactive"})
+		c.fail("log-format", problem{path: log.path, message: "the type in the configuration is not a text", found: str(scenario), wanted: "online, offline or interactive"})
 		return
 	}
 	key := "result_completed_samples_per_sec"
 	if strings.EqualFold(kind, "offline") {
 		key = "result_samples_per_second"
 	}
-	if _, has := log.values[key]; has {
+	if _, has := log.entries[key]; has {
 		return
 	}
-	rate, err := perSecond(count, duration)
-	if err != nil {
-		e.fail("log-format", problem{path: log.path, message: "queries per second: " + err.Error(), found: shorten(str(count) + " in " + str(duration) + " ns"), wanted: "two numbers"})
+	n, isCount := number(count)
+	ns, isDuration := number(duration)
+	if !isCount || !isDuration {
+		c.fail("log-format", problem{path: log.path, message: "queries per second: the count and the duration are not both numbers", found: str(count) + " in " + str(duration) + " ns", wanted: "two numbers"})
 		return
 	}
-	log.values[key] = entry{value: rate, whole: true}
+	log.entries[key] = mlperflog.Entry{Value: n / (ns / 1e9)}
 }
 
-// perSecond divides a count by nanoseconds.
-func perSecond(count, duration python.Value) (python.Value, error) {
-	if !python.IsNumber(count) || !python.IsNumber(duration) {
-		return nil, errors.New("count and duration are not both numbers")
-	}
-	seconds, err := python.Div(duration, 1e9)
+// addScores adds the first score, and how many samples were scored: the sum of all data sets for accuracy.
+func (c *resultCheck) addScores(log *runLog) error {
+	data, err := c.read(log.path, largestJSON)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return python.Div(count, seconds)
-}
-
-func (e *endpointsFiles) accuracy() *detailLog {
-	log := e.log(e.folder+"/accuracy/accuracy_results.json", e.results)
-	if err := e.addScores(log); err != nil {
-		e.fail("log-format", problem{path: log.path, message: err.Error(), wanted: "accuracy_scores, a list of objects"})
+	var results struct {
+		Scores *[]struct {
+			Type    any                        `json:"dataset_type"`
+			Samples json.RawMessage            `json:"total_samples"`
+			Counts  map[string]json.RawMessage `json:"response_counts"`
+			Score   json.RawMessage            `json:"score"`
+		} `json:"accuracy_scores"`
 	}
-	e.addRate(log) // as the official checker does here too, which ends if it cannot
-	return log
-}
-
-// addScores adds the first score, and how many samples were judged: the sum of all
-// data sets for accuracy.
-func (e *endpointsFiles) addScores(log *detailLog) error {
-	d, ok := e.results.(*python.Dict)
-	if !ok {
-		return errors.New("is not an object")
+	if err := json.Unmarshal(data, &results); err != nil {
+		return errors.New("accuracy_scores is not a list of objects")
 	}
-	if _, there := d.Get("accuracy_scores"); !there {
+	if results.Scores == nil {
 		return nil
 	}
-	sets, err := listAt(d, "accuracy_scores")
-	if err != nil {
-		return err
-	}
-	counts := []python.Value{}
-	for i, set := range sets {
-		n, has, err := samplesOf(set)
-		if err = errors.Join(addScore(log, set), err); err != nil {
+	samples, known := int64(0), false
+	for i, set := range *results.Scores {
+		if _, has := log.entries["accuracy_score"]; !has && set.Score != nil && string(set.Score) != "null" {
+			v, err := parseJSON(set.Score)
+			if err != nil {
+				return err
+			}
+			log.entries["accuracy_score"] = mlperflog.Entry{Value: v}
+			text := jsontext.Value(slices.Clone(set.Score)) // as Python writes it
+			if err := text.Format(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true), jsontext.Multiline(false)); err != nil {
+				return err
+			}
+			c.score = text.String()
+		}
+		count := set.Samples
+		if len(count) == 0 || string(count) == "null" {
+			count = set.Counts["issued"]
+		}
+		if set.Type != nil && set.Type != "accuracy" || len(count) == 0 || string(count) == "null" {
+			continue
+		}
+		v, err := parseJSON(count)
+		if err != nil {
+			return err
+		}
+		n, err := parseWhole(v)
+		if err != nil {
 			return fmt.Errorf("accuracy_scores %d: %w", i, err)
 		}
-		if has {
-			counts = append(counts, n)
-		}
+		samples, known = samples+n, true
 	}
-	if len(counts) > 0 {
-		samples, err := sum(counts)
-		log.values["effective_accuracy_sample_count"] = entry{value: samples, whole: true}
-		return err
+	if known {
+		log.entries["effective_accuracy_sample_count"] = mlperflog.Entry{Value: samples}
 	}
 	return nil
 }
 
-// addScore adds the score of a data set if there is none yet.
-func addScore(log *detailLog, set python.Value) error {
-	d, ok := set.(*python.Dict)
+// endpointScenario is the scenario of a result without LoadGen, "" if neither its folder nor its type says it.
+func endpointScenario(kind, folder string) string {
+	switch {
+	case strings.EqualFold(folder, "singlestream"):
+		return "SingleStream"
+	case strings.EqualFold(folder, "interactive"), strings.EqualFold(kind, "interactive"):
+		return "Interactive"
+	case strings.EqualFold(kind, "online"):
+		return "Server"
+	}
+	return kind
+}
+
+func (c *resultCheck) checkEndpointAccuracy() {
+	e, ok := c.accuracy.entries["accuracy_score"]
 	if !ok {
-		return fmt.Errorf("%s is not an object", shorten(str(set)))
+		c.fail("acc-missing", problem{path: c.accuracy.path, message: "the score is missing", wanted: "accuracy_scores with a score"})
+		return
 	}
-	score, _ := d.Get("score")
-	if _, has := log.values["accuracy_score"]; !has && score != nil {
-		log.values["accuracy_score"] = entry{value: score, whole: true}
+	if c.division == "open" || c.model != "qwen3-vl-235b-a22b" {
+		return // the official checker compares only this one
 	}
-	return nil
+	metrics := c.rule.AccuracyOf(c.scenarioFolder())
+	score, err := scoreOf(e.Value, metrics)
+	if err != nil {
+		c.fail("acc-number", problem{path: c.accuracy.path, message: err.Error(), found: str(e.Value), wanted: "a number"})
+	} else if score < metrics[0].Bound {
+		c.fail("acc-target", problem{path: c.accuracy.path, message: metrics[0].Name + " is below its target", found: formatFloat(score), wanted: fmt.Sprintf("≥ %v", metrics[0].Bound)})
+	}
 }
 
-// samplesOf returns how many samples of a data set were judged, if it is one for
-// accuracy and says so.
-func samplesOf(set python.Value) (n python.Value, has bool, err error) {
-	if kind, _ := at(set, "dataset_type"); kind != nil && kind != "accuracy" {
-		return nil, false, nil
+// scoreOf returns a score that is a number, or has one under a name that fits.
+func scoreOf(v any, metrics []rounds.Metric) (float64, error) {
+	d, isObject := v.(map[string]any)
+	if !isObject {
+		return parseNumber(v)
 	}
-	count, _ := at(set, "total_samples")
-	if count == nil {
-		counts, err := at(set, "response_counts")
+	names := []string{}
+	for _, m := range metrics {
+		parts := strings.Split(m.Name, "_")
+		names = append(names, m.Name, strings.ToLower(m.Name), strings.ToLower(parts[len(parts)-1]))
+	}
+	for _, name := range append(names, "f1", "score", "accuracy") {
+		if f, err := parseNumber(d[name]); err == nil {
+			return f, nil
+		}
+	}
+	return 0, errors.New("the score is not a number")
+}
+
+// checkEndpointAudits judges the compliance tests of a result without LoadGen.
+func (c *resultCheck) checkEndpointAudits() {
+	keys := rounds.EndpointKeys()
+	for _, test := range c.rule.Tests {
+		name := keys.Audits[test]
+		if name == "" {
+			continue
+		}
+		path := c.folder + "/audit/audit_" + name + ".json"
+		if !c.exists(path) {
+			if test == "TEST04" && c.rule.Endpoints {
+				c.fail("audit-missing", problem{path: path, message: test + " is missing", wanted: "the result of the audit " + name})
+			}
+			continue
+		}
+		v, err := c.readJSON(path)
 		if err != nil {
-			return nil, false, nil
+			c.unreadable("audit-files", path, err, "")
+			continue
 		}
-		d, ok := counts.(*python.Dict)
-		if !ok {
-			return nil, false, fmt.Errorf("response_counts is %s, want an object", shorten(str(counts)))
-		}
-		if count, _ = d.Get("issued"); count == nil {
-			return nil, false, nil
+		if is, passed := member(v, "test"), member(v, "passed"); is != name || !truth(passed) {
+			c.fail("audit-result", problem{path: path, message: test + " did not pass", found: fmt.Sprintf("test %s, passed %s", str(is), str(passed)), wanted: "test " + name + ", passed true"})
 		}
 	}
-	whole, err := python.Int(count)
-	return python.Whole(whole), err == nil, err
+	if slices.Contains(c.rule.Tests, "TEST09") {
+		const key = "mean_output_tokens"
+		least, most := keys.OutputTokens.Least, keys.OutputTokens.Most
+		if v, ok := number(c.performance.value(key)); !ok || v < least || v > most {
+			c.fail("audit-result", problem{path: c.performance.path, message: "TEST09 did not pass: the mean length of outputs", found: c.performance.show(key), wanted: fmt.Sprintf("%v to %v tokens", least, most)})
+		}
+	}
 }

@@ -84,7 +84,7 @@ func (f fault) has(r *Report) bool {
 		}
 		if got.Rule == want.Rule && got.Path == want.Path && got.Line == want.Line &&
 			(want.Found == "" || got.Found == want.Found) && (want.Wanted == "" || got.Wanted == want.Wanted) && strings.HasPrefix(got.Message, want.Message) {
-			return got.Level == Fails && rules[got.Rule].Fix != ""
+			return got.Level == Fails && rules[got.Rule].fix != ""
 		}
 	}
 	return false

@@ -2,233 +2,282 @@ package checker
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
-	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
-// A run is a performance run under judgement: the result's own, or that of a compliance
-// test.
-type run struct {
-	*judgement
-	log      *detailLog
-	scenario string // that the log is of
+// A runCheck judges a performance run: the result's own, or that of a compliance test.
+type runCheck struct {
+	*resultCheck
+	log      *runLog
+	scenario string // of the log
 }
 
-const leastDurationMS = 600000 // constants.py, TEST_DURATION_MS
+const (
+	leastDurationMS    = 600000 // constants.py, TEST_DURATION_MS
+	nsPerMS            = 1000000
+	multiStreamSamples = 8 // samples of a MultiStream query that is inferred from SingleStream
+)
 
-func (g *judgement) checkPerformance() {
-	before := failing(g.findings)
-	g.metric = g.checkRun(g.performance)
-	if !python.Truth(g.metric) && failing(g.findings) == before {
-		g.fail("perf-metric", problem{path: g.performance.path, message: "the result is " + str(g.metric), found: str(g.metric), wanted: "a number above 0"})
+func (c *resultCheck) checkPerformance() {
+	before := failing(c.found)
+	c.metric = c.checkRun(c.performance)
+	if !truth(c.metric) && failing(c.found) == before {
+		c.fail("perf-metric", problem{path: c.performance.path, message: "the result is " + str(c.metric), found: str(c.metric), wanted: "a number above 0"})
 	}
 }
 
-// checkRun judges a performance run and returns its metric.
-func (g *judgement) checkRun(log *detailLog) python.Value {
-	r := &run{judgement: g, log: log}
-	if r.scenario, _ = log.text("effective_scenario"); g.endpoints {
-		r.scenario = endpointsScenario(log.values["effective_scenario"].value, g.scenarioFolder())
+// checkRun judges a performance run and returns its metric, nil if there is none.
+func (c *resultCheck) checkRun(log *runLog) any {
+	r := &runCheck{resultCheck: c, log: log, scenario: log.text("effective_scenario")}
+	if c.endpoint {
+		r.scenario = endpointScenario(r.scenario, c.scenarioFolder())
 	}
 	if r.scenario == "" {
-		g.fail("log-key", problem{path: log.path, line: log.line("effective_scenario"), message: "effective_scenario is not a text", found: log.show("effective_scenario"), wanted: "a scenario"})
+		c.fail("log-key", problem{path: log.path, line: log.line("effective_scenario"), message: "effective_scenario is not a text", found: log.show("effective_scenario"), wanted: "a scenario"})
 		return nil
 	}
-	if g.endpoints {
-		if !g.rule.Endpoints {
-			g.fail("perf-endpoints", problem{path: g.folder, message: g.model + " must be measured with LoadGen", found: "no mlperf_log_detail.txt", wanted: "the logs of LoadGen"})
+	if c.endpoint {
+		if !c.rule.Endpoints {
+			c.fail("perf-endpoints", problem{path: c.folder, message: c.model + " must be measured with LoadGen", found: "no mlperf_log_detail.txt", wanted: "the logs of LoadGen"})
 		}
 	} else {
-		r.checkSampleCount()
+		if least := c.rule.PerformanceSamples; least != nil {
+			r.atLeast("perf-sample-count", "effective_performance_sample_count", *least)
+		} else {
+			r.problem("benchmark-unknown", "", c.round.Version+" has no performance sample count for "+c.model, "another benchmark")
+		}
 		r.checkQueryCount()
-	}
-	if log.noErrors > 0 {
-		r.problem("log-format", log.noErrors, "a message does not say whether it is an error", "", "metadata with is_error")
 	}
 	r.checkSeeds()
 	r.checkLatency()
-	r.checkDuration()
-	r.checkNetwork()
+	if c.model != "e2e-rag-qna" && c.model != "e2e-rag-db" { // which pass over their data once
+		r.atLeast("perf-min-duration", "effective_min_duration_ms", leastDurationMS)
+	}
+	if c.description.network && !strings.Contains(log.text("sut_name"), "Network SUT") {
+		r.problem("perf-network-sut", "sut_name", "the name of the SUT does not say that it is behind a network", `"Network SUT" in it`)
+	}
 	r.checkTokens()
 	r.checkInferred()
 	return r.checkMetric()
 }
 
-func (r *run) problem(rule string, line int, message, found, wanted string) {
-	r.fail(rule, problem{path: r.log.path, line: line, message: message, found: found, wanted: wanted})
+// problem is a finding about a key of the log.
+func (r *runCheck) problem(rule, key, message, wanted string) {
+	found := ""
+	if key != "" {
+		found = r.log.show(key)
+	}
+	r.fail(rule, problem{path: r.log.path, line: r.log.line(key), message: message, found: found, wanted: wanted})
 }
 
 // number returns the value of a key that must be a number.
-func (r *run) number(key string) (python.Value, bool) {
-	e := r.log.values[key]
-	if e.whole && python.IsNumber(e.value) {
-		return e.value, true
+func (r *runCheck) number(key string) (float64, bool) {
+	v, ok := number(r.log.value(key))
+	if !ok {
+		r.problem("log-key", key, key+" is not a number", "a number")
 	}
-	r.problem("log-key", e.line, key+" is not a number", r.log.show(key), "a number")
-	return nil, false
+	return v, ok
 }
 
-// compare checks a number against a bound.
-func (r *run) compare(rule, key string, bad func(v, bound python.Value) bool, sign string, bound int64) {
-	if v, ok := r.number(key); ok && bad(v, bound) {
-		r.problem(rule, r.log.line(key), key+" is "+str(v), str(v), fmt.Sprintf("%s %d", sign, bound))
+// atLeast and atMost compare a number with a bound of the rules.
+func (r *runCheck) atLeast(rule, key string, bound int64) {
+	if v, ok := r.number(key); ok && v < float64(bound) {
+		r.problem(rule, key, key+" is "+r.log.show(key), fmt.Sprintf("≥ %d", bound))
 	}
 }
 
-func below(v, bound python.Value) bool { return python.Less(v, bound) }
-func above(v, bound python.Value) bool { return python.Less(bound, v) }
-
-func (r *run) checkSampleCount() {
-	if least := r.rule.PerformanceSamples; least != nil {
-		r.compare("perf-sample-count", "effective_performance_sample_count", below, "≥", *least)
-		return
+func (r *runCheck) atMost(rule, key string, bound int64) {
+	if v, ok := r.number(key); ok && v > float64(bound) {
+		r.problem(rule, key, key+" is "+r.log.show(key), fmt.Sprintf("≤ %d", bound))
 	}
-	r.problem("benchmark-unknown", 0, r.round.Version+" has no performance sample count for "+r.model, "", "another benchmark")
 }
 
-func (r *run) checkSeeds() {
-	seeds := r.round.Seeds
-	for _, s := range []struct {
-		key  string
-		seed uint64
-	}{
-		{"effective_qsl_rng_seed", seeds.QSL},
-		{"effective_sample_index_rng_seed", seeds.SampleIndex},
-		{"effective_schedule_rng_seed", seeds.Schedule},
-	} {
-		if r.endpoints && s.seed == seeds.QSL {
-			continue // which only LoadGen has
-		}
-		e := r.log.values[s.key]
-		if !e.whole || !python.Equal(e.value, unsigned(s.seed)) {
-			r.problem("perf-seeds", e.line, s.key+" is not the seed of "+r.round.Version+r.otherRound(s.key), r.log.show(s.key), strconv.FormatUint(s.seed, 10))
+func (r *runCheck) checkSeeds() {
+	seedsOf := func(s rounds.Seeds) map[string]uint64 {
+		return map[string]uint64{
+			"effective_qsl_rng_seed": s.QSL, "effective_sample_index_rng_seed": s.SampleIndex, "effective_schedule_rng_seed": s.Schedule,
 		}
 	}
-}
-
-// otherRound says which round's seed a log has.
-func (r *run) otherRound(key string) string {
-	for _, version := range rounds.Versions() {
-		other, err := rounds.Find(version)
-		if err != nil {
+	for key, seed := range seedsOf(r.round.Seeds) {
+		if r.endpoint && key == "effective_qsl_rng_seed" { // which only LoadGen has
 			continue
 		}
-		seed := map[string]uint64{
-			"effective_qsl_rng_seed": other.Seeds.QSL, "effective_sample_index_rng_seed": other.Seeds.SampleIndex,
-			"effective_schedule_rng_seed": other.Seeds.Schedule,
-		}[key]
-		if python.Equal(r.log.values[key].value, unsigned(seed)) {
-			return ", but of " + version
+		have := r.log.show(key)
+		if _, isNumber := number(r.log.value(key)); isNumber && have == strconv.FormatUint(seed, 10) {
+			continue
 		}
+		message := key + " is not the seed of " + r.round.Version
+		for _, version := range rounds.Versions() {
+			if other, err := rounds.Find(version); err == nil && have == strconv.FormatUint(seedsOf(other.Seeds)[key], 10) {
+				message += ", but of " + version
+			}
+		}
+		r.problem("perf-seeds", key, message, strconv.FormatUint(seed, 10))
 	}
-	return ""
 }
 
-func unsigned(n uint64) python.Value { return python.Whole(new(big.Int).SetUint64(n)) }
-
-// usesEarlyStopping reports whether a scenario's runs end by early stopping.
-func usesEarlyStopping(scenario string) bool {
-	return slices.Contains([]string{"Server", "SingleStream", "MultiStream"}, scenario)
+// usesEarlyStopping reports whether the runs of a scenario end by early stopping.
+func (r *runCheck) usesEarlyStopping() bool {
+	return slices.Contains([]string{"Server", "SingleStream", "MultiStream"}, r.scenario)
 }
 
-func (r *run) checkLatency() {
+func (r *runCheck) checkLatency() {
 	switch {
-	case usesEarlyStopping(r.scenario) && !r.endpoints:
-		r.checkEarlyStopping()
-	case !r.endpoints || !r.rule.UsesTokens: // else checkTokens does
-		r.checkMeasuredLatency()
-	}
-}
-
-func (r *run) checkEarlyStopping() {
-	e := r.log.values["early_stopping_met"]
-	if !e.whole || !python.Truth(e.value) {
-		r.problem("perf-early-stopping", e.line, "early stopping is not met: "+r.log.show("early_stopping_result"), r.log.show("early_stopping_met"), "true")
-	} else if most := r.rule.LatencyNS[r.scenario]; most > 0 {
-		r.compare("perf-latency", "effective_target_latency_ns", above, "≤", most)
-	}
-}
-
-func (r *run) checkMeasuredLatency() {
-	folder := r.scenarioFolder()
-	if s := rounds.Scenario(folder); s != "" {
-		folder = s
-	}
-	if most := r.rule.LatencyNS[folder]; most > 0 {
-		r.compare("perf-latency", "result_99.00_percentile_latency_ns", above, "≤", most)
-	}
-}
-
-func (r *run) checkQueryCount() {
-	if !usesEarlyStopping(r.scenario) {
-		if r.rule.MinQueries == nil {
-			r.problem("benchmark-unknown", 0, r.round.Version+" has no query counts for "+r.model, "", "another benchmark")
-		} else if least := r.rule.MinQueries[r.scenario]; least > 0 {
-			r.compare("perf-min-query-count", "effective_min_query_count", below, "≥", least)
+	case r.usesEarlyStopping() && !r.endpoint:
+		if !truth(r.log.value("early_stopping_met")) {
+			r.problem("perf-early-stopping", "early_stopping_met", "early stopping is not met: "+r.log.show("early_stopping_result"), "true")
+		} else if most := r.rule.LatencyNS[r.scenario]; most > 0 {
+			r.atMost("perf-latency", "effective_target_latency_ns", most)
+		}
+	case !r.endpoint || !r.rule.UsesTokens: // else checkTokens does
+		folder := r.scenarioFolder()
+		if s := rounds.Scenario(folder); s != "" {
+			folder = s
+		}
+		if most := r.rule.LatencyNS[folder]; most > 0 {
+			r.atMost("perf-latency", "result_99.00_percentile_latency_ns", most)
 		}
 	}
-	if strings.ToLower(r.scenario) == "offline" {
-		r.checkOfflineSamples()
+}
+
+func (r *runCheck) checkQueryCount() {
+	if !r.usesEarlyStopping() {
+		if r.rule.MinQueries == nil {
+			r.problem("benchmark-unknown", "", r.round.Version+" has no query counts for "+r.model, "another benchmark")
+		} else if least := r.rule.MinQueries[r.scenario]; least > 0 {
+			r.atLeast("perf-min-query-count", "effective_min_query_count", least)
+		}
+	}
+	if !strings.EqualFold(r.scenario, "offline") {
+		return
+	}
+	const key = "effective_samples_per_query" // of the one query
+	v, ok := r.number(key)
+	if least := r.rule.OfflineSamples; least == nil {
+		r.problem("benchmark-unknown", "", "the rules have no least samples per query of "+r.model+" in Offline", "another scenario")
+	} else if ok && (r.division == "closed" || r.strict && r.division == "network") && v < float64(*least) {
+		r.problem("perf-samples-per-query", key, "an Offline query has "+r.log.show(key)+" samples", fmt.Sprintf("≥ %d", *least))
 	}
 }
 
-// checkOfflineSamples checks how many samples the one query of Offline has.
-func (r *run) checkOfflineSamples() {
-	least := r.rule.OfflineSamples
-	v, ok := r.number("effective_samples_per_query")
-	if least == nil {
-		r.problem("benchmark-unknown", 0, "the rules have no least samples per query of "+r.model+" in Offline", "", "another scenario")
-	} else if ok && r.division == "closed" && below(v, *least) {
-		r.problem("perf-samples-per-query", r.log.line("effective_samples_per_query"), "an Offline query has "+str(v)+" samples", str(v), fmt.Sprintf("≥ %d", *least))
-	}
-}
-
-func (r *run) checkDuration() {
-	if r.model != "e2e-rag-qna" && r.model != "e2e-rag-db" { // which pass over their data once
-		r.compare("perf-min-duration", "effective_min_duration_ms", below, "≥", leastDurationMS)
-	}
-}
-
-func (r *run) checkNetwork() {
-	if name, _ := r.log.text("sut_name"); r.description.network && !strings.Contains(name, "Network SUT") {
-		r.problem("perf-network-sut", r.log.line("sut_name"), "the name of the SUT does not say that it is behind a network", r.log.show("sut_name"), `"Network SUT" in it`)
-	}
-}
-
-func (r *run) checkTokens() {
+func (r *runCheck) checkTokens() {
 	if !r.rule.UsesTokens {
 		return
 	}
-	if e := r.log.values["requested_use_token_latencies"]; !r.endpoints && (!e.whole || !python.Truth(e.value)) {
-		r.problem("perf-token-latency", e.line, "token latencies were not measured", r.log.show("requested_use_token_latencies"), "true")
-		return
+	const key = "requested_use_token_latencies"
+	if !r.endpoint && !truth(r.log.value(key)) {
+		r.problem("perf-token-latency", key, "token latencies were not measured", "true")
+	} else if r.scenario == "Server" || r.scenario == "Interactive" {
+		r.checkTokenLimits(r.scenario)
 	}
-	if r.scenario != "Server" && r.scenario != "Interactive" {
-		return
-	}
-	r.checkTokenLimits(r.scenario)
 }
 
-func (r *run) checkTokenLimits(scenario string) {
+func (r *runCheck) checkTokenLimits(scenario string) {
 	limits, ok := r.rule.TokenLimitsNS[scenario]
 	if !ok {
-		r.problem("perf-token-latency", 0, "the rules have no bounds of tokens for "+r.model+" in "+scenario, "", "another scenario")
+		r.problem("perf-token-latency", "", "the rules have no token latency limits for "+r.model+" in "+scenario, "another scenario")
 		return
 	}
 	for _, l := range []struct {
 		key, name string
 		bound     int64
 	}{
-		{"result_first_token_99.00_percentile_latency_ns", "the first token", limits.TTFT},
-		{"result_time_per_output_token_99.00_percentile_ns", "a token", limits.TPOT},
+		{"result_first_token_99.00_percentile_latency_ns", "time to first token", limits.TTFT},
+		{"result_time_per_output_token_99.00_percentile_ns", "time per output token", limits.TPOT},
 	} {
-		if v, ok := r.number(l.key); ok && !python.Less(v, l.bound) {
-			r.problem("perf-token-latency", r.log.line(l.key), "at the 99th percentile "+l.name+" takes too long in "+scenario, str(v)+" ns", fmt.Sprintf("< %d ns", l.bound))
+		if v, ok := r.number(l.key); ok && v >= float64(l.bound) {
+			r.problem("perf-token-latency", l.key, "the 99th percentile of the "+l.name+" is too high in "+scenario, fmt.Sprintf("< %d ns", l.bound))
 		}
 	}
+}
+
+// inferred reports whether the folder is that of another scenario than the log's. Interactive, for LoadGen, is a Server run.
+func (r *runCheck) inferred() bool {
+	log, folder := strings.ToLower(r.scenario), strings.ToLower(r.scenarioFolder())
+	return log != folder && (log != "server" || folder != "interactive")
+}
+
+func (r *runCheck) checkInferred() {
+	if !r.inferred() {
+		return
+	}
+	// The scenarios that a result may be inferred for, by the measured one.
+	inferable := map[string][]string{"singlestream": {"multistream", "offline"}, "multistream": {"offline"}}[strings.ToLower(r.scenario)]
+	wanted := "a run of " + r.scenarioFolder()
+	if !strings.Contains(strings.ToLower(r.description.systemType), "edge") {
+		r.problem("perf-inferred", "effective_scenario", "only edge systems may infer results, and this one is "+r.description.systemType, wanted)
+	} else if !slices.Contains(inferable, strings.ToLower(r.scenarioFolder())) {
+		r.problem("perf-inferred", "effective_scenario", r.scenarioFolder()+" cannot be inferred from "+r.scenario, wanted)
+	}
+}
+
+// checkMetric returns the metric, nil if there is none.
+func (r *runCheck) checkMetric() any {
+	keys, scenario := r.round.Metric, r.scenario
+	if r.endpoint {
+		keys, scenario = r.round.EndpointsMetric, strings.ToLower(r.scenario)
+	}
+	key, ok := keys[scenario]
+	if !ok {
+		r.problem("perf-metric", "effective_scenario", r.round.Version+" has no metric of this scenario", "another scenario")
+		return nil
+	}
+	v, ok := r.metricOf(key)
+	if own := r.rule.Metric[r.scenario]; ok && own != "" {
+		v, ok = r.metricOf(own)
+	}
+	if !ok {
+		return nil
+	}
+	if r.scenario == "SingleStream" || r.scenario == "MultiStream" { // a latency in ns
+		if v /= nsPerMS; r.model == "wan-2.2-t2v-a14b" {
+			v /= 1000
+		}
+	}
+	if !r.inferred() {
+		return v
+	}
+	folder := r.scenarioFolder()
+	if folder == strings.ToLower(folder) {
+		folder = rounds.Scenario(folder)
+	}
+	switch r.scenario + " → " + folder {
+	case "SingleStream → Offline":
+		return r.log.value("result_qps_without_loadgen_overhead") // whatever it is
+	case "MultiStream → Offline":
+		const key = "result_mean_query_latency_ns"
+		samples, ok := r.number("effective_samples_per_query")
+		latency, okLatency := r.number(key)
+		if ok && okLatency && latency == 0 {
+			r.problem("perf-metric", key, "Offline cannot be inferred", "a mean latency above 0")
+		}
+		if !ok || !okLatency || latency == 0 {
+			return nil
+		}
+		return samples * 1000 / (latency / nsPerMS)
+	case "SingleStream → MultiStream":
+		const key = "early_stopping_latency_ms"
+		latency, ok := r.number(key)
+		if !ok {
+			return nil
+		}
+		if latency == 0 {
+			r.problem("perf-inferred", key, "too few queries to infer MultiStream", "662 queries or more")
+		}
+		return latency * multiStreamSamples / nsPerMS
+	}
+	return v
+}
+
+// metricOf returns the value of a key that must be a number, or a text of one.
+func (r *runCheck) metricOf(key string) (float64, bool) {
+	v, err := parseNumber(r.log.value(key))
+	if err != nil {
+		r.problem("perf-metric", key, key+" is not a number", "a number")
+	}
+	return v, err == nil
 }

@@ -136,14 +136,3 @@ func gpt(tokens any) func(s *served) {
 		s.file("audit/audit_accuracy_in_performance_full_test.json", `{"test": "accuracy_in_performance_full_test", "passed": true}`)
 	}
 }
-
-// utf16Text is an ASCII text in UTF-16 with its mark.
-func utf16Text(text string) string {
-	var b strings.Builder
-	b.WriteString("\xff\xfe")
-	for _, c := range []byte(text) {
-		b.WriteByte(c)
-		b.WriteByte(0)
-	}
-	return b.String()
-}

@@ -2,10 +2,7 @@ package checker
 
 import (
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
 // settingsRules are those of settings that are easier than the rules'.
@@ -50,31 +47,4 @@ func TestStrictAcceptsSettingsAtTheirBounds(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestStrictAsksPointPaintingForItsOwnPercentile(t *testing.T) {
-	for _, c := range []struct {
-		model, scenario, percentile string
-		want                        int
-	}{
-		{"pointpainting", "SingleStream", "0.9", 1}, {"pointpainting", "SingleStream", "0.999", 0}, {"resnet", "SingleStream", "0.9", 0},
-		{"resnet", "Server", "0.9", 1}, {"resnet", "Server", "0.99", 0}, {"resnet", "Server", `"0.5"`, 0}, {"resnet", "Offline", "0.1", 0},
-	} {
-		g := &judgement{job: &job{model: c.model, division: "closed"}}
-		r := &run{judgement: g, log: parsedLog(t, "effective_target_latency_percentile", c.percentile)}
-		if r.strictPercentile(c.scenario); len(g.findings) != c.want {
-			t.Errorf("%s, %s at %s: %v, want %d findings", c.model, c.scenario, c.percentile, g.findings, c.want)
-		}
-	}
-}
-
-// parsedLog is a log with one key.
-func parsedLog(t *testing.T, key, value string) *detailLog {
-	t.Helper()
-	log := &detailLog{path: "log", values: map[string]entry{}}
-	text := `:::MLLOG {"key": "` + key + `", "value": ` + value + `, "metadata": {"is_error": false}}` + "\n"
-	if err := log.read(python.NewLines(strings.NewReader(text))); err != nil {
-		t.Fatal(err)
-	}
-	return log
 }

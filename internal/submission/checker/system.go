@@ -1,193 +1,139 @@
 package checker
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
-
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
-	"github.com/mlperf-go/mlperf/internal/submission/python"
 )
 
 // A description is systems/<system>.json and what is wrong with it.
 type description struct {
-	notebook
+	findings
 	path       string
-	dict       *python.Dict // nil: not there, or not an object
-	systemType string       // "" if it is not a text
-	network    bool         // is_network is "true"
+	fields     map[string]any // nil: missing, or not an object
+	systemType string         // "" if it is not a text
+	network    bool           // is_network is "true"
 
-	nameplate    python.Value // systems/<system>_power.yaml, from v6.1 on
-	hasNameplate bool         // there is one that can be read
+	nameplate    any  // systems/<system>_power.yaml, from v6.1 on
+	hasNameplate bool // it exists and can be read
 }
 
 // describe reads and judges the description of a system.
 func (l *loader) describe(division, submitter, system string) *description {
 	home := division + "/" + submitter + "/systems/"
 	d := &description{path: home + system + ".json"}
-	if l.round.Version >= "v6.1" {
-		d.readNameplate(l, home+system+"_power.yaml")
+	if path := home + system + "_power.yaml"; l.round.Version >= "v6.1" && l.exists(path) {
+		v, err := l.readYAML(path)
+		if err != nil {
+			d.unreadable("system-nameplate", path, err, "YAML")
+		}
+		d.nameplate, d.hasNameplate = v, err == nil
 	}
-	if !l.tree.Exists(d.path) {
+	if !l.exists(d.path) {
 		d.fail("system-missing", problem{path: d.path, message: "the system has no description", wanted: "a JSON file"})
 		return d
 	}
-	v, err := readJSON(l.tree, d.path)
+	v, err := l.readJSON(d.path)
 	if err != nil {
-		d.fail("system-json", problem{path: d.path, line: lineOf(err), message: "cannot be read: " + plain(err)})
+		d.unreadable("system-json", d.path, err, "")
 		return d
 	}
 	var isObject bool
-	if d.dict, isObject = v.(*python.Dict); !isObject {
-		d.fail("system-json", problem{path: d.path, message: "is not an object", found: python.Str(v)})
+	if d.fields, isObject = v.(map[string]any); !isObject {
+		d.fail("system-json", problem{path: d.path, message: "not an object", found: str(v)})
 		return d
 	}
-	d.checkStatus()
-	d.checkType()
-	d.checkNetwork(division)
-	d.checkFields()
-	if l.strict {
-		d.checkPlaceholders()
-	}
-	d.checkName("submitter", "system-submitter", submitter)
-	d.checkName("division", "system-division", division)
-	d.checkCounts(l.strict)
+	d.check(division, submitter, l.strict)
 	return d
 }
 
-// fatal returns the findings for which the official checker stops even where the system
-// has no results.
-func (d *description) fatal(hasBenchmarks bool) []Finding {
-	found := []Finding{}
-	for _, f := range d.findings {
-		if slices.Contains([]string{"system-missing", "system-json", "system-nameplate"}, f.Rule) || hasBenchmarks && f.Rule == "system-type" {
-			found = append(found, f)
+func (d *description) check(division, submitter string, strict bool) {
+	problem := func(rule, message string, found any, wanted string) {
+		text := ""
+		if found != nil {
+			text = str(found)
 		}
+		d.fail(rule, problem{path: d.path, message: message, found: text, wanted: wanted})
 	}
-	return found
-}
-
-// text returns a field that must be a text.
-func (d *description) text(field, rule string, want string) (string, bool) {
-	v, there := d.dict.Get(field)
-	s, isText := v.(string)
-	switch {
-	case !there:
-		d.fail(rule, problem{path: d.path, message: field + " is missing", wanted: want})
-	case !isText:
-		d.fail(rule, problem{path: d.path, message: field + " is not a text", found: python.Str(v), wanted: want})
-	}
-	return s, isText
-}
-
-func (d *description) checkStatus() {
-	const want = "available, preview or rdi"
-	if s, ok := d.text("status", "system-status", want); ok && !slices.Contains([]string{"available", "preview", "rdi"}, strings.ToLower(s)) {
-		d.fail("system-status", problem{path: d.path, message: "status is not a category", found: s, wanted: want})
-	}
-}
-
-func (d *description) checkType() {
-	const want = "edge, datacenter, or both with a comma and no space"
-	s, ok := d.text("system_type", "system-type", want)
-	d.systemType = s
-	if _, known := kinds[s]; ok && !known {
-		d.fail("system-type", problem{path: d.path, message: "system_type is not one of the rules'", found: s, wanted: want})
-	}
-}
-
-func (d *description) checkNetwork(division string) {
-	v, _ := d.dict.Get("is_network")
-	if v != nil {
+	text := func(field, rule, want string) (string, bool) { // of a field that must be a text
+		v, exists := d.fields[field]
 		s, isText := v.(string)
-		if !isText {
-			d.fail("system-network", problem{path: d.path, message: "is_network is not a text", found: python.Str(v), wanted: `"true", or no such field`})
-			return
-		}
-		d.network = strings.ToLower(s) == "true"
-	}
-	if division == "network" && !d.network || division == "closed" && d.network {
-		d.fail("system-network", problem{path: d.path, message: "is_network does not fit the division " + division, found: python.Str(v), wanted: map[string]string{"network": `"true"`, "closed": "no such field"}[division]})
-	}
-}
-
-func (d *description) checkFields() {
-	list := fields.System()
-	if v, _ := d.dict.Get("is_network"); python.Truth(v) {
-		list = append(list, fields.Network()...)
-	}
-	for _, f := range list {
-		v, there := d.dict.Get(f.Name)
 		switch {
-		case !there:
-			d.fail("system-field", problem{path: d.path, message: "field " + f.Name + " is missing", wanted: f.Name})
-		case f.Filled && !python.Truth(v):
-			d.fail("system-empty", problem{path: d.path, message: "field " + f.Name + " is empty", found: python.Str(v), wanted: "a text that is not empty"})
+		case !exists:
+			problem(rule, field+" is missing", nil, want)
+		case !isText:
+			problem(rule, field+" is not a text", str(v), want)
+		}
+		return s, isText
+	}
+	const statuses, types = "available, preview or rdi", "edge, datacenter, or both with a comma and no space"
+	if s, ok := text("status", "system-status", statuses); ok && !slices.Contains([]string{"available", "preview", "rdi"}, strings.ToLower(s)) {
+		problem("system-status", "status is not a category", s, statuses)
+	}
+	ok := false
+	if d.systemType, ok = text("system_type", "system-type", types); ok && systemKinds[d.systemType] == "" {
+		problem("system-type", "system_type is not one of the rules'", d.systemType, types)
+	}
+	isNetwork := d.fields["is_network"]
+	if s, isText := isNetwork.(string); isNetwork != nil && !isText {
+		problem("system-network", "is_network is not a text", isNetwork, `"true", or no such field`)
+	} else {
+		d.network = strings.EqualFold(s, "true")
+		if division == "network" && !d.network {
+			problem("system-network", "is_network does not fit the division network", str(isNetwork), `"true"`)
+		} else if division == "closed" && d.network {
+			problem("system-network", "is_network does not fit the division closed", s, "no such field")
 		}
 	}
-}
-
-// checkPlaceholders finds fields that nobody has filled in.
-func (d *description) checkPlaceholders() {
-	for _, f := range slices.Concat(fields.System(), fields.Network(), fields.Power()) {
-		if v, _ := d.dict.Get(f.Name); fields.HasPlaceholder(python.Str(v)) {
-			d.fail("system-placeholder", problem{path: d.path, message: "field " + f.Name + " was never filled in", found: python.Str(v), wanted: f.Hint})
+	needed := SystemFields()
+	if truth(isNetwork) {
+		needed = append(needed, NetworkFields()...)
+	}
+	for _, f := range needed {
+		v, exists := d.fields[f.Name]
+		if !exists {
+			problem("system-field", "field "+f.Name+" is missing", nil, f.Name)
+		} else if f.Filled && !truth(v) {
+			problem("system-empty", "field "+f.Name+" is empty", str(v), "a text that is not empty")
 		}
 	}
-}
-
-// checkName compares a field with the name of a folder.
-func (d *description) checkName(field, rule, folder string) {
-	if s, ok := d.text(field, rule, folder); ok && !strings.EqualFold(s, folder) {
-		d.fail(rule, problem{path: d.path, message: field + " is not the name of the folder", found: s, wanted: folder})
+	for _, f := range []struct{ field, rule, folder string }{{"submitter", "system-submitter", submitter}, {"division", "system-division", division}} {
+		if s, ok := text(f.field, f.rule, f.folder); ok && !strings.EqualFold(s, f.folder) {
+			problem(f.rule, f.field+" is not the name of the folder", s, f.folder)
+		}
 	}
-}
-
-// checkCounts checks what the official summary multiplies or joins: it ends with an
-// exception where that cannot be done.
-func (d *description) checkCounts(strict bool) {
-	for _, field := range []string{"number_of_nodes", "accelerators_per_node"} {
-		if v, there := d.dict.Get(field); there {
-			if _, err := python.Int(v); err != nil {
-				d.fail("system-number", problem{path: d.path, message: field + ": " + err.Error(), found: python.Str(v), wanted: "a whole number"})
+	// The official summary multiplies these, and joins the notes: it ends with an exception where it cannot.
+	whole := []string{"number_of_nodes", "accelerators_per_node"}
+	if strict {
+		whole = append(whole, "host_processors_per_node") // which the final report needs
+	}
+	for _, field := range whole {
+		if v, exists := d.fields[field]; exists {
+			if _, err := parseWhole(v); err != nil {
+				problem("system-number", field+": "+err.Error(), v, "a whole number")
 			}
 		}
 	}
-	d.checkNotes()
-	d.checkPrinted(strict)
-	if strict {
-		d.checkProcessors()
-	}
-}
-
-// checkPrinted checks that the summary can have what it prints.
-func (d *description) checkPrinted(strict bool) {
-	for _, field := range summaryFields {
-		v, _ := d.dict.Get(field)
-		s := python.Str(v)
-		if hasSurrogate(s) {
-			d.fail("system-text", problem{path: d.path, message: field + " has half of a surrogate pair", wanted: "characters that can be written as UTF-8"})
-		}
-		if strict && strings.ContainsAny(s, "\"\n\r") {
-			d.fail("system-quote", problem{path: d.path, message: field + " has a quotation mark or a line break", found: s, wanted: "plain text"})
-		}
-	}
-}
-
-// checkNotes checks that the two fields that are joined are both texts.
-func (d *description) checkNotes() {
-	hw, _ := d.dict.Get("hw_notes")
-	sw, _ := d.dict.Get("sw_notes")
+	hw, sw := d.fields["hw_notes"], d.fields["sw_notes"]
 	_, hwText := hw.(string)
-	_, swText := sw.(string)
-	if python.Truth(sw) && (!swText || python.Truth(hw) && !hwText) {
-		d.fail("system-text", problem{path: d.path, message: "hw_notes and sw_notes are not both texts", found: python.Str(hw) + " and " + python.Str(sw), wanted: "texts"})
+	if _, swText := sw.(string); truth(sw) && (!swText || truth(hw) && !hwText) {
+		problem("system-text", "hw_notes and sw_notes are not both texts", str(hw)+" and "+str(sw), "texts")
 	}
-}
-
-func (d *description) checkProcessors() {
-	v, there := d.dict.Get("host_processors_per_node")
-	if _, err := python.Int(v); there && err != nil {
-		d.fail("system-number", problem{path: d.path, message: "host_processors_per_node: " + err.Error(), found: python.Str(v), wanted: "a whole number, which the final report needs"})
+	if !strict {
+		return
+	}
+	for _, field := range summaryFields {
+		if s := str(d.fields[field]); strings.ContainsAny(s, "\"\n\r") {
+			problem("system-quote", field+" has a quotation mark or a line break", s, "plain text")
+		}
+	}
+	for _, f := range slices.Concat(SystemFields(), NetworkFields(), PowerFields()) {
+		if v := str(d.fields[f.Name]); HasPlaceholder(v) {
+			problem("system-placeholder", "field "+f.Name+" was not filled in", v, f.Hint)
+		}
 	}
 }
 
@@ -196,12 +142,79 @@ var summaryFields = []string{
 	"accelerator_model_name", "accelerators_per_node", "framework", "operating_system", "hw_notes", "sw_notes",
 }
 
-// hasSurrogate reports whether a text has half of a surrogate pair.
-func hasSurrogate(s string) bool {
-	for i := 0; i+1 < len(s); i++ {
-		if s[i] == 0xed && s[i+1] >= 0xa0 {
-			return true
+// designWatts returns what the summary of a result with power says of the power supplies.
+func (d *description) designWatts() (string, error) {
+	if v, ok := d.fields["system_power_capacity"]; ok {
+		return str(v), nil
+	}
+	if !d.hasNameplate {
+		return "None", nil
+	}
+	if d.nameplate == nil {
+		return "", errors.New("the file is empty")
+	}
+	watts, whole, err := capacity(d.nameplate)
+	if whole && err == nil {
+		return fmt.Sprint(int64(watts)), nil
+	}
+	return formatFloat(watts), err
+}
+
+// capacity adds up the power of the supplies that each part of a system needs: of a part that lists its PSUs and how many
+// it needs, the largest so many. whole: all are whole numbers.
+func capacity(v any) (watts float64, whole bool, err error) {
+	parts, _ := v.([]any)
+	whole = true
+	if d, isObject := v.(map[string]any); isObject {
+		lower := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(d)) {
+			lower[strings.ToLower(name)] = d[name]
+			parts = append(parts, d[name])
+		}
+		psus, hasPSUs := lower["psus"]
+		if least, ok := lower["min psus needed"]; ok && hasPSUs {
+			return largestSupplies(psus, least)
 		}
 	}
-	return false
+	for _, part := range parts {
+		w, isWhole, err := capacity(part)
+		if err != nil {
+			return 0, false, err
+		}
+		watts, whole = watts+w, whole && isWhole
+	}
+	return watts, whole, nil
+}
+
+// largestSupplies adds up the power of so many of the largest supplies.
+func largestSupplies(psus, least any) (watts float64, whole bool, err error) {
+	list, isList := psus.([]any)
+	n, isWhole := least.(int64)
+	switch {
+	case !isList:
+		return 0, false, fmt.Errorf("PSUs is %s: want a list", shorten(str(psus)))
+	case !isWhole || n < 0:
+		return 0, false, fmt.Errorf("the field Min PSUs Needed is %s: want a whole number", shorten(str(least)))
+	}
+	whole = true
+	supplies := make([]float64, len(list))
+	for i, one := range list {
+		psu, isObject := one.(map[string]any)
+		if !isObject {
+			return 0, false, fmt.Errorf("a PSU is %s: want an object", shorten(str(one)))
+		}
+		if v, has := psu["PowerCapacityWatts"]; has {
+			ok := false
+			if supplies[i], ok = number(v); !ok {
+				return 0, false, fmt.Errorf("PowerCapacityWatts is %s: want a number", shorten(str(v)))
+			}
+			_, isFloat := v.(float64)
+			whole = whole && !isFloat
+		}
+	}
+	slices.SortFunc(supplies, func(a, b float64) int { return cmp.Compare(b, a) })
+	for _, w := range supplies[:min(int(n), len(supplies))] {
+		watts += w
+	}
+	return watts, whole, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -42,7 +42,7 @@ func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) 
 	d := Description{}
 	for _, f := range q.fields() {
 		if d[f.Name] = ""; f.Hint != "" {
-			d[f.Name] = fields.Placeholder(f.Hint)
+			d[f.Name] = checker.Placeholder(f.Hint)
 		}
 	}
 	host(d, m, i)
@@ -52,7 +52,7 @@ func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) 
 		distant(d, m, i.NICs, q)
 	}
 	for name, value := range q.Old {
-		if _, mine := d[name]; !fields.HasPlaceholder(value) && (value != "" || !mine) {
+		if _, mine := d[name]; !checker.HasPlaceholder(value) && (value != "" || !mine) {
 			d[name] = value
 		}
 	}
@@ -64,13 +64,13 @@ func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) 
 }
 
 // fields lists those that the description has.
-func (q Request) fields() []fields.Field {
-	list := fields.System()
+func (q Request) fields() []checker.Field {
+	list := checker.SystemFields()
 	if q.Division == "network" {
-		list = append(list, fields.Network()...)
+		list = append(list, checker.NetworkFields()...)
 	}
 	if q.Power {
-		list = append(list, fields.Power()...)
+		list = append(list, checker.PowerFields()...)
 	}
 	return list
 }
@@ -88,7 +88,7 @@ func (q Request) check() error {
 			return userinput.Invalid(name, value, "one of "+strings.Join(choices[name], " "))
 		}
 	}
-	known := fields.Names(slices.Concat(fields.System(), fields.Network(), fields.Power()), false)
+	known := checker.FieldNames(slices.Concat(checker.SystemFields(), checker.NetworkFields(), checker.PowerFields()))
 	for name := range q.Values {
 		if !slices.Contains(known, name) {
 			return userinput.Errorf("set", "a system has no field %q; it has %s", name, strings.Join(known, ", "))
@@ -110,7 +110,7 @@ func (d Description) fill(values map[string]string) {
 func (d Description) Unfinished() []string {
 	names := []string{}
 	for _, name := range slices.Sorted(maps.Keys(d)) {
-		if fields.HasPlaceholder(d[name]) {
+		if checker.HasPlaceholder(d[name]) {
 			names = append(names, name)
 		}
 	}

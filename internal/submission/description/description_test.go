@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -62,7 +62,7 @@ func TestWhatIsKnownIsFilledIn(t *testing.T) {
 
 func TestAllFieldsAreThereOnAMachineThatShowsNothing(t *testing.T) {
 	d := describe(t, machine.Machine{}, machine.Inventory{}, Request{Division: "network", Power: true})
-	for _, list := range [][]fields.Field{fields.System(), fields.Network(), fields.Power()} {
+	for _, list := range [][]checker.Field{checker.SystemFields(), checker.NetworkFields(), checker.PowerFields()} {
 		for _, f := range list {
 			if value, there := d[f.Name]; !there || value == "" && f.Filled {
 				t.Errorf("%s is %q, want a value or a placeholder", f.Name, value)
@@ -99,7 +99,7 @@ func TestBothEndsOfANetworkAreFilledIn(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"network_media", "network_topology"} { // which no machine knows
-		if !fields.HasPlaceholder(d[name]) {
+		if !checker.HasPlaceholder(d[name]) {
 			t.Errorf("%s is %q, want a placeholder", name, d[name])
 		}
 	}
@@ -109,7 +109,7 @@ func TestAcceleratorsThatDifferAreForAPersonToDescribe(t *testing.T) {
 	m, i := board()
 	i.Accelerators[1].MemoryBytes, i.Accelerators[1].Name = 40<<30, "Other"
 	d := describe(t, m, i, Request{})
-	if d["accelerator_model_name"] != "NVIDIA H100 PCIe, Other" || !fields.HasPlaceholder(d["accelerator_memory_capacity"]) {
+	if d["accelerator_model_name"] != "NVIDIA H100 PCIe, Other" || !checker.HasPlaceholder(d["accelerator_memory_capacity"]) {
 		t.Errorf("model %q, memory %q", d["accelerator_model_name"], d["accelerator_memory_capacity"])
 	}
 }
@@ -123,7 +123,7 @@ func TestWhatSomebodyFilledInStays(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, d[name], want)
 		}
 	}
-	if !fields.HasPlaceholder(d["host_memory_configuration"]) {
+	if !checker.HasPlaceholder(d["host_memory_configuration"]) {
 		t.Errorf("a placeholder became %q", d["host_memory_configuration"])
 	}
 }

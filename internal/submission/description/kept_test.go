@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -66,11 +66,11 @@ func TestAnEndOfANetworkIsDescribedAlone(t *testing.T) {
 		if own == "" {
 			own = SUT
 		}
-		if d["number_nic_"+own] != "3" || !strings.HasPrefix(d["net_software_stack_"+own], "Debian 12, kernel 6.1") || !fields.HasPlaceholder(d["number_nic_"+other]) || !fields.HasPlaceholder(d["net_software_stack_"+other]) {
+		if d["number_nic_"+own] != "3" || !strings.HasPrefix(d["net_software_stack_"+own], "Debian 12, kernel 6.1") || !checker.HasPlaceholder(d["number_nic_"+other]) || !checker.HasPlaceholder(d["net_software_stack_"+other]) {
 			t.Errorf("at the end %q: %v", end, d)
 		}
 	}
-	if d := describe(t, machine.Machine{}, machine.Inventory{}, Request{Division: "network"}); d["is_network"] != "true" || !fields.HasPlaceholder(d["nic_sut"]) || !fields.HasPlaceholder(d["number_connections"]) {
+	if d := describe(t, machine.Machine{}, machine.Inventory{}, Request{Division: "network"}); d["is_network"] != "true" || !checker.HasPlaceholder(d["nic_sut"]) || !checker.HasPlaceholder(d["number_connections"]) {
 		t.Errorf("of a machine that shows nothing: %v", d)
 	}
 }
@@ -184,17 +184,17 @@ func TestEveryFieldSaysSomething(t *testing.T) {
 	for _, division := range []string{"", "closed", "open", "network"} {
 		for _, power := range []bool{false, true} {
 			d := describe(t, m, i, Request{Division: division, Power: power})
-			want := len(fields.System())
+			want := len(checker.SystemFields())
 			if division == "network" {
-				want += len(fields.Network())
+				want += len(checker.NetworkFields())
 			}
 			if power {
-				want += len(fields.Power())
+				want += len(checker.PowerFields())
 			}
 			if len(d) != want {
 				t.Errorf("%s, power %v: %d fields, want %d", division, power, len(d), want)
 			}
-			for _, f := range fields.System() {
+			for _, f := range checker.SystemFields() {
 				if f.Filled && d[f.Name] == "" {
 					t.Errorf("%s says nothing", f.Name)
 				}

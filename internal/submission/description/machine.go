@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/submission/fields"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
 
 const none = "N/A"
@@ -108,7 +108,7 @@ func accelerators(d Description, i machine.Inventory) {
 	d["accelerators_per_node"] = strconv.Itoa(len(i.Accelerators))
 	switch len(i.Accelerators) {
 	case 0:
-		for _, f := range fields.System() {
+		for _, f := range checker.SystemFields() {
 			if strings.HasPrefix(f.Name, "accelerator_") && f.Filled {
 				d[f.Name] = none
 			}

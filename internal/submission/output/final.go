@@ -37,40 +37,24 @@ var (
 
 var indexColumns = []string{"ID", "Submitter", "Availability", "System", "Nodes", "Processor", "p#", "Accelerator", "a#", "Total Accelerators", "Software", "Notes"}
 
-// A column of results.
-type column struct{ model, scenario, unit string }
-
-// A sheetBuilder gathers the rows of a sheet.
-type sheetBuilder struct {
-	open    bool
-	ids     map[string]string // of systems
-	columns []column
-	rows    []*systemRow
-}
-
-type systemRow struct {
-	key    []string // that rows are in the order of, the ID first
-	index  []string
-	extra  []string // of open: model as it is called, accuracy
-	values map[column]string
-}
-
-// Final returns the tables of the final report, of the results that pass. A scenario
-// that a round does not ask of a benchmark in a suite is not part of them. A system has one ID
-// in all tables.
+// Final returns the tables of the final report, of the results that pass. A scenario that a round does not ask of a
+// benchmark in a suite is not part of them. A system has one ID in all tables.
 func Final(r *checker.Report) ([]Sheet, error) {
 	round, err := rounds.Find(r.Rules)
 	if err != nil {
 		return nil, err
 	}
-	ids := number(r)
+	ids := systemIDs(r)
 	var sheets []Sheet
 	for _, division := range []string{"closed", "open", "network"} {
 		for _, suite := range []string{"datacenter", "edge"} {
 			for _, power := range []bool{false, true} {
-				c := chapter{suite, division, power}
-				if b := c.gather(r, round, ids); len(b.rows) > 0 {
-					sheets = append(sheets, b.sheet(c.title()))
+				results := slices.DeleteFunc(slices.Clone(r.Results), func(one checker.Result) bool {
+					return one.Row == nil || !one.Passes || one.Division != division || power && !one.Row.HasPower ||
+						!strings.Contains(one.Row.SystemType, suite) || !shown(round, one.Model, suite, rounds.Scenario(one.Scenario))
+				})
+				if len(results) > 0 {
+					sheets = append(sheets, newSheet(results, division, suite, power, ids))
 				}
 			}
 		}
@@ -78,145 +62,26 @@ func Final(r *checker.Report) ([]Sheet, error) {
 	return sheets, nil
 }
 
-// A chapter is what one sheet is about.
-type chapter struct {
-	suite, division string
-	power           bool
-}
-
-func (c chapter) title() string {
-	if c.power {
-		return c.suite + " - " + c.division + " - power"
-	}
-	return c.suite + " - " + c.division
-}
-
-// has reports whether a result belongs into the sheet.
-func (c chapter) has(one checker.Result, round *rounds.Round) bool {
-	if one.Row == nil || !one.Passes || one.Division != c.division || c.power && !one.Row.HasPower {
-		return false
-	}
-	return strings.Contains(one.Row.SystemType, c.suite) && shown(round, one.Model, c.suite, rounds.Scenario(one.Scenario))
-}
-
-func (c chapter) gather(r *checker.Report, round *rounds.Round, ids map[string]string) *sheetBuilder {
-	b := &sheetBuilder{open: c.division == "open", ids: ids}
-	for _, one := range r.Results {
-		if !c.has(one, round) {
-			continue
-		}
-		scenario := rounds.Scenario(one.Scenario)
-		b.add(one, column{one.Model, scenario, one.Row.Units}, one.Row.Result)
-		if c.power {
-			b.add(one, column{one.Model, scenario, one.Row.PowerUnits}, one.Row.PowerResult)
-		}
-	}
-	return b
-}
-
-func (b *sheetBuilder) add(one checker.Result, c column, value string) {
-	w := one.Row
-	key := []string{b.ids[unique(one)]}
-	if b.open { // which shows the accuracy, of each scenario its own
-		key = append(key, one.Benchmark, w.Accuracy)
-	}
-	i := slices.IndexFunc(b.rows, func(row *systemRow) bool { return slices.Equal(row.key, key) })
-	if i < 0 {
-		i = len(b.rows)
-		b.rows = append(b.rows, &systemRow{key: key, index: indexOf(one), extra: []string{one.Benchmark, w.Accuracy}, values: map[column]string{}})
-	}
-	b.rows[i].values[c] = decimals(value)
-	if !slices.Contains(b.columns, c) {
-		b.columns = append(b.columns, c)
-	}
-}
-
-func indexOf(one checker.Result) []string {
-	w := one.Row
-	accelerators, accelerator := w.Accelerators, said(w.Accelerator)
-	if accelerators == "0" {
-		accelerators = ""
-	}
-	if accelerator == "-" {
-		accelerator = ""
-	}
-	return []string{one.Submitter, availability(one), said(w.SystemName), w.Nodes, said(w.Processor), w.Processors, accelerator, accelerators, w.Total, said(w.Framework), said(w.Notes)}
-}
-
-// said is a text, or nothing where it says that there is nothing to say.
-func said(text string) string {
-	if slices.Contains([]string{"N/A", "n/a", "NA", "NULL", "null", "NaN", "nan"}, text) { // pandas.read_csv, na_values
-		return ""
-	}
-	return text
-}
-
-// decimals writes a number with three decimals, as the final report shows it.
-func decimals(value string) string {
-	f, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return value
-	}
-	return strconv.FormatFloat(f, 'f', 3, 64)
-}
-
-func (b *sheetBuilder) sheet(title string) Sheet {
-	slices.SortStableFunc(b.columns, func(x, y column) int {
-		return cmp.Or(byPlace(modelOrder, x.model, y.model), byPlace(scenarioOrder, x.scenario, y.scenario), byPlace(unitOrder, x.unit, y.unit))
-	})
-	slices.SortStableFunc(b.rows, func(x, y *systemRow) int { return slices.Compare(x.key, y.key) })
-	s := Sheet{Title: title, Header: slices.Clone(indexColumns)}
-	if b.open {
-		s.Header = append(s.Header, "UsedModel", "Accuracy")
-	}
-	for _, c := range b.columns {
-		s.Header = append(s.Header, c.model+" "+c.scenario+" "+c.unit)
-	}
-	for _, row := range b.rows {
-		line := append([]string{row.key[0]}, row.index...)
-		if b.open {
-			line = append(line, row.extra...)
-		}
-		for _, c := range b.columns {
-			line = append(line, row.values[c])
-		}
-		s.Rows = append(s.Rows, line)
-	}
-	return s
-}
-
-// byPlace compares two names by their places in a list; others come last, by name.
-func byPlace(order []string, x, y string) int {
-	at := func(s string) int {
-		if i := slices.Index(order, s); i >= 0 {
-			return i
-		}
-		return len(order)
-	}
-	return cmp.Or(cmp.Compare(at(x), at(y)), cmp.Compare(x, y))
-}
-
-// number gives systems their IDs, in the order of division, availability, submitter and name. In the
-// open division each model of a system has its own.
-func number(r *checker.Report) map[string]string {
+// systemIDs gives systems their IDs, in the order of division, availability, submitter and name.
+func systemIDs(r *checker.Report) map[string]string {
 	var order [][]string
 	for _, one := range r.Results {
 		if one.Row != nil && one.Passes {
-			order = append(order, []string{one.Division, availability(one), one.Submitter, unique(one)})
+			order = append(order, []string{one.Division, availability(one), one.Submitter, systemKey(one)})
 		}
 	}
 	slices.SortFunc(order, slices.Compare)
 	ids := map[string]string{}
 	for _, at := range order {
-		if name := at[len(at)-1]; ids[name] == "" {
-			ids[name] = fmt.Sprintf("%s-%04d", strings.TrimPrefix(r.Rules, "v"), len(ids)+1)
+		if key := at[len(at)-1]; ids[key] == "" {
+			ids[key] = fmt.Sprintf("%s-%04d", strings.TrimPrefix(r.Rules, "v"), len(ids)+1)
 		}
 	}
 	return ids
 }
 
-// unique names what has an ID.
-func unique(one checker.Result) string {
+// systemKey identifies a system; in the open division each of its models counts as one.
+func systemKey(one checker.Result) string {
 	parts := []string{one.Row.SystemType, one.Division, one.Submitter, one.System}
 	if one.Division == "open" {
 		parts = append(parts, one.Benchmark)
@@ -231,29 +96,128 @@ func availability(one checker.Result) string {
 	return one.Row.Availability
 }
 
-// inFull are benchmarks that a suite of a round shows in all scenarios, although it asks for none
-// (generate_final_report.py, filter_scenarios, which does not list them).
-var inFull = map[string][]string{
-	"v6.1 datacenter": {"qwen3.6-27b"}, "v6.1 edge": {"qwen3.6-27b"},
-	"v6.0 datacenter": {"llama3.1-8b-edge", "retinanet"},
-	"v6.0 edge":       {"deepseek-r1", "dlrm-v3", "gpt-oss-120b", "llama3.1-8b", "mixtral-8x7b", "qwen3-vl-235b-a22b", "retinanet", "wan-2.2-t2v-a14b"},
-	"v5.1 datacenter": {"llama3.1-8b-edge"}, "v5.1 edge": {"deepseek-r1", "llama3.1-8b", "mixtral-8x7b"},
-	"v5.0 edge": {"mixtral-8x7b"},
-}
-
-// besides are scenarios that a suite of a round shows and does not ask for.
-var besides = map[string][]string{
-	"v6.0 datacenter qwen3-vl-235b-a22b": {"Interactive"},
-	"v5.1 datacenter resnet":             {"Server", "Offline"},
-}
+// In these suites of rounds, benchmarks are shown in all scenarios (generate_final_report.py, filter_scenarios, which does
+// not list them), or in further ones than the suite asks for.
+var (
+	allScenarios = map[string][]string{
+		"v6.1 datacenter": {"qwen3.6-27b"}, "v6.1 edge": {"qwen3.6-27b"},
+		"v6.0 datacenter": {"llama3.1-8b-edge", "retinanet"},
+		"v6.0 edge":       {"deepseek-r1", "dlrm-v3", "gpt-oss-120b", "llama3.1-8b", "mixtral-8x7b", "qwen3-vl-235b-a22b", "retinanet", "wan-2.2-t2v-a14b"},
+		"v5.1 datacenter": {"llama3.1-8b-edge"}, "v5.1 edge": {"deepseek-r1", "llama3.1-8b", "mixtral-8x7b"},
+		"v5.0 edge": {"mixtral-8x7b"},
+	}
+	moreScenarios = map[string][]string{
+		"v6.0 datacenter qwen3-vl-235b-a22b": {"Interactive"},
+		"v5.1 datacenter resnet":             {"Server", "Offline"},
+	}
+)
 
 // shown reports whether a suite has a scenario of a benchmark.
 func shown(round *rounds.Round, model, suite, scenario string) bool {
 	m, where := round.Model(model), round.Version+" "+suite
-	if len(m.Required) == 0 && len(m.Optional) == 0 || slices.Contains(inFull[where], model) {
+	if len(m.Required) == 0 && len(m.Optional) == 0 || slices.Contains(allScenarios[where], model) {
 		return true
 	}
-	return slices.Contains(m.Required[suite], scenario) || slices.Contains(m.Optional[suite], scenario) || slices.Contains(besides[where+" "+model], scenario)
+	return slices.Contains(slices.Concat(m.Required[suite], m.Optional[suite], moreScenarios[where+" "+model]), scenario)
+}
+
+// A column has the values of a model in a scenario.
+type column struct{ model, scenario, unit string }
+
+// newSheet makes the table of some results.
+func newSheet(results []checker.Result, division, suite string, power bool, ids map[string]string) Sheet {
+	s := Sheet{Title: suite + " - " + division, Header: slices.Clone(indexColumns)}
+	if power {
+		s.Title += " - power"
+	}
+	if division == "open" { // which shows the accuracy, so that scenarios of different accuracies are rows
+		s.Header = append(s.Header, "UsedModel", "Accuracy")
+	}
+	type systemRow struct {
+		key    []string // by which rows are sorted, the ID first
+		cells  []string
+		values map[column]string
+	}
+	var rows []*systemRow
+	var columns []column
+	for _, one := range results {
+		w := one.Row
+		key := []string{ids[systemKey(one)]}
+		cells := append(slices.Clone(key), systemCells(one)...)
+		if division == "open" {
+			key = append(key, one.Benchmark, w.Accuracy)
+			cells = append(cells, one.Benchmark, w.Accuracy)
+		}
+		i := slices.IndexFunc(rows, func(row *systemRow) bool { return slices.Equal(row.key, key) })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, &systemRow{key, cells, map[column]string{}})
+		}
+		add := func(unit, value string) {
+			c := column{one.Model, rounds.Scenario(one.Scenario), unit}
+			rows[i].values[c] = decimals(value)
+			if !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+		add(w.Units, w.Result)
+		if power {
+			add(w.PowerUnits, w.PowerResult)
+		}
+	}
+	slices.SortStableFunc(columns, func(x, y column) int {
+		return cmp.Or(byPlace(modelOrder, x.model, y.model), byPlace(scenarioOrder, x.scenario, y.scenario), byPlace(unitOrder, x.unit, y.unit))
+	})
+	slices.SortStableFunc(rows, func(x, y *systemRow) int { return slices.Compare(x.key, y.key) })
+	for _, c := range columns {
+		s.Header = append(s.Header, c.model+" "+c.scenario+" "+c.unit)
+	}
+	for _, row := range rows {
+		for _, c := range columns {
+			row.cells = append(row.cells, row.values[c])
+		}
+		s.Rows = append(s.Rows, row.cells)
+	}
+	return s
+}
+
+// systemCells are the columns about a system, without its ID.
+func systemCells(one checker.Result) []string {
+	known := func(text string) string { // what pandas.read_csv does not take for a missing value (na_values)
+		if slices.Contains([]string{"N/A", "n/a", "NA", "NULL", "null", "NaN", "nan"}, text) {
+			return ""
+		}
+		return text
+	}
+	w := one.Row
+	accelerators, accelerator := w.Accelerators, known(w.Accelerator)
+	if accelerators == "0" {
+		accelerators = ""
+	}
+	if accelerator == "-" {
+		accelerator = ""
+	}
+	return []string{one.Submitter, availability(one), known(w.SystemName), w.Nodes, known(w.Processor), w.Processors, accelerator, accelerators, w.Total, known(w.Framework), known(w.Notes)}
+}
+
+// decimals writes a number with three decimals, as the final report shows it.
+func decimals(value string) string {
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return value
+	}
+	return strconv.FormatFloat(f, 'f', 3, 64)
+}
+
+// byPlace compares two names by their places in a list; others come last, by name.
+func byPlace(order []string, x, y string) int {
+	at := func(s string) int {
+		if i := slices.Index(order, s); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	return cmp.Or(cmp.Compare(at(x), at(y)), cmp.Compare(x, y))
 }
 
 // A Format is a way to write sheets.
@@ -266,41 +230,68 @@ const (
 	HTML     Format = "html"
 )
 
-// Sheets writes the tables of the final report. What submitters wrote is escaped, in
-// CSV as in RFC 4180, and there with an apostrophe before what a spreadsheet would take
-// for a formula.
+// Sheets writes the tables of the final report. Texts of submitters are escaped, in CSV as in RFC 4180, and there with an
+// apostrophe before what a spreadsheet would take for a formula.
 func Sheets(w io.Writer, f Format, sheets []Sheet) error {
+	var b strings.Builder
 	switch f {
 	case CSV:
-		return csvSheets(w, sheets)
-	case Markdown:
-		return markdownSheets(w, sheets)
-	case HTML:
-		return htmlSheets(w, sheets)
-	}
-	return userinput.Invalid("format", f, "summary, csv, markdown or html")
-}
-
-func csvSheets(w io.Writer, sheets []Sheet) error {
-	out := csv.NewWriter(w)
-	for _, s := range sheets {
-		// Errors stay with the writer.
-		_ = out.Write([]string{s.Title})
-		_ = out.Write(s.Header)
-		for _, row := range s.Rows {
-			safe := make([]string, len(row))
-			for i, cell := range row {
-				safe[i] = inert(cell)
+		out := csv.NewWriter(&b)
+		for _, s := range sheets {
+			for _, row := range append([][]string{{s.Title}, s.Header}, s.Rows...) {
+				safe := make([]string, len(row))
+				for i, cell := range row {
+					safe[i] = withoutFormula(cell)
+				}
+				if err := out.Write(safe); err != nil {
+					return err
+				}
 			}
-			_ = out.Write(safe)
 		}
+		out.Flush()
+	case Markdown:
+		for _, s := range sheets {
+			fmt.Fprintf(&b, "## %s\n\n", s.Title)
+			for i, row := range append([][]string{s.Header}, s.Rows...) {
+				for _, c := range row {
+					b.WriteString("| " + markdown.Replace(c) + " ")
+				}
+				b.WriteString("|\n")
+				if i == 0 {
+					b.WriteString(strings.Repeat("| --- ", len(s.Header)) + "|\n")
+				}
+			}
+			b.WriteString("\n")
+		}
+	case HTML:
+		b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>MLPerf Inference results</title></head>\n<body>\n")
+		for _, s := range sheets {
+			fmt.Fprintf(&b, "<h2>%s</h2>\n<table>\n", html.EscapeString(s.Title))
+			for i, row := range append([][]string{s.Header}, s.Rows...) {
+				tag := "td"
+				if i == 0 {
+					tag = "th"
+				}
+				b.WriteString("<tr>")
+				for _, c := range row {
+					fmt.Fprintf(&b, "<%s>%s</%s>", tag, html.EscapeString(c), tag)
+				}
+				b.WriteString("</tr>\n")
+			}
+			b.WriteString("</table>\n")
+		}
+		b.WriteString("</body>\n</html>\n")
+	default:
+		return userinput.Invalid("format", f, "summary, csv, markdown or html")
 	}
-	out.Flush()
-	return out.Error()
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-// inert keeps a cell from being a formula. A number may be below 0.
-func inert(cell string) string {
+var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`)
+
+// withoutFormula keeps a cell from being a formula. A number may be below 0.
+func withoutFormula(cell string) string {
 	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return cell
 	}
@@ -308,50 +299,4 @@ func inert(cell string) string {
 		return cell
 	}
 	return "'" + cell
-}
-
-var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`)
-
-func markdownSheets(w io.Writer, sheets []Sheet) error {
-	var b strings.Builder
-	for _, s := range sheets {
-		fmt.Fprintf(&b, "## %s\n\n", s.Title)
-		line := func(cells []string) {
-			for _, c := range cells {
-				b.WriteString("| " + markdown.Replace(c) + " ")
-			}
-			b.WriteString("|\n")
-		}
-		line(s.Header)
-		b.WriteString(strings.Repeat("| --- ", len(s.Header)) + "|\n")
-		for _, row := range s.Rows {
-			line(row)
-		}
-		b.WriteString("\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func htmlSheets(w io.Writer, sheets []Sheet) error {
-	var b strings.Builder
-	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>MLPerf Inference results</title></head>\n<body>\n")
-	for _, s := range sheets {
-		fmt.Fprintf(&b, "<h2>%s</h2>\n<table>\n", html.EscapeString(s.Title))
-		line := func(tag string, cells []string) {
-			b.WriteString("<tr>")
-			for _, c := range cells {
-				fmt.Fprintf(&b, "<%s>%s</%s>", tag, html.EscapeString(c), tag)
-			}
-			b.WriteString("</tr>\n")
-		}
-		line("th", s.Header)
-		for _, row := range s.Rows {
-			line("td", row)
-		}
-		b.WriteString("</table>\n")
-	}
-	b.WriteString("</body>\n</html>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
 }

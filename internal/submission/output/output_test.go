@@ -29,16 +29,6 @@ func judged(division string) *checker.Report {
 	}}
 }
 
-func TestTextNamesFindingsOnce(t *testing.T) {
-	var b strings.Builder
-	if err := Text(&b, judged("closed")); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(b.String(), "systems/a b.json:3: error: field \\x1b is missing") != 1 || !strings.Contains(b.String(), "1 of 3 results pass; 2 findings fail the tree.\nThe tree does not pass") {
-		t.Error(b.String())
-	}
-}
-
 func TestSummaryPowerRow(t *testing.T) {
 	var b strings.Builder
 	if err := Summary(&b, judged("closed")); err != nil {
@@ -47,47 +37,6 @@ func TestSummaryPowerRow(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) != 3 || len(strings.Split(lines[0], ",")) != 31 || !strings.Contains(lines[1], `"12.3456"`) || !strings.Contains(lines[2], `"7.5"`) || !strings.Contains(lines[2], `"Watts"`) {
 		t.Errorf("%q", lines)
-	}
-}
-
-func sheets(t *testing.T, division string, f Format) string {
-	t.Helper()
-	s, err := Final(judged(division))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	if err := Sheets(&b, f, s); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-func TestSheetsHaveASuiteADivisionAndPower(t *testing.T) {
-	s, err := Final(judged("open"))
-	if err != nil || len(s) != 2 || s[0].Title != "edge - open" || s[1].Title != "edge - open - power" {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	if h := strings.Join(s[1].Header, ";"); !strings.HasSuffix(h, "Notes;UsedModel;Accuracy;resnet Offline Samples/s;resnet Offline Watts") {
-		t.Error(h)
-	}
-	if row := s[1].Rows[0]; row[0] != "6.1-0001" || row[len(row)-2] != "12.346" || row[len(row)-1] != "7.500" {
-		t.Error(row)
-	}
-}
-
-func TestSheetsEscape(t *testing.T) {
-	if text := sheets(t, "closed", HTML); strings.Contains(text, "<script>") || !strings.Contains(text, "&lt;script&gt;|=1&#34;x") {
-		t.Error(text)
-	}
-	if text := sheets(t, "closed", Markdown); strings.Contains(text, "<script>") || !strings.Contains(text, `&lt;script&gt;\|=1`) {
-		t.Error(text)
-	}
-	r := csv.NewReader(strings.NewReader(sheets(t, "closed", CSV)))
-	r.FieldsPerRecord = -1
-	records, err := r.ReadAll()
-	if err != nil || records[2][1] != "'=Org" || records[2][3] != evil {
-		t.Errorf("%q, %v", records, err)
 	}
 }
 
@@ -141,18 +90,15 @@ func TestText(t *testing.T) {
 		{Rule: "tree-name", Level: checker.Notes, Path: "a\u202eb", Message: "the name\x07 é", Found: "\x7f", Fix: "rename it"},
 		{Rule: "acc-target", Level: checker.Fails, Path: "x/accuracy.txt", Line: 7, Message: "low", Found: "1", Wanted: "≥ 2"},
 	}, Results: []checker.Result{{Path: "x\ny"}}}
+	report.Results = append(report.Results, checker.Result{Path: "z", Findings: report.Findings[1:]}) // which are shown once
 	var b strings.Builder
 	if err := Text(&b, report); err != nil {
 		t.Fatal(err)
 	}
-	links := map[string]string{}
-	for _, r := range checker.Rules() {
-		links[r.ID] = r.Link
-	}
-	want := "does not pass  x\\x0ay\n\n" +
-		"a\\u202eb: note: the name\\x07 é\n  found   \\x7f\n  fix     rename it\n  rule    tree-name " + links["tree-name"] + "\n\n" +
-		"x/accuracy.txt:7: error: low\n  found   1\n  wanted  ≥ 2\n  rule    acc-target " + links["acc-target"] + "\n\n" +
-		"0 of 1 results pass; 1 findings fail the tree.\nThe tree does not pass: rules v6.1, profile strict.\n"
+	want := "does not pass  x\\x0ay\ndoes not pass  z\n\n" +
+		"a\\u202eb: note: the name\\x07 é\n  found   \\x7f\n  fix     rename it\n  rule    tree-name " + checker.Link("tree-name") + "\n\n" +
+		"x/accuracy.txt:7: error: low\n  found   1\n  wanted  ≥ 2\n  rule    acc-target " + checker.Link("acc-target") + "\n\n" +
+		"0 of 2 results pass; 2 findings fail the tree.\nThe tree does not pass: rules v6.1, profile strict.\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // A Level says what a finding means for the verdict.
@@ -11,12 +12,12 @@ type Level string
 // The levels.
 const (
 	Fails Level = "error" // the result, or the tree, does not pass
-	Notes Level = "note"  // worth knowing; the verdict does not depend on it
+	Notes Level = "note"  // does not change the verdict
 )
 
 // A Finding is one thing that is not as it should be.
 type Finding struct {
-	Rule    string `json:"rule"`             // identifies a rule of Rules
+	Rule    string `json:"rule"`             // identifies the rule
 	Level   Level  `json:"level"`            // what it means for the verdict
 	Path    string `json:"path"`             // the file or folder, from the root of the tree
 	Line    int    `json:"line,omitempty"`   // from 1; 0: not one line
@@ -26,7 +27,7 @@ type Finding struct {
 	Fix     string `json:"fix"`              // what to do
 }
 
-// A Result is what was judged of one scenario of a benchmark on a system.
+// A Result is the judgement of one scenario of a benchmark on a system.
 type Result struct {
 	Path      string    `json:"path"` // of its folder, from the root of the tree
 	Division  string    `json:"division"`
@@ -76,7 +77,7 @@ type Report struct {
 	Profile  Profile   `json:"profile"`
 	Passes   bool      `json:"passes"`
 	Results  []Result  `json:"results"`  // in the order in which the official checker takes them
-	Findings []Finding `json:"findings"` // that are not of one result
+	Findings []Finding `json:"findings"` // about the tree, not about one result
 }
 
 // Counts returns how many results pass and how many do not.
@@ -84,11 +85,9 @@ func (r *Report) Counts() (pass, fail int) {
 	for _, one := range r.Results {
 		if one.Passes {
 			pass++
-		} else {
-			fail++
 		}
 	}
-	return pass, fail
+	return pass, len(r.Results) - pass
 }
 
 // Failing returns how many findings make the tree fail.
@@ -98,6 +97,47 @@ func (r *Report) Failing() int {
 		n += failing(one.Findings)
 	}
 	return n
+}
+
+// Columns are the columns of the official summary.
+var Columns = []string{
+	"Organization", "Availability", "Division", "SystemType", "SystemName", "Platform", "Model", "MlperfModel", "Scenario",
+	"Result", "Accuracy", "number_of_nodes", "host_processor_model_name", "host_processors_per_node",
+	"host_processor_core_count", "accelerator_model_name", "accelerators_per_node", "total_accelerators", "Location",
+	"framework", "operating_system", "notes", "compliance", "errors", "version", "inferred", "has_power", "Units",
+	"weight_data_types", "design_power_watts", "PrivateID",
+}
+
+// Summary returns the rows of the official summary: one for each result that passes, and a second one for its power.
+func (r *Report) Summary() [][]string {
+	rows := [][]string{}
+	for _, one := range r.Results {
+		w := one.Row
+		if !one.Passes || w == nil {
+			continue
+		}
+		inferred, power := "0", "False"
+		if w.Inferred {
+			inferred = "1"
+		}
+		if w.HasPower {
+			power = "True"
+		}
+		add := func(result, units string) {
+			rows = append(rows, []string{
+				one.Submitter, w.Availability, one.Division, w.SystemType, w.SystemName, one.System, one.Benchmark, one.Model, one.Scenario,
+				result, w.Accuracy, w.Nodes, w.Processor, w.Processors,
+				w.Cores, w.Accelerator, w.Accelerators, w.Total, w.Location,
+				w.Framework, w.System, w.Notes, one.Division, "0", r.Rules, inferred, power, units,
+				w.Weights, w.DesignWatts, "",
+			})
+		}
+		add(w.Result, w.Units)
+		if w.HasPower {
+			add(w.PowerResult, w.PowerUnits)
+		}
+	}
+	return rows
 }
 
 func failing(findings []Finding) int {
@@ -110,10 +150,10 @@ func failing(findings []Finding) int {
 	return n
 }
 
-// notebook gathers findings.
-type notebook struct{ findings []Finding }
+// findings collects what checks find.
+type findings struct{ found []Finding }
 
-// problem is what a check says of a file; the rule adds the rest.
+// A problem is what a check says of a file; its rule adds the rest.
 type problem struct {
 	path          string
 	line          int
@@ -121,30 +161,34 @@ type problem struct {
 	found, wanted string
 }
 
-func (n *notebook) fail(rule string, p problem) { n.add(rule, Fails, p) }
+func (f *findings) fail(rule string, p problem) { f.add(rule, Fails, p) }
 
-func (n *notebook) note(rule string, p problem) { n.add(rule, Notes, p) }
+func (f *findings) note(rule string, p problem) { f.add(rule, Notes, p) }
 
-func (n *notebook) add(rule string, level Level, p problem) {
-	n.findings = append(n.findings, Finding{
+func (f *findings) add(rule string, level Level, p problem) {
+	f.found = append(f.found, Finding{
 		Rule: rule, Level: level, Path: p.path, Line: p.line,
-		Message: p.message, Found: shorten(p.found), Wanted: p.wanted, Fix: rules[rule].Fix,
+		Message: p.message, Found: shorten(p.found), Wanted: p.wanted, Fix: rules[rule].fix,
 	})
+}
+
+// unreadable is a finding about a file that cannot be read.
+func (f *findings) unreadable(rule, path string, err error, wanted string) {
+	f.fail(rule, problem{path: path, line: lineOf(err), message: "cannot be read: " + cause(err).Error(), wanted: wanted})
 }
 
 // sorted returns findings in the order of path, line and rule, each once.
-func sorted(findings []Finding) []Finding {
-	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
+func sorted(list []Finding) []Finding {
+	slices.SortStableFunc(list, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), strings.Compare(a.Rule, b.Rule))
 	})
-	return slices.Compact(findings)
+	return slices.Compact(list)
 }
 
-// shorten keeps what is quoted of a file short.
+// shorten cuts what a finding quotes of a file.
 func shorten(s string) string {
-	runes := []rune(s)
-	if len(runes) <= 120 {
-		return s
+	if runes := []rune(s); len(runes) > 120 {
+		return string(runes[:119]) + "…"
 	}
-	return string(runes[:119]) + "…"
+	return s
 }

@@ -1,19 +1,16 @@
-package fields
+package checker
 
-import (
-	"regexp"
-	"strings"
-)
+import "regexp"
 
-// A Field is one that a file must have.
+// A Field is a field that a file of a submission must have (submission_checker/constants.py).
 type Field struct {
 	Name   string
 	Hint   string // what belongs into it
-	Filled bool   // must say something; else it may be an empty text
+	Filled bool   // must not be empty
 }
 
-// System lists the fields of every system's description.
-func System() []Field {
+// SystemFields lists the fields of every system's description.
+func SystemFields() []Field {
 	return []Field{
 		{"division", "closed, open or network", true},
 		{"submitter", "the submitter's name, as its folder is called", true},
@@ -47,8 +44,8 @@ func System() []Field {
 	}
 }
 
-// Network lists the fields that a system of the division network has besides.
-func Network() []Field {
+// NetworkFields lists the further fields of a system of the network division.
+func NetworkFields() []Field {
 	return []Field{
 		{"is_network", "true", false},
 		{"network_type", "e.g. Ethernet", false},
@@ -66,8 +63,8 @@ func Network() []Field {
 	}
 }
 
-// Power lists the fields that a system with measured power has besides.
-func Power() []Field {
+// PowerFields lists the further fields of a system with measured power.
+func PowerFields() []Field {
 	return []Field{
 		{"power_management", "e.g. governor performance", false},
 		{"filesystem", "e.g. ext4", false},
@@ -87,8 +84,8 @@ func Power() []Field {
 	}
 }
 
-// Measurements lists the fields of measurements.json.
-func Measurements() []Field {
+// MeasurementFields lists the fields of measurements.json.
+func MeasurementFields() []Field {
 	return []Field{
 		{"input_data_types", "of what goes into the model, e.g. fp32 or uint8", true},
 		{"retraining", "no in the closed division; else what was trained anew", true},
@@ -98,36 +95,19 @@ func Measurements() []Field {
 	}
 }
 
-// Names are the names of fields. filled: only of those that must say something.
-func Names(list []Field, filled bool) []string {
-	names := []string{}
-	for _, f := range list {
-		if f.Filled || !filled {
-			names = append(names, f.Name)
-		}
+// FieldNames returns the names of fields.
+func FieldNames(list []Field) []string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.Name
 	}
 	return names
 }
 
-// mark begins every placeholder.
-const mark = "FILL IN: "
+// Placeholder returns a text that says what to fill in. The profile strict refuses it.
+func Placeholder(hint string) string { return "FILL IN: " + hint }
 
-// Placeholder is a text that somebody has to replace.
-func Placeholder(hint string) string { return mark + hint }
-
-// placeholders are texts in which somebody left something to fill in.
 var placeholders = regexp.MustCompile(`\bFILL IN\b`)
 
 // HasPlaceholder reports whether a text has a placeholder.
 func HasPlaceholder(text string) bool { return placeholders.MatchString(text) }
-
-// FirstPlaceholder returns the line, counted from 1, and the text of the first placeholder
-// in a text of lines; 0 if there is none.
-func FirstPlaceholder(text string) (line int, found string) {
-	for l := range strings.Lines(text) {
-		if line++; HasPlaceholder(l) {
-			return line, strings.TrimSpace(l)
-		}
-	}
-	return 0, ""
-}
