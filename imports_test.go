@@ -32,6 +32,7 @@ var rules = []struct {
 
 // owners are the packages that may import a third-party module. gonum and the extended standard library are shared.
 var owners = map[string]string{
+	"github.com/HdrHistogram/":          "internal/backend",
 	"github.com/adrg/xdg":               "internal/machine/home",
 	"github.com/ardanlabs/jinja":        "internal/models/tokenizer/chat",
 	"github.com/cenkalti/backoff/":      "internal/download",

@@ -1,58 +1,52 @@
 package backend
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
-// A Generator is a session that continues text: a prompt goes in, tokens come out one after the
-// other. Its methods may be called from several goroutines at once. Bind and Run of it fail:
-// tensors are not what it takes.
+// A Generator is a session that answers prompts with text, token by token. Its methods may be called from
+// several goroutines at once. Bind and Run fail: it takes no tensors.
 type Generator interface {
 	Session
-	// Generate continues a prompt and returns when that is over. Without an error the sink was
-	// told of the first piece, if the answer came in pieces, and then of the whole answer.
+	// Generate answers a prompt. Unless it fails the sink got the first piece, if the answer came in pieces,
+	// and then the whole answer.
 	Generate(ctx context.Context, p *Prompt, sink Sink) error
 	// Streams reports whether answers come in pieces.
 	Streams() bool
 	// TakesIDs reports whether prompts go as token ids, and else as text.
 	TakesIDs() bool
-	// Limit is how many prompts may be under way at once; 0: any number.
+	// Limit is the number of prompts that may be under way at once; 0: any number.
 	Limit() int
-	// Reset forgets what was measured.
+	// Reset sets all that is measured back to nothing.
 	Reset()
-	// Measured is what was measured since Reset.
+	// Measured returns what was measured since Reset.
 	Measured() Generated
 }
 
-// Texts are what the prompts of a workload have in common. The zero value is that of texts of which
-// nothing is known.
+// Texts describes what the prompts of a workload have in common. The zero value is for unknown texts.
 type Texts struct {
 	IDs         bool    // prompts have token ids too
 	Chat        bool    // prompts are conversations, unless they go as token ids
 	Least       bool    // some answers have a least number of tokens
 	KeepSpecial bool    // special tokens are a part of answers
 	Logged      bool    // answers are kept as token ids
-	Temperature float64 // at which tokens are drawn; 0: the likeliest is taken
+	Temperature float64 // of sampling; 0: greedy
 
-	// Tokenize cuts a text into tokens, as the model does; nil: nobody can. It may be called from
-	// several goroutines at once.
+	// Tokenize is the model's tokenizer; nil: there is none here. It may be called from several goroutines at once.
 	Tokenize func(text []byte) ([]int32, error)
 }
 
-// A Prompt is a text to continue.
+// A Prompt asks for an answer.
 type Prompt struct {
-	Text     string    // if there are no messages
+	Text     string    // without messages
 	Messages []Message // of a conversation
 	IDs      []int32   // the same as tokens, where they are known
 
-	MaxTokens int    // of the answer; 0: whoever answers decides
+	MaxTokens int    // of the answer; 0: the server decides
 	MinTokens int    // of the answer
 	Exact     bool   // the answer goes on to MaxTokens, whatever it says
-	Stop      string // a text that ends the answer; empty: there is none
+	Stop      string // a text that ends the answer; empty: none
 
-	// Told is how many tokens it has, as the last answer to it said; 0: none did. It is set while
-	// others may read it, by sync/atomic.
+	// Told is the number of its tokens as the server counts them; 0: it does not say. It is written and read
+	// with sync/atomic.
 	Told int32
 }
 
@@ -62,26 +56,27 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// A Sink takes an answer. What it is given is only valid during the call.
+// A Sink takes an answer, whose memory is valid during the call only.
 type Sink interface {
-	// First takes the first piece, and its tokens if they are known.
+	// First takes the first piece, and its token ids if they are known.
 	First(piece []byte, ids []int32)
+	// Done takes the whole answer.
 	Done(a Answer)
 }
 
-// An Answer is how a prompt was continued.
+// An Answer is the answer to a prompt.
 type Answer struct {
 	Text   []byte
 	IDs    []int32 // nil: not known
 	Tokens int
 }
 
-// Generated is what a Generator has measured, beside what its callers can. Times count from
-// when a request was sent, not from when it should have been.
+// Generated is what a Generator measures. Its times count from when a request was sent, not from when it was
+// scheduled.
 type Generated struct {
 	Answers  int64
 	Failures []Failures // the most frequent kinds first
-	Retries  int64      // requests that were sent once more
+	Retries  int64      // requests that were sent again
 
 	FirstToken Spread // from sending to the first piece
 	Whole      Spread // from sending to the end of the answer
@@ -90,31 +85,24 @@ type Generated struct {
 
 	Pieces      int64  // of answers
 	Tokens      int64  // of answers
-	PromptTotal int64  // tokens of prompts, as far as they were told
-	Counted     string // where the numbers of tokens come from, in words
-	Tokenized   int64  // answers whose token ids were made of their text here
+	PromptTotal int64  // tokens of prompts, as far as the servers count them
+	Counted     string // the source of the numbers of tokens, in words
+	Tokenized   int64  // answers whose token ids the local tokenizer made
 	Most        int64  // requests under way at once, at most
 	Servers     []ServerLoad
-	Finished    map[string]int64 // answers by why they ended, in the server's words
+	Finished    map[string]int64 // answers by finish_reason
 }
 
-// Failures are those of a kind.
+// Failures counts the failures of a kind.
 type Failures struct {
 	Kind  string
 	Count int64
-	First string // what the first one said
+	First string // the text of the first
 }
 
-// ServerLoad says what one of several servers had to do.
+// ServerLoad counts the requests of one of several servers.
 type ServerLoad struct {
 	URL      string
 	Requests int64
 	Most     int // outstanding at once
-}
-
-// A Spread describes many times. Percentiles are exact to a hundredth of themselves.
-type Spread struct {
-	Count                               int64
-	Mean, P50, P90, P95, P97, P99, P999 time.Duration
-	Min, Max                            time.Duration
 }

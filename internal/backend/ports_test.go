@@ -30,7 +30,7 @@ func writeModel(t *testing.T, elem onnx.ElemType, shape onnx.Shape) string {
 	return path
 }
 
-func TestReadPortsReadsInputsAndOutputs(t *testing.T) {
+func TestReadPorts(t *testing.T) {
 	in, out, err := ReadPorts(writeModel(t, onnx.Float32, onnx.Batched(3, 224, 224)))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestReadPortsReadsInputsAndOutputs(t *testing.T) {
 	}
 }
 
-func TestReadPortsTellsWhatIsNoTensorApart(t *testing.T) {
+func TestPortsThatAreNotTensors(t *testing.T) {
 	tests := []struct {
 		value onnx.Value
 		want  Port
@@ -66,7 +66,7 @@ func TestReadPortsTellsWhatIsNoTensorApart(t *testing.T) {
 	}
 }
 
-func TestReadPortsNamesTheFileAndWhatIsWrong(t *testing.T) {
+func TestReadPortsFails(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(page, []byte("<html></html>"), 0o644); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestReadPortsNamesTheFileAndWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestBatchIsTheFirstExtent(t *testing.T) {
+func TestBatch(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		port Port

@@ -6,54 +6,53 @@ import (
 	"time"
 )
 
-// A Remote is an engine whose models run elsewhere: on servers that it asks.
+// A Remote is an engine whose models run on servers.
 type Remote interface {
 	Engine
-	// Account is what went to the servers since the engine was opened, and what they counted
-	// since they were started. The error says that they do not tell; the rest is there.
+	// Account is what went to the servers since the engine was opened, and what they counted since they were started.
+	// With an error the servers tell no counts, and the rest is there.
 	Account(ctx context.Context) (Account, error)
-	// Check finds what has become of the servers since the model was opened: another model,
-	// another version of it.
+	// Check fails if a server has another model, or another version of it, than when the model was opened.
 	Check(ctx context.Context) error
 }
 
-// A Loss is the error of a request to one of several servers that did not answer it.
+// A Loss is the error of a request that one of several servers did not answer.
 type Loss interface {
 	error
 	// Survivors is how many servers go on answering.
 	Survivors() int
 }
 
-// An Account is what went to servers, and what they made of it.
+// An Account counts what went to servers, and what they did.
 type Account struct {
 	Endpoints []string
-	Local     []string // endpoints that are on this machine for certain
+	Local     []string // endpoints that are certainly on this machine
 	Requests  []int64  // to each endpoint
 	Down      []string // endpoints that are left out since they failed, with how many requests and why
-	Retried   int64    // requests that were sent once more
+	Retried   int64    // requests that were sent again
 	RoundTrip Sum      // of requests that were answered, as seen from here
 
 	Connections, Sent, Received int64 // connections that were made, and bytes on the wire
 
-	// Server is what the servers counted of the model, together; nil: they do not tell.
+	// Server sums what the servers counted of the model; nil: they do not tell.
 	Server *ServerCount
 }
 
-// A ServerCount is what servers count of a model.
+// A ServerCount has the counts of servers of a model.
 type ServerCount struct {
 	Inferences, Executions uint64 // samples, and runs of the model
 	CacheHits              uint64
 	Queue, Compute         Sum // of requests
 }
 
-// A Sum counts things and what they took together.
+// A Sum is a number of events and the sum of their times.
 type Sum struct {
 	Count uint64
 	Time  time.Duration
 }
 
-// Since is what was added after an earlier account. A server that counts less than before
-// was started anew: then restarted is true, and its counts are what they are.
+// Since is what was added after an earlier account. A server that counts less than before was restarted: then its counts
+// are what they are.
 func (a Account) Since(b Account) (added Account, restarted bool) {
 	a.RoundTrip = a.RoundTrip.since(b.RoundTrip)
 	a.Connections, a.Sent, a.Received, a.Retried = a.Connections-b.Connections, a.Sent-b.Sent, a.Received-b.Received, a.Retried-b.Retried
@@ -61,31 +60,25 @@ func (a Account) Since(b Account) (added Account, restarted bool) {
 	for i, n := range b.Requests[:min(len(a.Requests), len(b.Requests))] {
 		a.Requests[i] -= n
 	}
-	switch {
-	case a.Server == nil || b.Server == nil:
+	if a.Server == nil || b.Server == nil {
 		a.Server = nil
 		return a, false
-	case a.Server.fell(*b.Server):
+	}
+	now, before := *a.Server, *b.Server
+	if now.Inferences < before.Inferences || now.Executions < before.Executions || now.CacheHits < before.CacheHits ||
+		now.Queue.Count < before.Queue.Count || now.Compute.Count < before.Compute.Count {
 		return a, true
 	}
-	server := a.Server.since(*b.Server)
-	a.Server = &server
+	a.Server = &ServerCount{
+		now.Inferences - before.Inferences, now.Executions - before.Executions, now.CacheHits - before.CacheHits,
+		now.Queue.since(before.Queue), now.Compute.since(before.Compute),
+	}
 	return a, false
-}
-
-// fell reports whether anything is counted less often than before.
-func (s ServerCount) fell(before ServerCount) bool {
-	return s.Inferences < before.Inferences || s.Executions < before.Executions || s.CacheHits < before.CacheHits ||
-		s.Queue.Count < before.Queue.Count || s.Compute.Count < before.Compute.Count
-}
-
-func (s ServerCount) since(b ServerCount) ServerCount {
-	return ServerCount{s.Inferences - b.Inferences, s.Executions - b.Executions, s.CacheHits - b.CacheHits, s.Queue.since(b.Queue), s.Compute.since(b.Compute)}
 }
 
 func (s Sum) since(b Sum) Sum { return Sum{s.Count - b.Count, s.Time - b.Time} }
 
-// Mean is what one thing took; 0 if there was none.
+// Mean is the mean time of an event; 0 of none.
 func (s Sum) Mean() time.Duration {
 	if s.Count == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/cli/clitest"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -40,11 +40,11 @@ func keep(t *testing.T, dir string, change func(r *report.Results)) {
 	if err := r.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	h := histogram.New(9)
+	h := backend.NewTimes()
 	for i := range 100 {
-		h.Add(r.Performance.LatencyNS.P50 + int64(i)*1000)
+		h.Add(time.Duration(r.Performance.LatencyNS.P50) + time.Duration(i)*time.Microsecond)
 	}
-	c := &charts.Charts{Schema: "mlperf-go/charts/1", Latency: h}
+	c := &charts.Charts{Schema: "mlperf-go/charts/2", Latency: h}
 	if err := c.Write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // schema names the form of the file.
-const schema = "mlperf-go/charts/1"
+const schema = "mlperf-go/charts/2"
 
 // FileName is the name of the file in the folder of a run.
 const FileName = "charts.json"
@@ -23,14 +23,14 @@ const FileName = "charts.json"
 type Charts struct {
 	Schema string `json:"schema"`
 	// Latency is that of queries in MultiStream and of samples otherwise.
-	Latency *histogram.Histogram `json:"latency,omitempty"`
+	Latency *backend.Times `json:"latency,omitempty"`
 	// IssueDelay is how much later than scheduled queries were issued, and GeneratorDelay the
 	// part of it that is not the SUT's. Server, and MultiStream at fixed intervals.
-	IssueDelay     *histogram.Histogram `json:"issue_delay,omitempty"`
-	GeneratorDelay *histogram.Histogram `json:"generator_delay,omitempty"`
+	IssueDelay     *backend.Times `json:"issue_delay,omitempty"`
+	GeneratorDelay *backend.Times `json:"generator_delay,omitempty"`
 	// With token latencies.
-	FirstToken         *histogram.Histogram `json:"first_token_latency,omitempty"`
-	TimePerOutputToken *histogram.Histogram `json:"time_per_output_token,omitempty"`
+	FirstToken         *backend.Times `json:"first_token_latency,omitempty"`
+	TimePerOutputToken *backend.Times `json:"time_per_output_token,omitempty"`
 
 	Timeline *Timeline `json:"timeline,omitempty"`
 	// Batches are 20 consecutive parts of the run with equally many queries, and Percentiles what
@@ -105,7 +105,7 @@ func (c *Charts) Write(dir string) error {
 // maxFile is how long the file may be.
 const maxFile = 8 << 20
 
-// Read reads the charts of a run from its folder; nil if it has none.
+// Read reads the charts of a run from its folder; nil if it has none, or those of an earlier form.
 func Read(dir string) (*Charts, error) {
 	path := filepath.Join(dir, FileName)
 	data, err := fileio.ReadFile(path, maxFile)
@@ -122,15 +122,23 @@ func Read(dir string) (*Charts, error) {
 	return c, nil
 }
 
-// Parse reads charts from the content of their file. All columns of what it returns are as
-// long as they have to be.
+// Parse reads charts from the content of their file; nil if their form is an earlier one. All columns of what it returns
+// are as long as they have to be.
 func Parse(data []byte) (*Charts, error) {
+	var form struct{ Schema string }
+	if err := json.Unmarshal(data, &form); err != nil {
+		return nil, err
+	}
+	switch form.Schema {
+	case schema:
+	case "mlperf-go/charts/1":
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("schema is %q, this program reads %q", form.Schema, schema)
+	}
 	c := &Charts{}
 	if err := json.Unmarshal(data, c); err != nil {
 		return nil, err
-	}
-	if c.Schema != schema {
-		return nil, fmt.Errorf("schema is %q, this program reads %q", c.Schema, schema)
 	}
 	if err := c.Timeline.check(); err != nil {
 		return nil, fmt.Errorf("timeline: %w", err)

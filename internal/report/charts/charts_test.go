@@ -78,14 +78,14 @@ func TestTheTimelineCountsEverySampleOnce(t *testing.T) {
 		t.Errorf("%d buckets, want 180", n)
 	}
 	slowest, _ := c.Timeline.Max.Max()
-	if slowest != float64(c.Latency.Max()) {
-		t.Errorf("the slowest of the buckets is %g, of the run %d", slowest, c.Latency.Max())
+	if slowest != float64(c.Latency.Spread().Max) {
+		t.Errorf("the slowest of the buckets is %g, of the run %d", slowest, c.Latency.Spread().Max)
 	}
 	if most, _ := c.Timeline.Outstanding.Max(); most < 2 || most > 100 {
 		t.Errorf("%g samples outstanding at most", most)
 	}
-	if c.IssueDelay.Max() != 6 || c.GeneratorDelay.Max() != 4 {
-		t.Errorf("delays up to %d and %d, want 6 and 4", c.IssueDelay.Max(), c.GeneratorDelay.Max())
+	if c.IssueDelay.Spread().Max != 6 || c.GeneratorDelay.Spread().Max != 4 {
+		t.Errorf("delays up to %d and %d, want 6 and 4", c.IssueDelay.Spread().Max, c.GeneratorDelay.Spread().Max)
 	}
 }
 
@@ -114,8 +114,8 @@ func TestQueriesOfManySamplesTakeAsLongAsTheirLast(t *testing.T) {
 	s := source(loadgen.MultiStream, records)
 	s.Queries = 100
 	c := s.Charts()
-	if c.Latency.Count() != 100 || c.Latency.Min() != 8e6 || c.Latency.Max() != 8e6 {
-		t.Errorf("%d latencies from %d to %d ns, want 100 of 8 ms", c.Latency.Count(), c.Latency.Min(), c.Latency.Max())
+	if c.Latency.Count() != 100 || c.Latency.Spread().Min != 8e6 || c.Latency.Spread().Max != 8e6 {
+		t.Errorf("%d latencies from %d to %d ns, want 100 of 8 ms", c.Latency.Count(), c.Latency.Spread().Min, c.Latency.Spread().Max)
 	}
 	if len(c.Batches) != 20 || c.Batches[0].Queries != 5 || c.Batches[19].MeanNS != 8e6 {
 		t.Errorf("batches %+v", c.Batches)
@@ -209,8 +209,8 @@ func agree(t *testing.T, p *loadgen.Performance, c *Charts) {
 	if p.Effective.Scenario == loadgen.MultiStream {
 		stats = p.QueryLatency
 	}
-	if c.Latency.Count() != stats.Count || c.Latency.Max() != int64(stats.Max) || c.Latency.Min() != int64(stats.Min) {
-		t.Errorf("%d latencies from %d to %d, want %d from %d to %d", c.Latency.Count(), c.Latency.Min(), c.Latency.Max(), stats.Count, stats.Min, stats.Max)
+	if got := c.Latency.Spread(); got.Count != int64(stats.Count) || got.Max != stats.Max || got.Min != stats.Min {
+		t.Errorf("%d latencies from %v to %v, want %d from %v to %v", got.Count, got.Min, got.Max, stats.Count, stats.Min, stats.Max)
 	}
 	for _, x := range c.Percentiles {
 		if x.LowerNS > 0 && (x.ValueNS < x.LowerNS-x.LowerNS/500 || x.ValueNS > x.UpperNS+x.UpperNS/500) {
@@ -223,9 +223,8 @@ func agree(t *testing.T, p *loadgen.Performance, c *Charts) {
 	if c.FirstToken == nil {
 		return
 	}
-	if c.FirstToken.Max() != int64(p.FirstToken.Max) || c.TimePerOutputToken.Count() != p.TimePerOutputToken.Count || c.TimePerOutputToken.Max() != int64(p.TimePerOutputToken.Max) {
-		t.Errorf("first token at most %d, %d times per token up to %d; want %d, %d, %d", c.FirstToken.Max(), c.TimePerOutputToken.Count(), c.TimePerOutputToken.Max(),
-			p.FirstToken.Max, p.TimePerOutputToken.Count, p.TimePerOutputToken.Max)
+	if first, each := c.FirstToken.Spread(), c.TimePerOutputToken.Spread(); first.Max != p.FirstToken.Max || each.Count != int64(p.TimePerOutputToken.Count) || each.Max != p.TimePerOutputToken.Max {
+		t.Errorf("first token at most %v, %d times per token up to %v; want %v, %d, %v", first.Max, each.Count, each.Max, p.FirstToken.Max, p.TimePerOutputToken.Count, p.TimePerOutputToken.Max)
 	}
 }
 
@@ -250,16 +249,19 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	if none, err := Read(t.TempDir()); none != nil || err != nil {
 		t.Errorf("Read of a folder without charts = %v, %v", none, err)
 	}
+	if old, err := Parse([]byte(`{"schema":"mlperf-go/charts/1","latency":{"unit":"ns","count":0,"counts":""}}`)); old != nil || err != nil {
+		t.Errorf("charts of an earlier form: %v, %v", old, err)
+	}
 }
 
 func TestParseNamesWhatIsWrong(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"a later form", `{"schema":"mlperf-go/charts/9"}`, `schema is "mlperf-go/charts/9"`},
-		{"columns of several lengths", `{"schema":"mlperf-go/charts/1","timeline":{"bucket_ns":1,"issued_samples":[1,2],"completed_samples":[1]}}`, "1 entries, another 2"},
-		{"no length", `{"schema":"mlperf-go/charts/1","timeline":{"issued_samples":[1],"completed_samples":[1]}}`, "1 buckets of 0 ns"},
-		{"half a timeline", `{"schema":"mlperf-go/charts/1","timeline":{"bucket_ns":1,"issued_samples":[1]}}`, "no completed"},
-		{"gauges that lack values", `{"schema":"mlperf-go/charts/1","gauges":{"at_ns":[1],"series":[{"name":"watts"}]}}`, `"watts" has 0 values for 1 instants`},
-		{"batches that lack quantiles", `{"schema":"mlperf-go/charts/1","batches":[{"queries":1}]}`, "has 0 quantiles"},
+		{"columns of several lengths", `{"schema":"mlperf-go/charts/2","timeline":{"bucket_ns":1,"issued_samples":[1,2],"completed_samples":[1]}}`, "1 entries, another 2"},
+		{"no length", `{"schema":"mlperf-go/charts/2","timeline":{"issued_samples":[1],"completed_samples":[1]}}`, "1 buckets of 0 ns"},
+		{"half a timeline", `{"schema":"mlperf-go/charts/2","timeline":{"bucket_ns":1,"issued_samples":[1]}}`, "no completed"},
+		{"gauges that lack values", `{"schema":"mlperf-go/charts/2","gauges":{"at_ns":[1],"series":[{"name":"watts"}]}}`, `"watts" has 0 values for 1 instants`},
+		{"batches that lack quantiles", `{"schema":"mlperf-go/charts/2","batches":[{"queries":1}]}`, "has 0 quantiles"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -279,10 +281,10 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	f.Add([]byte(`{"schema":"mlperf-go/charts/1","gauges":{"at_ns":[1],"series":[{"name":"","values":[null]}]}}`))
+	f.Add([]byte(`{"schema":"mlperf-go/charts/2","gauges":{"at_ns":[1],"series":[{"name":"","values":[null]}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := Parse(text)
-		if err != nil {
+		c, _ := Parse(text)
+		if c == nil {
 			return
 		}
 		one, err := json.Marshal(c)

@@ -3,15 +3,8 @@ package charts
 import (
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-)
-
-// The histograms that are kept are within 0.1 %. Those that quantiles are only read from are
-// finer, so that differences between two runs are not theirs.
-const (
-	keptBits = 9
-	fineBits = 12
 )
 
 // A Source is a finished phase: what is known of it, and the records of its samples.
@@ -70,16 +63,15 @@ type collector struct {
 
 func newCollector(s Source) *collector {
 	c := &collector{time: newTimeline(s), queries: s.queries()}
-	c.charts = Charts{Schema: schema, Latency: histogram.New(keptBits)}
+	c.charts = Charts{Schema: schema, Latency: backend.NewTimes()}
 	if s.Effective.Scenario != loadgen.Offline {
 		c.parts = newParts(s, c.charts.Latency)
 	}
 	if s.Delays {
-		c.charts.IssueDelay, c.charts.GeneratorDelay = histogram.New(keptBits), histogram.New(keptBits)
-		c.time.allDelays = c.charts.IssueDelay
+		c.charts.IssueDelay, c.charts.GeneratorDelay = backend.NewTimes(), backend.NewTimes()
 	}
 	if s.Tokens {
-		c.charts.FirstToken, c.charts.TimePerOutputToken = histogram.New(keptBits), histogram.New(keptBits)
+		c.charts.FirstToken, c.charts.TimePerOutputToken = backend.NewTimes(), backend.NewTimes()
 	}
 	return c
 }
@@ -113,16 +105,17 @@ func (c *collector) endQuery() {
 
 // answered is told of everything that has a latency.
 func (c *collector) answered(start, issued, own, completed time.Duration) {
-	latency := int64(completed - start)
+	c.charts.Latency.Add(completed - start)
 	if c.parts == nil {
-		c.charts.Latency.Add(latency)
 		return
 	}
-	c.parts.add(int64(start), latency)
-	c.time.answered(int64(start), latency)
+	c.parts.add(int64(start), int64(completed-start))
+	c.time.move(int64(start))
+	c.time.latency.Add(completed - start)
 	if c.charts.IssueDelay != nil {
-		c.charts.GeneratorDelay.Add(int64(own))
-		c.time.delay.Add(int64(issued - start))
+		c.charts.GeneratorDelay.Add(own)
+		c.charts.IssueDelay.Add(issued - start)
+		c.time.delay.Add(issued - start)
 	}
 }
 
@@ -130,12 +123,12 @@ func (c *collector) tokens(s loadgen.SampleRecord) {
 	if s.FirstToken < 0 {
 		return
 	}
-	first := int64(s.FirstToken - s.Start)
-	c.charts.FirstToken.Add(first)
 	c.time.move(int64(s.Start))
+	first := s.FirstToken - s.Start
+	c.charts.FirstToken.Add(first)
 	c.time.first.Add(first)
 	if s.Tokens > 1 {
-		each := int64(s.Completed-s.FirstToken) / int64(s.Tokens-1)
+		each := (s.Completed - s.FirstToken) / time.Duration(s.Tokens-1)
 		c.charts.TimePerOutputToken.Add(each)
 		c.time.perToken.Add(each)
 	}

@@ -80,11 +80,11 @@ func TestTokensAreThoseOfWhatWasAnswered(t *testing.T) {
 	s := source(loadgen.Server, records)
 	s.Tokens = true
 	got := s.Charts()
-	if got.FirstToken.Count() != 2 || got.FirstToken.Max() != 4e6 || got.FirstToken.Min() != 2e6 {
-		t.Errorf("%d first tokens from %d to %d ns", got.FirstToken.Count(), got.FirstToken.Min(), got.FirstToken.Max())
+	if got.FirstToken.Count() != 2 || got.FirstToken.Spread().Max != 4e6 || got.FirstToken.Spread().Min != 2e6 {
+		t.Errorf("%d first tokens from %d to %d ns", got.FirstToken.Count(), got.FirstToken.Spread().Min, got.FirstToken.Spread().Max)
 	}
-	if got.TimePerOutputToken.Count() != 1 || got.TimePerOutputToken.Max() != 2e6 {
-		t.Errorf("%d times per token, at most %d ns", got.TimePerOutputToken.Count(), got.TimePerOutputToken.Max())
+	if got.TimePerOutputToken.Count() != 1 || got.TimePerOutputToken.Spread().Max != 2e6 {
+		t.Errorf("%d times per token, at most %d ns", got.TimePerOutputToken.Count(), got.TimePerOutputToken.Spread().Max)
 	}
 	if got.Latency.Count() != 3 {
 		t.Errorf("%d latencies of 3 answers", got.Latency.Count())
@@ -98,8 +98,8 @@ func TestAQueryThatLacksASampleHasNoLatency(t *testing.T) {
 	}
 	records[3].Completed = -1
 	s := source(loadgen.MultiStream, records)
-	if got := s.Charts(); got.Latency.Count() != 2 || got.Latency.Max() != 1.1e8 {
-		t.Errorf("%d latencies, at most %d ns, want 2 of 110 ms", got.Latency.Count(), got.Latency.Max())
+	if got := s.Charts(); got.Latency.Count() != 2 || got.Latency.Spread().Max != 1.1e8 {
+		t.Errorf("%d latencies, at most %d ns, want 2 of 110 ms", got.Latency.Count(), got.Latency.Spread().Max)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -60,16 +60,16 @@ type parts struct {
 	seen   uint64
 	limits []limit
 	ended  []Batch
-	all    *histogram.Histogram // of the batches that have ended
+	all    *backend.Times // of the run
 
 	// Of the batch that has not ended.
-	now   *histogram.Histogram
+	now   []int64
 	sum   float64
 	start int64
 }
 
-func newParts(s Source, all *histogram.Histogram) *parts {
-	out := &parts{total: s.Queries, all: all, now: histogram.New(fineBits)}
+func newParts(s Source, all *backend.Times) *parts {
+	out := &parts{total: s.Queries, all: all}
 	fractions := BatchPercentiles()
 	for i, f := range fractions {
 		out.limits = append(out.limits, limit{fraction: f, value: int64(s.Latency.Percentiles[i])})
@@ -85,32 +85,41 @@ func (p *parts) add(start, latency int64) {
 	if p.seen*batches >= uint64(len(p.ended)+1)*p.total {
 		p.end()
 	}
-	if p.now.Count() == 0 {
+	if len(p.now) == 0 {
 		p.start = start
 	}
-	p.now.Add(latency)
+	p.now = append(p.now, latency)
 	p.sum += float64(latency)
 	p.seen++
 }
 
 func (p *parts) end() {
-	b := Batch{Queries: p.now.Count(), StartNS: p.start, MeanNS: int64(p.sum / float64(max(p.now.Count(), 1)))}
+	slices.Sort(p.now)
+	n := len(p.now)
+	b := Batch{Queries: uint64(n), StartNS: p.start, MeanNS: int64(p.sum / float64(max(n, 1)))}
 	for _, q := range BatchPercentiles() {
-		b.QuantilesNS = append(b.QuantilesNS, p.now.Quantile(q))
+		b.QuantilesNS = append(b.QuantilesNS, quantile(p.now, q))
 	}
 	for i := range p.limits {
 		l := &p.limits[i]
-		l.above = append(l.above, p.now.Above(l.value))
+		first, _ := slices.BinarySearch(p.now, l.value+1)
+		l.above = append(l.above, float64(n-first)/float64(max(n, 1)))
 	}
 	p.ended = append(p.ended, b)
-	p.all.Merge(p.now)
-	p.now.Reset()
-	p.sum = 0
+	p.now, p.sum = p.now[:0], 0
+}
+
+// quantile is a percentile of sorted values at LoadGen's index; 0 of none.
+func quantile(sorted []int64, p float64) int64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(p*float64(len(sorted))), len(sorted)-1)]
 }
 
 // finish returns the batches; none if there are too few queries for 20.
 func (p *parts) finish() []Batch {
-	if p.now.Count() > 0 {
+	if len(p.now) > 0 {
 		p.end()
 	}
 	if len(p.ended) != batches {
@@ -122,9 +131,9 @@ func (p *parts) finish() []Batch {
 // percentiles are those of the whole run with their intervals, in ascending order.
 func (p *parts) percentiles() []Percentile {
 	var list []Percentile
-	atMedian := p.limits[0].effective(p.all.Count()) // the first of BatchPercentiles
+	atMedian := p.limits[0].effective(p.seen) // the first of BatchPercentiles
 	for _, l := range p.limits {
-		list = append(list, l.percentile(p.all, atMedian))
+		list = append(list, l.percentile(p.all, p.seen, atMedian))
 	}
 	slices.SortFunc(list, func(a, b Percentile) int { return cmp.Compare(a.Percentile, b.Percentile) })
 	return list
@@ -149,12 +158,12 @@ func (l limit) effective(n uint64) float64 {
 	return min(l.fraction*(1-l.fraction)*batches/max(variance, 1e-18), float64(n))
 }
 
-func (l limit) percentile(all *histogram.Histogram, atMedian float64) Percentile {
-	out := Percentile{Percentile: l.fraction, ValueNS: l.value, Effective: l.effective(all.Count())}
+func (l limit) percentile(all *backend.Times, n uint64, atMedian float64) Percentile {
+	out := Percentile{Percentile: l.fraction, ValueNS: l.value, Effective: l.effective(n)}
 	if out.Effective == 0 || atMedian*(1-l.fraction) < leastBeyond {
 		return out
 	}
 	half := distuv.StudentsT{Sigma: 1, Nu: batches - 1}.Quantile(0.975) * math.Sqrt(l.fraction*(1-l.fraction)/out.Effective)
-	out.LowerNS, out.UpperNS = all.Quantile(max(l.fraction-half, 0)), all.Quantile(min(l.fraction+half, 1))
+	out.LowerNS, out.UpperNS = int64(all.Quantile(l.fraction-half)), int64(all.Quantile(l.fraction+half))
 	return out
 }

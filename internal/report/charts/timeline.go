@@ -2,8 +2,9 @@ package charts
 
 import (
 	"math"
+	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -25,11 +26,9 @@ type timeline struct {
 	// started and ended count samples between one instant and the next.
 	started, ended []int64
 
-	now int // the bucket that the histograms are of; the traffic is in order
-	// Those of what was scheduled in a bucket.
-	latency, delay, first, perToken *histogram.Histogram
-	// allDelays are those of the buckets that have ended; nil: there are none.
-	allDelays *histogram.Histogram
+	// Of what was scheduled in the bucket that has not ended; the traffic is in order.
+	now                             int
+	latency, delay, first, perToken *backend.Times
 }
 
 func newTimeline(s Source) *timeline {
@@ -43,10 +42,7 @@ func newTimeline(s Source) *timeline {
 	t.perNS = 1 / float64(t.width)
 	t.started, t.ended = make([]int64, t.n*instants), make([]int64, t.n*instants)
 	t.out.BucketNS = t.width * instants
-	for _, h := range []**histogram.Histogram{&t.latency, &t.first, &t.perToken} {
-		*h = histogram.New(fineBits)
-	}
-	t.delay = histogram.New(keptBits)
+	t.latency, t.delay, t.first, t.perToken = backend.NewTimes(), backend.NewTimes(), backend.NewTimes(), backend.NewTimes()
 	return t
 }
 
@@ -57,11 +53,6 @@ func (t *timeline) counted(start, completed int64) {
 	if completed >= 0 {
 		t.ended[min(int(float64(completed)*t.perNS), last)]++
 	}
-}
-
-func (t *timeline) answered(start, latency int64) {
-	t.move(start)
-	t.latency.Add(latency)
 }
 
 // move ends the buckets before the one of an instant.
@@ -75,33 +66,25 @@ func (t *timeline) move(start int64) {
 func (t *timeline) endBucket() {
 	o := &t.out
 	for _, c := range []struct {
-		column *Column
-		of     *histogram.Histogram
-		p      float64
+		of      *backend.Times
+		columns []*Column // p50, p90, p99 and the maximum
 	}{
-		{&o.P50, t.latency, 0.5}, {&o.P90, t.latency, 0.9}, {&o.P99, t.latency, 0.99}, {&o.Max, t.latency, 1},
-		{&o.DelayP50, t.delay, 0.5}, {&o.DelayMax, t.delay, 1},
-		{&o.FirstTokenP50, t.first, 0.5}, {&o.FirstTokenP90, t.first, 0.9},
-		{&o.PerTokenP50, t.perToken, 0.5}, {&o.PerTokenP90, t.perToken, 0.9},
+		{t.latency, []*Column{&o.P50, &o.P90, &o.P99, &o.Max}}, {t.delay, []*Column{&o.DelayP50, nil, nil, &o.DelayMax}},
+		{t.first, []*Column{&o.FirstTokenP50, &o.FirstTokenP90}}, {t.perToken, []*Column{&o.PerTokenP50, &o.PerTokenP90}},
 	} {
-		*c.column = append(*c.column, quantile(c.of, c.p))
+		s := c.of.Spread()
+		values := []time.Duration{s.P50, s.P90, s.P99, s.Max}
+		for i, column := range c.columns {
+			switch {
+			case column == nil:
+			case s.Count == 0:
+				*column = append(*column, math.NaN())
+			default:
+				*column = append(*column, float64(values[i]))
+			}
+		}
+		c.of.Reset()
 	}
-	if t.allDelays != nil {
-		t.allDelays.Merge(t.delay)
-	}
-	for _, h := range []*histogram.Histogram{t.latency, t.delay, t.first, t.perToken} {
-		h.Reset()
-	}
-}
-
-func quantile(h *histogram.Histogram, p float64) float64 {
-	switch {
-	case h.Count() == 0:
-		return math.NaN()
-	case p == 1:
-		return float64(h.Max())
-	}
-	return float64(h.Quantile(p))
 }
 
 // finish makes the columns. Those without any number are left out.

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -35,10 +36,10 @@ func TestTextsHaveFourDigitsAndAUnit(t *testing.T) {
 	}
 }
 
-func histogramOf(values ...int64) *histogram.Histogram {
-	h := histogram.New(9)
+func histogramOf(values ...int64) *backend.Times {
+	h := backend.NewTimes()
 	for _, v := range values {
-		h.Add(v)
+		h.Add(time.Duration(v))
 	}
 	return h
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
@@ -85,7 +85,7 @@ func TestNoNumberOfAFileBreaksAFigure(t *testing.T) {
 
 func TestAnEmptyRunHasNoFigures(t *testing.T) {
 	for name, c := range map[string]*charts.Charts{
-		"no charts": nil, "nothing in them": {}, "histograms of nothing": {Latency: histogram.New(9), FirstToken: histogram.New(9), TimePerOutputToken: histogram.New(9)},
+		"no charts": nil, "nothing in them": {}, "histograms of nothing": {Latency: backend.NewTimes(), FirstToken: backend.NewTimes(), TimePerOutputToken: backend.NewTimes()},
 		"batches that never ran": {BatchSizes: []charts.Size{{Samples: 1}, {Samples: 8}}}, "one batch of one": {BatchSizes: []charts.Size{{Samples: 1, Batches: 9}}},
 		"gauges that read nothing": {Gauges: &charts.Gauges{AtNS: charts.Column{1e9, 2e9}, Series: []charts.Gauge{{Name: "power", Unit: "W", Values: charts.Column{math.NaN(), math.NaN()}}}}},
 		"gauges that read once":    {Gauges: &charts.Gauges{AtNS: charts.Column{1e9}, Series: []charts.Gauge{{Name: "power", Unit: "W", Values: charts.Column{5}}}}},

@@ -3,8 +3,9 @@ package figures
 import (
 	"fmt"
 	"math"
+	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
@@ -35,7 +36,7 @@ func (x run) perToken() *Figure {
 	return x.tokenShares(x.c.TimePerOutputToken, "per-token", "Time per output token", "had their time per token", x.s.PerTokenLatencyNS)
 }
 
-func (x run) tokenShares(h *histogram.Histogram, id, title, did string, bound int64) *Figure {
+func (x run) tokenShares(h *backend.Times, id, title, did string, bound int64) *Figure {
 	if h == nil || h.Count() == 0 {
 		return nil
 	}
@@ -45,15 +46,15 @@ func (x run) tokenShares(h *histogram.Histogram, id, title, did string, bound in
 	return f
 }
 
-func (x run) distributionSentence(h *histogram.Histogram, did string, bound float64) string {
+func (x run) distributionSentence(h *backend.Times, did string, bound float64) string {
 	if bound <= 0 {
 		return fmt.Sprintf("Half of the %s took at most %s, 99 %% at most %s, the slowest %s.", x.unit(), Text(float64(h.Quantile(0.5)), "ns"),
-			Text(float64(h.Quantile(0.99)), "ns"), Text(float64(h.Max()), "ns"))
+			Text(float64(h.Quantile(0.99)), "ns"), Text(float64(h.Spread().Max), "ns"))
 	}
-	return x.within(1-h.Above(int64(bound)), did, bound, h)
+	return x.within(1-h.Above(time.Duration(bound)), did, bound, h)
 }
 
-func (x run) within(share float64, did string, bound float64, h *histogram.Histogram) string {
+func (x run) within(share float64, did string, bound float64, h *backend.Times) string {
 	p := x.percentile()
 	if !(p > 0 && p < 1) {
 		p = 0.99
@@ -63,23 +64,24 @@ func (x run) within(share float64, did string, bound float64, h *histogram.Histo
 }
 
 // shares draws a histogram over the logarithm: the share of each bin, and of all up to it.
-func shares(h *histogram.Histogram, bound, required float64) *Figure {
-	least, most := float64(max(h.Min(), 1))*0.99, float64(max(h.Max(), 1))*1.01
+func shares(h *backend.Times, bound, required float64) *Figure {
+	spread := h.Spread()
+	least, most := float64(max(spread.Min, 1))*0.99, float64(max(spread.Max, 1))*1.01
 	if bound > 0 {
 		least, most = min(least, bound*0.8), max(most, bound*1.2)
 	}
 	width := math.Log(most/least) / bins
 	counts := make([]float64, bins)
-	h.Each(func(from, to float64, n uint64) {
-		middle := max((from+to)/2, least)
-		counts[min(int(math.Log(middle/least)/width), bins-1)] += float64(n)
-	})
+	for _, bar := range h.Distribution() {
+		middle := min(max((float64(bar.From)+float64(bar.To))/2, least), most)
+		counts[min(int(math.Log(middle/least)/width), bins-1)] += float64(bar.Count)
+	}
 	at, share, within := make(Values, bins), make(Values, bins), make(Values, bins)
 	sum, highest := 0.0, 0.0
 	for i, n := range counts {
 		sum += n
 		at[i] = least * math.Exp((float64(i)+0.5)*width)
-		share[i], within[i] = 100*n/float64(h.Count()), 100*sum/float64(h.Count())
+		share[i], within[i] = 100*n/float64(spread.Count), 100*sum/float64(spread.Count)
 		highest = max(highest, share[i])
 	}
 	f := &Figure{

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
@@ -90,11 +91,11 @@ func (x run) delays() *Figure {
 			{Label: "p50", Kind: Line, Color: Main, Values: atLeast(10, x.t.DelayP50)}, {Label: "worst", Kind: Dots, Color: Quiet, Values: atLeast(10, x.t.DelayMax)},
 		},
 	}
-	all, own := x.c.IssueDelay, x.c.GeneratorDelay
-	most := float64(all.Max())
+	all := x.c.IssueDelay.Spread()
+	most := float64(all.Max)
 	f.Sentence = fmt.Sprintf("Half of the queries were issued within %s of their instant, 99 %% within %s; the worst was %s late.",
-		Text(float64(all.Quantile(0.5)), "ns"), Text(float64(all.Quantile(0.99)), "ns"), Text(most, "ns"))
-	if own != nil && all.Quantile(0.99) > 2*own.Quantile(0.99)+1000 {
+		Text(float64(all.P50), "ns"), Text(float64(all.P99), "ns"), Text(most, "ns"))
+	if own := x.c.GeneratorDelay; own != nil && all.P99 > 2*own.Quantile(0.99)+time.Microsecond {
 		f.Sentence += fmt.Sprintf(" The generator's own part is %s at p99; the rest is the SUT's, which was still inside IssueQuery.", Text(float64(own.Quantile(0.99)), "ns"))
 	}
 	if allowed, ok := x.allowedDelay(); ok {

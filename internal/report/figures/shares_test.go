@@ -4,15 +4,16 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/histogram"
+	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
 // drawn is a histogram of times of all sizes.
-func drawn(random *rand.Rand, n int) *histogram.Histogram {
-	h := histogram.New(9)
+func drawn(random *rand.Rand, n int) *backend.Times {
+	h := backend.NewTimes()
 	for range n {
-		h.Add(int64(math.Exp(random.Float64() * 30)))
+		h.Add(time.Duration(math.Exp(random.Float64() * 30)))
 	}
 	return h
 }
@@ -38,7 +39,7 @@ func TestSharesOfADistributionAreAllOfIt(t *testing.T) {
 		if math.Abs(sum-100) > 1e-9 {
 			t.Fatalf("all shares are %v %%", sum)
 		}
-		if least, most := float64(h.Min()), float64(h.Max()); f.X.From >= least || f.X.To <= most || bound > 0 && (f.X.From >= bound || f.X.To <= bound) {
+		if least, most := float64(h.Spread().Min), float64(h.Spread().Max); f.X.From >= least || f.X.To <= most || bound > 0 && (f.X.From >= bound || f.X.To <= bound) {
 			t.Fatalf("the axis from %v to %v has not all of %v to %v and the bound %v", f.X.From, f.X.To, least, most, bound)
 		}
 	}
@@ -47,10 +48,10 @@ func TestSharesOfADistributionAreAllOfIt(t *testing.T) {
 // A bin is as wide as its neighbours on the axis, and what falls into it is where the axis says.
 func TestABarStandsWhereItsValuesAre(t *testing.T) {
 	for _, at := range []int64{1, 50, 12345, 7e6, 3e9, 2e12} {
-		h := histogram.New(9)
+		h := backend.NewTimes()
 		h.Add(1)
-		h.Add(at)
-		h.Add(at)
+		h.Add(time.Duration(at))
+		h.Add(time.Duration(at))
 		h.Add(4e12)
 		f := shares(h, 0, 0)
 		best := 0
