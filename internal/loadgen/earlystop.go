@@ -47,46 +47,34 @@ type EarlyStopping struct {
 	MultiStreamEstimate time.Duration
 }
 
-// minPassing returns the smallest number h of queries under the limit that makes up
-// for t queries over it.
-func minPassing(t uint64, p float64) uint64 {
-	passes := func(h uint64) bool {
-		return h > 0 && mathext.RegIncBeta(float64(h), float64(t)+1, p) < 1-earlyStoppingConfidence
-	}
-	high := uint64(1)
-	for !passes(high) {
-		high *= 2
-	}
-	return uint64(sort.Search(int(high), func(h int) bool { return passes(uint64(h)) }))
-}
-
 // NeededQueries returns how many queries a run needs so that early stopping accepts it
 // if over of them are above the latency limit, and the limit is for the given fraction
-// of queries. SingleStream and MultiStream need NeededQueries(1, …). No number would do for
-// what is no fraction below 1: then it is math.MaxUint64.
+// of queries. SingleStream and MultiStream need NeededQueries(1, …). It is math.MaxUint64
+// for a percentile that is not a fraction below 1.
 func NeededQueries(over uint64, percentile float64) uint64 {
 	if !(percentile >= 0 && percentile < 1) {
 		return math.MaxUint64
 	}
-	return minPassing(over, percentile) + over
-}
-
-// toleratedOver returns the largest number t of queries over the limit that n
-// queries make up for; 0 if not even one.
-func toleratedOver(n uint64, p float64) uint64 {
-	first := sort.Search(int(n), func(t int) bool { return NeededQueries(uint64(t)+1, p) > n })
-	return uint64(first)
+	passes := func(h int) bool {
+		return h > 0 && mathext.RegIncBeta(float64(h), float64(over)+1, percentile) < 1-earlyStoppingConfidence
+	}
+	high := 1
+	for !passes(high) {
+		high *= 2
+	}
+	return uint64(sort.Search(high, passes)) + over
 }
 
 // EstimateRank returns the rank, in ascending order, of the latency that bounds the
 // percentile p, and how many slower queries are discarded. It returns false if
 // there are too few queries.
 func EstimateRank(n uint64, p float64) (rank, discarded uint64, ok bool) {
-	t := toleratedOver(n, p)
-	if t == 0 {
+	// The largest number of queries over the limit that n queries make up for.
+	over := uint64(sort.Search(int(n), func(t int) bool { return NeededQueries(uint64(t)+1, p) > n }))
+	if over == 0 {
 		return 0, 0, false
 	}
-	return n - t, t - 1, true
+	return n - over, over - 1, true
 }
 
 // earlyStoppingStream applies the criterion to a scenario whose result is a latency.

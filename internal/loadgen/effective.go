@@ -108,10 +108,8 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 		e.MaxAsyncQueries = 1
 		if s.SampleConcatenatePermutation && qslPerformanceSampleCount > 0 {
 			e.MinQueryCount = max(e.MinQueryCount, uint64(equalIssueSlack*seconds(e.TargetDuration)*e.TargetQPS))
-			if e.MinQueryCount <= maxSamples { // more is for Validate to refuse: the next multiple might be 0
-				// The next multiple, which always adds at least one query.
-				e.MinQueryCount += qslPerformanceSampleCount - e.MinQueryCount%qslPerformanceSampleCount
-			}
+			// The next multiple, which always adds at least one query.
+			e.MinQueryCount += qslPerformanceSampleCount - e.MinQueryCount%qslPerformanceSampleCount
 		}
 	case MultiStream:
 		e.TargetQPS = 1e9 / s.MultiStreamExpectedLatencyNS

@@ -2,6 +2,9 @@ package loadgen
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +17,7 @@ type fakeQSL struct {
 	loads              [][]QuerySampleIndex
 	loadErr, unloadErr error
 	loading, unloading func() // called meanwhile, if not nil
+	ignoresContext     bool
 }
 
 func (*fakeQSL) Name() string                  { return "fake QSL" }
@@ -24,7 +28,7 @@ func (q *fakeQSL) LoadSamplesToRAM(ctx context.Context, set []QuerySampleIndex) 
 	if q.loading != nil {
 		q.loading()
 	}
-	if q.loadErr != nil {
+	if q.loadErr != nil || q.ignoresContext {
 		return q.loadErr
 	}
 	return ctx.Err()
@@ -35,6 +39,9 @@ func (q *fakeQSL) UnloadSamplesFromRAM([]QuerySampleIndex) error {
 	}
 	return q.unloadErr
 }
+
+// samples is a QSL of 500 samples, of which 100 fit in memory.
+func samples() *fakeQSL { return &fakeQSL{total: 500, performance: 100} }
 
 // A fakeSUT hands every query to a function and remembers it.
 type fakeSUT struct {
@@ -85,12 +92,29 @@ func after(latency time.Duration) *fakeSUT {
 	return &fakeSUT{issue: func(q Query) { time.AfterFunc(latency, func() { answer(q) }) }}
 }
 
-// inFakeTime runs a test whose clock stands still unless all goroutines wait.
+// blocking is a SUT that answers inside IssueQuery after a time, and then stays inside.
+func blocking(latency, stay time.Duration) *fakeSUT {
+	return &fakeSUT{issue: func(q Query) {
+		time.Sleep(latency)
+		answer(q)
+		time.Sleep(stay)
+	}}
+}
+
+// A nullSUT is a function without memory.
+type nullSUT func(Query)
+
+func (nullSUT) Name() string         { return "null SUT" }
+func (f nullSUT) IssueQuery(q Query) { f(q) }
+func (nullSUT) FlushQueries()        {}
+
+// inFakeTime runs a test whose clock stands still unless all goroutines wait. It fails a test that leaves goroutines.
 func inFakeTime(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
 
+// timers are options with which a test runs in fake time.
 var timers = Options{NewPacer: func() Pacer { return TimerPacer{} }}
 
 func mustRun(t *testing.T, sut SUT, qsl QSL, s TestSettings, opts Options) *Result {
@@ -102,8 +126,18 @@ func mustRun(t *testing.T, sut SUT, qsl QSL, s TestSettings, opts Options) *Resu
 	return r
 }
 
-// quick returns settings for a scenario that a run of a few seconds satisfies.
-func quick(s Scenario) TestSettings {
+// runFake runs a test of 500 samples, of which 100 are in memory, in fake time.
+func runFake(t *testing.T, sut SUT, s TestSettings, opts Options) (r *Result) {
+	t.Helper()
+	if opts.NewPacer == nil {
+		opts.NewPacer = timers.NewPacer
+	}
+	inFakeTime(t, func(t *testing.T) { r = mustRun(t, sut, samples(), s, opts) })
+	return r
+}
+
+// quick returns settings for a scenario that a run of a few seconds satisfies, with changes.
+func quick(s Scenario, changes ...func(*TestSettings)) TestSettings {
 	settings := DefaultSettings()
 	settings.Scenario = s
 	settings.MinDuration = 5 * time.Second
@@ -112,24 +146,61 @@ func quick(s Scenario) TestSettings {
 	settings.OfflineExpectedQPS = 1000
 	settings.SingleStreamExpectedLatencyNS = 1e6
 	settings.QSLRNGSeed, settings.SampleIndexRNGSeed, settings.ScheduleRNGSeed = 1, 2, 3
+	for _, change := range changes {
+		change(&settings)
+	}
 	return settings
+}
+
+// accuracyOnly and count are changes of settings.
+func accuracyOnly(s *TestSettings) { s.Mode = AccuracyOnly }
+
+func count(queries uint64) func(*TestSettings) {
+	return func(s *TestSettings) { s.MinDuration, s.MinQueryCount = 0, queries }
 }
 
 // A memoryLog is an AccuracyLog that keeps its records.
 type memoryLog struct {
 	records []AccuracyRecord
+	each    time.Duration // that a record takes
 	err     error
+	panics  bool
 }
 
 func (l *memoryLog) Append(r AccuracyRecord) error {
-	r.Data = append([]byte(nil), r.Data...)
+	time.Sleep(l.each)
+	if l.panics {
+		panic("no memory")
+	}
+	r.Data = slices.Clone(r.Data)
 	l.records = append(l.records, r)
 	return l.err
 }
 
-// A nullSUT is a function without memory.
-type nullSUT func(Query)
+// check fails unless the records are those of the first n samples of the traffic in order.
+func (l *memoryLog) check(t *testing.T, n uint64) {
+	t.Helper()
+	if uint64(len(l.records)) != n {
+		t.Errorf("%d records, want %d", len(l.records), n)
+	}
+	for i, r := range l.records {
+		if r.SeqID != uint64(i) || len(r.Data) != 1 || r.Data[0] != byte(r.QSLIndex) {
+			t.Fatalf("record %d is %+v", i, r)
+		}
+	}
+}
 
-func (nullSUT) Name() string         { return "null SUT" }
-func (f nullSUT) IssueQuery(q Query) { f(q) }
-func (nullSUT) FlushQueries()        {}
+func hasEvent(r *Result, text string) bool {
+	return slices.ContainsFunc(r.Events, func(e Event) bool { return strings.Contains(fmt.Sprint(e.Value), text) })
+}
+
+// mustFault checks that a run is INVALID and names a fault.
+func mustFault(t *testing.T, r *Result, fault string) {
+	t.Helper()
+	if text := fmt.Sprint(r.Faults); r.Valid() || !strings.Contains(text, fault) {
+		t.Errorf("valid %v, faults %s, want %q", r.Valid(), text, fault)
+	}
+	if !hasEvent(r, fault) || r.Errors() == 0 {
+		t.Errorf("no event names %q: %v", fault, r.Events)
+	}
+}

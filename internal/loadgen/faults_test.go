@@ -24,21 +24,7 @@ func firstQuery(wrong func(Query)) func(Query) {
 	}
 }
 
-// mustFault checks that a run is INVALID and names a fault.
-func mustFault(t *testing.T, r *Result, fault string) {
-	t.Helper()
-	if r.Valid() {
-		t.Error("the run is VALID")
-	}
-	if text := fmt.Sprint(r.Faults); !strings.Contains(text, fault) {
-		t.Errorf("faults %s, want %q", text, fault)
-	}
-	if !hasEvent(r, fault) || r.Errors() == 0 {
-		t.Errorf("no event names %q: %v", fault, r.Events)
-	}
-}
-
-func TestMisbehavingSUTsAreNamed(t *testing.T) {
+func TestFaultsOfTheSUT(t *testing.T) {
 	twice := func(q Query) {
 		time.Sleep(100 * time.Microsecond)
 		answer(q)
@@ -46,7 +32,7 @@ func TestMisbehavingSUTsAreNamed(t *testing.T) {
 	}
 	always := func(f func(Query)) func(Query) { return f }
 	all, issuedOneByOne := Scenarios(), []Scenario{SingleStream, MultiStream, Server}
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		in    []Scenario
 		when  func(func(Query)) func(Query)
@@ -55,7 +41,7 @@ func TestMisbehavingSUTsAreNamed(t *testing.T) {
 	}{
 		{"completes a sample twice", all, firstQuery, twice, "more than once"},
 		{"completes every sample twice", all, always, twice, "more of this kind"},
-		{"completes an id of nobody", all, firstQuery, func(q Query) {
+		{"completes an unknown id", all, firstQuery, func(q Query) {
 			q.Complete([]QuerySampleResponse{{ID: 1 << 31}})
 			answer(q)
 		}, "has not issued"},
@@ -84,20 +70,17 @@ func TestMisbehavingSUTsAreNamed(t *testing.T) {
 			q.Fail(q.Samples[0].ID, errors.New("bad tensor"))
 			answer(Query{Samples: q.Samples[1:], to: q.to})
 		}, "bad tensor"},
-		{"reports tokens that nobody asked for", all, firstQuery, func(q Query) {
+		{"reports unwanted tokens", all, firstQuery, func(q Query) {
 			q.FirstToken([]QuerySampleResponse{{ID: q.Samples[0].ID}})
 			answer(q)
 		}, "use_token_latencies is off"},
-	}
-	for _, test := range tests {
+	} {
 		for _, scenario := range test.in {
 			t.Run(scenario.String()+" "+test.name, func(t *testing.T) {
 				inFakeTime(t, func(t *testing.T) {
 					began := time.Now()
-					s := quick(scenario)
-					s.MinDuration = 2 * time.Second
-					r := mustRun(t, &fakeSUT{issue: test.when(test.wrong)}, &fakeQSL{total: 500, performance: 100}, s, timers)
-					mustFault(t, r, test.fault)
+					s := quick(scenario, func(s *TestSettings) { s.MinDuration = 2 * time.Second })
+					mustFault(t, mustRun(t, &fakeSUT{issue: test.when(test.wrong)}, samples(), s, timers), test.fault)
 					if took := time.Since(began); took > 6*time.Minute {
 						t.Errorf("the test took %v to notice", took)
 					}
@@ -108,94 +91,66 @@ func TestMisbehavingSUTsAreNamed(t *testing.T) {
 	}
 }
 
-func TestTheWatchdogWaitsAsLongAsItIsTold(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		sut   func() *fakeSUT
-		fault string // "" if none
+func TestStallTimeout(t *testing.T) {
+	began := time.Time{}
+	working := func(works time.Duration) func() int64 {
+		return func() int64 { return int64(min(time.Since(began), works) / (3 * time.Second)) }
+	}
+	for name, test := range map[string]struct {
+		sut     *fakeSUT
+		working func() int64
+		took    time.Duration // at least, and a little more
+		fault   string        // "" if none
 	}{
-		{"never completes", func() *fakeSUT { return &fakeSUT{issue: func(Query) {}} }, "for 10s it has completed none of the 1 samples"},
-		{"blocks in IssueQuery", func() *fakeSUT { return &fakeSUT{issue: func(Query) { time.Sleep(time.Minute) }} }, "for 10s it has not returned from IssueQuery"},
-		{"is slower than that", func() *fakeSUT { return after(11 * time.Second) }, "for 10s it has completed none"},
-		{"is a little faster", func() *fakeSUT { return after(9 * time.Second) }, ""},
+		"never completes":                 {&fakeSUT{issue: func(Query) {}}, nil, 10 * time.Second, "for 10s it has completed none of the 1 samples"},
+		"blocks in IssueQuery":            {blocking(time.Minute, 0), nil, 10 * time.Second, "for 10s it has not returned from IssueQuery"},
+		"is slower":                       {after(11 * time.Second), nil, 10 * time.Second, "for 10s it has completed none"},
+		"is a little faster":              {after(9 * time.Second), nil, 27 * time.Second, ""},
+		"works on a long answer":          {after(40 * time.Second), working(time.Hour), 120 * time.Second, ""},
+		"no longer works on it after 15s": {after(40 * time.Second), working(15 * time.Second), 25 * time.Second, "for 10s it has completed none of the 1 samples"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			inFakeTime(t, func(t *testing.T) {
-				began := time.Now()
+				began = time.Now()
 				opts := timers
-				opts.StallTimeout = 10 * time.Second
-				s := quick(SingleStream)
-				s.MinDuration, s.MinQueryCount, s.WithoutEarlyStopping = 0, 3, true
-				r := mustRun(t, test.sut(), &fakeQSL{total: 500, performance: 100}, s, opts)
-				took := time.Since(began)
-				if test.fault == "" {
-					if !r.Valid() || took != 27*time.Second {
-						t.Errorf("valid %v after %v: %v", r.Valid(), took, r.Faults)
-					}
-					return
+				opts.StallTimeout, opts.Working = 10*time.Second, test.working
+				r := mustRun(t, test.sut, samples(), quick(SingleStream, count(3), func(s *TestSettings) { s.WithoutEarlyStopping = true }), opts)
+				if took := time.Since(began); took < test.took || took > test.took+2*time.Second {
+					t.Errorf("the test took %v, want about %v", took, test.took)
 				}
-				mustFault(t, r, test.fault)
-				if took < 10*time.Second || took > 12*time.Second {
-					t.Errorf("the test took %v to notice, want about 10s", took)
+				if test.fault != "" {
+					mustFault(t, r, test.fault)
+				} else if !r.Valid() {
+					t.Errorf("INVALID: %v", r.Faults)
 				}
-				time.Sleep(time.Minute) // the blocked goroutine returns
+				time.Sleep(time.Minute) // the blocked goroutine returns, or the answer comes
 			})
 		})
 	}
 }
 
-// An answer of many tokens may take longer than a stalled SUT is waited for.
-func TestASUTThatWorksOnALongAnswerHasNotStalled(t *testing.T) {
-	for works, fault := range map[time.Duration]string{40 * time.Second: "", 15 * time.Second: "for 10s it has completed none of the 1 samples"} {
-		inFakeTime(t, func(t *testing.T) {
-			began := time.Now()
-			opts := timers
-			opts.StallTimeout = 10 * time.Second
-			opts.Working = func() int64 { return int64(min(time.Since(began), works) / (3 * time.Second)) }
-			s := quick(SingleStream)
-			s.MinDuration, s.MinQueryCount, s.WithoutEarlyStopping = 0, 1, true
-			r := mustRun(t, after(40*time.Second), &fakeQSL{total: 500, performance: 100}, s, opts)
-			if fault != "" {
-				mustFault(t, r, fault)
-			} else if !r.Valid() {
-				t.Errorf("with work for %v it is not valid: %v", works, r.Faults)
-			}
-			time.Sleep(time.Minute) // the answer comes
-		})
-	}
-}
-
-func TestASUTThatFailsInFlushQueriesIsNamed(t *testing.T) {
-	for name, test := range map[string]struct {
-		flush func()
-		fault string
-	}{
-		"blocks": {func() { time.Sleep(time.Hour) }, "has not returned from FlushQueries"},
-		"panics": {func() { panic("no such device") }, "panicked: no such device"},
+func TestFlushQueriesMayFail(t *testing.T) {
+	for fault, flush := range map[string]func(){
+		"has not returned from FlushQueries": func() { time.Sleep(time.Hour) },
+		"panicked: no such device":           func() { panic("no such device") },
 	} {
 		for _, scenario := range []Scenario{SingleStream, Server, Offline} {
-			t.Run(scenario.String()+" "+name, func(t *testing.T) {
-				inFakeTime(t, func(t *testing.T) {
-					s := quick(scenario)
-					s.MinDuration = 0
-					r := mustRun(t, &fakeSUT{issue: answer, flush: test.flush}, &fakeQSL{total: 500, performance: 100}, s, timers)
-					mustFault(t, r, test.fault)
-					if r.Performance.SampleCount < 100 {
-						t.Errorf("%d samples were kept, want all", r.Performance.SampleCount)
-					}
-					time.Sleep(time.Hour)
-				})
+			inFakeTime(t, func(t *testing.T) {
+				r := mustRun(t, &fakeSUT{issue: answer, flush: flush}, samples(), quick(scenario, count(100)), timers)
+				mustFault(t, r, fault)
+				if r.Performance.SampleCount < 100 {
+					t.Errorf("%v: %d samples were kept, want all", scenario, r.Performance.SampleCount)
+				}
+				time.Sleep(time.Hour)
 			})
 		}
 	}
-}
-
-func TestASUTThatPanicsWithItsLockHeldDoesNotHangTheTest(t *testing.T) {
+	// A SUT that panics with its lock held, for which its FlushQueries waits.
 	inFakeTime(t, func(t *testing.T) {
 		locked := make(chan struct{})
 		sut := &fakeSUT{issue: func(Query) { panic("index out of range") }, flush: func() { <-locked }}
 		began := time.Now()
-		r := mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, quick(Server), timers)
+		r := mustRun(t, sut, samples(), quick(Server), timers)
 		mustFault(t, r, "panicked: index out of range")
 		mustFault(t, r, "has not returned from IssueQuery or FlushQueries")
 		if took := time.Since(began); took > time.Second {
@@ -205,170 +160,133 @@ func TestASUTThatPanicsWithItsLockHeldDoesNotHangTheTest(t *testing.T) {
 	})
 }
 
-func TestCompletionAfterTheEndChangesNothing(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		var kept []Query
-		sut := &fakeSUT{issue: func(q Query) {
-			kept = append(kept, q)
-			answer(q)
-		}}
-		s := quick(Offline)
-		s.MinDuration = 0
-		r := mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, s, timers)
-		before := *r.Performance
-		time.Sleep(time.Second)
-		answer(kept[0])
-		if kept[0].to.faults.counts[faultAfterEnd] != 1 || r.Performance.SampleLatency != before.SampleLatency {
-			t.Error("an answer after the end was not refused")
-		}
-	})
-}
-
-func TestAnAnswerWhileTheTestCleansUpIsNamed(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		var last Query
-		sut := &fakeSUT{issue: func(q Query) {
+func TestLateAnswersAreRefused(t *testing.T) {
+	var first, last Query
+	sut := func(issue func(Query)) *fakeSUT {
+		first = Query{}
+		return &fakeSUT{issue: func(q Query) {
+			if first.Samples == nil {
+				first = q
+			} else {
+				issue(q)
+			}
 			last = q
 			answer(q)
 		}}
-		s := quick(Server)
-		s.MinDuration = 0
-		qsl := &fakeQSL{total: 500, performance: 100, unloading: func() { answer(last) }}
-		mustFault(t, mustRun(t, sut, qsl, s, timers), "after its part of the test had ended")
+	}
+	t.Run("while the test cleans up", func(t *testing.T) {
+		inFakeTime(t, func(t *testing.T) {
+			qsl := samples()
+			qsl.unloading = func() { answer(last) }
+			mustFault(t, mustRun(t, sut(func(Query) {}), qsl, quick(Server, count(100)), timers), "after its part of the test had ended")
+		})
 	})
-}
-
-// earlierSet runs an accuracy test of two sets; in the second, stale is called with the
-// first query and the second.
-func earlierSet(t *testing.T, stale func(first, second Query)) *Result {
-	t.Helper()
-	var first *Query
-	s := quick(Offline)
-	s.Mode = AccuracyOnly
-	sut := &fakeSUT{issue: func(q Query) {
-		if first == nil {
-			first = &q
-		} else {
-			stale(*first, q)
+	t.Run("after the end", func(t *testing.T) {
+		r := runFake(t, sut(func(Query) {}), quick(Offline, count(100)), Options{})
+		before := *r.Performance
+		answer(last)
+		if last.to.faults.counts[faultAfterEnd] != 1 || r.Performance.SampleLatency != before.SampleLatency {
+			t.Error("an answer after the end was not refused")
 		}
-		answer(q)
-	}}
-	return mustRun(t, sut, &fakeQSL{total: 500, performance: 250}, s, timers)
-}
-
-func TestAnswersToAnEarlierSetAreRefused(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		r := earlierSet(t, func(first, second Query) { // as if the SUT had mixed up its bookkeeping
-			second.Complete([]QuerySampleResponse{{ID: first.Samples[0].ID}})
-		})
-		mustFault(t, r, "has not issued")
 	})
-	inFakeTime(t, func(t *testing.T) {
-		r := earlierSet(t, func(first, _ Query) {
-			first.Complete(nil) // says nothing
+	t.Run("of an earlier set", func(t *testing.T) {
+		r := runFake(t, sut(func(Query) {
+			first.Complete(nil) // answers nothing
 			answer(first)
-		})
+		}), quick(Offline, accuracyOnly), Options{})
 		mustFault(t, r, "after its part of the test had ended")
 		if len(r.Faults) != 1 || r.AccuracySamples != 500 {
 			t.Errorf("faults %v, %d accuracy samples", r.Faults, r.AccuracySamples)
 		}
 	})
-}
-
-func TestAFaultInTheAccuracyPartSpoilsASubmissionRun(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		s := quick(Server)
-		s.Mode = SubmissionRun
-		r := mustRun(t, &fakeSUT{issue: firstQuery(func(q Query) {
-			answer(q)
-			answer(q)
-		})}, &fakeQSL{total: 500, performance: 100}, s, timers)
-		mustFault(t, r, "more than once")
-		if r.Performance == nil || !r.Performance.Valid() {
-			t.Error("the performance part was not measured, or is INVALID by itself")
-		}
+	t.Run("of an earlier set, as one of this set", func(t *testing.T) {
+		r := runFake(t, sut(func(q Query) { q.Complete([]QuerySampleResponse{{ID: first.Samples[0].ID}}) }), quick(Offline, accuracyOnly), Options{})
+		mustFault(t, r, "has not issued")
 	})
 }
 
-func TestManyGoroutinesMayGetItWrongAtOnce(t *testing.T) {
-	const workers = 8
-	s := quick(MultiStream)
-	s.MinDuration, s.MinQueryCount = 0, 500
+func TestFaultsOfTheAccuracyPartSpoilASubmissionRun(t *testing.T) {
+	r := runFake(t, &fakeSUT{issue: firstQuery(func(q Query) {
+		answer(q)
+		answer(q)
+	})}, quick(Server, func(s *TestSettings) { s.Mode = SubmissionRun }), Options{})
+	mustFault(t, r, "more than once")
+	if r.Performance == nil || !r.Performance.Valid() {
+		t.Error("the performance part was not measured, or is INVALID by itself")
+	}
+}
+
+func TestConcurrentFaultsAreCounted(t *testing.T) {
 	var running sync.WaitGroup
 	sut := &fakeSUT{issue: func(q Query) {
-		for range workers { // every one of them believes that it has to answer
+		for range 8 { // every one of them believes that it has to answer
 			running.Go(func() { answer(q) })
 		}
 		running.Wait()
 	}}
-	r := mustRun(t, sut, &fakeQSL{total: 500, performance: 100}, s, Options{})
+	r := mustRun(t, sut, samples(), quick(MultiStream, count(500)), Options{})
 	mustFault(t, r, "more than once")
-	if r.Performance.SampleCount != 500*8 || r.Performance.QueryCount != 500 {
-		t.Errorf("%d samples of %d queries were counted, want 4000 of 500", r.Performance.SampleCount, r.Performance.QueryCount)
-	}
-	if want := "(and 27999 more of this kind)"; !strings.Contains(fmt.Sprint(r.Faults), want) {
-		t.Errorf("faults %v, want %s", r.Faults, want)
+	if r.Performance.SampleCount != 500*8 || r.Performance.QueryCount != 500 || !strings.Contains(fmt.Sprint(r.Faults), "(and 27999 more of this kind)") {
+		t.Errorf("%d samples of %d queries were counted, want 4000 of 500; faults %v", r.Performance.SampleCount, r.Performance.QueryCount, r.Faults)
 	}
 }
 
 func TestInterruptionKeepsWhatWasMeasured(t *testing.T) {
 	for _, scenario := range Scenarios() {
-		t.Run(scenario.String(), func(t *testing.T) {
-			inFakeTime(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				why := errors.New("somebody pressed Ctrl-C")
-				time.AfterFunc(2*time.Second, func() { cancel(why) })
-				sut := after(time.Millisecond)
-				if scenario == Offline {
-					sut = after(time.Minute)
-				}
-				began := time.Now()
-				r, err := Run(ctx, sut, &fakeQSL{total: 500, performance: 100}, quick(scenario), timers)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(began); took > 3*time.Second {
-					t.Errorf("the test took %v to stop", took)
-				}
-				if r.Valid() || !errors.Is(r.Interrupted, why) || !hasEvent(r, "somebody pressed Ctrl-C") {
-					t.Errorf("valid %v, interrupted by %v", r.Valid(), r.Interrupted)
-				}
-				if got := r.Performance.SampleCount; scenario != Offline && got < 1500/8 {
-					t.Errorf("%d samples were kept", got)
-				}
-				time.Sleep(time.Minute)
-				if len(r.Faults) > 0 {
-					t.Errorf("a SUT that was interrupted is blamed: %v", r.Faults)
-				}
-			})
+		inFakeTime(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			why := errors.New("interrupted by Ctrl-C")
+			time.AfterFunc(2*time.Second, func() { cancel(why) })
+			sut := after(time.Millisecond)
+			if scenario == Offline {
+				sut = after(time.Minute)
+			}
+			began := time.Now()
+			r, err := Run(ctx, sut, samples(), quick(scenario), timers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 3*time.Second || r.Valid() || !errors.Is(r.Interrupted, why) || !hasEvent(r, "Ctrl-C") {
+				t.Errorf("%v: after %v: valid %v, interrupted by %v", scenario, took, r.Valid(), r.Interrupted)
+			}
+			if got := r.Performance.SampleCount; scenario != Offline && got < 1500/8 {
+				t.Errorf("%v: %d samples were kept", scenario, got)
+			}
+			time.Sleep(time.Minute)
+			if len(r.Faults) > 0 {
+				t.Errorf("%v: an interrupted SUT is blamed: %v", scenario, r.Faults)
+			}
 		})
 	}
 }
 
 func TestInterruptionAtAnyPointIsAResult(t *testing.T) {
 	why := errors.New("enough")
-	for _, test := range []struct {
-		name string
+	for name, test := range map[string]struct {
 		mode Mode
-		// Where the interruption comes: while the n-th set is loaded, after so many
+		// When the interruption comes: while the n-th set is loaded, after so many
 		// queries, or while a SUT does not return.
 		load, query int
 		blocked     bool
+		ignored     bool   // the QSL goes on loading
 		accuracy    uint64 // samples answered
 		performance bool   // there is a performance part
 	}{
-		{name: "while the first set is loaded", mode: PerformanceOnly, load: 1},
-		{name: "in the accuracy part", mode: AccuracyOnly, query: 7, accuracy: 7},
-		{name: "while the second set is loaded", mode: AccuracyOnly, load: 2, accuracy: 100},
-		{name: "in the accuracy part of a submission run", mode: SubmissionRun, query: 150, accuracy: 150},
-		{name: "in the performance part of a submission run", mode: SubmissionRun, query: 510, accuracy: 500, performance: true},
-		{name: "in a search for the peak", mode: FindPeakPerformance, query: 50},
-		{name: "while the SUT blocks", mode: PerformanceOnly, query: 3, blocked: true, performance: true},
+		"while the first set is loaded":                {mode: PerformanceOnly, load: 1},
+		"while traffic is drawn":                       {mode: PerformanceOnly, load: 1, ignored: true},
+		"in the accuracy part":                         {mode: AccuracyOnly, query: 7, accuracy: 7},
+		"while the second set is loaded":               {mode: AccuracyOnly, load: 2, accuracy: 100},
+		"in the accuracy part of a submission run":     {mode: SubmissionRun, query: 150, accuracy: 150},
+		"in the performance part of a submission run":  {mode: SubmissionRun, query: 510, accuracy: 500, performance: true},
+		"in a search for the peak, at its first rate":  {mode: FindPeakPerformance, query: 50},
+		"in a search for the peak, at its second rate": {mode: FindPeakPerformance, query: 6000, performance: true},
+		"while the SUT blocks":                         {mode: PerformanceOnly, query: 3, blocked: true, performance: true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			inFakeTime(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				qsl := &fakeQSL{total: 500, performance: 100}
+				qsl := samples()
+				qsl.ignoresContext = test.ignored
 				qsl.loading = func() {
 					if len(qsl.loads) == test.load {
 						cancel(why)
@@ -385,20 +303,15 @@ func TestInterruptionAtAnyPointIsAResult(t *testing.T) {
 					}
 					answer(q)
 				}}
-				s := quick(Server)
-				s.Mode = test.mode
-				r, err := Run(ctx, sut, qsl, s, timers)
+				r, err := Run(ctx, sut, qsl, quick(Server, func(s *TestSettings) { s.Mode = test.mode }), timers)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Valid() || !errors.Is(r.Interrupted, why) {
-					t.Errorf("valid %v, interrupted by %v", r.Valid(), r.Interrupted)
+				if r.Valid() || !errors.Is(r.Interrupted, why) || test.query > 0 && n != test.query || test.ignored && n > 0 {
+					t.Errorf("valid %v, interrupted by %v, %d queries", r.Valid(), r.Interrupted, n)
 				}
-				if r.AccuracySamples != test.accuracy || (r.Performance != nil) != test.performance {
-					t.Errorf("%d accuracy samples, performance %v; want %d, %v", r.AccuracySamples, r.Performance != nil, test.accuracy, test.performance)
-				}
-				if got := len(r.Faults) > 0; got != test.blocked {
-					t.Errorf("faults %v", r.Faults)
+				if r.AccuracySamples != test.accuracy || (r.Performance != nil) != test.performance || (len(r.Faults) > 0) != test.blocked {
+					t.Errorf("%d accuracy samples, performance %v, faults %v; want %d, %v", r.AccuracySamples, r.Performance != nil, r.Faults, test.accuracy, test.performance)
 				}
 				time.Sleep(time.Hour)
 			})
@@ -406,101 +319,46 @@ func TestInterruptionAtAnyPointIsAResult(t *testing.T) {
 	}
 }
 
-func TestSamplesThatCannotBeLoadedEndTheTest(t *testing.T) {
+func TestFaultsOfTheQSL(t *testing.T) {
 	broken := errors.New("disk on fire")
+	run := func(t *testing.T, qsl *fakeQSL, mode Mode) (r *Result, err error) {
+		inFakeTime(t, func(t *testing.T) {
+			r, err = Run(t.Context(), after(time.Millisecond), qsl, quick(SingleStream, func(s *TestSettings) { s.Mode = mode }), timers)
+		})
+		return r, err
+	}
 	for _, mode := range []Mode{PerformanceOnly, AccuracyOnly, SubmissionRun} {
-		inFakeTime(t, func(t *testing.T) {
-			s := quick(SingleStream)
-			s.Mode = mode
-			qsl := &fakeQSL{total: 10, performance: 10, loadErr: broken}
-			_, err := Run(t.Context(), after(time.Millisecond), qsl, s, timers)
-			if !errors.Is(err, broken) || !strings.Contains(err.Error(), "loading 10 samples: ") {
-				t.Errorf("%v: error %v, want %v", mode, err, broken)
-			}
-			if len(qsl.loads) != 1 {
-				t.Errorf("%v: the test went on after the error", mode)
-			}
-		})
+		qsl := &fakeQSL{total: 10, performance: 10, loadErr: broken}
+		if _, err := run(t, qsl, mode); !errors.Is(err, broken) || !strings.Contains(err.Error(), "loading 10 samples: ") || len(qsl.loads) != 1 {
+			t.Errorf("%v: error %v after %d loads, want %v", mode, err, len(qsl.loads), broken)
+		}
+		r, err := run(t, &fakeQSL{total: 10, performance: 10, unloadErr: broken}, mode)
+		if err != nil || !r.Valid() || r.Warnings() == 0 || !hasEvent(r, "unloading 10 samples: disk on fire") || mode != AccuracyOnly && r.Performance == nil {
+			t.Errorf("%v: %v, problems %v, events %v", mode, err, r.Problems(), r.Events)
+		}
 	}
-}
-
-func TestSamplesThatCannotBeUnloadedAreAWarning(t *testing.T) {
-	for _, mode := range []Mode{PerformanceOnly, AccuracyOnly, SubmissionRun} {
-		inFakeTime(t, func(t *testing.T) {
-			s := quick(SingleStream)
-			s.Mode = mode
-			r := mustRun(t, after(time.Millisecond), &fakeQSL{total: 10, performance: 10, unloadErr: errors.New("disk on fire")}, s, timers)
-			warned := slices.ContainsFunc(r.Events, func(e Event) bool { return e.IsWarning && e.Value == "unloading 10 samples: disk on fire" })
-			if !r.Valid() || !warned || mode != AccuracyOnly && r.Performance == nil {
-				t.Errorf("%v: problems %v, events %v", mode, r.Problems(), r.Events)
-			}
-		})
-	}
-}
-
-// A panickingQSL panics when it loads or unloads.
-type panickingQSL struct {
-	fakeQSL
-	load, unload bool
-}
-
-func (q *panickingQSL) LoadSamplesToRAM(ctx context.Context, list []QuerySampleIndex) error {
-	if q.load {
-		panic("no such tensor")
-	}
-	return q.fakeQSL.LoadSamplesToRAM(ctx, list)
-}
-
-func (q *panickingQSL) UnloadSamplesFromRAM(list []QuerySampleIndex) error {
-	if q.unload {
-		panic("no such tensor")
-	}
-	return q.fakeQSL.UnloadSamplesFromRAM(list)
-}
-
-func TestAQSLThatPanicsMakesARunInvalid(t *testing.T) {
-	for _, qsl := range []*panickingQSL{{load: true}, {unload: true}} {
-		inFakeTime(t, func(t *testing.T) {
-			qsl.total, qsl.performance = 10, 10
-			r := mustRun(t, after(time.Millisecond), qsl, quick(SingleStream), timers)
-			mustFault(t, r, "the QSL panicked: no such tensor")
-			if measured := r.Performance != nil; measured != qsl.unload {
-				t.Errorf("measured %v", measured)
-			}
-		})
-	}
-}
-
-func TestAnEndedTestHasNoGoroutinesLeft(t *testing.T) {
-	// synctest fails a test whose goroutines are still there when it returns.
-	for _, scenario := range Scenarios() {
-		inFakeTime(t, func(t *testing.T) {
-			mustRun(t, after(time.Millisecond), &fakeQSL{total: 50, performance: 50}, quick(scenario), timers)
-		})
+	fail := func() { panic("no such tensor") }
+	for _, qsl := range []*fakeQSL{{total: 10, performance: 10, loading: fail}, {total: 10, performance: 10, unloading: fail}} {
+		r, err := run(t, qsl, PerformanceOnly)
+		if err != nil || (r.Performance != nil) != (qsl.unloading != nil) {
+			t.Errorf("%v, performance %v", err, r.Performance)
+		}
+		mustFault(t, r, "the QSL panicked: no such tensor")
 	}
 }
 
 func TestEventsAreInOrder(t *testing.T) {
-	inFakeTime(t, func(t *testing.T) {
-		s := quick(Server)
-		s.Mode = SubmissionRun
-		r := mustRun(t, atOnce(), &fakeQSL{total: 300, performance: 100}, s, timers)
-		if !slices.IsSortedFunc(r.Events, func(a, b Event) int { return a.Time.Compare(b.Time) }) {
-			t.Error("the events are not in the order of their time")
+	r := runFake(t, atOnce(), quick(Server, func(s *TestSettings) { s.Mode = SubmissionRun }), Options{})
+	if !slices.IsSortedFunc(r.Events, func(a, b Event) int { return a.Time.Compare(b.Time) }) || r.Errors() != 0 || r.Warnings() != 0 {
+		t.Errorf("%d errors, %d warnings in a good run, or not in order: %v", r.Errors(), r.Warnings(), r.Events)
+	}
+	n := map[string]int{}
+	for _, e := range r.Events {
+		n[e.Key]++
+	}
+	for _, key := range []string{"loaded_qsl_set", "power_begin", "power_end", "generated_query_count"} {
+		if n[key] != 6 { // five sets of accuracy mode, and that of performance mode
+			t.Errorf("%d events %s, want 6", n[key], key)
 		}
-		if r.Errors() != 0 || r.Warnings() != 0 {
-			t.Errorf("%d errors, %d warnings in a good run", r.Errors(), r.Warnings())
-		}
-		for key, want := range map[string]int{"loaded_qsl_set": 4, "power_begin": 4, "power_end": 4, "generated_query_count": 4} {
-			n := 0
-			for _, e := range r.Events {
-				if e.Key == key {
-					n++
-				}
-			}
-			if n != want {
-				t.Errorf("%d events %s, want %d", n, key, want)
-			}
-		}
-	})
+	}
 }

@@ -11,9 +11,7 @@ import (
 // recording returns a recorder with one block of Server queries, none of them issued.
 func recording(t *testing.T, queries uint64) *recorder {
 	t.Helper()
-	s := quick(Server)
-	s.MinDuration, s.MinQueryCount = 0, queries
-	e := s.Effective(10, 10)
+	e := quick(Server, count(queries)).Effective(10, 10)
 	traffic, err := newTraffic(e, false, loadableSets(e, 10, 10)[0])
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +24,7 @@ func recording(t *testing.T, queries uint64) *recorder {
 	return r
 }
 
-func TestIdsThatWereNeverGivenOutAreNotFound(t *testing.T) {
+func TestUnknownIDs(t *testing.T) {
 	r := recording(t, 100)
 	for id, want := range map[ResponseID]bool{999: false, 1000: true, 1099: true, 1100: false, 1000 + blockSamples: false, 0: false, 1<<32 - 1: false} {
 		if b, i := r.sample(id); (b != nil) != want || b != nil && b.samples[i].ID != id {
@@ -35,7 +33,7 @@ func TestIdsThatWereNeverGivenOutAreNotFound(t *testing.T) {
 	}
 }
 
-func TestTheLastCompletionAndACancellationMayCoincide(t *testing.T) {
+func TestCompletionAndCancellationMayCoincide(t *testing.T) {
 	why := errors.New("enough")
 	r := recording(t, 2000)
 	waited, cancelled := 0, 0
@@ -65,7 +63,7 @@ func TestTheLastCompletionAndACancellationMayCoincide(t *testing.T) {
 	}
 }
 
-func TestRecentLatenciesAreThoseOfTheLastAnswers(t *testing.T) {
+func TestRecentLatencies(t *testing.T) {
 	r := recording(t, 100)
 	for q := range uint64(100) {
 		b, i := r.query(q)

@@ -60,7 +60,10 @@ func (r *recorder) latencies() values {
 func (r *recorder) queryLatencies() values {
 	return r.each(1, func(b *block, _, q int) (int64, bool) {
 		done := r.queryCompletion(b, q)
-		return done - b.start[q], done >= 0
+		if done < 0 { // its start may just be written
+			return 0, false
+		}
+		return done - b.start[q], true
 	})
 }
 

@@ -281,11 +281,12 @@ func NewTrace(settings TestSettings, qslPerformanceSampleCount, qslTotalSampleCo
 		if err != nil {
 			return err
 		}
-		if t.endless { // it ends with enough queries, however many whole permutations are prepared
-			t.minQueries, t.duration, t.equalIssue = e.MinQueryCount, int64(e.TargetDuration), false
-		}
 		trace.Loads = append(trace.Loads, set.indices)
-		for t.wanted() && (accuracy || e.MaxQueryCount == 0 || t.drawn < e.MaxQueryCount) {
+		for t.endless || t.wanted() {
+			stream := e.Scenario == SingleStream || e.Scenario == MultiStream // ends with enough queries and time
+			if !accuracy && (stream && t.drawn >= e.MinQueryCount && t.last >= int64(e.TargetDuration) || e.MaxQueryCount > 0 && t.drawn == e.MaxQueryCount) {
+				break
+			}
 			samples, _ := t.next()
 			trace.Queries++
 			trace.QuerySizes = append(trace.QuerySizes, len(samples))
