@@ -236,7 +236,7 @@ func (l *responseLog) failure(now time.Time) (err error, stuck bool) {
 	return l.err, stuck
 }
 
-// close has what is left written, and returns the first error. It gives up a log that takes
+// close writes the rest, and returns the first error. It gives up a log that takes
 // nothing. Responses that come later, from a SUT that was just answering when the test was stopped,
 // are dropped.
 func (l *responseLog) close() error {

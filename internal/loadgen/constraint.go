@@ -17,7 +17,7 @@ type Constraint struct {
 	Required Quantity `json:"required"`
 	// Observed is nil if nothing was measured.
 	Observed *Quantity `json:"observed,omitempty"`
-	// Percentile is the fraction of all values that must keep the bound; 0: there is one value.
+	// Percentile is the fraction of all values that must keep the bound; 0: one value.
 	Percentile float64 `json:"percentile,omitempty"`
 	Met        bool    `json:"met"`
 	// ReferenceOnly marks a rule of the reference LoadGen that this package does not have: a
@@ -256,7 +256,7 @@ func (p *Performance) Problems() []string {
 	return list
 }
 
-// A Quantity is a number with its unit: "ns", or what is counted, in the plural.
+// A Quantity is a number with its unit: "ns", or the things counted, in the plural.
 type Quantity struct {
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`

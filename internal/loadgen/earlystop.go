@@ -42,7 +42,7 @@ type EarlyStopping struct {
 	Discarded  uint64 // slowest queries left out of the estimate
 
 	// SingleStream: the same at the 99th percentile, which needs more queries.
-	// MultiStreamEstimate is 0 if there are too few.
+	// MultiStreamEstimate is 0 without enough queries.
 	MultiStreamNeeded   uint64
 	MultiStreamEstimate time.Duration
 }
@@ -66,8 +66,8 @@ func NeededQueries(over uint64, percentile float64) uint64 {
 }
 
 // EstimateRank returns the rank, in ascending order, of the latency that bounds the
-// percentile p, and how many slower queries are discarded. It returns false if
-// there are too few queries.
+// percentile p, and how many slower queries are discarded. It returns false
+// without enough queries.
 func EstimateRank(n uint64, p float64) (rank, discarded uint64, ok bool) {
 	// The largest number of queries over the limit that n queries make up for.
 	over := uint64(sort.Search(int(n), func(t int) bool { return NeededQueries(uint64(t)+1, p) > n }))
@@ -106,8 +106,7 @@ func earlyStoppingStream(e EffectiveSettings, v values, n uint64) EarlyStopping 
 	return es
 }
 
-// earlyStoppingServer applies the criterion to n queries of which over are above the
-// limit.
+// earlyStoppingServer applies the criterion to n queries, over of them above the limit.
 func earlyStoppingServer(e EffectiveSettings, over, n uint64) EarlyStopping {
 	p := e.TargetLatencyPercentile
 	es := EarlyStopping{Processed: n, Needed: NeededQueries(over, p), Percentile: p}

@@ -40,7 +40,7 @@ func (q *fakeQSL) UnloadSamplesFromRAM([]QuerySampleIndex) error {
 	return q.unloadErr
 }
 
-// samples is a QSL of 500 samples, of which 100 fit in memory.
+// samples is a QSL of 500 samples, 100 of them in memory.
 func samples() *fakeQSL { return &fakeQSL{total: 500, performance: 100} }
 
 // A fakeSUT hands every query to a function and remembers it.
@@ -126,7 +126,7 @@ func mustRun(t *testing.T, sut SUT, qsl QSL, s TestSettings, opts Options) *Resu
 	return r
 }
 
-// runFake runs a test of 500 samples, of which 100 are in memory, in fake time.
+// runFake runs a test of 500 samples, 100 of them in memory, in fake time.
 func runFake(t *testing.T, sut SUT, s TestSettings, opts Options) (r *Result) {
 	t.Helper()
 	if opts.NewPacer == nil {

@@ -76,7 +76,7 @@ func (p *phase) prepare(ctx context.Context) error {
 	return nil
 }
 
-// run issues all queries, from as many goroutines as there are issue threads, and
+// run issues all queries, from a goroutine for each issue thread, and
 // returns when the last loop has ended. Loops end early when ctx is done.
 func (p *phase) run(ctx context.Context) {
 	if p.e.Scenario != Server {

@@ -2,7 +2,7 @@ package loadgen
 
 import "time"
 
-// Options are what a test may be given beside its settings. The zero value is useful.
+// Options are the parameters of a test that are not settings of LoadGen. The zero value is useful.
 type Options struct {
 	// AccuracyLog receives the responses to keep; nil drops them.
 	AccuracyLog AccuracyLog
@@ -10,17 +10,17 @@ type Options struct {
 	// a goroutine of its own, never twice at the same time.
 	Progress      func(Progress)
 	ProgressEvery time.Duration // default 500 ms
-	// StallTimeout is how long the SUT may go without completing a sample that it has,
+	// StallTimeout is how long the SUT may complete none of its samples,
 	// or stay inside IssueQuery, before the test gives it up. Default: 5 minutes.
 	StallTimeout time.Duration
-	// Working counts what the SUT has done for samples that it has not completed. As long as it grows
-	// the SUT has not stalled: a long answer may take minutes. nil: only completed samples show that.
+	// Working counts steps of work on samples that are not complete, for instance tokens. The SUT has not
+	// stalled while it grows: a long answer may take minutes. nil: only completed samples count.
 	Working func() int64
 	// MaxIssueDelay bounds how late the generator may issue Server queries by its own fault, at
 	// the test's target percentile. Default: half the target latency, or with token
 	// latencies half the bound of the first token.
 	MaxIssueDelay time.Duration
-	// MaxOutstanding ends a Server performance phase, INVALID, when more queries than that
+	// MaxOutstanding ends a Server performance phase, INVALID, when more queries
 	// are outstanding and the settings give no limit; 0: it goes on.
 	MaxOutstanding uint64
 	// LogTimeout is how long the accuracy log may take for one response before it is given up,
@@ -28,9 +28,9 @@ type Options struct {
 	LogTimeout time.Duration
 	// LogBuffer is how many bytes of responses may wait for the accuracy log. Default: 512 MiB.
 	LogBuffer int64
-	// Checkpoint is given what is known so far, marked as the result of an interrupted test: when
-	// the first samples are loaded, and then every CheckpointEvery while queries are issued. Who
-	// writes it down has something to show for a program that was killed. It is called from
+	// Checkpoint receives the result so far, marked as that of an interrupted test: when
+	// the first samples are loaded, and then every CheckpointEvery while queries are issued. Written to
+	// a file, it survives a program that is killed. It is called from
 	// a goroutine of its own, never twice at the same time, and may take its time.
 	Checkpoint      func(*Result)
 	CheckpointEvery time.Duration // default 1 minute
@@ -63,7 +63,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Progress is a glance at a running phase.
+// Progress describes a running phase.
 type Progress struct {
 	Accuracy  bool // the phase
 	Set, Sets int  // which loaded set, counted from 1, of how many
@@ -72,16 +72,15 @@ type Progress struct {
 	// number of samples decides.
 	PlannedDuration time.Duration
 	Issued          uint64 // queries
-	// Planned is how many queries there will be if the SUT is as fast as is expected of it;
-	// in SingleStream and MultiStream there may be more, or fewer.
+	// Planned is the number of queries if the SUT is as fast as expected;
+	// SingleStream and MultiStream may have more, or fewer.
 	Planned   uint64
 	Completed uint64 // samples
 	Samples   uint64 // of all planned queries
 	// Percentiles of the latency of recent queries, one of them the test's own; 0 in Offline.
 	RecentP50, RecentP90, RecentP99, RecentTarget time.Duration
-	// RecentWithin is the share of recent queries that kept the latency bound; 0 if there is
-	// no bound.
+	// RecentWithin is the share of recent queries that kept the latency bound; 0 without a bound.
 	RecentWithin float64
-	// Test is what the test is of. It is not to be changed.
+	// Test are the settings of the test. They must not be changed.
 	Test *EffectiveSettings
 }

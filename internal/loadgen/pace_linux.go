@@ -137,7 +137,7 @@ func (b *budget) slept(now time.Duration) {
 }
 
 // priorities are the ways to have a thread run before others, the strongest first. The first two need a
-// privilege. With them, threads that this one starts, such as an engine's, begin as ordinary ones.
+// privilege. With them, threads that this one starts, for instance an engine's, begin as ordinary ones.
 var priorities = []struct {
 	name  string
 	raise func(*unix.SchedAttr)

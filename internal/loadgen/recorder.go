@@ -51,7 +51,7 @@ type block struct {
 	// fixed), 0 in Offline.
 	start []int64
 	// late is how much later than scheduled a query was issued, and own how much of that was
-	// the generator's fault; nil where there is no schedule.
+	// the generator's fault; nil without a schedule.
 	late, own []lateness
 	// intervals is how many intervals passed since the query before, in MultiStream at
 	// fixed intervals; nil otherwise.
@@ -69,7 +69,7 @@ type block struct {
 // seldom, small enough that allocating one takes well below a millisecond.
 const blockSamples = 1 << 16
 
-// A recorder owns what is known about the samples of one phase. The issue loop
+// A recorder owns the records of one phase. The issue loop
 // appends queries, completions fill slots; each slot is written by one goroutine.
 type recorder struct {
 	base     ResponseID // of the first sample
@@ -112,8 +112,8 @@ func newRecorder(base ResponseID, perQuery int, limit uint64, tokens bool) *reco
 }
 
 // grow appends a block and fills it from the traffic: to the brim if that is
-// endless, with what is still wanted of it otherwise. It returns false if nothing is, or if the
-// test has no more ids to give. keep says which responses are logged; nil: all or none.
+// endless, with its remaining queries otherwise. It returns false without such queries, or if the
+// test has no more ids. keep says which responses are logged; nil: all or none.
 func (r *recorder) grow(t *traffic, e *EffectiveSettings, keep func() bool) bool {
 	next := int(r.queries.Load() >> r.shift)
 	if next == len(r.blocks) || !t.endless && !t.wanted() {
@@ -199,7 +199,7 @@ func (r *recorder) sample(id ResponseID) (*block, int) {
 // now is the time since the start of the phase in nanoseconds.
 func (r *recorder) now() int64 { return int64(time.Since(r.started)) }
 
-// expect says how many samples await waits for, counted from the start of the phase.
+// expect sets how many samples await waits for, counted from the start of the phase.
 func (r *recorder) expect(n int64) { r.awaited.Store(n) }
 
 // await blocks until as many samples are complete as are expected. Only one goroutine

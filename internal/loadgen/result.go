@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Result is all that is known of a finished test.
+// A Result is the outcome of a test.
 type Result struct {
 	SUTName                   string
 	NamingTook                time.Duration // of SUT.Name, as the reference logs it
@@ -26,8 +26,8 @@ type Result struct {
 	Performance     *Performance // nil if no performance phase was run
 	Peak            []PeakStep   // FindPeakPerformance: every rate that was tried
 
-	Interrupted error   // why the test was stopped early from outside; nil if it was not
-	Faults      []error // what the SUT, or the accuracy log, did wrong
+	Interrupted error   // why the test was stopped early from outside; nil: it was not
+	Faults      []error // mistakes of the SUT, the QSL or the accuracy log
 }
 
 // Valid reports whether the result may be used: the test ran to its end, the SUT made no
@@ -39,8 +39,7 @@ func (r *Result) Valid() bool {
 	return r.Performance == nil || r.Performance.Valid()
 }
 
-// Problems lists, in words, why a result is not VALID: what the SUT did wrong, the rules
-// that were not kept, and what stopped the test.
+// Problems lists, in words, why a result is not VALID: faults, broken rules, and the interruption of the test.
 func (r *Result) Problems() []string {
 	var list []string
 	for _, fault := range r.Faults {
@@ -132,8 +131,8 @@ type Performance struct {
 	GeneratorMet       bool // the generator kept its schedule, see MaxIssueDelay
 
 	// In Server and at fixed intervals, how much later than scheduled queries were issued, and
-	// how much of that was the generator's own fault; the rest is the SUT's, which was still
-	// inside IssueQuery. MaxIssueDelay bounds the generator's part; 0: nothing does.
+	// how much of that was the generator's own delay; the rest is the SUT's, which was still
+	// inside IssueQuery. MaxIssueDelay bounds the generator's part; 0: no bound.
 	IssueDelay     LatencyStats
 	GeneratorDelay LatencyStats
 	MaxIssueDelay  time.Duration
@@ -144,18 +143,18 @@ type Performance struct {
 	ended ending
 }
 
-// GCStats tells how much the garbage collector of this process interfered.
+// GCStats is the work of this process's garbage collector during a phase.
 type GCStats struct {
 	Cycles int
 	Pause  time.Duration // all goroutines stopped, summed
 }
 
-// Valid reports whether every constraint is met that does not belong to the reference alone.
+// Valid reports whether every constraint is met, but for those of the reference alone.
 func (p *Performance) Valid() bool {
 	return !slices.ContainsFunc(p.Constraints(), func(c Constraint) bool { return !c.Met && !c.ReferenceOnly })
 }
 
-// EarlyStoppingMet reports whether there were enough queries to trust the percentile.
+// EarlyStoppingMet reports whether the run had enough queries to trust the percentile.
 func (p *Performance) EarlyStoppingMet() bool {
 	if p.Effective.WithoutEarlyStopping {
 		return true
@@ -206,7 +205,7 @@ func (p *Performance) EachSample(f func(SampleRecord)) {
 	p.rec.eachSample(f)
 }
 
-// A SampleRecord is what was measured of one sample. Instants count from the start of
+// A SampleRecord is the measurement of one sample. Instants count from the start of
 // the phase.
 type SampleRecord struct {
 	QuerySample
@@ -217,7 +216,7 @@ type SampleRecord struct {
 	// FirstToken is the instant of the first token; negative if none was reported.
 	FirstToken time.Duration
 	Tokens     int // as reported
-	// GeneratorDelay is the part of the time from Start to Issued that is not the SUT's.
+	// GeneratorDelay is the generator's own part of the time from Start to Issued.
 	GeneratorDelay time.Duration
 }
 

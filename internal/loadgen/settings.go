@@ -42,7 +42,7 @@ func ParseScenario(name string) (Scenario, error) {
 	return Scenario(i), err
 }
 
-// A Mode says what a test does with the traffic.
+// A Mode is the purpose of a test.
 type Mode uint8
 
 const (
@@ -87,7 +87,7 @@ func parseName(choices []string, name, kind string) (int, error) {
 
 // TestSettings are the requested settings of a test, with the meaning, the units
 // and the defaults (DefaultSettings) of the reference (loadgen/test_settings.h).
-// Fields of other scenarios than the one that runs are ignored.
+// Fields of other scenarios are ignored.
 type TestSettings struct {
 	Scenario Scenario
 	Mode     Mode

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A values passes a set of numbers to f, in pieces that f must not keep. Every call
-// passes the same numbers. Millions of latencies are thus never copied.
+// values passes a set of numbers to f, in pieces that f must not keep. Every call
+// passes the same numbers. So millions of latencies are never copied.
 type values func(f func([]int64))
 
 // percentiles are those that every log shows (loadgen/results.h).
@@ -69,7 +69,7 @@ func (s *summary) add(piece int64) {
 	s.sumHigh += uint64(piece>>63) + carry
 }
 
-// mean divides the sum, truncating; 0 if that is negative, which latencies never are.
+// mean divides the sum, truncating. Latencies have no negative sum; of one the mean is 0.
 func (s *summary) mean(divisor uint64) time.Duration {
 	if int64(s.sumHigh) < 0 || s.sumHigh >= divisor {
 		return 0

@@ -173,7 +173,7 @@ var ErrUnfinished = errors.New("the test has not ended")
 // time for that would be missing elsewhere.
 const checkpointQueries = 1 << 20
 
-// checkpoint passes on what is known while a phase runs, or with nil before the first.
+// checkpoint passes on the result so far, while a phase runs, or with nil before the first.
 func (t *test) checkpoint(p *phase) {
 	if t.opts.Checkpoint == nil {
 		return
@@ -199,8 +199,8 @@ func (t *test) checkpoint(p *phase) {
 	}()
 }
 
-// endCheckpoints waits for the last checkpoint, so that it does not replace what is written
-// after the test, but not for storage that takes nothing.
+// endCheckpoints waits for the last checkpoint, so that it does not replace the files written
+// after the test. It gives up storage that takes nothing.
 func (t *test) endCheckpoints() {
 	select {
 	case t.saving <- struct{}{}:

@@ -19,7 +19,7 @@ type QuerySample struct {
 type QuerySampleResponse struct {
 	ID      ResponseID
 	NTokens int32  // output tokens, if the test measures token latencies
-	Data    []byte // what the accuracy log keeps; copied before Complete returns
+	Data    []byte // for the accuracy log; copied before Complete returns
 }
 
 // A Query is a set of samples that the test issues together. It is a small value
@@ -31,15 +31,15 @@ type Query struct {
 
 // Complete answers samples. The latency of each ends when Complete is entered. It
 // may be called from any goroutine, at any time, for some or all samples of
-// this query or of any other query of the same test, which is how a batch
-// of several Server queries is answered. It does not block.
+// this query or of any other query of the same test, so that one call can answer a batch
+// of several Server queries. It does not block.
 func (q Query) Complete(responses []QuerySampleResponse) { q.to.complete(responses) }
 
 // Fail completes a sample of this query, or of any other of the same test, that could not be
-// answered. The run becomes INVALID, and says why.
+// answered. The run becomes INVALID with err as the reason.
 func (q Query) Fail(id ResponseID, err error) { q.to.fail(id, err) }
 
-// FirstToken reports that the first output token of samples is there. Data are the
+// FirstToken reports the first output token of samples. Data are the
 // token's bytes. It does not complete the samples.
 func (q Query) FirstToken(responses []QuerySampleResponse) { q.to.firstToken(responses) }
 
@@ -49,13 +49,13 @@ func (q Query) FirstToken(responses []QuerySampleResponse) { q.to.firstToken(res
 type SUT interface {
 	Name() string
 	IssueQuery(Query)
-	// FlushQueries says that no query will follow. The SUT must not wait any longer
+	// FlushQueries is called after the last query. The SUT must not wait any longer
 	// for more samples to fill a batch.
 	FlushQueries()
 }
 
-// A QSL is a query sample library: it knows how many samples there are and
-// brings those that a test needs into memory, outside the measured time.
+// A QSL is a query sample library: it knows the number of samples and
+// brings those of a test into memory, outside the measured time.
 type QSL interface {
 	Name() string
 	TotalSampleCount() int
