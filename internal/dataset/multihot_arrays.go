@@ -102,7 +102,7 @@ func parseArray(r io.Reader, size int64, dtype tensor.DType, width int) (array, 
 		return array{}, err
 	}
 	a := array{first: counted.n, dtype: head.Type}
-	rightType := head.Type == dtype && !head.Swapped()
+	rightType := head.Type == dtype && !head.Swapped
 	if !a.takeShape(head.Shape) || !rightType || width != 0 && a.width != width {
 		return a, fmt.Errorf("the array is %v%v, want little-endian %v[N %s]", head.Type, head.Shape, dtype, widthText(width))
 	}

@@ -1,5 +1,5 @@
-// Package tensor has the one kind of tensor this program knows: an element
-// type, a shape, and one flat piece of memory in row-major order.
+// Package tensor holds the program's only kind of tensor: an element type, a shape, and one
+// flat piece of memory in row-major order.
 //
 // A Tensor is a small value that refers to memory, as a slice does: copying it
 // copies no elements, and Rows gives a view of some of the outermost rows of the
@@ -9,6 +9,6 @@
 //	images := tensor.New(tensor.Float32, 8, 3, 224, 224)
 //	pixels := tensor.Data[float32](images.Rows(2, 1)) // third image, no copy
 //
-// The package does no arithmetic and knows no file format. What is in the memory
-// of a Float16 or BFloat16 tensor are the raw 16 bits of each element.
+// The package does no arithmetic and knows no file format. The memory of a Float16 or
+// BFloat16 tensor holds the raw 16 bits of each element.
 package tensor

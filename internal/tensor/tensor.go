@@ -22,11 +22,11 @@ type Tensor struct {
 }
 
 // New returns a zeroed tensor aligned for every element type.
-// It panics if an axis is negative, or if there are more elements than can be counted.
+// It panics if an axis is negative or the number of elements overflows.
 func New(d DType, shape ...int64) Tensor {
 	n := Shape(shape).Len()
 	if n < 0 {
-		panic(fmt.Sprintf("tensor: shape %v has a free axis, or too many elements", Shape(shape)))
+		panic(fmt.Sprintf("tensor: shape %v has a free axis or too many elements", Shape(shape)))
 	}
 	t := Tensor{Type: d, Shape: slices.Clone(Shape(shape))}
 	if d == String {
@@ -63,13 +63,12 @@ func OfStrings(data []string, shape ...int64) Tensor {
 	return Tensor{Type: String, Shape: slices.Clone(Shape(shape)), strings: data}
 }
 
-// FromBytes returns a tensor over mem itself, for instance a mapped file. It fails
-// if mem has not exactly the size that type and shape ask for, or is not aligned
-// for the element type.
+// FromBytes returns a tensor over mem itself, for instance a mapped file. It fails if mem
+// has another size than type and shape need, or is not aligned for the element type.
 func FromBytes(d DType, mem []byte, shape ...int64) (Tensor, error) {
 	size := d.Size()
 	if size == 0 {
-		return Tensor{}, fmt.Errorf("tensor of %v cannot be made from bytes", d)
+		return Tensor{}, fmt.Errorf("%v has no flat memory", d)
 	}
 	if want := Shape(shape).Len() * int64(size); want != int64(len(mem)) {
 		return Tensor{}, fmt.Errorf("tensor of %v%v needs %d bytes, got %d", d, Shape(shape), want, len(mem))
@@ -80,9 +79,8 @@ func FromBytes(d DType, mem []byte, shape ...int64) (Tensor, error) {
 	return Tensor{Type: d, Shape: slices.Clone(Shape(shape)), mem: mem}, nil
 }
 
-// Data returns the elements of t, sharing its memory. It panics if T is not the Go
-// type of t's elements: which type a tensor has is decided when a model is
-// opened, so a mismatch here is a bug, not bad input.
+// Data returns the elements of t, sharing its memory. It panics if T is not the Go type of
+// t's elements: opening a model fixes the type of its tensors, so a mismatch is a bug.
 func Data[T Element](t Tensor) []T {
 	want := typeOf[T]()
 	got := t.Type
@@ -118,8 +116,8 @@ func (t Tensor) Len() int {
 	return len(t.mem) / t.Type.Size()
 }
 
-// Rows returns the n rows of the outermost axis that begin at first, as a view of
-// the same memory. It panics if they are not all inside t, or t is a scalar.
+// Rows returns n rows of the outermost axis from first on, as a view of the same memory. It
+// panics if they are not all inside t, or t is a scalar.
 func (t Tensor) Rows(first, n int) Tensor {
 	if len(t.Shape) == 0 || first < 0 || n < 0 || int64(first+n) > t.Shape[0] {
 		panic(fmt.Sprintf("tensor: no rows %d to %d in shape %v", first, first+n, t.Shape))
@@ -173,4 +171,13 @@ func typeOf[T Element]() DType {
 	default:
 		return Uint64
 	}
+}
+
+// Grown returns n elements, in the memory of s if it has the capacity, with the elements of s;
+// otherwise in new memory.
+func Grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }

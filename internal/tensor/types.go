@@ -40,31 +40,21 @@ var dtypes = [...]struct {
 }
 
 // String returns the type's name in NumPy's spelling.
-func (d DType) String() string {
-	if int(d) >= len(dtypes) {
-		return fmt.Sprintf("DType(%d)", uint8(d))
-	}
-	return dtypes[d].name
-}
+func (d DType) String() string { return dtypes[d].name }
 
 // Size returns the bytes of one element; 0 for String and Invalid.
-func (d DType) Size() int {
-	if int(d) >= len(dtypes) {
-		return 0
-	}
-	return dtypes[d].size
-}
+func (d DType) Size() int { return dtypes[d].size }
 
 // A Shape lists the extent of each axis, outermost first. The shape of a scalar
 // is empty. A model's declared shape may hold -1 for an axis that is free; the
 // shape of a Tensor never does.
 type Shape []int64
 
-// maxLen is more elements than any memory has, and few enough for their bytes to be counted.
+// maxLen is more elements than any memory holds; their bytes still fit in an int64.
 const maxLen = 1 << 56
 
-// Len returns the number of elements: 1 for a scalar, and -1 if an axis is free, or if there
-// are more than can be counted, which the axes of a foreign file may say.
+// Len returns the number of elements: 1 for a scalar, and -1 if an axis is free or if the
+// product overflows, as the axes of a damaged file may.
 func (s Shape) Len() int64 {
 	if len(s) == 0 {
 		return 1
