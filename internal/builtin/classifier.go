@@ -180,7 +180,7 @@ func (e *extractor) anchors(first, n int) (tensor.Tensor, error) {
 		if err != nil {
 			return images, err
 		}
-		if _, err := e.pipeline.ApplyFile(images.Rows(i, 1), file, &e.scratch); err != nil {
+		if err := e.pipeline.ApplyFile(images.Rows(i, 1), file, &e.scratch); err != nil {
 			return images, fmt.Errorf("anchor %d: %w", first+i, err)
 		}
 	}

@@ -138,7 +138,7 @@ func learn(t testing.TB, m Maker) {
 			t.Fatal(err)
 		}
 		image := tensor.New(pipeline.Type, pipeline.Shape()...)
-		if _, err := pipeline.ApplyFile(image, file, &scratch); err != nil {
+		if err := pipeline.ApplyFile(image, file, &scratch); err != nil {
 			t.Fatal(err)
 		}
 		features[k] = pool(tensor.Data[float32](image))

@@ -248,7 +248,7 @@ func TestPicturesAreKnownByTheirSize(t *testing.T) {
 		{"PNG without its header", png[:12], image.Point{}, "unexpected EOF"},
 		{"JPEG", jpg, image.Pt(9, 4), ""},
 		{"JPEG without its pixels", jpg[:strings.Index(jpg, "\xff\xda")+14], image.Pt(9, 4), ""},
-		{"JPEG without its header", jpg[:20], image.Point{}, "file ends before any image data"},
+		{"JPEG without its header", jpg[:20], image.Point{}, "marker FF DB: file ends before any image data"},
 		{"GIF", "GIF89a", image.Point{}, "it is neither a JPEG nor a PNG picture"},
 		{"nothing", "", image.Point{}, "it is neither a JPEG nor a PNG picture"},
 	} {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,23 +16,22 @@ import (
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // testJPEG is a small image; odd ones have an EXIF orientation that turns them.
 func testJPEG(t testing.TB, i int) (data []byte, width, height int) {
 	t.Helper()
-	m := jpeg.NewRGB(20+i, 10+2*i)
+	width, height = 20+i, 10+2*i
+	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	copy(m.Pix, randomBytes(len(m.Pix)))
-	o := jpeg.EncodeOptions{Quality: 90}
-	width, height = m.Width, m.Height
-	if i%2 == 1 {
-		o.ExifOrientation = 6
-		width, height = height, width
-	}
 	var b bytes.Buffer
-	must(t, jpeg.Encode(&b, m, o))
-	return b.Bytes(), width, height
+	must(t, jpeg.Encode(&b, m, &jpeg.Options{Quality: 90}))
+	data = b.Bytes()
+	if i%2 == 1 {
+		app1 := "\xFF\xE1\x00\x22Exif\x00\x00MM\x00\x2A\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
+		data, width, height = slices.Insert(data, 2, []byte(app1)...), height, width
+	}
+	return data, width, height
 }
 
 func TestSubset(t *testing.T) {

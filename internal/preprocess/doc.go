@@ -22,12 +22,16 @@
 // Scratch holds decoder, coefficient tables and working memory, so that after the first
 // few images nothing is allocated. Everything else here is a pure function.
 //
-// Decoding follows cv2.imread: the type of a file is that of its contents, grey images
-// get three equal channels, alpha is dropped, and EXIF orientation is applied, except for
-// the pipelines of the mobile app. Float32 arithmetic is never fused, so the results are
-// the same on all processors.
+// Decoding follows cv2.imread: the type of a file is that of its contents, grey images get three
+// equal channels, alpha is dropped, and the EXIF orientation of JPEG files is applied, except for
+// the pipelines of the mobile app. Unlike there, a damaged file is an error. Float32 arithmetic is
+// never fused, so the results are the same on all processors.
 //
-// Left out: image types other than JPEG and PNG (an error that names the type), INTER_CUBIC
-// and INTER_NEAREST of OpenCV, and Pillow's own JPEG colour conversion, none of which
-// the reference uses. Text, audio and volumes are prepared elsewhere.
+// The files: image.go decodes, fit.go and resize.go find which pixels make up which, opencv.go,
+// pillow.go and bilinear.go resize, pipeline.go puts this together, pipelines.go is the table of
+// the reference's pipelines. Text and audio have packages below, volumes are in models/vision.
+//
+// Left out: image types other than JPEG and PNG (an error that names the type), INTER_CUBIC and
+// INTER_NEAREST of OpenCV, and Pillow's own JPEG colour conversion, none of which the reference
+// uses.
 package preprocess

@@ -2,7 +2,7 @@ package preprocess
 
 import "math"
 
-// A Fit is how an image of any shape is brought to the model's square.
+// A Fit is how an image of any shape becomes the model's square.
 type Fit uint8
 
 // The fits of the reference's pre-processing functions and of the mobile app. The Crop ones
@@ -17,57 +17,45 @@ const (
 	PadDeepLab               // DeepLab's input_preprocess.py: the longer side is resized, right and bottom are filled up
 )
 
-// deepLabMean is what DeepLab fills up images with, unless it is told the network: red, green,
-// blue (_MEAN_RGB in tensorflow/models, research/deeplab/core/feature_extractor.py).
-var deepLabMean = [3]float32{123.15, 115.90, 103.06}
-
-// spans returns what to resize along each axis, and what to keep, for an output of
-// size×size pixels.
+// spans returns what to resize along each axis, and what to keep, for an output of size×size
+// pixels.
 func (f Fit) spans(from Size, size int) (x, y span) {
-	to := f.resized(from, size)
-	x, y = whole(from.Width, to.Width), whole(from.Height, to.Height)
-	if f != Stretch && f != PadDeepLab {
-		x.first, x.size = f.margin(to.Width-size), size
-		y.first, y.size = f.margin(to.Height-size), size
-	}
-	return x, y
-}
-
-// resized returns the size before cropping.
-func (f Fit) resized(from Size, size int) Size {
-	short := short(size)
-	switch f {
-	case CropTorchFull:
+	short := int(100.0 * float64(size) / 87.5) // the shorter side, before 12.5 % of it are cut off
+	if f == CropTorchFull {
 		short = size
-	case CropTFLite:
-		// Both sides are multiplied by one float32 ratio and rounded half up.
+	}
+	var to Size // before cropping
+	switch long := func(a, b int) int { return int(float64(short*a) / float64(b)) }; {
+	case f == Stretch:
+		to = Size{size, size}
+	case f == CropTFLite: // both sides are multiplied by one float32 ratio and rounded half up
 		ratio := max(float32(short)/float32(from.Width), float32(short)/float32(from.Height))
 		round := func(n int) int { return int(math.Round(float64(float32(n) * ratio))) }
-		return Size{round(from.Width), round(from.Height)}
-	case Stretch:
-		return Size{size, size}
-	case PadDeepLab: // resize_to_range in core/preprocess_utils.py, with one size for both bounds
+		to = Size{round(from.Width), round(from.Height)}
+	case f == PadDeepLab: // resize_to_range in core/preprocess_utils.py, with one size for both bounds
 		ratio := float32(size) / float32(max(from.Width, from.Height))
 		fit := func(n int) int { return min(int(math.Ceil(float64(float32(n)*ratio))), size) }
-		return Size{fit(from.Width), fit(from.Height)}
+		to = Size{fit(from.Width), fit(from.Height)}
+	case from.Height > from.Width:
+		to = Size{short, long(from.Height, from.Width)}
+	default:
+		to = Size{long(from.Width, from.Height), short}
 	}
-	long := func(a, b int) int { return int(float64(short*a) / float64(b)) }
-	if from.Height > from.Width {
-		return Size{short, long(from.Height, from.Width)}
+	x, y = full(from.Width, to.Width), full(from.Height, to.Height)
+	if f == Stretch || f == PadDeepLab {
+		return x, y
 	}
-	return Size{long(from.Width, from.Height), short}
-}
-
-// short returns the length of the shorter side before 12.5 % of it are cut off.
-func short(size int) int { return int(100.0 * float64(size) / 87.5) }
-
-// margin returns what is cut off before the middle if both sides together lose n pixels.
-func (f Fit) margin(n int) int {
-	switch f {
-	case CropTorch, CropTorchFull:
-		return int(math.RoundToEven(float64(n) / 2))
-	case CropTFLite:
-		return (n + 1) / 2
+	// margin is how many pixels before the middle are cut off if both sides together lose n.
+	margin := func(n int) int {
+		switch f {
+		case CropTorch, CropTorchFull:
+			return int(math.RoundToEven(float64(n) / 2))
+		case CropTFLite:
+			return (n + 1) / 2
+		}
+		return n / 2
 	}
-	return n / 2
+	x.first, x.size = margin(to.Width-size), size
+	y.first, y.size = margin(to.Height-size), size
+	return x, y
 }

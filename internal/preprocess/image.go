@@ -1,29 +1,29 @@
 package preprocess
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"image"
+	"image/png"
+	"net/http"
 
 	"github.com/disintegration/imaging"
 
 	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // An Image is an RGB image: Height rows of Width pixels, R, G, B each, top row first.
 type Image struct {
 	Width, Height int
 	Pix           []byte
-	Damaged       bool // part of the file was missing or wrong, and has been made up for
 }
 
-// whole reports whether there are pixels, and bytes for all of them.
-func (i Image) whole() bool {
-	return i.Width > 0 && i.Height > 0 && len(i.Pix) == 3*i.Width*i.Height
-}
-
-// Scratch is the working memory of decoding and of pipelines. The zero value is ready
-// for use. It serves one goroutine, and one image at a time: an Image that it returns
-// is valid until the next.
+// Scratch is the working memory of decoding and of pipelines. The zero value is ready for use.
+// It serves one goroutine, and one image at a time: an Image that it returns is valid until the
+// next.
 type Scratch struct {
 	MaxPixels int // refuse larger images; 0 means jpeg.DefaultMaxPixels
 
@@ -31,11 +31,16 @@ type Scratch struct {
 	pixels []byte // as stored
 	turned []byte // as the EXIF orientation asks
 
-	bytes  byteRows           // bytes resized as bytes
-	mixed  floatRows[uint8]   // bytes resized as float32
-	floats floatRows[float32] // float32 resized as float32
-	line   []byte             // a row of the result of bytes
-	fline  []float32          // a row of the result of mixed
+	linearBytes  linearBytes
+	linearFloats linearFloats
+	area         areaRows
+	cells        cellRows
+	pillow       pillowRows
+	tflite       bilinearRows[uint8]
+	torch        bilinearRows[float32]
+	deepLab      deepLabRows
+	line         []byte    // a resized row
+	floats       []float32 // a resized row
 
 	tables32 tables[float32]
 	tablesU8 tables[uint8]
@@ -47,53 +52,63 @@ func (s *Scratch) Decode(data []byte) (Image, error) {
 	return s.decode(data, true, func(from Size) image.Rectangle { return image.Rect(0, 0, from.Width, from.Height) })
 }
 
-// decode applies the EXIF orientation only if asked to. Only the part of the image that
-// is wanted, given its size, is certain to be right.
+// decode applies the EXIF orientation only if asked to. Only the wanted part of the image, given
+// its size, is certain to be right.
 func (s *Scratch) decode(data []byte, orient bool, wanted func(Size) image.Rectangle) (Image, error) {
-	var img Image
-	orientation := 1
-	var err error
-	switch kind := sniff(data); kind {
-	case kindJPEG:
-		img, orientation, err = s.decodeJPEG(data, orient, wanted)
-	case kindPNG:
-		img, orientation, err = s.decodePNG(data)
-	default:
-		return Image{}, fmt.Errorf("file %s, want JPEG or PNG", kind)
-	}
-	if err != nil {
-		return Image{}, err
-	}
-	if orient && orientation > 1 {
-		img = s.turn(img, orientation)
-	}
-	return img, nil
-}
-
-func (s *Scratch) maxPixels() int {
-	if s.MaxPixels == 0 {
-		return jpeg.DefaultMaxPixels
-	}
-	return s.MaxPixels
-}
-
-func (s *Scratch) decodeJPEG(data []byte, orient bool, wanted func(Size) image.Rectangle) (Image, int, error) {
-	s.jpeg.MaxPixels = s.maxPixels()
-	img, err := s.jpeg.DecodePart(data, s.pixels, func(c jpeg.Config) image.Rectangle {
-		if orient && c.Orientation > 1 {
-			return image.Rect(0, 0, c.Width, c.Height)
+	limit := cmp.Or(s.MaxPixels, jpeg.DefaultMaxPixels)
+	switch {
+	case bytes.HasPrefix(data, []byte("\xFF\xD8\xFF")): // what OpenCV asks for
+		s.jpeg.MaxPixels = limit
+		m, err := s.jpeg.Decode(data, s.pixels, func(c jpeg.Config) image.Rectangle {
+			if orient && c.Orientation > 1 {
+				return image.Rect(0, 0, c.Width, c.Height)
+			}
+			return wanted(Size{c.Width, c.Height})
+		})
+		if err != nil {
+			return Image{}, fmt.Errorf("decoding JPEG: %w", err)
 		}
-		return wanted(Size{c.Width, c.Height})
-	})
-	if err != nil {
-		return Image{}, 0, fmt.Errorf("decoding JPEG: %w", err)
+		s.pixels = m.Pix
+		img := Image{m.Width, m.Height, m.Pix}
+		if orient && m.Orientation > 1 {
+			img = s.turn(img, m.Orientation)
+		}
+		return img, nil
+	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1A\n")):
+		c, err := png.DecodeConfig(bytes.NewReader(data))
+		if err == nil && c.Width > limit/max(c.Height, 1) {
+			err = fmt.Errorf("image of %d×%d pixels exceeds the limit of %d pixels", c.Width, c.Height, limit)
+		}
+		var m image.Image
+		if err == nil {
+			m, err = png.Decode(bytes.NewReader(data))
+		}
+		if err != nil {
+			return Image{}, fmt.Errorf("decoding PNG: %w", err)
+		}
+		s.pixels = tensor.Grown(s.pixels, 3*c.Width*c.Height)
+		return withoutAlpha(s.pixels, imaging.Clone(m)), nil
+	case len(data) == 0:
+		return Image{}, errors.New("file is empty, want JPEG or PNG")
 	}
-	s.pixels = img.Pix
-	return Image{Width: img.Width, Height: img.Height, Pix: img.Pix, Damaged: img.Damaged}, img.Orientation, nil
+	return Image{}, fmt.Errorf("file is %s (begins with %.24q), want JPEG or PNG", http.DetectContentType(data), data)
+}
+
+// withoutAlpha writes the colours of m to pix as OpenCV does: without blending.
+func withoutAlpha(pix []byte, m *image.NRGBA) Image {
+	size := m.Bounds().Size()
+	for i := range size.X * size.Y {
+		copy(pix[3*i:][:3], m.Pix[4*i:][:3])
+	}
+	return Image{size.X, size.Y, pix}
 }
 
 // turn rotates and mirrors the image as an EXIF orientation of 2 to 8 asks.
 func (s *Scratch) turn(img Image, orientation int) Image {
+	m := image.NewNRGBA(image.Rect(0, 0, img.Width, img.Height))
+	for i := range img.Width * img.Height {
+		copy(m.Pix[4*i:][:3], img.Pix[3*i:][:3])
+	}
 	turned := [...]func(image.Image) *image.NRGBA{
 		2: imaging.FlipH,
 		3: imaging.Rotate180,
@@ -102,30 +117,7 @@ func (s *Scratch) turn(img Image, orientation int) Image {
 		6: imaging.Rotate270, // counter-clockwise
 		7: imaging.Transverse,
 		8: imaging.Rotate90,
-	}[orientation](opaque(img))
-	size := turned.Bounds().Size()
-	s.turned = resized(s.turned, len(img.Pix))
-	for i := range size.X * size.Y {
-		copy(s.turned[3*i:][:3], turned.Pix[4*i:][:3])
-	}
-	return Image{Width: size.X, Height: size.Y, Pix: s.turned, Damaged: img.Damaged}
-}
-
-// opaque converts to the form that package imaging handles without loss.
-func opaque(img Image) *image.NRGBA {
-	out := image.NewNRGBA(image.Rect(0, 0, img.Width, img.Height))
-	for i := range img.Width * img.Height {
-		copy(out.Pix[4*i:][:3], img.Pix[3*i:][:3])
-		out.Pix[4*i+3] = 0xff
-	}
-	return out
-}
-
-// resized returns a slice of n elements, using buf's memory if it is large enough.
-// Its contents are unspecified.
-func resized[T any](buf []T, n int) []T {
-	if cap(buf) < n {
-		return make([]T, n)
-	}
-	return buf[:n]
+	}[orientation](m)
+	s.turned = tensor.Grown(s.turned, len(img.Pix))
+	return withoutAlpha(s.turned, turned)
 }

@@ -1,27 +1,22 @@
 package preprocess
 
-import "math"
+import (
+	"math"
 
-// A filter weighs an input pixel by its distance from the output pixel's centre; beyond
-// radius it is zero.
+	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// A filter weighs an input pixel by its distance from the output pixel's centre; beyond radius
+// it is zero.
 type filter struct {
 	radius float64
 	weight func(x float64) float64
 }
 
-func (k Kernel) filter() filter {
-	if k == PillowBicubic {
-		return filter{2, cubic}
-	}
-	return filter{1, triangle}
-}
-
-func triangle(x float64) float64 {
-	return max(1-math.Abs(x), 0)
-}
+var triangle = filter{1, func(x float64) float64 { return max(1-math.Abs(x), 0) }}
 
 // cubic is the cubic convolution with a = −0.5.
-func cubic(x float64) float64 {
+var cubic = filter{2, func(x float64) float64 {
 	const a = -0.5
 	x = math.Abs(x)
 	switch {
@@ -31,7 +26,7 @@ func cubic(x float64) float64 {
 		return float64((float64((float64((x-5)*x)+8)*x) - 4) * a)
 	}
 	return 0
-}
+}}
 
 // pillowTaps returns the weights of Pillow's antialiased resize along one axis
 // (precompute_coeffs in libImaging/Resample.c).
@@ -66,19 +61,8 @@ const (
 	half       = 1 << (pillowBits - 1)
 )
 
-// fixed rounds the weights to pillowBits, half away from zero.
-func fixed(buf []int32, t *taps[float64]) []int32 {
-	buf = resized(buf, len(t.weight))
-	for i, w := range t.weight {
-		buf[i] = int32(float64(w*(1<<pillowBits)) + math.Copysign(0.5, w))
-	}
-	return buf
-}
-
-// pillowBytes is Pillow's resize of bytes: sideways first, rounded to bytes, then
-// downwards.
-type pillowBytes struct {
-	channels int
+// pillowRows is Pillow's resize of bytes: sideways first, rounded to bytes, then downwards.
+type pillowRows struct {
 	x, y     taps[float64]
 	wx, wy   []int32
 	firstRow int
@@ -87,55 +71,58 @@ type pillowBytes struct {
 	sum      []int32
 }
 
-func (r *pillowBytes) start(t task, src []byte) {
-	r.channels, r.width = t.channels, t.width()
-	pillowTaps(&r.x, t.x, t.kernel.filter())
-	pillowTaps(&r.y, t.y, t.kernel.filter())
+func (r *pillowRows) start(t task, src []byte) {
+	f := triangle
+	if t.kernel == PillowBicubic {
+		f = cubic
+	}
+	r.width = t.width()
+	pillowTaps(&r.x, t.x, f)
+	pillowTaps(&r.y, t.y, f)
 	r.wx, r.wy = fixed(r.wx, &r.x), fixed(r.wy, &r.y)
 	from, to := r.y.reach()
 	r.firstRow = from
-	r.lines = resized(r.lines, (to-from)*r.width)
-	stride := t.channels * t.x.src
+	r.lines = tensor.Grown(r.lines, (to-from)*r.width)
+	stride := 3 * t.x.src
 	for y := from; y < to; y++ {
 		r.sideways(r.lines[(y-from)*r.width:][:r.width], src[y*stride:][:stride])
 	}
+	r.sum = tensor.Grown(r.sum, r.width)
 }
 
-func (r *pillowBytes) sideways(dst, src []byte) {
+// fixed rounds the weights to pillowBits, half away from zero.
+func fixed(buf []int32, t *taps[float64]) []int32 {
+	buf = tensor.Grown(buf, len(t.weight))
+	for i, w := range t.weight {
+		buf[i] = int32(float64(w*(1<<pillowBits)) + math.Copysign(0.5, w))
+	}
+	return buf
+}
+
+func (r *pillowRows) sideways(dst, src []byte) {
 	for i, first := range r.x.first {
 		weights := r.wx[i*r.x.count:][:r.x.count]
-		if r.channels == 3 {
-			s0, s1, s2 := int32(half), int32(half), int32(half)
-			p := src[3*first:][:3*len(weights)]
-			for k, w := range weights {
-				s0 += int32(p[3*k]) * w
-				s1 += int32(p[3*k+1]) * w
-				s2 += int32(p[3*k+2]) * w
-			}
-			d := dst[3*i:][:3]
-			d[0], d[1], d[2] = clip(s0), clip(s1), clip(s2)
-			continue
+		s0, s1, s2 := int32(half), int32(half), int32(half)
+		p := src[3*first:][:3*len(weights)]
+		for k, w := range weights {
+			s0 += int32(p[3*k]) * w
+			s1 += int32(p[3*k+1]) * w
+			s2 += int32(p[3*k+2]) * w
 		}
-		for c := range r.channels {
-			s := int32(half)
-			for k, w := range weights {
-				s += int32(src[r.channels*(first+k)+c]) * w
-			}
-			dst[r.channels*i+c] = clip(s)
-		}
+		d := dst[3*i:][:3]
+		d[0], d[1], d[2] = clip(s0), clip(s1), clip(s2)
 	}
 }
 
 func clip(v int32) uint8 { return uint8(min(max(v>>pillowBits, 0), 255)) }
 
-func (r *pillowBytes) row(y int, dst []byte) {
+func (r *pillowRows) row(y int, dst []byte) {
 	weights := r.wy[y*r.y.count:][:r.y.count]
 	lines := r.lines[(r.y.first[y]-r.firstRow)*r.width:]
-	r.sum = resized(r.sum, len(dst))
-	for i := range r.sum {
-		r.sum[i] = half
-	}
 	sum := r.sum
+	for i := range sum {
+		sum[i] = half
+	}
 	for ; len(weights) >= 2; weights = weights[2:] {
 		w0, w1 := weights[0], weights[1]
 		a, b := lines[:len(sum)], lines[r.width:][:len(sum)]
@@ -151,46 +138,5 @@ func (r *pillowBytes) row(y int, dst []byte) {
 	}
 	for i, v := range sum {
 		dst[i] = clip(v)
-	}
-}
-
-// pillowFloats is Pillow's resize of float32 (mode F): sums in float64, rounded to
-// float32 after each direction.
-type pillowFloats[T sample] struct {
-	x, y     taps[float64]
-	firstRow int
-	lines    []float32
-	width    int
-}
-
-func (r *pillowFloats[T]) start(t task, src []T) {
-	r.width = t.width()
-	pillowTaps(&r.x, t.x, t.kernel.filter())
-	pillowTaps(&r.y, t.y, t.kernel.filter())
-	from, to := r.y.reach()
-	r.firstRow = from
-	r.lines = resized(r.lines, (to-from)*r.width)
-	n := t.channels
-	for y := from; y < to; y++ {
-		row := src[y*n*t.x.src:]
-		for i := range r.width {
-			sum := 0.0
-			for k, w := range r.x.weights(i / n) {
-				sum += float64(float64(row[n*(r.x.first[i/n]+k)+i%n]) * w)
-			}
-			r.lines[(y-from)*r.width+i] = float32(sum)
-		}
-	}
-}
-
-func (r *pillowFloats[T]) row(y int, dst []float32) {
-	weights := r.y.weights(y)
-	lines := r.lines[(r.y.first[y]-r.firstRow)*r.width:]
-	for i := range dst {
-		sum := 0.0
-		for k, w := range weights {
-			sum += float64(float64(lines[k*r.width+i]) * w)
-		}
-		dst[i] = float32(sum)
 	}
 }

@@ -1,17 +1,17 @@
 package synth
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"image"
+	"image/color"
+	imagedraw "image/draw"
 	"image/png"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // An ADE20KSpec says everything about a built-in data set for segmentation, in the layout
@@ -83,11 +83,11 @@ func (s ADE20KSpec) fill(ctx context.Context, folder string, progress func(done,
 	}
 	return draw(ctx, s.Images, func() func(int) error {
 		return func(i int) error {
-			var b bytes.Buffer
-			if err := jpeg.Encode(&b, s.picture(i), jpeg.EncodeOptions{Quality: 95}); err != nil {
+			data, err := frame{quality: 95}.encode(s.picture(i))
+			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(folder, "images", s.Name(i)+".jpg"), b.Bytes(), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, "images", s.Name(i)+".jpg"), data, 0o644); err != nil {
 				return err
 			}
 			return s.WriteMask(folder, i, s.shapes(i))
@@ -96,16 +96,12 @@ func (s ADE20KSpec) fill(ctx context.Context, folder string, progress func(done,
 }
 
 // picture returns the pixels of an image.
-func (s ADE20KSpec) picture(i int) *jpeg.RGB {
+func (s ADE20KSpec) picture(i int) *image.RGBA {
 	width, height := s.Content(i)
 	content := s.Scene(i).Render(width, height)
-	img := jpeg.NewRGB(adeSize, adeSize)
-	for k := range img.Pix {
-		img.Pix[k] = adePadding
-	}
-	for y := range height {
-		copy(img.Row(y), content.Row(y))
-	}
+	img := image.NewRGBA(image.Rect(0, 0, adeSize, adeSize))
+	imagedraw.Draw(img, img.Rect, image.NewUniform(color.RGBA{adePadding, adePadding, adePadding, 255}), image.Point{}, imagedraw.Src)
+	imagedraw.Draw(img, image.Rect(0, 0, width, height), content, image.Point{}, imagedraw.Src)
 	return img
 }
 

@@ -2,14 +2,13 @@ package synth
 
 import (
 	"fmt"
+	"image"
 	"path/filepath"
 	"testing"
-
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 func BenchmarkRender(b *testing.B) {
-	scene, img := NewScene(1), jpeg.NewRGB(500, 375)
+	scene, img := NewScene(1), image.NewRGBA(image.Rect(0, 0, 500, 375))
 	var p painter
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // inside is whether a point is in an ellipsoid.
@@ -146,16 +145,16 @@ func TestPicturesAreFilledUpWithGrey(t *testing.T) {
 	for i := range 4 {
 		width, height := s.Content(i)
 		img, content := s.picture(i), s.Scene(i).Render(width, height)
-		if img.Width != adeSize || img.Height != adeSize {
-			t.Fatalf("image %d has %d×%d pixels", i, img.Width, img.Height)
+		if img.Rect.Dx() != adeSize || img.Rect.Dy() != adeSize {
+			t.Fatalf("image %d has %v pixels", i, img.Rect)
 		}
 		for y := range adeSize {
 			for x := 0; x < adeSize; x += 7 {
-				want := [3]byte{adePadding, adePadding, adePadding}
+				want := color.RGBA{adePadding, adePadding, adePadding, 255}
 				if x < width && y < height {
-					want = [3]byte(content.Row(y)[3*x:])
+					want = content.RGBAAt(x, y)
 				}
-				if got := [3]byte(img.Row(y)[3*x:]); got != want {
+				if got := img.RGBAAt(x, y); got != want {
 					t.Fatalf("image %d: pixel %d, %d is %v, want %v", i, x, y, got, want)
 				}
 			}
@@ -246,7 +245,7 @@ func TestMixesAreOfTheirSizes(t *testing.T) {
 	for range 4000 {
 		f := m.draw(r)
 		counts[[2]int{f.width, f.height}]++
-		if f.options.Quality < 70 || f.options.Quality > 98 || f.options.Sampling > jpeg.SamplingGray || f.options.ExifOrientation != 0 {
+		if f.quality < 70 || f.quality > 98 || f.orientation != 0 {
 			t.Fatalf("%+v", f)
 		}
 	}

@@ -173,10 +173,10 @@ func (s COCOSpec) fill(ctx context.Context, folder string, progress func(done, t
 	}
 	names := s.names()
 	err := draw(ctx, s.Images, func() func(int) error {
-		var a artist
+		var p painter
 		return func(i int) error {
 			scene := s.Scene(i)
-			return a.write(filepath.Join(images, names[i].file), &scene, s.frame(i))
+			return p.write(filepath.Join(images, names[i].file), &scene, s.frame(i))
 		}
 	}, progress)
 	if err != nil {

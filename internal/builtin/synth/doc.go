@@ -22,10 +22,9 @@
 //
 // # Files
 //
-// Sizes, proportions, sampling of colour, quality, grey images and EXIF orientation
-// are mixed as in the official sets, so that reading costs what it costs there and no
-// special case stays untried. Go's image/jpeg writes 4:2:0 only; jpeg.Encode writes the
-// other samplings too.
+// Sizes, proportions, quality, grey images and EXIF orientation are mixed as in the official
+// sets, so that reading costs what it costs there and no special case stays untried. Colour
+// is sampled 4:2:0, as image/jpeg writes it.
 //
 // The same spec gives the same bytes on every platform. A change that gives other bytes
 // has to raise FormatVersion. Folders appear when they are complete, and several

@@ -1,11 +1,40 @@
 package synth
 
-import "github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
+import (
+	"bytes"
+	"image"
+	imagedraw "image/draw"
+	"image/jpeg"
+	"slices"
+)
 
-// A frame is how a scene becomes a file: everything but what is to be seen.
+// A frame is how a scene becomes a JPEG file.
 type frame struct {
 	width, height int // as seen, which with an orientation is not as stored
-	options       jpeg.EncodeOptions
+	quality       int // 1 to 100
+	gray          bool
+	orientation   byte // of EXIF; 0: the file has none
+}
+
+// encode returns the file of a picture.
+func (f frame) encode(picture *image.RGBA) ([]byte, error) {
+	var stored image.Image = storedFor(picture, f.orientation)
+	if f.gray {
+		gray := image.NewGray(stored.Bounds())
+		imagedraw.Draw(gray, gray.Bounds(), stored, image.Point{}, imagedraw.Src)
+		stored = gray
+	}
+	var file bytes.Buffer
+	if err := jpeg.Encode(&file, stored, &jpeg.Options{Quality: f.quality}); err != nil {
+		return nil, err
+	}
+	if f.orientation == 0 {
+		return file.Bytes(), nil
+	}
+	// Behind SOI comes an APP1 segment with a TIFF header and a directory of one entry (EXIF 2.3 §4.5.2, tag 0x0112).
+	app1 := "\xFF\xE1\x00\x22Exif\x00\x00MM\x00\x2A\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" +
+		string(rune(f.orientation)) + "\x00\x00\x00\x00\x00\x00"
+	return slices.Insert(file.Bytes(), 2, []byte(app1)...), nil
 }
 
 // A mix is a distribution of frames.
@@ -72,13 +101,10 @@ func (m *mix) draw(r *stream) frame {
 	var f frame
 	f.width, f.height = m.drawSize(r)
 	// The better of two: files of low quality are rarer.
-	f.options.Quality = max(r.between(70, 98), r.between(70, 98))
-	f.options.Sampling = jpeg.Sampling(r.pick(samplingWeights[:]))
+	f.quality = max(r.between(70, 98), r.between(70, 98))
+	f.gray = r.below(100) < 2 // about as in the ILSVRC-2012 validation set
 	return f
 }
-
-// samplingWeights are per cent, by jpeg.Sampling, about as in the ILSVRC-2012 validation set.
-var samplingWeights = [jpeg.SamplingGray + 1]int{jpeg.Sampling444: 76, jpeg.Sampling422: 1, jpeg.Sampling420: 20, jpeg.Sampling440: 1, jpeg.SamplingGray: 2}
 
 func (m *mix) drawSize(r *stream) (width, height int) {
 	weights := []int{m.ordinary, m.small, m.large}

@@ -1,10 +1,6 @@
 package synth
 
-import (
-	"testing"
-
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
-)
+import "testing"
 
 func TestFramesAreMixedAsInTheOfficialSets(t *testing.T) {
 	const n = 20000
@@ -13,18 +9,11 @@ func TestFramesAreMixedAsInTheOfficialSets(t *testing.T) {
 		low, high float64 // per cent
 		of        func(f frame) bool
 	}
-	sampled := func(s jpeg.Sampling) func(frame) bool {
-		return func(f frame) bool { return f.options.Sampling == s }
-	}
 	longer := func(f frame) int { return max(f.width, f.height) }
 	common := []share{
-		{"4:4:4", 75, 77, sampled(jpeg.Sampling444)},
-		{"4:2:0", 19, 21, sampled(jpeg.Sampling420)},
-		{"gray", 1.6, 2.4, sampled(jpeg.SamplingGray)},
-		{"4:2:2", 0.7, 1.3, sampled(jpeg.Sampling422)},
-		{"4:4:0", 0.7, 1.3, sampled(jpeg.Sampling440)},
-		{"quality from 70 to 98", 100, 100, func(f frame) bool { return f.options.Quality >= 70 && f.options.Quality <= 98 }},
-		{"quality 90 and better", 40, 60, func(f frame) bool { return f.options.Quality >= 90 }},
+		{"gray", 1.6, 2.4, func(f frame) bool { return f.gray }},
+		{"quality from 70 to 98", 100, 100, func(f frame) bool { return f.quality >= 70 && f.quality <= 98 }},
+		{"quality 90 and better", 40, 60, func(f frame) bool { return f.quality >= 90 }},
 		{"upright", 18, 30, func(f frame) bool { return f.height > f.width }},
 		{"square", 1, 6, func(f frame) bool { return f.height == f.width }},
 		{"no side twice the other", 100, 100, func(f frame) bool { return longer(f) < 2*min(f.width, f.height) }},

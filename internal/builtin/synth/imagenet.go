@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"image"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // An ImageNetSpec says everything about a built-in data set for classification. Equal
@@ -95,9 +95,9 @@ func AnchorJPEG(spec ImageNetSpec, class int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("drawing an anchor: %w", err)
 	}
-	var a artist
+	var p painter
 	scene := spec.Anchor(class)
-	return a.draw(&scene, frame{width: 500, height: 375, options: jpeg.EncodeOptions{Quality: 95}})
+	return p.draw(&scene, frame{width: 500, height: 375, quality: 95})
 }
 
 // WriteImageNet makes a data set in the layout of the official one: the images, by their
@@ -124,10 +124,10 @@ func (s ImageNetSpec) fill(ctx context.Context, folder string, progress func(don
 	labels := s.Labels()
 	sizes := imageNetMix()
 	err := draw(ctx, s.Images, func() func(int) error {
-		var a artist
+		var p painter
 		return func(i int) error {
 			scene := s.Image(i, labels[i])
-			return a.write(filepath.Join(folder, s.Name(i)), &scene, s.frame(&sizes, i))
+			return p.write(filepath.Join(folder, s.Name(i)), &scene, s.frame(&sizes, i))
 		}
 	}, progress)
 	if err != nil {
@@ -149,30 +149,20 @@ func (s ImageNetSpec) frame(sizes *mix, i int) frame {
 	f := sizes.draw(newStream("imagenet frame", s.Seed, uint64(i)))
 	r := newStream("imagenet orientation", s.Seed, uint64(i/apart))
 	if r.below(apart) == i%apart {
-		f.options.ExifOrientation = [...]int{rotate180, rotate90, rotate270}[r.below(3)]
+		f.orientation = [...]byte{rotate180, rotate90, rotate270}[r.below(3)]
 	}
 	return f
 }
 
-// An artist draws scenes into files, one after the other, and keeps the memory that takes.
-type artist struct {
-	painter painter
-	encoder jpeg.Encoder
-	img     jpeg.RGB
-	data    []byte
+// draw returns the file of a scene.
+func (p *painter) draw(scene *Scene, f frame) ([]byte, error) {
+	img := image.NewRGBA(image.Rect(0, 0, f.width, f.height))
+	p.render(scene, img)
+	return f.encode(img)
 }
 
-// draw returns the file of a scene. It is valid until the next call.
-func (a *artist) draw(scene *Scene, f frame) ([]byte, error) {
-	a.img.Resize(f.width, f.height)
-	a.painter.render(scene, &a.img)
-	var err error
-	a.data, err = a.encoder.Append(a.data[:0], storedFor(&a.img, f.options.ExifOrientation), f.options)
-	return a.data, err
-}
-
-func (a *artist) write(path string, scene *Scene, f frame) error {
-	data, err := a.draw(scene, f)
+func (p *painter) write(path string, scene *Scene, f frame) error {
+	data, err := p.draw(scene, f)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // FormatVersion is part of every Key and Manifest. It has to be raised with any change
 // that makes another file of the same spec.
-const FormatVersion = 2
+const FormatVersion = 3
 
 const manifestName = "builtin.json"
 

@@ -3,6 +3,7 @@ package synth
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -140,7 +141,7 @@ func TestPicturesAreThoseOfTheirDefinition(t *testing.T) {
 				continue
 			}
 			seen++
-			for c, v := range img.Row(y)[3*x:][:3] {
+			for c, v := range img.Pix[y*img.Stride+4*x:][:3] {
 				if math.Abs(float64(v)-want[c]) > near {
 					t.Fatalf("scene %d of %d×%d: channel %d at %d, %d is %d, want %.1f", seed, width, height, c, x, y, v, want[c])
 				}
@@ -185,11 +186,15 @@ func TestLevelsAreCutOffToBytes(t *testing.T) {
 func TestNoiseIsCoinTosses(t *testing.T) {
 	const n = 3 * 20000
 	for _, deviation := range []float64{2, 5, 20} {
-		line, row := make([]int32, n), make([]uint8, n)
+		line, pixels := make([]int32, n), make([]uint8, n/3*4)
 		for i := range line {
 			line[i] = 128 << levelBits
 		}
-		develop(row, line, newStream("test", 3), deviation)
+		develop(pixels, line, newStream("test", 3), deviation)
+		var row []uint8 // without alpha
+		for pixel := range slices.Chunk(pixels, 4) {
+			row = append(row, pixel[:3]...)
+		}
 		var sum, squares, together float64
 		for i, v := range row {
 			d := float64(v) - 128
@@ -213,7 +218,7 @@ func TestNoiseIsCoinTosses(t *testing.T) {
 	}
 	img := NewScene(1)
 	img.Noise = 1e9
-	if got := img.Render(4, 4); len(got.Pix) != 48 {
+	if got := img.Render(4, 4); len(got.Pix) != 64 {
 		t.Error("endless noise is not drawn")
 	}
 }

@@ -1,10 +1,9 @@
 package synth
 
 import (
+	"image"
 	"math"
 	"math/bits"
-
-	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
 // Render draws the scene in a frame of some size in pixels. It is stretched over the
@@ -12,8 +11,8 @@ import (
 // another one.
 //
 // The pixels are the same on every platform: they are computed in whole numbers.
-func (s Scene) Render(width, height int) *jpeg.RGB {
-	img := jpeg.NewRGB(width, height)
+func (s Scene) Render(width, height int) *image.RGBA {
+	img := image.NewRGBA(image.Rect(0, 0, max(width, 0), max(height, 0)))
 	var p painter
 	p.render(&s, img)
 	return img
@@ -36,12 +35,13 @@ type ripple struct {
 }
 
 // render draws over the whole of a picture.
-func (p *painter) render(s *Scene, img *jpeg.RGB) {
-	p.place(s, img.Width, img.Height)
-	noise := newStream("pixels", s.noiseSeed, uint64(img.Width), uint64(img.Height))
-	for y := range img.Height {
-		p.drawRow(y, img.Height)
-		develop(img.Row(y), p.line, noise, s.Noise)
+func (p *painter) render(s *Scene, img *image.RGBA) {
+	width, height := img.Rect.Dx(), img.Rect.Dy()
+	p.place(s, width, height)
+	noise := newStream("pixels", s.noiseSeed, uint64(width), uint64(height))
+	for y := range height {
+		p.drawRow(y, height)
+		develop(img.Pix[y*img.Stride:][:4*width], p.line, noise, s.Noise)
 	}
 }
 
@@ -177,16 +177,16 @@ func develop(row []uint8, line []int32, noise *stream, deviation float64) {
 		unit = fixed(min(deviation, 255)/tossed, levelBits)
 	}
 	offset := int32(1<<(levelBits-1)) - unit*(common+own)/2
-	line = line[:len(row)]
-	for i := 0; i+3 <= len(row); i += 3 {
+	for ; len(row) > 0; row, line = row[4:], line[3:] {
 		toss := uint64(0)
 		if unit != 0 {
 			toss = noise.pcg.Uint64()
 		}
 		light := offset + unit*int32(bits.OnesCount64(toss>>(64-common)))
-		row[i] = pixel(line[i] + light + unit*int32(bits.OnesCount64(toss&0xfff)))
-		row[i+1] = pixel(line[i+1] + light + unit*int32(bits.OnesCount64(toss>>12&0xfff)))
-		row[i+2] = pixel(line[i+2] + light + unit*int32(bits.OnesCount64(toss>>24&0xfff)))
+		row[0] = pixel(line[0] + light + unit*int32(bits.OnesCount64(toss&0xfff)))
+		row[1] = pixel(line[1] + light + unit*int32(bits.OnesCount64(toss>>12&0xfff)))
+		row[2] = pixel(line[2] + light + unit*int32(bits.OnesCount64(toss>>24&0xfff)))
+		row[3] = math.MaxUint8
 	}
 }
 

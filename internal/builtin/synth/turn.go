@@ -1,19 +1,19 @@
 package synth
 
-import "github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
+import "image"
 
 // storedFor returns the pixels that have to be in a file with an EXIF orientation, so
 // that a reader who heeds it sees m. Orientations without rotation return m itself.
-func storedFor(m *jpeg.RGB, orientation int) *jpeg.RGB {
-	width, height := m.Width, m.Height
+func storedFor(m *image.RGBA, orientation byte) *image.RGBA {
+	width, height := m.Rect.Dx(), m.Rect.Dy()
 	if orientation == rotate90 || orientation == rotate270 {
 		width, height = height, width
 	} else if orientation != rotate180 {
 		return m
 	}
-	out := jpeg.NewRGB(width, height)
-	for y := range m.Height {
-		for x, row := 0, m.Row(y); x < m.Width; x++ {
+	out := image.NewRGBA(image.Rect(0, 0, width, height))
+	for y := range m.Rect.Dy() {
+		for x := range m.Rect.Dx() {
 			tx, ty := width-1-x, height-1-y // half a turn
 			switch orientation {
 			case rotate90:
@@ -21,7 +21,7 @@ func storedFor(m *jpeg.RGB, orientation int) *jpeg.RGB {
 			case rotate270:
 				tx, ty = width-1-y, x
 			}
-			copy(out.Pix[ty*out.Stride+3*tx:][:3], row[3*x:])
+			out.SetRGBA(tx, ty, m.RGBAAt(x, y))
 		}
 	}
 	return out

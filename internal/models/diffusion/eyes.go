@@ -128,9 +128,7 @@ func (e *Eye) bind(out tensor.Shape) (err error) {
 // See returns the features of an image, rows of pixels of three bytes. They are overwritten by the
 // next call.
 func (e *Eye) See(ctx context.Context, image []byte, width, height int) ([]float32, error) {
-	if err := e.prepare(image, preprocess.Size{Width: width, Height: height}); err != nil {
-		return nil, err
-	}
+	e.prepare(image, preprocess.Size{Width: width, Height: height})
 	if err := e.session.Run(ctx, []backend.Value{e.in}, []backend.Value{e.out}); err != nil {
 		return nil, err
 	}
@@ -147,32 +145,27 @@ func (e *Eye) See(ctx context.Context, image []byte, width, height int) ([]float
 func (e *Eye) Features() int { return int(e.out.Tensor().Len()) }
 
 // prepare writes an image as the network reads it.
-func (e *Eye) prepare(image []byte, from preprocess.Size) error {
+func (e *Eye) prepare(image []byte, from preprocess.Size) {
 	to := preprocess.Size{Width: e.side, Height: e.side}
 	n, planes := e.side*e.side, tensor.Data[float32](e.in.Tensor())
 	if e.kind == CLIPEye {
 		e.pixels = tensor.Grown(e.pixels, imageChannels*n)
-		if err := e.scratch.ResizeBytes(e.pixels, image, preprocess.PillowBicubic, imageChannels, from, to); err != nil {
-			return err
-		}
+		e.scratch.ResizeBytes(e.pixels, image, preprocess.PillowBicubic, from, to)
 		for i, v := range e.pixels {
 			c := i % imageChannels
 			planes[c*n+i/imageChannels] = (float32(v)/255 - clipMean[c]) / clipDeviation[c]
 		}
-		return nil
+		return
 	}
 	e.floats = tensor.Grown(e.floats, len(image)+imageChannels*n)
 	whole, small := e.floats[:len(image)], e.floats[len(image):]
 	for i, v := range image {
 		whole[i] = float32(v) / 255
 	}
-	if err := e.scratch.ResizeFloats(small, whole, preprocess.TorchBilinear, imageChannels, from, to); err != nil {
-		return err
-	}
+	e.scratch.ResizeTorch(small, whole, from, to)
 	for i, v := range small {
 		planes[i%imageChannels*n+i/imageChannels] = float32(2*v) - 1
 	}
-	return nil
 }
 
 // Close closes the network.

@@ -34,10 +34,7 @@ type writing struct {
 }
 
 func newListening(w *talk, sessions workload.Sessions, slots int) (*listening, error) {
-	features, err := audio.NewWhisper(whisperBands)
-	if err != nil {
-		return nil, err
-	}
+	features := audio.NewWhisper(whisperBands)
 	d, err := decode.NewListener(sessions, w.layout, slots, w.context())
 	if err != nil {
 		return nil, err

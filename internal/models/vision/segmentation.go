@@ -143,7 +143,7 @@ func prepareMask(m dataset.Mask, err error) ([]uint8, error) {
 	if err != nil || m.Width == size && m.Height == size {
 		return m.Classes, err
 	}
-	return preprocess.PadClasses(m.Classes, preprocess.Size{Width: m.Width, Height: m.Height}, size)
+	return preprocess.PadClasses(m.Classes, preprocess.Size{Width: m.Width, Height: m.Height}, size), nil
 }
 
 // meanIoU is the score of pixel counts. With few images a class may be nowhere, and the

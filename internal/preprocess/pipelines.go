@@ -16,7 +16,7 @@ var (
 	torchStd     = Step{Divide, [3]float32{0.229, 0.224, 0.225}}
 )
 
-// Those of OpenAI's CLIP ViT-B/32, which scores generated images.
+// Mean and deviation of OpenAI's CLIP ViT-B/32, which scores generated images.
 var (
 	clipMean = Step{Subtract, [3]float32{0.48145466, 0.4578275, 0.40821073}}
 	clipStd  = Step{Divide, [3]float32{0.26862954, 0.26130258, 0.27577711}}
@@ -25,10 +25,10 @@ var (
 // TFLite multiplies by the reciprocal of the deviation.
 var toOne = []Step{each(Subtract, 127.5), each(Multiply, 1/float32(127.5))}
 
-// reference returns the pipelines of the reference in a fixed order. Those of the
-// classification and detection functions in dataset.py come first, then CLIP, then the
-// TFLite evaluation stages as the mobile app configures them.
-func reference() []Pipeline {
+// pipelines returns the pipelines of the reference in a fixed order: those of the
+// classification and detection functions in dataset.py, CLIP, and the TFLite evaluation stages
+// as the mobile app configures them.
+func pipelines() []Pipeline {
 	unit := each(Divide, 255)
 	return []Pipeline{
 		{Name: "resnet50_vgg_224", Size: 224, Fit: CropCV2, Kernel: CV2Area, Steps: []Step{caffeMean}, Type: tensor.Float32},
@@ -52,6 +52,8 @@ func reference() []Pipeline {
 	}
 }
 
+func each(op Op, by float32) Step { return Step{op, [3]float32{by, by, by}} }
+
 func mobile(name string, size int, fit Fit, typ tensor.DType, steps []Step) Pipeline {
 	return Pipeline{
 		Name: name, Size: size, Fit: fit, Kernel: TFLiteBilinear, Float: true, Steps: steps, Type: typ, Layout: NHWC,
@@ -62,7 +64,7 @@ func mobile(name string, size int, fit Fit, typ tensor.DType, steps []Step) Pipe
 // Lookup returns the reference's pipeline of that name.
 func Lookup(name string) (Pipeline, error) {
 	var names []string
-	for _, p := range reference() {
+	for _, p := range pipelines() {
 		if p.Name == name {
 			return p, nil
 		}
