@@ -7,7 +7,7 @@ type change struct {
 	make func(e *edit)
 }
 
-// tableChanges are the changes that were tried first.
+// tableChanges are changes of all kinds.
 var tableChanges = []change{
 	{"v6.1 nothing", func(*edit) {}},
 	{"v6.1 no summary in run_1", func(e *edit) { e.remove("S/performance/run_1/mlperf_log_summary.txt") }},

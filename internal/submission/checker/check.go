@@ -35,8 +35,8 @@ type Options struct {
 // errNoResults is the error for a tree in which there is nothing to judge.
 var errNoResults = errors.New("no results")
 
-// Check judges a tree. A tree that does not pass is a report; an error means that there
-// is no judgement: the folder cannot be read, the round is not known, or there are no
+// Check judges a tree. A tree that does not pass is a report; an error means no
+// judgement: the folder cannot be read, the round is unknown, or the tree has no
 // results.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	o.Profile = cmp.Or(o.Profile, Reference)

@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var keepTrees = flag.String("trees", "", "write the changed trees into this folder, for testdata/make_verdicts.py")
 
-// A verdict is what the official checker said of a tree.
+// A verdict is what the official checker makes of a tree.
 type verdict struct {
 	Passes    bool              `json:"passes"`    // its exit status was 0
 	Exception string            `json:"exception"` // that ended it, or ""
@@ -26,9 +28,9 @@ type verdict struct {
 // it accepts.
 var noResults = []string{"v6.1 division in capitals"}
 
-// TestReferenceAgreesWithTheOfficialChecker compares what we say of each changed tree, and
-// of its results, with what the official checker said.
-func TestReferenceAgreesWithTheOfficialChecker(t *testing.T) {
+// TestOfficialVerdicts compares our verdict of each changed tree, and
+// of its results, with the verdict of the official checker.
+func TestOfficialVerdicts(t *testing.T) {
 	t.Parallel()
 	v6, v5 := extract(t, "v6.1"), extract(t, "v5.1")
 	one := t.TempDir()
@@ -107,7 +109,7 @@ func compare(t *testing.T, name, root string, want verdict) {
 	}
 }
 
-// compareResults compares what is said of each result, and the summary.
+// compareResults compares the verdict of each result, and the summary.
 func compareResults(t *testing.T, report *Report, want verdict) {
 	t.Helper()
 	for _, r := range report.Results {
@@ -148,4 +150,33 @@ func findingsOf(r *Report) string {
 		return err.Error()
 	}
 	return string(text)
+}
+
+// What the official checker writes of the unchanged tree of v6.1, and of one with power.
+// Locations are those that the tree had.
+const officialRows = `"ExampleOrg","available","closed","edge","Example CPU board","board1","resnet50","resnet","Offline","41.2485","acc: 76.012","1","Example CPU","1","2","N/A","0","0","TREE/closed/ExampleOrg/results/board1/resnet50/Offline/performance/run_1","Example runtime 1.0","Linux","","closed","0","v6.1","0","False","Samples/s","fp32","None",""
+"ExampleOrg","available","open","edge","Example CPU board","board1","resnet50","resnet","Offline","41.2485","acc: 76.012","1","Example CPU","1","2","N/A","0","0","TREE/open/ExampleOrg/results/board1/resnet50/Offline/performance/run_1","Example runtime 1.0","Linux","","open","0","v6.1","0","True","Samples/s","fp32","None",""
+"ExampleOrg","available","open","edge","Example CPU board","board1","resnet50","resnet","Offline","100.0","acc: 76.012","1","Example CPU","1","2","N/A","0","0","TREE/open/ExampleOrg/results/board1/resnet50/Offline/performance/run_1","Example runtime 1.0","Linux","","open","0","v6.1","0","True","Watts","fp32","None",""`
+
+func TestOfficialSummary(t *testing.T) {
+	t.Parallel()
+	plain := extract(t, "v6.1")
+	tree := &edit{t, t.TempDir()}
+	tree.borrow(plain)
+	offline(func(*powered) {})(tree)
+	var got []string
+	for _, root := range []string{plain, tree.root} {
+		for _, row := range check(t, root, Reference).Summary() {
+			line := strings.ReplaceAll(`"`+strings.Join(row, `","`)+`"`, root, "TREE")
+			if strings.Contains(line, `"Offline"`) {
+				got = append(got, line)
+			}
+		}
+	}
+	if diff := cmp.Diff(strings.Split(officialRows, "\n"), got); diff != "" {
+		t.Errorf("rows (-official +ours):\n%s", diff)
+	}
+	if n := len(strings.Split(strings.Split(officialRows, "\n")[0], ",")); n != len(Columns) || slices.Contains(Columns, "") {
+		t.Errorf("%d columns, want %d with names", len(Columns), n)
+	}
 }

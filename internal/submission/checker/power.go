@@ -307,7 +307,7 @@ func checkIdentity(list []command) error {
 	return nil
 }
 
-// checkReplies checks that the daemon did what the server told it.
+// checkReplies checks that the daemon answered each command of the server as it should.
 func checkReplies(list []command) error {
 	replies := map[string]string{
 		"SR,A": "Range A changed", "SR,V": "Range V changed", "Stop": "Stopping untimed measurement",

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A FIFO that nobody writes to, and devices that never end, must not be read.
-func TestNothingWaitsForWhatIsNoFile(t *testing.T) {
+// Reading a FIFO without a writer, or an endless device, would never end.
+func TestSpecialFilesDoNotBlock(t *testing.T) {
 	t.Parallel()
 	base := extract(t, "v6.1")
 	for name, plant := range map[string]func(path string) error{
@@ -59,7 +59,7 @@ func checkSoon(t *testing.T, root string) *Report {
 }
 
 // A path of a tree may be longer than the system opens at once. The official checker never goes there.
-func TestAFolderThatCannotBeListedMattersWhereResultsAre(t *testing.T) {
+func TestFolderThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	e := &edit{t, t.TempDir()}
 	e.link(extract(t, "v6.1"))

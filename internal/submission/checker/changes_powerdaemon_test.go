@@ -1,46 +1,46 @@
 package checker
 
-// daemonChanges are made to what the daemon of the analyzer was told, and to its log.
+// daemonChanges are made to the commands that the daemon of the analyzer got, and to its log.
 var daemonChanges = []change{
-	{"v6.1 power, daemon of another version", offline(func(p *powered) { p.said("Identify", 1, "Identify", "YokogawaWT310E,version=1.11.2-a") })},
-	{"v6.1 power, daemon without a version", offline(func(p *powered) { p.said("Identify", 1, "Identify", "YokogawaWT310E") })},
-	{"v6.1 power, daemon without an answer", offline(func(p *powered) { p.said("Identify", 1, "Identify", "") })},
-	{"v6.1 power, daemon never asked", offline(func(p *powered) { p.said("Identify", 1, "identify", "x") })},
-	{"v6.1 power, analyzer unknown", offline(func(p *powered) { p.said("Identify", 1, "Identify", "Other,version=1.11.1-a") })},
-	{"v6.1 power, range not changed", offline(func(p *powered) { p.said("SR,V", 1, "SR,V,Auto", "Error") })},
-	{"v6.1 power, not started", offline(func(p *powered) { p.said("Go,1000,", 2, "Go,1000,0,x", "Error") })},
-	{"v6.1 power, not stopped", offline(func(p *powered) { p.said("Stop", 1, "Stop", "Error: no measurement to stop") })},
-	{"v6.1 power, stopped a third time", offline(func(p *powered) { p.said("Stop", 3, "Stop", "Stopping untimed measurement") })},
-	{"v6.1 power, stopped twice", offline(func(p *powered) { p.said("Stop", 3, "Status", "x") })},
-	{"v6.1 power, stopped with an argument", offline(func(p *powered) { p.said("Stop", 1, "Stop,1", "Stopping untimed measurement") })},
-	{"v6.1 power, amperes not set back", offline(func(p *powered) { p.said("SR,A", 3, "SR,A,1", "Range A changed") })},
+	{"v6.1 power, daemon of another version", offline(func(p *powered) { p.command("Identify", 1, "Identify", "YokogawaWT310E,version=1.11.2-a") })},
+	{"v6.1 power, daemon without a version", offline(func(p *powered) { p.command("Identify", 1, "Identify", "YokogawaWT310E") })},
+	{"v6.1 power, daemon without an answer", offline(func(p *powered) { p.command("Identify", 1, "Identify", "") })},
+	{"v6.1 power, daemon never asked", offline(func(p *powered) { p.command("Identify", 1, "identify", "x") })},
+	{"v6.1 power, analyzer unknown", offline(func(p *powered) { p.command("Identify", 1, "Identify", "Other,version=1.11.1-a") })},
+	{"v6.1 power, range not changed", offline(func(p *powered) { p.command("SR,V", 1, "SR,V,Auto", "Error") })},
+	{"v6.1 power, not started", offline(func(p *powered) { p.command("Go,1000,", 2, "Go,1000,0,x", "Error") })},
+	{"v6.1 power, not stopped", offline(func(p *powered) { p.command("Stop", 1, "Stop", "Error: no measurement to stop") })},
+	{"v6.1 power, stopped a third time", offline(func(p *powered) { p.command("Stop", 3, "Stop", "Stopping untimed measurement") })},
+	{"v6.1 power, stopped twice", offline(func(p *powered) { p.command("Stop", 3, "Status", "x") })},
+	{"v6.1 power, stopped with an argument", offline(func(p *powered) { p.command("Stop", 1, "Stop,1", "Stopping untimed measurement") })},
+	{"v6.1 power, amperes not set back", offline(func(p *powered) { p.command("SR,A", 3, "SR,A,1", "Range A changed") })},
 	{"v6.1 power, amperes set back later", offline(func(p *powered) {
-		p.said("SR,A", 3, "SR,A,1", "Range A changed")
-		p.said("SR,A", 4, "SR,A,5.0", "Range A changed")
+		p.command("SR,A", 3, "SR,A,1", "Range A changed")
+		p.command("SR,A", 4, "SR,A,5.0", "Range A changed")
 	})},
 	{"v6.1 power, amperes set back too late", offline(func(p *powered) {
-		p.said("SR,A", 3, "SR,A,1", "Range A changed")
+		p.command("SR,A", 3, "SR,A,1", "Range A changed")
 		p.more("SR,A,5.0", "Range A changed")
 	})},
-	{"v6.1 power, amperes set three times", offline(func(p *powered) { p.said("SR,A", 4, "x", "Range A changed") })},
-	{"v6.1 power, volts not set back", offline(func(p *powered) { p.said("SR,V", 3, "SR,V,300", "Range V changed") })},
-	{"v6.1 power, volts never set back", offline(func(p *powered) { p.said("SR,V", 3, "x", "x") })},
+	{"v6.1 power, amperes set three times", offline(func(p *powered) { p.command("SR,A", 4, "x", "Range A changed") })},
+	{"v6.1 power, volts not set back", offline(func(p *powered) { p.command("SR,V", 3, "SR,V,300", "Range V changed") })},
+	{"v6.1 power, volts never set back", offline(func(p *powered) { p.command("SR,V", 3, "x", "x") })},
 	{"v6.1 power, ranges that were automatic", offline(func(p *powered) {
-		p.said("RR", 1, "RR", "Ranges,0,0,0,-1")
-		p.said("SR,A", 3, "SR,A,Auto", "Range A changed")
+		p.command("RR", 1, "RR", "Ranges,0,0,0,-1")
+		p.command("SR,A", 3, "SR,A,Auto", "Range A changed")
 	})},
-	{"v6.1 power, a range of volts not set back", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0,5.0,0,300.0") })},
+	{"v6.1 power, a range of volts not set back", offline(func(p *powered) { p.command("RR", 1, "RR", "Ranges,0,5.0,0,300.0") })},
 	{"v6.1 power, a range of volts set back", offline(func(p *powered) {
-		p.said("RR", 1, "RR", "Ranges,0,5.0,0,300.0")
-		p.said("SR,V", 3, "SR,V,300.0", "Range V changed")
+		p.command("RR", 1, "RR", "Ranges,0,5.0,0,300.0")
+		p.command("SR,V", 3, "SR,V,300.0", "Range V changed")
 	})},
-	{"v6.1 power, ranges in words", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0,five,1,300.0") })},
-	{"v6.1 power, ranges that are cut", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0,5.0") })},
-	{"v6.1 power, ranges cut behind the amperes", offline(func(p *powered) { p.said("RR", 1, "RR", "Ranges,0") })},
+	{"v6.1 power, ranges in words", offline(func(p *powered) { p.command("RR", 1, "RR", "Ranges,0,five,1,300.0") })},
+	{"v6.1 power, ranges that are cut", offline(func(p *powered) { p.command("RR", 1, "RR", "Ranges,0,5.0") })},
+	{"v6.1 power, ranges cut behind the amperes", offline(func(p *powered) { p.command("RR", 1, "RR", "Ranges,0") })},
 	{"v6.1 power, two words to the daemon", offline(func(p *powered) { p.server["ptd_messages"] = p.server["ptd_messages"].([]any)[:2] })},
 	{"v6.1 power, no words to the daemon", offline(func(p *powered) { delete(p.server, "ptd_messages") })},
-	{"v6.1 power, null as a reply that nobody reads", offline(func(p *powered) { p.said("Hello", 1, "Hello", nil) })},
-	{"v6.1 power, a command that is a number", offline(func(p *powered) { p.said("Hello", 1, 5, "x") })},
+	{"v6.1 power, null as a reply that nobody reads", offline(func(p *powered) { p.command("Hello", 1, "Hello", nil) })},
+	{"v6.1 power, a command that is a number", offline(func(p *powered) { p.command("Hello", 1, 5, "x") })},
 
 	{"v6.1 power, analyzer 8", offline(func(p *powered) { analyzer(p)["device_type"] = 8 })},
 	{"v6.1 power, analyzer 9", offline(func(p *powered) { analyzer(p)["device_type"] = 9 })},
