@@ -122,7 +122,7 @@ func TestATreeIsBuiltOfLogs(t *testing.T) {
 		t.Errorf("cooling %q of %q", d["cooling"], d["system_name"])
 	}
 	o = clitest.Run(t, Commands(), base...)
-	if want := "tree is there already: --add adds to a tree, --force replaces it or the results that it has"; o.Status != cli.ExitError || o.Err != want {
+	if want := "tree already exists: --add adds to a tree, --force replaces it or the results that it has"; o.Status != cli.ExitError || o.Err != want {
 		t.Errorf("status %d: %s, want %s", o.Status, o.Err, want)
 	}
 	o = clitest.Run(t, Commands(), append(base, "--force", "--json")...)

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
@@ -17,28 +19,28 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// A Request asks for a tree. What has no comment is needed.
+// A Request asks for a tree. Fields without a comment are needed.
 type Request struct {
 	Tree     string   // the folder to make
-	Runs     []string // folders in which runs are looked for
+	Runs     []string // folders to search for runs
 	Rules    string   // a round
 	Division string   // closed, open or network
 	// Submitter and System are names of folders.
 	Submitter, System string
 	Description       description.Description // of the system
 
-	Model          string            // of runs that do not say it: logs of other LoadGens; may be empty
+	Model          string            // of logs of other LoadGens, which do not name it; may be empty
 	Name           string            // of the model in the open division; empty: as the round calls it
 	Implementation string            // name for the code; empty: mlperf
-	Measurements   map[string]string // fields of measurements.json that somebody gave
-	Calibration    string            // file for calibration.md; empty: made from what is known
-	Source         string            // folder for src; empty: a README that says which program it was
+	Measurements   map[string]string // fields of measurements.json
+	Calibration    string            // file for calibration.md; empty: made from the runs
+	Source         string            // folder for src; empty: a README that names the program
 	Bandwidth      string            // how a datacenter system's bandwidth was provided or measured
 
-	Infer  bool // results of scenarios without runs come from others, where the rules allow it
-	Newest bool // of several runs of the same, the newest counts; else they are an error
-	Add    bool // to a tree that is there
-	Force  bool // replace the tree, or with Add the results that it has
+	Infer  bool // infer results of scenarios without runs from others, where the rules allow it
+	Newest bool // take the newest of several runs of the same; else they are an error
+	Add    bool // to an existing tree
+	Force  bool // replace the tree, or with Add its results
 }
 
 // A Built tree.
@@ -46,7 +48,7 @@ type Built struct {
 	Tree       string          `json:"tree"`
 	Results    []Placed        `json:"results"`
 	LeftOut    []string        `json:"left_out"`   // runs that may not enter, with why: others of the same do, or they are of other models
-	Unfinished []string        `json:"unfinished"` // fields that somebody has to fill in
+	Unfinished []string        `json:"unfinished"` // fields to fill in
 	Check      *checker.Report `json:"check"`      // profile strict
 }
 
@@ -61,16 +63,22 @@ type Placed struct {
 	Accuracy     string  `json:"accuracy"`                // five significant figures
 }
 
+// An ExistsError is the error of a tree or a result that exists already.
+type ExistsError struct{ Path string }
+
+func (e *ExistsError) Error() string { return e.Path + " already exists" }
+
 // A builder makes one tree.
 type builder struct {
 	Request
-	round *rounds.Round
-	root  string // of the tree that is being made
-	built *Built
+	round       *rounds.Round
+	root        string // of the tree that is being made
+	runs, tests []*run
+	built       *Built
 }
 
-// Build makes a tree. One that the checker does not pass is made, too: Check says what to
-// mend. An error means that there is no tree, or still the old one.
+// Build makes a tree. It also makes a tree that the checker does not pass: Check says what to correct. After an error
+// there is no tree, or the old one.
 func Build(ctx context.Context, q Request) (*Built, error) {
 	b := &builder{Request: q, built: &Built{Tree: q.Tree, Results: []Placed{}, LeftOut: []string{}}}
 	if err := b.check(); err != nil {
@@ -97,60 +105,43 @@ func Build(ctx context.Context, q Request) (*Built, error) {
 }
 
 func (b *builder) make(ctx context.Context, results []*result) error {
-	if err := b.start(ctx); err != nil {
+	if err := os.Mkdir(b.root, 0o755); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context, []*result) error{b.place, b.texts, b.judge} {
+	if b.Add {
+		if err := os.CopyFS(b.root, os.DirFS(b.Tree)); err != nil {
+			return err
+		}
+	}
+	for _, r := range results {
+		if err := errors.Join(b.place(ctx, r), b.describe(r)); err != nil {
+			return fmt.Errorf("%s: %w", r.name(), err)
+		}
+	}
+	for _, step := range []func(context.Context, []*result) error{b.system, b.source, b.calibration, b.bandwidth, b.mapping} {
 		if err := step(ctx, results); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// judge looks at the tree as the checker does.
-func (b *builder) judge(ctx context.Context, _ []*result) (err error) {
 	b.built.Unfinished = b.Description.Unfinished()
+	var err error
 	b.built.Check, err = checker.Check(ctx, checker.Options{Tree: b.root, Rules: b.Rules, Profile: checker.Strict, Submitter: b.Submitter})
 	return err
 }
 
-// check refuses what cannot end well before anything is read.
+var divisions = []string{"closed", "open", "network"}
+
+// check refuses a wrong request before anything is read.
 func (b *builder) check() (err error) {
 	if b.round, err = rounds.Find(b.Rules); err != nil {
 		return userinput.Invalid("rules", b.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
 	}
-	if !slices.Contains([]string{"closed", "open", "network"}, b.Division) {
+	if !slices.Contains(divisions, b.Division) {
 		return userinput.Invalid("division", b.Division, "closed, open or network")
 	}
-	b.Implementation = cmp.Or(b.Implementation, defaultImplementation)
-	for _, step := range []func() error{b.checkNames, b.checkSource, b.free} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkSource wants a folder of code, or none. It may be a link.
-func (b *builder) checkSource() (err error) {
-	if b.Source == "" {
-		return nil
-	}
-	if b.Source, err = filepath.EvalSymlinks(b.Source); err != nil {
-		return userinput.Wrap("source", err)
-	}
-	info, err := os.Stat(b.Source)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a folder", b.Source)
-	}
-	return userinput.Wrap("source", err)
-}
-
-// checkNames refuses names that no folder of a tree may have, and fields that there are not.
-func (b *builder) checkNames() error {
+	b.Implementation = cmp.Or(b.Implementation, "mlperf")
 	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": b.Implementation, "name": cmp.Or(b.Name, "x")} {
-		if !namesFolder(value) {
+		if value == "" || value[0] == '.' || strings.ContainsFunc(value, func(r rune) bool { return strings.ContainsRune(`/\ `, r) || !unicode.IsPrint(r) }) {
 			return userinput.Invalid(name, value, "the name of a folder, without spaces")
 		}
 	}
@@ -160,46 +151,53 @@ func (b *builder) checkNames() error {
 	known := checker.FieldNames(checker.MeasurementFields())
 	for name := range b.Measurements {
 		if !slices.Contains(known, name) {
-			return userinput.Errorf("measurement", "there is no field %q; there are %s", name, strings.Join(known, ", "))
+			return userinput.Errorf("measurement", "unknown field %q: want one of %s", name, strings.Join(known, ", "))
 		}
 	}
-	return nil
+	if b.Source != "" { // which may be a link to a folder
+		if b.Source, err = filepath.EvalSymlinks(b.Source); err != nil {
+			return userinput.Wrap("source", err)
+		}
+		if info, err := os.Stat(b.Source); err != nil || !info.IsDir() {
+			return userinput.Errorf("source", "%s is not a folder", b.Source)
+		}
+	}
+	return b.checkTree()
 }
 
-// notInNames reports whether a character may not be in the name of a folder: it separates
-// folders, or cannot be seen.
-func notInNames(r rune) bool { return r == '/' || r == '\\' || r == ' ' || !unicode.IsPrint(r) }
-
-// namesFolder reports whether a folder of a tree may have that name.
-func namesFolder(name string) bool {
-	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, notInNames)
-}
-
-const defaultImplementation = "mlperf"
-
-// free refuses a tree that is there, unless it is to be replaced or grown.
-func (b *builder) free() error {
+// checkTree refuses a tree that exists, unless it is a submission to add to or to replace.
+func (b *builder) checkTree() error {
 	_, err := os.Lstat(b.Tree)
 	switch {
-	case err == nil && !b.Force && !b.Add:
-		return &ExistsError{b.Tree}
-	case err == nil:
-		return b.replaceable()
-	case !errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && b.Add:
+		return userinput.Errorf("add", "%s does not exist: build it without --add", b.Tree)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
 		return err
-	case b.Add:
-		return userinput.Errorf("add", "there is no %s to add to", b.Tree)
+	case !b.Force && !b.Add:
+		return &ExistsError{b.Tree}
 	}
-	return nil
+	entries, err := os.ReadDir(b.Tree)
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !slices.Contains(divisions, e.Name()) && ext != ".md" && ext != ".pdf" {
+			return fmt.Errorf("%s is not a submission, it has %s: it is not replaced", b.Tree, e.Name())
+		}
+	}
+	return err
 }
 
-// An ExistsError says that there is something where a tree or a result should go.
-type ExistsError struct{ Path string }
-
-func (e *ExistsError) Error() string { return e.Path + " is there already" }
-
-// home is the submitter's folder, from the root of the tree.
-func (b *builder) home() string { return b.Division + "/" + b.Submitter }
-
-// at is a path in the tree that is being made.
-func (b *builder) at(path string) string { return filepath.Join(b.root, filepath.FromSlash(path)) }
+// publish puts a tree in its place. An old tree stays until the new one is there.
+func publish(made, tree string) error {
+	if _, err := os.Lstat(tree); errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(made, tree)
+	}
+	old := fmt.Sprintf("%s.old-%s", filepath.Clean(tree), time.Now().Format("20060102-150405"))
+	if err := os.Rename(tree, old); err != nil {
+		return err
+	}
+	if err := os.Rename(made, tree); err != nil {
+		return errors.Join(err, os.Rename(old, tree))
+	}
+	return os.RemoveAll(old)
+}

@@ -10,12 +10,18 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
 
-// measured are the fields of measurements.json, as far as the run says.
-func (r *result) measured(division string) map[string]string {
+var (
+	// inputType is how a run says the type of the model's input.
+	inputType = regexp.MustCompile(`\bgo in as (\w+)`)
+	// originLine is how package convert says, in the description of a model, which weights it is made from.
+	originLine = regexp.MustCompile(`(?m)^Starting weights: ("[^\n]+"), SHA-256 [0-9a-f]{64}; made into (\w+)\.$`)
+)
+
+// measurements returns the fields of measurements.json, as far as the run has them.
+func (r *result) measurements(division string) map[string]string {
 	values := map[string]string{}
 	for _, f := range checker.MeasurementFields() {
 		values[f.Name] = checker.Placeholder(f.Hint)
@@ -27,67 +33,40 @@ func (r *result) measured(division string) map[string]string {
 	if run == nil {
 		return values
 	}
-	if t := inputType(run.Input); t != "" {
-		values["input_data_types"] = t
+	for _, line := range slices.Backward(run.Input.Binding) { // the first line counts
+		if m := inputType.FindStringSubmatch(line); m != nil {
+			values["input_data_types"] = cmp.Or(map[string]string{"float32": "fp32", "float16": "fp16"}[m[1]], m[1])
+		}
 	}
-	precision, weights := weightsOf(run.Input)
+	precision, weights := run.Input.Precision, ""
+	if precision == "fp32" {
+		weights = filepath.Base(run.Input.ModelPath)
+	} else if m := originLine.FindStringSubmatch(modelText(run.Input.ModelPath)); m != nil {
+		precision = cmp.Or(precision, m[2])
+		weights, _ = strconv.Unquote(m[1])
+	}
 	if weights != "" {
 		values["starting_weights_filename"] = weights
 	}
-	if precision != "" {
-		values["weight_data_types"], values["weight_transformations"] = precision, transformation(precision)
+	switch values["weight_data_types"] = cmp.Or(precision, values["weight_data_types"]); precision {
+	case "":
+	case "fp32":
+		values["weight_transformations"] = "none"
+	case "fp16":
+		values["weight_transformations"] = "converted from fp32 to fp16"
+	default:
+		values["weight_transformations"] = "quantised after training to " + precision + "; calibration.md says how"
 	}
 	return values
 }
 
-// transformation is how the reference's weights became those of a precision.
-func transformation(precision string) string {
-	switch precision {
-	case "fp32":
-		return "none"
-	case "fp16":
-		return "converted from fp32 to fp16"
-	}
-	return "quantised after training to " + precision + "; calibration.md says how"
+// modelText is the description that `mlperf quantize` wrote beside a model.
+func modelText(model string) string {
+	text, _ := fileio.ReadFile(strings.TrimSuffix(model, filepath.Ext(model))+".md", largestText)
+	return string(text)
 }
 
-// originLine is how package convert says, in the description of a model, what it is made of.
-var originLine = regexp.MustCompile(`(?m)^Starting weights: ("[^\n]+"), SHA-256 [0-9a-f]{64}; made into (\w+)\.$`)
-
-// weightsOf returns the precision of a run's weights, and the file that they were made from;
-// empty: that is not known. What was converted has a description that says it.
-func weightsOf(in report.Input) (precision, file string) {
-	if in.Precision == "fp32" {
-		return in.Precision, filepath.Base(in.ModelPath)
-	}
-	m := originLine.FindStringSubmatch(convertedText(in.ModelPath))
-	if m == nil {
-		return in.Precision, ""
-	}
-	file, err := strconv.Unquote(m[1])
-	if err != nil {
-		return in.Precision, ""
-	}
-	return cmp.Or(in.Precision, m[2]), file
-}
-
-var typeWord = regexp.MustCompile(`\bgo in as (\w+)`)
-
-// inputType is the type of the model's input, from the words in which a run says it.
-func inputType(in report.Input) string {
-	for _, line := range in.Binding {
-		if m := typeWord.FindStringSubmatch(line); m != nil {
-			if short := map[string]string{"float32": "fp32", "float16": "fp16"}[m[1]]; short != "" {
-				return short
-			}
-			return m[1]
-		}
-	}
-	return ""
-}
-
-// calibration writes how numerics were chosen: the user's text, or what is known of each
-// model. The open division need not say.
+// calibration writes how the numerics were chosen: the user's text, or what the runs know. The open division need not say.
 func (b *builder) calibration(ctx context.Context, results []*result) error {
 	path := b.home() + "/documentation/calibration.md"
 	switch {
@@ -105,39 +84,24 @@ func (b *builder) calibration(ctx context.Context, results []*result) error {
 	return b.write(path, []byte(strings.Join(parts, "\n")))
 }
 
-// numerics describes the numbers that a model computes with. What quantised it has left a
-// description beside it.
+// numerics describes the numbers that a model computes with.
 func (r *result) numerics() string {
 	unknown := checker.Placeholder("which numbers the model computes with, how they were chosen, and from which data") + "\n"
 	run := r.performance.results
 	if run == nil {
 		return unknown
 	}
-	switch run.Input.Precision {
-	case "fp32":
+	text := modelText(run.Input.ModelPath)
+	switch precision := run.Input.Precision; {
+	case precision == "fp32":
 		return "Weights and activations are FP32, as the reference's. Nothing was calibrated.\n"
-	case "fp16":
+	case precision == "fp16":
 		return "Weights and activations are FP16, rounded to nearest from the reference's FP32 weights. Nothing was calibrated.\n"
-	}
-	if text := quantised(run.Input.ModelPath); text != "" {
-		return text
-	}
-	if run.Input.Precision == "" {
+	case text != "": // with its titles two levels lower
+		return regexp.MustCompile(`(?m)^#`).ReplaceAllString(text, "###")
+	case precision == "":
 		return unknown
+	default:
+		return checker.Placeholder("how the model was quantised to "+precision+", and from which data") + "\n"
 	}
-	return checker.Placeholder("how the model was quantised to "+run.Input.Precision+", and from which data") + "\n"
-}
-
-// quantised is the description of a model that was converted, its titles two levels lower.
-func quantised(model string) string {
-	return regexp.MustCompile(`(?m)^#`).ReplaceAllString(convertedText(model), "###")
-}
-
-// convertedText is what `mlperf quantize` wrote beside a model.
-func convertedText(model string) string {
-	text, err := fileio.ReadFile(strings.TrimSuffix(model, filepath.Ext(model))+".md", largestText)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

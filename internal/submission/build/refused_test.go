@@ -3,72 +3,19 @@ package build
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-func TestNothingIsInferredForADatacenter(t *testing.T) {
+func TestFailedBuildLeavesNothing(t *testing.T) {
 	t.Parallel()
-	q := foreign(t, "v6.1")
-	q.Infer, q.Description = true, whole(t, "closed", "datacenter")
-	if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), `system_type is "datacenter"`) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestATreeIsNeverReplacedWithoutBeingAsked(t *testing.T) {
-	t.Parallel()
-	q := foreign(t, "v6.1")
-	_, err := Build(t.Context(), q)
-	ok(t, err)
-	path := filepath.Join(q.Tree, home, "systems/board1.json")
-	write(t, path, "mine")
-	var exists *ExistsError
-	if _, err := Build(t.Context(), q); !errors.As(err, &exists) {
-		t.Errorf("a second build: error %v, want one that says that the tree is there", err)
-	}
-	q.Add = true
-	if _, err := Build(t.Context(), q); !errors.As(err, &exists) || !strings.Contains(exists.Path, "resnet/MultiStream") {
-		t.Errorf("the same results once more: error %v, want one that names them", err)
-	}
-	q.System = "board2"
-	built, err := Build(t.Context(), q)
-	ok(t, err)
-	if len(built.Check.Results) != 6 || read(t, path) != "mine" {
-		t.Errorf("after adding a system: %d results, want 6; the other system is %.10q", len(built.Check.Results), read(t, path))
-	}
-	q.Add, q.Force = false, true
-	built, err = Build(t.Context(), q)
-	ok(t, err)
-	if len(built.Check.Results) != 3 || there(path) {
-		t.Errorf("after replacing: %d results, board1 there: %v", len(built.Check.Results), there(path))
-	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(q.Tree), "*tree*")); err != nil || len(left) != 1 {
-		t.Errorf("beside the tree lie %v", left)
-	}
-}
-
-func TestOnlySubmissionsAreReplaced(t *testing.T) {
-	t.Parallel()
-	q := foreign(t, "v6.1")
-	q.Force = true
-	write(t, filepath.Join(q.Tree, "thesis.tex"), "years of work")
-	if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), "it has thesis.tex") {
-		t.Errorf("error %v", err)
-	}
-	if read(t, q.Tree, "thesis.tex") != "years of work" {
-		t.Error("it is gone")
-	}
-}
-
-func TestABuildThatEndsEarlyLeavesNothing(t *testing.T) {
-	t.Parallel()
-	q := foreign(t, "v6.1")
+	q := golden(t, "v6.1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Build(ctx, q); !errors.Is(err, context.Canceled) {
@@ -88,90 +35,177 @@ func TestABuildThatEndsEarlyLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWrongRequestsAreRefused(t *testing.T) {
+func TestWrongRequests(t *testing.T) {
 	t.Parallel()
-	right := foreign(t, "v6.1")
-	for name, change := range map[string]func(*Request){
-		"rules": func(q *Request) { q.Rules = "v9" }, "division": func(q *Request) { q.Division = "Closed" },
-		"submitter": func(q *Request) { q.Submitter = "../x" }, "system": func(q *Request) { q.System = "" },
-		"implementation": func(q *Request) { q.Implementation = ".x" }, "measurement": func(q *Request) { q.Measurements = map[string]string{"weights": "x"} },
-		"name": func(q *Request) { q.Name = "mine" }, "add": func(q *Request) { q.Add = true }, "model": func(q *Request) { q.Model = "" },
+	right := golden(t, "v6.1")
+	empty := t.TempDir()
+	write(t, filepath.Join(empty, ".git/config"), "x")
+	for name, c := range map[string]struct {
+		field  string
+		change func(*Request)
+	}{
+		"an unknown round":     {"rules", func(q *Request) { q.Rules = "v9" }},
+		"an unknown division":  {"division", func(q *Request) { q.Division = "Closed" }},
+		"a path":               {"submitter", func(q *Request) { q.Submitter = "../x" }},
+		"a space":              {"submitter", func(q *Request) { q.Submitter = "a b" }},
+		"a backslash":          {"submitter", func(q *Request) { q.Submitter = `a\b` }},
+		"an invisible space":   {"system", func(q *Request) { q.System = "a\u200bb" }},
+		"no system":            {"system", func(q *Request) { q.System = "" }},
+		"a hidden folder":      {"implementation", func(q *Request) { q.Implementation = ".x" }},
+		"an unknown field":     {"measurement", func(q *Request) { q.Measurements = map[string]string{"weights": "x"} }},
+		"a name in closed":     {"name", func(q *Request) { q.Name = "mine" }},
+		"no tree to add to":    {"add", func(q *Request) { q.Add = true }},
+		"no model":             {"model", func(q *Request) { q.Model = "" }},
+		"a file as source":     {"source", func(q *Request) { q.Source = right.Calibration }},
+		"a missing source":     {"source", func(q *Request) { q.Source = "missing" }},
+		"a source of no files": {"source", func(q *Request) { q.Source = empty }},
+		"a model without name": {"name", func(q *Request) {
+			q.Model, q.Division, q.Description = "mobilenet", "open", complete(t, "open", "edge")
+		}},
+		"results without name": {"name", func(q *Request) {
+			*q = withResults(t, golden(t, "v6.1"), "", nil)
+			q.Division, q.Description = "open", complete(t, "open", "edge")
+			copyAs(t, *q, "mobilenet")
+		}},
 	} {
 		q := right
-		change(&q)
+		c.change(&q)
 		_, err := Build(t.Context(), q)
 		var of *userinput.Error
-		if !errors.As(err, &of) || of.Field != name {
-			t.Errorf("%s: error %v", name, err)
+		if !errors.As(err, &of) || of.Field != c.field || exists(q.Tree) {
+			t.Errorf("%s: error %v, want one of %s, and no tree", name, err, c.field)
 		}
 	}
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestMissingAndWrongRuns(t *testing.T) {
 	t.Parallel()
+	// replace replaces a text in the log of Offline's performance run.
+	replace := func(old, text string) func(t *testing.T, runs string, q *Request) {
+		return func(t *testing.T, runs string, _ *Request) {
+			log := runs + "/Offline/performance/run_1/mlperf_log_detail.txt"
+			write(t, log, strings.Replace(read(t, log), old, text, 1))
+		}
+	}
+	remove := func(path string) func(t *testing.T, runs string, q *Request) {
+		return func(t *testing.T, runs string, _ *Request) { ok(t, os.RemoveAll(runs+"/"+path)) }
+	}
 	for name, c := range map[string]struct {
 		change func(t *testing.T, runs string, q *Request)
 		want   string
 	}{
 		"a folder":            {func(_ *testing.T, _ string, q *Request) { q.Runs = []string{"nowhere"} }, "nowhere"},
 		"all runs":            {func(t *testing.T, _ string, q *Request) { q.Runs = []string{t.TempDir()} }, "no runs in"},
-		"the accuracy run":    {func(t *testing.T, runs string, _ *Request) { ok(t, os.RemoveAll(runs+"/Offline/accuracy")) }, "resnet Offline: there is no accuracy run"},
-		"the performance run": {func(t *testing.T, runs string, _ *Request) { ok(t, os.RemoveAll(runs+"/Offline/performance")) }, "resnet Offline: there is no performance run"},
-		"the score":           {func(t *testing.T, runs string, _ *Request) { ok(t, os.Remove(runs+"/Offline/accuracy/accuracy.txt")) }, "score the run first"},
+		"the accuracy run":    {remove("Offline/accuracy"), "resnet Offline has no accuracy run"},
+		"the performance run": {remove("Offline/performance"), "resnet Offline has no performance run"},
+		"the score":           {remove("Offline/accuracy/accuracy.txt"), "score the run first"},
+		"logs of a test":      {remove("Offline/TEST04/performance"), "TEST04 has no logs of its run"},
 		"the hash of cut logs": {func(t *testing.T, runs string, _ *Request) {
 			write(t, runs+"/Offline/accuracy/accuracy.txt", "accuracy=76.012%\n")
 		}, "the log was cut already"},
-		"logs of a test":  {func(t *testing.T, runs string, _ *Request) { ok(t, os.RemoveAll(runs+"/Offline/TEST04/performance")) }, "TEST04 has no logs of its run"},
-		"a model":         {func(_ *testing.T, _ string, q *Request) { q.Model = "alexnet" }, `rules v6.1 have no benchmark "alexnet"`},
-		"another network": {func(_ *testing.T, _ string, q *Request) { q.Model = "mobilenet" }, "mobilenet is not resnet: the division closed has the reference's model"},
-		"a detector":      {func(_ *testing.T, _ string, q *Request) { q.Model = "ssd-mobilenet" }, `rules v6.1 have no benchmark "ssd-mobilenet"`},
-		"a name of its own": {func(t *testing.T, _ string, q *Request) {
-			q.Model, q.Division, q.Description = "mobilenet", "open", whole(t, "open", "edge")
-		}, "name: "},
-		"a scenario that leaves the tree": {func(t *testing.T, runs string, _ *Request) {
-			log := runs + "/Offline/performance/run_1/mlperf_log_detail.txt"
-			write(t, log, strings.Replace(read(t, log), `"effective_scenario", "value": "Offline"`, `"effective_scenario", "value": "../../../Offline"`, 1))
-		}, `effective_scenario is "../../../Offline", which is no scenario`},
-		"a choice": {func(t *testing.T, runs string, _ *Request) {
+		"an unknown model": {func(_ *testing.T, _ string, q *Request) { q.Model = "alexnet" }, `rules v6.1 have no benchmark "alexnet"`},
+		"another network":  {func(_ *testing.T, _ string, q *Request) { q.Model = "mobilenet" }, "mobilenet is not resnet: the division closed has the reference's model"},
+		"a path as scenario": {replace(`"effective_scenario", "value": "Offline"`, `"effective_scenario", "value": "../../../Offline"`),
+			`unknown effective_scenario "../../../Offline"`},
+		"two runs": {func(t *testing.T, runs string, _ *Request) {
 			ok(t, os.CopyFS(runs+"/again", os.DirFS(runs+"/Offline/performance")))
-		}, "resnet Offline: performance: 2 runs could be it"},
-		"validity": {func(t *testing.T, runs string, _ *Request) {
-			log := runs + "/Offline/performance/run_1/mlperf_log_detail.txt"
-			write(t, log, strings.Replace(read(t, log), `"result_validity", "value": "VALID"`, `"result_validity", "value": "INVALID"`, 1))
-		}, "may not enter the division closed: the run is INVALID"},
-		"who made them": {func(t *testing.T, runs string, _ *Request) {
-			log := runs + "/Offline/accuracy/mlperf_log_detail.txt"
-			write(t, log, strings.Replace(read(t, log), `"loadgen_version", "value": "`, `"loadgen_version", "value": "mlperf 1 `, 1))
-		}, "results.json is gone"},
+		}, "resnet Offline: performance: 2 runs are possible"},
+		"an INVALID run":    {replace(`"result_validity", "value": "VALID"`, `"result_validity", "value": "INVALID"`), "may not enter the division closed: the run is INVALID"},
+		"a run with errors": {replace(`"is_error": false`, `"is_error": true`), "the log has 1 errors"},
+		"results.json":      {replace(`"loadgen_version", "value": "`, `"loadgen_version", "value": "mlperf 1 `), "results.json, which lists the caveats, is missing"},
+		"an inferred result of a datacenter": {func(t *testing.T, _ string, q *Request) {
+			q.Infer, q.Description = true, complete(t, "closed", "datacenter")
+		}, `system_type is "datacenter"`},
+		"a link in the source": {func(t *testing.T, _ string, q *Request) {
+			ok(t, os.Symlink("/etc/hostname", filepath.Join(q.Source, "link")))
+		}, "link is a link or a special file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := foreign(t, "v6.1")
+			q := golden(t, "v6.1")
 			c.change(t, filepath.Join(q.Runs[0], home, "results/board1/resnet50"), &q)
-			if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-			if _, err := os.Lstat(q.Tree); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("there is a tree: %v", err)
+			if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), c.want) || exists(q.Tree) {
+				t.Errorf("error %v, want %q, and no tree", err, c.want)
 			}
 		})
 	}
 }
 
-func TestNamesThatNoFolderMayHaveAreRefused(t *testing.T) {
+func TestRunsThatMayNotEnter(t *testing.T) {
+	caveat := func(setting, origin string) string {
+		return "closed division: " + setting + " is 1 instead of the official 0 (" + origin + ")"
+	}
+	ownSeed, ownDuration := caveat("accuracy_log_rng_seed", "audit.config:2"), caveat("min_duration", "flag --min-duration")
+	for _, c := range []struct {
+		name, part, division string
+		change               func(r *report.Results)
+		want                 string
+	}{
+		{"the usual caveat", "performance", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial} }, ""},
+		{"INVALID", "performance", "closed", func(r *report.Results) { r.Result = report.Invalid }, "the run is INVALID"},
+		{"a simulated engine", "accuracy", "open", func(r *report.Results) { r.Backend.Engine = "simulated 1ms" }, "the engine is simulated"},
+		{"built-in data", "performance", "open", func(r *report.Results) { r.Input.BuiltInData = true }, report.CaveatBuiltInData},
+		{"a built-in model in closed", "performance", "closed", func(r *report.Results) { r.Input.BuiltIn = true }, report.CaveatBuiltInModel},
+		{"a built-in model in open", "performance", "open", func(r *report.Results) { r.Input.BuiltIn, r.Caveats = true, []string{report.CaveatBuiltInModel} }, ""},
+		{"a test's own setting", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, ""},
+		{"the same setting of a result", "performance", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed},
+		{"another test's setting", "TEST04", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed},
+		{"a test's own setting by a flag", "TEST06", "closed", func(r *report.Results) { r.Caveats = []string{ownDuration} }, "it has a caveat: " + ownDuration},
+		{"one of several caveats", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial, "quick"} }, "it has a caveat: quick"},
+	} {
+		r := runOf(t, `result_validity "VALID"`)
+		r.results = &report.Results{Result: report.Valid, Backend: report.Backend{Engine: "onnxruntime 1.24"}}
+		c.change(r.results)
+		if got := refuse(r, c.part, c.division); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestRunsOfDifferentTests(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", "a b", "a/b", `a\b`, ".hidden", "..", "a\tb", "a\nb", "a\x00b", "a\u00a0b", "a\u202eb", "a\u200bb"} {
-		for name, set := range map[string]func(q *Request){
-			"submitter": func(q *Request) { q.Submitter = bad }, "system": func(q *Request) { q.System = bad }, "implementation": func(q *Request) { q.Implementation = bad },
-		} {
-			if bad == "" && name == "implementation" {
-				continue // which then is the usual one
-			}
-			q := Request{Rules: "v6.1", Division: "closed", Submitter: "Org", System: "box", Tree: filepath.Join(t.TempDir(), "tree")}
-			set(&q)
-			var wrong *userinput.Error
-			if _, err := Build(t.Context(), q); !errors.As(err, &wrong) || wrong.Field != name || !strings.Contains(err.Error(), "the name of a folder, without spaces") {
-				t.Errorf("%s %q: error %v, want one of the field that says what is right", name, bad, err)
+	for name, c := range map[string]struct {
+		end    string
+		change func(*report.Results)
+		want   string
+	}{
+		"another model file":   {"Offline/accuracy", func(r *report.Results) { r.Input.ModelSHA256 = "def" }, `are of different tests: model file "abc" and "def"`},
+		"another precision":    {"Offline/accuracy", func(r *report.Results) { r.Input.Precision = "int8" }, `precision "fp32" and "int8"`},
+		"another engine":       {"Offline/TEST04/performance/run_1", func(r *report.Results) { r.Backend.Engine = "oip" }, `engine "onnxruntime" and "oip"`},
+		"another data set":     {"Offline/TEST01/performance/run_1", func(r *report.Results) { r.Input.DatasetPath = "/e" }, `data set "/d" and "/e"`},
+		"other rules":          {"Offline/accuracy", func(r *report.Results) { r.Rules = "v6.0" }, `rules "v6.1" and "v6.0"`},
+		"another benchmark":    {"Offline/accuracy", func(r *report.Results) { r.Model = "bert" }, "has no"},
+		"an unknown benchmark": {"Offline/accuracy", func(r *report.Results) { r.Model = "alexnet" }, `rules v6.1 have no benchmark "alexnet"`},
+	} {
+		q := withResults(t, golden(t, "v6.1"), c.end, c.change)
+		if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestRunsOfOtherModelsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for model, why := range map[string]string{
+		"alexnet":   `rules v6.1 have no benchmark "alexnet"`,
+		"mobilenet": "mobilenet is not resnet: the division closed has the reference's model",
+	} {
+		q := withResults(t, golden(t, "v6.1"), "", nil)
+		other := copyAs(t, q, model)
+		built, err := Build(t.Context(), q)
+		ok(t, err)
+		var want []string
+		for _, folder := range []string{"TEST01/performance/run_1", "TEST04/performance/run_1", "accuracy", "performance/run_1"} {
+			want = append(want, filepath.Join(other, folder)+": "+why)
+		}
+		if !slices.Equal(built.LeftOut, want) || len(built.Results) != 3 {
+			t.Errorf("%d results; left out:\n%s\nwant\n%s", len(built.Results), strings.Join(built.LeftOut, "\n"), strings.Join(want, "\n"))
+		}
+		q.Runs, q.Force = []string{other}, true
+		_, err = Build(t.Context(), q)
+		for _, want := range []string{"no runs in " + other + ": want folders with mlperf_log_detail.txt", why} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a folder of %s alone: error %v, want %q", model, err, want)
 			}
 		}
 	}

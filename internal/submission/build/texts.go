@@ -8,32 +8,25 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
+	"math/big"
 	"path/filepath"
-	"slices"
+	"regexp"
+	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/userinput"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
 
-// texts writes what describes the results.
-func (b *builder) texts(ctx context.Context, results []*result) error {
-	for _, r := range results {
-		if err := b.describe(r); err != nil {
-			return fmt.Errorf("%s: %w", r.name(), err)
-		}
-	}
-	for _, step := range []func(context.Context, []*result) error{b.system, b.source, b.calibration, b.bandwidth, b.mapping} {
-		if err := step(ctx, results); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// describe writes measurements, user.conf and README.md of a result.
+// describe writes measurements.json, user.conf and README.md of a result.
 func (b *builder) describe(r *result) error {
-	folder := b.measurements(r)
+	folder, name := b.folder("measurements", r), "measurements.json"
+	if b.round.Before6() {
+		name = fmt.Sprintf("%s_%s_%s.json", b.System, b.Implementation, r.scenario)
+	}
 	conf, err := r.userConf()
 	if err != nil {
 		return err
@@ -42,69 +35,175 @@ func (b *builder) describe(r *result) error {
 	if err != nil {
 		return err
 	}
-	name := "measurements.json"
-	if b.round.Before6() {
-		name = fmt.Sprintf("%s_%s_%s.json", b.System, b.Implementation, r.scenario)
-	}
-	values := r.measured(b.Division)
+	values := r.measurements(b.Division)
 	maps.Copy(values, b.Measurements)
-	measurements, err := json.MarshalIndent(values, "", "  ")
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		b.write(folder+"/"+name, append(measurements, '\n')),
-		b.write(folder+"/user.conf", conf),
-		b.write(folder+"/README.md", []byte(readme)),
-	)
+	return errors.Join(b.writeJSON(folder+"/"+name, values), b.write(folder+"/user.conf", conf), b.write(folder+"/README.md", []byte(readme)))
 }
 
-// An expectation is where a log has what the user said of the speed, and how user.conf says it.
-type expectation struct {
-	key, name string
-	scale     float64
+func (b *builder) writeJSON(path string, values map[string]string) error {
+	text, err := json.MarshalIndent(values, "", "  ")
+	return errors.Join(err, b.write(path, append(text, '\n')))
 }
 
-// expectations of each scenario.
-var expectations = map[string]expectation{
-	"Offline":      {"requested_offline_expected_qps", "target_qps", 1},
-	"Server":       {"requested_server_target_qps", "target_qps", 1},
-	"SingleStream": {"requested_single_stream_expected_latency_ns", "target_latency", 1e-6},
-	"MultiStream":  {"requested_multi_stream_expected_latency_ns", "target_latency", 1e-6},
-}
-
-// userConf is the file that the run had, or one that asks for the same.
+// userConf returns the user.conf of a run, or one that asks for the same speed.
 func (r *result) userConf() ([]byte, error) {
 	own, err := fileio.ReadFile(filepath.Join(r.performance.folder, "user.conf"), largestText)
 	if err == nil && len(own) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return own, err
 	}
-	scenario, errScenario := r.performance.log.Text("effective_scenario")
-	asked := cmp.Or(expectations[scenario], expectations["Offline"])
-	value, err := r.performance.log.Float(asked.key)
+	scenario, err := r.performance.log.Text("effective_scenario")
 	if err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, "# What the run had besides the mlperf.conf of the round.\n*.%s.%s = %v\n", scenario, asked.name, value*asked.scale), errScenario
+	asked := map[string]struct {
+		key, name string
+		scale     float64
+	}{
+		"Offline":      {"requested_offline_expected_qps", "target_qps", 1},
+		"Server":       {"requested_server_target_qps", "target_qps", 1},
+		"SingleStream": {"requested_single_stream_expected_latency_ns", "target_latency", 1e-6},
+		"MultiStream":  {"requested_multi_stream_expected_latency_ns", "target_latency", 1e-6},
+	}[scenario]
+	value, err := r.performance.log.Float(asked.key)
+	return fmt.Appendf(nil, "# What the run had besides the mlperf.conf of the round.\n*.%s.%s = %v\n", scenario, asked.name, value*asked.scale), err
 }
 
-// keeps reports whether a file of a tree that is added to stays.
-func (b *builder) keeps(path string) bool { return b.Add && !b.Force && there(b.at(path)) }
+// readme returns the README.md of a result.
+func (b *builder) readme(r *result) (string, error) {
+	value, unit, err := r.value(b)
+	if err != nil {
+		return "", err
+	}
+	var w strings.Builder
+	fmt.Fprintf(&w, "# %s, %s\n\nRules %s, division %s, system %s.\n\n", b.modelFolder(r), r.scenario, b.Rules, b.Division, b.System)
+	if r.from != nil {
+		how := "8 times the early-stopping estimate of the 99th percentile of SingleStream"
+		if r.scenario == "Offline" {
+			how = "the rate of " + r.from.scenario + " without the time of the load generator"
+		}
+		fmt.Fprintf(&w, "Inferred from %s, as the rules allow on edge systems: %s. Logs and tests are those of %[1]s.\n\n", r.from.scenario, how)
+	}
+	fmt.Fprintf(&w, "- Result: %.8g %s\n- Accuracy: %s (five significant figures, round half to even)\n", value, unit, b.score(r))
+	run := r.performance.results
+	if run == nil {
+		version, _ := r.performance.log.Text("loadgen_version")
+		fmt.Fprintf(&w, "- LoadGen: %s\n\n%s\n", version, checker.Placeholder("how the benchmark was run, command by command"))
+		return w.String(), nil
+	}
+	in, be := run.Input, run.Backend
+	fmt.Fprintf(&w, "- Program: %s, which is not an official LoadGen\n", run.Program)
+	fmt.Fprintf(&w, "- Model: %s, SHA-256 %s, precision %s\n", filepath.Base(in.ModelPath), in.ModelSHA256, cmp.Or(in.Precision, report.NotKnown))
+	for _, line := range in.Binding {
+		fmt.Fprintf(&w, "- Model: %s\n", line)
+	}
+	fmt.Fprintf(&w, "- Data: %d samples\n", in.Samples)
+	fmt.Fprintf(&w, "- Engine: %s, %d instances with %d threads each, batches of %d at most\n", be.Engine, be.Instances, be.Threads, be.MaxBatch)
+	w.WriteString("\n## Settings\n\nWhat the test had besides the defaults of the rules:\n\n")
+	for _, s := range run.Settings {
+		if !strings.HasPrefix(s.Origin, "rules ") {
+			fmt.Fprintf(&w, "- %s = %s (%s)\n", s.Key, s.Value, s.Origin)
+		}
+	}
+	for _, note := range run.Notes {
+		fmt.Fprintf(&w, "\n%s.\n", note)
+	}
+	return w.String(), nil
+}
 
-// system writes the description of the system. One that is in the tree stays.
+// number is the first number of a line of a score that does not belong to a word (rouge1).
+var number = regexp.MustCompile(`(?:^|[^\pL\pN_.])([0-9]+(?:\.[0-9]+)?)`)
+
+// score returns the accuracy of a result with five significant figures. Of runs of other programs, these are the metrics of
+// the benchmark in accuracy.txt, or else the first number in it.
+func (b *builder) score(r *result) string {
+	if run := r.accuracy.results; run != nil && run.Accuracy != nil {
+		text, err := round(fmt.Sprintf("%.12f", run.Accuracy.Value))
+		if err == nil {
+			return strings.TrimSpace(run.Accuracy.Metric + " " + text + " " + run.Accuracy.Unit)
+		}
+	}
+	data, err := fileio.ReadFile(filepath.Join(r.accuracy.folder, scoreFile), largestText)
+	if err != nil {
+		return ""
+	}
+	var list []string
+	metrics := b.round.Model(r.benchmark).AccuracyOf(r.scenario)
+	for _, m := range metrics {
+		value := ""
+		for line := range strings.Lines(string(data)) { // the last line with the metric counts
+			if text, ok := rounds.Match(m.Name, strings.TrimRight(line, "\r\n")); ok {
+				value, _ = round(text)
+			}
+		}
+		switch {
+		case value != "" && len(metrics) > 1:
+			list = append(list, m.Name+" "+value)
+		case value != "":
+			list = append(list, value)
+		}
+	}
+	if m := number.FindSubmatch(data); m != nil && len(list) == 0 {
+		text, _ := round(string(m[1]))
+		return text
+	}
+	return strings.Join(list, ", ")
+}
+
+// figures is the number of significant figures of an accuracy (inference_policies, "Accuracy": five, round half to even).
+const figures = 5
+
+// round writes a decimal number with five significant figures. It rounds the digits of the text, not a binary fraction:
+// 98.9995 becomes 99.000.
+func round(text string) (string, error) {
+	whole, fraction, _ := strings.Cut(text, ".")
+	n, ok := new(big.Int).SetString(whole+fraction, 10)
+	if !ok || len(text) > 400 {
+		return "", fmt.Errorf("%q is not a decimal number", text)
+	}
+	if n.Sign() == 0 {
+		return "0.0000", nil
+	}
+	negative := n.Sign() < 0
+	n.Abs(n)
+	decimals, drop := len(fraction), len(n.String())-figures
+	unit := tenTo(max(drop, -drop))
+	if drop <= 0 {
+		n.Mul(n, unit)
+	} else {
+		_, rest := n.QuoRem(n, unit, new(big.Int))
+		if half := rest.Lsh(rest, 1).Cmp(unit); half > 0 || half == 0 && n.Bit(0) == 1 {
+			n.Add(n, big.NewInt(1))
+		}
+	}
+	if decimals -= drop; len(n.String()) > figures { // 99999.5 has become 100000
+		n.Quo(n, big.NewInt(10))
+		decimals--
+	}
+	if decimals < 0 {
+		n, decimals = n.Mul(n, tenTo(-decimals)), 0
+	}
+	if negative {
+		n.Neg(n)
+	}
+	return new(big.Rat).SetFrac(n, tenTo(decimals)).FloatString(decimals), nil
+}
+
+func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+// keeps reports whether a file of a tree that is added to stays.
+func (b *builder) keeps(path string) bool { return b.Add && !b.Force && exists(b.at(path)) }
+
+// system writes the description of the system.
 func (b *builder) system(context.Context, []*result) error {
 	path := b.home() + "/systems/" + b.System + ".json"
 	if b.keeps(path) {
 		return nil
 	}
 	text, err := b.Description.JSON()
-	if err != nil {
-		return err
-	}
-	return b.write(path, text)
+	return errors.Join(err, b.write(path, text))
 }
 
-// mapping writes what models of the open division are, by the names that they have there.
+// mapping writes the benchmarks of the models of the open division, by the names that they have there.
 func (b *builder) mapping(_ context.Context, results []*result) error {
 	if b.Name == "" {
 		return nil
@@ -122,14 +221,10 @@ func (b *builder) mapping(_ context.Context, results []*result) error {
 		}
 		names[b.Name] = r.benchmark
 	}
-	text, err := json.MarshalIndent(names, "", "  ")
-	if err != nil {
-		return err
-	}
-	return b.write(path, append(text, '\n'))
+	return b.writeJSON(path, names)
 }
 
-// source writes the code, or which program it was.
+// source writes the code, or the name of the program.
 func (b *builder) source(ctx context.Context, results []*result) error {
 	root := b.home() + "/src"
 	if b.round.Before6() {
@@ -139,61 +234,57 @@ func (b *builder) source(ctx context.Context, results []*result) error {
 		return b.copySource(ctx, root)
 	}
 	for _, r := range results {
-		folder := root
+		path := root + "/README.md"
 		if b.round.Before6() {
-			folder += "/" + b.modelFolder(r) + "/" + b.Implementation
+			path = root + "/" + b.modelFolder(r) + "/" + b.Implementation + "/README.md"
 		}
-		if path := folder + "/README.md"; !b.keeps(path) {
-			if err := b.write(path, []byte(b.sourceText(r))); err != nil {
-				return err
-			}
+		text := checker.Placeholder("the code of the benchmark, and how it is built and run") + "\n"
+		if run := r.performance.results; run != nil {
+			text = fmt.Sprintf("The results were made with %s, which is one program: load generator, pre-processing, model and scores.\n", run.Program)
+		}
+		if b.keeps(path) {
+			continue
+		}
+		if err := b.write(path, []byte("# Code\n\n"+text)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// copySource copies the user's code, without what no tree may have: hidden files, compiled
-// Python, links. There must be some.
-func (b *builder) copySource(ctx context.Context, to string) error {
-	copied := 0
-	err := filepath.WalkDir(b.Source, func(path string, entry fs.DirEntry, err error) error {
+// bandwidth writes the network bandwidth that the rules ask of a datacenter system for the measured rates, and how it is
+// there.
+func (b *builder) bandwidth(_ context.Context, results []*result) error {
+	path := b.home() + "/documentation/bandwidth.md"
+	if !strings.Contains(b.Description["system_type"], "datacenter") || b.keeps(path) {
+		return nil
+	}
+	var w strings.Builder
+	w.WriteString("# Bandwidth\n\nWhat the rules ask of a datacenter system's network, at the rates that were measured:\n\n")
+	for _, r := range results {
+		if s := r.logged(); s != "Offline" && s != "Server" {
+			continue
+		}
+		rate, err := r.performance.log.Float(b.round.Metric[r.logged()]) // samples/s, also where the result is tokens/s
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(b.Source, path)
-		hidden := path != b.Source && leftOut(entry.Name())
-		switch {
-		case err != nil:
-			return err
-		case hidden && entry.IsDir():
-			return fs.SkipDir
-		case hidden, entry.IsDir():
-			return nil
-		case !entry.Type().IsRegular():
-			return fmt.Errorf("%s is a link or no file: a tree has the files themselves", path)
-		}
-		copied++
-		return b.copy(ctx, path, to+"/"+filepath.ToSlash(rel))
-	})
-	if err == nil && copied == 0 {
-		err = userinput.Errorf("source", "%s has no files for a tree", b.Source)
+		fmt.Fprintf(&w, "- %s: %s\n", r.name(), b.needs(r, rate))
 	}
-	return err
+	fmt.Fprintf(&w, "\n%s\n", cmp.Or(b.Bandwidth, checker.Placeholder("how this bandwidth is there: measured with which tool, or provided by which network cards and links")))
+	return b.write(path, []byte(w.String()))
 }
 
-// leftOut reports whether no tree may have a file or folder of that name.
-func leftOut(name string) bool { return name[0] == '.' || name == "__pycache__" }
-
-// replaceable refuses to replace a folder that is no submission.
-func (b *builder) replaceable() error {
-	entries, err := os.ReadDir(b.Tree)
+// needs returns the bandwidth by the rules' formula.
+func (b *builder) needs(r *result, rate float64) string {
+	m, err := models.Lookup(r.benchmark)
 	if err != nil {
-		return err
+		return fmt.Sprintf("%.6g/s; %s", rate, checker.Placeholder("the bandwidth of this model"))
 	}
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !slices.Contains([]string{"closed", "open", "network"}, e.Name()) && ext != ".md" && ext != ".pdf" {
-			return fmt.Errorf("%s is not a submission, it has %s: it will not be replaced", b.Tree, e.Name())
-		}
+	bytes := cmp.Or(map[string]int{"fp32": 4, "fp16": 2}[r.measurements(b.Division)["input_data_types"]], 1)
+	need, err := config.MinBandwidth(m.Rules, rate, bytes)
+	if err != nil {
+		return fmt.Sprintf("%.6g/s; %v", rate, err)
 	}
-	return nil
+	return fmt.Sprintf("%.6g samples/s with %d bytes a value need %.4g bytes/s in and %.4g bytes/s out", rate, bytes, need.Ingress, need.Egress)
 }
