@@ -121,7 +121,7 @@ func badValues(t *testing.T) []badInput {
 		"duration": {"soon", "-1s", "1e300"}, "scenario": {"Servers"}, "key=value": {"x", "=1"}, "intSlice": {"x", "1,y"},
 	}
 	var list []badInput
-	for _, cmd := range commands(newRoot(io.Discard, io.Discard)) {
+	for _, cmd := range commands(cli.New(io.Discard, io.Discard)) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			for _, value := range bad[f.Value.Type()] {
 				list = append(list, badInput{fmt.Sprintf("%s --%s=%s", verbOf(cmd), f.Name, value), cli.ExitUsage, "--" + f.Name})
@@ -218,7 +218,7 @@ func badFiles() []badInput {
 		badInput{"accuracy --model alexnet --dataset-path imagenet --log cut.json", cli.ExitUsage, "alexnet"}, badInput{"accuracy --model resnet50", cli.ExitUsage, "RUN_DIR"},
 		badInput{"accuracy nowhere", cli.ExitError, "nowhere"}, badInput{"accuracy folder", cli.ExitError, "folder"}, badInput{"accuracy badrun", cli.ExitError, "schema"}, badInput{"accuracy a b", cli.ExitUsage, `"b"`},
 		badInput{"explain nowhere", cli.ExitError, "nowhere"}, badInput{"explain folder", cli.ExitError, "folder"}, badInput{"explain badrun", cli.ExitError, "schema"},
-		badInput{"report nowhere", cli.ExitError, "nowhere"}, badInput{"report folder", cli.ExitError, "there are no runs"}, badInput{"report --format pdf", cli.ExitUsage, "pdf"},
+		badInput{"report nowhere", cli.ExitError, "nowhere"}, badInput{"report folder", cli.ExitError, "no runs below"}, badInput{"report --format pdf", cli.ExitUsage, "pdf"},
 		badInput{"report --price -1", cli.ExitUsage, "--price"},
 	)
 }
@@ -236,7 +236,7 @@ func badVerbs() []badInput {
 		{"trace --scenario server --target-qps 0", cli.ExitUsage, "target_qps"}, {"trace --scenario server --target-qps -1", cli.ExitUsage, "target_qps"},
 		{"trace --scenario offline --issue-unique --issue-same", cli.ExitUsage, "exclude each other"}, {"trace --mode fast", cli.ExitUsage, "fast"},
 		{"trace --scenario offline --total-sample-count 0", cli.ExitUsage, "empty"}, {"trace --scenario multi-stream --samples-per-query 0", cli.ExitUsage, "samples_per_query"},
-		{"trace --scenario server --target-qps 1e12", cli.ExitUsage, "--target-qps ask for 1e+13 samples, want at most 100000000"}, {"trace --scenario offline --target-qps 1e300", cli.ExitUsage, ""}, {"trace extra", cli.ExitUsage, "extra"},
+		{"trace --scenario server --target-qps 1e12", cli.ExitUsage, "ask for 1e+13 samples, want at most 100000000"}, {"trace --scenario offline --target-qps 1e300", cli.ExitUsage, ""}, {"trace extra", cli.ExitUsage, "extra"},
 		{quantize + "--precision int4", cli.ExitUsage, "int4"}, {quantize + "--method guess", cli.ExitUsage, "guess"}, {quantize + "--activations f8", cli.ExitUsage, "f8"},
 		{quantize + "--rank luck", cli.ExitUsage, "luck"}, {quantize + "--target 2", cli.ExitUsage, "--target"}, {quantize + "--target NaN", cli.ExitUsage, "--target"}, {quantize + "--samples -1", cli.ExitUsage, "--samples"},
 		{quantize + "--count -1", cli.ExitUsage, "--count"}, {quantize + "--samples 3 --calibration page.html", cli.ExitUsage, "--samples"}, {quantize + "--calibration nope.txt", cli.ExitUsage, "nope.txt"},

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/cli"
 )
 
 // Commands stand in documents between backticks or in lines of their own, and anywhere in texts of help.
@@ -44,7 +46,7 @@ func TestCommandsThatTextsNameAreThere(t *testing.T) {
 	if seen < 100 {
 		t.Errorf("%d commands were found, want more", seen)
 	}
-	for _, cmd := range commands(newRoot(io.Discard, io.Discard)) {
+	for _, cmd := range commands(cli.New(io.Discard, io.Discard)) {
 		for _, m := range inHelp.FindAllString(cmd.Long, -1) {
 			if first := strings.Fields(m)[1]; !isCommand(first) {
 				continue // "mlperf in the PATH"
@@ -60,7 +62,7 @@ func TestCommandsThatTextsNameAreThere(t *testing.T) {
 func unknownIn(line string) string {
 	line, _, _ = strings.Cut(line, " #")
 	words := strings.Fields(line)[1:]
-	cmd, rest, err := newRoot(io.Discard, io.Discard).Find(words)
+	cmd, rest, err := cli.New(io.Discard, io.Discard).Find(words)
 	if err == nil && len(rest) > 0 && cmd.HasSubCommands() && bareWord.MatchString(rest[0]) {
 		err = cmd.ValidateArgs(rest[:1])
 	}
@@ -87,6 +89,6 @@ func hasFlag(cmd *cobra.Command, name string) bool {
 }
 
 func isCommand(word string) bool {
-	cmd, _, err := newRoot(io.Discard, io.Discard).Find([]string{word})
+	cmd, _, err := cli.New(io.Discard, io.Discard).Find([]string{word})
 	return err == nil && cmd.HasParent()
 }

@@ -29,7 +29,7 @@ func TestHelpExamplesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := commands(newRoot(io.Discard, io.Discard))
+	all := commands(cli.New(io.Discard, io.Discard))
 	slices.SortStableFunc(all, func(a, b *cobra.Command) int { return order(a) - order(b) })
 	for _, cmd := range all {
 		if cmd.Example == "" {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mlperf-go/mlperf/internal/cli"
 )
 
 // TestManifests checks that each document of configs/kubernetes has a kind of the API that it names, that each container has
@@ -53,7 +55,7 @@ func TestManifests(t *testing.T) {
 				for _, a := range c["args"].([]any) {
 					args = append(args, a.(string))
 				}
-				cmd, rest, err := newRoot(io.Discard, io.Discard).Find(args)
+				cmd, rest, err := cli.New(io.Discard, io.Discard).Find(args)
 				if err == nil {
 					err = cmd.ParseFlags(rest)
 				}

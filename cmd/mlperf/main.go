@@ -11,38 +11,21 @@ import (
 	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func main() {
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// execute runs a command line and returns the exit status.
+// execute runs a command line and returns the exit status. SIGINT, SIGTERM and SIGHUP end it early; a second signal ends the
+// program at once.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := interruptible(context.Background(), stderr)
-	defer stop()
-	root := newRoot(stdout, stderr)
-	root.SetArgs(args)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err = cli.Ended(ctx, err); err == nil {
-		return cli.ExitDone
-	}
-	status := cli.StatusOf(err)
-	if text := cli.ErrorText(cmd, err); text != "" {
-		fmt.Fprintf(stderr, "mlperf: %s\n", userinput.PrintableText(text))
-	}
-	if status == cli.ExitUsage {
-		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
-	}
-	return status
-}
-
-// interruptible returns a context that SIGINT, SIGTERM and SIGHUP cancel. A second signal ends the program at once.
-func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer close(signals)
+	defer signal.Stop(signals)
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
@@ -53,9 +36,5 @@ func interruptible(ctx context.Context, stderr io.Writer) (context.Context, func
 			os.Exit(cli.ExitInterrupted)
 		}
 	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(signals)
-		cancel(nil)
-	}
+	return cli.Run(ctx, args, stdout, stderr)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
@@ -229,4 +230,15 @@ func TestErrorsDoNotSteerATerminal(t *testing.T) {
 	if text := stdout.String() + stderr.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, `no\x1b[2Jwhere`) {
 		t.Errorf("said %q", text)
 	}
+}
+
+// commands lists a command and all commands of ours below it.
+func commands(root *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{root}
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "help" && cmd.Name() != "completion" {
+			list = append(list, commands(cmd)...)
+		}
+	}
+	return list
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli"
 )
 
-// versionVariable is what the linker sets; a path without such a variable would be no error.
-var versionVariable = reflect.TypeFor[cli.PacerFlags]().PkgPath() + ".version"
+// versionVariable is the variable that the linker sets; with a wrong name it would do nothing, without an error.
+var versionVariable = strings.TrimSuffix(runtime.FuncForPC(reflect.ValueOf(cli.Run).Pointer()).Name(), "Run") + "version"
 
 // fakeGo is a Go command that builds a program which only makes manual pages, and says how it
 // was called.

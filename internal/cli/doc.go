@@ -1,17 +1,13 @@
-// Package cli is what the verbs of the command line share: exit statuses, arguments, flags and where their
-// values come from, how progress, tables and JSON are shown, the program's name and version.
+// Package cli is the command line: Run carries out a line and returns the exit status.
 //
-// A verb is a function that makes a *cobra.Command. Families of them are packages below this one, which do
-// not know each other; cmd/mlperf puts them together. A verb reads its flags, calls a package that does the
-// work and prints what comes of it:
+// Each verb has a file: it reads its flags, makes a request, calls the package that does the work, and prints the outcome.
+// Judgement belongs to those packages. root.go lists the verbs; what they share is in
 //
-//	RunE: func(cmd *cobra.Command, _ []string) error {
-//		rows, err := run.Models()
-//		if err != nil {
-//			return err // StatusOf finds the exit status
-//		}
-//		return cli.PrintJSON(cmd.OutOrStdout(), "list", rows)
-//	}
+//	flags.go    types of flags, where their values come from (flag, environment, mlperf.yaml), arguments
+//	request.go  the flags of verbs that run models, as a run.Request
+//	output.go   text, tables and JSON, questions to the user
+//	status.go   exit statuses and the text of errors
+//	help.go     help, manual pages; complete.go: shell completion
 //
-// No verb is known here, and no model, engine or rule.
+// Package progress shows how a job goes on.
 package cli

@@ -43,13 +43,13 @@ func (e statusError) Error() string {
 
 func (e statusError) Unwrap() error { return e.err }
 
-// Usage marks an error as a wrong command line.
-func Usage(format string, args ...any) error {
+// usage marks an error as a wrong command line.
+func usage(format string, args ...any) error {
 	return statusError{ExitUsage, fmt.Errorf(format, args...)}
 }
 
-// Finished ends a command that has printed everything with a status.
-func Finished(status int) error {
+// finished ends a command that has printed everything with a status.
+func finished(status int) error {
 	if status == ExitDone {
 		return nil
 	}
@@ -59,9 +59,9 @@ func Finished(status int) error {
 // ErrInterrupted is the cause of a context that a signal has ended.
 var ErrInterrupted = errors.New("interrupted")
 
-// Interrupted ends a command that a signal has stopped. Other errors beside the interruption, for instance of writing the
+// interrupted ends a command that a signal has stopped. Other errors beside the interruption, for instance of writing the
 // results, keep their text.
-func Interrupted(err error) error { return statusError{ExitInterrupted, beside(err)} }
+func interrupted(err error) error { return statusError{ExitInterrupted, beside(err)} }
 
 // beside is the part of an error that is not the interruption.
 func beside(err error) error {
@@ -78,17 +78,17 @@ func beside(err error) error {
 	return err
 }
 
-// Ended is the error of a command whose context a signal may have ended: one that says no more than "cancelled" becomes an
+// ended is the error of a command whose context a signal may have ended: one that says no more than "cancelled" becomes an
 // interruption.
-func Ended(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, context.Canceled) && StatusOf(err) == ExitError {
-		return Interrupted(err)
+func ended(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, context.Canceled) && statusOf(err) == ExitError {
+		return interrupted(err)
 	}
 	return err
 }
 
-// StatusOf is the exit status of an error.
-func StatusOf(err error) int {
+// statusOf is the exit status of an error.
+func statusOf(err error) int {
 	var status statusError
 	switch {
 	case err == nil:
@@ -103,12 +103,12 @@ func StatusOf(err error) int {
 	return ExitError
 }
 
-// ErrorText is the text of the error of a command: with flags for the fields of requests, and with what helps.
-func ErrorText(cmd *cobra.Command, err error) string {
+// errorText is the text of the error of a command: with flags for the fields of requests, and with what helps.
+func errorText(cmd *cobra.Command, err error) string {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var lines []string
 		for _, e := range joined.Unwrap() {
-			lines = append(lines, ErrorText(cmd, e))
+			lines = append(lines, errorText(cmd, e))
 		}
 		return strings.Join(lines, "\n")
 	}

@@ -22,22 +22,22 @@ func TestStatusOf(t *testing.T) {
 		want int
 	}{
 		{nil, ExitDone},
-		{Finished(ExitDone), ExitDone},
+		{finished(ExitDone), ExitDone},
 		{errors.New("no"), ExitError},
-		{Usage("no %s", "flag"), ExitUsage},
+		{usage("no %s", "flag"), ExitUsage},
 		{fmt.Errorf("run: %w", userinput.Invalid("count", -1, "a number")), ExitUsage},
 		{fmt.Errorf("run: %w", ErrInterrupted), ExitInterrupted},
-		{errors.Join(Finished(ExitChanged), errors.New("no")), ExitChanged},
+		{errors.Join(finished(ExitChanged), errors.New("no")), ExitChanged},
 	} {
-		if got := StatusOf(c.err); got != c.want {
-			t.Errorf("StatusOf(%v) = %d, want %d", c.err, got, c.want)
+		if got := statusOf(c.err); got != c.want {
+			t.Errorf("statusOf(%v) = %d, want %d", c.err, got, c.want)
 		}
 	}
 }
 
-// Of a command that a signal ended, cancelled contexts need no words, and errors beside that are not lost.
+// An interruption needs no words, and errors beside it are not lost.
 func TestInterruptions(t *testing.T) {
-	interrupted, stop := context.WithCancelCause(t.Context())
+	stopped, stop := context.WithCancelCause(t.Context())
 	stop(ErrInterrupted)
 	other, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -48,20 +48,20 @@ func TestInterruptions(t *testing.T) {
 		want int
 		text string
 	}{
-		{"cancelled by a signal", Ended(interrupted, asking), ExitInterrupted, ""},
-		{"and another error", Ended(interrupted, errors.Join(asking, full)), ExitInterrupted, "the disk is full"},
-		{"another error alone", Ended(interrupted, full), ExitError, "the disk is full"},
-		{"an INVALID result", Ended(interrupted, Finished(ExitInvalid)), ExitInvalid, ""},
-		{"cancelled without a signal", Ended(other, asking), ExitError, "asking: context canceled"},
-		{"errors on both sides", Interrupted(errors.Join(full, errors.Join(ErrInterrupted, context.Canceled), errors.New("the page: no"))), ExitInterrupted, "the disk is full\nthe page: no"},
-		{"no error", Interrupted(nil), ExitInterrupted, ""},
+		{"cancelled by a signal", ended(stopped, asking), ExitInterrupted, ""},
+		{"and another error", ended(stopped, errors.Join(asking, full)), ExitInterrupted, "the disk is full"},
+		{"another error alone", ended(stopped, full), ExitError, "the disk is full"},
+		{"an INVALID result", ended(stopped, finished(ExitInvalid)), ExitInvalid, ""},
+		{"cancelled without a signal", ended(other, asking), ExitError, "asking: context canceled"},
+		{"errors on both sides", interrupted(errors.Join(full, errors.Join(ErrInterrupted, context.Canceled), errors.New("the page: no"))), ExitInterrupted, "the disk is full\nthe page: no"},
+		{"no error", interrupted(nil), ExitInterrupted, ""},
 	} {
-		if StatusOf(c.err) != c.want || c.err.Error() != c.text {
-			t.Errorf("%s: status %d, %q, want %d, %q", c.name, StatusOf(c.err), c.err, c.want, c.text)
+		if statusOf(c.err) != c.want || c.err.Error() != c.text {
+			t.Errorf("%s: status %d, %q, want %d, %q", c.name, statusOf(c.err), c.err, c.want, c.text)
 		}
 	}
-	if err := Ended(interrupted, nil); err != nil {
-		t.Errorf("a signal that came too late: %v", err)
+	if err := ended(stopped, nil); err != nil {
+		t.Errorf("a signal after the end: %v", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestErrorText(t *testing.T) {
 		{at(cache+"-2", syscall.EACCES), "mkdir " + cache + "-2: permission denied"},
 		{at(filepath.Join(cache, "models"), syscall.ENOENT), "mkdir " + cache + "/models: no such file or directory"},
 	} {
-		if got := ErrorText(cmd, c.err); got != c.want {
+		if got := errorText(cmd, c.err); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+func newAccuracy() *cobra.Command {
+	q := &run.ScoreRequest{}
+	var options optionFlags
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "accuracy [RUN_DIR]",
+		Short: "Score an accuracy log as the official script does",
+		Long: `Score the accuracy log of a run, print what the official script prints, and write it to
+accuracy.txt beside the log. Without RUN_DIR, --model, --log and --dataset-path name what
+to score.
+
+With RUN_DIR and flags that name other files than the run's own, the score is printed, and
+the record of the run stays as it is. Spellings of the official scripts work too
+(--use_inv_map, --output_dtype), and so does the variable DATASET_ANNOTATIONS_FILE_PATH of
+the script for OpenImages.
+
+--remove-48-empty-images numbers the samples in the order of the annotation file, as the
+reference loads them, and as a run does. The official script numbers them in the order of a
+Python set, which differs for the real data set.
+
+Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
+		Example: "  mlperf accuracy results/mobilenet/offline/accuracy/latest\n" +
+			"  mlperf accuracy --model resnet50 --log mlperf_log_accuracy.json --dataset-path imagenet",
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				q.Run = args[0]
+			} else if q.Model == "" || q.Log == "" || q.DatasetPath == "" {
+				return usage("accuracy needs a RUN_DIR, or --model, --log and --dataset-path")
+			}
+			q.Options, q.OpenImagesAnnotations = options.values(), os.Getenv("DATASET_ANNOTATIONS_FILE_PATH")
+			display := newDisplay(cmd)
+			scored, err := run.Score(cmd.Context(), *q, display)
+			display.Done()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), "accuracy", scored.Accuracy)
+			} else {
+				err = report.Score(cmd.OutOrStdout(), scored.Accuracy)
+			}
+			if err != nil {
+				return err
+			}
+			for _, w := range scored.Warnings {
+				_ = say(cmd.ErrOrStderr(), "warning: %s\n", w)
+			}
+			if scored.Run != nil && !scored.Run.Valid() {
+				_ = say(cmd.ErrOrStderr(), "warning: the run is %s\n", scored.Run.Result)
+			}
+			if scored.Accuracy.Below() {
+				return finished(ExitInaccurate)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.Model, "model", "", "model of the catalogue (default: the run's)")
+	f.StringVar(&q.Log, "log", "", "accuracy log (default: the run's)")
+	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
+	options.define(f, run.ScoreOptions())
+	defineLibrary(f, &q.Engine)
+	jsonFlag(f, &asJSON)
+	return cmd
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// TestMain lets this program be the mlperf that selftest starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "selftest" {
+		os.Exit(Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// An outcome is the exit status of a command line and its output.
+type outcome struct {
+	status         int
+	stdout, stderr string
+}
+
+// mlperf runs a command line without a user who answers questions.
+func mlperf(t *testing.T, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status := Run(t.Context(), args, &stdout, &stderr)
+	return outcome{status, stdout.String(), stderr.String()}
+}
+
+// inFolder goes to an empty folder, with the cache and the downloads below it.
+func inFolder(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("MLPERF_CACHE_DIR", filepath.Join(dir, "cache"))
+	t.Setenv("MLPERF_DATA_DIR", filepath.Join(dir, "data"))
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fromJSON reads a document that a verb printed.
+func fromJSON(t *testing.T, o outcome, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(o.stdout), into); err != nil {
+		t.Fatalf("status %d, %v:\n%s%s", o.status, err, o.stdout, o.stderr)
+	}
+}
+
+// TestVerbs lists what a verb needs: a line of verbs(), a purpose, an example, help that fits a terminal, and --json.
+func TestVerbs(t *testing.T) {
+	withoutJSON := []string{
+		"mlperf man",    // writes manual pages
+		"mlperf schema", // prints JSON
+		"mlperf serve",  // answers until it is stopped
+		"mlperf system", // prints JSON, in the form of a submission
+	}
+	root := New(io.Discard, io.Discard)
+	for _, cmd := range commandsBelow(root) {
+		cmd.InitDefaultHelpFlag()
+		name := cmd.CommandPath()
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || cmd.Example == "" {
+			t.Errorf("%s: purpose %q, example %q", name, cmd.Short, cmd.Example)
+		}
+		if cmd.Parent() == root && cmd.GroupID == "" {
+			t.Errorf("%s is in no group of the help", name)
+		}
+		if has := cmd.Flags().Lookup("json") != nil; !cmd.HasSubCommands() && has == slices.Contains(withoutJSON, name) {
+			t.Errorf("%s: --json: %v", name, has)
+		}
+		for line := range strings.Lines(cmd.Long + "\n" + cmd.UsageString()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("help of %s has a line of %d columns: %s", name, n, line)
+			}
+		}
+	}
+	o := mlperf(t, "help", "--markdown")
+	for _, want := range []string{"# The command line\n", "## mlperf run\n", "## mlperf suite show\n", "--target-latency"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("help --markdown lacks %q", want)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for line, want := range map[string]string{
+		"run --model ": "resnet50", "run --device ": "cuda", "tune --rules ": "v0.5", "suite run --only ": "mobilenet", "suite run ": "mlmark",
+		"synth dataset ": "imagenet", "download model ": "resnet50", "report --format ": "mlmark", "submission check --rules ": "v6.1",
+	} {
+		o := mlperf(t, append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Split(line, " ")...)...)
+		if !slices.Contains(strings.Split(o.stdout, "\n"), want) {
+			t.Errorf("completing %q: %q, want %s", line, o.stdout, want)
+		}
+	}
+}
+
+func TestWrapExamples(t *testing.T) {
+	long := "  mlperf run " + strings.Repeat("--model resnet50 ", 10)
+	wrapped := wrapExamples(long)
+	for line := range strings.Lines(wrapped) {
+		if len(line) > helpWidth+1 {
+			t.Errorf("too long: %q", line)
+		}
+	}
+	if joined := strings.Join(strings.Fields(strings.ReplaceAll(wrapped, "\\\n", "")), " "); joined != strings.TrimSpace(long) {
+		t.Errorf("%q is not %q", joined, long)
+	}
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/report/compare"
+	"github.com/mlperf-go/mlperf/internal/report/page"
+)
+
+// compareFlags are the flags of compare.
+type compareFlags struct {
+	format, output string
+	failIf         []string
+	anyway, asJSON bool
+}
+
+func newCompare() *cobra.Command {
+	o := &compareFlags{}
+	formats := []string{"table", "json", "csv", "markdown", "html"}
+	cmd := &cobra.Command{
+		Use:   "compare BASE… -- NEW…",
+		Short: "Compare two sets of runs: what changed, and how sure that is",
+		Long: `Compare runs before and after a change, benchmark by benchmark. BASE and NEW are folders of
+runs, or folders with such below, or patterns; of just two, no -- is needed, and flags come
+before it. Other differences (settings, machine, rules, caveats) are listed first.
+
+Each change has a 95 % interval. ~ means no change beyond noise, ? not enough data. Queries
+wait for each other, so one run is worth far fewer independent measurements than it has
+queries; and one run each says nothing of what changes from run to run. For that make five
+or more of each in turns: the command prints how.
+
+--fail-if 'p99>+5%' ends with status 5 if a change is beyond that with its whole interval,
+and only with five or more repeats in turns (accuracy: on the same samples). Each limit gets
+FAIL, ok, or ? for not enough data. It needs runs of the same machine, rules and caveats
+(--anyway goes on without), and at least one that has the metric.
+
+Metrics: mean, p50, p90, p95, p97, p99, p99.9 of latency, the same of time to first token
+and per output token (ttft p99, tpot p99), samples/s, metric, accuracy (in points).
+
+Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
+		Example: `  mlperf compare results/fp32 results/int8
+  mlperf compare --fail-if 'p99>+5%' --fail-if 'accuracy<-0.5%' base/* -- new/*
+  mlperf compare --format html --output compare.html old new`,
+		Args: arguments(2, 1000),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.format, err = chosenFormat(cmd.Flags(), formats, o.format, o.asJSON); err != nil {
+				return err
+			}
+			var limits []compare.Limit
+			for _, text := range o.failIf {
+				l, err := compare.ParseLimit(text)
+				if err != nil {
+					return usage("--fail-if %w", err)
+				}
+				limits = append(limits, l)
+			}
+			at := cmd.ArgsLenAtDash()
+			switch {
+			case at < 0 && len(args) == 2:
+				at = 1
+			case at < 0:
+				return usage("compare: %d folders: want -- between those of the base and the new ones", len(args))
+			case at == 0 || at == len(args):
+				return usage("compare: want folders before and after --")
+			case slices.ContainsFunc(args[at:], func(a string) bool { return strings.HasPrefix(a, "--") }):
+				return usage("compare: %s: flags come before the folders and --", strings.Join(args[at:], " "))
+			}
+			base, err := compared(cmd, args[:at])
+			if err != nil {
+				return err
+			}
+			new, err := compared(cmd, args[at:])
+			if err != nil {
+				return err
+			}
+			list, left, err := compare.Of(base, new)
+			for _, text := range left {
+				_ = say(cmd.ErrOrStderr(), "left out: %s\n", text)
+			}
+			if err != nil {
+				return err
+			}
+			if err := o.print(cmd, list); err != nil {
+				return err
+			}
+			return o.judge(cmd.ErrOrStderr(), list, limits)
+		},
+	}
+	f := cmd.Flags()
+	defineFormat(cmd, &o.format, formats)
+	f.StringVar(&o.output, "output", "", "file to write (default: standard output; html: compare.html)")
+	f.StringArrayVar(&o.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
+	f.BoolVar(&o.asJSON, "json", false, "print as JSON, with the id of its form")
+	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if even if machine, rules or caveats differ")
+	return cmd
+}
+
+func (o *compareFlags) print(cmd *cobra.Command, list []compare.Comparison) error {
+	name := o.output
+	fill := func(w io.Writer) error {
+		var b strings.Builder
+		return errors.Join(compare.Text(&b, list), say(w, "%s", b.String()))
+	}
+	switch o.format {
+	case "json":
+		fill = func(w io.Writer) error { return printJSON(w, "compare", list) }
+	case "csv":
+		fill = func(w io.Writer) error { return compare.CSV(w, list) }
+	case "markdown":
+		fill = func(w io.Writer) error { return compare.Markdown(w, list) }
+	case "html":
+		name, fill = cmp.Or(name, "compare.html"), func(w io.Writer) error { return page.Compare(w, list, program()) }
+	}
+	return writeOutput(cmd, name, fill)
+}
+
+// judge prints the outcome of each limit, and fails if one is exceeded.
+func (o *compareFlags) judge(w io.Writer, list []compare.Comparison, limits []compare.Limit) error {
+	exceeded := false
+	for _, l := range limits {
+		if !slices.ContainsFunc(list, l.Of) {
+			return fmt.Errorf("--fail-if %s: none of the compared runs has %s, so it can never fail", l, l.Metric)
+		}
+		for _, c := range list {
+			var keys []string
+			for _, d := range c.Unlike() {
+				keys = append(keys, d.Key)
+			}
+			if len(keys) > 0 && !o.anyway {
+				return fmt.Errorf("--fail-if %s: %s: the runs differ in %s; --anyway judges them all the same", l, c.Title(), strings.Join(keys, ", "))
+			}
+			check := l.Check(c)
+			word := "ok"
+			switch {
+			case check.Met:
+				word, exceeded = "FAIL", true
+			case check.Open:
+				word = "?" // as in the table: not enough data
+			}
+			_ = say(w, "%s %s: %s: %s\n", word, l, c.Title(), check.Reason)
+		}
+	}
+	if exceeded {
+		return finished(ExitChanged)
+	}
+	return nil
+}
+
+// compared reads the runs of folders, which may be patterns, with their charts.
+func compared(cmd *cobra.Command, args []string) (list []compare.Run, err error) {
+	var folders []string
+	for _, a := range args {
+		found, err := filepath.Glob(a)
+		if err != nil || len(found) == 0 {
+			found = []string{a}
+		}
+		folders = append(folders, found...)
+	}
+	runs, err := readRuns(cmd, folders)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		c, err := charts.Read(r.Folder)
+		if err != nil {
+			_ = say(cmd.ErrOrStderr(), "without charts: %v\n", err)
+		}
+		list = append(list, compare.Run{Run: r, Charts: c})
+	}
+	return list, nil
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/scripts"
+)
+
+func newDoctor() *cobra.Command {
+	var engine run.Engine
+	var fix, yes, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at this machine: ONNX Runtime, devices, processor, timers, disk, and what is missing",
+		Long: `Look for everything that runs need, and print what this machine has, what it lacks, and
+which command fixes that.
+
+Exit status: 0 if nothing is missing, 1 otherwise.`,
+		Example: "  mlperf doctor\n  mlperf doctor --fix",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !fix {
+				if err := refuseFlags(cmd.Flags(), "is of --fix: without it nothing is asked", "yes"); err != nil {
+					return err
+				}
+			}
+			d, err := run.Diagnose(cmd.Context(), program(), engine.Library)
+			if err != nil {
+				return err
+			}
+			if fix && slices.ContainsFunc(d.Missing, func(r run.Remedy) bool { return r.Installs }) {
+				if !yes {
+					yes, _ = ask(cmd, "ONNX Runtime is missing. Download it into "+d.Data+" (install_onnxruntime.sh)?")
+				}
+				if !yes {
+					fmt.Fprintln(cmd.ErrOrStderr(), "nothing was installed: --yes installs without asking")
+				} else if err = install(cmd); err != nil {
+					return fmt.Errorf("installing ONNX Runtime: %w", err)
+				} else if d, err = run.Diagnose(cmd.Context(), program(), engine.Library); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), "doctor", d)
+			} else {
+				err = printDiagnosis(cmd.OutOrStdout(), d)
+			}
+			if err == nil && len(d.Missing) > 0 {
+				return finished(ExitError)
+			}
+			return err
+		},
+	}
+	defineLibrary(cmd.Flags(), &engine)
+	cmd.Flags().BoolVar(&fix, "fix", false, "install what is missing, after asking")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+// install runs the script that is part of the program.
+func install(cmd *cobra.Command) (err error) {
+	folder, err := os.MkdirTemp("", "mlperf-install-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "install_onnxruntime.sh")
+	if err := os.WriteFile(path, []byte(scripts.InstallONNXRuntime), 0o700); err != nil {
+		return err
+	}
+	script := exec.CommandContext(cmd.Context(), "sh", path)
+	script.Stdout, script.Stderr = cmd.ErrOrStderr(), cmd.ErrOrStderr()
+	return script.Run()
+}
+
+func printDiagnosis(w io.Writer, d *run.Diagnosis) error {
+	var b strings.Builder
+	m, cpu := d.Machine, d.Machine.CPU
+	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
+	fmt.Fprintf(&b, "system       %s, kernel %s, %s\n", m.OS, m.Kernel, m.Arch)
+	fmt.Fprintf(&b, "processor    %s, %d cores, %d threads, %.4g usable\n", cpu.Model, cpu.Cores, cpu.Threads, cpu.Usable)
+	fmt.Fprintf(&b, "features     %s\n", strings.Join(cpu.Features, " "))
+	fmt.Fprintf(&b, "memory       %d MiB, %d MiB available\n", m.Memory.TotalBytes>>20, m.Memory.AvailableBytes>>20)
+	for _, g := range m.GPUs {
+		name, driver := g.Name, "no driver is loaded"
+		if !strings.HasPrefix(name, g.Vendor) {
+			name = g.Vendor + " " + name
+		}
+		if g.Driver != "" {
+			driver = "driver " + g.Driver
+		}
+		fmt.Fprintf(&b, "GPU          %s at %s, %s\n", name, g.PCI, driver)
+	}
+	if m.Disk != nil {
+		fmt.Fprintf(&b, "disk         %d MiB free for %s\n", m.Disk.FreeBytes>>20, d.Cache)
+	}
+	oversleep := func(name string, o machine.Oversleep) {
+		fmt.Fprintf(&b, "%-12s wakes %v late at the median, %v at p99\n", name, time.Duration(o.MedianNS), time.Duration(o.P99NS))
+	}
+	fmt.Fprintf(&b, "clock        %s, %.0f ns to read\n", m.ClockSource, d.Timers.ReadNS)
+	oversleep("timer", d.Timers.Sleep)
+	if d.Timers.Nano.P99NS > 0 {
+		oversleep("nanosleep", d.Timers.Nano)
+	}
+	fmt.Fprintf(&b, "load         %.2f in the last minute\n", m.Load1)
+	if d.Library != "" {
+		fmt.Fprintf(&b, "ONNX Runtime %s, %s\n", d.Version, d.Library)
+	}
+	for _, p := range d.Providers {
+		state := "works"
+		switch {
+		case !p.Compiled:
+			state = "not in this library"
+		case !p.Usable:
+			state = "cannot be used: " + p.Reason
+		}
+		fmt.Fprintf(&b, "  %-10s %s\n", p.Device, state)
+	}
+	for _, r := range d.Missing {
+		fmt.Fprintf(&b, "MISSING: %s\n  fix: %s\n", r.What, r.Fix)
+	}
+	if len(d.Missing) == 0 {
+		b.WriteString("Nothing is missing.\n")
+	}
+	return say(w, "%s", b.String())
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/importlog"
+)
+
+func newExplain() *cobra.Command {
+	asJSON := false
+	var about importlog.About
+	cmd := &cobra.Command{
+		Use:   "explain RUN_DIR",
+		Short: "Show every constraint of a run: required, observed, verdict, which file set it, what to do",
+		Long: `Show the constraints of a run, and its settings.
+
+RUN_DIR may also have the summary and the detail log of any LoadGen since v0.5, and nothing of
+ours. The rules are then those of the round and the model that its path names
+(inference_results_v5.1/closed/…/resnet50/Server/performance/run_1), else those of the version
+of LoadGen, or what --rules and --model say.`,
+		Example: "  mlperf explain results/resnet50/server/performance/latest\n" +
+			"  mlperf explain --json results/resnet50/server/performance/latest\n" +
+			"  mlperf explain --model resnet50 --rules v5.1 logs",
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := importlog.Read(args[0], about)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return report.JSON(cmd.OutOrStdout(), r)
+			}
+			return report.Explain(cmd.OutOrStdout(), r)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole of results.json")
+	cmd.Flags().StringVar(&about.Model, "model", "", "benchmark that the logs of another LoadGen are of")
+	cmd.Flags().StringVar(&about.Rules, "rules", "", "rule set of the logs of another LoadGen")
+	return cmd
+}

@@ -1,8 +1,0 @@
-package files
-
-import "github.com/spf13/cobra"
-
-// Commands are the verbs of this package.
-func Commands() []*cobra.Command {
-	return []*cobra.Command{newCache(), newConvert(), newDownload(), newPreprocess(), newQuantize(), newSynth(), newVerify()}
-}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+func TestCacheClear(t *testing.T) {
+	old, young := "samples/"+strings.Repeat("0a", 10), "samples/"+strings.Repeat("1b", 10)
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+		left   string
+	}{
+		{"", ExitDone, "removed ", ""}, // without a user to ask
+		{"--dry-run", ExitDone, "would remove 2 entries, ", "0a 1b"},
+		{"samples -y", ExitDone, "removed ", ""},
+		{"models -y", ExitDone, "nothing to remove", "0a 1b"},
+		{"0a -y", ExitDone, "removed ", "1b"},
+		{"--unused 720h -y", ExitDone, "removed ", "1b"},
+		{"--unused=-720h -y", ExitUsage, `"-720h" is negative`, "0a 1b"},
+		{"0a zz -y", ExitUsage, `unknown entry "zz", want a kind`, "0a 1b"},
+		{"-y _", ExitUsage, `unknown entry "", want a kind`, "0a 1b"}, // not all
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("MLPERF_CACHE_DIR", dir)
+			for name, age := range map[string]time.Duration{old: 721 * time.Hour, young: time.Hour} {
+				path := filepath.Join(dir, name, "part")
+				write(t, path, "text")
+				when := time.Now().Add(-age)
+				for _, p := range []string{path, filepath.Dir(path)} {
+					if err := os.Chtimes(p, when, when); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			args := append([]string{"cache", "clear"}, strings.Fields(c.args)...)
+			for i, a := range args {
+				if a == "_" {
+					args[i] = ""
+				}
+			}
+			o := mlperf(t, args...)
+			if o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
+				t.Errorf("status %d, want %d and %q:\n%s%s", o.status, c.status, c.want, o.stdout, o.stderr)
+			}
+			list, err := home.List(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var left []string
+			for _, e := range list {
+				left = append(left, e.Name[:2])
+			}
+			if got := strings.Join(left, " "); got != c.left {
+				t.Errorf("left is %q, want %q", got, c.left)
+			}
+		})
+	}
+}
+
+func TestCacheInUseIsNotCleared(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("MLPERF_CACHE_DIR", dir)
+	write(t, filepath.Join(dir, "samples", strings.Repeat("0a", 10), "part"), "text")
+	defer home.Hold(dir)()
+	o := mlperf(t, "cache", "clear", "--yes", "--json")
+	if want := "the cache is in use by another process: wait for it to end; nothing was removed"; o.status != ExitError || !strings.Contains(o.stderr, want) {
+		t.Errorf("status %d, %q, want %q", o.status, o.stderr, want)
+	}
+	if list, err := home.List(dir); err != nil || len(list) != 1 {
+		t.Errorf("left is %v, %v", list, err)
+	}
+}
+
+func TestRepairCommand(t *testing.T) {
+	coco := download.Item{Kind: download.Dataset, Name: "coco"}
+	byHand := download.Item{Kind: download.Dataset, Name: "imagenet", Steps: []string{"Register."}}
+	for _, c := range []struct {
+		it    download.Item
+		found download.Report
+		want  string
+	}{
+		{coco, download.Report{Dir: "usual", Ours: true}, "mlperf download dataset coco"},
+		{coco, download.Report{Dir: "my data", Ours: true, Count: 5, Seed: 1 << 63}, "mlperf download dataset coco --dir 'my data' --count 5 --seed 9223372036854775808"},
+		{byHand, download.Report{Dir: "usual"}, "mlperf download dataset imagenet --from-file PATH --force"},
+	} {
+		if got := repairCommand(c.it, &c.found, "usual"); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.found, got, c.want)
+		}
+	}
+}
+
+func TestExplainDownload(t *testing.T) {
+	for want, err := range map[string]error{
+		"d needs 5 B more, 3 B are free there: choose another disk with --dir":                  &download.NoRoomError{Dir: "d", Need: 5, Free: 3},
+		"d/x is in the way: it is not a file; replace it with --force, or choose another --dir": &download.InTheWayError{Path: "d/x", Why: "it is not a file"},
+		"downloading: interrupted": fmt.Errorf("downloading: %w", ErrInterrupted),
+		"registration is needed: get a folder by hand, then name it with --from-file": &download.RegistrationError{},
+		"host cannot be reached (is there a network?): refused":                       &download.UnreachableError{Host: "host", Err: errors.New("refused")},
+	} {
+		if got := explainDownload(t.Output(), download.Item{}, err); got.Error() != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+}
+
+func TestShowQuantized(t *testing.T) {
+	q := &run.Quantized{Model: "m.onnx", Description: "m.md", Missed: true, Report: &quantize.Report{
+		Layers: make([]quantize.QuantizedLayer, 3), Excluded: []quantize.ExcludedLayer{}, BytesBefore: 4_000_000, BytesAfter: 1_100_000,
+		Search: &quantize.SearchRecord{Score: 75.123456, Target: 76},
+	}}
+	var b strings.Builder
+	want := "3 layers with 8-bit weights, 0 in FP32; weights 1.1 MB instead of 4.0 MB\nscore 75.123, target 76\nm.onnx\nm.md\nthe target is missed: this is the best model\n"
+	if err := showQuantized(&b, q, false); err != nil || b.String() != want {
+		t.Errorf("%s, %v, want %s", b.String(), err, want)
+	}
+	b.Reset()
+	want = `{"schema":"mlperf-go/quantize/1","bytes_after":1100000,"bytes_before":4000000,"description":"m.md","fp32_layers":[],"path":"m.onnx","quantized_layers":3,"score":75.123456,"target":76,"target_missed":true}`
+	if err := showQuantized(&b, q, true); err != nil || strings.Join(strings.Fields(b.String()), "") != want {
+		t.Errorf("%s, %v, want %s", b.String(), err, want)
+	}
+	q = &run.Quantized{Model: "m.onnx", Description: "m.md"} // float16
+	b.Reset()
+	if err := showQuantized(&b, q, false); err != nil || b.String() != "m.onnx\nm.md\n" {
+		t.Errorf("%s, %v", b.String(), err)
+	}
+}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A durationFlag is a time with its unit.
+type durationFlag time.Duration
+
+// String implements pflag.Value.
+func (d *durationFlag) String() string { return time.Duration(*d).String() }
+
+// Type implements pflag.Value.
+func (*durationFlag) Type() string { return "duration" }
+
+// Set implements pflag.Value.
+func (d *durationFlag) Set(text string) error {
+	v, err := parseDuration(text)
+	*d = durationFlag(v)
+	return err
+}
+
+// parseDuration reads a time with its unit. A bare number is milliseconds in conf files of MLPerf and seconds in people's heads,
+// so it is refused.
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if _, bare := strconv.ParseFloat(text, 64); err != nil && bare == nil {
+		return 0, fmt.Errorf("%q has no unit: write %ss or %sms", text, text, text)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a time: write 90s, 10m or 1h", text)
+	}
+	if d < 0 {
+		return 0, fmt.Errorf("%q is negative", text)
+	}
+	return d, nil
+}
+
+// durationVar defines a flag that is a time.
+func durationVar(flags *pflag.FlagSet, d *time.Duration, name string, value time.Duration, text string) {
+	*d = value
+	flags.Var((*durationFlag)(d), name, text)
+}
+
+// A scenarioFlag is the name of a scenario.
+type scenarioFlag loadgen.Scenario
+
+// String implements pflag.Value.
+func (s *scenarioFlag) String() string { return loadgen.Scenario(*s).String() }
+
+// Type implements pflag.Value.
+func (*scenarioFlag) Type() string { return "scenario" }
+
+// Set implements pflag.Value.
+func (s *scenarioFlag) Set(name string) error {
+	v, err := loadgen.ParseScenario(name)
+	*s = scenarioFlag(v)
+	return err
+}
+
+// A mapFlag is repeatable: key=value, each key once.
+type mapFlag map[string]string
+
+// String implements pflag.Value.
+func (m *mapFlag) String() string { return "" }
+
+// Type implements pflag.Value.
+func (*mapFlag) Type() string { return "key=value" }
+
+// Set implements pflag.Value.
+func (m *mapFlag) Set(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" {
+		return errors.New("want key=value")
+	}
+	if _, twice := (*m)[key]; twice {
+		return fmt.Errorf("%s was given before", key)
+	}
+	if *m == nil {
+		*m = mapFlag{}
+	}
+	(*m)[key] = value
+	return nil
+}
+
+// pacerFlags say how the load generator waits for the moments of issue.
+type pacerFlags struct {
+	spin     time.Duration
+	priority bool
+}
+
+func (p *pacerFlags) define(f *pflag.FlagSet) {
+	durationVar(f, &p.spin, "spin", loadgen.DefaultSpin, "how long before an instant the generator stops sleeping and spins")
+	f.BoolVar(&p.priority, "issue-priority", true, "raise the priority of the thread that keeps the schedule")
+}
+
+func (p *pacerFlags) newPacer() loadgen.Pacer { return loadgen.NewPacer(p.spin, p.priority) }
+
+// defineProgress defines the flag that all verbs have.
+func defineProgress(f *pflag.FlagSet) {
+	f.String("progress", string(progress.Auto), "how progress is shown: auto, plain (lines), none, json (an object a line, on standard error)")
+}
+
+// newDisplay shows the progress of a verb.
+func newDisplay(cmd *cobra.Command) *progress.Display {
+	return progress.New(cmd.ErrOrStderr(), progress.Style(cmd.Flag("progress").Value.String()))
+}
+
+// noVerb are the arguments of a command that only has others below it: any is the name of a command that does not exist.
+func noVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
+	}
+	return usage("%s", text)
+}
+
+// arguments accepts between least and most arguments.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		verb := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") // errors begin with the program's name anyway
+		want := strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name()))
+		switch {
+		case len(args) > most:
+			return usage("%s: unexpected argument %q", verb, args[most])
+		case len(args) < least:
+			return usage("%s: want %s", verb, want)
+		case slices.Contains(args, ""): // a variable of a shell that is not set
+			return usage("%s: an argument is empty: want %s", verb, want)
+		}
+		return nil
+	}
+}
+
+// optionFile is the YAML file with flags. MLPERF_CONFIG names another.
+const optionFile = "mlperf.yaml"
+
+// variables are those of the environment that are not flags.
+var variables = []string{"MLPERF_CONFIG", "MLPERF_CACHE_DIR", "MLPERF_DATA_DIR", "MLPERF_ORT_LIB", "MLPERF_API_KEY", "MLPERF_LONG_TESTS"}
+
+// settleFlags sets the flags that the command line does not have from the environment and from mlperf.yaml, notes where each comes
+// from, and warns of variables that nothing reads. It comes before every verb.
+func settleFlags(cmd *cobra.Command) error {
+	flags := cmd.Flags()
+	file := config.OptionFile{Path: optionFile, Variables: variables}
+	for _, c := range commandsBelow(cmd.Root()) { // mlperf.yaml may have flags of other verbs
+		c.Flags().VisitAll(func(f *pflag.Flag) { file.Known = append(file.Known, f.Name) })
+	}
+	if path := os.Getenv("MLPERF_CONFIG"); path != "" {
+		file.Path, file.Required = path, true
+	}
+	var options []config.Option
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			_, list := f.Value.(pflag.SliceValue)
+			_, pairs := f.Value.(*mapFlag)
+			options = append(options, config.Option{Name: f.Name, Changed: f.Changed, Repeats: list || pairs, Set: func(value string) error { return wrongValue(flags.Set(f.Name, value)) }})
+		}
+	})
+	merged, err := config.MergeOptions(options, file)
+	if err != nil {
+		return usage("%w", err)
+	}
+	for _, w := range merged.Warnings {
+		_ = say(cmd.ErrOrStderr(), "warning: %s\n", w)
+	}
+	for _, o := range options {
+		if origin := merged.Origin(o.Name); origin != config.Default {
+			if err := flags.SetAnnotation(o.Name, originKey, []string{origin}); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err = progress.ParseStyle(cmd.Flag("progress").Value.String()); err != nil {
+		return usage("--progress: %w", err)
+	}
+	return nil
+}
+
+// originKey is the annotation of a flag that says where its value comes from.
+const originKey = "origin"
+
+// originOf says where the value of a flag comes from; "" is the default.
+func originOf(flags *pflag.FlagSet, name string) string {
+	if f := flags.Lookup(name); f != nil && len(f.Annotations[originKey]) > 0 {
+		return f.Annotations[originKey][0]
+	}
+	return ""
+}
+
+// rankOf is higher for an origin that wins over another: the command line, the environment, mlperf.yaml, the default.
+func rankOf(origin string) int {
+	switch {
+	case origin == "":
+		return 0
+	case strings.HasPrefix(origin, "flag "):
+		return 3
+	case strings.HasPrefix(origin, "environment "):
+		return 2
+	}
+	return 1
+}
+
+// onCommandLine reports whether the command line itself has a flag. A variable or a line of mlperf.yaml may be for other verbs.
+func onCommandLine(flags *pflag.FlagSet, name string) bool { return rankOf(originOf(flags, name)) == 3 }
+
+// refuseFlags is an error about the first of some flags that is on the command line, where it would have no effect.
+func refuseFlags(flags *pflag.FlagSet, why string, names ...string) error {
+	if i := slices.IndexFunc(names, func(name string) bool { return onCommandLine(flags, name) }); i >= 0 {
+		return usage("--%s %s", names[i], why)
+	}
+	return nil
+}
+
+// defineFormat defines --format, whose first value is the default.
+func defineFormat(cmd *cobra.Command, format *string, formats []string) {
+	cmd.Flags().StringVar(format, "format", formats[0], strings.Join(formats, ", "))
+	completeWith(cmd, "format", formats...)
+}
+
+// chosenFormat is the format that --format and --json ask for together: --json is short for --format json.
+func chosenFormat(flags *pflag.FlagSet, formats []string, format string, asJSON bool) (string, error) {
+	switch {
+	case !slices.Contains(formats, format):
+		return "", usage("unknown format %q, want %s", format, strings.Join(formats, ", "))
+	case !asJSON || format == "json":
+		return format, nil
+	case onCommandLine(flags, "json") && onCommandLine(flags, "format"):
+		return "", usage("--json and --format %s are two formats, want one", format)
+	case rankOf(originOf(flags, "format")) > rankOf(originOf(flags, "json")):
+		return format, nil
+	}
+	return "json", nil
+}
+
+// plainFlagError is an error of pflag in plain words: --json: "maybe" is neither true nor false.
+func plainFlagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrongValue(err))
+	}
+	return err
+}
+
+// wrongValue is why a flag cannot have a value, without the flag: the value may come from a variable or a file.
+func wrongValue(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	value, cause, kind := strconv.Quote(wrong.GetValue()), wrong.Unwrap(), wrong.GetFlag().Value.Type()
+	var number *strconv.NumError
+	switch {
+	case errors.As(cause, &number) && errors.Is(number.Err, strconv.ErrRange):
+		return fmt.Errorf("%s is too large a number", value)
+	case !errors.As(cause, &number) && strings.Contains(cause.Error(), value):
+		return cause
+	case !errors.As(cause, &number):
+		return fmt.Errorf("%s: %w", value, cause)
+	case kind == "bool":
+		return fmt.Errorf("%s is neither true nor false", value)
+	case strings.HasSuffix(kind, "Slice"):
+		return fmt.Errorf("%s is not a list of numbers with commas between", value)
+	case strings.HasPrefix(kind, "uint"):
+		return fmt.Errorf("%s is not a whole number from 0", value)
+	case strings.HasPrefix(kind, "int"):
+		return fmt.Errorf("%s is not a whole number", value)
+	}
+	return fmt.Errorf("%s is not a number", value)
+}

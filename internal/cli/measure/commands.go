@@ -1,8 +1,0 @@
-package measure
-
-import "github.com/spf13/cobra"
-
-// Commands are the verbs of this package.
-func Commands() []*cobra.Command {
-	return []*cobra.Command{newRun(), newAudit(), newSuite(), newTune()}
-}

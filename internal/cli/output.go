@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// say prints a text as fmt.Fprintf does. Parts of it that others wrote cannot steer a terminal.
+func say(w io.Writer, format string, args ...any) error {
+	_, err := io.WriteString(w, userinput.PrintableText(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// sayDocument prints a document for a file or another program, for instance CSV: as it is, but on a terminal as say does.
+func sayDocument(w io.Writer, write func(io.Writer) error) error {
+	if !isTerminal(w) {
+		return write(w)
+	}
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		return err
+	}
+	return say(w, "%s", b.String())
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// ask asks the user a question and reports whether the answer is yes, and whether a user is there to answer.
+func ask(cmd *cobra.Command, question string) (yes, asked bool) {
+	in := cmd.InOrStdin()
+	if !isTerminal(in) {
+		return false, false
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(in).ReadString('\n') // an answer may lack its end of line
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", true
+}
+
+// jsonFlag defines --json.
+func jsonFlag(f *pflag.FlagSet, asJSON *bool) { f.BoolVar(asJSON, "json", false, "print as JSON") }
+
+// printJSON prints a document with the id of its form first. A list becomes the rows of a document.
+func printJSON(w io.Writer, form string, document any) error {
+	body, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	switch {
+	case bytes.Equal(body, []byte("null")):
+		body = []byte(`,"rows":[]}`)
+	case !bytes.HasPrefix(body, []byte("{")):
+		body = fmt.Appendf(nil, `,"rows":%s}`, body)
+	case !bytes.Equal(body, []byte("{}")):
+		body[0] = ','
+	default:
+		body = []byte("}")
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, fmt.Appendf(nil, `{"schema":"mlperf-go/%s/1"%s`, form, body), "", "  "); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", b.Bytes())
+	return err
+}
+
+// A tableRow is a value for each column.
+type tableRow = table.Row
+
+// newTable makes a table in the style of all commands.
+func newTable(header tableRow) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Options.DrawBorder = false
+	t.Style().Options.SeparateColumns = false
+	t.AppendHeader(header)
+	return t
+}
+
+// printTable prints rows in columns. On a terminal that is narrower, the widest columns are broken into lines.
+func printTable[T any](w io.Writer, header tableRow, rows []T, columns func(T) tableRow) error {
+	t := newTable(header)
+	widths := make([]int, len(header))
+	widen := func(row tableRow) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], text.LongestLineLen(fmt.Sprint(cell)))
+		}
+	}
+	widen(header)
+	for _, r := range rows {
+		row := columns(r)
+		widen(row)
+		t.AppendRow(row)
+	}
+	if width := progress.Width(w); width > 0 {
+		fitColumns(widths, width)
+		var configs []table.ColumnConfig
+		for i, width := range widths {
+			configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: text.WrapSoft})
+		}
+		t.SetColumnConfigs(configs)
+	}
+	return say(w, "%s\n", t.Render())
+}
+
+// fitColumns makes columns narrower, the widest first, until they fit beside each other or become unreadable.
+func fitColumns(widths []int, room int) {
+	const between, narrowest = 2, 12
+	for _, width := range widths {
+		room -= width + between
+	}
+	for ; room < 0; room++ {
+		i := slices.Index(widths, slices.Max(widths))
+		if widths[i] <= narrowest {
+			return
+		}
+		widths[i]--
+	}
+}
+
+// digits writes a number with four digits, or all of those before the point: 12346, and not 1.235e+04.
+func digits(v float64) string {
+	if math.Abs(v) >= 9999.5 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestPrintJSON(t *testing.T) {
+	for _, c := range []struct {
+		document any
+		want     string
+	}{
+		{map[string]any{"a": 5}, "{\n  \"schema\": \"mlperf-go/x/1\",\n  \"a\": 5\n}\n"},
+		{[]int{1}, "{\n  \"schema\": \"mlperf-go/x/1\",\n  \"rows\": [\n    1\n  ]\n}\n"},
+		{[]int(nil), "{\n  \"schema\": \"mlperf-go/x/1\",\n  \"rows\": []\n}\n"},
+		{struct{}{}, "{\n  \"schema\": \"mlperf-go/x/1\"\n}\n"},
+	} {
+		var b strings.Builder
+		if err := printJSON(&b, "x", c.document); err != nil || b.String() != c.want {
+			t.Errorf("%v: %s, %v, want %s", c.document, b.String(), err, c.want)
+		}
+	}
+	var b strings.Builder
+	if err := printJSON(&b, "x", math.NaN()); err == nil || b.Len() > 0 {
+		t.Errorf("NaN: %v, and %q was printed", err, b.String())
+	}
+}
+
+// Names and texts that others wrote do not steer a terminal.
+func TestOutputDoesNotSteerTerminal(t *testing.T) {
+	const hostile = "fast\x1b[2J\u009b1A\r"
+	var b strings.Builder
+	if err := say(&b, "%s\n", hostile); err != nil {
+		t.Fatal(err)
+	}
+	if err := printTable(&b, tableRow{"name"}, []string{hostile}, func(s string) tableRow { return tableRow{s} }); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\u009b\r") || strings.Count(b.String(), `fast\x1b[2J`) != 2 {
+		t.Errorf("printed %q", b.String())
+	}
+	b.Reset()
+	if err := sayDocument(&b, func(w io.Writer) error { _, err := io.WriteString(w, hostile); return err }); err != nil || b.String() != hostile {
+		t.Errorf("a document for a program is %q, %v", b.String(), err)
+	}
+}
+
+func TestFitColumns(t *testing.T) {
+	for _, c := range []struct {
+		widths []int
+		room   int
+		want   []int
+	}{
+		{[]int{10, 20, 30}, 66, []int{10, 20, 30}},
+		{[]int{10, 20, 30}, 65, []int{10, 20, 29}},
+		{[]int{10, 60, 100}, 100, []int{10, 42, 42}}, // the widest first
+		{[]int{10, 60, 100}, 20, []int{10, 12, 12}},  // but not to nothing
+	} {
+		got := slices.Clone(c.widths)
+		if fitColumns(got, c.room); !slices.Equal(got, c.want) {
+			t.Errorf("%v in %d columns: %v, want %v", c.widths, c.room, got, c.want)
+		}
+	}
+}
+
+func TestDigits(t *testing.T) {
+	for v, want := range map[float64]string{12345.6: "12346", 1234.56: "1235", 0.000123456: "0.0001235", 9999.6: "10000", 0: "0"} {
+		if got := digits(v); got != want {
+			t.Errorf("digits(%v) = %s, want %s", v, got, want)
+		}
+	}
+}
+
+// A pipe is not a user: its text is not an answer.
+func TestAskNeedsTerminal(t *testing.T) {
+	pipe, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	fmt.Fprintln(w, "y")
+	w.Close()
+	var stderr strings.Builder
+	cmd := &cobra.Command{}
+	cmd.SetErr(&stderr)
+	for _, in := range []io.Reader{pipe, strings.NewReader("y\n")} {
+		cmd.SetIn(in)
+		if yes, asked := ask(cmd, "Go on?"); yes || asked || stderr.Len() > 0 {
+			t.Errorf("%T: %v, %v, %q", in, yes, asked, stderr.String())
+		}
+	}
+}
+
+func TestRevision(t *testing.T) {
+	for _, c := range []struct{ version, commit, want string }{
+		{"v0.0.0-2026+dirty", "0123456789abcdef", " (0123456789)"}, // a checkout
+		{"v0.3.1", "", " (v0.3.1)"},                                // go install
+		{"(devel)", "", ""},                                        // an archive of the source
+	} {
+		info := &debug.BuildInfo{Main: debug.Module{Version: c.version}}
+		if c.commit != "" {
+			info.Settings = []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: c.commit}}
+		}
+		if got := revision(info); got != c.want {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/report/importlog"
+	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+func newReport() *cobra.Command {
+	var format, output string
+	var price float64
+	asJSON := false
+	formats := []string{"table", "csv", "json", "html", "mlmark"}
+	cmd := &cobra.Command{
+		Use:   "report [RUN_DIR…]",
+		Short: "List runs side by side: as a table, CSV, JSON, a page with charts, or as MLMark does",
+		Long: `List the runs below folders (default: results), also those that another LoadGen has
+logged: what its logs do not say, for instance the engine, is not known.
+
+--format html writes a page, one file that needs no network: of one run the same as run
+writes beside its results, of several a table that sorts, and speed against accuracy. A
+browser prints it, or makes a PDF of it.
+
+--format mlmark shows what EEMBC's MLMark reports: frames per second, 95th-percentile
+latency, and accuracy, beside precision, batch and concurrency, with three significant
+digits. Accuracy is that of the newest accuracy run of the same model file on the same
+engine and device. With --price, the price of the system in dollars, it also shows frames
+per second per dollar. These are not MLMark scores: those come from EEMBC's own program.`,
+		Example: `  mlperf report
+  mlperf report --format html --output report.html results
+  mlperf report --format mlmark --price 1499 results/mobilenet
+  mlperf report --format csv results/resnet50/server/performance/latest`,
+		Args: arguments(0, 1000),
+		RunE: func(cmd *cobra.Command, folders []string) error {
+			format, err := chosenFormat(cmd.Flags(), formats, format, asJSON)
+			if err != nil {
+				return err
+			}
+			if !(price >= 0) || math.IsInf(price, 1) {
+				return usage("--price is %g, want dollars", price)
+			}
+			var others []report.Run // the accuracy of a run may come from another one
+			if len(folders) == 0 {
+				folders = []string{run.KeptRuns}
+			} else {
+				others, _, _ = report.Collect([]string{run.KeptRuns}, report.Read) // it need not exist
+			}
+			runs, err := readRuns(cmd, folders)
+			if err != nil {
+				return err
+			}
+			lines := report.Lines(runs, others, price)
+			name, fill := output, func(w io.Writer) error { return report.Table(w, lines) }
+			switch format {
+			case "mlmark":
+				fill = func(w io.Writer) error { return report.MLMark(w, lines) }
+			case "csv":
+				fill = func(w io.Writer) error { return report.CSV(w, lines) }
+			case "json":
+				fill = func(w io.Writer) error { return printJSON(w, "report", lines) }
+			case "html":
+				name, fill = cmp.Or(name, "report.html"), func(w io.Writer) error { return page.Runs(w, lines, runs, program()) }
+				if len(runs) == 1 {
+					c, err := charts.Read(runs[0].Folder)
+					if err != nil {
+						return err
+					}
+					fill = func(w io.Writer) error { return page.Run(w, runs[0].Results, c, price) }
+				}
+			}
+			return writeOutput(cmd, name, fill)
+		},
+	}
+	f := cmd.Flags()
+	defineFormat(cmd, &format, formats)
+	f.Float64Var(&price, "price", 0, "price of the system in dollars")
+	f.StringVar(&output, "output", "", "file to write (default: standard output; html: report.html)")
+	f.BoolVar(&asJSON, "json", false, "print as JSON, with the id of its form")
+	return cmd
+}
+
+// writeOutput writes to a file, or to standard output if it has no name or is "-".
+func writeOutput(cmd *cobra.Command, name string, fill func(io.Writer) error) error {
+	switch name {
+	case "":
+		return sayDocument(cmd.OutOrStdout(), fill)
+	case "-":
+		return fill(cmd.OutOrStdout())
+	}
+	if err := fileio.WriteAtomic(name, 0o644, fill); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "Written: %s\n", name)
+	return err
+}
+
+// readRuns reads the runs below folders, also those that another LoadGen has logged.
+func readRuns(cmd *cobra.Command, folders []string) ([]report.Run, error) {
+	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return importlog.Read(dir, importlog.About{}) })
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range problems {
+		_ = say(cmd.ErrOrStderr(), "left out: %v\n", p)
+	}
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("no runs below %s", strings.Join(folders, ", "))
+	}
+	return runs, nil
+}

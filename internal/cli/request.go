@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// autoLatency is the value of --target-latency that has the bound measured.
+const autoLatency = "auto"
+
+// The ways to run the operators of a graph.
+const (
+	sequential = "sequential"
+	parallel   = "parallel"
+)
+
+// rowsHelp is the help of --rows.
+const rowsHelp = "rows that the tables of a built-in model for recommendation have at most (default 40000); they are mapped into memory, not read"
+
+// requestFlags are those of the verbs that run models: what is measured, on which engine, with which settings. The zero value is
+// ready for define.
+type requestFlags struct {
+	run.Request
+
+	set             []string // key=value
+	execution       string
+	spinning, arena bool
+	memoryPattern   bool
+	providerOptions mapFlag
+	ortConfig       mapFlag
+	freeDimensions  mapFlag
+	options         optionFlags
+	pace            pacerFlags
+}
+
+// define defines the flags that run and tune share. A scenario that is set before is the default.
+func (q *requestFlags) define(f *pflag.FlagSet) {
+	f.StringVar(&q.Model, "model", "", "model of the catalogue (mlperf list models)")
+	f.StringVar(&q.Scenario, "scenario", q.Scenario, "SingleStream, MultiStream, Server, Offline or Interactive")
+	f.StringVar(&q.Rules, "rules", config.Newest, "rule set: durations, counts, percentiles, seeds")
+	f.StringVar(&q.Division, "division", "closed", "closed, open or network: what may differ from the rules")
+	defineSetting(f, "target-latency")
+	defineSetting(f, "samples-per-query")
+	q.defineSet(f, "any other setting of conf files, as key=value (repeatable)")
+	f.StringVar(&q.MLPerfConf, "mlperf-conf", "", "file to use instead of the rule set's mlperf.conf")
+	f.StringVar(&q.UserConf, "user-conf", "", "user.conf; ./user.conf is used if it exists")
+	f.BoolVar(&q.AllowUnknownKeys, "allow-unknown-keys", false, "warn of unknown keys in conf files instead of refusing them")
+	f.StringVar(&q.DatasetPath, "dataset-path", "", "`folder` of the data set to use instead of the built-in one")
+	f.Int64Var(&q.Rows, "rows", 0, rowsHelp)
+	f.BoolVar(&q.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
+	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
+	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
+	f.BoolVar(&q.Pin, "pin", false, "keep each thread that computes on a processor of its own, different ones for all instances (Linux)")
+	q.options.define(f, run.RunOptions())
+	defineEngine(f, &q.Engine)
+	p := &q.Prompts
+	f.StringVar(&q.Engine.Remote.Model, "model-name", "", "`name` of the model at servers of text (default: the only one that they have)")
+	f.IntVar(&p.Synthetic, "synthetic-prompts", 0, "`number` of prompts that are made up, instead of a file of them")
+	f.IntVar(&p.Words, "prompt-words", 0, "`number` of words of a prompt that is made up, most of which are a token each (default 256)")
+	f.IntVar(&p.Answer, "answer-tokens", 0, "greatest `number` of tokens of an answer; of prompts that are made up exactly, where the server can do that (default 128)")
+	f.StringVar(&p.Route, "route", "", "chat or completions (default: completions, and chat where there is no such route)")
+	f.StringVar(&p.Artifacts, "endpoints-artifacts", "", "also write what mlcommons/endpoints writes (result_summary.json, events.jsonl, …) into this `folder`")
+	f.StringVar(&p.Stream, "stream", "", "on or off: whether answers come token by token (default: on, except in Offline)")
+	q.defineBackend(f)
+}
+
+// defineSet defines the flag for settings that have none of their own.
+func (q *requestFlags) defineSet(f *pflag.FlagSet, text string) {
+	f.StringArrayVar(&q.set, "set", nil, text)
+}
+
+// defineEngine defines the flags that choose an engine, and servers.
+func defineEngine(f *pflag.FlagSet, e *run.Engine) {
+	f.StringVar(&e.Name, "backend", run.ONNXRuntime, "engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
+	defineSimulated(f, e)
+	r := &e.Remote
+	f.StringArrayVar(&r.Endpoints, "endpoint", nil, "server to ask: URL with http, https, unix, grpc or grpcs; dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
+	f.StringVar(&r.Model, "remote-model", "", "name of the model at the servers, or of several files role=name,… (default: that of the catalogue, and NAME-role)")
+	f.StringVar(&r.Version, "remote-version", "", "version of the model at the servers")
+	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
+	durationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes, of servers of text 10")
+	f.IntVar(&r.Retry, "retry", 0, "how often a failed request to a server is sent again, which the result says")
+	f.StringVar(&r.TokenFile, "token-file", "", "file with the bearer token that servers want (servers of text: else MLPERF_API_KEY or OPENAI_API_KEY of the environment)")
+	f.StringVar(&r.CA, "tls-ca", "", "PEM file of the authority that servers' certificates are from (default: those of the system)")
+	f.StringVar(&r.Cert, "tls-cert", "", "PEM file of the certificate to show to servers")
+	f.StringVar(&r.Key, "tls-key", "", "PEM file of its key")
+	defineLibrary(f, e)
+}
+
+// defineSimulated defines the flags of the simulated engine.
+func defineSimulated(f *pflag.FlagSet, e *run.Engine) {
+	durationVar(f, &e.Latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a run")
+	durationVar(f, &e.Jitter, "sim-jitter", 0, "standard deviation of that time")
+}
+
+// defineLibrary defines the flag that chooses the library of ONNX Runtime.
+func defineLibrary(f *pflag.FlagSet, e *run.Engine) {
+	f.StringVar(&e.Library, "ort-lib", "", "ONNX Runtime library to use (default: the installed one)")
+}
+
+// defineBackend defines the flags that say how the engine runs the model, and how its queries are issued.
+func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
+	o := &q.Backend
+	f.StringVar(&o.Device, "device", "cpu", "execution provider: cpu, cuda, tensorrt, …; several, separated by commas, in order of preference")
+	f.Var(&q.providerOptions, "provider-option", "option of the device in its own words, as key=value (repeatable)")
+	f.BoolVar(&o.DeviceMemory, "device-memory", false, "inputs and outputs have buffers in the device's memory, whose addresses stay; CUDA graphs get them anyway")
+	f.BoolVar(&o.AllowFallback, "allow-fallback", false, "go on if the device cannot be used")
+	f.IntVar(&o.InterThreads, "inter-threads", 0, "operators at once, with --execution parallel")
+	f.StringVar(&q.execution, "execution", sequential, "order of independent operators: sequential or parallel")
+	f.IntVar(&q.Engine.SharedThreads, "shared-threads", 0, "threads that all sessions compute with, instead of threads of their own (0: their own)")
+	f.BoolVar(&q.spinning, "spinning", true, "threads that wait for work spin; false: they sleep, which is slower alone and faster beside others")
+	f.BoolVar(&q.arena, "arena", true, "keep freed memory for the next run")
+	f.BoolVar(&q.memoryPattern, "memory-pattern", true, "plan memory from earlier runs of the same shape")
+	f.StringVar(&o.OptimizeLevel, "graph-optimization", "all", "how far the graph is optimised: none, basic, extended or all")
+	f.StringVar(&o.EngineCacheDir, "engine-cache", "", "folder that keeps what devices compile (default: in the cache folder, one for each model and its options)")
+	f.Var(&q.ortConfig, "ort-config", "entry of the session's configuration, as key=value (repeatable)")
+	f.Var(&q.freeDimensions, "free-dimension", "extent of a free axis of the model by its name, as NAME=N (repeatable)")
+	f.StringArrayVar(&o.CustomOps, "custom-ops", nil, "library of operators that ONNX Runtime lacks (repeatable)")
+	f.IntVar(&o.LogSeverity, "ort-log", 0, "least severe message of ONNX Runtime to print: 1 info to 4 fatal, -1 everything")
+	q.pace.define(f)
+}
+
+// optionFlags are the flags of options that models declare: how they are fed, read or scored.
+type optionFlags []*pflag.Flag
+
+func (o *optionFlags) define(f *pflag.FlagSet, options []run.Option) {
+	for _, option := range options {
+		if option.Switch {
+			f.Bool(option.Name, false, option.Help)
+		} else {
+			f.String(option.Name, "", option.Help)
+		}
+		*o = append(*o, f.Lookup(option.Name))
+	}
+}
+
+// values are the options that were given.
+func (o optionFlags) values() map[string]string {
+	values := map[string]string{}
+	for _, f := range o {
+		if f.Changed {
+			values[f.Name] = f.Value.String()
+		}
+	}
+	return values
+}
+
+// A setting is a flag that sets one key of conf files.
+type setting struct {
+	flag, key, text string
+	duration        bool
+}
+
+// settingFlags are the flags that set one key of conf files.
+var settingFlags = []setting{
+	{"target-qps", "target_qps", "Server: `rate` of queries per second; Offline: of samples, expected", false},
+	{"min-duration", "min_duration", "shortest test, a `duration` as 60s or 10m", true},
+	{"max-duration", "max_duration", "longest test, a `duration`", true},
+	{"min-query-count", "min_query_count", "least `number` of queries; in Offline of samples", false},
+	{"max-query-count", "max_query_count", "greatest `number` of queries", false},
+	{"samples-per-query", "samples_per_query", "`number` of samples of a MultiStream query", false},
+	{"performance-sample-count", "performance_sample_count_override", "`number` of samples to keep in memory", false},
+	{"target-latency", "target_latency", "Server: latency bound, a `duration` or auto (also for MultiStream of rules v0.5 to v1.0: its interval); SingleStream and MultiStream: expected latency", true},
+	{"ttft", "ttft_latency", "Server and Interactive: greatest `time` to the first token, as 500ms", true},
+	{"tpot", "tpot_latency", "Server and Interactive: greatest `time` per further token, as 50ms", true},
+}
+
+// isAuto reports whether a value asks for a latency bound that is measured.
+func (s setting) isAuto(value string) bool { return s.flag == "target-latency" && value == autoLatency }
+
+// defineSetting defines the flag that sets one key of conf files, unless it is there.
+func defineSetting(f *pflag.FlagSet, name string) {
+	i := slices.IndexFunc(settingFlags, func(s setting) bool { return s.flag == name })
+	if f.Lookup(name) == nil {
+		f.Var(&settingFlag{setting: settingFlags[i]}, name, settingFlags[i].text)
+	}
+}
+
+// A settingFlag is a setting as it was written: the rules say what it may be, but a time needs its unit.
+type settingFlag struct {
+	setting
+	value string
+}
+
+// String implements pflag.Value.
+func (s *settingFlag) String() string { return s.value }
+
+// Type implements pflag.Value.
+func (*settingFlag) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (s *settingFlag) Set(text string) error {
+	s.value = text
+	if !s.duration || text == "" || s.isAuto(text) {
+		return nil
+	}
+	_, err := parseDuration(text)
+	return err
+}
+
+// build returns what the flags ask for, with where each value comes from.
+func (q *requestFlags) build(flags *pflag.FlagSet) (run.Request, error) {
+	r := q.Request
+	r.Program, r.Given, r.NewPacer, r.Options = program(), map[string]string{}, q.pace.newPacer, q.options.values()
+	flags.VisitAll(func(f *pflag.Flag) {
+		if origin := originOf(flags, f.Name); origin != "" {
+			r.Given[strings.ReplaceAll(f.Name, "-", "_")] = origin
+		}
+	})
+	b := &r.Backend
+	b.DeviceOptions, b.Config = q.providerOptions, q.ortConfig
+	if q.execution != sequential && q.execution != parallel {
+		return r, userinput.Invalid("execution", q.execution, sequential+" or "+parallel)
+	}
+	b.Parallel, b.NoSpinning, b.NoArena, b.NoMemoryPattern = q.execution == parallel, !q.spinning, !q.arena, !q.memoryPattern
+	for axis, text := range q.freeDimensions {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return r, userinput.Invalid("free_dimension", axis+"="+text, "an extent from 1 after the name of an axis")
+		}
+		if b.FreeDimensions == nil {
+			b.FreeDimensions = map[string]int64{}
+		}
+		b.FreeDimensions[axis] = n
+	}
+
+	var settings []config.Override
+	for _, s := range settingFlags {
+		f := flags.Lookup(s.flag)
+		if f == nil || !f.Changed {
+			continue
+		}
+		switch value := f.Value.String(); {
+		case value == "": // a variable of a shell that is not set
+			return r, userinput.Invalid(strings.ReplaceAll(s.flag, "-", "_"), "", "a value")
+		case s.isAuto(value):
+			r.AutoLatency = true
+		default:
+			settings = append(settings, config.Override{Key: s.key, Value: value, Origin: originOf(flags, s.flag)})
+		}
+	}
+	for _, text := range q.set {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return r, usage("--set %s: want key=value", text)
+		}
+		settings = append(settings, config.Override{Key: key, Value: value, Origin: originOf(flags, "set")})
+	}
+	var err error
+	r.Settings, err = decide(settings)
+	return r, err
+}
+
+// decide keeps one value of each key: that of the command line, else of the environment, else of mlperf.yaml. Two values from one
+// place are an error.
+func decide(list []config.Override) (chosen []config.Override, err error) {
+	for _, o := range list {
+		i := slices.IndexFunc(chosen, func(c config.Override) bool { return c.Key == o.Key })
+		switch {
+		case i < 0:
+			chosen = append(chosen, o)
+		case rankOf(o.Origin) > rankOf(chosen[i].Origin):
+			chosen[i] = o
+		case rankOf(o.Origin) == rankOf(chosen[i].Origin) && o.Value != chosen[i].Value:
+			return nil, usage("%s is given twice: %s by %s, and %s by %s", o.Key, chosen[i].Value, chosen[i].Origin, o.Value, o.Origin)
+		}
+	}
+	return chosen, nil
+}

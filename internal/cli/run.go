@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	requestFlags
+	asJSON bool
+	sweep  run.Sweep
+}
+
+func newRun() *cobra.Command {
+	o := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run one benchmark: --model M --scenario S",
+		Long: `Run one benchmark and judge it by the rules.
+
+Without --model-path and --dataset-path the built-in model and data are used: the
+official architecture with random weights, and synthetic images. Speed is representative,
+answers are not, and the result says so.
+
+If neither user.conf nor a flag gives a target (--target-qps in Server and Offline,
+--target-latency in SingleStream and MultiStream), one is measured first.
+
+Settings come from the rule set's mlperf.conf, then user.conf, then flags, then
+audit.config. A flag may also be given as an environment variable (MLPERF_TARGET_QPS)
+or in mlperf.yaml (target-qps: 100). Each setting that makes the test easier than the
+rules do is a caveat of the result, with both values.
+
+If a single sample takes longer than the latency bound, no rate can make a Server run
+VALID: it ends before its traffic begins, and --anyway runs it.
+
+Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below target,
+130 interrupted.`,
+		Example: `  mlperf run --model resnet50 --scenario server --quick --target-latency auto
+  mlperf run --model mobilenet --scenario offline --mode accuracy
+  mlperf run --model resnet50 --scenario server --target-qps 30 --model-path my.onnx --dataset-path imagenet`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.define(cmd.Flags())
+	return cmd
+}
+
+func (o *runFlags) define(f *pflag.FlagSet) {
+	o.requestFlags.define(f)
+	f.StringVar(&o.Mode, "mode", "performance", "performance, accuracy, submission or find-peak")
+	f.BoolVar(&o.Quick, "quick", false, "about ten seconds of traffic, judged by the 90th percentile (slow models: a few queries, the median); not rule-compliant")
+	for _, s := range settingFlags {
+		defineSetting(f, s.flag)
+	}
+	f.StringVar(&o.AuditConf, "audit-conf", "", "audit.config of a compliance test")
+	f.StringVar(&o.ModelPath, "model-path", "", "ONNX `file` to use instead of the built-in model")
+	f.StringVar(&o.Precision, "precision", "", "fp32, fp16 or int8: converted by the device, or once by mlperf (see quantize); default: as the model is")
+	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
+	f.IntVar(&o.Backend.IntraThreads, "intra-threads", 0, "threads inside an operator; 0: chosen for the scenario")
+	f.IntVar(&o.MaxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: chosen for the scenario")
+	durationVar(f, &o.MaxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill; in Server at most what the latency bound leaves")
+	f.StringVar(&o.Backend.Affinity, "thread-affinity", "", "processors of the threads, in ONNX Runtime's notation, e.g. 1;2")
+	f.StringVar(&o.Backend.OptimizedModel, "optimized-model", "", "`file` that keeps the optimised graph for later runs")
+	f.StringVar(&o.Profile, "profile", "", "instances, threads, batches and delay that mlperf tune found: auto, or the file of a profile; other flags win")
+	f.StringVar(&o.Output, "output", "", "`folder` for logs and results (default results/<model>/<scenario>/<mode>/<time>)")
+	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
+	f.BoolVar(&o.Anyway, "anyway", false, "Server: run even if no rate can keep the latency bound")
+	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
+	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
+	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
+	f.BoolVar(&o.Ranging, "power-ranging", false, "measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")
+	jsonFlag(f, &o.asJSON)
+	f.Float64SliceVar(&o.sweep.Rates, "sweep-qps", nil, "servers of text: a Server run at each of these `rates`, and a table of them (sweep.json, sweep.csv)")
+	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil, "servers of text: an Offline run with each of these `numbers` of requests under way, and a table of them")
+}
+
+func (o *runFlags) run(cmd *cobra.Command) error {
+	sweeps := len(o.sweep.Rates)+len(o.sweep.Concurrency) > 0
+	if o.Model == "" && o.Engine.Name != run.OpenAI || o.Scenario == "" && !sweeps {
+		return usage("run needs --model and --scenario, for instance:\n  mlperf run --model resnet50 --scenario offline --quick\nmlperf list names the models; the scenarios are SingleStream, MultiStream, Server and Offline")
+	}
+	q, err := o.build(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
+	if q.Engine.Name == run.OpenAI || q.Engine.Name == run.OIP { // this process is only the client of servers
+		q.Cores = addThreads()
+		defer runtime.KeepAlive(newBallast())
+	}
+	if sweeps {
+		return runSweep(cmd, o.sweep, q, o.asJSON)
+	}
+	resolved, err := run.Resolve(q)
+	if err != nil {
+		return err
+	}
+
+	display := newDisplay(cmd)
+	defer display.Done()
+	display.About(strings.TrimSpace(resolved.Request.Model + " " + resolved.ScenarioName()))
+	if text := resolved.Foretold(); text != "" {
+		display.Note(text)
+	}
+	prepared, err := resolved.Provide(cmd.Context(), display)
+	if err != nil {
+		return exitOfRun(nil, err)
+	}
+	results, err := prepared.Run(cmd.Context())
+	err = errors.Join(err, prepared.Close())
+	display.Done()
+	if results != nil {
+		err = errors.Join(err, o.show(cmd, results, resolved.Request.Output))
+	}
+	return exitOfRun(results, explainHopeless(err))
+}
+
+// show prints the results, where they are, and which command helps.
+func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error {
+	if o.asJSON {
+		return report.JSON(cmd.OutOrStdout(), r)
+	}
+	var b strings.Builder
+	if err := report.Summary(&b, r); err != nil {
+		return err
+	}
+	text := b.String()
+	if f, ok := cmd.OutOrStdout().(*os.File); ok {
+		text = strings.Replace(text, ": "+r.Verdict()+" on", ": "+progress.Verdict(f, r.Verdict())+" on", 1)
+	}
+	if q := run.FinerInt8(r); q != nil {
+		text += fmt.Sprintf("To reach the target: mlperf quantize --model %s --target %.4g leaves the most sensitive layers in FP32; "+
+			"run takes its file with --model-path\n", q.Model, q.Target)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%sLogs and results: %s\n%s", text, dir, nextCommand(os.Args[1:], r, dir))
+	return err
+}
+
+// explainHopeless adds to the error of a run that no rate can save the commands that work.
+func explainHopeless(err error) error {
+	var h *harness.HopelessError
+	if !errors.As(err, &h) {
+		return err
+	}
+	again := "mlperf " + report.CommandLine(os.Args[1:])
+	return fmt.Errorf("%w\n  %s --target-latency auto   chooses a bound that can be met, of the open division\n  %s --anyway   runs all the same, to see how far off it is", h, again, again)
+}
+
+// exitOfRun turns the outcome of a run into the exit status.
+func exitOfRun(r *report.Results, err error) error {
+	switch {
+	case errors.Is(err, ErrInterrupted):
+		return interrupted(err)
+	case err != nil:
+		return err
+	case !r.Valid():
+		return finished(ExitInvalid)
+	case r.Accuracy.Below():
+		return finished(ExitInaccurate)
+	}
+	return nil
+}
+
+// nextCommand is the command to try after a run that is not VALID, made of the arguments of the run; "" after others.
+func nextCommand(args []string, r *report.Results, dir string) string {
+	if r.Result != report.Invalid {
+		return ""
+	}
+	effect, command := "shows why", []string{"explain", dir}
+	if change := run.ChangeFor(r); change != nil {
+		effect = map[string]string{
+			"mode":            "searches the highest load that keeps the bound",
+			"target_qps":      "has enough samples for the time",
+			"min_query_count": "runs until there are enough queries",
+			"reserve_core":    "leaves a core to the load generator, which was late",
+		}[change.Field]
+		command = withFlag(withoutSetting(args, change.Field), strings.ReplaceAll(change.Field, "_", "-"), change.Value)
+		if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") {
+			command = append(command, "--force") // the same folder takes the results
+		}
+	}
+	return fmt.Sprintf("Next: mlperf %s\n  which %s\n", report.CommandLine(command), effect)
+}
+
+// withFlag sets a flag in arguments, in place of the value that they have for it.
+func withFlag(args []string, name, value string) []string {
+	var list []string
+	for i := 0; i < len(args); i++ {
+		word, _, inWord := strings.Cut(args[i], "=")
+		if !strings.HasPrefix(word, "--") || strings.ReplaceAll(word[2:], "_", "-") != name {
+			list = append(list, args[i])
+		} else if value != "" && !inWord {
+			i++
+		}
+	}
+	list = append(list, "--"+name)
+	if value != "" {
+		list = append(list, value)
+	}
+	return list
+}
+
+// withoutSetting removes a key that --set gives.
+func withoutSetting(args []string, key string) []string {
+	var list []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case strings.HasPrefix(args[i], "--set="+key+"="):
+		case args[i] == "--set" && i+1 < len(args) && strings.HasPrefix(args[i+1], key+"="):
+			i++
+		default:
+			list = append(list, args[i])
+		}
+	}
+	return list
+}
+
+// addThreads lets at least eight threads of Go run at once, and returns how many could before. A thread that wakes to issue a query
+// needs a place, whatever its priority; with as many places as cores, a thread that the system has stopped may hold it: on two
+// cores that were busy otherwise (a load of 25) a query in a hundred was issued 37 to 64 ms late with two places, and 3 to 9 ms
+// late with eight.
+func addThreads() (before int) {
+	before = runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(max(before, 8))
+	return before
+}
+
+// newBallast is unused memory, so that the garbage collector waits until as much again was allocated: at 10,000 small requests a
+// second it then runs every ten seconds instead of four times in one. A collection stops all threads for a moment: on two busy
+// cores a query in a hundred was issued 2 to 60 ms late, and 0.1 ms without collections. It takes addresses and no memory, and has
+// to be kept alive.
+func newBallast() []byte { return make([]byte, min(512<<20, machine.AvailableMemory()/16)) }

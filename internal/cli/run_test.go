@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+func TestExitOfRun(t *testing.T) {
+	below := &report.Accuracy{Value: 70, Reference: 76, Target: 75}
+	broken := errors.New("the disk is full")
+	for _, c := range []struct {
+		name string
+		r    *report.Results
+		err  error
+		want int
+	}{
+		{"valid", &report.Results{Result: report.Valid}, nil, ExitDone},
+		{"invalid and inaccurate", &report.Results{Result: report.Invalid, Accuracy: below}, nil, ExitInvalid},
+		{"inaccurate", &report.Results{Result: report.Valid, Accuracy: below}, nil, ExitInaccurate},
+		{"an error", &report.Results{Result: report.Valid}, broken, ExitError},
+		{"an error without a result", nil, broken, ExitError},
+		{"interrupted", nil, fmt.Errorf("traffic: %w", ErrInterrupted), ExitInterrupted},
+		{"interrupted, and an error", &report.Results{Result: report.Interrupted}, errors.Join(broken, ErrInterrupted), ExitInterrupted},
+	} {
+		err := exitOfRun(c.r, c.err)
+		if got := statusOf(err); got != c.want || errors.Is(c.err, broken) && !errors.Is(err, broken) {
+			t.Errorf("%s: status %d, %v, want %d", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestNextCommand(t *testing.T) {
+	constraint := func(id loadgen.ConstraintID, required float64) report.Constraint {
+		return report.Constraint{Constraint: loadgen.Constraint{ID: id, Required: loadgen.Quantity{Value: required}}}
+	}
+	slow := &report.Performance{SamplesPerSecond: 50}
+	for _, c := range []struct {
+		args string
+		r    report.Results
+		want string
+	}{
+		{"run --model a --scenario server --mode performance", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("latency", 1)}},
+			"Next: mlperf run --model a --scenario server --mode find-peak\n  which searches the highest load that keeps the bound\n"},
+		{"run --scenario offline --target_qps=10 --output x", report.Results{Scenario: "Offline", Performance: slow, Constraints: []report.Constraint{constraint("duration", 1)}},
+			"Next: mlperf run --scenario offline --output x --target-qps 60 --force\n  which has enough samples for the time\n"},
+		{"run --set a=1 --set target_qps=10 --set=target_qps=10 --set", report.Results{Scenario: "Offline", Performance: slow, Constraints: []report.Constraint{constraint("duration", 1)}},
+			"Next: mlperf run --set a=1 --set --target-qps 60\n  which has enough samples for the time\n"},
+		{"run --min-query-count 3", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("early_stopping", 100)}},
+			"Next: mlperf run --min-query-count 110\n  which runs until there are enough queries\n"},
+		{"run", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("generator", 1)}},
+			"Next: mlperf run --reserve-core\n  which leaves a core to the load generator, which was late\n"},
+		{"run", report.Results{Scenario: "Server", Constraints: []report.Constraint{{Constraint: loadgen.Constraint{ID: "latency", Met: true}}, constraint("queries", 10)}},
+			"Next: mlperf run --min-query-count 11\n  which runs until there are enough queries\n"},
+		{"run", report.Results{Scenario: "Server"}, "Next: mlperf explain 'my dir'\n  which shows why\n"},
+		{"run", report.Results{Result: report.Valid}, ""},
+	} {
+		if c.r.Result == "" {
+			c.r.Result = report.Invalid
+		}
+		if got := nextCommand(strings.Fields(c.args), &c.r, "my dir"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
+func TestHopelessRunNamesCommands(t *testing.T) {
+	before := os.Args
+	t.Cleanup(func() { os.Args = before })
+	os.Args = []string{"mlperf", "run", "--model-path", "my model.onnx", "--set", "a=b"}
+	err := explainHopeless(fmt.Errorf("calibration: %w", &harness.HopelessError{Latency: 20 * time.Millisecond, Bound: 15 * time.Millisecond}))
+	for _, want := range []string{
+		"\n  mlperf run --model-path 'my model.onnx' --set a=b --target-latency auto ", "\n  mlperf run --model-path 'my model.onnx' --set a=b --anyway ",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q has no %q", err, want)
+		}
+	}
+}
+
+func TestShowSweep(t *testing.T) {
+	points := []run.SweepPoint{
+		{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: 123456.7, FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)},
+		{Load: 10, Unit: "queries/s", Result: report.Invalid},
+	}
+	var b strings.Builder
+	if err := showSweep(&b, points, "dir", false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"QUERIES/S", "4.988", "123457", "1.5, 20.25 ms", " –  ", "INVALID", "For charts: dir/"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// selftestFlags are the flags of selftest.
+type selftestFlags struct {
+	test        harness.SelfTest
+	pace        pacerFlags
+	tokenServer tokenServer
+	endpoint    bool
+	all         bool
+	peer        string
+	rounds      int
+	asJSON      bool
+}
+
+func newSelftest() *cobra.Command {
+	o := &selftestFlags{test: harness.SelfTest{Scenario: loadgen.Server}}
+	cmd := &cobra.Command{
+		Use:   "selftest",
+		Short: "Measure the load generator itself, with a system that answers at once",
+		Long: `Run the load generator against a system under test that answers every query at once
+and does nothing. That measures the generator on this machine: how fast it can issue, how
+late, and how much memory a query takes.`,
+		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.Var((*scenarioFlag)(&o.test.Scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
+	f.Float64Var(&o.test.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration; else the rate to prepare queries for")
+	durationVar(f, &o.test.Duration, "duration", 3*time.Second, "how long")
+	f.IntVar(&o.test.Responses, "responses", 0, "samples that one call of the system answers; 0: 256; -1: all of the query")
+	f.BoolVar(&o.test.Accuracy, "accuracy", false, "issue target-qps × duration samples in accuracy mode, with responses that are logged")
+	f.StringVar(&o.test.OutputDir, "output", "", "existing folder for the logs of the test; empty: none are written")
+	o.pace.define(f)
+	o.tokenServer.define(f)
+	f.BoolVar(&o.endpoint, "endpoint", false, "measure the client of endpoints instead: how much load it can take before it is the bottleneck")
+	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
+	f.BoolVar(&o.all, "all", false, "measure every scenario and print a table")
+	f.StringVar(&o.peer, "peer", "", "with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
+	f.IntVar(&o.rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
+	return cmd
+}
+
+func (o *selftestFlags) run(cmd *cobra.Command) error {
+	kind := ""
+	for _, k := range []struct {
+		flag  string
+		given bool
+	}{{"--token-server", o.tokenServer.address != ""}, {"--endpoint", o.endpoint}, {"--all", o.all}} {
+		switch {
+		case k.given && kind != "":
+			return usage("%s and %s are different tests: give one of them", kind, k.flag)
+		case k.given:
+			kind = k.flag
+		}
+	}
+	switch {
+	case o.rounds < 1:
+		return usage("--rounds is %d, want at least 1", o.rounds)
+	case o.peer != "" && strings.TrimSpace(o.peer) == "":
+		return usage("--peer is %q, want a program", o.peer)
+	case o.peer != "" && kind != "--all" && kind != "--endpoint":
+		return usage("--peer is of --all and --endpoint, and neither is given")
+	case kind == "--endpoint" && o.test.Duration <= 0:
+		return usage("--duration is %v, want a time above 0", o.test.Duration)
+	}
+	if kind != "" {
+		if err := refuseFlags(cmd.Flags(), "is of a single test, and "+kind+" has its own", "scenario", "target-qps", "responses", "accuracy", "output"); err != nil {
+			return err
+		}
+	}
+	switch w := cmd.OutOrStdout(); kind {
+	case "--token-server":
+		return o.tokenServer.serve(cmd.Context(), w)
+	case "--endpoint":
+		return o.runEndpoint(cmd)
+	case "--all":
+		return o.runAll(cmd)
+	default:
+		return o.runOne(cmd.Context(), w)
+	}
+}
+
+// runOne makes one test.
+func (o *selftestFlags) runOne(ctx context.Context, w io.Writer) error {
+	o.test.NewPacer = o.pace.newPacer
+	if err := o.test.Check(); err != nil {
+		return usage("%w", err) // all of it comes from flags
+	}
+	r, err := o.test.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	ns := func(n int64) time.Duration { return time.Duration(n) }
+	_, err = fmt.Fprintf(w, `%s: %d queries in %v, %.6g queries/s
+latency      mean %v, p50 %v, p99 %v
+issue delay  p50 %v, p99 %v
+memory       %.1f bytes and %.4f allocations per query, %d MiB peak in all
+afterwards   %v from the last completion to the result
+`, r.Scenario, r.Queries, ns(r.DurationNS), r.IssuedQPS,
+		ns(r.LatencyMeanNS), ns(r.LatencyP50NS), ns(r.LatencyP99NS),
+		ns(r.IssueDelayP50NS), ns(r.IssueDelayP99NS),
+		r.BytesPerQuery, r.AllocsPerQuery, r.PeakRSSBytes>>20, ns(r.PostRunNS))
+	return err
+}
+
+// selftests are the results of a test: of this program, and of the peer if one is given.
+type selftests struct {
+	self, peer []*harness.SelfTestResult
+}
+
+// A selftestRow is the outcome of a measure: the median of the rounds.
+type selftestRow struct {
+	Measure string   `json:"measure"`
+	Unit    string   `json:"unit"`
+	Self    float64  `json:"mlperf"`
+	Peer    *float64 `json:"peer,omitempty"`
+	least   bool
+}
+
+// runAll makes all tests, in turn with a peer if one is given, each in a process of its own: its memory is then that of one test.
+func (o *selftestFlags) runAll(cmd *cobra.Command) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	display := newDisplay(cmd)
+	defer display.Done()
+	display.Phase("measuring")
+	var rows []selftestRow
+	done := map[string]selftests{} // several measures may come from one test
+	measures := harness.Measures()
+	for i, m := range measures {
+		flags := testFlags(m.Test)
+		key := fmt.Sprint(flags, m.Busy)
+		results, ok := done[key]
+		if !ok {
+			if results, err = o.compareSelftest(cmd.Context(), self, flags, m.Busy); err != nil {
+				return err
+			}
+			done[key] = results
+		}
+		display.Items(i+1, len(measures))
+		rows = append(rows, newSelftestRow(m, results))
+	}
+	display.Done()
+	if o.asJSON {
+		return printJSON(cmd.OutOrStdout(), "selftest-all", rows)
+	}
+	header := tableRow{"measure (SUT that answers at once)", "mlperf"}
+	if o.peer != "" {
+		header = append(header, "peer", "ratio")
+	}
+	return printTable(cmd.OutOrStdout(), header, rows, selftestRow.cells)
+}
+
+// testFlags are the flags of mlperf selftest that make a test; a peer gets the same.
+func testFlags(t harness.SelfTest) []string {
+	flags := []string{
+		"--scenario", t.Scenario.String(), "--target-qps", strconv.FormatFloat(t.TargetQPS, 'f', -1, 64),
+		"--duration", t.Duration.String(), "--responses", strconv.Itoa(t.Responses),
+	}
+	if t.Accuracy {
+		flags = append(flags, "--accuracy")
+	}
+	return flags
+}
+
+// compareSelftest makes a test as often as asked for, with all cores busy or not.
+func (o *selftestFlags) compareSelftest(ctx context.Context, self string, flags []string, busy bool) (r selftests, err error) {
+	if busy {
+		var stopped atomic.Bool
+		var all sync.WaitGroup
+		for range runtime.NumCPU() {
+			all.Go(func() {
+				for !stopped.Load() { // never sleeps: the core is to be busy
+				}
+			})
+		}
+		defer func() {
+			stopped.Store(true)
+			all.Wait()
+		}()
+	}
+	for range o.rounds {
+		one, err := runSelftest(ctx, self, append([]string{"selftest"}, flags...))
+		if err != nil {
+			return r, err
+		}
+		r.self = append(r.self, one)
+		if o.peer == "" {
+			continue
+		}
+		if one, err = runSelftest(ctx, o.peer, flags); err != nil {
+			return r, err
+		}
+		r.peer = append(r.peer, one)
+	}
+	return r, nil
+}
+
+// runSelftest has a program make a test, with its logs in a folder that is removed afterwards.
+func runSelftest(ctx context.Context, program string, args []string) (*harness.SelfTestResult, error) {
+	folder, err := os.MkdirTemp("", "mlperf-selftest-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	args = append(slices.Clip(args), "--output", folder, "--json")
+	r := &harness.SelfTestResult{}
+	if err := resultOf(ctx, program, args, r); err != nil {
+		return nil, err
+	}
+	if r.Queries == 0 || r.DurationNS <= 0 {
+		return nil, fmt.Errorf("%s printed a result without queries or duration", report.CommandLine(append([]string{program}, args...)))
+	}
+	return r, nil
+}
+
+// resultOf reads the JSON that a program prints. If the program fails, the error has its message.
+func resultOf(ctx context.Context, program string, args []string, result any) error {
+	line := report.CommandLine(append([]string{program}, args...))
+	out, err := exec.CommandContext(ctx, program, args...).Output()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause // which killed it
+	}
+	if exit := new(exec.ExitError); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", line, err)
+	}
+	if err := json.Unmarshal(out, result); err != nil {
+		return fmt.Errorf("%s printed no result: %w", line, err)
+	}
+	return nil
+}
+
+func newSelftestRow(m harness.Measure, r selftests) selftestRow {
+	row := selftestRow{Measure: m.Name, Unit: m.Unit, Self: m.Median(r.self), least: m.Least}
+	if len(r.peer) > 0 {
+		peer := m.Median(r.peer)
+		row.Peer = &peer
+	}
+	return row
+}
+
+// cells are the line of the table. A zero has no ratio.
+func (r selftestRow) cells() tableRow {
+	row := tableRow{r.Measure, digits(r.Self) + " " + r.Unit}
+	if r.Peer == nil {
+		return row
+	}
+	ratio := ""
+	switch {
+	case r.Self == 0 || *r.Peer == 0:
+	case r.least:
+		ratio = fmt.Sprintf("1/%.3g", *r.Peer/r.Self)
+	default:
+		ratio = fmt.Sprintf("%.3g× as many", r.Self / *r.Peer)
+	}
+	return append(row, digits(*r.Peer)+" "+r.Unit, ratio)
+}

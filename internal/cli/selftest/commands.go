@@ -1,8 +1,0 @@
-package selftest
-
-import "github.com/spf13/cobra"
-
-// Commands are the verbs of this package.
-func Commands() []*cobra.Command {
-	return []*cobra.Command{newSelftest()}
-}

@@ -1,8 +1,0 @@
-package serving
-
-import "github.com/spf13/cobra"
-
-// Commands are the verbs of this package.
-func Commands() []*cobra.Command {
-	return []*cobra.Command{newServe()}
-}

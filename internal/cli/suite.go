@@ -1,0 +1,312 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/suite"
+)
+
+func newSuite() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "suite",
+		Short:   "Run a list of benchmarks under the run rules of a suite: v0.5, edge, datacenter, mobile, mlmark",
+		Example: "  mlperf suite list\n  mlperf suite run mlmark --quick",
+	}
+	cmd.AddCommand(newSuiteList(), newSuiteShow(), newSuiteRun())
+	return cmd
+}
+
+// suiteFlags are the flags of suite run and suite show.
+type suiteFlags struct {
+	requestFlags
+	suite    suite.Request
+	cooldown time.Duration
+	asJSON   bool
+}
+
+func (o *suiteFlags) define(f *pflag.FlagSet) {
+	f.BoolVar(&o.Quick, "quick", false, "about ten seconds of traffic for each run, no cool-down; not rule-compliant")
+	f.StringSliceVar(&o.suite.Only, "only", nil, "only these benchmarks, as MODEL or MODEL/SCENARIO, separated by commas")
+	f.BoolVar(&o.suite.NoAccuracy, "no-accuracy", false, "leave the accuracy runs out")
+	durationVar(f, &o.cooldown, "cooldown", 0, "how long the machine cools down before a performance run (default: as the suite says)")
+	f.StringVar(&o.Rules, "rules", "", "rule set (default: the suite's)")
+	f.StringVar(&o.Division, "division", "", "closed, open or network (default: the suite's)")
+	f.StringVar(&o.UserConf, "user-conf", "", "user.conf; ./user.conf is used if it exists")
+	o.defineSet(f, "a setting of conf files for all runs, as key=value (repeatable)")
+	f.StringVar(&o.Precision, "precision", "", "fp32, fp16 or int8, for benchmarks to which the suite gives none")
+	f.StringVar(&o.ModelPath, "model-path", "", "ONNX file, for a suite of one model")
+	f.StringVar(&o.DatasetPath, "dataset-path", "", "folder of the data set, for a suite of one data set")
+	f.IntVar(&o.Count, "count", 0, "use only the first N samples of the data sets")
+	f.BoolVar(&o.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
+	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
+	f.StringVar(&o.Profile, "profile", "", "auto: the profiles that mlperf tune found")
+	f.StringVar(&o.Power, "power", "", "read the energy that each run takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
+	jsonFlag(f, &o.asJSON)
+	defineEngine(f, &o.Engine)
+	o.defineBackend(f)
+}
+
+// plan makes the plan of a suite in a folder.
+func (o *suiteFlags) plan(flags *pflag.FlagSet, s *suite.Suite, folder string) (*suite.Plan, error) {
+	base, err := o.build(flags)
+	if err != nil {
+		return nil, err
+	}
+	o.suite.Base, o.suite.Output, o.suite.Command = base, folder, stepCommand(flags)
+	if flags.Changed("cooldown") {
+		o.suite.Cooldown = &o.cooldown
+	}
+	o.suite.Earlier, _, _ = report.Collect([]string{run.KeptRuns}, report.Read) // they tell how fast models are; there may be none
+	return suite.NewPlan(s, o.suite)
+}
+
+func newSuiteList() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the suites that are built in",
+		Example: "  mlperf suite list",
+		Args:    arguments(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return listSuites(cmd.OutOrStdout(), asJSON) },
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
+
+func newSuiteShow() *cobra.Command {
+	o := &suiteFlags{}
+	asYAML := false
+	cmd := &cobra.Command{
+		Use:   "show SUITE",
+		Short: "Show the runs of a suite in their order, and how long they will take",
+		Long: `Show the runs of a suite in their order, and how long they will take: as far as earlier
+runs in results tell how fast the models are here.
+
+--yaml prints the file of the suite, to make another one from it: suite run takes files too.`,
+		Example: "  mlperf suite show v0.5\n  mlperf suite show mobile --yaml",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := cmd.OutOrStdout()
+			s, err := suite.Load(args[0])
+			if err != nil {
+				return err
+			}
+			if asYAML {
+				text, err := s.Format()
+				if err == nil {
+					_, err = w.Write(text)
+				}
+				return err
+			}
+			p, err := o.plan(cmd.Flags(), s, "")
+			if err != nil {
+				return err
+			}
+			if o.asJSON {
+				return report.JSON(w, map[string]any{"schema": suite.Schema, "suite": p.Suite, "steps": p.Steps, "estimate": p.Estimate()})
+			}
+			title := s.Name
+			if s.Title != "" {
+				title += ": " + s.Title
+			}
+			_ = say(w, "%s, rules %s\n", title, s.Rules)
+			err = printTable(w, tableRow{"model", "scenario", "run", "time"}, p.Steps, func(s *suite.Step) tableRow {
+				took := s.Estimate.Round(time.Second).String()
+				switch {
+				case s.State == suite.Unsupported:
+					took = s.Error
+				case s.Guessed:
+					took = "≥ " + took
+				}
+				return tableRow{strings.TrimSpace(s.Model + " " + s.Precision), s.Scenario, s.Mode, took}
+			})
+			if err == nil {
+				_, err = fmt.Fprintf(w, "%v\n", p.Estimate())
+			}
+			return err
+		},
+	}
+	o.define(cmd.Flags())
+	cmd.Flags().BoolVar(&asYAML, "yaml", false, "print the file of the suite")
+	return cmd
+}
+
+func newSuiteRun() *cobra.Command {
+	o := &suiteFlags{}
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "run SUITE",
+		Short: "Run a suite: v0.5, edge, datacenter, mobile, mlmark, or a YAML file",
+		Long: `Run the benchmarks of a suite in their order: the accuracy of each first, then its speed,
+before which the machine cools down if the suite says so. Failures are reported; the suite
+continues. How long it takes is shown before, and after every run.
+
+After Ctrl-C, or if the machine went down, --resume goes on: results of the same settings,
+model, data and program are kept.
+
+--quick runs the whole suite in minutes; Server then gets a latency bound that this machine
+can keep, MultiStream of the first rounds an interval, and accuracy is measured once per model.
+
+Exit status: 0 all VALID and accurate, 1 a run failed, 2 usage, 3 a run is INVALID,
+4 an accuracy is below its target or not known, 130 interrupted.`,
+		Example: "  mlperf suite run v0.5 --quick\n  mlperf suite run edge --only resnet50 --output night\n  mlperf suite run edge --only resnet50 --output night --resume",
+		Args:    arguments(1, 1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], output) },
+	}
+	o.define(cmd.Flags())
+	cmd.Flags().StringVar(&output, "output", "", "folder for all runs (default results/suites/<suite>/<time>)")
+	cmd.Flags().BoolVar(&o.suite.Resume, "resume", false, "go on with an interrupted suite: that in --output, or the newest")
+	return cmd
+}
+
+func (o *suiteFlags) run(cmd *cobra.Command, name, folder string) error {
+	s, err := suite.Load(name)
+	if err != nil {
+		return err
+	}
+	if folder == "" {
+		unfinished, err := suite.UnfinishedFolder(s.Name, o.Quick)
+		switch {
+		case o.suite.Resume && err != nil:
+			return err
+		case o.suite.Resume:
+			folder = unfinished
+		default:
+			folder = suite.NewFolder(s.Name, o.Quick)
+			if err == nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "an unfinished run of this suite is in %s: --resume goes on with it; this is a new one\n", unfinished)
+			}
+		}
+	}
+	plan, err := o.plan(cmd.Flags(), s, folder)
+	if err != nil {
+		return explainExists(err)
+	}
+	display := newDisplay(cmd)
+	defer display.Done()
+	display.Note(fmt.Sprintf("suite %s: %v", s.Name, plan.Estimate()))
+	out, err := plan.Run(cmd.Context(), display)
+	display.Done()
+	if out != nil {
+		err = errors.Join(err, o.show(cmd.OutOrStdout(), out))
+	}
+	if errors.Is(err, ErrInterrupted) {
+		return interrupted(err)
+	}
+	if err != nil {
+		return explainExists(err)
+	}
+	switch failed, invalid, inaccurate := out.Failures(); {
+	case failed > 0:
+		return finished(ExitError)
+	case invalid > 0:
+		return finished(ExitInvalid)
+	case inaccurate > 0:
+		return finished(ExitInaccurate)
+	}
+	return nil
+}
+
+// explainExists names the flag that goes on with a suite.
+func explainExists(err error) error {
+	if errors.As(err, new(*suite.ExistsError)) {
+		return fmt.Errorf("%w: --resume goes on with it, --output chooses another folder", err)
+	}
+	return err
+}
+
+// show prints the outcome of a suite, and writes the page about all its runs.
+func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
+	file := filepath.Join(out.Folder, "report.html")
+	runs, _, err := report.Collect([]string{out.Folder}, report.Read)
+	if err == nil && len(runs) > 0 {
+		err = fileio.WriteAtomic(file, 0o644, func(w io.Writer) error { return page.Runs(w, report.Lines(runs, nil, 0), runs, program()) })
+	}
+	if o.asJSON {
+		return errors.Join(report.JSON(w, out), err)
+	}
+	colour := func(verdict string) string { return verdict }
+	if f, ok := w.(*os.File); ok {
+		colour = func(verdict string) string { return progress.Verdict(f, verdict) }
+	}
+	err = errors.Join(out.Write(w, colour), err)
+	fmt.Fprintf(w, "Logs and results: %s, as a page: %s\n", out.Folder, file)
+	if out.Interrupted {
+		fmt.Fprintf(w, "To go on: mlperf %s\n", report.CommandLine(withFlag(withFlag(os.Args[1:], "output", out.Folder), "resume", "")))
+	}
+	return err
+}
+
+// stepCommand says what makes a run of a suite alone: the flags that the suite was given, and those that follow from the step.
+func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
+	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json"} // which differ, or are the suite's
+	var same []string
+	known := newRun().Flags()
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || known.Lookup(f.Name) == nil || slices.Contains(ofSteps, f.Name) {
+			return
+		}
+		name := "--" + f.Name
+		switch v := f.Value.(type) {
+		case *mapFlag:
+			for _, key := range slices.Sorted(maps.Keys(*v)) {
+				same = append(same, name, key+"="+(*v)[key])
+			}
+		case pflag.SliceValue:
+			for _, one := range v.GetSlice() {
+				same = append(same, name, one)
+			}
+		default:
+			switch {
+			case v.Type() != "bool":
+				same = append(same, name, v.String())
+			case v.String() == "true":
+				same = append(same, name)
+			default:
+				same = append(same, name+"=false")
+			}
+		}
+	})
+	return func(q run.Request) []string {
+		list := []string{"mlperf", "run", "--model", q.Model, "--scenario", q.Scenario}
+		count := ""
+		if q.Count > 0 {
+			count = strconv.Itoa(q.Count)
+		}
+		for _, a := range [][2]string{
+			{"mode", q.Mode}, {"rules", q.Rules}, {"division", q.Division}, {"precision", q.Precision},
+			{"model-path", q.ModelPath}, {"dataset-path", q.DatasetPath}, {"count", count},
+		} {
+			if a[1] != "" {
+				list = append(list, "--"+a[0], a[1])
+			}
+		}
+		if q.AutoLatency {
+			list = append(list, "--target-latency", autoLatency)
+		}
+		for _, key := range slices.Sorted(maps.Keys(q.Options)) {
+			list = append(list, "--"+strings.ReplaceAll(key, "_", "-")+"="+q.Options[key])
+		}
+		for _, s := range q.Settings {
+			list = append(list, "--set", s.Key+"="+s.Value)
+		}
+		return append(list, same...)
+	}
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+// A percentile from the environment is not for a plan whose command line has a model.
+func TestPlanQuestion(t *testing.T) {
+	inFolder(t)
+	for _, c := range []struct {
+		args, percentile, model string
+		status                  int
+		want                    string
+	}{
+		{"plan --percentile 99", "", "", ExitDone, "to know the 99 % tail latency"},
+		{"plan", "90", "", ExitDone, "to know the 90 % tail latency"},
+		{"plan", "90", "mobilenet", ExitDone, "to know the 90 % tail latency"},
+		{"plan --percentile 95", "90", "mobilenet", ExitDone, "to know the 95 % tail latency"},
+		{"plan --model resnet50", "90", "", ExitDone, "resnet50 under rules v6.1"},
+		{"plan --percentile 90 --margin 0.5", "", "", ExitDone, "23886 queries, rounded up to a multiple of 8192: 24576\n"},
+		{"plan --percentile 99 --rules v5.1", "", "", ExitUsage, "--rules is of the runs of a model"},
+		{"plan --percentile 99 --network", "", "", ExitUsage, "--network is of the runs of a model"},
+		{"plan --model resnet50 --margin 1", "", "", ExitUsage, "--margin is of --percentile, which is not given"},
+		{"plan --percentile NaN", "", "", ExitUsage, "percentile must be a fraction"},
+		{"plan --percentile 99 --confidence Inf", "", "", ExitUsage, "confidence must be a fraction"},
+	} {
+		t.Setenv("MLPERF_PERCENTILE", c.percentile)
+		t.Setenv("MLPERF_MODEL", c.model)
+		if o := mlperf(t, strings.Fields(c.args)...); o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
+			t.Errorf("%+v: status %d: %s%s", c, o.status, o.stdout, o.stderr)
+		}
+	}
+	var queries struct{ Queries, Rounded uint64 }
+	if fromJSON(t, mlperf(t, "plan", "--percentile", "99", "--json"), &queries); queries.Queries != 262742 || queries.Rounded != 270336 {
+		t.Errorf("%+v", queries)
+	}
+}
+
+// The flags of trace are the settings of the trace.
+func TestTraceFlags(t *testing.T) {
+	inFolder(t)
+	seeds := config.NewestSeeds()
+	for _, c := range []struct {
+		args        string
+		total, perf uint64
+		change      func(s *loadgen.TestSettings)
+	}{
+		{"--scenario server --target-qps 200 --min-duration 500ms --min-query-count 30", 50000, 1024, func(s *loadgen.TestSettings) {
+			s.Scenario, s.MinDuration, s.MinQueryCount = loadgen.Server, 500*time.Millisecond, 30
+			s.SetTargetQPS(200)
+		}},
+		{"--scenario offline --total-sample-count 100 --performance-sample-count 0 --min-query-count 100 --min-duration 0", 100, 100, func(s *loadgen.TestSettings) {
+			s.Scenario, s.MinDuration, s.MinQueryCount = loadgen.Offline, 0, 100
+		}},
+		{"--scenario single-stream --qsl-seed 1 --sample-seed 2 --schedule-seed 3 --total-sample-count 40 --performance-sample-count 10 --min-query-count 25 --min-duration 0 --permutation", 40, 10, func(s *loadgen.TestSettings) {
+			s.Scenario, s.MinDuration, s.MinQueryCount, s.SampleConcatenatePermutation = loadgen.SingleStream, 0, 25, true
+			s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = 1, 2, 3
+		}},
+		{"--scenario single-stream --issue-same --issue-same-index 3 --min-query-count 5 --min-duration 0", 50000, 1024, func(s *loadgen.TestSettings) {
+			s.Scenario, s.MinDuration, s.MinQueryCount, s.PerformanceIssueSame, s.PerformanceIssueSameIndex = loadgen.SingleStream, 0, 5, true, 3
+		}},
+		{"--scenario multi-stream --samples-per-query 3 --max-query-count 4 --min-duration 0 --min-query-count 9", 50000, 1024, func(s *loadgen.TestSettings) {
+			s.Scenario, s.MinDuration, s.MinQueryCount, s.MaxQueryCount, s.MultiStreamSamplesPerQuery = loadgen.MultiStream, 0, 9, 4, 3
+		}},
+		{"--scenario offline --mode accuracy --total-sample-count 30 --performance-sample-count 7", 30, 7, func(s *loadgen.TestSettings) {
+			s.Scenario, s.Mode = loadgen.Offline, loadgen.AccuracyOnly
+		}},
+	} {
+		s := loadgen.DefaultSettings()
+		s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = seeds.QSL, seeds.SampleIndex, seeds.Schedule
+		c.change(&s)
+		want, err := loadgen.NewTrace(s, c.perf, c.total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got loadgen.Trace
+		fromJSON(t, mlperf(t, append([]string{"trace", "--json"}, strings.Fields(c.args)...)...), &got)
+		if got.Queries != want.Queries || !slices.Equal(got.Samples, want.Samples) || !slices.Equal(got.ScheduledNS, want.ScheduledNS) || len(got.Loads) != len(want.Loads) || got.Queries == 0 {
+			t.Errorf("%s: %d queries, %d samples, %d loads, want %d, %d, %d", c.args, got.Queries, len(got.Samples), len(got.Loads), want.Queries, len(want.Samples), len(want.Loads))
+		}
+	}
+	for args, want := range map[string]string{
+		"--scenario offline --total-sample-count 100000001":                         "--total-sample-count is 100000001",
+		"--scenario multi-stream --samples-per-query 1000000000":                    "--samples-per-query ask for ",
+		"--scenario multi-stream --samples-per-query 1000 --min-query-count 200000": "ask for 2e+08 samples",
+		"--scenario server --target-qps 1000 --min-duration 1000h":                  "ask for 3.6e+09 samples, want at most 100000000",
+		"--pairs 5":                      "--pairs is of --aggregation, which is not given",
+		"--aggregation --pairs 5 --json": "--json is of the traffic of a test",
+	} {
+		if o := mlperf(t, append([]string{"trace"}, strings.Fields(args)...)...); o.status != ExitUsage || !strings.Contains(o.stderr, want) {
+			t.Errorf("%s: status %d: %s, want %s", args, o.status, o.stderr, want)
+		}
+	}
+}
+
+func TestPrintDiagnosis(t *testing.T) {
+	d := &run.Diagnosis{
+		Program: "mlperf 1", Cache: "/cache", Library: "/lib/ort.so", Version: "1.24",
+		Machine: machine.Machine{OS: "Linux", Kernel: "6", Arch: "amd64", Go: "go1", Load1: 0.256, ClockSource: "tsc",
+			CPU:    machine.CPU{Model: "A CPU", Cores: 4, Threads: 8, Usable: 2.5, Features: []string{"avx2", "vnni"}},
+			Memory: machine.Memory{TotalBytes: 16 << 30, AvailableBytes: 3 << 30}, Disk: &machine.Disk{FreeBytes: 5 << 30},
+			GPUs: []machine.GPU{{Name: "NVIDIA H100", Vendor: "NVIDIA", PCI: "0000:18:00.0", Driver: "nvidia 570.1"}, {Name: "Instinct", Vendor: "AMD", PCI: "0000:19:00.0"}}},
+		Timers:    machine.Timers{ReadNS: 41.6, Sleep: machine.Oversleep{MedianNS: 60_000, P99NS: 1_100_000}, Nano: machine.Oversleep{MedianNS: 5_000, P99NS: 70_000}},
+		Providers: []ort.Provider{{Device: "cpu", Compiled: true, Usable: true}, {Device: "cuda", Compiled: true, Reason: "no driver"}, {Device: "rocm"}},
+		Missing:   []run.Remedy{{What: "memory", Fix: "buy some"}},
+	}
+	want := `program      mlperf 1, go1
+system       Linux, kernel 6, amd64
+processor    A CPU, 4 cores, 8 threads, 2.5 usable
+features     avx2 vnni
+memory       16384 MiB, 3072 MiB available
+GPU          NVIDIA H100 at 0000:18:00.0, driver nvidia 570.1
+GPU          AMD Instinct at 0000:19:00.0, no driver is loaded
+disk         5120 MiB free for /cache
+clock        tsc, 42 ns to read
+timer        wakes 60µs late at the median, 1.1ms at p99
+nanosleep    wakes 5µs late at the median, 70µs at p99
+load         0.26 in the last minute
+ONNX Runtime 1.24, /lib/ort.so
+  cpu        works
+  cuda       cannot be used: no driver
+  rocm       not in this library
+MISSING: memory
+  fix: buy some
+`
+	var b strings.Builder
+	if err := printDiagnosis(&b, d); err != nil || b.String() != want {
+		t.Errorf("%s, %v, want\n%s", b.String(), err, want)
+	}
+}

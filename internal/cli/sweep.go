@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+// runSweep makes runs at one load after the other and prints their table.
+func runSweep(cmd *cobra.Command, s run.Sweep, q run.Request, asJSON bool) error {
+	display := newDisplay(cmd)
+	defer display.Done()
+	points, err := s.Run(cmd.Context(), q, display)
+	display.Done()
+	if len(points) > 0 {
+		err = errors.Join(err, showSweep(cmd.OutOrStdout(), points, q.Output, asJSON))
+	}
+	switch {
+	case errors.Is(context.Cause(cmd.Context()), ErrInterrupted):
+		return interrupted(err)
+	case err == nil && slices.ContainsFunc(points, func(p run.SweepPoint) bool { return p.Result != report.Valid }):
+		return finished(ExitInvalid)
+	}
+	return err
+}
+
+func showSweep(w io.Writer, points []run.SweepPoint, dir string, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, "sweep", points)
+	}
+	cell := func(unit string, numbers ...*float64) string {
+		var list []string
+		for _, n := range numbers {
+			if n == nil { // not measured
+				return "–"
+			}
+			list = append(list, digits(*n))
+		}
+		return strings.Join(list, ", ") + unit
+	}
+	t := newTable(tableRow{points[0].Unit, "result", "requests/s", "tokens/s", "good requests/s", "TTFT p50, p99", "TPOT p50, p99", "ITL p99", "latency p50, p99", "failed"})
+	for _, p := range points {
+		t.AppendRow(tableRow{p.Load, p.Result, digits(p.RequestsPerSecond), digits(p.TokensPerSecond), cell("", p.GoodPerSecond),
+			cell(" ms", p.FirstTokenP50, p.FirstTokenP99), cell(" ms", p.PerTokenP50, p.PerTokenP99), cell(" ms", p.BetweenP99), cell(" ms", p.LatencyP50, p.LatencyP99), p.Failures})
+	}
+	_, err := fmt.Fprintf(w, "%s\nFor charts: %s and %s\n", t.Render(), filepath.Join(dir, run.SweepCSV), filepath.Join(dir, run.SweepJSON))
+	return err
+}

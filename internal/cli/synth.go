@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/run"
+)
+
+func newSynth() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "synth",
+		Short: "Make a built-in model or data set",
+		Long: `Make a built-in model or data set and print its place. Runs make what they need by
+themselves; this is for a look at it, or for making it beforehand.`,
+		Example: "  mlperf synth model mobilenet\n  mlperf synth dataset imagenet",
+	}
+	cmd.AddCommand(newSynthModel(), newSynthDataset())
+	return cmd
+}
+
+func newSynthModel() *cobra.Command {
+	var engine run.Engine
+	var size run.Size
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "model NAME",
+		Short: "Make a built-in model: the official architecture with random weights",
+		Long: `Make a built-in model: the official architecture, layer by layer, with weights drawn
+from a seed. Its last layer is computed with ONNX Runtime from the anchors of the
+built-in data set, so that accuracy means something.`,
+		Example: "  mlperf synth model mobilenet",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			display := newDisplay(cmd)
+			defer display.Done()
+			path, err := run.SynthModel(cmd.Context(), program(), args[0], engine, size, display)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), "synth", map[string]string{"model": args[0], "path": path})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			return err
+		},
+	}
+	defineLibrary(cmd.Flags(), &engine)
+	jsonFlag(cmd.Flags(), &asJSON)
+	cmd.Flags().BoolVar(&size.Full, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
+	cmd.Flags().Int64Var(&size.Rows, "rows", 0, rowsHelp)
+	return cmd
+}
+
+func newSynthDataset() *cobra.Command {
+	var engine run.Engine
+	noScore, asJSON := false, false
+	cmd := &cobra.Command{
+		Use:   "dataset NAME",
+		Short: "Make a built-in data set, and measure what the built-in models reach on it",
+		Long: `Make a built-in data set in the official layout, and measure the reference accuracy of
+the built-in models on it: FP32, on the CPU. The scores are kept in builtin.json
+beside the data. Where the ground truth follows from what a model answers, each model
+has a data set of its own: NAME may also be that of a model.`,
+		Example: "  mlperf synth dataset imagenet\n  mlperf synth dataset ssd-mobilenet",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			display := newDisplay(cmd)
+			defer display.Done()
+			w, made := cmd.OutOrStdout(), []run.Synthesized{}
+			err := run.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, display, func(s run.Synthesized) {
+				if made = append(made, s); asJSON {
+					return
+				}
+				if n := len(made); n == 1 || made[n-2].Dir != s.Dir {
+					fmt.Fprintln(w, s.Dir)
+				}
+				if !noScore {
+					fmt.Fprintf(w, "%s: %s %.6g\n", s.Model, s.Metric, s.Score)
+				}
+			})
+			if err != nil || !asJSON {
+				return err
+			}
+			return printJSON(w, "synth-dataset", made)
+		},
+	}
+	jsonFlag(cmd.Flags(), &asJSON)
+	defineLibrary(cmd.Flags(), &engine)
+	cmd.Flags().BoolVar(&noScore, "no-score", false, "do not measure the models")
+	return cmd
+}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/tune"
+)
+
+func newTune() *cobra.Command {
+	o := &tuneFlags{}
+	cmd := &cobra.Command{
+		Use:   "tune",
+		Short: "Search the fastest instances, threads, batches and delays for a model on this machine",
+		Long: `Try ways to run a model, drop the slow ones early, and keep the best in a profile that
+run --profile auto uses (docs/tuning.md).
+
+What is better: in Offline more samples/s, in Server more queries/s within the latency
+bound, in SingleStream and MultiStream a lower percentile of the latency.
+
+After Ctrl-C the measurements so far are printed, and no profile is written. Values given
+with --instances, --intra-threads, --max-batchsize or --max-batch-delay are the only ones
+tried. --precision fp32,int8 compares precisions, and --model-path a=one.onnx --model-path
+b=other.onnx files; speed decides, so check the accuracy of the winner.
+
+Exit status: 0 a winner was found, 1 none was or an error, 2 usage, 130 interrupted.`,
+		Example: `  mlperf tune --model mobilenet --scenario offline --budget 2m
+  mlperf tune --model resnet50 --scenario server --target-latency auto --max-batchsize 1,2,4
+  mlperf tune --model resnet50 --model-path fp32=my.onnx --model-path other=my.onnx --output my.json`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	o.Scenario = "offline"
+	o.requestFlags.define(f)
+	durationVar(f, &o.Budget, "budget", 5*time.Minute, "how long to search")
+	f.StringArrayVar(&o.ModelFiles, "model-path", nil, "ONNX file to use instead of the built-in model, as file or label=file (repeatable: they are compared)")
+	f.StringSliceVar(&o.Precisions, "precision", nil, "precisions to compare: fp32, fp16, int8 (default: as the model is)")
+	f.IntSliceVar(&o.Axes.Instances, "instances", nil, "numbers of workers to try (default: chosen for the scenario)")
+	f.IntSliceVar(&o.Axes.Threads, "intra-threads", nil, "numbers of threads inside an operator to try (default: that occupy the cores)")
+	f.IntSliceVar(&o.Axes.Batches, "max-batchsize", nil, "largest batches to try (default: chosen for the scenario)")
+	f.StringSliceVar(&o.delays, "max-batch-delay", nil, "times to wait for a batch to fill to try, in Server (default: 0 and parts of the bound)")
+	f.StringVar(&o.Request.Output, "output", "", "file for the profile (default: where run --profile auto looks)")
+	jsonFlag(f, &o.asJSON)
+	return cmd
+}
+
+// tuneFlags are the flags of tune: those that it shares with run, and the axes.
+type tuneFlags struct {
+	requestFlags
+	tune.Request
+	delays []string
+	asJSON bool
+}
+
+func (o *tuneFlags) run(cmd *cobra.Command) (err error) {
+	if o.Model == "" {
+		return usage("tune needs --model")
+	}
+	q := o.Request
+	if q.Bench, err = o.build(cmd.Flags()); err != nil {
+		return err
+	}
+	for _, text := range o.delays {
+		d, err := parseDuration(text)
+		if err != nil {
+			return usage("--max-batch-delay: %w", err)
+		}
+		q.Axes.Delays = append(q.Axes.Delays, d)
+	}
+	display := newDisplay(cmd)
+	defer display.Done()
+	found, err := tune.Find(cmd.Context(), q, &tuneProgress{display: display}, display)
+	display.Done()
+	if found != nil {
+		err = errors.Join(err, showTuned(cmd.OutOrStdout(), found, o.asJSON))
+	}
+	var none *tune.NoneError
+	switch {
+	case errors.Is(err, ErrInterrupted):
+		return interrupted(err)
+	case errors.As(err, &none) && none.Bound > 0:
+		return fmt.Errorf("%w: --target-latency auto chooses a bound that can be met", err)
+	}
+	return err
+}
+
+// A tuneProgress shows a line for each measurement.
+type tuneProgress struct {
+	display   *progress.Display
+	objective tune.Objective
+}
+
+// Begin implements tune.Observer.
+func (p *tuneProgress) Begin(o tune.Objective, points int) {
+	p.objective = o
+	wanted := "higher"
+	if o.Least {
+		wanted = "lower"
+	}
+	p.display.Note(fmt.Sprintf("%d ways to run the model, compared by %s (%s, %s is better)", points, o.Name, o.Unit, wanted))
+}
+
+// Measured implements tune.Observer.
+func (p *tuneProgress) Measured(m tune.Measurement, left time.Duration) {
+	outcome := measured(m)
+	switch outcome {
+	case "failed":
+		outcome += ": " + m.Err
+	case overBound:
+	default:
+		outcome += " " + p.objective.Unit
+	}
+	p.display.Note(fmt.Sprintf("stage %d, %v: %s (%v left)", m.Stage+1, m.Point, outcome, left.Round(time.Second)))
+}
+
+const overBound = "over the bound"
+
+// measured is a measurement in a cell of the table.
+func measured(m tune.Measurement) string {
+	switch {
+	case m.Err != "":
+		return "failed"
+	case m.Value == 0:
+		return overBound
+	}
+	return fmt.Sprintf("%.4g", m.Value)
+}
+
+// showTuned prints the points, the best first, and the winner.
+func showTuned(w io.Writer, out *tune.Outcome, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, "tune", map[string]any{"finished": out.Finished, "profile": out.Profile, "measurements": out.Done})
+	}
+	type line struct {
+		point  tune.Point
+		stages [3]string
+		last   tune.Measurement
+	}
+	var lines []*line
+	for _, m := range out.Done {
+		i := slices.IndexFunc(lines, func(l *line) bool { return l.point == m.Point })
+		if i < 0 {
+			i, lines = len(lines), append(lines, &line{point: m.Point})
+		}
+		lines[i].stages[m.Stage], lines[i].last = measured(m), m
+	}
+	slices.SortStableFunc(lines, func(a, b *line) int {
+		if c := cmp.Compare(b.last.Stage, a.last.Stage); c != 0 {
+			return c
+		}
+		return out.Objective.Compare(a.last.Value, b.last.Value)
+	})
+	t := newTable(tableRow{"model", "instances", "threads", "batch", "delay", "estimate, " + out.Objective.Unit, "short", "long", ""})
+	for _, l := range lines {
+		var marks []string
+		if out.Found && out.Finished && l.point == out.Winner.Point {
+			marks = append(marks, "fastest")
+		}
+		if l.point == out.Points[0] {
+			marks = append(marks, "default")
+		}
+		t.AppendRow(tableRow{l.point.Variant, l.point.Instances, l.point.Threads, l.point.MaxBatch, l.point.MaxDelay, l.stages[0], l.stages[1], l.stages[2], strings.Join(marks, ", ")})
+	}
+	if len(lines) > 0 {
+		t.SuppressEmptyColumns()
+		fmt.Fprintln(w, t.Render())
+	}
+	if !out.Finished {
+		_, err := fmt.Fprintln(w, "The search was interrupted: no profile is written.")
+		return err
+	}
+	p := out.Profile
+	if p == nil {
+		return nil
+	}
+	fmt.Fprintf(w, "Fastest: %v: %.4g %s", out.Winner.Point, p.Value, p.Objective.Unit)
+	if out.Winner.Stage == 0 {
+		fmt.Fprint(w, " (an estimate: the budget was too short for the traffic of the scenario)")
+	}
+	switch {
+	case out.Winner.Point == out.Points[0]:
+		fmt.Fprint(w, ", the default of a run")
+	case p.Default > 0:
+		fmt.Fprintf(w, "; the default of a run (%v) reaches %.4g", out.Points[0], p.Default)
+	}
+	fmt.Fprintln(w)
+	if out.Bound > 0 {
+		fmt.Fprintf(w, "Latency bound: %v\n", out.Bound)
+	}
+	if out.Winner.Variant != "" {
+		fmt.Fprintln(w, "Speed alone decided: run --mode accuracy shows whether the answers are good enough.")
+	}
+	if n := len(out.Points) - p.Points; n > 0 {
+		fmt.Fprintf(w, "The budget was too short for %d of %d ways: --budget gives more time.\n", n, len(out.Points))
+	}
+	_, err := fmt.Fprintf(w, "Profile: %s\n", out.Path)
+	return err
+}
