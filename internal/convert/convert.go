@@ -2,14 +2,19 @@ package convert
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // The precisions that a model can have.
@@ -19,7 +24,7 @@ const (
 	INT8 = "int8"
 )
 
-// Precisions lists them.
+// Precisions returns the three.
 func Precisions() []string { return []string{FP32, FP16, INT8} }
 
 // A Converter makes models of lower precision from the FP32 model of a benchmark.
@@ -27,8 +32,8 @@ type Converter struct {
 	Model      workload.Model
 	Source     string // ONNX file of the FP32 model
 	DatasetDir string
-	Data       string          // fingerprint of the data set, for the names of kept models; empty: it is known by its folder
-	Options    workload.Values // how the model file and the data are fed and read
+	Data       string          // fingerprint of the data set, for the names of kept models; empty: its folder names it
+	Options    workload.Values // of the benchmark
 
 	Engine   backend.Engine
 	Threads  int    // of the engine; 0: it decides
@@ -37,21 +42,19 @@ type Converter struct {
 	Observer harness.Observer
 }
 
-// A Request says what to make. Fields beyond Samples are for INT8.
+// A Request describes the wanted model. The fields behind Precision are for INT8.
 type Request struct {
 	Precision string
 	// Samples to calibrate with, as indices of the data set; nil: the first 64. MLPerf's
 	// rules want those of its calibration lists.
 	Samples []int
 
-	Method  quantize.Method // empty: min-max
-	Options quantize.Options
-	// Target is the part of the FP32 score to reach by leaving layers in FP32; 0: none are.
-	// ScoreCount samples are scored; 0: all.
-	// Which layers cost most is found by the score too, one run for each layer, or quickly by
-	// RankByNoise: signal to noise at the last layers, which misjudges detectors.
-	Target      float64
-	ScoreCount  int
+	Method     quantize.Method // empty: min-max
+	Options    quantize.Options
+	Target     float64 // part of the FP32 score to reach by leaving layers in FP32; 0: all are quantised
+	ScoreCount int     // samples to score; 0: all
+	// RankByNoise finds the layers that cost most by signal to noise at the last layers, which is
+	// quick but misjudges detectors, instead of by the score, one run for each layer.
 	RankByNoise bool
 }
 
@@ -60,8 +63,8 @@ type Description interface {
 	WriteMarkdown(w io.Writer) error
 }
 
-// Make makes a model. If a target was given and cannot be reached, it returns the best
-// model there is with an error that is quantize.ErrTargetMissed.
+// Make makes a model. If a target was given and cannot be reached, it returns the best model that
+// it found with an error that is quantize.ErrTargetMissed.
 func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Description, error) {
 	if err := r.check(); err != nil {
 		return nil, nil, err
@@ -75,10 +78,24 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Descriptio
 		return half(m, c.Source)
 	}
 	c.Observer.Phase("quantising to 8-bit integers")
-	return c.integers(ctx, m, r)
+	store, err := c.prepare(ctx, r.Samples)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer store.Close()
+	recipe := quantize.Recipe{Method: r.Method, Options: r.Options}
+	if r.Target > 0 {
+		if recipe.Search, err = c.search(ctx, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	q, report, err := recipe.Make(ctx, m, c.calibration(ctx, store))
+	if q == nil {
+		return nil, nil, fmt.Errorf("quantising %s: %w", c.Source, err)
+	}
+	return q, report, err
 }
 
-// check refuses what nothing is converted to.
 func (r Request) check() error {
 	if r.Precision != FP16 && r.Precision != INT8 {
 		return fmt.Errorf("models cannot be converted to %q, only to %s or %s", r.Precision, FP16, INT8)
@@ -94,25 +111,17 @@ func half(m *onnx.Model, path string) (*onnx.Model, Description, error) {
 	return h, report, nil
 }
 
-func (c Converter) integers(ctx context.Context, m *onnx.Model, r Request) (*onnx.Model, Description, error) {
-	store, err := c.prepare(ctx, r.Samples)
-	if err != nil {
-		return nil, nil, err
+func (c Converter) calibration(ctx context.Context, store *workload.Store) quantize.Calibration {
+	return quantize.Calibration{
+		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads},
+		Samples: func(yield func([]tensor.Tensor, error) bool) {
+			for i := range store.Rows() {
+				if !yield(store.Batch(i, 1), context.Cause(ctx)) {
+					return
+				}
+			}
+		},
 	}
-	defer store.Close()
-	recipe := quantize.Recipe{Method: r.Method, Options: r.Options}
-	if r.Target > 0 {
-		if recipe.Search, err = c.search(ctx, r); err != nil {
-			return nil, nil, err
-		}
-	}
-	q, report, err := recipe.Make(ctx, m, quantize.Calibration{
-		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads}, Samples: batches(ctx, store),
-	})
-	if q == nil {
-		return nil, nil, fmt.Errorf("quantising %s: %w", c.Source, err)
-	}
-	return q, report, err
 }
 
 // search scores models by accuracy runs, against the score of the FP32 model.
@@ -123,7 +132,20 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 	}
 	c.Observer.Note(fmt.Sprintf("the FP32 model scores %.5g, the target is %.5g", reference, r.Target*reference))
 	score := func(ctx context.Context, m *onnx.Model) (float64, error) {
-		return c.scoreModel(ctx, m, r.ScoreCount)
+		folder, err := os.MkdirTemp("", "mlperf-convert-")
+		if err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(folder)
+		path := filepath.Join(folder, "candidate.onnx")
+		if err := m.WriteFile(ctx, path); err != nil {
+			return 0, err
+		}
+		score, err := c.score(ctx, path, r.ScoreCount)
+		if err == nil {
+			c.Observer.Note(fmt.Sprintf("a candidate scores %.5g", score))
+		}
+		return score, err
 	}
 	s := &quantize.Search{
 		Target:   r.Target * reference,
@@ -137,8 +159,8 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 	return s, nil
 }
 
-// Sensitivity returns what each layer costs if it is the only one that is quantised: signal
-// to noise at the model's last weighted layers in dB, the worst first.
+// Sensitivity returns what each layer costs if it alone is quantised: signal to noise at the
+// model's last weighted layers in dB, the worst first.
 func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.LayerScore, error) {
 	m, err := onnx.ReadWhole(c.Source)
 	if err != nil {
@@ -150,7 +172,132 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 	}
 	defer store.Close()
 	c.Observer.Phase("calibrating, and quantising one layer at a time")
-	return quantize.Recipe{Method: r.Method, Options: r.Options}.Sensitivity(ctx, m, quantize.Calibration{
-		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads}, Samples: batches(ctx, store),
-	}, c.Observer.Items)
+	return quantize.Recipe{Method: r.Method, Options: r.Options}.Sensitivity(ctx, m, c.calibration(ctx, store), c.Observer.Items)
+}
+
+// Descriptions are the descriptions of a model's files.
+type Descriptions []Description
+
+// WriteMarkdown implements Description.
+func (d Descriptions) WriteMarkdown(w io.Writer) error {
+	for i, one := range d {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := one.WriteMarkdown(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errSeveral says that the samples of a model of several files are not the inputs of each, so that
+// they cannot be calibrated.
+var errSeveral = errors.New("the model has several files, which are not calibrated and take no target")
+
+// MakeFolder converts all files of a model that has several into a folder, which must exist, to
+// integers without calibration. Each keeps its path below the source: a pipeline has several files of
+// one name.
+func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (Descriptions, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.Target > 0 || len(r.Samples) > 0 {
+		return nil, errSeveral
+	}
+	files, err := c.Model.FilesOf(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	missing := slices.Clone(r.Options.Exclude)
+	for i := 0; i < len(files) && len(missing) > 0; i++ {
+		m, err := onnx.ReadFile(files[i].Path)
+		if err != nil {
+			return nil, err
+		}
+		missing = slices.DeleteFunc(missing, func(layer string) bool { return hasLayer(m, layer) })
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("no file of the model has a layer %q to exclude", missing[0])
+	}
+	c.Observer.Phase("converting to " + r.Precision)
+	var all Descriptions
+	for i, f := range files {
+		m, d, err := c.makeFile(f.Path, r)
+		if err != nil {
+			return nil, err
+		}
+		to := filepath.Join(folder, c.nameOf(f.Path))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return nil, err
+		}
+		if err := m.WriteFile(ctx, to); err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+		c.Observer.Items(i+1, len(files))
+	}
+	return all, nil
+}
+
+// nameOf is the path of a model's file below the source, where that is a folder, else its name.
+func (c Converter) nameOf(path string) string {
+	if below, err := filepath.Rel(c.Source, path); err == nil && below != "." && filepath.IsLocal(below) {
+		return below
+	}
+	return filepath.Base(path)
+}
+
+// makeFile converts one file of several, without samples.
+func (c Converter) makeFile(path string, r Request) (*onnx.Model, Description, error) {
+	m, err := onnx.ReadWhole(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Precision == FP16 {
+		return half(m, path)
+	}
+	o := r.Options
+	o.Exclude = slices.DeleteFunc(slices.Clone(o.Exclude), func(layer string) bool { return !hasLayer(m, layer) }) // those of other files
+	q, report, err := quantize.Dynamic(m, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("quantising %s: %w", path, err)
+	}
+	return q, report, nil
+}
+
+// hasLayer reports whether a file has a layer of that name.
+func hasLayer(m *onnx.Model, name string) bool {
+	return slices.ContainsFunc(m.Graph.Nodes, func(n *onnx.Node) bool {
+		return n.Name == name || n.Name == "" && slices.Contains(n.Outputs, name)
+	})
+}
+
+// PrecisionOf returns the precision in which a model of files computes: int4 or int8 if an operator has
+// integer weights, fp16 if most bytes of its floating-point constants are half precision, else fp32.
+func PrecisionOf(paths ...string) (string, error) {
+	var integers []int64 // bits
+	bytes := map[onnx.ElemType]int64{}
+	for _, path := range paths {
+		m, err := onnx.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		if bits := quantize.FewBits(m); bits > 0 {
+			integers = append(integers, bits)
+		}
+		for t := range m.Tensors() {
+			n, _ := t.Len() // no elements where the shape is impossible
+			bytes[t.Type] += n * int64(t.Type.Bits()) / 8
+		}
+	}
+	switch {
+	case len(integers) > 0:
+		return fmt.Sprintf("int%d", slices.Min(integers)), nil
+	case bytes[onnx.Float16]+bytes[onnx.BFloat16] > bytes[onnx.Float32]:
+		return FP16, nil
+	}
+	return FP32, nil
 }

@@ -10,12 +10,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -51,7 +56,7 @@ func write(t *testing.T, path string, input onnx.Shape) {
 	}
 }
 
-func TestAFloat16ModelIsMadeOnceAndDescribed(t *testing.T) {
+func TestCachedFloat16(t *testing.T) {
 	c := tiny(t)
 	dir := filepath.Join(t.TempDir(), "converted")
 	path, err := c.Cached(t.Context(), Request{Precision: FP16}, dir)
@@ -79,7 +84,7 @@ func TestAFloat16ModelIsMadeOnceAndDescribed(t *testing.T) {
 	}
 }
 
-func TestTheNameOfAKeptModelFollowsFromAllThatItIsMadeOf(t *testing.T) {
+func TestCacheKey(t *testing.T) {
 	c := tiny(t)
 	names := map[string]string{}
 	for what, r := range map[string]Request{
@@ -124,7 +129,7 @@ func moveOut(t *testing.T, path string) (data string) {
 	return data
 }
 
-func TestDataFilesOfAModelAreConvertedWithIt(t *testing.T) {
+func TestMakeReadsDataFiles(t *testing.T) {
 	c := tiny(t)
 	inside, _, err := c.Make(t.Context(), Request{Precision: FP16})
 	if err != nil {
@@ -169,9 +174,13 @@ func TestDataFilesOfAModelAreConvertedWithIt(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeConvertedIsRefused(t *testing.T) {
+func TestMakeErrors(t *testing.T) {
 	c := tiny(t)
-	missing, odd := c, c
+	missing, odd, several := c, c, c
+	var err error
+	if several.Model, err = models.Lookup("gnmt"); err != nil {
+		t.Fatal(err)
+	}
 	missing.Source = "nowhere.onnx"
 	odd.Source = filepath.Join(t.TempDir(), "odd.onnx")
 	write(t, odd.Source, onnx.Batched(3, 192, 192))
@@ -189,6 +198,7 @@ func TestWhatCannotBeConvertedIsRefused(t *testing.T) {
 		{"a sample before the data", t.Context(), c, Request{Precision: INT8, Samples: []int{0, -1}}, "there is no sample -1, the data set has 6"},
 		{"a sample beyond the data", t.Context(), c, Request{Precision: INT8, Samples: []int{0, 6}}, "there is no sample 6, the data set has 6"},
 		{"an input of another size", t.Context(), odd, Request{Precision: INT8}, "192"},
+		{"several files", t.Context(), several, Request{Precision: INT8}, "gnmt cannot be calibrated here"},
 		{"a stop", stopped, c, Request{Precision: INT8}, "enough"},
 	} {
 		if m, _, err := test.c.Make(test.ctx, test.r); m != nil || err == nil || !strings.Contains(err.Error(), test.want) {
@@ -197,7 +207,7 @@ func TestWhatCannotBeConvertedIsRefused(t *testing.T) {
 	}
 }
 
-func TestACalibrationListNamesFilesOrIndices(t *testing.T) {
+func TestIndices(t *testing.T) {
 	c := tiny(t)
 	got, err := c.Indices(strings.NewReader("ILSVRC2012_val_00000003.JPEG\n\n  0 \nval/ILSVRC2012_val_00000006.JPEG\n"), "list.txt")
 	if marked, err := c.Indices(strings.NewReader("\ufeff4\r\n1\r\n"), "list.txt"); err != nil || !slices.Equal(marked, []int{4, 1}) {
@@ -219,46 +229,7 @@ func TestACalibrationListNamesFilesOrIndices(t *testing.T) {
 	}
 }
 
-func TestAListNeedsTheModelThatSaysHowDataIsRead(t *testing.T) {
-	c := tiny(t)
-	c.Source = "nowhere.onnx"
-	if _, err := c.Indices(strings.NewReader("0"), "list.txt"); err == nil || !strings.Contains(err.Error(), "nowhere.onnx") {
-		t.Errorf("Indices = %v, want an error that names the model", err)
-	}
-}
-
-func FuzzParseList(f *testing.F) {
-	f.Add("a.jpg\n2\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		indices, err := parseList(strings.NewReader(text), "list", 5, map[string]int{"a.jpg": 4})
-		if err == nil && len(indices) == 0 {
-			t.Error("no samples and no error")
-		}
-		for _, i := range indices {
-			if i < 0 || i > 4 {
-				t.Errorf("index %d", i)
-			}
-		}
-	})
-}
-
-func TestSamplesMustBeOneInputOfTheModel(t *testing.T) {
-	for _, test := range []struct {
-		input, sample tensor.Shape
-		want          bool
-	}{
-		{tensor.Shape{-1, 3, 4, 4}, tensor.Shape{3, 4, 4}, true},
-		{tensor.Shape{8, -1, 4, 4}, tensor.Shape{3, 4, 4}, true},
-		{tensor.Shape{-1, 3, 5, 4}, tensor.Shape{3, 4, 4}, false},
-		{tensor.Shape{3, 4, 4}, tensor.Shape{3, 4, 4}, false},
-	} {
-		if got := takes(test.input, test.sample); got != test.want {
-			t.Errorf("%v takes %v: %v", test.input, test.sample, got)
-		}
-	}
-}
-
-func TestADescriptionThatCannotBeWrittenLeavesNoModel(t *testing.T) {
+func TestWriteNeedsADescription(t *testing.T) {
 	c := tiny(t)
 	m, d, err := c.Make(t.Context(), Request{Precision: FP16})
 	if err != nil {
@@ -276,23 +247,7 @@ func TestADescriptionThatCannotBeWrittenLeavesNoModel(t *testing.T) {
 	}
 }
 
-func TestADescriptionNeedsTheModelThatItIsOf(t *testing.T) {
-	c := tiny(t)
-	m, d, err := c.Make(t.Context(), Request{Precision: FP16})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Source = "nowhere.onnx"
-	path := filepath.Join(t.TempDir(), "model.onnx")
-	if err := c.Write(t.Context(), path, FP16, m, d); err == nil || !strings.Contains(err.Error(), "nowhere.onnx") {
-		t.Errorf("Write = %v, want an error that names the source", err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
-		t.Errorf("%v were written, %v", left, err)
-	}
-}
-
-func TestADescriptionEndsWithWhatTheModelWasMadeFrom(t *testing.T) {
+func TestDescriptionEndsWithOrigin(t *testing.T) {
 	c := tiny(t)
 	path, err := c.Cached(t.Context(), Request{Precision: FP16}, t.TempDir())
 	if err != nil {
@@ -309,34 +264,416 @@ func TestADescriptionEndsWithWhatTheModelWasMadeFrom(t *testing.T) {
 	}
 }
 
-func TestAKeptModelIsNotLookedForWithoutItsSource(t *testing.T) {
-	c := tiny(t)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
+// A steadyEngine gives the same few numbers for any model, and counts its runs.
+type steadyEngine struct {
+	backend.Engine
+	mu   sync.Mutex
+	runs int
+}
+
+func newSteadyEngine(t *testing.T) *steadyEngine {
+	t.Helper()
+	s := &steadyEngine{}
+	engine, err := simulated.New(simulated.Config{Answer: s.answer})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		name, source, folder, precision, want string
+	s.Engine = engine
+	return s
+}
+
+func (s *steadyEngine) answer(_, outputs []tensor.Tensor) error {
+	s.mu.Lock()
+	s.runs++
+	s.mu.Unlock()
+	for _, o := range outputs {
+		if o.Type != tensor.Float32 {
+			continue
+		}
+		data := tensor.Data[float32](o)
+		for i := range data {
+			data[i] = float32(i%7) - 3
+		}
+	}
+	return nil
+}
+
+// A recorder keeps the messages of an observer.
+type recorder struct {
+	silent
+	said   []string
+	loaded []string
+}
+
+func (l *recorder) Phase(name string)    { l.said = append(l.said, name) }
+func (l *recorder) Note(text string)     { l.said = append(l.said, text) }
+func (l *recorder) Items(done, of int)   { l.Loading(done, of) }
+func (l *recorder) Loading(done, of int) { l.loaded = append(l.loaded, fmt.Sprintf("%d/%d", done, of)) }
+
+func integersOf(m *onnx.Model) (weights []string) {
+	for _, w := range m.Graph.Initializers {
+		if w.Type == onnx.Int8 && len(w.Dims) == 2 {
+			weights = append(weights, w.Name)
+		}
+	}
+	return weights
+}
+
+func TestMakeCalibratesWithSamples(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		samples []int
+		want    string
 	}{
-		{"no source", "nowhere.onnx", dir, FP16, "the model file"},
-		{"a file where the folder should be", c.Source, file, FP16, "not a directory"},
-		{"a precision that is none", c.Source, dir, "int4", `"int4"`},
+		{"all there are, since there are fewer than 64", nil, "1/6 2/6 3/6 4/6 5/6 6/6"},
+		{"two of them", []int{5, 2}, "1/2 2/2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			engine, heard := newSteadyEngine(t), &recorder{}
+			converter := tiny(t)
+			converter.Engine, converter.Observer = engine, heard
+			m, d, err := converter.Make(t.Context(), Request{Precision: INT8, Samples: c.samples})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(heard.loaded, " "); got != c.want {
+				t.Errorf("prepared %s, want %s", got, c.want)
+			}
+			if !slices.Equal(heard.said, []string{"quantising to 8-bit integers"}) {
+				t.Errorf("said %q", heard.said)
+			}
+			if weights := integersOf(m); len(weights) != 1 {
+				t.Errorf("weights of integers are %q, want those of the last layer", weights)
+			}
+			var notes strings.Builder
+			if err := d.WriteMarkdown(&notes); err != nil || !strings.Contains(notes.String(), "scores") {
+				t.Errorf("the description names no layer: %v\n%s", err, notes.String())
+			}
+			if engine.runs == 0 {
+				t.Error("the model was never run")
+			}
+		})
+	}
+}
+
+func TestMakeExcludesLayers(t *testing.T) {
+	c := tiny(t)
+	c.Engine = newSteadyEngine(t)
+	r := Request{Precision: INT8, Options: quantize.Options{Exclude: []string{"scores"}}}
+	if m, _, err := c.Make(t.Context(), r); err == nil || !strings.Contains(err.Error(), "quantising "+c.Source) {
+		t.Errorf("the only layer with weights is left out: %v, %v", integersOf(m), err)
+	}
+	r.Options.Exclude = []string{"nobody"}
+	if _, _, err := c.Make(t.Context(), r); err == nil || !strings.Contains(err.Error(), `no layer "nobody" to exclude`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTargetIsAPartOfTheFP32Score(t *testing.T) {
+	c, heard := tiny(t), &recorder{}
+	c.Engine, c.Observer, c.Program = newSteadyEngine(t), heard, "test"
+	m, _, err := c.Make(t.Context(), Request{Precision: INT8, Target: 0.5, ScoreCount: 3, RankByNoise: true})
+	if err != nil || len(integersOf(m)) != 1 {
+		t.Fatalf("%v, %v", integersOf(m), err)
+	}
+	// The engine says the same whatever the model, so both score the same.
+	said := strings.Join(heard.said, "; ")
+	var reference, target, candidate float64
+	if n, err := fmt.Sscanf(said, "quantising to 8-bit integers; the FP32 model scores %g, the target is %g; a candidate scores %g", &reference, &target, &candidate); n != 3 || err != nil {
+		t.Fatalf("said %q, %v", said, err)
+	}
+	if target != reference/2 || candidate != reference {
+		t.Errorf("said %q", said)
+	}
+}
+
+func TestSensitivity(t *testing.T) {
+	c, heard := tiny(t), &recorder{}
+	c.Engine, c.Observer = newSteadyEngine(t), heard
+	scores, err := c.Sensitivity(t.Context(), Request{Precision: INT8, Samples: []int{0, 1}})
+	if err != nil || len(scores) != 1 || scores[0].Layer != "scores" || scores[0].Op != "Gemm" {
+		t.Errorf("%+v, %v, want the layer scores", scores, err)
+	}
+	if got := strings.Join(heard.said, "; "); got != "calibrating, and quantising one layer at a time" {
+		t.Errorf("said %q", got)
+	}
+	if got := strings.Join(heard.loaded, " "); got != "1/2 2/2 1/1" {
+		t.Errorf("told of %q, want two samples and one layer", got)
+	}
+	for _, test := range []struct {
+		name, source string
+		samples      []int
+		want         string
+	}{
+		{"no model", "nowhere.onnx", nil, "nowhere.onnx"},
+		{"no such sample", c.Source, []int{6}, "there is no sample 6"},
 	} {
 		c.Source = test.source
-		if path, err := c.Cached(t.Context(), Request{Precision: test.precision}, test.folder); path != "" || err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %q, %v, want %s", test.name, path, err, test.want)
+		if _, err := c.Sensitivity(t.Context(), Request{Samples: test.samples}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
 	}
 }
 
-func TestAModelOfSeveralFilesIsNotCalibrated(t *testing.T) {
+func TestStopEndsCalibration(t *testing.T) {
 	c := tiny(t)
-	var err error
-	if c.Model, err = models.Lookup("gnmt"); err != nil {
+	enough := errors.New("enough")
+	ctx, stop := context.WithCancelCause(t.Context())
+	c.Engine, c.Observer = newSteadyEngine(t), stopper{stop: func() { stop(enough) }}
+	if _, _, err := c.Make(ctx, Request{Precision: INT8}); !errors.Is(err, enough) {
+		t.Errorf("error %v, want %v", err, enough)
+	}
+}
+
+// stopper stops when the first sample is there.
+type stopper struct {
+	silent
+	stop func()
+}
+
+func (s stopper) Loading(int, int) { s.stop() }
+
+// severalFiles is a converter for a model of two files.
+func severalFiles(t *testing.T) Converter {
+	t.Helper()
+	c := tiny(t)
+	folder := t.TempDir()
+	c.Model.Name, c.Model.Files, c.Source = "two", workload.Roles("encoder", "decoder"), folder
+	for _, role := range []string{"encoder", "decoder"} {
+		write(t, filepath.Join(folder, role+".onnx"), onnx.Batched(3, 224, 224))
+	}
+	return c
+}
+
+func TestCachedFolder(t *testing.T) {
+	c := severalFiles(t)
+	for _, precision := range []string{INT8, FP16} {
+		dir := filepath.Join(t.TempDir(), "converted")
+		path, err := c.Cached(t.Context(), Request{Precision: precision}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := c.Model.FilesOf(path)
+		if err != nil || !strings.HasPrefix(filepath.Base(path), "two-"+precision+"-") {
+			t.Fatalf("%s has %v, %v", path, files, err)
+		}
+		for _, f := range files {
+			m, err := onnx.ReadFile(f.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := 0
+			for _, w := range m.Graph.Initializers {
+				if w.Type == onnx.Float32 && len(w.Dims) == 2 {
+					kept++
+				}
+			}
+			if kept > 0 {
+				t.Errorf("%s: %d weights of %s are FP32", precision, kept, f.Role)
+			}
+		}
+		notes, err := os.ReadFile(DescriptionFile(path))
+		if err != nil || strings.Count(string(notes), "\n# ")+1 != 2 {
+			t.Errorf("the description is %q, %v", notes, err)
+		}
+		before, _ := os.Stat(path)
+		again, err := c.Cached(t.Context(), Request{Precision: precision}, dir)
+		if after, _ := os.Stat(again); err != nil || again != path || !after.ModTime().Equal(before.ModTime()) {
+			t.Errorf("the second time it is %s, %v", again, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, ".making*")); len(left) > 0 {
+			t.Errorf("%v are left", left)
+		}
+	}
+}
+
+func TestCacheKeyOfFolder(t *testing.T) {
+	c := severalFiles(t)
+	before, err := c.key(t.Context(), Request{Precision: INT8})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Make(t.Context(), Request{Precision: INT8}); err == nil || !strings.Contains(err.Error(), "gnmt cannot be calibrated here") {
-		t.Errorf("Make = %v, want an error that says why not", err)
+	write(t, filepath.Join(c.Source, "decoder.onnx"), onnx.Batched(3, 192, 192))
+	if after, err := c.key(t.Context(), Request{Precision: INT8}); err != nil || after == before {
+		t.Errorf("another decoder has the key %s too, %v", after, err)
+	}
+}
+
+func TestMakeFolderErrors(t *testing.T) {
+	c := severalFiles(t)
+	for _, r := range []Request{{Precision: INT8, Target: 0.99}, {Precision: INT8, Samples: []int{1}}} {
+		if _, err := c.MakeFolder(t.Context(), r, t.TempDir()); !errors.Is(err, errSeveral) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if _, err := c.MakeFolder(t.Context(), Request{Precision: "int4"}, t.TempDir()); err == nil || err.Error() != `models cannot be converted to "int4", only to fp16 or int8` {
+		t.Errorf("to int4: %v", err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	for _, precision := range []string{INT8, FP16} {
+		r := Request{Precision: precision, Options: quantize.Options{Exclude: []string{"scores", "nothing"}}}
+		if _, err := c.WriteFolder(t.Context(), r, out); err == nil || err.Error() != `no file of the model has a layer "nothing" to exclude` {
+			t.Errorf("to %s without a layer that is not there: %v", precision, err)
+		}
+	}
+}
+
+func TestWriteFolder(t *testing.T) {
+	c, out := severalFiles(t), filepath.Join(t.TempDir(), "out")
+	d, err := c.WriteFolder(t.Context(), Request{Precision: INT8}, out)
+	if err != nil || len(d) != 2 {
+		t.Fatalf("%v, %v", d, err)
+	}
+	if _, err := c.WriteFolder(t.Context(), Request{Precision: INT8}, out); err == nil {
+		t.Error("a folder that is there is written into")
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	stop(enough)
+	if _, err := c.MakeFolder(stopped, Request{Precision: FP16}, t.TempDir()); !errors.Is(err, enough) {
+		t.Errorf("when nobody waits: %v, want %v", err, enough)
+	}
+}
+
+func TestWriteFolderLeavesNothing(t *testing.T) {
+	c := severalFiles(t)
+	if err := os.WriteFile(filepath.Join(c.Source, "decoder.onnx"), []byte("<html>"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	half := filepath.Join(t.TempDir(), "half") // the encoder is converted before the decoder is looked at
+	if _, err := c.WriteFolder(t.Context(), Request{Precision: INT8}, half); err == nil || !strings.Contains(err.Error(), "decoder.onnx") {
+		t.Errorf("a file that is no model: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(half)); len(left) > 0 {
+		t.Errorf("%v is left, in the way of another try", left)
+	}
+	if err := os.Remove(filepath.Join(c.Source, "encoder.onnx")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.MakeFolder(t.Context(), Request{Precision: INT8}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "encoder") {
+		t.Errorf("MakeFolder without a file: %v", err)
+	}
+	if _, err := c.Cached(t.Context(), Request{Precision: INT8}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "encoder") {
+		t.Errorf("a file is missing: %v", err)
+	}
+}
+
+// pipeline makes the model one of several files of one name, each in a folder of its own, as Optimum exports pipelines.
+func pipeline(t *testing.T, c Converter, roles ...string) Converter {
+	t.Helper()
+	for i, role := range roles {
+		if err := os.MkdirAll(filepath.Join(c.Source, role), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(c.Source, role, "model.onnx"), onnx.Batched(3, 32, int64(32*(i+1))))
+	}
+	c.Model.Files = func(folder string) (files []workload.File, err error) {
+		for _, role := range roles {
+			path := filepath.Join(folder, role, "model.onnx")
+			if _, err := os.Stat(path); err != nil {
+				return nil, err
+			}
+			files = append(files, workload.File{Role: role, Path: path})
+		}
+		return files, nil
+	}
+	return c
+}
+
+func TestFolderKeepsPaths(t *testing.T) {
+	c := pipeline(t, severalFiles(t), "unet", "vae_decoder")
+	for _, source := range []string{c.Source, c.Source + "/", filepath.Join(c.Source, "unet", "..")} {
+		c.Source = source
+		path, err := c.Cached(t.Context(), Request{Precision: FP16}, filepath.Join(t.TempDir(), "converted"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, role := range []string{"unet", "vae_decoder"} {
+			m, err := onnx.ReadFile(filepath.Join(path, role, "model.onnx"))
+			if err != nil {
+				t.Fatalf("of %s: %v", source, err)
+			}
+			if width := m.Graph.Inputs[0].Type.Shape[3].Size; width != int64(32*(i+1)) {
+				t.Errorf("%s has become a model of images %d wide", role, width)
+			}
+		}
+		if files, err := os.ReadDir(path); err != nil || len(files) != 2 {
+			t.Errorf("the folder has %v, %v", files, err)
+		}
+		notes, err := os.ReadFile(DescriptionFile(path))
+		if err != nil || !strings.Contains(string(notes), `"unet/model.onnx"`) || !strings.Contains(string(notes), `"vae_decoder/model.onnx"`) {
+			t.Errorf("the description is %q, %v", notes, err)
+		}
+	}
+}
+
+// A layer need not be in all files; in those that have it it stays as it is.
+func TestFolderExcludesLayers(t *testing.T) {
+	c := severalFiles(t)
+	out := filepath.Join(t.TempDir(), "out")
+	if err := onnxWithLayer(c.Source, "decoder.onnx", "scores", "words"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.WriteFolder(t.Context(), Request{Precision: INT8, Options: quantize.Options{Exclude: []string{"words"}}}, out); err == nil || !strings.Contains(err.Error(), "decoder.onnx") {
+		t.Errorf("a file of which nothing is left to quantise: %v", err)
+	}
+	if _, err := c.WriteFolder(t.Context(), Request{Precision: FP16, Options: quantize.Options{Exclude: []string{"words", "scores"}}}, out); err != nil {
+		t.Error(err)
+	}
+}
+
+// onnxWithLayer renames a layer of a file.
+func onnxWithLayer(folder, file, old, name string) error {
+	path := filepath.Join(folder, file)
+	m, err := onnx.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for _, n := range m.Graph.Nodes {
+		if n.Name == old {
+			n.Name = name
+		}
+	}
+	return m.WriteFile(context.Background(), path)
+}
+
+// model writes a model with a constant and an operator that takes it.
+func model(t *testing.T, weights *onnx.Tensor, op string, attrs ...onnx.Attribute) string {
+	t.Helper()
+	m := &onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: 17}}, Graph: &onnx.Graph{
+		Name: "g", Initializers: []*onnx.Tensor{weights},
+		Nodes: []*onnx.Node{{Op: op, Name: "n", Inputs: []string{weights.Name}, Outputs: []string{"y"}, Attributes: attrs}},
+	}}
+	path := filepath.Join(t.TempDir(), "m.onnx")
+	if err := m.WriteFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPrecisionOf(t *testing.T) {
+	floats := onnx.TensorOf("w", []float32{1, 2}, 2)
+	bytes := onnx.TensorOf("w", []uint8{1, 2}, 2)
+	half := &onnx.Tensor{Name: "w", Type: onnx.Float16, Dims: []int64{2}, Data: onnx.Raw{0, 60, 0, 60}}
+	fp32 := model(t, floats, "Identity")
+	for _, test := range []struct {
+		name  string
+		paths []string
+		want  string
+	}{
+		{"floats", []string{fp32}, FP32},
+		{"half precision", []string{model(t, half, "Identity")}, FP16},
+		{"integers", []string{model(t, bytes, "DynamicQuantizeMatMul")}, INT8},
+		{"four bits", []string{model(t, bytes, "MatMulNBits", onnx.Attr("bits", int64(4)))}, "int4"},
+		{"eight bits", []string{model(t, bytes, "MatMulNBits", onnx.Attr("bits", int64(8)))}, INT8},
+		{"experts in four bits", []string{model(t, bytes, "QMoE", onnx.Attr("expert_weight_bits", int64(4)))}, "int4"},
+		{"one file of two", []string{fp32, model(t, bytes, "ConvInteger")}, INT8},
+	} {
+		if got, err := PrecisionOf(test.paths...); err != nil || got != test.want {
+			t.Errorf("%s: %q, %v, want %q", test.name, got, err, test.want)
+		}
+	}
+	if got, err := PrecisionOf(filepath.Join(t.TempDir(), "missing")); err == nil {
+		t.Errorf("a file that is not there is %q", got)
 	}
 }

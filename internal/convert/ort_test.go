@@ -31,7 +31,7 @@ func isQuantised(m *onnx.Model) bool {
 	})
 }
 
-func TestORTAnIntegerModelIsMadeOnceAndStillRuns(t *testing.T) {
+func TestORTCachedIntegerModelRuns(t *testing.T) {
 	c := real(t)
 	path, err := c.Cached(t.Context(), Request{Precision: INT8}, filepath.Join(t.TempDir(), "converted"))
 	if err != nil {
@@ -49,7 +49,7 @@ func TestORTAnIntegerModelIsMadeOnceAndStillRuns(t *testing.T) {
 	}
 }
 
-func TestORTATargetIsMeasuredAgainstTheFP32Model(t *testing.T) {
+func TestORTTarget(t *testing.T) {
 	c := real(t)
 	for _, byNoise := range []bool{false, true} {
 		s, err := c.search(t.Context(), Request{Target: 0.5, ScoreCount: 4, RankByNoise: byNoise})
@@ -73,14 +73,14 @@ func TestORTATargetIsMeasuredAgainstTheFP32Model(t *testing.T) {
 	}
 }
 
-func TestORTSensitivityNamesTheLayersWithWeights(t *testing.T) {
+func TestORTSensitivity(t *testing.T) {
 	scores, err := real(t).Sensitivity(t.Context(), Request{Samples: []int{0, 1, 2}})
 	if err != nil || len(scores) != 1 || !strings.Contains(scores[0].Layer, "scores") || scores[0].Score <= 0 {
 		t.Errorf("Sensitivity = %+v, %v, want the layer scores, with a signal above the noise", scores, err)
 	}
 }
 
-func TestORTAScoreThatCannotBeMeasuredSaysWhy(t *testing.T) {
+func TestORTScoreErrors(t *testing.T) {
 	c := real(t)
 	missing := c
 	missing.Source = filepath.Join(t.TempDir(), "nowhere.onnx")

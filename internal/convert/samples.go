@@ -1,18 +1,23 @@
 package convert
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// defaultSamples is how many samples a calibration takes if nobody says which.
-// ResNet-50 and MobileNet gain nothing from more.
+// defaultSamples is how many samples a calibration takes by default. ResNet-50 and MobileNet gain
+// nothing from more.
 const defaultSamples = 64
 
 // prepare loads the samples to calibrate with.
@@ -22,7 +27,9 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 		return nil, err
 	}
 	if indices == nil {
-		indices = firstSamples(min(defaultSamples, w.Samples))
+		for i := range min(defaultSamples, w.Samples) {
+			indices = append(indices, i)
+		}
 	}
 	if i := slices.IndexFunc(indices, func(n int) bool { return n < 0 || n >= w.Samples }); i >= 0 {
 		return nil, fmt.Errorf("preparing the calibration samples: there is no sample %d, the data set has %d", indices[i], w.Samples)
@@ -31,36 +38,21 @@ func (c Converter) prepare(ctx context.Context, indices []int) (*workload.Store,
 	if err != nil {
 		return nil, err
 	}
-	if err := c.fill(ctx, store, w, indices); err != nil {
-		return nil, errors.Join(fmt.Errorf("preparing the calibration samples: %w", err), store.Close())
+	for i, index := range indices {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = w.Prepare(index, store.Row(i))
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("preparing the calibration samples: %w", err), store.Close())
+		}
+		c.Observer.Loading(i+1, len(indices))
 	}
 	return store, nil
 }
 
-func firstSamples(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
-// fill has samples prepared in the rows of a store.
-func (c Converter) fill(ctx context.Context, store *workload.Store, w *workload.Workload, indices []int) error {
-	for i, index := range indices {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := w.Prepare(index, store.Row(i)); err != nil {
-			return err
-		}
-		c.Observer.Loading(i+1, len(indices))
-	}
-	return nil
-}
-
-// open joins the model with its data. Samples have to be what the model takes: those of
-// models that run many times for a sample are not.
+// open joins the model with its data. A sample must be the input of the model: that of a model that
+// runs many times for a sample is not.
 func (c Converter) open() (*workload.Workload, error) {
 	if c.Model.Several() {
 		return nil, fmt.Errorf("%s cannot be calibrated here: it has several files", c.Model.Name)
@@ -75,6 +67,10 @@ func (c Converter) open() (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
+	// An input is a batch of samples, whose axes may be free.
+	takes := func(input, sample tensor.Shape) bool {
+		return len(input) == len(sample)+1 && slices.EqualFunc(input[1:], sample, func(have, want int64) bool { return have == want || have == -1 })
+	}
 	row := w.Row(0)
 	fits := len(row) == len(inputs)
 	for i := 0; fits && i < len(row); i++ {
@@ -86,15 +82,46 @@ func (c Converter) open() (*workload.Workload, error) {
 	return w, nil
 }
 
-// takes says whether a model's input is a batch of samples of a shape.
-func takes(input, sample tensor.Shape) bool {
-	if len(input) != len(sample)+1 {
-		return false
+// Indices returns the samples that a calibration list names, one in each line, by index or by the name
+// of a file, as in MLPerf's calibration lists. Empty lines do not count.
+func (c Converter) Indices(list io.Reader, name string) ([]int, error) {
+	w, err := c.open()
+	if err != nil {
+		return nil, err
 	}
-	for i, n := range sample {
-		if input[i+1] != n && input[i+1] != -1 {
-			return false
+	byName := map[string]int{}
+	if w.Path != nil {
+		for i := range w.Samples {
+			byName[filepath.Base(w.Path(i))] = i
 		}
 	}
-	return true
+	var indices []int
+	lines := bufio.NewScanner(list)
+	for n := 1; lines.Scan(); n++ {
+		text := lines.Text()
+		if n == 1 {
+			text = strings.TrimPrefix(text, "\ufeff")
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		index, ok := byName[filepath.Base(text)]
+		if !ok {
+			var err error
+			if index, err = strconv.Atoi(text); err != nil {
+				return nil, fmt.Errorf("%s:%d: %q is neither a file of the data set nor an index", name, n, text)
+			}
+		}
+		if index < 0 || index >= w.Samples {
+			return nil, fmt.Errorf("%s:%d: there is no sample %d, the data set has %d", name, n, index, w.Samples)
+		}
+		indices = append(indices, index)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(indices) == 0 {
+		return nil, fmt.Errorf("%s names no samples", name)
+	}
+	return indices, nil
 }

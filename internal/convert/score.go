@@ -4,31 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/onnx"
 )
-
-func (c Converter) scoreModel(ctx context.Context, m *onnx.Model, count int) (float64, error) {
-	folder, err := os.MkdirTemp("", "mlperf-convert-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "candidate.onnx")
-	if err := m.WriteFile(ctx, path); err != nil {
-		return 0, err
-	}
-	score, err := c.score(ctx, path, count)
-	if err == nil {
-		c.Observer.Note(fmt.Sprintf("a candidate scores %.5g", score))
-	}
-	return score, err
-}
 
 // score is the accuracy of a model file over the first samples of the data.
 func (c Converter) score(ctx context.Context, path string, count int) (float64, error) {
@@ -53,7 +34,7 @@ func (c Converter) score(ctx context.Context, path string, count int) (float64, 
 	return results.Accuracy.Value, nil
 }
 
-// silent is an observer that says nothing.
+// silent is an observer that shows nothing.
 type silent struct{}
 
 func (silent) Phase(string)             {}

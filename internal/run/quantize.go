@@ -137,7 +137,7 @@ func (q *QuantizeRequest) indices(c convert.Converter) ([]int, error) {
 }
 
 func (q *QuantizeRequest) make(ctx context.Context, c convert.Converter, r convert.Request) (*Quantized, error) {
-	if c.Several() {
+	if c.Model.Several() {
 		return q.makeFolder(ctx, c, r)
 	}
 	m, description, err := c.Make(ctx, r)

@@ -1,14 +1,19 @@
 package tfcheckpoint
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
@@ -18,15 +23,15 @@ const (
 	largestFile = 1 << 26 // bytes of an index; that of GNMT has 2 KB
 )
 
-// A Checkpoint is an index. It holds nothing open.
+// A Checkpoint is an index. It holds no file open.
 type Checkpoint struct {
 	prefix    string // of the files
 	shards    uint64
 	variables map[string]Variable
 }
 
-// Open reads the index of a checkpoint: the only one in a folder or in the folders in it, that of a prefix,
-// dir/translate.ckpt, or that of one of its files.
+// Open reads the index of a checkpoint. The path is its folder or the one above, which must have no
+// other checkpoint, its prefix (dir/translate.ckpt) or one of its files.
 func Open(path string) (*Checkpoint, error) {
 	prefix, err := prefixOf(path)
 	if err != nil {
@@ -44,7 +49,7 @@ func Open(path string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// fileExt is what the names of a checkpoint's files have behind its prefix.
+// fileExt follows the prefix in the names of a checkpoint's files.
 var fileExt = regexp.MustCompile(`\.(index|meta|data-[0-9]{5}-of-[0-9]{5})$`)
 
 // prefixOf finds the index.
@@ -58,17 +63,17 @@ func prefixOf(path string) (string, error) {
 		return prefix, nil
 	}
 	if err == nil {
-		return "", fmt.Errorf("%s is no checkpoint of TensorFlow, which is files %[2]s%[3]s and %[2]s.data-…", path, prefix, indexExt)
+		return "", fmt.Errorf("%s is not a checkpoint of TensorFlow: want files %[2]s%[3]s and %[2]s.data-…", path, prefix, indexExt)
 	}
 	return "", fmt.Errorf("%w, and no %s%s", err, prefix, indexExt)
 }
 
-// onlyIn finds the index in a folder. What is unpacked of an archive may lie one folder deeper.
+// onlyIn finds the index in a folder. An unpacked archive may lie one folder deeper.
 func onlyIn(folder string) (string, error) {
 	found := fileio.Glob(folder, "*"+indexExt)
 	if len(found) == 0 {
 		for _, inner := range fileio.Glob(folder, "*") {
-			found = append(found, fileio.Glob(inner, "*"+indexExt)...) // of a file that is none
+			found = append(found, fileio.Glob(inner, "*"+indexExt)...)
 		}
 	}
 	if len(found) != 1 {
@@ -77,29 +82,126 @@ func onlyIn(folder string) (string, error) {
 	return strings.TrimSuffix(found[0], indexExt), nil
 }
 
+// A Variable is an entry of the index (tensorflow/core/protobuf/tensor_bundle.proto,
+// BundleEntryProto).
+type Variable struct {
+	Name string
+	Dims []int64
+
+	dtype, shard uint64
+	offset, size uint64
+	sum          uint32
+	sliced       bool
+}
+
+// float32Type is DT_FLOAT.
+const float32Type = 1
+
 func parseIndex(file []byte) (*Checkpoint, error) {
 	c := &Checkpoint{variables: make(map[string]Variable)}
-	err := readTable(file, func(key, value []byte) (err error) {
-		name := string(key)
-		if name == "" {
-			c.shards, err = parseHeader(value)
-			return err
+	err := readTable(file, func(key string, value []byte) error {
+		if key == "" { // BundleHeaderProto
+			return fields(value, func(field protowire.Number, number uint64, _ []byte) error {
+				switch {
+				case field == 1:
+					c.shards = number
+				case field == 2 && number != 0:
+					return errors.New("the elements are big-endian")
+				}
+				return nil
+			})
 		}
-		v, err := parseVariable(name, value)
+		v := Variable{Name: key}
+		err := fields(value, func(field protowire.Number, number uint64, content []byte) error {
+			switch field {
+			case 1:
+				v.dtype = number
+			case 2:
+				return v.parseShape(content)
+			case 3:
+				v.shard = number
+			case 4:
+				v.offset = number
+			case 5:
+				v.size = number
+			case 6:
+				v.sum = uint32(number)
+			case 7:
+				v.sliced = true
+			}
+			return nil
+		})
 		if err != nil {
-			return fmt.Errorf("variable %q: %w", name, err)
+			return fmt.Errorf("variable %q: %w", key, err)
 		}
-		c.variables[name] = v
+		c.variables[key] = v
 		return nil
 	})
-	if err == nil && c.shards == 0 {
-		err = fmt.Errorf("there is no header")
+	if err == nil && (c.shards < 1 || c.shards > 99999) {
+		err = fmt.Errorf("the header says %d files with elements, want 1 to 99999", c.shards)
 	}
 	return c, err
 }
 
-// Find returns a variable by the first of its names that is there. The extents that are known
-// must be those; −1 is any.
+// parseShape reads the extents (TensorShapeProto).
+func (v *Variable) parseShape(shape []byte) error {
+	return fields(shape, func(field protowire.Number, number uint64, dim []byte) error {
+		if field == 3 && number != 0 {
+			return errors.New("the shape is not known")
+		}
+		if field != 2 {
+			return nil
+		}
+		extent := uint64(0)
+		err := fields(dim, func(field protowire.Number, number uint64, _ []byte) error {
+			if field == 1 {
+				extent = number
+			}
+			return nil
+		})
+		if err == nil && extent > math.MaxInt32 {
+			err = fmt.Errorf("an axis has %d elements", extent)
+		}
+		v.Dims = append(v.Dims, int64(extent))
+		return err
+	})
+}
+
+// fields calls found for each field of a message, with its number or its bytes.
+func fields(b []byte, found func(field protowire.Number, number uint64, content []byte) error) error {
+	for len(b) > 0 {
+		field, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[n:]
+		var number uint64
+		var content []byte
+		switch kind {
+		case protowire.VarintType:
+			number, n = protowire.ConsumeVarint(b)
+		case protowire.Fixed32Type:
+			var fixed uint32
+			fixed, n = protowire.ConsumeFixed32(b)
+			number = uint64(fixed)
+		case protowire.BytesType:
+			content, n = protowire.ConsumeBytes(b)
+		default:
+			n = protowire.ConsumeFieldValue(field, kind, b)
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := found(field, number, content); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// Find returns the variable of the first name that the checkpoint has. Its shape must be dims; −1 is
+// any extent.
 func (c *Checkpoint) Find(dims []int64, names ...string) (Variable, error) {
 	for _, name := range names {
 		v, ok := c.variables[name]
@@ -109,29 +211,24 @@ func (c *Checkpoint) Find(dims []int64, names ...string) (Variable, error) {
 		if !slices.EqualFunc(v.Dims, dims, func(have, want int64) bool { return want == -1 || have == want }) {
 			return v, fmt.Errorf("variable %q has shape %v, want %v", name, v.Dims, dims)
 		}
-		return v, v.check()
+		want := uint64(4)
+		for _, d := range v.Dims {
+			if d < 1 || want > math.MaxInt32*16/uint64(d) {
+				return v, fmt.Errorf("variable %q has shape %v", v.Name, v.Dims)
+			}
+			want *= uint64(d)
+		}
+		switch {
+		case v.sliced:
+			return v, fmt.Errorf("variable %q is stored in slices, which this program does not read", v.Name)
+		case v.dtype != float32Type:
+			return v, fmt.Errorf("variable %q is of type %d, want float32 (%d)", v.Name, v.dtype, float32Type)
+		case v.size != want:
+			return v, fmt.Errorf("variable %q has %d bytes, want %d for its shape %v", v.Name, v.size, want, v.Dims)
+		}
+		return v, nil
 	}
 	return Variable{}, fmt.Errorf("the checkpoint has no variable %q (it has %d others)", names[0], len(c.variables))
-}
-
-// check refuses what cannot be read.
-func (v Variable) check() error {
-	want := uint64(4)
-	for _, d := range v.Dims {
-		if d < 1 || want > math.MaxInt32*16/uint64(d) {
-			return fmt.Errorf("variable %q has shape %v", v.Name, v.Dims)
-		}
-		want *= uint64(d)
-	}
-	switch {
-	case v.sliced:
-		return fmt.Errorf("variable %q is stored in slices, which this program does not read", v.Name)
-	case v.dtype != float32Type:
-		return fmt.Errorf("variable %q is of type %d, want float32 (%d)", v.Name, v.dtype, float32Type)
-	case v.size != want:
-		return fmt.Errorf("variable %q has %d bytes, want %d for its shape %v", v.Name, v.size, want, v.Dims)
-	}
-	return nil
 }
 
 // Read returns the elements of a variable, in row-major order.
@@ -140,9 +237,21 @@ func (c *Checkpoint) Read(v Variable) ([]float32, error) {
 		return nil, fmt.Errorf("variable %q is in file %d of %d", v.Name, v.shard, c.shards)
 	}
 	path := fmt.Sprintf("%s.data-%05d-of-%05d", c.prefix, v.shard, c.shards)
-	data, err := v.bytesIn(path)
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("variable %q: %w", v.Name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("variable %q: %w", v.Name, err)
+	}
+	if size := uint64(info.Size()); v.offset > size || v.size > size-v.offset {
+		return nil, fmt.Errorf("variable %q: %s has %d bytes, want %d at byte %d: the file is cut off", v.Name, path, size, v.size, v.offset)
+	}
+	data := make([]byte, v.size)
+	if _, err := f.ReadAt(data, int64(v.offset)); err != nil {
+		return nil, fmt.Errorf("variable %q: reading %s: %w", v.Name, path, err)
 	}
 	if sum := masked(crc32.Checksum(data, castagnoli)); sum != v.sum {
 		return nil, fmt.Errorf("variable %q: the check sum of its bytes in %s is %08x, want %08x: the file is damaged", v.Name, path, sum, v.sum)
@@ -154,23 +263,91 @@ func (c *Checkpoint) Read(v Variable) ([]float32, error) {
 	return numbers, nil
 }
 
-// bytesIn reads the elements from their file.
-func (v Variable) bytesIn(path string) ([]byte, error) {
-	f, err := fileio.Open(path)
-	if err != nil {
-		return nil, err
+// The format of a table (LevelDB, doc/table_format.md).
+const (
+	footerBytes  = 48
+	tableMagic   = 0xdb4775248b80fb57
+	trailerBytes = 5 // kind of compression, check sum
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// masked returns a check sum as it is stored.
+func masked(sum uint32) uint32 { return (sum>>15 | sum<<17) + 0xa282ead8 }
+
+var errCut = errors.New("the table is cut off")
+
+// readTable calls found for each entry.
+func readTable(file []byte, found func(key string, value []byte) error) error {
+	if len(file) < footerBytes {
+		return errCut
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+	blocks, footer := file[:len(file)-footerBytes], file[len(file)-footerBytes:]
+	if magic := binary.LittleEndian.Uint64(footer[footerBytes-8:]); magic != tableMagic {
+		return fmt.Errorf("the file ends with %016x, want %016x: it is not an index of a checkpoint, or is cut off", magic, uint64(tableMagic))
 	}
-	if size := uint64(info.Size()); v.offset > size || v.size > size-v.offset {
-		return nil, fmt.Errorf("%s has %d bytes, want %d at byte %d: the file is cut off", path, size, v.size, v.offset)
+	r := bytes.NewReader(footer)
+	var handles [4]uint64 // offset and size of the block of statistics, and of the list of blocks
+	for i := range handles {
+		var err error
+		if handles[i], err = binary.ReadUvarint(r); err != nil {
+			return errCut
+		}
 	}
-	data := make([]byte, v.size)
-	if _, err := f.ReadAt(data, int64(v.offset)); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+	return readBlock(blocks, handles[2], handles[3], func(_ string, value []byte) error {
+		offset, n := binary.Uvarint(value)
+		if n <= 0 {
+			return errCut
+		}
+		size, n := binary.Uvarint(value[n:])
+		if n <= 0 {
+			return errCut
+		}
+		return readBlock(blocks, offset, size, found)
+	})
+}
+
+// readBlock calls found for each entry of a block. Keys share their beginnings with the one before.
+func readBlock(file []byte, offset, size uint64, found func(key string, value []byte) error) error {
+	if n := uint64(len(file)); offset > n || size > n-offset || n-offset-size < trailerBytes {
+		return errCut
 	}
-	return data, nil
+	block, trailer := file[offset:][:size], file[offset+size:][:trailerBytes]
+	sum := binary.LittleEndian.Uint32(trailer[1:])
+	if got := masked(crc32.Checksum(file[offset:][:size+1], castagnoli)); got != sum {
+		return fmt.Errorf("the check sum of the block at byte %d is %08x, want %08x: the file is damaged", offset, got, sum)
+	}
+	if kind := trailer[0]; kind != 0 {
+		return fmt.Errorf("the block at byte %d is compressed (kind %d), which TensorFlow does not do", offset, kind)
+	}
+	if size < 4 {
+		return errCut
+	}
+	restarts := uint64(binary.LittleEndian.Uint32(block[size-4:]))
+	if restarts > (size-4)/4 {
+		return errCut
+	}
+	var key []byte
+	for r := bytes.NewReader(block[:size-4-4*restarts]); r.Len() > 0; {
+		var sizes [3]uint64 // of the shared and the own part of the key, and of the value
+		for i := range sizes {
+			var err error
+			if sizes[i], err = binary.ReadUvarint(r); err != nil {
+				return errCut
+			}
+		}
+		shared, own, left := sizes[0], sizes[1], uint64(r.Len())
+		if shared > uint64(len(key)) || own > left || sizes[2] > left-own {
+			return errCut
+		}
+		content := make([]byte, own+sizes[2])
+		if _, err := io.ReadFull(r, content); err != nil {
+			return err
+		}
+		key = append(key[:shared:shared], content[:own]...)
+		if err := found(string(key), content[own:]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,10 +5,9 @@
 //	v, err := c.Find([]int64{1024, 1024}, "dynamic_seq2seq/decoder/memory_layer/kernel")
 //	kernel, err := c.Read(v)
 //
-// The index is a sorted table in the format of LevelDB, of names and of what is to be known
-// of each variable: type, shape, file, place, and a check sum. All of it is checked.
-// Anything may be in such a file: what it says is believed only as far as the files are large.
+// The index is a table in the format of LevelDB, of names and of type, shape, file, place and check sum
+// of each variable. All check sums are checked.
 //
-// The package leaves out all types but float32, variables that are stored in slices, and
-// compressed tables, which TensorFlow does not write.
+// Left out: all types but float32, variables that are stored in slices, and compressed tables, which
+// TensorFlow does not write.
 package tfcheckpoint

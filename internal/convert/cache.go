@@ -19,16 +19,17 @@ import (
 // version is part of the names of kept models. Raise it when conversions change.
 const version = 4
 
-// Cached returns the file of a converted model, or the folder of its files, which is made if it is not
-// in the folder yet. A description is beside it, with the extension .md.
+// Cached returns the file of a converted model in dir, or the folder of its files, and makes it if it is
+// missing. The description is beside it, with the extension .md.
 func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, error) {
 	key, err := c.key(ctx, r)
 	if err != nil {
 		return "", err
 	}
+	several := c.Model.Several()
 	name := strings.TrimSuffix(filepath.Base(c.Source), ".onnx")
 	path := filepath.Join(dir, fmt.Sprintf("%s-%s-%s.onnx", name, r.Precision, key))
-	if c.Several() {
+	if several {
 		path = filepath.Join(dir, fmt.Sprintf("%s-%s-%s", c.Model.Name, r.Precision, key))
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -37,8 +38,14 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	if c.Several() {
-		return path, c.folderOnce(ctx, r, path)
+	if several {
+		return path, fileio.WriteDir(path, func(folder string) error {
+			d, err := c.MakeFolder(ctx, r, folder)
+			if err != nil {
+				return err
+			}
+			return c.describe(ctx, path, r.Precision, d)
+		})
 	}
 	m, description, err := c.Make(ctx, r)
 	if err != nil {
@@ -47,8 +54,8 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 	return path, c.Write(ctx, path, r.Precision, m, description)
 }
 
-// key names everything that a converted model follows from. A source is known by the content of
-// all its files.
+// key is a checksum of everything that decides on a converted model, with the content of all files of
+// the source.
 func (c Converter) key(ctx context.Context, r Request) (string, error) {
 	files, err := c.Model.FilesOf(c.Source)
 	if err != nil {
@@ -74,8 +81,7 @@ func (c Converter) key(ctx context.Context, r Request) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// Write writes a model and, beside it, its description, at the end of which is what it was
-// made from.
+// Write writes a model and, beside it, its description, which ends with the origin.
 func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Model, d Description) error {
 	if err := c.describe(ctx, path, precision, d); err != nil {
 		return fmt.Errorf("writing the description of the model: %w", err)
@@ -84,7 +90,7 @@ func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Mo
 }
 
 // WriteFolder converts all files of a model that has several into a new folder, with a description
-// beside it. If that fails, the folder is gone.
+// beside it. If it fails, it removes the folder.
 func (c Converter) WriteFolder(ctx context.Context, r Request, path string) (Descriptions, error) {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil, err
@@ -94,7 +100,7 @@ func (c Converter) WriteFolder(ctx context.Context, r Request, path string) (Des
 		err = c.describe(ctx, path, r.Precision, d)
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(path)) // it would be in the way of another try
+		return nil, errors.Join(err, os.RemoveAll(path))
 	}
 	return d, nil
 }
@@ -121,5 +127,5 @@ func (c Converter) describe(ctx context.Context, path, precision string, d Descr
 	})
 }
 
-// DescriptionFile is where the description of a converted model is.
+// DescriptionFile is the path of a converted model's description.
 func DescriptionFile(path string) string { return strings.TrimSuffix(path, ".onnx") + ".md" }
