@@ -1,6 +1,7 @@
 package description
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,19 @@ import (
 // A Description is the fields of a system and their values.
 type Description map[string]string
 
-// A Request is what the machine cannot tell. What is empty stays to be filled in.
+// The ends of a network.
+const (
+	LoadGen = "loadgen"
+	SUT     = "sut"
+)
+
+// A Link is the connection to the system in a run of the division network.
+type Link struct {
+	Endpoints   []string // URLs
+	Connections int      // requests under way at most, which have a connection each over HTTP
+}
+
+// A Request has the values that the machine does not show. An empty one becomes a placeholder.
 type Request struct {
 	Submitter string
 	Division  string // closed, open or network; network adds its fields
@@ -25,34 +38,53 @@ type Request struct {
 	Type      string // edge, datacenter, or both with a comma
 	Name      string // of the system
 	Framework string // with version
-	Program   string // what measures, with version
+	Program   string // that measures, with version
 	End       string // of the network that this machine is: SUT or LoadGen; empty: SUT
 	Link      Link   // of the division network
 	Power     bool   // adds the fields of systems with measured power
 
-	Old    Description       // from before: what is no placeholder in it stays, unless the request has another
-	Values map[string]string // fields that somebody gave
+	Old    Description       // an older description: its values stay, unless they are placeholders or the request has another
+	Values map[string]string // any fields; they come before all others
 }
 
 // Of describes a machine.
 func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) {
-	if err := q.check(); err != nil {
-		return nil, err
+	for _, c := range []struct{ field, value, choices string }{
+		{"division", q.Division, "closed open network"}, {"status", q.Status, "available preview rdi"}, {"network_end", q.End, SUT + " " + LoadGen},
+		{"system_type", q.Type, "edge datacenter datacenter,edge edge,datacenter"},
+	} {
+		if c.value != "" && !slices.Contains(strings.Fields(c.choices), c.value) {
+			return nil, userinput.Invalid(c.field, c.value, "one of "+c.choices)
+		}
 	}
+	known := checker.FieldNames(slices.Concat(checker.SystemFields(), checker.NetworkFields(), checker.PowerFields()))
+	for name := range q.Values {
+		if !slices.Contains(known, name) {
+			return nil, userinput.Errorf("set", "unknown field %q: want one of %s", name, strings.Join(known, ", "))
+		}
+	}
+
 	d := Description{}
-	for _, f := range q.fields() {
+	fields := checker.SystemFields()
+	if q.Division == "network" {
+		fields = append(fields, checker.NetworkFields()...)
+	}
+	if q.Power {
+		fields = append(fields, checker.PowerFields()...)
+	}
+	for _, f := range fields {
 		if d[f.Name] = ""; f.Hint != "" {
 			d[f.Name] = checker.Placeholder(f.Hint)
 		}
 	}
-	host(d, m, i)
-	accelerators(d, i)
-	software(d, m, q)
+	d.host(m, i, q.Power)
+	d.accelerators(i.Accelerators)
+	d.software(m, q)
 	if q.Division == "network" {
-		distant(d, m, i.NICs, q)
+		d.network(m, i.NICs, cmp.Or(q.End, SUT), q.Link)
 	}
 	for name, value := range q.Old {
-		if _, mine := d[name]; !checker.HasPlaceholder(value) && (value != "" || !mine) {
+		if _, known := d[name]; !checker.HasPlaceholder(value) && (value != "" || !known) {
 			d[name] = value
 		}
 	}
@@ -63,41 +95,7 @@ func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) 
 	return d, nil
 }
 
-// fields lists those that the description has.
-func (q Request) fields() []checker.Field {
-	list := checker.SystemFields()
-	if q.Division == "network" {
-		list = append(list, checker.NetworkFields()...)
-	}
-	if q.Power {
-		list = append(list, checker.PowerFields()...)
-	}
-	return list
-}
-
-var choices = map[string][]string{
-	"division":    {"closed", "open", "network"},
-	"status":      {"available", "preview", "rdi"},
-	"network_end": {SUT, LoadGen},
-	"system_type": {"edge", "datacenter", "datacenter,edge", "edge,datacenter"},
-}
-
-func (q Request) check() error {
-	for name, value := range map[string]string{"division": q.Division, "status": q.Status, "system_type": q.Type, "network_end": q.End} {
-		if value != "" && !slices.Contains(choices[name], value) {
-			return userinput.Invalid(name, value, "one of "+strings.Join(choices[name], " "))
-		}
-	}
-	known := checker.FieldNames(slices.Concat(checker.SystemFields(), checker.NetworkFields(), checker.PowerFields()))
-	for name := range q.Values {
-		if !slices.Contains(known, name) {
-			return userinput.Errorf("set", "a system has no field %q; it has %s", name, strings.Join(known, ", "))
-		}
-	}
-	return nil
-}
-
-// fill gives fields the values that are known.
+// fill sets fields to the values that are not empty.
 func (d Description) fill(values map[string]string) {
 	for name, value := range values {
 		if value != "" {
@@ -106,7 +104,7 @@ func (d Description) fill(values map[string]string) {
 	}
 }
 
-// Unfinished lists the fields that somebody has to fill in, by name.
+// Unfinished lists the fields that are to be filled in, by name.
 func (d Description) Unfinished() []string {
 	names := []string{}
 	for _, name := range slices.Sorted(maps.Keys(d)) {
@@ -117,43 +115,28 @@ func (d Description) Unfinished() []string {
 	return names
 }
 
-// JSON is the content of the file, fields by name.
+// JSON returns the content of the file, fields by name.
 func (d Description) JSON() ([]byte, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(map[string]string(d)); err != nil {
-		return nil, err
-	}
-	return []byte(b.String()), nil
+	err := e.Encode(map[string]string(d))
+	return []byte(b.String()), err
 }
 
-// largest is how long the file of a description may be.
-const largest = 1 << 20
-
-// Read reads a file.
+// Read reads a file. Values that are not texts, as the numbers in files that were written by hand, become texts.
 func Read(path string) (Description, error) {
-	data, err := fileio.ReadFile(path, largest)
+	data, err := fileio.ReadFile(path, 1<<20)
 	if err != nil {
 		return nil, err
 	}
-	d, err := parse(data)
+	var values map[string]json.RawMessage
+	if err = json.Unmarshal(data, &values); err == nil && values == nil {
+		err = errors.New("is null, want an object")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return d, nil
-}
-
-// parse reads the content of a file. Values that are no texts become texts, as numbers are
-// in files that were written by hand.
-func parse(data []byte) (Description, error) {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, err
-	}
-	if values == nil {
-		return nil, errors.New("is null, want an object")
 	}
 	d := Description{}
 	for name, raw := range values {

@@ -3,10 +3,12 @@
 //
 //	d, err := description.Of(machine.Describe(""), machine.TakeInventory(ctx), description.Request{Submitter: "ExampleOrg"})
 //	d["cooling"]         // FILL IN: e.g. air, liquid or passive
-//	d.Unfinished()       // the fields that somebody has to fill in
+//	d.Unfinished()       // the fields to fill in
 //
-// All fields of package fields are there. What nobody can read from the machine, or not
-// without being root, is a placeholder: memory modules, cooling, the way accelerators are
-// connected. What there is none of is "N/A", and counts of none are "0", as the official
-// checker wants them. Values are texts.
+// A description has all fields that the checker asks for. A field that the machine does not
+// show, or shows to root only, is a placeholder: memory modules, cooling, the interconnect of
+// accelerators. A missing part is "N/A", and its count "0", as the official checker wants
+// them. Values are texts.
+//
+// description.go has the fields and the file, machine.go fills in what the machine shows.
 package description

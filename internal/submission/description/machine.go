@@ -14,99 +14,81 @@ import (
 
 const none = "N/A"
 
-// host fills in what is known of a node without its accelerators.
-func host(d Description, m machine.Machine, i machine.Inventory) {
+// host fills in a node without its accelerators.
+func (d Description) host(m machine.Machine, i machine.Inventory, power bool) {
 	sockets := max(1, m.CPU.Sockets)
-	cores := m.CPU.Cores
-	if cores == 0 {
-		cores = m.CPU.Threads
+	var storage uint64
+	var kinds, notes []string
+	for _, drive := range i.Drives {
+		storage += drive.Bytes
+		kinds = appendNew(kinds, drive.Kind)
 	}
+	if m.Virtualization != "" {
+		notes = append(notes, "guest of "+m.Virtualization)
+	}
+	if m.CPU.Usable > 0 && m.CPU.Usable < float64(m.CPU.Threads) {
+		notes = append(notes, fmt.Sprintf("%.4g of %d logical processors used", m.CPU.Usable, m.CPU.Threads))
+	}
+	if m.Memory.LimitBytes > 0 {
+		notes = append(notes, "memory limited to "+binary(m.Memory.LimitBytes))
+	}
+	frequency := ""
+	if mhz := max(i.MaxMHz, m.CPU.MHz); mhz > 0 {
+		frequency = fmt.Sprintf("%.4g GHz", mhz/1000)
+	}
+	ports := ports(i.NICs)
 	d.fill(map[string]string{
 		"number_of_nodes":           "1",
 		"host_processor_model_name": strings.TrimSpace(m.CPU.Model),
 		"host_processors_per_node":  strconv.Itoa(sockets),
-		"host_processor_core_count": strconv.Itoa(max(1, cores/sockets)),
-		"host_processor_frequency":  frequency(max(i.MaxMHz, m.CPU.MHz)),
+		"host_processor_core_count": strconv.Itoa(max(1, cmp.Or(m.CPU.Cores, m.CPU.Threads)/sockets)),
+		"host_processor_frequency":  frequency,
 		"host_processor_caches":     strings.Join(i.Caches, ", "),
 		"host_memory_capacity":      binary(m.Memory.TotalBytes),
+		"host_storage_capacity":     decimal(storage),
+		"host_storage_type":         strings.Join(kinds, ", "),
+		"host_networking":           ports,
+		"host_network_card_count":   ports,
 		"host_networking_topology":  none, // of one node
 		"system_name":               strings.TrimSpace(i.Vendor + " " + i.Product),
-		"hw_notes":                  notes(m),
+		"hw_notes":                  strings.Join(notes, "; "),
 	})
 	if sockets == 1 {
 		d["host_processor_interconnect"] = none
 	}
-	storage(d, i.Drives)
-	network(d, i.NICs)
-	if _, wanted := d["boot_firmware_version"]; wanted {
-		d.fill(map[string]string{"boot_firmware_version": i.Firmware, "power_management": governor(m.CPU.Governor)})
-	}
-}
-
-func governor(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "governor " + name
-}
-
-func storage(d Description, drives []machine.Drive) {
-	total, kinds := uint64(0), []string{}
-	for _, drive := range drives {
-		total += drive.Bytes
-		if !slices.Contains(kinds, drive.Kind) {
-			kinds = append(kinds, drive.Kind)
+	if power {
+		d.fill(map[string]string{"boot_firmware_version": i.Firmware})
+		if m.CPU.Governor != "" {
+			d["power_management"] = "governor " + m.CPU.Governor
 		}
 	}
-	d.fill(map[string]string{"host_storage_capacity": decimal(total), "host_storage_type": strings.Join(kinds, ", ")})
 }
 
-// A port is what is told of one: its speed and what it speaks.
-type port struct {
-	mbit int
-	kind string
-}
-
-func network(d Description, nics []machine.NIC) {
-	ports := map[port]int{}
+// ports counts the ports of network cards by speed and kind. The speed of a port without a cable is unknown.
+func ports(nics []machine.NIC) string {
+	type port struct {
+		mbit int
+		kind string
+	}
+	count := map[port]int{}
 	for _, n := range nics {
-		if n.Mbit > 0 { // else nobody knows, or it has no cable
-			ports[port{n.Mbit, cmp.Or(n.Kind, "Ethernet")}]++
+		if n.Mbit > 0 {
+			count[port{n.Mbit, cmp.Or(n.Kind, "Ethernet")}]++
 		}
 	}
-	d.fill(map[string]string{"host_networking": rates(ports), "host_network_card_count": rates(ports)})
-}
-
-// rates says how many ports there are of each speed.
-func rates(ports map[port]int) string {
-	parts := []string{}
-	for _, p := range slices.SortedFunc(maps.Keys(ports), func(a, b port) int {
+	var parts []string
+	for _, p := range slices.SortedFunc(maps.Keys(count), func(a, b port) int {
 		return cmp.Or(cmp.Compare(a.mbit, b.mbit), cmp.Compare(a.kind, b.kind))
 	}) {
-		parts = append(parts, fmt.Sprintf("%d x %g Gb/s %s", ports[p], float64(p.mbit)/1000, p.kind))
+		parts = append(parts, fmt.Sprintf("%d x %g Gb/s %s", count[p], float64(p.mbit)/1000, p.kind))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// notes say what limits the machine.
-func notes(m machine.Machine) string {
-	parts := []string{}
-	if m.Virtualization != "" {
-		parts = append(parts, "guest of "+m.Virtualization)
-	}
-	if m.CPU.Usable > 0 && m.CPU.Usable < float64(m.CPU.Threads) {
-		parts = append(parts, fmt.Sprintf("%.4g of %d logical processors used", m.CPU.Usable, m.CPU.Threads))
-	}
-	if m.Memory.LimitBytes > 0 {
-		parts = append(parts, "memory limited to "+binary(m.Memory.LimitBytes))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// accelerators fills in what is known of GPUs and their like.
-func accelerators(d Description, i machine.Inventory) {
-	d["accelerators_per_node"] = strconv.Itoa(len(i.Accelerators))
-	switch len(i.Accelerators) {
+// accelerators fills in GPUs and other accelerators.
+func (d Description) accelerators(list []machine.Accelerator) {
+	d["accelerators_per_node"] = strconv.Itoa(len(list))
+	switch len(list) {
 	case 0:
 		for _, f := range checker.SystemFields() {
 			if strings.HasPrefix(f.Name, "accelerator_") && f.Filled {
@@ -118,11 +100,11 @@ func accelerators(d Description, i machine.Inventory) {
 		d["accelerator_interconnect"] = none
 	}
 	var models, links []string
-	memory := i.Accelerators[0].MemoryBytes
-	for _, a := range i.Accelerators {
-		models, links = once(models, a.Name), once(links, a.Link)
+	memory := list[0].MemoryBytes
+	for _, a := range list {
+		models, links = appendNew(models, a.Name), appendNew(links, a.Link)
 		if a.MemoryBytes != memory {
-			memory = 0 // which of them, only a person can say
+			memory = 0 // the field is for one size
 		}
 	}
 	d.fill(map[string]string{
@@ -132,14 +114,14 @@ func accelerators(d Description, i machine.Inventory) {
 }
 
 // software fills in what runs on the machine.
-func software(d Description, m machine.Machine, q Request) {
-	stack := []string{}
+func (d Description) software(m machine.Machine, q Request) {
+	var stack []string
 	if m.Kernel != "" {
 		stack = append(stack, "kernel "+m.Kernel)
 	}
 	for _, g := range m.GPUs {
 		if g.Driver != "" {
-			stack = once(stack, "driver "+g.Driver)
+			stack = appendNew(stack, "driver "+g.Driver)
 		}
 	}
 	d.fill(map[string]string{
@@ -150,14 +132,48 @@ func software(d Description, m machine.Machine, q Request) {
 	}
 }
 
-func frequency(mhz float64) string {
-	if mhz <= 0 {
-		return ""
+// network fills in the fields of the division network: those of the end that this machine is, and those of a run.
+func (d Description) network(m machine.Machine, nics []machine.NIC, end string, link Link) {
+	var kinds, models, protocols []string
+	fastest := 0
+	for _, n := range nics {
+		model := n.Driver
+		if n.PCI != "" {
+			model = strings.TrimSpace(n.Driver + " (PCI " + n.PCI + ")")
+		}
+		kinds, models, fastest = appendNew(kinds, n.Kind), appendNew(models, model), max(fastest, n.Mbit)
 	}
-	return fmt.Sprintf("%.4g GHz", mhz/1000)
+	for _, e := range link.Endpoints {
+		scheme, _, _ := strings.Cut(strings.TrimPrefix(e, "dns+"), ":")
+		protocols = appendNew(protocols, map[string]string{
+			"http": "TCP, HTTP/1.1 with binary tensors (Open Inference Protocol)", "https": "TCP, TLS, HTTP/1.1 with binary tensors (Open Inference Protocol)",
+			"grpc": "TCP, gRPC (Open Inference Protocol)", "dns": "TCP, gRPC (Open Inference Protocol)", "grpcs": "TCP, TLS, gRPC (Open Inference Protocol)",
+		}[scheme])
+	}
+	d.fill(map[string]string{"is_network": "true", "network_type": strings.Join(kinds, ", "), "network_protocol": strings.Join(protocols, "; ")})
+	if fastest > 0 {
+		d["network_rate"] = fmt.Sprintf("%g Gb/s", float64(fastest)/1000)
+	}
+	if len(nics) > 0 {
+		d.fill(map[string]string{"nic_" + end: strings.Join(models, ", "), "number_nic_" + end: strconv.Itoa(len(nics))})
+	}
+	if m.Kernel != "" {
+		d["net_software_stack_"+end] = strings.Join(strings.Fields(m.OS+", kernel "+m.Kernel+", its TCP, "+m.Go), " ")
+	}
+	if link.Connections > 0 {
+		d["number_connections"] = strconv.Itoa(link.Connections)
+	}
 }
 
-// binary writes a size of memory. Systems show a little less than what the modules have.
+// appendNew appends a text, unless it is empty or in the list.
+func appendNew(list []string, text string) []string {
+	if text == "" || slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+// binary writes a size of memory. Systems show a little less than the size of the modules.
 func binary(bytes uint64) string {
 	if bytes == 0 {
 		return ""
@@ -171,13 +187,13 @@ func decimal(bytes uint64) string {
 	switch {
 	case bytes == 0:
 		return ""
-	case size >= 999.5e9: // which is 1 TB
+	case size >= 999.5e9: // which rounds to 1 TB
 		return rounded(size/1e12) + " TB"
 	}
 	return rounded(size/1e9) + " GB"
 }
 
-// rounded writes three digits, and all that are before the point.
+// rounded writes three digits, and all before the point.
 func rounded(x float64) string {
 	if x >= 999.5 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
