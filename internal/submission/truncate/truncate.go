@@ -116,7 +116,7 @@ func cut(ctx context.Context, root, logPath, backup string) (Log, error) {
 	log := Log{Path: logPath, What: Kept}
 	at := filepath.Join(root, filepath.FromSlash(logPath))
 	textAt := filepath.Join(filepath.Dir(at), textName)
-	// A file outside of the tree belongs to somebody else.
+	// A file outside of the tree is not part of the submission.
 	if inside, err := fileio.Inside(root, filepath.Dir(at)); err != nil || !inside {
 		return log, cmp.Or(err, errors.New("it is behind a link that leaves the tree: copy the folder into the tree"))
 	}
