@@ -1,6 +1,7 @@
 package fileio
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,8 +13,7 @@ import (
 	"path/filepath"
 )
 
-// ErrNotRegular is wrapped by the errors about paths that lead to something else than a
-// file with content.
+// ErrNotRegular is wrapped by the errors about paths that do not lead to a file with content.
 var ErrNotRegular = errors.New("not a regular file")
 
 // Stat describes a regular file.
@@ -22,29 +22,20 @@ func Stat(path string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return info, check(path, info)
-}
-
-func check(path string, info fs.FileInfo) error {
-	if info.Mode().IsRegular() {
-		return nil
-	}
-	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%s, %w", kind(info.Mode()), ErrNotRegular)}
-}
-
-// kind says in words what a path leads to.
-func kind(mode fs.FileMode) string {
-	switch {
+	kind := "is special"
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return info, nil
 	case mode.IsDir():
-		return "is a folder"
+		kind = "is a folder"
 	case mode&fs.ModeNamedPipe != 0:
-		return "is a pipe"
+		kind = "is a pipe"
 	case mode&fs.ModeSocket != 0:
-		return "is a socket"
+		kind = "is a socket"
 	case mode&fs.ModeDevice != 0:
-		return "is a device"
+		kind = "is a device"
 	}
-	return "is special"
+	return info, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%s, %w", kind, ErrNotRegular)}
 }
 
 // Open opens a regular file for reading.
@@ -52,19 +43,7 @@ func Open(path string) (*os.File, error) {
 	if _, err := Stat(path); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
-	if err != nil {
-		return nil, err
-	}
-	// It may be another one by now.
-	info, err := f.Stat()
-	if err == nil {
-		err = check(path, info)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return os.Open(path)
 }
 
 // ReadFile reads a whole file, which may have up to limit bytes.
@@ -78,30 +57,11 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > limit {
-		return nil, tooLong(path, limit)
+	data := bytes.NewBuffer(make([]byte, 0, min(info.Size(), limit)+bytes.MinRead)) // that of /proc is 0
+	if _, err = data.ReadFrom(io.LimitReader(f, limit+1)); err == nil && int64(data.Len()) > limit {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is longer than the limit of %d bytes", limit)}
 	}
-	data := make([]byte, 0, info.Size()+1) // one more, to see the end without growing
-	for len(data) < cap(data) {
-		n, err := f.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if errors.Is(err, io.EOF) {
-			return data, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	rest, err := io.ReadAll(io.LimitReader(f, limit+1-int64(len(data)))) // it grows, or is one of /proc
-	data = append(data, rest...)
-	if err == nil && int64(len(data)) > limit {
-		err = tooLong(path, limit)
-	}
-	return data, err
-}
-
-func tooLong(path string, limit int64) error {
-	return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is longer than the %d bytes that are read", limit)}
+	return data.Bytes(), err
 }
 
 // Glob lists the entries of a folder whose names match a pattern (filepath.Match), by name. The folder's own name is taken

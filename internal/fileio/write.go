@@ -40,7 +40,7 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+name+".*.tmp")
 	if err != nil {
-		return rename(err, path)
+		return nameTarget(err, path)
 	}
 	err = fill(f)
 	if err == nil {
@@ -52,14 +52,14 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error, sync func(
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return rename(err, path, f.Name())
+		return nameTarget(err, path, f.Name())
 	}
 	return nil
 }
 
-// rename lets an error about a temporary file name path instead, which the user knows. It leaves errors about other files as
+// nameTarget makes an error about a temporary file one about path, which the user knows. It leaves errors about other files as
 // they are. Without names it takes any file for the temporary one.
-func rename(err error, path string, temporary ...string) error {
+func nameTarget(err error, path string, temporary ...string) error {
 	var one *fs.PathError
 	if errors.As(err, &one) && (len(temporary) == 0 || slices.Contains(temporary, one.Path)) {
 		return &fs.PathError{Op: "writing", Path: path, Err: one.Err}
@@ -71,7 +71,7 @@ func rename(err error, path string, temporary ...string) error {
 	return err
 }
 
-// target follows links to the file that is to be replaced, which need not exist yet. A device, a pipe or a folder is an error.
+// target follows links to the file to be replaced, which need not exist yet. A device, a pipe or a folder is an error.
 func target(path string) (string, error) {
 	_, err := Stat(path)
 	if err == nil {
@@ -92,7 +92,7 @@ func target(path string) (string, error) {
 	}
 }
 
-// WriteDir makes the folder path of the files that fill writes into the folder that it gets. Path appears complete or not at
+// WriteDir makes the folder path of the files that fill writes into a temporary folder. Path appears complete or not at
 // all. If another program makes the same folder meanwhile, the first one stays.
 func WriteDir(path string, fill func(folder string) error) (err error) {
 	making, err := os.MkdirTemp(filepath.Dir(path), ".mlperf-making-")

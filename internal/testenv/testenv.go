@@ -1,5 +1,5 @@
-// Package testenv helps tests: it reads golden files below testdata and skips long tests. A file that cannot be read ends
-// the test with its path.
+// Package testenv helps tests: it reads golden files below testdata, writes trees of files, and skips long tests. A file that
+// cannot be read or written ends the test with its path.
 package testenv
 
 import (
@@ -15,12 +15,23 @@ import (
 	"testing"
 )
 
+// Must ends a test in which a preparation failed.
+func Must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Read returns the content of a file, unpacked if its name ends in .gz.
 func Read(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err == nil && strings.HasSuffix(path, ".gz") {
-		data, err = unpack(data)
+		var z *gzip.Reader
+		if z, err = gzip.NewReader(bytes.NewReader(data)); err == nil {
+			data, err = io.ReadAll(z)
+		}
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
@@ -28,15 +39,7 @@ func Read(t testing.TB, path string) []byte {
 	return data
 }
 
-func unpack(data []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(z)
-}
-
-// JSON returns the value that a file has, unpacked as Read does it.
+// JSON returns the value of a file, unpacked as by Read.
 func JSON[T any](t testing.TB, path string) (v T) {
 	t.Helper()
 	if err := json.Unmarshal(Read(t, path), &v); err != nil {
@@ -63,43 +66,28 @@ func Files(t testing.TB, archive string) map[string][]byte {
 	}
 }
 
-// Extract writes the files of an archive, .tar.gz, into a folder, which is made if it is not there.
+// Extract writes the files of an archive, .tar.gz, into a folder, which it makes.
 func Extract(t testing.TB, archive, dir string) {
 	t.Helper()
-	for name, data := range Files(t, archive) {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	Tree(t, dir, Files(t, archive))
 }
 
-// Note appends what a table of a test says, a line of JSON, to the file that an environment variable names; without it
-// nothing is written. A script beside the table compares it with the reference.
-func Note(t testing.TB, variable string, says any) {
+// Tree writes files into a folder, which it makes: contents by names with slashes.
+func Tree[T string | []byte](t testing.TB, dir string, files map[string]T) {
 	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		return
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := json.NewEncoder(f)
-	line.SetEscapeHTML(false)
-	if err := errors.Join(line.Encode(says), f.Close()); err != nil {
-		t.Fatalf("%s: %v", path, err)
+	for name, data := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		Must(t, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o644))
 	}
 }
 
-// Long reports whether long tests run: MLPERF_LONG_TESTS is set, as by make nightly.
+// Long reports whether long tests run: MLPERF_LONG_TESTS is set, as by make test.
 func Long() bool { return os.Getenv("MLPERF_LONG_TESTS") != "" }
 
-// SkipLong skips a test unless long tests run, and says why it takes long.
+// SkipLong skips a test unless long tests run, and says why the test takes long.
 func SkipLong(t testing.TB, why string) {
 	t.Helper()
 	if !Long() {
-		t.Skip(why + ": make nightly")
+		t.Skip(why + ": make test")
 	}
 }

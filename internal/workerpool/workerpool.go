@@ -1,3 +1,12 @@
+// Package workerpool runs the jobs 0 to n-1 on a few goroutines.
+//
+//	err := workerpool.Each(ctx, 0, len(files), func(ctx context.Context, i int) error {
+//		return check(ctx, files[i])
+//	})
+//
+// Jobs start in order and end in any order; job i writes its result to slot i of a slice. All goroutines have ended when a
+// function returns. A number of workers below 1 means one per processor. Beyond errgroup.SetLimit: workers that keep memory
+// from job to job, no jobs begun after an error, and the cause of a context that ended.
 package workerpool
 
 import (
@@ -18,9 +27,12 @@ func Each(ctx context.Context, workers, n int, work func(ctx context.Context, i 
 // EachWith is Each for workers that keep memory from job to job: newWork is called once
 // by each, on its goroutine.
 func EachWith(ctx context.Context, workers, n int, newWork func() func(ctx context.Context, i int) error) error {
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
-	for range count(workers, n) {
+	for range min(workers, n) {
 		group.Go(func() error {
 			work := newWork()
 			for ctx.Err() == nil {
@@ -45,27 +57,13 @@ func Compute(workers, n int, task func(i int)) {
 
 // ComputeWith is EachWith for jobs that cannot fail and are too short to be cut off.
 func ComputeWith(workers, n int, newTask func() func(i int)) {
-	if count(workers, n) == 1 { // a goroutine would only cost time
-		task := newTask()
-		for i := range n {
-			task(i)
-		}
-		return
-	}
 	_ = EachWith(context.Background(), workers, n, func() func(context.Context, int) error {
 		task := newTask()
 		return func(_ context.Context, i int) error { task(i); return nil }
 	})
 }
 
-func count(workers, n int) int {
-	if workers < 1 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	return max(0, min(workers, n))
-}
-
-// Counter returns what to call when some more of total jobs are done. It tells progress,
+// Counter returns a function to call when some more of total jobs are done. It reports progress
 // from one goroutine at a time and with numbers that rise. Progress may be nil.
 func Counter(total int, progress func(done, total int)) func(more int) {
 	var mu sync.Mutex

@@ -3,7 +3,6 @@ package workerpool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,20 +14,19 @@ import (
 func TestEveryJobIsDoneOnce(t *testing.T) {
 	for _, workers := range []int{-1, 0, 1, 3, 100} {
 		for _, n := range []int{0, 1, 2, 50} {
-			done := make([]atomic.Int32, n)
+			done, computed := make([]atomic.Int32, n), make([]atomic.Int32, n)
 			err := Each(t.Context(), workers, n, func(_ context.Context, i int) error { done[i].Add(1); return nil })
-			computed := make([]int, n)
-			Compute(workers, n, func(i int) { computed[i]++ })
-			for i := range done {
-				if got := done[i].Load(); err != nil || got != 1 || computed[i] != 1 {
-					t.Errorf("%d workers, %d jobs: job %d was done %d and %d times, error %v", workers, n, i, got, computed[i], err)
+			Compute(workers, n, func(i int) { computed[i].Add(1) })
+			for i := range n {
+				if a, b := done[i].Load(), computed[i].Load(); err != nil || a != 1 || b != 1 {
+					t.Errorf("%d workers, %d jobs: job %d was done %d and %d times, error %v", workers, n, i, a, b, err)
 				}
 			}
 		}
 	}
 }
 
-func TestNoMoreWorkersThanAskedForNorThanJobs(t *testing.T) {
+func TestWorkersAreBounded(t *testing.T) {
 	for _, c := range []struct{ workers, n, want int }{{3, 50, 3}, {8, 2, 2}, {1, 9, 1}, {5, 0, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			var workers, running, most atomic.Int32
@@ -44,8 +42,7 @@ func TestNoMoreWorkersThanAskedForNorThanJobs(t *testing.T) {
 				}
 			})
 			if err != nil || int(workers.Load()) != c.want || int(most.Load()) != c.want {
-				t.Errorf("%d workers for %d jobs: %d were made, %d jobs ran at once (error %v), want %d",
-					c.workers, c.n, workers.Load(), most.Load(), err, c.want)
+				t.Errorf("%d workers for %d jobs: %d were made, %d jobs ran at once (error %v), want %d", c.workers, c.n, workers.Load(), most.Load(), err, c.want)
 			}
 		})
 	}
@@ -60,7 +57,7 @@ func TestTheFirstErrorEndsTheRest(t *testing.T) {
 			if i == 2 {
 				return bad
 			}
-			<-ctx.Done() // the others wait until they are told
+			<-ctx.Done() // the others wait for the end of the context
 			return ctx.Err()
 		})
 		if !errors.Is(err, bad) || begun.Load() > 4 {
@@ -86,7 +83,7 @@ func TestTheEndOfTheContextIsAnErrorWithItsCause(t *testing.T) {
 	}
 }
 
-func TestCounterTellsRisingNumbersOneAtATime(t *testing.T) {
+func TestCounterRises(t *testing.T) {
 	var told []int
 	done := Counter(200, func(done, total int) { told = append(told, done*1000+total) }) // a race if not one at a time
 	var group sync.WaitGroup
@@ -97,15 +94,5 @@ func TestCounterTellsRisingNumbersOneAtATime(t *testing.T) {
 	if len(told) != 100 || !slices.IsSorted(told) || told[99] != 200_200 {
 		t.Errorf("told %v", told)
 	}
-	Counter(1, nil)(1) // and nobody need listen
-}
-
-func ExampleEach() {
-	squares := make([]int, 5)
-	err := Each(context.Background(), 0, len(squares), func(_ context.Context, i int) error {
-		squares[i] = i * i
-		return nil
-	})
-	fmt.Println(squares, err)
-	// Output: [0 1 4 9 16] <nil>
+	Counter(1, nil)(1)
 }

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package fileio
-
-const noWait = 0
