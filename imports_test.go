@@ -23,7 +23,8 @@ var rules = []struct{ from, not, except, why string }{
 
 // owners are the only packages that may import a module, or the command line. gonum and the extended standard library are shared.
 var owners = map[string]string{
-	module + "internal/cli":              "cmd internal/cli",
+	module + "internal/cli":             "cmd internal/cli",
+	"github.com/HdrHistogram/":          "internal/backend",
 	"github.com/adrg/xdg":               "internal/machine/home",
 	"github.com/ardanlabs/jinja":        "internal/models/tokenizer/chat",
 	"github.com/cenkalti/backoff/":      "internal/download",

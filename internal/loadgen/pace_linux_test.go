@@ -86,8 +86,8 @@ func TestPacerRaisesAndRestoresItsThread(t *testing.T) {
 				if after != before {
 					t.Errorf("gap %v: the thread is %+v afterwards, and was %+v", test.gap, after, before)
 				}
-				realTime, raised := during.Policy == unix.SCHED_FIFO, during.Nice == -10
-				if got != test.want || realTime != (got == "SCHED_FIFO") || raised != strings.HasPrefix(got, "nice") {
+				realTime, raised, breaks := during.Policy == unix.SCHED_FIFO, during.Nice == -10, p.(*sleepPacer).budget != nil
+				if got != test.want || realTime != (got == "SCHED_FIFO") || breaks != realTime || raised != strings.HasPrefix(got, "nice") {
 					t.Errorf("Begin(%v) = %q, want %q; the thread is %+v", test.gap, got, test.want, during)
 				}
 				if during.slack != 1 && !realTime { // real-time threads have none

@@ -108,6 +108,16 @@ func TestIssueThreadsShareTheTraffic(t *testing.T) {
 	}
 }
 
+func TestRunsOfManyBlocks(t *testing.T) {
+	for _, scenario := range []Scenario{SingleStream, Server, Offline} {
+		s := quick(scenario, count(2*blockSamples+1), func(s *TestSettings) { s.ServerTargetQPS = 1e9 })
+		r := mustRun(t, nullSUT(answer), samples(), s, Options{})
+		if got := r.Performance.SampleCount; got < s.MinQueryCount || len(r.Faults) > 0 {
+			t.Errorf("%v: %d samples, want %d; faults %v", scenario, got, s.MinQueryCount, r.Faults)
+		}
+	}
+}
+
 func TestCoalescing(t *testing.T) {
 	for _, threads := range []uint64{1, 2} {
 		sut := blocking(20*time.Millisecond, 0)

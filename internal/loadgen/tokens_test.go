@@ -33,6 +33,11 @@ func TestTokenLatencies(t *testing.T) {
 		if !r.Valid() || p.FirstToken.Mean != 20*time.Millisecond || p.TimePerOutputToken.Mean != 5*time.Millisecond || p.TokenCount != int64(10*p.SampleCount) {
 			t.Errorf("%v: TTFT %v, TPOT %v, %d tokens, want 20ms, 5ms and ten for each sample: %v", scenario, p.FirstToken.Mean, p.TimePerOutputToken.Mean, p.TokenCount, r.Problems())
 		}
+		p.EachSample(func(s SampleRecord) {
+			if s.FirstToken-s.Start != 20*time.Millisecond || s.Tokens != 10 {
+				t.Fatalf("%v: record %+v", scenario, s)
+			}
+		})
 	}
 	// Offline needs no first token.
 	r := runFake(t, &fakeSUT{issue: func(q Query) { q.Complete(tokensOf(q, 3)) }}, quick(Offline, tokens, count(30)), Options{})
