@@ -251,6 +251,7 @@ func TestGetFilesOfAList(t *testing.T) {
 		wantError(t, it, o, want)
 	}
 	o, _ = options(t)
+	s.put("set.md5", []byte(md5Of(b)+"  a.bin"))
 	it.Files[0].Inside = map[string]string{"a.bin": md5Of(a)} // pinned in the manifest
 	wantError(t, it, o, "want "+md5Of(a))
 }
