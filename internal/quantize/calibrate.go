@@ -14,40 +14,39 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// Samples are batches of inputs for a model: one tensor for each input, in the model's
-// order. They are ranged over more than once and have to be the same each time. The
-// tensors may be overwritten once the next batch is asked for. An error ends it all.
+// Samples are batches of inputs for a model: one tensor for each input, in the model's order. They are
+// read more than once and must be the same each time. The next batch may overwrite the tensors. An error
+// ends the conversion.
 type Samples = iter.Seq2[[]tensor.Tensor, error]
 
-// A Calibration is what a model is observed with.
+// A Calibration is an engine, and samples on which to observe a model.
 type Calibration struct {
 	Engine  backend.Engine
 	Backend backend.Options // ModelPath and Outputs are ignored
 	Samples Samples
 }
 
-// A Method says where the ranges of activations come from.
+// A Method is how the ranges of activations are found.
 type Method string
 
 const (
 	// MinMax takes the smallest and the largest value over the samples.
 	MinMax Method = "min-max"
-	// AtRunTime calibrates nothing: each run of the model has the ranges of what it reads then (Dynamic).
+	// AtRunTime calibrates nothing: each run of the model finds the ranges of its own inputs (Dynamic).
 	AtRunTime Method = "dynamic"
 )
 
-// ranges are those of a model's activations, by the names of the values.
+// ranges are the ranges of a model's activations, by the names of the values.
 type ranges struct {
 	Method  Method
-	Samples int // that were observed
+	Samples int // how many were observed
 	Values  map[string]Range
 	// Means are the mean of each channel of the activations that layers with weights read.
 	Means map[string][]float32
 }
 
-// calibrate observes the activations of a prepared model over samples and returns the ranges to quantise it with. The
-// options are those with which it will be quantised, but for layers that are excluded: with fewer excluded than later, all
-// ranges are there that may be needed.
+// calibrate observes the activations of a prepared model over samples and returns their ranges. The options
+// are those of quantize, which may exclude more layers.
 func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ranges, error) {
 	r := ranges{Method: MinMax, Values: make(map[string]Range), Means: make(map[string][]float32)}
 	if err := o.validate(p); err != nil {
@@ -85,7 +84,7 @@ func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ra
 			return fmt.Errorf("the engine returned %d minima and %d maxima for %d values", len(low), len(high), len(values))
 		}
 		for i, name := range values {
-			if !finite([]float64{float64(low[i]), float64(high[i])}) {
+			if !finite([]float32{low[i], high[i]}) {
 				return fmt.Errorf("%q goes from %v to %v: the model fails on these samples", name, low[i], high[i])
 			}
 			seen := r.Values[name]
@@ -116,7 +115,7 @@ func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ra
 	return r, nil
 }
 
-// pass runs a model over all samples and shows its outputs to visit. They are valid until visit returns.
+// pass runs a model over all samples and calls visit with its outputs, which are valid until visit returns.
 func (c *Calibration) pass(ctx context.Context, m *onnx.Model, visit func(outputs []tensor.Tensor, batch int) error) (err error) {
 	folder, err := os.MkdirTemp("", "mlperf-quantize-")
 	if err != nil {
@@ -184,7 +183,7 @@ func run(ctx context.Context, s backend.Session, inputs []tensor.Tensor, visit f
 	return visit(tensors)
 }
 
-// A watchGraph adds nodes to a copy of a model that hand out what is to be observed.
+// A watchGraph is a copy of a model with added outputs to observe.
 type watchGraph struct {
 	model *onnx.Model
 	names *onnx.Index
@@ -216,7 +215,7 @@ func (w *watchGraph) ints(base string, list ...int64) string {
 	return t.Name
 }
 
-// gather makes an output of lists of numbers, one behind the other.
+// gather makes one output of lists of numbers.
 func (w *watchGraph) gather(length int, lists []string) {
 	name := w.node("Concat", lists, onnx.Attr("axis", int64(0)))
 	w.model.Graph.Outputs = append(w.model.Graph.Outputs, &onnx.Value{Name: name, Type: onnx.Type{
@@ -224,7 +223,7 @@ func (w *watchGraph) gather(length int, lists []string) {
 	}})
 }
 
-// scalar applies an operator that makes one number of a value, and returns that as a list.
+// scalar applies an operator that makes one number of a value, and returns it as a list.
 func (w *watchGraph) scalar(op, value string) string {
 	if w.one == "" {
 		w.one = w.ints("one", 1)
@@ -232,16 +231,15 @@ func (w *watchGraph) scalar(op, value string) string {
 	return w.node("Reshape", []string{w.node(op, []string{value}, onnx.Attr("keepdims", int64(0))), w.one})
 }
 
-// Channels are those of an activation: along axis 1 if it has a rank, else along its
-// last axis.
+// channels are the channels of an activation: along axis 1 if it has a rank, else along its last axis.
 type channels struct {
 	value string
 	count int
 	rank  int
 }
 
-// reduce applies an operator over all axes of a value but that of its channels, and
-// returns the list of the results.
+// reduce applies an operator over all axes of a value but that of its channels, and returns the list of the
+// results.
 func (w *watchGraph) reduce(op string, c channels) string {
 	value, axes := c.value, []int64{0}
 	if c.rank == 0 {

@@ -7,27 +7,23 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// Dynamic returns the model with 8-bit weights in its matrix products and LSTMs. What these read
-// becomes integers while the model runs, with the range that it has then: nothing is calibrated.
-// The operators are ONNX Runtime's own, DynamicQuantizeMatMul and DynamicQuantizeLSTM, which give
-// floats out. All of what such an operator reads has one scale, so that results may depend on
-// what else is in a batch. Of the Options those for activations and biases have no meaning.
+// Dynamic returns the model with 8-bit weights in its matrix products and LSTMs, without calibration:
+// their inputs become integers while the model runs, with the range that they have then. The operators
+// are ONNX Runtime's own, DynamicQuantizeMatMul and DynamicQuantizeLSTM, which return floats. An input
+// has one scale for all its elements, so that results may depend on what else is in a batch.
 //
 // Products of fewer than 16 columns stay in FP32, since they gain nothing, and so do convolutions. A
-// model that is quantised is refused with errQuantized.
-func Dynamic(m *onnx.Model, o Options) (*onnx.Model, Report, error) {
-	q, report, err := dynamic(m, o)
-	if err != nil {
-		return nil, Report{}, fmt.Errorf("quantising: %w", err)
-	}
-	return q, report, nil
-}
-
-func dynamic(original *onnx.Model, o Options) (*onnx.Model, Report, error) {
+// quantised model is an error (errQuantized).
+func Dynamic(original *onnx.Model, o Options) (m *onnx.Model, report Report, err error) {
+	defer func() {
+		if err != nil {
+			m, report, err = nil, Report{}, fmt.Errorf("quantising: %w", err)
+		}
+	}()
 	if err := acceptable(original); err != nil {
 		return nil, Report{}, err
 	}
-	m := clone(original)
+	m = clone(original)
 	constantsToInitializers(m)
 	if err := foldGemmFactors(m); err != nil {
 		return nil, Report{}, err
@@ -72,7 +68,7 @@ func dynamic(original *onnx.Model, o Options) (*onnx.Model, Report, error) {
 	return m, d.report, nil
 }
 
-// runtimeDomain is that of ONNX Runtime's own operators.
+// runtimeDomain is the domain of ONNX Runtime's own operators.
 const runtimeDomain = "com.microsoft"
 
 // fewColumns are too few for integers to gain anything.
@@ -90,7 +86,7 @@ func (d *dynamizer) exclude(n *onnx.Node, reason string) {
 	d.report.Excluded = append(d.report.Excluded, ExcludedLayer{layerName(n), n.Op, reason})
 }
 
-// product makes a matrix product one with integers. Products that share weights share the integers.
+// product gives a matrix product integer weights. Products that share weights share the integers.
 func (d *dynamizer) product(n *onnx.Node) error {
 	o, axis, t := d.report.Options, unitAxis(n), d.plan.consts[n.Input(1)]
 	reason := o.excludes(n)
@@ -114,7 +110,7 @@ func (d *dynamizer) product(n *onnx.Node) error {
 		}
 		dims := slices.Clone(t.Dims)
 		if axis == 0 { // the operator wants [inputs, units]
-			q.values, dims = turned(q.values, int(dims[0]), int(dims[1])), []int64{dims[1], dims[0]}
+			q.values, dims = transposed(q.values, int(dims[0]), int(dims[1])), []int64{dims[1], dims[0]}
 		}
 		d.made[key] = d.add(t.Name, onnx.TensorOf("", q.values, dims...), scaleTensor("", q.scales, o.PerTensor))
 	}
@@ -133,7 +129,7 @@ func (d *dynamizer) integers(t *onnx.Tensor, dims []int64, axis int) (quantizedW
 	if err != nil {
 		return quantizedWeights{}, err
 	}
-	if !finite(widen(w)) {
+	if !finite(w) {
 		return quantizedWeights{}, errNotFinite
 	}
 	o := d.report.Options
@@ -148,8 +144,8 @@ func (d *dynamizer) add(name string, integers, scales *onnx.Tensor) [2]string {
 	return [2]string{integers.Name, scales.Name}
 }
 
-// turned is a matrix with its axes exchanged.
-func turned(values []int8, rows, columns int) []int8 {
+// transposed returns a matrix with its axes exchanged.
+func transposed(values []int8, rows, columns int) []int8 {
 	out := make([]int8, len(values))
 	for r := range rows {
 		for c := range columns {
@@ -166,7 +162,7 @@ const (
 	lstmInputs     = 8
 )
 
-// lstm makes an LSTM one with integer weights. DynamicQuantizeLSTM has the inputs of LSTM, with the
+// lstm gives an LSTM integer weights. DynamicQuantizeLSTM has the inputs of LSTM, with the
 // axes of both matrices exchanged, and scales and zero points behind them.
 func (d *dynamizer) lstm(n *onnx.Node) error {
 	var weights [2]*onnx.Tensor
@@ -174,7 +170,20 @@ func (d *dynamizer) lstm(n *onnx.Node) error {
 	for i, at := range []int{lstmWeights, lstmRecurrence} {
 		weights[i], dims[i] = d.constantOf(n.Input(at))
 	}
-	if reason := d.whyNotLSTM(n, weights, dims); reason != "" {
+	reason := d.report.Options.excludes(n)
+	if reason == "" && onnx.AttrOr(n, "layout", int64(0)) != 0 {
+		reason = "its batch comes first"
+	}
+	for i := range weights {
+		switch {
+		case reason != "":
+		case !isFloat32Constant(weights[i]) || len(dims[i]) != 3:
+			reason = "its weights are not constant"
+		case slices.Contains(dims[i], 0):
+			reason = "its weights are empty"
+		}
+	}
+	if reason != "" {
 		d.exclude(n, reason)
 		return nil
 	}
@@ -196,25 +205,8 @@ func (d *dynamizer) lstm(n *onnx.Node) error {
 	return nil
 }
 
-func (d *dynamizer) whyNotLSTM(n *onnx.Node, weights [2]*onnx.Tensor, dims [2][]int64) string {
-	if reason := d.report.Options.excludes(n); reason != "" {
-		return reason
-	}
-	if onnx.AttrOr(n, "layout", int64(0)) != 0 {
-		return "its batch comes first"
-	}
-	for i := range weights {
-		if !isFloat32Constant(weights[i]) || len(dims[i]) != 3 {
-			return "its weights are not constant"
-		}
-		if slices.Contains(dims[i], 0) {
-			return "its weights are empty"
-		}
-	}
-	return ""
-}
-
-// constantOf returns the constant that a value is, perhaps of another shape, and that shape.
+// constantOf returns the constant of a value, perhaps behind a Reshape, and its shape there; nil if it
+// is not constant.
 func (d *dynamizer) constantOf(name string) (*onnx.Tensor, []int64) {
 	if t := d.plan.consts[name]; t != nil {
 		return t, t.Dims
@@ -249,7 +241,7 @@ func (d *dynamizer) gates(t *onnx.Tensor, dims []int64) ([]string, error) {
 	}
 	values := make([]int8, 0, len(q.values))
 	for i := range directions {
-		values = append(values, turned(q.values[i*gates*inputs:][:gates*inputs], gates, inputs)...)
+		values = append(values, transposed(q.values[i*gates*inputs:][:gates*inputs], gates, inputs)...)
 	}
 	of := []int64{dims[0], dims[1]}
 	if d.report.Options.PerTensor {

@@ -10,20 +10,18 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// equalize returns the prepared model with the results of its depthwise convolutions
-// scaled so that all channels have the same range over samples. They share one scale when
-// they become integers, so a channel with a small range would get few of them, and the
-// filters of a depthwise convolution, of a few weights each, make very different ranges.
-// What a filter and its bias are divided by, the weights of the convolution that reads
-// the channel are multiplied with, so the model computes the same (Nagel et al., Data-free
-// quantization through weight equalization and bias correction, arXiv:1906.04721, §4.1, but
-// with the ranges of activations instead of those of weights). It takes a scale for each filter
-// (not Options.PerTensor), else the filters would become as uneven as the channels were.
+// equalize returns the prepared model with the results of its depthwise convolutions scaled so that
+// all channels have the same range over samples. They share one scale when they become integers, so a
+// channel with a small range would get few of them, and the filters of a depthwise convolution, of a
+// few weights each, make very different ranges. It divides a filter and its bias, and multiplies the
+// weights that read the channel by the same factor, so that the model computes the same (Nagel et al.,
+// Data-free quantization through weight equalization and bias correction, arXiv:1906.04721, §4.1, but
+// with the ranges of activations instead of those of weights). It needs a scale for each filter (not
+// Options.PerTensor), else the filters would become as uneven as the channels were. Other convolutions
+// gain nothing.
 //
-// Other convolutions are left alone: there it gains nothing.
-//
-// It returns how many layers it changed. With a Clip behind a layer, values that exceed
-// everything seen in the samples are cut off earlier than in the original.
+// It also returns how many layers it changed. A Clip behind a layer cuts values beyond those of the
+// samples off earlier than in the original.
 func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*onnx.Model, int, error) {
 	p, err := prepare(m)
 	if err != nil {
@@ -48,7 +46,7 @@ func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*on
 		if len(list) != total {
 			return fmt.Errorf("the engine returned %d ranges of %d channels", len(list), total)
 		}
-		if !finite(widen(list)) {
+		if !finite(list) {
 			return fmt.Errorf("the model fails on these samples: %w", errNotFinite)
 		}
 		for _, pair := range pairs {
@@ -63,7 +61,24 @@ func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*on
 		return nil, 0, fmt.Errorf("equalising: %w", err)
 	}
 	for _, pair := range pairs {
-		if err := e.scale(pair); err != nil {
+		largest := slices.Max(pair.ranges)
+		if largest == 0 {
+			continue
+		}
+		factors := make([]float64, len(pair.ranges))
+		for i, r := range pair.ranges {
+			factors[i] = max(r/largest, leastScale)
+		}
+		byFilter := func(i, n int) float64 { return 1 / factors[i/(n/len(factors))] }
+		err := e.rewrite(pair.depthwise, 1, byFilter)
+		if err == nil && pair.depthwise.Input(2) != "" {
+			err = e.rewrite(pair.depthwise, 2, byFilter)
+		}
+		if err == nil {
+			dims := e.weights(pair.reader).Dims
+			err = e.rewrite(pair.reader, 1, func(i, _ int) float64 { return factors[inputChannel(dims, len(factors), i)] })
+		}
+		if err != nil {
 			return nil, 0, fmt.Errorf("equalising %q: %w", layerName(pair.depthwise), err)
 		}
 	}
@@ -72,25 +87,14 @@ func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*on
 	return p, len(pairs), p.Check()
 }
 
-// equalizedKey is where a model's metadata say that it went through Equalize, for the report.
+// equalizedKey is the key of a model's metadata for the number of equalised layers, which the report
+// shows.
 const equalizedKey = "mlperf.equalized_layers"
-
-// equalizedLayers returns how many layers of a model were equalised.
-func equalizedLayers(m *onnx.Model) int {
-	layers := 0
-	for _, p := range m.Metadata {
-		if p.Key == equalizedKey {
-			n, _ := strconv.Atoi(p.Value) // 0 if another program wrote it
-			layers += n
-		}
-	}
-	return layers
-}
 
 type equalizer struct{ *plan }
 
-// A pair is a depthwise convolution and the only one that reads what it makes, with
-// nothing but a Relu or Clip between them.
+// A pair is a depthwise convolution and the only node that reads its result, also a convolution, with at
+// most a Relu or Clip between them.
 type pair struct {
 	depthwise, reader *onnx.Node
 	value             string    // what the reader reads
@@ -132,30 +136,6 @@ func (e equalizer) homogeneous(act *onnx.Node) bool {
 // leastScale bounds by how much a channel is enlarged, so that one that was all but
 // dead in the samples can come to life in the data.
 const leastScale = 1.0 / 64
-
-// scale divides the channels that the depthwise convolution makes, and multiplies what
-// the other makes of them.
-func (e equalizer) scale(p *pair) error {
-	largest := slices.Max(p.ranges)
-	if largest == 0 {
-		return nil
-	}
-	factors := make([]float64, len(p.ranges))
-	for i, r := range p.ranges {
-		factors[i] = max(r/largest, leastScale)
-	}
-	byFilter := func(i, n int) float64 { return 1 / factors[i/(n/len(factors))] }
-	if err := e.rewrite(p.depthwise, 1, byFilter); err != nil {
-		return err
-	}
-	if p.depthwise.Input(2) != "" {
-		if err := e.rewrite(p.depthwise, 2, byFilter); err != nil {
-			return err
-		}
-	}
-	dims := e.weights(p.reader).Dims
-	return e.rewrite(p.reader, 1, func(i, _ int) float64 { return factors[inputChannel(dims, len(factors), i)] })
-}
 
 // rewrite gives a node its own copy of one of its constants, each of whose n elements is
 // multiplied by a factor.

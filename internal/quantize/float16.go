@@ -30,7 +30,7 @@ func (r Float16Report) WriteMarkdown(w io.Writer) error {
 		total += n
 	}
 	b.WriteString("# Conversion to float16\n\n")
-	fmt.Fprintf(&b, "%d nodes compute in float16, %d that have to do with floats stay in FP32; %d casts are between them. "+
+	fmt.Fprintf(&b, "%d nodes compute in float16, %d with float inputs or outputs stay in FP32; %d casts are between them. "+
 		"Constants were rounded to the nearest float16, ties to even, and take %.1f MB instead of %.1f MB.\n\n",
 		total, len(r.Kept), r.Casts, float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
 	fmt.Fprintf(&b, "- %d nodes were folded into the convolutions before them, in FP64.\n", r.Folded)
@@ -56,32 +56,28 @@ type KeptNode struct {
 
 const oldestOpset = 7 // before it, Cast had another attribute and broadcasting another meaning
 
-// ToFloat16 returns the model with its FP32 arithmetic in float16, as far as operators
-// allow: fullOps and everything unknown stay in FP32, as do the graphs inside If,
-// Loop and Scan, numbers made from integers, and what detectors do with boxes. Constants
-// are rounded to the nearest, batch norms folded before. Inputs and outputs stay what they are,
-// with casts behind the inputs and before the outputs. The original is not changed.
+// ToFloat16 returns the model with its FP32 arithmetic in float16, as far as operators allow: fullOps
+// and everything unknown stay in FP32, as do the graphs inside If, Loop and Scan, numbers made from
+// integers, and the boxes of detectors. Batch norms are folded, then constants rounded to the nearest.
+// Inputs and outputs keep their types, with casts behind the inputs and before the outputs. The
+// original does not change.
 //
-// A model that is quantised is refused with errQuantized.
-func ToFloat16(m *onnx.Model) (*onnx.Model, Float16Report, error) {
-	h, report, err := toFloat16(m)
-	if err != nil {
-		return nil, Float16Report{}, fmt.Errorf("converting to float16: %w", err)
-	}
-	return h, report, nil
-}
-
-func toFloat16(m *onnx.Model) (*onnx.Model, Float16Report, error) {
-	report := Float16Report{Converted: make(map[string]int)}
-	if err := acceptable(m); err != nil {
+// A quantised model is an error (errQuantized).
+func ToFloat16(original *onnx.Model) (m *onnx.Model, report Float16Report, err error) {
+	defer func() {
+		if err != nil {
+			m, report, err = nil, Float16Report{}, fmt.Errorf("converting to float16: %w", err)
+		}
+	}()
+	report.Converted = make(map[string]int)
+	if err := acceptable(original); err != nil {
 		return nil, report, err
 	}
-	if v := m.Opset(""); v < oldestOpset {
+	if v := original.Opset(""); v < oldestOpset {
 		return nil, report, fmt.Errorf("the model has operator set %d, which is older than %d", v, oldestOpset)
 	}
-	m = clone(m)
+	m = clone(original)
 	report.BytesBefore = weightBytes(m.Graph)
-	var err error
 	if report.Folded, err = foldAffine(m); err != nil {
 		return nil, report, err
 	}
@@ -164,8 +160,7 @@ type halver struct {
 	nodes   []*onnx.Node      // of the result
 }
 
-// keep says why a node has to stay in FP32, and whether it has to do with float32
-// values at all.
+// keep returns why a node has to stay in FP32, and whether it reads or makes float32 values at all.
 func (h *halver) keep(n *onnx.Node) (reason string, touches bool) {
 	inside := len(n.Subgraphs()) > 0
 	touches = inside
@@ -262,7 +257,14 @@ func (h *halver) asHalf(name string) (string, error) {
 	}
 	h.made[half] = true
 	if t := h.consts[name]; t != nil && t.External == nil {
-		return half, h.halveConstant(t, half)
+		constant, counts, err := halfTensor(half, t)
+		if err != nil {
+			return "", err
+		}
+		h.report.Rounding.add(counts)
+		h.report.Initializers++
+		addConstant(h.model, constant)
+		return half, nil
 	}
 	if n := h.index.Producer(name); isOp(n, "Constant") || isOp(n, "ConstantOfShape") {
 		done, err := h.halveConstantNode(n, half)
@@ -290,7 +292,7 @@ func (h *halver) cast(from, to string, elem onnx.ElemType) {
 	})
 }
 
-// describe says of a float16 value what is known of the shape of the float32 one.
+// describe gives a float16 value the known shape of the float32 one.
 func (h *halver) describe(name, half string) {
 	v := h.index.Value(name)
 	if v == nil || h.index.Value(half) != nil {
@@ -303,21 +305,21 @@ func (h *halver) describe(name, half string) {
 	h.graph.Values = append(h.graph.Values, &described)
 }
 
-func (h *halver) halveConstant(t *onnx.Tensor, name string) error {
-	half, counts, err := halfTensor(name, t)
-	if err != nil {
-		return err
-	}
-	h.report.Rounding.add(counts)
-	h.report.Initializers++
-	addConstant(h.model, half)
-	return nil
-}
-
-// halveConstantNode puts a float16 twin beside a node that makes a constant. It does
-// nothing if it does not know how.
+// halveConstantNode puts a float16 twin beside a node that makes a constant. It does nothing if it does
+// not know how.
 func (h *halver) halveConstantNode(n *onnx.Node, name string) (bool, error) {
-	value := constantValue(n)
+	var value *onnx.Tensor // that a Constant makes, or with which a ConstantOfShape fills
+	switch {
+	case n.Attr("value") != nil:
+		value = onnx.AttrOr[*onnx.Tensor](n, "value", nil)
+	case n.Op == "ConstantOfShape":
+		value = onnx.TensorOf("", []float32{0}, 1)
+	case n.Attr("value_float") != nil:
+		value = onnx.TensorOf("", []float32{onnx.AttrOr(n, "value_float", float32(0))})
+	case n.Attr("value_floats") != nil:
+		floats := onnx.AttrOr[[]float32](n, "value_floats", nil)
+		value = onnx.TensorOf("", floats, int64(len(floats)))
+	}
 	if value == nil || value.Type != onnx.Float32 || value.External != nil {
 		return false, nil
 	}
@@ -333,30 +335,12 @@ func (h *halver) halveConstantNode(n *onnx.Node, name string) (bool, error) {
 	return true, nil
 }
 
-// constantValue returns the tensor that a Constant makes, or with which a
-// ConstantOfShape fills; nil if it is no tensor or number.
-func constantValue(n *onnx.Node) *onnx.Tensor {
-	switch {
-	case n.Attr("value") != nil:
-		return onnx.AttrOr[*onnx.Tensor](n, "value", nil)
-	case n.Op == "ConstantOfShape":
-		return onnx.TensorOf("", []float32{0}, 1)
-	case n.Attr("value_float") != nil:
-		return onnx.TensorOf("", []float32{onnx.AttrOr(n, "value_float", float32(0))})
-	case n.Attr("value_floats") != nil:
-		floats := onnx.AttrOr[[]float32](n, "value_floats", nil)
-		return onnx.TensorOf("", floats, int64(len(floats)))
-	}
-	return nil
-}
-
-// halfOps are the operators that ToFloat16 computes in float16: those that ONNX defines
-// for it and whose results stay within its range wherever those of the FP32 model do
-// in practice. All their inputs and outputs of type float32 become float16, but for the
-// inputs that fullInputs names.
+// halfOps are the operators that ToFloat16 computes in float16: ONNX defines them for it, and their
+// results stay within its range in practice. All their inputs and outputs of type float32 become
+// float16, but for those of fullInputs.
 //
-// An engine need not have float16 kernels for them: ONNX Runtime, for instance, puts
-// casts around the nodes that the processor cannot compute in float16.
+// An engine need not have float16 kernels for them: ONNX Runtime puts casts around the nodes that
+// the processor cannot compute in float16.
 var halfOps = set(
 	// element by element
 	"Abs", "Add", "Ceil", "Clip", "Div", "Elu", "Erf", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu",
@@ -379,19 +363,26 @@ var halfOps = set(
 // operator: the region and the scales of Resize, the ratio of Dropout.
 var fullInputs = map[string][]int{"Resize": {1, 2}, "Dropout": {1}}
 
-// fullOps says why operators with float inputs or outputs stay in FP32, with casts
-// around them. Operators that are neither here nor in halfOps stay in FP32 too, because
-// nothing is known of them.
-var fullOps = reasons(map[string][]string{
-	"float16 is not defined for it":                     {"Celu", "NonMaxSuppression", "Range", "Upsample", "Multinomial", "STFT", "DFT"},
-	"results soon exceed 65504 or vanish":               {"Exp", "Log", "Pow", "Reciprocal", "Softplus", "CumSum", "ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"},
-	"the order of results depends on small differences": {"TopK", "Unique"},
-	"limits would be rounded":                           {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsInf", "IsNaN", "NonZero"},
-	"coordinates need the precision":                    {"RoiAlign", "GridSample", "AffineGrid", "Mod"},
-	"it runs graphs of its own, which stay as they are": {"If", "Loop", "Scan"},
-	"it turns one type into another":                    {"Cast", "CastLike", "Constant", "ConstantOfShape", "OneHot", "EyeLike"},
-	"other random numbers would be drawn":               {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli"},
-})
+// fullOps has the reasons for operators with float inputs or outputs to stay in FP32, with casts around
+// them. Operators that are neither here nor in halfOps stay in FP32 too.
+var fullOps = func() map[string]string {
+	reasons := make(map[string]string)
+	for reason, ops := range map[string][]string{
+		"float16 is not defined for it":                     {"Celu", "NonMaxSuppression", "Range", "Upsample", "Multinomial", "STFT", "DFT"},
+		"results soon exceed 65504 or vanish":               {"Exp", "Log", "Pow", "Reciprocal", "Softplus", "CumSum", "ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"},
+		"the order of results depends on small differences": {"TopK", "Unique"},
+		"limits would be rounded":                           {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsInf", "IsNaN", "NonZero"},
+		"coordinates need the precision":                    {"RoiAlign", "GridSample", "AffineGrid", "Mod"},
+		"it runs graphs of its own, which stay as they are": {"If", "Loop", "Scan"},
+		"it turns one type into another":                    {"Cast", "CastLike", "Constant", "ConstantOfShape", "OneHot", "EyeLike"},
+		"other random numbers would be drawn":               {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli"},
+	} {
+		for _, op := range ops {
+			reasons[op] = reason
+		}
+	}
+	return reasons
+}()
 
 func set(names ...string) map[string]bool {
 	s := make(map[string]bool, len(names))
@@ -401,31 +392,20 @@ func set(names ...string) map[string]bool {
 	return s
 }
 
-func reasons(byReason map[string][]string) map[string]string {
-	byOp := make(map[string]string)
-	for reason, ops := range byReason {
-		for _, op := range ops {
-			byOp[op] = reason
-		}
-	}
-	return byOp
-}
-
-// shapeOps are the operators through which numbers that come from integers, such as
-// sizes of images and positions, are followed: they stay in FP32 together with what
-// makes them, since float16 holds whole numbers only up to 2048.
+// shapeOps pass on numbers that come from integers, for instance sizes of images and positions: these
+// stay in FP32 with their producers, since float16 holds whole numbers only up to 2048.
 var shapeOps = set("Add", "Sub", "Mul", "Div", "Floor", "Ceil", "Round", "Sqrt", "Min", "Max", "Neg", "Abs", "Concat", "Slice", "Gather",
 	"Squeeze", "Unsqueeze", "Reshape", "Identity", "Transpose", "Expand", "Tile", "Flatten", "Split", "Clip")
 
-// boxNodes returns the nodes that compute with the boxes of a detector: those between the
-// layers with weights and the non-maximum suppression, and those that follow on it.
-// Coordinates can be as large as an image, for which float16 has steps of half a pixel
-// from 512 on, and which boxes overlap enough hangs on small differences.
+// boxNodes returns the nodes that compute with the boxes of a detector: those between the layers with
+// weights and the non-maximum suppression, and those behind it. Coordinates can be as large as an
+// image, for which float16 has steps of half a pixel from 512 on, and small differences decide which
+// boxes overlap enough.
 func boxNodes(g *onnx.Graph) map[*onnx.Node]bool {
 	index, found := g.Index(), make(map[*onnx.Node]bool)
 	var back func(n *onnx.Node) // to the layers with weights
 	back = func(n *onnx.Node) {
-		if n == nil || found[n] || heavyOps[n.Op] {
+		if n == nil || found[n] || weightedOps[n.Op] {
 			return
 		}
 		found[n] = true
@@ -442,12 +422,12 @@ func boxNodes(g *onnx.Graph) map[*onnx.Node]bool {
 		}
 	}
 	for _, n := range g.Nodes { // in the graph's order, so one pass goes all the way
-		if !heavyOps[n.Op] && slices.ContainsFunc(n.Reads(), func(value string) bool { return found[index.Producer(value)] }) {
+		if !weightedOps[n.Op] && slices.ContainsFunc(n.Reads(), func(value string) bool { return found[index.Producer(value)] }) {
 			found[n] = true
 		}
 	}
 	return found
 }
 
-// heavyOps are the operators with weights.
-var heavyOps = set("Conv", "ConvTranspose", "Gemm", "MatMul", "GRU", "LSTM", "RNN")
+// weightedOps are the operators with weights.
+var weightedOps = set("Conv", "ConvTranspose", "Gemm", "MatMul", "GRU", "LSTM", "RNN")

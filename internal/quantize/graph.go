@@ -8,8 +8,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// clone returns a copy of a model that can be edited while the original stays as it
-// is. The elements of tensors are shared: nothing in this package writes to them.
+// clone returns a copy of a model for editing. Both share the elements of tensors, to which nothing in
+// this package writes.
 func clone(m *onnx.Model) *onnx.Model {
 	c := *m
 	c.Opsets = slices.Clone(m.Opsets)
@@ -28,7 +28,16 @@ func cloneGraph(g *onnx.Graph) *onnx.Graph {
 		n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
 		n.Attributes = slices.Clone(n.Attributes)
 		for i := range n.Attributes {
-			cloneSubgraphs(&n.Attributes[i])
+			switch v := n.Attributes[i].Value.(type) {
+			case *onnx.Graph:
+				n.Attributes[i].Value = cloneGraph(v)
+			case []*onnx.Graph:
+				graphs := make([]*onnx.Graph, len(v))
+				for k, sub := range v {
+					graphs[k] = cloneGraph(sub)
+				}
+				n.Attributes[i].Value = graphs
+			}
 		}
 	}
 	c.Initializers = cloneAll(g.Initializers)
@@ -38,19 +47,6 @@ func cloneGraph(g *onnx.Graph) *onnx.Graph {
 	c.Outputs = cloneValues(g.Outputs, values)
 	c.Values = cloneValues(g.Values, values)
 	return &c
-}
-
-func cloneSubgraphs(a *onnx.Attribute) {
-	switch v := a.Value.(type) {
-	case *onnx.Graph:
-		a.Value = cloneGraph(v)
-	case []*onnx.Graph:
-		graphs := make([]*onnx.Graph, len(v))
-		for i, g := range v {
-			graphs[i] = cloneGraph(g)
-		}
-		a.Value = graphs
-	}
 }
 
 func cloneAll[T any](list []*T) []*T {
@@ -83,7 +79,7 @@ func isONNX(n *onnx.Node) bool {
 // isOp reports whether the node is one of ONNX's own operators of that name.
 func isOp(n *onnx.Node, op string) bool { return n != nil && n.Op == op && isONNX(n) }
 
-// layerName is what users call a node: its name, or that of its first output.
+// layerName returns a node's name for users: its own, or that of its first output.
 func layerName(n *onnx.Node) string {
 	if n.Name != "" {
 		return n.Name
@@ -99,8 +95,7 @@ func output(n *onnx.Node, i int) string {
 	return ""
 }
 
-// onlyReader returns the one node that reads a value; nil if there are several, or the
-// value is an output.
+// onlyReader returns the single node that reads a value; nil if several do, or the value is an output.
 func onlyReader(x *onnx.Index, value string) *onnx.Node {
 	readers := x.Consumers(value)
 	if len(readers) != 1 || x.IsOutput(value) {
@@ -109,7 +104,7 @@ func onlyReader(x *onnx.Index, value string) *onnx.Node {
 	return readers[0]
 }
 
-// onlyOutput reports whether nothing but the node's first output exists.
+// onlyOutput reports whether a node has its first output and no other.
 func onlyOutput(n *onnx.Node) bool {
 	if output(n, 0) == "" {
 		return false
@@ -117,11 +112,11 @@ func onlyOutput(n *onnx.Node) bool {
 	return !slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return name != "" })
 }
 
-// errQuantized is the cause of a refusal: the model computes with few bits already.
+// errQuantized says that the model computes with few bits already.
 var errQuantized = errors.New("the model is quantised already")
 
-// integerOps are the operators of models that are quantised. QMoE is none of them: around experts of 4 bits
-// the rest of a model may still be quantised.
+// integerOps are the operators of quantised models. QMoE is not among them: around experts of 4 bits the
+// rest of a model can still be quantised.
 var integerOps = map[string]bool{
 	"QuantizeLinear": true, "DequantizeLinear": true, "DynamicQuantizeLinear": true,
 	"ConvInteger": true, "MatMulInteger": true, "QLinearConv": true, "QLinearMatMul": true,
@@ -129,7 +124,7 @@ var integerOps = map[string]bool{
 	"MatMulIntegerToFloat": true, "DynamicQuantizeMatMul": true, "DynamicQuantizeLSTM": true, "MatMulNBits": true,
 }
 
-// acceptable refuses models that are broken or quantised.
+// acceptable refuses invalid and quantised models.
 func acceptable(m *onnx.Model) error {
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("the model is not valid: %w", err)
@@ -142,8 +137,8 @@ func acceptable(m *onnx.Model) error {
 	return nil
 }
 
-// constants returns the initializers that nobody can replace when the model runs, by
-// name: from IR version 4 on, one that is an input too is only that input's default.
+// constants returns by name the initializers that a caller cannot replace: from IR version 4 on, an
+// initializer that is an input too is only that input's default.
 func constants(m *onnx.Model) map[string]*onnx.Tensor {
 	byName := make(map[string]*onnx.Tensor, len(m.Graph.Initializers))
 	for _, t := range m.Graph.Initializers {
@@ -171,9 +166,8 @@ func addConstant(m *onnx.Model, t *onnx.Tensor) {
 	m.Graph.Inputs = append(m.Graph.Inputs, &onnx.Value{Name: t.Name, Type: onnx.Type{Elem: t.Type, Shape: shape}})
 }
 
-// prune drops what no output depends on. In files of IR version 3 and older
-// initializers that are dropped are dropped as inputs too: else a caller would have
-// to feed them.
+// prune drops what no output depends on. In files of IR version 3 and older it drops such initializers
+// from the inputs too: else a caller would have to feed them.
 func prune(m *onnx.Model) {
 	gone := make(map[string]bool)
 	for _, t := range m.Graph.Initializers {
@@ -186,35 +180,29 @@ func prune(m *onnx.Model) {
 	m.Graph.Inputs = slices.DeleteFunc(m.Graph.Inputs, func(v *onnx.Value) bool { return gone[v.Name] })
 }
 
-// FewBits says how many bits the narrowest weights of a model have that its operators take for integers;
-// 0: it has none.
+// FewBits returns the bits of the narrowest integer weights of a model; 0: it has none.
 func FewBits(m *onnx.Model) int64 {
 	var least int64
 	for n := range m.Graph.AllNodes() {
-		if bits := bitsOf(n); bits > 0 && (least == 0 || bits < least) {
+		// The names of attributes are those of ONNX Runtime's contributed operators (docs/ContribOperators.md there).
+		var bits int64
+		switch {
+		case n.Op == "MatMulNBits":
+			bits = onnx.AttrOr[int64](n, "bits", 4)
+		case n.Op == "QMoE":
+			bits = onnx.AttrOr[int64](n, "expert_weight_bits", 4)
+		case integerOps[n.Op]:
+			bits = 8
+		}
+		if bits > 0 && (least == 0 || bits < least) {
 			least = bits
 		}
 	}
 	return least
 }
 
-// bitsOf is what the weights of a node have; 0: they are no integers. The names of attributes are those of
-// ONNX Runtime's contributed operators (docs/ContribOperators.md there).
-func bitsOf(n *onnx.Node) int64 {
-	switch {
-	case n.Op == "MatMulNBits":
-		return onnx.AttrOr[int64](n, "bits", 4)
-	case n.Op == "QMoE":
-		return onnx.AttrOr[int64](n, "expert_weight_bits", 4)
-	case integerOps[n.Op]:
-		return 8
-	}
-	return 0
-}
-
-// elemTypes works out the element type of every value at the top level of a graph, as
-// far as it can: operators that it does not know make values of unknown type, unless
-// the file tells. A value that is missing in the result is of unknown type.
+// elemTypes returns the element types of the values at the top level of a graph, as far as the file or
+// the operators tell.
 func elemTypes(g *onnx.Graph) map[string]onnx.ElemType {
 	types := make(map[string]onnx.ElemType)
 	for _, v := range slices.Concat(g.Values, g.Outputs, g.Inputs) {
@@ -244,8 +232,23 @@ func outputType(n *onnx.Node, i int, types map[string]onnx.ElemType) onnx.ElemTy
 	if fixed, ok := fixedOutputs[outputKey{n.Op, i}]; ok {
 		return fixed
 	}
-	if byAttribute, ok := typeByAttribute[n.Op]; ok {
-		return byAttribute(n)
+	switch n.Op {
+	case "Cast":
+		return onnx.ElemType(onnx.AttrOr(n, "to", int64(0)))
+	case "ConstantOfShape":
+		if t := onnx.AttrOr[*onnx.Tensor](n, "value", nil); t != nil {
+			return t.Type
+		}
+		return onnx.Float32
+	case "Constant":
+		for _, a := range n.Attributes {
+			if t, ok := a.Value.(*onnx.Tensor); ok && a.Name == "value" {
+				return t.Type
+			}
+			if t, ok := constantForms[a.Name]; ok {
+				return t
+			}
+		}
 	}
 	if like, ok := typeLikeInput[n.Op]; ok {
 		return types[n.Input(like)]
@@ -258,23 +261,6 @@ func outputType(n *onnx.Node, i int, types map[string]onnx.ElemType) onnx.ElemTy
 
 // typeLikeInput are the operators whose output has the type of another input than the first.
 var typeLikeInput = map[string]int{"Where": 1, "CastLike": 1, "OneHot": 2}
-
-// typeByAttribute are the operators whose attributes say the type of the output.
-var typeByAttribute = map[string]func(*onnx.Node) onnx.ElemType{
-	"Constant":        constantType,
-	"ConstantOfShape": filledType,
-	"Cast":            castType,
-}
-
-func castType(n *onnx.Node) onnx.ElemType { return onnx.ElemType(onnx.AttrOr(n, "to", int64(0))) }
-
-// filledType returns the element type of a ConstantOfShape.
-func filledType(n *onnx.Node) onnx.ElemType {
-	if t := onnx.AttrOr[*onnx.Tensor](n, "value", nil); t != nil {
-		return t.Type
-	}
-	return onnx.Float32
-}
 
 type outputKey struct {
 	op    string
@@ -293,8 +279,7 @@ var fixedOutputs = map[outputKey]onnx.ElemType{
 	{"IsNaN", 0}: onnx.Bool, {"IsInf", 0}: onnx.Bool, {"Dropout", 1}: onnx.Bool,
 }
 
-// sameTypeOps are the operators that stay in FP32 and make values of the type of their
-// first input.
+// sameTypeOps are the operators that stay in FP32 and whose output has the type of their first input.
 var sameTypeOps = map[string]bool{
 	"BitShift": true, "CumSum": true, "Exp": true, "GridSample": true, "Log": true, "Mod": true, "Pow": true, "Range": true,
 	"Reciprocal": true, "ReduceL1": true, "ReduceL2": true, "ReduceLogSum": true, "ReduceLogSumExp": true,
@@ -302,20 +287,7 @@ var sameTypeOps = map[string]bool{
 	"TopK": true, "Unique": true, "Upsample": true,
 }
 
-// constantType returns the element type of a Constant node.
-func constantType(n *onnx.Node) onnx.ElemType {
-	for _, a := range n.Attributes {
-		if t, ok := a.Value.(*onnx.Tensor); ok && a.Name == "value" {
-			return t.Type
-		}
-		if t, ok := constantForms[a.Name]; ok {
-			return t
-		}
-	}
-	return onnx.Undefined
-}
-
-// constantForms are the attributes in which a Constant may be given otherwise than as a tensor.
+// constantForms are the attributes of a Constant other than a tensor.
 var constantForms = map[string]onnx.ElemType{
 	"value_float": onnx.Float32, "value_floats": onnx.Float32,
 	"value_int": onnx.Int64, "value_ints": onnx.Int64,

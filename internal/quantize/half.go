@@ -8,15 +8,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-const (
-	maxHalf         = 65504         // the largest finite float16
-	smallestHalf    = 0x1p-24       // the smallest above zero, a subnormal
-	largestHalfBits = uint16(31743) // of maxHalf
-)
+// largestHalfBits are the bits of 65504, the largest finite float16.
+const largestHalfBits = 0x7bff
 
-// float16Of returns the bits of the float16 that is nearest to x, the even one of two
-// equally near (IEEE 754 roundTiesToEven). Beyond maxHalf it is an infinity. A NaN
-// stays one, with the upper bits of its payload.
+// float16Of returns the bits of the float16 nearest to x, ties to even (IEEE 754). Beyond 65504 it is an
+// infinity. A NaN stays one, with the upper bits of its payload.
 func float16Of(x float32) uint16 {
 	bits := math.Float32bits(x)
 	sign := uint16(bits >> 16 & 0x8000)
@@ -28,8 +24,8 @@ func float16Of(x float32) uint16 {
 	case exponent > 15:
 		return sign | 0x7c00
 	case exponent >= -14:
-		// A carry out of the fraction goes into the exponent, which is what it should do,
-		// also from the largest number to infinity.
+		// A carry out of the fraction goes into the exponent, as it should, also from the largest
+		// number to infinity.
 		return sign | roundShift(uint32(exponent+15)<<23|fraction, 13)
 	case exponent >= -25:
 		return sign | roundShift(fraction|0x800000, uint(-exponent-1))
@@ -47,16 +43,13 @@ func roundShift(x uint32, n uint) uint16 {
 	return uint16(quotient)
 }
 
-// Rounding counts what happened to constants on the way to float16.
+// A Rounding counts the changes of constants on the way to float16.
 type Rounding struct {
 	Elements int64 `json:"elements"`
-	// Clamped are finite numbers beyond ±65504, which have become that.
-	Clamped int64 `json:"clamped"`
-	// Flushed are numbers that were not zero and have become that.
-	Flushed int64 `json:"flushed_to_zero"`
-	// Raised are single numbers, such as an epsilon, that would have become zero and
-	// have become the smallest number above it instead, so that a division by them, or
-	// by what they are added to, stays one.
+	Clamped  int64 `json:"clamped"`         // finite numbers beyond ±65504, which became that
+	Flushed  int64 `json:"flushed_to_zero"` // numbers other than zero that became zero
+	// Raised are single numbers, for instance an epsilon, that would have become zero and became the
+	// smallest number above it instead, so that a division by them stays possible.
 	Raised int64 `json:"raised_from_zero"`
 }
 
@@ -67,25 +60,8 @@ func (r *Rounding) add(o Rounding) {
 	r.Raised += o.Raised
 }
 
-// round converts one element of a constant.
-func (r *Rounding) round(x float32, single bool) uint16 {
-	h := float16Of(x)
-	r.Elements++
-	switch {
-	case h&0x7fff == 0x7c00 && !math.IsInf(float64(x), 0):
-		r.Clamped++
-		return h&0x8000 | largestHalfBits
-	case h&0x7fff == 0 && x != 0 && single:
-		r.Raised++
-		return h | 1
-	case h&0x7fff == 0 && x != 0:
-		r.Flushed++
-	}
-	return h
-}
-
-// halfTensor returns a float32 tensor in float16. Its elements are converted whenever
-// they are read, so the tensor takes no memory; a first pass counts.
+// halfTensor returns a float32 tensor in float16. Its elements are converted each time that they are
+// read, so that a model of any size takes no memory; a first pass counts.
 func halfTensor(name string, t *onnx.Tensor) (*onnx.Tensor, Rounding, error) {
 	n, err := t.Len()
 	if err != nil {
@@ -101,7 +77,7 @@ func halfTensor(name string, t *onnx.Tensor) (*onnx.Tensor, Rounding, error) {
 		return nil, Rounding{}, err
 	}
 	h.Data = source
-	if w.counts.Elements <= 16 { // a copy is smaller than what it is made from
+	if w.counts.Elements <= 16 { // a copy is smaller than its source
 		if raw, err := h.Bytes(); err == nil {
 			h.Data = onnx.Raw(raw)
 		}
@@ -125,8 +101,7 @@ func (s halfSource) WriteTo(w io.Writer) (int64, error) {
 	return h.written, err
 }
 
-// A halfWriter takes the bytes of float32 numbers, in pieces of any length, and passes
-// on those of float16 numbers.
+// A halfWriter takes the bytes of float32 numbers, in pieces of any length, and writes float16 numbers.
 type halfWriter struct {
 	w       io.Writer
 	single  bool
@@ -163,6 +138,18 @@ func (h *halfWriter) Write(p []byte) (int, error) {
 func (h *halfWriter) convert(raw []byte) {
 	for ; len(raw) >= 4; raw = raw[4:] {
 		x := math.Float32frombits(binary.LittleEndian.Uint32(raw))
-		h.buffer = binary.LittleEndian.AppendUint16(h.buffer, h.counts.round(x, h.single))
+		half, r := float16Of(x), &h.counts
+		r.Elements++
+		switch {
+		case half&0x7fff == 0x7c00 && !math.IsInf(float64(x), 0):
+			r.Clamped++
+			half = half&0x8000 | largestHalfBits
+		case half&0x7fff == 0 && x != 0 && h.single:
+			r.Raised++
+			half |= 1
+		case half&0x7fff == 0 && x != 0:
+			r.Flushed++
+		}
+		h.buffer = binary.LittleEndian.AppendUint16(h.buffer, half)
 	}
 }

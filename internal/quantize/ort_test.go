@@ -87,7 +87,7 @@ func kernelsOf(t testing.TB, e backend.Engine, m *onnx.Model) map[string]int {
 	return ops(optimised)
 }
 
-func TestORTRangesAreTheExtremesOfAllSamples(t *testing.T) {
+func TestORTCalibrate(t *testing.T) {
 	e := orttest.Engine(t)
 	p, err := prepare(residualModel(t))
 	if err != nil {
@@ -201,7 +201,7 @@ func design(t testing.TB, seed uint64) *onnx.Model {
 
 // Whatever a network is made of, it computes the same when it is prepared or equalised, and nearly the same in lower
 // precision. All of its layers become integers.
-func TestORTLowerPrecisionComputesNearlyTheSame(t *testing.T) {
+func TestORTLowerPrecision(t *testing.T) {
 	e := orttest.Engine(t)
 	models := []*onnx.Model{residualModel(t)}
 	for seed := range uint64(5) {
@@ -245,7 +245,7 @@ func TestORTLowerPrecisionComputesNearlyTheSame(t *testing.T) {
 	}
 }
 
-func TestORTFoldedAndUpgradedModelsComputeTheSame(t *testing.T) {
+func TestORTPrepareComputesTheSame(t *testing.T) {
 	e := orttest.Engine(t)
 	same := func(name string, before *onnx.Model, x tensor.Tensor, change func(*onnx.Model) error) {
 		t.Helper()
@@ -295,7 +295,7 @@ func TestORTFoldedAndUpgradedModelsComputeTheSame(t *testing.T) {
 }
 
 // Bias correction makes the mean over the calibration samples what it was, where padding does not interfere.
-func TestORTBiasCorrectionKeepsTheMeanOfALayer(t *testing.T) {
+func TestORTBiasCorrection(t *testing.T) {
 	e := orttest.Engine(t)
 	b := arch.NewBuilder("single", 3)
 	x := b.Relu("positive", b.Input("image", onnx.Float32, onnx.Batched(3, 12, 12)))
@@ -343,7 +343,7 @@ func separableModel(t testing.TB) *onnx.Model {
 	return built(t, b)
 }
 
-func TestORTEqualizedChannelsHaveTheSameRange(t *testing.T) {
+func TestORTEqualize(t *testing.T) {
 	e := orttest.Engine(t)
 	m := separableModel(t)
 	c := Calibration{Engine: e, Samples: images(4)}
@@ -393,7 +393,7 @@ func TestORTEqualizedChannelsHaveTheSameRange(t *testing.T) {
 	}
 }
 
-func TestORTDynamicModelsComputeNearlyTheSame(t *testing.T) {
+func TestORTDynamic(t *testing.T) {
 	e := orttest.Engine(t)
 	m := recurrentModel(t)
 	for _, o := range []Options{{}, {PerTensor: true}, {SevenBitWeights: true}} {
@@ -531,7 +531,7 @@ func TestORTQuantizedClassifier(t *testing.T) {
 
 // The built-in detector finds the same boxes in lower precision: all of its layers are integers, and what makes boxes of
 // their results is not.
-func TestORTQuantizedDetectorFindsTheSameBoxes(t *testing.T) {
+func TestORTQuantizedDetector(t *testing.T) {
 	e := orttest.Engine(t)
 	a, err := arch.Lookup("ssd-mobilenet")
 	if err != nil {

@@ -8,23 +8,21 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// A kind says how an operator takes part in integer arithmetic.
+// A kind is the part of an operator in integer arithmetic.
 type kind int
 
 const (
-	// weighted operators multiply activations with constant weights. They are where the
-	// time goes, so they are the layers of which users speak.
+	// weighted operators multiply activations with constant weights. They take most of the time, and
+	// are the layers that users know.
 	weighted kind = iota + 1
-	// joining operators compute with activations alone. They are quantised where that
-	// saves the way to FP32 and back between weighted ones.
+	// joining operators compute with activations alone. They are quantised where that saves the way to
+	// FP32 and back between weighted ones.
 	joining
-	// carrying operators only choose or move elements: what comes out has the
-	// parameters of what goes in.
+	// carrying operators only choose or move elements: their result has the parameters of their input.
 	carrying
 )
 
-// kinds are the operators that are quantised. Products of two activations are not among them: each costs accuracy and
-// saves little.
+// kinds are the operators that are quantised. Products of two activations cost accuracy and save little.
 var kinds = map[string]kind{
 	"Conv": weighted, "Gemm": weighted, "MatMul": weighted,
 	"Add": joining, "Concat": joining, "AveragePool": joining, "GlobalAveragePool": joining,
@@ -34,11 +32,9 @@ var kinds = map[string]kind{
 
 // A layer is a node that is computed with integers.
 type layer struct {
-	node *onnx.Node
-	kind kind
-	// result is the value that leaves the layer: the node's output, or that of the
-	// activation function behind it.
-	result string
+	node   *onnx.Node
+	kind   kind
+	result string     // the node's output, or that of the activation function behind it
 	fused  *onnx.Node // the activation function
 }
 
@@ -57,7 +53,7 @@ func (l *layer) activations() []int {
 // hasBias reports whether the layer adds a bias, or could.
 func (l *layer) hasBias() bool { return l.kind == weighted && l.node.Op != "MatMul" }
 
-// A plan says which nodes of a prepared model become integer arithmetic.
+// A plan has the nodes of a prepared model that become integer arithmetic.
 type plan struct {
 	model    *onnx.Model
 	index    *onnx.Index
@@ -105,7 +101,7 @@ func newPlan(m *onnx.Model, o Options) *plan {
 	return p
 }
 
-// candidate says what a node could be, 0 for nothing, and why it is not.
+// candidate returns the kind of layer that a node could be, 0 for none, and why it is not one.
 func (p *plan) candidate(n *onnx.Node, o Options) (kind, string) {
 	k := kinds[n.Op]
 	if k == 0 || !isONNX(n) || !onlyOutput(n) || p.constant(n) {
@@ -132,7 +128,7 @@ func (p *plan) constant(n *onnx.Node) bool {
 	return !slices.ContainsFunc(n.Inputs, p.varies)
 }
 
-// varies reports whether there is a value of that name, and it is no constant.
+// varies reports whether the name is that of a value other than a constant.
 func (p *plan) varies(name string) bool { return name != "" && p.consts[name] == nil }
 
 // isActivation reports whether a value is a float32 that varies.
@@ -140,7 +136,7 @@ func (p *plan) isActivation(name string) bool {
 	return p.varies(name) && p.types[name] == onnx.Float32
 }
 
-// unitAxis returns the axis of a node's weights along which its output channels lie.
+// unitAxis returns the axis of a node's weights for its output channels.
 func unitAxis(n *onnx.Node) int {
 	if n.Op == "Conv" || n.Op == "Gemm" && onnx.AttrOr(n, "transB", int64(0)) != 0 {
 		return 0
@@ -148,8 +144,8 @@ func unitAxis(n *onnx.Node) int {
 	return 1
 }
 
-// activationBehind returns the Relu or Clip that is the only reader of a node's result:
-// the saturation of the integers does its work.
+// activationBehind returns the Relu or Clip that is the only reader of a node's result. The limits of the
+// integers do its work.
 func (p *plan) activationBehind(n *onnx.Node) *onnx.Node {
 	value := n.Outputs[0]
 	r := onlyReader(p.index, value)
@@ -163,13 +159,14 @@ func (p *plan) activationBehind(n *onnx.Node) *onnx.Node {
 	return nil
 }
 
-// dropLonely drops the layers without weights that would not lie between others: no
-// input comes from a layer, or no layer reads the result.
+// dropLonely drops the layers without weights of which no input comes from a layer, or whose result no
+// layer reads.
 func (p *plan) dropLonely() {
 	for changed := true; changed; {
 		changed = false
 		p.layers = slices.DeleteFunc(p.layers, func(l *layer) bool {
-			if l.kind == weighted || p.fed(l) && p.read(l.result) {
+			made := slices.ContainsFunc(l.activations(), func(i int) bool { return p.byResult[l.node.Inputs[i]] != nil })
+			if l.kind == weighted || made && p.read(l.result) {
 				return false
 			}
 			delete(p.byNode, l.node)
@@ -180,11 +177,6 @@ func (p *plan) dropLonely() {
 	}
 }
 
-// fed reports whether a layer makes one of a layer's inputs.
-func (p *plan) fed(l *layer) bool {
-	return slices.ContainsFunc(l.activations(), func(i int) bool { return p.byResult[l.node.Inputs[i]] != nil })
-}
-
 // read reports whether a layer reads a value as an activation.
 func (p *plan) read(value string) bool {
 	return slices.ContainsFunc(p.index.Consumers(value), func(n *onnx.Node) bool {
@@ -193,13 +185,13 @@ func (p *plan) read(value string) bool {
 	})
 }
 
-// quantized reports whether the result of a layer becomes integers. A matrix product
-// can hand out floats at no cost; where no layer reads them, they stay exact.
+// quantized reports whether the result of a layer becomes integers. A matrix product can return floats at
+// no cost; where no layer reads them, they stay exact.
 func (p *plan) quantized(l *layer) bool {
 	return l.node.Op != "Gemm" && l.node.Op != "MatMul" || p.read(l.result)
 }
 
-// source follows a value through layers that only carry it, to where its range is made.
+// source follows a value back through carrying layers to the one that sets its range.
 func (p *plan) source(value string) string {
 	for l := p.byResult[value]; l != nil && l.kind == carrying; l = p.byResult[value] {
 		value = l.node.Inputs[0]
@@ -207,8 +199,8 @@ func (p *plan) source(value string) string {
 	return value
 }
 
-// values returns the values that become integers, in the graph's order. A plan that
-// leaves more layers out has no others.
+// values returns the values that become integers, in the graph's order. With more layers left out they are
+// a part of these.
 func (p *plan) values() []string {
 	var list []string
 	seen := make(map[string]bool)
@@ -250,8 +242,7 @@ func (p *plan) endsOf(o Options) map[*onnx.Node]string {
 	return ends
 }
 
-// back goes from a value back to the weighted nodes on which it depends, and no
-// further.
+// back visits the weighted nodes on which a value depends, and none behind them.
 func (p *plan) back(value string, seen map[string]bool, visit func(*onnx.Node)) {
 	n := p.index.Producer(value)
 	if n == nil || seen[value] {
@@ -275,7 +266,7 @@ func inputChannels(n *onnx.Node, w *onnx.Tensor) int {
 	return int(w.Dims[1-unitAxis(n)])
 }
 
-// channelMeans returns the inputs of the layers whose biases can be corrected, each once.
+// channelMeans returns the inputs of the layers with a bias to correct, each once.
 func (p *plan) channelMeans() []channels {
 	var list []channels
 	seen := make(map[string]bool)
@@ -295,10 +286,10 @@ func (p *plan) channelMeans() []channels {
 	return list
 }
 
-// onlySigmoid reports whether nothing but a Sigmoid sees a value, perhaps after its elements
-// were moved.
+// onlySigmoid reports whether the only readers of a value are Sigmoids, perhaps behind operators that move
+// its elements.
 func (p *plan) onlySigmoid(value string) bool {
-	seen := map[string]bool{} // what is moved apart and put together again is followed once
+	seen := map[string]bool{}
 	for waiting := []string{value}; len(waiting) > 0; {
 		value, waiting = waiting[0], waiting[1:]
 		if seen[value] {
@@ -312,7 +303,7 @@ func (p *plan) onlySigmoid(value string) bool {
 		for _, n := range readers {
 			switch {
 			case isOp(n, "Sigmoid"):
-			case moves(n, value):
+			case isOp(n, "Concat"), isONNX(n) && n.Op != "Resize" && kinds[n.Op] == carrying && n.Input(0) == value: // moves elements
 				waiting = append(waiting, output(n, 0))
 			default:
 				return false
@@ -322,12 +313,7 @@ func (p *plan) onlySigmoid(value string) bool {
 	return true
 }
 
-// moves reports whether the elements of a value are what a node makes, perhaps with others.
-func moves(n *onnx.Node, value string) bool {
-	return isOp(n, "Concat") || isONNX(n) && n.Op != "Resize" && kinds[n.Op] == carrying && n.Input(0) == value
-}
-
-// excludes says why a node is not wanted; "" if it is.
+// excludes returns why the options leave a node out; "" if they do not.
 func (o Options) excludes(n *onnx.Node) string {
 	switch {
 	case slices.Contains(o.Exclude, layerName(n)):
@@ -338,12 +324,12 @@ func (o Options) excludes(n *onnx.Node) string {
 	return ""
 }
 
-// whyNotWeighted says what keeps a node with weights from being quantised.
+// whyNotWeighted returns why a node with weights cannot be quantised; "" if it can.
 func (p *plan) whyNotWeighted(n *onnx.Node) string {
 	w := p.consts[n.Input(1)]
 	switch {
 	case !p.isActivation(n.Input(0)):
-		return "its input is no float32 activation"
+		return "its input is not a float32 activation"
 	case !isFloat32Constant(w):
 		return "its weights are not constant"
 	case slices.Contains(w.Dims, 0):
@@ -358,21 +344,6 @@ func (p *plan) whyNotWeighted(n *onnx.Node) string {
 	} else if n.Op == "Gemm" && (onnx.AttrOr(n, "alpha", float32(1)) != 1 || onnx.AttrOr(n, "transA", int64(0)) != 0) {
 		return "it scales or transposes its input"
 	}
-	return p.whyNotBias(n, w)
-}
-
-func whyNotKernels(n *onnx.Node, dims []int64) string {
-	groups := onnx.AttrOr(n, "group", int64(1))
-	switch {
-	case len(dims) < 3:
-		return fmt.Sprintf("its weights have the shape %v", dims)
-	case groups < 1 || dims[0]%groups != 0:
-		return fmt.Sprintf("its %d filters are not %d groups", dims[0], groups)
-	}
-	return ""
-}
-
-func (p *plan) whyNotBias(n *onnx.Node, w *onnx.Tensor) string {
 	name := n.Input(2)
 	if name == "" || n.Op == "MatMul" {
 		return ""
@@ -389,12 +360,23 @@ func (p *plan) whyNotBias(n *onnx.Node, w *onnx.Tensor) string {
 	return ""
 }
 
-// errEmpty says why there is nothing in a plan.
+func whyNotKernels(n *onnx.Node, dims []int64) string {
+	groups := onnx.AttrOr(n, "group", int64(1))
+	switch {
+	case len(dims) < 3:
+		return fmt.Sprintf("its weights have the shape %v", dims)
+	case groups < 1 || dims[0]%groups != 0:
+		return fmt.Sprintf("its %d filters are not %d groups", dims[0], groups)
+	}
+	return ""
+}
+
+// errEmpty is the error of a plan without layers.
 func (p *plan) errEmpty() error {
 	if len(p.excluded) == 0 {
-		return errors.New("there is nothing to quantise: the model has no layers with weights")
+		return errors.New("nothing to quantise: the model has no layers with weights")
 	}
 	first := p.excluded[0]
-	return fmt.Errorf("there is nothing to quantise: %s %q stays in FP32 because %s, and so do %d others",
+	return fmt.Errorf("nothing to quantise: %s %q stays in FP32 because %s, and so do %d others",
 		first.Op, first.Layer, first.Reason, len(p.excluded)-1)
 }

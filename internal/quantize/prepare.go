@@ -8,11 +8,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// prepare returns the FP32 model in the form in which it is calibrated and quantised:
-// of operator set 13 or newer, with constants as initializers, and batch norms folded
-// into convolutions. It computes the same, but for rounding.
-//
-// A model that is quantised is refused with errQuantized.
+// prepare returns the FP32 model in the form for calibration and quantisation: of operator set 13 or newer,
+// with constants as initializers, and batch norms folded into convolutions. It computes the same, but for
+// rounding. A quantised model is an error (errQuantized).
 func prepare(m *onnx.Model) (*onnx.Model, error) {
 	if err := acceptable(m); err != nil {
 		return nil, err
@@ -49,13 +47,10 @@ func constantsToInitializers(m *onnx.Model) {
 	})
 }
 
-// foldAffine folds into each convolution what follows it and only scales and shifts
-// its channels: batch norms, and arithmetic with one constant for each channel, which
-// is what frozen batch norms are exported as. It returns how many nodes it folded. All
-// arithmetic is in float64, and rounded once.
-//
-// A node is left alone if other nodes read the convolution's result too, or if anything
-// about it is not constant.
+// foldAffine folds into each convolution the nodes behind it that scale and shift its channels: batch
+// norms, and arithmetic with one constant for each channel, as frozen batch norms are exported. It returns
+// how many nodes it folded. It computes in float64 and rounds once. Nodes stay if the convolution's result
+// has other readers, or if anything is not constant.
 func foldAffine(m *onnx.Model) (int, error) {
 	f := folder{model: m, consts: constants(m), index: m.Graph.Index(), dropped: make(map[*onnx.Node]bool)}
 	for _, n := range m.Graph.Nodes {
@@ -83,8 +78,8 @@ type folder struct {
 // An affine maps x to scale·x + shift, for each channel.
 type affine struct{ scale, shift []float64 }
 
-// A convolved value is the result of a convolution, or of what was folded into it.
-type convolved struct {
+// A convResult is the result of a convolution, or of the last node that was folded into it.
+type convResult struct {
 	name     string
 	channels int64
 	rank     int
@@ -105,7 +100,7 @@ func (f *folder) fold(conv *onnx.Node) error {
 		}
 		total.shift = bias
 	}
-	x := convolved{conv.Outputs[0], channels, len(weights.Dims)}
+	x := convResult{conv.Outputs[0], channels, len(weights.Dims)}
 	for {
 		n := onlyReader(f.index, x.name)
 		a, ok, err := f.affineOf(n, x)
@@ -129,8 +124,8 @@ func (f *folder) fold(conv *onnx.Node) error {
 	return f.rewrite(conv, weights, total)
 }
 
-// filters returns the number of channels that a convolution makes, 0 if its weights are
-// not such that this package can handle them.
+// filters returns the number of channels of a convolution's result, 0 if this package cannot handle its
+// weights.
 func filters(conv *onnx.Node, weights *onnx.Tensor) int64 {
 	if !isFloat32Constant(weights) || len(weights.Dims) < 3 || slices.Contains(weights.Dims, 0) {
 		return 0
@@ -145,14 +140,13 @@ func filters(conv *onnx.Node, weights *onnx.Tensor) int64 {
 	return weights.Dims[1] * groups
 }
 
-// isFloat32Constant reports whether a tensor is there, in memory or in the file of the
-// model, as float32.
+// isFloat32Constant reports whether t is a tensor of float32 in the model.
 func isFloat32Constant(t *onnx.Tensor) bool {
 	return t != nil && t.Type == onnx.Float32 && t.External == nil
 }
 
-// rewrite gives a convolution the weights scale·w and the bias shift. The old ones may
-// have other readers, so they stay until they are pruned.
+// rewrite gives a convolution the weights scale·w and the bias shift. The old ones may have other readers,
+// so they stay until prune.
 func (f *folder) rewrite(conv *onnx.Node, weights *onnx.Tensor, a affine) error {
 	w, err := onnx.Elements[float32](weights)
 	if err != nil {
@@ -175,9 +169,9 @@ func (f *folder) rewrite(conv *onnx.Node, weights *onnx.Tensor, a affine) error 
 	return nil
 }
 
-// eachFilter calls visit for every stretch of a convolution's weights that belongs to
-// one filter, which is one channel of the result. The weights of Conv are [filters,
-// channels/group, kernel…], those of ConvTranspose [channels, filters/group, kernel…].
+// eachFilter calls visit for every stretch of a convolution's weights that belongs to one filter, that is
+// one channel of the result. The weights of Conv are [filters, channels/group, kernel…], those of
+// ConvTranspose [channels, filters/group, kernel…].
 func eachFilter(conv *onnx.Node, dims []int64, visit func(filter, first, n int)) {
 	kernel := 1
 	for _, d := range dims[2:] {
@@ -200,9 +194,9 @@ func eachFilter(conv *onnx.Node, dims []int64, visit func(filter, first, n int))
 	}
 }
 
-// affineOf returns what a node does to each channel of x, and whether that is all it does: a norm with constants for
-// each channel, as in inference, or x∘c, or c∘x where the order does not matter.
-func (f *folder) affineOf(n *onnx.Node, x convolved) (a affine, ok bool, err error) {
+// affineOf returns how a node scales and shifts each channel of x, and whether it does nothing else: a norm
+// with constants for each channel, or x∘c, or c∘x where the order does not matter.
+func (f *folder) affineOf(n *onnx.Node, x convResult) (a affine, ok bool, err error) {
 	if n == nil || !isONNX(n) || !onlyOutput(n) {
 		return a, false, nil
 	}
@@ -256,11 +250,11 @@ func (f *folder) affineOf(n *onnx.Node, x convolved) (a affine, ok bool, err err
 	return a, finite(a.scale) && finite(a.shift), nil
 }
 
-func finite(list []float64) bool {
-	return !slices.ContainsFunc(list, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+func finite[T float32 | float64](list []T) bool {
+	return !slices.ContainsFunc(list, func(v T) bool { return v-v != 0 }) // NaN and infinity
 }
 
-// perChannel returns a constant [channels], and whether it is one.
+// perChannel returns a constant of shape [channels], and whether the value is one.
 func (f *folder) perChannel(name string, channels int64) ([]float64, bool, error) {
 	t := f.consts[name]
 	if !isFloat32Constant(t) || len(t.Dims) != 1 || t.Dims[0] != channels {
@@ -270,9 +264,9 @@ func (f *folder) perChannel(name string, channels int64) ([]float64, bool, error
 	return widen(values), err == nil, err
 }
 
-// broadcast returns a constant that is added to x, or the like, as one number for each
-// channel, and whether it is one: it has one number for each channel, or one for all.
-func (f *folder) broadcast(name string, x convolved) ([]float64, bool, error) {
+// broadcast returns the second operand of x as one number for each channel, and whether it is such a
+// constant: with one number for each channel, or one for all.
+func (f *folder) broadcast(name string, x convResult) ([]float64, bool, error) {
 	t := f.consts[name]
 	if !isFloat32Constant(t) || len(t.Dims) > x.rank {
 		return nil, false, nil
@@ -297,8 +291,8 @@ func widen(values []float32) []float64 {
 	return wide
 }
 
-// foldGemmFactors multiplies the factors of matrix products into their constants: integer kernels know
-// no factors.
+// foldGemmFactors multiplies the factors of matrix products into their constants: integer kernels have
+// none.
 func foldGemmFactors(m *onnx.Model) error {
 	consts, index := constants(m), m.Graph.Index()
 	for _, n := range m.Graph.Nodes {
@@ -329,10 +323,9 @@ func foldGemmFactors(m *onnx.Model) error {
 	return nil
 }
 
-// headsToGemm writes 1×1 convolutions of pooled features that make an output, as
-// MobileNet has one for its classes, as what they are: matrix products. An integer
-// product can hand out its exact sums, while an integer convolution rounds its results
-// to 8 bits, which leaves no order between classes that are close to each other.
+// headsToGemm makes matrix products of 1×1 convolutions of pooled features that make an output, for
+// instance MobileNet's classes. An integer product can return its exact sums; an integer convolution
+// rounds its results to 8 bits, which mixes up classes that are close to each other.
 func headsToGemm(m *onnx.Model) {
 	p := &plan{model: m, index: m.Graph.Index(), consts: constants(m)}
 	last := p.endsOf(Options{SkipLast: true})
@@ -348,7 +341,7 @@ func headsToGemm(m *onnx.Model) {
 	prune(m)
 }
 
-// isProduct reports whether a convolution has one pixel to see, and sees nothing else.
+// isProduct reports whether a convolution reads a single pixel, and nothing around it.
 func (p *plan) isProduct(n *onnx.Node) bool {
 	if !isOp(n, "Conv") || !onlyOutput(n) || !isOp(p.index.Producer(n.Input(0)), "GlobalAveragePool") {
 		return false
@@ -365,8 +358,7 @@ func allAre(list []int64, want int64) bool {
 	return !slices.ContainsFunc(list, func(n int64) bool { return n != want })
 }
 
-// asGemm returns the nodes that take the place of a convolution. The product keeps its
-// name.
+// asGemm returns the nodes that replace a convolution. The product keeps its name.
 func (p *plan) asGemm(n *onnx.Node) []*onnx.Node {
 	conv := p.consts[n.Inputs[1]]
 	matrix := *conv

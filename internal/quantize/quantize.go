@@ -39,11 +39,11 @@ func (o Options) weightLimit() int {
 	return 127
 }
 
-// validate reports what is wrong with options for a model.
+// validate returns the errors of options for a model.
 func (o Options) validate(m *onnx.Model) error {
 	var errs []error
 	if a := o.activations(); a != U8 && a != S8 {
-		errs = append(errs, fmt.Errorf("unknown activations %q; there are %s and %s", a, U8, S8))
+		errs = append(errs, fmt.Errorf("unknown activations %q, want %s or %s", a, U8, S8))
 	}
 	names := make(map[string]bool)
 	for _, n := range m.Graph.Nodes {
@@ -57,14 +57,11 @@ func (o Options) validate(m *onnx.Model) error {
 	return errors.Join(errs...)
 }
 
-// quantize returns the model with 8-bit integers in the place of FP32 wherever Options
-// ask for it, in the QDQ form: every layer stays the operator it was, between a
-// DequantizeLinear for each input and a QuantizeLinear behind the result, which engines
-// fuse into one integer kernel. The ranges come from calibrate. Inputs and outputs of
-// the model stay what they are. The original is not changed.
-//
-// Without ranges because they are found AtRunTime, it is Dynamic. A model that is quantised is refused
-// with errQuantized.
+// quantize returns the model with 8-bit integers in place of FP32 as Options ask for, in the QDQ form:
+// every layer keeps its operator, between a DequantizeLinear for each input and a QuantizeLinear behind
+// the result, which engines fuse into one integer kernel. The ranges come from calibrate; those of
+// AtRunTime make it Dynamic. Inputs and outputs of the model keep their types. The original does not
+// change. A quantised model is an error (errQuantized).
 func quantize(m *onnx.Model, r ranges, o Options) (*onnx.Model, Report, error) {
 	if r.Method == AtRunTime {
 		return Dynamic(m, o)
@@ -108,7 +105,7 @@ type quantizer struct {
 	added       []*onnx.Node
 	channels    map[*layer]int
 	clamped     int               // biases that did not fit
-	source      map[string]string // see plan.source; the plan itself is of no use once inputs change
+	source      map[string]string // plan.source of each value, which changes with the graph
 }
 
 func (q *quantizer) run() error {
@@ -126,15 +123,15 @@ func (q *quantizer) run() error {
 			return fmt.Errorf("the range of %q is from %v to %v", source, r.Min, r.Max)
 		}
 		if q.plan.onlySigmoid(source) {
-			r = r.reaching()
+			r = Range{max(-sigmoidReach, min(sigmoidReach, r.Min)), max(-sigmoidReach, min(sigmoidReach, r.Max))}
 		}
 		q.parameters[source] = QuantizedRange{r, q.options.activations().of(r)}
 	}
 	if err := q.weights(); err != nil {
 		return err
 	}
-	// Results come first: what a layer makes is dequantised for all readers. It keeps its name, which from then on is
-	// what the integers stand for.
+	// Results come first: the result of a layer is dequantised for all readers. Its name is from then on that of the
+	// dequantised value.
 	for _, l := range q.plan.layers {
 		if !q.plan.quantized(l) {
 			continue
@@ -148,7 +145,7 @@ func (q *quantizer) run() error {
 		q.pair(raw, l.result, l.result)
 		q.dequantized[l.result] = l.result
 	}
-	// An activation that no layer makes gets a pair of nodes of its own; other readers go on reading the original.
+	// Other activations get a pair of nodes of their own; their other readers go on reading the original.
 	for _, l := range q.plan.layers {
 		for _, i := range l.activations() {
 			value := l.node.Inputs[i]
@@ -200,8 +197,8 @@ func (q *quantizer) node(op string, inputs []string, result string, attrs ...onn
 	})
 }
 
-// A weightKey names weights and the axis of their units: layers with both in common
-// share one quantised tensor.
+// A weightKey is a tensor of weights and the axis of their units: layers with the same key share one
+// quantised tensor.
 type weightKey struct {
 	tensor string
 	axis   int
@@ -232,7 +229,7 @@ func (q *quantizer) weights() error {
 			if use.bias, err = onnx.Elements[float32](q.plan.consts[name]); err != nil {
 				return err
 			}
-			if !finite(widen(use.bias)) {
+			if !finite(use.bias) {
 				return fmt.Errorf("bias %q: %w", name, errNotFinite)
 			}
 		}
@@ -242,7 +239,7 @@ func (q *quantizer) weights() error {
 	for _, key := range order {
 		t, s := q.plan.consts[key.tensor], byKey[key]
 		w, err := onnx.Elements[float32](t)
-		if err == nil && !finite(widen(w)) {
+		if err == nil && !finite(w) {
 			err = errNotFinite
 		}
 		if err != nil {
@@ -258,7 +255,10 @@ func (q *quantizer) weights() error {
 			if bias == nil {
 				continue
 			}
-			scales := qw.biasScales(s.uses[i].input)
+			scales := make([]float32, len(qw.scales)) // that of the input times those of the weights, in float32 as in the engine
+			for k, scale := range qw.scales {
+				scales[k] = s.uses[i].input * scale
+			}
 			values, clamped := quantizeBias(bias, scales)
 			q.clamped += clamped
 			biasName := l.node.Input(2)
@@ -272,9 +272,9 @@ func (q *quantizer) weights() error {
 	return nil
 }
 
-// correct returns the bias that makes up for what the rounding of the weights changes
-// in the mean of each unit: Σ error·mean of the input. Behind a Relu inputs are never
-// negative, so without it the errors of a unit's weights would add up to a shift.
+// correct returns the bias less the shift that rounding the weights gives the mean of each unit: Σ
+// error·mean of the input. Behind a Relu inputs are never negative, so the errors of a unit's weights
+// would add up.
 func (q *quantizer) correct(l *layer, bias, errors []float32, dims []int64) []float32 {
 	means := q.ranges.Means[l.node.Inputs[0]]
 	if means == nil || !l.hasBias() {
@@ -288,8 +288,8 @@ func (q *quantizer) correct(l *layer, bias, errors []float32, dims []int64) []fl
 	return corrected
 }
 
-// constants adds integers with their scales, and a node that turns them into numbers.
-// It returns the name of these.
+// constants adds integers with their scales, and a node that dequantises them. It returns the name of
+// its result.
 func (q *quantizer) constants(name string, integers *onnx.Tensor, scales []float32, axis int) string {
 	perTensor := q.options.PerTensor
 	integers.Name = q.names.Unique(name + "_quantized")
@@ -310,13 +310,12 @@ func (q *quantizer) constants(name string, integers *onnx.Tensor, scales []float
 	return result
 }
 
-// protect keeps a layer in FP32 that reads what a DequantizeLinear makes. From version 1.21
-// on ONNX Runtime quantises the weights of any convolution or Gemm between DequantizeLinear
-// and QuantizeLinear by itself, with one scale for all, for which the plan had a reason to
-// leave the layer out (WeightBiasQuantization,
-// onnxruntime/core/optimizer/qdq_transformer/weight_bias_quantization.cc). It does not where
-// the input is dequantised with a scale for each channel, so the layer gets a
-// DequantizeLinear of its own, with the same scale for every channel.
+// protect keeps a layer in FP32 that reads the result of a DequantizeLinear. From version 1.21 on ONNX
+// Runtime quantises by itself, with one scale for all, the weights of any convolution or Gemm between
+// DequantizeLinear and QuantizeLinear, also of layers that the plan leaves out (WeightBiasQuantization,
+// onnxruntime/core/optimizer/qdq_transformer/weight_bias_quantization.cc). It does not where the input
+// has a scale for each channel, so the layer gets a DequantizeLinear of its own, with the same scale for
+// every channel.
 func (q *quantizer) protect(n *onnx.Node) {
 	integers, w := q.integers[n.Input(0)], q.plan.consts[n.Input(1)]
 	if q.plan.byNode[n] != nil || integers == "" || !isFloat32Constant(w) || len(w.Dims) < 2 {

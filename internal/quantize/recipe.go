@@ -8,21 +8,20 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A Recipe says all of how to make an INT8 model of an FP32 one. The zero Recipe is the
-// recommended one.
+// A Recipe makes INT8 models of FP32 models. The zero Recipe is the recommended one.
 type Recipe struct {
 	Method  Method // empty: MinMax; AtRunTime needs no samples
 	Options Options
-	// Search, if it is set, leaves layers in FP32 until its target is reached. Without a
-	// Rank of its own, layers are ranked by signal to noise over the first 8 batches of samples.
+	// Search leaves layers in FP32 until its target is reached; nil: all are quantised. Without a Rank of
+	// its own, it ranks layers by signal to noise over the first 8 batches of samples.
 	Search *Search
 }
 
-// Make equalises, calibrates and quantises a model, and searches if it should. If the target of the search cannot be
-// reached, Make returns the best model there is with an error that is ErrTargetMissed.
+// Make equalises, calibrates and quantises a model, and searches if Search is set. If that does not reach
+// its target, Make returns the best model that it found with ErrTargetMissed.
 //
-// Equalisation is not good for every model. It is used if it raises signal to noise over the first
-// 8 batches of samples.
+// Equalisation is not good for every model: Make keeps it if it raises signal to noise over the first 8
+// batches of samples.
 func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, Report, error) {
 	made, err := r.calibrate(ctx, m, c)
 	if err != nil {
@@ -40,8 +39,9 @@ func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.M
 	return q, report, err
 }
 
-// Sensitivity returns what each layer costs if it is the only one that is quantised: signal to noise at the model's last
-// layers with weights in dB over the first 8 batches of samples, the worst first. Progress is called after each layer.
+// Sensitivity returns what each layer costs if it alone is quantised: signal to noise at the model's last
+// layers with weights in dB over the first 8 batches of samples, the worst first. It calls progress after
+// each layer.
 func (r Recipe) Sensitivity(ctx context.Context, m *onnx.Model, c Calibration, progress func(done, total int)) ([]LayerScore, error) {
 	made, err := r.calibrate(ctx, m, c)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r Recipe) Sensitivity(ctx context.Context, m *onnx.Model, c Calibration, p
 	return sensitivity(ctx, made, r.Options, score, progress)
 }
 
-// A calibrated model is prepared, and has ranges, if they are not found AtRunTime.
+// A calibratedModel is a prepared model with its ranges, or a model for AtRunTime.
 type calibratedModel struct {
 	model  *onnx.Model
 	ranges ranges
@@ -72,7 +72,7 @@ func (r Recipe) calibrate(ctx context.Context, m *onnx.Model, c Calibration) (ca
 	return calibratedModel{p, found}, err
 }
 
-// equalize returns the equalised model, or the one it is given if that is better.
+// equalize returns the equalised model, or the given one if that is better.
 func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration) (calibratedModel, error) {
 	e, layers, err := equalize(ctx, as.model, c, r.Options)
 	if layers == 0 || err != nil {
@@ -116,8 +116,8 @@ func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration)
 	return s.run(ctx, as, r.Options)
 }
 
-// judge returns signal to noise over the first 8 batches of samples: noise is alike in all, and there are many models to
-// measure.
+// judge returns signal to noise over the first 8 batches of samples: noise is alike in all, and many models
+// are measured.
 func judge(ctx context.Context, m *onnx.Model, c Calibration) (Score, error) {
 	all := c.Samples
 	c.Samples = func(yield func([]tensor.Tensor, error) bool) {

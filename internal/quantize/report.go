@@ -1,17 +1,19 @@
 package quantize
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// A Report describes how a model was quantised: all that MLPerf's rules want to know of
-// the method, in a form that JSON can hold (inference_policies §Quantization asks for a
-// description from which the numbers can be reproduced).
+// A Report describes how a model was quantised, for the description from which MLPerf's rules want the
+// numbers to be reproducible (inference_policies §Quantization).
 type Report struct {
 	Model   string  `json:"model"`
 	Method  Method  `json:"calibration_method"`
@@ -39,7 +41,7 @@ type QuantizedLayer struct {
 	Fused    string `json:"fused,omitempty"` // the activation function that the integers contain
 }
 
-// A QuantizedRange is the range of an activation, and what it gave.
+// A QuantizedRange is the range of an activation, and the parameters for it.
 type QuantizedRange struct {
 	Range
 	Parameters
@@ -50,10 +52,15 @@ func (q *quantizer) report(original *onnx.Model) Report {
 	r := Report{
 		Model: original.Graph.Name, Method: q.ranges.Method, Samples: q.ranges.Samples, Options: q.options,
 		Ranges: q.parameters, Excluded: q.plan.excluded, Others: make(map[string]int), ClampedBiases: q.clamped,
-		EqualizedLayers: equalizedLayers(original),
-		BytesBefore:     weightBytes(original.Graph), BytesAfter: weightBytes(q.model.Graph),
+		BytesBefore: weightBytes(original.Graph), BytesAfter: weightBytes(q.model.Graph),
 	}
 	r.Options.Activations = q.options.activations()
+	for _, p := range original.Metadata {
+		if p.Key == equalizedKey {
+			n, _ := strconv.Atoi(p.Value) // 0 if another program wrote it
+			r.EqualizedLayers += n
+		}
+	}
 	for _, l := range q.plan.layers {
 		if l.kind != weighted {
 			r.Others[l.node.Op]++
@@ -71,40 +78,36 @@ func (q *quantizer) report(original *onnx.Model) Report {
 // WriteMarkdown writes the description that a submission contains as calibration.md.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Quantisation of %s\n\n", orUnnamed(r.Model))
-	r.writeMethod(&b)
+	fmt.Fprintf(&b, "# Quantisation of %s\n\n", cmp.Or(r.Model, "the model"))
+	r.writeActivations(&b)
 	r.writeWeights(&b)
 	r.writeSearch(&b)
 	r.writeLayers(&b)
 	if r.Method != AtRunTime {
-		r.writeRanges(&b)
+		b.WriteString("\n## Ranges\n\n| activation | from | to | scale | zero point |\n|---|--:|--:|--:|--:|\n")
+		for _, name := range slices.Sorted(maps.Keys(r.Ranges)) {
+			v := r.Ranges[name]
+			fmt.Fprintf(&b, "| %s | %.6g | %.6g | %.6g | %d |\n", cell(name), v.Min, v.Max, v.Scale, v.ZeroPoint)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func orUnnamed(name string) string {
-	if name == "" {
-		return "the model"
-	}
-	return name
-}
-
-func (r Report) writeMethod(b *strings.Builder) {
+func (r Report) writeActivations(b *strings.Builder) {
 	fmt.Fprintf(b, "The model was quantised after training, without training it further: "+
 		"%d layers compute with 8-bit integers, %d stay in FP32.\n\n", len(r.Layers), len(r.Excluded))
 	b.WriteString("## Activations\n\n")
 	if r.Method == AtRunTime {
-		b.WriteString("- Nothing was calibrated: what a layer reads becomes unsigned bytes while the model runs, asymmetric, one scale for all of it, " +
-			"scale = (max - min) / 255 of the values that it has then and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
+		b.WriteString("- Nothing was calibrated: the input of a layer becomes unsigned bytes while the model runs, asymmetric, one scale for all elements, " +
+			"scale = (max - min) / 255 of its values and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
 		return
 	}
 	fmt.Fprintf(b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set to the smallest and the largest value seen.\n",
 		r.Samples, len(r.Ranges))
-	switch r.Options.Activations {
-	case S8:
+	if r.Options.Activations == S8 {
 		b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = max(|min|, |max|) / 127.\n")
-	default:
+	} else {
 		b.WriteString("- Integers: unsigned, asymmetric: q = round(x / scale) + zero point, 0 to 255, one scale and zero point for each activation, " +
 			"scale = (max - min) / 255, or up to 1/254 larger, so that 0, which the range always contains, and both ends are represented.\n")
 	}
@@ -126,7 +129,7 @@ func (r Report) writeWeights(b *strings.Builder) {
 	}
 	b.WriteString("- Biases: 32-bit integers, scale = scale of the input × scale of the weights.\n")
 	b.WriteString("- Biases are corrected: less Σ error of the weight × mean of the input channel over the calibration samples, " +
-		"which is what rounding the weights adds to the mean of an output channel.\n")
+		"the shift that rounding the weights gives the mean of an output channel.\n")
 	if r.ClampedBiases > 0 {
 		fmt.Fprintf(b, "- %d biases exceeded 32 bits and were limited.\n", r.ClampedBiases)
 	}
@@ -173,7 +176,7 @@ func (r Report) writeLayers(b *strings.Builder) {
 	}
 	if len(r.Others) > 0 {
 		b.WriteString("\nNodes without weights that compute with 8-bit integers too:")
-		for i, op := range sortedKeys(r.Others) {
+		for i, op := range slices.Sorted(maps.Keys(r.Others)) {
 			separator := ","
 			if i == 0 {
 				separator = ""
@@ -184,24 +187,7 @@ func (r Report) writeLayers(b *strings.Builder) {
 	}
 }
 
-func (r Report) writeRanges(b *strings.Builder) {
-	b.WriteString("\n## Ranges\n\n| activation | from | to | scale | zero point |\n|---|--:|--:|--:|--:|\n")
-	for _, name := range sortedKeys(r.Ranges) {
-		v := r.Ranges[name]
-		fmt.Fprintf(b, "| %s | %.6g | %.6g | %.6g | %d |\n", cell(name), v.Min, v.Max, v.Scale, v.ZeroPoint)
-	}
-}
-
 // cell escapes text for a cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(text)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -7,27 +7,26 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// A Range is the interval of an activation that quantisation keeps apart. What lies
-// outside becomes its nearest end.
+// A Range is the interval of an activation that integers represent. Values outside become its nearest
+// end.
 type Range struct {
 	Min float32 `json:"min"`
 	Max float32 `json:"max"`
 }
 
-// Activations chooses the integers that activations become.
+// Activations is the integer type of activations.
 type Activations string
 
 const (
-	// U8 is 0 to 255 with any zero point: the form for which processors have fast
-	// products with signed weights, and that needs no Relu.
+	// U8 is 0 to 255 with any zero point. Processors have fast products of it with signed weights, and
+	// it needs no Relu.
 	U8 Activations = "u8"
-	// S8 is -127 to 127 with zero point 0, as TensorRT wants it. ONNX Runtime's kernels for
-	// the CPU do not: convolutions with a Relu or Clip behind them then run in FP32.
+	// S8 is -127 to 127 with zero point 0, as TensorRT wants it. On the CPU, ONNX Runtime then runs
+	// convolutions with a Relu or Clip behind them in FP32.
 	S8 Activations = "s8"
 )
 
-// Parameters map numbers to integers: q = round(x/Scale) + ZeroPoint, within the
-// limits of the type.
+// Parameters map numbers to integers: q = round(x/Scale) + ZeroPoint, within the limits of the type.
 type Parameters struct {
 	Scale     float32 `json:"scale"`
 	ZeroPoint int     `json:"zero_point"`
@@ -77,14 +76,8 @@ func unsignedGrid(low, high float64) (scale float32, zero int) {
 	return usable(best), zero
 }
 
-// sigmoidReach is from where on a Sigmoid is 0 or 1 but for 1e-7, the precision of float32.
+// sigmoidReach is where a Sigmoid is 0 or 1 but for 1e-7, the precision of float32.
 const sigmoidReach = 16
-
-// reaching cuts a range to what a Sigmoid tells apart.
-func (r Range) reaching() Range {
-	cut := func(x float32) float32 { return max(-sigmoidReach, min(sigmoidReach, x)) }
-	return Range{cut(r.Min), cut(r.Max)}
-}
 
 // smallestScale keeps the product of two scales a normal float32.
 const smallestScale = 1e-18
@@ -118,8 +111,8 @@ func (a Activations) zeroPoints(name string, p Parameters, n int) *onnx.Tensor {
 	return onnx.TensorOf(name, slices.Repeat([]uint8{uint8(p.ZeroPoint)}, max(n, 1)), dims...)
 }
 
-// A weightUse is a layer that reads weights: what bias it adds, and the scale of its
-// input. Layers may share weights.
+// A weightUse is a layer that reads weights, which layers may share: its bias, and the scale of its
+// input.
 type weightUse struct {
 	bias  []float32 // nil if there is none
 	input float32
@@ -132,8 +125,8 @@ type quantizedWeights struct {
 	scales []float32
 }
 
-// largestInt32 is the largest bias that stays clear of an overflow when products are
-// added to it: half of the range of int32.
+// largestInt32 is the largest bias to which products can be added without an overflow: half of the range
+// of int32.
 const largestInt32 = 1 << 30
 
 // quantizeWeights quantises weights w of the shape dims, whose units lie along an axis,
@@ -189,16 +182,6 @@ func eachUnit(dims []int64, axis int, visit func(unit, first, n int)) {
 
 // scale returns the scale of a unit.
 func (q quantizedWeights) scale(unit int) float32 { return q.scales[min(unit, len(q.scales)-1)] }
-
-// biasScales returns the scales of the bias: that of the input times those of the
-// weights, as float32 like the engine computes them.
-func (q quantizedWeights) biasScales(input float32) []float32 {
-	scales := make([]float32, len(q.scales))
-	for i, s := range q.scales {
-		scales[i] = input * s
-	}
-	return scales
-}
 
 // quantizeBias returns a bias as integers, and how many did not fit.
 func quantizeBias(bias, scales []float32) (values []int32, clamped int) {

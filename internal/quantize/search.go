@@ -12,19 +12,18 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A Score says how good a quantised model is: an accuracy, or anything else of which
-// more is better.
+// A Score rates a quantised model, by its accuracy or anything else; more is better.
 type Score func(ctx context.Context, m *onnx.Model) (float64, error)
 
-// A LayerScore is the score of a model of which only one layer is quantised.
+// A LayerScore is the score of a model in which only one layer is quantised.
 type LayerScore struct {
 	Layer string  `json:"layer"`
 	Op    string  `json:"op"`
 	Score float64 `json:"score"`
 }
 
-// sensitivity quantises one layer with weights at a time, leaves all others in FP32, and
-// scores what comes of it. The layers that cost most come first. Progress is called after each layer.
+// sensitivity scores models in which one layer with weights is quantised and all others stay in FP32. The
+// layers that cost most come first. It calls progress after each layer.
 func sensitivity(ctx context.Context, m calibratedModel, o Options, score Score, progress func(done, total int)) ([]LayerScore, error) {
 	layers, err := candidates(m, o)
 	if err != nil {
@@ -79,16 +78,16 @@ func layerNames(layers []LayerScore) []string {
 	return list
 }
 
-// ErrTargetMissed is the cause when no choice of layers reaches a target.
+// ErrTargetMissed says that no choice of layers reaches a target.
 var ErrTargetMissed = errors.New("the target is missed")
 
 // A Search finds the layers that have to stay in FP32 for a model to be good enough.
 type Search struct {
 	Score  Score
 	Target float64 // the least score that is enough
-	// Rank orders the layers by what they cost. It runs once for each layer, so a cheap one saves time.
+	// Rank orders the layers by their cost. It runs once for each layer, so a cheap one saves time.
 	Rank Score
-	// Progress is called after each layer that is ranked.
+	// Progress is called after Rank of each layer.
 	Progress func(done, total int)
 }
 
@@ -98,7 +97,7 @@ type Step struct {
 	Score    float64 `json:"score"`
 }
 
-// A SearchRecord is what a report says of a search.
+// A SearchRecord is the course of a search, for the report.
 type SearchRecord struct {
 	Target      float64      `json:"target"`
 	Score       float64      `json:"score"`    // of the model that was chosen
@@ -107,14 +106,12 @@ type SearchRecord struct {
 	Sensitivity []LayerScore `json:"sensitivity,omitempty"` // the most sensitive first
 }
 
-// run quantises the model with as few layers as it takes left in FP32, beyond those that
-// the options exclude. If it is good enough as it is, layers are not even ranked. Else
-// the most sensitive 1, 2, 4, … are left out until the target is reached, and the least
-// number that does is found by bisection. A score need not rise with every layer that is left
-// out: the result has reached the target in any case, but fewer layers might.
+// run quantises the model with few layers left in FP32, beyond those that the options exclude. If all
+// layers as integers are good enough, it does not rank them. Else it leaves the most sensitive 1, 2, 4, …
+// out until the target is reached, and then bisects. A score need not rise with every layer that is left
+// out: the result has reached the target, but fewer layers might do.
 //
-// If the target cannot be reached, run returns the best that it found, with an error
-// that is ErrTargetMissed.
+// If it does not reach the target, run returns the best that it found with ErrTargetMissed.
 func (s Search) run(ctx context.Context, m calibratedModel, o Options) (best *onnx.Model, report Report, err error) {
 	defer func() {
 		if err != nil {
@@ -142,7 +139,7 @@ func (s Search) run(ctx context.Context, m calibratedModel, o Options) (best *on
 		}
 		enough = score >= s.Target
 		record.Steps = append(record.Steps, Step{k, score})
-		if best == nil || enough || !(record.Score >= s.Target) && cmp.Less(record.Score, score) { // no number is less than all
+		if best == nil || enough || !(record.Score >= s.Target) && cmp.Less(record.Score, score) { // NaN is less than all
 			best, report = tried, of
 			record.Score, record.Excluded = score, slices.Clone(order[:k])
 		}
@@ -183,24 +180,22 @@ func (s Search) run(ctx context.Context, m calibratedModel, o Options) (best *on
 		}
 	}
 	report.Search = record
-	if !(record.Score >= s.Target) { // nor if it is no number
+	if !(record.Score >= s.Target) { // nor NaN
 		err = fmt.Errorf("%w: the best score is %v with %d layers in FP32, not %v", ErrTargetMissed, record.Score, len(record.Excluded), s.Target)
 	}
 	return best, report, err
 }
 
-// mostDecibels is the score of a model that differs in nothing. Rounding to FP32 alone
-// leaves about 144 dB.
+// mostDecibels is the score of an equal model. Rounding to FP32 alone leaves about 144 dB.
 const mostDecibels = 200
 
-// signalToNoise returns a score that needs no labels: how many decibels are between what
-// the last layers of the prepared FP32 model make of samples, and what another model makes
-// otherwise. Last layers are those with weights that no other such layer depends on: what
-// comes after them, like Softmax or non-maximum suppression, would hide differences or
-// blow them up. With several of them, their ratios of noise to signal are averaged.
+// signalToNoise returns a score that needs no labels: the ratio in decibels of the results of the prepared
+// FP32 model's last layers on samples to the differences of another model's. Last layers are those with
+// weights on which no other such layer depends: Softmax or non-maximum suppression behind them would hide
+// or magnify differences. With several last layers it averages the ratios of noise to signal.
 //
-// It runs the FP32 model, and keeps what that makes in memory, so samples should be few. The
-// score is for results of quantize, which have the FP32 model's names.
+// It keeps the results of the FP32 model in memory, so samples should be few. The score is for results of
+// quantize, which have the FP32 model's names.
 func signalToNoise(ctx context.Context, p *onnx.Model, c Calibration) (Score, error) {
 	heads := newPlan(p, Options{}).heads()
 	if len(heads) == 0 {
@@ -242,7 +237,7 @@ func signalToNoise(ctx context.Context, p *onnx.Model, c Calibration) (Score, er
 	}, nil
 }
 
-// heads returns the results of the weighted nodes that no other such node depends on.
+// heads returns the results of the weighted nodes on which no other such node depends.
 func (p *plan) heads() []string {
 	last := p.endsOf(Options{SkipLast: true})
 	var names []string

@@ -14,8 +14,8 @@ const (
 	quantizedIRVersion = 7
 )
 
-// upgrade brings a model of operator sets 7 to 12 to 13, without a change of what it
-// computes. It fails if it does not know how.
+// upgrade rewrites a model of operator sets 7 to 12 in set 13; it computes the same. It fails at operators
+// that it does not know.
 func upgrade(m *onnx.Model) error {
 	from := m.Opset("")
 	if from >= quantizedOpset {
@@ -24,31 +24,20 @@ func upgrade(m *onnx.Model) error {
 	if from < oldestOpset {
 		return fmt.Errorf("the model has operator set %d; sets from %d on can be brought to %d", from, oldestOpset, quantizedOpset)
 	}
-	if m.IRVersion < 4 {
-		dropDefaults(m)
+	if m.IRVersion < 4 { // from 4 on, a caller could replace a constant that is an input too
+		m.Graph.Inputs = m.Graph.FreeInputs()
 	}
 	m.IRVersion = max(m.IRVersion, quantizedIRVersion)
 	u := upgrader{model: m, from: from, index: m.Graph.Index(), types: m.Graph.Index()}
 	if err := u.graph(m.Graph); err != nil {
 		return fmt.Errorf("bringing the model from operator set %d to %d: %w", from, quantizedOpset, err)
 	}
-	setOpset(m, quantizedOpset)
-	return nil
-}
-
-// setOpset sets the version of ONNX's own operators.
-func setOpset(m *onnx.Model, version int64) {
 	for i, o := range m.Opsets {
 		if o.Domain == "" || o.Domain == "ai.onnx" {
-			m.Opsets[i].Version = version
+			m.Opsets[i].Version = quantizedOpset
 		}
 	}
-}
-
-// dropDefaults drops constants from the inputs. From IR version 4 on a constant that is
-// an input too would be one that a caller can replace.
-func dropDefaults(m *onnx.Model) {
-	m.Graph.Inputs = m.Graph.FreeInputs()
+	return nil
 }
 
 type upgrader struct {
@@ -64,8 +53,15 @@ func (u *upgrader) graph(g *onnx.Graph) error {
 	defer func() { u.types = outer }()
 	var nodes []*onnx.Node
 	for _, n := range g.Nodes {
-		if err := u.subgraphs(n); err != nil {
-			return err
+		for _, a := range n.Attributes {
+			switch v := a.Value.(type) {
+			case *onnx.Graph:
+				if err := u.graph(v); err != nil {
+					return err
+				}
+			case []*onnx.Graph:
+				return fmt.Errorf("attribute %q holds several graphs", a.Name)
+			}
 		}
 		replaced, err := u.node(n)
 		if err != nil {
@@ -77,27 +73,13 @@ func (u *upgrader) graph(g *onnx.Graph) error {
 	return nil
 }
 
-func (u *upgrader) subgraphs(n *onnx.Node) error {
-	for _, a := range n.Attributes {
-		switch v := a.Value.(type) {
-		case *onnx.Graph:
-			if err := u.graph(v); err != nil {
-				return err
-			}
-		case []*onnx.Graph:
-			return fmt.Errorf("attribute %q holds several graphs", a.Name)
-		}
-	}
-	return nil
-}
-
-// node returns what a node becomes.
+// node returns the nodes that replace a node.
 func (u *upgrader) node(n *onnx.Node) ([]*onnx.Node, error) {
 	if !isONNX(n) {
 		return only(n)
 	}
 	if n.Op == "Scan" && u.from < 9 {
-		return nil, fmt.Errorf("its meaning has changed in operator set 9")
+		return nil, fmt.Errorf("operator set 9 has changed its meaning")
 	}
 	if steadyOps[n.Op] {
 		return only(n)
@@ -112,8 +94,8 @@ func (u *upgrader) node(n *onnx.Node) ([]*onnx.Node, error) {
 	return only(n)
 }
 
-// steadyOps mean in operator set 13 what they meant in 7, or in the set that first had
-// them; at most new types and forms of arguments were added (onnx/docs/Changelog.md).
+// steadyOps mean the same in operator set 13 as in 7, or in the set that first had them; at most new types
+// and forms of arguments were added (onnx/docs/Changelog.md).
 var steadyOps = set(
 	"Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "BitShift",
 	"Cast", "Ceil", "Celu", "Compress", "Concat", "Constant", "ConstantOfShape", "Conv", "ConvTranspose", "Cos", "Cosh", "CumSum",
@@ -129,49 +111,53 @@ var steadyOps = set(
 	"Transpose", "Unique", "Where", "Xor",
 )
 
-// A change says how a node of an operator set older than since is written today.
+// A change rewrites a node of an operator set older than since.
 type change struct {
 	op    string
 	since int64
 	apply func(*upgrader, *onnx.Node) ([]*onnx.Node, error)
 }
 
-// changes has at most one of each operator.
+// changes has at most one entry for each operator.
 var changes = []change{
-	{"BatchNormalization", 9, dropSpatial},
+	{"BatchNormalization", 9, func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+		if onnx.AttrOr(n, "spatial", int64(1)) != 1 {
+			return nil, fmt.Errorf("it has statistics for every pixel, which operator set 9 has given up")
+		}
+		n.DropAttr("spatial")
+		return only(n)
+	}},
 	{"Clip", 11, clipLimits},
-	{"Dropout", 12, dropoutAtInference},
+	{"Dropout", 12, func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) { // which does nothing in inference
+		if !onlyOutput(n) {
+			return nil, fmt.Errorf("its mask is used")
+		}
+		n.Op, n.Inputs, n.Outputs, n.Attributes = "Identity", n.Inputs[:min(1, len(n.Inputs))], n.Outputs[:1], nil
+		return only(n)
+	}},
 	{"Hardmax", 13, flatSoftmax},
 	{"LogSoftmax", 13, flatSoftmax},
 	{"Pad", 11, padInputs},
 	{"ReduceSum", 13, attributesToInputs("axes")},
 	{"Resize", 11, upsampleToResize},
-	{"Scatter", 11, renamed("ScatterElements")},
+	{"Scatter", 11, func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+		n.Op = "ScatterElements"
+		return only(n)
+	}},
 	{"Slice", 10, attributesToInputs("starts", "ends", "axes")},
 	{"Softmax", 13, flatSoftmax},
 	{"Split", 13, attributesToInputs("split")},
 	{"Squeeze", 13, attributesToInputs("axes")},
-	{"TopK", 10, topKInput},
+	{"TopK", 10, func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+		n.Inputs = []string{n.Input(0), u.ints(n, "k", []int64{onnx.AttrOr(n, "k", int64(0))})}
+		n.DropAttr("k")
+		return only(n)
+	}},
 	{"Unsqueeze", 13, attributesToInputs("axes")},
 	{"Upsample", 10, upsampleToResize},
 }
 
 func only(n *onnx.Node) ([]*onnx.Node, error) { return []*onnx.Node{n}, nil }
-
-func renamed(op string) func(*upgrader, *onnx.Node) ([]*onnx.Node, error) {
-	return func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
-		n.Op = op
-		return only(n)
-	}
-}
-
-func dropSpatial(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
-	if onnx.AttrOr(n, "spatial", int64(1)) != 1 {
-		return nil, fmt.Errorf("it has statistics for every pixel, which was given up in operator set 9")
-	}
-	n.DropAttr("spatial")
-	return only(n)
-}
 
 // ints adds a constant list of whole numbers.
 func (u *upgrader) ints(n *onnx.Node, what string, list []int64) string {
@@ -186,8 +172,8 @@ func (u *upgrader) float(n *onnx.Node, what string, x float32) string {
 	return t.Name
 }
 
-// attributesToInputs makes inputs of attributes that are lists of whole numbers.
-// Lists that the node does not have are left out.
+// attributesToInputs makes inputs of attributes that are lists of whole numbers. It leaves out lists that
+// the node does not have.
 func attributesToInputs(names ...string) func(*upgrader, *onnx.Node) ([]*onnx.Node, error) {
 	return func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 		inputs := []string{n.Input(0)}
@@ -225,24 +211,7 @@ func padInputs(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	return only(n)
 }
 
-func topKInput(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
-	k := onnx.AttrOr(n, "k", int64(0))
-	n.Inputs = []string{n.Input(0), u.ints(n, "k", []int64{k})}
-	n.DropAttr("k")
-	return only(n)
-}
-
-// dropoutAtInference makes an Identity of a node that does nothing when a model runs.
-func dropoutAtInference(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
-	if !onlyOutput(n) {
-		return nil, fmt.Errorf("its mask is used")
-	}
-	n.Op, n.Inputs, n.Outputs, n.Attributes = "Identity", n.Inputs[:min(1, len(n.Inputs))], n.Outputs[:1], nil
-	return only(n)
-}
-
-// upsampleToResize writes an enlargement as Resize does from operator set 11 on, where
-// the way in which pixels are mapped has to be said.
+// upsampleToResize writes an enlargement as the Resize of operator set 11, with its mapping of pixels.
 func upsampleToResize(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	scales := n.Input(1)
 	if list := onnx.AttrOr[[]float32](n, "scales", nil); list != nil {
@@ -272,8 +241,8 @@ func upsampleToResize(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	return only(n)
 }
 
-// flatSoftmax writes the Softmax of old, which took all axes from one on together,
-// as one over the last axis of a matrix.
+// flatSoftmax writes the older Softmax, over all axes from one on together, as one over the last axis of a
+// matrix.
 func flatSoftmax(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	axis := onnx.AttrOr(n, "axis", int64(1))
 	if u.isLastAxis(n, axis) {
