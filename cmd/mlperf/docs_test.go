@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +19,108 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// TestHelpExamplesRun runs every example that --help shows. What they run is a tiny
-// model on the simulated engine.
+// Commands are in documents between backticks or in lines of their own, and anywhere in texts of help.
+var (
+	inBackticks = regexp.MustCompile("`(mlperf [^`]+)`")
+	lineOfCode  = regexp.MustCompile(`(?m)^(?: {4}|\$ )?(mlperf [a-z].*)$`)
+	inHelp      = regexp.MustCompile(`mlperf[ \n][a-z]+[ \n][^\n;:,()]*`)
+	bareWord    = regexp.MustCompile(`^[a-z][a-z0-9.-]*$`)
+)
+
+// Commands in documents and in help exist, and their flags too.
+func TestDocumentedCommands(t *testing.T) {
+	documents, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(documents) == 0 {
+		t.Fatal(documents, err)
+	}
+	seen := 0
+	for _, path := range append(documents, "../../README.md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []*regexp.Regexp{inBackticks, lineOfCode} {
+			for _, m := range form.FindAllStringSubmatch(string(text), -1) {
+				seen++
+				if wrong := unknownIn(m[1]); wrong != "" {
+					t.Errorf("%s: %q: unknown %s", path, m[1], wrong)
+				}
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d commands were found, want more", seen)
+	}
+	root := cli.New(io.Discard, io.Discard)
+	for _, cmd := range commands(root) {
+		for line := range strings.Lines(cmd.Example) {
+			if wrong := unknownIn(line); wrong != "" {
+				t.Errorf("example of %s: %q: unknown %s", cmd.CommandPath(), line, wrong)
+			}
+		}
+		for _, m := range inHelp.FindAllString(cmd.Long, -1) {
+			if found, _, err := root.Find(strings.Fields(m)[1:2]); err != nil || !found.HasParent() {
+				continue // "mlperf in the PATH"
+			}
+			if wrong := unknownIn(m); wrong != "" {
+				t.Errorf("help of %s: %q: unknown %s", cmd.CommandPath(), m, wrong)
+			}
+		}
+	}
+}
+
+// unknownIn is the unknown command or flag in a line; "" if all are known. Words in capitals stand for others.
+func unknownIn(line string) string {
+	line, _, _ = strings.Cut(line, " #")
+	words := strings.Fields(line)[1:]
+	cmd, rest, err := cli.New(io.Discard, io.Discard).Find(words)
+	if err == nil && len(rest) > 0 && cmd.HasSubCommands() && bareWord.MatchString(rest[0]) {
+		err = cmd.ValidateArgs(rest[:1])
+	}
+	if err != nil {
+		return "command " + strings.Join(words[:min(2, len(words))], " ")
+	}
+	cmd.InitDefaultHelpFlag()
+	for _, word := range rest {
+		flag, ok := strings.CutPrefix(word, "--")
+		name := flag[:len(flag)-len(strings.TrimLeft(flag, "abcdefghijklmnopqrstuvwxyz0123456789-"))]
+		if ok && name != "" && cmd.Flags().Lookup(name) == nil && cmd.InheritedFlags().Lookup(name) == nil {
+			return fmt.Sprintf("flag --%s of %s", name, cmd.CommandPath())
+		}
+	}
+	return ""
+}
+
+// docs/data.md names the variables that the program and the scripts read, except those that are flags.
+func TestDocumentedVariables(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/data.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := regexp.MustCompile(`"(MLPERF_\w+)"|\$\{?(MLPERF\w*)`)
+	tree := os.DirFS("../..")
+	found := map[string]string{}
+	err = fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".sh") {
+			return err
+		}
+		text, err := fs.ReadFile(tree, path)
+		for _, match := range read.FindAllStringSubmatch(string(text), -1) {
+			found[match[1]+match[2]] = path
+		}
+		return err
+	})
+	if err != nil || len(found) < 4 {
+		t.Fatalf("%v: found %v, want at least the folders, the configuration and the library", err, found)
+	}
+	for name, path := range found {
+		if name != "MLPERF_LONG_TESTS" && !strings.Contains(string(manual), "`"+name+"`") {
+			t.Errorf("%s reads %s, which docs/data.md does not name", path, name)
+		}
+	}
+}
+
+// TestHelpExamplesRun runs the examples of --help with a tiny model on the simulated engine.
 func TestHelpExamplesRun(t *testing.T) {
 	testenv.SkipLong(t, "many processes")
 	t.Parallel()
@@ -30,11 +133,10 @@ func TestHelpExamplesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := commands(cli.New(io.Discard, io.Discard))
-	slices.SortStableFunc(all, func(a, b *cobra.Command) int { return order(a) - order(b) })
+	slices.SortStableFunc(all, func(a, b *cobra.Command) int { // run first, because others look at its results
+		return strings.Compare(strings.TrimPrefix(a.Name(), "run"), strings.TrimPrefix(b.Name(), "run"))
+	})
 	for _, cmd := range all {
-		if cmd.Example == "" {
-			t.Errorf("%s has no example", cmd.CommandPath())
-		}
 		for line := range strings.Lines(cmd.Example) {
 			args := exampleArgs(strings.Fields(line))
 			if args == nil {
@@ -56,15 +158,7 @@ func TestHelpExamplesRun(t *testing.T) {
 	}
 }
 
-// order puts run first, because other examples look at its results.
-func order(cmd *cobra.Command) int {
-	if cmd.Name() == "run" {
-		return 0
-	}
-	return 1
-}
-
-// exampleArgs turns an example into what is run. nil: it needs ONNX Runtime, or other tests run it.
+// exampleArgs are the arguments of an example here; nil: it needs ONNX Runtime, or other tests run it.
 func exampleArgs(words []string) []string {
 	args := slices.Clone(words[1:])
 	switch args[0] {

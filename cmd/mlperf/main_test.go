@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,12 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/machine/power/ptdtest"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -56,6 +59,22 @@ func runScripts(t *testing.T, pattern string) {
 		},
 		Condition:     condition,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+// TestSubmissionScripts runs testdata/submission/*.txtar. Each script has a tree that the official checker passes, as submission,
+// and a stand-in for PTDaemon at $PTD.
+func TestSubmissionScripts(t *testing.T) {
+	t.Parallel()
+	made := material(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/submission",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PTD", ptdtest.New().Serve(t))
+			testenv.Extract(t, "../../internal/submission/checker/testdata/v6.1.tar.gz", filepath.Join(env.WorkDir, "submission"))
+			return setup(env, made)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "finishes": finishes},
 	})
 }
 
@@ -224,7 +243,32 @@ func checkStatus(ts *testscript.TestScript, err error, want int) {
 	}
 }
 
-func TestErrorsDoNotSteerATerminal(t *testing.T) {
+// keeps checks a document by a schema: keeps SCHEMA FILE.
+func keeps(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: keeps schema file")
+	}
+	read := func(name string, into any) {
+		text, err := os.ReadFile(ts.MkAbs(name))
+		ts.Check(err)
+		ts.Check(json.Unmarshal(text, into))
+	}
+	var s jsonschema.Schema
+	read(args[0], &s)
+	resolved, err := s.Resolve(nil)
+	ts.Check(err)
+	var document any
+	read(args[1], &document)
+	err = resolved.Validate(document)
+	if neg && err == nil {
+		ts.Fatalf("%s keeps %s", args[1], args[0])
+	}
+	if !neg {
+		ts.Check(err)
+	}
+}
+
+func TestErrorsDoNotSteerTerminal(t *testing.T) {
 	var stdout, stderr strings.Builder
 	execute([]string{"explain", "no\x1b[2Jwhere"}, &stdout, &stderr)
 	if text := stdout.String() + stderr.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, `no\x1b[2Jwhere`) {

@@ -42,12 +42,12 @@ func serveNode(t *testing.T, dir, model, listen string) (node *process, endpoint
 // askNodes starts a run that asks nodes, and waits for its traffic.
 func askNodes(t *testing.T, dir, more string, endpoints ...string) *process {
 	t.Helper()
-	words := append([]string{self(t)}, strings.Fields("run --model resnet50 --backend oip --scenario server --target-qps 100 --quick --dataset-path imagenet --concurrency 8 --output out "+more)...)
+	words := append([]string{self(t)}, strings.Fields("run --model resnet50 --backend oip --scenario server --target-qps 100 --quick --dataset-path imagenet --concurrency 8 --output out --progress json "+more)...)
 	for _, e := range endpoints {
 		words = append(words, "--endpoint", e)
 	}
 	p := begin(t, dir, words)
-	p.waitFor(t, "traffic", func() bool { return strings.Contains(p.text(), "traffic …") })
+	p.waitFor(t, "traffic", func() bool { return strings.Contains(p.text(), traffic) })
 	time.Sleep(2 * moment) // of real traffic
 	return p
 }
@@ -77,7 +77,7 @@ func place(t *testing.T, made string) string {
 	return dir
 }
 
-func TestWhatBecomesOfNodesDuringARun(t *testing.T) {
+func TestNodesEndDuringRun(t *testing.T) {
 	testenv.SkipLong(t, "many processes")
 	made := material(t)
 	for _, c := range []struct {

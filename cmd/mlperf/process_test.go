@@ -21,21 +21,21 @@ type process struct {
 	done chan struct{}
 	err  error
 
-	mu   sync.Mutex
-	said bytes.Buffer
+	mu     sync.Mutex
+	output bytes.Buffer
 }
 
-// Write takes what the process says.
+// Write takes the output of the process.
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said.Write(b)
+	return p.output.Write(b)
 }
 
 func (p *process) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said.String()
+	return p.output.String()
 }
 
 // read is the content of a file in the output folder; empty if there is none.
@@ -44,7 +44,7 @@ func (p *process) read(name string) string {
 	return string(data)
 }
 
-// start begins a command in a new folder. What is before it runs it.
+// start begins a command in a new folder, by way of the words before it.
 func start(t *testing.T, made, args string, before ...string) *process {
 	dir := t.TempDir()
 	for _, err := range []error{
@@ -114,7 +114,7 @@ func (p *process) wait(t *testing.T) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// waitFor waits until something is so, or the process has ended.
+// waitFor waits until a condition holds, or the process has ended.
 func (p *process) waitFor(t *testing.T, what string, so func() bool) {
 	for end := time.Now().Add(longest); !so(); {
 		select {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -43,6 +44,18 @@ func sayDocument(w io.Writer, write func(io.Writer) error) error {
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colour colours a verdict on a terminal, if colours are wanted (https://no-color.org): VALID green, INVALID red, others amber.
+func colour(w io.Writer, verdict string) string {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(w) {
+		return verdict
+	}
+	code, ok := map[string]string{report.Valid: "32", report.Invalid: "31"}[verdict]
+	if !ok {
+		code = "33"
+	}
+	return "\x1b[" + code + "m" + verdict + "\x1b[0m"
 }
 
 // ask asks the user a question and reports whether the answer is yes, and whether a user is there to answer.

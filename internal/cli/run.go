@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -137,10 +136,7 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 	if err := report.Summary(&b, r); err != nil {
 		return err
 	}
-	text := b.String()
-	if f, ok := cmd.OutOrStdout().(*os.File); ok {
-		text = strings.Replace(text, ": "+r.Verdict()+" on", ": "+progress.Verdict(f, r.Verdict())+" on", 1)
-	}
+	text := strings.Replace(b.String(), ": "+r.Verdict()+" on", ": "+colour(cmd.OutOrStdout(), r.Verdict())+" on", 1)
 	if q := run.FinerInt8(r); q != nil {
 		text += fmt.Sprintf("To reach the target: mlperf quantize --model %s --target %.4g leaves the most sensitive layers in FP32; "+
 			"run takes its file with --model-path\n", q.Model, q.Target)

@@ -31,30 +31,6 @@ func shell(t *testing.T, text string) string {
 	return file
 }
 
-func TestSelftestFlags(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for args, want := range map[string]string{
-		"--all --endpoint":                        "--endpoint and --all are different tests: give one of them",
-		"--all --rounds 0":                        "--rounds is 0, want at least 1",
-		"--peer x":                                "--peer is of --all and --endpoint, and neither is given",
-		"--all --scenario offline":                "--scenario is of a single test, and --all has its own",
-		"--endpoint --target-qps 5":               "--target-qps is of a single test, and --endpoint has its own",
-		"--token-server :0 --output x":            "--output is of a single test, and --token-server has its own",
-		"--endpoint --duration 0":                 "--duration is 0s, want a time above 0",
-		"--scenario offline --target-qps 1e300":   "samples a test can have",
-		"--token-server :0 --token-fault quack":   `unknown fault "quack", want one of none, `,
-		"--token-server :0 --token-fault-every 0": "--token-fault-every is 0, want a number from 1",
-		"--token-server :0 --token-slots -1":      "--token-slots is -1, want a number from 0",
-		"--token-server :0 --tokens-per-write 0":  "--tokens-per-write is 0, want a number from 1",
-		"--token-server :0 --token-right NaN":     "--token-right is NaN, want a share from 0 to 1",
-		"--token-server nowhere":                  "missing port in address",
-	} {
-		if o := mlperf(t, append([]string{"selftest"}, strings.Fields(args)...)...); o.status != ExitUsage || !strings.Contains(o.stderr, want) {
-			t.Errorf("%s: status %d: %s, want %s", args, o.status, o.stderr, want)
-		}
-	}
-}
-
 // A process gets the test of its measure, and a token server its pace.
 func TestSelftestProcessFlags(t *testing.T) {
 	for _, m := range harness.Measures() {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
@@ -242,11 +241,7 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
 	if o.asJSON {
 		return errors.Join(report.JSON(w, out), err)
 	}
-	colour := func(verdict string) string { return verdict }
-	if f, ok := w.(*os.File); ok {
-		colour = func(verdict string) string { return progress.Verdict(f, verdict) }
-	}
-	err = errors.Join(out.Write(w, colour), err)
+	err = errors.Join(out.Write(w, func(verdict string) string { return colour(w, verdict) }), err)
 	fmt.Fprintf(w, "Logs and results: %s, as a page: %s\n", out.Folder, file)
 	if out.Interrupted {
 		fmt.Fprintf(w, "To go on: mlperf %s\n", report.CommandLine(withFlag(withFlag(os.Args[1:], "output", out.Folder), "resume", "")))

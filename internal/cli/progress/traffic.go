@@ -1,0 +1,174 @@
+package progress
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A testState is the state of a running test.
+type testState struct {
+	loadgen.Progress
+	now time.Time
+}
+
+// rate is the number of samples per second so far.
+func (s testState) rate() float64 {
+	if s.Elapsed <= 0 {
+		return 0
+	}
+	return float64(s.Completed) / s.Elapsed.Seconds()
+}
+
+// target is the number of samples per second that the test asks for: in Server the target, in Offline the expected rate; 0: none.
+func (s testState) target() float64 {
+	t := s.Test
+	if t == nil || s.Accuracy || t.Scenario == loadgen.SingleStream || t.Scenario == loadgen.MultiStream && !t.FixedInterval {
+		return 0
+	}
+	if t.Scenario == loadgen.Offline {
+		return t.TargetQPS
+	}
+	return t.TargetQPS * float64(max(1, t.SamplesPerQuery))
+}
+
+// bound is the latency bound, and the share of queries that must keep it; 0: none.
+func (s testState) bound() (time.Duration, float64) {
+	if s.Test == nil || s.Accuracy || s.Test.UseTokenLatencies || s.Test.TargetLatency <= 0 {
+		return 0, 0
+	}
+	return s.Test.TargetLatency, s.Test.TargetLatencyPercentile
+}
+
+// queue is the number of samples that wait for their answers. In Offline that is all the rest, and not shown.
+func (s testState) queue() uint64 {
+	if s.Planned == 0 || s.Test == nil || s.Test.Scenario == loadgen.Offline {
+		return 0
+	}
+	issued := s.Issued * (s.Samples / s.Planned)
+	if issued < s.Completed {
+		return 0
+	}
+	return issued - s.Completed
+}
+
+// needed is how many queries early stopping asks for if latencies stay as they are; 0: it does not apply, or no number suffices.
+func (s testState) needed() uint64 {
+	t := s.Test
+	if t == nil || s.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || !(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
+		return 0
+	}
+	switch {
+	case t.Scenario == loadgen.SingleStream, t.Scenario == loadgen.MultiStream:
+		return loadgen.NeededQueries(1, t.TargetLatencyPercentile)
+	case t.Scenario == loadgen.Server && s.RecentWithin > t.TargetLatencyPercentile:
+		return loadgen.NeededQueries(uint64((1-s.RecentWithin)*float64(s.Issued)), t.TargetLatencyPercentile)
+	}
+	return 0
+}
+
+// left is how long the test still takes: its planned time, its queries, and those that early stopping asks for.
+func (s testState) left() time.Duration {
+	left := s.PlannedDuration - s.Elapsed
+	if s.Test != nil && s.Test.Scenario == loadgen.Offline && s.Samples > s.Completed && s.Completed > 0 {
+		left = max(left, seconds(float64(s.Samples-s.Completed)/s.rate()))
+	}
+	queries := s.Planned
+	if t := s.Test; t != nil && !s.Accuracy && !t.FixedInterval && (t.Scenario == loadgen.SingleStream || t.Scenario == loadgen.MultiStream) {
+		queries = t.MinQueryCount // each query waits for the one before: their planned number follows from the time
+	}
+	if queries = max(queries, s.needed()); queries > s.Issued && s.Issued > 0 {
+		left = max(left, seconds(float64(queries-s.Issued)*s.Elapsed.Seconds()/float64(s.Issued)))
+	}
+	return min(max(left, 0), math.MaxInt64-max(s.Elapsed, 0)) // so that the sum of both is a time
+}
+
+// seconds is a time, up to the longest.
+func seconds(s float64) time.Duration {
+	if s >= math.MaxInt64/1e9 {
+		return math.MaxInt64
+	}
+	return time.Duration(s * 1e9)
+}
+
+// share is the part of the test that is over.
+func (s testState) share() float64 {
+	left := s.left()
+	if left <= 0 {
+		return 1
+	}
+	return s.Elapsed.Seconds() / (s.Elapsed + left).Seconds()
+}
+
+// outlook is the verdict if latencies stay as they are, VALID or INVALID, and the reason; empty: not enough data.
+func (s testState) outlook() (verdict, reason string) {
+	bound, percentile := s.bound()
+	switch {
+	case bound == 0 || s.RecentTarget == 0:
+		return "", ""
+	case s.RecentTarget > bound:
+		return "INVALID", fmt.Sprintf("p%.4g is %.2g × the bound", 100*percentile, s.RecentTarget.Seconds()/bound.Seconds())
+	}
+	return "VALID", ""
+}
+
+// line is the state in one line.
+func (s testState) line() string {
+	text := fmt.Sprintf("%d of %d samples, %.4g/s", s.Completed, s.Samples, s.rate())
+	if s.Accuracy {
+		text = fmt.Sprintf("accuracy, set %d of %d: %s", s.Set, s.Sets, text)
+	} else if target := s.target(); target > 0 {
+		text += fmt.Sprintf(" of %.4g", target)
+	}
+	bound, percentile := s.bound()
+	switch {
+	case bound > 0 && s.RecentTarget > 0:
+		text += fmt.Sprintf(", p%.4g %v of %v", 100*percentile, loadgen.Round(s.RecentTarget), bound)
+	case s.RecentP99 > 0:
+		text += fmt.Sprintf(", p50 %v, p99 %v", loadgen.Round(s.RecentP50), loadgen.Round(s.RecentP99))
+	}
+	if queue := s.queue(); queue > 0 {
+		text += fmt.Sprintf(", queue %d", queue)
+	}
+	if verdict, why := s.outlook(); verdict == "INVALID" {
+		text += ", on course for INVALID: " + why
+	}
+	if s.PlannedDuration > 0 || s.needed() > s.Issued {
+		text += fmt.Sprintf(", %v left", s.left().Round(time.Second))
+	}
+	return text
+}
+
+// testNumbers are the state as JSON.
+type testNumbers struct {
+	ElapsedNS int64   `json:"elapsed_ns"`
+	PlannedNS int64   `json:"planned_ns,omitempty"`
+	LeftNS    int64   `json:"left_ns"`
+	Issued    uint64  `json:"issued_queries"`
+	Planned   uint64  `json:"planned_queries"`
+	Completed uint64  `json:"completed_samples"`
+	Queue     uint64  `json:"queue_samples"`
+	Rate      float64 `json:"samples_per_second"`
+	Target    float64 `json:"target_samples_per_second,omitempty"`
+	P50NS     int64   `json:"p50_ns,omitempty"` // of recent queries
+	P90NS     int64   `json:"p90_ns,omitempty"`
+	P99NS     int64   `json:"p99_ns,omitempty"`
+	BoundNS   int64   `json:"bound_ns,omitempty"`
+	Within    float64 `json:"within_bound,omitempty"` // of recent queries
+	Required  float64 `json:"within_required,omitempty"`
+	Outlook   string  `json:"outlook,omitempty"`
+	Because   string  `json:"because,omitempty"`
+}
+
+func (s testState) numbers() *testNumbers {
+	bound, percentile := s.bound()
+	outlook, reason := s.outlook()
+	return &testNumbers{
+		ElapsedNS: int64(s.Elapsed), PlannedNS: int64(s.PlannedDuration), LeftNS: int64(s.left()),
+		Issued: s.Issued, Planned: s.Planned, Completed: s.Completed, Queue: s.queue(), Rate: s.rate(), Target: s.target(),
+		P50NS: int64(s.RecentP50), P90NS: int64(s.RecentP90), P99NS: int64(s.RecentP99),
+		BoundNS: int64(bound), Within: s.RecentWithin, Required: percentile, Outlook: outlook, Because: reason,
+	}
+}
