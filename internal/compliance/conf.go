@@ -7,33 +7,27 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// The seed of the sampling of responses, in all tests that look at them
-// (compliance/TEST01/*/audit.config).
-const samplingSeed = 720381539243781796
+// confFile is the name of the file with the settings of a test.
+const confFile = "audit.config"
 
-// samplingSeeds05 are those of v0.5, by scenario (v0.7:compliance/audit_v0.5/nvidia/TEST01),
-// where 10 % of all responses were kept.
+// The numbers of the reference's compliance/TEST*/*/audit.config.
+const (
+	samplingSeed = 720381539243781796 // of the responses that are kept, in all tests that look at them
+	usualSamples = 4096               // that TEST01 and TEST08 keep
+	sampleIndex  = 3                  // of the one sample of TEST04
+	samples06    = 100
+	samples07    = 990
+)
+
+// samplingSeeds05 are those of v0.5 (v0.7:compliance/audit_v0.5/nvidia/TEST01), which kept 10 % of all responses.
 var samplingSeeds05 = map[loadgen.Scenario]uint64{loadgen.MultiStream: 123, loadgen.Offline: 456, loadgen.SingleStream: 789, loadgen.Server: 147}
 
-func samplingSeedOf(version string, s loadgen.Scenario) uint64 {
-	if version == "v0.5" {
-		return samplingSeeds05[s]
-	}
-	return samplingSeed
-}
-
-// sampleIndex is the sample that TEST04 asks for again and again.
-const sampleIndex = 3
-
-// samplingTargets are how many responses TEST01 keeps, of models where it is not 4096.
-var samplingTargets = map[string]int{
-	"retinanet": 256, "pointpainting": 256, "stable-diffusion-xl": 128, "3d-unet": 64, "yolo": 64, "wan-2.2": 50,
-	"ssd-mobilenet": 1024, "ssd-resnet34": 256,
-}
-
-// samplingTarget is how many responses TEST01 keeps of a model.
+// samplingTarget returns how many responses TEST01 keeps of a model.
 func samplingTarget(model string) int {
-	for name, n := range samplingTargets {
+	for name, n := range map[string]int{
+		"retinanet": 256, "pointpainting": 256, "stable-diffusion-xl": 128, "3d-unet": 64, "yolo": 64, "wan-2.2": 50,
+		"ssd-mobilenet": 1024, "ssd-resnet34": 256,
+	} {
 		if strings.HasPrefix(model, name) {
 			return n
 		}
@@ -41,92 +35,66 @@ func samplingTarget(model string) int {
 	return usualSamples
 }
 
-const usualSamples = 4096
-
-// How many samples other tests have (compliance/TEST*/*/audit.config).
-const (
-	samples06     = 100
-	samples07     = 990
-	samplesGPTOSS = 6396 // of TEST09
-	samplesRAG    = 824
-)
-
+// samples09 returns how many samples TEST09 has.
 func samples09(model string) int {
 	if strings.HasPrefix(model, "e2e-rag") {
-		return samplesRAG
+		return 824
 	}
-	return samplesGPTOSS
+	return 6396 // of gpt-oss-120b
 }
 
-// confFile is the name of the file of a test's settings.
-const confFile = "audit.config"
-
-// Conf returns the audit.config of a test under the rules of a version; empty: the newest.
-// Of TEST04 as two runs it is that of TEST04-B. TEST03 has none.
+// Conf returns the audit.config of a test under the rules of a version; empty: the newest. Of TEST04 as two runs it is that
+// of TEST04-B. TEST03 has none.
 func Conf(test, model, rules string) (string, error) {
 	test, version, err := lookup(test, rules)
 	if err != nil {
 		return "", err
 	}
-	lines := confLines(test, model, version)
-	if len(lines) == 0 {
-		return "", nil
+	seed := fmt.Sprintf("accuracy_log_rng_seed = %d", uint64(samplingSeed))
+	keep := func(n int) string { return fmt.Sprintf("accuracy_log_sampling_target = %d", n) }
+	queries := func(n int) string {
+		return fmt.Sprintf("min_query_count = %d\n*.*.min_duration = 0\n*.*.sample_concatenate_permutation = 0", n)
 	}
-	return confText(test, model, lines), nil
-}
-
-func confText(test, model string, lines []string) string {
-	return "# " + test + " of " + model + "\n*.*.mode = 2\n" + strings.Join(lines, "\n") + "\n"
-}
-
-// uniqueConf is the audit.config of TEST04-A.
-func uniqueConf(model string) string {
-	return confText(test04A, model, []string{"*.*.performance_issue_unique = 1", "*.*.performance_issue_same = 0"})
-}
-
-func confLines(test, model, version string) []string {
-	sampled := []string{fmt.Sprintf("*.*.accuracy_log_rng_seed = %d", uint64(samplingSeed))}
+	const unique = "performance_issue_unique = 1"
 	switch test {
-	case Test01:
+	case test01:
 		if version == "v0.5" {
-			return conf05()
+			text := confText(test, model)
+			for _, s := range loadgen.Scenarios() {
+				text += fmt.Sprintf("*.%v.accuracy_log_rng_seed = %d\n*.%[1]v.accuracy_log_probability = 10\n", s, samplingSeeds05[s])
+			}
+			return text, nil
 		}
-		return append(sampled, fmt.Sprintf("*.*.accuracy_log_sampling_target = %d", samplingTarget(model)))
-	case Test04:
-		return []string{"*.*.performance_issue_unique = 0", "*.*.performance_issue_same = 1", fmt.Sprintf("*.*.performance_issue_same_index = %d", sampleIndex)}
-	case Test05:
-		return []string{"*.*.test05 = 1"}
-	case Test06:
-		return append(sampled, lengthLines(samples06, samples06, false)...)
-	case Test07:
-		return append(sampled, lengthLines(samples07, samples07, true)...)
-	case Test08:
-		return append(sampled, fmt.Sprintf("*.*.accuracy_log_sampling_target = %d", usualSamples))
-	case Test09:
-		queries := samples09(model)
-		return append(sampled, lengthLines(10000, queries, queries == samplesGPTOSS)...)
+		return confText(test, model, seed, keep(samplingTarget(model))), nil
+	case test04:
+		return confText(test, model, "performance_issue_unique = 0", "performance_issue_same = 1", fmt.Sprintf("performance_issue_same_index = %d", sampleIndex)), nil
+	case test05:
+		return confText(test, model, "test05 = 1"), nil
+	case test06:
+		return confText(test, model, seed, keep(samples06), queries(samples06)), nil
+	case test07:
+		return confText(test, model, seed, keep(samples07), queries(samples07), unique), nil
+	case test08:
+		return confText(test, model, seed, keep(usualSamples)), nil
+	case test09:
+		settings := []string{seed, keep(10000), queries(samples09(model))}
+		if !strings.HasPrefix(model, "e2e-rag") {
+			settings = append(settings, unique)
+		}
+		return confText(test, model, settings...), nil
 	}
-	return nil
+	return "", nil
 }
 
-// conf05 are the seeds of v0.5.
-func conf05() []string {
-	var lines []string
-	for _, s := range loadgen.Scenarios() {
-		lines = append(lines, fmt.Sprintf("*.%v.accuracy_log_rng_seed = %d", s, samplingSeeds05[s]), fmt.Sprintf("*.%v.accuracy_log_probability = 10", s))
-	}
-	return lines
+// conf04A returns the audit.config of TEST04-A.
+func conf04A(model string) string {
+	return confText(test04A, model, "performance_issue_unique = 1", "performance_issue_same = 0")
 }
 
-// lengthLines are what tests of language models have in common: a number of queries and no
-// time, and how many responses are kept.
-func lengthLines(target, queries int, unique bool) []string {
-	lines := []string{
-		fmt.Sprintf("*.*.accuracy_log_sampling_target = %d", target), fmt.Sprintf("*.*.min_query_count = %d", queries),
-		"*.*.min_duration = 0", "*.*.sample_concatenate_permutation = 0",
+func confText(test, model string, settings ...string) string {
+	text := "# " + test + " of " + model + "\n*.*.mode = 2\n"
+	for _, s := range settings {
+		text += "*.*." + s + "\n"
 	}
-	if unique {
-		lines = append(lines, "*.*.performance_issue_unique = 1")
-	}
-	return lines
+	return text
 }

@@ -1,17 +1,22 @@
 package compliance
 
 import (
+	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// A fakeRun is what the logs of a run say.
+// A fakeRun has the content of the logs of a run.
 type fakeRun struct {
 	scenario  string
 	mode      string         // empty: PerformanceOnly
@@ -111,9 +116,9 @@ var (
 	settings05 = map[string]any{"effective_qsl_rng_seed": 4, "effective_sample_index_rng_seed": 5, "effective_schedule_rng_seed": 6}
 )
 
-// settingsOf are those of a run under a test, and some more.
+// settingsOf returns the settings of a run under a test, and some more.
 func settingsOf(test string, more map[string]any) map[string]any {
-	all := map[string]map[string]any{Test01: settings01, Test04: settings04, Test05: settings05}[test]
+	all := map[string]map[string]any{test01: settings01, test04: settings04, test05: settings05}[test]
 	if all == nil {
 		all = settings01
 	}
@@ -131,10 +136,87 @@ func tokens(list ...byte) string {
 	return hex.EncodeToString(data)
 }
 
-func TestCaveatsAreSaidOnceWithoutTheSettingsOfTheTest(t *testing.T) {
-	v := &Verdict{}
-	v.addCaveats([]string{"a", "set by " + confFile + ": x", "b", "a"})
-	if want := []string{"a", "b"}; !slices.Equal(v.Caveats, want) {
-		t.Errorf("caveats %q, want %q", v.Caveats, want)
+// pair01 makes the logs of TEST01 with these responses.
+func pair01(t *testing.T, accuracy, run []string) Logs {
+	f := fakeRun{scenario: "Offline", metric: 100}
+	ref := f.write(t)
+	f.responses, f.mode = accuracy, "AccuracyOnly"
+	acc := f.write(t)
+	f.responses, f.mode, f.settings = run, "", settings01
+	return Logs{Performance: ref, Accuracy: acc, Audit: f.write(t)}
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// numbers writes numbers as DLRM's logs have them.
+func numbers(values ...float32) string {
+	var data []byte
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+	}
+	return hex.EncodeToString(data)
+}
+
+// with writes results beside the logs of a run.
+func with(t *testing.T, dir string, r report.Results) string {
+	t.Helper()
+	r.Schema, r.Result = report.Schema, "VALID"
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// answerOf is the data of an answer of some tokens.
+func answerOf(tokens int) string {
+	return hex.EncodeToString(binary.LittleEndian.AppendUint32(make([]byte, 0, 4*tokens), 7)) + strings.Repeat("08000000", tokens-1)
+}
+
+// scoresOf scores one log after the other.
+func scoresOf(scores ...*report.Accuracy) scorer {
+	return func(context.Context, string) (*report.Accuracy, error) {
+		a := scores[0]
+		scores = scores[1:]
+		return a, nil
+	}
+}
+
+// older gives a run the key of its scenario's result in a round.
+func older(f fakeRun, version string) fakeRun {
+	key := map[string]string{
+		"SingleStream": "result_90.00_percentile_latency_ns", "Server": "result_scheduled_samples_per_sec", "Offline": "result_samples_per_second", "MultiStream": "effective_samples_per_query",
+	}[f.scenario]
+	if f.scenario == "MultiStream" && version >= "v2.0" {
+		key = "result_99.00_percentile_per_query_latency_ns"
+	}
+	f.settings = maps.Clone(f.settings)
+	if f.settings == nil {
+		f.settings = map[string]any{}
+	}
+	f.settings[key] = f.metric
+	return f
+}
+
+// auditOf makes the logs of a run in Offline with these responses, under the settings of TEST01 and 06 to 09.
+func auditOf(t *testing.T, responses ...string) string {
+	t.Helper()
+	return fakeRun{scenario: "Offline", metric: 100, settings: settings01, responses: responses}.write(t)
+}
+
+func verified(t *testing.T, test string, l Logs, o Options) *Verdict {
+	t.Helper()
+	v, err := Verify(t.Context(), test, l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
@@ -32,79 +31,89 @@ type Request struct {
 	Options    Options
 }
 
-// workFolder, within that of the scenario, has all files of the runs.
-const workFolder = "runs"
-
 // A runner makes the runs of a test.
 type runner struct {
 	Request
-	kind     kind
 	version  string // of the rules
 	model    string // of the catalogue
 	observer run.Observer
-	dataset  string
+	dataset  string // of the last run
 }
 
-// Run makes the runs that a test needs, verifies them and writes the test's folder. The
-// run under the test's settings has the target of the result's.
+// Run makes the runs that a test needs, verifies them and writes the test's folder. The run under the test's settings has
+// the target of the result's.
 func Run(ctx context.Context, q Request, o run.Observer) (*Verdict, error) {
-	return (&runner{Request: q, observer: o}).all(ctx)
+	return (&runner{Request: q, observer: o}).test(ctx)
 }
 
-// RunSet makes the audit set of v0.5, and tells the verdict on each test. All tests compare
-// with the same runs of the result. A test that fails does not keep the others from running.
+// RunSet makes the audit set of v0.5, and calls tell with the verdict of each test. All tests compare with the same runs of
+// the result. A test that fails does not keep the others from running.
 func RunSet(ctx context.Context, q Request, o run.Observer, tell func(*Verdict) error) error {
 	q.Rules = "v0.5"
 	dataset := q.DatasetPath
-	for _, test := range set05() {
+	for _, test := range auditSet {
 		r := &runner{Request: q, observer: o, dataset: dataset}
 		r.Test = test
-		if test == Test04 {
+		if test == test04 {
 			r.Performance = "" // it compares two runs of its own
 			if needs, err := Needs(q.Rules, q.Model, ""); err == nil && !slices.Contains(needs[0].Tests, test04A) {
 				continue
 			}
 		}
-		v, err := r.all(ctx)
+		v, err := r.test(ctx)
 		if err != nil {
 			return err
 		}
 		if err := tell(v); err != nil {
 			return err
 		}
-		if dataset, q.Output = r.dataset, r.Output; test == Test01 {
+		if dataset, q.Output = r.dataset, r.Output; test == test01 {
 			q.Performance, q.Accuracy = r.Performance, r.Accuracy
 		}
 	}
 	return nil
 }
 
-// all does everything for one test.
-func (r *runner) all(ctx context.Context) (*Verdict, error) {
+// test makes one test.
+func (r *runner) test(ctx context.Context) (*Verdict, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	for _, step := range r.steps() {
+	steps := []func(context.Context) error{r.runPerformance, r.runAccuracy, r.runTest}
+	switch {
+	case r.Test == test03:
+		steps[2] = r.runChanged
+	case twoRuns(r.Test, r.version):
+		steps = []func(context.Context) error{r.runUnique, r.runTest}
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if r.Test == Test01 || r.Test == Test07 {
-		r.Options.Scorer = r.score
+	if r.Test == test01 || r.Test == test07 {
+		q := run.ScoreRequest{Model: r.model, DatasetPath: r.dataset}
+		if m, err := models.LookupAsked(r.model); err == nil {
+			q.Options = m.Shared(r.Request.Request.Options) // as the tokenizer
+		}
+		r.Options.Scorer = scoreWith(q)
 	}
-	v, err := Verify(ctx, r.Test, Logs{Performance: r.Performance, Accuracy: r.Accuracy, Audit: r.work(r.Test)}, r.Options)
+	v, err := Verify(ctx, r.Test, Logs{Performance: r.Performance, Accuracy: r.Accuracy, Audit: r.folder(r.Test)}, r.Options)
 	if err != nil {
 		return nil, err
 	}
 	return v, v.Write(r.Output, r.Force)
 }
 
-// prepare refuses what cannot end well before anything runs.
+// folder is where a run goes.
+func (r *runner) folder(run string) string { return filepath.Join(r.Output, "runs", run) }
+
+// prepare refuses a wrong request before anything runs, and finds out the model.
 func (r *runner) prepare() (err error) {
 	if r.Test, r.version, err = lookup(r.Test, r.Rules); err != nil {
 		return err
 	}
-	r.kind, r.Options.Rules = kinds[r.Test], r.version
+	r.Options.Rules = r.version
 	if err := r.Options.check(); err != nil {
 		return err
 	}
@@ -114,12 +123,7 @@ func (r *runner) prepare() (err error) {
 	case r.AuditConf != "":
 		return userinput.Errorf("audit_conf", "the test makes its own")
 	}
-	r.Mode = "performance" // but where a run says so
-	return r.resolve()
-}
-
-// resolve finds out the model, and chooses what nobody has.
-func (r *runner) resolve() error {
+	r.Mode = "performance"
 	q := r.Request.Request
 	q.Output = ""
 	resolved, err := run.Resolve(q)
@@ -128,35 +132,20 @@ func (r *runner) resolve() error {
 	}
 	r.model = resolved.Request.Model
 	r.Options.Model = r.model
-	if err := r.wanted(); err != nil {
-		return err
+	if r.Test >= test06 { // logs of other models have nothing to check
+		needs, err := Needs(r.version, r.model, "")
+		if err != nil {
+			return err
+		}
+		if own := needs[0].Tests; !slices.Contains(own, r.Test) { // all scenarios have the same
+			return userinput.Errorf("test", "%s is not for %s, whose tests are %s", r.Test, r.model, strings.Join(own, ", "))
+		}
 	}
 	if r.Output == "" {
 		r.Output = filepath.Join(run.KeptRuns, r.model, strings.ToLower(resolved.ScenarioName()), "audit", time.Now().Format("20060102-150405"))
 	}
-	return r.free()
-}
-
-// wanted refuses tests of language models and of recommendations for other models, whose
-// logs have nothing that these look at.
-func (r *runner) wanted() error {
-	if r.Test < Test06 {
-		return nil
-	}
-	needs, err := Needs(r.version, r.model, "")
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(needs[0].Tests, r.Test) { // of any scenario: all have the same
-		return userinput.Errorf("test", "%s is not for %s, whose tests are %s", r.Test, r.model, strings.Join(needs[0].Tests, ", "))
-	}
-	return nil
-}
-
-// free refuses a folder that has the test already.
-func (r *runner) free() error {
 	names := []string{r.Test}
-	if pairOfRuns(r.Test, r.version) {
+	if twoRuns(r.Test, r.version) {
 		names = []string{test04A, test04B}
 	}
 	for _, name := range names {
@@ -167,9 +156,85 @@ func (r *runner) free() error {
 	return nil
 }
 
-// sameTarget gives the run the target of the result, which may have been measured.
+// runPerformance makes the result's performance run, if the test compares with it and there is none.
+func (r *runner) runPerformance(ctx context.Context) error {
+	if r.Performance != "" || !kinds[r.Test].performance {
+		return nil
+	}
+	r.Performance = r.folder("performance")
+	return r.run(ctx, r.Request.Request, r.Performance, "")
+}
+
+// runAccuracy makes the result's accuracy run, if the test compares with it and there is none.
+func (r *runner) runAccuracy(ctx context.Context) error {
+	if r.Accuracy != "" || !kinds[r.Test].accuracy {
+		return nil
+	}
+	r.Accuracy = r.folder("accuracy")
+	q := r.Request.Request
+	q.Mode, q.AutoLatency = "accuracy", false
+	return r.run(ctx, q, r.Accuracy, "")
+}
+
+// runUnique makes the run of TEST04-A.
+func (r *runner) runUnique(ctx context.Context) error {
+	if r.Performance != "" {
+		return nil
+	}
+	r.Performance = r.folder(test04A)
+	return r.run(ctx, r.Request.Request, r.Performance, conf04A(r.model))
+}
+
+// runTest makes the run under the settings of the test.
+func (r *runner) runTest(ctx context.Context) error {
+	conf, err := Conf(r.Test, r.model, r.version)
+	if err != nil {
+		return err
+	}
+	q := r.Request.Request
+	if r.Test == test07 { // it has data of its own, all in one query of Offline (compliance/TEST07/README.md)
+		samples := config.Override{Key: "performance_sample_count_override", Value: strconv.Itoa(samples07), Origin: confFile + ": the data set of TEST07"}
+		q.Settings = append([]config.Override{samples}, q.Settings...)
+	}
+	if r.Performance != "" {
+		if err := r.sameTarget(&q); err != nil {
+			return err
+		}
+	}
+	return r.run(ctx, q, r.folder(r.Test), conf)
+}
+
+// runChanged makes the performance and the accuracy run of TEST03, on changed data.
+func (r *runner) runChanged(ctx context.Context) error {
+	if r.CustomData == "" {
+		r.CustomData = r.folder("data")
+		if r.dataset == "" { // the runs of the result were given
+			r.dataset = r.DatasetPath
+		}
+		if r.dataset == "" {
+			return userinput.Errorf("dataset_path", "TEST03 changes the data of the result's runs: want their folder, or the changed data")
+		}
+		r.observer.Note("changing the data of " + r.dataset + " into " + r.CustomData)
+		if err := changeData(ctx, r.dataset, r.CustomData); err != nil {
+			return err
+		}
+	}
+	q := r.Request.Request
+	q.DatasetPath = r.CustomData
+	if err := r.sameTarget(&q); err != nil {
+		return err
+	}
+	if err := r.run(ctx, q, filepath.Join(r.folder(r.Test), "performance", "run_1"), ""); err != nil {
+		return err
+	}
+	q = r.Request.Request
+	q.DatasetPath, q.Mode, q.AutoLatency = r.CustomData, "accuracy", false
+	return r.run(ctx, q, filepath.Join(r.folder(r.Test), "accuracy"), "")
+}
+
+// sameTarget gives a run the target of the result, which may have been measured.
 func (r *runner) sameTarget(q *run.Request) error {
-	folder, err := folderOf(r.Performance, mlperflog.DetailFile, filepath.Join("performance", "run_1"))
+	folder, err := findRun(r.Performance)
 	if err != nil {
 		return err
 	}
@@ -188,9 +253,15 @@ func (r *runner) sameTarget(q *run.Request) error {
 	return nil
 }
 
-// run makes one run. One that is INVALID is for the verdict to say.
-func (r *runner) run(ctx context.Context, q run.Request, dir string) error {
+// run makes one run, under an audit.config if there is one. The verdict tells whether it is INVALID.
+func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error {
 	q.Output = dir
+	if conf != "" {
+		q.AuditConf = filepath.Join(dir, confFile)
+		if err := writeFile(q.AuditConf, strings.NewReader(conf)); err != nil {
+			return err
+		}
+	}
 	resolved, err := run.Resolve(q)
 	if err != nil {
 		return err
@@ -211,26 +282,12 @@ func (r *runner) run(ctx context.Context, q run.Request, dir string) error {
 	return nil
 }
 
-// score scores a log as the model's official script does.
-func (r *runner) score(ctx context.Context, log string) (*report.Accuracy, error) {
-	return scoreWith(run.ScoreRequest{Model: r.model, DatasetPath: r.dataset, Options: r.scoreOptions()})(ctx, log)
-}
-
-// scoreOptions are those of the run that its score has too, such as the tokenizer.
-func (r *runner) scoreOptions() map[string]string {
-	m, err := models.LookupAsked(r.model)
-	if err != nil {
-		return nil
-	}
-	return m.Shared(r.Request.Request.Options)
-}
-
 // ScoreWith scores logs of a model with the ground truth in a folder.
-func ScoreWith(model, dataset string) Scorer {
+func ScoreWith(model, dataset string) scorer {
 	return scoreWith(run.ScoreRequest{Model: model, DatasetPath: dataset})
 }
 
-func scoreWith(q run.ScoreRequest) Scorer {
+func scoreWith(q run.ScoreRequest) scorer {
 	return func(ctx context.Context, log string) (*report.Accuracy, error) {
 		q.Log = log
 		scored, err := run.Score(ctx, q, nil)

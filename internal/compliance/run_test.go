@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -76,24 +78,24 @@ func tree(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-func TestATestIsRunVerifiedAndWritten(t *testing.T) {
+func TestRun(t *testing.T) {
 	q := classifier(t, "test04", "single-stream")
 	v, err := Run(t.Context(), q, quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Test != Test04 || v.Folder != filepath.Join(q.Output, Test04) || len(v.Facts) == 0 || len(v.Caveats) == 0 {
+	if v.Test != test04 || v.Folder != filepath.Join(q.Output, test04) || len(v.Facts) == 0 || len(v.Caveats) == 0 {
 		t.Errorf("the verdict is %+v", v)
 	}
 	want := []string{"performance/run_1/mlperf_log_detail.txt", "performance/run_1/mlperf_log_summary.txt", "verify_performance.txt"}
 	if got := tree(t, v.Folder); !slices.Equal(got, want) {
 		t.Errorf("the folder has %v, want %v", got, want)
 	}
-	conf, err := os.ReadFile(filepath.Join(q.Output, "runs", Test04, confFile))
-	if wanted, _ := Conf(Test04, "resnet50", ""); err != nil || string(conf) != wanted {
+	conf, err := os.ReadFile(filepath.Join(q.Output, "runs", test04, confFile))
+	if wanted, _ := Conf(test04, "resnet50", ""); err != nil || string(conf) != wanted {
 		t.Errorf("the run had the settings %q, %v, want %q", conf, err, wanted)
 	}
-	for run, same := range map[string]bool{"performance": false, Test04: true} {
+	for run, same := range map[string]bool{"performance": false, test04: true} {
 		r, err := readRun(filepath.Join(q.Output, "runs", run))
 		if err != nil || r.settings.PerformanceIssueSame != same || r.settings.Mode != loadgen.PerformanceOnly {
 			t.Errorf("the run %s: %+v, %v", run, r, err)
@@ -102,12 +104,12 @@ func TestATestIsRunVerifiedAndWritten(t *testing.T) {
 	runsAgain(t, q, v.Folder)
 }
 
-// runsAgain makes a test once more: not unasked, and by force with the runs that are there.
+// runsAgain makes a test again: only by force, and with the runs of before.
 func runsAgain(t *testing.T, q Request, folder string) {
 	t.Helper()
 	var exists *run.ExistsError
 	if _, err := Run(t.Context(), q, quiet{}); !errors.As(err, &exists) || exists.Folder != folder {
-		t.Errorf("a second time: %v, want an error that the folder %s is there", err, folder)
+		t.Errorf("a second time: %v, want an error that the folder %s exists", err, folder)
 	}
 	again := q
 	again.Force, again.Performance = true, filepath.Join(q.Output, "runs/performance")
@@ -116,12 +118,12 @@ func runsAgain(t *testing.T, q Request, folder string) {
 		t.Errorf("by force: %v", err)
 	}
 	if after, err := os.Stat(filepath.Join(again.Performance, "mlperf_log_detail.txt")); err != nil || !os.SameFile(before, after) || before.ModTime() != after.ModTime() {
-		t.Errorf("the run that was given is another now: %v", err)
+		t.Errorf("the given run was made again: %v", err)
 	}
 }
 
-func TestTest01ScoresAndKeepsItsResponses(t *testing.T) {
-	q := classifier(t, Test01, "single-stream")
+func TestRunOfTEST01(t *testing.T) {
+	q := classifier(t, test01, "single-stream")
 	v, err := Run(t.Context(), q, quiet{})
 	if err != nil {
 		t.Fatal(err)
@@ -136,14 +138,14 @@ func TestTest01ScoresAndKeepsItsResponses(t *testing.T) {
 	if !strings.Contains(v.texts[accuracyFile], "num_perf_log_data_mismatch = 0\n") || !strings.Contains(v.texts[accuracyFile], "\nTEST PASS\n") {
 		t.Errorf("%s:\n%s", accuracyFile, v.texts[accuracyFile])
 	}
-	for run, mode := range map[string]loadgen.Mode{"performance": loadgen.PerformanceOnly, "accuracy": loadgen.AccuracyOnly, Test01: loadgen.PerformanceOnly} {
+	for run, mode := range map[string]loadgen.Mode{"performance": loadgen.PerformanceOnly, "accuracy": loadgen.AccuracyOnly, test01: loadgen.PerformanceOnly} {
 		if r, err := readRun(filepath.Join(q.Output, "runs", run)); err != nil || r.settings.Mode != mode {
 			t.Errorf("the run %s: %+v, %v, want the mode %v", run, r, err, mode)
 		}
 	}
 }
 
-func TestTheAuditSetComparesWithTheSameRuns(t *testing.T) {
+func TestRunSet(t *testing.T) {
 	testenv.SkipLong(t, "makes nine runs")
 	q := classifier(t, "", "single-stream")
 	var told []string
@@ -151,7 +153,7 @@ func TestTheAuditSetComparesWithTheSameRuns(t *testing.T) {
 		told = append(told, v.Test)
 		return nil
 	})
-	if want := []string{Test01, Test03, Test04, Test05}; err != nil || !slices.Equal(told, want) {
+	if want := []string{test01, test03, test04, test05}; err != nil || !slices.Equal(told, want) {
 		t.Fatalf("verdicts on %v, %v, want %v", told, err, want)
 	}
 	want := []string{"TEST01", "TEST03", "TEST04-A", "TEST04-B", "TEST05", "runs"}
@@ -172,42 +174,42 @@ func TestTheAuditSetComparesWithTheSameRuns(t *testing.T) {
 	stop := errors.New("enough")
 	q.Output += "2"
 	if err := RunSet(t.Context(), q, quiet{}, func(*Verdict) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("telling ends with %v, and so should the set", err)
+		t.Errorf("error %v, want that of tell", err)
 	}
 }
 
-func TestARunThatIsCancelledLeavesNoVerdict(t *testing.T) {
-	q := classifier(t, Test04, "single-stream")
+func TestCancelledRun(t *testing.T) {
+	q := classifier(t, test04, "single-stream")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if v, err := Run(ctx, q, quiet{}); v != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v, %v", v, err)
 	}
-	if _, err := os.Stat(filepath.Join(q.Output, Test04)); err == nil {
+	if _, err := os.Stat(filepath.Join(q.Output, test04)); err == nil {
 		t.Error("there is a folder of the test")
 	}
 }
 
-func TestWhatCannotEndWellIsRefusedBeforeAnythingRuns(t *testing.T) {
+func TestWrongRequests(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(q *Request)
 		field  string
 		want   string
 	}{
-		{"no such test", func(q *Request) { q.Test = "TEST02" }, "test", `test is "TEST02", want one of TEST01, TEST03, TEST04, TEST05, TEST06, TEST07, TEST08, TEST09`},
-		{"a test of other rounds", func(q *Request) { q.Test, q.Rules = Test09, "v5.1" }, "rules", "TEST09 is of the rules from v6.0 on, not of v5.1"},
-		{"rules that are none", func(q *Request) { q.Rules = "v9.9" }, "rules", "v9.9"},
-		{"a mode of one's own", func(q *Request) { q.Mode = "accuracy" }, "mode", "a test has the modes it needs"},
-		{"settings of one's own", func(q *Request) { q.AuditConf = "x" }, "audit_conf", "the test makes its own"},
+		{"an unknown test", func(q *Request) { q.Test = "TEST02" }, "test", `test is "TEST02", want one of TEST01, TEST03, TEST04, TEST05, TEST06, TEST07, TEST08, TEST09`},
+		{"a test of other rounds", func(q *Request) { q.Test, q.Rules = test09, "v5.1" }, "rules", "TEST09 is of the rules from v6.0 on, not of v5.1"},
+		{"unknown rules", func(q *Request) { q.Rules = "v9.9" }, "rules", "v9.9"},
+		{"another mode", func(q *Request) { q.Mode = "accuracy" }, "mode", "a test has the modes it needs"},
+		{"another audit.config", func(q *Request) { q.AuditConf = "x" }, "audit_conf", "the test makes its own"},
 		{"a tolerance below 0", func(q *Request) { q.Options.Tolerance = -1 }, "tolerance", "tolerance is -1, want a number from 0 on"},
-		{"a pattern that finds nothing", func(q *Request) { q.Options.Pattern = "(" }, "score_pattern", "want a regular expression with a group for the number"},
-		{"a test of language models", func(q *Request) { q.Test = Test06 }, "test", "TEST06 is not for resnet50, whose tests are TEST01, TEST04"},
-		{"a model that nobody knows", func(q *Request) { q.Model = "hal" }, "model", "hal"},
+		{"a pattern without a group", func(q *Request) { q.Options.Pattern = "(" }, "score_pattern", "want a regular expression with a group for the number"},
+		{"a test for other models", func(q *Request) { q.Test = test06 }, "test", "TEST06 is not for resnet50, whose tests are TEST01, TEST04"},
+		{"an unknown model", func(q *Request) { q.Model = "hal" }, "model", "hal"},
 		{"no scenario", func(q *Request) { q.Scenario = "" }, "scenario", "scenario"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := Request{Test: Test04}
+			q := Request{Test: test04}
 			q.Request = run.Request{Model: "resnet50", Scenario: "offline", Output: filepath.Join(t.TempDir(), "out")}
 			c.change(&q)
 			_, err := Run(t.Context(), q, quiet{})
@@ -222,142 +224,101 @@ func TestWhatCannotEndWellIsRefusedBeforeAnythingRuns(t *testing.T) {
 	}
 }
 
-func TestTestsThatAreTwoRunsNeedBothFolders(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{Test04, test04B} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+func TestExistingFolders(t *testing.T) {
+	for version, name := range map[string]string{"v2.0": test04B, "v2.1": test04} {
+		q := classifier(t, test04, "offline")
+		q.Rules = version
+		if err := os.MkdirAll(filepath.Join(q.Output, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for version, want := range map[string]string{"v2.0": test04B, "v2.1": Test04} {
-		r := &runner{version: version}
-		r.Test, r.Output = Test04, dir
 		var exists *run.ExistsError
-		if err := r.free(); !errors.As(err, &exists) || filepath.Base(exists.Folder) != want {
-			t.Errorf("%s: %v, want that %s is there", version, err, want)
+		if err := (&runner{Request: q}).prepare(); !errors.As(err, &exists) || filepath.Base(exists.Folder) != name {
+			t.Errorf("%s: %v, want that %s exists", version, err, name)
 		}
-		if r.Force = true; r.free() != nil {
-			t.Errorf("%s: not even by force", version)
-		}
-	}
-}
-
-func TestTheRunUnderATestHasTheTargetOfTheResult(t *testing.T) {
-	for _, c := range []struct {
-		scenario string
-		auto     bool
-		want     string
-	}{
-		{"Offline", false, "target_qps=12.5"}, {"Offline", true, "target_qps=12.5"}, {"SingleStream", true, ""},
-		{"Server", false, "target_qps=12.5"}, {"Server", true, "target_qps=12.5 target_latency=20ms"},
-	} {
-		f := fakeRun{scenario: c.scenario, metric: 1, settings: map[string]any{"effective_target_qps": 12.5, "effective_target_latency_ns": 20000000}}
-		r := &runner{}
-		r.Performance = f.write(t)
-		q := run.Request{AutoLatency: c.auto}
-		if err := r.sameTarget(&q); err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, s := range q.Settings {
-			got = append(got, s.Key+"="+s.Value)
-			if s.Origin != "the performance run" {
-				t.Errorf("%s comes from %q", s.Key, s.Origin)
-			}
-		}
-		if text := strings.Join(got, " "); text != c.want || q.AutoLatency && c.scenario == "Server" {
-			t.Errorf("%s, automatic %v: %s (still automatic: %v), want %s", c.scenario, c.auto, text, q.AutoLatency, c.want)
-		}
-	}
-	r := &runner{}
-	if r.Performance = t.TempDir(); r.sameTarget(&run.Request{}) == nil {
-		t.Error("a folder without logs is no run of the result")
-	}
-}
-
-func TestDataAreChangedOnlyWhereTheyAreKnown(t *testing.T) {
-	r := &runner{observer: quiet{}}
-	r.Test, r.Output = Test03, t.TempDir()
-	err := r.custom(t.Context())
-	var wrong *userinput.Error
-	if want := "TEST03 changes the data of the result's runs: want their folder, or the changed data"; !errors.As(err, &wrong) || wrong.Field != "dataset_path" || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
-}
-
-// A listener keeps what is noted.
-type listener struct {
-	quiet
-	notes []string
-}
-
-func (l *listener) Note(text string) { l.notes = append(l.notes, text) }
-
-func TestTEST07HasItsOwnNumberOfQuestions(t *testing.T) {
-	for test := range kinds {
-		own := ownData(test)
-		if test != Test07 && len(own) > 0 || test == Test07 && (len(own) != 1 || own[0].Key != "performance_sample_count_override" || own[0].Value != "990") {
-			t.Errorf("%s has the settings %v", test, own)
+		q.Force = true
+		if err := (&runner{Request: q}).prepare(); err != nil {
+			t.Errorf("%s by force: %v", version, err)
 		}
 	}
 }
 
-func TestDataThatAreChangedAreThoseOfTheRequest(t *testing.T) {
-	heard := &listener{}
-	r := &runner{observer: heard}
-	r.Test, r.Output, r.DatasetPath = Test03, t.TempDir(), t.TempDir()
-	if err := r.custom(t.Context()); err == nil || !strings.HasPrefix(err.Error(), r.DatasetPath+" has neither JPEG pictures nor sentences") {
-		t.Errorf("error %v, want that there is nothing to change in %s", err, r.DatasetPath)
-	}
-	if want := "changing the data of " + r.DatasetPath + " into " + filepath.Join(r.Output, "runs", "data"); !slices.Equal(heard.notes, []string{want}) {
-		t.Errorf("noted %q, want %q", heard.notes, want)
-	}
-}
-
-func TestTheRunIsMadeUnderTheTargetOfTheResult(t *testing.T) {
-	heard := &listener{}
-	r := &runner{Request: classifier(t, Test04, "offline"), observer: heard}
+func TestTargetOfTheResult(t *testing.T) {
+	r := &runner{Request: classifier(t, test04, "offline"), observer: quiet{}}
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
 	r.Performance = fakeRun{scenario: "Offline", metric: 1, settings: map[string]any{"effective_target_qps": 1234.5}}.write(t)
-	if err := r.audit(t.Context()); err != nil {
+	if err := r.runTest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run, err := readRun(r.work(Test04))
-	if err != nil || run.settings.TargetQPS != 1234.5 || run.settings.Mode != loadgen.PerformanceOnly || !run.settings.PerformanceIssueSame {
-		t.Errorf("the run had %+v, %v, want the target of the result, 1234.5", run, err)
+	log, err := readRun(r.folder(test04))
+	if err != nil || log.settings.TargetQPS != 1234.5 || log.settings.Mode != loadgen.PerformanceOnly || !log.settings.PerformanceIssueSame {
+		t.Errorf("the run had %+v, %v, want the target of the result, 1234.5", log, err)
 	}
-	if want := "run for TEST04: logs and results go to " + r.work(Test04); !slices.Contains(heard.notes, want) {
-		t.Errorf("noted %q, want %q", heard.notes, want)
+	r.Performance = fakeRun{scenario: "Server", metric: 1, settings: map[string]any{"effective_target_qps": 12.5, "effective_target_latency_ns": 20000000}}.write(t)
+	q := run.Request{AutoLatency: true}
+	if err := r.sameTarget(&q); err != nil || q.AutoLatency || len(q.Settings) != 2 || q.Settings[0].Value != "12.5" || q.Settings[1].Key != "target_latency" || q.Settings[1].Value != "20ms" {
+		t.Errorf("Server: %+v, %v, want the rate and the bound of the result", q, err)
 	}
-}
-
-func TestEachTestNeedsItsRuns(t *testing.T) {
-	for _, c := range []struct {
-		test, version string
-		want          int
-	}{{Test01, "v6.1", 3}, {Test03, "v0.5", 3}, {Test04, "v2.0", 2}, {Test04, "v2.1", 3}, {Test09, "v6.1", 3}} {
-		r := &runner{version: c.version}
-		if r.Test = c.test; len(r.steps()) != c.want {
-			t.Errorf("%s of %s has %d steps, want %d", c.test, c.version, len(r.steps()), c.want)
-		}
-	}
-	given := &runner{}
-	if given.Performance = "elsewhere"; given.unique(t.Context()) != nil {
-		t.Error("TEST04-A is run although it is there")
-	}
-	for test, k := range kinds { // runs that no test compares with are not made
-		r := &runner{kind: k}
-		if r.Test = test; !k.performance && r.performance(t.Context()) != nil || !k.accuracy && r.accuracy(t.Context()) != nil {
-			t.Errorf("%s makes a run that it does not need", test)
-		}
+	if r.Performance = t.TempDir(); r.sameTarget(&q) == nil {
+		t.Error("a folder without logs has a target")
 	}
 }
 
-func TestTheLogIsScoredThatIsAskedFor(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "responses.json")
-	if _, err := ScoreWith("resnet50", t.TempDir())(t.Context(), log); err == nil || !strings.Contains(err.Error(), log) {
-		t.Errorf("error %v, want one about %s", err, log)
+func TestDataToChange(t *testing.T) {
+	r := &runner{observer: quiet{}}
+	r.Test, r.Output = test03, t.TempDir()
+	var wrong *userinput.Error
+	if err := r.runChanged(t.Context()); !errors.As(err, &wrong) || wrong.Field != "dataset_path" {
+		t.Errorf("unknown data: %v", err)
+	}
+	r.CustomData, r.DatasetPath = "", t.TempDir()
+	if err := r.runChanged(t.Context()); err == nil || !strings.HasPrefix(err.Error(), r.DatasetPath+" has neither JPEG images nor sentences") {
+		t.Errorf("the data of the request: %v", err)
+	}
+}
+
+// A quiet observer shows nothing.
+type quiet struct{}
+
+func (quiet) Phase(string)             {}
+func (quiet) Loading(int, int)         {}
+func (quiet) Items(int, int)           {}
+func (quiet) Traffic(loadgen.Progress) {}
+func (quiet) Note(string)              {}
+
+// The data set of TEST07 has other questions than that of performance, and fewer: each is asked once.
+func TestQuestionsOfTEST07(t *testing.T) {
+	testenv.SkipLong(t, "asks a server 990 times")
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	server := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
+	defer server.Close()
+	var rows strings.Builder
+	for i := range samples07 {
+		fmt.Fprintf(&rows, `{"tok_input": [1006, %d, 7], "dataset": "gpqa", "ground_truth": "A"}`+"\n", 5+i%900)
+	}
+	data := filepath.Join(t.TempDir(), "gpqa.jsonl")
+	if err := os.WriteFile(data, []byte(rows.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for score, want := range map[string]bool{"60.698": true, "60.6": false} {
+		q := Request{Test: test07, Options: Options{Score: "grep -c qsl_idx {accuracy_log}; echo \"'exact_match': " + score + `"`}}
+		q.Request = run.Request{
+			Model: "gpt-oss-120b", Scenario: "offline", DatasetPath: data, Output: t.TempDir(), NoReport: true, Anyway: true,
+			Engine:   run.Engine{Name: run.OpenAI, Remote: run.Remote{Endpoints: []string{server.URL}, Model: "tiny"}},
+			Settings: []config.Override{{Key: "target_qps", Value: "10", Origin: "test"}},
+		}
+		v, err := Run(t.Context(), q, quiet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := v.texts[accuracyFile]; v.Passed != want || !strings.HasPrefix(text, "990\n") {
+			t.Errorf("a score of %s: passed = %v, want %v, with 990 answers; the text is\n%s", score, v.Passed, want, text)
+		}
+		for _, name := range []string{accuracyFile, "performance/run_1/mlperf_log_detail.txt", "accuracy/mlperf_log_accuracy.json"} {
+			if _, err := os.Stat(filepath.Join(q.Output, test07, name)); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

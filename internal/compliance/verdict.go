@@ -20,19 +20,28 @@ type Verdict struct {
 	Passed   bool     `json:"passed"`
 	Facts    []string `json:"facts"`             // what was compared
 	Findings []string `json:"findings"`          // why it failed
-	Causes   []string `json:"causes,omitempty"`  // what usually leads to that
-	Notes    []string `json:"notes,omitempty"`   // what does not decide
+	Causes   []string `json:"causes,omitempty"`  // usual causes of the findings
+	Notes    []string `json:"notes,omitempty"`   // remarks that do not decide
 	Caveats  []string `json:"caveats,omitempty"` // of the runs
-	Folder   string   `json:"folder,omitempty"`  // where Write put it
+	Folder   string   `json:"folder,omitempty"`  // that Write made
 
-	texts map[string]string // files by name
-	audit string            // folder of the run under the test's settings
-	log   string            // its accuracy log
-	// unique is the folder of the run with different samples, where TEST04 is two runs.
-	unique string
+	texts     map[string]string // files by name
+	run       string            // folder of the run under the test's settings
+	responses string            // its accuracy log
+	unique    string            // folder of TEST04-A's run; empty: another test
 }
 
-// fail adds a finding, and what usually causes it, once.
+// The files of a verdict. The last three are in its folder accuracy.
+const (
+	performanceFile = "verify_performance.txt"
+	accuracyFile    = "verify_accuracy.txt"
+	lengthFile      = "verify_output_len.txt"
+	scoreFile       = "accuracy.txt"
+	baselineFile    = "baseline_accuracy.txt"
+	complianceFile  = "compliance_accuracy.txt"
+)
+
+// fail adds a finding, and each of its usual causes once.
 func (v *Verdict) fail(finding string, causes ...string) {
 	v.Passed = false
 	v.Findings = append(v.Findings, finding)
@@ -43,12 +52,17 @@ func (v *Verdict) fail(finding string, causes ...string) {
 	}
 }
 
-// write keeps lines as a file of the verdict.
+// mark adds a caveat about the test.
+func (v *Verdict) mark(format string, args ...any) {
+	v.Caveats = append(v.Caveats, v.Test+": "+fmt.Sprintf(format, args...))
+}
+
+// write adds lines to a file of the verdict.
 func (v *Verdict) write(file string, lines ...string) {
 	v.texts[file] += strings.Join(lines, "\n") + "\n"
 }
 
-// verdictLine is what the official checker searches.
+// verdictLine is the line that the official checker looks for.
 func verdictLine(passed bool) string {
 	if passed {
 		return "TEST PASS"
@@ -65,41 +79,35 @@ func number(v float64) string {
 	return text
 }
 
-// Write puts the files that the official checker wants into a folder of the test's name
-// within dir: texts, and copies of logs. It replaces such a folder's files only if force.
+// percent says how much larger b is than a.
+func percent(a, b float64) string { return fmt.Sprintf("%+.1f %%", (b/a-1)*100) }
+
+// Write writes the files that the official checker wants into a folder of the test's name within dir: texts, and copies of
+// logs. It replaces the files of an existing folder only if force.
 func (v *Verdict) Write(dir string, force bool) error {
 	v.Folder = filepath.Join(dir, v.Test)
 	if v.unique == "" {
-		return v.writeTo(v.Folder, v.audit, v.texts, force)
+		return v.writeTo(v.Folder, v.run, v.texts, force)
 	}
 	v.Folder = filepath.Join(dir, test04A)
 	return errors.Join(
 		v.writeTo(v.Folder, v.unique, v.texts, force),
-		v.writeTo(filepath.Join(dir, test04B), v.audit, nil, force),
+		v.writeTo(filepath.Join(dir, test04B), v.run, nil, force),
 	)
 }
 
 // writeTo writes one folder, with the logs of a run.
 func (v *Verdict) writeTo(folder, run string, texts map[string]string, force bool) error {
 	if _, err := os.Stat(folder); err == nil && !force {
-		return fmt.Errorf("%s is there already: choose another folder, or have it replaced", folder)
+		return fmt.Errorf("%s already exists: choose another folder, or force it to be replaced", folder)
+	}
+	var errs []error
+	for _, name := range []string{baselineFile, complianceFile} { // of an earlier fallback
+		if err := os.Remove(filepath.Join(folder, "accuracy", name)); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
 	}
 	texts = maps.Clone(texts)
-	if score := filepath.Join("accuracy", scoreFile); kinds[v.Test].keepsLog && texts[score] == "" {
-		texts[score] = "" // may be empty, must be there
-	}
-	errs := []error{clearFallback(folder)}
-	for name, text := range texts {
-		errs = append(errs, writeFile(filepath.Join(folder, name), strings.NewReader(text)))
-	}
-	for name, source := range v.logs(run) {
-		errs = append(errs, copyFile(filepath.Join(folder, name), source))
-	}
-	return errors.Join(errs...)
-}
-
-// logs says which logs of a run the folder of the test keeps, and from where.
-func (v *Verdict) logs(run string) map[string]string {
 	copies := map[string]string{}
 	if kinds[v.Test].keepsRun {
 		for _, name := range []string{mlperflog.SummaryFile, mlperflog.DetailFile} {
@@ -107,20 +115,16 @@ func (v *Verdict) logs(run string) map[string]string {
 		}
 	}
 	if kinds[v.Test].keepsLog {
-		copies[filepath.Join("accuracy", mlperflog.AccuracyFile)] = v.log
+		copies[filepath.Join("accuracy", mlperflog.AccuracyFile)] = v.responses
+		texts[filepath.Join("accuracy", scoreFile)] += "" // the file may be empty, but must exist
 	}
-	return copies
-}
-
-// clearFallback removes what a fallback before left: beside a test that passes without,
-// its files are too many.
-func clearFallback(folder string) error {
-	for _, name := range []string{baselineFile, complianceFile} {
-		if err := os.Remove(filepath.Join(folder, "accuracy", name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
+	for name, text := range texts {
+		errs = append(errs, writeFile(filepath.Join(folder, name), strings.NewReader(text)))
 	}
-	return nil
+	for name, source := range copies {
+		errs = append(errs, copyFile(filepath.Join(folder, name), source))
+	}
+	return errors.Join(errs...)
 }
 
 func writeFile(path string, from io.Reader) error {
@@ -135,18 +139,16 @@ func writeFile(path string, from io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// copyFile copies a log. A log that is in its place already stays.
+// copyFile copies a log, unless it is in its place already.
 func copyFile(to, from string) error {
-	a, err := os.Stat(from)
-	if b, err := os.Stat(to); err == nil && os.SameFile(a, b) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
 	f, err := fileio.Open(from)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeFile(to, f), f.Close())
+	defer f.Close()
+	a, err := f.Stat()
+	if b, errTo := os.Stat(to); err != nil || errTo == nil && os.SameFile(a, b) {
+		return err
+	}
+	return writeFile(to, f)
 }

@@ -1,0 +1,150 @@
+package compliance
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+)
+
+// usualTolerance is how much the entropy may differ (compliance/TEST08/run_verification.py, --tolerance).
+const usualTolerance = 0.001
+
+// A recommendation is a query in DLRM's logs: candidates with the model's predictions, and in the accuracy log their labels
+// and weights.
+type recommendation struct {
+	time, query                  int
+	predictions, labels, weights []float32
+}
+
+// parseRecommendation reads a response: time, query, predictions, and if labelled also labels, weights, and the number of
+// candidates.
+func parseRecommendation(data []byte, labelled bool) (r recommendation, err error) {
+	if len(data)%4 != 0 {
+		return r, fmt.Errorf("%d bytes are not numbers of 4 bytes", len(data))
+	}
+	v := make([]float32, len(data)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	if len(v) < 2 {
+		return r, fmt.Errorf("%d numbers, want a time, a query, and predictions", len(v))
+	}
+	count := float32(0)
+	if labelled {
+		count = v[len(v)-1]
+	}
+	for i, x := range []float32{v[0], v[1], count} {
+		if !(math.Abs(float64(x)) <= 1<<31) {
+			return r, fmt.Errorf("the %s is %v, want a whole number", []string{"time", "query", "number of candidates"}[i], x)
+		}
+	}
+	r = recommendation{time: int(v[0]), query: int(v[1]), predictions: v[2:]}
+	if labelled {
+		n := int(count)
+		if n < 0 || len(v) != 3+3*n {
+			return r, fmt.Errorf("%d numbers for %d candidates, want %d", len(v), n, 3+3*n)
+		}
+		r.predictions, r.labels, r.weights = v[2:2+n], v[2+n:2+2*n], v[2+2*n:2+3*n]
+	}
+	return r, nil
+}
+
+// entropy returns the cross entropy of predictions, normalised by that of the mean label: 1 is as good as a guess.
+func entropy(predictions, labels, weights []float32) float64 {
+	const smallest = 1e-7 // keeps logarithms finite (run_verification.py, eps)
+	// clip is numpy's, which rounds the bounds to the precision of the number: the upper one is 1.2e-7 below 1.
+	clip := func(x float32) float64 { return float64(min(max(x, smallest), float32(1-smallest))) }
+	total, cross, mean := 0.0, 0.0, 0.0
+	for i, w := range weights {
+		p, l, w := clip(predictions[i]), clip(labels[i]), float64(w)
+		total += w
+		cross -= w * (l*math.Log(p) + (1-l)*math.Log(1-p))
+		mean += w * l
+	}
+	if total == 0 {
+		return 0
+	}
+	mean = min(max(mean/total, smallest), 1-smallest)
+	baseline := -mean*math.Log(mean) - (1-mean)*math.Log(1-mean)
+	return cross / (baseline * total)
+}
+
+// sameEntropy reports whether two entropies differ by at most a fraction. Two NaN are the same; one alone is not, though the
+// reference's script passes it: NaN is not above its tolerance.
+func sameEntropy(a, b, tolerance float64) bool {
+	return a == b || math.IsNaN(a) && math.IsNaN(b) || a != 0 && b != 0 && math.Abs(b-a)/math.Abs(a) <= tolerance
+}
+
+// verify08 compares the entropy of recommendations (compliance/TEST08/run_verification.py).
+func (v *verification) verify08(context.Context) error {
+	run, err := v.auditRun()
+	if err != nil {
+		return err
+	}
+	if err := v.checkAccuracyRun(run); err != nil {
+		return err
+	}
+	tolerance := cmp.Or(v.Tolerance, usualTolerance)
+	if tolerance > usualTolerance {
+		v.mark("entropies could differ by %v %%, by the rules %v %%", tolerance*100, usualTolerance*100)
+	}
+	known, entries := map[[2]int]recommendation{}, 0
+	if err := eachRecord(v.accuracyLog, func(r accuracy.Record) error {
+		one, err := parseRecommendation(r.Data, true)
+		if err != nil {
+			return err
+		}
+		entries++
+		known[[2]int{one.time, one.query}] = one
+		return nil
+	}); err != nil {
+		return err
+	}
+	var performance, matched, unmatched, differ int
+	var examples []string
+	note := func(r accuracy.Record, one recommendation, format string, args ...any) {
+		if len(examples) < mostExamples {
+			examples = append(examples, fmt.Sprintf("time %d, query %d (record %d of %s)", one.time, one.query, r.Number, v.responses)+fmt.Sprintf(format, args...))
+		}
+	}
+	if err := eachRecord(v.responses, func(r accuracy.Record) error {
+		one, err := parseRecommendation(r.Data, false)
+		if err != nil {
+			return err
+		}
+		performance++
+		ref, has := known[[2]int{one.time, one.query}]
+		switch {
+		case !has:
+			unmatched++
+			note(r, one, " is not in the accuracy log")
+			return nil
+		case len(one.predictions) != len(ref.predictions):
+			return fmt.Errorf("%d predictions for time %d, query %d, the accuracy log has %d", len(one.predictions), one.time, one.query, len(ref.predictions))
+		}
+		matched++
+		a, b := entropy(ref.predictions, ref.labels, ref.weights), entropy(one.predictions, ref.labels, ref.weights)
+		if !sameEntropy(a, b, tolerance) {
+			differ++
+			note(r, one, ": entropy %.6f, the accuracy run's %.6f (%s)", b, a, percent(a, b))
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	passes := differ == 0 && unmatched == 0 && matched > 0
+	v.Facts = append(v.Facts, fmt.Sprintf("%d of %d recommendations have the entropy of the accuracy run's, within %v %%", matched-differ, performance, tolerance*100))
+	if !passes {
+		v.fail(fmt.Sprintf("%d recommendations differ by more than %v %%, %d are not in the accuracy log, %d match", differ, tolerance*100, unmatched, matched-differ),
+			"the system computes less in performance mode, or the two logs are of different streams")
+		v.Findings = append(v.Findings, examples...)
+	}
+	v.write(accuracyFile, v.Test+": entropy", fmt.Sprint("num_acc_log_entries = ", entries), fmt.Sprint("num_perf_log_entries = ", performance),
+		fmt.Sprint("num_matched = ", matched), fmt.Sprint("num_unmatched = ", unmatched), fmt.Sprint("num_ne_mismatch = ", differ),
+		fmt.Sprintf("tolerance = %v %%", tolerance*100), verdictLine(passes))
+	return nil
+}
