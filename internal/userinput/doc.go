@@ -1,7 +1,7 @@
-// Package userinput handles what people type and what programs of others write.
+// Package userinput handles input of users and text of other programs.
 //
-// Errors name the field of a request that is at fault. Libraries know the field and not how it was given (flag,
-// environment variable, line of mlperf.yaml or of a suite): they return an *Error, and the command line adds the flag.
+// An *Error (error.go) names the field of a request that is wrong. Libraries know the field and not its flag, environment
+// variable or line of mlperf.yaml: they return an *Error, and the command line adds the flag.
 //
 //	return userinput.Invalid("instances", n, "a positive number, or 0 for the default")
 //	…
@@ -10,12 +10,12 @@
 //		text = e.Named("--" + e.Flag()) // --instances is -1, want a positive number, or 0 for the default
 //	}
 //
-// Names of models, scenarios, modes and devices compare without case, hyphens, underscores and spaces; Nearest finds the
-// choice that was probably meant.
+// Names (names.go) of models, scenarios, modes and devices compare without case, hyphens, underscores and spaces; Nearest
+// finds the choice that the user probably meant.
 //
 //	userinput.Same("Single-Stream", "singlestream") // true
 //
-// PrintableLine and PrintableText escape control characters in text of others, so that it cannot steer a terminal. Formats
+// PrintableLine and PrintableText (printable.go) escape control characters in text of others, so that it cannot steer a terminal. Formats
 // for programs, for instance JSON, keep the original.
 //
 //	userinput.PrintableLine("fast\x1b[2J\n") // fast\x1b[2J\x0a

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// An Error is a part of a request that cannot be right.
+// An Error is about a field of a request that cannot be right.
 type Error struct {
 	Field  string // as mlperf.yaml spells it, with underscores: max_batchsize
-	Origin string // where the value was given, if that is known: environment MLPERF_TARGET_QPS
+	Origin string // of the value, if it is known: environment MLPERF_TARGET_QPS
 	Err    error
 }
 
-// Wrap says that a field is the reason of an error. Without an error it returns nil.
+// Wrap makes an error about a field. Of nil it is nil.
 func Wrap(name string, err error) error {
 	if err == nil {
 		return nil
@@ -20,20 +20,20 @@ func Wrap(name string, err error) error {
 	return &Error{Field: name, Err: err}
 }
 
-// Errorf says in words what is wrong with a field.
+// Errorf is an error about a field, in words.
 func Errorf(name, format string, args ...any) error {
 	return &Error{Field: name, Err: fmt.Errorf(format, args...)}
 }
 
-// Invalid says that a field has a value that it cannot have, and what it may be.
+// Invalid is an error about a value that a field cannot have; want is a value that it can.
 func Invalid(name string, value any, want string) error {
 	return &Error{Field: name, Err: &valueError{value, want}}
 }
 
-// Missing says that a field has no value and needs one.
+// Missing is an error about a field that needs a value.
 func Missing(name, why string) error { return Errorf(name, "is missing: %s", why) }
 
-// Error names the field, or where it was given.
+// Error begins with the origin, or the field.
 func (e *Error) Error() string {
 	if e.Origin != "" {
 		return e.Named(e.Origin)
@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	return e.Named(e.Field)
 }
 
-// Named is the text with another name for the field.
+// Named is the text with another name of the field.
 func (e *Error) Named(name string) string {
 	if v, ok := e.Err.(*valueError); ok {
 		return name + " " + v.Error()
@@ -52,7 +52,7 @@ func (e *Error) Named(name string) string {
 // Flag is the name of the field as command lines spell it, without dashes in front.
 func (e *Error) Flag() string { return strings.ReplaceAll(e.Field, "_", "-") }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
 // A valueError continues a sentence that begins with the name of the field.

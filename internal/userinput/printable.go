@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// Line is a text in one line: ends of lines are numbers, too.
-func PrintableLine(s string) string { return write(s, unicode.IsPrint) }
+// PrintableLine is a text in one line, in which characters that cannot be printed are numbers.
+func PrintableLine(s string) string { return escape(s, unicode.IsPrint) }
 
-// Text is a text whose lines stay lines.
+// PrintableText is PrintableLine of each line of a text.
 func PrintableText(s string) string {
-	return write(s, func(r rune) bool { return r == '\n' || unicode.IsPrint(r) })
+	return escape(s, func(r rune) bool { return r == '\n' || unicode.IsPrint(r) })
 }
 
-func write(s string, stays func(rune) bool) string {
+func escape(s string, stays func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
@@ -31,8 +31,8 @@ func write(s string, stays func(rune) bool) string {
 	return b.String()
 }
 
-// Quote is what somebody else said, as an error quotes it: one line of at most so many bytes, in which
-// single blanks are between words and what cannot be printed is a question mark.
+// Quote is a text of others for an error: one line of at most so many bytes, with single blanks between words, and question marks for
+// characters that cannot be printed.
 func Quote(s string, most int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 	s = strings.Map(func(r rune) rune {
