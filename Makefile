@@ -72,10 +72,8 @@ bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with 
 bench-endpoint: build ## the client of endpoints against one in Python on the same server (Debian's python3-aiohttp; docs/endpoints.md)
 	$(BIN) selftest --endpoint --duration 5s --peer $(CURDIR)/scripts/endpoint_peer.py
 
-bench-network: onnxruntime ## requests over loopback: HTTP and gRPC beside framed TCP; serve beside one process; a slow server of eight
+bench-network: onnxruntime ## requests over loopback: HTTP and gRPC beside framed TCP; serve beside one process
 	$(GO) test -run '^$$' -bench Transport -benchtime 2s -timeout 20m ./internal/backend/oip/client
-	MLPERF_LONG_TESTS=1 $(GO) test -run AllocatesLittle -v ./internal/backend/oip/client | grep allocate
-	$(GO) test -run '^$$' -bench SlowServer -benchtime 1x ./internal/backend/oip/client
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTServed|ORTSmall' -benchtime 1x -timeout 20m ./cmd/mlperf
 
 fmt: ## format the code

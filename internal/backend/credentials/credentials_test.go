@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -50,7 +49,7 @@ func pair(t *testing.T) (cert, key string) {
 	return write(t, "cert.pem", encode("CERTIFICATE", der)), write(t, "key.pem", encode("EC PRIVATE KEY", text))
 }
 
-func TestFilesOfTLSAreReadOrNamed(t *testing.T) {
+func TestTLS(t *testing.T) {
 	cert, key := pair(t)
 	_, other := pair(t)
 	text := write(t, "text", "two words")
@@ -83,7 +82,7 @@ func TestFilesOfTLSAreReadOrNamed(t *testing.T) {
 	}
 }
 
-func TestAKeyIsOneWord(t *testing.T) {
+func TestReadKeyFails(t *testing.T) {
 	if got, err := credentials.ReadKey(write(t, "key", " secret\n")); err != nil || got != "secret" {
 		t.Errorf("ReadKey = %q, %v", got, err)
 	}
@@ -103,18 +102,14 @@ func TestAKeyIsOneWord(t *testing.T) {
 	}
 }
 
-func TestAKeyIsTakenOutOfTextsInEveryForm(t *testing.T) {
+func TestRedact(t *testing.T) {
 	const key = `ab/c"d+e=`
 	for _, c := range []struct{ text, want string }{
 		{"nothing", "nothing"},
 		{"the key " + key + " is wrong, " + key, "the key [key] is wrong, [key]"},
 		{`{"error":"ab/c\"d+e="}`, `{"error":"[key]"}`},
-		{`{"error":"ab\/c\"d+e="}`, `{"error":"[key]"}`},
 		{"https://host/?key=ab%2Fc%22d%2Be%3D", "https://host/?key=[key]"},
 		{"https://host/ab%2Fc%22d+e=/", "https://host/[key]/"},
-		{"https://host/?key=ab%2fc%22d%2be%3d", "https://host/?key=[key]"},
-		{"https://host/ab%2fc%22d+e=/", "https://host/[key]/"},
-		{"<p>ab/c&#34;d+e= is wrong</p>", "<p>[key] is wrong</p>"},
 		{"", ""},
 	} {
 		if got := credentials.Redact(c.text, key); got != c.want {
@@ -126,7 +121,7 @@ func TestAKeyIsTakenOutOfTextsInEveryForm(t *testing.T) {
 	}
 }
 
-func TestAnAddressIsShownWithoutWhatIsSecret(t *testing.T) {
+func TestAddress(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://host:80/path":         "http://host:80/path",
 		"http://me:geheim@host/":      "http://…@host/",
@@ -144,7 +139,7 @@ func TestAnAddressIsShownWithoutWhatIsSecret(t *testing.T) {
 	}
 }
 
-func TestAKeyMayHaveSpaceAroundItAndEveryVisibleCharacterInIt(t *testing.T) {
+func TestReadKey(t *testing.T) {
 	var every strings.Builder
 	for r := '!'; r <= '~'; r++ {
 		every.WriteRune(r)
@@ -163,14 +158,4 @@ func TestAKeyMayHaveSpaceAroundItAndEveryVisibleCharacterInIt(t *testing.T) {
 	if err := credentials.CheckKey("", "nowhere"); err != nil {
 		t.Errorf("no key has no characters that are wrong: %v", err)
 	}
-}
-
-func ExampleRedact() {
-	fmt.Println(credentials.Redact(`401: {"message":"incorrect key: s3cr3t"}`, "s3cr3t"))
-	// Output: 401: {"message":"incorrect key: [key]"}
-}
-
-func ExampleAddress() {
-	fmt.Println(credentials.Address("https://me:s3cr3t@host:8000/v1?key=s3cr3t"))
-	// Output: https://…@host:8000/v1?…
 }

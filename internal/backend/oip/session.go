@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
@@ -16,7 +15,7 @@ import (
 
 type session struct {
 	engine *Engine
-	model  *remote
+	model  *remoteModel
 	info   backend.Info
 	wanted []string // outputs
 	closed atomic.Bool
@@ -38,9 +37,6 @@ func (s *session) Close() error {
 
 // Run implements backend.Session: it is one request.
 func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) error {
-	if s.closed.Load() {
-		return errors.New("running the model: the session is closed")
-	}
 	if err := s.run(ctx, inputs, outputs); err != nil {
 		return fmt.Errorf("running the model: %w", err)
 	}
@@ -48,22 +44,36 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 }
 
 func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) error {
-	r, err := s.request(inputs, outputs)
-	if err != nil {
+	if s.closed.Load() {
+		return errors.New("the session is closed")
+	}
+	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
+		return fmt.Errorf("got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
+	}
+	r := &client.Request{Model: s.model.name, Version: s.engine.config.Version, Wanted: s.wanted}
+	for i, in := range inputs {
+		t, err := backend.Viewed(in, s.info.Inputs[i], "input")
+		if err != nil {
+			return err
+		}
+		r.Tensors = append(r.Tensors, t)
+		r.Specs = append(r.Specs, protocol.Spec{Name: s.info.Inputs[i].Name, Type: t.Type, Shape: t.Shape})
+	}
+	fresh := make([]tensor.Tensor, len(outputs)) // memory for outputs that have none
+	r.Accept = func(h *protocol.Head) (protocol.Place, error) {
+		if err := s.model.accept(h, len(s.wanted)); err != nil {
+			return nil, err
+		}
+		return func(_ int, spec protocol.Spec) (tensor.Tensor, error) { return s.place(spec, outputs, fresh) }, nil
+	}
+	if err := s.engine.infer(ctx, r); err != nil {
 		return err
 	}
-	a := answer{session: s, outputs: outputs}
-	r.Accept = a.accept
-	begin := time.Now()
-	if _, err := s.engine.client.Infer(ctx, r); err != nil {
-		return err
-	}
-	s.engine.took.Add(int64(time.Since(begin)))
-	s.engine.answered.Add(1)
-	for i, t := range a.fresh {
+	for i, t := range fresh {
 		if outputs[i] != nil {
 			continue
 		}
+		var err error
 		if outputs[i], err = backend.NewView(t); err != nil {
 			return err
 		}
@@ -71,78 +81,40 @@ func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) erro
 	return nil
 }
 
-// request is what a run asks for.
-func (s *session) request(inputs, outputs []backend.Value) (*client.Request, error) {
-	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
-		return nil, fmt.Errorf("got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
+// accept checks the head of an answer of the model: a server that was restarted may have another version.
+func (m *remoteModel) accept(h *protocol.Head, outputs int) error {
+	if h.Model != "" && h.Model != m.name {
+		return fmt.Errorf("the answer is of the model %q, asked was %q", h.Model, m.name)
 	}
-	r := &client.Request{Model: s.model.name, Version: s.engine.config.Version, Wanted: s.wanted}
-	for i, in := range inputs {
-		t, err := backend.Viewed(in, s.info.Inputs[i], "input")
-		if err != nil {
-			return nil, err
-		}
-		r.Tensors = append(r.Tensors, t)
-		r.Specs = append(r.Specs, protocol.Spec{Name: s.info.Inputs[i].Name, Type: t.Type, Shape: t.Shape})
+	if len(h.Tensors) != outputs {
+		return fmt.Errorf("the answer has %d outputs, asked were %d", len(h.Tensors), outputs)
 	}
-	return r, nil
-}
-
-// An answer says where the outputs of a run go.
-type answer struct {
-	session *session
-	outputs []backend.Value
-	fresh   []tensor.Tensor // memory for outputs that have none
-}
-
-// accept looks at the head of an answer.
-func (a *answer) accept(h *protocol.Head) (protocol.Place, error) {
-	s := a.session
-	if h.Model != "" && h.Model != s.model.name {
-		return nil, fmt.Errorf("the answer is of the model %q, asked was %q", h.Model, s.model.name)
-	}
-	if err := s.model.sameVersion(h.Version); err != nil {
-		return nil, err
-	}
-	if len(h.Tensors) != len(s.wanted) {
-		return nil, fmt.Errorf("the answer has %d outputs, asked were %d", len(h.Tensors), len(s.wanted))
-	}
-	a.fresh = make([]tensor.Tensor, len(s.wanted))
-	return a.place, nil
-}
-
-// sameVersion sees to it that all answers come from the same version of the model.
-func (m *remote) sameVersion(version string) error {
-	if known := m.version.Load(); known != nil && *known == version || known == nil && m.version.CompareAndSwap(nil, &version) {
-		return nil
-	}
-	if known := *m.version.Load(); known != version {
-		return fmt.Errorf("the answer is of version %q of the model, those before of %q", version, known)
+	m.version.CompareAndSwap(nil, &h.Version)
+	if known := *m.version.Load(); known != h.Version {
+		return fmt.Errorf("the answer is of version %q of the model, those before of %q", h.Version, known)
 	}
 	return nil
 }
 
-// mostFresh is how many bytes an output may have of which only the answer knows the shape.
-const mostFresh = 1 << 30
-
-// place finds the memory of an output.
-func (a *answer) place(_ int, spec protocol.Spec) (tensor.Tensor, error) {
-	i := slices.Index(a.session.wanted, spec.Name)
+// place returns the memory of an output: fresh memory where none was given.
+func (s *session) place(spec protocol.Spec, outputs []backend.Value, fresh []tensor.Tensor) (tensor.Tensor, error) {
+	const maxFresh = 1 << 30 // bytes
+	i := slices.Index(s.wanted, spec.Name)
 	if i < 0 {
-		return tensor.Tensor{}, fmt.Errorf("nobody asked for it; asked were %v", a.session.wanted)
+		return tensor.Tensor{}, fmt.Errorf("it was not asked for; asked were %v", s.wanted)
 	}
-	port := a.session.info.Outputs[i]
+	port := s.info.Outputs[i]
 	if !port.Fits(spec.Type, spec.Shape) {
 		return tensor.Tensor{}, fmt.Errorf("it is %v%v, the model has %v%v", spec.Type, spec.Shape, port.Type, port.Shape)
 	}
-	if a.outputs[i] == nil {
-		if n := spec.Shape.Len(); n > mostFresh/int64(max(1, spec.Type.Size())) {
-			return tensor.Tensor{}, fmt.Errorf("it has %d elements, which is more than there is room for", n)
+	if outputs[i] == nil {
+		if n := spec.Shape.Len(); n > maxFresh/int64(max(1, spec.Type.Size())) {
+			return tensor.Tensor{}, fmt.Errorf("it has %d elements, want at most %d bytes", n, maxFresh)
 		}
-		a.fresh[i] = tensor.New(spec.Type, spec.Shape...)
-		return a.fresh[i], nil
+		fresh[i] = tensor.New(spec.Type, spec.Shape...)
+		return fresh[i], nil
 	}
-	t, err := backend.Viewed(a.outputs[i], port, "output")
+	t, err := backend.Viewed(outputs[i], port, "output")
 	if err == nil && !slices.Equal(t.Shape, spec.Shape) {
 		err = fmt.Errorf("it has the shape %v, want %v", spec.Shape, t.Shape)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A scribe is a task that answers what it is told to.
+// A scribe is a task with fixed answers.
 type scribe struct {
 	oiptest.Doubler
 	said    []protocol.Port // that it has
@@ -40,7 +40,7 @@ func (s *scribe) Run(context.Context) (specs []protocol.Spec, outputs []tensor.T
 
 func (*scribe) End() {}
 
-func TestATaskSaysHowManyTokensItWrote(t *testing.T) {
+func TestTaskCountsTokens(t *testing.T) {
 	response, tokens := protocol.Port{Name: "response", Datatype: "UINT8", Shape: []int64{1, -1}}, protocol.Port{Name: "tokens", Datatype: "INT32", Shape: []int64{1}}
 	text := tensor.Of([]byte("hey"), 1, 3)
 	both := []string{"response", "tokens"}
@@ -55,9 +55,9 @@ func TestATaskSaysHowManyTokensItWrote(t *testing.T) {
 		{"it counts", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 7, ""},
 		{"less than nothing", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text, count(-7)}, outs: both}, 0, "has -7 tokens"},
 		{"two counts", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text, count(7, 8)}, outs: both}, 0, "want tokens INT32[1]"},
-		{"no count", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text}, outs: both}, 0, "1 outputs, want 2"},
+		{"no count", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text}, outs: both}, 0, "1 outputs, asked were 2"},
 		{"the count first", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{count(7), text}, outs: []string{"tokens", "response"}}, 0, "want response UINT8[1 ?]"},
-		{"a count that nobody knows of", &scribe{said: []protocol.Port{response}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 0, "2 outputs, want 1"},
+		{"a count that nobody knows of", &scribe{said: []protocol.Port{response}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 0, "2 outputs, asked were 1"},
 		{"another second output", &scribe{said: []protocol.Port{response, {Name: "words", Datatype: "INT32", Shape: []int64{1}}}}, 0, "has the outputs"},
 		{"a count of another type", &scribe{said: []protocol.Port{response, {Name: "tokens", Datatype: "FP32", Shape: []int64{1}}}}, 0, "has the outputs"},
 	} {

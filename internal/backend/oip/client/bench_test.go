@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -32,12 +31,13 @@ const (
 
 // A sink takes tensors and answers at once.
 type sink struct {
-	rows  sync.Pool
+	rows  chan *tensor.Tensor // to use again
+	bytes int64
 	about *protocol.ModelMetadata
 }
 
 func newSink(bytes int64) *sink {
-	return &sink{rows: sync.Pool{New: func() any { t := tensor.New(tensor.Uint8, 1, bytes); return &t }},
+	return &sink{rows: make(chan *tensor.Tensor, 64), bytes: bytes,
 		about: &protocol.ModelMetadata{Name: "m", Inputs: []protocol.Port{{Name: "x", Datatype: "UINT8", Shape: []int64{1, bytes}}}, Outputs: []protocol.Port{{Name: "y", Datatype: "UINT8", Shape: []int64{1, answerBytes}}}}}
 }
 
@@ -46,7 +46,13 @@ func (*sink) Ready() bool                                   { return true }
 func (*sink) Statistics() protocol.ModelStatistics          { return protocol.ModelStatistics{Name: "m"} }
 func (*sink) MaxBytes() int64                               { return 1 << 20 }
 func (s *sink) Begin(*protocol.Head) (oipserver.Job, error) { return &sinkJob{sink: s}, nil }
-func (j *sinkJob) End()                                     { j.sink.rows.Put(j.row) }
+
+func (j *sinkJob) End() {
+	select {
+	case j.sink.rows <- j.row:
+	default:
+	}
+}
 
 type sinkJob struct {
 	sink *sink
@@ -54,7 +60,12 @@ type sinkJob struct {
 }
 
 func (j *sinkJob) Place(int, protocol.Spec) (tensor.Tensor, error) {
-	j.row = j.sink.rows.Get().(*tensor.Tensor)
+	select {
+	case j.row = <-j.sink.rows:
+	default:
+		row := tensor.New(tensor.Uint8, 1, j.sink.bytes)
+		j.row = &row
+	}
 	return *j.row, nil
 }
 
@@ -109,7 +120,7 @@ func framed(b *testing.B, address string, bytes int64) func() call {
 }
 
 func serveFramed(l net.Listener) {
-	oiptest.Accept(l, func(c net.Conn) {
+	accept(l, func(c net.Conn) {
 		defer c.Close()
 		row, answer, length := make([]byte, 1<<20), make([]byte, answerBytes), [4]byte{}
 		for r := bufio.NewReader(c); ; {

@@ -1,48 +1,44 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+)
+
+// Options say which servers to ask, and how. The zero value of every field but Endpoints is useful.
+type Options struct {
+	Endpoints   []string        // URLs, at least one
+	Concurrency int             // requests that are outstanding at once, for which connections are kept; 0: 64
+	Timeout     time.Duration   // of a request with its answer; 0: 2 minutes
+	Retry       int             // how often a request is sent again, to another server if there is one
+	Token       string          // sent with each request, as a bearer token
+	TLS         credentials.TLS // of https and grpcs
+
+	lookup func(ctx context.Context, host string) ([]string, error) // for tests; nil: DNS
+}
+
+const (
+	maxAnswer       = 256 << 20        // bytes
+	metadataTimeout = 10 * time.Second // of questions about servers and models
 )
 
 // A Client asks servers. It may be used from several goroutines at once.
 type Client struct {
 	options Options
-	nodes   []*node
-	next    atomic.Uint64 // rotates where the search for a server begins
+	servers []*server
+	next    atomic.Uint64 // server at which the search for the least outstanding begins
 	ids     atomic.Uint64
 	retried atomic.Int64
-	late    error // of a request that takes too long
-}
-
-// A node is a server.
-type node struct {
-	endpoint
-	transport
-	outstanding atomic.Int64
-	sent        atomic.Int64
-	failed      atomic.Int64
-	refused     atomic.Int64          // requests in a row that it had no room for
-	down        atomic.Pointer[error] // why it is left out; nil: it is not
-	traffic     traffic
-}
-
-// A transport speaks the protocol with one server.
-type transport interface {
-	server(ctx context.Context) (*protocol.ServerMetadata, error)
-	ready(ctx context.Context, model, version string) error
-	model(ctx context.Context, model, version string) (*protocol.ModelMetadata, error)
-	statistics(ctx context.Context, model, version string) ([]protocol.ModelStatistics, error)
-	// infer returns when nothing uses the tensors any more.
-	infer(ctx context.Context, r *Request, id string) (*Answer, error)
-	close() error
 }
 
 // A Request is one inference.
@@ -51,13 +47,8 @@ type Request struct {
 	Specs          []protocol.Spec // of the tensors
 	Tensors        []tensor.Tensor
 	Wanted         []string // outputs; nil: all
-	// Accept looks at the head of the answer, and says where its tensors go.
+	// Accept checks the head of the answer, and returns where its tensors go.
 	Accept func(h *protocol.Head) (protocol.Place, error)
-}
-
-// head is the head of a request.
-func (r *Request) head(id string) protocol.Head {
-	return protocol.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted}
 }
 
 // An Answer is what a server answered.
@@ -66,44 +57,36 @@ type Answer struct {
 	Outputs []tensor.Tensor
 }
 
-// New connects to nobody yet, but finds the addresses of names.
+// New finds the addresses of the servers. It connects to none.
 func New(ctx context.Context, o Options) (*Client, error) {
-	if err := o.fill(); err != nil {
-		return nil, err
-	}
+	o.Concurrency, o.Timeout = cmp.Or(o.Concurrency, 64), cmp.Or(o.Timeout, 2*time.Minute)
 	config, err := o.TLS.Client()
 	if err != nil {
 		return nil, err
 	}
-	list, err := endpoints(ctx, o.Endpoints, o.Resolve)
+	list, err := endpoints(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, late: lost{fmt.Errorf("no answer within %v", o.Timeout)}}
+	c := &Client{options: o}
 	for _, e := range list {
-		n := &node{endpoint: e}
-		c.nodes = append(c.nodes, n)
-		if n.transport, err = newTransport(n, o, config); err != nil {
+		s := &server{endpoint: e}
+		c.servers = append(c.servers, s)
+		if !e.grpc {
+			s.transport = newHTTP(s, o, config)
+		} else if s.transport, err = newGRPC(s, o, config); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
 	return c, nil
 }
 
-// newTransport is what speaks with a server. It has to be closed even if there is an error.
-func newTransport(n *node, o Options, config *tls.Config) (transport, error) {
-	if n.grpc {
-		return newGRPC(n, o, config)
-	}
-	return newHTTP(n, o, config)
-}
-
-// Close ends all connections.
+// Close ends the connections.
 func (c *Client) Close() error {
 	var errs []error
-	for _, n := range c.nodes {
-		if n.transport != nil {
-			errs = append(errs, n.close())
+	for _, s := range c.servers {
+		if s.transport != nil {
+			errs = append(errs, s.close())
 		}
 	}
 	return errors.Join(errs...)
@@ -111,71 +94,151 @@ func (c *Client) Close() error {
 
 // Infer has a server answer a request.
 func (c *Client) Infer(ctx context.Context, r *Request) (*Answer, error) {
-	var tried []*node
+	var tried []*server
 	for {
-		n, err := c.pick(tried)
+		s, err := c.pick(tried)
 		if err != nil {
 			return nil, err
 		}
-		answer, err := c.ask(ctx, n, r)
-		if err == nil || len(tried) == c.options.Retry || ctx.Err() != nil || !worthRetry(err) {
+		answer, err := c.ask(ctx, s, r)
+		if err == nil || len(tried) == c.options.Retry || ctx.Err() != nil {
 			return answer, err
 		}
-		tried = append(tried, n)
+		var failed *serverError
+		if lost := errors.As(err, &failed) && failed.lost; !lost && protocol.CodeOf(err) != protocol.Unavailable {
+			return nil, err // another server would say the same
+		}
+		tried = append(tried, s)
 		c.retried.Add(1)
 	}
 }
 
-// worthRetry reports whether another server, or the same one later, might answer.
-func worthRetry(err error) bool {
-	var s *serverError
-	return errors.As(err, &s) && s.lost || protocol.CodeOf(err) == protocol.Unavailable
-}
-
-// ask sends a request to a server.
-func (c *Client) ask(ctx context.Context, n *node, r *Request) (*Answer, error) {
-	defer n.outstanding.Add(-1) // pick has counted it
-	n.sent.Add(1)
-	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, c.late)
+// ask sends a request to a server that pick has chosen.
+func (c *Client) ask(ctx context.Context, s *server, r *Request) (*Answer, error) {
+	defer s.outstanding.Add(-1)
+	s.requests.Add(1)
+	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, lostError{fmt.Errorf("no answer within %v", c.options.Timeout)})
 	defer cancel()
 	id := strconv.FormatUint(c.ids.Add(1), 10)
-	answer, err := n.infer(within, r, id)
+	answer, err := s.infer(within, r, id)
 	if err == nil && answer.ID != "" && answer.ID != id {
-		err = lost{fmt.Errorf("the answer is that of request %q, asked was %s", answer.ID, id)}
+		err = lostError{fmt.Errorf("the answer is that of request %q, asked was %s", answer.ID, id)}
 	}
-	if err == nil {
-		n.refused.Store(0)
+	switch {
+	case err == nil:
+		s.refused.Store(0)
 		return answer, nil
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // not the server's fault
-	}
-	if within.Err() != nil {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx) // the caller gave the request up
+	case within.Err() != nil:
 		err = context.Cause(within)
 	}
-	n.failed.Add(1)
-	return nil, c.blame(n, c.redact(err))
+	s.failed.Add(1)
+	return nil, c.blame(s, c.redact(err))
 }
 
-// Retried is how many requests were sent once more.
-func (c *Client) Retried() int64 { return c.retried.Load() }
+// each asks all servers something, at once.
+func (c *Client) each(ctx context.Context, what string, ask func(ctx context.Context, i int, s *server) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, metadataTimeout, fmt.Errorf("no answer within %v", metadataTimeout))
+	defer cancel()
+	errs := make([]error, len(c.servers))
+	var all sync.WaitGroup
+	for i, s := range c.servers {
+		all.Go(func() {
+			if err := ask(ctx, i, s); err != nil {
+				if ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
+				errs[i] = &serverError{Endpoint: s.name, Err: fmt.Errorf("%s: %w", what, c.redact(err))}
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Servers describes all servers, in the order of the endpoints.
+func (c *Client) Servers(ctx context.Context) ([]protocol.ServerMetadata, error) {
+	list := make([]protocol.ServerMetadata, len(c.servers))
+	return list, c.each(ctx, "asking for its name", func(ctx context.Context, i int, s *server) error {
+		m, err := s.metadata(ctx)
+		if err == nil {
+			list[i] = *m
+		}
+		return err
+	})
+}
+
+// Model describes a model that all servers have, ready and with the same ports.
+func (c *Client) Model(ctx context.Context, model, version string) (*protocol.ModelMetadata, error) {
+	list := make([]*protocol.ModelMetadata, len(c.servers))
+	err := c.each(ctx, "asking for the model "+model, func(ctx context.Context, i int, s *server) (err error) {
+		if err = s.ready(ctx, model, version); err == nil {
+			list[i], err = s.model(ctx, model, version)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range list {
+		if diff := list[0].Difference(m); diff != "" {
+			return nil, fmt.Errorf("servers %s and %s have different models %s: %s", c.servers[0].name, c.servers[i].name, model, diff)
+		}
+	}
+	return list[0], nil
+}
+
+// Statistics are what each server counted of a model.
+func (c *Client) Statistics(ctx context.Context, model, version string) ([]protocol.ModelStatistics, error) {
+	list := make([]protocol.ModelStatistics, len(c.servers))
+	return list, c.each(ctx, "asking for statistics of "+model, func(ctx context.Context, i int, s *server) error {
+		all, err := s.statistics(ctx, model, version)
+		for _, m := range all {
+			if m.Name != model {
+				return fmt.Errorf("they are those of %q", m.Name)
+			}
+			list[i].Add(m)
+		}
+		return err
+	})
+}
 
 // Endpoints are the names of the servers.
 func (c *Client) Endpoints() []string {
 	var list []string
-	for _, n := range c.nodes {
-		list = append(list, n.name)
+	for _, s := range c.servers {
+		list = append(list, s.name)
 	}
 	return list
 }
 
-// Local names the servers that are on this machine for certain.
+// Local names the servers that are certainly on this machine.
 func (c *Client) Local() []string {
 	var list []string
-	for _, n := range c.nodes {
-		if n.local() {
-			list = append(list, n.name)
+	for _, s := range c.servers {
+		if s.local() {
+			list = append(list, s.name)
 		}
 	}
 	return list
+}
+
+// Traffic is what went to all servers so far, on the wire.
+type Traffic struct {
+	Connections, Sent, Received int64   // bytes
+	Requests                    []int64 // to each server
+	Retried                     int64   // requests that were sent again
+}
+
+// Traffic counts the connections, bytes and requests so far.
+func (c *Client) Traffic() Traffic {
+	t := Traffic{Retried: c.retried.Load()}
+	for _, s := range c.servers {
+		t.Connections += s.connections.Load()
+		t.Sent += s.sent.Load()
+		t.Received += s.received.Load()
+		t.Requests = append(t.Requests, s.requests.Load())
+	}
+	return t
 }

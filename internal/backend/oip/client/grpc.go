@@ -19,8 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 )
 
-// A grpcNode speaks gRPC with a server.
-type grpcNode struct {
+// A grpcTransport speaks gRPC with a server.
+type grpcTransport struct {
 	conn   *grpc.ClientConn
 	client pb.GRPCInferenceServiceClient
 }
@@ -29,52 +29,49 @@ type grpcNode struct {
 // ones are written, shorten the latency.
 const streamWindow, connWindow, writeBuffer, readBuffer = 16 << 20, 64 << 20, 128 << 10, 32 << 10
 
-func newGRPC(n *node, o Options, config *tls.Config) (*grpcNode, error) {
+func newGRPC(s *server, o Options, config *tls.Config) (*grpcTransport, error) {
 	creds := insecure.NewCredentials()
-	if n.tls {
+	if s.tls {
 		config = config.Clone()
-		config.ServerName = n.host
+		config.ServerName = s.host
 		creds = credentials.NewTLS(config)
 	}
-	dial := func(ctx context.Context, _ string) (net.Conn, error) { return n.dial(ctx) }
-	conn, err := grpc.NewClient("passthrough:///"+n.address,
-		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(dial), grpc.WithUnaryInterceptor(callGRPC(o.Token)),
-		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(), grpc.WithUserAgent("mlperf"), grpc.WithAuthority(n.host),
-		grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
-		grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
-		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(math.MaxInt32), grpc.MaxCallRecvMsgSize(int(min(o.MaxAnswer, math.MaxInt32)))))
-	if err != nil {
-		return nil, err
-	}
-	return &grpcNode{conn, pb.NewGRPCInferenceServiceClient(conn)}, nil
-}
-
-// callGRPC has calls bring the token, and their errors say whether it was the server that refused them.
-func callGRPC(token string) grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, in, out any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-		if token != "" {
-			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	// Calls bring the token, and their errors say whether the server refused them or was lost.
+	call := func(ctx context.Context, method string, in, out any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		if o.Token != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+o.Token)
 		}
 		var trailer metadata.MD
 		err := invoke(ctx, method, in, out, c, append(options, grpc.Trailer(&trailer))...)
 		if err == nil {
 			return nil
 		}
-		s := status.Convert(err)
-		text := fmt.Errorf("%s: %s", s.Code(), describe(s.Message(), token))
+		failed := status.Convert(err)
+		text := fmt.Errorf("%s: %s", failed.Code(), quote(failed.Message(), o.Token))
 		switch {
-		case s.Code() == codes.DeadlineExceeded:
-			return lost{fmt.Errorf("no answer in time: %w", text)}
-		case s.Code() == codes.Unavailable && len(trailer) == 0:
-			return lost{text} // a connection that broke: a server that is busy says so, with headers of its own
+		case failed.Code() == codes.DeadlineExceeded:
+			return lostError{fmt.Errorf("no answer in time: %w", text)}
+		case failed.Code() == codes.Unavailable && len(trailer) == 0:
+			return lostError{text} // a connection that broke: a busy server answers, with headers of its own
 		}
-		return &protocol.Error{Code: protocol.CodeOfGRPC(s.Code()), Err: text}
+		return &protocol.Error{Code: protocol.CodeOfGRPC(failed.Code()), Err: text}
 	}
+	conn, err := grpc.NewClient("passthrough:///"+s.address,
+		grpc.WithTransportCredentials(creds), grpc.WithUnaryInterceptor(call),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.dial(ctx, "", "") }),
+		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(), grpc.WithUserAgent("mlperf"), grpc.WithAuthority(s.host),
+		grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
+		grpc.WithReadBufferSize(readBuffer), grpc.WithWriteBufferSize(writeBuffer),
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(math.MaxInt32), grpc.MaxCallRecvMsgSize(maxAnswer)))
+	if err != nil {
+		return nil, err
+	}
+	return &grpcTransport{conn, pb.NewGRPCInferenceServiceClient(conn)}, nil
 }
 
-func (g *grpcNode) close() error { return g.conn.Close() }
+func (g *grpcTransport) close() error { return g.conn.Close() }
 
-func (g *grpcNode) server(ctx context.Context) (*protocol.ServerMetadata, error) {
+func (g *grpcTransport) metadata(ctx context.Context) (*protocol.ServerMetadata, error) {
 	m, err := g.client.ServerMetadata(ctx, &pb.ServerMetadataRequest{})
 	if err != nil {
 		return nil, err
@@ -82,7 +79,7 @@ func (g *grpcNode) server(ctx context.Context) (*protocol.ServerMetadata, error)
 	return &protocol.ServerMetadata{Name: m.Name, Version: m.Version, Extensions: m.Extensions}, nil
 }
 
-func (g *grpcNode) ready(ctx context.Context, model, version string) error {
+func (g *grpcTransport) ready(ctx context.Context, model, version string) error {
 	m, err := g.client.ModelReady(ctx, &pb.ModelReadyRequest{Name: model, Version: version})
 	if err == nil && !m.Ready {
 		err = errors.New("it is not ready")
@@ -90,7 +87,7 @@ func (g *grpcNode) ready(ctx context.Context, model, version string) error {
 	return err
 }
 
-func (g *grpcNode) model(ctx context.Context, model, version string) (*protocol.ModelMetadata, error) {
+func (g *grpcTransport) model(ctx context.Context, model, version string) (*protocol.ModelMetadata, error) {
 	m, err := g.client.ModelMetadata(ctx, &pb.ModelMetadataRequest{Name: model, Version: version})
 	if err != nil {
 		return nil, err
@@ -98,7 +95,7 @@ func (g *grpcNode) model(ctx context.Context, model, version string) (*protocol.
 	return protocol.FromModelMetadataMessage(m)
 }
 
-func (g *grpcNode) statistics(ctx context.Context, model, version string) (list []protocol.ModelStatistics, err error) {
+func (g *grpcTransport) statistics(ctx context.Context, model, version string) (list []protocol.ModelStatistics, err error) {
 	m, err := g.client.ModelStatistics(ctx, &pb.ModelStatisticsRequest{Name: model, Version: version})
 	for _, s := range m.GetModelStats() {
 		list = append(list, protocol.FromStatisticsMessage(s))
@@ -106,24 +103,23 @@ func (g *grpcNode) statistics(ctx context.Context, model, version string) (list 
 	return list, err
 }
 
-func (g *grpcNode) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
-	head := r.head(id)
-	head.Model, head.Version = r.Model, r.Version
+func (g *grpcTransport) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
+	head := protocol.Head{Model: r.Model, Version: r.Version, ID: id, Tensors: r.Specs, Wanted: r.Wanted}
 	m, err := g.client.ModelInfer(ctx, protocol.RequestMessage(&head, r.Tensors))
 	if err != nil {
 		return nil, err
 	}
 	d, err := protocol.FromResponseMessage(m)
 	if err != nil {
-		return nil, lost{err}
+		return nil, lostError{err}
 	}
 	place, err := r.Accept(&d.Head)
 	if err != nil {
-		return nil, lost{err}
+		return nil, lostError{err}
 	}
 	outputs, err := d.Read(nil, place)
 	if err != nil {
-		return nil, lost{err}
+		return nil, lostError{err}
 	}
 	return &Answer{d.Head, outputs}, nil
 }

@@ -3,196 +3,159 @@ package client
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"unicode"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 )
 
-// An httpNode speaks HTTP/1.1 with a server.
-type httpNode struct {
-	prefix string // of all paths
-	token  string // empty: none
-	rounds rounds
-	fields []byte // of the heads of all requests, from the protocol on
-	most   int64  // bytes of an answer
-	heads  sync.Pool
-	infers atomic.Pointer[inferring]
-	form   atomic.Int32 // in which the server takes tensors: asked, then binary or json
+// An httpTransport speaks HTTP/1.1 with a server.
+type httpTransport struct {
+	*http.Transport
+	base  string // of all URLs
+	token string // empty: none
+	form  atomic.Int32
 }
 
-// The forms that a server takes.
+// The forms of tensors that a server takes.
 const (
-	formAsked int32 = iota
+	formUnknown int32 = iota
 	formBinary
 	formJSON
 )
 
-func newHTTP(n *node, o Options, config *tls.Config) (*httpNode, error) {
-	h := &httpNode{most: o.MaxAnswer, prefix: n.prefix, token: o.Token}
-	host := "localhost"
-	if n.network != "unix" {
-		name, _, _ := strings.Cut(n.host, "%") // the zone of an address is this machine's alone
-		host = net.JoinHostPort(name, portOf(n.address))
+const (
+	// idleTimeout is how long an idle connection is kept. A request on a connection that the server closes at that
+	// moment fails: uvicorn closes them after 5 s.
+	idleTimeout = 4 * time.Second
+	maxText     = 1 << 20  // bytes of a document, or of the JSON before tensors
+	maxReason   = 64 << 10 // bytes that are read of a refusal
+)
+
+func newHTTP(s *server, o Options, config *tls.Config) *httpTransport {
+	base := url.URL{Scheme: "http", Host: "localhost"}
+	if s.tls {
+		base.Scheme = "https"
 	}
-	h.rounds = rounds{dial: n.dial, most: o.Concurrency}
-	if n.tls {
-		h.rounds.tls = config.Clone()
-		h.rounds.tls.ServerName = n.host
+	if s.network != "unix" {
+		host, _, _ := strings.Cut(s.host, "%") // the zone of an address is of this machine only
+		_, port, _ := net.SplitHostPort(s.address)
+		base.Host = net.JoinHostPort(host, port)
 	}
-	fields := [][2]string{{"Host", host}, {"User-Agent", "mlperf"}}
-	if o.Token != "" {
-		fields = append(fields, [2]string{"Authorization", "Bearer " + o.Token})
-	}
-	h.fields = []byte(" HTTP/1.1\r\n")
-	for _, f := range fields {
-		if strings.ContainsFunc(f[1], unicode.IsControl) {
-			return h, fmt.Errorf("server %s: its %s would have a line break or the like in it", n.name, f[0])
-		}
-		h.fields = fmt.Appendf(h.fields, "%s: %s\r\n", f[0], f[1])
-	}
-	h.heads.New = func() any { b := make([]byte, 0, 1024); return &b }
-	return h, nil
+	return &httpTransport{base: base.String() + s.prefix, token: o.Token, Transport: &http.Transport{
+		DialContext: s.dial, TLSClientConfig: config, TLSHandshakeTimeout: metadataTimeout, DisableCompression: true,
+		MaxIdleConnsPerHost: o.Concurrency, IdleConnTimeout: idleTimeout, MaxResponseHeaderBytes: 64 << 10, WriteBufferSize: 16 << 10, ReadBufferSize: 16 << 10,
+	}}
 }
 
-func (h *httpNode) close() error {
-	h.rounds.close()
+func (h *httpTransport) close() error {
+	h.CloseIdleConnections()
 	return nil
 }
 
-// path is that of something about a model.
-func modelPath(model, version, what string) string {
-	p := "/v2/models/" + url.PathEscape(model)
-	if version != "" {
-		p += "/versions/" + url.PathEscape(version)
-	}
-	return p + what
-}
-
-// at is what a request for a path asks for: the path as it is sent.
-func (h *httpNode) at(path string) string {
-	u := url.URL{RawPath: h.prefix + path}
-	u.Path, _ = url.PathUnescape(u.RawPath) // of what was escaped before
-	return u.RequestURI()
-}
-
-// inferring has the path at which a model is asked, which nobody changes.
-type inferring struct{ model, version, path string }
-
-// inferAt is the path at which a model is asked. The last one is kept: most clients ask one model.
-func (h *httpNode) inferAt(model, version string) string {
-	if i := h.infers.Load(); i != nil && i.model == model && i.version == version {
-		return i.path
-	}
-	i := &inferring{model, version, h.at(modelPath(model, version, "/infer"))}
-	h.infers.Store(i)
-	return i.path
-}
-
-// appendHead appends the head of a request, but for its end.
-func (h *httpNode) appendHead(b []byte, method, path string) []byte {
-	return append(append(append(append(b, method...), ' '), path...), h.fields...)
-}
-
-// appendEnd appends the end of the head of a request with a body.
-func appendEnd(b []byte, kind string, size int) []byte {
-	return fmt.Appendf(b, "Content-Type: %s\r\nContent-Length: %d\r\n\r\n", kind, size)
-}
-
-func portOf(address string) string {
-	_, port, _ := net.SplitHostPort(address)
-	return port
-}
-
-// maxText bounds what is read of answers that are not tensors.
-const maxText = 1 << 20
-
-// get asks for a document of JSON.
-func (h *httpNode) get(ctx context.Context, path string) ([]byte, error) {
-	return h.document(ctx, append(h.appendHead(nil, http.MethodGet, h.at(path)), "\r\n"...))
-}
-
-// document makes a request for a document, and reads it.
-func (h *httpNode) document(ctx context.Context, request []byte) ([]byte, error) {
-	x, err := h.rounds.begin(ctx, net.Buffers{request})
+// send sends a request and returns its answer. It follows no redirections.
+func (h *httpTransport) send(ctx context.Context, method, path string, header http.Header, b *body, size int64) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, h.base+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(x.Body, maxText+1))
-	x.end(err == nil && len(text) <= maxText)
+	if b != nil {
+		r.Body, r.ContentLength = b, size
+	}
+	r.Header = header
+	header.Set("User-Agent", "mlperf")
+	if h.token != "" {
+		header.Set("Authorization", "Bearer "+h.token)
+	}
+	return h.RoundTrip(r)
+}
+
+// modelPath is the path of something about a model.
+func modelPath(model, version, what string) string {
+	path := "/v2/models/" + url.PathEscape(model)
+	if version != "" {
+		path += "/versions/" + url.PathEscape(version)
+	}
+	return path + what
+}
+
+// get asks for a document in JSON.
+func (h *httpTransport) get(ctx context.Context, path string) ([]byte, error) {
+	r, err := h.send(ctx, http.MethodGet, path, http.Header{}, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxText+1))
 	if err == nil && len(text) > maxText {
 		err = fmt.Errorf("the answer has more than %d bytes", maxText)
 	}
 	if err == nil {
-		err = h.statusError(x.Response, text)
+		err = h.statusError(r, text)
 	}
 	return text, err
 }
 
-// statusError is the error that an answer stands for; nil: none.
-func (h *httpNode) statusError(r *http.Response, text []byte) error {
+// statusError is the error that the status of an answer stands for; nil: none.
+func (h *httpTransport) statusError(r *http.Response, text []byte) error {
 	if r.StatusCode == http.StatusOK {
 		return nil
 	}
-	var said struct {
+	var document struct {
 		Error string `json:"error"`
 	}
-	if json.Unmarshal(text, &said) != nil || said.Error == "" {
-		said.Error = string(text)
+	if json.Unmarshal(text, &document) != nil || document.Error == "" {
+		document.Error = string(text)
 	}
 	if to := r.Header.Get("Location"); to != "" {
-		said.Error = "it points to " + describe(to, h.token) + ", which is not followed"
+		document.Error = "it redirects to " + quote(to, h.token) + ", which is not followed"
 	}
-	return protocol.Errorf(codeOf(r.StatusCode), "%s: %s", describe(r.Status, h.token), describe(said.Error, h.token))
-}
-
-func codeOf(status int) protocol.Code {
-	switch status {
+	code := protocol.Internal
+	switch r.StatusCode {
 	case http.StatusNotFound:
-		return protocol.NotFound
+		code = protocol.NotFound
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		return protocol.Unavailable
+		code = protocol.Unavailable
 	case http.StatusNotImplemented:
-		return protocol.Unsupported
+		code = protocol.Unsupported
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return protocol.Unauthorized
+		code = protocol.Unauthorized
+	default:
+		if r.StatusCode/100 == 4 {
+			code = protocol.InvalidArgument
+		}
 	}
-	if status/100 == 4 {
-		return protocol.InvalidArgument
-	}
-	return protocol.Internal
+	return protocol.Errorf(code, "%s: %s", quote(r.Status, h.token), quote(document.Error, h.token))
 }
 
-func (h *httpNode) server(ctx context.Context) (*protocol.ServerMetadata, error) {
+func (h *httpTransport) metadata(ctx context.Context) (*protocol.ServerMetadata, error) {
 	text, err := h.get(ctx, "/v2")
-	if err != nil {
-		return nil, err
-	}
 	m := &protocol.ServerMetadata{}
-	if err := json.Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("the description of a server: %w", err)
+	if err == nil {
+		err = json.Unmarshal(text, m)
 	}
-	return m, nil
+	return m, err
 }
 
-func (h *httpNode) ready(ctx context.Context, model, version string) error {
+func (h *httpTransport) ready(ctx context.Context, model, version string) error {
 	_, err := h.get(ctx, modelPath(model, version, "/ready"))
 	if err != nil && protocol.CodeOf(err) == protocol.InvalidArgument {
-		return fmt.Errorf("it is not ready: %w", err) // Triton's 400
+		return fmt.Errorf("it is not ready: %w", err) // Triton's status 400
 	}
 	return err
 }
 
-func (h *httpNode) model(ctx context.Context, model, version string) (*protocol.ModelMetadata, error) {
+func (h *httpTransport) model(ctx context.Context, model, version string) (*protocol.ModelMetadata, error) {
 	text, err := h.get(ctx, modelPath(model, version, ""))
 	if err != nil {
 		return nil, err
@@ -200,10 +163,134 @@ func (h *httpNode) model(ctx context.Context, model, version string) (*protocol.
 	return protocol.FromModelMetadataJSON(text)
 }
 
-func (h *httpNode) statistics(ctx context.Context, model, version string) ([]protocol.ModelStatistics, error) {
+func (h *httpTransport) statistics(ctx context.Context, model, version string) ([]protocol.ModelStatistics, error) {
 	text, err := h.get(ctx, modelPath(model, version, "/stats"))
 	if err != nil {
 		return nil, err
 	}
 	return protocol.FromStatisticsJSON(text)
+}
+
+// infer sends binary tensors. A server that refuses the first request like that, and takes it in JSON, gets JSON from then on.
+func (h *httpTransport) infer(ctx context.Context, r *Request, id string) (*Answer, error) {
+	form := h.form.Load()
+	if form == formJSON {
+		return h.post(ctx, r, id, protocol.JSON)
+	}
+	answer, err := h.post(ctx, r, id, protocol.Binary)
+	if form == formBinary {
+		return answer, err
+	}
+	if err == nil {
+		h.form.CompareAndSwap(formUnknown, formBinary)
+		return answer, nil
+	}
+	if code := protocol.CodeOf(err); code != protocol.InvalidArgument && code != protocol.Unsupported {
+		return nil, err
+	}
+	again, errJSON := h.post(ctx, r, id, protocol.JSON)
+	if errJSON != nil {
+		return nil, err
+	}
+	h.form.CompareAndSwap(formUnknown, formJSON)
+	return again, nil
+}
+
+// post sends a request and reads its answer.
+func (h *httpTransport) post(ctx context.Context, r *Request, id string, form protocol.Form) (*Answer, error) {
+	text, err := protocol.RequestJSON(&protocol.Head{ID: id, Tensors: r.Specs, Wanted: r.Wanted}, r.Tensors, form)
+	if err != nil {
+		return nil, err
+	}
+	b := &body{pieces: net.Buffers{text}}
+	size, header := int64(len(text)), http.Header{"Content-Type": {"application/json"}}
+	if form == protocol.Binary {
+		header.Set(protocol.HeaderLength, strconv.Itoa(len(text)))
+		header.Set("Content-Type", "application/octet-stream")
+		for _, t := range r.Tensors {
+			wire := protocol.Wire(t)
+			b.pieces, size = append(b.pieces, wire), size+int64(len(wire))
+		}
+	}
+	answer, err := h.exchange(ctx, r, header, b, size)
+	_ = b.Close()
+	if err == nil && !b.sent() {
+		err = lostError{errors.New("it answered before it had the whole request")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// exchange sends a request and reads its answer to the end.
+func (h *httpTransport) exchange(ctx context.Context, r *Request, header http.Header, b *body, size int64) (*Answer, error) {
+	resp, err := h.send(ctx, http.MethodPost, modelPath(r.Model, r.Version, "/infer"), header, b, size)
+	if err != nil {
+		return nil, lostError{err}
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(resp.Body, maxReason))
+		if err != nil {
+			return nil, lostError{err}
+		}
+		return nil, h.statusError(resp, text)
+	}
+	answer, err := h.read(resp, r)
+	if err != nil {
+		return nil, lostError{err}
+	}
+	return answer, nil
+}
+
+// read reads the answer to a request.
+func (h *httpTransport) read(resp *http.Response, r *Request) (*Answer, error) {
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return nil, fmt.Errorf("the answer is compressed (%s), which was not asked for", quote(coding, h.token))
+	}
+	if resp.ContentLength > maxAnswer {
+		return nil, fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, maxAnswer)
+	}
+	var text []byte
+	var err error
+	if length := resp.Header.Get(protocol.HeaderLength); length == "" {
+		if text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1)); err == nil && len(text) > maxAnswer {
+			err = fmt.Errorf("it has more than %d bytes", maxAnswer)
+		}
+	} else {
+		n, parseErr := strconv.ParseUint(length, 10, 31)
+		if parseErr != nil || n > maxText || resp.ContentLength >= 0 && int64(n) > resp.ContentLength {
+			return nil, fmt.Errorf("reading the answer: %s is %q, the answer has %d bytes", protocol.HeaderLength, quote(length, h.token), resp.ContentLength)
+		}
+		text = make([]byte, n)
+		_, err = io.ReadFull(resp.Body, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	d, err := protocol.FromResponseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	if n := d.BinarySize(); n < 0 || n > maxAnswer {
+		return nil, fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, maxAnswer)
+	}
+	place, err := r.Accept(&d.Head)
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := d.Read(resp.Body, place)
+	if err == nil {
+		switch n, end := resp.Body.Read(make([]byte, 1)); {
+		case n > 0:
+			err = errors.New("something follows the last tensor")
+		case end != nil && end != io.EOF:
+			err = end
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	return &Answer{d.Head, outputs}, nil
 }

@@ -38,7 +38,7 @@ func peer(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func TestAClientOfAnotherMakingIsAnswered(t *testing.T) {
+func TestPythonClient(t *testing.T) {
 	model := &oiptest.Doubler{Name: "m", Version: "1", Width: 4}
 	endpoints, _ := serve(t, oipserver.Config{Name: "test", Models: []oipserver.Model{model}})
 	out, err := peer(t, "client", strings.TrimPrefix(endpoints["grpc"], "grpc://")).CombinedOutput()
@@ -47,7 +47,7 @@ func TestAClientOfAnotherMakingIsAnswered(t *testing.T) {
 	}
 }
 
-func TestAServerOfAnotherMakingAnswers(t *testing.T) {
+func TestPythonServer(t *testing.T) {
 	cmd := peer(t, "server")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -74,7 +74,7 @@ func TestAServerOfAnotherMakingAnswers(t *testing.T) {
 	}
 }
 
-func TestCurlIsAnswered(t *testing.T) {
+func TestCurl(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Skip("there is no curl")

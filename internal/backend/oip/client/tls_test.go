@@ -88,7 +88,7 @@ func writePEM(t *testing.T, kind string, der []byte) string {
 	return filepath.Clean(f.Name())
 }
 
-func TestCertificatesAreChecked(t *testing.T) {
+func TestCertificates(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	good, client := ca.issue(t, time.Hour), ca.issue(t, time.Hour)
 	foreign := other.issue(t, time.Hour)
@@ -130,17 +130,5 @@ func TestCertificatesAreChecked(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestFilesThatAreNoneAreNamed(t *testing.T) {
-	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("two words"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, f := range map[string]credentials.TLS{"no authority": {CA: text}, "half a pair": {Cert: text}, "no pair": {Cert: text, Key: text}, "no file": {CA: text + "x"}} {
-		if _, err := New(t.Context(), Options{Endpoints: []string{"https://h"}, TLS: f}); err == nil {
-			t.Errorf("%s is accepted", name)
-		}
 	}
 }

@@ -1,3 +1,4 @@
+// Package oiptest has a model for tests of clients and servers of the Open Inference Protocol.
 package oiptest
 
 import (
@@ -16,21 +17,20 @@ type Doubler struct {
 	Name    string
 	Version string
 	Width   int64
-	Room    int           // requests under way at most; 0: any number
-	Time    time.Duration // that an answer takes
+	Room    int           // requests at once, at most; 0: any number
+	Time    time.Duration // of an answer
 
 	busy      atomic.Int64
-	Most      atomic.Int64 // requests that were under way at once
+	Most      atomic.Int64 // requests at once
 	Inferred  atomic.Int64
 	NotReady  atomic.Bool
-	CacheHits atomic.Int64 // that it pretends
+	CacheHits atomic.Int64 // of its statistics
 	newer     atomic.Pointer[string]
 }
 
-// Replace has the model be of another version from now on, while it is served.
+// Replace changes the version of the model while it is served.
 func (d *Doubler) Replace(version string) { d.newer.Store(&version) }
 
-// version is that of the model now.
 func (d *Doubler) version() string {
 	if v := d.newer.Load(); v != nil {
 		return *v
@@ -50,7 +50,7 @@ func (d *Doubler) Metadata() *protocol.ModelMetadata {
 	return m
 }
 
-// Busy is how many requests are under way.
+// Busy is the number of requests under way.
 func (d *Doubler) Busy() int64 { return d.busy.Load() }
 
 // Ready implements oipserver.Model.

@@ -1,17 +1,14 @@
-// Package protocol is the Open Inference Protocol, version 2, as Triton, KServe, OpenVINO Model
-// Server and MLServer speak it: what requests, answers, descriptions and statistics consist of,
-// and how they look on the wire, in JSON, in JSON with binary tensors behind it, and as messages
-// of gRPC.
+// Package protocol has the messages of the Open Inference Protocol, version 2, as Triton, KServe, OpenVINO Model
+// Server and MLServer write them: in JSON with the elements of tensors in it or behind it (json.go), and in
+// protobuf (grpc.go, with the generated package pb).
 //
-//	head := protocol.Head{Model: "resnet50", Tensors: []protocol.Spec{{"image", tensor.Float32, shape}}}
+//	head := protocol.Head{Model: "resnet50", Tensors: []protocol.Spec{{Name: "image", Type: tensor.Float32, Shape: shape}}}
 //	text, err := protocol.RequestJSON(&head, tensors, protocol.Binary)
 //
-// Whoever decodes says where tensors go: a Place gets a tensor's name, type and shape, and
-// returns memory for it, or an error. It is asked after these were checked and before
-// anything is allocated, so what the other side claims takes no memory here.
+// tensor.go has datatypes and descriptions of tensors, document.go what was decoded. Whoever decodes returns
+// memory for each tensor from a Place, which is called after its name, type and shape were checked and before
+// anything is allocated: the claims of the other side take no memory here. metadata.go describes servers, models
+// and their statistics, errors.go the errors of servers.
 //
-// Messages of gRPC are those of package pb. Large tensors are faster over HTTP: protobuf copies them once more on each side.
-//
-// Package client asks servers, package oipserver is one. What a model does with tensors is
-// left to others.
+// The client is package client, a server package oipserver.
 package protocol

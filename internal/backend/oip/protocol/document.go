@@ -10,23 +10,23 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A Document is a request or an answer, of which the elements of the tensors were not read yet.
+// A Document is a request or an answer. The elements of its tensors are read by Read.
 type Document struct {
 	Head
-	elements []func(t tensor.Tensor, body io.Reader) error // put those of each tensor where they belong
+	elements []func(t tensor.Tensor, body io.Reader) error // read those of each tensor
 }
 
-// add adds a tensor, unless it cannot be one.
+// add adds a tensor, unless it is wrong.
 func (d *Document) add(s Spec, read func(t tensor.Tensor, body io.Reader) error) error {
 	switch {
 	case s.Name == "":
 		return errors.New("a tensor has no name")
 	case slices.ContainsFunc(d.Tensors, func(o Spec) bool { return o.Name == s.Name }):
 		return fmt.Errorf("there are two tensors %q", s.Name)
-	case len(d.Tensors) == mostTensors:
-		return fmt.Errorf("more than %d tensors", mostTensors)
-	case len(s.Shape) > mostAxes:
-		return fmt.Errorf("tensor %s has %d axes, want at most %d", s.Name, len(s.Shape), mostAxes)
+	case len(d.Tensors) == maxTensors:
+		return fmt.Errorf("more than %d tensors", maxTensors)
+	case len(s.Shape) > maxAxes:
+		return fmt.Errorf("tensor %s has %d axes, want at most %d", s.Name, len(s.Shape), maxAxes)
 	}
 	if err := checkShape(s.Shape); err != nil {
 		return fmt.Errorf("tensor %s: %w", s.Name, err)
@@ -35,21 +35,21 @@ func (d *Document) add(s Spec, read func(t tensor.Tensor, body io.Reader) error)
 	return nil
 }
 
-// want adds an output that is asked for. The same output a thousand times would be an answer of a thousand times its size.
+// want adds an output that is asked for, once: a thousand times the same output would be a thousand times its bytes.
 func (d *Document) want(name string) error {
 	switch {
 	case name == "":
-		return errors.New("an output that is asked for has no name")
+		return errors.New("a requested output has no name")
 	case slices.Contains(d.Wanted, name):
 		return fmt.Errorf("the output %q is asked for twice", name)
-	case len(d.Wanted) == mostTensors:
-		return fmt.Errorf("more than %d outputs are asked for", mostTensors)
+	case len(d.Wanted) == maxTensors:
+		return fmt.Errorf("more than %d requested outputs", maxTensors)
 	}
 	d.Wanted = append(d.Wanted, name)
 	return nil
 }
 
-// refuse refuses the parameters that change the meaning of a message and are not supported.
+// refuse refuses parameters that change the meaning of a message and are not supported.
 func refuse(asked func(name string) bool) error {
 	for _, p := range []struct{ name, what string }{
 		{"sequence_id", "sequences of requests"},
@@ -63,7 +63,7 @@ func refuse(asked func(name string) bool) error {
 	return nil
 }
 
-// BinarySize is how many bytes have to follow the JSON; negative: more than can be counted.
+// BinarySize is the number of bytes that follow the JSON; negative: too many to count.
 func (d *Document) BinarySize() int64 {
 	n := int64(0)
 	for _, s := range d.Tensors {
@@ -75,15 +75,18 @@ func (d *Document) BinarySize() int64 {
 	return n
 }
 
-// Read puts all tensors where they belong. Body has what follows the JSON.
+// Read reads the elements of all tensors into the memory that place returns. Body is what follows the JSON.
 func (d *Document) Read(body io.Reader, place Place) ([]tensor.Tensor, error) {
 	list := make([]tensor.Tensor, len(d.Tensors))
 	for i, s := range d.Tensors {
-		t, err := placed(place, i, s)
-		if err != nil {
-			return nil, err
+		t, err := place(i, s)
+		if err == nil && (t.Type != s.Type || int64(t.Len()) != s.Shape.Len()) {
+			err = fmt.Errorf("it is %v%v, there is room for %v", s.Type, s.Shape, t)
 		}
-		if err := d.elements[i](t, body); err != nil {
+		if err == nil {
+			err = d.elements[i](t, body)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("tensor %s: %w", s.Name, err)
 		}
 		list[i] = t
@@ -91,13 +94,16 @@ func (d *Document) Read(body io.Reader, place Place) ([]tensor.Tensor, error) {
 	return list, nil
 }
 
-// readBinary reads the elements of a tensor that take so many bytes.
+// readBinary reads the elements of a tensor from so many bytes.
 func readBinary(body io.Reader, t tensor.Tensor, size int64) error {
 	if t.Type != tensor.String {
 		if n, err := io.ReadFull(body, t.Bytes()); err != nil {
 			return fmt.Errorf("%d of %d bytes arrived: %w", n, len(t.Bytes()), err)
 		}
-		return checkBools(t)
+		if i := slices.IndexFunc(t.Bytes(), func(b byte) bool { return b > 1 }); t.Type == tensor.Bool && i >= 0 {
+			return fmt.Errorf("element %d is %d, want 0 or 1", i, t.Bytes()[i])
+		}
+		return nil
 	}
 	data, err := readText(body, size)
 	if err != nil {
@@ -106,7 +112,7 @@ func readBinary(body io.Reader, t tensor.Tensor, size int64) error {
 	return parseBytes(data, t.Strings())
 }
 
-// readText reads so many bytes, and takes no more memory than arrives.
+// readText reads so many bytes, with no more memory than arrives.
 func readText(body io.Reader, size int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, size))
 	if err == nil && int64(len(data)) < size {
@@ -118,21 +124,7 @@ func readText(body io.Reader, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// checkBools refuses bytes that are neither false nor true.
-func checkBools(t tensor.Tensor) error {
-	if t.Type != tensor.Bool {
-		return nil
-	}
-	for i, b := range t.Bytes() {
-		if b > 1 {
-			return fmt.Errorf("element %d is %d, want 0 or 1", i, b)
-		}
-	}
-	return nil
-}
-
-// RawDocument is a request without JSON: the elements of its only tensor are all there is. A string has no length in
-// front of it.
+// RawDocument is a request without JSON: it has the elements of its only tensor. A string has no length in front of it.
 func RawDocument(h Head) *Document {
 	h.WantsJSON = true
 	size := h.Tensors[0].Size

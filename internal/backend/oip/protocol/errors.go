@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A Code says what kind of error a server answered with.
+// A Code is the kind of an error that a server answers with.
 type Code uint8
 
 // The codes, as Triton has them.
@@ -38,13 +38,13 @@ var codeTable = map[Code]struct {
 	TimedOut:        {http.StatusRequestTimeout, codes.DeadlineExceeded},
 }
 
-// An Error is what a server says went wrong.
+// An Error is an error that a server answers with.
 type Error struct {
 	Code Code
 	Err  error
 }
 
-// Errorf makes an error of a server.
+// Errorf returns an Error.
 func Errorf(code Code, format string, args ...any) error {
 	return &Error{code, fmt.Errorf(format, args...)}
 }
@@ -54,16 +54,13 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns what went wrong.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf is the code of an error; that of all errors that have none is Internal.
-func CodeOf(err error) Code { return codeOr(err, Internal) }
-
-// codeOr is the code of an error, or another one if it has none.
-func codeOr(err error, other Code) Code {
+// CodeOf is the code of an error; Internal where it has none.
+func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
-	return other
+	return Internal
 }
 
 // HTTP is the status of HTTP that stands for a code.

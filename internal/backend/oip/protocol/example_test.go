@@ -3,7 +3,6 @@ package protocol_test
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -35,26 +34,4 @@ func ExampleFromRequestJSON() {
 	// Output:
 	// [ids INT64[1 3] mask UINT8[1 3]] 3 bytes follow
 	// [1 2 3] [1 1 0] <nil>
-}
-
-func ExampleDocument_Read() {
-	answer, err := protocol.FromResponseJSON([]byte(`{"model_name":"m","outputs":[{"name":"y","datatype":"FP32","shape":[2],"data":[1]}]}`))
-	if err == nil {
-		_, err = answer.Read(strings.NewReader(""), func(_ int, s protocol.Spec) (tensor.Tensor, error) { return tensor.New(s.Type, s.Shape...), nil })
-	}
-	fmt.Println(err)
-	// Output: tensor y: 1 elements, want 2
-}
-
-func ExampleErrorf() {
-	err := fmt.Errorf("asking for a model: %w", protocol.Errorf(protocol.NotFound, "there is no model %q", "bert"))
-	fmt.Println(err, protocol.CodeOf(err).HTTP(), protocol.CodeOf(err).GRPC())
-	// Output: asking for a model: there is no model "bert" 404 NotFound
-}
-
-func ExampleModelMetadata_Difference() {
-	one := &protocol.ModelMetadata{Name: "m", Inputs: []protocol.Port{{Name: "x", Datatype: "FP32", Shape: []int64{-1, 3}}}}
-	other := &protocol.ModelMetadata{Name: "m", Inputs: []protocol.Port{{Name: "x", Datatype: "FP16", Shape: []int64{-1, 3}}}}
-	fmt.Println(one.Difference(other))
-	// Output: inputs [{x FP32 [-1 3]}] and [{x FP16 [-1 3]}]
 }

@@ -147,7 +147,7 @@ func TestBadMessages(t *testing.T) {
 		{"half precision", one(a("FP16", 1, typed.Contents)), "no typed contents"},
 		{"strings that claim too much", one(a("BYTES", 1, nil), []byte{255, 255, 255, 255, 1}), "claims 4294967295 bytes, 1 are left"},
 		{"truth that is neither", one(a("BOOL", 1, nil), []byte{2}), "want 0 or 1"},
-		{"an output without a name", outputs(&pb.ModelInferRequest_InferRequestedOutputTensor{}), "an output that is asked for has no name"},
+		{"an output without a name", outputs(&pb.ModelInferRequest_InferRequestedOutputTensor{}), "a requested output has no name"},
 		{"an output twice", outputs(&pb.ModelInferRequest_InferRequestedOutputTensor{Name: "y"}, &pb.ModelInferRequest_InferRequestedOutputTensor{Name: "y"}), `the output "y" is asked for twice`},
 		{"a sequence", &pb.ModelInferRequest{Parameters: text("sequence_id")}, "(sequence_id) are not supported"},
 		{"classes", outputs(&pb.ModelInferRequest_InferRequestedOutputTensor{Name: "y", Parameters: text("classification")}), "(classification) are not supported"},

@@ -55,16 +55,15 @@ type jsonParameters struct {
 	Region         jsontext.Value `json:"shared_memory_region,omitzero"`
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom. It stops at more tensors than there may be: two letters, {}, would take a
-// hundred times the memory.
+// UnmarshalJSONFrom implements json.UnmarshalerFrom. It stops after maxTensors: {} takes a hundred times its two bytes.
 func (l *jsonTensors) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if kind := d.PeekKind(); kind != '[' {
 		return json.UnmarshalDecode(d, (*[]jsonTensor)(l)) // null, or an error
 	}
 	_, err := d.ReadToken()
 	for *l = (*l)[:0]; err == nil && d.PeekKind() != ']'; {
-		if len(*l) == mostTensors {
-			return fmt.Errorf("more than %d tensors", mostTensors)
+		if len(*l) == maxTensors {
+			return fmt.Errorf("more than %d tensors", maxTensors)
 		}
 		*l = append(*l, jsonTensor{})
 		err = json.UnmarshalDecode(d, &(*l)[len(*l)-1])
@@ -198,7 +197,7 @@ func FromResponseJSON(text []byte) (*Document, error) {
 	return d, d.addJSON(j.Outputs)
 }
 
-// addJSON adds tensors. Their elements are in the JSON, or follow it.
+// addJSON adds tensors, whose elements are in the JSON or follow it.
 func (d *Document) addJSON(tensors jsonTensors) error {
 	for _, j := range tensors {
 		if err := j.Parameters.check(); err != nil {
@@ -227,7 +226,7 @@ func (d *Document) addJSON(tensors jsonTensors) error {
 		}
 		if size != nil {
 			err = s.sizeFits()
-		} else if n := s.Shape.Len(); n > int64(len(j.Data)) { // memory would be asked for that nobody fills
+		} else if n := s.Shape.Len(); n > int64(len(j.Data)) { // the caller would allocate memory in vain
 			err = fmt.Errorf("tensor %v has %d elements, which %d bytes cannot be", s, n, len(j.Data))
 		}
 		if err != nil {
@@ -237,7 +236,7 @@ func (d *Document) addJSON(tensors jsonTensors) error {
 	return nil
 }
 
-// check refuses what changes the meaning of a request and is not supported.
+// check refuses parameters that are not supported.
 func (p *jsonParameters) check() error {
 	values := map[string]jsontext.Value{"sequence_id": p.Sequence, "classification": p.Classification, "shared_memory_region": p.Region}
 	return refuse(func(name string) bool { return !slices.Contains([]string{"", "null", `""`, "0"}, string(values[name])) })

@@ -187,7 +187,7 @@ func TestBadRequestJSON(t *testing.T) {
 		{"a sequence with a name", `{"outputs":[{"name":"a","parameters":{"sequence_id":"one"}}]}`, "", "(sequence_id) are not supported"},
 		{"classes of an output", `{"outputs":[{"name":"a","parameters":{"binary_data":true,"classification":3}}]}`, "", "(classification) are not supported"},
 		{"outputs in two forms", `{"outputs":[{"name":"a","parameters":{"binary_data":true}},{"name":"b"}]}`, "", "all in one form"},
-		{"an output without a name", `{"outputs":[{}]}`, "", "an output that is asked for has no name"},
+		{"an output without a name", `{"outputs":[{}]}`, "", "a requested output has no name"},
 		{"an output twice", `{"outputs":[{"name":"y"},{"name":"z"},{"name":"y"}]}`, "", `the output "y" is asked for twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -264,8 +264,8 @@ func TestPlaceThatDoesNotFit(t *testing.T) {
 	full := Errorf(TooLarge, "no room")
 	for want, place := range map[string]Place{
 		"tensor a: no room": func(int, Spec) (tensor.Tensor, error) { return tensor.Tensor{}, full },
-		"tensor a is float32[2], there is room for float32[3]": func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Float32, 3), nil },
-		"tensor a is float32[2], there is room for int32[2]":   func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Int32, 2), nil },
+		"tensor a: it is float32[2], there is room for float32[3]": func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Float32, 3), nil },
+		"tensor a: it is float32[2], there is room for int32[2]":   func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Int32, 2), nil },
 	} {
 		d, err := FromRequestJSON([]byte(data("FP32", "[2]", "[1,2]")))
 		if err == nil {

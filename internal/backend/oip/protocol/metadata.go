@@ -32,7 +32,7 @@ type Port struct {
 	Shape    []int64 `json:"shape"`
 }
 
-// check finds what no program can make use of.
+// check refuses ports that no program can use.
 func (m *ModelMetadata) check() error {
 	for _, side := range [][]Port{m.Inputs, m.Outputs} {
 		seen := map[string]bool{}
@@ -41,24 +41,19 @@ func (m *ModelMetadata) check() error {
 				return fmt.Errorf("model %s has a port without a name, or two of the name %q", m.Name, p.Name)
 			}
 			seen[p.Name] = true
-			if err := p.check(); err != nil {
+			var least tensor.Shape // with the smallest extents
+			for _, d := range p.Shape {
+				if d < -1 {
+					return fmt.Errorf("model %s: port %s: an extent is %d, want 0 or more, or -1 for a free one", m.Name, p.Name, d)
+				}
+				least = append(least, max(d, 1))
+			}
+			if err := checkShape(least); err != nil {
 				return fmt.Errorf("model %s: port %s: %w", m.Name, p.Name, err)
 			}
 		}
 	}
 	return nil
-}
-
-// check finds a shape that no tensor can have.
-func (p *Port) check() error {
-	var least tensor.Shape
-	for _, d := range p.Shape {
-		if d < -1 {
-			return fmt.Errorf("an extent is %d, want 0 or more, or -1 for a free one", d)
-		}
-		least = append(least, max(d, 1))
-	}
-	return checkShape(least)
 }
 
 // FromModelMetadataJSON reads the description of a model.
@@ -70,7 +65,7 @@ func FromModelMetadataJSON(text []byte) (*ModelMetadata, error) {
 	return m, m.check()
 }
 
-// ModelStatistics are what a server counted of a model, as Triton tells them.
+// ModelStatistics are the counts of a server for a model, in Triton's form.
 type ModelStatistics struct {
 	Name           string       `json:"name"`
 	Version        string       `json:"version"`
@@ -92,7 +87,7 @@ type InferenceSum struct {
 	CacheMiss     Sum `json:"cache_miss"`
 }
 
-// A Sum counts requests, and what they took together.
+// A Sum is a number of requests and the sum of their times.
 type Sum struct {
 	Count uint64 `json:"count"`
 	NS    uint64 `json:"ns"`
@@ -120,7 +115,7 @@ func FromStatisticsJSON(text []byte) ([]ModelStatistics, error) {
 	return s.Models, nil
 }
 
-// Add adds what another server, or another version of the model, counted.
+// Add adds the counts of another server, or of another version of the model.
 func (s *ModelStatistics) Add(o ModelStatistics) {
 	s.Name, s.LastInference = o.Name, max(s.LastInference, o.LastInference)
 	s.InferenceCount += o.InferenceCount
@@ -132,7 +127,7 @@ func (s *ModelStatistics) Add(o ModelStatistics) {
 	}
 }
 
-// Difference says in what two descriptions differ that should be of the same model; empty: in nothing.
+// Difference says how two descriptions of the same model differ; empty: they do not.
 func (m *ModelMetadata) Difference(o *ModelMetadata) string {
 	switch {
 	case !slices.Equal(m.Versions, o.Versions):
@@ -148,3 +143,13 @@ func (m *ModelMetadata) Difference(o *ModelMetadata) string {
 func samePort(a, b Port) bool {
 	return a.Name == b.Name && a.Datatype == b.Datatype && slices.Equal(a.Shape, b.Shape)
 }
+
+// Names of the models of package serve that answer the bytes that LoadGen logs.
+const (
+	TaskSuffix   = "-task"    // ends their names
+	TaskResponse = "response" // is the name of their first output, UINT8[1 ?]
+	TaskTokens   = "tokens"   // is that of their second, INT32[1], where what is written is counted and the response does not show it
+)
+
+// PartName is the name of one of several files of a model at mlperf serve.
+func PartName(model, role string) string { return model + "-" + role }

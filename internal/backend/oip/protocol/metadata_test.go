@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestADescriptionThatNobodyCanUseIsRefused(t *testing.T) {
+func TestBadMetadata(t *testing.T) {
 	port := func(rest string) string { return `{"name":"m","inputs":[{"name":"a","datatype":"FP32",` + rest + `}]}` }
 	for _, c := range []struct{ name, text, want string }{
 		{"no JSON", "<html>", "the description of a model: jsontext: invalid character"},
@@ -55,7 +55,7 @@ func filled(times uint64) (s ModelStatistics) {
 	return s
 }
 
-func TestStatisticsOfSeveralServersAddUp(t *testing.T) {
+func TestAddStatistics(t *testing.T) {
 	got, want := filled(2), filled(5)
 	got.Name, got.Version = "old", "1"
 	more := filled(3)
@@ -72,7 +72,7 @@ func TestStatisticsOfSeveralServersAddUp(t *testing.T) {
 	}
 }
 
-func TestDescriptionsThatDifferSayInWhat(t *testing.T) {
+func TestDifference(t *testing.T) {
 	fresh := func() *ModelMetadata {
 		return &ModelMetadata{Name: "m", Versions: []string{"1"}, Inputs: []Port{{"a", "FP32", []int64{-1, 2}}}, Outputs: []Port{{"y", "INT64", []int64{1}}}}
 	}
@@ -98,7 +98,7 @@ func TestDescriptionsThatDifferSayInWhat(t *testing.T) {
 	}
 }
 
-func FuzzDescriptionInJSON(f *testing.F) {
+func FuzzMetadataJSON(f *testing.F) {
 	f.Add([]byte(`{"name":"m","versions":["1"],"platform":"onnx","inputs":[{"name":"a","datatype":"FP32","shape":[-1,3]}],"outputs":[]}`))
 	f.Add([]byte(`{"model_stats":[{"name":"m","inference_stats":{"success":{"count":1,"ns":2}}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -14,7 +14,7 @@ import (
 
 // What clients of others send, in their own spelling, order of keys and white space.
 
-func TestRequestsOfOtherClientsAreRead(t *testing.T) {
+func TestRequestsOfOtherClients(t *testing.T) {
 	raw := func(values ...any) string {
 		var b []byte
 		for _, v := range values {
@@ -121,7 +121,7 @@ func TestRequestsOfOtherClientsAreRead(t *testing.T) {
 	}
 }
 
-func TestAnswersOfOtherServersAreRead(t *testing.T) {
+func TestAnswersOfOtherServers(t *testing.T) {
 	for _, c := range []struct {
 		name, text, body  string
 		want              []tensor.Tensor
@@ -195,7 +195,7 @@ func half(bits uint16) tensor.Tensor {
 	return t
 }
 
-func TestDescriptionsOfOtherServersAreRead(t *testing.T) {
+func TestMetadataOfOtherServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want ModelMetadata
@@ -226,7 +226,7 @@ func TestDescriptionsOfOtherServersAreRead(t *testing.T) {
 	}
 }
 
-func TestStatisticsOfOtherServersAreRead(t *testing.T) {
+func TestStatisticsOfOtherServers(t *testing.T) {
 	triton := `{"model_stats":[{"name":"simple","version":"1","last_inference":1607439426561,"inference_count":8,"execution_count":4,` +
 		`"inference_stats":{"success":{"count":4,"ns":2000},"fail":{"count":1,"ns":10},"queue":{"count":4,"ns":20},"compute_input":{"count":4,"ns":30},` +
 		`"compute_infer":{"count":4,"ns":40},"compute_output":{"count":4,"ns":50},"cache_hit":{"count":0,"ns":0},"cache_miss":{"count":0,"ns":0}},` +

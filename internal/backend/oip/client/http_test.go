@@ -3,16 +3,19 @@ package client
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/backend/hostmem"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
@@ -20,12 +23,23 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
+// accept has each connection served by a goroutine of its own, until the listener is closed.
+func accept(l net.Listener, serve func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go serve(c)
+	}
+}
+
 // canned answers each request with the same bytes and closes the connection. Without bytes it
 // never answers.
 func canned(t *testing.T, answer string) (url string) {
 	t.Helper()
 	l := listen(t, "tcp")
-	go oiptest.Accept(l, func(c net.Conn) {
+	go accept(l, func(c net.Conn) {
 		t.Cleanup(func() { c.Close() })
 		r, err := http.ReadRequest(bufio.NewReader(c))
 		if err == nil {
@@ -44,7 +58,7 @@ func inferred(json, tail string, more int) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n%s%s", len(json), len(json)+len(tail)+more, json, tail)
 }
 
-func TestNoAnswerIsTakenThatIsNone(t *testing.T) {
+func TestWrongAnswers(t *testing.T) {
 	const rows = "0123456789abcdef"
 	output := func(fields string) string { return `{"id":"1","model_name":"m","outputs":[{` + fields + `}]}` }
 	good := `"name":"y","datatype":"FP32","shape":[1,4],"parameters":{"binary_data_size":16}`
@@ -69,7 +83,7 @@ func TestNoAnswerIsTakenThatIsNone(t *testing.T) {
 		{"that is compressed", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nxx", "compressed"},
 		{"that points elsewhere", "HTTP/1.1 302 Found\r\nLocation: http://example.org/\r\nContent-Length: 0\r\n\r\n", "not followed"},
 		{"that says no", "HTTP/1.1 500 No\r\nContent-Length: 18\r\n\r\n{\"error\":\"broken\"}", "500 No: broken"},
-		{"with endless headers", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-A: "+strings.Repeat("b", 1000)+"\r\n", 100), "head of the answer"},
+		{"with endless headers", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-A: "+strings.Repeat("b", 1000)+"\r\n", 100), "exceeded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := canned(t, c.answer)
@@ -154,7 +168,7 @@ func behind(t *testing.T, endpoint string, upLimit int64) (*proxy, string) {
 	return p, scheme + "://" + p.address
 }
 
-func TestAServerThatDiesInARequestFailsIt(t *testing.T) {
+func TestServerDiesInARequest(t *testing.T) {
 	model := &oiptest.Doubler{Name: "m", Width: 4, Time: time.Minute}
 	endpoints, _ := serve(t, oipserver.Config{Models: []oipserver.Model{model}})
 	for _, scheme := range []string{"http", "grpc"} {
@@ -185,7 +199,7 @@ func TestAServerThatDiesInARequestFailsIt(t *testing.T) {
 	}
 }
 
-func TestABlackHoleEndsWithTheTimeout(t *testing.T) {
+func TestSilentServer(t *testing.T) {
 	silent := listen(t, "tcp") // the system accepts, nobody reads
 	for _, scheme := range []string{"http", "grpc", "https", "grpcs"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -200,7 +214,7 @@ func TestABlackHoleEndsWithTheTimeout(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheCallerIsNotTheServersFault(t *testing.T) {
+func TestCallerGivesUp(t *testing.T) {
 	endpoints, _ := serve(t, oipserver.Config{Models: []oipserver.Model{&oiptest.Doubler{Name: "m", Width: 4, Time: time.Minute}}})
 	for _, scheme := range []string{"http", "grpc"} {
 		c := open(t, Options{Endpoints: []string{endpoints[scheme]}})
@@ -215,7 +229,7 @@ func TestTheEndOfTheCallerIsNotTheServersFault(t *testing.T) {
 
 // Memory that a request reads from is given back to the system as soon as the request has
 // failed: whoever still read it would end the program.
-func TestNobodyReadsTheMemoryOfARequestThatFailed(t *testing.T) {
+func TestFailedRequestIsReadNoMore(t *testing.T) {
 	const width = 4 << 20 // floats: more than all buffers of the system
 	endpoints, _ := serve(t, oipserver.Config{Models: []oipserver.Model{&oiptest.Doubler{Name: "m", Width: width}}})
 	for _, scheme := range []string{"http", "grpc"} {
@@ -242,7 +256,7 @@ func TestNobodyReadsTheMemoryOfARequestThatFailed(t *testing.T) {
 	}
 }
 
-func TestAStormOfRefusalsIsNoHang(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	url := canned(t, "HTTP/1.1 503 Full\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 	c := open(t, Options{Endpoints: []string{url}, Retry: 3})
 	for range 20 {
@@ -250,12 +264,12 @@ func TestAStormOfRefusalsIsNoHang(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(c.Down()) != 0 || c.Retried() != 60 {
-		t.Errorf("down %q, %d retries, want none and 60", c.Down(), c.Retried())
+	if len(c.Down()) != 0 || c.Traffic().Retried != 60 {
+		t.Errorf("down %q, %d retries, want none and 60", c.Down(), c.Traffic().Retried)
 	}
 }
 
-func TestAServerThatTakesJSONOnlyGetsJSON(t *testing.T) {
+func TestServerOfJSONOnly(t *testing.T) {
 	l := listen(t, "tcp")
 	binary := 0
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -280,5 +294,145 @@ func TestAServerThatTakesJSONOnlyGetsJSON(t *testing.T) {
 	}
 	if binary != 1 {
 		t.Errorf("%d requests were binary, want only the first", binary)
+	}
+}
+
+// earlyServer reads the head of a request only, answers, and leaves the connection open.
+func earlyServer(t *testing.T, config *tls.Config, answer string) (url string) {
+	t.Helper()
+	l, scheme := listen(t, "tcp"), "http"
+	if config != nil {
+		l, scheme = tls.NewListener(l, config), "https"
+	}
+	go accept(l, func(c net.Conn) {
+		t.Cleanup(func() { c.Close() })
+		if _, err := http.ReadRequest(bufio.NewReaderSize(c, 16)); err == nil {
+			_, _ = io.WriteString(c, answer)
+		}
+	})
+	return scheme + "://" + l.Addr().String()
+}
+
+func TestAnswerBeforeTheWholeRequest(t *testing.T) {
+	const width = 8 << 20 // floats: more than all buffers of the system
+	ca := newAuthority(t)
+	config, err := ca.issue(t, time.Hour).Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		answer, want string
+		config       *tls.Config
+	}{
+		"a refusal":              {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 6\r\n\r\nnot me", "not me", nil},
+		"a refusal over TLS":     {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 6\r\n\r\nnot me", "not me", config},
+		"what should be tensors": {inferred(`{"outputs":[{"name":"y","datatype":"FP32","shape":[1,8388608],"parameters":{"binary_data_size":33554432}}]}`, strings.Repeat("x", 4*width), 0), "before it had the whole request", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Endpoints: []string{earlyServer(t, c.config, c.answer)}, Timeout: time.Minute, TLS: credentials.TLS{CA: ca.file}}
+			begin := time.Now()
+			_, err := double(t.Context(), open(t, o), tensor.New(tensor.Float32, 1, width))
+			if err == nil || !strings.Contains(err.Error(), c.want) || time.Since(begin) > 30*time.Second {
+				t.Errorf("%v after %v, want %q", err, time.Since(begin), c.want)
+			}
+		})
+	}
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	endpoints, _ := serve(t, oipserver.Config{Models: []oipserver.Model{&oiptest.Doubler{Name: "m", Width: 4}}})
+	for _, scheme := range []string{"http", "unix"} {
+		c := open(t, Options{Endpoints: []string{endpoints[scheme]}})
+		for range 5 {
+			checkDouble(t, c, 1)
+			if _, err := double(t.Context(), c, tensor.New(tensor.Float32, 1, 3)); protocol.CodeOf(err) != protocol.InvalidArgument {
+				t.Fatal(err)
+			}
+		}
+		if n := c.Traffic().Connections; n > 2 { // a server may close one whose request it refused
+			t.Errorf("%s: %d connections for requests one after the other", scheme, n)
+		}
+	}
+}
+
+func TestErrorsDoNotShowTheToken(t *testing.T) {
+	const token = "geheim-0123456789/+="
+	reply := func(status, headers, body string) string {
+		return fmt.Sprintf("HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s", status, headers, len(body), body)
+	}
+	for name, answer := range map[string]string{
+		"JSON":                reply("401 Unauthorized", "", `{"error":"incorrect key `+token+`"}`),
+		"text":                reply("401 Unauthorized", "", "who is "+token+"?"),
+		"text that is cut":    reply("401 Unauthorized", "", strings.Repeat("x", 190)+token),
+		"the status":          reply("401 "+token, "", ""),
+		"an address":          reply("302 Found", "Location: https://example.org/?key=geheim-0123456789%2F%2B%3D\r\n", ""),
+		"a header":            reply("200 OK", "Content-Encoding: "+token+"\r\n", "x"),
+		"a length":            reply("200 OK", "Inference-Header-Content-Length: "+token+"\r\n", "x"),
+		"not HTTP":            token + "\r\n\r\n",
+		"a tensor":            inferred(`{"outputs":[{"name":"`+token+`","datatype":"FP8"}]}`, "", 0),
+		"the id of a request": inferred(`{"id":"`+token+`","outputs":[]}`, "", 0),
+	} {
+		c := open(t, Options{Endpoints: []string{canned(t, answer)}, Token: token})
+		_, err := double(t.Context(), c, tensor.New(tensor.Float32, 1, 4))
+		_, asked := c.Model(t.Context(), "m", "")
+		if text := fmt.Sprintf("%v %+v %v %q", err, err, asked, c.Down()); err == nil || strings.Contains(text, "geheim") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// A tensor of 600 kB is copied on neither side.
+func TestRequestAllocatesLittle(t *testing.T) {
+	web, _ := serveSink(t, tensorBytes)
+	c := open(t, Options{Endpoints: []string{"http://" + web}})
+	in, out := tensor.New(tensor.Uint8, 1, tensorBytes), tensor.New(tensor.Uint8, 1, answerBytes)
+	r := &Request{Model: "m", Specs: []protocol.Spec{{Name: "x", Type: in.Type, Shape: in.Shape}}, Tensors: []tensor.Tensor{in},
+		Accept: func(*protocol.Head) (protocol.Place, error) {
+			return func(int, protocol.Spec) (tensor.Tensor, error) { return out, nil }, nil
+		}}
+	const calls = 200
+	var before, after runtime.MemStats
+	for i := range 2 * calls {
+		if i == calls {
+			runtime.ReadMemStats(&before)
+		}
+		if _, err := c.Infer(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / calls; n > 40_000 { // net/http's own buffer for copies has 32 kB
+		t.Errorf("a request of %d bytes allocates %d at both sides, want at most 40000", tensorBytes, n)
+	}
+}
+
+func TestClosedBodyIsNotRead(t *testing.T) {
+	b := &body{pieces: net.Buffers{[]byte("first"), []byte("second")}}
+	r, w := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		_, err := b.WriteTo(w)
+		written <- err
+	}()
+	if _, err := io.ReadFull(r, make([]byte, 2)); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- b.Close() }()
+	select {
+	case <-closed:
+		t.Error("a body is closed while it is written")
+	case <-time.After(20 * time.Millisecond):
+	}
+	r.CloseWithError(io.ErrClosedPipe) // the connection has ended
+	if err := <-written; err == nil {
+		t.Error("half a body is written")
+	}
+	<-closed
+	if n, err := b.Read(make([]byte, 9)); n != 0 || err == nil {
+		t.Errorf("%d bytes of a closed body are read, %v", n, err)
+	}
+	if n, err := b.WriteTo(io.Discard); n != 0 || err == nil {
+		t.Errorf("%d bytes of a closed body are written, %v", n, err)
 	}
 }

@@ -8,6 +8,63 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
+// A Spec describes a tensor without its elements.
+type Spec struct {
+	Name  string
+	Type  tensor.DType
+	Shape tensor.Shape
+
+	// Size is how many bytes the elements have on the wire; 0 where they are in JSON.
+	Size int64
+}
+
+// String describes the tensor as image FP32[1 3 224 224].
+func (s Spec) String() string { return fmt.Sprintf("%s %s%v", s.Name, Datatype(s.Type), s.Shape) }
+
+// A Head is everything of a request or an answer but the elements of its tensors: the inputs
+// of a request, the outputs of an answer.
+type Head struct {
+	Model, Version, ID string
+	Tensors            []Spec
+
+	Wanted    []string // outputs that a request asks for; nil: all
+	WantsJSON bool     // a request over HTTP did not ask for binary outputs
+}
+
+// A Place returns memory for the i-th tensor of a head, of exactly its type and shape, or says what is wrong
+// with the tensor. It is called once for each.
+type Place func(i int, s Spec) (tensor.Tensor, error)
+
+// maxTensors bounds the tensors of a message, and the outputs that are asked for; maxAxes the axes of a tensor.
+const maxTensors, maxAxes = 1024, 32
+
+// checkShape refuses negative extents, and more elements than tensor.Shape counts.
+func checkShape(shape tensor.Shape) error {
+	for _, d := range shape {
+		if d < 0 {
+			return fmt.Errorf("shape %v has a negative extent", []int64(shape))
+		}
+	}
+	if shape.Len() < 0 {
+		return fmt.Errorf("shape %v has too many elements", shape)
+	}
+	return nil
+}
+
+// sizeFits compares the number of bytes of a tensor with its type and shape.
+func (s Spec) sizeFits() error {
+	if s.Type == tensor.String {
+		if least := 4 * s.Shape.Len(); s.Size < least {
+			return fmt.Errorf("tensor %v has %d bytes, want at least %d", s, s.Size, least)
+		}
+		return nil
+	}
+	if want := s.Shape.Len() * int64(s.Type.Size()); s.Size != want {
+		return fmt.Errorf("tensor %v has %d bytes, want %d", s, s.Size, want)
+	}
+	return nil
+}
+
 // datatypes are the protocol's names of element types.
 var datatypes = map[tensor.DType]string{
 	tensor.Bool:  "BOOL",
@@ -56,7 +113,7 @@ func Wire(t tensor.Tensor) []byte {
 	return b
 }
 
-// wireSize is how many bytes Wire has.
+// wireSize is the number of bytes of Wire.
 func wireSize(t tensor.Tensor) int {
 	n := len(t.Bytes())
 	for _, s := range t.Strings() {
@@ -65,7 +122,7 @@ func wireSize(t tensor.Tensor) int {
 	return n
 }
 
-// parseBytes reads exactly as many strings as there is room for.
+// parseBytes reads exactly as many strings as the tensor has.
 func parseBytes(data []byte, strings []string) error {
 	for i := range strings {
 		if len(data) < 4 {
