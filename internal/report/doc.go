@@ -1,9 +1,9 @@
 // Package report has the results of runs as a document, and shows them.
 //
-// Results is what results.json holds: every number with its unit, every setting with
-// where it came from, and everything that limits what the numbers may be used
-// for. From it, Summary prints the table at the end of a run and Explain every
-// constraint with what to do about it.
+// Results is the content of results.json: every number with its unit, every setting with
+// its origin, and everything that limits the use of the numbers (results.go, document.go); Fill takes
+// the measurements of a test (fill.go). Summary prints the table at the end of a run (text.go), Explain every
+// constraint with its origin and what to do (explain.go), and runs.go lists many runs.
 //
 //	r, err := report.Read("results/resnet50/server/performance/latest")
 //	err = report.Summary(os.Stdout, r)

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // Explain prints everything that a run was judged by and with: each constraint with
-// the file or flag that set it and what to do, the settings, and the system.
+// the file or flag that set it, why the run is not VALID and what to do, the settings, and the system.
 func Explain(w io.Writer, r *Results) error {
 	var b strings.Builder
 	headline(&b, r)
@@ -24,7 +26,6 @@ func Explain(w io.Writer, r *Results) error {
 		b.WriteString(constraintTable(r.Constraints, true))
 		b.WriteString("\n")
 	}
-	list(&b, "What to do next", advice(r.Constraints))
 	if r.Peak != nil {
 		b.WriteString(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n") + "\n\n")
 	}
@@ -36,39 +37,33 @@ func Explain(w io.Writer, r *Results) error {
 	}
 	generationLines(&b, r.Generation)
 	remarks(&b, r)
+	var reference []string // rules of the reference alone, which are no problem
+	for _, c := range r.Constraints {
+		if !c.Met && c.ReferenceOnly {
+			reference = append(reference, c.Sentence())
+		}
+	}
+	list(&b, "Why the reference LoadGen would refuse it", reference)
 	if c := r.Calibration; c != nil {
 		fmt.Fprintf(&b, "The target was chosen by measuring: %s = %s, because %s.\n", c.Chosen.Name, number(c.Chosen), c.Reason)
 	}
 	b.WriteString("\n")
-	b.WriteString(settingsTable(r.Settings))
-	b.WriteString("\n")
-	systemLines(&b, r)
+	t := newTable(table.Row{"setting", "value", "set by"})
+	for _, s := range r.Settings {
+		if n, err := strconv.Atoi(s.Value); err == nil && s.Key == "mode" { // conf files have a number
+			s.Value = loadgen.Mode(n).String()
+		}
+		t.AppendRow(table.Row{s.Key, s.Value, s.Origin})
+	}
+	b.WriteString(t.Render() + "\n\n")
+	if r.Backend.Engine != NotKnown {
+		systemLines(&b, r)
+	}
 	return say(w, b.String())
 }
 
-func advice(constraints []Constraint) []string {
-	var list []string
-	for _, c := range constraints {
-		if !c.Met && c.Advice != "" {
-			list = append(list, c.ID.String()+": "+c.Advice)
-		}
-	}
-	return list
-}
-
-func settingsTable(settings []Setting) string {
-	t := newTable(table.Row{"setting", "value", "set by"})
-	for _, s := range settings {
-		t.AppendRow(table.Row{s.Key, s.Value, s.Origin})
-	}
-	return t.Render() + "\n"
-}
-
-// systemLines say what answered the queries, if that is known, and how long the parts of the run took.
+// systemLines are the model, the data and the engine, and the time of each part of the run.
 func systemLines(b *strings.Builder, r *Results) {
-	if r.Backend.Engine == NotKnown {
-		return
-	}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%-9s"+format+"\n", append([]any{name}, args...)...)
 	}
@@ -78,7 +73,15 @@ func systemLines(b *strings.Builder, r *Results) {
 	}
 	line("data", "%s, %s", r.Input.DatasetPath, Counted(strconv.Itoa(r.Input.Samples), "sample"))
 	line("engine", "%s%s", r.Backend.Engine, inBrackets("", r.Backend.Library))
-	line("device", "%s", devices(r.Backend.Devices))
+	var devices []string
+	for name, nodes := range r.Backend.Devices {
+		if nodes >= 0 {
+			name = fmt.Sprintf("%s (%s)", name, Counted(strconv.Itoa(nodes), "node"))
+		}
+		devices = append(devices, name)
+	}
+	slices.Sort(devices)
+	line("device", "%s", strings.Join(devices, ", "))
 	line("workers", "%d, batches of up to %d, delay %s", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.MaxDelay)
 	if q := r.Queue; q != nil {
 		line("queue", "at most %s waited, %.3f s after the start", Counted(fmt.Sprint(q.Peak), "sample"), q.PeakSeconds)
@@ -100,22 +103,10 @@ func inBrackets(label, text string) string {
 	return " (" + label + text + ")"
 }
 
-// Counted writes a number of things, whatever its digits look like: 1 node, 2 nodes, 1,000 nodes.
+// Counted writes a number of things: 1 node, 2 nodes, 1,000 nodes.
 func Counted(digits, what string) string {
 	if digits == "1" {
 		return "1 " + what
 	}
 	return digits + " " + what + "s"
-}
-
-func devices(nodes map[string]int) string {
-	var list []string
-	for name, n := range nodes {
-		if n >= 0 {
-			name = fmt.Sprintf("%s (%s)", name, Counted(strconv.Itoa(n), "node"))
-		}
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return strings.Join(list, ", ")
 }

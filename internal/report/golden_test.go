@@ -8,15 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestOutputsEqualTheGoldenFiles has a file for each form of output, which holds all
+// TestOutputs has a file for each form of output, which holds all
 // fixtures.
-func TestOutputsEqualTheGoldenFiles(t *testing.T) {
+func TestOutputs(t *testing.T) {
 	for file, print := range map[string]func(io.Writer, *Results) error{
 		"summary.txt": Summary,
 		"explain.txt": Explain,
@@ -60,18 +63,48 @@ func compareGolden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// A failing writer.
-type fullDisk struct{}
+// at makes a document one of an hour, and of a precision.
+func at(r *Results, hour int, precision string) *Results {
+	r.Created = r.Created.Add(time.Duration(hour) * time.Hour)
+	r.Input.Precision = precision
+	r.Backend.Devices = map[string]int{"cpu": 120}
+	return r
+}
 
-func (fullDisk) Write([]byte) (int, error) { return 0, os.ErrClosed }
+// listed are runs of a model in several scenarios, three of which measured accuracy.
+func listed() []Run {
+	quantized := at(filled(tested(passed(loadgen.Server))), 5, "int8")
+	quantized.Input.ModelSHA256 = "0ddba11"
+	simulated := at(filled(tested(passed(loadgen.SingleStream))), 6, "fp32")
+	simulated.Backend.Engine = "simulated"
+	missed := at(scored(accuracyOnly(), 70.25), 3, "int8")
+	missed.Input.ModelSHA256 = "0ddba11"
+	return []Run{
+		{"results/ss", at(filled(tested(passed(loadgen.SingleStream))), 0, "fp32")},
+		{"results/ms", at(filled(tested(passed(loadgen.MultiStream))), 0, "fp32")},
+		{"results/off", at(filled(tested(passed(loadgen.Offline))), 0, "fp32")},
+		{"results/srv", at(filled(tested(failed(passed(loadgen.Server)))), 0, "fp32")},
+		{"results/int8", quantized},
+		{"results/simulated", simulated},
+		{"results/acc-part", at(partial(), 4, "fp32")},
+		{"results/acc-old", at(scored(accuracyOnly(), 71), 1, "fp32")},
+		{"results/acc", at(scored(accuracyOnly(), 76.5), 2, "fp32")},
+		{"results/acc-int8", missed},
+		{"results/sub", at(submission(), 7, "fp32")},
+	}
+}
 
-func TestPrintingReturnsTheWritersError(t *testing.T) {
-	r := fixtures()[0].r
-	for name, err := range map[string]error{
-		"Summary": Summary(fullDisk{}, r), "Explain": Explain(fullDisk{}, r), "JSON": JSON(fullDisk{}, r), "Score": Score(fullDisk{}, &Accuracy{}),
+func TestLists(t *testing.T) {
+	for file, print := range map[string]func(io.Writer, []Line) error{
+		"mlmark.txt": MLMark, "table.txt": Table, "lines.csv": CSV,
+		"lines.json": func(w io.Writer, lines []Line) error { return JSON(w, lines) },
 	} {
-		if err == nil {
-			t.Errorf("%s to a full disk succeeds", name)
-		}
+		t.Run(file, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := print(&got, Lines(listed(), nil, 1500)); err != nil {
+				t.Fatal(err)
+			}
+			compareGolden(t, file, got.Bytes())
+		})
 	}
 }

@@ -1,7 +1,12 @@
 package report
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -20,7 +25,7 @@ type Results struct {
 	Program string    `json:"program"` // name and version
 	Created time.Time `json:"created"`
 	Host    string    `json:"host,omitempty"`
-	// Command is what was called, argument by argument.
+	// Command is the command line, argument by argument.
 	Command []string `json:"command,omitempty"`
 
 	Model    string `json:"model"`
@@ -33,13 +38,12 @@ type Results struct {
 
 	// Result is VALID, INVALID or INTERRUPTED.
 	Result string `json:"result"`
-	// Caveats are what speaks against using the numbers as those of the rules: settings that
-	// are easier, a model or data that are not the official ones, a simulated engine.
+	// Caveats limit the use of the numbers as results under the rules: easier settings,
+	// a model or data that are not the official ones, a simulated engine.
 	Caveats []string `json:"caveats"`
 	// Notes are settings that differ from the rules' and make nothing easier.
 	Notes    []string `json:"notes,omitempty"`
-	Marks    []string `json:"marks,omitempty"` // caveats, as older files have them
-	Problems []string `json:"problems"`        // why the run is not VALID
+	Problems []string `json:"problems"` // why the run is not VALID
 	Warnings []string `json:"warnings"`
 
 	// Fingerprint names everything that can change the result.
@@ -64,7 +68,7 @@ type Results struct {
 	Queue      *QueueStats   `json:"queue,omitempty"`
 	Remote     *Remote       `json:"remote,omitempty"`     // of engines whose models run on servers
 	Generation *Generation   `json:"generation,omitempty"` // where servers continued prompts
-	Energy     *Energy       `json:"energy,omitempty"`     // if somebody asked for it
+	Energy     *Energy       `json:"energy,omitempty"`     // if the run was to measure it
 	System     any           `json:"system,omitempty"`
 
 	Seal string `json:"seal,omitempty"` // digest of all above; empty but in files
@@ -112,7 +116,7 @@ type Latencies struct {
 	Max  int64 `json:"max"`
 }
 
-// A Peak is what a search for the highest load found.
+// A Peak is the result of a search for the highest load.
 type Peak struct {
 	Unit     string     `json:"unit"` // of loads
 	Best     float64    `json:"best"` // 0: none was found
@@ -137,7 +141,7 @@ type RunOutcome struct {
 	Metric *Metric `json:"metric,omitempty"`
 }
 
-// Calibration says how the target was chosen when nobody gave one.
+// Calibration says how a target that was not given was chosen.
 type Calibration struct {
 	BatchOneLatencyNS int64   `json:"batch_1_latency_ns"`
 	SamplesPerSecond  float64 `json:"samples_per_second"`
@@ -145,11 +149,11 @@ type Calibration struct {
 	Reason            string  `json:"reason"`
 }
 
-// NotKnown stands for a name that nobody has told: logs of LoadGen do not say which model ran
-// on what.
+// NotKnown stands for a name that is not known: logs of LoadGen do not say which model ran
+// on which engine.
 const NotKnown = "not known"
 
-// Backend says what answered the queries.
+// Backend is the engine that answered the queries.
 type Backend struct {
 	Engine    string         `json:"engine"`
 	Library   string         `json:"library,omitempty"`
@@ -203,7 +207,7 @@ type PhaseTime struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// WorkerStats are what one worker did.
+// WorkerStats is the work of one worker.
 type WorkerStats struct {
 	Batches int64   `json:"batches"`
 	Samples int64   `json:"samples"`
@@ -221,15 +225,6 @@ type QueueStats struct {
 	GrewSeconds float64 `json:"grew_from_seconds,omitempty"`
 }
 
-// newLatencies converts what package loadgen measured.
-func newLatencies(s loadgen.LatencyStats) Latencies {
-	p := s.Percentiles
-	return Latencies{
-		Min: int64(s.Min), Mean: int64(s.Mean), Max: int64(s.Max),
-		P50: int64(p[0]), P90: int64(p[1]), P95: int64(p[2]), P97: int64(p[3]), P99: int64(p[4]), P999: int64(p[5]),
-	}
-}
-
 // Valid reports whether the result may be used under the rules that it was run with.
 func (r *Results) Valid() bool { return r.Result == Valid }
 
@@ -242,3 +237,276 @@ const (
 
 // BelowTarget is the verdict on a VALID run whose accuracy misses its target.
 const BelowTarget = "BELOW TARGET"
+
+// Caveats of runs of this program.
+const (
+	// CaveatUnofficial is a caveat of every run.
+	CaveatUnofficial = "not an official MLPerf result: those come from the C++ LoadGen, unmodified, and are reviewed by MLCommons"
+	// CaveatBuiltInModel: no submission of the closed division may use the model.
+	CaveatBuiltInModel = "the built-in model: the official architecture with random weights, not the trained ones"
+	// CaveatBuiltInData: no submission may use the data.
+	CaveatBuiltInData = "the built-in data: synthetic, not the official set"
+	// CaveatChanged: the document is not as the run wrote it. The seal shows every change except by a program that
+	// makes a new seal.
+	CaveatChanged = FileName + " was changed after the run: the results are not those of the run"
+	// CaveatLogChanged: the accuracy log is not as the run wrote it.
+	CaveatLogChanged = "the accuracy log was changed after the run: the score is not that of the run"
+)
+
+// A Constraint is a rule that a run was judged by.
+type Constraint struct {
+	loadgen.Constraint
+	// Words replace the numbers of a constraint that imported logs do not have.
+	Words *ConstraintWords `json:"words,omitempty"`
+}
+
+// ConstraintWords is a constraint in words.
+type ConstraintWords struct {
+	Required string `json:"required"`
+	Observed string `json:"observed"`
+}
+
+// RequiredText says what the rule requires.
+func (c Constraint) RequiredText() string {
+	if c.Words != nil {
+		return c.Words.Required
+	}
+	return c.Constraint.RequiredText()
+}
+
+// ObservedText says what was measured.
+func (c Constraint) ObservedText() string {
+	if c.Words != nil {
+		return c.Words.Observed
+	}
+	return c.Constraint.ObservedText()
+}
+
+// Sentence says in one sentence how the rule was kept, and if it was not, what to do.
+func (c Constraint) Sentence() string {
+	if c.Words == nil {
+		return c.String()
+	}
+	text := c.ID.String() + ": " + c.Words.Observed + ", want " + c.Words.Required
+	if c.Advice != "" {
+		text += "; " + c.Advice
+	}
+	return text
+}
+
+// A Setting is one of the test's settings and where it comes from.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // with its unit
+	Origin string `json:"origin"`
+}
+
+// Quantity is the value as a number with its unit; nil if it is not a number.
+func (s Setting) Quantity() *loadgen.Quantity {
+	number, unit, _ := strings.Cut(s.Value, " ")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || strings.Contains(unit, " ") || finite(v) != v {
+		return nil
+	}
+	return &loadgen.Quantity{Value: v, Unit: unit}
+}
+
+// MarshalJSON writes the setting, with its quantity if it has one.
+func (s Setting) MarshalJSON() ([]byte, error) {
+	type plain Setting // has no MarshalJSON
+	return json.Marshal(struct {
+		plain
+		Quantity *loadgen.Quantity `json:"quantity,omitempty"`
+	}{plain(s), s.Quantity()})
+}
+
+// A Test has the effective settings of a test, which follow from Settings and from
+// the number of samples. Times are nanoseconds, shares fractions.
+type Test struct {
+	TargetQPS               float64 `json:"target_qps,omitempty"`
+	TargetLatencyNS         int64   `json:"target_latency_ns,omitempty"`
+	TargetLatencyPercentile float64 `json:"target_latency_percentile,omitempty"`
+	FirstTokenLatencyNS     int64   `json:"ttft_latency_ns,omitempty"` // bounds of token latencies
+	PerTokenLatencyNS       int64   `json:"tpot_latency_ns,omitempty"`
+	MinDurationNS           int64   `json:"min_duration_ns"`
+	MaxDurationNS           int64   `json:"max_duration_ns,omitempty"`
+	MinQueryCount           uint64  `json:"min_query_count"`
+	MaxQueryCount           uint64  `json:"max_query_count,omitempty"`
+	MinSampleCount          uint64  `json:"min_sample_count"`
+	SamplesPerQuery         uint64  `json:"samples_per_query"`
+	PerformanceSampleCount  uint64  `json:"performance_sample_count"`
+	// The seeds, as text: they have 64 bits, of which many readers of JSON keep 53.
+	QSLSeed      uint64 `json:"qsl_rng_seed,string"`
+	SampleSeed   uint64 `json:"sample_index_rng_seed,string"`
+	ScheduleSeed uint64 `json:"schedule_rng_seed,string"`
+}
+
+// SameTraffic reports whether two tests draw the same samples at the same instants.
+func (t *Test) SameTraffic(o *Test) bool {
+	traffic := func(t *Test) Test {
+		return Test{
+			TargetQPS: t.TargetQPS, SamplesPerQuery: t.SamplesPerQuery, PerformanceSampleCount: t.PerformanceSampleCount,
+			QSLSeed: t.QSLSeed, SampleSeed: t.SampleSeed, ScheduleSeed: t.ScheduleSeed,
+		}
+	}
+	return t != nil && o != nil && traffic(t) == traffic(o)
+}
+
+// Accuracy is the score of an accuracy run.
+type Accuracy struct {
+	Metric    string   `json:"metric"`
+	Value     float64  `json:"value"`
+	Unit      string   `json:"unit,omitempty"`
+	Reference float64  `json:"reference"` // of the FP32 model on the same data
+	Target    float64  `json:"target"`
+	Met       bool     `json:"met"`
+	Lines     []string `json:"lines"` // as the official script prints them
+	Samples   uint64   `json:"samples"`
+	Partial   bool     `json:"partial,omitempty"` // the log lacks samples
+	// Right has one bit for each sample, the lowest first, which is set if the answer is right, in base64.
+	// Absent if the metric is not a share of right answers.
+	Right []byte `json:"right,omitempty"`
+	// Resampled has the values of sets of samples that were drawn with replacement, as little-endian
+	// float32 in base64: those of two runs over the same samples pair up. Absent if the metric has none.
+	Resampled []byte   `json:"resampled,omitempty"`
+	Classes   *Classes `json:"classes,omitempty"`  // absent if the metric has none
+	Warnings  []string `json:"warnings,omitempty"` // of the score
+	// NoTarget says why the score is not compared with a target; empty: it is.
+	NoTarget string `json:"no_target,omitempty"`
+}
+
+// Resamples are the numbers of Resampled; nil if there are none.
+func (a *Accuracy) Resamples() []float64 {
+	if len(a.Resampled)%4 != 0 {
+		return nil
+	}
+	var list []float64
+	for b := a.Resampled; len(b) > 0; b = b[4:] {
+		list = append(list, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+	}
+	return list
+}
+
+// Classes are scores class by class, by the names of the classes.
+type Classes struct {
+	Metric string             `json:"metric"` // Top-1, AP or IoU
+	Unit   string             `json:"unit,omitempty"`
+	Of     string             `json:"of"` // the unit of Counts: samples, objects or pixels
+	Values map[string]float64 `json:"values"`
+	Counts map[string]int     `json:"counts"` // in the ground truth
+}
+
+// Below reports whether the score misses a target that it has.
+func (a *Accuracy) Below() bool { return a != nil && !a.Met && a.NoTarget == "" }
+
+// Energy is the energy that the machine took during the traffic.
+type Energy struct {
+	Source string `json:"source"`
+	// NotMeasured says why there are no numbers; then all of them are 0.
+	NotMeasured     string  `json:"not_measured,omitempty"`
+	Joules          float64 `json:"joules,omitempty"`
+	JoulesPerSample float64 `json:"joules_per_sample,omitempty"`
+	MeanWatts       float64 `json:"mean_watts,omitempty"`
+	PeakWatts       float64 `json:"peak_watts,omitempty"`
+	// ClockOffsetNS was added to the times of a meter that has a clock of its own.
+	ClockOffsetNS int64        `json:"clock_offset_ns,omitempty"`
+	Parts         []EnergyPart `json:"parts,omitempty"` // none contains another
+}
+
+// An EnergyPart is the energy of one part of the machine.
+type EnergyPart struct {
+	Name      string    `json:"name"`
+	Joules    float64   `json:"joules"`
+	MeanWatts float64   `json:"mean_watts"`
+	PeakWatts float64   `json:"peak_watts"`
+	Watts     []PowerAt `json:"watts,omitempty"`
+}
+
+// PowerAt is a power at a time since the traffic began.
+type PowerAt struct {
+	Seconds float64 `json:"seconds"`
+	Watts   float64 `json:"watts"`
+}
+
+// Remote counts the traffic to servers, here and there.
+type Remote struct {
+	Endpoints     []Endpoint   `json:"endpoints"`
+	Requests      uint64       `json:"requests"`           // that were answered
+	RoundTripNS   int64        `json:"mean_round_trip_ns"` // of these, as seen from here
+	Retried       int64        `json:"retried_requests,omitempty"`
+	Connections   int64        `json:"new_connections"`
+	SentBytes     int64        `json:"sent_bytes"` // on the wire, as are those that were received
+	ReceivedBytes int64        `json:"received_bytes"`
+	Server        *RemoteCount `json:"server_statistics,omitempty"` // absent: the servers have none
+}
+
+// An Endpoint is a server.
+type Endpoint struct {
+	URL      string `json:"url"`
+	Requests int64  `json:"requests"` // that were sent to it
+}
+
+// RemoteCount sums up the servers' statistics of the model during the traffic.
+type RemoteCount struct {
+	Inferences uint64 `json:"inferences"` // samples
+	Executions uint64 `json:"executions"` // runs of the model
+	CacheHits  uint64 `json:"cache_hits"`
+	QueueNS    int64  `json:"mean_queue_ns"`
+	ComputeNS  int64  `json:"mean_compute_ns"`
+}
+
+// A Generation has measurements beside the test where servers continued prompts. Times FromSend
+// count from when a request was sent, as clients without a schedule do; all others
+// count from when the request should have been issued.
+type Generation struct {
+	Servers  []GenerationServer   `json:"servers"`
+	Limit    int                  `json:"concurrency_limit,omitempty"` // requests under way at once; 0: none
+	Most     int64                `json:"most_under_way"`
+	Answers  int64                `json:"answers"`
+	Retries  int64                `json:"retries,omitempty"`
+	Failures []GenerationFailures `json:"failures,omitempty"`
+	Finished map[string]int64     `json:"finished,omitempty"` // answers by why they ended, in the servers' words
+
+	Tokens       int64  `json:"tokens"`
+	Pieces       int64  `json:"pieces,omitempty"`
+	PromptTokens int64  `json:"prompt_tokens,omitempty"`
+	Counted      string `json:"tokens_counted_by"`
+	Tokenized    int64  `json:"answers_tokenized_here,omitempty"` // whose token ids the local tokenizer made of their text
+
+	FirstTokenFromSendNS *Latencies `json:"first_token_from_send_ns,omitempty"`
+	PerTokenNS           *Latencies `json:"per_token_ns,omitempty"`
+	LatencyFromSendNS    *Latencies `json:"latency_from_send_ns,omitempty"`
+	BetweenPiecesNS      *Latencies `json:"inter_token_ns,omitempty"`
+	HandoverNS           *Latencies `json:"handover_ns,omitempty"` // from issue until the request is made
+
+	RequestsPerSecond     float64  `json:"requests_per_second,omitempty"`
+	TokensPerSecond       float64  `json:"tokens_per_second,omitempty"`             // until the last answer
+	TokensPerSecondIssued float64  `json:"tokens_per_second_last_issued,omitempty"` // until the answer to the last request
+	Goodput               *Goodput `json:"goodput,omitempty"`
+
+	CPUCores float64 `json:"client_cpu_cores"` // that this client kept busy, on average
+	Cores    int     `json:"client_cores"`
+}
+
+// A GenerationServer is the load of one of several servers.
+type GenerationServer struct {
+	URL      string `json:"url"`
+	Requests int64  `json:"requests"`
+	Most     int    `json:"most_outstanding"`
+}
+
+// GenerationFailures are requests that failed in the same way.
+type GenerationFailures struct {
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+	First string `json:"first"` // error of the first one
+}
+
+// Goodput is the rate of requests that kept both bounds by themselves.
+type Goodput struct {
+	RequestsPerSecond float64 `json:"requests_per_second"`
+	Requests          int64   `json:"requests"`
+	Of                int64   `json:"of"`
+	FirstTokenNS      int64   `json:"first_token_bound_ns"`
+	PerTokenNS        int64   `json:"per_token_bound_ns"`
+}

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +17,7 @@ import (
 )
 
 // Summary prints the outcome of a run: the result, whether it is valid, each
-// constraint with what was required and observed, and what the numbers are not.
+// constraint with the required and the observed number, and caveats.
 func Summary(w io.Writer, r *Results) error {
 	var b strings.Builder
 	headline(&b, r)
@@ -43,20 +45,37 @@ func Summary(w io.Writer, r *Results) error {
 	return say(w, b.String())
 }
 
-// remarks are what is to be said about the run, by weight.
+// remarks about the run, by weight.
 func remarks(b *strings.Builder, r *Results) {
 	list(b, "Why it is not valid", r.Problems)
-	list(b, "Warnings", r.warnings())
+	warnings := r.Warnings
+	if r.Accuracy != nil {
+		warnings = slices.Concat(warnings, r.Accuracy.Warnings)
+	}
+	list(b, "Warnings", warnings)
 	list(b, "Caveats", r.Caveats)
 	list(b, "Notes", r.Notes)
 }
 
+// simulatedEngine begins the names of engines that compute nothing.
+const simulatedEngine = "simulated"
+
+// headline is the run, its verdict, and the engine, the devices and the precision that answered.
 func headline(b *strings.Builder, r *Results) {
 	model := r.Model
 	if model == NotKnown {
-		model = "a model that is not known,"
+		model = "unknown model,"
 	}
-	fmt.Fprintf(b, "%s %s, %s: %s on %s\n", model, r.ScenarioName(), r.Mode, r.Verdict(), system(r))
+	system := orDash(r.Backend.Engine) + ", " + orDash(deviceNames(r))
+	switch {
+	case strings.HasPrefix(r.Backend.Engine, simulatedEngine):
+		system = "a SIMULATED engine"
+	case r.Backend.Engine == NotKnown:
+		system = "an unknown system"
+	case r.Input.Precision != "":
+		system += ", " + r.Input.Precision
+	}
+	fmt.Fprintf(b, "%s %s, %s: %s on %s\n", model, r.ScenarioName(), r.Mode, r.Verdict(), system)
 }
 
 // ScenarioName is the scenario as users call it: Interactive, too.
@@ -67,8 +86,7 @@ func (r *Results) ScenarioName() string {
 	return r.Scenario
 }
 
-// Verdict is the result in words. A run that is VALID and misses its accuracy target is not
-// called so.
+// Verdict is the result; BelowTarget if a VALID run misses its accuracy target.
 func (r *Results) Verdict() string {
 	if r.Result == Valid && r.Accuracy.Below() {
 		return BelowTarget
@@ -76,31 +94,13 @@ func (r *Results) Verdict() string {
 	return r.Result
 }
 
-// system says what answered the queries: the engine, the devices and the precision.
-func system(r *Results) string {
-	if strings.HasPrefix(r.Backend.Engine, simulatedEngine) {
-		return "a SIMULATED engine"
-	}
-	if r.Backend.Engine == NotKnown {
-		return "a system that is not known"
-	}
-	parts := []string{orDash(r.Backend.Engine), orDash(deviceNames(r))}
-	if r.Input.Precision != "" {
-		parts = append(parts, r.Input.Precision)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// say writes what people read. Documents and logs may be of anybody: nothing in them steers a terminal.
+// say writes a text for people. Documents and logs may be foreign: control characters in them are escaped.
 func say(w io.Writer, text string) error {
 	_, err := io.WriteString(w, userinput.PrintableText(text))
 	return err
 }
 
-// simulatedEngine is how the names of engines begin that compute nothing.
-const simulatedEngine = "simulated"
-
-// Score prints an accuracy: what the official script prints, and the target.
+// Score prints an accuracy: the lines of the official script, and the target.
 func Score(w io.Writer, a *Accuracy) error {
 	return say(w, strings.Join(accuracyLines(a), "\n")+"\n")
 }
@@ -121,7 +121,7 @@ func accuracyLines(a *Accuracy) []string {
 	return append(slices.Clone(a.Lines), target)
 }
 
-// performanceLines say what was measured, if anything was.
+// performanceLines are latencies, throughput and the delays of queries.
 func performanceLines(b *strings.Builder, p *Performance) {
 	if p == nil {
 		return
@@ -139,31 +139,22 @@ func performanceLines(b *strings.Builder, p *Performance) {
 	}
 	fmt.Fprintf(b, "  %d %s, %s in %v", p.Queries, queries, Counted(fmt.Sprint(p.Samples), "sample"), shorten(p.DurationNS))
 	if p.SamplesPerSecond > 0 {
-		fmt.Fprintf(b, ", %s samples/s", digits(p.SamplesPerSecond))
+		fmt.Fprintf(b, ": %s samples/s to the last completion", digits(p.SamplesPerSecond))
 	}
 	b.WriteString("\n")
-	delayLines(b, p)
-}
-
-// delayLines say how late queries were issued, and whose fault that was. Documents of the
-// first form do not tell these apart.
-func delayLines(b *strings.Builder, p *Performance) {
 	own := p.GeneratorDelayNS
-	if own == nil {
-		own = p.IssueDelayNS
-	}
 	if own == nil {
 		return
 	}
 	fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %s, %v paused\n",
 		p.IssuePriority, shorten(own.P50), shorten(own.P99), shorten(own.Max), Counted(fmt.Sprint(p.GCCycles), "garbage collection"), shorten(p.GCPauseNS))
-	if all := p.IssueDelayNS; all != nil && all.P99 > 2*own.P99 {
+	if all := p.IssueDelayNS; all != nil && all.P99 > 2*own.P99 { // the rest is the SUT's
 		fmt.Fprintf(b, "  with the time that the SUT was still inside IssueQuery: %v late at p50, %v at p99, %v at most\n",
 			shorten(all.P50), shorten(all.P99), shorten(all.Max))
 	}
 }
 
-// latencyLine says what latencies there were, if they were measured.
+// latencyLine is the spread of latencies, if they were measured.
 func latencyLine(b *strings.Builder, name string, l *Latencies) {
 	if l == nil {
 		return
@@ -172,7 +163,7 @@ func latencyLine(b *strings.Builder, name string, l *Latencies) {
 		name, shorten(l.Min), shorten(l.P50), shorten(l.P90), shorten(l.P99), shorten(l.Max))
 }
 
-// peakLines say what the search for the highest load found.
+// peakLines are the result of a search for the highest load.
 func peakLines(p *Peak) []string {
 	if p.Best == 0 {
 		return []string{fmt.Sprintf("no load that was tried (%d) kept the bound", len(p.Steps))}
@@ -206,8 +197,11 @@ func constraintTable(constraints []Constraint, withOrigin bool) string {
 	}
 	t := newTable(header)
 	for _, c := range constraints {
-		name, required, observed, met := c.row()
-		row := table.Row{name, required, observed, met}
+		met := yesNo(c.Met)
+		if !c.Met && c.ReferenceOnly {
+			met = "not for the reference"
+		}
+		row := table.Row{c.ID.String(), c.RequiredText(), c.ObservedText(), met}
 		if withOrigin {
 			row = append(row, c.Origin)
 		}
@@ -243,4 +237,140 @@ func list(b *strings.Builder, title string, items []string) {
 	for _, item := range items {
 		fmt.Fprintf(b, "  - %s\n", item)
 	}
+}
+
+// peakTable has every load of a search in ascending order, with its latency.
+func peakTable(p *Peak) string {
+	t := newTable(table.Row{"load, " + p.Unit, "length", "latency", "kept the bound", "why not"})
+	for _, s := range slices.SortedStableFunc(slices.Values(p.Steps), func(a, b PeakStep) int { return cmp.Compare(a.Load, b.Load) }) {
+		length := "short"
+		if s.Full {
+			length = "full"
+		}
+		latency := ""
+		if s.LatencyNS > 0 {
+			latency = shorten(s.LatencyNS).String()
+		}
+		t.AppendRow(table.Row{digits(s.Load), length, latency, yesNo(s.Met), s.Reason})
+	}
+	return t.Render() + "\n"
+}
+
+// runTable lists several runs. The lowest metric counts.
+func runTable(runs []RunOutcome) string {
+	t := newTable(table.Row{"run", "result", "metric"})
+	for _, r := range runs {
+		value := ""
+		if r.Metric != nil {
+			value = number(*r.Metric)
+		}
+		t.AppendRow(table.Row{r.Folder, r.Result, value})
+	}
+	return t.Render() + "\n"
+}
+
+// String is the energy in one line.
+func (e *Energy) String() string {
+	if e.NotMeasured != "" {
+		return "not measured: " + e.NotMeasured
+	}
+	text := fmt.Sprintf("%s J", digits(e.Joules))
+	if e.JoulesPerSample > 0 {
+		text += fmt.Sprintf(", %s J per sample", digits(e.JoulesPerSample))
+	}
+	text += fmt.Sprintf(", %s W on average, %s W at most", digits(e.MeanWatts), digits(e.PeakWatts))
+	var names []string
+	for _, p := range e.Parts {
+		names = append(names, p.Name)
+	}
+	return text + " (" + strings.Join(names, ", ") + ")"
+}
+
+const (
+	// nearLimit is the share of busy cores from which on the client is near its own limit.
+	nearLimit = 0.7
+	// lateHandover is how many nanoseconds a request may take to leave at the 99th percentile.
+	lateHandover = 1_000_000
+)
+
+// Warnings name effects of the client itself on the measurements.
+func (e *Generation) Warnings() []string {
+	if e == nil {
+		return nil
+	}
+	var list []string
+	if e.CPUCores > nearLimit*float64(e.Cores) {
+		list = append(list, fmt.Sprintf("the client is near its own limit: it kept %.2f of %d cores busy, and its delays count as the servers' "+
+			"(mlperf selftest --endpoint measures the limit)", e.CPUCores, e.Cores))
+	}
+	if h := e.HandoverNS; h != nil && h.P99 > lateHandover {
+		list = append(list, fmt.Sprintf("requests left the client late: %v after their issue at the 99th percentile", shorten(h.P99)))
+	}
+	if e.Retries > 0 {
+		list = append(list, fmt.Sprintf("%d requests failed and were sent again: their latencies count from the first time", e.Retries))
+	}
+	if e.Tokenized > 0 {
+		list = append(list, fmt.Sprintf("the local tokenizer made the tokens of %d answers of their text, because the server does not send token ids", e.Tokenized))
+	}
+	return list
+}
+
+// Definitions of the terms of the results.
+func (e *Generation) Definitions() []string {
+	return []string{
+		"TTFT, time to first token: from the instant at which the request was scheduled (Server) or issued (SingleStream) to the first piece of text",
+		"TPOT, time per output token: from the first piece to the end of the answer, by the number of tokens less one",
+		"ITL, inter-token latency: from a piece of an answer to the next, over the pieces of all answers; pieces that arrive together have 0 between them",
+		"latency, end to end: from the scheduled instant to the end of the answer; from send: from when the request went out",
+		"tokens/s: tokens of all answers, by the time until the last answer; or, as LoadGen, until the answer to the request that was issued last",
+		"goodput: requests/s that kept both bounds, each request by itself",
+	}
+}
+
+// generationLines are the measurements of servers that continue prompts.
+func generationLines(b *strings.Builder, e *Generation) {
+	if e == nil {
+		return
+	}
+	latencyLine(b, "from send: time to first token", e.FirstTokenFromSendNS)
+	latencyLine(b, "from send: latency", e.LatencyFromSendNS)
+	latencyLine(b, "inter-token latency", e.BetweenPiecesNS)
+	if e.TokensPerSecond > 0 {
+		fmt.Fprintf(b, "  %s requests/s, %s tokens/s until the last answer", digits(e.RequestsPerSecond), digits(e.TokensPerSecond))
+		if e.TokensPerSecondIssued > 0 {
+			fmt.Fprintf(b, ", %s tokens/s until the answer to the last request", digits(e.TokensPerSecondIssued))
+		}
+		fmt.Fprintf(b, "\n  %d tokens in %d answers, counted by %s", e.Tokens, e.Answers, e.Counted)
+		if e.PromptTokens > 0 {
+			fmt.Fprintf(b, "; %d tokens of prompts", e.PromptTokens)
+		}
+		var ends []string
+		for _, why := range slices.Sorted(maps.Keys(e.Finished)) {
+			ends = append(ends, fmt.Sprintf("%s %d", orDash(why), e.Finished[why]))
+		}
+		fmt.Fprintf(b, "; ended by %s\n", strings.Join(ends, ", "))
+		if g := e.Goodput; g != nil {
+			fmt.Fprintf(b, "  goodput: %s requests/s, %d of %d kept TTFT ≤ %v and TPOT ≤ %v\n", digits(g.RequestsPerSecond), g.Requests, g.Of, shorten(g.FirstTokenNS), shorten(g.PerTokenNS))
+		}
+	}
+	limit := "no limit"
+	if e.Limit > 0 {
+		limit = fmt.Sprintf("a limit of %d", e.Limit)
+	}
+	fmt.Fprintf(b, "  at most %d requests under way at once, with %s; the client kept %.2f of %d cores busy", e.Most, limit, e.CPUCores, e.Cores)
+	if h := e.HandoverNS; h != nil {
+		fmt.Fprintf(b, ", requests left it %v after their issue at p50, %v at p99", shorten(h.P50), shorten(h.P99))
+	}
+	b.WriteString("\n")
+	if len(e.Servers) > 1 {
+		for _, s := range e.Servers {
+			fmt.Fprintf(b, "  %s: %d requests, at most %d at once\n", s.URL, s.Requests, s.Most)
+		}
+	}
+	var failures []string
+	for _, f := range e.Failures {
+		failures = append(failures, fmt.Sprintf("%d × %s: %s", f.Count, f.Kind, f.First))
+	}
+	list(b, "Requests that failed", failures)
+	list(b, "Terms", e.Definitions())
 }

@@ -22,9 +22,6 @@ func constraints(r *report.Results) []constraint {
 	var list []constraint
 	for _, c := range r.Constraints {
 		row := constraint{Name: c.ID.String(), Required: c.RequiredText(), Observed: c.ObservedText(), Origin: c.Origin, Met: c.Met, Word: "not met"}
-		if c.Words != nil {
-			row.Required, row.Observed = c.Words.Required, c.Words.Observed
-		}
 		if !c.Met && c.ReferenceOnly {
 			row.Word = "not for the reference"
 		}

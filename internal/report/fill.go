@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// Fill takes over everything that a finished test knows.
+// Fill takes the verdict and the measurements of a finished test. Origin says who made a setting.
 func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 	r.Scenario = test.Effective.Scenario.String()
 	r.Mode = test.Effective.Mode.String()
@@ -28,42 +28,28 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 		}
 	}
 	if p := test.Performance; p != nil {
-		r.Constraints = constraints(p, origin)
+		for _, c := range p.Constraints() {
+			if c.Setting != "" {
+				c.Origin = origin(c.Setting)
+			}
+			r.Constraints = append(r.Constraints, Constraint{Constraint: c})
+		}
 		r.Performance = performance(p)
 		if !test.StartTime.IsZero() {
 			began := test.StartTime.Add(p.Started).UTC()
 			r.Performance.Began = &began
 		}
 		r.Metric = metric(p, scheduledRateCounts(r.Rules))
-		r.Peak = referencePeak(test.Peak)
-	}
-}
-
-// constraints are the rules that a test was judged by, with who made their settings.
-func constraints(p *loadgen.Performance, origin func(string) string) []Constraint {
-	var list []Constraint
-	for _, c := range p.Constraints() {
-		if c.Setting != "" {
-			c.Origin = origin(c.Setting)
+		if len(test.Peak) > 0 { // of LoadGen's own search
+			r.Peak = &Peak{Unit: "queries/s"}
 		}
-		list = append(list, Constraint{Constraint: c})
-	}
-	return list
-}
-
-// referencePeak is what LoadGen's own search found, if there was one.
-func referencePeak(steps []loadgen.PeakStep) *Peak {
-	if len(steps) == 0 {
-		return nil
-	}
-	peak := &Peak{Unit: "queries/s"}
-	for _, s := range steps {
-		peak.Steps = append(peak.Steps, PeakStep{Load: s.TargetQPS, Met: s.PerfConstraintsMet, Full: true})
-		if s.PerfConstraintsMet {
-			peak.Best = max(peak.Best, s.TargetQPS)
+		for _, s := range test.Peak {
+			r.Peak.Steps = append(r.Peak.Steps, PeakStep{Load: s.TargetQPS, Met: s.PerfConstraintsMet, Full: true})
+			if s.PerfConstraintsMet {
+				r.Peak.Best = max(r.Peak.Best, s.TargetQPS)
+			}
 		}
 	}
-	return peak
 }
 
 // lastScheduledRound is the last one in which the Server metric is the scheduled rate
@@ -182,4 +168,27 @@ func performance(p *loadgen.Performance) *Performance {
 		}
 	}
 	return out
+}
+
+func newTest(e loadgen.EffectiveSettings) *Test {
+	t := &Test{
+		TargetQPS: finite(e.TargetQPS), TargetLatencyNS: int64(e.TargetLatency), TargetLatencyPercentile: finite(e.TargetLatencyPercentile),
+		MinDurationNS: int64(e.MinDuration), MaxDurationNS: int64(e.MaxDuration),
+		MinQueryCount: e.MinQueryCount, MaxQueryCount: e.MaxQueryCount, MinSampleCount: e.MinSampleCount,
+		SamplesPerQuery: e.SamplesPerQuery, PerformanceSampleCount: e.PerformanceSampleCount,
+		QSLSeed: e.QSLRNGSeed, SampleSeed: e.SampleIndexRNGSeed, ScheduleSeed: e.ScheduleRNGSeed,
+	}
+	if e.UseTokenLatencies && e.Scenario == loadgen.Server {
+		t.FirstTokenLatencyNS, t.PerTokenLatencyNS = int64(e.ServerTTFTLatency), int64(e.ServerTPOTLatency)
+	}
+	return t
+}
+
+// newLatencies converts what package loadgen measured.
+func newLatencies(s loadgen.LatencyStats) Latencies {
+	p := s.Percentiles
+	return Latencies{
+		Min: int64(s.Min), Mean: int64(s.Mean), Max: int64(s.Max),
+		P50: int64(p[0]), P90: int64(p[1]), P95: int64(p[2]), P97: int64(p[3]), P99: int64(p[4]), P999: int64(p[5]),
+	}
 }
