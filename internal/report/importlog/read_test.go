@@ -218,7 +218,7 @@ func TestWhatIsNoLogIsAnErrorWithItsPlace(t *testing.T) {
 		want      string
 		noRun     bool
 	}{
-		{"an empty folder", folder(t, "empty", "", ""), About{}, "there is no results.json, and no mlperf_log_detail.txt", true},
+		{"an empty folder", folder(t, "empty", "", ""), About{}, "it has no results.json, and no mlperf_log_detail.txt", true},
 		{"a folder that is not there", filepath.Join(t.TempDir(), "none"), About{}, "none", true},
 		{"a summary only", folder(t, "half", "", summary), About{}, "mlperf_log_detail.txt: no such file", false},
 		{"a pipe", pipe, About{}, "mlperf_log_detail.txt: is a pipe", false},

@@ -368,5 +368,5 @@ func BenchmarkPage(b *testing.B) {
 
 func ExampleWriteRun() {
 	fmt.Println(WriteRun("nothing"))
-	// Output: nothing is not the folder of a run: there is no results.json
+	// Output: nothing is not the folder of a run: it has no results.json
 }
