@@ -36,10 +36,10 @@ func TestLinkOf(t *testing.T) {
 		results, want string
 		link          description.Link
 	}{
-		{`{"schema": "mlperf-go/results/1", "result": "VALID", "remote": {"endpoints": [{"url": "grpc://a:1"}, {"url": "http://b"}]}, "backend": {"facts": {"concurrency": "64"}}}`, "",
+		{`{"schema": "mlperf-go/results/2", "result": "VALID", "remote": {"endpoints": [{"url": "grpc://a:1"}, {"url": "http://b"}]}, "backend": {"facts": {"concurrency": "64"}}}`, "",
 			description.Link{Endpoints: []string{"grpc://a:1", "http://b"}, Connections: 64}},
-		{`{"schema": "mlperf-go/results/1", "result": "VALID"}`, "this run asked no server", description.Link{}},
-		{`{"schema": "mlperf-go/results/1", "result": "VALID", "remote": {"endpoints": [{"url": "http://b"}]}}`, `the backend's concurrency is "", want a number`, description.Link{Endpoints: []string{"http://b"}}},
+		{`{"schema": "mlperf-go/results/2", "result": "VALID"}`, "this run asked no server", description.Link{}},
+		{`{"schema": "mlperf-go/results/2", "result": "VALID", "remote": {"endpoints": [{"url": "http://b"}]}}`, `the backend's concurrency is "", want a number`, description.Link{Endpoints: []string{"http://b"}}},
 	} {
 		write(t, filepath.Join(dir, "results.json"), c.results)
 		l, err := linkOf(dir)
