@@ -8,7 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 )
 
 // A QuestionSpec says everything about a built-in data set of questions for servers of text, in the form in
@@ -93,7 +93,7 @@ func WriteQuestions(ctx context.Context, dir string, spec QuestionSpec) error {
 
 // fill writes the files.
 func (s QuestionSpec) fill(folder string) error {
-	if err := writeJSON(filepath.Join(folder, "tokenizer.json"), tokenserver.Tokenizer()); err != nil {
+	if err := writeJSON(filepath.Join(folder, "tokenizer.json"), vocab.Tokenizer()); err != nil {
 		return err
 	}
 	var list []question
@@ -127,26 +127,26 @@ func (s QuestionSpec) draw(i int) question {
 	set := questionSets[s.Form][i%len(questionSets[s.Form])]
 	q := question{Set: set.name}
 	for range r.between(fewestAsked, mostAsked) {
-		q.Tokens = append(q.Tokens, int32(r.below(tokenserver.Plain)))
+		q.Tokens = append(q.Tokens, int32(r.below(vocab.Plain)))
 	}
 	var answer []int32
 	switch set.kind {
 	case toD, toJ:
 		letter := 'A' + byte(r.below(map[questionKind]int{toD: 4, toJ: 10}[set.kind]))
-		answer, q.Wanted = tokenserver.Letter(letter), string(letter)
+		answer, q.Wanted = vocab.Letter(letter), string(letter)
 	case aProgram:
 		q.sum = r.between(100, 999)
-		answer, q.Wanted = tokenserver.Program(q.sum), fmt.Sprintf("sum_%d", i)
+		answer, q.Wanted = vocab.Program(q.sum), fmt.Sprintf("sum_%d", i)
 	case aText:
 		for range answerWords {
-			answer = append(answer, int32(r.below(tokenserver.Plain)))
+			answer = append(answer, int32(r.below(vocab.Plain)))
 		}
-		q.Wanted = tokenserver.Spelled(answer)
+		q.Wanted = vocab.Text(answer)
 	default:
 		n := r.between(100, 999) // plain words have no three digits
-		answer, q.Wanted = tokenserver.Number(n), fmt.Sprint(n)
+		answer, q.Wanted = vocab.Number(n), fmt.Sprint(n)
 	}
-	q.Tokens = append(append(q.Tokens, tokenserver.Hidden), answer...)
+	q.Tokens = append(append(q.Tokens, vocab.Mark), answer...)
 	return q
 }
 
@@ -155,7 +155,7 @@ func writeTable(folder, name string, list []question, set, wanted, text string) 
 	var sets, truths, texts, tokens []any
 	for _, q := range list {
 		sets, truths = append(sets, q.Set), append(truths, q.Wanted)
-		texts, tokens = append(texts, tokenserver.Spelled(q.Tokens)), append(tokens, q.Tokens)
+		texts, tokens = append(texts, vocab.Text(q.Tokens)), append(tokens, q.Tokens)
 	}
 	table := pandasTable{[]string{set, wanted, text, "tok_input"}, [][]any{sets, truths, texts, tokens}}
 	return os.WriteFile(filepath.Join(folder, name), table.pickle(), 0o644)

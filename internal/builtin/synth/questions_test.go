@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 )
 
 func TestQuestionsHaveTheirAnswersHiddenInThem(t *testing.T) {
@@ -24,7 +24,7 @@ func TestQuestionsHaveTheirAnswersHiddenInThem(t *testing.T) {
 			if diff := cmp.Diff(q, spec.draw(i), cmp.AllowUnexported(question{})); diff != "" {
 				t.Fatalf("%s: the same question differs: %s", form, diff)
 			}
-			_, answer, found := strings.Cut(tokenserver.Spelled(q.Tokens), " ==> ")
+			_, answer, found := strings.Cut(vocab.Text(q.Tokens), " ==> ")
 			hides := q.Wanted
 			if q.sum != 0 {
 				hides = fmt.Sprintf("```python\nprint(int(input()) + %d)\n```", q.sum)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
@@ -81,19 +81,19 @@ func TestQuestionsAreOfTheirSets(t *testing.T) {
 			if q.Set != set.name {
 				t.Fatalf("%s: question %d is of %s, want %s", form, i, q.Set, set.name)
 			}
-			mark := slices.Index(q.Tokens, int32(tokenserver.Hidden))
+			mark := slices.Index(q.Tokens, int32(vocab.Mark))
 			if mark < fewestAsked || mark > mostAsked {
 				t.Fatalf("%s: question %d has %d words", form, i, mark)
 			}
 			for _, token := range q.Tokens[:mark] {
-				if token < 0 || token >= tokenserver.Plain {
+				if token < 0 || token >= vocab.Plain {
 					t.Fatalf("%s: question %d has the token %d in it", form, i, token)
 				}
 			}
 			if n := len(q.Tokens) - mark - 1; set.kind == aText && n != answerWords {
 				t.Errorf("%s: question %d hides %d words", form, i, n)
 			}
-			if answer := tokenserver.Spelled(q.Tokens[mark+1:]); !q.isAnsweredBy(answer, set.kind, i) {
+			if answer := vocab.Text(q.Tokens[mark+1:]); !q.isAnsweredBy(answer, set.kind, i) {
 				t.Errorf("%s: question %d of %s wants %q and hides %q", form, i, set.name, q.Wanted, answer)
 			}
 		}

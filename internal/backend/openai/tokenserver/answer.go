@@ -1,113 +1,198 @@
 package tokenserver
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
 	"slices"
-	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 )
 
-// The tokens.
-const (
-	// Plain is how many tokens are words that mean nothing.
-	Plain = 64
-	// Hidden is the token in a prompt behind which its answer is hidden.
-	Hidden = 87
-
-	programBegin = 88
-	programEnd   = 89
-
-	firstDigit  = 64
-	firstLetter = 74
-	answerIs    = 84
-	boxBegin    = 85
-	boxEnd      = 86
-)
-
-// Letter is an answer: a letter from A to J.
-func Letter(c byte) []int32 { return []int32{answerIs, firstLetter + int32(c-'A')} }
-
-// Number is an answer: a number that is not negative, in a box.
-func Number(n int) []int32 {
-	digits := []int32{boxEnd}
-	for ; n > 0 || len(digits) == 1; n /= 10 {
-		digits = append(digits, firstDigit+int32(n%10))
-	}
-	digits = append(digits, boxBegin)
-	slices.Reverse(digits)
-	return digits
+// An answer is one that is sent.
+type answer struct {
+	server *Server
+	w      http.ResponseWriter
+	ctx    context.Context // of the request
+	q      *request
+	fault  Fault
+	began  time.Time
+	buffer []byte
 }
 
-// Program is an answer: a program that reads a number, and writes the sum of it and n, which is not negative.
-func Program(n int) []int32 {
-	digits := Number(n)
-	digits[0], digits[len(digits)-1] = programBegin, programEnd
-	return digits
+// token is the id of the nth token of the answer.
+func (q *request) token(n int) int {
+	if q.right != nil {
+		return int(q.right[n])
+	}
+	return int(q.seed+uint32(n)*7) % vocab.Plain
 }
 
-// Spelled is the text of tokens.
-func Spelled(tokens []int32) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		b.WriteString(words[t])
+// stream sends the tokens at their times.
+func (a *answer) stream() {
+	o, n := &a.server.options, a.q.tokens
+	if a.fault == Endless {
+		n = math.MaxInt
 	}
-	return b.String()
-}
-
-// Tokenizer is the content of a tokenizer.json whose tokens are those of the server.
-func Tokenizer() map[string]any {
-	vocabulary := map[string]int{"<unk>": len(words)}
-	var added []map[string]any
-	for id, word := range words {
-		vocabulary[word] = id
-		added = append(added, map[string]any{"id": id, "content": word, "special": false, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false})
-	}
-	return map[string]any{
-		"version": "1.0", "added_tokens": added, "normalizer": nil, "pre_tokenizer": nil, "post_processor": nil,
-		"decoder": map[string]any{"type": "Fuse"},
-		"model":   map[string]any{"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "ignore_merges": true, "vocab": vocabulary, "merges": []string{}},
-	}
-}
-
-// behindIDs are the tokens behind the mark; nil: there is none, or what is behind it is unknown.
-func behindIDs(ids []int32) []int32 {
-	i := slices.Index(ids, Hidden)
-	if i < 0 || slices.ContainsFunc(ids[i:], func(t int32) bool { return t < 0 || int(t) >= len(words) }) {
-		return nil
-	}
-	return ids[i+1:]
-}
-
-// behindText is behindIDs of a text.
-func behindText(text string) (tokens []int32) {
-	_, rest, found := strings.Cut(text, words[Hidden])
-	for found && rest != "" {
-		i := slices.IndexFunc(words[:], func(w string) bool { return strings.HasPrefix(rest, w) })
-		if i < 0 {
-			return nil
+	for first := 0; first < n; first += o.PerWrite {
+		behind := first + min(o.PerWrite, n-first)
+		if !a.wait(o.Prefill + time.Duration(first)*o.PerToken) {
+			return
 		}
-		tokens, rest = append(tokens, int32(i)), rest[len(words[i]):]
+		a.buffer = a.buffer[:0]
+		for k := first; k < behind; k++ {
+			a.buffer = append(a.buffer, a.server.chunks.of(a.q, k)...)
+		}
+		if first <= n/2 && n/2 < behind && !a.failInside() {
+			return
+		}
+		if len(a.buffer) > 0 && !a.send(a.buffer) {
+			return
+		}
 	}
-	return tokens
+	object := `"object":"text_completion","choices":[{"index":0,"text":"","finish_reason":"length"}]`
+	if a.q.chat {
+		object = `"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"length"}]`
+	}
+	end := fmt.Sprintf("data: {\"id\":\"1\",%s}\n\n", object)
+	if !o.NoUsage && a.q.StreamOptions.IncludeUsage {
+		end += fmt.Sprintf("data: {\"id\":\"1\",\"choices\":[],%s}\n\n", a.q.usage())
+	}
+	a.send([]byte(end + "data: [DONE]\n\n"))
 }
 
-// parts is how finely shares are told apart.
-const parts = 10007
+// failInside does what the fault is in the middle of a stream. False: the stream ends.
+func (a *answer) failInside() bool {
+	switch a.fault {
+	case Break:
+		panic(http.ErrAbortHandler)
+	case Stop:
+		return false
+	case Stall:
+		<-a.ctx.Done()
+		return false
+	case ErrorInside:
+		a.send([]byte("data: {\"error\":{\"message\":\"CUDA out of memory\",\"code\":500}}\n\ndata: [DONE]\n\n"))
+		return false
+	case Garbage:
+		a.send([]byte("data: {\"choices\":[{\"index\":0,\"text\":\n\n"))
+	case Twice:
+		a.send(a.server.chunks.of(a.q, 0))
+	case LongLine:
+		a.send([]byte(`data: {"choices":[{"index":0,"text":"`))
+		line := bytes.Repeat([]byte{'x'}, 1<<20)
+		for range 10 {
+			if !a.send(line) {
+				return false
+			}
+		}
+		a.send([]byte("\"}]}\n\n"))
+	}
+	return true
+}
 
-// know has a share of the questions answered with what is hidden in them: always the same ones.
-func (s *Server) know(q *request) {
-	if len(q.hidden) == 0 || float64(q.seed%parts) >= s.options.Right*parts {
+// wait waits until a time after the begin. False: the client has gone.
+func (a *answer) wait(at time.Duration) bool {
+	// A short wait does not end with the request: sleeping costs half of a timer with a select.
+	const short = 50 * time.Millisecond
+	switch d := at - time.Since(a.began); {
+	case d <= 0:
+	case d <= short:
+		time.Sleep(d)
+	default:
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-a.ctx.Done():
+		}
+	}
+	return a.ctx.Err() == nil
+}
+
+// send sends events at once. False: the client has gone.
+func (a *answer) send(events []byte) bool {
+	pieces := [][]byte{events}
+	if a.fault == Trickle {
+		pieces = slices.Collect(slices.Chunk(events, 1))
+	}
+	control := http.NewResponseController(a.w)
+	for _, p := range pieces {
+		if _, err := a.w.Write(p); err != nil || control.Flush() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// sendWhole sends the answer at once, at the time of its last token.
+func (a *answer) sendWhole() {
+	o, q := &a.server.options, a.q
+	if !a.wait(o.Prefill + time.Duration(max(0, q.tokens-1))*o.PerToken) {
 		return
 	}
-	q.says = q.hidden
-	q.tokens = min(q.tokens, len(q.says))
-	s.mu.Lock()
-	s.rights[q.seed] = true
-	s.mu.Unlock()
+	ids := make([]int32, q.tokens)
+	for n := range ids {
+		ids[n] = int32(q.token(n))
+	}
+	text := vocab.Text(ids)
+	if q.mute {
+		text = ""
+	}
+	field := fmt.Sprintf(`"text":%s`, quoted(text))
+	if q.chat {
+		field = fmt.Sprintf(`"message":{"role":"assistant","content":%s}`, quoted(text))
+	}
+	if q.returnsIDs() {
+		list, _ := json.Marshal(ids) // numbers have JSON
+		field += `,"token_ids":` + string(list)
+	}
+	tail := ""
+	if !o.NoUsage {
+		tail = "," + q.usage()
+	}
+	a.w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(a.w, `{"id":"1","model":"m","choices":[{"index":0,%s,"finish_reason":"length"}]%s}`, field, tail)
 }
 
-// token is the nth of the answer.
-func (q *request) token(n int) int {
-	if q.says != nil {
-		return int(q.says[n])
+func (q *request) usage() string {
+	return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, q.length, q.tokens, q.length+q.tokens)
+}
+
+func (q *request) returnsIDs() bool { return q.ReturnIDs != nil && *q.ReturnIDs }
+
+// chunks are the events of all tokens in the form of vLLM: of completions and of chat, each without and with ids.
+type chunks [2][2][vocab.Size][]byte
+
+func newChunks() *chunks {
+	c := &chunks{}
+	for i, word := range vocab.Words {
+		text, ids := string(quoted(word)), fmt.Sprintf(`,"token_ids":[%d]`, i)
+		for k, extra := range []string{"", ids} {
+			c[0][k][i] = fmt.Appendf(nil, `data: {"id":"cmpl-8d2e0f0e2a9f4f7d9c2b6f0a1b3c5d7e","object":"text_completion","created":1730000000,`+
+				`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"text":%s,"logprobs":null,"finish_reason":null%s}]}`+"\n\n", text, extra)
+			c[1][k][i] = fmt.Appendf(nil, `data: {"id":"chatcmpl-8d2e0f0e2a9f4f7d9c2b6f0a1b3c5d7e","object":"chat.completion.chunk","created":1730000000,`+
+				`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":%s},"logprobs":null,"finish_reason":null%s}]}`+"\n\n", text, extra)
+		}
 	}
-	return id(q.seed, n)
+	return c
+}
+
+// of returns the event of the nth token.
+func (c *chunks) of(q *request, n int) []byte {
+	route, ids := 0, 0
+	if q.chat {
+		route = 1
+	}
+	if q.returnsIDs() {
+		ids = 1
+	}
+	if q.mute {
+		return nil
+	}
+	return c[route][ids][q.token(n)]
 }

@@ -1,19 +1,22 @@
-// Package tokentest is a network for tests of clients: it is in memory, so that time on it may
-// be that of testing/synctest.
+// Package tokentest helps tests of clients of the token server: its network is in memory, so that time on it may be
+// that of testing/synctest.
 //
 //	network := tokentest.Serve(t, tokenserver.New(tokenserver.Options{}))
-//	options := endpoint.Options{URLs: []string{"http://server"}, Dial: network.Dial}
+//	config := openai.Config{URLs: []string{"http://server"}, Dial: network.Dial}
 //
 // It knows no hosts: all addresses lead to the one server.
 package tokentest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"sync"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 )
 
 // A Network leads to one server.
@@ -23,8 +26,8 @@ type Network struct {
 	once   sync.Once
 }
 
-// Serve has a handler answer on a network of its own, for as long as the test lasts, which waits for all answers to
-// end: the server of tokens sleeps through a short wait even if nobody listens any more.
+// Serve has a handler answer on a network of its own until the test ends. Then it waits for all answers: the token server
+// sleeps through a short wait even if its client has gone.
 func Serve(t testing.TB, h http.Handler) *Network {
 	t.Helper()
 	n := &Network{accept: make(chan net.Conn), closed: make(chan struct{})}
@@ -80,4 +83,14 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// Tokenizer is the content of a tokenizer.json whose tokens are those of the token server.
+func Tokenizer(t testing.TB) []byte {
+	t.Helper()
+	text, err := json.Marshal(vocab.Tokenizer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
