@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-func TestATensorOutsideTheHeapIsZeroedAndWritable(t *testing.T) {
+func TestNew(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.Float32, tensor.Int64, tensor.Uint8, tensor.Float16, tensor.Bool} {
 		x, free, err := New(d, 3, 1000)
 		if err != nil {
@@ -34,7 +34,7 @@ func TestATensorOutsideTheHeapIsZeroedAndWritable(t *testing.T) {
 	}
 }
 
-func TestItIsNotCountedInTheHeap(t *testing.T) {
+func TestMemoryIsNotInTheHeap(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("memory comes from the Go heap here")
 	}
@@ -51,7 +51,7 @@ func TestItIsNotCountedInTheHeap(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeHadIsAnError(t *testing.T) {
+func TestNewFails(t *testing.T) {
 	if _, _, err := New(tensor.String, 1); err == nil {
 		t.Error("a tensor of strings was made, want an error")
 	}

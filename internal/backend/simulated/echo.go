@@ -6,25 +6,25 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// Echo is the answer of an engine without one of its own: every sample's outputs follow from
-// what is in that sample's inputs, and from nothing else. The same sample gets the same answer alone
-// and in any batch, and different samples different ones, so that a mixed-up or repeated answer is
-// noticed.
+// Echo is the answer of an engine without one of its own: the outputs of a sample follow from its inputs and from
+// nothing else. A sample gets the same answer alone and in any batch, and another sample another one, so that
+// mixed-up or repeated answers are noticed.
 //
-// The first number of a sample's first input is its mark, if that is a small whole number:
-// numeric outputs then begin with the mark itself. Else the mark is drawn from the sample's
-// inputs, at places spread evenly over them. Further elements count up from it.
+// Outputs count up from the mark of a sample: the first number of its first input if that is a small whole number,
+// else a hash of bytes spread evenly over its inputs.
 func Echo(inputs, outputs []tensor.Tensor) error {
 	for row := range batchOf(inputs) {
 		mark := markOf(inputs, row)
 		for _, out := range outputs {
-			writeRow(rowOf(out, row), mark)
+			if write := writers[out.Type]; write != nil {
+				write(rowOf(out, row), mark)
+			}
 		}
 	}
 	return nil
 }
 
-// rowOf returns a sample's part of a tensor; a tensor without that row serves all samples.
+// rowOf is the row of a sample; a tensor without that row is of all samples.
 func rowOf(t tensor.Tensor, row int) tensor.Tensor {
 	if len(t.Shape) == 0 || int64(row) >= t.Shape[0] {
 		return t
@@ -32,11 +32,11 @@ func rowOf(t tensor.Tensor, row int) tensor.Tensor {
 	return t.Rows(row, 1)
 }
 
-const largestMark = 1 << 16 // what a float32 and a count of elements hold exactly together
+const maxMark = 1 << 16 // a float32 holds it and a count of elements exactly
 
 func markOf(inputs []tensor.Tensor, row int) int64 {
 	if len(inputs) > 0 {
-		if n, whole := firstNumber(rowOf(inputs[0], row)); whole && n >= 0 && n < largestMark {
+		if n, whole := firstNumber(rowOf(inputs[0], row)); whole && n >= 0 && n < maxMark {
 			return n
 		}
 	}
@@ -48,7 +48,7 @@ func markOf(inputs []tensor.Tensor, row int) int64 {
 			h.bytes([]byte(s))
 		}
 	}
-	return int64(h % largestMark)
+	return int64(h % maxMark)
 }
 
 // hash is FNV-1a, which is the same in every process.
@@ -56,13 +56,12 @@ type hash uint64
 
 const fnvOffset, fnvPrime = 14695981039346656037, 1099511628211
 
-// bytes adds the length and at most 4096 of the bytes: an image has so many that looking at all
-// would take longer than some of the runs that are simulated.
+// bytes adds the length and at most 4096 of the bytes: all bytes of an image would take longer than some simulated runs.
 func (h *hash) bytes(data []byte) {
 	const most = 4096
 	*h = (*h ^ hash(len(data))) * fnvPrime
 	step := len(data)/most + 1
-	step |= 1 // so that all bytes of the elements are met
+	step |= 1 // so that it meets all bytes of the elements
 	for i := 0; i < len(data); i += step {
 		*h = (*h ^ hash(data[i])) * fnvPrime
 	}
@@ -109,12 +108,6 @@ var writers = map[tensor.DType]func(t tensor.Tensor, mark int64){
 			t.Strings()[i] = strconv.FormatInt(mark+int64(i), 10)
 		}
 	},
-}
-
-func writeRow(t tensor.Tensor, mark int64) {
-	if of, known := writers[t.Type]; known {
-		of(t, mark)
-	}
 }
 
 // writeBits writes bits that are a finite number in both kinds of half precision.

@@ -50,12 +50,25 @@ func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) erro
 	if s.closed.Load() {
 		return errors.New("the session is closed")
 	}
-	in, out, err := s.tensors(inputs, outputs)
-	if err != nil {
-		return err
+	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
+		return fmt.Errorf("got %d inputs and %d outputs, it has %d and %d", len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
 	}
-	k := s.engine.runs.Add(1)
-	config := &s.engine.config
+	in, out := make([]tensor.Tensor, len(inputs)), make([]tensor.Tensor, len(outputs))
+	var err error
+	for i, v := range inputs {
+		if in[i], err = backend.Viewed(v, s.info.Inputs[i], "input"); err != nil {
+			return err
+		}
+	}
+	for i, v := range outputs {
+		port := s.info.Outputs[i]
+		if v == nil {
+			out[i] = tensor.New(port.Type, filled(port.Shape, batchOf(in))...)
+		} else if out[i], err = backend.Viewed(v, port, "output"); err != nil {
+			return err
+		}
+	}
+	k, config := s.engine.runs.Add(1), &s.engine.config
 	if err := s.engine.serve(ctx, config.duration(k, batchOf(in))); err != nil {
 		return err
 	}
@@ -68,23 +81,17 @@ func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) erro
 	if every(k, config.NaNEvery) {
 		poison(out)
 	}
-	return hand(out, outputs)
-}
-
-// hand makes values of the outputs that were not given.
-func hand(out []tensor.Tensor, outputs []backend.Value) (err error) {
 	for i, t := range out {
-		if outputs[i] != nil {
-			continue
-		}
-		if outputs[i], err = backend.NewView(t); err != nil {
-			return err
+		if outputs[i] == nil {
+			if outputs[i], err = backend.NewView(t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// serve occupies one of the engine's places for a time.
+// serve takes the time of a run, in one of the engine's places.
 func (e *Engine) serve(ctx context.Context, d time.Duration) error {
 	if e.places != nil {
 		select {
@@ -95,37 +102,6 @@ func (e *Engine) serve(ctx context.Context, d time.Duration) error {
 		defer func() { <-e.places }()
 	}
 	return sleep(ctx, d)
-}
-
-// tensors collects what a run reads and writes, and makes the outputs that were not given.
-func (s *session) tensors(inputs, outputs []backend.Value) (in, out []tensor.Tensor, err error) {
-	if len(inputs) != len(s.info.Inputs) || len(outputs) != len(s.info.Outputs) {
-		return nil, nil, fmt.Errorf("got %d inputs and %d outputs, it has %d and %d",
-			len(inputs), len(outputs), len(s.info.Inputs), len(s.info.Outputs))
-	}
-	for i, given := range inputs {
-		t, err := backend.Viewed(given, s.info.Inputs[i], "input")
-		if err != nil {
-			return nil, nil, err
-		}
-		in = append(in, t)
-	}
-	for i, given := range outputs {
-		t, err := outputOf(given, s.info.Outputs[i], batchOf(in))
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, t)
-	}
-	return in, out, nil
-}
-
-// outputOf is the tensor of an output, which is made if none was given.
-func outputOf(given backend.Value, port backend.Port, batch int) (tensor.Tensor, error) {
-	if given == nil {
-		return tensor.New(port.Type, filled(port.Shape, batch)...), nil
-	}
-	return backend.Viewed(given, port, "output")
 }
 
 // batchOf is the extent of the first axis of the first input; 1 if there is none.

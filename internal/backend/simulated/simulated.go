@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A Config says what to simulate. Its zero value is a model that answers at once, with the ports of
-// the ONNX file that is opened.
+// A Config says what to simulate. Its zero value is a model that answers at once, with the ports of the ONNX file
+// that is opened.
 type Config struct {
 	// Inputs and Outputs are the ports of every model; nil: those of the ONNX file that is
 	// opened, without one "input" float32[? 1] and "output" int64[?].
@@ -25,16 +25,15 @@ type Config struct {
 	Latency   time.Duration // of a run of one sample
 	PerSample time.Duration // what each further sample of a batch adds; 0: batching is free
 	Jitter    time.Duration // standard deviation of the noise on a run's time
-	Parallel  int           // runs that are served at once, others wait; 0: any number
+	Parallel  int           // runs at once, others wait; 0: any number
 
-	// SlowEvery makes each n-th run take SlowTime longer; 0: none. The same for the following.
-	SlowEvery int
-	SlowTime  time.Duration
-	FailEvery int // the run returns ErrInjected, after its time
-	NaNEvery  int // the run's floating point outputs are NaN
+	// Every n-th run takes SlowTime longer, fails with ErrInjected after its time, or has NaN in its floating point
+	// outputs; 0: none.
+	SlowEvery, FailEvery, NaNEvery int
+	SlowTime                       time.Duration
 
-	OpenTime  time.Duration // what opening takes
-	OpenError error         // what opening ends with, after its time; nil: success
+	OpenTime  time.Duration // of Open
+	OpenError error         // of Open, after its time; nil: success
 
 	Seed uint64 // of the noise
 
@@ -42,13 +41,13 @@ type Config struct {
 	Answer func(inputs, outputs []tensor.Tensor) error
 }
 
-// ErrInjected is what a run returns that was asked to fail.
+// ErrInjected is the error of the runs that FailEvery selects.
 var ErrInjected = errors.New("simulated failure")
 
 // An Engine simulates. It may be used from several goroutines at once.
 type Engine struct {
 	config Config
-	places chan struct{} // taken by a run while it is served; nil: any number
+	places chan struct{} // one for each run at once; nil: any number
 	runs   atomic.Int64
 
 	mu       sync.Mutex
@@ -72,29 +71,16 @@ func New(config Config) (*Engine, error) {
 }
 
 func (c Config) check() error {
-	for _, d := range []struct {
-		name string
-		d    time.Duration
-	}{
-		{"Latency", c.Latency}, {"PerSample", c.PerSample}, {"Jitter", c.Jitter},
-		{"SlowTime", c.SlowTime}, {"OpenTime", c.OpenTime},
-	} {
-		if d.d < 0 {
-			return fmt.Errorf("%s is %v, must not be negative", d.name, d.d)
+	for name, d := range map[string]time.Duration{"Latency": c.Latency, "PerSample": c.PerSample, "Jitter": c.Jitter, "SlowTime": c.SlowTime, "OpenTime": c.OpenTime} {
+		if d < 0 {
+			return fmt.Errorf("%s is %v, must not be negative", name, d)
 		}
 	}
-	for _, n := range []struct {
-		name string
-		n    int
-	}{{"Parallel", c.Parallel}, {"SlowEvery", c.SlowEvery}, {"FailEvery", c.FailEvery}, {"NaNEvery", c.NaNEvery}} {
-		if n.n < 0 {
-			return fmt.Errorf("%s is %d, must not be negative", n.name, n.n)
+	for name, n := range map[string]int{"Parallel": c.Parallel, "SlowEvery": c.SlowEvery, "FailEvery": c.FailEvery, "NaNEvery": c.NaNEvery} {
+		if n < 0 {
+			return fmt.Errorf("%s is %d, must not be negative", name, n)
 		}
 	}
-	return c.checkPorts()
-}
-
-func (c Config) checkPorts() error {
 	for _, p := range slices.Concat(c.Inputs, c.Outputs) {
 		if p.Type == tensor.Invalid || p.Name == "" {
 			return fmt.Errorf("port %q of type %v: a port needs a name and a type", p.Name, p.Type)
@@ -106,7 +92,7 @@ func (c Config) checkPorts() error {
 // Name returns simulated.
 func (e *Engine) Name() string { return "simulated" }
 
-// Runs returns how many runs were begun, in all sessions.
+// Runs is the number of runs that were begun, in all sessions.
 func (e *Engine) Runs() int64 { return e.runs.Load() }
 
 // Ports returns the configured ports, or those of the ONNX file.
@@ -127,66 +113,49 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 	return inputs, outputs, nil
 }
 
-// Open waits for OpenTime and returns a session. Of the options it heeds ModelPath, for the ports, and
-// Outputs; a device other than cpu is an error.
+// Open waits for OpenTime and returns a session. Of the options it uses ModelPath, for the ports, and Outputs; a device other
+// than cpu is an error.
 func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
 	start := time.Now()
 	if options.Device != "" && options.Device != "cpu" {
 		return nil, fmt.Errorf("device %s: a simulated engine has only cpu", options.Device)
 	}
 	inputs, outputs, err := e.Ports(ctx, options)
-	if err == nil {
-		outputs, err = choose(outputs, options.Outputs)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("opening a simulated model: %w", err)
+	}
+	if len(options.Outputs) > 0 {
+		all := outputs
+		outputs = nil
+		for _, name := range options.Outputs {
+			i := slices.IndexFunc(all, func(p backend.Port) bool { return p.Name == name })
+			if i < 0 {
+				return nil, fmt.Errorf("opening a simulated model: no output %q", name)
+			}
+			outputs = append(outputs, all[i])
+		}
 	}
 	if err := sleep(ctx, e.config.OpenTime); err != nil {
 		return nil, err
 	}
-	if err := e.begin(); err != nil {
-		return nil, fmt.Errorf("opening a simulated model: %w", err)
-	}
-	return &session{engine: e, info: backend.Info{
-		Inputs: inputs, Outputs: outputs, Engine: "simulated", LoadTime: time.Since(start),
-		Devices: []backend.DeviceUse{{Device: "cpu", Nodes: 1}}, Facts: e.config.facts(),
-	}}, nil
-}
-
-// begin counts a session, unless none can be opened.
-func (e *Engine) begin() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.config.OpenError != nil:
-		return e.config.OpenError
+		return nil, fmt.Errorf("opening a simulated model: %w", e.config.OpenError)
 	case e.closed:
-		return errors.New("the engine is closed")
+		return nil, errors.New("opening a simulated model: the engine is closed")
 	}
 	e.sessions++
-	return nil
-}
-
-func choose(outputs []backend.Port, names []string) ([]backend.Port, error) {
-	if len(names) == 0 {
-		return outputs, nil
-	}
-	var ports []backend.Port
-	for _, name := range names {
-		i := slices.IndexFunc(outputs, func(p backend.Port) bool { return p.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no output %q", name)
-		}
-		ports = append(ports, outputs[i])
-	}
-	return ports, nil
-}
-
-func (c Config) facts() map[string]string {
-	return map[string]string{
-		"sim_latency": c.Latency.String(), "sim_per_sample": c.PerSample.String(), "sim_jitter": c.Jitter.String(),
-		"sim_parallel": fmt.Sprint(c.Parallel), "sim_seed": fmt.Sprint(c.Seed),
-	}
+	c := e.config
+	return &session{engine: e, info: backend.Info{
+		Inputs: inputs, Outputs: outputs, Engine: "simulated", LoadTime: time.Since(start),
+		Devices: []backend.DeviceUse{{Device: "cpu", Nodes: 1}},
+		Facts: map[string]string{
+			"sim_latency": c.Latency.String(), "sim_per_sample": c.PerSample.String(), "sim_jitter": c.Jitter.String(),
+			"sim_parallel": fmt.Sprint(c.Parallel), "sim_seed": fmt.Sprint(c.Seed),
+		},
+	}}, nil
 }
 
 // Close fails if sessions are open.
@@ -200,7 +169,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// sleep waits, or ends with the context's error.
+// sleep waits, or returns the cause of the end of the context.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
@@ -215,7 +184,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// duration is what the k-th run (from 1) of a batch takes, never less than nothing.
+// duration is the time of the k-th run (from 1), with so many samples.
 func (c Config) duration(k int64, batch int) time.Duration {
 	d := c.Latency + time.Duration(max(batch-1, 0))*c.PerSample
 	if c.Jitter > 0 {
@@ -225,7 +194,7 @@ func (c Config) duration(k int64, batch int) time.Duration {
 	if every(k, c.SlowEvery) {
 		d += c.SlowTime
 	}
-	return max(d, 0)
+	return d // sleep takes what is negative for nothing
 }
 
 func every(k int64, n int) bool { return n > 0 && k%int64(n) == 0 }

@@ -52,7 +52,7 @@ func timed(t *testing.T, s backend.Session, batch int) time.Duration {
 	return time.Since(start)
 }
 
-func TestARunTakesItsTime(t *testing.T) {
+func TestTimeOfRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, Config{Latency: 10 * time.Millisecond, PerSample: 2 * time.Millisecond, SlowEvery: 4, SlowTime: time.Second}, backend.Options{})
 		for _, test := range []struct {
@@ -66,7 +66,7 @@ func TestARunTakesItsTime(t *testing.T) {
 	})
 }
 
-func TestNoiseIsSettledByTheSeed(t *testing.T) {
+func TestJitter(t *testing.T) {
 	const latency, jitter, runs = 100 * time.Millisecond, 10 * time.Millisecond, 2000
 	times := func(seed uint64) (all []time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
@@ -94,16 +94,7 @@ func TestNoiseIsSettledByTheSeed(t *testing.T) {
 	}
 }
 
-func TestATimeIsNeverNegative(t *testing.T) {
-	c := Config{Latency: time.Microsecond, Jitter: time.Second}
-	for k := range int64(100) {
-		if d := c.duration(k, 1); d < 0 {
-			t.Errorf("run %d takes %v", k, d)
-		}
-	}
-}
-
-func TestARunEndsWhenItsContextIsDone(t *testing.T) {
+func TestRunEndsWithItsContext(t *testing.T) {
 	enough := errors.New("enough")
 	for _, latency := range []time.Duration{0, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -130,7 +121,7 @@ func TestARunEndsWhenItsContextIsDone(t *testing.T) {
 	}
 }
 
-func TestPortsThatAreNotConfiguredAreThoseOfTheFile(t *testing.T) {
+func TestPortsOfTheFile(t *testing.T) {
 	engine, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +156,7 @@ func TestPortsThatAreNotConfiguredAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyRunsAreServedAtOnce(t *testing.T) {
+func TestParallel(t *testing.T) {
 	for _, test := range []struct {
 		parallel int
 		want     time.Duration
@@ -185,7 +176,7 @@ func TestOnlySoManyRunsAreServedAtOnce(t *testing.T) {
 	}
 }
 
-func TestFailuresComeOnRequest(t *testing.T) {
+func TestInjectedFailures(t *testing.T) {
 	s := open(t, Config{FailEvery: 3, NaNEvery: 4,
 		Outputs: []backend.Port{{Name: "f", Type: tensor.Float32, Shape: tensor.Shape{-1}}, {Name: "d", Type: tensor.Float64, Shape: tensor.Shape{-1}},
 			{Name: "i", Type: tensor.Int64, Shape: tensor.Shape{-1}}}}, backend.Options{})
@@ -207,7 +198,7 @@ func TestFailuresComeOnRequest(t *testing.T) {
 	}
 }
 
-func TestOpeningIsSlowOrFailsOnRequest(t *testing.T) {
+func TestOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, err := New(Config{OpenTime: 30 * time.Second})
 		if err != nil {
@@ -230,7 +221,7 @@ func TestOpeningIsSlowOrFailsOnRequest(t *testing.T) {
 	})
 }
 
-func TestASampleGetsTheSameAnswerInAnyBatch(t *testing.T) {
+func TestEchoOfBatches(t *testing.T) {
 	ports := []backend.Port{{Name: "scores", Type: tensor.Float32, Shape: tensor.Shape{-1, 3}}, {Name: "word", Type: tensor.String, Shape: tensor.Shape{-1}}}
 	s := open(t, Config{Outputs: ports}, backend.Options{})
 	answer := func(numbers ...float32) (scores []float32, words []string) {
@@ -252,7 +243,7 @@ func TestASampleGetsTheSameAnswerInAnyBatch(t *testing.T) {
 	}
 }
 
-func TestEveryTypeOfOutputIsWritten(t *testing.T) {
+func TestEchoOfTypes(t *testing.T) {
 	for d := tensor.Float32; d <= tensor.String; d++ {
 		s := open(t, Config{Outputs: []backend.Port{{Name: "y", Type: d, Shape: tensor.Shape{-1, 2}}}}, backend.Options{})
 		outputs := make([]backend.Value, 1)
@@ -267,7 +258,7 @@ func TestEveryTypeOfOutputIsWritten(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfOnesOwnIsUsed(t *testing.T) {
+func TestAnswer(t *testing.T) {
 	s := open(t, Config{Answer: func(in, out []tensor.Tensor) error {
 		tensor.Data[int64](out[0])[0] = int64(10 * tensor.Data[float32](in[0])[0])
 		return nil
@@ -288,7 +279,7 @@ func TestAnAnswerOfOnesOwnIsUsed(t *testing.T) {
 }
 
 // What Echo makes of a sample, computed plainly: the mark is the first number, or FNV-1a of lengths and of every step-th byte.
-func TestMarksAreTheFirstNumberOrDrawnFromAllInputs(t *testing.T) {
+func TestMarks(t *testing.T) {
 	drawn := func(parts ...[]byte) int64 {
 		h := uint64(14695981039346656037)
 		for _, part := range parts {
@@ -332,7 +323,7 @@ func TestMarksAreTheFirstNumberOrDrawnFromAllInputs(t *testing.T) {
 	}
 }
 
-func TestEveryTypeCountsUpFromItsMark(t *testing.T) {
+func TestOutputsCountUp(t *testing.T) {
 	in := []tensor.Tensor{tensor.Of([]int64{5}, 1)}
 	for _, c := range []struct {
 		out  tensor.Tensor
@@ -351,23 +342,7 @@ func TestEveryTypeCountsUpFromItsMark(t *testing.T) {
 	}
 }
 
-func TestHalfPrecisionIsPoisonedToo(t *testing.T) {
-	ports := []backend.Port{{Name: "h", Type: tensor.Float16, Shape: tensor.Shape{-1, 2}}, {Name: "b", Type: tensor.BFloat16, Shape: tensor.Shape{-1}}}
-	s := open(t, Config{NaNEvery: 1, Outputs: ports}, backend.Options{})
-	outputs := make([]backend.Value, 2)
-	if err := s.Run(t.Context(), samples(t, s, 1), outputs); err != nil {
-		t.Fatal(err)
-	}
-	for i, infinite := range []uint16{0x7c00, 0x7f80} { // a NaN has the exponent of infinity, and a fraction
-		for _, bits := range tensor.Data[uint16](outputs[i].Tensor()) {
-			if bits&infinite != infinite || bits&0x7fff == infinite {
-				t.Errorf("%s has the bits %#x, which are no NaN", ports[i].Name, bits)
-			}
-		}
-	}
-}
-
-func TestOutputsThatAreNotGivenAreAsLargeAsTheBatch(t *testing.T) {
+func TestAllocatedOutputs(t *testing.T) {
 	ports := []backend.Port{{Name: "free", Type: tensor.Int64, Shape: tensor.Shape{-1, -1, 4}}, {Name: "fixed", Type: tensor.Int64, Shape: tensor.Shape{7, -1}}, {Name: "scalar", Type: tensor.Int64}}
 	s := open(t, Config{Outputs: ports}, backend.Options{})
 	outputs := make([]backend.Value, 3)
@@ -391,7 +366,7 @@ func TestOutputsThatAreNotGivenAreAsLargeAsTheBatch(t *testing.T) {
 	}
 }
 
-func TestOutputsAreChosenInTheOrderOfTheirNames(t *testing.T) {
+func TestChosenOutputs(t *testing.T) {
 	ports := []backend.Port{{Name: "a", Type: tensor.Int64}, {Name: "b", Type: tensor.Int64}, {Name: "c", Type: tensor.Int64}}
 	s := open(t, Config{Outputs: ports}, backend.Options{Outputs: []string{"c", "a"}, Device: "cpu"})
 	if got := s.Info().Outputs; len(got) != 2 || got[0].Name != "c" || got[1].Name != "a" {
@@ -402,26 +377,7 @@ func TestOutputsAreChosenInTheOrderOfTheirNames(t *testing.T) {
 	}
 }
 
-func TestNothingIsOpenedForWhoHasGone(t *testing.T) {
-	engine, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := errors.New("gone")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(gone)
-	if _, err := engine.Open(ctx, backend.Options{}); !errors.Is(err, gone) {
-		t.Errorf("Open: %v", err)
-	}
-	if _, _, err := engine.Ports(ctx, backend.Options{}); !errors.Is(err, gone) {
-		t.Errorf("Ports: %v", err)
-	}
-	if err := engine.Close(); err != nil {
-		t.Errorf("a session that was not opened is open: %v", err)
-	}
-}
-
-func TestMisuseIsAnError(t *testing.T) {
+func TestMisuse(t *testing.T) {
 	for _, config := range []Config{{Latency: -1}, {Jitter: -1}, {Parallel: -1}, {FailEvery: -2}, {OpenTime: -1}, {Inputs: []backend.Port{{Name: "x"}}}} {
 		if _, err := New(config); err == nil {
 			t.Errorf("New(%+v) succeeded, want an error", config)
@@ -496,5 +452,78 @@ func BenchmarkRun(b *testing.B) {
 		if err := s.Run(context.Background(), in, out); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestNaN(t *testing.T) {
+	types := []tensor.DType{tensor.Float32, tensor.Float64, tensor.Float16, tensor.BFloat16, tensor.Int32, tensor.Uint8}
+	var ports []backend.Port
+	for _, d := range types {
+		ports = append(ports, backend.Port{Name: d.String(), Type: d, Shape: tensor.Shape{-1, 2}})
+	}
+	s := open(t, Config{Outputs: ports, NaNEvery: 2}, backend.Options{})
+	for k := 1; k <= 4; k++ {
+		outputs := make([]backend.Value, len(ports))
+		if err := s.Run(t.Context(), samples(t, s, 3), outputs); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range outputs {
+			d, x := types[i], v.Tensor()
+			var numbers []float64
+			switch d {
+			case tensor.Float32:
+				for _, f := range tensor.Data[float32](x) {
+					numbers = append(numbers, float64(f))
+				}
+			case tensor.Float64:
+				numbers = tensor.Data[float64](x)
+			case tensor.Float16, tensor.BFloat16: // a sign, an exponent of all ones, a fraction that is not zero
+				exponent := map[tensor.DType]uint16{tensor.Float16: 0x7c00, tensor.BFloat16: 0x7f80}[d]
+				for _, bits := range tensor.Data[uint16](x) {
+					if bits&exponent == exponent && bits&^(exponent|0x8000) != 0 {
+						numbers = append(numbers, math.NaN())
+					} else {
+						numbers = append(numbers, 0)
+					}
+				}
+			default:
+				if x.Bytes()[0] != 3 {
+					t.Errorf("run %d: %v begins with %d, want its mark", k, d, x.Bytes()[0])
+				}
+			}
+			for _, n := range numbers {
+				if math.IsNaN(n) != (k%2 == 0) {
+					t.Errorf("run %d: %v has %v", k, d, n)
+				}
+			}
+		}
+	}
+}
+
+// An engine counts its sessions: closing one twice must not let it be closed while another is open.
+func TestClosedTwice(t *testing.T) {
+	engine, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []backend.Session
+	for range 2 {
+		s, err := engine.Open(t.Context(), backend.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	if err := errors.Join(list[0].Close(), list[0].Close(), list[0].Close()); err != nil {
+		t.Error(err)
+	}
+	if err := engine.Close(); err == nil || !strings.Contains(err.Error(), "1 ") {
+		t.Errorf("an engine of which a session is open is closed with %v", err)
+	}
+	if err := list[1].Run(context.Background(), samples(t, list[1], 1), make([]backend.Value, 1)); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(list[1].Close(), engine.Close()); err != nil {
+		t.Error(err)
 	}
 }
