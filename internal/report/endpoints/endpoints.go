@@ -1,4 +1,4 @@
-package artifacts
+package endpoints
 
 import (
 	"bufio"
@@ -20,19 +20,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// A Run is what is written.
+// A Run has the contents of the files.
 type Run struct {
 	Program   string // name and version
-	Model     string // as the servers call it
+	Model     string // its name at the servers
 	Data      string // where the prompts are
 	Endpoints []string
 	Streams   bool
-	Prompt    func(index int) *backend.Prompt // of a sample; nil: they are not known
+	Prompt    func(index int) *backend.Prompt // of a sample; nil: not known
 	Test      *loadgen.Result
 	Results   *report.Results
 }
 
-// Write writes the files of a run into a folder, which it makes. Those that are there are replaced.
+// Write writes the files of a run into a folder, which it makes. It replaces existing files.
 func Write(dir string, r Run) error {
 	files := []struct {
 		path  string
@@ -47,14 +47,14 @@ func Write(dir string, r Run) error {
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("writing what mlcommons/endpoints writes: %w", err)
+			return fmt.Errorf("writing the files of mlcommons/endpoints: %w", err)
 		}
 		err := fileio.WriteAtomic(path, 0o644, func(w io.Writer) error {
 			b := bufio.NewWriter(w)
 			return errors.Join(f.write(b), b.Flush())
 		})
 		if err != nil {
-			return fmt.Errorf("writing what mlcommons/endpoints writes: %w", err)
+			return fmt.Errorf("writing the files of mlcommons/endpoints: %w", err)
 		}
 	}
 	return nil
@@ -66,7 +66,7 @@ func indented(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// scores is accuracy_results.json, as far as the checker reads it.
+// scores writes accuracy_results.json with the fields that the checker reads.
 func (r *Run) scores(w io.Writer) error {
 	a := r.Results.Accuracy
 	type score struct {
@@ -81,9 +81,9 @@ func (r *Run) scores(w io.Writer) error {
 	return indented(w, map[string]any{"accuracy_scores": []score{{r.Results.Model, "accuracy", a.Metric, a.Value, a.Samples, 1, !a.Partial}}})
 }
 
-// config is config.yaml. Texts are written as JSON has them, which YAML understands.
+// config writes config.yaml. Texts are JSON, which is YAML.
 func (r *Run) config(w io.Writer) error {
-	text := func(s string) string { b, _ := json.Marshal(s); return string(b) } // a string has JSON
+	text := func(s string) string { b, _ := json.Marshal(s); return string(b) } // which no string makes fail
 	e, p := &r.Test.Effective, r.pattern()
 	kind := "online"
 	if p.Type == maxThroughput {
@@ -121,10 +121,10 @@ type event struct {
 	Data         []any  `json:"data"`
 }
 
-// name is that of a sample: the program's are random, these are the ids of responses.
+// name is the id of a request: the program's are random, these are the ids of responses.
 func name(s loadgen.SampleRecord) string { return fmt.Sprintf("%032x", uint64(s.ID)) }
 
-// events writes when what happened, in order.
+// events writes events.jsonl, in the order of time.
 func (r *Run) events(w io.Writer) error {
 	var list []event
 	add := func(kind string, at time.Duration, sample string, data []any) {
@@ -133,11 +133,7 @@ func (r *Run) events(w io.Writer) error {
 	end := time.Duration(0)
 	r.each(func(s loadgen.SampleRecord) {
 		id := name(s)
-		var prompt []any
-		if p := r.prompt(s); p != nil {
-			prompt = promptOf(p)
-		}
-		add("sample.issued", s.Issued, id, prompt)
+		add("sample.issued", s.Issued, id, promptData(r.prompt(s)))
 		if s.FirstToken >= 0 {
 			add("sample.recv_first", s.FirstToken, id, nil)
 		}
@@ -161,7 +157,7 @@ func (r *Run) events(w io.Writer) error {
 	return nil
 }
 
-// indices says which sample of the data set is which.
+// indices writes sample_idx_map.json: the index of each request in the data set.
 func (r *Run) indices(w io.Writer) error {
 	list := map[string]uint64{}
 	r.each(func(s loadgen.SampleRecord) { list[name(s)] = uint64(s.Index) })
@@ -170,4 +166,26 @@ func (r *Run) indices(w io.Writer) error {
 		phase = r.Results.Model
 	}
 	return indented(w, map[string]any{phase: list})
+}
+
+// promptData is the prompt of an event (core/types.py, PromptData): a list of the type's name, the
+// text, the token ids and the messages. One of these is set, and the list ends with it.
+func promptData(p *backend.Prompt) []any {
+	switch {
+	case p == nil:
+		return nil
+	case len(p.IDs) > 0:
+		return []any{"PromptData", nil, p.IDs}
+	case len(p.Messages) > 0:
+		return []any{"PromptData", nil, nil, p.Messages}
+	}
+	return []any{"PromptData", p.Text}
+}
+
+// prompt is that of a sample; nil: not known.
+func (r *Run) prompt(s loadgen.SampleRecord) *backend.Prompt {
+	if r.Prompt == nil {
+		return nil
+	}
+	return r.Prompt(int(s.Index))
 }

@@ -1,10 +1,13 @@
-package artifacts
+package endpoints
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,8 +100,8 @@ func read[T any](t *testing.T, dir, name string) (v T) {
 	return v
 }
 
-// what the checker reads of a summary (constants.py, ENDPOINTS_MAPPINGS).
-type read1 struct {
+// A summaryFile has the fields that the checker reads (constants.py, ENDPOINTS_MAPPINGS).
+type summaryFile struct {
 	Issued    int   `json:"n_samples_issued"`
 	Completed int   `json:"n_samples_completed"`
 	Failed    int   `json:"n_samples_failed"`
@@ -115,8 +118,8 @@ type read1 struct {
 	RunConfig runConfig        `json:"run_config"`
 }
 
-func TestASummaryHasTheNumbersOfTheRun(t *testing.T) {
-	s := read[read1](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
+func TestSummary(t *testing.T) {
+	s := read[summaryFile](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
 	if s.Issued < 700 || s.Completed != s.Issued || s.Failed != 0 || s.State != "complete" || !s.Complete {
 		t.Errorf("%+v", s)
 	}
@@ -133,8 +136,8 @@ func TestASummaryHasTheNumbersOfTheRun(t *testing.T) {
 }
 
 // Every answer takes as long as the others, so that all statistics are the same number.
-func TestASummaryHasTheStatisticsOfLatenciesAndTokens(t *testing.T) {
-	s := read[read1](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
+func TestStatistics(t *testing.T) {
+	s := read[summaryFile](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
 	for what, c := range map[string]struct {
 		s    series
 		want float64
@@ -149,10 +152,10 @@ func TestASummaryHasTheStatisticsOfLatenciesAndTokens(t *testing.T) {
 	}
 }
 
-func TestScenariosHaveTheProgramsWords(t *testing.T) {
+func TestLoadPatterns(t *testing.T) {
 	for s, want := range map[loadgen.Scenario][2]string{loadgen.Offline: {"max_throughput", "type: offline\n"}, loadgen.SingleStream: {"concurrency", "target_concurrency: 1\n"}, loadgen.Server: {"poisson", "target_qps: 70\n"}} {
 		dir := written(t, s, math.MaxUint32, nil, nil)
-		r := read[read1](t, dir, "performance/result_summary.json")
+		r := read[summaryFile](t, dir, "performance/result_summary.json")
 		if r.RunConfig.LoadPattern.Type != want[0] || (r.Window != nil) != (s == loadgen.Server) || r.QPS <= 0 {
 			t.Errorf("%v: %+v", s, r.RunConfig)
 		}
@@ -165,9 +168,9 @@ func TestScenariosHaveTheProgramsWords(t *testing.T) {
 	}
 }
 
-func TestEventsAreInOrderAndFailuresAreNone(t *testing.T) {
+func TestEvents(t *testing.T) {
 	dir := written(t, loadgen.Server, 3, nil, nil)
-	if s := read[read1](t, dir, "performance/result_summary.json"); s.Failed != 1 || s.Completed != s.Issued-1 {
+	if s := read[summaryFile](t, dir, "performance/result_summary.json"); s.Failed != 1 || s.Completed != s.Issued-1 {
 		t.Errorf("%d of %d failed", s.Failed, s.Issued)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
@@ -193,9 +196,9 @@ func TestEventsAreInOrderAndFailuresAreNone(t *testing.T) {
 }
 
 // The lists are what msgspec writes of PromptData and ErrorData (array_like, tag, omit_defaults).
-func TestEventsHaveTheirPrompts(t *testing.T) {
+func TestPrompts(t *testing.T) {
 	list := []backend.Prompt{
-		{Text: "a \"b\"", Told: 4}, {Text: "known by its ids", IDs: []int32{5, 6, 7}}, {Messages: []backend.Message{{Role: "user", Content: "hi"}}, Told: 12}, {Text: "nobody counted it"},
+		{Text: "a \"b\"", Told: 4}, {Text: "known by its ids", IDs: []int32{5, 6, 7}}, {Messages: []backend.Message{{Role: "user", Content: "hi"}}, Told: 12}, {Text: "not counted"},
 	}
 	dir := written(t, loadgen.Server, 3, nil, func(r *Run) { r.Prompt = func(i int) *backend.Prompt { return &list[i%4] } })
 	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
@@ -215,7 +218,7 @@ func TestEventsHaveTheirPrompts(t *testing.T) {
 	}
 	for _, want := range []string{
 		`sample.issued ["PromptData","a \"b\""]`, `sample.issued ["PromptData",null,[5,6,7]]`, `sample.issued ["PromptData",null,null,[{"role":"user","content":"hi"}]]`,
-		`sample.issued ["PromptData","nobody counted it"]`, `error.generic ["ErrorData","the request failed"]`, "sample.complete null",
+		`sample.issued ["PromptData","not counted"]`, `error.generic ["ErrorData","the request failed"]`, "sample.complete null",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("no event is %s: %v", want, seen)
@@ -229,7 +232,7 @@ func TestEventsHaveTheirPrompts(t *testing.T) {
 	}
 }
 
-func TestATestOfAccuracyHasItsScore(t *testing.T) {
+func TestAccuracy(t *testing.T) {
 	dir := written(t, loadgen.Offline, math.MaxUint32, func(s *loadgen.TestSettings) { s.Mode = loadgen.AccuracyOnly }, func(r *Run) {
 		r.Results.Accuracy = &report.Accuracy{Metric: "rouge1", Value: 38.5, Samples: 8}
 	})
@@ -246,8 +249,8 @@ func TestATestOfAccuracyHasItsScore(t *testing.T) {
 }
 
 // The values are numpy's: percentile(…, method="lower"), std(ddof=1).
-func TestASeriesIsDescribedAsNumpyDoes(t *testing.T) {
-	s := newSeries([]float64{40, 10, 20, 30, 1000}, false)
+func TestSeriesEqualsNumpy(t *testing.T) {
+	s := newSeries([]float64{40, 10, 20, 30, 1000}, false).(*series)
 	if s.Median != 30 || s.Percentiles["75.0"] != 40 || s.Percentiles["99.0"] != 40 || s.Percentiles["25.0"] != 20 || s.Percentiles["1.0"] != 10 || s.Avg != 220 || math.Abs(s.StdDev-436.1765697513) > 1e-9 {
 		t.Errorf("%+v", s)
 	}
@@ -258,17 +261,162 @@ func TestASeriesIsDescribedAsNumpyDoes(t *testing.T) {
 	if sum != 5 || len(s.Histogram.Buckets) != 30 || s.Histogram.Counts[29] != 1 || math.Abs(s.Histogram.Buckets[29][1]-1000) > 1e-9 {
 		t.Errorf("%+v", s.Histogram)
 	}
-	if newSeries(nil, true) != nil {
-		t.Error("nothing has a spread")
+}
+
+// A reader of YAML 1.1 takes 1e+06 for a text: its numbers with an exponent have a point.
+func TestRatesAreNumbersInYAML(t *testing.T) {
+	for rate, want := range map[float64]string{1e6: "1000000", 1e-7: "0.0000001", 70.5: "70.5", 123456789: "123456789"} {
+		r := Run{Test: &loadgen.Result{}, Results: &report.Results{}}
+		r.Test.Effective.Scenario, r.Test.Effective.TargetQPS = loadgen.Server, rate
+		var b strings.Builder
+		if err := r.config(&b); err != nil || !strings.Contains(b.String(), "    target_qps: "+want+"\n") {
+			t.Errorf("%v, config of %g queries/s:\n%s", err, rate, b.String())
+		}
 	}
 }
 
-func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+// A plain count of what each bucket should hold.
+func TestBuckets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		name   string
+		values func() float64
+	}{
+		{"of many sizes", func() float64 { return math.Exp(20 * rng.Float64()) }},
+		{"all alike", func() float64 { return 5 }},
+		{"below 1", rng.Float64},
+		{"zeros", func() float64 { return 0 }},
+		{"below zero", func() float64 { return -rng.Float64() }},
+	} {
+		values := make([]float64, 500)
+		for i := range values {
+			values[i] = c.values()
+		}
+		h := newSeries(values, false).(*series).Histogram
+		total := 0
+		for i, n := range h.Counts {
+			want := 0
+			for _, v := range values {
+				if (i == 0 || v >= h.Buckets[i][0]) && (i == len(h.Counts)-1 || v < h.Buckets[i][1]) {
+					want++
+				}
+			}
+			if n != want {
+				t.Errorf("%s: bucket %v has %d values, want %d", c.name, h.Buckets[i], n, want)
+			}
+			if i > 0 && h.Buckets[i][0] != h.Buckets[i-1][1] {
+				t.Errorf("%s: bucket %v follows on %v", c.name, h.Buckets[i], h.Buckets[i-1])
+			}
+			total += n
+		}
+		if total != len(values) || len(h.Counts) != 30 {
+			t.Errorf("%s: %d of %d values in %d buckets", c.name, total, len(values), len(h.Counts))
+		}
+	}
+}
+
+// Times of a request count from its issue; one without an answer, or without tokens, has none.
+func TestTallyOmitsFailures(t *testing.T) {
+	var all tally
+	for _, s := range []loadgen.SampleRecord{
+		{Issued: 10, FirstToken: 30, Completed: 90, Tokens: 4},
+		{Issued: 20, FirstToken: 60, Completed: 60, Tokens: 1},
+		{Issued: 30, FirstToken: -1, Completed: 70, Tokens: 2},
+		{Issued: 40, FirstToken: 50, Completed: -1, Tokens: 3},
+		{Issued: 50, FirstToken: -1, Completed: 80, Tokens: 0},
+	} {
+		all.add(s)
+	}
+	got := fmt.Sprint(all.issued, all.ttft, all.tpot, all.latency, all.output, int64(all.first), int64(all.last), int64(all.lastIssued))
+	if want := "5 [20 40] [20] [80 40 40] [4 1 2] 10 90 0"; got != want {
+		t.Errorf("the tally is %s, want %s", got, want)
+	}
+}
+
+// instant answers in no time at all.
+type instant struct{ system }
+
+func (instant) IssueQuery(q loadgen.Query) {
+	for _, sample := range q.Samples {
+		q.FirstToken([]loadgen.QuerySampleResponse{{ID: sample.ID}})
+		q.Complete([]loadgen.QuerySampleResponse{{ID: sample.ID, NTokens: 2}})
+	}
+}
+
+func TestNoTimeHasNoRate(t *testing.T) {
+	dir := writtenOf(t, instant{}, loadgen.Offline, nil, nil)
+	s := read[map[string]any](t, dir, "performance/result_summary.json")
+	if s["qps"] != nil || s["tps"] != nil || s["duration_ns"] != 0. || s["n_samples_completed"].(float64) < 700 {
+		t.Errorf("%v", s)
+	}
+}
+
+// uneven answers after 1.4, 2.1 or 2.8 s.
+type uneven struct{ system }
+
+func (uneven) IssueQuery(q loadgen.Query) {
+	for _, sample := range q.Samples {
+		go func() {
+			time.Sleep(time.Duration(2+sample.ID%3) * 700 * time.Millisecond)
+			q.FirstToken([]loadgen.QuerySampleResponse{{ID: sample.ID}})
+			q.Complete([]loadgen.QuerySampleResponse{{ID: sample.ID, NTokens: 2}})
+		}()
+	}
+}
+
+// The duration is that of the test; rates of requests that arrive by themselves are over the time until the one is
+// answered that was issued last.
+func TestWindowOfTheRates(t *testing.T) {
+	dir := writtenOf(t, uneven{}, loadgen.Server, nil, nil)
+	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(file, Run{Test: &loadgen.Result{}, Results: &report.Results{}}); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("error %v", err)
+	var last event // issued
+	completed := map[string]int64{}
+	for line := range strings.Lines(string(text)) {
+		var e event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		switch e.Type {
+		case "sample.issued":
+			last = e
+		case "sample.complete":
+			completed[e.Sample] = e.Timestamp
+		}
+	}
+	s := read[summaryFile](t, dir, "performance/result_summary.json")
+	if want := slices.Max(slices.Collect(maps.Values(completed))); s.Duration != want || want == completed[last.Sample] {
+		t.Errorf("the duration is %d, want %d; the last request was answered at %d", s.Duration, want, completed[last.Sample])
+	}
+	if want := completed[last.Sample]; s.Window == nil || *s.Window != want { // the first one is issued at 0
+		t.Errorf("the window is %v, want %d", s.Window, want)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	dir := written(t, loadgen.SingleStream, math.MaxUint32, nil, func(r *Run) { r.Test.Interrupted = errors.New("stopped by the user") })
+	s := read[summaryFile](t, dir, "performance/result_summary.json")
+	if s.State != "interrupted" || s.Complete || s.QPS <= 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestNoAnswers(t *testing.T) {
+	r := Run{Test: &loadgen.Result{StartTime: time.Unix(7, 5)}, Results: &report.Results{}}
+	var b strings.Builder
+	if err := indented(&b, r.summary()); err != nil {
+		t.Fatal(err)
+	}
+	var s map[string]any
+	if err := json.Unmarshal([]byte(b.String()), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s["qps"] != nil || s["tps"] != nil || s["duration_ns"] != nil || s["test_started_at"] != 7e9+5 || fmt.Sprint(s["ttft"], s["latency"]) != "map[] map[]" {
+		t.Errorf("%v", s)
+	}
+	if fmt.Sprint(s["finish_reason_counts"]) != "map[content_filter:0 function_call:0 length:0 other:0 stop:0 tool_calls:0]" {
+		t.Errorf("%v", s["finish_reason_counts"])
 	}
 }
