@@ -1,15 +1,15 @@
-// Package importlog reads the folder of a run that anybody's LoadGen has logged, as the document
-// that our own runs leave (package report). A folder with our results.json is read as that.
+// Package importlog reads the folder of a run that any LoadGen has logged, as the document
+// that runs of this program leave (package report). A folder with results.json is read as that.
 //
 //	r, err := importlog.Read("closed/X/results/Y/resnet50/Server/performance/run_1", importlog.About{})
 //	err = report.Explain(os.Stdout, r)
 //
-// The verdict, the rules that were kept and the metrics are those of the logs. What they do not
-// have is not made up: it is said to be missing, or calculated from what they have and
+// The verdict, the rules that were kept and the metrics are those of the logs (figures.go). Numbers that they do not
+// have are said to be missing, or calculated from others and
 // noted as such. The model, the round and the division are those that About names, else those
 // of the folder's path, as submissions have it; with them the requested settings are
-// compared with the rules, which gives caveats and notes.
+// compared with the rules, which gives caveats and notes (rules.go).
 //
-// What is odd about a log (lines that cannot be read, logs that contradict each other) is a
-// warning in the document. Only logs that do not even have a scenario are an error.
+// Oddities of a log (unreadable lines, logs that contradict each other) are
+// warnings in the document. Only logs without a scenario are an error.
 package importlog

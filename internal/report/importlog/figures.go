@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// figures are the measurements of a test, put together from its logs.
+// figures are the measurements of a test, from both of its logs.
 type figures struct {
 	*logs
 	performance *loadgen.Performance // nil: the logs have no result
 	valid       bool
-	// What the logs do not have.
+	// Set for numbers that the logs do not have.
 	withoutCount, withoutDuration, withoutNeeded bool
 	rate, scheduled, tokenRate                   float64 // per second; 0: not known
 }
 
-// figures reads what was measured.
+// figures reads the measurements.
 func (l *logs) figures(e loadgen.EffectiveSettings) *figures {
 	if p := e.TargetLatencyPercentile; !(p >= 0 && p <= 1) {
 		l.findings = append(l.findings, fmt.Sprintf("effective_target_latency_percentile is %g, want a fraction", p))
@@ -42,7 +44,7 @@ func (l *logs) figures(e loadgen.EffectiveSettings) *figures {
 	l.stopping, p.Effective.WithoutEarlyStopping = has, !has
 	p.Effective.FixedInterval = e.Scenario == loadgen.MultiStream && !has
 	f.counts()
-	f.measure()
+	f.latenciesAndIntervals()
 	f.durations()
 	if has {
 		f.stopping(stopping)
@@ -64,23 +66,34 @@ func (f *figures) counts() {
 		per = n // more than the setting with equal issue
 	}
 	if p.QueryCount > math.MaxUint64/per {
-		f.findings = append(f.findings, fmt.Sprintf("%d queries of %d samples are more than can be", p.QueryCount, per))
+		f.findings = append(f.findings, fmt.Sprintf("%d queries of %d samples are more than 64 bits hold", p.QueryCount, per))
 		p.QueryCount, f.withoutCount = 0, true
 	}
 	p.SampleCount = p.QueryCount * per
 	p.Overlatency = f.count("result_overlatency_query_count")
 }
 
-// measure looks up latencies.
-func (f *figures) measure() {
+// latenciesAndIntervals looks up latencies; of MultiStream before v2.0 also intervals between queries.
+func (f *figures) latenciesAndIntervals() {
 	p, e := f.performance, f.performance.Effective
 	target := e.TargetLatencyPercentile
 	p.SampleLatency = f.latencies(target, statName("", "_latency_ns", "_percentile_latency_ns", "latency (ns)"))
 	if e.Scenario == loadgen.MultiStream {
 		p.QueryLatency = f.latencies(target, statName("", "_query_latency_ns", "_percentile_per_query_latency_ns", "latency (ns)"))
 	}
-	if e.FixedInterval {
-		f.intervals(target)
+	for i, percentile := range loadgen.Percentiles() {
+		stat := fmt.Sprintf("%.2f percentile", percentile*100)
+		v, ok := 0.0, false
+		if e.FixedInterval {
+			v, ok = f.number(name{fmt.Sprintf("result_%.2f_percentile_num_intervals_between_queries", percentile*100), stat})
+		}
+		if !ok || v < 0 || v >= 1<<53 {
+			continue
+		}
+		p.Intervals[i] = uint64(v)
+		if math.Abs(percentile-target) < 1e-9 {
+			p.IntervalsTarget = uint64(v)
+		}
 	}
 	if !e.UseTokenLatencies || e.Scenario == loadgen.Offline {
 		return
@@ -93,23 +106,8 @@ func (f *figures) measure() {
 	}
 }
 
-// intervals are those between queries, of MultiStream before v2.0.
-func (f *figures) intervals(target float64) {
-	for i, p := range loadgen.Percentiles() {
-		stat := fmt.Sprintf("%.2f percentile", p*100)
-		v, ok := f.number(name{fmt.Sprintf("result_%.2f_percentile_num_intervals_between_queries", p*100), stat})
-		if !ok || v < 0 || v >= 1<<53 {
-			continue
-		}
-		f.performance.Intervals[i] = uint64(v)
-		if math.Abs(p-target) < 1e-9 {
-			f.performance.IntervalsTarget = uint64(v)
-		}
-	}
-}
-
 // durations follow from the rates, which have six digits, or from the times of day between
-// which power is measured.
+// which power was measured. The number of tokens follows from a rate and a duration.
 func (f *figures) durations() {
 	p := f.performance
 	switch p.Effective.Scenario {
@@ -134,10 +132,20 @@ func (f *figures) durations() {
 			f.rate = float64(p.SampleCount) / p.LastCompletion.Seconds()
 		}
 	}
-	f.tokens()
+	// Of tokens only the rate is logged.
+	key, lasted := name{"result_tokens_per_second", "Tokens per second"}, p.SampleLatency.Max
+	if p.Effective.Scenario == loadgen.Server {
+		key, lasted = name{"result_completed_tokens_per_second", "Completed tokens per second"}, p.FinalQueryCompleted
+	}
+	if v, ok := f.number(key); ok && p.Effective.UseTokenLatencies {
+		f.tokenRate = v
+		if n := v * lasted.Seconds(); n >= 0 && n < math.MaxInt64 {
+			p.TokenCount = int64(n)
+		}
+	}
 }
 
-// lasted is how long a test of some rate lasted. The logs call the time long enough or not;
+// lasted is the duration of a test by its rate. The logs say whether it is long enough;
 // rounding must not contradict that.
 func (f *figures) lasted(rate float64, what string) time.Duration {
 	p := f.performance
@@ -162,7 +170,7 @@ func (f *figures) lasted(rate float64, what string) time.Duration {
 	return d
 }
 
-// powered is the time between the times of day between which power is measured; 0: not known.
+// powered is the time between power_begin and power_end; 0: not known.
 func (f *figures) powered() time.Duration {
 	const layout = "01-02-2006 15:04:05.999"
 	begin, err := time.Parse(layout, f.text("power_begin", ""))
@@ -177,18 +185,229 @@ func (f *figures) powered() time.Duration {
 	return end.Sub(begin)
 }
 
-// tokens are counted by their rate.
-func (f *figures) tokens() {
-	p := f.performance
-	key := name{"result_tokens_per_second", "Tokens per second"}
-	lasted := p.SampleLatency.Max
-	if p.Effective.Scenario == loadgen.Server {
-		key, lasted = name{"result_completed_tokens_per_second", "Completed tokens per second"}, p.FinalQueryCompleted
+// highestPercentile is the highest for which early stopping is calculated: a log may have any.
+const highestPercentile = 0.99999
+
+// stopping fills in the criteria of early stopping. LoadGen does not log how many queries they
+// need; without token latencies that can be calculated.
+func (f *figures) stopping(met bool) {
+	p, e := f.performance, f.performance.Effective
+	p.EarlyStopping = loadgen.EarlyStopping{Met: met, Processed: p.QueryCount, Percentile: e.TargetLatencyPercentile}
+	p.FirstTokenEarlyStopping = p.EarlyStopping
+	if e.UseTokenLatencies && !met { // the verdict is one for both criteria
+		said, reached := f.criteria("early_stopping_tpot_result")
+		p.EarlyStopping.Met = said && reached
 	}
-	if v, ok := f.number(key); ok && p.Effective.UseTokenLatencies {
-		f.tokenRate = v
-		if n := v * lasted.Seconds(); n >= 0 && n < math.MaxInt64 {
-			p.TokenCount = int64(n)
+	over := uint64(1)
+	if e.Scenario == loadgen.Server {
+		over = p.Overlatency
+	}
+	percentile := e.TargetLatencyPercentile
+	calculable := !f.withoutCount && over <= p.QueryCount && p.QueryCount <= 1<<40 && percentile > 0 && percentile <= highestPercentile
+	if f.withoutNeeded = e.UseTokenLatencies || !calculable; !f.withoutNeeded {
+		p.EarlyStopping.Needed = loadgen.NeededQueries(over, percentile)
+	}
+	key := "early_stopping_latency_ss"
+	if e.Scenario == loadgen.MultiStream {
+		key = "early_stopping_latency_ms"
+	}
+	if v, err := f.detail.Time(key); err == nil {
+		p.EarlyStopping.Estimate = v
+	} else if v, ok := f.summary.Estimate(percentile * 100); ok {
+		p.EarlyStopping.Estimate = time.Duration(v)
+	}
+	if e.Scenario == loadgen.SingleStream {
+		p.EarlyStopping.MultiStreamEstimate, _ = f.detail.Time("early_stopping_latency_ms")
+	}
+}
+
+// withoutCriterion reports whether a good verdict of early stopping follows from no criterion, as in logs of this program under
+// rules before v2.0.
+func (l *logs) withoutCriterion(s loadgen.Scenario, met bool) bool {
+	said, reached := l.criteria("early_stopping_result", "early_stopping_ttft_result", "early_stopping_tpot_result")
+	_, fixedIntervals := l.detail.First("result_50.00_percentile_num_intervals_between_queries") // as before v2.0
+	return fixedIntervals || s != loadgen.Offline && met && said && !reached
+}
+
+// succeeded are parts of the texts of criteria that were met: LoadGen's and this program's in Server, and both in the streams.
+var succeeded = []string{"Run successful", "There were enough queries", "percentile estimate"}
+
+// criteria reports whether the logs have texts of criteria of early stopping, and whether one of them was met.
+func (l *logs) criteria(keys ...string) (said, met bool) {
+	for _, key := range keys {
+		text, err := l.detail.Text(key)
+		said = said || err == nil
+		met = met || slices.ContainsFunc(succeeded, func(part string) bool { return strings.Contains(text, part) })
+	}
+	return said, met
+}
+
+// complete replaces verdicts and numbers that follow from the figures by those of the logs.
+func (f *figures) complete(r *report.Results) {
+	for i := range r.Constraints {
+		f.constrain(&r.Constraints[i])
+	}
+	logged := map[string]float64{
+		"samples": f.rate, "completed samples": f.rate, "scheduled samples": f.scheduled, "tokens": f.tokenRate, "completed tokens": f.tokenRate,
+	}
+	if m := r.Metric; m != nil {
+		if v := logged[m.Name]; v > 0 {
+			m.Value = v
 		}
+		if m.Value <= 0 {
+			r.Metric = nil
+		}
+	}
+	if f.withoutCount {
+		f.note("the number of queries is not in the logs")
+	}
+	r.Performance.Tokens = 0 // only their rate is logged
+	r.Performance.SamplesPerSecond = f.rate
+	r.Result = report.Valid
+	if !f.valid {
+		r.Result = report.Invalid
+		for _, c := range r.Constraints {
+			if !c.Met {
+				r.Problems = append(r.Problems, c.Sentence())
+			}
+		}
+		recommended := f.summary.Recommendations
+		if text := f.text("result_invalid_reason", ""); len(recommended) == 0 && text != "" {
+			recommended = []string{text}
+		}
+		for _, text := range recommended {
+			r.Problems = append(r.Problems, "the logs say: "+shorten(strings.TrimSpace(strings.TrimPrefix(text, "* "))))
+		}
+		if len(r.Problems) == 0 {
+			r.Problems = append(r.Problems, "the logs do not say why")
+		}
+	}
+}
+
+// missing stands for a number that the logs do not have.
+const missing = "not in the logs"
+
+// constrain corrects a constraint: the logs say whether it was met, and may lack the observed number.
+func (f *figures) constrain(c *report.Constraint) {
+	required, known, p := c.RequiredText(), true, f.performance
+	switch c.ID {
+	case loadgen.ConstraintQueries, loadgen.ConstraintSamples: // the logs have one verdict for both
+		if f.withoutCount || p.MinQueriesMet {
+			c.Met = p.MinQueriesMet
+		}
+		known = !f.withoutCount
+	case loadgen.ConstraintDuration:
+		known = !f.withoutDuration
+	case loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
+		if known = !f.withoutNeeded; !known {
+			required = "as many queries as the criterion wants"
+		}
+	case loadgen.ConstraintLatency:
+		known = p.SampleLatency.Target > 0
+	case loadgen.ConstraintFirstToken:
+		known = p.FirstToken.Target > 0
+	case loadgen.ConstraintPerToken:
+		known = p.TimePerOutputToken.Target > 0
+	}
+	if c.Met {
+		c.Advice = ""
+	}
+	if !known {
+		c.Observed = nil
+		c.Words = &report.ConstraintWords{Required: required, Observed: missing}
+	}
+}
+
+// A name is the key of a number in the detail log, and its label in the summary.
+type name struct{ key, label string }
+
+// number looks a number up. LoadGen before v1.0 had results in the summary only.
+func (l *logs) number(n name) (float64, bool) {
+	v, err := l.detail.Float(n.key)
+	ok := err == nil
+	if !ok {
+		l.find(err)
+		v, ok = l.summary.Float(n.label)
+	}
+	if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
+		l.findings = append(l.findings, fmt.Sprintf("%s (in the summary: %s) is %g, want a number", n.key, n.label, v))
+		return 0, false
+	}
+	return v, ok
+}
+
+// count looks up a whole number.
+func (l *logs) count(key string) uint64 {
+	n, err := l.detail.Uint(key)
+	l.find(err)
+	return n
+}
+
+// time looks up a time in nanoseconds.
+func (l *logs) time(n name) (time.Duration, bool) {
+	v, ok := l.number(n)
+	if ok && !(v >= 0 && v < math.MaxInt64) {
+		l.findings = append(l.findings, fmt.Sprintf("%s (in the summary: %s) is %g, want nanoseconds", n.key, n.label, v))
+		return 0, false
+	}
+	return time.Duration(v), ok
+}
+
+// verdict is that of the detail log, or of the summary.
+func (l *logs) verdict() (valid, found bool) {
+	valid, found, err := l.detail.Valid()
+	l.find(err)
+	switch s := l.summary; {
+	case !found && s.HasResult:
+		return s.Valid, true
+	case found && s.HasResult && valid != s.Valid:
+		l.findings = append(l.findings, "the detail log and the summary have different verdicts: the result counts as INVALID")
+		return false, true
+	}
+	return valid, found
+}
+
+// met reports whether the logs say that a kind of constraint was met. Kinds that they do not mention did not
+// exist in their version.
+func (l *logs) met(key, label string) (met, found bool) {
+	met, err := l.detail.Bool(key)
+	if err == nil {
+		return met, true
+	}
+	l.find(err)
+	if f, ok := l.summary.Field(label); ok {
+		met, isBool := f.(bool)
+		return met, isBool
+	}
+	return true, false
+}
+
+// latencies looks up statistics; names gives the name of each: min, mean, max, or a percentile
+// like 99.00. Target is 0 if LoadGen does not log this percentile.
+func (l *logs) latencies(target float64, names func(stat string) name) (s loadgen.LatencyStats) {
+	s.Min, _ = l.time(names("min"))
+	s.Mean, _ = l.time(names("mean"))
+	s.Max, _ = l.time(names("max"))
+	for i, p := range loadgen.Percentiles() {
+		v, ok := l.time(names(fmt.Sprintf("%.2f", p*100)))
+		s.Percentiles[i] = v
+		if ok {
+			s.Count = 1 // or more: it only says that there are some
+		}
+		if ok && math.Abs(p-target) < 1e-9 {
+			s.Target = v
+		}
+	}
+	return s
+}
+
+// statName makes names of statistics: of the parts of a key before min, after min and after a percentile,
+// and the end of the label.
+func statName(before, after, afterPercentile, of string) func(stat string) name {
+	return func(stat string) name {
+		if strings.Contains(stat, ".") {
+			return name{"result_" + before + stat + afterPercentile, stat + " percentile " + of}
+		}
+		return name{"result_" + before + stat + after, strings.ToUpper(stat[:1]) + stat[1:] + " " + of}
 	}
 }

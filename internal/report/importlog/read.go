@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// An About says what logs do not. Empty: what the path of the folder says.
+// An About names what logs do not have. Empty: the path of the folder decides.
 type About struct {
 	Model string // by any name of the rules
 	Rules string // the round
@@ -26,7 +26,7 @@ func Read(dir string, about About) (*report.Results, error) {
 	r, err := report.Read(dir)
 	switch {
 	case err == nil && about != About{}:
-		return nil, fmt.Errorf("%s says itself which model and rules it is about", filepath.Join(dir, report.FileName))
+		return nil, fmt.Errorf("%s names its model and rules: want neither for such a run", filepath.Join(dir, report.FileName))
 	case !errors.Is(err, report.ErrNoRun):
 		return r, err
 	case !exists(dir, mlperflog.DetailFile) && !exists(dir, mlperflog.SummaryFile):
@@ -49,9 +49,9 @@ type logs struct {
 	dir     string
 	detail  *mlperflog.Detail
 	summary *mlperflog.Summary // empty if there is none
-	// findings are what is odd about them, notes where numbers come from.
+	// findings are oddities of the logs, notes say where numbers come from.
 	findings, notes []string
-	stopping        bool // there is a verdict of early stopping
+	stopping        bool // they have a verdict of early stopping
 }
 
 // open reads the logs. The detail log must tell the scenario.
@@ -73,7 +73,7 @@ func open(dir string) (*logs, error) {
 	return l, nil
 }
 
-// find remembers an error as a finding, each line of it as one.
+// find keeps an error as findings, one for each line.
 func (l *logs) find(err error) {
 	if err == nil || errors.Is(err, mlperflog.ErrNoKey) {
 		return
@@ -87,7 +87,7 @@ func (l *logs) note(format string, args ...any) {
 	l.notes = append(l.notes, fmt.Sprintf(format, args...))
 }
 
-// text returns what a key of the detail log says, or a text for nothing.
+// text returns the text of a key of the detail log, or another text if that is empty.
 func (l *logs) text(key, otherwise string) string {
 	s, err := l.detail.Text(key)
 	l.find(err)
@@ -106,14 +106,32 @@ func (l *logs) results(about About) (*report.Results, error) {
 		return nil, err
 	}
 	r := &report.Results{
-		Schema: report.Schema, Program: "LoadGen " + l.text("loadgen_version", "of a version that is not known"), Created: l.created(),
-		Model: round.modelName(), Rules: round.rulesName(), Interactive: round.interactive, Caveats: []string{}, Problems: []string{}, Settings: l.settings(),
+		Schema: report.Schema, Program: "LoadGen " + l.text("loadgen_version", "of an unknown version"), Created: l.created(),
+		Model: report.NotKnown, Rules: report.NotKnown, Interactive: round.interactive, Caveats: []string{}, Problems: []string{}, Settings: l.settings(),
 		Backend: report.Backend{
 			Engine: report.NotKnown, Devices: map[string]int{report.NotKnown: -1},
 			Facts: map[string]string{"sut_name": l.text("sut_name", report.NotKnown), "qsl_name": l.text("qsl_name", report.NotKnown)},
 		},
 	}
-	l.judge(r, effective)
+	if round.model != nil {
+		r.Model = round.model.Name
+	}
+	if round.rules != nil {
+		r.Rules = round.rules.Version
+	}
+	f := l.figures(effective)
+	r.Fill(&loadgen.Result{Effective: effective, Performance: f.performance}, l.origin)
+	r.Problems = []string{}
+	switch {
+	case f.performance == nil && effective.Mode == loadgen.AccuracyOnly:
+		r.Result = report.Valid
+		l.note("LoadGen gives an accuracy run no verdict: VALID says that its logs could be read")
+	case f.performance == nil:
+		r.Result = report.Interrupted
+		r.Problems = append(r.Problems, "neither log has a result: the test was stopped before its end, or the logs are incomplete")
+	default:
+		f.complete(r)
+	}
 	r.Caveats, r.Notes = round.compare(l)
 	r.Notes = append(r.Notes, l.notes...)
 	r.Warnings = append(l.findings, l.messages()...)
@@ -130,7 +148,7 @@ func (l *logs) created() time.Time {
 	return time.Time{}
 }
 
-// settings are the requested ones, with the lines that have them.
+// settings are the requested settings, with their lines.
 func (l *logs) settings() []report.Setting {
 	list := []report.Setting{}
 	for _, e := range l.detail.Entries {
@@ -141,7 +159,7 @@ func (l *logs) settings() []report.Setting {
 	return list
 }
 
-// requested is how the keys of settings begin that were asked for.
+// requested begins the keys of requested settings.
 const requested = "requested_"
 
 // at names a line of the detail log.
@@ -169,7 +187,7 @@ func (l *logs) messages() []string {
 	return list
 }
 
-// shorten cuts a text of a log that may be of any length.
+// shorten cuts a long text of a log.
 func shorten(text string) string {
 	const most = 300
 	if len(text) > most {
@@ -178,7 +196,7 @@ func shorten(text string) string {
 	return text
 }
 
-// origins are the names that settings of conf files have in the log, where they are others.
+// origins are the names of settings in the log, where conf files have others.
 var origins = map[string]string{
 	"min_duration": "min_duration_ms", "max_duration": "max_duration_ms",
 	"target_latency": "server_target_latency_ns", "ttft_latency": "server_ttft_latency", "tpot_latency": "server_tpot_latency",
@@ -186,7 +204,7 @@ var origins = map[string]string{
 	"max_async_queries": "server_max_async_queries",
 }
 
-// origin says where a setting of a conf file is in the log.
+// origin is the line of the log with a setting of a conf file.
 func (l *logs) origin(setting string) string {
 	key, ok := origins[setting]
 	if !ok {
@@ -199,21 +217,4 @@ func (l *logs) origin(setting string) string {
 		return l.at(e) + ", requested settings"
 	}
 	return mlperflog.DetailFile + " does not have it"
-}
-
-// judge takes over the verdict and the measurements.
-func (l *logs) judge(r *report.Results, effective loadgen.EffectiveSettings) {
-	f := l.figures(effective)
-	r.Fill(&loadgen.Result{Effective: effective, Performance: f.performance}, l.origin)
-	r.Problems = []string{}
-	switch {
-	case f.performance == nil && effective.Mode == loadgen.AccuracyOnly:
-		r.Result = report.Valid
-		l.note("LoadGen gives an accuracy run no verdict: VALID says that its logs could be read")
-	case f.performance == nil:
-		r.Result = report.Interrupted
-		r.Problems = append(r.Problems, "neither log has a result: the test was stopped before its end, or the logs are not whole")
-	default:
-		f.complete(r)
-	}
 }

@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,7 +56,7 @@ func explained(t testing.TB, r *report.Results) string {
 	return b.String()
 }
 
-func TestPublishedLogsAreExplained(t *testing.T) {
+func TestPublishedLogs(t *testing.T) {
 	const run = "performance/run_1"
 	for _, c := range []struct {
 		name, path string
@@ -128,7 +130,7 @@ func has(t *testing.T, text string, parts ...string) {
 	}
 }
 
-func TestLogsOfAllVersionsHaveTheVerdictOfTheirSummary(t *testing.T) {
+func TestLogsOfAllVersions(t *testing.T) {
 	old := filepath.Join("..", "..", "loadgen", "mlperflog", "testdata")
 	details, err := filepath.Glob(filepath.Join(old, "*", "*.detail.txt.gz"))
 	if err != nil || len(details) < 40 {
@@ -159,7 +161,7 @@ func TestLogsOfAllVersionsHaveTheVerdictOfTheirSummary(t *testing.T) {
 	}
 }
 
-func TestSpoiltLogsAreFindings(t *testing.T) {
+func TestSpoiltLogs(t *testing.T) {
 	good, summary := published(t, "v5.1-offline-invalid")
 	lines := strings.SplitAfter(good, "\n")
 	change := func(text, old, with string) string {
@@ -183,7 +185,7 @@ func TestSpoiltLogsAreFindings(t *testing.T) {
 		{"a huge latency", change(good, `"value": 588071478291`, `"value": 1e300`), summary, report.Invalid, "is 1e+300, want nanoseconds"},
 		{"a rate that is no number", change(good, `"value": 58.8721`, `"value": nan`), summary, report.Invalid, "is NaN, want a number"},
 		{"more samples than can be", change(change(good, `"result_query_count", "value": 1`, `"result_query_count", "value": 18446744073709551615`),
-			`"generated_samples_per_query", "value": 34621`, `"generated_samples_per_query", "value": 18446744073709551615`), summary, report.Invalid, "are more than can be"},
+			`"generated_samples_per_query", "value": 34621`, `"generated_samples_per_query", "value": 18446744073709551615`), summary, report.Invalid, "are more than 64 bits hold"},
 		{"a percentile above all", change(good, `"effective_target_latency_percentile", "value": 0.99`, `"effective_target_latency_percentile", "value": 7`),
 			summary, report.Invalid, "effective_target_latency_percentile is 7, want a fraction"},
 		{"a setting that is a text", change(good, `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": "long"`),
@@ -202,7 +204,7 @@ func TestSpoiltLogsAreFindings(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoLogIsAnErrorWithItsPlace(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	detail, summary := published(t, "v5.1-offline-invalid")
 	pipe := folder(t, "pipe", "", "")
 	if err := exec.Command("mkfifo", filepath.Join(pipe, mlperflog.DetailFile)).Run(); err != nil {
@@ -225,7 +227,7 @@ func TestWhatIsNoLogIsAnErrorWithItsPlace(t *testing.T) {
 		{"noise", folder(t, "noise", strings.Repeat("\x00\xff noise\n", 1000), summary), About{}, "mlperf_log_detail.txt:1: want a line that begins", false},
 		{"an unknown model", folder(t, "logs", detail, summary), About{Model: "alexnet"}, `unknown model "alexnet"`, false},
 		{"unknown rules", folder(t, "logs", detail, summary), About{Rules: "v9"}, `unknown rules "v9"`, false},
-		{"a run of ours that is given a model", ours, About{Model: "resnet50"}, "says itself", false},
+		{"a run of ours that is given a model", ours, About{Model: "resnet50"}, "names its model and rules", false},
 	} {
 		_, err := Read(c.dir, c.about)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, report.ErrNoRun) != c.noRun {
@@ -237,7 +239,7 @@ func TestWhatIsNoLogIsAnErrorWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestFoldersWithLogsAreCollected(t *testing.T) {
+func TestCollect(t *testing.T) {
 	detail, summary := published(t, "v5.1-offline-invalid")
 	dir := folder(t, "a/resnet50/performance/run_1", detail, summary)
 	root := strings.TrimSuffix(dir, "/resnet50/performance/run_1")
@@ -266,4 +268,89 @@ func FuzzRead(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// changed replaces texts that have to be there.
+func changed(t *testing.T, text string, pairs ...string) string {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			t.Fatalf("%q is not in the log", pairs[i])
+		}
+		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
+	}
+	return text
+}
+
+// without leaves out the lines of a key.
+func without(detail, key string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(detail) {
+		if !strings.Contains(line, `"key": "`+key+`"`) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+func TestCreated(t *testing.T) {
+	detail, summary := published(t, "v5.1-offline-invalid")
+	for text, want := range map[string]time.Time{
+		"2025-08-04T02:28:17Z":      time.Date(2025, 8, 4, 2, 28, 17, 0, time.UTC),
+		"2025-08-04T02:28:17+02:00": time.Date(2025, 8, 4, 0, 28, 17, 0, time.UTC),
+		"2020-09-25T02:04:57.51636": time.Date(2020, 9, 25, 2, 4, 57, 516360000, time.UTC),
+		"yesterday":                 {},
+	} {
+		r, err := Read(folder(t, "logs", changed(t, detail, "2025-08-04T02:28:17Z", text), summary), About{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted := slices.Contains(r.Notes, "the logs do not say when the test was run")
+		if !r.Created.Equal(want) || noted != want.IsZero() {
+			t.Errorf("%s: %v, noted that it is not known: %v, want %v", text, r.Created, noted, want)
+		}
+	}
+}
+
+func TestRunsWithoutAVerdict(t *testing.T) {
+	detail, _ := published(t, "v5.1-offline-invalid")
+	for _, line := range strings.Split(detail, "\n") {
+		if _, key, ok := strings.Cut(line, `"key": "result_`); ok {
+			key, _, _ = strings.Cut(key, `"`)
+			detail = without(detail, "result_"+key)
+		}
+	}
+	accuracy := changed(t, detail, `_test_mode", "value": "PerformanceOnly"`, `_test_mode", "value": "AccuracyOnly"`)
+	r, err := Read(folder(t, "logs", accuracy, ""), About{})
+	if err != nil || r.Result != report.Valid || r.Metric != nil || !slices.Contains(r.Notes, "LoadGen gives an accuracy run no verdict: VALID says that its logs could be read") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err = Read(folder(t, "logs", detail, ""), About{}); err != nil || r.Result != report.Interrupted || len(r.Problems) != 1 {
+		t.Errorf("a performance run without a verdict is %s: %q, %v", r.Result, r.Problems, err)
+	}
+}
+
+// TestMessagesAreCutShort has a test warn again and again, at length.
+func TestMessagesAreCutShort(t *testing.T) {
+	detail, summary := published(t, "v5.1-offline-invalid")
+	line := strings.SplitAfter(detail, "\n")[20]
+	_, rest, _ := strings.Cut(line, `"value"`)
+	_, rest, _ = strings.Cut(rest, ", ")
+	warning := `:::MLLOG {"key": "warning_generic_message", "value": "` + strings.Repeat("ä", 400) + `", ` + changed(t, rest, `"is_warning": false`, `"is_warning": true`)
+	r, err := Read(folder(t, "logs", detail+changed(t, warning, `"is_error": false`, `"is_error": true`, `"is_warning": true`, `"is_warning": false`)+strings.Repeat(warning, 24), summary), About{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told int
+	for _, w := range r.Warnings {
+		if strings.Contains(w, ": warning of the test: ") || told == 0 && strings.Contains(w, ": error of the test: ") {
+			told++
+			if len(w) > 400 || !strings.HasSuffix(w, "ä…") {
+				t.Errorf("a warning of %d bytes: %q", len(w), w)
+			}
+		}
+	}
+	if last := r.Warnings[len(r.Warnings)-1]; told != mostMessages || last != "mlperf_log_detail.txt has 15 more errors and warnings of the test" {
+		t.Errorf("%d warnings are told, and then %q", told, last)
+	}
 }

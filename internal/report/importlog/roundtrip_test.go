@@ -25,16 +25,16 @@ func (emptySamples) LoadSamplesToRAM(gocontext.Context, []loadgen.QuerySampleInd
 }
 func (emptySamples) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error { return nil }
 
-// A napper answers after a nap that is longer for later samples, with ten tokens.
-type napper struct {
-	nap    time.Duration
-	tokens bool
+// A sleeper answers after a time that is longer for later samples, with ten tokens.
+type sleeper struct {
+	latency time.Duration
+	tokens  bool
 }
 
-func (napper) Name() string  { return "a napper" }
-func (napper) FlushQueries() {}
+func (sleeper) Name() string  { return "a sleeper" }
+func (sleeper) FlushQueries() {}
 
-func (s napper) IssueQuery(q loadgen.Query) {
+func (s sleeper) IssueQuery(q loadgen.Query) {
 	responses := make([]loadgen.QuerySampleResponse, len(q.Samples))
 	for i, sample := range q.Samples {
 		responses[i] = loadgen.QuerySampleResponse{ID: sample.ID, Data: []byte{1, 0, 0, 0}}
@@ -42,22 +42,22 @@ func (s napper) IssueQuery(q loadgen.Query) {
 			responses[i].NTokens = 10
 		}
 	}
-	nap := s.nap + 10*time.Microsecond*time.Duration(q.Samples[0].Index)
-	time.Sleep(nap / 4)
+	latency := s.latency + 10*time.Microsecond*time.Duration(q.Samples[0].Index)
+	time.Sleep(latency / 4)
 	if s.tokens {
 		q.FirstToken(responses)
 	}
-	time.Sleep(nap - nap/4)
+	time.Sleep(latency - latency/4)
 	q.Complete(responses)
 }
 
 // tested runs a test in fake time.
-func tested(t *testing.T, s loadgen.TestSettings, nap time.Duration) *loadgen.Result {
+func tested(t *testing.T, s loadgen.TestSettings, latency time.Duration) *loadgen.Result {
 	t.Helper()
 	var r *loadgen.Result
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		sut := napper{nap, s.UseTokenLatencies && s.Scenario != loadgen.Offline}
+		sut := sleeper{latency, s.UseTokenLatencies && s.Scenario != loadgen.Offline}
 		r, err = loadgen.Run(t.Context(), sut, emptySamples{}, s, loadgen.Options{
 			NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 		})
@@ -81,13 +81,13 @@ func shortSettings(scenario loadgen.Scenario) loadgen.TestSettings {
 	return s
 }
 
-// TestOurOwnLogsSayWhatTheTestItselfDoes writes the logs of tests and reads them as if they were anybody's: the verdict,
+// TestOwnLogsRoundTrip writes the logs of tests and reads them as if another program had written them: the verdict,
 // the metric and what is said of each constraint have to be those of the test, to the six digits that logs have.
-func TestOurOwnLogsSayWhatTheTestItselfDoes(t *testing.T) {
+func TestOwnLogsRoundTrip(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		scenario loadgen.Scenario
-		nap      time.Duration
+		latency  time.Duration
 		change   func(s *loadgen.TestSettings)
 		result   string
 	}{
@@ -133,7 +133,7 @@ func TestOurOwnLogsSayWhatTheTestItselfDoes(t *testing.T) {
 			if c.change != nil {
 				c.change(&s)
 			}
-			test := tested(t, s, c.nap)
+			test := tested(t, s, c.latency)
 			dir := t.TempDir()
 			if err := mlperflog.WriteFiles(dir, test, mlperflog.About{Version: "5.1"}); err != nil {
 				t.Fatal(err)
@@ -206,7 +206,7 @@ func compareConstraints(t *testing.T, scenario string, got, want []report.Constr
 		}
 		i := slices.IndexFunc(got, func(c report.Constraint) bool { return c.ID == w.ID })
 		if i < 0 {
-			t.Errorf("there is no constraint %v", w.ID)
+			t.Errorf("no constraint %v", w.ID)
 			continue
 		}
 		g := got[i]

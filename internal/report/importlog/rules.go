@@ -10,11 +10,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// A context is what decides the rules that a run is compared with.
+// A context decides the rules that a run is compared with.
 type context struct {
 	model       *config.Model // nil: not known
 	interactive bool
@@ -22,7 +21,7 @@ type context struct {
 	division    config.Division
 }
 
-// context finds out the rules, from what the user says, the path and the version of LoadGen.
+// context finds the rules, from the user's words, the path and the version of LoadGen.
 func (l *logs) context(about About) (context, error) {
 	var c context
 	dir, err := filepath.Abs(l.dir)
@@ -31,11 +30,24 @@ func (l *logs) context(about About) (context, error) {
 	}
 	path := strings.Split(filepath.ToSlash(dir), "/")
 	slices.Reverse(path) // the innermost counts
-	if err := l.findModel(&c, about.Model, path); err != nil {
-		return c, err
+	if about.Model != "" {
+		m, ok := models.Rules(about.Model)
+		if !ok {
+			return c, userinput.Errorf("model", "unknown model %q, want the name of a benchmark in the rules", about.Model)
+		}
+		c.model = &m
 	}
-	if err := l.findRules(&c, about.Rules, path); err != nil {
-		return c, err
+	for _, folder := range path {
+		c.interactive = c.interactive || strings.EqualFold(folder, "interactive")
+		if m, ok := models.Rules(folder); ok && c.model == nil {
+			c.model = &m
+			l.note("the model is %s, as the path says", folder)
+		}
+	}
+	if about.Rules == "" {
+		l.guessRules(&c, path)
+	} else if c.rules, err = config.Rules(about.Rules); err != nil {
+		return c, userinput.Wrap("rules", err)
 	}
 	for _, folder := range path {
 		if d, err := config.ParseDivision(folder); err == nil && folder != "" {
@@ -47,45 +59,14 @@ func (l *logs) context(about About) (context, error) {
 	return c, nil
 }
 
-func (l *logs) findModel(c *context, named string, path []string) error {
-	if named != "" {
-		m, ok := models.Rules(named)
-		if !ok {
-			return userinput.Errorf("model", "unknown model %q, want the name of a benchmark in the rules", named)
-		}
-		c.model = &m
-	}
-	for _, folder := range path {
-		c.interactive = c.interactive || strings.EqualFold(folder, "interactive")
-		if m, ok := models.Rules(folder); ok && c.model == nil {
-			c.model = &m
-			l.note("the model is %s, as the path says", folder)
-		}
-	}
-	return nil
-}
-
 var (
-	// roundName is how the repositories with the results of a round are called.
+	// roundName is the name of the repositories with the results of a round.
 	roundName = regexp.MustCompile(`^inference_results_(v\d+\.\d+)$`)
 	// versionNumber is that of a LoadGen since v1.0: 5.1.0 @ b9ed3c7fec.
 	versionNumber = regexp.MustCompile(`^(\d+\.\d+)\b`)
 )
 
-func (l *logs) findRules(c *context, named string, path []string) error {
-	if named != "" {
-		rules, err := config.Rules(named)
-		if err != nil {
-			return userinput.Wrap("rules", err)
-		}
-		c.rules = rules
-		return nil
-	}
-	l.guessRules(c, path)
-	return nil
-}
-
-// guessRules finds the round by the path, or else by what LoadGen says of itself.
+// guessRules finds the round by the path, or else by the version of LoadGen.
 func (l *logs) guessRules(c *context, path []string) {
 	for _, folder := range path {
 		if m := roundName.FindStringSubmatch(folder); m != nil && l.setRules(c, m[1], "as the path says") {
@@ -105,7 +86,7 @@ func (l *logs) guessRules(c *context, path []string) {
 	}
 }
 
-// setRules reports whether there are rules of that name.
+// setRules takes rules by their version, and reports whether they exist.
 func (l *logs) setRules(c *context, version, why string) bool {
 	rules, err := config.Rules(version)
 	if err != nil {
@@ -114,20 +95,6 @@ func (l *logs) setRules(c *context, version, why string) bool {
 	c.rules = rules
 	l.note("rules %s, %s", rules.Version, why)
 	return true
-}
-
-func (c context) modelName() string {
-	if c.model == nil {
-		return report.NotKnown
-	}
-	return c.model.Name
-}
-
-func (c context) rulesName() string {
-	if c.rules == nil {
-		return report.NotKnown
-	}
-	return c.rules.Version
 }
 
 // compare compares the requested settings with the rules.
@@ -154,7 +121,7 @@ func (c context) compare(l *logs) (caveats, notes []string) {
 	return caveats, append(notes, official.Warnings...)
 }
 
-// differences are those of the requested settings from the official ones, which come first.
+// differences returns the official settings, and the differences of the requested ones from them.
 func (c context) differences(l *logs) (*config.Resolved, []config.Difference, error) {
 	scenario, err := l.detail.Scenario()
 	if err != nil {

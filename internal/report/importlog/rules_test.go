@@ -4,25 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// changed replaces texts that have to be there.
-func changed(t *testing.T, text string, pairs ...string) string {
-	t.Helper()
-	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(text, pairs[i]) {
-			t.Fatalf("%q is not in the log", pairs[i])
-		}
-		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
-	}
-	return text
-}
-
-func TestModelAndRulesFollowFromThePathAndTheVersion(t *testing.T) {
+func TestModelAndRules(t *testing.T) {
 	good, summary := published(t, "v5.1-offline-invalid")
 	const version = `"loadgen_version", "value": "5.1.0 @ NA"`
 	as := func(v string) []string { return []string{version, `"loadgen_version", "value": "` + v + `"`} }
@@ -69,7 +55,7 @@ func TestModelAndRulesFollowFromThePathAndTheVersion(t *testing.T) {
 	}
 }
 
-func TestAFolderInteractiveMakesServerThatScenario(t *testing.T) {
+func TestInteractiveFolder(t *testing.T) {
 	detail, summary := published(t, "v5.1-server-tokens")
 	for path, want := range map[string]bool{"llama2-70b-99/interactive/performance/run_1": true, "llama2-70b-99/Interactive/x": true, "llama2-70b-99/server/x": false} {
 		if r, err := Read(folder(t, path, detail, summary), About{}); err != nil || r.Interactive != want || r.Model != "llama2-70b" {
@@ -78,8 +64,8 @@ func TestAFolderInteractiveMakesServerThatScenario(t *testing.T) {
 	}
 }
 
-// TestSettingsThatAreEasierAreCaveats has settings of a run differ from those of the rules.
-func TestSettingsThatAreEasierAreCaveats(t *testing.T) {
+// TestEasierSettingsAreCaveats has settings of a run differ from those of the rules.
+func TestEasierSettingsAreCaveats(t *testing.T) {
 	good, summary := published(t, "v5.1-offline-invalid")
 	const path = "closed/x/results/y/resnet50/Offline/performance/run_1"
 	for _, c := range []struct{ name, old, with, caveat, note string }{
@@ -106,118 +92,5 @@ func TestSettingsThatAreEasierAreCaveats(t *testing.T) {
 				t.Errorf("notes %q, want %q", after.Notes, c.note)
 			}
 		})
-	}
-}
-
-// TestWhatLogsDoNotHaveIsSaidToBeMissing takes lines out of a log.
-func TestWhatLogsDoNotHaveIsSaidToBeMissing(t *testing.T) {
-	for _, c := range []struct {
-		name, log string
-		lines     []string // the keys of lines that are taken out
-		change    []string
-		id        loadgen.ConstraintID
-		met       bool
-		observed  string
-	}{
-		{"the number of queries", "v5.1-offline-invalid", []string{"result_query_count", "generated_query_count"}, nil, loadgen.ConstraintQueries, true, missing},
-		{"the number of samples", "v5.1-offline-invalid", []string{"result_query_count", "generated_query_count"}, nil, loadgen.ConstraintSamples, true, missing},
-		{"the longest latency", "v5.1-offline-invalid", []string{"result_max_latency_ns"}, nil, loadgen.ConstraintDuration, false, missing},
-		{"first tokens", "v5.1-server-tokens", []string{"result_first_token_99.00_percentile_latency_ns"}, nil, loadgen.ConstraintFirstToken, true, missing},
-		{"first tokens of a test that is too slow", "v5.1-server-tokens", []string{"result_first_token_99.00_percentile_latency_ns"},
-			[]string{`"result_perf_constraints_met", "value": true`, `"result_perf_constraints_met", "value": false`}, loadgen.ConstraintFirstToken, false, missing},
-		{"other tokens", "v5.1-server-tokens", []string{"result_time_per_output_token_99.00_percentile_ns"}, nil, loadgen.ConstraintPerToken, true, missing},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			detail, _ := published(t, c.log)
-			detail = changed(t, detail, c.change...)
-			for _, key := range c.lines {
-				detail = without(detail, key)
-			}
-			r, err := Read(folder(t, "logs", detail, ""), About{Model: "resnet50"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			i := slices.IndexFunc(r.Constraints, func(x report.Constraint) bool { return x.ID == c.id })
-			if i < 0 {
-				t.Fatalf("there is no constraint %v", c.id)
-			}
-			got := r.Constraints[i]
-			if got.Met != c.met || got.Words == nil || got.Words.Observed != c.observed || got.Observed != nil {
-				t.Errorf("%v is met: %v, observed %+v %v, want %v and %q", c.id, got.Met, got.Words, got.Observed, c.met, c.observed)
-			}
-		})
-	}
-}
-
-// without leaves out the lines of a key.
-func without(detail, key string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(detail) {
-		if !strings.Contains(line, `"key": "`+key+`"`) {
-			kept.WriteString(line)
-		}
-	}
-	return kept.String()
-}
-
-func TestTheTimeOfATestIsThatOfTheLog(t *testing.T) {
-	detail, summary := published(t, "v5.1-offline-invalid")
-	for text, want := range map[string]time.Time{
-		"2025-08-04T02:28:17Z":      time.Date(2025, 8, 4, 2, 28, 17, 0, time.UTC),
-		"2025-08-04T02:28:17+02:00": time.Date(2025, 8, 4, 0, 28, 17, 0, time.UTC),
-		"2020-09-25T02:04:57.51636": time.Date(2020, 9, 25, 2, 4, 57, 516360000, time.UTC),
-		"yesterday":                 {},
-	} {
-		r, err := Read(folder(t, "logs", changed(t, detail, "2025-08-04T02:28:17Z", text), summary), About{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		noted := slices.Contains(r.Notes, "the logs do not say when the test was run")
-		if !r.Created.Equal(want) || noted != want.IsZero() {
-			t.Errorf("%s: %v, noted that it is not known: %v, want %v", text, r.Created, noted, want)
-		}
-	}
-}
-
-func TestAnAccuracyRunHasNoVerdictOfItsOwn(t *testing.T) {
-	detail, _ := published(t, "v5.1-offline-invalid")
-	for _, line := range strings.Split(detail, "\n") {
-		if _, key, ok := strings.Cut(line, `"key": "result_`); ok {
-			key, _, _ = strings.Cut(key, `"`)
-			detail = without(detail, "result_"+key)
-		}
-	}
-	accuracy := changed(t, detail, `_test_mode", "value": "PerformanceOnly"`, `_test_mode", "value": "AccuracyOnly"`)
-	r, err := Read(folder(t, "logs", accuracy, ""), About{})
-	if err != nil || r.Result != report.Valid || r.Metric != nil || !slices.Contains(r.Notes, "LoadGen gives an accuracy run no verdict: VALID says that its logs could be read") {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if r, err = Read(folder(t, "logs", detail, ""), About{}); err != nil || r.Result != report.Interrupted || len(r.Problems) != 1 {
-		t.Errorf("a performance run without a verdict is %s: %q, %v", r.Result, r.Problems, err)
-	}
-}
-
-// TestManyMessagesOfATestAreCutShort has a test warn again and again, at length.
-func TestManyMessagesOfATestAreCutShort(t *testing.T) {
-	detail, summary := published(t, "v5.1-offline-invalid")
-	line := strings.SplitAfter(detail, "\n")[20]
-	_, rest, _ := strings.Cut(line, `"value"`)
-	_, rest, _ = strings.Cut(rest, ", ")
-	warning := `:::MLLOG {"key": "warning_generic_message", "value": "` + strings.Repeat("ä", 400) + `", ` + changed(t, rest, `"is_warning": false`, `"is_warning": true`)
-	r, err := Read(folder(t, "logs", detail+strings.Repeat(warning, 25), summary), About{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var told int
-	for _, w := range r.Warnings {
-		if strings.Contains(w, "warning of the test") {
-			told++
-			if len(w) > 400 || !strings.HasSuffix(w, "ä…") {
-				t.Errorf("a warning of %d bytes: %q", len(w), w)
-			}
-		}
-	}
-	if last := r.Warnings[len(r.Warnings)-1]; told != mostMessages || last != "mlperf_log_detail.txt has 15 more errors and warnings of the test" {
-		t.Errorf("%d warnings are told, and then %q", told, last)
 	}
 }
