@@ -19,7 +19,7 @@ var (
 	octal  = regexp.MustCompile(`^0+[1-9][0-9]*$`)
 )
 
-// sameExpression reports whether two expressions have the same values wherever they are computed. The grader asks SymPy whether their difference is 0,
+// sameExpression reports whether two expressions have the same values at twelve points. The grader asks SymPy whether their difference is 0,
 // unless it has more than two unknown letters, or powers that take SymPy long.
 func sameExpression(said, wanted string) bool {
 	difference, letters := "("+wanted+")-("+said+")", map[rune]bool{}
@@ -42,8 +42,8 @@ func sameExpression(said, wanted string) bool {
 	return true
 }
 
-// tokensOf reads an expression as Python does and splits names as SymPy's parser does: a product of letters and numbers, unless SymPy knows them. Nil: it
-// is not an expression.
+// tokensOf reads an expression as Python does and splits names as SymPy's parser does: a product of letters and numbers, unless SymPy knows them. Nil: not
+// an expression.
 func tokensOf(text string) (all []string) {
 	text = strings.ReplaceAll(text, "^", "**")
 	for text = strings.TrimLeft(text, " \t\f\n"); text != ""; text = strings.TrimLeft(text, " \t\f\n") {
@@ -70,21 +70,21 @@ func tokensOf(text string) (all []string) {
 	return all
 }
 
-// A calculator computes an expression at a point.
+// A calculator computes the value of an expression at a point.
 type calculator struct {
 	rest  []string
 	point byte
 	depth int
 }
 
-// valueOf is the value of an expression at a point. False: it is not an expression, or has no finite value.
+// valueOf is the value of an expression at a point. False: not an expression, or no finite value.
 func valueOf(tokens []string, point byte) (complex128, bool) {
 	c := calculator{rest: tokens, point: point}
 	v := c.sum()
 	return v, len(c.rest) == 0 && !cmplx.IsNaN(v) && !cmplx.IsInf(v)
 }
 
-// next takes a token if it is one of some.
+// next consumes the next token if it is one of the wanted ones, and returns it.
 func (c *calculator) next(wanted ...string) string {
 	if len(c.rest) > 0 {
 		for _, t := range wanted {
@@ -110,45 +110,46 @@ func (c *calculator) sum() complex128 {
 	}
 }
 
-// product multiplies what stands side by side, too.
+// product also multiplies factors that stand side by side.
 func (c *calculator) product() complex128 {
-	for v := c.signed(); ; {
+	for v := c.factor(); ; {
 		switch c.next("*", "/") {
 		case "*":
-			v *= c.signed()
+			v *= c.factor()
 		case "/":
-			v /= c.signed()
+			v /= c.factor()
 		default:
 			if len(c.rest) == 0 || strings.Contains("+-*/)**", c.rest[0]) {
 				return v
 			}
-			v *= c.signed()
+			v *= c.factor()
 		}
 	}
 }
 
-// signed computes a power with its signs.
-func (c *calculator) signed() complex128 {
-	if c.depth++; c.depth > deepest {
+// factor computes a power with its sign.
+func (c *calculator) factor() complex128 {
+	if c.depth++; c.depth > maxDepth {
 		c.rest = nil
 		return cmplx.NaN()
 	}
 	defer func() { c.depth-- }()
 	switch c.next("+", "-") {
 	case "+":
-		return c.signed()
+		return c.factor()
 	case "-":
-		return -c.signed()
+		return -c.factor()
 	}
 	before := c.rest
-	base := c.alone()
+	base := c.operand()
 	if c.next("**") == "" {
 		return base
 	}
+	isName := func(token string) bool { return token[0] == '_' || unicode.IsLetter([]rune(token)[0]) }
 	if len(c.rest) > 0 && strings.Contains(c.rest[0], ".") && slices.ContainsFunc(before[:len(before)-len(c.rest)], isName) {
-		return cmplx.NaN() // SymPy takes x**1.0 for another power than x
+		return cmplx.NaN() // for SymPy x**1.0 is not x
 	}
-	return cmplx.Pow(principal(base), c.signed())
+	return cmplx.Pow(principal(base), c.factor())
 }
 
 // principal drops an imaginary part that is due to rounding, or a zero below the real axis, so that roots are those above it.
@@ -159,10 +160,8 @@ func principal(v complex128) complex128 {
 	return complex(real(v), imag(v)+0)
 }
 
-func isName(token string) bool { return token[0] == '_' || unicode.IsLetter([]rune(token)[0]) }
-
-// alone computes a number, a variable, a function of something, or what stands between parentheses. What is none of them is not a number.
-func (c *calculator) alone() complex128 {
+// operand computes a number, a variable, a function value, or an expression in parentheses. NaN: none of these.
+func (c *calculator) operand() complex128 {
 	if len(c.rest) == 0 {
 		return cmplx.NaN()
 	}
@@ -181,7 +180,7 @@ func (c *calculator) alone() complex128 {
 	case first >= '0' && first <= '9', first == '.':
 		v, err := strconv.ParseFloat(strings.ReplaceAll(t, "_", ""), 64)
 		if err != nil || strings.Contains(t, ".") && len(strings.Trim(t, ".0")) > 12 {
-			return cmplx.NaN() // too many digits to be told from what was rounded to them
+			return cmplx.NaN() // so many digits could also come from rounding
 		}
 		return complex(v, 0)
 	case strings.Contains("+-*/)**", t):
@@ -207,7 +206,7 @@ func variableAt(name string, point byte) complex128 {
 	h := fnv.New64a()
 	h.Write(append([]byte(name), point))
 	bits := h.Sum64()
-	bits = (bits ^ bits>>33) * 0xff51afd7ed558ccd // the last byte has changed few bits
+	bits = (bits ^ bits>>33) * 0xff51afd7ed558ccd // the last byte changes few bits of the hash
 	bits ^= bits >> 33
 	size, angle := 0.5+float64(bits>>32)/(1<<32), 2*math.Pi*float64(bits&math.MaxUint32)/(1<<32)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// A golden is what the official scripts make of texts and pairs of answers (testdata/make_grading.py).
+// A golden holds results of the official scripts for texts and pairs of answers (testdata/make_grading.py).
 type golden struct {
 	Texts []reading
 	Pairs []struct {
@@ -18,7 +18,7 @@ type golden struct {
 	}
 }
 
-// A reading is what is found in a text, by the scripts of deepseek-r1 and of gpt-oss-120b.
+// A reading holds the answers that the scripts of deepseek-r1 and gpt-oss-120b find in a text.
 type reading struct {
 	Text       string
 	GPQA, MMLU [2]*string
@@ -35,9 +35,9 @@ func found[T any](v T, ok bool) *T {
 	return &v
 }
 
-func TestTextsAreReadAsTheScriptsReadThem(t *testing.T) {
+func TestAnswersEqualThoseOfTheScripts(t *testing.T) {
 	for _, want := range testenv.JSON[golden](t, "testdata/grading.json").Texts {
-		got := reading{Text: want.Text, Final: Final(want.Text), Code: [2]string{Code(want.Text), FinalCode(want.Text)}}
+		got := reading{Text: want.Text, Final: finalMessage(want.Text), Code: [2]string{Code(want.Text), FinalCode(want.Text)}}
 		for i, letter := range []func(string, byte) byte{Letter, FinalLetter} {
 			d, j := letter(want.Text, 'D'), letter(want.Text, 'J')
 			got.GPQA[i], got.MMLU[i] = found(string(rune(d)), d != 0), found(string(rune(j)), j != 0)
@@ -50,7 +50,7 @@ func TestTextsAreReadAsTheScriptsReadThem(t *testing.T) {
 	}
 }
 
-func TestSameMathAgreesWithTheGrader(t *testing.T) {
+func TestSameMathEqualsTheGrader(t *testing.T) {
 	for _, c := range testenv.JSON[golden](t, "testdata/grading.json").Pairs {
 		if got := SameMath(c.Said, c.Wanted); got != c.Same {
 			t.Errorf("SameMath(%q, %q) = %t", c.Said, c.Wanted, got)
@@ -58,24 +58,24 @@ func TestSameMathAgreesWithTheGrader(t *testing.T) {
 	}
 }
 
-// A model may write anything, and at any length.
-func TestLongAndDeepAnswersEnd(t *testing.T) {
+// A model may write anything at any length.
+func TestLongAnswersEnd(t *testing.T) {
 	for name, text := range map[string]string{
-		"a number of many digits":   strings.Repeat("7", 20_000),
-		"parentheses in each other": strings.Repeat("(", 10_000) + "1" + strings.Repeat(")", 10_000),
-		"braces in each other":      strings.Repeat("{", 10_000) + "x" + strings.Repeat("}", 10_000),
-		"signs":                     strings.Repeat("-", 10_000) + "1",
-		"elements":                  strings.Repeat("1,", 10_000) + "1",
-		"fractions of nothing":      strings.Repeat(`\frac`, 10_000),
-		"fractions in each other":   strings.Repeat(`1+\frac{1}{y+`, 150) + "x" + strings.Repeat("}", 150),
-		"roots in each other":       strings.Repeat(`\sqrt{2+`, 150) + "x" + strings.Repeat("}", 150),
-		"a wide matrix":             `\begin{pmatrix}` + strings.Repeat("1&", 5_000) + `1\end{pmatrix}`,
-		"many factors":              strings.Repeat("(a+1)(a+2)", 300),
-		"powers of powers":          "9**9**9**9",
-		"units":                     strings.Repeat("degree ", 5_000),
+		"many digits":        strings.Repeat("7", 20_000),
+		"nested parentheses": strings.Repeat("(", 10_000) + "1" + strings.Repeat(")", 10_000),
+		"nested braces":      strings.Repeat("{", 10_000) + "x" + strings.Repeat("}", 10_000),
+		"signs":              strings.Repeat("-", 10_000) + "1",
+		"elements":           strings.Repeat("1,", 10_000) + "1",
+		"empty fractions":    strings.Repeat(`\frac`, 10_000),
+		"nested fractions":   strings.Repeat(`1+\frac{1}{y+`, 150) + "x" + strings.Repeat("}", 150),
+		"nested roots":       strings.Repeat(`\sqrt{2+`, 150) + "x" + strings.Repeat("}", 150),
+		"a wide matrix":      `\begin{pmatrix}` + strings.Repeat("1&", 5_000) + `1\end{pmatrix}`,
+		"many factors":       strings.Repeat("(a+1)(a+2)", 300),
+		"powers of powers":   "9**9**9**9",
+		"units":              strings.Repeat("degree ", 5_000),
 	} {
 		if SameMath(text, "no answer") || SameMath("no answer", text) || !SameMath(text, text) {
-			t.Errorf("%s is another answer", name)
+			t.Errorf("%s: wrong comparison with itself or another text", name)
 		}
 		SameMath(text, "("+text+")*1")
 	}
@@ -88,7 +88,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("\\sqrt\x94", "2")
 	f.Fuzz(func(t *testing.T, said, wanted string) {
 		if !SameMath(said, said) {
-			t.Errorf("%q is not itself", said)
+			t.Errorf("SameMath(%q) with itself = false", said)
 		}
 		SameMath(said, wanted)
 		Letter(said, 'J')
@@ -99,7 +99,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		Integer(said)
 		if _, ok := Boxed(said); ok && len(said) < 8 {
-			t.Errorf("a box in %q", said)
+			t.Errorf("Boxed(%q) finds a box", said)
 		}
 	})
 }

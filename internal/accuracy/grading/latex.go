@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
-// latexSymbols are the macros without arguments that answers use, each with what pylatexenc writes for it. It drops the names of the macros that it
-// does not know and keeps their arguments; so does it with \text, \mathrm, \overline and their like.
+// latexSymbols are the macros without arguments that answers use, each with its text in pylatexenc, which drops the names of unknown macros and of \text,
+// \mathrm, \overline and their like and keeps their arguments.
 var latexSymbols = func() map[string]string {
 	symbols := map[string]string{" ": " ", ",": " ", ":": " ", ";": " ", "quad": "  ", "qquad": "    ", `\`: newRow}
 	for _, name := range strings.Fields("$ % & # _ { } sin cos tan sinh cosh tanh arcsin arccos arctan log ln exp lim max min sup inf") {
@@ -40,16 +40,16 @@ var (
 	latexDropped = regexp.MustCompile(`^(mbox|texttt|textsf|textup|textmd|ensuremath|hspace|hphantom|vphantom|color|label)$`)
 
 	latexMatrix = regexp.MustCompile(`^([bp]?(small)?matrix|array)$`)
-	environment = regexp.MustCompile(`^` + space + `*\{([^{}]+)\}`)
+	environment = regexp.MustCompile(`^\{([^{}]+)\}`)
 )
 
-// Marks of what separates the rows and the elements of a matrix.
+// Marks between the rows and between the elements of a matrix.
 const newRow, newElement = "\x00", "\x01"
 
-var errLaTeX = errors.New("not LaTeX that can be read")
+var errLaTeX = errors.New("not readable as LaTeX")
 
-// latexText writes LaTeX as text in the way of pylatexenc's latex_to_text: \frac{a}{b} as a/b, \sqrt{a} as sqrt(a), a matrix as [1 2; 3 4], and the
-// names of symbols as what they stand for.
+// latexText writes LaTeX as text as pylatexenc's latex_to_text does: \frac{a}{b} as a/b, \sqrt{a} as sqrt(a), a matrix as [1 2; 3 4], and the names
+// of symbols as the symbols.
 func latexText(text string) (string, error) {
 	l := latex{rest: strings.NewReplacer("---", "—", "--", "–", `\tfrac`, ` \frac`, `\dfrac`, ` \frac`, `\frac`, ` \frac`).Replace(text)}
 	text, err := l.until("")
@@ -62,12 +62,12 @@ type latex struct {
 	depth int
 }
 
-// deepest bounds how deep groups and parentheses are read.
-const deepest = 50
+// maxDepth is the depth to which groups and parentheses are read.
+const maxDepth = 50
 
-// until reads up to an end, which it skips: "}", "]", or the name of an environment. The end of the text stands for a missing one.
+// until reads up to an end and skips it: "}", "]", or the name of an environment. The end of the text ends all.
 func (l *latex) until(end string) (string, error) {
-	if l.depth++; l.depth > deepest {
+	if l.depth++; l.depth > maxDepth {
 		return "", errLaTeX
 	}
 	defer func() { l.depth-- }()
@@ -138,15 +138,6 @@ func (l *latex) argument() (string, error) {
 	return l.character(), nil
 }
 
-// option skips an argument in brackets, if there is one.
-func (l *latex) option() (err error) {
-	if strings.HasPrefix(l.rest, "[") {
-		l.character()
-		_, err = l.until("]")
-	}
-	return err
-}
-
 // macro reads the arguments of a macro and writes it.
 func (l *latex) macro(name string) (string, error) {
 	style, styled := latexStyles[name]
@@ -169,8 +160,11 @@ func (l *latex) macro(name string) (string, error) {
 		under, err2 := l.argument()
 		return over + "/" + under, errors.Join(err, err2)
 	case name == "sqrt":
-		if err := l.option(); err != nil {
-			return "", err
+		if strings.HasPrefix(l.rest, "[") {
+			l.character()
+			if _, err := l.until("]"); err != nil {
+				return "", err
+			}
 		}
 		text, err := l.argument()
 		return "sqrt(" + text + ")", err

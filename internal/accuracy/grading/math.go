@@ -11,9 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
-// SameMath reports whether an answer to a question of MATH-500 is the wanted one (prm800k/grading/grader.py, grade_answer).
+// SameMath reports whether an answer to a question of MATH-500 is the expected one (prm800k/grading/grader.py, grade_answer).
 func SameMath(said, wanted string) bool {
-	if asWritten(said) == asWritten(wanted) {
+	if canonical(said) == canonical(wanted) {
 		return true
 	}
 	said, wanted = normal(said), normal(wanted)
@@ -22,15 +22,15 @@ func SameMath(said, wanted string) bool {
 	}
 	a, b := elements(said), elements(wanted)
 	if len(b) > 1 && (said[0] != wanted[0] || said[len(said)-1] != wanted[len(wanted)-1]) {
-		return false // other brackets
+		return false // brackets differ
 	}
 	return slices.EqualFunc(a, b, func(said, wanted string) bool {
-		_, isInteger := wholeNumber(withoutThousands(said))
-		_, wantsInteger := wholeNumber(withoutThousands(wanted))
+		_, saidInteger := integer(withoutThousands(said))
+		_, wantedInteger := integer(withoutThousands(wanted))
 		switch {
-		case fraction.MatchString(said) && fraction.MatchString(wanted): // fractions have to be reduced
+		case fraction.MatchString(said) && fraction.MatchString(wanted): // fractions must be reduced
 			return said == wanted
-		case isInteger != wantsInteger: // integers have to be written out
+		case saidInteger != wantedInteger: // integers must be written out
 			return false
 		}
 		return sameExpression(said, wanted)
@@ -47,7 +47,7 @@ var (
 	thousands = regexp.MustCompile(`(\p{Nd}),(\p{Nd}{3})($|\P{Nd})`)
 )
 
-// units are dropped one after the other, as what is left around one may be another.
+// units are dropped one after the other, because the rest around one may be another.
 var units = func() (all []*regexp.Regexp) {
 	for _, unit := range strings.Fields("degree cm centimeter meter mile second minute hour day week month year foot feet inch yard") {
 		all = append(all, regexp.MustCompile(unit+`(?:es)?s? *(?:\^[0-9]+)?`))
@@ -71,7 +71,7 @@ func normal(text string) string {
 		text = text[1 : len(text)-1]
 	}
 	text = thinComma.ReplaceAllString(text, "")
-	if n, ok := wholeNumber(text); ok {
+	if n, ok := integer(text); ok {
 		text = strconv.FormatFloat(math.RoundToEven(n)+0, 'f', 0, 64) // + 0: no sign of -0
 	}
 	if strings.Contains(text, `\`) {
@@ -81,13 +81,13 @@ func normal(text string) string {
 	}
 	text = mixed.ReplaceAllString(minus.ReplaceAllString(text, "-"), "$1+$2")
 	text = pytext.Lower(strings.NewReplacer(" ", "", "{", "", "}", "").Replace(text))
-	if n, ok := wholeNumber(withoutThousands(text)); ok {
-		return strconv.FormatFloat(math.Trunc(n)+0, 'f', 0, 64) // here the grader does not round
+	if n, ok := integer(withoutThousands(text)); ok {
+		return strconv.FormatFloat(math.Trunc(n)+0, 'f', 0, 64) // the grader truncates here
 	}
 	return text
 }
 
-// withoutThousands drops commas between groups of digits, but none of a tuple.
+// withoutThousands drops commas between groups of three digits, not those of a tuple.
 func withoutThousands(text string) string {
 	for {
 		next := thousands.ReplaceAllString(text, "$1$2$3")
@@ -98,16 +98,16 @@ func withoutThousands(text string) string {
 	}
 }
 
-// wholeNumber is the number that a text is, if it is whole, or nearly.
-func wholeNumber(text string) (float64, bool) {
+// integer reads a number that is an integer within 1e-7.
+func integer(text string) (float64, bool) {
 	v, ok := pytext.ParseFloat(text)
 	return v, ok && math.Abs(v-math.RoundToEven(v)) <= 1e-7
 }
 
-// tuple is a tuple or an interval with something in it, and no other inside.
+// tuple is a tuple or an interval that is not empty and holds no other.
 var tuple = regexp.MustCompile(`^[()\[\]][^()\[\]]+[()\[\]]$`)
 
-// elements are those of a tuple or an interval, or the text as a whole.
+// elements returns the elements of a tuple or an interval, or the whole text.
 func elements(text string) []string {
 	text = withoutThousands(text)
 	if tuple.MatchString(text) {
@@ -120,8 +120,8 @@ func elements(text string) []string {
 	return []string{text}
 }
 
-// asWritten makes one text of what is written differently and means the same (prm800k/grading/math_normalize.py).
-func asWritten(text string) string {
+// canonical writes LaTeX in one of the ways that mean the same (prm800k/grading/math_normalize.py).
+func canonical(text string) string {
 	text = pytext.TrimSpace(text)
 	if m := textOnly.FindStringSubmatch(text); m != nil {
 		text = pytext.TrimSpace(m[1])
@@ -143,62 +143,28 @@ func asWritten(text string) string {
 	if name, value, named := strings.Cut(plain, "="); named && !strings.Contains(value, "=") && utf8.RuneCountInString(name) <= 2 {
 		plain = value // of k = 5
 	}
-	plain, ok := roots(plain)
-	if ok {
-		plain, ok = fractions(strings.ReplaceAll(plain, " ", ""))
+	if strings.HasSuffix(plain, `\sqrt`) || strings.Contains(plain, `\sqrt\sqrt`) {
+		return text // the script fails
 	}
-	if !ok {
-		return text
+	plain = strings.ReplaceAll(bareRoot.ReplaceAllString(plain, `\sqrt{$1}`), " ", "")
+	switch short := shortFraction.FindStringSubmatch(plain); {
+	case short == nil:
+		plain = bareFraction.ReplaceAllString(bareNumerator.ReplaceAllString(plain, `\frac{$1}{`), `\frac{$1}{$2}`)
+	case short[1] == "":
+		return text // the script fails
 	}
 	if plain == "0.5" {
 		return `\frac{1}{2}`
 	}
-	if m := ratio.FindStringSubmatch(plain); m != nil && plainInteger(m[1]) && plainInteger(m[2]) {
-		return `\frac{` + m[1] + `}{` + m[2] + `}`
-	}
-	return plain
+	return ratio.ReplaceAllString(plain, `\frac{$1}{$2}`)
 }
 
-var ratio = regexp.MustCompile(`^(-?[0-9]+)/(-?[0-9]+)$`)
-
-// plainInteger reports whether digits are an integer as Python writes it.
-func plainInteger(text string) bool {
-	n, err := strconv.Atoi(text)
-	return err == nil && strconv.Itoa(n) == text
-}
-
-// roots puts braces around what the root is drawn of.
-func roots(text string) (string, bool) {
-	parts := strings.Split(text, `\sqrt`)
-	for i, p := range parts[1:] {
-		switch {
-		case p == "":
-			return "", false
-		case p[0] != '{':
-			_, first := utf8.DecodeRuneInString(p)
-			parts[i+1] = "{" + p[:first] + "}" + p[first:]
-		}
-	}
-	return strings.Join(parts, `\sqrt`), true
-}
-
-// fractions puts braces around numerators and denominators of one character.
-func fractions(text string) (string, bool) {
-	parts := strings.Split(text, `\frac`)
-	for i, p := range parts[1:] {
-		r := []rune(p)
-		switch {
-		case len(r) == 0:
-			return "", false
-		case r[0] == '{':
-			continue
-		case len(r) < 2:
-			return text, true
-		case r[1] == '{':
-			parts[i+1] = "{" + string(r[0]) + "}" + string(r[1:])
-		default:
-			parts[i+1] = "{" + string(r[0]) + "}{" + string(r[1]) + "}" + string(r[2:])
-		}
-	}
-	return strings.Join(parts, `\frac`), true
-}
+var (
+	// bareRoot, bareNumerator and bareFraction are roots and fractions of one character without braces.
+	bareRoot      = regexp.MustCompile(`\\sqrt([^{])`)
+	bareNumerator = regexp.MustCompile(`\\frac([^{])\{`)
+	bareFraction  = regexp.MustCompile(`\\frac([^{])([^{])`)
+	// shortFraction has fewer than two characters before the next one or the end.
+	shortFraction = regexp.MustCompile(`\\frac([^{]?)(?:\\frac|$)`)
+	ratio         = regexp.MustCompile(`^(0|-?[1-9][0-9]*)/(0|-?[1-9][0-9]*)$`)
+)

@@ -1,12 +1,11 @@
 """Judges a program of LiveCodeBench by its tests.
 
 Reads a job as JSON from the standard input: the code, the inputs and outputs of the tests, the
-name of the function (null: the program reads and writes text), the seconds that a test may
-take, and a secret. Writes the secret, and nothing else, if the program passes all tests.
+name of the function (empty: the program reads and writes text), the seconds that a test may
+take, and a secret. Writes the secret and nothing else if the program passes all tests.
 
-What counts as passing is what LiveCodeBench's own grader lets pass, revision b1e7cab, its file
-lcb_runner/evaluation/testing_util.py: with its ideas of an input, which differ from a real one,
-and with the same functions taken away. A comment says where that shows.
+A program passes if LiveCodeBench's own grader lets it pass (lcb_runner/evaluation/testing_util.py, revision b1e7cab):
+its input behaves unlike a real one, and it misses the same functions. Comments mark these places.
 """
 
 import ast
@@ -31,7 +30,7 @@ PRELUDE = "".join(
     + ["import %s\n" % name for name in NAMED]
     + ["sys.setrecursionlimit(50000)\n"])
 
-# What is taken away, so that a program that uses it fails.
+# Functions taken away: a program that uses one fails.
 GONE = {
     builtins: "quit help",
     os: "kill system putenv remove removedirs rmdir fchdir setuid fork forkpty killpg rename renames truncate replace"
@@ -43,11 +42,11 @@ NOT_IMPORTED = "ipdb joblib resource psutil tkinter".split()
 
 
 class OutOfTime(Exception):
-    """A test took too long. It is an Exception: a program may catch it, and then goes on."""
+    """A test took too long. A program may catch it and go on."""
 
 
 def on_alarm(signum, frame):
-    print("out of time")  # into the output of the program, which is wrong then even if it goes on
+    print("out of time")  # makes the output wrong even if the program goes on
     raise OutOfTime
 
 
@@ -61,7 +60,7 @@ def take_away():
 
 
 def load(code, seconds):
-    """Runs the code as a module; what has functions is the module, or an object of its class Solution."""
+    """Runs the code as a module and returns the owner of its functions: the module, or an object of its class Solution."""
     signal.alarm(seconds)
     try:
         module = ModuleType("solution", "")
@@ -72,7 +71,7 @@ def load(code, seconds):
 
 
 def passes_calls(job):
-    """Calls the function with the values in the lines of an input; what it returns equals the output."""
+    """Calls the function with the values in the lines of an input and compares the result with the output."""
     method = getattr(load(PRELUDE + "\n\n" + job["code"], job["seconds"]), job["function"])
     inputs = [[json.loads(line) for line in text.split("\n")] for text in job["inputs"]]
     outputs = [json.loads(text) for text in job["outputs"]]
@@ -91,7 +90,7 @@ def passes_calls(job):
 
 
 def without_guard(code):
-    """Puts what a last `if __name__ == '__main__'` guards behind the rest."""
+    """Replaces a last `if __name__ == '__main__'` by its body."""
     try:
         body = ast.parse(code).body
         last = body[-1]
@@ -103,7 +102,7 @@ def without_guard(code):
 
 
 def as_function(code):
-    """Makes a function of a program, behind its imports."""
+    """Makes a program a function, after its imports."""
     try:
         body = ast.parse(code).body
         imports = [s for s in body if isinstance(s, (ast.Import, ast.ImportFrom))]
@@ -129,8 +128,8 @@ class Bytes:
 
 
 class Input:
-    """What sys.stdin is: it reads all of an input again and again, its lines have no ends if
-    they are read at once, and it cannot be iterated over."""
+    """Takes the place of sys.stdin: read() returns the whole input each time, readlines() drops the line ends,
+    and iteration fails."""
 
     def __init__(self, text):
         self.text = text
@@ -151,8 +150,8 @@ class Input:
 
 
 def call(function, text):
-    """Calls the function of a program that reads this text. Who has taken stdin out of sys before,
-    has the real one, whose three functions read the text too."""
+    """Calls the function of a program with this text as its input. A program that imported stdin from sys
+    before has the real one, whose three functions read the text too."""
     lines = iter(text.split("\n"))
     with patch("sys.stdin.read", lambda *_: text), \
             patch("sys.stdin.readlines", lambda *_: text.split("\n")), \
@@ -166,9 +165,9 @@ def call(function, text):
 
 
 def written(function, text, seconds):
-    """What the function writes through sys.stdout. Who has taken stdout out of sys before, writes nothing."""
+    """Returns the text that the function writes through sys.stdout. A program that imported stdout from sys before writes nothing."""
     stdout, sys.stdout = sys.stdout, io.StringIO()
-    sys.stdout.close = lambda _: 1  # wants an argument, so that to close it is an error
+    sys.stdout.close = lambda _: 1  # needs an argument, so that closing it fails
     captured = sys.stdout
     signal.alarm(seconds)
     try:
@@ -215,8 +214,8 @@ def main():
     take_away()
     passed = False
     try:
-        passed = passes_texts(job) if job["function"] is None else passes_calls(job)
-    except BaseException:  # whatever ends a program: it did not pass
+        passed = passes_texts(job) if not job["function"] else passes_calls(job)
+    except BaseException:  # any other end of a program is a failure
         pass
     if passed:
         os.write(verdict, secret)

@@ -2,114 +2,100 @@ package livecode
 
 import (
 	"bytes"
-	"compress/zlib"
-	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
 	"github.com/mlperf-go/mlperf/internal/testenv"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
-func runner(t *testing.T) *coderun.Runner {
+func needPython(t *testing.T) {
 	t.Helper()
-	testenv.SkipLong(t, "runs programs")
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
-	return coderun.New(coderun.Limits{})
 }
 
-// TestVerdictsAreThoseOfTheOfficialGrader has programs with all habits that its ideas of an input,
-// an output and a result let pass or fail.
-func TestVerdictsAreThoseOfTheOfficialGrader(t *testing.T) {
-	r := runner(t)
-	data, err := os.ReadFile("testdata/verdicts.json") // make_verdicts.py
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct {
-		Seconds int
-		Cases   []struct {
+// forks judges each job in a fork of one Python process, because starting Python takes longer than judging, and prints the
+// outputs.
+const forks = `
+import json, os, sys, tempfile
+judge = {}
+exec(open("judge.py").read().removesuffix("main()\n"), judge)
+exec(judge["PRELUDE"], {})
+outputs = []
+for job in json.load(sys.stdin):
+    output, end = os.pipe()
+    if os.fork() == 0:
+        file = tempfile.TemporaryFile()
+        file.write(json.dumps(job).encode())
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+        os.dup2(end, 1)
+        sys.stdin = open(0, closefd=False)
+        judge["main"]()
+    os.close(end)
+    outputs.append(output)
+print(json.dumps([os.fdopen(output).read() for output in outputs]))
+`
+
+// The programs have all habits about inputs, outputs and results that the official grader lets pass or fail.
+func TestVerdictsEqualTheOfficialGrader(t *testing.T) {
+	needPython(t)
+	golden := testenv.JSON[struct { // make_verdicts.py
+		Cases []struct {
 			Name, Code, Function string
 			Tests                [][2]string
 			Passes               bool
 		}
+	}](t, "testdata/verdicts.json")
+	var jobs []job
+	for _, c := range golden.Cases {
+		j := job{Secret: "secret", Code: c.Code, Function: c.Function, Seconds: 1}
+		if c.Passes {
+			j.Seconds = seconds // a busy machine may take longer than a second
+		}
+		for _, io := range c.Tests {
+			j.Inputs, j.Outputs = append(j.Inputs, io[0]), append(j.Outputs, io[1])
+		}
+		jobs = append(jobs, j)
 	}
-	if err := json.Unmarshal(data, &golden); err != nil {
+	input, err := json.Marshal(jobs)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(golden.Cases) < 100 {
-		t.Fatalf("there are %d cases", len(golden.Cases))
+	cmd := exec.CommandContext(t.Context(), "python3", "-c", forks)
+	cmd.Stdin = bytes.NewReader(input)
+	output, err := cmd.Output()
+	var outputs []string
+	if err := errors.Join(err, json.Unmarshal(output, &outputs)); err != nil || len(outputs) != len(golden.Cases) {
+		t.Fatal(len(outputs), err)
 	}
-	err = workerpool.Each(t.Context(), 0, len(golden.Cases), func(ctx context.Context, i int) error {
-		c := golden.Cases[i]
-		p := problem{function: c.Function}
-		for _, io := range c.Tests {
-			p.tests = append(p.tests, test{Input: io[0], Output: io[1]})
-		}
-		limit := golden.Seconds
-		if c.Passes {
-			limit = seconds // on a busy machine a program may take longer than it did
-		}
-		passes, err := p.judge(ctx, r, c.Code, limit)
-		if passes != c.Passes {
+	for i, c := range golden.Cases {
+		if passes := outputs[i] == "secret"; passes != c.Passes {
 			t.Errorf("a program that %s: passes %t, want %t:\n%s", c.Name, passes, c.Passes, c.Code)
 		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }
 
-// What is not in the official grader's reach either: a program that says itself that it passes.
-func TestAProgramCannotPassByItsOutput(t *testing.T) {
-	r := runner(t)
-	p := problem{tests: []test{{Input: "1\n", Output: "2\n"}}}
-	for _, code := range []string{
-		"import os\nfor f in range(3, 64):\n    try: os.write(f, b'x' * 26)\n    except OSError: pass",
-		"import os\nos.write(1, b'passed')\nos._exit(0)",
-		"import sys\nsys.exit(0)",
-	} {
-		if passes, err := p.judge(t.Context(), r, code, seconds); passes || err != nil {
-			t.Errorf("%q: passes %t, %v", code, passes, err)
-		}
-	}
-}
+const (
+	onePlusTwo  = `[{"input": "1 2\n", "output": "3\n", "testtype": "stdin"}]`
+	fourPlusOne = `[{"input": "4 1\n", "output": "5\n", "testtype": "stdin"}]`
+	call        = `[{"input": "1\n2", "output": "3", "testtype": "functional"}]`
+	// compressed is fourPlusOne in the form of the published files: base64.b64encode(zlib.compress(pickle.dumps(…))).
+	compressed = "eJxrYJlqxwABPVbR1UqZeQWlJUpWCkomCoYxeUo6Ckr5pSVQIVOIQElqcUlJZUEqSKi4JCUzT6k2dooeALHGFKE="
+)
 
-// packedByPython is fourPlusOne, as base64.b64encode(zlib.compress(pickle.dumps(…))) writes it, which the published files have.
-const packedByPython = "eJxrYJlqxwABPVbR1UqZeQWlJUpWCkomCoYxeUo6Ckr5pSVQIVOIQElqcUlJZUEqSKi4JCUzT6k2dooeALHGFKE="
-
-// packed is a text as private tests are packed.
-func packed(t testing.TB, text string) string {
-	t.Helper()
-	var out bytes.Buffer
-	encoder := base64.NewEncoder(base64.StdEncoding, &out)
-	w := zlib.NewWriter(encoder)
-	size := len(text)
-	head := []byte{0x80, 4, 'X', byte(size), byte(size >> 8), byte(size >> 16), byte(size >> 24)}
-	for _, part := range [][]byte{head, []byte(text), {'.'}} {
-		if _, err := w.Write(part); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(w.Close(), encoder.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
-// row is a line of a file.
+// row returns a line of a file.
 func row(t testing.TB, id, public, private, metadata string) string {
 	t.Helper()
 	line, err := json.Marshal(map[string]string{"question_title": "A", "question_id": id,
@@ -120,45 +106,88 @@ func row(t testing.TB, id, public, private, metadata string) string {
 	return string(line) + "\n"
 }
 
-const (
-	onePlusTwo  = `[{"input": "1 2\n", "output": "3\n", "testtype": "stdin"}]`
-	fourPlusOne = `[{"input": "4 1\n", "output": "5\n", "testtype": "stdin"}]`
-	call        = `[{"input": "1\n2", "output": "3", "testtype": "functional"}]`
-)
-
-// folder has files by their names.
-func folder(t testing.TB, files map[string]string) string {
+// open opens a release of the files in order.
+func open(t *testing.T, files ...string) (*Tests, error) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+	for i, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, FileName(i)), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir
+	tests, err := Open(t.Context(), dir, len(files))
+	if err == nil {
+		t.Cleanup(func() {
+			if err := tests.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return tests, err
 }
 
-func open(t *testing.T, dir string, release int) *Tests {
-	t.Helper()
-	tests, err := Open(t.Context(), dir, release)
+func TestProgramsRunOnAllTests(t *testing.T) {
+	needPython(t)
+	tests, err := open(t, row(t, "text", onePlusTwo, compressed, "{}")+row(t, "call", call, "[]", `{"func_name": "add"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := tests.Close(); err != nil {
-			t.Error(err)
+	for _, c := range []struct {
+		id, code string
+		want     bool
+	}{
+		{"text", "print(sum(map(int, input().split())))", true},
+		{"text", "print(3)", false},
+		{"text", "import os\nfor f in range(64):\n    try: os.write(f, b'x' * 26)\n    except OSError: pass\nos._exit(0)", false},
+		{"call", "def add(a, b):\n    return a + b", true},
+	} {
+		if passes, err := tests.Judge(t.Context(), coderun.New(), c.id, c.code); passes != c.want || err != nil {
+			t.Errorf("%q: passes %t, %v, want %t", c.code, passes, err, c.want)
 		}
-	})
-	return tests
+	}
 }
 
-func TestProblemsOfAReleaseAreFound(t *testing.T) {
-	dir := folder(t, map[string]string{
-		"test.jsonl":  row(t, "a", onePlusTwo, packedByPython, "{}") + "\n" + row(t, "b", call, "[]", `{"func_name": "add"}`),
-		"test2.jsonl": strings.TrimSuffix(row(t, "a", fourPlusOne, "[]", "{}")+row(t, "c", call, "[]", `{"func_name": null}`), "\n"),
-		"test3.jsonl": "this is not read",
-	})
-	one, two := open(t, dir, 1), open(t, dir, 2)
+// A shell takes the place of Python here.
+func TestOnlyTheSecretPasses(t *testing.T) {
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	tests, err := open(t, row(t, "a", onePlusTwo, "[]", "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		script string
+		want   bool
+	}{
+		{`printf %s "$secret"`, true},
+		{`printf %.10s "$secret"`, false},
+		{`printf %s "$secret$secret"`, false},
+		{`head -c 1000000 /dev/zero; printf %s "$secret"`, false},
+		{`printf %s "$secret" >&2`, false},
+		// All tests together have a second more than each, and five (check_correctness); coderun limits the time on all CPUs to two more.
+		{`[ $(ulimit -t) = ` + strconv.Itoa(68*runtime.NumCPU()) + ` ] && printf %s "$secret"`, true},
+	} {
+		script := "#!/bin/sh\nsecret=$(sed 's/.*\"secret\":\"\\([A-Z0-9]*\\)\".*/\\1/')\n" + c.script + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "python3"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if passes, err := tests.Judge(t.Context(), coderun.New(), "a", "pass"); passes != c.want || err != nil {
+			t.Errorf("%s: passes %t, %v, want %t", c.script, passes, err, c.want)
+		}
+	}
+}
+
+func TestProblemsOfARelease(t *testing.T) {
+	first := row(t, "a", onePlusTwo, compressed, "{}") + "\n" + row(t, "b", call, "[]", `{"func_name": "add"}`)
+	second := strings.TrimSuffix(row(t, "a", fourPlusOne, "[]", "{}")+row(t, "c", call, "[]", `{"func_name": null}`), "\n")
+	one, err := open(t, first)
+	two, err2 := open(t, first, second)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name  string
 		tests *Tests
@@ -167,7 +196,7 @@ func TestProblemsOfAReleaseAreFound(t *testing.T) {
 	}{
 		{"public tests come before private ones", one, "a", problem{"", []test{{"1 2\n", "3\n", "stdin"}, {"4 1\n", "5\n", "stdin"}}}},
 		{"a function has a name", one, "b", problem{"add", []test{{"1\n2", "3", "functional"}}}},
-		{"of two problems of a name the later counts", two, "a", problem{"", []test{{"4 1\n", "5\n", "stdin"}}}},
+		{"the later of two problems counts", two, "a", problem{"", []test{{"4 1\n", "5\n", "stdin"}}}},
 		{"the last line needs no end", two, "c", problem{"", []test{{"1\n2", "3", "functional"}}}},
 	} {
 		got, err := c.tests.problem(c.id)
@@ -185,58 +214,36 @@ func TestProblemsOfAReleaseAreFound(t *testing.T) {
 	}
 }
 
-func TestAProgramIsRunOnAllTestsOfItsProblem(t *testing.T) {
-	r := runner(t)
-	tests := open(t, folder(t, map[string]string{"test.jsonl": row(t, "a", onePlusTwo, packed(t, fourPlusOne), "{}")}), 1)
-	for code, want := range map[string]bool{"print(sum(map(int, input().split())))": true, "print(3)": false, "print(5)": false} {
-		if passes, err := tests.Judge(t.Context(), r, "a", code); passes != want || err != nil {
-			t.Errorf("%q: passes %t, %v, want %t", code, passes, err, want)
-		}
-	}
-}
-
-func TestWhatIsWrongWithTheFilesIsNamed(t *testing.T) {
+func TestErrorsNameTheirPlace(t *testing.T) {
 	good := row(t, "a", onePlusTwo, "[]", "{}")
-	for name, c := range map[string]struct{ file, want string }{
-		"no object":        {"[]\n", "test.jsonl: line 1: want an object of JSON"},
-		"no JSON":          {good + "{]\n", "line 2"},
-		"no name":          {"{}\n", "no question_id"},
-		"a number as name": {`{"question_id": 7}` + "\n", "question_id is 7, want a text"},
-		"cut off":          {good + good[:40], "line 2"},
+	for want, file := range map[string]string{
+		"test.jsonl: line 1: want an object of JSON": "[]\n",
+		"line 2":                          good + good[:40],
+		"no question_id":                  "{}\n",
+		"question_id is 7, want a string": `{"question_id": 7}` + "\n",
+		"line 1: a: public_test_cases: neither JSON nor compressed":  row(t, "a", "{}", "[]", "{}"),
+		"line 1: a: private_test_cases: neither JSON nor compressed": row(t, "a", onePlusTwo, "%%", "{}"),
+		"private_test_cases: decompressing":                          row(t, "a", onePlusTwo, compressed[:40], "{}"),
+		"private_test_cases: the pickle holds int64, want a string":  row(t, "a", onePlusTwo, "eJxrYPFm1wMAA7IBBQ==", "{}"),
+		`testtype of test 0 is "x", want stdin or functional`:        row(t, "a", `[{"testtype": "x"}]`, "[]", "{}"),
+		"no tests": row(t, "a", "[]", "[]", "{}"),
+		"metadata": row(t, "a", onePlusTwo, "[]", ""),
 	} {
-		if _, err := Open(t.Context(), folder(t, map[string]string{"test.jsonl": c.file}), 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		tests, err := open(t, file)
+		if err == nil {
+			_, err = tests.Judge(t.Context(), nil, "a", "pass")
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := Open(t.Context(), folder(t, map[string]string{"test.jsonl": good}), 2); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "test2.jsonl") {
-		t.Errorf("a release of two files, of which one is there: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Open(ctx, folder(t, map[string]string{"test.jsonl": good}), 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end of its context: %v", err)
-	}
-}
-
-func TestWhatIsWrongWithAProblemIsNamed(t *testing.T) {
-	for name, c := range map[string]struct{ line, want string }{
-		"public tests are no list":   {row(t, "a", "{}", "[]", "{}"), "line 1: a: public_test_cases"},
-		"private tests are nothing":  {row(t, "a", onePlusTwo, "%%", "{}"), "neither JSON nor packed"},
-		"private tests are cut off":  {row(t, "a", onePlusTwo, packed(t, fourPlusOne)[:40], "{}"), "private_test_cases: unpacking"},
-		"private tests are no text":  {row(t, "a", onePlusTwo, "eJxrYFrCCwAD1gFR", "{}"), "private_test_cases"},
-		"a test is of no known type": {row(t, "a", `[{"testtype": "x"}]`, "[]", "{}"), `testtype of test 0 is "x", want stdin or functional`},
-		"there are no tests":         {row(t, "a", "[]", "[]", "{}"), "it has no tests"},
-		"there is no metadata":       {row(t, "a", onePlusTwo, "[]", ""), "metadata"},
-	} {
-		tests := open(t, folder(t, map[string]string{"test.jsonl": c.line}), 1)
-		if _, err := tests.Judge(t.Context(), nil, "a", "pass"); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", name, err, c.want)
-		}
+	if _, err := Open(t.Context(), t.TempDir(), 1); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "test.jsonl") {
+		t.Errorf("an empty folder: %v", err)
 	}
 }
 
 func FuzzParseProblem(f *testing.F) {
-	f.Add([]byte(row(f, "a", onePlusTwo, packed(f, fourPlusOne), `{"func_name": "f"}`)))
+	f.Add([]byte(row(f, "a", onePlusTwo, compressed, `{"func_name": "f"}`)))
 	f.Add([]byte(`{"question_id": "a", "public_test_cases": "[]"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if id, err := questionID(line); err == nil && id == "" {

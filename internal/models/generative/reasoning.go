@@ -53,7 +53,7 @@ func newExaminer(ctx context.Context, folder string, release int) (*examiner, er
 	if err != nil {
 		return nil, userinput.Wrap(liveOption, err)
 	}
-	return &examiner{runner: coderun.New(coderun.Limits{}), tests: tests}, nil
+	return &examiner{runner: coderun.New(), tests: tests}, nil
 }
 
 // passes reports whether a program passes the tests. Where there are none it does not (eval_accuracy.py).

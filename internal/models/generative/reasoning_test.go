@@ -41,7 +41,7 @@ func TestAScoreSaysHowProgramsWereJudged(t *testing.T) {
 	if got := (*examiner)(nil).warn(&accuracy.Score{}); len(got.Warnings) != 0 {
 		t.Errorf("nothing was run: %q", got.Warnings)
 	}
-	e := &examiner{runner: coderun.New(coderun.Limits{})}
+	e := &examiner{runner: coderun.New()}
 	if got := e.warn(&accuracy.Score{}).Warnings; len(got) != 1 || !strings.HasPrefix(got[0], "programs that the model wrote were executed ") {
 		t.Errorf("all problems are known: %q", got)
 	}

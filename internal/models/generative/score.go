@@ -35,7 +35,7 @@ func summaries(form accuracy.SummaryForm) marker {
 func mixed(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
 	var runner *coderun.Runner
 	if o.execute {
-		runner = coderun.New(coderun.Limits{})
+		runner = coderun.New()
 		o.Execute = func(ctx context.Context, p accuracy.Program) (bool, error) {
 			return runner.Run(ctx, coderun.Program{Language: p.Language, Code: p.Code})
 		}

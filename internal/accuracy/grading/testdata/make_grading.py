@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes into grading.json what the official scripts make of the texts and pairs of answers in it.
+"""Writes into grading.json the results of the official scripts for the texts and pairs of answers in it.
 
     python3 make_grading.py INFERENCE PRM800K
 
 Called with the folders of mlcommons/inference at b66003e1 and openai/prm800k at 7ecc794, whose grader needs sympy (1.14.0) and pylatexenc (2.10).
 The pairs are MATH-500's answers with themselves, with answers of DeepSeek-R1 (from the compliance logs of MLPerf Inference v5.1), of Qwen2 and of Llama 3 to
-questions of MATH, with other ways to write them, and made ones. To add a case, add its text or pair and run the script.
+questions of MATH, with other ways to write them, and made ones. No text holds İ, which the scripts take for an I that is never right. To add a case, add its text or pair and run the script.
 """
 import importlib.util
 import json
@@ -50,14 +50,8 @@ sys.path.insert(0, os.getcwd())
 from grading.grader import grade_answer  # noqa: E402
 
 
-def letter(model, text, last):
-    """What a script finds; İ, which it takes for an I and which answers nothing, as nothing."""
-    found = model.parse_multiple_choice(text, last)
-    return None if found == "İ" else found
-
-
 def read(text):
-    return {"text": text, "gpqa": [letter(m, text, "D") for m in (deep, oss)], "mmlu": [letter(m, text, "J") for m in (deep, oss)], "boxed": deep.parse_boxed_math(text),
+    return {"text": text, "gpqa": [m.parse_multiple_choice(text, "D") for m in (deep, oss)], "mmlu": [m.parse_multiple_choice(text, "J") for m in (deep, oss)], "boxed": deep.parse_boxed_math(text),
             "integer": deep.parse_aime_answer(text), "final": oss.extract_final_section(text), "code": [m.parse_code(text) or "" for m in (deep, oss)]}
 
 
@@ -73,7 +67,7 @@ signal.signal(signal.SIGALRM, late)
 
 
 def grade(said, wanted):
-    """What the grader makes of an answer; None: it takes longer than ten seconds."""
+    """Returns the grader's verdict; None: it takes longer than ten seconds."""
     signal.alarm(10)
     try:
         return bool(grade_answer(said, wanted))
