@@ -13,20 +13,18 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
-// A binding connects values with the ports of a session for many runs: ONNX Runtime calls it
-// IoBinding. A run through one costs less than a plain run, and the binding needs no
-// allocation for it.
+// A binding connects values with the ports of a session for many runs: ONNX Runtime calls it IoBinding. A run with one costs less than a
+// plain run, and allocates nothing.
 //
-// Every set of outputs has its own binding, kept by the first output. Since two runs at once must
-// not share an output, nobody else uses it meanwhile. Inputs that change from run to run,
-// such as a sample's own tensor, are bound anew, which allocates nothing in Go either.
+// Each set of outputs has its own binding, kept by the first output: two runs at once do not share an output. Inputs that change from run
+// to run, as the tensor of a sample does, are bound anew, which allocates nothing in Go either.
 //
-// Only sessions that run on the processor alone use bindings: on other devices binding an
-// input copies it there, and new contents of the same memory would go unseen.
+// Sessions that run on the processor alone use bindings with the values' own memory. On another device binding an input copies it there, so
+// that new contents of the memory would be ignored: those sessions have buffers (devicememory.go).
 type binding struct {
 	session         *session
 	inner           *onnx.IoBinding
-	pointer         unsafe.Pointer // inner, as ONNX Runtime knows it
+	pointer         unsafe.Pointer // OrtIoBinding
 	stopper         *stopper
 	once            sync.Once // destroys
 	inputs, outputs []*handle
@@ -55,7 +53,7 @@ func (s *session) runBound(ctx context.Context, inputs, outputs []backend.Value)
 	return nil
 }
 
-// bindingOf returns the binding of a set of outputs.
+// bindingOf returns the binding of a set of outputs, which is made for the first run.
 func (s *session) bindingOf(outputs []backend.Value) (*binding, error) {
 	lead, err := own(outputs[0], &s.outputs[0], "output")
 	if err != nil {
@@ -64,10 +62,6 @@ func (s *session) bindingOf(outputs []backend.Value) (*binding, error) {
 	if b := lead.binding; b != nil && b.session == s {
 		return b, nil
 	}
-	return s.newBinding(lead)
-}
-
-func (s *session) newBinding(lead *value) (*binding, error) {
 	lead.leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,47 +86,39 @@ func (s *session) newBinding(lead *value) (*binding, error) {
 	return b, nil
 }
 
-// bind connects what is not connected yet.
+// bind connects the values that are not connected yet.
 func (b *binding) bind(inputs, outputs []backend.Value) error {
 	for i, given := range inputs {
-		if err := b.bindInput(i, given); err != nil {
+		port := &b.session.inputs[i]
+		v, err := own(given, port, "input")
+		if err != nil {
+			return err
+		}
+		h, err := v.read()
+		if err != nil {
+			return err
+		}
+		if err := connect(&b.inputs[i], h, port.Name, b.inner.BindInput); err != nil {
 			return err
 		}
 	}
 	for i, given := range outputs {
-		if err := b.bindOutput(i, given); err != nil {
+		port := &b.session.outputs[i]
+		v, err := own(given, port, "output")
+		if err == nil {
+			err = v.inProcessorMemory()
+		}
+		if err == nil {
+			err = connect(&b.outputs[i], v.handle, port.Name, b.inner.BindOutput)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *binding) bindInput(i int, given backend.Value) error {
-	port := &b.session.inputs[i]
-	v, err := own(given, port, "input")
-	if err != nil {
-		return err
-	}
-	h, err := v.read()
-	if err != nil {
-		return err
-	}
-	return connect(&b.inputs[i], h, port.Name, b.inner.BindInput)
-}
-
-func (b *binding) bindOutput(i int, given backend.Value) error {
-	port := &b.session.outputs[i]
-	v, err := own(given, port, "output")
-	if err == nil {
-		err = v.plain()
-	}
-	if err != nil {
-		return err
-	}
-	return connect(&b.outputs[i], v.handle, port.Name, b.inner.BindOutput)
-}
-
-// connect binds a handle to a port, unless it is bound already. If that fails nothing counts as bound.
+// connect binds a handle to a port, unless it is bound already. If that fails, nothing counts as bound.
 func connect(bound **handle, h *handle, port string, bind func(string, onnx.Value) error) error {
 	if h == *bound {
 		return nil
@@ -145,7 +131,7 @@ func connect(bound **handle, h *handle, port string, bind func(string, onnx.Valu
 	return nil
 }
 
-// close destroys the binding and takes it out of its session's books.
+// close destroys the binding, also for its session.
 func (b *binding) close() {
 	b.session.mu.Lock()
 	delete(b.session.bindings, b)

@@ -65,9 +65,8 @@ func (p plan) profileOptions(device string, inputs []modelPort) (add map[string]
 	return add, warnings
 }
 
-// tellCompiling says that a device is about to compile the model, unless what it compiled
-// before is there.
-func (p plan) tellCompiling(device string, options map[string]string) {
+// noteCompiling notes that a device is about to compile the model, unless the result of an earlier time is there.
+func (p plan) noteCompiling(device string, options map[string]string) {
 	option := cacheOption[device]
 	if device == "tensorrt" {
 		option = "trt_engine_cache_path"

@@ -35,7 +35,7 @@ func TestARunThatIsCountedHasSomethingToDo(t *testing.T) {
 		{"fixed batches stay", port("image", tensor.Uint8, 3, -1), 7, tensor.Of([]uint8{0, 0, 0}, 3, 1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := sampleOf(c.port, c.batch)
+			got := smallInput(c.port, c.batch)
 			if got.Type != c.want.Type || !slices.Equal(got.Shape, c.want.Shape) || !slices.Equal(got.Bytes(), c.want.Bytes()) {
 				t.Errorf("%v is %v of %v, want %v of %v", c.port, got.Bytes(), got, c.want.Bytes(), c.want)
 			}

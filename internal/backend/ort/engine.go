@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -21,7 +23,7 @@ type Engine struct {
 	library Library
 	native  native
 	pool    *Pool // threads that its sessions share; nil: each has its own
-	turn    turn  // for devices that do one thing at a time
+	turn    turn  // of devices that run one session at a time
 
 	mu       sync.Mutex
 	busy     int // calls under way
@@ -29,11 +31,10 @@ type Engine struct {
 	closed   bool
 }
 
-// New opens a library that Search.Find returned. Its sessions share a pool of threads; nil: each has
-// threads of its own. A process has one pool: it is an error if an engine without one, or with
-// another, is open.
+// New opens a library that Search.Find returned. Its sessions share a pool of threads; nil: each has threads of its own. A
+// process has one pool: it is an error if an engine without one, or with another, is open.
 func New(library Library, pool *Pool) (*Engine, error) {
-	e := &Engine{library: library, pool: pool, turn: newTurn(), sessions: map[*session]struct{}{}}
+	e := &Engine{library: library, pool: pool, turn: make(turn, 1), sessions: map[*session]struct{}{}}
 	version, n, err := environment.acquire(e, library.Path, pool)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func New(library Library, pool *Pool) (*Engine, error) {
 // Name returns onnxruntime.
 func (e *Engine) Name() string { return "onnxruntime" }
 
-// Library returns the file that was opened, and its version as the library itself tells it.
+// Library returns the file that was opened, with the version that it reports.
 func (e *Engine) Library() Library { return e.library }
 
 // Close gives the library back. It fails if sessions are open.
@@ -79,8 +80,7 @@ func (e *Engine) leave() {
 	e.busy--
 }
 
-// Ports reads the head of the model file. Only what a file does not tell, a shape or a type, is asked
-// of ONNX Runtime, which loads the model for that.
+// Ports reads the head of the model file. ONNX Runtime loads the model only for a shape or a type that the file does not have.
 func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, outputs []backend.Port, err error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -100,31 +100,14 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 	return plainPorts(in), plainPorts(out), nil
 }
 
-// Open loads a model. The error names the model file; it is a *modelError if the file cannot be
-// run, and a *DeviceError if a device cannot be used.
+// Open loads a model. The error names the model file; it is a *modelError if the file cannot be run, and a *DeviceError if a
+// device cannot be used.
 func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
+	start := time.Now()
 	if err := e.enter(); err != nil {
 		return nil, fmt.Errorf("opening model %s: %w", options.ModelPath, err)
 	}
 	defer e.leave()
-	s, err := e.open(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.sessions[s] = struct{}{}
-	return s, nil
-}
-
-func (e *Engine) forget(s *session) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.sessions, s)
-}
-
-// opening looks at the options and the model file, and loads nothing yet.
-func (e *Engine) opening(options backend.Options) (*opening, error) {
 	p, err := planOf(options)
 	if err != nil {
 		return nil, fmt.Errorf("opening model %s: %w", options.ModelPath, err)
@@ -134,21 +117,13 @@ func (e *Engine) opening(options backend.Options) (*opening, error) {
 		return nil, err
 	}
 	in, out, err := head.choose(options.Outputs)
+	if err == nil {
+		in, out, err = fixed(in, out, options.FreeDimensions)
+	}
 	if err != nil {
 		return nil, &modelError{options.ModelPath, err.Error()}
 	}
-	if in, out, err = fixed(in, out, options.FreeDimensions); err != nil {
-		return nil, &modelError{options.ModelPath, err.Error()}
-	}
-	return &opening{engine: e, plan: p, head: head, inputs: in, outputs: out}, nil
-}
-
-func (e *Engine) open(ctx context.Context, options backend.Options) (*session, error) {
-	start := time.Now()
-	o, err := e.opening(options)
-	if err != nil {
-		return nil, err
-	}
+	o := &opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
 	turn := o.turn()
 	if err := turn.take(ctx); err != nil {
 		return nil, err
@@ -165,37 +140,33 @@ func (e *Engine) open(ctx context.Context, options backend.Options) (*session, e
 	if err != nil {
 		return nil, err
 	}
-	s := o.session(inner, counts, time.Since(start))
-	if s.memory, err = o.memory(s.pointer); err != nil {
+	pointer := sessionPointer(inner)
+	memory, err := o.memory(pointer)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening model %s: %w", options.ModelPath, err), inner.Destroy())
 	}
-	return s, nil
-}
-
-// session wraps what was loaded.
-func (o *opening) session(inner *onnx.DynamicAdvancedSession, counts map[string]int, took time.Duration) *session {
 	facts := o.plan.facts()
-	facts["model_opset"] = o.head.opset
-	facts["model_producer"] = o.head.producer
-	if pool := o.engine.pool; pool != nil {
-		facts["intra_threads"], facts["shared_threads"] = "shared", strconv.Itoa(pool.IntraThreads)
+	facts["model_opset"], facts["model_producer"] = head.opset, head.producer
+	if e.pool != nil {
+		facts["intra_threads"], facts["shared_threads"] = "shared", strconv.Itoa(e.pool.IntraThreads)
 	}
 	maps.Copy(facts, o.facts)
 	s := &session{
-		engine: o.engine, path: o.plan.options.ModelPath, inner: inner, pointer: sessionPointer(inner), inputs: o.inputs, outputs: o.outputs,
-		bindable: o.onlyCPU(), turn: o.turn(), runConfig: o.plan.runConfig,
-		values:   map[*value]struct{}{},
-		bindings: map[*binding]struct{}{}, kept: map[*keptMemory]struct{}{},
+		engine: e, path: options.ModelPath, inner: inner, pointer: pointer, inputs: in, outputs: out, memory: memory,
+		bindable: !slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.call != callNone }), turn: turn, runConfig: o.plan.runConfig,
+		values: map[*value]struct{}{}, bindings: map[*binding]struct{}{}, kept: map[*keptMemory]struct{}{},
 		info: backend.Info{
-			Inputs: plainPorts(o.inputs), Outputs: plainPorts(o.outputs),
-			Engine: "onnxruntime " + o.engine.library.Version, Library: o.engine.library.Path,
-			Devices: deviceUse(o.plan.requests, counts), Warnings: o.warnings(), Facts: facts, LoadTime: took,
+			Inputs: plainPorts(in), Outputs: plainPorts(out), Engine: "onnxruntime " + e.library.Version, Library: e.library.Path,
+			Devices: deviceUse(o.plan.requests, counts), Warnings: slices.Concat(o.plan.warnings, o.warnings), Facts: facts, LoadTime: time.Since(start),
 		},
 	}
 	if !s.bindable {
 		s.guarded.Store(guardedRuns)
 	}
-	return s
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sessions[s] = struct{}{}
+	return s, nil
 }
 
 func plainPorts(ports []modelPort) []backend.Port {
@@ -204,4 +175,60 @@ func plainPorts(ports []modelPort) []backend.Port {
 		plain[i] = p.Port
 	}
 	return plain
+}
+
+// Providers says of each device whether the library has it and whether it works now. The binding cannot list them, and a list
+// would not say what works, so each is tried: added to a session, which then loads a model of one node. That is quick, and
+// prints nothing. A device that is known to hang or to end the process is not tried.
+func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.leave()
+	var all []Provider
+	for i := range devices {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		d := &devices[i]
+		p := Provider{Device: d.name, Provider: d.provider}
+		if file := d.libraryFile(e.library.Path); file != "" {
+			_, err := os.Stat(file)
+			p.Compiled = err == nil
+		}
+		if err := d.checkVersion(e.library.Version); d.call == callNone {
+			p.Compiled, p.Usable = true, true
+		} else if err != nil {
+			p.Reason, p.Remedy = "not tried: "+err.Error(), "use ONNX Runtime "+d.since+" or newer"
+		} else if d.loads != "" && !(Search{}).loaderHas(d.loads) {
+			p.Reason, p.Remedy = "not tried: "+d.loads+" is missing", "it needs "+d.needs
+		} else {
+			keepSignals(func() { e.tryDevice(d, &p) })
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func (e *Engine) tryDevice(d *device, p *Provider) {
+	options, err := onnx.NewSessionOptions()
+	if err != nil {
+		p.Reason = readable(err.Error())
+		return
+	}
+	defer options.Destroy()
+	options.SetLogSeverityLevel(onnx.LoggingLevelFatal)
+	if err := appendDevice(options, d, nil); err != nil {
+		p.Reason, p.Remedy = explainDevice(d, e.library.Path, err.Error())
+		p.Compiled = p.Compiled || !isAbsent(err.Error())
+		return
+	}
+	p.Compiled = true
+	environment.keepForever()
+	session, err := onnx.NewDynamicAdvancedSessionWithONNXData(tinyModel(), []string{"x"}, []string{"y"}, options)
+	if err != nil {
+		p.Reason, p.Remedy = explainDevice(d, e.library.Path, err.Error())
+		return
+	}
+	p.Usable = session.Destroy() == nil
 }

@@ -42,9 +42,6 @@ func (e *brokenCopyError) Error() string {
 	return fmt.Sprintf("the optimised model %s cannot be loaded and is made again: %s", e.path, reason)
 }
 
-// remove makes sure that the file is not taken for a good one again.
-func (e *brokenCopyError) remove() error { return os.Remove(e.key) }
-
 // optimized looks for the file that the options name.
 func (p plan) optimized(ctx context.Context, version string) (optimized, error) {
 	path := p.options.OptimizedModel

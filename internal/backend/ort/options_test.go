@@ -356,21 +356,21 @@ func TestCompilingIsAnnouncedUnlessTheResultIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.tellCompiling(device, add)
+		p.noteCompiling(device, add)
 		if len(notes) != 1 || !strings.Contains(notes[0], device) || !strings.Contains(notes[0], add[option]) {
 			t.Errorf("%s: notes %q, want one with the folder %s", device, notes, add[option])
 		}
 		if err := os.WriteFile(filepath.Join(add[option], "graph_0.engine"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if p.tellCompiling(device, add); len(notes) != 1 {
+		if p.noteCompiling(device, add); len(notes) != 1 {
 			t.Errorf("%s: with the result in the folder it said %q", device, notes[1:])
 		}
 		p.options.EngineCacheDir = ""
 		if add, _, err = p.compileOptions(t.Context(), p.requests[0], nil, "1.24.3", dir); err != nil {
 			t.Fatal(err)
 		}
-		if p.tellCompiling(device, add); len(notes) != 1 {
+		if p.noteCompiling(device, add); len(notes) != 1 {
 			t.Errorf("%s: with no folder it said %q", device, notes[1:])
 		}
 	}

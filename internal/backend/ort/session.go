@@ -25,28 +25,31 @@ type session struct {
 	pointer         unsafe.Pointer // inner, as ONNX Runtime knows it
 	inputs, outputs []modelPort
 	info            backend.Info
-	bindable        bool // runs may go through bindings
-	turn            turn // that a run takes
+	bindable        bool // runs may use bindings
+	turn            turn // of runs
 	runConfig       map[string]string
-	memory          *deviceMemory // for buffers of runs; nil: the values' own memory is used
+	memory          *deviceMemory // of the buffers of runs; nil: runs use the values' own memory
 
-	guarded atomic.Int32 // runs that are still watched for replaced signal handlers
+	guarded atomic.Int32 // runs that are still guarded against replaced signal handlers
 	closed  atomic.Bool
 
 	mu       sync.Mutex // guards what follows
 	values   map[*value]struct{}
 	bindings map[*binding]struct{}
 	kept     map[*keptMemory]struct{}
-	idle     []*plainRun // room for runs without a binding
+	idle     []*plainRun // arguments of runs without a binding, to use again
 }
 
 var errClosed = errors.New("the session is closed")
 
+// guardedRuns is the number of runs on a device other than the processor that are guarded against replaced signal handlers:
+// CUDA's libraries set themselves up piece by piece in the first ones.
+const guardedRuns = 32
+
 // Info describes the model and where it runs.
 func (s *session) Info() backend.Info { return s.info }
 
-// Bind makes a value over t's memory. If it is not closed, closing the session does it.
-// The memory must not be freed before.
+// Bind makes a value over t's memory, which must not be freed before the value or the session is closed.
 func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,19 +70,16 @@ func (s *session) adopt(v *value) {
 	s.values[v] = struct{}{}
 }
 
-// forget ends the ownership of a value that is being closed.
-func (s *session) forget(v *value) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.values, v)
-}
-
 // Close frees the session, and all values that it made.
 func (s *session) Close() error {
-	bindings, values, idle := s.shut()
-	if bindings == nil {
-		return nil // closed before
+	s.mu.Lock()
+	if s.closed.Swap(true) {
+		s.mu.Unlock()
+		return nil
 	}
+	bindings, values, idle := s.bindings, s.values, s.idle
+	s.bindings, s.values, s.idle = nil, nil, nil
+	s.mu.Unlock()
 	for b := range bindings {
 		b.destroy()
 	}
@@ -96,30 +96,18 @@ func (s *session) Close() error {
 	if s.memory != nil {
 		s.memory.close(s.engine.native)
 	}
-	err := s.destroy()
-	s.engine.forget(s)
+	err := s.turn.take(context.Background())
+	if err == nil {
+		err = s.inner.Destroy()
+		s.turn.leave()
+	}
+	s.engine.mu.Lock()
+	delete(s.engine.sessions, s)
+	s.engine.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("closing model %s: %s", s.path, readable(err.Error()))
 	}
 	return nil
-}
-
-// destroy frees the model; on a device that does one thing at a time, when it has its turn.
-func (s *session) destroy() error {
-	if err := s.turn.take(context.Background()); err != nil {
-		return err
-	}
-	defer s.turn.leave()
-	return s.inner.Destroy()
-}
-
-func (s *session) shut() (map[*binding]struct{}, map[*value]struct{}, []*plainRun) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed.Store(true)
-	bindings, values, idle := s.bindings, s.values, s.idle
-	s.bindings, s.values, s.idle = nil, nil, nil
-	return bindings, values, idle
 }
 
 // Run computes the outputs. With values for all outputs, on the processor, it allocates nothing.
@@ -132,35 +120,31 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		return fmt.Errorf("running the model: %w", err)
 	}
 	defer s.turn.leave()
-	if s.closed.Load() { // what its bindings lead to is gone
+	if s.closed.Load() { // its bindings are gone
 		return fmt.Errorf("running the model: %w", errClosed)
 	}
-	err := s.run(ctx, inputs, outputs)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		err = context.Cause(ctx) // ONNX Runtime only says that it was told to end
-	}
-	return fmt.Errorf("running the model: %w", err)
-}
-
-// run chooses the quickest way that there is for what is given.
-func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) error {
 	given := !slices.Contains(outputs, nil)
+	var err error
 	switch {
 	case s.memory != nil && given:
-		return s.runOnDevice(ctx, inputs, outputs)
+		err = s.runOnDevice(ctx, inputs, outputs)
 	case s.bindable && given:
-		return s.runBound(ctx, inputs, outputs)
+		err = s.runBound(ctx, inputs, outputs)
 	case len(inputs) == 0:
-		return errors.New("a model without inputs can only run on the processor, with values for all outputs")
+		err = errors.New("a model without inputs can only run on the processor, with values for all outputs")
+	default:
+		err = s.runPlain(ctx, inputs, outputs)
 	}
-	return s.runPlain(ctx, inputs, outputs)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // ONNX Runtime only says that it was told to end
+	}
+	if err != nil {
+		return fmt.Errorf("running the model: %w", err)
+	}
+	return nil
 }
 
-// own returns a value as one of ours that fits a port. What only the run can tell, the extents of
-// an output's free axes, is checked by ONNX Runtime.
+// own returns a value of this engine that fits a port. ONNX Runtime checks the extents of an output's free axes.
 func own(v backend.Value, port *modelPort, role string) (*value, error) {
 	mine, ok := v.(*value)
 	if !ok || mine == nil {
@@ -172,20 +156,8 @@ func own(v backend.Value, port *modelPort, role string) (*value, error) {
 	if mine.memory != nil && mine.memory.whole == nil {
 		return nil, fmt.Errorf("%s %s: %w", role, port.Name, errMemoryClosed)
 	}
-	if mine.tensor.Type != port.Type || !port.AnyShape && !fits(mine.tensor.Shape, port.Shape) {
+	if !port.Fits(mine.tensor.Type, mine.tensor.Shape) {
 		return nil, fmt.Errorf("%s %s: got %v, the model has %v%v", role, port.Name, mine.tensor, port.Type, port.Shape)
 	}
 	return mine, nil
-}
-
-func fits(shape, declared tensor.Shape) bool {
-	if len(shape) != len(declared) {
-		return false
-	}
-	for i, d := range declared {
-		if d >= 0 && d != shape[i] {
-			return false
-		}
-	}
-	return true
 }

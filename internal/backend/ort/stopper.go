@@ -12,21 +12,20 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 )
 
-// A stopper ends runs when their context is done: ONNX Runtime looks before each node whether
-// the options of the run say so. It serves one run at a time. Runs that follow each other
-// usually have the same context; then nothing is to be done for the later ones.
+// A stopper ends runs when their context is done: ONNX Runtime checks the options of the run before each node. It serves one run at
+// a time. Runs that follow each other usually have the same context, and then cost nothing here.
 type stopper struct {
 	options *onnx.RunOptions
 	pointer unsafe.Pointer // the same, as ONNX Runtime knows it
 	done    <-chan struct{}
 	forget  func() bool // ends the watch over done
 
-	mu    sync.Mutex
-	turn  int  // of the contexts that were watched
-	ended bool // the options say that runs end
+	mu     sync.Mutex
+	number int  // of the context that is watched
+	ended  bool // the options say that runs end
 }
 
-// newStopper makes run options with some entries of the configuration.
+// newStopper makes run options with entries of the configuration.
 func newStopper(n native, entries map[string]string) (*stopper, error) {
 	options, err := onnx.NewRunOptions()
 	if err != nil {
@@ -42,11 +41,21 @@ func newStopper(n native, entries map[string]string) (*stopper, error) {
 	return s, nil
 }
 
-// watch has runs end when the context is done, which may be now.
+// watch ends runs when the context is done, which may be now.
 func (s *stopper) watch(ctx context.Context) error {
 	if done := ctx.Done(); done != s.done {
-		if err := s.change(ctx, done); err != nil {
+		number, err := s.next()
+		if err != nil {
 			return err
+		}
+		if s.done = done; done != nil {
+			s.forget = context.AfterFunc(ctx, func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if s.number == number {
+					s.ended = s.options.Terminate() == nil
+				}
+			})
 		}
 	}
 	if ctx.Err() != nil {
@@ -55,42 +64,49 @@ func (s *stopper) watch(ctx context.Context) error {
 	return nil
 }
 
-func (s *stopper) change(ctx context.Context, done <-chan struct{}) error {
-	turn, err := s.next()
-	if err != nil {
-		return err
-	}
-	if s.done = done; done == nil {
-		return nil
-	}
-	s.forget = context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.turn == turn {
-			s.ended = s.options.Terminate() == nil
-		}
-	})
-	return nil
-}
-
-// next turns away from the context that was watched.
-func (s *stopper) next() (turn int, err error) {
+// next ends the watch over a context, and returns the number of the next one.
+func (s *stopper) next() (number int, err error) {
 	if s.forget != nil {
 		s.forget()
 		s.forget = nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn++
+	s.number++
 	if s.ended {
 		err = s.options.UnsetTerminate()
 		s.ended = false
 	}
-	return s.turn, err
+	return s.number, err
 }
 
-// close frees the options. No run may be under way.
+// close frees the options. It must not be called during a run.
 func (s *stopper) close() {
 	s.next()
 	s.options.Destroy()
+}
+
+// A turn keeps sessions of a device from running at the same time: the provider for WebGPU has one queue and one set of buffers for
+// all sessions of the process, and two that run at once damage the heap (seen with ONNX Runtime 1.30 on an NVIDIA H100). A nil
+// turn is always free.
+type turn chan struct{}
+
+// take waits until the turn is free. It fails with the cause of the end of the context.
+func (t turn) take(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// leave frees the turn.
+func (t turn) leave() {
+	if t != nil {
+		<-t
+	}
 }

@@ -129,7 +129,7 @@ func TestORTAContextCostsABoundRunNothing(t *testing.T) {
 
 func TestORTARunWaitsForItsTurn(t *testing.T) {
 	s := openModel(t, doubled(1), backend.Options{})
-	s.(*session).turn = newTurn()
+	s.(*session).turn = make(turn, 1)
 	x := bind(t, s, tensor.New(tensor.Float32, 1, 4))
 	y := bind(t, s, tensor.New(tensor.Float32, 1, 4))
 	if err := s.(*session).turn.take(t.Context()); err != nil {

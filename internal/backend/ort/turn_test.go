@@ -13,7 +13,7 @@ import (
 
 func TestATurnIsOnesAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn := newTurn()
+		turn := make(turn, 1)
 		var inside, most int
 		var mu sync.Mutex
 		count := func(by int) {
@@ -43,7 +43,7 @@ func TestATurnIsOnesAtATime(t *testing.T) {
 
 func TestWhoWaitsForATurnCanBeToldToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, why := newTurn(), errors.New("enough")
+		turn, why := make(turn, 1), errors.New("enough")
 		if err := turn.take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestOnlyDevicesThatDoOneThingAtATimeHaveATurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := opening{engine: &Engine{turn: newTurn()}, plan: plan{requests: asked}}
+		o := opening{engine: &Engine{turn: make(turn, 1)}, plan: plan{requests: asked}}
 		if got := o.turn() != nil; got != want {
 			t.Errorf("%s: has a turn: %t, want %t", list, got, want)
 		}
