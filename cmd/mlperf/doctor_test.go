@@ -14,7 +14,7 @@ import (
 func TestDoctorFix(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("there is no bash: ", err)
+		t.Skip("no bash: ", err)
 	}
 	t.Parallel()
 	for _, c := range []struct {

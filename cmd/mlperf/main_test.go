@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The scripts wait most of the time, so more of them can run than there are cores.
+	// The scripts wait most of the time: more of them than cores may run.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -194,9 +194,8 @@ func finishes(ts *testscript.TestScript, neg bool, args []string) {
 // testOf is the key of a script's test among its values.
 type testOf struct{}
 
-// searches runs a search for the highest load. Its loads are real ones: where others take so much of the
-// machine that an engine of milliseconds keeps no bound, and the run says that they do, nothing can be said of
-// what it found, and the script is skipped.
+// searches runs a search for the highest load. The loads are real: on a machine so busy that an engine of milliseconds keeps no bound,
+// as the run reports, the search shows nothing, and the script is skipped.
 func searches(ts *testscript.TestScript, neg bool, args []string) {
 	finishes(ts, neg, args)
 	found := ts.ReadFile("stdout")
@@ -208,7 +207,7 @@ func searches(ts *testscript.TestScript, neg bool, args []string) {
 
 var wantToRun = regexp.MustCompile(`this machine: load average ([0-9.]+) on ([0-9]+) CPUs`)
 
-// crowded reports whether a run says that there are four times as many processes as processors, or more.
+// crowded reports whether the load average of a run was four times the number of CPUs, or more.
 func crowded(text string) bool {
 	m := wantToRun.FindStringSubmatch(text)
 	if m == nil {

@@ -134,7 +134,7 @@ func balanced(t *testing.T, addresses ...string) (endpoint string) {
 		program = "/usr/sbin/haproxy"
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Skip("there is no haproxy (Debian: apt install haproxy)")
+		t.Skip("no haproxy (Debian: apt install haproxy)")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

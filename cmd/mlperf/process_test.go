@@ -38,7 +38,7 @@ func (p *process) text() string {
 	return p.output.String()
 }
 
-// read is the content of a file in the output folder; empty if there is none.
+// read is the content of a file in the output folder; empty without it.
 func (p *process) read(name string) string {
 	data, _ := os.ReadFile(filepath.Join(p.cmd.Dir, p.out, name))
 	return string(data)

@@ -85,7 +85,7 @@ func performance(b *testing.B, args string) *report.Performance {
 	return r.Performance
 }
 
-// turns is how often what is compared is measured, one after the other: machines are faster now and slower then.
+// turns is how often both are measured, one after the other: the speed of a machine changes.
 const turns = 3
 
 // BenchmarkORTServed is Offline through mlperf serve beside Offline in one process: the medians of turns.

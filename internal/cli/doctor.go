@@ -23,7 +23,7 @@ func newDoctor() *cobra.Command {
 	var fix, yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at this machine: ONNX Runtime, devices, processor, timers, disk, and what is missing",
+		Short: "Look at this machine: ONNX Runtime, devices, processor, timers, disk, and missing parts",
 		Long: `Look for everything that runs need, and print what this machine has, what it lacks, and
 which command fixes that.
 
@@ -63,7 +63,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 		},
 	}
 	defineLibrary(cmd.Flags(), &engine)
-	cmd.Flags().BoolVar(&fix, "fix", false, "install what is missing, after asking")
+	cmd.Flags().BoolVar(&fix, "fix", false, "install missing parts, after asking")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd

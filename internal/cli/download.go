@@ -20,7 +20,7 @@ func newDownload() *cobra.Command {
 		Short: "Get official data sets and models",
 		Long: `Get official data sets and models. The licence is shown, and has to be accepted, before
 anything is fetched. After an interruption the same command goes on where it stopped;
-what is there and right is not fetched again. Files are checked against the checksums
+complete files are not fetched again. Files are checked against the checksums
 that their publishers give, where they give any.
 
 Some need registration: the steps are printed, and --from-file takes the files that you
@@ -227,7 +227,7 @@ func newDownloadList() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List what can be downloaded, and what is there",
+		Short:   "List the data sets and models to download, and which are present",
 		Example: "  mlperf download list",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -22,7 +22,7 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"What is measured", []string{"model", "scenario", "mode", "rules", "division", "quick", "only", "model-path", "dataset-path", "precision", "count", "full-size", "rows", "no-accuracy"}},
+	{"Model, data, scenario", []string{"model", "scenario", "mode", "rules", "division", "quick", "only", "model-path", "dataset-path", "precision", "count", "full-size", "rows", "no-accuracy"}},
 	{"How long, how much, how late", []string{"target-qps", "target-latency", "min-duration", "max-duration", "min-query-count", "max-query-count", "samples-per-query",
 		"performance-sample-count", "ttft", "tpot", "cooldown", "set", "mlperf-conf", "user-conf", "audit-conf", "allow-unknown-keys", "anyway"}},
 	{"How the model is run", []string{"instances", "intra-threads", "inter-threads", "max-batchsize", "max-batch-delay", "profile", "reserve-core", "pin", "thread-affinity", "execution",

@@ -25,7 +25,7 @@ const (
 // rowsHelp is the help of --rows.
 const rowsHelp = "rows that the tables of a built-in model for recommendation have at most (default 40000); they are mapped into memory, not read"
 
-// requestFlags are those of the verbs that run models: what is measured, on which engine, with which settings. The zero value is
+// requestFlags are those of the verbs that run models: model and scenario, engine, settings. The zero value is
 // ready for define.
 type requestFlags struct {
 	run.Request
@@ -64,9 +64,9 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	p := &q.Prompts
 	f.StringVar(&q.Engine.Remote.Model, "model-name", "", "`name` of the model at servers of text (default: the only one that they have)")
 	f.IntVar(&p.Synthetic, "synthetic-prompts", 0, "`number` of prompts that are made up, instead of a file of them")
-	f.IntVar(&p.Words, "prompt-words", 0, "`number` of words of a prompt that is made up, most of which are a token each (default 256)")
+	f.IntVar(&p.Words, "prompt-words", 0, "`number` of words of a prompt that is made up; most are a token each (default 256)")
 	f.IntVar(&p.Answer, "answer-tokens", 0, "greatest `number` of tokens of an answer; of prompts that are made up exactly, where the server can do that (default 128)")
-	f.StringVar(&p.Route, "route", "", "chat or completions (default: completions, and chat where there is no such route)")
+	f.StringVar(&p.Route, "route", "", "chat or completions (default: completions, and chat at servers without that route)")
 	f.StringVar(&p.Artifacts, "endpoints-artifacts", "", "also write what mlcommons/endpoints writes (result_summary.json, events.jsonl, …) into this `folder`")
 	f.StringVar(&p.Stream, "stream", "", "on or off: whether answers come token by token (default: on, except in Offline)")
 	q.defineBackend(f)

@@ -180,7 +180,7 @@ func nextCommand(args []string, r *report.Results, dir string) string {
 		effect = map[string]string{
 			"mode":            "searches the highest load that keeps the bound",
 			"target_qps":      "has enough samples for the time",
-			"min_query_count": "runs until there are enough queries",
+			"min_query_count": "runs until it has enough queries",
 			"reserve_core":    "leaves a core to the load generator, which was late",
 		}[change.Field]
 		command = withFlag(withoutSetting(args, change.Field), strings.ReplaceAll(change.Field, "_", "-"), change.Value)

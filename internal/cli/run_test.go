@@ -55,11 +55,11 @@ func TestNextCommand(t *testing.T) {
 		{"run --set a=1 --set target_qps=10 --set=target_qps=10 --set", report.Results{Scenario: "Offline", Performance: slow, Constraints: []report.Constraint{constraint("duration", 1)}},
 			"Next: mlperf run --set a=1 --set --target-qps 60\n  which has enough samples for the time\n"},
 		{"run --min-query-count 3", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("early_stopping", 100)}},
-			"Next: mlperf run --min-query-count 110\n  which runs until there are enough queries\n"},
+			"Next: mlperf run --min-query-count 110\n  which runs until it has enough queries\n"},
 		{"run", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("generator", 1)}},
 			"Next: mlperf run --reserve-core\n  which leaves a core to the load generator, which was late\n"},
 		{"run", report.Results{Scenario: "Server", Constraints: []report.Constraint{{Constraint: loadgen.Constraint{ID: "latency", Met: true}}, constraint("queries", 10)}},
-			"Next: mlperf run --min-query-count 11\n  which runs until there are enough queries\n"},
+			"Next: mlperf run --min-query-count 11\n  which runs until it has enough queries\n"},
 		{"run", report.Results{Scenario: "Server"}, "Next: mlperf explain 'my dir'\n  which shows why\n"},
 		{"run", report.Results{Result: report.Valid}, ""},
 	} {

@@ -82,7 +82,7 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) error {
 		return userinput.Invalid("max_queue", o.maxQueue, "a number from 1, or 0 for the default")
 	}
 	if len(names) > 1 && o.ModelPath != "" {
-		return usage("--model-path is one file, and there are %d models", len(names))
+		return usage("--model-path is one file for %d models: want one model", len(names))
 	}
 	var all []*run.Resolved // before the first is made, so that errors come early
 	argument := map[string]string{}

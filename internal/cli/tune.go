@@ -23,7 +23,7 @@ func newTune() *cobra.Command {
 		Long: `Try ways to run a model, drop the slow ones early, and keep the best in a profile that
 run --profile auto uses (docs/tuning.md).
 
-What is better: in Offline more samples/s, in Server more queries/s within the latency
+Better is: in Offline more samples/s, in Server more queries/s within the latency
 bound, in SingleStream and MultiStream a lower percentile of the latency.
 
 After Ctrl-C the measurements so far are printed, and no profile is written. Values given

@@ -21,7 +21,7 @@ type sums struct {
 // hasChecksum reports whether a checksum of the file is published.
 func (f File) hasChecksum() bool { return f.MD5 != "" || f.SHA256 != "" }
 
-// check compares a file with what is published about it. from is the address or the path of what is compared.
+// check compares a file with its published size and checksum. from is its address or path.
 func (f File) check(got sums, from string) error {
 	switch {
 	case f.Size > 0 && got.Size != f.Size:
@@ -34,7 +34,7 @@ func (f File) check(got sums, from string) error {
 	return nil
 }
 
-// A summer computes the checksums of what is written to it.
+// A summer computes the checksums of its input.
 type summer struct {
 	size        int64
 	md5, sha256 hash.Hash
@@ -81,7 +81,7 @@ type reading struct {
 	ctx      context.Context
 	r        io.Reader
 	done, of int64
-	show     func(done, of int64) // nil: nobody looks
+	show     func(done, of int64) // nil: not shown
 }
 
 // Read implements io.Reader.

@@ -46,7 +46,7 @@ func newClient(connections int) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// Sources are the addresses of a file of the manifest, in the order in which they are tried. There are none if a person has to
+// Sources are the addresses of a file of the manifest, in the order in which they are tried; none if a person has to
 // get it.
 func (o Options) Sources(f File) []string {
 	var urls []string
@@ -154,7 +154,7 @@ func (j *job) transfer(ctx context.Context, address string, f File, part string,
 
 var errSilent = errors.New("nothing came")
 
-// attempt asks for what is missing of a part file, and appends what comes. It returns how much that was.
+// attempt asks for the rest of a part file and appends it. It returns the number of bytes that came.
 func (j *job) attempt(ctx context.Context, address string, f File, part string, file *os.File, show func(done, of int64)) (n int64, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -180,7 +180,7 @@ func (j *job) attempt(ctx context.Context, address string, f File, part string, 
 		version, _ := j.root.ReadFile(part + versionSuffix)
 		from, validator, _ := strings.Cut(string(version), "\n")
 		if from == name && validator != "" {
-			req.Header.Set("If-Range", validator) // if the file there is another one now, all of it comes
+			req.Header.Set("If-Range", validator) // if the server's file has changed, all of it comes
 		} else if !f.hasChecksum() {
 			have = 0 // nothing tells whether the parts belong together
 		}
@@ -261,7 +261,7 @@ func (j *job) attempt(ctx context.Context, address string, f File, part string, 
 	return n, err
 }
 
-// An UnreachableError is a server with which there is no connection at all: its name is unknown, it refuses, or it does not
+// An UnreachableError is a server without a connection: its name is unknown, it refuses, or it does not
 // answer.
 type UnreachableError struct {
 	Host string
@@ -335,7 +335,7 @@ func newStatusError(resp *http.Response) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		text += ": it wants a login or an agreement"
 	case http.StatusNotFound, http.StatusGone:
-		text += ": the file is no longer there"
+		text += ": the file was removed"
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		err := errors.New(text)
 		if s, _ := strconv.Atoi(resp.Header.Get("Retry-After")); s > 0 {

@@ -165,7 +165,7 @@ func TestGetRefusesLies(t *testing.T) {
 		"nothing":                    {answer("200 OK", ""), File{}, "the answer is empty"},
 		"a body that is cut always":  {answer("200 OK\nContent-Length: 3000", ""), File{}, "given up after 3 attempts"},
 		"a refusal":                  {answer("403 Forbidden", ""), File{}, "answers 403 Forbidden: it wants a login"},
-		"a missing file":             {answer("404 Not Found", ""), File{}, "answers 404 Not Found: the file is no longer there"},
+		"a missing file":             {answer("404 Not Found", ""), File{}, "answers 404 Not Found: the file was removed"},
 		"a server in trouble":        {answer("502 Bad Gateway\nContent-Length: 0", ""), File{}, "given up after 3 attempts: "},
 		"an answer that is not HTTP": {answer("nonsense", ""), File{}, "malformed HTTP"},
 	} {
@@ -201,7 +201,7 @@ func TestGetTriesOtherAddresses(t *testing.T) {
 	if !n.has("SHA-256") || !n.has("trying "+good.URL) {
 		t.Errorf("notes: %q", n.lines)
 	}
-	// What is wrong with the disk is not asked of another server.
+	// An error of the disk does not lead to another server.
 	o, _ = options(t)
 	o.free = func(string) (uint64, error) { return 2999, nil }
 	before := good.requests.Load()
@@ -247,7 +247,7 @@ func TestGetKeepsSecrets(t *testing.T) {
 	other.put("m.onnx", data)
 	other.fault = func(_ http.ResponseWriter, r *http.Request, _ int64) bool {
 		if _, _, has := r.BasicAuth(); has {
-			t.Errorf("the other server is told %v", r.Header)
+			t.Errorf("the other server gets %v", r.Header)
 		}
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // given returns the file that the user has for a file of the manifest: by its name, or, if both sides have one only, whatever
-// its name is. "" if there is none.
+// its name is; "" if none has it.
 func (j *job) given(f File) string {
 	registered := 0
 	for _, other := range j.item.Files {
@@ -46,7 +46,7 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// givenFolder returns the folder that the user has; "" if there is none.
+// givenFolder returns the folder that the user has; "" if the user has none.
 func (j *job) givenFolder() string {
 	for _, given := range j.FromFiles {
 		if info, err := os.Stat(given); err == nil && info.IsDir() {

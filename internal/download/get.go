@@ -51,10 +51,10 @@ func (silence) Bytes(int64, int64) {}
 func (silence) Items(int, int)     {}
 func (silence) Note(string)        {}
 
-// Check finds what is wrong with options for an item, without asking a server. Get does the same first.
+// Check finds wrong options for an item, without asking a server. Get does the same first.
 func (o Options) Check(it Item) error {
 	if o.Dir == "" {
-		return userinput.Errorf("dir", "there is no folder to download into")
+		return userinput.Errorf("dir", "no folder to download into")
 	}
 	if o.Connections < 0 {
 		return userinput.Errorf("connections", "%d connections are wanted, want 1 or more", o.Connections)
@@ -68,7 +68,7 @@ func (o Options) Check(it Item) error {
 	case strings.ContainsAny(o.Mirror, "?#"):
 		return userinput.Errorf("mirror", "%s has a query or a fragment: names of files cannot follow it", shown(o.Mirror))
 	case o.Mirror == "" && o.MirrorOnly:
-		return userinput.Errorf("mirror_only", "there is no mirror that could be the only source")
+		return userinput.Errorf("mirror_only", "no mirror to be the only source")
 	}
 	for _, name := range o.FromFiles {
 		info, err := os.Stat(name)
@@ -121,7 +121,7 @@ func (e *InTheWayError) Error() string { return fmt.Sprintf("%s is in the way: %
 // A NoRoomError is a disk that has too little space.
 type NoRoomError struct {
 	Dir  string
-	Need int64  // bytes beyond what is there
+	Need int64  // bytes beyond the free ones
 	Free uint64 // bytes
 }
 
@@ -241,13 +241,13 @@ func (j *job) alreadyThere(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if n := len(j.list.names()); n == 0 || n < r.Files {
-		j.Observer.Note(fmt.Sprintf("%s lists %d files, want %d; getting what is missing", sumsFile, n, r.Files))
+		j.Observer.Note(fmt.Sprintf("%s lists %d files, want %d; getting the rest", sumsFile, n, r.Files))
 		return false, nil
 	}
-	j.Observer.Phase("checking what is there")
+	j.Observer.Phase("checking files")
 	_, problems, err := j.list.verify(ctx, j.Observer)
 	if len(problems) > 0 {
-		j.Observer.Note(fmt.Sprintf("%s, and %d more such problems; getting what is missing", problems[0], len(problems)-1))
+		j.Observer.Note(fmt.Sprintf("%s, and %d more such problems; getting these files", problems[0], len(problems)-1))
 	}
 	return err == nil && len(problems) == 0, err
 }

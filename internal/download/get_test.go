@@ -47,7 +47,7 @@ func TestCheckOptions(t *testing.T) {
 	}
 }
 
-// What is there and right is not fetched again; what was damaged or lost is, whichever of the files it is.
+// Complete files are not fetched again; damaged and lost ones are, whichever it is.
 func TestGetFetchesWhatIsMissing(t *testing.T) {
 	a, b := randomBytes(3000), []byte("b")
 	for name, damage := range map[string]func(dir string) error{
@@ -256,7 +256,7 @@ func TestGetFilesOfAList(t *testing.T) {
 	wantError(t, it, o, "want "+md5Of(a))
 }
 
-// kits is a data set of three cases, one of which is made.
+// kits is a data set of three cases; one is made.
 func kits() Item {
 	return Item{
 		Kind: Dataset, Name: "k", Title: "K", Steps: []string{"register"}, Cases: []string{"case_00001", "case_00002", "case_00400"},

@@ -32,7 +32,7 @@ const (
 type layoutSteps struct {
 	subsets bool                                             // --count is understood
 	keep    func(j *job) (func(name string) bool, error)     // which entries of an archive are wanted of a part
-	finish  func(ctx context.Context, j *job) error          // what is done once all files are there
+	finish  func(ctx context.Context, j *job) error          // the last step, with all files
 	check   func(ctx context.Context, v *verification) error // what else is verified
 }
 

@@ -185,7 +185,7 @@ func TestGetCOCO(t *testing.T) {
 	}
 }
 
-// openImages serves an OpenImages. Images 0 to 5 show a cat, a dog, both, a thing that is no class of MLPerf's, nothing, and a
+// openImages serves an OpenImages. Images 0 to 5 show a cat, a dog, both, a thing outside MLPerf's classes, nothing, and a
 // woman.
 func openImages(t *testing.T) (*server, Item) {
 	s := newServer(t)

@@ -44,7 +44,7 @@ type Item struct {
 	Note    string   `json:"note,omitempty"`
 	Steps   []string `json:"steps,omitempty"` // what a person has to do first, where registration is needed
 	Files   []File   `json:"files,omitempty"`
-	Folder  *Folder  `json:"folder,omitempty"` // what is taken from a folder that the user got by hand
+	Folder  *Folder  `json:"folder,omitempty"` // the files to take from a folder that the user got by hand
 	Layout  Layout   `json:"layout,omitempty"`
 	Samples int      `json:"samples,omitempty"` // of the whole data set; 0: unknown
 

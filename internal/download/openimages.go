@@ -26,7 +26,7 @@ import (
 func finishOpenImages(ctx context.Context, j *job) error {
 	o, classes := j.item.OpenImages, configs.OpenImagesClasses()
 	var labels map[string]int
-	var listed map[string]bool // nil: there is no list
+	var listed map[string]bool // nil: without a list
 	var rows []objectRow
 	for _, table := range []struct {
 		name string
@@ -147,7 +147,7 @@ func readBoxes(from io.Reader, labels map[string]int, listed map[string]bool) (r
 	for _, name := range boxColumns {
 		i := slices.Index(header, name)
 		if i < 0 {
-			return nil, fmt.Errorf("line 1: there is no column %s", name)
+			return nil, fmt.Errorf("line 1: no column %s", name)
 		}
 		columns = append(columns, i)
 	}

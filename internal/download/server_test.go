@@ -109,7 +109,7 @@ func rangeOf(r *http.Request) (from int) {
 	return from
 }
 
-// randomBytes are bytes of which no part occurs twice.
+// randomBytes are bytes that do not repeat.
 func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{1}).Read(b)

@@ -189,7 +189,7 @@ func (l *sumList) get(name string) string {
 
 func (l *sumList) names() []string { return slices.Sorted(maps.Keys(l.sums)) }
 
-// verify compares the files with the list. It returns the size of those that are right, and what is wrong with the others.
+// verify compares the files with the list. It returns the size of the right ones, and the problems of the others.
 func (l *sumList) verify(ctx context.Context, o Observer) (size int64, problems []string, err error) {
 	names := l.names()
 	tick := workerpool.Counter(len(names), o.Items)

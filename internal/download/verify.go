@@ -25,7 +25,7 @@ import (
 type Report struct {
 	Dir      string   `json:"dir"`
 	Fine     []string `json:"fine"`              // what was checked and is right
-	Problems []string `json:"problems"`          // what is wrong; the first MaxProblems of each kind
+	Problems []string `json:"problems"`          // the first MaxProblems of each kind
 	More     int      `json:"more,omitempty"`    // problems beyond these
 	Unknown  []string `json:"unknown,omitempty"` // what could not be checked, and why
 
@@ -47,7 +47,7 @@ type VerifyOptions struct {
 }
 
 // ErrNotThere is the error of Verify for a folder that does not exist.
-var ErrNotThere = errors.New("there is no such folder")
+var ErrNotThere = errors.New("no such folder")
 
 // A verification is one Verify.
 type verification struct {
@@ -168,7 +168,7 @@ func (v *verification) checkInstalled(ctx context.Context, r receipt, finished b
 	v.newKind()
 	list, err := readSums(v.root)
 	if errors.Is(err, fs.ErrNotExist) {
-		v.unknown("mlperf download did not make this folder, so there is no list of all its checksums")
+		v.unknown("mlperf download did not make this folder: it has no list of all checksums")
 		return nil
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func TestVerifyReportsDamage(t *testing.T) {
 			change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000006.JPEG", "../ILSVRC2012_val_00000006.JPEG")
 		}, "val_map.txt is not as it was installed",
 			[]string{"line 2: ILSVRC2012_val_00000001.JPEG is listed already in line 1", "the class of ILSVRC2012_val_00000001.JPEG is 1000, want 0 to 999", "escapes"}},
-		"there is no list": {photos, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, valMap))) }, "val_map.txt is missing", []string{"val_map.txt"}},
+		"no list": {photos, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, valMap))) }, "val_map.txt is missing", []string{"val_map.txt"}},
 		"an annotated image is missing": {objects, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "val2017/000000000999.jpg"))) },
 			"val2017/000000000999.jpg is missing", []string{"val2017/000000000999.jpg: is missing"}},
 		"an annotated image has another size": {objects, func(t *testing.T, dir string) { change(t, filepath.Join(dir, cocoLabels), `"width":20`, `"width":21`) },
