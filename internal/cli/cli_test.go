@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // TestMain lets this program be the mlperf that selftest starts.
@@ -85,6 +86,11 @@ func TestVerbs(t *testing.T) {
 		if has := cmd.Flags().Lookup("json") != nil; !cmd.HasSubCommands() && has == slices.Contains(withoutJSON, name) {
 			t.Errorf("%s: --json: %v", name, has)
 		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && !strings.Contains(cmd.UsageString(), "--"+f.Name) {
+				t.Errorf("help of %s lacks --%s", name, f.Name)
+			}
+		})
 		for line := range strings.Lines(cmd.Long + "\n" + cmd.UsageString()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
 				t.Errorf("help of %s has a line of %d columns: %s", name, n, line)
@@ -107,6 +113,21 @@ func TestCompletion(t *testing.T) {
 		o := mlperf(t, append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Split(line, " ")...)...)
 		if !slices.Contains(strings.Split(o.stdout, "\n"), want) {
 			t.Errorf("completing %q: %q, want %s", line, o.stdout, want)
+		}
+	}
+}
+
+// The official scripts' spellings of flags work.
+func TestOfficialSpelling(t *testing.T) {
+	cmd, _, err := New(io.Discard, io.Discard).Find([]string{"accuracy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"use_inv_map": "use-inv-map", "output_dtype": "dtype", "mlperf-accuracy-file": "log", "log_file": "log", "coco-dir": "dataset-path", "openimages-dir": "dataset-path", "preprocessed_data_dir": "dataset-path",
+	} {
+		if f := cmd.Flags().Lookup(name); f == nil || f.Name != want {
+			t.Errorf("--%s is %v, want --%s", name, f, want)
 		}
 	}
 }

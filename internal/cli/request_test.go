@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/run"
 )
@@ -119,16 +120,25 @@ func TestSettingGivenTwice(t *testing.T) {
 func TestBackendOfRequest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, optionFile, "provider-option: [c=1, 'd=2,3']\ncustom-ops:\n  - x.so\n  - y.so\n")
-	q, err := requestOf(t, "--execution", "parallel", "--spinning=false", "--arena=false", "--memory-pattern=false", "--device", "cuda,cpu",
-		"--ort-config", "k=", "--free-dimension", "height=224", "--layout", "nhwc", "--label-offset", "-1")
+	for flag, value := range map[string]func(b backend.Options) bool{
+		"--execution=parallel":   func(b backend.Options) bool { return b.Parallel },
+		"--spinning=false":       func(b backend.Options) bool { return b.NoSpinning },
+		"--arena=false":          func(b backend.Options) bool { return b.NoArena },
+		"--memory-pattern=false": func(b backend.Options) bool { return b.NoMemoryPattern },
+	} {
+		with, err := requestOf(t, flag)
+		without, err2 := requestOf(t)
+		if err != nil || err2 != nil || !value(with.Backend) || value(without.Backend) {
+			t.Errorf("%s: %v, %v: %+v, without it %+v", flag, err, err2, with.Backend, without.Backend)
+		}
+	}
+	q, err := requestOf(t, "--device", "cuda,cpu", "--ort-config", "k=", "--free-dimension", "height=224", "--layout", "nhwc", "--label-offset", "-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := q.Backend
-	if !b.Parallel || !b.NoSpinning || !b.NoArena || !b.NoMemoryPattern || b.Device != "cuda,cpu" {
-		t.Errorf("%+v", b)
-	}
 	for _, c := range []struct{ got, want any }{
+		{b.Device, "cuda,cpu"},
 		{b.DeviceOptions, map[string]string{"c": "1", "d": "2,3"}}, {b.Config, map[string]string{"k": ""}}, {b.CustomOps, []string{"x.so", "y.so"}},
 		{b.FreeDimensions, map[string]int64{"height": 224}}, {q.Options, map[string]string{"layout": "nhwc", "label-offset": "-1"}},
 	} {

@@ -212,15 +212,19 @@ func (o *suiteFlags) run(cmd *cobra.Command, name, folder string) error {
 	if err != nil {
 		return explainExists(err)
 	}
+	return finished(exitOfSuite(out))
+}
+
+func exitOfSuite(out *suite.Outcome) int {
 	switch failed, invalid, inaccurate := out.Failures(); {
 	case failed > 0:
-		return finished(ExitError)
+		return ExitError
 	case invalid > 0:
-		return finished(ExitInvalid)
+		return ExitInvalid
 	case inaccurate > 0:
-		return finished(ExitInaccurate)
+		return ExitInaccurate
 	}
-	return nil
+	return ExitDone
 }
 
 // explainExists names the flag that goes on with a suite.

@@ -9,9 +9,24 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
+
+func TestExitOfSuite(t *testing.T) {
+	score := func(result string, met bool) suite.Score {
+		return suite.Score{Result: result, Accuracy: &report.Accuracy{Value: 70, Reference: 76, Target: 75, Met: met}}
+	}
+	accurate, inaccurate, invalid := score(report.Valid, true), score(report.Valid, false), score(report.Invalid, true)
+	for want, scores := range map[int][]suite.Score{
+		ExitDone: {accurate}, ExitInaccurate: {accurate, inaccurate}, ExitInvalid: {invalid, inaccurate}, ExitError: {invalid, {Result: "FAILED"}},
+	} {
+		if got := exitOfSuite(&suite.Outcome{Scores: scores}); got != want {
+			t.Errorf("%+v: status %d, want %d", scores, got, want)
+		}
+	}
+}
 
 // A suite that was interrupted names the command that goes on: all of its arguments, and --resume once.
 func TestSuiteNamesResumeCommand(t *testing.T) {
