@@ -3,6 +3,7 @@ package compare
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -74,7 +77,7 @@ func named(t testing.TB, list []Comparison, name string) Metric {
 			return m
 		}
 	}
-	t.Fatalf("there is no %s in %+v", name, list[0].Metrics)
+	t.Fatalf("no %s in %+v", name, list[0].Metrics)
 	return Metric{}
 }
 
@@ -102,7 +105,7 @@ func series(n int, offset time.Duration, s simulation, spread float64) []Run {
 	return list
 }
 
-func TestTheMethodFollowsFromWhatThereIs(t *testing.T) {
+func TestMethods(t *testing.T) {
 	short := simulation{arrivals: 1, service: 2, load: 0.6, seconds: 30, slower: 1}
 	other, sameTraffic := short, short
 	other.arrivals, other.service = 3, 4
@@ -118,7 +121,7 @@ func TestTheMethodFollowsFromWhatThereIs(t *testing.T) {
 	}{
 		{"the same traffic", []Run{short.run(begin)}, []Run{sameTraffic.run(begin)}, "t over 20 pairs of batches of the same traffic, within these two runs", false, true},
 		{"other traffic", []Run{short.run(begin)}, []Run{other.run(begin)}, "independent queries' worth, within these two runs", false, true},
-		{"no charts", []Run{short.run(begin)}, []Run{bare}, "no charts.json: repeats would tell", false, false},
+		{"no charts", []Run{short.run(begin)}, []Run{bare}, "no charts.json: repeat the runs", false, false},
 		{"three repeats", series(3, 0, short, 0), series(3, time.Minute, other, 0), "t over 3 pairs of runs in turns", false, true},
 		{"five repeats", series(5, 0, short, 0), series(5, time.Minute, other, 0), "t over 5 pairs of runs in turns", true, true},
 		{"five repeats one after the other", series(5, 0, short, 0), series(5, 100*time.Hour, other, 0), "Welch's t over 5 and 5 runs, not in turns", false, true},
@@ -152,11 +155,11 @@ func TestOneRunEachNeverDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := limit.Check(list[0]); o.Met || !strings.Contains(o.Reason, "it takes 5 repeats each, in turns") {
+	if o := limit.Check(list[0]); o.Met || !strings.Contains(o.Reason, "want 5 repeats each, in turns") {
 		t.Errorf("%+v", o)
 	}
 	list = compared(t, series(5, 0, fast, 0.01), series(5, time.Minute, slow, 0.01))
-	if o := limit.Check(list[0]); !o.Met || !strings.Contains(o.Reason, "wholly beyond (t over 5 pairs of runs in turns)") {
+	if o := limit.Check(list[0]); !o.Met || !strings.Contains(o.Reason, "all beyond (t over 5 pairs of runs in turns)") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -234,7 +237,7 @@ func TestIntervalsOfDifferencesHold(t *testing.T) {
 	}
 }
 
-func TestWhatDiffersIsSaidFirst(t *testing.T) {
+func TestDifferencesComeFirst(t *testing.T) {
 	s := simulation{1, 2, 0.5, 20, 1}
 	a, b := s.run(begin), s.run(begin)
 	b.Results.Host, b.Results.Rules, b.Results.Caveats = "cloud", "v5.1", []string{"a quick run"}
@@ -244,7 +247,7 @@ func TestWhatDiffersIsSaidFirst(t *testing.T) {
 	for _, d := range list[0].Unlike() {
 		unlike = append(unlike, d.Key)
 	}
-	if strings.Join(unlike, ",") != "host,rules,marks" {
+	if strings.Join(unlike, ",") != "host,rules,caveats" {
 		t.Errorf("unlike %v", unlike)
 	}
 	var out bytes.Buffer
@@ -253,10 +256,10 @@ func TestWhatDiffersIsSaidFirst(t *testing.T) {
 	}
 	text := out.String()
 	last := 0
-	for _, want := range []string{"NOT LIKE WITH LIKE", "! host", "cloud", "! marks", "precision", "int8", "target_qps", "default", "50 /s", "METRIC", "p90", "To be sure, in turns", "mlperf run --output base/$i"} {
+	for _, want := range []string{"DIFFERENT TESTS OR MACHINES", "! host", "cloud", "! caveats", "precision", "int8", "target_qps", "default", "50 /s", "METRIC", "p90", "To be sure, repeat both in turns", "mlperf run --output base/$i"} {
 		at := strings.Index(text[last:], want)
 		if at < 0 {
-			t.Fatalf("there is no %q after %q", want, text[:last])
+			t.Fatalf("no %q after %q", want, text[:last])
 		}
 		last += at
 	}
@@ -265,7 +268,7 @@ func TestWhatDiffersIsSaidFirst(t *testing.T) {
 	}
 }
 
-func TestWhatWasCalibratedIsNoDifference(t *testing.T) {
+func TestCalibratedIsNoDifference(t *testing.T) {
 	s := simulation{1, 2, 0.5, 20, 1}
 	for _, c := range []struct {
 		key, origin string
@@ -282,7 +285,7 @@ func TestWhatWasCalibratedIsNoDifference(t *testing.T) {
 	}
 }
 
-func TestRunsWithoutAPartnerAreNamed(t *testing.T) {
+func TestRunsWithoutAPartner(t *testing.T) {
 	a, b := simulation{1, 2, 0.5, 20, 1}.run(begin), simulation{1, 2, 0.5, 20, 1}.run(begin)
 	b.Results.Model = "bert"
 	if _, left, err := Of([]Run{a}, []Run{b}); err == nil || len(left) != 2 || !strings.Contains(left[0], "no run of resnet50 Server") {
@@ -294,7 +297,7 @@ func TestRunsWithoutAPartnerAreNamed(t *testing.T) {
 	}
 }
 
-func TestAccuracyIsComparedSampleBySample(t *testing.T) {
+func TestAccuracyBySample(t *testing.T) {
 	right := func(n int, wrong ...int) *report.Accuracy {
 		a := &report.Accuracy{Metric: "accuracy", Unit: "%", Samples: uint64(n), Right: make([]byte, (n+7)/8), Reference: 76, Target: 75}
 		for i := range n {
@@ -321,7 +324,7 @@ func TestAccuracyIsComparedSampleBySample(t *testing.T) {
 		{"four worse, which coins do in one case of sixteen", right(1000), right(1000, 1, 2, 3, 4), "p = 0.063", false},
 		{"five worse", right(1000), right(1000, 1, 2, 3, 4, 5), "p = 0.031", true},
 		{"other samples", right(1000), right(500), "the samples are not the same", false},
-		{"a score of its own", &report.Accuracy{Metric: "accuracy"}, &report.Accuracy{Metric: "accuracy"}, "no answers sample by sample are kept", false},
+		{"a score of its own", &report.Accuracy{Metric: "accuracy"}, &report.Accuracy{Metric: "accuracy"}, "keeps no answers sample by sample", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			of := func(a *report.Accuracy) []Run {
@@ -335,8 +338,8 @@ func TestAccuracyIsComparedSampleBySample(t *testing.T) {
 	}
 }
 
-// TestScoresOfOtherKindsAreComparedOverSetsOfSamples: mAP, BLEU and F1 keep what they are of the same sets.
-func TestScoresOfOtherKindsAreComparedOverSetsOfSamples(t *testing.T) {
+// TestAccuracyByResampling: mAP, BLEU and F1 keep what they are of the same sets.
+func TestAccuracyByResampling(t *testing.T) {
 	score := func(value, spread float64, sets int) *report.Accuracy {
 		a := &report.Accuracy{Metric: "mAP", Unit: "%", Value: value, Samples: 500, Reference: 21, Target: 20}
 		for i := range sets {
@@ -360,9 +363,9 @@ func TestScoresOfOtherKindsAreComparedOverSetsOfSamples(t *testing.T) {
 		{"half a point less in all sets", score(21, 0, 200), score(20.5, 0.1, 200), "paired bootstrap: both on the same 200 sets of the 500 samples", true},
 		{"half a point less on average", score(21, 0, 200), score(20.5, 1, 200), "paired bootstrap", false},
 		{"the same", score(21, 0, 200), score(21, 0, 200), "paired bootstrap", false},
-		{"sets of another number", score(21, 0, 200), score(20, 0, 100), "no answers sample by sample are kept of mAP", false},
-		{"a file that was cut", score(21, 0, 200), broken, "no answers sample by sample are kept of mAP", false},
-		{"no number", infinite, score(20, 0, 200), "no answers sample by sample are kept of mAP", false},
+		{"sets of another number", score(21, 0, 200), score(20, 0, 100), "mAP keeps no answers sample by sample", false},
+		{"a file that was cut", score(21, 0, 200), broken, "mAP keeps no answers sample by sample", false},
+		{"no number", infinite, score(20, 0, 200), "mAP keeps no answers sample by sample", false},
 		{"a part of the samples", score(21, 0, 200), part, "the samples are not the same", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -377,7 +380,7 @@ func TestScoresOfOtherKindsAreComparedOverSetsOfSamples(t *testing.T) {
 	}
 }
 
-func TestThroughputNeedsPartsThatDoNotDependOnEachOther(t *testing.T) {
+func TestThroughput(t *testing.T) {
 	offline := func(seed uint64, rate float64, slow bool) Run {
 		r := rand.New(rand.NewPCG(seed, 1))
 		column := make(charts.Column, 300)
@@ -403,69 +406,6 @@ func TestThroughputNeedsPartsThatDoNotDependOnEachOther(t *testing.T) {
 	if m.Interval != nil || m.Verdict() != "?" {
 		t.Errorf("parts that depend on each other: %+v", m)
 	}
-}
-
-func TestLimits(t *testing.T) {
-	for text, want := range map[string]Limit{
-		"p99>+5%": {Metric: "p99", Above: true, Change: 0.05}, "samples/s < -3 %": {Metric: "samples/s", Change: -0.03},
-		"accuracy<−0.5%": {Metric: "accuracy", Change: -0.5}, "ttft p99>10%": {Metric: "ttft p99", Above: true, Change: 0.1},
-	} {
-		got, err := ParseLimit(text)
-		if got.text = ""; err != nil || got != want {
-			t.Errorf("ParseLimit(%q) = %+v, %v; want %+v", text, got, err, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"": "want a metric", "p99": "want a metric", ">5%": "want a metric", "p99>5": "want a signed number of percent", "p99>five%": "want a signed number",
-		"p98>5%": `unknown metric "p98", want one of samples/s, metric, accuracy, mean, p50`, "p99>NaN%": "want a signed number", "p99>1e999%": "want a signed number",
-	} {
-		if _, err := ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("ParseLimit(%q): %v, want an error with %q", text, err, want)
-		}
-	}
-}
-
-func TestNeededRepeatsShowTheChange(t *testing.T) {
-	for _, test := range []struct {
-		d, s float64
-		want int
-	}{{0.02, 0.01, 4}, {0.01, 0.02, 18}, {0, 0.01, 0}, {1e-9, 1, 0}} {
-		if got := needed(test.d, test.s); got != test.want {
-			t.Errorf("needed(%g, %g) = %d, want %d", test.d, test.s, got, test.want)
-		}
-	}
-}
-
-func TestEveryFormatHasTheMetrics(t *testing.T) {
-	s := simulation{1, 2, 0.5, 20, 1}
-	list := compared(t, []Run{s.run(begin)}, []Run{s.run(begin)})
-	for name, print := range map[string]func(io.Writer, []Comparison) error{"text": Text, "markdown": Markdown, "csv": CSV} {
-		var out bytes.Buffer
-		if err := print(&out, list); err != nil || !strings.Contains(out.String(), "p99") {
-			t.Errorf("%s: %v\n%s", name, err, out.String())
-		}
-	}
-	text, err := json.Marshal(list)
-	var again []Comparison
-	if err != nil || json.Unmarshal(text, &again) != nil || again[0].Metrics[0].Name != "mean" {
-		t.Errorf("json: %v %s", err, text)
-	}
-}
-
-// FuzzParseLimit never panics, and what it accepts is accepted again.
-func FuzzParseLimit(f *testing.F) {
-	for _, s := range []string{"p99>+5%", "accuracy<-0.5%", "samples/s<1e300%"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		l, err := ParseLimit(text)
-		if err != nil {
-			return
-		}
-		if again, err := ParseLimit(l.String()); err != nil || again != l {
-			t.Fatalf("%q: %+v, then %+v, %v", text, l, again, err)
-		}
-	})
 }
 
 // FuzzOf compares what files may hold: it never panics, and what it finds can be written.
@@ -495,4 +435,429 @@ func FuzzOf(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// plain is a run whose latencies are all of so many milliseconds.
+func plain(folder string, minutes int, ms float64, change func(*report.Results)) Run {
+	ns := int64(ms * 1e6)
+	r := &report.Results{
+		Created: begin.Add(time.Duration(minutes) * time.Minute), Model: "resnet50", Scenario: "SingleStream", Mode: "PerformanceOnly", Result: report.Valid, Rules: "v6.1",
+		Performance: &report.Performance{Queries: 10, SamplesPerSecond: 1000 / ms, LatencyNS: &report.Latencies{Mean: ns, P50: ns, P90: ns, P95: ns, P97: ns, P99: ns, P999: ns}},
+	}
+	if change != nil {
+		change(r)
+	}
+	return Run{Run: report.Run{Folder: folder, Results: r}}
+}
+
+// TestCopiesAreNoRepeats: five copies of one run each would otherwise be sure of what one run cannot tell.
+func TestCopiesAreNoRepeats(t *testing.T) {
+	var base, new []Run
+	for i := range 5 {
+		base = append(base, plain(fmt.Sprint("base", i), 0, 10, nil))
+		new = append(new, plain(fmt.Sprint("new", i), 1, 12, nil))
+	}
+	list, left, err := Of(base, new)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if want := "base4: it is a copy of the run in base0"; len(left) != 8 || left[3] != want {
+		t.Errorf("left out %q, want eight, the fourth %q", left, want)
+	}
+	if m := named(t, list, "p90"); m.Interval != nil || m.Decides {
+		t.Errorf("one run each decides: %+v", m)
+	}
+}
+
+func TestRunOnBothSides(t *testing.T) {
+	list := compared(t, []Run{plain("a", 0, 10, nil)}, []Run{plain("b", 0, 10, nil)})
+	if want := "b is on both sides: it shows no change."; len(list[0].Notes) != 1 || list[0].Notes[0] != want {
+		t.Errorf("notes %q, want %q", list[0].Notes, want)
+	}
+	list = compared(t, []Run{plain("a", 0, 10, nil)}, []Run{plain("b", 1, 10, nil)})
+	if len(list[0].Notes) != 0 {
+		t.Errorf("notes of two runs that are as fast: %q", list[0].Notes)
+	}
+	accuracy := func(r *report.Results) { r.Performance, r.Accuracy = nil, &report.Accuracy{Metric: "m", Value: 1} }
+	if list, left, err := Of([]Run{plain("a", 0, 1, accuracy), plain("b", 0, 1, accuracy)}, []Run{plain("c", 0, 1, accuracy)}); err != nil || len(left) != 0 || len(list[0].Base) != 2 {
+		t.Errorf("accuracy runs: %v, left %q, %v", list, left, err)
+	}
+}
+
+func TestTookTurns(t *testing.T) {
+	at := func(minutes ...int) (runs []Run) {
+		for _, m := range minutes {
+			runs = append(runs, plain(fmt.Sprint(m), m, 10+float64(m)/100, nil))
+		}
+		return runs
+	}
+	for _, c := range []struct {
+		name      string
+		base, new []Run
+		want      bool
+	}{
+		{"A B A B A B", at(0, 2, 4), at(1, 3, 5), true},
+		{"B A B A B A", at(1, 3, 5), at(0, 2, 4), true},
+		{"A B B A A B", at(0, 3, 4), at(1, 2, 5), true},
+		{"in the same second", at(0, 2), at(0, 2), true},
+		{"A A B B", at(0, 1), at(2, 3), false},
+		{"B B A A", at(2, 3), at(0, 1), false},
+		{"A B A A B B", at(0, 2, 3), at(1, 4, 5), false},
+		{"of other numbers", at(0, 2), at(1), false},
+		{"one each", at(0), at(9), true},
+	} {
+		if got := tookTurns(c.base, c.new); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestRunsAreInTheOrderOfTime(t *testing.T) {
+	list := compared(t, []Run{plain("late", 2, 10, nil), plain("early", 0, 10.1, nil)}, []Run{plain("later", 3, 10, nil), plain("soon", 1, 10.2, nil)})
+	if diff := cmp.Diff([][]string{{"early", "late"}, {"soon", "later"}}, [][]string{list[0].Base, list[0].New}); diff != "" {
+		t.Error(diff)
+	}
+	if m := named(t, list, "p50"); m.Method != "t over 2 pairs of runs in turns" || m.Repeats != 2 || len(list[0].Commands) != 0 {
+		t.Errorf("%+v, commands %q", m, list[0].Commands)
+	}
+}
+
+func TestRepeatsWithoutTurns(t *testing.T) {
+	base := []Run{plain("a", 0, 10, nil), plain("b", 1, 10.1, nil)}
+	list := compared(t, base, []Run{plain("c", 8, 10, nil), plain("d", 9, 10.2, nil)})
+	if !strings.Contains(strings.Join(list[0].Notes, "\n"), "The repeats did not take turns") {
+		t.Errorf("notes %q", list[0].Notes)
+	}
+	if m := named(t, list, "p50"); m.Decides || m.Repeats != 2 || m.Needed == 0 || !strings.Contains(m.how(), fmt.Sprintf("; %d repeats would show +", m.Needed)) {
+		t.Errorf("%+v: %s", m, m.how())
+	}
+}
+
+// TestLatencyBounds although their sum is the same.
+func TestLatencyBounds(t *testing.T) {
+	bound := func(latency, first, per int64) func(*report.Results) {
+		return func(r *report.Results) {
+			r.Test = &report.Test{TargetLatencyNS: latency, FirstTokenLatencyNS: first, PerTokenLatencyNS: per, TargetLatencyPercentile: 0.99}
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		base, new func(*report.Results)
+		want      string
+	}{
+		{"the same", bound(0, 2e9, 2e8), bound(0, 2e9, 2e8), ""},
+		{"exchanged", bound(0, 2e9, 2e8), bound(0, 2e8, 2e9), "2000000000 ns to the first token, 200000000 ns per token, 0.99 of the queries"},
+		{"another latency", bound(15e6, 0, 0), bound(16e6, 0, 0), "15000000 ns, 0.99 of the queries"},
+		{"none known", bound(15e6, 0, 0), nil, "15000000 ns, 0.99 of the queries"},
+	} {
+		list := compared(t, []Run{plain("a", 0, 10, c.base)}, []Run{plain("b", 1, 10, c.new)})
+		got := ""
+		for _, d := range list[0].Unlike() {
+			got += d.Base
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSidesThatAreNotUniform(t *testing.T) {
+	qps := func(v string) func(*report.Results) {
+		return func(r *report.Results) { r.Settings = []report.Setting{{Key: "target_qps", Value: v}} }
+	}
+	list := compared(t, []Run{plain("a", 0, 10, qps("5")), plain("b", 2, 10.1, qps("6"))}, []Run{plain("c", 1, 10.2, qps("5")), plain("d", 3, 10.3, qps("6"))})
+	if diff := cmp.Diff([]Difference{{Key: "target_qps", Base: "5 | 6", New: "5 | 6"}}, list[0].Differences); diff != "" {
+		t.Error(diff)
+	}
+	engine := func(v string) func(*report.Results) { return func(r *report.Results) { r.Backend.Engine = v } }
+	list = compared(t, []Run{plain("a", 0, 10, engine("x")), plain("b", 2, 10.1, engine("y"))}, []Run{plain("c", 1, 10.2, engine("x"))})
+	if diff := cmp.Diff([]Difference{{Key: "engine", Base: "x | y", New: "x"}}, list[0].Differences); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSystemText(t *testing.T) {
+	system := map[string]any{"cpu": map[string]any{"model": "Z80", "cores": 1.0}, "kernel": nil}
+	for _, c := range []struct {
+		path, want string
+	}{{"cpu model", "Z80"}, {"cpu cores", "1"}, {"kernel", ""}, {"cpu clock", ""}, {"cpu model name", ""}, {"memory", ""}} {
+		if got := systemText(system, strings.Fields(c.path)...); got != c.want {
+			t.Errorf("%s: %q, want %q", c.path, got, c.want)
+		}
+	}
+	if got := systemText("a text", "cpu", "model"); got != "" {
+		t.Errorf("of a text: %q", got)
+	}
+}
+
+func TestLastSettingCounts(t *testing.T) {
+	r := &report.Results{Settings: []report.Setting{{Key: "a", Value: "1"}, {Key: "a", Value: "2"}, {Key: "b", Value: ""}}}
+	for key, want := range map[string]string{"a": "2", "b": "default", "c": "default"} {
+		if got := setting(r, key); got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+}
+
+// TestImpossibleNumbers: files may hold any, and what is found has to be JSON.
+func TestImpossibleNumbers(t *testing.T) {
+	accuracy := func(a report.Accuracy) func(*report.Results) {
+		return func(r *report.Results) { a.Metric, r.Accuracy = "m", &a }
+	}
+	for _, c := range []struct {
+		name      string
+		base, new func(*report.Results)
+	}{
+		{"accuracies too far apart", accuracy(report.Accuracy{Value: math.MaxFloat64}), accuracy(report.Accuracy{Value: -math.MaxFloat64})},
+		{"answers of no samples", accuracy(report.Accuracy{Right: []byte{255}}), accuracy(report.Accuracy{Right: []byte{1}})},
+		{"rates of next to nothing", func(r *report.Results) { r.Performance.SamplesPerSecond = 5e-324 }, func(r *report.Results) { r.Performance.SamplesPerSecond = math.MaxFloat64 }},
+		{"a rate of nothing", func(r *report.Results) { r.Performance.SamplesPerSecond = 0 }, nil},
+		{"a negative latency", func(r *report.Results) { r.Performance.LatencyNS.P90 = -5 }, nil},
+		{"no latencies", func(r *report.Results) { r.Performance.LatencyNS = nil }, nil},
+		{"no performance", func(r *report.Results) { r.Performance = nil }, nil},
+	} {
+		for _, swapped := range []bool{false, true} {
+			a, b := plain("a", 0, 10, c.base), plain("b", 1, 11, c.new)
+			if swapped {
+				a, b = b, a
+			}
+			list := compared(t, []Run{a}, []Run{b})
+			if _, err := json.Marshal(list); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			for _, m := range list[0].Metrics {
+				if m.Interval != nil || !finite(m.Change) {
+					t.Errorf("%s: %+v", c.name, m)
+				}
+			}
+		}
+	}
+}
+
+func TestErrorRatesAreBetterBelow(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		reference, target float64
+		want              string
+	}{{"a score", 76, 75, "up"}, {"an error rate", 7.4, 7.5, "down"}, {"no target", 0, 0, "up"}} {
+		of := func(folder string, minutes int) Run {
+			return plain(folder, minutes, 10, func(r *report.Results) {
+				r.Accuracy = &report.Accuracy{Metric: "m", Value: 7, Reference: c.reference, Target: c.target}
+			})
+		}
+		if m := named(t, compared(t, []Run{of("a", 0)}, []Run{of("b", 1)}), "accuracy"); m.Better != c.want {
+			t.Errorf("%s: better %s, want %s", c.name, m.Better, c.want)
+		}
+	}
+}
+
+// TestQuantities follows from the scenario: Offline has no latency of queries, and Server's rate is set.
+func TestQuantities(t *testing.T) {
+	tokens := &report.Latencies{Mean: 1, P50: 1, P90: 1, P95: 1, P97: 1, P99: 1, P999: 1}
+	for _, c := range []struct {
+		name   string
+		change func(*report.Results)
+		want   string
+	}{
+		{"SingleStream", nil, "mean p50 p90 p95 p97 p99 p99.9 samples/s"},
+		{"Server", func(r *report.Results) {
+			r.Scenario, r.Metric = "Server", &report.Metric{Name: "completed samples", Value: 5}
+		}, "mean p50 p90 p95 p97 p99 p99.9 samples/s"},
+		{"Offline", func(r *report.Results) {
+			r.Scenario, r.Metric = "Offline", &report.Metric{Name: "samples", Value: 5, Unit: "samples/s"}
+		}, "samples/s metric"},
+		{"tokens", func(r *report.Results) {
+			r.Scenario, r.Metric = "Server", &report.Metric{Name: "completed tokens", Value: 5, Unit: "tokens/s"}
+			r.Performance.LatencyNS, r.Performance.FirstTokenNS, r.Performance.TimePerOutputTokenNS = nil, tokens, tokens
+		}, "ttft mean ttft p50 ttft p90 ttft p95 ttft p97 ttft p99 ttft p99.9 tpot mean tpot p50 tpot p90 tpot p95 tpot p97 tpot p99 tpot p99.9 samples/s metric"},
+	} {
+		var names []string
+		for _, m := range compared(t, []Run{plain("a", 0, 10, c.change)}, []Run{plain("b", 1, 10, c.change)})[0].Metrics {
+			names = append(names, m.Name)
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	set := named(t, compared(t, []Run{plain("a", 0, 10, func(r *report.Results) { r.Scenario = "Server" })}, []Run{plain("b", 1, 5, func(r *report.Results) { r.Scenario = "Server" })}), "samples/s")
+	if set.Method != "the schedule sets it" || set.Better != "" || set.Tone() != "" {
+		t.Errorf("the rate of a schedule: %+v", set)
+	}
+}
+
+func TestQueryLatencyComesFirst(t *testing.T) {
+	queries := func(r *report.Results) {
+		r.Scenario, r.Performance.QueryLatencyNS = "MultiStream", &report.Latencies{P50: 80e6}
+	}
+	if m := named(t, compared(t, []Run{plain("a", 0, 10, queries)}, []Run{plain("b", 1, 10, queries)}), "p50"); !near(m.Base, 80e6, 1e-9) {
+		t.Errorf("p50 %g, want that of queries: 80 ms", m.Base)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	for given, want := range map[string]string{
+		"mlperf run --model m --output x":                           "mlperf run --model m --output base/$i",
+		"mlperf run --output=x --force --model m":                   "mlperf run --model m --output base/$i",
+		"mlperf run --output x --outputs y --output-names z --form": "mlperf run --outputs y --output-names z --form --output base/$i",
+		"mlperf run --output":                                       "mlperf run --output base/$i",
+	} {
+		commands := inTurns(Run{Run: report.Run{Results: &report.Results{Command: strings.Fields(given)}}}, Run{Run: report.Run{Results: &report.Results{Command: []string{"other one", "$x"}}}})
+		whole := "for i in 1 2 3 4 5; do\n  " + want + "\n  'other one' '$x' --output new/$i\ndone\nmlperf compare base -- new"
+		if len(commands) != 1 || commands[0] != whole {
+			t.Errorf("%s: %q, want %q", given, commands, whole)
+		}
+	}
+	silent, says := plain("a", 0, 10, nil), plain("b", 1, 10, func(r *report.Results) { r.Command = []string{"mlperf"} })
+	if a, b := inTurns(silent, says), inTurns(says, silent); a != nil || b != nil {
+		t.Errorf("a run that does not say how it was made: %q, %q", a, b)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		m                   Metric
+		verdict, span, tone string
+		base, new           string
+	}{
+		{"slower", Metric{Unit: "ns", Base: 1e6, New: 2e6, Change: 1, Interval: &Interval{0.9, 1.1}, Better: "down"}, "+100 %", "+90 % to +110 %", "bad", "1 ms", "2 ms"},
+		{"faster", Metric{Unit: "ns", Base: 2e6, New: 1e6, Change: -0.5, Interval: &Interval{-0.6, -0.4}, Better: "down", Repeats: 2}, "−50 %", "−60 % to −40 %", "good", "2 ms", "1 ms"},
+		{"more", Metric{Unit: "/s", Base: 10, New: 20, Change: 1, Interval: &Interval{0.9, 1.1}, Better: "up"}, "+100 %", "+90 % to +110 %", "good", "10/s", "20/s"},
+		{"less", Metric{Unit: "/s", Base: 20, New: 10, Change: -0.5, Interval: &Interval{-0.6, -0.4}, Better: "up"}, "−50 %", "−60 % to −40 %", "bad", "20/s", "10/s"},
+		{"neither better nor worse", Metric{Unit: "/s", Base: 10, New: 20, Change: 1, Interval: &Interval{0.9, 1.1}}, "+100 %", "+90 % to +110 %", "", "10/s", "20/s"},
+		{"noise", Metric{Unit: "/s", Base: 10, New: 10, Interval: &Interval{-0.1, 0.1}, Better: "up"}, "~", "−10 % to +10 %", "", "10/s", "10/s"},
+		{"not known", Metric{Unit: "/s", Base: 10, New: 10, Better: "up"}, "?", "–", "", "10/s", "10/s"},
+		{"points", Metric{Unit: "%", Base: 76, New: 75, Change: -1, Points: true, Interval: &Interval{-1.5, -0.5}, Better: "up"}, "−1 points", "−1.5 points to −0.5 points", "bad", "76 %", "75 %"},
+	} {
+		base, new := c.m.Values()
+		if c.m.Verdict() != c.verdict || c.m.Range() != c.span || c.m.Tone() != c.tone || base != c.base || new != c.new {
+			t.Errorf("%s: %q, %q, %q, %q, %q", c.name, c.m.Verdict(), c.m.Range(), c.m.Tone(), base, new)
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	c := changed(Metric{Name: "p99", Unit: "ns", Base: 1.0 / 3, New: 2, Change: 5, Interval: &Interval{4.5, 5.5}, Method: "a, b", Repeats: 5, Decides: true, Needed: 7})
+	c.Differences = []Difference{{Key: "host", Unlike: true}, {Key: "engine"}}
+	var out bytes.Buffer
+	if err := CSV(&out, []Comparison{c, changed(Metric{Name: "mean", Unit: "ns", Base: 1, New: 1, Method: "none"})}); err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(&out).ReadAll()
+	want := [][]string{
+		{"model", "scenario", "mode", "metric", "unit", "base", "new", "change", "lower", "upper", "differs", "decides", "repeats", "repeats_needed", "method", "unlike"},
+		{"m", "Server", "PerformanceOnly", "p99", "ns", "0.3333333333333333", "2", "5", "4.5", "5.5", "true", "true", "5", "7", "a, b", "1"},
+		{"m", "Server", "PerformanceOnly", "mean", "ns", "1", "1", "0", "", "", "false", "false", "0", "0", "none", "0"},
+	}
+	if diff := cmp.Diff(want, records); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestSameTraffic: what is compared pair by pair has to be pairs.
+func TestSameTraffic(t *testing.T) {
+	s := simulation{arrivals: 1, service: 2, load: 0.5, seconds: 20, slower: 1}
+	other := s
+	other.service = 7
+	for _, c := range []struct {
+		name   string
+		change func(*Run)
+		want   bool
+	}{
+		{"the same", func(*Run) {}, true},
+		{"another seed", func(r *Run) {
+			e := *r.Results.Test
+			e.ScheduleSeed, r.Results.Test = 99, &e
+		}, false},
+		{"another scenario", func(r *Run) { r.Results.Scenario = "SingleStream" }, false},
+		{"no batches", func(r *Run) { r.Charts.Batches = nil }, false},
+		{"a batch less", func(r *Run) { r.Charts.Batches = r.Charts.Batches[1:] }, false},
+		{"a batch that begins elsewhere", func(r *Run) { r.Charts.Batches[3].StartNS++ }, false},
+		{"a batch of other size", func(r *Run) { r.Charts.Batches[3].Queries++ }, false},
+	} {
+		a, b := s.run(begin), other.run(begin)
+		c.change(&a)
+		d := decider{base: []Run{a}, new: []Run{b}}
+		if got := d.sameTraffic(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestRateParts(t *testing.T) {
+	column := make(charts.Column, 101)
+	for i := range column {
+		column[i] = 4 + float64(i%2)
+	}
+	column[100] = 1e9 // a run ends somewhere in it
+	parts := rateParts(&charts.Charts{Timeline: &charts.Timeline{Completed: column}})
+	for i, v := range parts {
+		if v != 4.5 {
+			t.Errorf("part %d: %g, want 4.5", i, v)
+		}
+	}
+	if len(parts) != rateBatches {
+		t.Errorf("%d parts, want %d", len(parts), rateBatches)
+	}
+	if short := rateParts(&charts.Charts{Timeline: &charts.Timeline{Completed: column[:60]}}); short != nil {
+		t.Errorf("parts of six buckets: %v", short)
+	}
+	if none := rateParts(&charts.Charts{}); none != nil {
+		t.Errorf("without a timeline: %v", none)
+	}
+}
+
+// TestBatchPercentiles: each percentile is compared by its own column, and the mean by the means.
+func TestBatchPercentiles(t *testing.T) {
+	s := simulation{arrivals: 1, service: 2, load: 0.5, seconds: 20, slower: 1}
+	a, b := s.run(begin), s.run(begin.Add(time.Minute))
+	for i := range b.Charts.Batches {
+		b.Charts.Batches[i].MeanNS *= 2
+		for k := range b.Charts.Batches[i].QuantilesNS {
+			b.Charts.Batches[i].QuantilesNS[k] *= int64(3 + k)
+		}
+	}
+	list := compared(t, []Run{a}, []Run{b})
+	want := map[string]float64{"mean": 1}
+	for k, p := range charts.BatchPercentiles() {
+		if p <= 0.9 { // of higher ones a batch has too few queries
+			want[fmt.Sprintf("p%g", 100*p)] = float64(2 + k)
+		}
+	}
+	for name, change := range want {
+		if m := named(t, list, name); !strings.Contains(m.Method, "pairs of batches") || !near(m.Change, change, 1e-9) {
+			t.Errorf("%s: %+v, want %g", name, m, change)
+		}
+	}
+}
+
+// What is 10 % slower one way round is as much faster the other way round, and so are its bounds.
+func TestSwappedSidesMirror(t *testing.T) {
+	one := simulation{arrivals: 1, service: 2, load: 0.7, seconds: 20, slower: 1}
+	other := simulation{arrivals: 1, service: 3, load: 0.7, seconds: 20, slower: 1.02}
+	for name, sides := range map[string][2][]Run{
+		"one run each":      {{one.run(begin)}, {other.run(begin.Add(time.Hour))}},
+		"repeats in turns":  {series(5, 0, one, 0.01), series(5, time.Minute, other, 0.01)},
+		"repeats not so":    {series(3, 0, one, 0.01), series(3, 100*time.Hour, other, 0.01)},
+		"one against three": {{one.run(begin)}, series(3, time.Hour, other, 0.01)},
+	} {
+		there, back := compared(t, sides[0], sides[1])[0], compared(t, sides[1], sides[0])[0]
+		if len(there.Metrics) != len(back.Metrics) || len(there.Metrics) == 0 {
+			t.Fatalf("%s: %d metrics, and back %d", name, len(there.Metrics), len(back.Metrics))
+		}
+		for i, a := range there.Metrics {
+			b := back.Metrics[i]
+			mirrored := func(x, y float64) bool { return math.Abs((1+x)*(1+y)-1) < 1e-9 }
+			if a.Name != b.Name || a.Base != b.New || a.New != b.Base || !mirrored(a.Change, b.Change) || (a.Interval == nil) != (b.Interval == nil) {
+				t.Errorf("%s, %s: %+v, and back %+v", name, a.Name, a, b)
+				continue
+			}
+			if a.Interval != nil && (!mirrored(a.Interval.Lower, b.Interval.Upper) || !mirrored(a.Interval.Upper, b.Interval.Lower) || a.Differs() != b.Differs()) {
+				t.Errorf("%s, %s: %+v, and back %+v", name, a.Name, a.Interval, b.Interval)
+			}
+			if tone := map[string]string{"good": "bad", "bad": "good", "": ""}[a.Tone()]; b.Tone() != tone {
+				t.Errorf("%s, %s is %q, and back %q", name, a.Name, a.Tone(), b.Tone())
+			}
+		}
+	}
 }

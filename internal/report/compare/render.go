@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// Text prints comparisons for a terminal: what differs besides first, then the metrics.
+// Text prints comparisons for a terminal: differences first, then the metrics.
 func Text(w io.Writer, list []Comparison) error { return render(w, list, table.Writer.Render, "") }
 
 // Markdown prints comparisons for a review.
@@ -24,42 +26,29 @@ func render(w io.Writer, list []Comparison, draw func(table.Writer) string, head
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(textOf(c, draw, head))
+		fmt.Fprintf(&b, "%s%s: %s against %s\n", head, c.Title(), report.Counted(strconv.Itoa(len(c.New)), "run"), report.Counted(strconv.Itoa(len(c.Base)), "run"))
+		if len(c.Unlike()) > 0 {
+			b.WriteString("\nDIFFERENT TESTS OR MACHINES (!):\n")
+		} else if len(c.Differences) > 0 {
+			b.WriteString("\nOther differences:\n")
+		}
+		if len(c.Differences) > 0 {
+			b.WriteString("\n" + draw(differencesTable(c.Differences)) + "\n")
+		}
+		b.WriteString("\n" + draw(metricsTable(c.Metrics)) + "\n\n")
+		for _, n := range c.Notes {
+			b.WriteString(n + "\n")
+		}
+		fence := ""
+		if head != "" {
+			fence = "```\n"
+		}
+		for _, cmd := range c.Commands {
+			fmt.Fprintf(&b, "To be sure, repeat both in turns:\n%s%s\n%s", fence, cmd, fence)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func textOf(c Comparison, draw func(table.Writer) string, head string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s: %s against %s\n", head, c.Title(), runs(len(c.New)), runs(len(c.Base)))
-	if len(c.Unlike()) > 0 {
-		b.WriteString("\nNOT LIKE WITH LIKE:\n")
-	} else if len(c.Differences) > 0 {
-		b.WriteString("\nWhat differs besides:\n")
-	}
-	if len(c.Differences) > 0 {
-		b.WriteString("\n" + draw(differencesTable(c.Differences)) + "\n")
-	}
-	b.WriteString("\n" + draw(metricsTable(c.Metrics)) + "\n\n")
-	for _, n := range c.Notes {
-		b.WriteString(n + "\n")
-	}
-	fence := ""
-	if head != "" {
-		fence = "```\n"
-	}
-	for _, cmd := range c.Commands {
-		fmt.Fprintf(&b, "To be sure, in turns:\n%s%s\n%s", fence, cmd, fence)
-	}
-	return b.String()
-}
-
-func runs(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return strconv.Itoa(n) + " runs"
 }
 
 func newTable(header table.Row) table.Writer {
@@ -102,7 +91,7 @@ func (m Metric) Range() string {
 
 func (m Metric) how() string {
 	if m.Needed > 0 {
-		return fmt.Sprintf("%s; %d would show %s", m.Method, m.Needed, m.Text(m.Change))
+		return fmt.Sprintf("%s; %d repeats would show %s", m.Method, m.Needed, m.Text(m.Change))
 	}
 	return m.Method
 }

@@ -18,7 +18,7 @@ func (i Interval) has(v float64) bool { return i.Lower <= v && v <= i.Upper }
 // confidence is the share of cases in which an interval holds.
 const confidence = 0.95
 
-// quantileT is how many standard errors an interval reaches to each side.
+// quantileT is the half width of an interval in standard errors.
 func quantileT(degrees float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile((1 + confidence) / 2)
 }
@@ -35,9 +35,9 @@ func logs(values []float64) []float64 {
 	return out
 }
 
-// least is the smallest standard error of a logarithm that is believed: what is measured in
-// nanoseconds and kept with limited precision does not repeat more exactly.
-const least = 2e-5
+// leastError is the smallest standard error of a logarithm: numbers that are measured in
+// nanoseconds and kept with limited precision do not repeat more exactly.
+const leastError = 2e-5
 
 // paired is the mean of differences of logarithms, with its interval.
 func paired(base, new []float64) (mean float64, i Interval, deviation float64) {
@@ -46,7 +46,7 @@ func paired(base, new []float64) (mean float64, i Interval, deviation float64) {
 		d[k] = new[k] - base[k]
 	}
 	mean, deviation = stat.MeanStdDev(d, nil)
-	half := quantileT(float64(len(d)-1)) * max(deviation/math.Sqrt(float64(len(d))), least)
+	half := quantileT(float64(len(d)-1)) * max(deviation/math.Sqrt(float64(len(d))), leastError)
 	return mean, Interval{mean - half, mean + half}, deviation
 }
 
@@ -60,7 +60,7 @@ func welch(base, new []float64) (mean float64, i Interval, deviation float64) {
 	if va+vb > 0 { // Satterthwaite
 		degrees = (va + vb) * (va + vb) / (va*va/float64(len(base)-1) + vb*vb/float64(len(new)-1))
 	}
-	half := quantileT(max(degrees, 1)) * max(math.Sqrt(va+vb), least)
+	half := quantileT(max(degrees, 1)) * max(math.Sqrt(va+vb), leastError)
 	return b - a, Interval{b - a - half, b - a + half}, deviation
 }
 
@@ -73,8 +73,8 @@ func mover(base, new float64, ofBase, ofNew Interval) (float64, Interval) {
 	}
 }
 
-// needed is how many pairs would show a difference of logarithms with such a deviation; 0: more
-// than anybody would make.
+// needed is the number of pairs that would show a difference of logarithms with such a deviation; 0: more
+// than 1000.
 func needed(difference, deviation float64) int {
 	const most = 1000
 	if difference == 0 || math.IsNaN(deviation) {
@@ -88,8 +88,8 @@ func needed(difference, deviation float64) int {
 	return 0
 }
 
-// correlation is over how many values of a series one depends on those before, at least 1: the
-// sum of the autocorrelations up to the first that is not positive, twice.
+// correlation is the number of values of a series that depend on each other, at least 1: twice the
+// sum of the autocorrelations up to the first that is not positive.
 func correlation(values []float64) float64 {
 	mean, variance := stat.PopMeanVariance(values, nil)
 	sum := 1.0
@@ -106,8 +106,8 @@ func correlation(values []float64) float64 {
 	return sum
 }
 
-// midP is McNemar's test: how likely at least as uneven a split of so many samples, that only
-// one of two answers right, is if both are as good. Half of the weight of the split itself
+// midP is McNemar's test with mid-p: the probability of a split at least as uneven of the samples that only
+// one side answers right, if both sides are equally good. Half of the probability of the split itself
 // counts.
 func midP(lost, won int) float64 {
 	n := lost + won

@@ -10,16 +10,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// A Difference is something beside the measurements that is not the same on both sides.
+// A Difference is a fact beside the measurements that is not the same on both sides.
 type Difference struct {
 	Key  string `json:"key"`
 	Base string `json:"base"`
 	New  string `json:"new"`
-	// Unlike says that the two are not the same test any more, or not of the same machine.
+	// Unlike says that the sides are different tests, or on different machines.
 	Unlike bool `json:"unlike,omitempty"`
 }
 
-// A fact is something that is compared.
+// A fact of a run is compared.
 type fact struct {
 	key    string
 	unlike bool
@@ -32,11 +32,21 @@ var facts = []fact{
 	{"processor", true, func(r *report.Results) string { return systemText(r.System, "cpu", "model") }},
 	{"cores", true, func(r *report.Results) string { return systemText(r.System, "cpu", "cores") }},
 	{"rules", true, func(r *report.Results) string { return r.Rules }},
-	{"marks", true, func(r *report.Results) string { return strings.Join(slices.Sorted(slices.Values(r.Caveats)), "; ") }},
+	{"caveats", true, func(r *report.Results) string { return strings.Join(slices.Sorted(slices.Values(r.Caveats)), "; ") }},
 	{"data", true, func(r *report.Results) string {
 		return fmt.Sprintf("%s, %d samples", r.Input.DatasetPath, r.Input.Samples)
 	}},
-	{"latency bound", true, func(r *report.Results) string { return bounds(r.Test) }},
+	{"latency bound", true, func(r *report.Results) string {
+		t := r.Test
+		if t == nil {
+			return ""
+		}
+		text := fmt.Sprintf("%d ns", t.TargetLatencyNS)
+		if t.FirstTokenLatencyNS != 0 || t.PerTokenLatencyNS != 0 {
+			text = fmt.Sprintf("%d ns to the first token, %d ns per token", t.FirstTokenLatencyNS, t.PerTokenLatencyNS)
+		}
+		return fmt.Sprintf("%s, %g of the queries", text, t.TargetLatencyPercentile)
+	}},
 	{"model file", false, func(r *report.Results) string { return r.Input.ModelSHA256[:min(16, len(r.Input.ModelSHA256))] }},
 	{"precision", false, func(r *report.Results) string { return r.Input.Precision }},
 	{"engine", false, func(r *report.Results) string { return r.Backend.Engine }},
@@ -48,17 +58,6 @@ var facts = []fact{
 	{"batch delay", false, func(r *report.Results) string { return r.Backend.MaxDelay }},
 	{"program", false, func(r *report.Results) string { return r.Program }},
 	{"kernel", false, func(r *report.Results) string { return systemText(r.System, "kernel") }},
-}
-
-func bounds(t *report.Test) string {
-	if t == nil {
-		return ""
-	}
-	text := fmt.Sprintf("%d ns", t.TargetLatencyNS)
-	if t.FirstTokenLatencyNS != 0 || t.PerTokenLatencyNS != 0 {
-		text = fmt.Sprintf("%d ns to the first token, %d ns per token", t.FirstTokenLatencyNS, t.PerTokenLatencyNS)
-	}
-	return fmt.Sprintf("%s, %g of the queries", text, t.TargetLatencyPercentile)
 }
 
 func systemText(system any, path ...string) string {
@@ -96,14 +95,14 @@ func differences(base, new []Run) []Difference {
 	return list
 }
 
-// sidesOf are what both sides have of something, and whether that differs: from one side to the other, or within one.
+// sidesOf are the values of a fact on both sides, and whether they differ: from one side to the other, or within one.
 func sidesOf(base, new []Run, of func(*report.Results) string) (a, b string, differ bool) {
 	inBase, inNew := values(base, of), values(new, of)
 	a, b = strings.Join(inBase, alternative), strings.Join(inNew, alternative)
 	return a, b, a != b || len(inBase) > 1 || len(inNew) > 1
 }
 
-// alternative stands between the values of a side that is not uniform.
+// alternative separates the values of a side that is not uniform.
 const alternative = " | "
 
 // values are the different ones of a side.
@@ -125,7 +124,7 @@ func setting(r *report.Results, key string) string {
 		}
 		value = s.Value // of several the last counts
 		if key == "target_latency" && s.Origin == "calibration" {
-			value = "calibrated" // what is expected of a query bounds nothing, and is never the same
+			value = "calibrated" // an expected latency bounds nothing, and is never the same
 		}
 	}
 	return cmp.Or(value, "default")

@@ -50,7 +50,7 @@ func ParseLimit(text string) (Limit, error) {
 
 const accuracyName = "accuracy"
 
-// metricNames are the names that metrics have.
+// metricNames are the names of metrics.
 func metricNames() []string {
 	names := []string{"samples/s", "metric", accuracyName}
 	for _, q := range slices.Concat(latencies("", true, nil), latencies("ttft ", false, nil), latencies("tpot ", false, nil)) {
@@ -59,17 +59,17 @@ func metricNames() []string {
 	return names
 }
 
-// An Outcome is what became of a limit in a comparison.
+// An Outcome is the outcome of a limit in a comparison.
 type Outcome struct {
 	Limit      string `json:"limit"`
 	Comparison string `json:"comparison"`
 	Met        bool   `json:"met"`            // the change is beyond the limit: fail
-	Open       bool   `json:"open,omitempty"` // the runs do not tell
+	Open       bool   `json:"open,omitempty"` // not enough data
 	Reason     string `json:"reason"`
 }
 
-// Check says whether a change is beyond a limit: only if the whole interval is, and only
-// where repeats in turns, or the same samples, tell what would happen again.
+// Check says whether a change is beyond a limit: only if the whole interval is, of
+// repeats in turns, or of the same samples.
 func (l Limit) Check(c Comparison) Outcome {
 	o := Outcome{Limit: l.text, Comparison: c.Title()}
 	at := slices.IndexFunc(c.Metrics, l.isOf)
@@ -82,11 +82,11 @@ func (l Limit) Check(c Comparison) Outcome {
 	case m.Interval == nil:
 		o.Open, o.Reason = true, "not decided: "+m.Method
 	case !m.Decides:
-		o.Open, o.Reason = true, fmt.Sprintf("not decided: it takes %d repeats each, in turns; this is %s", leastRepeats, m.Method)
+		o.Open, o.Reason = true, fmt.Sprintf("not decided: want %d repeats each, in turns; this is %s", leastRepeats, m.Method)
 	case l.beyond(*m.Interval):
-		o.Met, o.Reason = true, fmt.Sprintf("%s to %s, wholly beyond (%s)", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper), m.Method)
+		o.Met, o.Reason = true, fmt.Sprintf("%s to %s, all beyond (%s)", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper), m.Method)
 	default:
-		o.Reason = fmt.Sprintf("%s to %s is not wholly beyond", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper))
+		o.Reason = fmt.Sprintf("%s to %s is not all beyond", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper))
 	}
 	return o
 }
