@@ -196,7 +196,7 @@ func scoreTruncated(t *testing.T, cfg harness.Config) {
 		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		a, err := harness.Score(t.Context(), path, cfg.Model, workload.Scoring{DatasetDir: cfg.DatasetDir}, harness.Target{Quality: cfg.Model.Quality})
+		a, err := harness.Score(t.Context(), path, cfg.Model, workload.Scoring{DatasetDir: cfg.DatasetDir}, harness.Target{Quality: cfg.Model.QualityIn(cfg.Rules)})
 		if err == nil || !strings.Contains(err.Error(), "cut.json") {
 			t.Errorf("the first %d of %d bytes score %+v, %v", n, len(whole), a, err)
 		}

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -14,11 +16,6 @@ type Model struct {
 	Name    string   // in the rules' mlperf.conf
 	Aliases []string // other names of the rules and of submissions, by which conf files may call it too
 
-	// Minima are what the checkers of the rounds ask of it.
-	Minima []RoundMinima
-	// Queries are how many queries the rules ask for where that is not the number for all
-	// models.
-	Queries map[loadgen.Scenario]uint64
 	// Sample is what crosses the network for a sample; nil: the rules have no formula.
 	Sample *SampleSize
 }
@@ -30,12 +27,6 @@ type Minima struct {
 	AccuracySamples    uint64        // of the accuracy run, exactly
 	OfflineSamples     uint64        // of the Offline query, at least
 	ServerLatency      time.Duration // target latency of Server, at most
-}
-
-// RoundMinima are the Minima of some rounds.
-type RoundMinima struct {
-	First, Last string // the rounds, both included
-	Minima
 }
 
 // A SampleSize is what crosses the network for a sample: values of the input and
@@ -71,44 +62,59 @@ func (m Model) confNames(isInteractive bool) []string {
 	return names
 }
 
-// Minima returns what the checker of the round asks of a model; false if the round
-// does not have the model.
+// Names lists the names of the model.
+func (m Model) Names() []string { return append([]string{m.Name}, m.Aliases...) }
+
+// Minima returns what the checker of the round asks of a model; false if the round does not have the model.
 func (r *RuleSet) Minima(m Model) (Minima, bool) {
-	round := slices.Index(Versions(), r.Version)
-	for _, row := range m.Minima {
-		first, last := slices.Index(Versions(), row.First), slices.Index(Versions(), row.Last)
-		if first <= round && round <= last {
-			return row.Minima, true
+	asked, ok := rounds.ModelOf(r.Version, m.Names()...)
+	if !ok {
+		return Minima{}, false
+	}
+	value := func(p *int64) uint64 {
+		if p == nil {
+			return 0
+		}
+		return uint64(*p)
+	}
+	accuracy, _ := asked.AccuracySamplesOf("Offline")
+	min := Minima{
+		PerformanceSamples: value(asked.PerformanceSamples), AccuracySamples: uint64(accuracy), OfflineSamples: value(asked.OfflineSamples),
+		ServerLatency: time.Duration(asked.LatencyNS["Server"]),
+	}
+	// The newest checker leaves out a benchmark that no round after has.
+	for _, version := range slices.Backward(Versions()) {
+		if before, ok := rounds.ModelOf(version, m.Names()...); ok && version < r.Version && min.OfflineSamples == 0 {
+			min.OfflineSamples = value(before.OfflineSamples)
 		}
 	}
-	return Minima{}, false
+	return min, true
 }
 
 // offlineSamples is how many samples an Offline query has at least, unless the data
 // set has fewer (inference_rules.adoc, scenario table; OFFLINE_MIN_SPQ).
 const offlineSamples = 24576
 
-// MinQueries is how many queries (Offline: samples of the one query) the rules and the
-// checker of the round ask for in a scenario of a model: where early stopping decides,
-// the number is not enforced and only a good start. 0: the round does not have the
-// scenario.
-//
-// Sources: the scenario table of inference_rules.adoc; min-queries and
-// OFFLINE_MIN_SPQ in the checker's constants (tools/submission).
+// MinQueries returns how many queries (Offline: samples of the one query) the rules and the checker of the round ask for in a
+// scenario of a model: where early stopping decides, the number is not enforced and only a good start. 0: the round does not
+// have the scenario. Where the checker has no number, it is that of the scenario table of inference_rules.adoc.
 func (r *RuleSet) MinQueries(s loadgen.Scenario, m Model) uint64 {
 	const singleStreamQueries, imageQueries = 1024, 270336
-	own, ok := m.Queries[s]
-	switch {
-	case s == loadgen.Offline:
-		if min, ok := r.Minima(m); ok && min.OfflineSamples > 0 {
-			return min.OfflineSamples
-		}
-		return offlineSamples
-	case s == loadgen.MultiStream && r.MultiStream == NoMultiStream:
+	if s == loadgen.Offline {
+		min, _ := r.Minima(m)
+		return cmp.Or(min.OfflineSamples, offlineSamples)
+	}
+	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
 		return 0
-	case ok:
-		return own
-	case s == loadgen.SingleStream:
+	}
+	asked, ok := rounds.ModelOf(r.Version, m.Names()...)
+	if !ok {
+		asked, ok = rounds.NewestModelOf(m.Names()...)
+	}
+	if ok && asked.MinQueries[s.String()] != 0 {
+		return uint64(asked.MinQueries[s.String()])
+	}
+	if s == loadgen.SingleStream {
 		return singleStreamQueries
 	}
 	return imageQueries

@@ -77,24 +77,6 @@ func TestAModelIsCalledByItsAliasesInInteractiveToo(t *testing.T) {
 	}
 }
 
-func TestMinimaHoldFromARoundToARound(t *testing.T) {
-	m := Model{Minima: []RoundMinima{
-		{First: "v0.7", Last: "v1.0", Minima: Minima{PerformanceSamples: 1}}, {First: "v2.0", Last: "v4.1", Minima: Minima{PerformanceSamples: 2}}, {First: "v6.1", Last: "v6.1", Minima: Minima{PerformanceSamples: 3, OfflineSamples: 7}},
-	}}
-	want := map[string]uint64{"v0.7": 1, "v1.0": 1, "v2.0": 2, "v2.1": 2, "v3.0": 2, "v3.1": 2, "v4.0": 2, "v4.1": 2, "v6.1": 3}
-	for _, version := range Versions() {
-		got, ok := mustRules(t, version).Minima(m)
-		if ok != (want[version] > 0) || got.PerformanceSamples != want[version] {
-			t.Errorf("%s: %+v, %t, want %d samples", version, got, ok, want[version])
-		}
-	}
-	for version, least := range map[string]uint64{"v6.0": offlineSamples, "v6.1": 7} {
-		if got := mustRules(t, version).MinQueries(loadgen.Offline, m); got != least {
-			t.Errorf("%s: Offline has %d samples at least, want %d", version, got, least)
-		}
-	}
-}
-
 func TestWhereASecondDocumentBegins(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "a: 1\n": 0, "---\na: 1\n": 0, "a: 1\n---\n": 0, "a: 1\n---\n# only this\n...\n": 0, "%YAML 1.2\n---\na: 1\n": 0, "# a\n\n--- # b\na: 1\n...\n": 0,

@@ -55,10 +55,10 @@ const (
 // Newest is the version of the newest rule set.
 const Newest = "v6.1"
 
-// rounds returns the table of all rounds, oldest first. Sources: inference_rules.adoc
+// ruleSets returns the table of all rounds, oldest first. Sources: inference_rules.adoc
 // at the time of each round (scenario table, number of runs), LoadGen's FromConfig at
 // each tag, and tools/submission (TEST05 seeds before they were in mlperf.conf).
-func rounds() []RuleSet {
+func ruleSets() []RuleSet {
 	test05 := Seeds{313588358309856706, 471397156132239067, 413914573387865862}
 	const minute = time.Minute
 	return []RuleSet{
@@ -82,7 +82,7 @@ func rounds() []RuleSet {
 // Versions lists the rule sets, oldest first.
 func Versions() []string {
 	var list []string
-	for _, r := range rounds() {
+	for _, r := range ruleSets() {
 		list = append(list, r.Version)
 	}
 	return list
@@ -94,7 +94,7 @@ func Rules(version string) (*RuleSet, error) {
 		version = Newest
 	}
 	wanted := "v" + strings.TrimPrefix(strings.ToLower(version), "v")
-	all := rounds()
+	all := ruleSets()
 	i := slices.IndexFunc(all, func(r RuleSet) bool { return r.Version == wanted })
 	if i < 0 {
 		return nil, fmt.Errorf("unknown rules %q, want one of %s", version, strings.Join(Versions(), ", "))

@@ -150,53 +150,6 @@ func TestRulesAreFoundByTheirVersion(t *testing.T) {
 	}
 }
 
-func TestMinimaAreThoseOfTheRound(t *testing.T) {
-	m := Model{Minima: []RoundMinima{
-		{"v0.5", "v0.5", Minima{PerformanceSamples: 1}},
-		{"v2.0", "v3.1", Minima{OfflineSamples: 2}},
-	}}
-	for version, want := range map[string]struct {
-		minima  Minima
-		known   bool
-		offline uint64
-	}{
-		"v0.5": {Minima{PerformanceSamples: 1}, true, 24576}, "v0.7": {Minima{}, false, 24576},
-		"v2.0": {Minima{OfflineSamples: 2}, true, 2}, "v3.0": {Minima{OfflineSamples: 2}, true, 2},
-		"v3.1": {Minima{OfflineSamples: 2}, true, 2}, "v4.0": {Minima{}, false, 24576},
-	} {
-		rules := mustRules(t, version)
-		if got, ok := rules.Minima(m); got != want.minima || ok != want.known {
-			t.Errorf("Minima of %s = %v, %v, want %v, %v", version, got, ok, want.minima, want.known)
-		}
-		if got := rules.MinQueries(loadgen.Offline, m); got != want.offline {
-			t.Errorf("MinQueries(Offline) of %s = %d, want %d", version, got, want.offline)
-		}
-	}
-}
-
-func TestMinQueriesOfTheRules(t *testing.T) {
-	own := map[loadgen.Scenario]uint64{loadgen.Server: 90112, loadgen.MultiStream: 90112, loadgen.SingleStream: 50}
-	for _, c := range []struct {
-		version  string
-		scenario loadgen.Scenario
-		queries  map[loadgen.Scenario]uint64
-		want     uint64
-	}{
-		{"v0.5", loadgen.SingleStream, nil, 1024},
-		{"v0.5", loadgen.Server, nil, 270336},
-		{"v0.5", loadgen.Server, own, 90112},
-		{"v0.5", loadgen.MultiStream, own, 90112},
-		{"v0.5", loadgen.Offline, own, 24576},
-		{"v1.1", loadgen.MultiStream, nil, 0},
-		{"v1.1", loadgen.MultiStream, own, 0},
-		{"v6.1", loadgen.SingleStream, own, 50},
-	} {
-		if got := mustRules(t, c.version).MinQueries(c.scenario, Model{Queries: c.queries}); got != c.want {
-			t.Errorf("MinQueries(%v, %v) of %s = %d, want %d", c.scenario, c.queries, c.version, got, c.want)
-		}
-	}
-}
-
 // The rules call ResNet-50 resnet in submissions, and resnet50 in mlperf.conf.
 func TestConfFilesMayCallAModelByAnyOfItsNames(t *testing.T) {
 	m := Model{Name: "resnet50", Aliases: []string{"resnet"}}

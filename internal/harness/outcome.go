@@ -199,7 +199,7 @@ func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Res
 	}
 	r.cfg.Observer.Phase("scoring")
 	a, err := Score(ctx, filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model,
-		r.scoring(), Target{Quality: r.cfg.Model.Quality, Reference: r.cfg.Reference, None: out.Input.NoTarget()})
+		r.scoring(), Target{Quality: r.cfg.Model.QualityIn(r.cfg.Rules), Reference: r.cfg.Reference, None: out.Input.NoTarget()})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -66,14 +67,13 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	if !ok {
 		return nil, fmt.Errorf("the score has no value %q", t.Metric)
 	}
-	reference := t.Reference
-	if reference == 0 {
-		reference = t.Quality.Reference
-	}
 	if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
 		return nil, fmt.Errorf("the score %s is %v", v.Name, v.Value)
 	}
-	target := reference * t.Fraction
+	reference, target := t.Quality.Reference, cmp.Or(t.Target, t.Quality.Reference*t.Fraction)
+	if t.Reference != 0 && t.Reference != reference {
+		reference, target = t.Reference, t.Reference*t.Fraction
+	}
 	met := v.Value >= target
 	if v.LowerIsBetter {
 		target = reference * (2 - t.Fraction)
@@ -122,7 +122,7 @@ func (t Target) missed(score *accuracy.Score) (list []string) {
 			continue
 		}
 		if other {
-			b.Reference = t.Reference
+			b.Least, b.Most = b.Least*t.Reference/t.Quality.Reference, b.Most*t.Reference/t.Quality.Reference
 		}
 		v, ok := score.Lookup(b.Metric)
 		switch {

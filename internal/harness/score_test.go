@@ -105,7 +105,7 @@ func TestALogThatIsNotWholeIsNotScored(t *testing.T) {
 
 // A part of the data is compared with nothing: neither with the reference nor with further bounds.
 func TestAScoreWithoutATargetMissesNothing(t *testing.T) {
-	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{{Metric: "other", Reference: 10, Least: 0.9}}}
+	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{{Metric: "other", Least: 9}}}
 	score := &accuracy.Score{Values: []accuracy.Value{{Name: "m", Value: 1}, {Name: "other", Value: 1}}}
 	target := Target{Quality: q, None: "the 4 samples are a part of the data set"}
 	a, err := target.compare(score)
@@ -137,7 +137,7 @@ func TestTheScoreIsWrittenAsTheScriptPrintsIt(t *testing.T) {
 // TestFurtherBoundsAreOfTheOfficialModel and data: with another reference they do not count.
 func TestFurtherBoundsAreOfTheOfficialModel(t *testing.T) {
 	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{
-		{Metric: "other", Reference: 10, Least: 0.9}, {Metric: "length", Reference: 100, Least: 0.9, Most: 1.1}, {Metric: "size", Reference: 100, Most: 1},
+		{Metric: "other", Least: 9}, {Metric: "length", Least: 90, Most: 110}, {Metric: "size", Most: 100},
 	}}
 	for _, c := range []struct {
 		name      string

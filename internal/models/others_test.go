@@ -3,12 +3,12 @@ package models
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -183,28 +183,51 @@ func differs(version string, e config.Entry, model string) bool {
 	return false
 }
 
-// TestBenchmarksThatAreNotHereHaveTheSizesOfTheRules compares with the table of bandwidths of inference_rules.adoc. What the
-// checkers ask for, TestEveryBenchmarkIsThatOfTheCheckersOrOfNoRound compares.
-func TestBenchmarksThatAreNotHereHaveTheSizesOfTheRules(t *testing.T) {
-	negligible := &config.SampleSize{}
-	want := []config.Model{
-		{Name: "gpt3", Aliases: []string{"gpt3-99", "gpt3-99.9"}},
-		{Name: "rgat", Aliases: []string{"r-gat"}, Sample: negligible},
-		{Name: "pointpainting"},
-		{Name: "wan-2.2-t2v-a14b", Queries: map[loadgen.Scenario]uint64{loadgen.SingleStream: 50}, Sample: &config.SampleSize{OutValues: 224_870_400}},
-		{Name: "qwen3-vl-235b-a22b", Sample: &config.SampleSize{InValues: 27051, OutValues: 500}},
-		{Name: "dlrm-v3", Aliases: []string{"dlrmv3"}, Sample: &config.SampleSize{InBytes: 98368}},
-		{Name: "yolo", Aliases: []string{"yolo11l", "yolo-v11", "yolov11", "yolo-95", "yolo-99"}},
-		{Name: "qwen3.6-27b", Queries: map[loadgen.Scenario]uint64{loadgen.SingleStream: 995}},
-		{Name: "e2e-rag-qna", Sample: negligible},
-		{Name: "e2e-rag-db", Sample: negligible},
+// A benchmark of the rounds has its numbers and its target by one of its names, or the table and the catalogue differ.
+func TestBenchmarksOfTheRounds(t *testing.T) {
+	for _, version := range rounds.Versions() {
+		round, err := rounds.Find(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range round.Listed() {
+			if _, ok := Rules(name); !ok && !strings.Contains(name, "-interactive-") { // scenarios since v5.1
+				t.Errorf("%s of %s is unknown", name, version)
+			}
+		}
 	}
-	got := others()
-	for i := range got {
-		got[i].Minima = nil
+	mobile := []string{"mobilenet-edgetpu", "ssd-mobilenet-v2", "deeplab-v3plus", "mobilebert"} // of MLPerf Mobile
+	for _, m := range slices.Concat(All(), Asked()) {
+		if q := m.QualityIn("v6.1"); (q.Target == 0) != slices.Contains(mobile, m.Name) || q.Reference == 0 {
+			t.Errorf("%s: %+v", m.Name, q)
+		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+}
+
+// Targets are those of the round, and the official score is the first factor of the checker's product.
+func TestTargetOfTheRound(t *testing.T) {
+	for _, c := range []struct {
+		model, version    string
+		target, reference float64
+		also              string
+	}{
+		{"resnet50", "v6.1", 75.69539999999999, 76.46, "[]"},
+		{"3d-unet", "v1.1", 0.8444699999999999, 0.853, "[]"},
+		{"3d-unet", "v2.0", 0.8546769, 0.86331, "[]"},
+		{"3d-unet", "v6.1", 0.853083, 0.8617, "[]"},
+		{"3d-unet-99.9", "v6.1", 0.8608383000000001, 0.8617, "[]"},
+		{"rnnt", "v6.1", 91.62252, 92.548, "[]"}, // of v4.0, the last that has it
+		{"mixtral-8x7b", "v4.1", 45.036189, 45.4911, "[rouge2 ≥ 23.0501 rougeL ≥ 30.0579 131.31 ≤ tokens_per_sample ≤ 160.49 gsm8k ≥ 73.0422 mbxp ≥ 59.5188]"},
+		{"mixtral-8x7b", "v6.0", 45.142911, 45.5989, "[rouge2 ≥ 23.1191 rougeL ≥ 30.1562 130.356 ≤ tokens_per_sample ≤ 160.49 gsm8k ≥ 72.9234 mbxp ≥ 59.5584]"},
+		{"stable-diffusion-xl", "v6.1", 31.68631873, 31.74981837, "[23.0109 ≤ FID_SCORE ≤ 23.9501 CLIP_SCORE ≤ 31.8133]"},
+	} {
+		m, err := Lookup(c.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := m.QualityIn(c.version); q.Target != c.target || q.Reference != c.reference || fmt.Sprint(q.Also) != c.also {
+			t.Errorf("%s of %s: %+v, want %+v", c.model, c.version, q, c)
+		}
 	}
 }
 

@@ -164,12 +164,13 @@ func Describe(name, rules string) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
+	q := m.QualityIn(set.Version)
 	card := &Card{
 		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtInState(cache, m)},
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
-		Metric: m.Quality.Metric, Reference: m.Quality.Reference, Fraction: m.Quality.Fraction,
+		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction,
 	}
-	for _, bound := range m.Quality.Also {
+	for _, bound := range q.Also {
 		card.Also = append(card.Also, bound.String())
 	}
 	for _, s := range loadgen.Scenarios() {

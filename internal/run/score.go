@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -132,9 +133,10 @@ func (s *scoring) fillFromRun() (err error) {
 }
 
 func (s *scoring) score(ctx context.Context) error {
-	target := harness.Target{Quality: s.model.Quality}
+	target := harness.Target{Quality: s.model.QualityIn(config.Newest)}
 	scoring := workload.Scoring{DatasetDir: s.DatasetPath, Options: s.Options, Foreign: s.out.Run == nil, Progress: s.progress}
 	if run := s.out.Run; run != nil {
+		target.Quality = s.model.QualityIn(run.Rules)
 		scoring.Samples = run.Input.Samples
 		reference := 0.0
 		if reference, target.None = comparedWith(run); len(s.whatIf) == 0 {

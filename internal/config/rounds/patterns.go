@@ -2,36 +2,32 @@ package rounds
 
 import "regexp"
 
-// Classes of Python's regular expressions, which know all of Unicode, as RE2 has them.
-const (
-	space  = `[\t-\r\x1c-\x20\x{85}\p{Z}]` // \s
-	number = `([\p{Nd}.]+)`                // ([\d.]+)
-)
+const number = `([\d.]+)`
 
-// quoted is the pattern of a member of a Python dict that is printed.
+// quoted is the pattern of a member of a printed Python dict.
 func quoted(name string) *regexp.Regexp {
-	return regexp.MustCompile(`^.*'` + name + `':` + space + `+'?` + number)
+	return regexp.MustCompile(`^.*'` + name + `':\s+'?` + number)
 }
 
 // bare is the same where the number has no quotes and one space before it.
 func bare(name string) *regexp.Regexp {
-	return regexp.MustCompile(`^.*'` + name + `':` + space + number)
+	return regexp.MustCompile(`^.*'` + name + `':\s` + number)
 }
 
 // accuracyPatterns are how the official accuracy scripts print metrics
 // (constants.py, ACC_PATTERN). They match at the start of a line.
 var accuracyPatterns = map[string]*regexp.Regexp{
-	"acc":               regexp.MustCompile(`^(?:\{"accuracy|accuracy)[": ]*=?` + space + `*` + number),
+	"acc":               regexp.MustCompile(`^(?:\{"accuracy|accuracy)[": ]*=?\s*` + number),
 	"meanAcc":           quoted("mean-accuracy"),
 	"AUC":               regexp.MustCompile(`^AUC=` + number),
-	"DLRM_NE":           regexp.MustCompile(`^.*metric/lifetime_ne/rating:` + space + `*` + number),
-	"DLRM_ACC":          regexp.MustCompile(`^.*metric/lifetime_accuracy/rating:` + space + `*` + number),
-	"DLRM_AUC":          regexp.MustCompile(`^.*metric/lifetime_gauc/rating:` + space + `*` + number),
-	"mAP":               regexp.MustCompile(`^.*(?:mAP=|'Total':)` + space + `*` + number),
-	"bleu":              regexp.MustCompile(`^BLEU:` + space + `*` + number),
-	"F1":                regexp.MustCompile(`^\{["']exact_match["']:` + space + `*[\p{Nd}.]+,` + space + `*["']f1["']:` + space + `*` + number + `\}`),
+	"DLRM_NE":           regexp.MustCompile(`^.*metric/lifetime_ne/rating:\s*` + number),
+	"DLRM_ACC":          regexp.MustCompile(`^.*metric/lifetime_accuracy/rating:\s*` + number),
+	"DLRM_AUC":          regexp.MustCompile(`^.*metric/lifetime_gauc/rating:\s*` + number),
+	"mAP":               regexp.MustCompile(`^.*(?:mAP=|'Total':)\s*` + number),
+	"bleu":              regexp.MustCompile(`^BLEU:\s*` + number),
+	"F1":                regexp.MustCompile(`^\{["']exact_match["']:\s*[\d.]+,\s*["']f1["']:\s*` + number + `\}`),
 	"ACCURACY":          regexp.MustCompile(`^Word Error Rate:.*, accuracy=([0-9.]+)%`),
-	"DICE":              regexp.MustCompile(`^Accuracy:` + space + `*mean` + space + `*=` + space + `*` + number),
+	"DICE":              regexp.MustCompile(`^Accuracy:\s*mean\s*=\s*` + number),
 	"ROUGE1":            quoted("rouge1"),
 	"ROUGE2":            quoted("rouge2"),
 	"ROUGEL":            quoted("rougeL"),
@@ -44,8 +40,8 @@ var accuracyPatterns = map[string]*regexp.Regexp{
 	"mbxp_accuracy":     bare("mbxp"),
 	"exact_match":       bare("exact_match"),
 	"vbench_score":      bare("vbench_score"),
-	"F1_HIERARCHICAL":   regexp.MustCompile(`^\{.*"f1":` + space + `*` + number + `.*\}`),
-	"E2E_ACCURACY":      regexp.MustCompile(`^Accuracy:` + space + `*` + number),
+	"F1_HIERARCHICAL":   regexp.MustCompile(`^\{.*"f1":\s*` + number + `.*\}`),
+	"E2E_ACCURACY":      regexp.MustCompile(`^Accuracy:\s*` + number),
 }
 
 // Match returns the number of a metric in a line of accuracy.txt, as it is written there.
@@ -61,7 +57,7 @@ func Match(metric, line string) (text string, ok bool) {
 }
 
 // hashLine is how the hash of the accuracy log stands in accuracy.txt.
-var hashLine = regexp.MustCompile(`^hash=([\p{L}\p{N}_]+)$`)
+var hashLine = regexp.MustCompile(`^hash=(\w+)$`)
 
 // MatchHash returns the hash of the accuracy log in a line of accuracy.txt.
 func MatchHash(line string) (hash string, ok bool) {

@@ -12,6 +12,9 @@ import (
 //go:embed rounds.json
 var tables []byte
 
+//go:embed older.json
+var olderTable []byte
+
 // A Metric is a metric of accuracy and its bound.
 type Metric struct {
 	Name  string  `json:"name"`
@@ -24,8 +27,8 @@ type TokenLimits struct {
 	TPOT int64 `json:"tpot"` // ns
 }
 
-// A Model is what a round asks of a benchmark. What is nil or 0, the round does not
-// know: the official checker then fails the result.
+// A Model is what a round asks of a benchmark. A field that the round does not have is nil or
+// 0: the official checker then fails the result.
 type Model struct {
 	Listed             bool                   `json:"listed"`              // an official name of the round
 	Required           map[string][]string    `json:"required"`            // scenarios by kind of system
@@ -77,6 +80,21 @@ type Endpoints struct {
 	} `json:"output_tokens"`
 }
 
+// An olderModel is what the rounds from First to Last, all before v5.0, ask of a benchmark.
+type olderModel struct {
+	Name  string `json:"name"`
+	First string `json:"first"`
+	Last  string `json:"last"`
+	Model
+}
+
+var older = sync.OnceValue(func() (rows []olderModel) {
+	if err := json.Unmarshal(olderTable, &rows); err != nil {
+		panic(err) // built into the program, and tested
+	}
+	return rows
+})
+
 type all struct {
 	Rounds       map[string]*Round   `json:"rounds"`
 	PowerSources []map[string]string `json:"power_sources"`
@@ -123,8 +141,8 @@ func EndpointKeys() Endpoints { return load().Endpoints }
 // tests had folders of their own.
 func (r *Round) Before6() bool { return r.Version < "v6" }
 
-// ModelName returns the official name of a benchmark. own is what the submitter's
-// model_mapping.json says of it, or "". An unknown name stays as it is.
+// ModelName returns the official name of a benchmark. own is its name in the
+// submitter's model_mapping.json, or "". An unknown name stays as it is.
 func (r *Round) ModelName(name, own string) string {
 	if m := r.Models[name]; m != nil && m.Listed {
 		return name
@@ -162,13 +180,48 @@ func (r *Round) Listed() []string {
 	return names
 }
 
-// Model returns what the round asks of a model by its official name or an alias. A
-// model that the round does not know has nothing.
+// Model returns what the round asks of a model by its official name; an empty Model if it is
+// unknown.
 func (r *Round) Model(name string) *Model {
 	if m := r.Models[name]; m != nil {
 		return m
 	}
 	return &Model{}
+}
+
+// ModelOf returns what the rules of any version ask of a benchmark by the first of its names that the round lists; false: the
+// round does not have it.
+func ModelOf(version string, names ...string) (*Model, bool) {
+	for _, name := range names {
+		if r, err := Find(version); err == nil {
+			if m := r.Model(name); m.Listed {
+				return m, true
+			}
+			continue
+		}
+		for i, row := range older() {
+			if row.Name == name && row.First <= version && version <= row.Last {
+				return &older()[i].Model, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// NewestModelOf returns what the newest round that has the benchmark asks of it.
+func NewestModelOf(names ...string) (*Model, bool) {
+	for _, version := range slices.Backward(Versions()) {
+		if m, ok := ModelOf(version, names...); ok {
+			return m, true
+		}
+	}
+	newest, last := (*Model)(nil), ""
+	for i, row := range older() {
+		if slices.Contains(names, row.Name) && row.Last > last {
+			newest, last = &older()[i].Model, row.Last
+		}
+	}
+	return newest, newest != nil
 }
 
 var scenarios = []string{"SingleStream", "MultiStream", "Server", "Offline", "Interactive"}
@@ -183,7 +236,7 @@ func Scenario(folder string) string {
 	return ""
 }
 
-// AccuracyOf returns the metrics of a scenario's folder. nil: the model is not known.
+// AccuracyOf returns the metrics of a scenario's folder; nil: unknown.
 func (m *Model) AccuracyOf(folder string) []Metric {
 	for _, key := range []string{"", Scenario(folder), folder, "default", "Offline", "Server"} {
 		if metrics := m.Accuracy[key]; metrics != nil {
@@ -232,8 +285,8 @@ func (m *Model) UnitOf(scenario string) string {
 }
 
 // Benchmark returns the official name of a model by the first of some names that the round
-// lists or knows as another name, as it is or with -99 behind it; "" if there is none. It
-// guesses nothing, as ModelName does.
+// lists or knows as another name, as it is or with -99 behind it; "" if there is none. Unlike
+// ModelName it does not guess.
 func (r *Round) Benchmark(names ...string) string {
 	for _, name := range names {
 		for _, n := range []string{name, r.Aliases[name], name + "-99"} {

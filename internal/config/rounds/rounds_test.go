@@ -1,7 +1,9 @@
 package rounds
 
 import (
-	"slices"
+	"encoding/json"
+	"maps"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +18,7 @@ func find(t *testing.T, version string) *Round {
 	return r
 }
 
-func TestEveryRoundKnowsWhatItsModelsNeed(t *testing.T) {
+func TestTables(t *testing.T) {
 	if diff := cmp.Diff([]string{"v5.0", "v5.1", "v6.0", "v6.1"}, Versions()); diff != "" {
 		t.Error(diff)
 	}
@@ -25,24 +27,74 @@ func TestEveryRoundKnowsWhatItsModelsNeed(t *testing.T) {
 		if r.Seeds.QSL == 0 || r.Seeds.SampleIndex == 0 || r.Seeds.Schedule == 0 {
 			t.Errorf("%s has no seeds", version)
 		}
-		for name, m := range r.Models {
-			if m.Listed && (m.Accuracy == nil || m.PerformanceSamples == nil || m.AccuracySamples == nil || m.MinQueries == nil) {
+		for _, name := range r.Listed() {
+			if m := r.Model(name); m.Accuracy == nil || m.PerformanceSamples == nil || m.AccuracySamples == nil || m.MinQueries == nil {
 				t.Errorf("%s %s lacks a table", version, name)
+			}
+			for _, metrics := range r.Model(name).Accuracy {
+				for _, metric := range metrics {
+					if accuracyPatterns[metric.Name] == nil {
+						t.Errorf("%s %s: no pattern of %s", version, name, metric.Name)
+					}
+				}
 			}
 		}
 	}
-	if _, err := Find("v4.1"); err == nil {
-		t.Error("v4.1 is a round")
+	for _, row := range older() {
+		if row.First > row.Last || row.PerformanceSamples == nil || len(row.AccuracyOf("")) == 0 {
+			t.Errorf("%+v", row)
+		}
+	}
+	if _, err := Find("v4.1"); err == nil || err.Error() != `rules "v4.1": want one of v5.0, v5.1, v6.0, v6.1` {
+		t.Errorf("Find(v4.1): %v", err)
 	}
 }
 
-func TestTheTablesAreThoseOfTheRules(t *testing.T) {
-	m := find(t, "v6.1").Model("resnet")
-	if a := m.AccuracyOf("Offline"); len(a) != 1 || a[0].Name != "acc" || a[0].Bound != 75.69539999999999 {
-		t.Errorf("accuracy of resnet: %v, want acc ≥ 76.46 · 0.99", a)
+// The official checker prefers its own names to a submitter's, and these to guesses.
+func TestModelName(t *testing.T) {
+	r := find(t, "v6.1")
+	for _, c := range []struct{ name, own, want string }{
+		{"resnet", "x", "resnet"}, {"resnet50", "x", "resnet"}, {"mine", "resnet50", "resnet50"}, {"mine", "", "mine"}, {"llama3_1-8b", "own", "llama3.1-8b"},
+		{"my-mobilenet-v3", "", "resnet"}, {"efficientnet-b0", "", "resnet"}, {"bert-99.9-int8", "", "bert-99.9"}, {"bert-99-int8", "", "bert-99"},
+		{"my-llama3_1-405b", "", "llama3.1-405b"}, {"mobilenet-bert-99", "", "resnet"}, {"", "", ""}, {"RESNET50", "", "RESNET50"},
+	} {
+		if got := r.ModelName(c.name, c.own); got != c.want {
+			t.Errorf("ModelName(%q, %q) = %q, want %q", c.name, c.own, got, c.want)
+		}
 	}
-	if *m.PerformanceSamples != 1024 || *m.OfflineSamples != 24576 || !slices.Equal(m.Tests, []string{"TEST01", "TEST04"}) {
-		t.Errorf("resnet: %+v", m)
+}
+
+func TestBenchmark(t *testing.T) {
+	for _, c := range []struct {
+		version string
+		names   []string
+		want    string
+	}{
+		{"v6.1", []string{"resnet50"}, "resnet"}, {"v6.1", []string{"bert"}, "bert-99"}, {"v6.1", []string{"bert-99.9"}, "bert-99.9"},
+		{"v6.1", []string{"none", "whisper"}, "whisper"}, {"v6.1", []string{"my-resnet50-int8"}, ""}, {"v6.1", nil, ""}, {"v5.0", []string{"whisper"}, ""},
+	} {
+		if got := find(t, c.version).Benchmark(c.names...); got != c.want {
+			t.Errorf("%s: Benchmark(%q) = %q, want %q", c.version, c.names, got, c.want)
+		}
+	}
+}
+
+func TestMetricsOfAScenario(t *testing.T) {
+	of := func(name string) []Metric { return []Metric{{Name: name}} }
+	for _, c := range []struct {
+		tables map[string][]Metric
+		folder string
+		want   string
+	}{
+		{map[string][]Metric{"": of("all"), "Offline": of("offline")}, "Offline", "all"},
+		{map[string][]Metric{"Offline": of("offline"), "default": of("default")}, "offline", "offline"},
+		{map[string][]Metric{"Offline": of("offline"), "default": of("default")}, "Server", "default"},
+		{map[string][]Metric{"Offline": of("offline"), "Server": of("server")}, "Interactive", "offline"},
+		{map[string][]Metric{"Server": of("server")}, "Interactive", "server"},
+	} {
+		if got := (&Model{Accuracy: c.tables}).AccuracyOf(c.folder); len(got) != 1 || got[0].Name != c.want {
+			t.Errorf("AccuracyOf(%s) of %v = %v, want %s", c.folder, c.tables, got, c.want)
+		}
 	}
 	q := find(t, "v6.1").Model("qwen3-vl-235b-a22b")
 	if n, ok := q.AccuracySamplesOf("Interactive"); !ok || n != 8000 {
@@ -51,68 +103,47 @@ func TestTheTablesAreThoseOfTheRules(t *testing.T) {
 	if _, ok := q.AccuracySamplesOf("interactive"); ok {
 		t.Error("samples of a folder in small letters, which the official checker does not find")
 	}
-	if u := find(t, "v6.1").Model("wan-2.2-t2v-a14b").UnitOf("SingleStream"); u != "Latency (s)" {
-		t.Errorf("unit of wan: %s", u)
-	}
 }
 
-func TestModelsAreNamedAsTheOfficialCheckerNamesThem(t *testing.T) {
-	r := find(t, "v6.1")
-	for _, c := range []struct{ name, own, want string }{
-		{"resnet", "x", "resnet"}, {"resnet50", "x", "resnet"}, {"mine", "resnet50", "resnet50"}, {"mine", "", "mine"},
-		{"my-mobilenet-v3", "", "resnet"}, {"bert-99.9-int8", "", "bert-99.9"}, {"bert-99-int8", "", "bert-99"}, {"llama3_1-8b", "", "llama3.1-8b"},
-	} {
-		if got := r.ModelName(c.name, c.own); got != c.want {
-			t.Errorf("ModelName(%q, %q) = %q, want %q", c.name, c.own, got, c.want)
+func TestDelta(t *testing.T) {
+	for _, c := range []struct {
+		model, metric string
+		want          float64
+	}{{"bert-99", "F1", 1}, {"bert-99.9", "F1", 0.1}, {"stable-diffusion-xl", "FID_SCORE", 2}, {"stable-diffusion-xl", "CLIP_SCORE", 1}, {"unknown-99.9", "acc", 0.1}} {
+		if got := find(t, "v6.1").Delta(c.model, c.metric); got != c.want {
+			t.Errorf("Delta(%s, %s) = %v, want %v", c.model, c.metric, got, c.want)
 		}
 	}
 }
 
-// What the official checker guesses comes after the table of other names.
-func TestOtherNamesAreKnownOrGuessed(t *testing.T) {
-	r := find(t, "v6.1")
-	for alias, model := range r.Aliases {
-		if got := r.ModelName(alias, "own"); got != model {
-			t.Errorf("ModelName(%q) = %q, want %q, which comes before a name of the submitter's", alias, got, model)
+// testdata/make_patterns.py asks the official patterns.
+func TestMatch(t *testing.T) {
+	data, err := os.ReadFile("testdata/patterns.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Line  string
+		Found map[string]string
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		got := map[string]string{}
+		for name := range accuracyPatterns {
+			if text, ok := Match(name, c.Line); ok {
+				got[name] = text
+			}
+		}
+		if hash, ok := MatchHash(c.Line); ok {
+			got["hash"] = hash
+		}
+		if !maps.Equal(got, c.Found) {
+			t.Errorf("%q: %v, the official patterns find %v", c.Line, got, c.Found)
 		}
 	}
-	for name, want := range map[string]string{
-		"efficientnet-b0": "resnet", "my-llama3_1-405b": "llama3.1-405b", "xbert-99.9": "bert-99.9", "mobilenet-bert-99": "resnet", "": "", "bert": "bert", "RESNET50": "RESNET50",
-	} {
-		if got := r.ModelName(name, ""); got != want {
-			t.Errorf("ModelName(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestEveryCallReturnsTheSameTables(t *testing.T) {
-	a, b := find(t, "v6.0"), find(t, "v6.0")
-	if a != b || a.Version != "v6.0" || find(t, "v6.1") == a {
-		t.Errorf("%p and %p of %s, want one of v6.0", a, b, a.Version)
-	}
-	for range 20 { // a map has no order
-		if !slices.IsSorted(Versions()) {
-			t.Fatalf("versions %v, want the oldest first", Versions())
-		}
-	}
-}
-
-func TestKeysOfEndpointsLeadToKeysOfLoadGen(t *testing.T) {
-	keys := EndpointKeys()
-	if keys.Keys["duration_ns"] != "generated_query_duration" || keys.YAML["effective_scenario"] != "type" || keys.Alternatives["generated_query_count"] != "n_samples_issued" || keys.Audits["TEST04"] != "output_caching_test" {
-		t.Errorf("%+v", keys)
-	}
-	for own := range keys.YAML {
-		if keys.Keys[own] == "" {
-			t.Errorf("%s has a place in config.yaml and no key of LoadGen", own)
-		}
-	}
-	if keys.OutputTokens.Least != 1150.38 || keys.OutputTokens.Most != 1406.02 {
-		t.Errorf("outputs have %v tokens, want 1150.38 to 1406.02", keys.OutputTokens)
-	}
-	for i, release := range PowerSources() {
-		if len(release) == 0 {
-			t.Errorf("release %d of the programs for power has no files", i)
-		}
+	if text, ok := Match("Accuracy", "accuracy=76.5%"); ok {
+		t.Errorf("an unknown metric is %q", text)
 	}
 }

@@ -8,18 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/models/modeltest"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// TestNumbersAreThoseOfTheRules compares with the submission checkers, with the table of bandwidths, and with text_to_image,
+// TestNumbersAreThoseOfTheRules compares with the table of bandwidths, and with text_to_image,
 // backend_pytorch.py.
 func TestNumbersAreThoseOfTheRules(t *testing.T) {
 	m := stableDiffusionXL()
-	modeltest.Rules(t, m.Rules)
-	modeltest.Quality(t, m)
-	m.Rules.Minima = nil
 	want := config.Model{Name: "stable-diffusion-xl", Aliases: []string{"sdxl"}, Sample: &config.SampleSize{InValues: 77, OutValues: 3145728}}
 	if diff := cmp.Diff(want, m.Rules); diff != "" || m.PerformanceSampleCount != 5000 || !m.ScoresWithEngine {
 		t.Errorf("%d samples in memory; rules (-want +got):\n%s", m.PerformanceSampleCount, diff)

@@ -1,8 +1,6 @@
 package generative
 
 import (
-	"time"
-
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
@@ -22,7 +20,6 @@ func gptJWriter() writer {
 
 // gptJ is GPT-J 6B on CNN/DailyMail (rules v3.1 to v5.0).
 func gptJ() workload.Model {
-	const ms = time.Millisecond
 	w := gptJWriter()
 	return workload.Model{
 		Name:    "gpt-j",
@@ -35,16 +32,10 @@ func gptJ() workload.Model {
 		Rules: config.Model{
 			Name:    "gptj",
 			Aliases: []string{"gpt-j", "gptj-6b", "gptj-99", "gptj-99.9"},
-			Minima: []config.RoundMinima{
-				{First: "v3.1", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 24576, ServerLatency: 20000 * ms}},
-				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},
-				// Later checkers have lost the number of Offline, that of the tag v5.0 has it.
-				{First: "v5.0", Last: "v5.0", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * ms}},
-			},
-			Sample: &config.SampleSize{InValues: 2048},
+			Sample:  &config.SampleSize{InValues: 2048},
 		},
 		PerformanceSampleCount: 13368,
-		Quality:                gptJQuality(0.99),
+		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},
 		Files:                  decoderFiles,
 		Open:                   w.open,
 		Score:                  w.score,
@@ -59,6 +50,6 @@ func gptJHighAccuracy() workload.Model {
 	m := gptJ()
 	m.Name = "gpt-j-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality = gptJQuality(0.999)
+	m.Quality.Fraction = 0.999
 	return m
 }

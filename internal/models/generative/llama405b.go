@@ -2,7 +2,6 @@ package generative
 
 import (
 	"context"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -31,13 +30,10 @@ func llama405B() workload.Model {
 		Rules: config.Model{
 			Name:    "llama3_1-405b",
 			Aliases: []string{"llama3.1-405b"},
-			Minima: []config.RoundMinima{
-				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 8313, AccuracySamples: 8313, OfflineSamples: 8313, ServerLatency: 60000 * time.Millisecond}},
-			},
-			Sample: &config.SampleSize{InValues: 20000, OutValues: 20000},
+			Sample:  &config.SampleSize{InValues: 20000, OutValues: 20000},
 		},
 		PerformanceSampleCount: 8313,
-		Quality:                llama405BQuality(),
+		Quality:                workload.Quality{Metric: "rougeL", Fraction: 0.99},
 		Ask:                    w.ask,
 		Score:                  w.score,
 		AskOptions:             askOptions(),

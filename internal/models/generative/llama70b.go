@@ -1,8 +1,6 @@
 package generative
 
 import (
-	"time"
-
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
@@ -29,14 +27,10 @@ func llama70B() workload.Model {
 		Rules: config.Model{
 			Name:    "llama2-70b",
 			Aliases: []string{"llama2-70b-99", "llama2-70b-99.9", "llama2-70b-chat"},
-			Minima: []config.RoundMinima{
-				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * time.Millisecond}},
-				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 24576, AccuracySamples: 24576, OfflineSamples: 24576, ServerLatency: 20000 * time.Millisecond}},
-			},
-			Sample: &config.SampleSize{InValues: 1024, OutValues: 1024},
+			Sample:  &config.SampleSize{InValues: 1024, OutValues: 1024},
 		},
 		PerformanceSampleCount: 24576,
-		Quality:                llama70BQuality(0.99),
+		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},
 		Files:                  decoderFiles,
 		Open:                   w.open,
 		Ask:                    w.ask,
@@ -53,6 +47,6 @@ func llama70BHighAccuracy() workload.Model {
 	m := llama70B()
 	m.Name = "llama2-70b-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality = llama70BQuality(0.999)
+	m.Quality.Fraction = 0.999
 	return m
 }

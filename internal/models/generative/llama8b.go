@@ -1,8 +1,6 @@
 package generative
 
 import (
-	"time"
-
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
@@ -43,13 +41,10 @@ func llama8BOn(read func(source) (*questionnaire, error)) workload.Model {
 		Rules: config.Model{
 			Name:    "llama3_1-8b",
 			Aliases: []string{"llama3.1-8b", "llama3.1-8b-instruct"},
-			Minima: []config.RoundMinima{
-				{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 13368, AccuracySamples: 13368, OfflineSamples: 13368, ServerLatency: 20000 * time.Millisecond}},
-			},
-			Sample: &config.SampleSize{InValues: 2048},
+			Sample:  &config.SampleSize{InValues: 2048},
 		},
 		PerformanceSampleCount: 13368,
-		Quality:                llama8BQuality(),
+		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},
 		Files:                  decoderFiles,
 		Open:                   w.open,
 		Ask:                    w.ask,
@@ -70,11 +65,7 @@ func llama8BEdge() workload.Model {
 	m.Rules = config.Model{
 		Name:    "llama3_1-8b-edge",
 		Aliases: []string{"llama3.1-8b-edge"},
-		Minima: []config.RoundMinima{
-			{First: "v5.1", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 5000, AccuracySamples: 5000, OfflineSamples: 5000}},
-		},
 	}
 	m.PerformanceSampleCount = 5000
-	m.Quality = llama8BEdgeQuality()
 	return m
 }

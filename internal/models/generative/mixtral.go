@@ -1,8 +1,6 @@
 package generative
 
 import (
-	"time"
-
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -27,15 +25,11 @@ func mixtral() workload.Model {
 		Source:  "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1 (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{
-			Name: "mixtral-8x7b",
-			Minima: []config.RoundMinima{
-				{First: "v4.1", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 15000, OfflineSamples: 15000}},
-				{First: "v5.0", Last: "v6.0", Minima: config.Minima{PerformanceSamples: 15000, AccuracySamples: 15000, OfflineSamples: 15000, ServerLatency: 20000 * time.Millisecond}},
-			},
+			Name:   "mixtral-8x7b",
 			Sample: &config.SampleSize{InValues: 2048, OutValues: 2048},
 		},
 		PerformanceSampleCount: 15000,
-		Quality:                mixtralQuality(),
+		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},
 		Files:                  decoderFiles,
 		Open:                   w.open,
 		Ask:                    w.ask,

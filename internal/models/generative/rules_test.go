@@ -6,11 +6,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/models/modeltest"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// TestNumbersAreThoseOfTheRules compares with the submission checkers and with the table of bandwidths of inference_rules.adoc.
+// TestNumbersAreThoseOfTheRules compares with the table of bandwidths of inference_rules.adoc.
 func TestNumbersAreThoseOfTheRules(t *testing.T) {
 	for _, want := range []struct {
 		name, rules string
@@ -29,8 +28,6 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 		{"gpt-oss-120b", "gpt-oss-120b", 6396, 15330, 10000},
 	} {
 		m := modelNamed(t, want.name)
-		modeltest.Rules(t, m.Rules)
-		modeltest.Quality(t, m)
 		if m.Rules.Name != want.rules || m.PerformanceSampleCount != want.samples {
 			t.Errorf("%s is %s of the rules, and keeps %d samples in memory, want %s, %d", want.name, m.Rules.Name, m.PerformanceSampleCount, want.rules, want.samples)
 		}
@@ -150,7 +147,7 @@ func TestEachBenchmarkIsMadeOfPartsThatItsNameSays(t *testing.T) {
 func TestStricterBenchmarksAreOtherwiseTheSame(t *testing.T) {
 	for _, names := range [][2]string{{"llama2-70b", "llama2-70b-99.9"}, {"gpt-j", "gpt-j-99.9"}} {
 		usual, strict := modelNamed(t, names[0]), modelNamed(t, names[1])
-		if strict.Title != usual.Title+", 99.9 % of the accuracy" || strict.Quality.Reference != usual.Quality.Reference || usual.Quality.Fraction != 0.99 || strict.Quality.Fraction != 0.999 {
+		if strict.Title != usual.Title+", 99.9 % of the accuracy" || usual.Quality.Fraction != 0.99 || strict.Quality.Fraction != 0.999 {
 			t.Errorf("%s: %q, %+v", strict.Name, strict.Title, strict.Quality)
 		}
 		if strict.Dataset != usual.Dataset || strict.Task != usual.Task || strict.Source != usual.Source {

@@ -7,11 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/models/modeltest"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// TestNumbersAreThoseOfTheRules compares with the submission checkers and with the table of bandwidths.
+// TestNumbersAreThoseOfTheRules compares with the table of bandwidths.
 func TestNumbersAreThoseOfTheRules(t *testing.T) {
 	first := config.Model{Name: "dlrm", Aliases: []string{"dlrm-99", "dlrm-99.9"}}
 	second := config.Model{Name: "dlrm-v2", Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"}}
@@ -26,9 +25,6 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 		{"dlrm-v2-99.9", "criteo-multihot", "dlrm-v2", storage, second},
 	} {
 		m := Models()[i]
-		modeltest.Rules(t, m.Rules)
-		modeltest.Quality(t, m)
-		m.Rules.Minima = nil
 		want.rules.Sample = &config.SampleSize{InValues: 270 * 39}
 		if diff := cmp.Diff(want.rules, m.Rules); diff != "" || m.Name != want.name || m.PerformanceSampleCount != 204800 {
 			t.Errorf("%s keeps %d samples in memory, want %s; rules (-want +got):\n%s", m.Name, m.PerformanceSampleCount, want.name, diff)

@@ -9,11 +9,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/models/modeltest"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// TestNumbersAreThoseOfTheRules compares with the submission checkers and with the table of bandwidths.
+// TestNumbersAreThoseOfTheRules compares with the table of bandwidths.
 func TestNumbersAreThoseOfTheRules(t *testing.T) {
 	for _, want := range []struct {
 		model   workload.Model
@@ -28,9 +27,6 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 			[]string{"whisper-large-v3-encoder", "whisper-large-v3-decoder", "whisper-large-v3-decoder_with_past"}},
 	} {
 		m := want.model
-		modeltest.Rules(t, m.Rules)
-		modeltest.Quality(t, m)
-		m.Rules.Minima = nil
 		if diff := cmp.Diff(want.rules, m.Rules); diff != "" || m.PerformanceSampleCount != want.samples {
 			t.Errorf("%s keeps %d samples in memory; rules (-want +got):\n%s", m.Name, m.PerformanceSampleCount, diff)
 		}

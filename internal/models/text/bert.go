@@ -1,15 +1,12 @@
 package text
 
 import (
-	"time"
-
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // bert is BERT-large on SQuAD v1.1 (rules v0.7 to v6.1).
 func bert() workload.Model {
-	const latency = 130 * time.Millisecond
 	return workload.Model{
 		Name:    "bert",
 		Title:   "BERT-large SQuAD v1.1",
@@ -25,19 +22,13 @@ func bert() workload.Model {
 		Rules: config.Model{
 			Name:    "bert",
 			Aliases: []string{"bert-large", "bert-99", "bert-99.9"},
-			Minima: []config.RoundMinima{
-				{First: "v0.7", Last: "v3.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 24576, ServerLatency: latency}},
-				{First: "v4.0", Last: "v4.1", Minima: config.Minima{PerformanceSamples: 10833, OfflineSamples: 10833, ServerLatency: latency}},
-				{First: "v5.0", Last: "v6.1", Minima: config.Minima{PerformanceSamples: 10833, AccuracySamples: 10833, OfflineSamples: 10833}},
-			},
-			Sample: &config.SampleSize{InValues: 3 * windowLength},
+			Sample:  &config.SampleSize{InValues: 3 * windowLength},
 		},
 		PerformanceSampleCount: 10833,
-		// tools/submission, constants.py: F1 90.874 × 0.99.
-		Quality: workload.Quality{Metric: "f1", Reference: 90.874, Fraction: 0.99},
-		Attends: true,
-		Open:    openSquad(false),
-		Score:   scoreSquad,
+		Quality:                workload.Quality{Metric: "f1", Fraction: 0.99},
+		Attends:                true,
+		Open:                   openSquad(false),
+		Score:                  scoreSquad,
 
 		Options:      squadOptions(),
 		ScoreOptions: squadScoreOptions(),

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -22,8 +21,7 @@ type Model struct {
 	Rules config.Model
 	// PerformanceSampleCount is how many samples the official runs keep in memory.
 	PerformanceSampleCount int
-	// Quality is what the official scripts measure with the official model and data.
-	Quality Quality
+	Quality                Quality
 
 	// BuiltIn is what package builtin makes the built-in model and its data from: a value of
 	// a type of the family's own.
@@ -70,40 +68,6 @@ func (m Model) FilesRunTogether() bool { return m.Files != nil && m.Roles == nil
 func (m Model) Asked() Model {
 	m.Roles, m.Files, m.Open, m.Options = nil, nil, m.Ask, m.AskOptions
 	return m
-}
-
-// Quality is an accuracy target of the rules.
-type Quality struct {
-	Metric    string  // a value of the accuracy score, e.g. "accuracy"
-	Reference float64 // of the official FP32 model, in the metric's unit
-	Fraction  float64 // of the reference that the closed division asks for, e.g. 0.99
-
-	// Also are further values that the closed division asks for, with the official model and
-	// data.
-	Also []Bound
-}
-
-// A Bound is what a value of a score has to keep.
-type Bound struct {
-	Metric      string
-	Reference   float64 // of the official model
-	Least, Most float64 // of the reference; 0: there is no such bound
-}
-
-// Keeps reports whether a value keeps the bound.
-func (b Bound) Keeps(value float64) bool {
-	return (b.Least == 0 || value >= b.Reference*b.Least) && (b.Most == 0 || value <= b.Reference*b.Most)
-}
-
-// String describes the bound as rouge2 ≥ 15.75.
-func (b Bound) String() string {
-	switch {
-	case b.Most == 0:
-		return fmt.Sprintf("%s ≥ %.6g", b.Metric, b.Reference*b.Least)
-	case b.Least == 0:
-		return fmt.Sprintf("%s ≤ %.6g", b.Metric, b.Reference*b.Most)
-	}
-	return fmt.Sprintf("%.6g ≤ %s ≤ %.6g", b.Reference*b.Least, b.Metric, b.Reference*b.Most)
 }
 
 // Setup is what a model is opened with.

@@ -17,8 +17,8 @@ import (
 )
 
 func TestBoundKeeps(t *testing.T) {
-	both := Bound{Metric: "tokens_per_sample", Reference: 200, Least: 0.75, Most: 1.25}
-	least, most := Bound{Metric: "rouge2", Reference: 20, Least: 0.5}, Bound{Metric: "fid", Reference: 20, Most: 1.5}
+	both := Bound{Metric: "tokens_per_sample", Least: 150, Most: 250}
+	least, most := Bound{Metric: "rouge2", Least: 10}, Bound{Metric: "fid", Most: 30}
 	for _, test := range []struct {
 		bound Bound
 		value float64
@@ -35,7 +35,7 @@ func TestBoundKeeps(t *testing.T) {
 }
 
 func ExampleBound() {
-	b := Bound{Metric: "rouge2", Reference: 15.9, Least: 0.99}
+	b := Bound{Metric: "rouge2", Least: 15.741}
 	fmt.Println(b, b.Keeps(15.8), b.Keeps(15.7))
 	// Output: rouge2 ≥ 15.741 true false
 }

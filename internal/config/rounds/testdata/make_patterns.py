@@ -3,8 +3,8 @@
 
     python3 make_patterns.py CHECKOUT_OF_MLCOMMONS_INFERENCE > patterns.json
 
-Lines are those that the accuracy scripts print, and the same with one thing changed. Of each
-are the metrics that constants.py's ACC_PATTERN finds in it, and the digits that it takes.
+Lines are those that the accuracy scripts print, and the same with one character changed. Each has
+the metrics that constants.py's ACC_PATTERN finds in it, and the digits that it takes.
 """
 import json
 import random
@@ -37,7 +37,7 @@ LINES = [
     "hash=0123456789abcdef",
     "",
 ]
-CHANGES = [" ", "\t", "\u00a0", "\u2003", "\u2028", "\u001c", "\u0085", "'", '"', ".", "%", "=", ":", "x", "9", "\u0663", "\u00b2", ",", "{", "}", "\r", "\u200b"]
+CHANGES = [" ", "\t", "'", '"', ".", "%", "=", ":", "x", "9", ",", "{", "}", "\r"]
 
 rnd = random.Random(11)
 cases = list(LINES)

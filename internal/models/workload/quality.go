@@ -1,0 +1,84 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
+)
+
+// Quality is the accuracy that the closed division asks for.
+type Quality struct {
+	Metric   string  // a value of the accuracy score: "accuracy"
+	Fraction float64 // of the official FP32 model's score that is asked for: 0.99
+
+	// The rest is in the table of the rounds (QualityIn), but for a benchmark that no round has.
+	Reference float64 // score of the official FP32 model
+	Target    float64 // 0: the fraction of the reference
+	Also      []Bound // further values, with the official model and data
+}
+
+// A Bound is a value of a score within bounds.
+type Bound struct {
+	Metric      string
+	Least, Most float64 // 0: no such bound
+}
+
+// Keeps reports whether a value is within the bounds.
+func (b Bound) Keeps(value float64) bool {
+	return (b.Least == 0 || value >= b.Least) && (b.Most == 0 || value <= b.Most)
+}
+
+// String describes the bound as rouge2 ≥ 15.75.
+func (b Bound) String() string {
+	switch {
+	case b.Most == 0:
+		return fmt.Sprintf("%s ≥ %.6g", b.Metric, b.Least)
+	case b.Least == 0:
+		return fmt.Sprintf("%s ≤ %.6g", b.Metric, b.Most)
+	}
+	return fmt.Sprintf("%.6g ≤ %s ≤ %.6g", b.Least, b.Metric, b.Most)
+}
+
+// scoreNames are the names of values of scores that the submission checker calls otherwise. WER is a share of right words there.
+var scoreNames = map[string]string{
+	"acc": "accuracy", "WER": "accuracy", "ACCURACY": "accuracy", "bleu": "BLEU", "F1": "f1", "DICE": "mean",
+	"ROUGE1": "rouge1", "ROUGE2": "rouge2", "ROUGEL": "rougeL", "ROUGELSUM": "rougeLsum",
+	"GEN_LEN": "gen_len", "TOKENS_PER_SAMPLE": "tokens_per_sample", "gsm8k_accuracy": "gsm8k", "mbxp_accuracy": "mbxp",
+}
+
+// QualityIn returns the accuracy that the rules of a version ask for; if its round does not have the benchmark, those of the
+// newest that has it.
+func (m Model) QualityIn(version string) Quality {
+	q := m.Quality
+	strict := func(name string) bool { return strings.HasSuffix(name, "-99.9") }
+	names := slices.DeleteFunc(m.Rules.Names(), func(name string) bool { return strict(name) != strict(m.Name) })
+	asked, ok := rounds.ModelOf(version, names...)
+	if !ok {
+		if asked, ok = rounds.NewestModelOf(names...); !ok {
+			return q
+		}
+	}
+	q.Also = nil
+	for _, least := range asked.AccuracyOf("") {
+		if name := cmp.Or(scoreNames[least.Name], least.Name); name == q.Metric {
+			q.Target = least.Bound
+		} else {
+			q.Also = append(q.Also, Bound{Metric: name, Least: least.Bound})
+		}
+	}
+	for _, most := range asked.Limits {
+		name := cmp.Or(scoreNames[most.Name], most.Name)
+		if i := slices.IndexFunc(q.Also, func(b Bound) bool { return b.Metric == name }); i >= 0 {
+			q.Also[i].Most = most.Bound
+		} else {
+			q.Also = append(q.Also, Bound{Metric: name, Most: most.Bound})
+		}
+	}
+	// The table has products: the score is their first factor, which has ten digits at most.
+	q.Reference, _ = strconv.ParseFloat(strconv.FormatFloat(q.Target/q.Fraction, 'g', 10, 64), 64)
+	return q
+}
