@@ -2,35 +2,30 @@ package machine
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/load"
 )
 
-// Conditions are what makes a machine slower than it could be, at an instant.
+// Conditions are the causes, at an instant, for a machine to be slower than it could be.
 type Conditions struct {
-	at        time.Time // with both clocks: that of the day, and the one that stands still while the machine sleeps
-	warnings  []string
-	throttles uint64 // times that the processor was slowed down since it was started
+	at        time.Time // with the clock of the day, and the monotonic one, which stands still while the machine sleeps
+	settings  []string
+	throttles uint64 // times that the processor was slowed down since the start of the machine
 	stolen    float64
-	all       float64 // seconds of processor time, with what is stolen
+	all       float64 // seconds of processor time, with the stolen ones
 }
 
-// Look looks at the conditions before a run. It takes a few milliseconds.
-func Look() Conditions { return look("/") }
-
-// crowded is the share of the processors that others may want before it is said.
-const crowded = 0.2
-
-func look(root string) Conditions {
-	c := Conditions{at: time.Now(), throttles: throttles(root), warnings: settingsOf(root)}
+// CurrentConditions reads the conditions of this machine. It takes a few milliseconds.
+func CurrentConditions() Conditions {
+	c := Conditions{at: time.Now(), throttles: throttles("/"), settings: kernelSettings("/")}
 	if avg, err := load.Avg(); err == nil {
-		c.warnings = append(c.warnings, crowd(avg.Load1, describeCPU(root).Usable)...)
+		if warning := highLoad(avg.Load1, describeCPU("/").Usable); warning != "" {
+			c.settings = append(c.settings, warning)
+		}
 	}
 	if times, err := cpu.Times(false); err == nil && len(times) > 0 {
 		c.stolen, c.all = times[0].Steal, allTime(times[0])
@@ -38,8 +33,8 @@ func look(root string) Conditions {
 	return c
 }
 
-// settingsOf are the settings of the kernel that matter.
-func settingsOf(root string) (list []string) {
+// kernelSettings are the settings of the kernel that make the machine slower or its speed vary.
+func kernelSettings(root string) (list []string) {
 	const base = "sys/devices/system/cpu"
 	if g := line(root, base+"/cpu0/cpufreq/scaling_governor"); g != "" && g != "performance" {
 		list = append(list, fmt.Sprintf("the frequency governor is %s: single queries may wait for the clock to rise; sudo cpupower frequency-set -g performance", g))
@@ -53,33 +48,32 @@ func settingsOf(root string) (list []string) {
 	return list
 }
 
-// crowd says that others want the processors.
-func crowd(load, usable float64) []string {
-	if usable > 0 && load > crowded*usable {
-		return []string{fmt.Sprintf("load average %.1f on %.4g CPUs: results may be slower than on an idle machine", load, usable)}
+// highLoad warns of other programs that use more than a fifth of the processors.
+func highLoad(load, usable float64) string {
+	if usable > 0 && load > usable/5 {
+		return fmt.Sprintf("load average %.1f on %.4g CPUs: results may be slower than on an idle machine", load, usable)
 	}
-	return nil
+	return ""
 }
 
 // throttles counts how often the cores were slowed down because they were too hot.
 func throttles(root string) (n uint64) {
 	files, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count"))
 	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		if v, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+		if v, err := strconv.ParseUint(line("", f), 10, 64); err == nil {
 			n += v
 		}
 	}
 	return n
 }
 
-// Settings are those of the machine that make its speed vary, each with what helps.
-func (c Conditions) Settings() []string { return c.warnings }
+// Settings are the settings and the load of the machine that make its speed vary, each with its remedy.
+func (c Conditions) Settings() []string { return c.settings }
 
-// mostStolen is the share of the processor time that a host may give to others.
+// mostStolen is the share of the processor time that a hypervisor may give to other VMs without a warning.
 const mostStolen = 0.02
 
-// During says what happened between two looks: heat, and time that a host gave to others.
+// During lists the events from c to after: heat, and time that the hypervisor gave to other VMs.
 func (c Conditions) During(after Conditions) []string {
 	var list []string
 	if n := after.throttles - c.throttles; after.throttles > c.throttles {
@@ -91,18 +85,18 @@ func (c Conditions) During(after Conditions) []string {
 	return list
 }
 
-// Jumped says that between two looks the clock of the day did not go as the one that times are taken with; empty: it did.
-func (c Conditions) Jumped(after Conditions) string {
-	return jumped(after.at.Round(0).Sub(c.at.Round(0)), after.at.Sub(c.at))
+// ClockJump reports that from c to after the clock of the day did not go as the monotonic one; "": it did.
+func (c Conditions) ClockJump(after Conditions) string {
+	return clockJump(after.at.Round(0).Sub(c.at.Round(0)), after.at.Sub(c.at))
 }
 
-// mostJump is how much a clock may be corrected during a run, as time servers have it done.
+// mostJump is how much time servers may correct a clock during a run.
 const mostJump = time.Second
 
-// jumped says what two clocks that ran differently mean. A machine that sleeps loses time which nothing measures: servers
+// clockJump compares two clocks. A machine that sleeps loses time which nothing measures: servers
 // elsewhere go on, and its processor cools down.
-func jumped(day, taken time.Duration) string {
-	switch jump := day - taken; {
+func clockJump(day, monotonic time.Duration) string {
+	switch jump := day - monotonic; {
 	case jump > mostJump:
 		return fmt.Sprintf("%v of the run were not measured: this machine slept, or its clock was set", jump.Round(time.Second))
 	case jump < -mostJump:

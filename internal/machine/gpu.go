@@ -17,62 +17,48 @@ type GPU struct {
 	Name   string `json:"name"`
 	Vendor string `json:"vendor"`           // NVIDIA, AMD, Intel
 	PCI    string `json:"pci"`              // address on the bus
-	Driver string `json:"driver,omitempty"` // of the kernel, with version where known; empty: none is loaded
+	Driver string `json:"driver,omitempty"` // of the kernel, with version where known; empty: none
 }
 
 // vendors of accelerators by their PCI number. The screens of virtual machines have others.
 var vendors = map[string]string{"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
 
-// gpus lists accelerators from what the kernel shows of the PCI bus and NVIDIA's driver of its
-// cards.
+// gpus lists accelerators: from what the kernel shows of the PCI bus, and NVIDIA's driver of its cards.
 func gpus(root string) []GPU {
 	devices, _ := filepath.Glob(filepath.Join(root, "sys/bus/pci/devices/*"))
 	slices.Sort(devices)
 	var all []GPU
 	for _, dir := range devices {
-		if vendor := vendors[line(dir, "vendor")]; vendor != "" && computes(line(dir, "class")) {
-			all = append(all, gpuOf(root, dir, vendor))
+		vendor, class := vendors[line(dir, "vendor")], line(dir, "class")
+		if vendor == "" || !strings.HasPrefix(class, "0x03") && !strings.HasPrefix(class, "0x12") { // display controllers and processing accelerators
+			continue
 		}
+		g := GPU{Vendor: vendor, PCI: filepath.Base(dir), Name: line(dir, "product_name")}
+		if driver, err := os.Readlink(filepath.Join(dir, "driver")); err == nil {
+			g.Driver = filepath.Base(driver)
+		}
+		if vendor == "NVIDIA" {
+			for l := range strings.Lines(line(root, filepath.Join("proc/driver/nvidia/gpus", g.PCI, "information"))) {
+				if name, found := strings.CutPrefix(l, "Model:"); found {
+					g.Name = strings.TrimSpace(name)
+				}
+			}
+			if m := nvidiaVersion.FindStringSubmatch(line(root, "proc/driver/nvidia/version")); m != nil {
+				g.Driver = "nvidia " + m[1]
+			}
+		}
+		if g.Name == "" {
+			g.Name = vendor + " device " + strings.TrimPrefix(line(dir, "device"), "0x")
+		}
+		all = append(all, g)
 	}
 	return all
 }
 
-// computes reports whether a PCI class is that of display controllers, 03, or processing accelerators, 12.
-func computes(class string) bool {
-	return strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12")
-}
-
-func gpuOf(root, dir, vendor string) GPU {
-	g := GPU{Vendor: vendor, PCI: filepath.Base(dir), Name: line(dir, "product_name")}
-	if driver, err := os.Readlink(filepath.Join(dir, "driver")); err == nil {
-		g.Driver = filepath.Base(driver)
-	}
-	if vendor == "NVIDIA" {
-		g.addNVIDIA(root)
-	}
-	if g.Name == "" {
-		g.Name = vendor + " device " + strings.TrimPrefix(line(dir, "device"), "0x")
-	}
-	return g
-}
-
-// addNVIDIA takes name and version from where NVIDIA's driver tells them.
-func (g *GPU) addNVIDIA(root string) {
-	text := line(root, filepath.Join("proc/driver/nvidia/gpus", g.PCI, "information"))
-	for l := range strings.Lines(text) {
-		if name, found := strings.CutPrefix(l, "Model:"); found {
-			g.Name = strings.TrimSpace(name)
-		}
-	}
-	if m := nvidiaVersion.FindStringSubmatch(line(root, "proc/driver/nvidia/version")); m != nil {
-		g.Driver = "nvidia " + m[1]
-	}
-}
-
 var nvidiaVersion = regexp.MustCompile(`Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 
-// smiMemory asks nvidia-smi how many bytes of memory each card has, by its address on the bus.
-// Without that program, or without its answer, nothing is known.
+// smiMemory asks nvidia-smi how many bytes of memory each card has, by its address on the bus. Without
+// its answer the map is empty.
 func smiMemory(ctx context.Context) map[string]uint64 {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -83,7 +69,7 @@ func smiMemory(ctx context.Context) map[string]uint64 {
 	return parseSMI(string(out))
 }
 
-// parseSMI reads lines such as "00000000:3B:00.0, 81559": an address with a domain of eight
+// parseSMI reads lines of the form "00000000:3B:00.0, 81559": an address with a domain of eight
 // digits, of which the kernel writes four, and MiB.
 func parseSMI(text string) map[string]uint64 {
 	memory := map[string]uint64{}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// An Inventory is what a machine is made of, as far as an ordinary user may read it. Nothing
-// in it changes while the machine runs.
+// An Inventory lists the parts of a machine, as far as an ordinary user may read them. It does
+// not change while the machine runs.
 type Inventory struct {
 	Vendor, Product string // of the machine; empty where the firmware does not tell
 	Firmware        string // name and version
@@ -23,7 +23,7 @@ type Inventory struct {
 	Accelerators    []Accelerator
 }
 
-// A Drive is a disk, or what takes the part of one.
+// A Drive is a disk of any kind.
 type Drive struct {
 	Name  string
 	Kind  string // NVMe SSD, SSD, HDD or virtual disk
@@ -36,18 +36,17 @@ type NIC struct {
 	Driver string
 	Mbit   int    // 0: not known, or no cable
 	Kind   string // Ethernet, 802.11 or InfiniBand; empty: another
-	PCI    string // vendor and device, e.g. 15b3:1017; empty: it is no PCI device
+	PCI    string // vendor and device, e.g. 15b3:1017; empty: not a PCI device
 }
 
-// An Accelerator is a GPU with what is known of its memory and its way to the host.
+// An Accelerator is a GPU with its memory and its link to the host.
 type Accelerator struct {
 	GPU
 	MemoryBytes uint64
 	Link        string // e.g. PCIe Gen5 x16
 }
 
-// TakeInventory looks at the machine. Where NVIDIA's nvidia-smi is installed, it is asked for
-// the memory of cards, which nothing else tells.
+// TakeInventory lists the parts of this machine. The memory of NVIDIA's cards comes from nvidia-smi, if that is installed.
 func TakeInventory(ctx context.Context) Inventory { return inventory("/", smiMemory(ctx)) }
 
 func inventory(root string, memory map[string]uint64) Inventory {
@@ -55,61 +54,71 @@ func inventory(root string, memory map[string]uint64) Inventory {
 		Vendor:   line(root, "sys/class/dmi/id/sys_vendor"),
 		Product:  line(root, "sys/class/dmi/id/product_name"),
 		Firmware: strings.TrimSpace(line(root, "sys/class/dmi/id/bios_vendor") + " " + line(root, "sys/class/dmi/id/bios_version")),
-		Caches:   caches(root), Drives: drives(root), NICs: nics(root),
+		Drives:   drives(root), NICs: nics(root),
 	}
 	khz, _ := strconv.ParseFloat(line(root, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"), 64)
 	i.MaxMHz = khz / 1000
+
+	caches, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index*"))
+	slices.Sort(caches)
+	for _, dir := range caches {
+		kind := map[string]string{"Data": "d", "Instruction": "i"}[line(dir, "type")]
+		if level, size := line(dir, "level"), line(dir, "size"); level != "" && size != "" {
+			i.Caches = append(i.Caches, fmt.Sprintf("L%s%s %s", level, kind, size))
+		}
+	}
+
 	for _, g := range gpus(root) {
-		i.Accelerators = append(i.Accelerators, accelerator(root, g, memory))
+		dir := filepath.Join(root, "sys/bus/pci/devices", g.PCI)
+		a := Accelerator{GPU: g, MemoryBytes: memory[strings.ToLower(g.PCI)]}
+		if vram, err := strconv.ParseUint(line(dir, "mem_info_vram_total"), 10, 64); err == nil { // of amdgpu
+			a.MemoryBytes = vram
+		}
+		speed, _, _ := strings.Cut(line(dir, "max_link_speed"), " ") // "16.0 GT/s PCIe", or "Unknown"
+		rate, _ := strconv.ParseFloat(speed, 64)
+		if width := line(dir, "max_link_width"); generations[rate] != 0 && width != "" && width != "0" {
+			a.Link = fmt.Sprintf("PCIe Gen%d x%s", generations[rate], width)
+		}
+		i.Accelerators = append(i.Accelerators, a)
 	}
 	return i
 }
 
-func caches(root string) []string {
-	folders, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index*"))
-	slices.Sort(folders)
-	var list []string
-	for _, dir := range folders {
-		kind := map[string]string{"Data": "d", "Instruction": "i"}[line(dir, "type")]
-		if level, size := line(dir, "level"), line(dir, "size"); level != "" && size != "" {
-			list = append(list, fmt.Sprintf("L%s%s %s", level, kind, size))
-		}
-	}
-	return list
-}
+// generations are those of PCI Express by the gigatransfers per second of a lane.
+var generations = map[float64]int{2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 
-// drives lists what can hold data: not loops, RAM disks, maps of other drives, drives that hold no medium, paths to a drive
-// that has several (which the kernel hides), or the parts of a card that it boots from.
+// noDrives are the beginnings of the names of loops, RAM disks, maps of other drives, and removable media.
+var noDrives = regexp.MustCompile(`^(loop|ram|zram|dm-|md|sr|fd)`)
+
+// partOfCard are names of parts of an eMMC that have a block device of their own, beside that of the card.
+var partOfCard = regexp.MustCompile(`^mmcblk\d+(boot\d+|rpmb|gp\d+)$`)
+
+// drives lists the drives that hold data, without empty ones, and without the single paths to a drive
+// that has several, which the kernel hides.
 func drives(root string) []Drive {
 	folders, _ := filepath.Glob(filepath.Join(root, "sys/block/*"))
 	slices.Sort(folders)
 	var list []Drive
 	for _, dir := range folders {
 		name := filepath.Base(dir)
-		sectors, _ := strconv.ParseUint(line(dir, "size"), 10, 64)
-		if sectors == 0 || line(dir, "hidden") == "1" || partOfCard.MatchString(name) || slices.ContainsFunc([]string{"loop", "ram", "zram", "dm-", "md", "sr", "fd"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		sectors, _ := strconv.ParseUint(line(dir, "size"), 10, 64) // of 512 bytes, whatever the drive's own are
+		if sectors == 0 || line(dir, "hidden") == "1" || partOfCard.MatchString(name) || noDrives.MatchString(name) {
 			continue
 		}
-		list = append(list, Drive{Name: name, Kind: kindOfDrive(name, line(dir, "queue/rotational")), Bytes: sectors * 512}) // whatever the drive's own sectors are
+		kind := "SSD"
+		switch {
+		case strings.HasPrefix(name, "nvme"):
+			kind = "NVMe SSD"
+		case strings.HasPrefix(name, "vd"), strings.HasPrefix(name, "xvd"):
+			kind = "virtual disk"
+		case strings.HasPrefix(name, "mmcblk"):
+			kind = "eMMC or SD card"
+		case line(dir, "queue/rotational") == "1":
+			kind = "HDD"
+		}
+		list = append(list, Drive{Name: name, Kind: kind, Bytes: sectors * 512})
 	}
 	return list
-}
-
-// partOfCard are names of parts of an eMMC that have a block device of their own, beside that of the card.
-var partOfCard = regexp.MustCompile(`^mmcblk\d+(boot\d+|rpmb|gp\d+)$`)
-
-func kindOfDrive(name, rotational string) string {
-	switch {
-	case strings.HasPrefix(name, "nvme"):
-		return "NVMe SSD"
-	case strings.HasPrefix(name, "vd"), strings.HasPrefix(name, "xvd"):
-		return "virtual disk"
-	case strings.HasPrefix(name, "mmcblk"):
-		return "eMMC or SD card"
-	case rotational == "1":
-		return "HDD"
-	}
-	return "SSD"
 }
 
 // nics lists network interfaces that stand for a device.
@@ -120,7 +129,11 @@ func nics(root string) []NIC {
 	for _, device := range folders {
 		dir := filepath.Dir(device)
 		mbit, _ := strconv.Atoi(line(dir, "speed")) // -1 without a cable
-		n := NIC{Name: filepath.Base(dir), Mbit: max(0, mbit), Kind: kindOfNIC(dir)}
+		// The hardware types of the kernel (if_arp.h).
+		n := NIC{Name: filepath.Base(dir), Mbit: max(0, mbit), Kind: map[string]string{"1": "Ethernet", "32": "InfiniBand"}[line(dir, "type")]}
+		if _, err := os.Stat(filepath.Join(dir, "wireless")); err == nil {
+			n.Kind = "802.11"
+		}
 		for l := range strings.Lines(line(device, "uevent")) {
 			switch key, value, _ := strings.Cut(strings.TrimSpace(l), "="); key {
 			case "DRIVER":
@@ -132,33 +145,4 @@ func nics(root string) []NIC {
 		list = append(list, n)
 	}
 	return list
-}
-
-// kindOfNIC is what an interface connects to, by the hardware types of the kernel (if_arp.h).
-func kindOfNIC(dir string) string {
-	if _, err := os.Stat(filepath.Join(dir, "wireless")); err == nil {
-		return "802.11"
-	}
-	return map[string]string{"1": "Ethernet", "32": "InfiniBand"}[line(dir, "type")]
-}
-
-func accelerator(root string, g GPU, memory map[string]uint64) Accelerator {
-	dir := filepath.Join(root, "sys/bus/pci/devices", g.PCI)
-	a := Accelerator{GPU: g, MemoryBytes: memory[strings.ToLower(g.PCI)], Link: link(line(dir, "max_link_speed"), line(dir, "max_link_width"))}
-	if vram, err := strconv.ParseUint(line(dir, "mem_info_vram_total"), 10, 64); err == nil { // of amdgpu
-		a.MemoryBytes = vram
-	}
-	return a
-}
-
-// generations are those of PCI Express by the gigatransfers per second of a lane.
-var generations = map[string]string{"2.5": "1", "5.0": "2", "5": "2", "8.0": "3", "8": "3", "16.0": "4", "16": "4", "32.0": "5", "32": "5", "64.0": "6", "64": "6"}
-
-// link puts the kernel's "16.0 GT/s PCIe" and "16" into the usual words.
-func link(speed, width string) string {
-	rate, _, _ := strings.Cut(speed, " ")
-	if generation := generations[rate]; generation != "" && width != "" && width != "0" {
-		return "PCIe Gen" + generation + " x" + width
-	}
-	return ""
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// A Machine is what this program runs on.
+// A Machine describes the machine on which this program runs.
 type Machine struct {
 	OS             string  `json:"os"`                       // as the system calls itself, e.g. Debian GNU/Linux 12 (bookworm)
 	Kernel         string  `json:"kernel,omitempty"`         // version
@@ -37,8 +37,8 @@ type Memory struct {
 	HugePages      string `json:"huge_pages,omitempty"`  // transparent ones: always, madvise or never
 }
 
-// Describe looks at the machine, and at the disk of a directory, if one is given, which need not
-// exist yet. It takes a few milliseconds.
+// Describe describes this machine, and the disk of dir, which need not exist yet; "": no disk. It takes a few
+// milliseconds.
 func Describe(dir string) Machine {
 	m := describe("/")
 	if dir == "" {
@@ -50,8 +50,8 @@ func Describe(dir string) Machine {
 	return m
 }
 
-// AvailableMemory returns how many bytes this process may still take without pushing anything out:
-// what the machine has, or less, what the container's limit leaves. 0 if that is not known.
+// AvailableMemory returns how many bytes this process may still take without pushing anything out, of the
+// machine's memory and of the container's limit; 0: not known.
 func AvailableMemory() uint64 {
 	v, err := mem.VirtualMemory()
 	if err != nil {
@@ -60,8 +60,8 @@ func AvailableMemory() uint64 {
 	return memoryLeft("/", v.Available)
 }
 
-// describe takes the root of the file system, for tests. What comes through gopsutil or system
-// calls is of the real machine.
+// describe takes the root of the file system, for tests. The values of gopsutil and of system
+// calls are those of the real machine.
 func describe(root string) Machine {
 	m := Machine{OS: systemName(root), Arch: runtime.GOARCH, Go: runtime.Version(), CPU: describeCPU(root), GPUs: gpus(root)}
 	m.Kernel, _ = host.KernelVersion()
@@ -76,7 +76,8 @@ func describe(root string) Machine {
 		m.Memory = Memory{TotalBytes: v.Total, AvailableBytes: v.Available}
 	}
 	m.Memory.LimitBytes = memoryLimit(root, m.Memory.TotalBytes)
-	m.Memory.HugePages = chosen(line(root, "sys/kernel/mm/transparent_hugepage/enabled"))
+	_, setting, _ := strings.Cut(line(root, "sys/kernel/mm/transparent_hugepage/enabled"), "[") // "always [madvise] never"
+	m.Memory.HugePages, _, _ = strings.Cut(setting, "]")
 	return m
 }
 
@@ -97,17 +98,10 @@ func systemName(root string) string {
 	return runtime.GOOS
 }
 
-// line reads a file of one line; empty if there is none.
+// line reads a file of one line; empty: it cannot be read.
 func line(root, path string) string {
 	text, _ := os.ReadFile(filepath.Join(root, path))
 	return strings.TrimSpace(string(text))
-}
-
-// chosen returns the word in brackets of a kernel setting such as "always [madvise] never".
-func chosen(setting string) string {
-	_, after, _ := strings.Cut(setting, "[")
-	word, _, _ := strings.Cut(after, "]")
-	return word
 }
 
 // A Disk is the file system that a directory is on.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestAPinnedThreadHasOneProcessorUntilItIsReleased(t *testing.T) {
+func TestPin(t *testing.T) {
 	runtime.LockOSThread() // what is looked at is this thread
 	defer runtime.UnlockOSThread()
 	all := Processors()
@@ -32,14 +32,14 @@ func TestAPinnedThreadHasOneProcessorUntilItIsReleased(t *testing.T) {
 	}
 }
 
-func TestNobodyIsPinnedToAProcessorThatIsNotThere(t *testing.T) {
+func TestPinToAMissingProcessor(t *testing.T) {
 	if _, err := Pin(1023); err == nil || !strings.Contains(err.Error(), "pinning a thread to processor 1023: ") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestThePeakIsNotTheParents runs this test in a process that a larger one starts.
-func TestThePeakIsNotTheParents(t *testing.T) {
+// TestPeakRSSIsNotTheParents runs itself in a process that a larger one starts.
+func TestPeakRSSIsNotTheParents(t *testing.T) {
 	const asked = "MLPERF_TEST_PEAK"
 	if os.Getenv(asked) != "" {
 		fmt.Printf("peak %d\n", PeakRSS())
@@ -49,7 +49,7 @@ func TestThePeakIsNotTheParents(t *testing.T) {
 	for i := 0; i < len(block); i += 4096 {
 		block[i] = 1
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestThePeakIsNotTheParents$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestPeakRSSIsNotTheParents$")
 	cmd.Env = append(os.Environ(), asked+"=1")
 	out, err := cmd.Output()
 	if err != nil {

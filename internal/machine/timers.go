@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Timers say how precisely this machine keeps time, with what else is going on just now.
+// Timers describe how precisely this machine keeps time, under its present load.
 type Timers struct {
-	ReadNS float64   `json:"read_ns"`       // what reading the clock takes
+	ReadNS float64   `json:"read_ns"`       // duration of one reading of the clock
 	StepNS int64     `json:"step_ns"`       // smallest difference seen between two readings
 	Sleep  Oversleep `json:"sleep"`         // of time.Sleep
-	Nano   Oversleep `json:"nano,omitzero"` // of the system's nanosleep on a thread of its own; zero where there is none
+	Nano   Oversleep `json:"nano,omitzero"` // of the system's nanosleep on a thread of its own; zero: the system has none
 }
 
-// Oversleep says how much later than asked for a sleep ends, in nanoseconds.
+// Oversleep is how much later than asked for a sleep ends, in nanoseconds.
 type Oversleep struct {
 	MedianNS int64 `json:"median_ns"`
 	P99NS    int64 `json:"p99_ns"`
 	MaxNS    int64 `json:"max_ns"`
-	Sleeps   int   `json:"sleeps"` // that were measured
+	Sleeps   int   `json:"sleeps"` // number of measurements
 }
 
 const (
@@ -31,8 +31,20 @@ const (
 
 // ProbeTimers measures the timers. It takes about 0.4 s, and ends early with the context's error.
 func ProbeTimers(ctx context.Context) (Timers, error) {
+	const reads = 20_000
+	start := time.Now()
+	last, step := time.Duration(0), time.Duration(math.MaxInt64)
+	for range reads {
+		now := time.Since(start)
+		if d := now - last; d > 0 && d < step {
+			step = d
+		}
+		last = now
+	}
 	t := Timers{}
-	t.ReadNS, t.StepNS = readClock()
+	if last > 0 { // not a clock that stands still, as in tests with fake time
+		t.ReadNS, t.StepNS = float64(last)/reads, int64(step)
+	}
 	var err error
 	if t.Sleep, err = measure(ctx, time.Sleep); err != nil {
 		return Timers{}, err
@@ -46,24 +58,6 @@ func ProbeTimers(ctx context.Context) (Timers, error) {
 		return Timers{}, err
 	}
 	return t, nil
-}
-
-// readClock reads the clock over and over.
-func readClock() (readNS float64, stepNS int64) {
-	const reads = 20_000
-	start := time.Now()
-	last, step := time.Duration(0), time.Duration(math.MaxInt64)
-	for range reads {
-		now := time.Since(start)
-		if d := now - last; d > 0 && d < step {
-			step = d
-		}
-		last = now
-	}
-	if last == 0 {
-		return 0, 0 // a clock that stands still, as in tests with fake time
-	}
-	return float64(last) / reads, int64(step)
 }
 
 func measure(ctx context.Context, sleep func(time.Duration)) (Oversleep, error) {
