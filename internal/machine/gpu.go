@@ -70,7 +70,7 @@ func smiMemory(ctx context.Context) map[string]uint64 {
 }
 
 // parseSMI reads lines of the form "00000000:3B:00.0, 81559": an address with a domain of eight
-// digits, of which the kernel writes four, and MiB.
+// digits, and MiB; the kernel writes four of the digits.
 func parseSMI(text string) map[string]uint64 {
 	memory := map[string]uint64{}
 	for l := range strings.Lines(text) {

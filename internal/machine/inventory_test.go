@@ -19,7 +19,7 @@ func TestInventory(t *testing.T) {
 		"sys/devices/system/cpu/cpu0/cache/index2/level":       "2",
 		"sys/devices/system/cpu/cpu0/cache/index2/type":        "Unified",
 		"sys/devices/system/cpu/cpu0/cache/index2/size":        "2048K",
-		"sys/devices/system/cpu/cpu0/cache/index3/level":       "3", // of which the size is not told
+		"sys/devices/system/cpu/cpu0/cache/index3/level":       "3", // without a size
 		"sys/devices/system/cpu/cpu0/cache/index4/size":        "1K",
 		"sys/block/nvme0n1/size":                               "3907029168",
 		"sys/block/sda/size":                                   "1000",

@@ -33,7 +33,7 @@ type Machine struct {
 type Memory struct {
 	TotalBytes     uint64 `json:"total_bytes"`
 	AvailableBytes uint64 `json:"available_bytes"`       // without pushing anything out
-	LimitBytes     uint64 `json:"limit_bytes,omitempty"` // of the container, if there is a limit
+	LimitBytes     uint64 `json:"limit_bytes,omitempty"` // of the container; 0: no limit
 	HugePages      string `json:"huge_pages,omitempty"`  // transparent ones: always, madvise or never
 }
 

@@ -137,7 +137,7 @@ func TestLimitsOfContainers(t *testing.T) {
 		{"numbers that no kernel writes", files{
 			"proc/self/cgroup": "0::/a/b/c/d", "sys/fs/cgroup/a/b/c/d/cpu.max": "inf 100000", "sys/fs/cgroup/a/b/c/cpu.max": "nan 1", "sys/fs/cgroup/a/b/cpu.max": "5 0",
 			"sys/fs/cgroup/a/cpu.max": "", "sys/fs/cgroup/a/memory.max": "1e3"}, 0, 0},
-		{"older, of which a level has no period", files{
+		{"older, a level without a period", files{
 			"proc/self/cgroup": "1:cpu:/a/b", "sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us": "900000",
 			"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "400000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000",
 			"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "50000"}, 4, 0},

@@ -13,7 +13,7 @@ import (
 // nil where the system does not tell.
 func Processors() []int { return processorsOf(os.Getpid()) }
 
-// processorsOf are those that a thread may use; 0 is the one that calls.
+// processorsOf are those that a thread may use; 0: the calling thread.
 func processorsOf(thread int) []int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(thread, &set); err != nil {

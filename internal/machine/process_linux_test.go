@@ -11,7 +11,7 @@ import (
 )
 
 func TestPin(t *testing.T) {
-	runtime.LockOSThread() // what is looked at is this thread
+	runtime.LockOSThread() // the test reads the state of this thread
 	defer runtime.UnlockOSThread()
 	all := Processors()
 	if len(all) == 0 || !slices.IsSorted(all) || len(all) != Describe("").CPU.Affinity {

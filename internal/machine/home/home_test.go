@@ -21,7 +21,7 @@ func environment(t *testing.T, variables map[string]string) {
 	xdg.Reload()
 }
 
-func TestTheFoldersAreWhereTheSystemHasThem(t *testing.T) {
+func TestFolders(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the expected paths are those of Linux")
 	}

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// usage is what a file takes on disk, and when it was read or written last. Where the file
-// system does not keep the time of reading, that of writing counts.
+// usage returns the size of a file on disk, and when it was read or written last, as far as the file system keeps that.
 func usage(info fs.FileInfo) (bytes int64, used time.Time) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

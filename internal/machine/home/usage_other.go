@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// usage is how long a file is, and when it was written last.
+// usage returns the length of a file, and when it was written last.
 func usage(info fs.FileInfo) (bytes int64, used time.Time) { return info.Size(), info.ModTime() }
