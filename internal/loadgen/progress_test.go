@@ -122,6 +122,15 @@ func TestCheckpointIsAnInterruptedResult(t *testing.T) {
 	}
 }
 
+func TestCheckpointIsMadeOnceAMinuteByDefault(t *testing.T) {
+	n := 0
+	s := quick(Server, func(s *TestSettings) { s.MinDuration, s.ServerTargetQPS = 130*time.Second, 10 })
+	runFake(t, after(time.Millisecond), s, Options{Checkpoint: func(*Result) { n++ }})
+	if n != 3 {
+		t.Errorf("%d checkpoints in 130 seconds, want one at the start and one each minute", n)
+	}
+}
+
 func TestUnsavedCheckpointDoesNotHangTheTest(t *testing.T) {
 	inFakeTime(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -65,7 +65,7 @@ func TestLatencyCountsFromTheRightInstant(t *testing.T) {
 	})
 	t.Run("MultiStream: until the last sample", func(t *testing.T) {
 		p := runFake(t, inTurn(time.Millisecond), quick(MultiStream, func(s *TestSettings) { s.MultiStreamSamplesPerQuery = 2 }), Options{}).Performance
-		if q := p.QueryLatency; q.Min != 2*time.Millisecond || q.Max != 2*time.Millisecond || p.SampleLatency.Min != time.Millisecond {
+		if q := p.QueryLatency; q.Min != 2*time.Millisecond || q.Max != 2*time.Millisecond || q.Mean != 2*time.Millisecond || p.SampleLatency.Min != time.Millisecond {
 			t.Errorf("query latencies from %v to %v, of samples from %v on; want 2ms and 1ms", q.Min, q.Max, p.SampleLatency.Min)
 		}
 	})
@@ -196,14 +196,14 @@ func TestValidity(t *testing.T) {
 		"MultiStream too short":      {MultiStream, func(s *TestSettings) { s.MaxQueryCount, s.MinQueryCount = 700, 662 }, time.Millisecond, "duration: "},
 		"MultiStream long enough":    {MultiStream, func(*TestSettings) {}, time.Millisecond, ""},
 		"MultiStream too few":        {MultiStream, func(s *TestSettings) { count(800)(s); s.MaxQueryCount = 799 }, 1, "queries: 799 "},
-		"Offline too short":          {Offline, func(*TestSettings) {}, 4 * time.Second, "duration: "},
+		"Offline too short":          {Offline, func(*TestSettings) {}, 4 * time.Second, "duration: 4s, want at least 5s; raise the target QPS"},
 		"Offline long enough":        {Offline, func(*TestSettings) {}, 5 * time.Second, ""},
 		"more than was prepared":     {SingleStream, func(s *TestSettings) { s.SetTargetQPS(1); s.MinQueryCount = 1 }, 10 * time.Millisecond, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runFake(t, after(c.latency), quick(c.scenario, c.change), Options{})
 			problems := append(r.Problems(), "")
-			if r.Valid() != (c.problem == "") || !strings.HasPrefix(problems[0], c.problem) {
+			if r.Valid() != (c.problem == "") || !strings.HasPrefix(problems[0], c.problem) || r.Valid() && !r.Performance.EarlyStoppingMet() {
 				t.Errorf("valid %v, problems %q, want %q", r.Valid(), problems, c.problem)
 			}
 		})
@@ -219,6 +219,13 @@ func TestASlowQueryMustBeMadeUpFor(t *testing.T) {
 		if es := p.EarlyStopping; p.Valid() != valid || !p.PerfConstraintsMet || p.Overlatency != 1 || es.Processed != queries || es.Needed != 662 {
 			t.Errorf("%d queries, %d above the limit: valid %v, want %v: %v", queries, p.Overlatency, p.Valid(), valid, p.Problems())
 		}
+	}
+}
+
+func TestNoAnswerKeepsNoBound(t *testing.T) {
+	p := runFake(t, nullSUT(func(Query) {}), quick(Server), Options{}).Performance
+	if p.Valid() || p.PerfConstraintsMet || p.SampleCount != 0 {
+		t.Errorf("valid %v, bound met %v with %d samples", p.Valid(), p.PerfConstraintsMet, p.SampleCount)
 	}
 }
 
@@ -372,8 +379,8 @@ func TestALateGeneratorIsToldFromASlowSUT(t *testing.T) {
 			opts := late(test.late)
 			opts.MaxIssueDelay = test.bound
 			r := runFake(t, test.sut, test.settings, opts)
-			if got := r.Performance.IssueDelay.Target; got != test.late {
-				t.Errorf("the issue delay is %v, want %v", got, test.late)
+			if p := r.Performance; p.IssueDelay.Target != test.late || p.GeneratorDelay.Mean > test.late || p.GeneratorDelay.Mean < test.late*9/10 {
+				t.Errorf("the issue delay is %+v, the generator's own %+v, want %v", p.IssueDelay, p.GeneratorDelay, test.late)
 			}
 			if problems := r.Problems(); !slices.EqualFunc(problems, test.problems, strings.HasPrefix) || r.Valid() != (len(problems) == 0) {
 				t.Errorf("valid %v, problems %q, want %q", r.Valid(), problems, test.problems)

@@ -33,7 +33,7 @@ func (p *Prepared) runTwice(ctx context.Context) (results *report.Results, err e
 	if err != nil {
 		return nil, userinput.Wrap("power", err)
 	}
-	pair, err := power.StartPair(ctx, source)
+	pair, err := power.StartSession(ctx, source)
 	if err != nil {
 		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
@@ -54,7 +54,7 @@ func (p *Prepared) runTwice(ctx context.Context) (results *report.Results, err e
 }
 
 // ranging is the run in which the analyser finds its ranges. What it measures counts for nothing else.
-func (p *Prepared) ranging(ctx context.Context, pair *power.Pair, dir string) error {
+func (p *Prepared) ranging(ctx context.Context, pair *power.Session, dir string) error {
 	cfg := *p.bench
 	cfg.OutputDir = dir
 	if err := pair.Begin(ctx); err != nil {

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,18 +14,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
-
-// checkFile: the meter may make the file later, but it must be able to become one.
-func checkFile(path string) error {
-	_, err := fileio.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Stat(filepath.Dir(path))
-	}
-	if err != nil {
-		return fmt.Errorf("the meter's file: %w", err)
-	}
-	return nil
-}
 
 // readFile reads the file of a meter, after the test.
 func readFile(s Source) (*Record, error) {
@@ -45,13 +30,13 @@ func readFile(s Source) (*Record, error) {
 	return &Record{Series: []Series{series}, Offset: s.Offset}, nil
 }
 
-// The columns of times and of watts, as meters call them.
+// The names of the columns of times and of watts.
 var (
 	timeColumns = []string{"time", "timestamp", "datetime", "date", "t"}
 	wattColumns = []string{"watts", "watt", "power", "w", "power_w", "power(w)", "power [w]", "watts (w)"}
 )
 
-// byteOrderMark is how programs on Windows begin their texts.
+// byteOrderMark is the beginning of texts of some programs on Windows.
 const byteOrderMark = "\ufeff"
 
 // parseCSV reads times and watts. The first line names the columns; one of PTDaemon's begins
@@ -59,7 +44,11 @@ const byteOrderMark = "\ufeff"
 // not go back.
 func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 	var s Series
-	c := csv.NewReader(withoutMark(r))
+	text := bufio.NewReader(r)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // it was there
+	}
+	c := csv.NewReader(text)
 	c.FieldsPerRecord, c.TrimLeadingSpace, c.ReuseRecord = -1, true, true
 	at, watts := -1, -1
 	for {
@@ -78,7 +67,7 @@ func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 			err = s.addLine(fields, at, watts, offset)
 		}
 		if err != nil {
-			line, _ := c.FieldPos(0) // empty ones were passed over
+			line, _ := c.FieldPos(0)
 			return s, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
@@ -88,19 +77,10 @@ func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 	return s, nil
 }
 
-// withoutMark passes over a byte order mark.
-func withoutMark(r io.Reader) io.Reader {
-	text := bufio.NewReader(r)
-	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
-		_, _ = text.Discard(len(byteOrderMark)) // it was there
-	}
-	return text
-}
-
 // columns finds where times and watts are.
 func columns(fields []string) (at, watts int, header bool, err error) {
-	if len(fields) >= 4 && fields[0] == "Time" && fields[2] == "Watts" {
-		return 1, 3, false, nil // PTDaemon
+	if isSample(fields) { // of PTDaemon
+		return 1, 3, false, nil
 	}
 	find := func(names []string) int {
 		return slices.IndexFunc(fields, func(f string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(f))) })
@@ -140,7 +120,7 @@ func parseWatts(text string) (float64, error) {
 	return w, nil
 }
 
-// ptdTime is how PTDaemon writes times; it and forms without a zone are taken for UTC.
+// ptdTime is PTDaemon's form of times. Like other forms without a zone it stands for UTC.
 const ptdTime = "01-02-2006 15:04:05.000"
 
 // parseTime reads a time as meters write it: RFC 3339, with a space, PTDaemon's, or seconds or
@@ -151,7 +131,7 @@ func parseTime(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	n, _ := strconv.ParseFloat(text, 64) // of what is no number, 0 or infinity
+	n, _ := strconv.ParseFloat(text, 64) // of a text that is not a number, 0 or infinity
 	const year2001, year2286 = 1e9, 1e10 // in seconds; the same in milliseconds is a thousand times later
 	switch {
 	case n >= year2001 && n < year2286:

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// cards measures the power of NVIDIA's cards, which one nvidia-smi prints until it is stopped. It reads NVML.
+// cards are the power of NVIDIA's cards, as nvidia-smi reads it from NVML and prints it until it is stopped.
 type cards struct {
 	lines  *bufio.Scanner
 	series []Series
 	names  []string
-	cancel context.CancelFunc
-	done   chan struct{}
+	cancel context.CancelFunc // stops nvidia-smi
+	done   chan struct{}      // closed when it has ended
 	failed error
 }
 
@@ -49,7 +49,7 @@ func startCards(ctx context.Context, program string) (*cards, error) {
 	}
 	if err != nil {
 		cancel()
-		_ = cmd.Wait() // what it printed says more than its status
+		_ = cmd.Wait() // its output says more than its status
 		return nil, fmt.Errorf("NVML: %w", err)
 	}
 	for _, s := range c.series {
@@ -98,11 +98,4 @@ func (c *cards) read() (count int, err error) {
 	}
 	c.series[i].addWatts(at, watts)
 	return count, nil
-}
-
-// stop stops nvidia-smi and returns what it printed.
-func (c *cards) stop() ([]Series, error) {
-	c.cancel()
-	<-c.done
-	return c.series, c.failed
 }

@@ -20,7 +20,7 @@ func smi(t *testing.T, script string) string {
 	return path
 }
 
-func TestCardsAreMeasuredUntilTheEnd(t *testing.T) {
+func TestCards(t *testing.T) {
 	program := smi(t, `while :; do echo "$(now), 2, 0, NVIDIA H100 80GB HBM3, 100.00"; echo "$(now), 2, 1, NVIDIA H100 80GB HBM3, 300.50"; sleep 0.02; done`)
 	r, err := start(t.Context(), Source{Kind: NVML}, nil, program)
 	if err != nil || r.String() != "NVML NVIDIA H100 80GB HBM3 (0), NVML NVIDIA H100 80GB HBM3 (1)" {
@@ -39,7 +39,7 @@ func TestCardsAreMeasuredUntilTheEnd(t *testing.T) {
 	}
 }
 
-func TestCardsThatCannotBeMeasuredSayWhy(t *testing.T) {
+func TestCardErrors(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo 'No devices were found'; exit 6":                "NVML: nvidia-smi says: No devices were found",
 		`echo "$(now), 1, 0, GeForce GT 710, [N/A]"; sleep 9`: `NVML: GeForce GT 710 (0): "[N/A]" is not a power in watts`,

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mlperf-go/mlperf/internal/machine/power/ptdtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-func TestSourcesAreReadFromTheirNames(t *testing.T) {
+func TestParse(t *testing.T) {
 	for text, want := range map[string]Source{
 		"auto": {Kind: Auto}, "rapl": {Kind: RAPL}, "nvml": {Kind: NVML},
 		"ptd:meter:8888": {Kind: PTD, Address: "meter:8888", Settle: 10 * time.Second}, "ptd:[::1]:8888": {Kind: PTD, Address: "[::1]:8888", Settle: 10 * time.Second},
@@ -36,8 +34,8 @@ func TestSourcesAreReadFromTheirNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "unknown source of power", "battery": `unknown source of power "battery", want auto, rapl, nvml, ptd:HOST:PORT or file:CSV`, "rapl:0": "unknown source", "ptd": "unknown source",
 		"ptd:meter": `"meter" is not an address, want ptd:HOST:PORT`, "ptd:meter:": "is not an address", "file": "unknown source", "file:": "unknown source",
-		"file:a.csv?offset=soon": `offset is "soon", want a time such as 1.5s`, "file:a.csv?zone=1": `unknown option "zone" of file, want offset`, "ptd:meter:1?settle=long": `settle is "long"`,
-		"ptd:meter:1?settle=-1s": "settle is -1s, want a time", "ptd:meter:1?offset=1s": `unknown option "offset" of ptd, want settle`, "file:a.csv?offset=1s&offset=2s": "offset comes 2 times, want it once",
+		"file:a.csv?offset=soon": `offset is "soon", want a time, for instance 1.5s`, "file:a.csv?zone=1": `unknown option "zone" of file, want offset`, "ptd:meter:1?settle=long": `settle is "long"`,
+		"ptd:meter:1?settle=-1s": "settle is -1s, want a time", "ptd:meter:1?offset=1s": `unknown option "offset" of ptd, want settle`,
 		"file:a.csv?%zz": `"%zz": invalid URL escape`, "file:a.csv?offset": `offset is ""`,
 	} {
 		if s, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -48,101 +46,19 @@ func TestSourcesAreReadFromTheirNames(t *testing.T) {
 
 const noSMI = "NVML: nvidia-smi of the NVIDIA driver is not installed"
 
-func begin() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
-
-func seconds(s float64) time.Time { return begin().Add(time.Duration(s * 1e9)) }
-
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-6*max(1, math.Abs(b)) }
-
-func TestTheEnergyOfAWindowIsInProportionBetweenReadings(t *testing.T) {
-	counted, told := Series{Name: "counter"}, Series{Name: "meter"}
-	for i := range 11 {
-		counted.addJoules(seconds(float64(i)), 10*float64(i)) // 10 W
-		told.addWatts(seconds(float64(i)), 5)
-	}
-	r := Record{Series: []Series{counted, told}}
-	e, err := r.Between(seconds(2.5), seconds(7.25))
-	if err != nil || !near(e.Joules, 4.75*15) || !near(e.MeanWatts, 15) || !near(e.PeakWatts, 15) || len(e.Parts) != 2 || len(e.Parts[0].Watts) != 5 {
-		t.Errorf("%+v, %v, want 71.25 J, 15 W", e, err)
-	}
-}
-
-func TestAPeakIsSeen(t *testing.T) {
-	s := Series{Name: "meter"}
-	for i, w := range []float64{10, 10, 80, 10, 10} {
-		s.addWatts(seconds(float64(i)), w)
-	}
-	e, err := (&Record{Series: []Series{s}}).Between(seconds(0), seconds(4))
-	if err != nil || e.PeakWatts != 80 || !near(e.Joules, 10+45+45+10) {
-		t.Errorf("%+v, %v", e, err)
-	}
-}
-
-func TestAWindowThatWasNotMeasuredIsAnErrorAndNotZero(t *testing.T) {
-	whole := Series{Name: "m"}
-	for i := range 30 {
-		whole.addWatts(seconds(float64(i)), 1)
-	}
-	hole := Series{Name: "m"}
-	for _, at := range []float64{0, 1, 2, 20, 21, 29} {
-		hole.addWatts(seconds(at), 1)
-	}
-	for _, c := range []struct {
-		name       string
-		s          []Series
-		begin, end float64
-		want       string
-	}{
-		{"nothing", nil, 0, 10, "no power was measured"},
-		{"no points", []Series{{Name: "m"}}, 0, 10, "nothing was measured"},
-		{"before", []Series{whole}, -10, 10, "the test ran from 2026-01-31 11:59:50.000Z to 2026-01-31 12:00:10.000Z, and power was measured from 2026-01-31 12:00:00.000Z"},
-		{"after", []Series{whole}, 20, 60, "power was measured from"},
-		{"another day", []Series{whole}, 86400, 86500, "power was measured from"},
-		{"a hole", []Series{hole}, 0, 29, "nothing was measured for 18s"},
-		{"a test without length", []Series{whole}, 5, 5, "no length"},
-	} {
-		r := Record{Series: c.s}
-		if e, err := r.Between(seconds(c.begin), seconds(c.end)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %+v, %v, want %q", c.name, e, err, c.want)
-		}
-	}
-}
-
-func TestALongCurveIsThinned(t *testing.T) {
-	s := Series{Name: "m"}
-	for i := range 4000 {
-		s.addWatts(seconds(float64(i)), float64(i%2)*2)
-	}
-	e, err := (&Record{Series: []Series{s}}).Between(seconds(0), seconds(3999))
-	if err != nil || len(e.Parts[0].Watts) > mostWatts || len(e.Parts[0].Watts) < mostWatts/2 {
-		t.Fatalf("%d values, %v", len(e.Parts[0].Watts), err)
-	}
-	for _, w := range e.Parts[0].Watts {
-		if w.Watts < 0.8 || w.Watts > 1.2 {
-			t.Errorf("%v W, want about the mean of 1", w)
-		}
-	}
-}
-
 // rapl makes zones of RAPL.
 func rapl(t *testing.T, zones map[string][3]string) string {
 	t.Helper()
 	root := t.TempDir()
 	for zone, files := range zones {
-		dir := filepath.Join(root, "sys/class/powercap", zone)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for i, name := range []string{"name", "energy_uj", "max_energy_range_uj"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(files[i]+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		testenv.Tree(t, filepath.Join(root, "sys/class/powercap", zone), map[string]string{
+			"name": files[0] + "\n", "energy_uj": files[1] + "\n", "max_energy_range_uj": files[2] + "\n",
+		})
 	}
 	return root
 }
 
-func TestRAPLCountsPackagesAndTheirWraps(t *testing.T) {
+func TestRAPL(t *testing.T) {
 	root := rapl(t, map[string][3]string{
 		"intel-rapl:0": {"package-0", "65000000000", "65532610987"}, "intel-rapl:1": {"package-1", "0", "65532610987"},
 		"intel-rapl:0:0": {"core", "5", "65532610987"}, "intel-rapl:2": {"psys", "7", "65532610987"}, "intel-rapl-mmio:0": {"package-0", "1", "65532610987"},
@@ -165,7 +81,7 @@ func TestRAPLCountsPackagesAndTheirWraps(t *testing.T) {
 	}
 }
 
-func TestRAPLThatCannotBeReadSaysWhatHelps(t *testing.T) {
+func TestRAPLErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		zones map[string][3]string
@@ -197,7 +113,7 @@ func (f *fakeCounter) joules() (float64, error) {
 	return f.watts * d.Seconds(), nil
 }
 
-func TestCountersAreReadEverySecondUntilTheEnd(t *testing.T) {
+func TestCountersAreReadEverySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeCounter{watts: 42, since: time.Now()}
 		r, err := start(t.Context(), Source{Kind: Auto}, func() ([]counter, error) { return []counter{f}, nil }, "no-nvidia-smi")
@@ -219,7 +135,7 @@ func TestCountersAreReadEverySecondUntilTheEnd(t *testing.T) {
 	})
 }
 
-func TestWhatIsAskedForMustBeThereAndWhatIsFoundNeedNot(t *testing.T) {
+func TestOnlyAutoMayMeasureNothing(t *testing.T) {
 	none := func() ([]counter, error) { return nil, errors.New("no RAPL") }
 	for kind, want := range map[string]string{RAPL: "no RAPL", NVML: noSMI} {
 		if _, err := start(t.Context(), Source{Kind: kind}, none, "no-nvidia-smi"); err == nil || err.Error() != want {
@@ -239,7 +155,7 @@ func TestWhatIsAskedForMustBeThereAndWhatIsFoundNeedNot(t *testing.T) {
 	}
 }
 
-func TestAMetersFileIsReadByItsColumns(t *testing.T) {
+func TestCSV(t *testing.T) {
 	want := []Point{{At: begin(), Watts: 10}, {At: seconds(1), Watts: 20, Joules: 15}, {At: seconds(2.5), Watts: 20, Joules: 45}}
 	for name, text := range map[string]string{
 		"RFC 3339":   "time,watts\n2026-01-31T12:00:00Z,10\n2026-01-31T13:00:01+01:00,20\n2026-01-31T12:00:02.5Z,20\n",
@@ -273,7 +189,7 @@ func TestAMetersFileIsReadByItsColumns(t *testing.T) {
 	}
 }
 
-func TestAWrongMetersFileIsRefusedWithItsLine(t *testing.T) {
+func TestWrongCSV(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "0 lines with watts",
 		"a,b\n1,2\n":                          "want columns named time and watts",
@@ -298,14 +214,10 @@ func TestAWrongMetersFileIsRefusedWithItsLine(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	if err := checkFile(t.TempDir()); err == nil {
-		t.Error("a folder is taken for a file")
-	}
-	if err := checkFile("later.csv"); err != nil {
-		t.Errorf("a file that is not there yet: %v", err)
-	}
-	if err := checkFile("none/later.csv"); err == nil || err.Error() != "the meter's file: stat none: no such file or directory" {
-		t.Errorf("a file in a folder that is not there: %v", err)
+	for path, want := range map[string]string{t.TempDir(): "is a folder", "none/later.csv": "the meter's file: stat none: no such file or directory"} {
+		if _, err := Start(t.Context(), Source{Kind: File, Path: path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
 	}
 	later := Source{Kind: File, Path: filepath.Join(t.TempDir(), "later.csv")}
 	r, err := Start(t.Context(), later)
@@ -336,159 +248,9 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-func FuzzSamples(f *testing.F) {
-	f.Add("Time,01-31-2026 12:00:00.000,Watts,10,Volts,230,Amps,1,PF,0.9,Mark,x")
-	f.Fuzz(func(t *testing.T, line string) {
-		r, err := recordOf([]string{line}, begin())
-		if err == nil && len(r.Samples) != 1 {
-			t.Errorf("%q gives %d lines", line, len(r.Samples))
-		}
-	})
-}
-
-func TestShortTestsTakeThePowerOfTheNearestReading(t *testing.T) {
-	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	meter, counter, still := Series{Name: "meter"}, Series{Name: "counter"}, Series{Name: "still"}
-	meter.addWatts(at.Add(time.Second), 100)
-	for i := range 3 {
-		counter.addJoules(at.Add(time.Duration(i+1)*time.Second), 50*float64(i))
-		still.addJoules(at.Add(time.Duration(i+1)*time.Second), 7)
-	}
-	for _, c := range []struct {
-		s        Series
-		from, to time.Duration
-		want     float64
-	}{
-		{meter, 0, 20 * time.Millisecond, 2}, {meter, 1500 * time.Millisecond, 2 * time.Second, 50}, {meter, 0, 2 * time.Second, 200},
-		{counter, 0, 500 * time.Millisecond, 25}, {counter, 3 * time.Second, 4 * time.Second, 50}, {counter, 1500 * time.Millisecond, 2 * time.Second, 25},
-	} {
-		e, err := (&Record{Series: []Series{c.s}}).Between(at.Add(c.from), at.Add(c.to))
-		if err != nil || !near(e.Joules, c.want) {
-			t.Errorf("%s from %v to %v: %+v, %v, want %v J", c.s.Name, c.from, c.to, e, err, c.want)
-		}
-	}
-	if e, err := (&Record{Series: []Series{still}}).Between(at, at.Add(2*time.Second)); err == nil || !strings.Contains(err.Error(), "it shows no energy for the 2s of the test") {
-		t.Errorf("a counter that stands still: %+v, %v", e, err)
-	}
-}
-
-// steady is a series of 1 W at some times.
-func steady(times ...float64) Series {
-	s := Series{Name: "m"}
-	for _, at := range times {
-		s.addWatts(seconds(at), 1)
-	}
-	return s
-}
-
-func TestASeriesMustCoverItsWindowUpToItsSlackAndGap(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		times []float64
-		end   float64
-		want  string // of the error, "" for none
-	}{
-		{"as late as may be", []float64{2, 10}, 10, ""},
-		{"too late", []float64{2.001, 10}, 10, "power was measured from 2026-01-31 12:00:02.001Z to"},
-		{"as early an end as may be", []float64{0, 8}, 10, ""},
-		{"too early an end", []float64{0, 7.999}, 10, "to 2026-01-31 12:00:07.999Z"},
-		{"as far apart as may be", []float64{0, 10, 20}, 20, ""},
-		{"too far apart", []float64{0, 10.001, 20}, 20, "nothing was measured for 10s from 2026-01-31 12:00:00.000Z on"},
-		{"points only around the window", []float64{-30, 30}, 11, "nothing was measured for 11s from 2026-01-31 12:00:00.000Z on"},
-		{"points only around a short window", []float64{-30, 30}, 10, ""},
-		{"a hole at the end", []float64{0, 1, 30}, 12, "nothing was measured for 11s from 2026-01-31 12:00:01.000Z on"},
-	} {
-		s := steady(c.times...)
-		e, err := (&Record{Series: []Series{s}}).Between(begin(), seconds(c.end))
-		switch {
-		case c.want == "" && (err != nil || !near(e.Joules, c.end) || !near(e.MeanWatts, 1) || !near(e.PeakWatts, 1)):
-			t.Errorf("%s: %+v, %v, want %v J", c.name, e, err, c.end)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
-	}
-}
-
-func TestTwoReadingsAtOneInstantAreNoInfinitePower(t *testing.T) {
-	s := Series{Name: "m"}
-	s.addJoules(begin(), 0)
-	s.addJoules(seconds(2), 20)
-	s.addJoules(seconds(2), 21)
-	e, err := (&Record{Series: []Series{s}}).Between(begin(), seconds(2))
-	if err != nil || !near(e.Joules, 20) || !near(e.PeakWatts, 10) {
-		t.Errorf("%+v, %v, want 20 J and at most 10 W", e, err)
-	}
-}
-
-// While an analyser looks for its ranges it reads no power. checks/power_check.py passes over such
-// samples, and wants them in spl.txt.
-func TestSamplesWithoutAPowerAreLeftOutAndNoted(t *testing.T) {
-	var lines []string
-	for i, watts := range []string{"nan", "5", "-1.0", "0", "7", "NaN"} {
-		lines = append(lines, "Time,"+seconds(float64(i)).Format(ptdTime)+",Watts,"+watts+",Mark,x")
-	}
-	r, err := recordOf(lines, begin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if points := r.Series[0].Points; len(points) != 2 || !points[0].At.Equal(seconds(2)) || points[1].Joules != 3*6 {
-		t.Errorf("points %v, want 5 W after two seconds and 7 W three seconds later", points)
-	}
-	if len(r.Samples) != 6 || !strings.HasPrefix(r.Samples[5], "Time,"+seconds(6).Format(ptdTime)+",Watts,NaN") {
-		t.Errorf("samples %q, want all six, a second later", r.Samples)
-	}
-	if len(r.Notes) != 1 || r.Notes[0] != "4 of 6 samples of PTDaemon have no power above 0 and were left out" {
-		t.Errorf("notes %q", r.Notes)
-	}
-	if r, err := recordOf(lines[4:5], begin()); err != nil || r.Notes != nil {
-		t.Errorf("of a sample with a power: %v, notes %q", err, r.Notes)
-	}
-}
-
-func TestPowersThatCannotBeAddedUpAreAnError(t *testing.T) {
-	s := Series{Name: "meter"}
-	for i := range 5 {
-		s.addWatts(seconds(float64(i)), math.MaxFloat64)
-	}
-	if e, err := (&Record{Series: []Series{s}}).Between(seconds(0), seconds(4)); err == nil || err.Error() != "meter: its powers are too large to be added up" {
-		t.Errorf("%+v, %v", e, err)
-	}
-}
-
-func TestSamplesTellHowFarTheClocksAreApart(t *testing.T) {
-	line := func(second int, watts string) string {
-		return "Time," + seconds(float64(second)).Format(ptdTime) + ",Watts," + watts + ",Mark,x"
-	}
-	r, err := recordOf([]string{line(0, "5"), line(1, "6")}, seconds(99))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{line(100, "5"), line(101, "6")}
-	if r.Offset != 100*time.Second || fmt.Sprint(r.Samples) != fmt.Sprint(want) || !r.Series[0].Points[1].At.Equal(seconds(101)) {
-		t.Errorf("offset %v, samples %q, want 1m40s and %q", r.Offset, r.Samples, want)
-	}
-	for _, c := range []struct {
-		lines []string
-		want  string
-	}{
-		{nil, "there are no samples"},
-		{[]string{line(0, "5"), "Watts"}, `sample 2 is "Watts", want Time,…,Watts,…`},
-		{[]string{"Time,x,Volts,5"}, `sample 1 is "Time,x,Volts,5"`},
-		{[]string{line(0, "5"), line(0, "5")}, "sample 2: the time 01-31-2026 12:00:00.000 is not after the one before"},
-		{[]string{line(0, "-5")}, "none of 1 samples has a power above 0"},
-		{[]string{line(0, "5"), line(1, "much")}, `sample 2: "much" is not a power in watts`},
-		{[]string{line(0, "+Inf")}, `sample 1: "+Inf" is not a power in watts`},
-		{[]string{line(0, "5"), "Time,noon,Watts,nan,Mark,x"}, `sample 2: "noon" is not a time`},
-	} {
-		if _, err := recordOf(c.lines, begin()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.lines, err, c.want)
-		}
-	}
-}
-
 // A counter that was set back is no wrap: after one, most of its span would have been used within a
 // second.
-func TestACounterThatWasSetBackIsAnError(t *testing.T) {
+func TestRAPLCounterThatWasSetBack(t *testing.T) {
 	for _, c := range []struct {
 		name, last, now string
 		want            string // J, or the error
@@ -497,9 +259,9 @@ func TestACounterThatWasSetBackIsAnError(t *testing.T) {
 		{"as it stands still", "1000000", "1000000", "0"},
 		{"wrapped", "9000000", "1000000", "2"},
 		{"wrapped after just half of it", "5000000", "0", "5"},
-		{"set back to nothing", "1000000", "0", "intel-rapl:0 went back from 1000000 to 0 µJ of 10000000, which is no wrap: it was set back"},
-		{"farther than it can wrap", "30000000", "0", "intel-rapl:0 went back from 30000000 to 0 µJ of 10000000, which is no wrap: it was set back"},
-		{"farther on than its span", "0", "9000000", "intel-rapl:0 went back from 0 to 9000000 µJ of 10000000, which is no wrap: it was set back"},
+		{"set back to nothing", "1000000", "0", "intel-rapl:0 went back from 1000000 to 0 µJ of 10000000, which is not a wrap: it was set back"},
+		{"farther than it can wrap", "30000000", "0", "intel-rapl:0 went back from 30000000 to 0 µJ of 10000000, which is not a wrap: it was set back"},
+		{"farther on than its span", "0", "9000000", "intel-rapl:0 went back from 0 to 9000000 µJ of 10000000, which is not a wrap: it was set back"},
 		{"no number", "1", "much", `energy_uj: strconv.ParseUint: parsing "much": invalid syntax`},
 	} {
 		root := rapl(t, map[string][3]string{"intel-rapl:0": {"package-0", c.last, "10000000"}})
@@ -517,7 +279,7 @@ func TestACounterThatWasSetBackIsAnError(t *testing.T) {
 	}
 }
 
-func TestOneCounterThatFailsDoesNotHideAnother(t *testing.T) {
+func TestFailingCounterDoesNotHideAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, bad := &fakeCounter{watts: 10, since: time.Now()}, &fakeCounter{watts: 10, since: time.Now(), fails: 2500 * time.Millisecond}
 		r, err := start(t.Context(), Source{Kind: RAPL}, func() ([]counter, error) { return []counter{good, bad}, nil }, "")
@@ -538,7 +300,7 @@ func TestOneCounterThatFailsDoesNotHideAnother(t *testing.T) {
 	})
 }
 
-func TestARecorderEndsWithItsContext(t *testing.T) {
+func TestRecorderEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := &fakeCounter{watts: 10, since: time.Now()}
@@ -556,76 +318,7 @@ func TestARecorderEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// talker answers one connection with what is given, line by line, and then hangs up.
-func talker(t *testing.T, answers ...string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	t.Cleanup(func() { l.Close(); <-done })
-	go func() {
-		defer close(done)
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		buffer := make([]byte, 4096)
-		for _, answer := range answers {
-			if _, err := conn.Read(buffer); err != nil {
-				return
-			}
-			if _, err := fmt.Fprint(conn, answer); err != nil {
-				return
-			}
-		}
-	}()
-	return l.Addr().String()
-}
-
-func TestADaemonThatHangsUpIsAnErrorThatSaysWhere(t *testing.T) {
-	good := []string{"Hello, PTDaemon here!\r\n", "Yokogawa\r\n", "Stopping\r\n", "Starting\r\n", "Stopping\r\n", "Last 3 samples\r\n" + ptdtest.Sample(begin(), "m") + "\r\n"}
-	for n, want := range []string{"Hello: ", "Identify: ", "Stop: ", "Go,1000,0,mlperf_testing: ", "PTDaemon: Stop: ", "PTDaemon: RL,*,*: ", "PTDaemon: sample 2 of 3: EOF"} {
-		r, err := Start(t.Context(), Source{Kind: PTD, Address: talker(t, good[:n]...)})
-		if err == nil {
-			_, err = r.Stop()
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("after %d answers: %v, want %q", n, err, want)
-		}
-	}
-}
-
-func TestAnswersMayEndInAnyLineEnd(t *testing.T) {
-	sample := ptdtest.Sample(begin(), "m")
-	r, err := Start(t.Context(), Source{Kind: PTD, Address: talker(t, "Hello, PTDaemon\n", "Yokogawa\r\n", "Error: nothing\n", "Starting now\r\n", "ok\r\r\n", "Last,1,samples\n"+sample+"\r\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := r.String(), "PTDaemon at "+r.source.Address; got != want {
-		t.Errorf("it measures %q, want %q", got, want)
-	}
-	record, err := r.Stop()
-	if err != nil || record.Series[0].Name != "PTDaemon Yokogawa" || len(record.Samples) != 1 {
-		t.Errorf("%+v, %v", record, err)
-	}
-}
-
-func TestRangesThatCannotBeSetBackAreAnError(t *testing.T) {
-	d := ptdtest.New()
-	d.Answers["SR"] = "Error: gone"
-	p, err := StartPair(t.Context(), Source{Kind: PTD, Address: d.Serve(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Close(); err == nil || !strings.HasPrefix(err.Error(), `PTDaemon: setting the ranges back: it answers SR,A,Auto with "Error: gone", want Range A changed…`) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestAMetersFileIsReadWhenTheTestIsOver(t *testing.T) {
+func TestFileIsReadAfterTheTest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "meter.csv")
 	for _, c := range []struct {
 		name, text string
@@ -666,19 +359,4 @@ func energyOf(r *Recorder) (*Energy, error) {
 		return nil, err
 	}
 	return record.Between(begin(), seconds(2))
-}
-
-func ExampleRecord_Between() {
-	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	s := Series{Name: "meter"}
-	for i, watts := range []float64{100, 200, 100} {
-		s.addWatts(at.Add(time.Duration(i)*time.Second), watts)
-	}
-	energy, err := (&Record{Series: []Series{s}}).Between(at, at.Add(2*time.Second))
-	fmt.Println(energy.Joules, energy.MeanWatts, energy.PeakWatts, err)
-	_, err = (&Record{Series: []Series{s}}).Between(at, at.Add(time.Hour))
-	fmt.Println(err)
-	// Output:
-	// 300 150 200 <nil>
-	// meter: the test ran from 2026-01-31 12:00:00.000Z to 2026-01-31 13:00:00.000Z, and power was measured from 2026-01-31 12:00:00.000Z to 2026-01-31 12:00:02.000Z
 }

@@ -2,13 +2,10 @@ package power
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,35 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/machine/power/ptdtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// analyserOf measures 100 W with a clock that is two hours ahead.
-func analyserOf(samples int) *ptdtest.Daemon {
-	d := ptdtest.New()
-	at := time.Now().Add(2*time.Hour + time.Second)
-	d.Samples = []string{}
-	for i := range samples {
-		d.Samples = append(d.Samples, ptdtest.Sample(at.Add(time.Duration(i)*time.Second), ptdMark))
-	}
-	return d
-}
-
 func TestPTDaemonMeasures(t *testing.T) {
-	f := analyserOf(60)
-	source, err := Parse("ptd:" + f.Serve(t))
-	if err != nil {
-		t.Fatal(err)
+	d := ptdtest.New()
+	for i := range 60 { // its clock is two hours ahead
+		d.Samples = append(d.Samples, ptdtest.Sample(time.Now().Add(2*time.Hour+time.Duration(i+1)*time.Second), ptdMark))
 	}
+	source, err := Parse("ptd:" + d.Serve(t))
+	testenv.Must(t, err)
 	began := time.Now()
 	r, err := Start(t.Context(), source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	record, err := r.Stop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"Hello", "Identify", "Stop", "Go,1000,0,mlperf_testing", "Stop", "RL,*,*"}, f.Said()); diff != "" {
+	testenv.Must(t, err)
+	if diff := cmp.Diff([]string{"Hello", "Identify", "Stop", "Go,1000,0,mlperf_testing", "Stop", "RL,*,*"}, d.Said()); diff != "" {
 		t.Error(diff)
 	}
 	if d := record.Offset + 2*time.Hour; d < -time.Second || d > time.Second || !record.Marked {
@@ -60,87 +44,121 @@ func TestPTDaemonMeasures(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotPTDaemonIsRefused(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(*ptdtest.Daemon)
-		want   string
+// session measures two runs of no length.
+func session(t *testing.T, d *ptdtest.Daemon) (s *Session, records []*Record, err error) {
+	t.Helper()
+	s, err = StartSession(t.Context(), Source{Kind: PTD, Address: d.Serve(t)})
+	for i := 0; i < 2 && err == nil; i++ {
+		if err = s.Begin(t.Context()); err == nil {
+			var r *Record
+			r, err = s.Stop()
+			records = append(records, r)
+		}
+	}
+	if s != nil {
+		err = errors.Join(err, s.Close())
+	}
+	return s, records, err
+}
+
+func TestFailuresOfPTDaemon(t *testing.T) {
+	for name, c := range map[string]struct {
+		command, answer string
+		samples         []string
+		want            string
 	}{
-		{"another server", func(f *ptdtest.Daemon) { f.Answers["Hello"] = "HTTP/1.1 400 Bad Request" }, "which is not PTDaemon"},
-		{"busy", func(f *ptdtest.Daemon) { f.Answers["Go"] = "Error: already running" }, "it answers Go,1000,0,mlperf_testing with"},
-		{"no number", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last" }, "want a number of samples"},
-		{"a number that cannot be", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last 99999999999 samples" }, "want a number of samples"},
-		{"no samples", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last 0 samples" }, "there are no samples"},
-		{"fewer than no samples", func(f *ptdtest.Daemon) { f.Answers["RL"] = "Last -1 samples" }, `the answer to RL is "Last -1 samples", want a number of samples`},
-		{"nothing in the place of a number", func(f *ptdtest.Daemon) { f.Answers["RL"] = "" }, `the answer to RL is "", want a number`},
-		{"damaged samples", func(f *ptdtest.Daemon) { f.Samples[1] = "Time,noon,Watts,5" }, "sample 2"},
-		{"an endless line", func(f *ptdtest.Daemon) { f.Answers["Identify"] = strings.Repeat("x", 2*maxAnswer) }, "longer than"},
+		"another server":     {"Hello", "HTTP/1.1 400 Bad Request", nil, "which is not PTDaemon"},
+		"busy":               {"Go", "Error: already running", nil, "it answers Go,1000,0,"},
+		"no number":          {"RL", "Last", nil, `the answer to RL is "Last", want a number of samples`},
+		"too large a number": {"RL", "Last 99999999999 samples", nil, "want a number of samples"},
+		"a negative number":  {"RL", "Last -1 samples", nil, "want a number of samples"},
+		"no samples":         {"RL", "Last 0 samples", nil, "there are no samples"},
+		"damaged samples":    {"RL", "Last 2 samples", []string{ptdtest.Sample(time.Now(), "m"), "Time,noon,Watts,5"}, "sample 2: "},
+		"an endless line":    {"Identify", strings.Repeat("x", 2*maxAnswer), nil, "longer than"},
+		"no ranges":          {"RR", "Error", nil, `its ranges are "Error"`},
+		"fixed ranges":       {"SR", "Error: busy", nil, `ranging: it answers SR,A,Auto with "Error: busy", want Range A changed`},
+		"ranges for good":    {"SR", "Error: gone", nil, `PTDaemon: setting the ranges back: it answers SR,A,Auto with "Error: gone", want Range A changed…`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			f := analyserOf(3)
-			c.change(f)
-			r, err := Start(t.Context(), Source{Kind: PTD, Address: f.Serve(t)})
-			if err == nil {
-				_, err = r.Stop()
-			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-		})
+		d := ptdtest.New()
+		d.Answers[c.command], d.Samples = c.answer, c.samples
+		_, _, err := session(t, d)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: a session: %v, want %q", name, err, c.want)
+		}
+		if c.command == "RR" || c.command == "SR" { // a plain measurement sets no ranges
+			continue
+		}
+		r, err := Start(t.Context(), Source{Kind: PTD, Address: d.Serve(t)})
+		if err == nil {
+			_, err = r.Stop()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	testenv.Must(t, err, l.Close())
+	if _, err := Start(t.Context(), Source{Kind: PTD, Address: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), "PTDaemon") {
+		t.Errorf("without a daemon: %v", err)
 	}
 }
 
-func TestASampleNeedsItsTimeAndWattsAndNothingElse(t *testing.T) {
-	record, err := recordOf([]string{"Time,01-31-2026 12:00:01.000,Watts,5"}, begin())
-	if err != nil || len(record.Series[0].Points) != 1 {
-		t.Errorf("%+v, %v, want one sample", record, err)
+// talker answers one connection with what is given, line by line, and then hangs up.
+func talker(t *testing.T, answers ...string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	testenv.Must(t, err)
+	done := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		buffer := make([]byte, 4096)
+		for _, answer := range answers {
+			if _, err := conn.Read(buffer); err != nil {
+				return
+			}
+			if _, err := fmt.Fprint(conn, answer); err != nil {
+				return
+			}
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestPTDaemonHangsUp(t *testing.T) {
+	// Answers may end in any line end.
+	answers := []string{"Hello, PTDaemon here!\r\n", "Yokogawa\n", "Error: nothing\r\r\n", "Starting\r\n", "Stopping\r\n", "Last,1,samples\n" + ptdtest.Sample(begin(), "m") + "\r\n"}
+	record := func(answers []string) (*Record, error) {
+		r, err := Start(t.Context(), Source{Kind: PTD, Address: talker(t, answers...)})
+		if err != nil {
+			return nil, err
+		}
+		return r.Stop()
 	}
-	for _, line := range []string{"Time,01-31-2026 12:00:01.000,Watts", "Date,01-31-2026 12:00:01.000,Watts,5", "Time,01-31-2026 12:00:01.000,Volts,5"} {
-		if _, err := recordOf([]string{line}, begin()); err == nil || !strings.Contains(err.Error(), "want Time,…,Watts,…") {
-			t.Errorf("%s: %v", line, err)
+	if r, err := record(answers); err != nil || r.Series[0].Name != "PTDaemon Yokogawa" || len(r.Samples) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	answers[5] = strings.Replace(answers[5], "1", "3", 1)
+	for n, want := range []string{"Hello: ", "Identify: ", "Stop: ", "Go,1000,0,mlperf_testing: ", "PTDaemon: Stop: ", "PTDaemon: RL,*,*: ", "PTDaemon: sample 2 of 3: EOF"} {
+		if _, err := record(answers[:n]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("after %d answers: %v, want %q", n, err, want)
 		}
 	}
 }
 
-func TestAPTDaemonThatIsNotThereIsAnError(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	if _, err := Start(t.Context(), Source{Kind: PTD, Address: address}); err == nil || !strings.Contains(err.Error(), "PTDaemon") {
-		t.Errorf("%v", err)
-	}
-}
-
-// measure measures a run of no length.
-func measure(t *testing.T, p *Pair) *Record {
-	t.Helper()
-	if err := p.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	record, err := p.Stop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return record
-}
-
-func TestASecondRunIsMeasuredInTheRangesOfTheFirst(t *testing.T) {
+func TestSessionMeasuresInTheRangesOfTheFirstRun(t *testing.T) {
 	d := ptdtest.New()
-	p, err := StartPair(t.Context(), Source{Kind: PTD, Address: d.Serve(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ranging, testing := measure(t, p), measure(t, p)
-	if err := p.Begin(t.Context()); err == nil {
+	s, records, err := session(t, d)
+	testenv.Must(t, err)
+	if err := s.Begin(t.Context()); err == nil {
 		t.Error("there is a third run")
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
-	label := p.label()
+	label := s.label()
 	want := []string{
 		"Hello", "Identify", "RR", "SR,A,Auto", "SR,V,Auto", "Go,1000,0," + label + "_ranging", "Stop", "RL,*,*",
 		"SR,A,0.5", "SR,V,230.1", "Go,1000,0," + label + "_testing", "Stop", "RL,*,*", "SR,A,Auto", "SR,V,300.0",
@@ -148,132 +166,71 @@ func TestASecondRunIsMeasuredInTheRangesOfTheFirst(t *testing.T) {
 	if diff := cmp.Diff(want, d.Said()); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.HasSuffix(ranging.Samples[0], label+"_ranging") || !strings.HasSuffix(testing.Samples[0], label+"_testing") || !testing.Marked {
+	if ranging, testing := records[0], records[1]; !strings.HasSuffix(ranging.Samples[0], label+"_ranging") || !strings.HasSuffix(testing.Samples[0], label+"_testing") || !testing.Marked {
 		t.Errorf("samples %q and %q", ranging.Samples, testing.Samples)
 	}
-}
-
-func TestAPairThatCannotBeMeasuredIsAnError(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		answer [2]string
-		want   string
-	}{
-		{"another server", [2]string{"Hello", "HTTP/1.1 400"}, "which is not PTDaemon"},
-		{"no ranges", [2]string{"RR", "Error"}, `its ranges are "Error"`},
-		{"ranges that cannot be set", [2]string{"SR", "Error: busy"}, `ranging: it answers SR,A,Auto with "Error: busy", want Range A changed`},
-		{"busy", [2]string{"Go", "Error: already running"}, "it answers Go,1000,0,"},
-		{"no samples", [2]string{"RL", "Last 0 samples"}, "there are no samples"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := ptdtest.New()
-			d.Answers[c.answer[0]] = c.answer[1]
-			p, err := StartPair(t.Context(), Source{Kind: PTD, Address: d.Serve(t)})
-			if err == nil {
-				if err = p.Begin(t.Context()); err == nil {
-					_, err = p.Stop()
-				}
-				_ = p.Close()
-			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-		})
+	err = s.Write(t.TempDir(), "mlperf test")
+	if err == nil || !strings.Contains(err.Error(), "mlperf_log_detail.txt") || !strings.HasPrefix(s.String(), "PTDaemon ") {
+		t.Errorf("Write without the runs = %v, want an error that names the file; it is called %q", err, s)
 	}
-	if _, err := StartPair(t.Context(), Source{Kind: RAPL}); err == nil || !strings.Contains(err.Error(), "rapl has no ranges") {
+	if _, err := StartSession(t.Context(), Source{Kind: RAPL}); err == nil || !strings.Contains(err.Error(), "rapl has no ranges") {
 		t.Errorf("of a counter: %v", err)
 	}
-	gone := errors.New("gone")
+	// An end while ranges settle.
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p, err := StartPair(ctx, Source{Kind: PTD, Address: ptdtest.New().Serve(t), Settle: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, err = StartSession(ctx, Source{Kind: PTD, Address: ptdtest.New().Serve(t), Settle: time.Hour})
+	testenv.Must(t, err)
+	gone := errors.New("gone")
 	cancel(gone)
-	if err := p.Begin(ctx); !errors.Is(err, gone) {
-		t.Errorf("an end while ranges settle: %v", err)
+	if err := s.Begin(ctx); !errors.Is(err, gone) {
+		t.Errorf("interrupted: %v", err)
 	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
+	testenv.Must(t, s.Close())
+}
+
+func TestSamples(t *testing.T) {
+	line := func(second float64, watts string) string {
+		return "Time," + seconds(second).Format(ptdTime) + ",Watts," + watts + ",Mark,x"
+	}
+	// The first sample is that of the first second. While an analyser looks for its ranges it reads no power:
+	// checks/power_check.py passes over such samples, and wants them in spl.txt.
+	r, err := recordOf([]string{line(0, "nan"), line(1, "5"), line(2, "-1.0"), line(3, "0"), line(4, "7"), line(5, "NaN")}, seconds(99))
+	testenv.Must(t, err)
+	want := []string{line(100, "nan"), line(101, "5"), line(102, "-1.0"), line(103, "0"), line(104, "7"), line(105, "NaN")}
+	if points := r.Series[0].Points; len(points) != 2 || !points[0].At.Equal(seconds(101)) || points[1].Joules != 3*6 || r.Offset != 100*time.Second || !slices.Equal(r.Samples, want) {
+		t.Errorf("offset %v, points %v, samples %q; want 1m40s, 5 W and 7 W three seconds later, %q", r.Offset, points, r.Samples, want)
+	}
+	if len(r.Notes) != 1 || r.Notes[0] != "4 of 6 samples of PTDaemon have no power above 0 and were left out" {
+		t.Errorf("notes %q", r.Notes)
+	}
+	if r, err := recordOf([]string{"Time,01-31-2026 12:00:01.000,Watts,5"}, begin()); err != nil || r.Notes != nil || len(r.Series[0].Points) != 1 {
+		t.Errorf("of a sample without a mark: %v, notes %q", err, r.Notes)
+	}
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{[]string{line(0, "5"), "Watts"}, `sample 2 is "Watts", want Time,…,Watts,…`},
+		{[]string{"Time,x,Volts,5"}, `sample 1 is "Time,x,Volts,5"`},
+		{[]string{"Date,01-31-2026 12:00:01.000,Watts,5"}, "want Time,…,Watts,…"},
+		{[]string{line(0, "5"), line(0, "5")}, "sample 2: the time 01-31-2026 12:00:00.000 is not after the one before"},
+		{[]string{line(0, "-5")}, "none of 1 samples has a power above 0"},
+		{[]string{line(0, "5"), line(1, "much")}, `sample 2: "much" is not a power in watts`},
+		{[]string{line(0, "+Inf")}, `sample 1: "+Inf" is not a power in watts`},
+		{[]string{line(0, "5"), "Time,noon,Watts,nan,Mark,x"}, `sample 2: "noon" is not a time`},
+	} {
+		if _, err := recordOf(c.lines, begin()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.lines, err, c.want)
+		}
 	}
 }
 
-// measuredPair is one whose two runs are over.
-func measuredPair(t *testing.T) *Pair {
-	t.Helper()
-	p, err := StartPair(t.Context(), Source{Kind: PTD, Address: ptdtest.New().Serve(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Close() })
-	measure(t, p)
-	measure(t, p)
-	return p
-}
-
-// runFolders makes the folders of both runs, and returns the checksum of a file by its name.
-func runFolders(t *testing.T, root string) map[string]string {
-	t.Helper()
-	sums := map[string]string{}
-	for _, run := range []string{Ranging, Testing} {
-		if err := os.Mkdir(filepath.Join(root, run), 0o755); err != nil {
-			t.Fatal(err)
+func FuzzSamples(f *testing.F) {
+	f.Add("Time,01-31-2026 12:00:00.000,Watts,10,Volts,230,Amps,1,PF,0.9,Mark,x")
+	f.Fuzz(func(t *testing.T, line string) {
+		r, err := recordOf([]string{line}, begin())
+		if err == nil && len(r.Samples) != 1 {
+			t.Errorf("%q gives %d lines", line, len(r.Samples))
 		}
-		for _, file := range []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt", SamplesFile} {
-			name := run + "/" + file
-			if err := os.WriteFile(filepath.Join(root, name), []byte(name), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			sum := sha1.Sum([]byte(name))
-			sums[name] = hex.EncodeToString(sum[:])
-		}
-	}
-	return sums
-}
-
-func TestTheFolderOfAMeasurementSaysWhoseItIs(t *testing.T) {
-	root := t.TempDir()
-	sums := runFolders(t, root)
-	p := measuredPair(t)
-	if err := p.Write(root, "mlperf test"); err != nil {
-		t.Fatal(err)
-	}
-	var server struct {
-		descriptor
-		Daemon []message `json:"ptd_messages"`
-	}
-	for _, name := range []string{"client.json", "server.json"} {
-		text, err := os.ReadFile(filepath.Join(root, about, name))
-		if err == nil {
-			err = json.Unmarshal(text, &server)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if server.Note != unofficial || server.Version != "mlperf test" || len(server.Sources) != 0 || len(server.Phases) != 2 {
-			t.Errorf("%s: %+v", name, server)
-		}
-		for file, sum := range sums {
-			if server.Results[file] != sum {
-				t.Errorf("%s has %q of %s, want %s", name, server.Results[file], file, sum)
-			}
-		}
-	}
-	if len(server.Daemon) < 10 || server.Daemon[0].Command != "Hello" {
-		t.Errorf("the daemon was told %v", server.Daemon)
-	}
-	log, err := os.ReadFile(filepath.Join(root, about, "client.log"))
-	if err != nil || !strings.Contains(string(log), unofficial) || !strings.Contains(string(log), "said Stop, answered ") {
-		t.Errorf("client.log: %v\n%s", err, log)
-	}
-	if !strings.HasPrefix(p.String(), "PTDaemon ") {
-		t.Errorf("it is called %q", p)
-	}
-}
-
-func TestAMeasurementWithoutItsRunsIsNotWritten(t *testing.T) {
-	err := measuredPair(t).Write(t.TempDir(), "mlperf test")
-	if err == nil || !strings.Contains(err.Error(), "mlperf_log_detail.txt") {
-		t.Errorf("Write = %v, want an error that names the file", err)
-	}
+	})
 }

@@ -12,12 +12,12 @@ import (
 )
 
 // A raplCounter is the energy of a processor package: Intel's and AMD's RAPL, as the kernel
-// shows it (Documentation/power/powercap). Memory and cores are parts of it or beside it, as
-// processors differ, and are left out.
+// shows it (Documentation/power/powercap). Memory and cores are left out: in some processors they are parts of the package, in
+// others beside it.
 type raplCounter struct {
 	zone  string
 	label string
-	span  float64 // µJ at which it begins again
+	span  float64 // µJ at which it wraps
 	last  float64
 	total float64 // µJ since it was opened
 }
@@ -87,10 +87,10 @@ func (c *raplCounter) joules() (float64, error) {
 	}
 	d := now - c.last
 	if d < 0 {
-		d += c.span // the counter has begun again
+		d += c.span // it has wrapped
 	}
 	if d < 0 || d > c.span/2 { // what is read every second wraps after a small part of its span
-		return 0, fmt.Errorf("%s went back from %.0f to %.0f µJ of %.0f, which is no wrap: it was set back", c.zone, c.last, now, c.span)
+		return 0, fmt.Errorf("%s went back from %.0f to %.0f µJ of %.0f, which is not a wrap: it was set back", c.zone, c.last, now, c.span)
 	}
 	c.last, c.total = now, c.total+d
 	return c.total / 1e6, nil

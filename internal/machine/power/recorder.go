@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -30,14 +33,14 @@ type Recorder struct {
 	failed   error
 
 	cards *cards
-	ptd   *analyser
+	ptd   *ptDaemon
 }
 
-// every is how often counters are read: those of processors wrap within minutes.
+// every is the time between readings of counters: those of processors wrap within minutes.
 const every = time.Second
 
-// Start begins to measure. A source that cannot be read is an error, except that of auto: its record may have no series, but
-// the reasons.
+// Start begins to measure. A source that cannot be read is an error, except for auto: its record may have no series, but
+// notes with the reasons.
 func Start(ctx context.Context, s Source) (*Recorder, error) {
 	return start(ctx, s, func() ([]counter, error) { return openRAPL("/") }, "nvidia-smi")
 }
@@ -46,10 +49,25 @@ func start(ctx context.Context, s Source, rapl func() ([]counter, error), smi st
 	r = &Recorder{source: s, cancel: func() {}}
 	switch s.Kind {
 	case PTD:
-		r.ptd, err = startAnalyser(ctx, s.Address)
-		return r, err
-	case File:
-		return r, checkFile(s.Path)
+		if r.ptd, err = connect(ctx, s.Address); err != nil {
+			return nil, err
+		}
+		if _, err = r.ptd.ask("Stop"); err == nil { // an earlier measurement, if it had one
+			err = r.ptd.begin(ptdMark)
+		}
+		if err != nil {
+			return nil, r.ptd.abandon(err)
+		}
+		return r, nil
+	case File: // the meter may make the file later, in a folder that exists
+		_, err := fileio.Stat(s.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			_, err = os.Stat(filepath.Dir(s.Path))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the meter's file: %w", err)
+		}
+		return r, nil
 	}
 	note := func(err error) {
 		if err != nil {
@@ -103,11 +121,12 @@ func (r *Recorder) read(now time.Time) {
 	}
 }
 
-// Stop ends the measurement and returns what there is. It must be called once.
+// Stop ends the measurement and returns its record. It must be called once.
 func (r *Recorder) Stop() (*Record, error) {
 	switch r.source.Kind {
 	case PTD:
-		return r.ptd.stop()
+		record, _, err := r.ptd.end()
+		return record, errors.Join(err, r.ptd.conn.Close())
 	case File:
 		return readFile(r.source)
 	}
@@ -116,13 +135,14 @@ func (r *Recorder) Stop() (*Record, error) {
 	r.read(time.Now())
 	record, err := &Record{Series: r.series, Notes: r.notes}, r.failed
 	if r.cards != nil {
-		series, failed := r.cards.stop()
-		record.Series, err = append(record.Series, series...), errors.Join(err, failed)
+		r.cards.cancel()
+		<-r.cards.done
+		record.Series, err = append(record.Series, r.cards.series...), errors.Join(err, r.cards.failed)
 	}
 	return record, err
 }
 
-// String says what is measured.
+// String names the measured parts.
 func (r *Recorder) String() string {
 	switch r.source.Kind {
 	case PTD:

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A Point is what a meter knew at an instant.
+// A Point is a reading of a meter.
 type Point struct {
 	At     time.Time
 	Joules float64 // since the beginning of the series
-	Watts  float64 // since the point before, or at the instant where a meter tells watts
+	Watts  float64 // mean since the point before, or at the instant for a meter of watts
 }
 
-// A Series is what one part of the machine took over time.
+// A Series is the energy of one part of the machine over time.
 type Series struct {
-	Name   string // what was measured: package-0, NVIDIA H100 (0)
+	Name   string // of the part: package-0, NVIDIA H100 (0)
 	Points []Point
 }
 
@@ -42,13 +42,17 @@ func (s *Series) addWatts(at time.Time, watts float64) {
 	s.Points = append(s.Points, p)
 }
 
-// at is the energy up to an instant, between points in proportion; before the first and after the
-// last one the power stays as it is there.
+// at is the energy up to an instant: between points in proportion; before the first and after the
+// last one with their power.
 func (s *Series) at(t time.Time) float64 {
 	i := sort.Search(len(s.Points), func(i int) bool { return !s.Points[i].At.Before(t) })
 	switch {
 	case i == 0:
-		return s.Points[0].Joules + s.firstWatts()*t.Sub(s.Points[0].At).Seconds()
+		first := s.Points[0]
+		if first.Watts == 0 && len(s.Points) > 1 { // of a counter, whose power is known from the second point on
+			first.Watts = s.Points[1].Watts
+		}
+		return first.Joules + first.Watts*t.Sub(first.At).Seconds()
 	case i == len(s.Points):
 		last := s.Points[i-1]
 		return last.Joules + last.Watts*t.Sub(last.At).Seconds()
@@ -57,32 +61,24 @@ func (s *Series) at(t time.Time) float64 {
 	return a.Joules + (b.Joules-a.Joules)*t.Sub(a.At).Seconds()/b.At.Sub(a.At).Seconds()
 }
 
-// firstWatts is the power at the first point. That of a counter is known from the second on.
-func (s *Series) firstWatts() float64 {
-	if first := s.Points[0]; first.Watts > 0 || len(s.Points) == 1 {
-		return first.Watts
-	}
-	return s.Points[1].Watts
-}
-
-// A Record is everything that was measured.
+// A Record is the result of a measurement.
 type Record struct {
 	Series  []Series
-	Notes   []string      // what could not be read, and why
-	Offset  time.Duration // that was added to the times of a meter with another clock
-	Marked  bool          // nobody would accept it in a submission
-	Samples []string      // lines of the analyser, as a submission wants them
+	Notes   []string      // reasons why parts could not be read
+	Offset  time.Duration // added to the times of a meter with a clock of its own
+	Marked  bool          // not acceptable in a submission
+	Samples []string      // lines of the analyser for a submission
 }
 
-// An Energy is what was taken in a window of time.
+// An Energy is the energy of all parts in a window of time.
 type Energy struct {
 	Parts     []Part
-	Joules    float64 // of all parts
+	Joules    float64
 	MeanWatts float64
 	PeakWatts float64 // of the parts at their own peaks
 }
 
-// A Part is what one part of the machine took.
+// A Part is the energy of one part of the machine.
 type Part struct {
 	Name                         string
 	Joules, MeanWatts, PeakWatts float64
@@ -96,15 +92,14 @@ type Watt struct {
 }
 
 const (
-	// slack is how far a series may begin after a window, and end before it: meters tell
-	// something once a second.
+	// slack is how long after the begin of a window a series may begin, and how long before its end it may end: meters
+	// have one reading a second.
 	slack = 2 * time.Second
-	// gap is how far points may be apart.
+	// gap is the longest time between two points.
 	gap = 10 * time.Second
 )
 
-// Between is what was taken in a window. A series that does not cover it is an error: what was not
-// measured is not zero.
+// Between is the energy in a window. A series that does not cover it is an error, and not zero joules.
 func (r *Record) Between(begin, end time.Time) (*Energy, error) {
 	if len(r.Series) == 0 {
 		return nil, fmt.Errorf("no power was measured")
@@ -128,16 +123,31 @@ func (r *Record) Between(begin, end time.Time) (*Energy, error) {
 
 func (s *Series) between(begin, end time.Time) (Part, error) {
 	part := Part{Name: s.Name}
-	if len(s.Points) == 0 || s.Points[0].At.After(begin.Add(slack)) || s.Points[len(s.Points)-1].At.Before(end.Add(-slack)) {
-		return part, fmt.Errorf("%s: the test ran from %s to %s, and %s", s.Name, stamp(begin), stamp(end), s.covers())
+	if n := len(s.Points); n == 0 {
+		return part, fmt.Errorf("%s: the test ran from %s to %s, and nothing was measured", s.Name, stamp(begin), stamp(end))
+	} else if first, last := s.Points[0].At, s.Points[n-1].At; first.After(begin.Add(slack)) || last.Before(end.Add(-slack)) {
+		return part, fmt.Errorf("%s: the test ran from %s to %s, and power was measured from %s to %s", s.Name, stamp(begin), stamp(end), stamp(first), stamp(last))
 	}
-	inside := s.inside(begin, end)
-	if err := s.unbroken(begin, end, inside); err != nil {
-		return part, err
+	last := begin
+	broken := func(at time.Time) error {
+		if d := at.Sub(last); d > gap {
+			return fmt.Errorf("%s: nothing was measured for %v from %s on", s.Name, d.Round(time.Second), stamp(last))
+		}
+		last = at
+		return nil
 	}
-	for _, p := range inside {
+	for _, p := range s.Points {
+		if p.At.Before(begin) || p.At.After(end) {
+			continue
+		}
+		if err := broken(p.At); err != nil {
+			return part, err
+		}
 		part.PeakWatts = max(part.PeakWatts, p.Watts)
 		part.Watts = append(part.Watts, Watt{round(p.At.Sub(begin).Seconds()), round(p.Watts)})
+	}
+	if err := broken(end); err != nil {
+		return part, err
 	}
 	part.Joules = s.at(end) - s.at(begin)
 	if math.IsNaN(part.Joules) || math.IsInf(part.Joules, 0) {
@@ -152,44 +162,14 @@ func (s *Series) between(begin, end time.Time) (Part, error) {
 	return part, nil
 }
 
-// inside are the points from begin to end.
-func (s *Series) inside(begin, end time.Time) []Point {
-	var inside []Point
-	for _, p := range s.Points {
-		if !p.At.Before(begin) && !p.At.After(end) {
-			inside = append(inside, p)
-		}
-	}
-	return inside
-}
-
-// unbroken refuses points with a gap between them, after begin or before end.
-func (s *Series) unbroken(begin, end time.Time, points []Point) error {
-	last := begin
-	for _, p := range slices.Concat(points, []Point{{At: end}}) {
-		if d := p.At.Sub(last); d > gap {
-			return fmt.Errorf("%s: nothing was measured for %v from %s on", s.Name, d.Round(time.Second), stamp(last))
-		}
-		last = p.At
-	}
-	return nil
-}
-
-func (s *Series) covers() string {
-	if len(s.Points) == 0 {
-		return "nothing was measured"
-	}
-	return fmt.Sprintf("power was measured from %s to %s", stamp(s.Points[0].At), stamp(s.Points[len(s.Points)-1].At))
-}
-
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
 
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// mostWatts is how many values over time are kept.
+// mostWatts is the most values of a curve.
 const mostWatts = 300
 
-// thin keeps as many values as a curve needs.
+// thin replaces the values of a curve by means, as many as it needs.
 func thin(list []Watt) []Watt {
 	if len(list) <= mostWatts {
 		return list

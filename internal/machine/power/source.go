@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A Source says where power is read.
+// A Source is where power is read.
 type Source struct {
 	Kind    string        // auto, rapl, nvml, ptd or file
 	Address string        // of PTDaemon
 	Path    string        // of the file
-	Offset  time.Duration // to add to the times of the file, whose meter has another clock
-	Settle  time.Duration // of PTDaemon: how long to wait after its ranges were set
+	Offset  time.Duration // added to the times of the file, whose meter has a clock of its own
+	Settle  time.Duration // of PTDaemon: the wait after its ranges were set
 }
 
 // The kinds of sources.
@@ -39,7 +39,20 @@ func Parse(text string) (Source, error) {
 	case !more && slices.Contains([]string{Auto, RAPL, NVML}, kind):
 		return s, nil
 	case more && kind == PTD:
-		return s.daemon(rest)
+		s.Settle = settle
+		address, err := s.option(rest, "settle", &s.Settle)
+		if err != nil {
+			return s, err
+		}
+		host, port, err := net.SplitHostPort(address)
+		if err != nil || port == "" {
+			return s, fmt.Errorf("%q is not an address, want ptd:HOST:PORT; PTDaemon's usual port is 8888", address)
+		}
+		if s.Settle < 0 {
+			return s, fmt.Errorf("settle is %v, want a time", s.Settle)
+		}
+		s.Address = net.JoinHostPort(host, port)
+		return s, nil
 	case more && kind == File && rest != "":
 		var err error
 		if s.Path, err = s.option(rest, "offset", &s.Offset); err == nil && s.Path == "" {
@@ -50,27 +63,10 @@ func Parse(text string) (Source, error) {
 	return s, fmt.Errorf("unknown source of power %q, want auto, rapl, nvml, ptd:HOST:PORT or file:CSV", text)
 }
 
-func (s Source) daemon(rest string) (Source, error) {
-	s.Settle = settle
-	address, err := s.option(rest, "settle", &s.Settle)
-	if err != nil {
-		return s, err
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" {
-		return s, fmt.Errorf("%q is not an address, want ptd:HOST:PORT; PTDaemon's usual port is 8888", address)
-	}
-	if s.Settle < 0 {
-		return s, fmt.Errorf("settle is %v, want a time", s.Settle)
-	}
-	s.Address = net.JoinHostPort(host, port)
-	return s, nil
-}
-
-// option reads what may follow a question mark: a time of one name. It returns what stands before.
+// option reads the time that may follow a question mark, and returns the text before it.
 func (s Source) option(rest, name string, value *time.Duration) (before string, err error) {
 	before, query, _ := strings.Cut(rest, "?")
-	values, err := url.ParseQuery(strings.ReplaceAll(query, "+", "%2B")) // +1.5s is a time, and no form
+	values, err := url.ParseQuery(strings.ReplaceAll(query, "+", "%2B")) // the plus sign of +1.5s
 	if err != nil {
 		return before, fmt.Errorf("%q: %w", query, err)
 	}
@@ -78,11 +74,8 @@ func (s Source) option(rest, name string, value *time.Duration) (before string, 
 		if key != name {
 			return before, fmt.Errorf("unknown option %q of %s, want %s", key, s.Kind, name)
 		}
-		if len(values[key]) > 1 {
-			return before, fmt.Errorf("%s comes %d times, want it once", key, len(values[key]))
-		}
 		if *value, err = time.ParseDuration(values.Get(key)); err != nil {
-			return before, fmt.Errorf("%s is %q, want a time such as 1.5s", name, values.Get(key))
+			return before, fmt.Errorf("%s is %q, want a time, for instance 1.5s", name, values.Get(key))
 		}
 	}
 	return before, nil

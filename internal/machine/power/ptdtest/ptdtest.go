@@ -1,3 +1,12 @@
+// Package ptdtest is a small stand-in for SPEC's PTDaemon, for tests.
+//
+//	d := ptdtest.New()
+//	address := d.Serve(t)
+//	… a measurement …
+//	fmt.Println(d.Said()) // [Hello Identify …]
+//
+// It knows the commands of package power, and answers with the entries of Answers, or in a form that the checker of submissions
+// accepts. It measures 100 W. Everything else of the protocol is left out.
 package ptdtest
 
 import (
@@ -15,10 +24,8 @@ import (
 type Daemon struct {
 	// Answers replace those to commands, by their first word.
 	Answers map[string]string
-	// Samples are its samples; nil: one a second since it was told to go.
+	// Samples are its samples; nil: one a second since the command to go.
 	Samples []string
-	// Clock is how far its clock is ahead.
-	Clock time.Duration
 
 	mu      sync.Mutex
 	said    []string
@@ -30,7 +37,7 @@ type Daemon struct {
 // New returns a daemon that works.
 func New() *Daemon { return &Daemon{Answers: map[string]string{}} }
 
-// Said are the commands that it was told.
+// Said are the commands that it has received.
 func (d *Daemon) Said() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,71 +60,49 @@ func (d *Daemon) Serve(t testing.TB) string {
 			if err != nil {
 				return
 			}
-			d.talk(conn)
+			for s := bufio.NewScanner(conn); s.Scan(); {
+				if _, err := fmt.Fprint(conn, strings.Join(d.answer(s.Text()), "\r\n")+"\r\n"); err != nil {
+					break
+				}
+			}
+			conn.Close()
 		}
 	}()
 	return l.Addr().String()
 }
 
-func (d *Daemon) talk(conn net.Conn) {
-	defer conn.Close()
-	for s := bufio.NewScanner(conn); s.Scan(); {
-		if _, err := fmt.Fprint(conn, strings.Join(d.answer(s.Text()), "\r\n")+"\r\n"); err != nil {
-			return
-		}
-	}
-}
-
-// answer are the lines that answer a command.
+// answer returns the lines that answer a command.
 func (d *Daemon) answer(command string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.said = append(d.said, command)
 	verb, rest, _ := strings.Cut(command, ",")
-	usual := d.usual(verb, rest)
-	if text, ok := d.Answers[verb]; ok {
-		usual[0] = text
-	}
-	return usual
-}
-
-func (d *Daemon) usual(verb, rest string) []string {
-	switch verb {
-	case "Hello":
-		return []string{"Hello, PTDaemon here!"}
-	case "Identify":
-		return []string{"YokogawaWT310,5,0,0,0,0,version=1.11.1-f6fdcbd4-20220720"}
-	case "RR":
-		return []string{"Ranges,1,-1.0,0,300.0"}
-	case "SR":
-		return []string{"Range " + rest[:min(1, len(rest))] + " changed"}
-	case "Go":
-		d.began, d.running = time.Now(), true
-		d.mark = rest[strings.LastIndexByte(rest, ',')+1:]
-		return []string{"Starting untimed measurement, maximum 500000 samples at 1000ms with 0 rampup samples"}
-	case "Stop":
-		if !d.running {
-			return []string{"Error: no measurement to stop"}
+	lines := []string{map[string]string{
+		"Hello":    "Hello, PTDaemon here!",
+		"Identify": "YokogawaWT310,5,0,0,0,0,version=1.11.1-f6fdcbd4-20220720",
+		"RR":       "Ranges,1,-1.0,0,300.0",
+		"SR":       "Range " + rest[:min(1, len(rest))] + " changed",
+		"Go":       "Starting untimed measurement, maximum 500000 samples at 1000ms with 0 rampup samples",
+		"Stop":     "Error: no measurement to stop",
+	}[verb]}
+	switch {
+	case verb == "Go":
+		d.began, d.running, d.mark = time.Now(), true, rest[strings.LastIndexByte(rest, ',')+1:]
+	case verb == "Stop" && d.running:
+		d.running, lines[0] = false, "Stopping untimed measurement"
+	case verb == "RL":
+		samples := d.Samples
+		if samples == nil { // the last one is still to come
+			for at := d.began.Add(time.Second); at.Before(time.Now().Add(time.Second)); at = at.Add(time.Second) {
+				samples = append(samples, Sample(at, d.mark))
+			}
 		}
-		d.running = false
-		return []string{"Stopping untimed measurement"}
-	case "RL":
-		samples := d.samples()
-		return append([]string{fmt.Sprintf("Last %d samples", len(samples))}, samples...)
+		lines = append([]string{fmt.Sprintf("Last %d samples", len(samples))}, samples...)
 	}
-	return []string{"Error: unknown command"}
-}
-
-// samples are one a second since it was told to go, and one that is still to come.
-func (d *Daemon) samples() []string {
-	if d.Samples != nil {
-		return d.Samples
+	if text, ok := d.Answers[verb]; ok {
+		lines[0] = text
 	}
-	var list []string
-	for at := d.began.Add(time.Second); at.Before(time.Now().Add(time.Second)); at = at.Add(time.Second) {
-		list = append(list, Sample(at.Add(d.Clock), d.mark))
-	}
-	return list
+	return lines
 }
 
 // Sample is a line of 100 W.
