@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// Check reports everything that makes the model's graph meaningless, whatever its
-// operators do: values that are read before they are defined or defined twice, nodes
-// of the same name, tensors with more or less data than their shape asks for,
-// operators of a domain that is not imported. It says nothing about types.
+// Check reports the errors of a model's graph that do not depend on its operators: values that are read
+// before they are defined or defined twice, nodes of the same name, tensors whose data do not fit their
+// shape, operators of a domain that is not imported. It does not check types.
 func (m *Model) Check() error {
 	if m.Graph == nil {
 		return errors.New("the model has no graph")
@@ -33,7 +32,8 @@ func (c *checker) fail(format string, args ...any) {
 	}
 }
 
-// A scope is the values that the nodes of a graph may read: its own so far, and those of the graphs around it.
+// A scope has the values that the nodes of a graph may read: its own so far, and those of the graphs around
+// it.
 type scope struct {
 	own   map[string]bool
 	outer *scope
@@ -54,7 +54,7 @@ func (c *checker) graph(g *Graph, outer *scope) {
 	for _, name := range g.constantsAndInputs() {
 		values.own[name] = true
 	}
-	// An input and an initializer may share a name: the initializer is then the input's default. A node needs none.
+	// An input and an initializer may share a name: the initializer is then the input's default. A node needs no name.
 	c.distinct("initializer", each(g.Initializers, func(t *Tensor) string { return t.Name }))
 	c.distinct("input", each(g.Inputs, func(v *Value) string { return v.Name }))
 	named := slices.DeleteFunc(slices.Clone(g.Nodes), func(n *Node) bool { return n.Name == "" })
@@ -65,7 +65,30 @@ func (c *checker) graph(g *Graph, outer *scope) {
 		}
 	}
 	for _, n := range g.Nodes {
-		c.node(n, values)
+		imported := len(c.model.Opsets) == 0 || slices.ContainsFunc(c.model.Opsets, func(o Opset) bool {
+			return canonicalDomain(o.Domain) == canonicalDomain(n.Domain)
+		})
+		switch {
+		case n.Op == "":
+			c.fail("%s has no operator", n.describe())
+		case !imported:
+			c.fail("%s: the model imports no operators of domain %q", n.describe(), n.Domain)
+		}
+		for _, name := range n.Inputs {
+			if name != "" && !values.knows(name) {
+				c.fail("%s reads %q, which no earlier node defines", n.describe(), name)
+			}
+		}
+		for _, a := range n.Attributes {
+			for _, t := range a.tensors() {
+				if err := t.check(); err != nil {
+					c.fail("%s: attribute %q: %w", n.describe(), a.Name, err)
+				}
+			}
+		}
+		for _, sub := range n.Subgraphs() {
+			c.graph(sub, values)
+		}
 		for _, name := range n.Outputs {
 			if name != "" && values.own[name] {
 				c.fail("value %q is defined twice, the second time by %s", name, n.describe())
@@ -89,32 +112,5 @@ func (c *checker) distinct(what string, names []string) {
 			c.fail("two %ss are called %q", what, name)
 		}
 		seen[name] = true
-	}
-}
-
-func (c *checker) node(n *Node, values *scope) {
-	imported := len(c.model.Opsets) == 0 || slices.ContainsFunc(c.model.Opsets, func(o Opset) bool {
-		return canonicalDomain(o.Domain) == canonicalDomain(n.Domain)
-	})
-	switch {
-	case n.Op == "":
-		c.fail("%s has no operator", n.describe())
-	case !imported:
-		c.fail("%s: the model imports no operators of domain %q", n.describe(), n.Domain)
-	}
-	for _, name := range n.Inputs {
-		if name != "" && !values.knows(name) {
-			c.fail("%s reads %q, which no earlier node defines", n.describe(), name)
-		}
-	}
-	for _, a := range n.Attributes {
-		for _, t := range a.tensors() {
-			if err := t.check(); err != nil {
-				c.fail("%s: attribute %q: %w", n.describe(), a.Name, err)
-			}
-		}
-	}
-	for _, sub := range n.Subgraphs() {
-		c.graph(sub, values)
 	}
 }

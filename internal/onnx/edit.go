@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// An Index answers by name what a graph holds only as lists. It shows the graph as
-// it was when the index was made; after an edit make another.
+// An Index finds by name what a graph holds as lists. It does not follow edits of the graph.
 type Index struct {
 	producers    map[string]*Node
 	consumers    map[string][]*Node
@@ -57,7 +56,7 @@ func (g *Graph) Index() *Index {
 	return x
 }
 
-// take notes the names of a graph and of all graphs within.
+// take marks the names of a graph and of all graphs in it as taken.
 func (x *Index) take(g *Graph) {
 	for _, name := range g.definitions() {
 		x.taken[name] = true
@@ -70,25 +69,24 @@ func (x *Index) take(g *Graph) {
 	}
 }
 
-// Producer returns the node that makes a value, nil if it is an input, an
-// initializer or unknown.
+// Producer returns the node that makes a value, nil for inputs, initializers and unknown names.
 func (x *Index) Producer(value string) *Node { return x.producers[value] }
 
-// Consumers returns the nodes that read a value, each once, in the graph's order. A
-// node reads what its subgraphs take from outside.
+// Consumers returns the nodes that read a value, each once, in the graph's order. A node reads the values
+// that its subgraphs take from outside.
 func (x *Index) Consumers(value string) []*Node { return x.consumers[value] }
 
 // Initializer returns the constant of that name, nil if there is none.
 func (x *Index) Initializer(name string) *Tensor { return x.initializers[name] }
 
-// Value returns what the graph says of the type of a value, nil if nothing.
+// Value returns the type of a value, nil if the graph does not have it.
 func (x *Index) Value(name string) *Value { return x.values[name] }
 
 // IsOutput reports whether a value is an output of the graph.
 func (x *Index) IsOutput(name string) bool { return x.outputs[name] }
 
-// Unique returns a name that neither a value nor a node has, base itself if it is
-// free. The name counts as taken from then on.
+// Unique returns a name that neither a value nor a node has, base itself if it is free, and marks it as
+// taken.
 func (x *Index) Unique(base string) string {
 	name := base
 	for i := 1; x.taken[name]; i++ {
@@ -118,8 +116,8 @@ func (g *Graph) allNodes(yield func(*Node) bool) bool {
 	return true
 }
 
-// Reads returns the names of the values that a node reads: its inputs but for those
-// left out, and what its subgraphs take from outside.
+// Reads returns the names of the values that a node reads: its inputs but for those left out, and those
+// that its subgraphs take from outside.
 func (n *Node) Reads() []string {
 	names := slices.DeleteFunc(slices.Clone(n.Inputs), func(name string) bool { return name == "" })
 	for _, sub := range n.Subgraphs() {
@@ -191,8 +189,7 @@ func (g *Graph) RenameValue(old, new string) {
 	}
 }
 
-// renameReads makes every node that reads the value old read the value new instead, also inside subgraphs that take
-// old from outside.
+// renameReads makes every node that reads old read new, also in subgraphs that take old from outside.
 func (g *Graph) renameReads(old, new string) {
 	for _, n := range g.Nodes {
 		for i, name := range n.Inputs {
@@ -246,9 +243,8 @@ func (g *Graph) Prune() {
 	g.Values = slices.DeleteFunc(g.Values, func(v *Value) bool { return !needed[v.Name] })
 }
 
-// Sort puts every node behind those whose outputs it reads, and changes the order no
-// more than that takes. So an edit may append its nodes and sort at the end.
-// It fails, and changes nothing, if the nodes form a cycle.
+// Sort puts every node behind those whose outputs it reads, and otherwise keeps the order: an edit may
+// append its nodes and sort at the end. It fails, and changes nothing, if the nodes form a cycle.
 func (g *Graph) Sort() error {
 	index, sorted := g.Index(), make([]*Node, 0, len(g.Nodes))
 	onPath := make(map[*Node]bool) // true from when a node is begun until it is done, then false
@@ -256,7 +252,13 @@ func (g *Graph) Sort() error {
 	var visit func(n *Node) error
 	visit = func(n *Node) error { // depth first: those that a node reads before itself
 		if on, begun := onPath[n]; on {
-			return fmt.Errorf("graph %q has a cycle: %s", g.Name, describeCycle(path[slices.Index(path, n):]))
+			const shown = 8
+			cycle := path[slices.Index(path, n):]
+			names := each(cycle[:min(len(cycle), shown)], (*Node).describe)
+			if len(cycle) > shown {
+				names = append(names, "…")
+			}
+			return fmt.Errorf("graph %q has a cycle: %s", g.Name, strings.Join(append(names, n.describe()), " ← "))
 		} else if begun {
 			return nil
 		}
@@ -281,16 +283,6 @@ func (g *Graph) Sort() error {
 	}
 	g.Nodes = sorted
 	return nil
-}
-
-// describeCycle names the nodes of a cycle, each before the one whose output it reads.
-func describeCycle(cycle []*Node) string {
-	const shown = 8
-	names := each(cycle[:min(len(cycle), shown)], (*Node).describe)
-	if len(cycle) > shown {
-		names = append(names, "…")
-	}
-	return strings.Join(append(names, cycle[0].describe()), " ← ")
 }
 
 // describe names a node in a message.

@@ -15,42 +15,39 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// ReadWhole reads a model as ReadFile does, and takes what it keeps in data files beside it as its own:
-// written again, the model is one file. The elements stay where they are until they are wanted.
+// ReadWhole is ReadFile for models with data files beside them: written again, the model is one file. The
+// elements stay in the files until they are read.
 func ReadWhole(path string) (*Model, error) {
 	m, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	for t := range m.Tensors() {
-		if err := t.adopt(filepath.Dir(path)); err != nil {
+		e, err := t.external(filepath.Dir(path))
+		if err == nil && e == nil {
+			continue
+		}
+		var size int64
+		if err == nil {
+			size, err = t.bytes()
+		}
+		switch {
+		case err != nil:
+		case e.length >= 0 && e.length != size:
+			err = fmt.Errorf("tensor %q: %d bytes are in %s, want %d", t.Name, e.length, e.location, size)
+		case e.info.Size()-e.offset < size:
+			err = fmt.Errorf("tensor %q: %s has %d bytes, want %d from byte %d on", t.Name, e.location, e.info.Size(), size, e.offset)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
 		}
+		t.External = nil
+		t.Data = &section{path: e.path, at: span{e.offset, e.offset + size}, size: e.info.Size(), changed: e.info.ModTime()}
 	}
 	return m, nil
 }
 
-// adopt makes the elements that are in another file the tensor's own.
-func (t *Tensor) adopt(folder string) error {
-	e, err := t.external(folder)
-	if err != nil || e == nil {
-		return err
-	}
-	size, err := t.bytes()
-	switch {
-	case err != nil:
-		return err
-	case e.length >= 0 && e.length != size:
-		return fmt.Errorf("tensor %q: %d bytes are in %s, want %d", t.Name, e.length, e.location, size)
-	case e.info.Size()-e.offset < size:
-		return fmt.Errorf("tensor %q: %s has %d bytes, want %d from byte %d on", t.Name, e.location, e.info.Size(), size, e.offset)
-	}
-	t.External = nil
-	t.Data = &section{path: e.path, at: span{e.offset, e.offset + size}, size: e.info.Size(), changed: e.info.ModTime()}
-	return nil
-}
-
-// An external says where the elements of a tensor are that is kept outside the model's own file.
+// An external is the place of a tensor's elements in a data file.
 type external struct {
 	location string // slash-separated path, relative to the folder of the model
 	offset   int64
@@ -59,8 +56,8 @@ type external struct {
 	info     os.FileInfo
 }
 
-// external finds the file in which the tensor's elements are, nil if they are in no other. It must be below the
-// model's folder, as ONNX asks.
+// external finds the data file of the tensor's elements, nil if they are in the model itself. It must be
+// below the model's folder, as ONNX asks.
 func (t *Tensor) external(folder string) (*external, error) {
 	if t.External == nil {
 		return nil, nil
@@ -114,17 +111,17 @@ func (m *Model) Tensors() iter.Seq[*Tensor] {
 	return slices.Values(list)
 }
 
-// A Fingerprint says which model a file is.
+// A Fingerprint identifies the content of a model.
 type Fingerprint struct {
-	// SHA256 is the checksum of the file in hexadecimal. If the model has data files it is that of a
-	// list of checksums: the file's own first, then each data file's with its name, a line each.
+	// SHA256 is the checksum of the file in hexadecimal. If the model has data files, it is the checksum of
+	// a list: of the file's own checksum, then each data file's with its name, a line each.
 	SHA256 string
 	Bytes  int64    // of all files
 	Data   []string // the data files, relative to the model's folder
 }
 
-// FingerprintOf reads a model file, and all data files that it names, fileio. A file that is not
-// ONNX has no data files.
+// FingerprintOf reads a model file, and all data files that it names. A file that is not ONNX has no data
+// files.
 func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
 	sum, size, err := fileio.SHA256(ctx, path)
 	if err != nil {
@@ -148,8 +145,7 @@ func FingerprintOf(ctx context.Context, path string) (Fingerprint, error) {
 	return f, nil
 }
 
-// dataFiles names the files beside a model that hold elements of its tensors, in order, relative to
-// the model's folder and with slashes. A file that is not ONNX has none.
+// dataFiles returns the sorted names of a model's data files, relative to its folder and with slashes.
 func dataFiles(path string) ([]string, error) {
 	m, err := ReadFile(path)
 	if errors.Is(err, errNoModel) {

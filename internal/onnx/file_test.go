@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mlperf-go/mlperf/internal/onnx/onnxpb"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // everything returns a model that uses every field and every kind of attribute.
@@ -76,49 +77,40 @@ func large() *Model {
 func writeModel(t testing.TB, m *Model) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "model.onnx")
-	if err := m.WriteFile(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, m.WriteFile(t.Context(), path))
 	return path
 }
 
 func writeBytes(t testing.TB, content []byte) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "model.onnx")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 
 func mustRead(t testing.TB, path string) *Model {
 	t.Helper()
 	m, err := ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return m
 }
 
 func mustEncode(t testing.TB, m *Model) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	if _, err := m.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
+	_, err := m.WriteTo(&buf)
+	testenv.Must(t, err)
 	return buf.Bytes()
 }
 
 func filesIn(t testing.TB, folder string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return each(entries, os.DirEntry.Name)
 }
 
-func TestReadFileReturnsWhatWasWritten(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	path := writeModel(t, large())
 	m := mustRead(t, path)
 	l := m.Graph.Index().Initializer("large")
@@ -126,9 +118,7 @@ func TestReadFileReturnsWhatWasWritten(t *testing.T) {
 		t.Errorf("the elements of a large tensor are in a %T, want them left in the file", l.Data)
 	}
 	raw, err := l.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	l.Data = Raw(raw)
 	if diff := cmp.Diff(large(), m); diff != "" {
 		t.Errorf("model differs (-want +got):\n%s", diff)
@@ -141,28 +131,25 @@ func TestReadFileReturnsWhatWasWritten(t *testing.T) {
 }
 
 // The official codec reads what is written, field by field.
-func TestTheOfficialCodecReadsTheSame(t *testing.T) {
+func TestOfficialCodec(t *testing.T) {
 	m := everything()
 	var p onnxpb.ModelProto
-	if err := proto.Unmarshal(mustEncode(t, m), &p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, proto.Unmarshal(mustEncode(t, m), &p))
 	want := m.proto()
 	var err error
-	if want.Graph, err = m.Graph.proto(); err != nil {
-		t.Fatal(err)
-	}
+	want.Graph, err = m.Graph.proto()
+	testenv.Must(t, err)
 	if !proto.Equal(want, &p) {
 		t.Errorf("the file is %v, want %v", &p, want)
 	}
 }
 
-func TestModelsOfOtherProgramsSurviveARoundTrip(t *testing.T) {
+func TestForeignModels(t *testing.T) {
 	paths, err := filepath.Glob("testdata/foreign/*.onnx")
 	if err != nil || len(paths) != 10 {
 		t.Fatalf("found %d models (%v), want 10", len(paths), err)
 	}
-	// Some have all fields in canonical order and only raw data, so they must come back byte by byte.
+	// These have all fields in canonical order and only raw data, so they must come back byte by byte.
 	canonical := []string{"int4.onnx", "scan.onnx", "sequence.onnx", "strings.onnx"}
 	for _, path := range paths {
 		m := mustRead(t, path)
@@ -173,14 +160,13 @@ func TestModelsOfOtherProgramsSurviveARoundTrip(t *testing.T) {
 		if diff := cmp.Diff(m, mustRead(t, writeBytes(t, again))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
-		was, err := os.ReadFile(path)
-		if slices.Contains(canonical, filepath.Base(path)) && (err != nil || !bytes.Equal(again, was)) {
-			t.Errorf("%s: %d bytes became %d other ones (%v)", path, len(was), len(again), err)
+		if slices.Contains(canonical, filepath.Base(path)) && !bytes.Equal(again, testenv.Read(t, path)) {
+			t.Errorf("%s: the written file differs", path)
 		}
 	}
 }
 
-func TestTypedElementsBecomeRawBytes(t *testing.T) {
+func TestTypedElements(t *testing.T) {
 	for _, c := range []struct {
 		typ  ElemType
 		from *onnxpb.TensorProto
@@ -200,9 +186,7 @@ func TestTypedElementsBecomeRawBytes(t *testing.T) {
 	} {
 		c.from.DataType = proto.Int32(int32(c.typ))
 		got, err := tensorOf(c.from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if diff := cmp.Diff(Source(c.want), got.Data); diff != "" || got.check() != nil {
 			t.Errorf("%v: %v (-want +got):\n%s", c.typ, got.check(), diff)
 		}
@@ -212,13 +196,11 @@ func TestTypedElementsBecomeRawBytes(t *testing.T) {
 	}
 }
 
-// Files of IR version 1 leave out what kind an attribute has.
-func TestAttributesWithoutAKindHaveThatOfTheirValue(t *testing.T) {
+// Files of IR version 1 do not say what kind an attribute has.
+func TestAttributesWithoutKind(t *testing.T) {
 	for _, a := range everything().Graph.Nodes[0].Attributes[:10] {
 		p, err := a.proto()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		p.Type = nil
 		got, err := attributeOf(p)
 		if diff := cmp.Diff(a, got); err != nil || diff != "" {
@@ -233,7 +215,7 @@ func field(num protowire.Number, claimed uint64, content string) string {
 	return string(append(protowire.AppendVarint(f, claimed), content...))
 }
 
-func TestFilesThatAreNotModels(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	without := func(change func(*Model)) string {
 		m := everything()
 		change(m)
@@ -249,11 +231,11 @@ func TestFilesThatAreNotModels(t *testing.T) {
 		data       string
 		head       bool // ReadHead finds it too
 	}{
-		{"nothing", "it is empty", "", true},
+		{"empty", "it is empty", "", true},
 		{"zeros", "zero bytes", strings.Repeat("\x00", 100), true},
 		{"a Git LFS pointer", "git lfs pull", "version https://git-lfs.github.com/spec/v1\noid sha256:00", true},
 		{"a web page", "web page", "\n<!DOCTYPE html><html>", true},
-		{"an error of a store", "XML", "<?xml version='1.0'?><Error>", true},
+		{"XML", "XML", "<?xml version='1.0'?><Error>", true},
 		{"JSON", "JSON", `{"error": "not found"}`, true},
 		{"gzip", "gzip", "\x1f\x8b\x08\x00", true},
 		{"a PyTorch archive", "ZIP", "PK\x03\x04....", true},
@@ -263,16 +245,16 @@ func TestFilesThatAreNotModels(t *testing.T) {
 		{"no version", "it names no version of the format", without(func(m *Model) { m.IRVersion = 0 }), true},
 		{"no graph", "it has no graph", without(func(m *Model) { m.Graph = nil }), true},
 		{"no operator set", "it imports no operator set", without(func(m *Model) { m.Opsets = nil }), true},
-		{"graphs in graphs without end", "recursion", without(func(m *Model) { m.Graph = deep }), false},
+		{"graphs that are too deep", "recursion", without(func(m *Model) { m.Graph = deep }), false},
 		{"a tensor attribute without a tensor", `node "node": attribute "a": its tensor is missing`, without(func(m *Model) {
 			m.Graph.Nodes[0].Attributes = []Attribute{{Name: "a", Extra: "\xa0\x01\x04"}}
 		}), false},
 		{"a damaged node", "field 1 of GraphProto, at byte", valid + field(modelGraph, 4, field(1, 2, "\x0a\x09")), false},
 		{"a damaged input", "field 11 of GraphProto, at byte", valid + field(modelGraph, 4, field(graphInput, 2, "\x0a\x09")), true},
-		{"a graph of more bytes than the file", fmt.Sprintf("a field of 5000 bytes begins at byte %d, but only 1 are left", len(valid)+3), valid + field(modelGraph, 5000, "x"), true},
-		{"a graph of more bytes than there are numbers", "a field of 18446744073709551615 bytes", valid + field(modelGraph, math.MaxUint64, "x"), true},
-		{"an initializer that leaves its graph", "a field of 1000 bytes", valid + field(modelGraph, 4, field(graphInitializer, 1000, "x")), true},
-		{"a length that never ends", "variable length integer overflow", valid + "\x3a" + strings.Repeat("\xff", 30), true},
+		{"a graph longer than the file", fmt.Sprintf("a field of 5000 bytes begins at byte %d, but only 1 are left", len(valid)+3), valid + field(modelGraph, 5000, "x"), true},
+		{"a graph of 2^64 bytes", "a field of 18446744073709551615 bytes", valid + field(modelGraph, math.MaxUint64, "x"), true},
+		{"an initializer longer than its graph", "a field of 1000 bytes", valid + field(modelGraph, 4, field(graphInitializer, 1000, "x")), true},
+		{"a length of 30 bytes", "variable length integer overflow", valid + "\x3a" + strings.Repeat("\xff", 30), true},
 		{"a field without a number", "invalid field number", valid + "\x02\x00", true},
 		{"half a fixed number", "unexpected EOF", valid + "\x0d\x00", true},
 	} {
@@ -297,8 +279,8 @@ func TestFilesThatAreNotModels(t *testing.T) {
 	}
 }
 
-// Fields may lie anywhere to the windows in which a file is read: before, on and behind their ends.
-func TestFieldsOfAnyLengthAreReadWholly(t *testing.T) {
+// A field may end before, at and after the end of a window of the file.
+func TestFieldLengths(t *testing.T) {
 	for _, n := range []int{0, 1, 127, 128, 4070, 4080, 4085, 4090, 4095, 4096, 4097, 8191, 8192, 16383, 16384, 70000} {
 		m := modelWith(diamond())
 		m.Producer, m.Graph.Name, m.Graph.Nodes[0].Name = strings.Repeat("p", n), strings.Repeat("g", n), strings.Repeat("n", n)
@@ -315,7 +297,7 @@ func TestFieldsOfAnyLengthAreReadWholly(t *testing.T) {
 	}
 }
 
-// failingAt is a file of which a part cannot be read.
+// failingAt is a file whose bytes from some position on cannot be read.
 type failingAt struct {
 	io.ReaderAt
 	from int64
@@ -328,7 +310,7 @@ func (f failingAt) ReadAt(p []byte, at int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, at)
 }
 
-func TestADiskThatFailsIsNotTakenForAnotherFormat(t *testing.T) {
+func TestDiskErrors(t *testing.T) {
 	m := modelWith(diamond())
 	m.Graph.Name = strings.Repeat("long ", 4000)
 	data := mustEncode(t, m)
@@ -340,13 +322,13 @@ func TestADiskThatFailsIsNotTakenForAnotherFormat(t *testing.T) {
 	}
 }
 
-// A hollow file has some bytes, and zeros for the rest. It counts what is read of it.
-type hollow struct {
+// A sparseFile has some bytes, and zeros for the rest. It counts the bytes that are read.
+type sparseFile struct {
 	begin []byte
 	read  int
 }
 
-func (h *hollow) ReadAt(p []byte, at int64) (int, error) {
+func (h *sparseFile) ReadAt(p []byte, at int64) (int, error) {
 	h.read += len(p)
 	clear(p)
 	if at < int64(len(h.begin)) {
@@ -355,13 +337,13 @@ func (h *hollow) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-func TestReadingStepsOverWeights(t *testing.T) {
+func TestReadSkipsWeights(t *testing.T) {
 	const weight = 1 << 30
 	tensor := field(tensorName, 1, "w") + field(tensorRawData, weight, "")
 	graph := field(graphInitializer, uint64(len(tensor)+weight), tensor)
 	model := append(mustEncode(t, modelWith(diamond())), field(modelGraph, uint64(len(graph)+weight), graph)...)
 	for _, head := range []bool{false, true} {
-		file := &hollow{begin: model}
+		file := &sparseFile{begin: model}
 		m, err := (&fileReader{file: file, size: int64(len(model) + weight), head: head}).model()
 		if err != nil || len(m.Graph.Outputs) == 0 || len(m.Graph.Initializers) != 2 {
 			t.Fatalf("got %+v, %v", m, err)
@@ -372,8 +354,8 @@ func TestReadingStepsOverWeights(t *testing.T) {
 	}
 }
 
-// Elements are read when they are wanted. By then anything may lie where the file was.
-func TestElementsOfAFileThatIsNoLongerTheSame(t *testing.T) {
+// Elements are read when they are used. Until then the file may change.
+func TestChangedFile(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
 		change     func(path string) error
@@ -389,16 +371,14 @@ func TestElementsOfAFileThatIsNoLongerTheSame(t *testing.T) {
 	} {
 		path := writeModel(t, large())
 		l := mustRead(t, path).Graph.Index().Initializer("large")
-		if err := c.change(path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.change(path))
 		if _, err := l.Bytes(); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `tensor "large"`) {
 			t.Errorf("%s: Bytes() = %v, want tensor \"large\" and %q", c.name, err, c.want)
 		}
 	}
 }
 
-// A brokenSource promises some bytes and writes others.
+// A brokenSource has one size and writes another number of bytes.
 type brokenSource struct {
 	size, writes int64
 	during       func()
@@ -421,13 +401,10 @@ func (b brokenSource) WriteTo(w io.Writer) (written int64, err error) {
 	return written, err
 }
 
-// A file that cannot be written leaves what was there before, and nothing else.
+// A write that fails leaves the old file, and no other one.
 func TestFailedWrites(t *testing.T) {
 	path := writeModel(t, everything())
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testenv.Read(t, path)
 	with := func(s Source) *Model {
 		return &Model{IRVersion: 8, Graph: &Graph{Initializers: []*Tensor{{Name: "w", Type: Uint8, Data: s}}}}
 	}
@@ -440,11 +417,11 @@ func TestFailedWrites(t *testing.T) {
 		model      *Model
 	}{
 		{"a source that fails", "creating model.onnx: writing ONNX model: unexpected EOF", t.Context(), with(brokenSource{size: 4})},
-		{"a source that breaks its promise", `tensor "w": its source wrote 3 bytes, not 4`, t.Context(), with(brokenSource{size: 4, writes: 3})},
+		{"a source that is too short", `tensor "w": its source wrote 3 bytes, not 4`, t.Context(), with(brokenSource{size: 4, writes: 3})},
 		{"an interrupt", "creating model.onnx: writing ONNX model: interrupted by the user", cancelled, everything()},
 		{"an interrupt in the middle", "stopped", midway, with(brokenSource{size: 1 << 30, writes: 1 << 30, during: func() { stop(errors.New("stopped")) }})},
 		{"more than 2 GiB", "exceed the 2 GiB", t.Context(), with(brokenSource{size: math.MaxInt32})},
-		{"an attribute of a foreign Go type", `encoding ONNX model: node "n": attribute "a": a value of type int has no encoding`, t.Context(),
+		{"an attribute of an unknown Go type", `encoding ONNX model: node "n": attribute "a": a value of type int has no encoding`, t.Context(),
 			&Model{Graph: &Graph{Nodes: []*Node{{Name: "n", Attributes: []Attribute{Attr("a", 1)}}}}}},
 	} {
 		if err := c.model.WriteFile(c.ctx, path); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -478,17 +455,8 @@ func folderOf(t *testing.T, m *Model) string {
 	t.Helper()
 	path := writeModel(t, m)
 	folder := filepath.Dir(path)
-	if err := os.Mkdir(filepath.Join(folder, "sub"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{"w.data": "....\x00\x00\x80\x3f\x00\x00\x00\x40", "sub/more.data": "\x07\x00\x00\x00\x00\x00\x00\x00"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink("../w.data", filepath.Join(folder, "sub", "linked")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Tree(t, folder, map[string]string{"w.data": "....\x00\x00\x80\x3f\x00\x00\x00\x40", "sub/more.data": "\x07\x00\x00\x00\x00\x00\x00\x00"})
+	testenv.Must(t, os.Symlink("../w.data", filepath.Join(folder, "sub", "linked")))
 	return path
 }
 
@@ -496,15 +464,13 @@ func at(location, offset, length string) []Property {
 	return []Property{{Key: "location", Value: location}, {Key: "offset", Value: offset}, {Key: "length", Value: length}}
 }
 
-func TestReadWholeTakesInWhatIsInDataFiles(t *testing.T) {
+func TestReadWhole(t *testing.T) {
 	for _, entries := range [][]Property{
 		at("w.data", "4", "8"), at("w.data", "4", "8")[:2], at("./w.data", "4", "8"), at("sub/../w.data", "4", "8"),
-		at("sub/linked", "4", "8"), // as the caches of model hubs have it
+		at("sub/linked", "4", "8"), // as in the caches of model hubs
 	} {
 		m, err := ReadWhole(folderOf(t, outside(entries...)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		again := mustRead(t, writeModel(t, m)) // as one file
 		w, err := Elements[float32](again.Graph.Index().Initializer("w_out"))
 		if err != nil || w[0] != 1 || w[1] != 2 {
@@ -517,7 +483,7 @@ func TestReadWholeTakesInWhatIsInDataFiles(t *testing.T) {
 	}
 }
 
-func TestDataThatIsNotThereIsAnError(t *testing.T) {
+func TestDataFileErrors(t *testing.T) {
 	for _, c := range []struct {
 		want        string
 		entries     []Property
@@ -562,10 +528,7 @@ func TestFingerprint(t *testing.T) {
 	var list string
 	want := Fingerprint{Data: []string{"sub/more.data", "w.data"}}
 	for _, name := range []string{"model.onnx", "sub/more.data", "w.data"} {
-		content, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Read(t, filepath.Join(filepath.Dir(path), name))
 		if list += sha(content); name != "model.onnx" {
 			list += " " + name
 		}
@@ -585,28 +548,21 @@ func TestWriteFileBeside(t *testing.T) {
 	m.Graph.Nodes[0].Attributes = m.Graph.Nodes[0].Attributes[:5]
 	want := mustEncode(t, m)
 	path := filepath.Join(t.TempDir(), "model.onnx")
-	for range 2 { // the data file of the first writing must not become that of a model whose elements are gone
-		if err := m.WriteFileBeside(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+	for range 2 { // the second time over the files of the first
+		testenv.Must(t, m.WriteFileBeside(t.Context(), path))
 		info, err := os.Stat(path + DataSuffix)
 		if err != nil || info.Size() != 40960+8000 {
 			t.Errorf("the data file: %v, %v", info, err)
 		}
 		read, err := ReadWhole(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !bytes.Equal(mustEncode(t, read), want) || !bytes.Equal(mustEncode(t, m), want) {
 			t.Error("the files hold another model, or writing changed it")
 		}
 	}
 
-	// A failure before the model itself is replaced leaves the old one its data.
-	before, err := os.ReadFile(path + DataSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	// A failure before the model file is replaced leaves the old model and its data.
+	before := testenv.Read(t, path+DataSuffix)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	add := func(t *Tensor) *Model {
@@ -634,8 +590,8 @@ func TestWriteFileBeside(t *testing.T) {
 		}
 	}
 
-	// The source of a small tensor is read when the model itself is written, behind the data.
-	err = add(&Tensor{Name: "late", Type: Uint8, Dims: []int64{4}, Data: brokenSource{size: 4}}).WriteFileBeside(t.Context(), path)
+	// The source of a small tensor is read when the model file is written, after the data.
+	err := add(&Tensor{Name: "late", Type: Uint8, Dims: []int64{4}, Data: brokenSource{size: 4}}).WriteFileBeside(t.Context(), path)
 	if names := filesIn(t, filepath.Dir(path)); err == nil || len(names) != 1 {
 		t.Errorf("%v; %q are there, want the old model alone", err, names)
 	}

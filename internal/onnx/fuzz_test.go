@@ -2,25 +2,20 @@ package onnx
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// Whatever is accepted is the same model after a round trip, has a head that tells the same, and can be edited.
+// A file that ReadFile accepts has the same head, survives a round trip, and can be edited.
 func FuzzReadFile(f *testing.F) {
 	paths, err := filepath.Glob("testdata/foreign/*.onnx")
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+		f.Add(testenv.Read(f, path))
 	}
 	f.Add(mustEncode(f, everything()))
 	f.Add(mustEncode(f, modelWith(diamond())))
@@ -31,13 +26,13 @@ func FuzzReadFile(f *testing.F) {
 			return
 		}
 		for _, t := range m.Graph.Initializers {
-			if s, ok := t.Data.(*section); ok { // there is no file to which it could go back
+			if s, ok := t.Data.(*section); ok { // no file to read it from
 				t.Data = Raw(data[s.at.begin:s.at.end])
 			}
 		}
 		head, err := (&fileReader{file: bytes.NewReader(data), size: int64(len(data)), head: true}).model()
 		if err != nil {
-			t.Fatalf("the head of what is accepted: %v", err)
+			t.Fatalf("ReadHead() = %v, but ReadFile accepts the file", err)
 		}
 		if diff := cmp.Diff(m.Graph.FreeInputs(), head.Graph.FreeInputs()) + cmp.Diff(m.Graph.Outputs, head.Graph.Outputs) + cmp.Diff(m.Opsets, head.Opsets); diff != "" {
 			t.Errorf("the head differs (-ReadFile +ReadHead):\n%s", diff)
@@ -45,13 +40,13 @@ func FuzzReadFile(f *testing.F) {
 		once := mustEncode(t, m)
 		again, err := (&fileReader{file: bytes.NewReader(once), size: int64(len(once))}).model()
 		if err != nil {
-			t.Fatalf("what was written is refused: %v", err)
+			t.Fatalf("the written model cannot be read: %v", err)
 		}
 		if diff := cmp.Diff(len(m.Graph.Nodes), len(again.Graph.Nodes)); diff != "" {
 			t.Errorf("a round trip changes the nodes: %s", diff)
 		}
 
-		sound := m.Check() == nil
+		valid := m.Check() == nil
 		g := m.Graph
 		for tensor := range m.Tensors() {
 			_, _ = tensor.Bytes()
@@ -59,12 +54,12 @@ func FuzzReadFile(f *testing.F) {
 		if len(g.Nodes) > 0 && len(g.Nodes[0].Outputs) > 0 && g.Nodes[0].Outputs[0] != "" {
 			g.RenameValue(g.Nodes[0].Outputs[0], g.Index().Unique("renamed"))
 		}
-		if err := g.Sort(); err != nil && sound {
-			t.Errorf("Sort() = %v for a sound graph", err)
+		if err := g.Sort(); err != nil && valid {
+			t.Errorf("Sort() = %v for a valid graph", err)
 		}
 		g.Prune()
-		if err := m.Check(); err != nil && sound {
-			t.Errorf("Check() = %v after edits of a sound graph", err)
+		if err := m.Check(); err != nil && valid {
+			t.Errorf("Check() = %v after edits of a valid graph", err)
 		}
 	})
 }

@@ -78,7 +78,7 @@ func TestIndex(t *testing.T) {
 	}
 	for n := range g.AllNodes() {
 		if n.Name == "inner" {
-			break // must not go on with the other branch
+			break // must also end the inner loops
 		}
 	}
 }
@@ -108,8 +108,8 @@ func TestPrune(t *testing.T) {
 		change        func(*Graph)
 		nodes, values string
 	}{
-		{"for the body of a node", func(g *Graph) { g.Outputs = []*Value{{Name: "c"}} }, "A C", "a"},
-		{"all outputs of a node", func(g *Graph) {
+		{"a value that only a body reads", func(g *Graph) { g.Outputs = []*Value{{Name: "c"}} }, "A C", "a"},
+		{"a node with several outputs", func(g *Graph) {
 			g.Nodes[1].Outputs = append(g.Nodes[1].Outputs, "mask", "")
 			g.Values = append(g.Values, &Value{Name: "mask"}, &Value{Name: "unused"})
 			g.Nodes = append(g.Nodes, &Node{Name: "E", Op: "Neg", Inputs: []string{"a"}, Outputs: []string{""}})
@@ -156,14 +156,14 @@ func TestCheck(t *testing.T) {
 		name, want string
 		change     func(*Graph)
 	}{
-		{"nothing wrong", "", func(*Graph) {}},
-		{"a value that is not made", `Relu "B" reads "q", which no earlier node defines`, func(g *Graph) { g.Nodes[1].Inputs[0] = "q" }},
-		{"an output that is not made", `output "q" is made by no node`, func(g *Graph) { g.Outputs[0].Name = "q" }},
+		{"valid", "", func(*Graph) {}},
+		{"an undefined input", `Relu "B" reads "q", which no earlier node defines`, func(g *Graph) { g.Nodes[1].Inputs[0] = "q" }},
+		{"an undefined output", `output "q" is made by no node`, func(g *Graph) { g.Outputs[0].Name = "q" }},
 		{"two producers", `value "a" is defined twice, the second time by Relu "B"`, func(g *Graph) { g.Nodes[1].Outputs[0] = "a" }},
-		{"a node making an input", `value "x" is defined twice`, func(g *Graph) { g.Nodes[1].Outputs[0] = "x" }},
+		{"a node that defines an input", `value "x" is defined twice`, func(g *Graph) { g.Nodes[1].Outputs[0] = "x" }},
 		{"nodes of one name", `two nodes are called "A"`, func(g *Graph) { g.Nodes[1].Name = "A" }},
 		{"a node without operator", "has no operator", func(g *Graph) { g.Nodes[1].Op = "" }},
-		{"an operator from elsewhere", `no operators of domain "com.x"`, func(g *Graph) { g.Nodes[1].Domain = "com.x" }},
+		{"an operator of an unknown domain", `no operators of domain "com.x"`, func(g *Graph) { g.Nodes[1].Domain = "com.x" }},
 		{"initializers of one name", `two initializers are called "w"`, func(g *Graph) { g.Initializers = append(g.Initializers, g.Initializers[0]) }},
 		{"inputs of one name", `two inputs are called "x"`, func(g *Graph) { g.Inputs[1].Name = "x" }},
 		{"a nameless initializer", "an initializer without a name", func(g *Graph) { g.Initializers[0].Name = "" }},
@@ -174,18 +174,18 @@ func TestCheck(t *testing.T) {
 		{"a wrong tensor in a list", `Relu "B": attribute "values": tensor "v"`, func(g *Graph) {
 			g.Nodes[1].SetAttr("values", []*Tensor{TensorOf("w", []float32{1}, 1), {Name: "v", Type: Float32, Dims: []int64{2}}})
 		}},
-		{"strings that are too few", `tensor "words" of shape [3] holds 2 strings, want 3`, func(g *Graph) {
+		{"too few strings", `tensor "words" of shape [3] holds 2 strings, want 3`, func(g *Graph) {
 			g.Initializers = append(g.Initializers, &Tensor{Name: "words", Type: String, Dims: []int64{3}, Strings: []string{"a", "b"}})
 		}},
-		{"an element type that does not exist", `tensor "w": the size of elements of type ElemType(99) is not known`, func(g *Graph) { g.Initializers[0].Type = 99 }},
-		{"a subgraph with a name of its own for what is outside", "", func(g *Graph) { body(g).Nodes[0].Outputs[0], body(g).Outputs[0].Name = "x", "x" }},
+		{"an unknown element type", `tensor "w": the size of elements of type ElemType(99) is not known`, func(g *Graph) { g.Initializers[0].Type = 99 }},
+		{"a subgraph that defines a name of the outer graph", "", func(g *Graph) { body(g).Nodes[0].Outputs[0], body(g).Outputs[0].Name = "x", "x" }},
 		{"nameless nodes", "", func(g *Graph) { g.Nodes[0].Name, g.Nodes[1].Name = "", "" }},
-		{"a nameless node that reads what is not made", `Relu making "b" reads "q"`, func(g *Graph) { g.Nodes[1].Name, g.Nodes[1].Inputs[0] = "", "q" }},
-		{"a branch that reads what the other one makes", `Abs making "abs" reads "neg"`, func(g *Graph) {
+		{"a nameless node with an undefined input", `Relu making "b" reads "q"`, func(g *Graph) { g.Nodes[1].Name, g.Nodes[1].Inputs[0] = "", "q" }},
+		{"a branch that reads a value of the other one", `Abs making "abs" reads "neg"`, func(g *Graph) {
 			g.Nodes[2].Attributes[1].Value = &Graph{Nodes: []*Node{{Op: "Abs", Inputs: []string{"neg"}, Outputs: []string{"abs"}}}}
 		}},
-		{"a value that is not made in a subgraph", `Neg "inner" reads "q"`, func(g *Graph) { body(g).Nodes[0].Inputs[0] = "q" }},
-		{"a node that reads what a subgraph makes", `Add "D" reads "neg"`, func(g *Graph) { g.Nodes[3].Inputs[0] = "neg" }},
+		{"an undefined input in a subgraph", `Neg "inner" reads "q"`, func(g *Graph) { body(g).Nodes[0].Inputs[0] = "q" }},
+		{"a node that reads a value of a subgraph", `Add "D" reads "neg"`, func(g *Graph) { g.Nodes[3].Inputs[0] = "neg" }},
 		{"more errors than are listed", `reads "q"`, func(g *Graph) {
 			for range 1000 {
 				g.Nodes = append(g.Nodes, &Node{Op: "Relu", Inputs: []string{"q"}, Outputs: []string{""}})
@@ -210,7 +210,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestElementsNameTheTensor(t *testing.T) {
+func TestElementsErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
 		tensor     Tensor
@@ -231,10 +231,10 @@ func TestElementsNameTheTensor(t *testing.T) {
 	}
 }
 
-func TestElementTypesAndTensorTypes(t *testing.T) {
+func TestDTypes(t *testing.T) {
 	for d := tensor.Float32; d <= tensor.String; d++ {
 		if elem := ElemTypeOf(d); elem.DType() != d || !strings.EqualFold(elem.String(), d.String()) {
-			t.Errorf("ElemTypeOf(%v) = %v, of which the tensor type is %v", d, elem, elem.DType())
+			t.Errorf("ElemTypeOf(%v) = %v, with the tensor type %v", d, elem, elem.DType())
 		}
 	}
 	for _, elem := range []ElemType{Undefined, Complex64, Float8E5M2, -1, 99} {

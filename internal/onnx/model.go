@@ -2,7 +2,7 @@ package onnx
 
 import "slices"
 
-// A Model is one ONNX file: a graph and what is needed to read it.
+// A Model is one ONNX file: a graph, and its versions and origin.
 type Model struct {
 	IRVersion int64   // version of the file format
 	Opsets    []Opset // which version of each operator set the nodes mean
@@ -25,9 +25,8 @@ type Opset struct {
 // A Property is one free-form entry of metadata.
 type Property struct{ Key, Value string }
 
-// Extra holds the fields of a message that this package has no name for, in the
-// encoding in which they were found: documentation, and what newer versions of ONNX
-// add. They are written back after the known ones.
+// Extra holds the fields of a message that this package does not know, encoded: documentation, and additions
+// of newer versions of ONNX. They are written back after the known ones.
 type Extra string
 
 // Opset returns the version of the operator set that the model imports for a
@@ -57,7 +56,7 @@ type Graph struct {
 	Initializers []*Tensor
 	Inputs       []*Value // up to IR version 3 they include the initializers
 	Outputs      []*Value
-	Values       []*Value // what is known of the types of other values
+	Values       []*Value // the known types of other values
 
 	Extra Extra // sparse initializers, quantisation annotations
 }
@@ -76,8 +75,7 @@ type Node struct {
 	Extra Extra // device configurations
 }
 
-// FreeInputs returns the inputs that a caller has to feed: those that no
-// initializer gives a value.
+// FreeInputs returns the inputs that a caller has to feed: those without an initializer.
 func (g *Graph) FreeInputs() []*Value {
 	constant := make(map[string]bool, len(g.Initializers))
 	for _, t := range g.Initializers {
@@ -101,15 +99,15 @@ type Attribute struct {
 	//	float32    int64    string    *Tensor    *Graph
 	//	[]float32  []int64  []string  []*Tensor  []*Graph
 	//
-	// or, of a kind that this package does not know, the number of that kind; what was
-	// found is then in Extra. A string may hold any bytes.
+	// or, of a kind that this package does not know, the number of that kind; the value is then in Extra. A
+	// string may hold any bytes.
 	Value any
 
 	Extra Extra
 }
 
-// Attr returns an attribute. The value is of one of the types that Attribute.Value
-// lists; anything else is reported when the model is encoded.
+// Attr returns an attribute. The value has one of the types of Attribute.Value; any other is an error when the
+// model is encoded.
 func Attr(name string, value any) Attribute { return Attribute{Name: name, Value: value} }
 
 // Attr returns the node's attribute of that name, nil if it has none.
@@ -131,7 +129,7 @@ func (n *Node) SetAttr(name string, value any) {
 	n.Attributes = append(n.Attributes, Attr(name, value))
 }
 
-// DropAttr takes an attribute away. It does nothing if there is none.
+// DropAttr removes an attribute, if the node has it.
 func (n *Node) DropAttr(name string) {
 	n.Attributes = slices.DeleteFunc(n.Attributes, func(a Attribute) bool { return a.Name == name })
 }
@@ -172,7 +170,7 @@ func (n *Node) Subgraphs() []*Graph {
 	return graphs
 }
 
-// tensors returns those that the attribute holds itself, not those in a graph.
+// tensors returns the attribute's own tensors, without those of a graph.
 func (a *Attribute) tensors() []*Tensor {
 	switch v := a.Value.(type) {
 	case *Tensor:

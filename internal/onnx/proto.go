@@ -27,7 +27,7 @@ const (
 	tensorRawData = 9
 )
 
-// in says where in a model an error happened.
+// in adds to an error its place in the model.
 func in(what, name string, err error) error {
 	if err == nil {
 		return nil
@@ -35,7 +35,7 @@ func in(what, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", what, name, err)
 }
 
-// extraOf returns the fields of a message that our types have no name for; with puts them back.
+// extraOf returns the fields of a message that our types lack; with puts them back.
 func extraOf(p proto.Message) Extra { return Extra(p.ProtoReflect().GetUnknown()) }
 
 func with[M proto.Message](p M, e Extra) M {
@@ -174,12 +174,12 @@ func attributeOf(p *onnxpb.AttributeProto) (Attribute, error) {
 	case onnxpb.AttributeProto_GRAPHS:
 		a.Value, err = try(p.GetGraphs(), graphOf)
 	default:
-		a.Value = kind // and what was found is in Extra
+		a.Value = kind // the value is in Extra
 	}
 	return a, in("attribute", a.Name, err)
 }
 
-// kindOf returns the kind of an attribute, which files of IR version 1 leave out: then it is that of the value.
+// kindOf returns the kind of an attribute. Files of IR version 1 leave it out: it follows from the value.
 func kindOf(p *onnxpb.AttributeProto) onnxpb.AttributeProto_AttributeType {
 	switch {
 	case p.Type != nil:
@@ -204,7 +204,8 @@ func kindOf(p *onnxpb.AttributeProto) onnxpb.AttributeProto_AttributeType {
 	return onnxpb.AttributeProto_UNDEFINED
 }
 
-// proto writes a value even if it is zero: the checker of ONNX wants exactly one of every attribute that is no list.
+// proto writes a value even if it is zero: the checker of ONNX wants exactly one for every attribute other than
+// a list.
 func (a Attribute) proto() (*onnxpb.AttributeProto, error) {
 	p := with(&onnxpb.AttributeProto{Name: &a.Name}, a.Extra)
 	kind := onnxpb.AttributeProto_UNDEFINED
@@ -245,7 +246,7 @@ func (a Attribute) proto() (*onnxpb.AttributeProto, error) {
 	return p, in("attribute", a.Name, err)
 }
 
-// tensorOf turns the elements, which can come in six ways, into the one that Tensor knows.
+// tensorOf brings the six forms of elements into that of Tensor.
 func tensorOf(p *onnxpb.TensorProto) (*Tensor, error) {
 	t := &Tensor{
 		Name: p.GetName(), Type: ElemType(p.GetDataType()), Dims: p.GetDims(), Extra: extraOf(p),

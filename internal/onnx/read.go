@@ -17,23 +17,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx/onnxpb"
 )
 
-// ReadFile reads a model from a file, but not the elements of its initializers as
-// far as they are kept as raw bytes and are more than a few: those stay in the file
-// and are read when Bytes, Elements or WriteTo ask for them. So the interface of a
-// large model is known in a millisecond, and a model can be rewritten without
-// ever being in memory as a fileio.
+// ReadFile reads a model from a file, without the raw elements of large initializers: these stay in the file
+// until Bytes, Elements or WriteTo read them. So the interface of a large model is known in a millisecond,
+// and a model can be rewritten without ever being in memory as a whole.
 //
-// The file is not kept open. If it has changed by the time its elements are wanted,
-// that is an error.
+// The file is not kept open. If it changes before its elements are read, reading them is an error.
 //
-// Anything that is no ONNX model is refused with an error that begins with "not an
-// ONNX model". A model is accepted if its encoding is sound; whether its graph makes
-// sense is what Check tells.
+// The error for other files begins with "not an ONNX model". ReadFile checks the encoding; Check checks the
+// graph.
 func ReadFile(path string) (*Model, error) {
 	return readFile(path, false)
 }
 
-// A Head is what a model file says of itself, without its nodes and weights.
+// A Head describes a model file without its nodes and weights.
 type Head struct {
 	Opsets   []Opset
 	Producer string
@@ -56,11 +52,12 @@ func (h *Head) Opset() string {
 	return strings.Join(append(own, others...), ", ")
 }
 
-// ErrORTFormat says that a model is in ONNX Runtime's own format, which this package does not read.
+// ErrORTFormat is the error of ReadHead for a model in ONNX Runtime's own format, which this package does not
+// read.
 var ErrORTFormat = errors.New("a model in ORT format")
 
-// ReadHead reads the head of a model file. It steps over nodes and weights, so that it takes a
-// moment whatever the size of the file.
+// ReadHead reads the head of a model file. It steps over nodes and weights, so that it takes a millisecond
+// for a file of any size.
 func ReadHead(path string) (*Head, error) {
 	m, err := readFile(path, true)
 	if err != nil {
@@ -71,7 +68,8 @@ func ReadHead(path string) (*Head, error) {
 
 var errNoModel = errors.New("not an ONNX model")
 
-// readFile reads a model, or only its head: without nodes, types of inner values, and more of initializers than their names.
+// readFile reads a model, or only its head: without nodes and types of inner values, and only the names of
+// initializers.
 func readFile(path string, head bool) (m *Model, err error) {
 	defer func() {
 		if err != nil {
@@ -105,8 +103,8 @@ func readFile(path string, head bool) (m *Model, err error) {
 	return nil, fmt.Errorf("%w: %w", errNoModel, err)
 }
 
-// A fileReader walks the fields of a model without reading all of it: it steps over elements of initializers, and
-// has the official codec read all other fields, one by one.
+// A fileReader walks the fields of a model without reading all of it: it steps over elements of initializers,
+// and lets the official codec read all other fields, one by one.
 type fileReader struct {
 	file    io.ReaderAt
 	path    string
@@ -154,7 +152,7 @@ func (r *fileReader) model() (*Model, error) {
 		}
 		m.Graph.Initializers = initializers
 	}
-	// Much garbage happens to parse, but lacks what every model has.
+	// Much garbage happens to parse, but lacks the fields of every model.
 	switch {
 	case m.IRVersion <= 0:
 		return nil, errors.New("it names no version of the format")
@@ -166,7 +164,7 @@ func (r *fileReader) model() (*Model, error) {
 	return m, nil
 }
 
-// headFields are the fields of a model that its head has.
+// headFields are the fields of a model in its head.
 var headFields = []protowire.Number{modelIRVersion, modelProducerName, modelOpsetImport, modelMetadataProps}
 
 // Elements of at least so many bytes stay in the file.
@@ -199,7 +197,7 @@ func (r *fileReader) tensor(content span) (*Tensor, error) {
 	return t, err
 }
 
-// deepest is how many messages may lie in each other, so that no file exhausts the stack.
+// deepest limits how deep messages are nested, so that no file exhausts the stack.
 const deepest = 100
 
 // merge adds a field to a message.
@@ -219,7 +217,7 @@ type span struct{ begin, end int64 }
 
 func (s span) len() int64 { return s.end - s.begin }
 
-// A place says where in the file a field is.
+// A place is where a field is in the file.
 type place struct {
 	num     protowire.Number
 	typ     protowire.Type
@@ -308,8 +306,7 @@ func (s *section) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(f, s.at.begin, s.Size()))
 }
 
-// guessFormat says what a file is that is no ONNX model and begins with data, "" if
-// it cannot tell. It knows what people end up with instead of a model.
+// guessFormat recognises by its first bytes a file that users have instead of a model; "" if it does not.
 func guessFormat(data []byte) string {
 	head := string(data[:min(len(data), 64)])
 	switch {

@@ -22,10 +22,9 @@ type Tensor struct {
 	Extra    Extra
 }
 
-// A Source yields the elements of a tensor as little-endian bytes in row-major
-// order; types of less than a byte are packed from the low bits up. It need not
-// hold them: the built-in models make their weights while they are written. A
-// Source may be read any number of times, each time with the same result.
+// A Source yields the elements of a tensor as little-endian bytes in row-major order; types of less than a
+// byte are packed from the low bits up. It need not hold them: the built-in models make their weights while
+// they are written. Each reading of a Source gives the same bytes.
 type Source interface {
 	// Size returns how many bytes WriteTo will write.
 	Size() int64
@@ -44,8 +43,8 @@ func (r Raw) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// Element is the set of Go types that Elements and TensorOf know. A bool element
-// is a uint8; those of float16 and bfloat16 are their bits in a uint16.
+// Element is the set of Go types for Elements and TensorOf: uint8 for bool, and uint16 for the bits of float16
+// and bfloat16.
 type Element interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
@@ -60,9 +59,8 @@ func TensorOf[T Element](name string, data []T, dims ...int64) *Tensor {
 	return &Tensor{Name: name, Type: elemTypeOf[T](), Dims: dims, Data: Raw(raw)}
 }
 
-// Elements returns a copy of the tensor's elements. It fails if T is not the Go type
-// of the elements, if they are in another file, or if their number is not what Dims
-// says.
+// Elements returns a copy of the tensor's elements. It fails if T is not the Go type of the elements, if they
+// are in another file, or if Dims says another number.
 func Elements[T Element](t *Tensor) ([]T, error) {
 	if got, want := goType(t.Type), elemTypeOf[T](); got != want {
 		return nil, fmt.Errorf("tensor %q has %v elements, not %v", t.Name, t.Type, want)
@@ -140,8 +138,7 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-// bytes returns how many bytes the elements take. Strings have no fixed size, nor have types that this package does
-// not know.
+// bytes returns how many bytes the elements take. It fails for strings and unknown types.
 func (t *Tensor) bytes() (int64, error) {
 	n, err := t.Len()
 	if err != nil {

@@ -68,8 +68,7 @@ func (t ElemType) String() string {
 	return elemTypes[t].name
 }
 
-// Bits returns the size of one element. It is 0 for strings, which have no fixed
-// size, and for types that this package does not know.
+// Bits returns the size of one element, 0 for strings and unknown types.
 func (t ElemType) Bits() int {
 	if t < 0 || int(t) >= len(elemTypes) {
 		return 0
@@ -103,8 +102,8 @@ func (d Dim) String() string {
 	return fmt.Sprint(d.Size)
 }
 
-// A Shape lists the axes of a value, outermost first. An empty shape is a scalar's;
-// a nil one says that not even the number of axes is known.
+// A Shape lists the axes of a value, outermost first. It is empty for a scalar, and nil if the number of axes
+// is not known.
 type Shape []Dim
 
 // BatchAxis is the name of the free outermost axis of the built-in models.
@@ -148,16 +147,15 @@ func (s Shape) PerSample() int64 {
 	return n
 }
 
-// A Type is the type of a value. For anything but a tensor Elem is Undefined and
-// Extra says what it is.
+// A Type is the type of a value. For other values than tensors Elem is Undefined and Extra has the type.
 type Type struct {
 	Elem  ElemType
 	Shape Shape
 	Extra Extra // sequences, maps, optional values, sparse tensors
 }
 
-// Kind says what a value is: tensor, sequence, map, sparse tensor, optional or opaque; empty if
-// the type is missing.
+// Kind returns the kind of a value: tensor, sequence, map, sparse tensor, optional or opaque; empty if the type
+// is missing.
 func (t Type) Kind() string {
 	if t.Elem != Undefined || t.Shape != nil {
 		return "tensor"
@@ -166,7 +164,7 @@ func (t Type) Kind() string {
 	return map[protowire.Number]string{4: "sequence", 5: "map", 7: "opaque", 8: "sparse tensor", 9: "optional"}[num]
 }
 
-// A Value is a name in a graph and what is known of its type.
+// A Value is a name in a graph with its type, as far as it is known.
 type Value struct {
 	Name  string
 	Type  Type
@@ -195,7 +193,7 @@ var dtypes = [...]tensor.DType{
 	Bool: tensor.Bool, String: tensor.String,
 }
 
-// DType returns the type of tensors with such elements, tensor.Invalid if there is none.
+// DType returns the type of tensors with such elements, tensor.Invalid if this program has none.
 func (t ElemType) DType() tensor.DType {
 	if t < 0 || int(t) >= len(dtypes) {
 		return tensor.Invalid

@@ -19,9 +19,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx/onnxpb"
 )
 
-// WriteTo writes the model as the content of an ONNX file, elements of tensors always as raw bytes. Equal models give
-// equal bytes. The elements of initializers pass through a small buffer on the way from their sources. It fails before
-// the first byte if the file would exceed the 2 GiB that ONNX allows.
+// WriteTo writes the model as the content of an ONNX file, elements of tensors always as raw bytes. Equal
+// models give equal bytes. Initializers pass through a small buffer on the way from their sources. It fails
+// before the first byte if the file would exceed the 2 GiB that ONNX allows.
 func (m *Model) WriteTo(w io.Writer) (int64, error) {
 	parts, err := m.encode()
 	if err != nil {
@@ -43,16 +43,16 @@ func (m *Model) WriteTo(w io.Writer) (int64, error) {
 	return out.n, nil
 }
 
-// maxFileSize is what protocol buffers, and so ONNX Runtime, accept in one file.
+// maxFileSize is the limit of protocol buffers, and so of ONNX Runtime, for one file.
 const maxFileSize = math.MaxInt32
 
-// A part of a file is bytes, and the elements of a tensor behind them, if there is one.
+// A part of a file is bytes, or the elements of a tensor.
 type part struct {
 	bytes  []byte
 	tensor *Tensor
 }
 
-// parts are those of a message, and errors of making them.
+// parts are the parts of a message, and the errors of encoding it.
 type parts struct {
 	list []part
 	size int64
@@ -84,8 +84,8 @@ func (p *parts) message(num protowire.Number, m parts) {
 	p.err = errors.Join(p.err, m.err)
 }
 
-// encode returns the parts of the file. The messages on the way to the elements of initializers are put together here:
-// the official codec would need all of them in memory.
+// encode returns the parts of the file. It puts the messages around the elements of initializers together
+// by itself: the official codec would need all of them in memory.
 func (m *Model) encode() ([]part, error) {
 	rest := m.proto()
 	first := &onnxpb.ModelProto{IrVersion: rest.IrVersion, ProducerName: rest.ProducerName, DocString: rest.DocString}
@@ -130,7 +130,7 @@ func (g *Graph) encode() parts {
 	return graph
 }
 
-// writeElements writes the elements, as many bytes as their source has said.
+// writeElements writes the elements, which must be as many bytes as their source says.
 func (t *Tensor) writeElements(w io.Writer) error {
 	n, err := t.Data.WriteTo(w)
 	if err != nil {
@@ -153,10 +153,8 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteFile writes the model to a file, which afterwards is whole and on the disk, or
-// is what it was before: the content goes to a temporary file in the same folder,
-// which then takes the name. So several programs may write the same file at once.
-// When ctx ends, writing stops within a few milliseconds.
+// WriteFile writes the model to a file atomically: if it fails, the old file stays. Several programs may
+// write the same file at once. When ctx ends, writing stops within a few milliseconds.
 func (m *Model) WriteFile(ctx context.Context, path string) error {
 	err := fileio.WriteSynced(path, 0o644, func(w io.Writer) error {
 		_, err := m.WriteTo(interruptible{ctx, w})
@@ -168,8 +166,7 @@ func (m *Model) WriteFile(ctx context.Context, path string) error {
 	return nil
 }
 
-// plain drops the temporary file's name, which tells the reader of a message
-// nothing, and keeps the folder, which does.
+// plain drops the temporary file's name from an error, which means nothing to users, and keeps the folder.
 func plain(err error) error {
 	var p *os.PathError
 	var l *os.LinkError // of Rename
@@ -195,21 +192,20 @@ func (i interruptible) Write(p []byte) (int, error) {
 	return i.w.Write(p)
 }
 
-// Elements are kept outside a model's file from this many bytes on, each beginning with a page.
+// WriteFileBeside keeps elements outside the model's file from this many bytes on, each aligned to a page.
 const (
 	besideBytes = 4096
 	besidePage  = 4096
 )
 
-// DataSuffix is what the name of a data file that WriteFileBeside makes has more than the model's.
+// DataSuffix follows the model's name in that of the data file of WriteFileBeside.
 const DataSuffix = ".data"
 
-// WriteFileBeside is WriteFile for models whose elements are too many for one file, of which protobuf
-// allows 2 GB: large tensors go into a second file beside it, which is whole before the first
-// one is there. The written model refers to them there; m stays as it is. Where the first file cannot be
-// written the second is removed: a model that was there before must not find other elements in it. A program
-// that is killed between the two leaves it with them, and one that fails takes them from a model that another has written
-// meanwhile: who does not write alone writes to a folder that is not yet the model's.
+// WriteFileBeside is WriteFile for models beyond the 2 GiB of one file: large tensors go into a second file
+// beside it, which is complete before the first one appears. m does not change. If the first file cannot be
+// written, the second is removed, since a model that was there before must not find other elements in it. A
+// program that is killed between the two leaves an old model with new elements: write to a new folder where
+// that matters.
 func (m *Model) WriteFileBeside(ctx context.Context, path string) error {
 	name := filepath.Base(path) + DataSuffix
 	graph, written := *m.Graph, *m
@@ -221,10 +217,19 @@ func (m *Model) WriteFileBeside(ctx context.Context, path string) error {
 			if t.Data == nil || t.Data.Size() < besideBytes {
 				continue
 			}
-			var err error
-			if graph.Initializers[i], err = t.writtenTo(out, name); err != nil {
+			if _, err := out.Write(make([]byte, (besidePage-out.n%besidePage)%besidePage)); err != nil {
 				return err
 			}
+			begin := out.n
+			if err := t.writeElements(out); err != nil {
+				return err
+			}
+			beside := *t
+			beside.Data = nil
+			beside.External = []Property{
+				{Key: "location", Value: name}, {Key: "offset", Value: strconv.FormatInt(begin, 10)}, {Key: "length", Value: strconv.FormatInt(out.n-begin, 10)},
+			}
+			graph.Initializers[i] = &beside
 		}
 		if _, err := written.encode(); err != nil {
 			return err // before anything is replaced
@@ -238,21 +243,4 @@ func (m *Model) WriteFileBeside(ctx context.Context, path string) error {
 		return errors.Join(err, os.Remove(path+DataSuffix))
 	}
 	return nil
-}
-
-// writtenTo writes the elements of a tensor behind what is there, and returns one that refers to them.
-func (t *Tensor) writtenTo(out *countingWriter, name string) (*Tensor, error) {
-	if _, err := out.Write(make([]byte, (besidePage-out.n%besidePage)%besidePage)); err != nil {
-		return nil, err
-	}
-	begin := out.n
-	if err := t.writeElements(out); err != nil {
-		return nil, err
-	}
-	beside := *t
-	beside.Data = nil
-	beside.External = []Property{
-		{Key: "location", Value: name}, {Key: "offset", Value: strconv.FormatInt(begin, 10)}, {Key: "length", Value: strconv.FormatInt(out.n-begin, 10)},
-	}
-	return &beside, nil
 }
