@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/run/rescore"
 )
 
 func newAccuracy() *cobra.Command {
-	q := &run.ScoreRequest{}
+	q := &rescore.Request{}
 	var options optionFlags
 	asJSON := false
 	cmd := &cobra.Command{
@@ -41,7 +42,7 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 			}
 			q.Options, q.OpenImagesAnnotations = options.values(), os.Getenv("DATASET_ANNOTATIONS_FILE_PATH")
 			display := newDisplay(cmd)
-			scored, err := run.Score(cmd.Context(), *q, display)
+			scored, err := rescore.Score(cmd.Context(), *q, display)
 			display.Done()
 			if err != nil {
 				return err
@@ -70,8 +71,8 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 	f.StringVar(&q.Model, "model", "", "model of the catalogue (default: the run's)")
 	f.StringVar(&q.Log, "log", "", "accuracy log (default: the run's)")
 	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
-	options.define(f, run.ScoreOptions())
-	defineLibrary(f, &q.Engine)
+	options.define(f, catalogue.ScoreOptions())
+	defineLibrary(f, &q.Library)
 	jsonFlag(f, &asJSON)
 	return cmd
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
@@ -20,15 +22,17 @@ import (
 func completeValues(root *cobra.Command) {
 	words := func(list ...string) func() []string { return func() []string { return list } }
 	flags := map[string]func() []string{
-		"model":              modelNames,
-		"only":               modelNames,
-		"scenario":           words("SingleStream", "MultiStream", "Server", "Offline", "Interactive"),
-		"mode":               words("performance", "accuracy", "submission", "find-peak"),
-		"rules":              config.Versions,
-		"division":           words("closed", "open", "network"),
-		"precision":          words("fp32", "fp16", "int8"),
-		"device":             func() []string { return run.Backends()[0].Devices },
-		"backend":            func() []string { return namesOf(run.Backends(), nil, func(b run.Backend) string { return b.Name }) },
+		"model":     modelNames,
+		"only":      modelNames,
+		"scenario":  words("SingleStream", "MultiStream", "Server", "Offline", "Interactive"),
+		"mode":      words("performance", "accuracy", "submission", "find-peak"),
+		"rules":     config.Versions,
+		"division":  words("closed", "open", "network"),
+		"precision": words("fp32", "fp16", "int8"),
+		"device":    func() []string { return catalogue.Backends()[0].Devices },
+		"backend": func() []string {
+			return namesOf(catalogue.Backends(), nil, func(b catalogue.Backend) string { return b.Name })
+		},
 		"profile":            func() []string { return append([]string{run.Auto}, filesBelow(".", ".json", 1)...) },
 		"target-latency":     words(autoLatency),
 		"execution":          words(sequential, parallel),
@@ -74,18 +78,18 @@ func namesOf[T any](list []T, _ error, name func(T) string) (names []string) {
 }
 
 func modelNames() []string {
-	list, err := run.Models()
-	return namesOf(list, err, func(m run.Model) string { return m.Name + "\t" + m.Title })
+	list, err := catalogue.Models()
+	return namesOf(list, err, func(m catalogue.Model) string { return m.Name + "\t" + m.Title })
 }
 
 func datasetNames() []string {
-	list, err := run.Datasets()
-	return namesOf(list, err, func(d run.Dataset) string { return d.Name })
+	list, err := catalogue.Datasets()
+	return namesOf(list, err, func(d catalogue.Dataset) string { return d.Name })
 }
 
 // runFolders are the folders of kept runs, the newest first.
 func runFolders() (list []string) {
-	files := filesBelow(run.KeptRuns, report.FileName, 8)
+	files := filesBelow(outdir.Root, report.FileName, 8)
 	slices.SortStableFunc(files, func(a, b string) int {
 		return strings.Compare(filepath.Base(filepath.Dir(b)), filepath.Base(filepath.Dir(a)))
 	})

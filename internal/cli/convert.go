@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func newConvert() *cobra.Command {
-	var r run.ConvertRequest
+	var checkpoint, output string
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "convert MODEL",
@@ -23,22 +25,27 @@ run --model-path takes. If a variable is missing, the error names it, and nothin
 		Example: "  mlperf convert gnmt --checkpoint ende_gnmt_model_4_layer --output gnmt-official",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if r.Model = args[0]; r.Checkpoint == "" {
+			model := args[0]
+			if checkpoint == "" {
 				return usage("convert needs --checkpoint")
 			}
-			if err := run.Convert(cmd.Context(), &r); err != nil {
+			if model != "gnmt" {
+				return userinput.Invalid("model", model, "gnmt: checkpoints of others are not converted")
+			}
+			output = cmp.Or(output, model+"-onnx")
+			if err := convert.GNMT(cmd.Context(), checkpoint, output); err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), "convert", map[string]string{"model": r.Model, "path": r.Output})
+				return printJSON(cmd.OutOrStdout(), "convert", map[string]string{"model": model, "path": output})
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), r.Output)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), output)
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.Checkpoint, "checkpoint", "", "folder of the checkpoint, or one of its files")
-	f.StringVar(&r.Output, "output", "", "folder to write to (default <model>-onnx)")
+	f.StringVar(&checkpoint, "checkpoint", "", "folder of the checkpoint, or one of its files")
+	f.StringVar(&output, "output", "", "folder to write to (default <model>-onnx)")
 	jsonFlag(f, &asJSON)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,13 +14,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/scripts"
 )
 
 func newDoctor() *cobra.Command {
-	var engine run.Engine
+	var library string
 	var fix, yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -35,11 +37,11 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 					return err
 				}
 			}
-			d, err := run.Diagnose(cmd.Context(), program(), engine.Library)
+			d, err := diagnose(cmd.Context(), library)
 			if err != nil {
 				return err
 			}
-			if fix && slices.ContainsFunc(d.Missing, func(r run.Remedy) bool { return r.Installs }) {
+			if fix && slices.ContainsFunc(d.Missing, func(r remedy) bool { return r.Installs }) {
 				if !yes {
 					yes, _ = ask(cmd, "ONNX Runtime is missing. Download it into "+d.Data+" (install_onnxruntime.sh)?")
 				}
@@ -47,7 +49,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 					fmt.Fprintln(cmd.ErrOrStderr(), "nothing was installed: --yes installs without asking")
 				} else if err = install(cmd); err != nil {
 					return fmt.Errorf("installing ONNX Runtime: %w", err)
-				} else if d, err = run.Diagnose(cmd.Context(), program(), engine.Library); err != nil {
+				} else if d, err = diagnose(cmd.Context(), library); err != nil {
 					return err
 				}
 			}
@@ -62,7 +64,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 			return err
 		},
 	}
-	defineLibrary(cmd.Flags(), &engine)
+	defineLibrary(cmd.Flags(), &library)
 	cmd.Flags().BoolVar(&fix, "fix", false, "install missing parts, after asking")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
 	jsonFlag(cmd.Flags(), &asJSON)
@@ -85,7 +87,7 @@ func install(cmd *cobra.Command) (err error) {
 	return script.Run()
 }
 
-func printDiagnosis(w io.Writer, d *run.Diagnosis) error {
+func printDiagnosis(w io.Writer, d *diagnosis) error {
 	var b strings.Builder
 	m, cpu := d.Machine, d.Machine.CPU
 	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
@@ -135,4 +137,79 @@ func printDiagnosis(w io.Writer, d *run.Diagnosis) error {
 		b.WriteString("Nothing is missing.\n")
 	}
 	return say(w, "%s", b.String())
+}
+
+// A diagnosis lists what runs need on this machine, and what is missing.
+type diagnosis struct {
+	Program    string          `json:"program"`
+	Machine    machine.Machine `json:"machine"`
+	Timers     machine.Timers  `json:"timers"`
+	Cache      string          `json:"cache_dir"`
+	Data       string          `json:"data_dir"`
+	Library    string          `json:"onnxruntime,omitempty"` // the file
+	Version    string          `json:"onnxruntime_version,omitempty"`
+	Candidates []ort.Candidate `json:"candidates"`
+	Providers  []ort.Provider  `json:"providers,omitempty"`
+	Missing    []remedy        `json:"missing"`
+}
+
+// A remedy fixes something that is missing.
+type remedy struct {
+	What string `json:"what"`
+	Fix  string `json:"fix"`
+	// Installs: the remedy is to install ONNX Runtime.
+	Installs bool `json:"installs,omitempty"`
+}
+
+// diagnose looks for everything that runs need. Library is the file of ONNX Runtime; empty: the installed one.
+func diagnose(ctx context.Context, library string) (*diagnosis, error) {
+	d := &diagnosis{Program: program(), Missing: []remedy{}}
+	var err error
+	if d.Cache, err = home.CacheDir(); err != nil {
+		return nil, err
+	}
+	if d.Data, err = home.DataDir(); err != nil {
+		return nil, err
+	}
+	d.Machine = machine.Describe(d.Cache)
+	if d.Timers, err = machine.ProbeTimers(ctx); err != nil {
+		return nil, err
+	}
+	d.checkDisk()
+	d.findLibrary(ctx, library)
+	return d, nil
+}
+
+func (d *diagnosis) miss(what, fix string) {
+	d.Missing = append(d.Missing, remedy{What: what, Fix: fix})
+}
+
+// checkDisk wants room for the built-in models, their images, and the pre-processed samples.
+func (d *diagnosis) checkDisk() {
+	const least = 2 << 30
+	if disk := d.Machine.Disk; disk != nil && disk.FreeBytes < least {
+		d.miss(fmt.Sprintf("only %d MiB are free in %s, built-in models and data need %d", disk.FreeBytes>>20, d.Cache, least>>20),
+			"free some, or set MLPERF_CACHE_DIR to a folder on another disk")
+	}
+}
+
+// findLibrary looks for ONNX Runtime and tries its devices.
+func (d *diagnosis) findLibrary(ctx context.Context, path string) {
+	library, candidates, err := ort.Search{Explicit: path}.Find()
+	d.Candidates = candidates
+	if err != nil {
+		d.miss("ONNX Runtime: "+strings.TrimSuffix(err.Error(), "\n"+ort.Remedy), ort.Remedy)
+		d.Missing[len(d.Missing)-1].Installs = path == "" // an install does not bring a file that the user named
+		return
+	}
+	d.Library, d.Version = library.Path, library.Version
+	engine, err := ort.New(library, nil)
+	if err != nil {
+		d.miss(fmt.Sprintf("ONNX Runtime cannot be loaded: %v", err), ort.Remedy)
+		return
+	}
+	defer engine.Close()
+	if d.Providers, err = engine.Providers(ctx); err != nil {
+		d.miss(fmt.Sprintf("the devices of ONNX Runtime cannot be tried: %v", err), "try another library with mlperf doctor")
+	}
 }

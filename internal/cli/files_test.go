@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/quantize"
-	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 func TestCacheClear(t *testing.T) {
@@ -118,7 +118,7 @@ func TestExplainDownload(t *testing.T) {
 }
 
 func TestShowQuantized(t *testing.T) {
-	q := &run.Quantized{Model: "m.onnx", Description: "m.md", Missed: true, Report: &quantize.Report{
+	q := &convert.Quantized{Model: "m.onnx", Description: "m.md", Missed: true, Report: &quantize.Report{
 		Layers: make([]quantize.QuantizedLayer, 3), Excluded: []quantize.ExcludedLayer{}, BytesBefore: 4_000_000, BytesAfter: 1_100_000,
 		Search: &quantize.SearchRecord{Score: 75.123456, Target: 76},
 	}}
@@ -132,7 +132,7 @@ func TestShowQuantized(t *testing.T) {
 	if err := showQuantized(&b, q, true); err != nil || strings.Join(strings.Fields(b.String()), "") != want {
 		t.Errorf("%s, %v, want %s", b.String(), err, want)
 	}
-	q = &run.Quantized{Model: "m.onnx", Description: "m.md"} // float16
+	q = &convert.Quantized{Model: "m.onnx", Description: "m.md"} // float16
 	b.Reset()
 	if err := showQuantized(&b, q, false); err != nil || b.String() != "m.onnx\nm.md\n" {
 		t.Errorf("%s, %v", b.String(), err)

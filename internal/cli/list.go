@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 	"github.com/mlperf-go/mlperf/internal/suite"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -26,22 +26,24 @@ func newList() *cobra.Command {
 			kind := append(args, kinds[0])[0]
 			switch w := cmd.OutOrStdout(); kind {
 			case "models":
-				models, err := run.Models()
+				models, err := catalogue.Models()
 				if err != nil {
 					return err
 				}
 				return printList(w, "list", asJSON, tableRow{"model", "title", "task", "data set", "built-in model"}, models,
-					func(m run.Model) tableRow { return tableRow{m.Name, m.Title, m.Task, m.Dataset, m.BuiltIn} })
+					func(m catalogue.Model) tableRow { return tableRow{m.Name, m.Title, m.Task, m.Dataset, m.BuiltIn} })
 			case "datasets":
-				datasets, err := run.Datasets()
+				datasets, err := catalogue.Datasets()
 				if err != nil {
 					return err
 				}
 				return printList(w, "list", asJSON, tableRow{"data set", "models", "built-in data", "folder"}, datasets,
-					func(d run.Dataset) tableRow { return tableRow{d.Name, strings.Join(d.Models, ", "), d.BuiltIn, d.Dir} })
+					func(d catalogue.Dataset) tableRow {
+						return tableRow{d.Name, strings.Join(d.Models, ", "), d.BuiltIn, d.Dir}
+					})
 			case "backends":
-				return printList(w, "list", asJSON, tableRow{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, run.Backends(),
-					func(b run.Backend) tableRow { return tableRow{b.Name, b.State, strings.Join(b.Devices, " ")} })
+				return printList(w, "list", asJSON, tableRow{"backend", "state", "devices that it knows (mlperf doctor: which work)"}, catalogue.Backends(),
+					func(b catalogue.Backend) tableRow { return tableRow{b.Name, b.State, strings.Join(b.Devices, " ")} })
 			case "suites":
 				return listSuites(w, asJSON)
 			}
@@ -77,7 +79,7 @@ func newShow() *cobra.Command {
 		Example: "  mlperf show resnet50\n  mlperf show --rules v0.5 mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := run.Describe(args[0], rules)
+			c, err := catalogue.Describe(args[0], rules)
 			if err != nil {
 				return err
 			}

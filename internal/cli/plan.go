@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/config"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 )
 
 func newPlan() *cobra.Command {
-	var q run.PlanRequest
+	var q catalogue.PlanRequest
 	var percentile, confidence, margin float64
 	var network, asJSON bool
 	cmd := &cobra.Command{
@@ -38,7 +38,7 @@ latency with a confidence.`,
 			if q.Model == "" {
 				return usage("plan needs --model, or --percentile")
 			}
-			p, err := run.PlanRuns(q)
+			p, err := catalogue.PlanRuns(q)
 			switch {
 			case err != nil:
 				return err
@@ -64,12 +64,12 @@ latency with a confidence.`,
 }
 
 // printLinks prints how many systems a link can feed.
-func printLinks(w io.Writer, p *run.Plan) error {
+func printLinks(w io.Writer, p *catalogue.Plan) error {
 	if len(p.Links) == 0 {
 		return fmt.Errorf("the rules do not say how large samples of %s are", p.Model)
 	}
 	fmt.Fprintf(w, "%s, %.4g kB a sample, systems that answer %g samples/s:\n", p.Model, p.Ingress/p.Speed/1e3, p.Speed)
-	return printTable(w, tableRow{"link", "samples/s", "systems"}, p.Links, func(l run.Link) tableRow {
+	return printTable(w, tableRow{"link", "samples/s", "systems"}, p.Links, func(l catalogue.Link) tableRow {
 		return tableRow{fmt.Sprintf("%g GbE", l.Gigabits), digits(l.Samples), digits(l.Machines)}
 	})
 }
@@ -94,9 +94,9 @@ func planQueries(w io.Writer, percentile, confidence, margin float64, asJSON boo
 	return err
 }
 
-func printPlan(w io.Writer, p *run.Plan) error {
+func printPlan(w io.Writer, p *catalogue.Plan) error {
 	fmt.Fprintf(w, "%s under rules %s on a system that answers %g samples/s:\n", p.Model, p.Rules, p.Speed)
-	err := printTable(w, tableRow{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios, func(r run.PlannedScenario) tableRow {
+	err := printTable(w, tableRow{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios, func(r catalogue.PlannedScenario) tableRow {
 		if r.Why != "" {
 			return tableRow{r.Scenario, r.Why}
 		}

@@ -3,11 +3,12 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 )
 
 func newPreprocess() *cobra.Command {
-	var q run.PreprocessRequest
+	var q convert.PreprocessRequest
 	var options optionFlags
 	asJSON := false
 	cmd := &cobra.Command{
@@ -25,7 +26,7 @@ names of the reference's cache: NAME.npy for image NAME, in the same folders bel
 			q.Files, q.Options = files, options.values()
 			display := newDisplay(cmd)
 			defer display.Done()
-			err := run.Preprocess(cmd.Context(), q, display)
+			err := convert.Preprocess(cmd.Context(), q, display)
 			if err == nil && asJSON {
 				err = printJSON(cmd.OutOrStdout(), "preprocess", map[string]any{"model": q.Model, "folder": q.Output, "files": len(files)})
 			}
@@ -34,7 +35,7 @@ names of the reference's cache: NAME.npy for image NAME, in the same folders bel
 	}
 	f := cmd.Flags()
 	f.StringVar(&q.Model, "model", "", "model of the catalogue (mlperf list models)")
-	options.define(f, run.ReaderOptions())
+	options.define(f, catalogue.ReaderOptions())
 	f.StringVar(&q.Root, "root", "", "folder whose structure is kept; without it, files are named by their last part")
 	f.StringVar(&q.Output, "output", ".", "folder to write to")
 	jsonFlag(f, &asJSON)

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 )
 
 func newQuantize() *cobra.Command {
-	var q run.QuantizeRequest
+	var q convert.QuantizeRequest
 	var options optionFlags
 	var sensitivity, asJSON bool
 	cmd := &cobra.Command{
@@ -21,7 +22,7 @@ func newQuantize() *cobra.Command {
 To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
 of a list, one index or file name per line, or the first ones. With --method dynamic,
 the default of models for text and of several files, nothing is calibrated: matrix
-products and LSTMs find the ranges of their inputs while they run.
+products and LSTMs find the ranges of their inputs while they convert.
 
 With --target, layers are left in FP32, the most sensitive first, until that part of the
 FP32 accuracy is reached. With --sensitivity nothing is made: it shows what each layer
@@ -49,7 +50,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 			display := newDisplay(cmd)
 			defer display.Done()
 			if sensitivity {
-				scores, err := run.Sensitivity(cmd.Context(), q, display)
+				scores, err := convert.Sensitivity(cmd.Context(), q, display)
 				switch {
 				case err != nil:
 					return err
@@ -57,9 +58,9 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 					return printJSON(w, "sensitivity", scores)
 				}
 				return printTable(w, tableRow{"layer", "signal to noise if it alone is quantised"}, scores,
-					func(s run.LayerNoise) tableRow { return tableRow{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
+					func(s convert.LayerNoise) tableRow { return tableRow{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
 			}
-			made, err := run.Quantize(cmd.Context(), q, display)
+			made, err := convert.Quantize(cmd.Context(), q, display)
 			if err == nil {
 				err = showQuantized(w, made, asJSON)
 			}
@@ -79,7 +80,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	f.StringVar(&q.Method, "method", "", "where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its own (default min-max, of models for text and of several files dynamic)")
 	f.StringVar(&q.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
 	f.BoolVar(&o.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
-	f.BoolVar(&o.SevenBitWeights, "seven-bit-weights", run.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: as this processor needs)")
+	f.BoolVar(&o.SevenBitWeights, "seven-bit-weights", convert.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: as this processor needs)")
 	f.StringArrayVar(&o.Exclude, "exclude", nil, "layer that stays in FP32 (repeatable)")
 	f.StringArrayVar(&o.ExcludeOps, "exclude-op", nil, "operator that stays in FP32 (repeatable)")
 	f.BoolVar(&o.SkipFirst, "skip-first", false, "the layers that read the inputs stay in FP32")
@@ -91,8 +92,8 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	f.IntVar(&q.Threads, "intra-threads", 0, "threads inside an operator; 0: all cores")
 	f.StringVar(&q.Output, "output", "", "file to write (default <model>-<precision>.onnx); its description is beside it, as .md")
 	jsonFlag(f, &asJSON)
-	options.define(f, run.ModelOptions())
-	defineLibrary(f, &q.Engine)
+	options.define(f, catalogue.ModelOptions())
+	defineLibrary(f, &q.Library)
 	for flag, words := range map[string][]string{
 		"precision": {"int8", "fp16"}, "method": {"min-max", "dynamic"}, "activations": {"u8", "s8"}, "rank": {"score", "noise"},
 	} {
@@ -101,7 +102,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	return cmd
 }
 
-func showQuantized(w io.Writer, q *run.Quantized, asJSON bool) error {
+func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 	if asJSON {
 		doc := map[string]any{"path": q.Model, "description": q.Description, "target_missed": q.Missed}
 		if r := q.Report; r != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/importlog"
 	"github.com/mlperf-go/mlperf/internal/report/page"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
 
 func newReport() *cobra.Command {
@@ -52,9 +52,9 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 			}
 			var others []report.Run // the accuracy of a run may come from another one
 			if len(folders) == 0 {
-				folders = []string{run.KeptRuns}
+				folders = []string{outdir.Root}
 			} else {
-				others, _, _ = report.Collect([]string{run.KeptRuns}, report.Read) // it need not exist
+				others, _, _ = report.Collect([]string{outdir.Root}, report.Read) // it need not exist
 			}
 			runs, err := readRuns(cmd, folders)
 			if err != nil {

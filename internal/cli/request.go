@@ -10,6 +10,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -59,7 +61,7 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
 	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
 	f.BoolVar(&q.Pin, "pin", false, "keep each thread that computes on a processor of its own, different ones for all instances (Linux)")
-	q.options.define(f, run.RunOptions())
+	q.options.define(f, catalogue.RunOptions())
 	defineEngine(f, &q.Engine)
 	p := &q.Prompts
 	f.StringVar(&q.Engine.Remote.Model, "model-name", "", "`name` of the model at servers of text (default: the only one that they have)")
@@ -78,8 +80,8 @@ func (q *requestFlags) defineSet(f *pflag.FlagSet, text string) {
 }
 
 // defineEngine defines the flags that choose an engine, and servers.
-func defineEngine(f *pflag.FlagSet, e *run.Engine) {
-	f.StringVar(&e.Name, "backend", run.ONNXRuntime, "engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
+func defineEngine(f *pflag.FlagSet, e *engine.Config) {
+	f.StringVar(&e.Name, "backend", engine.ONNXRuntime, "engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
 	defineSimulated(f, e)
 	r := &e.Remote
 	f.StringArrayVar(&r.Endpoints, "endpoint", nil, "server to ask: URL with http, https, unix, grpc or grpcs; dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
@@ -92,18 +94,18 @@ func defineEngine(f *pflag.FlagSet, e *run.Engine) {
 	f.StringVar(&r.CA, "tls-ca", "", "PEM file of the authority that servers' certificates are from (default: those of the system)")
 	f.StringVar(&r.Cert, "tls-cert", "", "PEM file of the certificate to show to servers")
 	f.StringVar(&r.Key, "tls-key", "", "PEM file of its key")
-	defineLibrary(f, e)
+	defineLibrary(f, &e.Library)
 }
 
 // defineSimulated defines the flags of the simulated engine.
-func defineSimulated(f *pflag.FlagSet, e *run.Engine) {
+func defineSimulated(f *pflag.FlagSet, e *engine.Config) {
 	durationVar(f, &e.Latency, "sim-latency", 5*time.Millisecond, "time that the simulated engine takes for a run")
 	durationVar(f, &e.Jitter, "sim-jitter", 0, "standard deviation of that time")
 }
 
 // defineLibrary defines the flag that chooses the library of ONNX Runtime.
-func defineLibrary(f *pflag.FlagSet, e *run.Engine) {
-	f.StringVar(&e.Library, "ort-lib", "", "ONNX Runtime library to use (default: the installed one)")
+func defineLibrary(f *pflag.FlagSet, library *string) {
+	f.StringVar(library, "ort-lib", "", "ONNX Runtime library to use (default: the installed one)")
 }
 
 // defineBackend defines the flags that say how the engine runs the model, and how its queries are issued.
@@ -131,7 +133,7 @@ func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
 // optionFlags are the flags of options that models declare: how they are fed, read or scored.
 type optionFlags []*pflag.Flag
 
-func (o *optionFlags) define(f *pflag.FlagSet, options []run.Option) {
+func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 	for _, option := range options {
 		if option.Switch {
 			f.Bool(option.Name, false, option.Help)

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
 // requestOf is the request of a command line of run.
@@ -165,7 +166,7 @@ func TestServersOfRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote := run.Remote{Endpoints: []string{"http://a:1", "grpc://b:2,c"}, Model: "m", Concurrency: 5, Timeout: 1500 * time.Millisecond, Retry: 2}
+	remote := engine.Remote{Endpoints: []string{"http://a:1", "grpc://b:2,c"}, Model: "m", Concurrency: 5, Timeout: 1500 * time.Millisecond, Retry: 2}
 	if diff := cmp.Diff(remote, q.Engine.Remote); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -3,25 +3,31 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
 // runFlags are the flags of run.
 type runFlags struct {
 	requestFlags
 	asJSON bool
-	sweep  run.Sweep
+	sweep  tune.Sweep
 }
 
 func newRun() *cobra.Command {
@@ -88,7 +94,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 
 func (o *runFlags) run(cmd *cobra.Command) error {
 	sweeps := len(o.sweep.Rates)+len(o.sweep.Concurrency) > 0
-	if o.Model == "" && o.Engine.Name != run.OpenAI || o.Scenario == "" && !sweeps {
+	if o.Model == "" && o.Engine.Name != engine.OpenAI || o.Scenario == "" && !sweeps {
 		return usage("run needs --model and --scenario, for instance:\n  mlperf run --model resnet50 --scenario offline --quick\nmlperf list names the models; the scenarios are SingleStream, MultiStream, Server and Offline")
 	}
 	q, err := o.build(cmd.Flags())
@@ -96,7 +102,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
-	if q.Engine.Name == run.OpenAI || q.Engine.Name == run.OIP { // this process is only the client of servers
+	if q.Engine.Name == engine.OpenAI || q.Engine.Name == engine.OIP { // this process is only the client of servers
 		q.Cores = addThreads()
 		defer runtime.KeepAlive(newBallast())
 	}
@@ -111,7 +117,7 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	display := newDisplay(cmd)
 	defer display.Done()
 	display.About(strings.TrimSpace(resolved.Request.Model + " " + resolved.ScenarioName()))
-	if text := resolved.Foretold(); text != "" {
+	if text := resolved.Forecast(); text != "" {
 		display.Note(text)
 	}
 	prepared, err := resolved.Provide(cmd.Context(), display)
@@ -137,10 +143,6 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 		return err
 	}
 	text := strings.Replace(b.String(), ": "+r.Verdict()+" on", ": "+colour(cmd.OutOrStdout(), r.Verdict())+" on", 1)
-	if q := run.FinerInt8(r); q != nil {
-		text += fmt.Sprintf("To reach the target: mlperf quantize --model %s --target %.4g leaves the most sensitive layers in FP32; "+
-			"run takes its file with --model-path\n", q.Model, q.Target)
-	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%sLogs and results: %s\n%s", text, dir, nextCommand(os.Args[1:], r, dir))
 	return err
 }
@@ -170,25 +172,61 @@ func exitOfRun(r *report.Results, err error) error {
 	return nil
 }
 
-// nextCommand is the command to try after a run that is not VALID, made of the arguments of the run; "" after others.
+// nextCommand is the command to try after a run that is not VALID, made of the arguments of the run, or whose integers
+// cost too much accuracy; "" after others.
 func nextCommand(args []string, r *report.Results, dir string) string {
+	if a := r.Accuracy; r.Input.Precision == convert.INT8 && a.Below() && a.Reference != 0 {
+		return fmt.Sprintf("Next: mlperf quantize --model %s --target %.4g\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path\n", r.Model, a.Target/a.Reference)
+	}
 	if r.Result != report.Invalid {
 		return ""
 	}
 	effect, command := "shows why", []string{"explain", dir}
-	if change := run.ChangeFor(r); change != nil {
+	if change := changeFor(r); change != nil {
 		effect = map[string]string{
 			"mode":            "searches the highest load that keeps the bound",
 			"target_qps":      "has enough samples for the time",
 			"min_query_count": "runs until it has enough queries",
 			"reserve_core":    "leaves a core to the load generator, which was late",
-		}[change.Field]
-		command = withFlag(withoutSetting(args, change.Field), strings.ReplaceAll(change.Field, "_", "-"), change.Value)
+		}[change.field]
+		command = withFlag(withoutSetting(args, change.field), strings.ReplaceAll(change.field, "_", "-"), change.value)
 		if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") {
 			command = append(command, "--force") // the same folder takes the results
 		}
 	}
 	return fmt.Sprintf("Next: mlperf %s\n  which %s\n", report.CommandLine(command), effect)
+}
+
+// A change of a request may make the next run VALID.
+type change struct{ field, value string } // as errors name the field; a switch has no value
+
+// changeFor is the change for the first constraint that a run broke; nil: none is known.
+func changeFor(r *report.Results) *change {
+	i := slices.IndexFunc(r.Constraints, func(c report.Constraint) bool { return !c.Met && !c.ReferenceOnly })
+	if i < 0 {
+		return nil
+	}
+	server := r.Scenario == loadgen.Server.String()
+	switch c, p := r.Constraints[i], r.Performance; c.ID {
+	case loadgen.ConstraintLatency, loadgen.ConstraintFirstToken, loadgen.ConstraintPerToken, loadgen.ConstraintIntervals:
+		return &change{"mode", run.FindPeak}
+	case loadgen.ConstraintDuration:
+		if r.Scenario == loadgen.Offline.String() && p != nil && p.SamplesPerSecond > 0 { // a fifth more, for a faster run
+			return &change{"target_qps", strconv.FormatFloat(1.2*p.SamplesPerSecond, 'g', 4, 64)}
+		}
+	case loadgen.ConstraintGenerator:
+		if server {
+			return &change{"reserve_core", ""}
+		}
+	case loadgen.ConstraintSamples, loadgen.ConstraintQueries, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
+		if c.ID == loadgen.ConstraintSamples && !server { // only in Server a query is a sample
+			return nil
+		}
+		if c.Words == nil && c.Required.Value > 0 { // a tenth more than the constraint asks for
+			return &change{"min_query_count", strconv.FormatFloat(c.Required.Value+math.Ceil(c.Required.Value/10), 'f', 0, 64)}
+		}
+	}
+	return nil
 }
 
 // withFlag sets a flag in arguments, in place of the value that they have for it.

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
 func TestExitOfRun(t *testing.T) {
@@ -60,7 +60,14 @@ func TestNextCommand(t *testing.T) {
 			"Next: mlperf run --reserve-core\n  which leaves a core to the load generator, which was late\n"},
 		{"run", report.Results{Scenario: "Server", Constraints: []report.Constraint{{Constraint: loadgen.Constraint{ID: "latency", Met: true}}, constraint("queries", 10)}},
 			"Next: mlperf run --min-query-count 11\n  which runs until it has enough queries\n"},
-		{"run", report.Results{Scenario: "Server"}, "Next: mlperf explain 'my dir'\n  which shows why\n"},
+		{"run", report.Results{Scenario: "SingleStream", Constraints: []report.Constraint{{Constraint: loadgen.Constraint{ID: "expected_latency", ReferenceOnly: true}}}}, "Next: mlperf explain 'my dir'\n  which shows why\n"},
+		{"run", report.Results{Scenario: "Offline", Constraints: []report.Constraint{constraint("samples", 10)}}, "Next: mlperf explain 'my dir'\n  which shows why\n"},
+		{"run", report.Results{Scenario: "MultiStream", Constraints: []report.Constraint{constraint("generator", 1)}}, "Next: mlperf explain 'my dir'\n  which shows why\n"},
+		{"run", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("early_stopping", 0)}}, "Next: mlperf explain 'my dir'\n  which shows why\n"},
+		{"run", report.Results{Result: report.Valid, Model: "ssd-mobilenet", Input: report.Input{Precision: "int8"}, Accuracy: &report.Accuracy{Reference: 80, Target: 79.2}},
+			"Next: mlperf quantize --model ssd-mobilenet --target 0.99\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path\n"},
+		{"run", report.Results{Result: report.Valid, Input: report.Input{Precision: "fp32"}, Accuracy: &report.Accuracy{Reference: 80, Target: 79.2}}, ""},
+		{"run", report.Results{Result: report.Valid, Input: report.Input{Precision: "int8"}, Accuracy: &report.Accuracy{Met: true, Reference: 80, Target: 79.2}}, ""},
 		{"run", report.Results{Result: report.Valid}, ""},
 	} {
 		if c.r.Result == "" {
@@ -87,7 +94,7 @@ func TestHopelessRunNamesCommands(t *testing.T) {
 }
 
 func TestShowSweep(t *testing.T) {
-	points := []run.SweepPoint{
+	points := []tune.SweepPoint{
 		{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: 123456.7, FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)},
 		{Load: 10, Unit: "queries/s", Result: report.Invalid},
 	}

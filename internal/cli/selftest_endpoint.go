@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/clienttest"
 )
 
 // runEndpoint measures the client of endpoints, and a peer if one is given: a program that gets the address, the number of streams,
 // the tokens of an answer, the seconds to measure, and the seconds before them in which the streams begin, and that prints the
-// fields of run.ClientTestResult. Each has a server of its own, in another process.
+// fields of clienttest.Result. Each has a server of its own, in another process.
 func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 	ctx, w := cmd.Context(), cmd.OutOrStdout()
 	header := tableRow{"client of endpoints, server in another process", "mlperf"}
@@ -34,7 +34,7 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 	display := newDisplay(cmd)
 	defer display.Done()
 	display.Phase("measuring")
-	t, clients, paced := newTable(header), run.ClientMeasures(), run.PacedMeasures()
+	t, clients, paced := newTable(header), clienttest.Measures(), clienttest.PacedMeasures()
 	all := map[string]any{}
 	done := func(name string, results any, row tableRow) {
 		all[name] = results
@@ -53,7 +53,7 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 		done(m.Name, results, row)
 	}
 	for _, m := range paced {
-		r, err := withTokenServer(ctx, m.Server, func(url string) (*run.PacedTestResult, error) {
+		r, err := withTokenServer(ctx, m.Server, func(url string) (*clienttest.PacedResult, error) {
 			test := m.Test
 			test.URL, test.Duration = url, o.test.Duration
 			return test.Run(ctx)
@@ -77,18 +77,18 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 }
 
 // measureClient measures the client, then the peer.
-func measureClient(ctx context.Context, m run.ClientMeasure, peer string, d time.Duration) (results []*run.ClientTestResult, err error) {
+func measureClient(ctx context.Context, m clienttest.Measure, peer string, d time.Duration) (results []*clienttest.Result, err error) {
 	test := m.Test
 	test.Duration = d
-	clients := []func(string) (*run.ClientTestResult, error){func(url string) (*run.ClientTestResult, error) {
+	clients := []func(string) (*clienttest.Result, error){func(url string) (*clienttest.Result, error) {
 		test.URL = url
 		return test.Run(ctx)
 	}}
 	if peer != "" {
-		clients = append(clients, func(url string) (*run.ClientTestResult, error) {
+		clients = append(clients, func(url string) (*clienttest.Result, error) {
 			seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 			words := append(strings.Fields(peer), url, strconv.Itoa(test.Streams), strconv.Itoa(test.Tokens), seconds(d), seconds(test.Begin))
-			r := &run.ClientTestResult{}
+			r := &clienttest.Result{}
 			if err := resultOf(ctx, words[0], words[1:], r); err != nil {
 				return nil, err
 			}

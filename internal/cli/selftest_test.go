@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/clienttest"
 )
 
 // shell is a program with the text of a shell script.
@@ -49,10 +49,10 @@ func TestSelftestProcessFlags(t *testing.T) {
 		}
 	}
 	servers := map[string]tokenserver.Options{}
-	for _, m := range run.ClientMeasures() {
+	for _, m := range clienttest.Measures() {
 		servers[m.Name] = m.Server
 	}
-	for _, m := range run.PacedMeasures() {
+	for _, m := range clienttest.PacedMeasures() {
 		servers[m.Name] = m.Server
 	}
 	for name, want := range servers {
@@ -137,8 +137,8 @@ func TestPeerWithoutResult(t *testing.T) {
 }
 
 // shortMeasure is a measure that takes no time.
-func shortMeasure() run.ClientMeasure {
-	m := run.ClientMeasures()[1]
+func shortMeasure() clienttest.Measure {
+	m := clienttest.Measures()[1]
 	m.Test.Streams, m.Test.Tokens, m.Test.Begin = 2, 8, 1500*time.Microsecond
 	return m
 }

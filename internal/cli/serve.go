@@ -12,6 +12,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/serve"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -66,10 +68,10 @@ status is 0.`,
 	f.IntVar(&o.Backend.IntraThreads, "intra-threads", 0, "threads inside an operator; 0: chosen for the workers")
 	f.IntVar(&o.MaxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: 4")
 	durationVar(f, &o.MaxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill")
-	o.options.define(f, run.RunOptions())
-	f.StringVar(&o.Engine.Name, "backend", run.ONNXRuntime, "engine: onnxruntime, or simulated, which only takes its time")
+	o.options.define(f, catalogue.RunOptions())
+	f.StringVar(&o.Engine.Name, "backend", engine.ONNXRuntime, "engine: onnxruntime, or simulated, which only takes its time")
 	defineSimulated(f, &o.Engine)
-	defineLibrary(f, &o.Engine)
+	defineLibrary(f, &o.Engine.Library)
 	o.defineBackend(f)
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/machine/home"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -123,7 +123,7 @@ func errorText(cmd *cobra.Command, err error) string {
 		}
 		text = strings.Replace(text, field.Error(), named, 1)
 	}
-	if errors.As(err, new(*run.ExistsError)) {
+	if errors.As(err, new(*outdir.ExistsError)) {
 		text += " with --force"
 	}
 	if variable := folderVariable(err); variable != "" {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -83,7 +83,7 @@ func TestErrorText(t *testing.T) {
 		{&userinput.Error{Field: "max_batchsize", Origin: "environment X", Err: errors.New("no")}, "environment X: no"},
 		{userinput.Errorf("model", "unknown model %q", "x"), `unknown model "x"`},
 		{userinput.Invalid("rows", -1, "1"), "rows is -1, want 1"},
-		{&run.ExistsError{Folder: "d"}, (&run.ExistsError{Folder: "d"}).Error() + " with --force"},
+		{&outdir.ExistsError{Folder: "d"}, (&outdir.ExistsError{Folder: "d"}).Error() + " with --force"},
 		{at(filepath.Join(cache, "models"), syscall.EACCES), "mkdir " + cache + "/models: permission denied; MLPERF_CACHE_DIR names another folder"},
 		{at(filepath.Join(home, ".cache"), syscall.EROFS), "mkdir " + home + "/.cache: read-only file system; MLPERF_CACHE_DIR names another folder"},
 		{&os.LinkError{Op: "rename", Old: "x", New: filepath.Join(data, "y"), Err: syscall.ENOSPC}, "rename x " + data + "/y: no space left on device; MLPERF_DATA_DIR names another folder"},

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/suite"
 )
 
@@ -72,7 +73,7 @@ func (o *suiteFlags) plan(flags *pflag.FlagSet, s *suite.Suite, folder string) (
 	if flags.Changed("cooldown") {
 		o.suite.Cooldown = &o.cooldown
 	}
-	o.suite.Earlier, _, _ = report.Collect([]string{run.KeptRuns}, report.Read) // they tell how fast models are; there may be none
+	o.suite.Earlier, _, _ = report.Collect([]string{outdir.Root}, report.Read) // they tell how fast models are; there may be none
 	return suite.NewPlan(s, o.suite)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/run"
 )
 
 // A percentile from the environment is not for a plan whose command line has a model.
@@ -103,7 +102,7 @@ func TestTraceFlags(t *testing.T) {
 }
 
 func TestPrintDiagnosis(t *testing.T) {
-	d := &run.Diagnosis{
+	d := &diagnosis{
 		Program: "mlperf 1", Cache: "/cache", Library: "/lib/ort.so", Version: "1.24",
 		Machine: machine.Machine{OS: "Linux", Kernel: "6", Arch: "amd64", Go: "go1", Load1: 0.256, ClockSource: "tsc",
 			CPU:    machine.CPU{Model: "A CPU", Cores: 4, Threads: 8, Usable: 2.5, Features: []string{"avx2", "vnni"}},
@@ -111,7 +110,7 @@ func TestPrintDiagnosis(t *testing.T) {
 			GPUs: []machine.GPU{{Name: "NVIDIA H100", Vendor: "NVIDIA", PCI: "0000:18:00.0", Driver: "nvidia 570.1"}, {Name: "Instinct", Vendor: "AMD", PCI: "0000:19:00.0"}}},
 		Timers:    machine.Timers{ReadNS: 41.6, Sleep: machine.Oversleep{MedianNS: 60_000, P99NS: 1_100_000}, Nano: machine.Oversleep{MedianNS: 5_000, P99NS: 70_000}},
 		Providers: []ort.Provider{{Device: "cpu", Compiled: true, Usable: true}, {Device: "cuda", Compiled: true, Reason: "no driver"}, {Device: "rocm"}},
-		Missing:   []run.Remedy{{What: "memory", Fix: "buy some"}},
+		Missing:   []remedy{{What: "memory", Fix: "buy some"}},
 	}
 	want := `program      mlperf 1, go1
 system       Linux, kernel 6, amd64
@@ -135,5 +134,27 @@ MISSING: memory
 	var b strings.Builder
 	if err := printDiagnosis(&b, d); err != nil || b.String() != want {
 		t.Errorf("%s, %v, want\n%s", b.String(), err, want)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	for free, want := range map[uint64]bool{2<<30 - 1: true, 2 << 30: false} {
+		d := &diagnosis{Cache: "/cache", Machine: machine.Machine{Disk: &machine.Disk{FreeBytes: free}}}
+		if d.checkDisk(); (len(d.Missing) == 1) != want || want && d.Missing[0].What != "only 2047 MiB are free in /cache, built-in models and data need 2048" {
+			t.Errorf("%d bytes are free: missing %+v", free, d.Missing)
+		}
+	}
+	d, err := diagnose(t.Context(), "nowhere.so")
+	if err != nil || len(d.Missing) == 0 || d.Missing[len(d.Missing)-1].Installs || framework("nowhere.so") != "" {
+		t.Errorf("without the library: %+v, %v", d, err)
+	}
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "MLPERF_DATA_DIR"} {
+		t.Setenv(name, "")
+	}
+	for cache, want := range map[string]string{"": "MLPERF_CACHE_DIR", t.TempDir(): "MLPERF_DATA_DIR"} {
+		t.Setenv("MLPERF_CACHE_DIR", cache)
+		if _, err := diagnose(t.Context(), ""); err == nil || !strings.HasSuffix(err.Error(), "; set "+want) {
+			t.Errorf("without a home: %v, want an error that asks for %s", err, want)
+		}
 	}
 }

@@ -13,10 +13,11 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
 // runSweep makes runs at one load after the other and prints their table.
-func runSweep(cmd *cobra.Command, s run.Sweep, q run.Request, asJSON bool) error {
+func runSweep(cmd *cobra.Command, s tune.Sweep, q run.Request, asJSON bool) error {
 	display := newDisplay(cmd)
 	defer display.Done()
 	points, err := s.Run(cmd.Context(), q, display)
@@ -27,13 +28,13 @@ func runSweep(cmd *cobra.Command, s run.Sweep, q run.Request, asJSON bool) error
 	switch {
 	case errors.Is(context.Cause(cmd.Context()), ErrInterrupted):
 		return interrupted(err)
-	case err == nil && slices.ContainsFunc(points, func(p run.SweepPoint) bool { return p.Result != report.Valid }):
+	case err == nil && slices.ContainsFunc(points, func(p tune.SweepPoint) bool { return p.Result != report.Valid }):
 		return finished(ExitInvalid)
 	}
 	return err
 }
 
-func showSweep(w io.Writer, points []run.SweepPoint, dir string, asJSON bool) error {
+func showSweep(w io.Writer, points []tune.SweepPoint, dir string, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, "sweep", points)
 	}
@@ -52,6 +53,6 @@ func showSweep(w io.Writer, points []run.SweepPoint, dir string, asJSON bool) er
 		t.AppendRow(tableRow{p.Load, p.Result, digits(p.RequestsPerSecond), digits(p.TokensPerSecond), cell("", p.GoodPerSecond),
 			cell(" ms", p.FirstTokenP50, p.FirstTokenP99), cell(" ms", p.PerTokenP50, p.PerTokenP99), cell(" ms", p.BetweenP99), cell(" ms", p.LatencyP50, p.LatencyP99), p.Failures})
 	}
-	_, err := fmt.Fprintf(w, "%s\nFor charts: %s and %s\n", t.Render(), filepath.Join(dir, run.SweepCSV), filepath.Join(dir, run.SweepJSON))
+	_, err := fmt.Fprintf(w, "%s\nFor charts: %s and %s\n", t.Render(), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON))
 	return err
 }

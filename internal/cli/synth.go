@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/builtin"
 )
 
 func newSynth() *cobra.Command {
@@ -21,8 +21,8 @@ themselves; this is for a look at it, or for making it beforehand.`,
 }
 
 func newSynthModel() *cobra.Command {
-	var engine run.Engine
-	var size run.Size
+	var library string
+	var size builtin.Size
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "model NAME",
@@ -35,7 +35,7 @@ built-in data set, so that accuracy means something.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			display := newDisplay(cmd)
 			defer display.Done()
-			path, err := run.SynthModel(cmd.Context(), program(), args[0], engine, size, display)
+			path, err := builtin.MakeModel(cmd.Context(), program(), args[0], library, size, display)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ built-in data set, so that accuracy means something.`,
 			return err
 		},
 	}
-	defineLibrary(cmd.Flags(), &engine)
+	defineLibrary(cmd.Flags(), &library)
 	jsonFlag(cmd.Flags(), &asJSON)
 	cmd.Flags().BoolVar(&size.Full, "full-size", false, "all layers and rows of the real model, where the built-in one has fewer")
 	cmd.Flags().Int64Var(&size.Rows, "rows", 0, rowsHelp)
@@ -54,7 +54,7 @@ built-in data set, so that accuracy means something.`,
 }
 
 func newSynthDataset() *cobra.Command {
-	var engine run.Engine
+	var library string
 	noScore, asJSON := false, false
 	cmd := &cobra.Command{
 		Use:   "dataset NAME",
@@ -68,8 +68,8 @@ has a data set of its own: NAME may also be that of a model.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			display := newDisplay(cmd)
 			defer display.Done()
-			w, made := cmd.OutOrStdout(), []run.Synthesized{}
-			err := run.SynthDataset(cmd.Context(), program(), args[0], engine, !noScore, display, func(s run.Synthesized) {
+			w, made := cmd.OutOrStdout(), []builtin.MadeDataset{}
+			err := builtin.MakeDataset(cmd.Context(), program(), args[0], library, !noScore, display, func(s builtin.MadeDataset) {
 				if made = append(made, s); asJSON {
 					return
 				}
@@ -87,7 +87,7 @@ has a data set of its own: NAME may also be that of a model.`,
 		},
 	}
 	jsonFlag(cmd.Flags(), &asJSON)
-	defineLibrary(cmd.Flags(), &engine)
+	defineLibrary(cmd.Flags(), &library)
 	cmd.Flags().BoolVar(&noScore, "no-score", false, "do not measure the models")
 	return cmd
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 )
 
@@ -91,7 +91,7 @@ func (o *systemFlags) run(cmd *cobra.Command) error {
 // describe describes this machine.
 func (o *systemFlags) describe(cmd *cobra.Command) (description.Description, error) {
 	q := o.Request
-	q.Program, q.Framework = program(), run.Framework(o.library)
+	q.Program, q.Framework = program(), framework(o.library)
 	var err error
 	if o.from != "" {
 		if q.Old, err = description.Read(o.from); err != nil {
@@ -143,4 +143,14 @@ func assignments(flag string, list []string) (map[string]string, error) {
 		values[name] = value
 	}
 	return values, nil
+}
+
+// framework names ONNX Runtime with its version, as descriptions of systems do. Library is its file; empty: the installed
+// one. "": it was not found, or does not tell its version.
+func framework(library string) string {
+	found, _, err := ort.Search{Explicit: library}.Find()
+	if err != nil || found.Version == "" {
+		return ""
+	}
+	return "ONNX Runtime " + found.Version
 }

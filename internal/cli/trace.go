@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 )
 
 // traceFlags are the flags of trace.
@@ -64,7 +64,7 @@ With --aggregation it is the trace by which the recommendation benchmarks make s
 	f.BoolVar(&s.SampleConcatenatePermutation, "permutation", false, "sample_concatenate_permutation: issue all samples equally often")
 	f.BoolVar(&o.asJSON, "json", false, "print the whole trace as JSON")
 	f.BoolVar(&o.aggregation, "aggregation", false, "print how user-item pairs make the samples of DLRM instead: first pair, end, count")
-	f.IntVar(&o.pairs, "pairs", run.CriteoPairs, "with --aggregation: pairs of the data set")
+	f.IntVar(&o.pairs, "pairs", catalogue.CriteoPairs, "with --aggregation: pairs of the data set")
 	completeWith(cmd, "mode", "performance", "accuracy", "submission")
 	return cmd
 }
@@ -80,7 +80,7 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 		if err := refuseFlags(cmd.Flags(), "is of the traffic of a test, and --aggregation prints something else", others...); err != nil {
 			return err
 		}
-		return run.WriteAggregation(cmd.OutOrStdout(), o.pairs)
+		return catalogue.WriteAggregation(cmd.OutOrStdout(), o.pairs)
 	}
 	err := refuseFlags(cmd.Flags(), "is of --aggregation, which is not given", "pairs")
 	if err != nil {

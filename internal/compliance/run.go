@@ -16,6 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/run/rescore"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -92,7 +94,7 @@ func (r *runner) test(ctx context.Context) (*Verdict, error) {
 		}
 	}
 	if r.Test == test01 || r.Test == test07 {
-		q := run.ScoreRequest{Model: r.model, DatasetPath: r.dataset}
+		q := rescore.Request{Model: r.model, DatasetPath: r.dataset}
 		if m, err := models.LookupAsked(r.model); err == nil {
 			q.Options = m.Shared(r.Request.Request.Options) // as the tokenizer
 		}
@@ -142,7 +144,7 @@ func (r *runner) prepare() (err error) {
 		}
 	}
 	if r.Output == "" {
-		r.Output = filepath.Join(run.KeptRuns, r.model, strings.ToLower(resolved.ScenarioName()), "audit", time.Now().Format("20060102-150405"))
+		r.Output = filepath.Join(outdir.Root, r.model, strings.ToLower(resolved.ScenarioName()), "audit", time.Now().Format("20060102-150405"))
 	}
 	names := []string{r.Test}
 	if twoRuns(r.Test, r.version) {
@@ -150,7 +152,7 @@ func (r *runner) prepare() (err error) {
 	}
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(r.Output, name)); err == nil && !r.Force {
-			return &run.ExistsError{Folder: filepath.Join(r.Output, name)}
+			return &outdir.ExistsError{Folder: filepath.Join(r.Output, name)}
 		}
 	}
 	return nil
@@ -284,13 +286,13 @@ func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error
 
 // ScoreWith scores logs of a model with the ground truth in a folder.
 func ScoreWith(model, dataset string) scorer {
-	return scoreWith(run.ScoreRequest{Model: model, DatasetPath: dataset})
+	return scoreWith(rescore.Request{Model: model, DatasetPath: dataset})
 }
 
-func scoreWith(q run.ScoreRequest) scorer {
+func scoreWith(q rescore.Request) scorer {
 	return func(ctx context.Context, log string) (*report.Accuracy, error) {
 		q.Log = log
-		scored, err := run.Score(ctx, q, nil)
+		scored, err := rescore.Score(ctx, q, nil)
 		if scored == nil {
 			return nil, err
 		}

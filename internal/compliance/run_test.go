@@ -22,6 +22,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -56,7 +58,7 @@ func classifier(t *testing.T, test, scenario string) Request {
 	q := Request{Test: test}
 	q.Request = run.Request{
 		Model: "resnet50", Scenario: scenario, ModelPath: filepath.Join(dir, "tiny.onnx"), DatasetPath: filepath.Join(dir, "data"),
-		Output: filepath.Join(dir, "out"), NoReport: true, Quick: true, Engine: run.Engine{Name: run.Simulated, Latency: 50 * time.Microsecond},
+		Output: filepath.Join(dir, "out"), NoReport: true, Quick: true, Engine: engine.Config{Name: engine.Simulated, Latency: 50 * time.Microsecond},
 		Settings: []config.Override{{Key: "min_duration", Value: "10ms", Origin: "test"}, {Key: "min_query_count", Value: "70", Origin: "test"}},
 	}
 	return q
@@ -107,7 +109,7 @@ func TestRun(t *testing.T) {
 // runsAgain makes a test again: only by force, and with the runs of before.
 func runsAgain(t *testing.T, q Request, folder string) {
 	t.Helper()
-	var exists *run.ExistsError
+	var exists *outdir.ExistsError
 	if _, err := Run(t.Context(), q, quiet{}); !errors.As(err, &exists) || exists.Folder != folder {
 		t.Errorf("a second time: %v, want an error that the folder %s exists", err, folder)
 	}
@@ -231,7 +233,7 @@ func TestExistingFolders(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(q.Output, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		var exists *run.ExistsError
+		var exists *outdir.ExistsError
 		if err := (&runner{Request: q}).prepare(); !errors.As(err, &exists) || filepath.Base(exists.Folder) != name {
 			t.Errorf("%s: %v, want that %s exists", version, err, name)
 		}
@@ -305,7 +307,7 @@ func TestQuestionsOfTEST07(t *testing.T) {
 		q := Request{Test: test07, Options: Options{Score: "grep -c qsl_idx {accuracy_log}; echo \"'exact_match': " + score + `"`}}
 		q.Request = run.Request{
 			Model: "gpt-oss-120b", Scenario: "offline", DatasetPath: data, Output: t.TempDir(), NoReport: true, Anyway: true,
-			Engine:   run.Engine{Name: run.OpenAI, Remote: run.Remote{Endpoints: []string{server.URL}, Model: "tiny"}},
+			Engine:   engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{server.URL}, Model: "tiny"}},
 			Settings: []config.Override{{Key: "target_qps", Value: "10", Origin: "test"}},
 		}
 		v, err := Run(t.Context(), q, quiet{})

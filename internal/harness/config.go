@@ -116,6 +116,24 @@ type Observer interface {
 	Note(text string)
 }
 
+// Silent is an Observer that shows nothing.
+type Silent struct{}
+
+// Phase does nothing.
+func (Silent) Phase(string) {}
+
+// Loading does nothing.
+func (Silent) Loading(int, int) {}
+
+// Items does nothing.
+func (Silent) Items(int, int) {}
+
+// Traffic does nothing.
+func (Silent) Traffic(loadgen.Progress) {}
+
+// Note does nothing.
+func (Silent) Note(string) {}
+
 // check finds what no run is possible with, before anything is opened.
 func (c Config) check() error {
 	for _, n := range []struct {

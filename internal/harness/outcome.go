@@ -146,7 +146,7 @@ func (r *run) input() report.Input {
 		r.warnings.add(errors.New("the model file was changed during the run: " + in.ModelPath + " is no longer what was measured"))
 		return in
 	}
-	sum, size, err := hashFiles(r.files)
+	sum, size, err := HashFiles(context.Background(), r.files) // after an interruption too
 	if err != nil {
 		r.warnings.add(fmt.Errorf("the model file cannot be hashed: %w", err))
 		return in
@@ -155,11 +155,11 @@ func (r *run) input() report.Input {
 	return in
 }
 
-// hashFiles returns the sum of a file, or one of the sums of several, and their size.
-func hashFiles(files []workload.File) (sum string, size int64, err error) {
+// HashFiles returns the SHA-256 of a model's file with its external data, or one of the sums of several, and their size.
+func HashFiles(ctx context.Context, files []workload.File) (sum string, size int64, err error) {
 	all := sha256.New()
 	for _, f := range files {
-		model, err := onnx.FingerprintOf(context.Background(), f.Path) // after an interruption too
+		model, err := onnx.FingerprintOf(ctx, f.Path)
 		if err != nil {
 			return "", 0, err
 		}

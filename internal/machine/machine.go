@@ -112,6 +112,15 @@ type Disk struct {
 	FreeBytes  uint64 `json:"free_bytes"` // for this user
 }
 
+// FreeDisk is the space that is left where a folder is or would be; 0 if that is not known.
+func FreeDisk(dir string) uint64 {
+	d, err := DiskOf(dir)
+	if err != nil {
+		return 0
+	}
+	return d.FreeBytes
+}
+
 // DiskOf returns the file system of a directory, which need not exist yet: then that of the
 // nearest one above it that does.
 func DiskOf(dir string) (Disk, error) {

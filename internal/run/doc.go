@@ -1,27 +1,25 @@
-// Package run turns what somebody wants into a benchmark that runs. It stands between
-// every door (the command line, suites, audits, submissions) and package harness.
+// Package run turns a request of a user into a benchmark that runs. The command line, suites, audits, submissions and
+// servers reach package harness through it.
 //
-// A Request is plain data: names, paths and numbers as a user gives them; what is zero is
+// A Request is plain data: names, paths and numbers as a user gives them; zero fields are
 // chosen. It becomes a result in three steps:
 //
-//	resolved, err := run.Resolve(request) // settings with origins, rules, caveats; nothing is opened
+//	resolved, err := run.Resolve(request)     // settings with origins, rules, caveats; nothing is opened
 //	prepared, err := resolved.Provide(ctx, o) // model, data, precision and engine are found or made
 //	results, err := prepared.Run(ctx)         // logs and results.json are written
 //
-// Who has a model answer others, in place of a test, begins with ResolveService instead.
+// They are in request.go (fields and their checks), resolve.go (settings, profile, servers), rules.go (comparison with
+// the rules, caveats), estimate.go (how long the traffic takes), provide.go and fingerprint.go, run.go and energy.go.
+// ResolveService begins a service: a model that answers others, without a test.
 //
-// What cannot be right in a request is a *field.Error that names the field;
-// a door adds how it was given.
+// A field with a wrong value is a *userinput.Error that names the field; the command line adds its flag.
 //
 // A prepared request has one Fingerprint. It names everything that can change a result:
 // settings, options of the engine, how the model is fed and read, the content of model and
-// data, and the version of the program. What is kept between runs is keyed by it.
+// data, and the version of the program. It is the key of everything that is kept between runs.
 //
-// Beside runs there are the smaller jobs that need the same resolving and providing: Score
-// scores an accuracy log, Quantize and Preprocess make files, SynthModel and SynthDataset
-// make what is built in, Models, Datasets and Backends list what there is, PlanRuns says what
-// the rules will take, Diagnose looks at the machine, ClientMeasures are what the client of servers is
-// judged by.
+// Packages below: engine opens engines, outdir keeps the folder of the results, catalogue lists models, data sets and
+// plans, rescore scores accuracy logs, clienttest measures the client of servers of text.
 //
 // The package prints nothing, and knows no flags.
 package run

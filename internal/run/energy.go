@@ -9,24 +9,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// A meter reads the energy of a run; nil: nobody asked for it.
-type meter struct {
-	recorder recorder
-}
-
-// A recorder measures until it is stopped, and says what it measures.
-type recorder interface {
+// A meter reads the energy of a run until it is stopped. Its text names the source.
+type meter interface {
 	Stop() (*power.Record, error)
 	fmt.Stringer
 }
 
-// startMeter begins to read the energy, before the model is opened: meters take a moment.
-func (p *Prepared) startMeter(ctx context.Context) (*meter, error) {
+// startMeter begins to read the energy, before the model is opened: meters take a moment. nil: the request wants none.
+func (p *Prepared) startMeter(ctx context.Context) (meter, error) {
 	if p.Request.Power == "" {
 		return nil, nil
 	}
@@ -34,40 +30,56 @@ func (p *Prepared) startMeter(ctx context.Context) (*meter, error) {
 	if err != nil {
 		return nil, userinput.Wrap("power", err)
 	}
-	r, err := power.Start(ctx, source)
+	m, err := power.Start(ctx, source)
 	if err != nil {
 		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
-	p.bench.Observer.Note(fmt.Sprintf("energy is read from %v", r))
-	return &meter{r}, nil
+	p.bench.Observer.Note(fmt.Sprintf("energy is read from %v", m))
+	return m, nil
 }
 
-// markedMeter is the caveat of energies that no submission may have.
-const markedMeter = "the energy was read by another client of PTDaemon than the rules accept: theirs runs a command like this one"
-
-// stop adds what was taken to the results, and writes them again. Energy that could not be
-// measured is said there; the run is what it is without.
-func (m *meter) stop(results *report.Results, dir string) error {
-	if m == nil {
+// addEnergy adds the energy of the traffic to the results, or why it was not measured. It writes the analyser's samples
+// beside the results, as submissions have them.
+func addEnergy(results *report.Results, source string, record *power.Record, err error, dir string) error {
+	p := results.Performance
+	if p == nil || p.Began == nil {
+		return nil // no traffic
+	}
+	if err == nil && len(record.Series) == 0 {
+		err = errors.New(strings.Join(record.Notes, "; "))
+	}
+	var taken *power.Energy
+	if err == nil {
+		taken, err = record.Between(*p.Began, p.Began.Add(time.Duration(p.DurationNS)))
+	}
+	e := &report.Energy{Source: source}
+	results.Energy = e
+	if err != nil {
+		e.NotMeasured = err.Error()
+	} else {
+		e.Joules, e.MeanWatts, e.PeakWatts = taken.Joules, taken.MeanWatts, taken.PeakWatts
+		if p.Samples > 0 {
+			e.JoulesPerSample = taken.Joules / float64(p.Samples)
+		}
+		for _, part := range taken.Parts {
+			watts := make([]report.PowerAt, len(part.Watts))
+			for i, w := range part.Watts {
+				watts[i] = report.PowerAt(w)
+			}
+			e.Parts = append(e.Parts, report.EnergyPart{Name: part.Name, Joules: part.Joules, MeanWatts: part.MeanWatts, PeakWatts: part.PeakWatts, Watts: watts})
+		}
+	}
+	if record == nil {
 		return nil
 	}
-	record, err := m.recorder.Stop()
-	if results == nil || results.Performance == nil || results.Performance.Began == nil {
-		return nil // there was no traffic to measure
-	}
-	results.Energy = energyOf(results.Performance, record, err)
-	results.Energy.Source = m.recorder.String()
-	if record == nil {
-		return results.Write(dir)
-	}
-	results.Energy.ClockOffsetNS = int64(record.Offset)
+	e.ClockOffsetNS = int64(record.Offset)
 	if record.Marked {
-		results.Caveats = append(results.Caveats, markedMeter)
+		results.Caveats = append(results.Caveats, "the energy was read by another client of PTDaemon than the rules accept: theirs runs a command like this one")
 	}
-	return errors.Join(writeSamples(record, dir), results.Write(dir))
+	return writeSamples(record, dir)
 }
 
-// writeSamples writes the analyser's samples, as submissions have them, if there are some.
+// writeSamples writes the analyser's samples, if it took some.
 func writeSamples(record *power.Record, dir string) error {
 	if len(record.Samples) == 0 {
 		return nil
@@ -79,32 +91,42 @@ func writeSamples(record *power.Record, dir string) error {
 	return nil
 }
 
-// energyOf is what the traffic took.
-func energyOf(p *report.Performance, record *power.Record, err error) *report.Energy {
-	var taken *power.Energy
-	if err == nil && len(record.Series) == 0 {
-		err = errors.New(strings.Join(record.Notes, "; "))
-	}
-	if err == nil {
-		taken, err = record.Between(*p.Began, p.Began.Add(time.Duration(p.DurationNS)))
-	}
+// runTwice runs the benchmark as power is measured for submissions: a ranging run, in which the analyser finds its
+// ranges and which counts for nothing else, then the run of the result. The folders of both lie beside that of the
+// measurement.
+func (p *Prepared) runTwice(ctx context.Context) (results *report.Results, err error) {
+	source, err := power.Parse(p.Request.Power)
 	if err != nil {
-		return &report.Energy{NotMeasured: err.Error()}
+		return nil, userinput.Wrap("power", err)
 	}
-	e := &report.Energy{Joules: taken.Joules, MeanWatts: taken.MeanWatts, PeakWatts: taken.PeakWatts}
-	if p.Samples > 0 {
-		e.JoulesPerSample = taken.Joules / float64(p.Samples)
+	pair, err := power.StartSession(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
-	for _, part := range taken.Parts {
-		e.Parts = append(e.Parts, report.EnergyPart{Name: part.Name, Joules: part.Joules, MeanWatts: part.MeanWatts, PeakWatts: part.PeakWatts, Watts: powersAt(part.Watts)})
-	}
-	return e
-}
+	root, o := filepath.Dir(p.bench.OutputDir), p.bench.Observer
+	o.Note(fmt.Sprintf("energy is read from %v, in two runs: ranging first", pair))
+	defer func() {
+		if err = errors.Join(err, pair.Close()); err == nil {
+			err = pair.Write(root, p.Request.Program)
+		}
+	}()
 
-func powersAt(series []power.Watt) []report.PowerAt {
-	watts := make([]report.PowerAt, len(series))
-	for i, w := range series {
-		watts[i] = report.PowerAt(w)
+	if err := pair.Begin(ctx); err != nil {
+		return nil, err
 	}
-	return watts
+	ranging := *p.bench
+	ranging.OutputDir = filepath.Join(root, power.Ranging)
+	_, err = harness.Run(ctx, ranging)
+	record, problem := pair.Stop()
+	if err = errors.Join(err, problem); err != nil {
+		return nil, fmt.Errorf("the ranging run: %w", err)
+	}
+	if err := writeSamples(record, ranging.OutputDir); err != nil {
+		return nil, err
+	}
+
+	if err := pair.Begin(ctx); err != nil {
+		return nil, err
+	}
+	return p.run(ctx, pair)
 }

@@ -12,9 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/harness"
 )
 
 // A Fingerprint names everything that can change a result, part by part. Equal
@@ -31,53 +29,72 @@ type Fingerprint struct {
 // String is one name for all parts.
 func (f Fingerprint) String() string { return digest(f) }
 
-// identify makes the fingerprint of a request that has its files, and gives what devices
-// compile a folder of its own.
-func (p *Prepared) identify(ctx context.Context) (err error) {
-	q, cfg := &p.Request, p.bench
-	f := &p.Fingerprint
-	// What is not there is named better by those who need it.
-	if f.Model, err = p.modelOf(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the model file: %w", err)
+// Version names the content of the model.
+func (p *Prepared) Version() string { return p.Fingerprint.Model }
+
+// fingerprint fills in the fingerprint of a request that has its files, and chooses the folder for what devices compile.
+func (p *Prepared) fingerprint(ctx context.Context) error {
+	q, c, f := &p.Request, p.bench, &p.Fingerprint
+	if path := c.Backend.ModelPath; path == "" || path != q.ModelPath {
+		var err error
+		if f.Model, err = p.modelFingerprint(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) { // opening the model says better what is missing
+			return err
+		}
 	}
-	options := cfg.Backend
-	options.ModelPath, options.EngineCacheDir, options.LogSeverity, options.Note = "", "", 0, nil
 	f.Program = q.Program
 	f.Binding = digest(q.Options)
 	if q.asksServers() {
-		asked := q.Prompts
-		asked.Artifacts = ""
-		f.Binding = digest(q.Options, asked)
+		prompts := q.Prompts
+		prompts.Artifacts = ""
+		f.Binding = digest(q.Options, prompts)
 	}
+	options := c.Backend
+	options.ModelPath, options.EngineCacheDir, options.LogSeverity, options.Note = "", "", 0, nil
 	f.Engine = digest(q.Engine, options)
-	f.Settings = digest(p.model.Name, p.rules.Version, p.division, p.interactive, p.withoutLoad(), p.chosen(), q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)
-	if cfg.Backend.EngineCacheDir == "" {
-		cfg.Backend.EngineCacheDir = filepath.Join(p.maker.Dir, "engines", digest(f.Model, compiled(options)))
+	s := p.Settings
+	if c.FindPeak { // wherever the search begins
+		s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
 	}
-	cfg.Fingerprint = f.String()
+	measured := []any{c.Calibrate && !c.FindPeak, c.AutoLatency, c.FitStreams, c.FewQueries, c.Runs} // settings that the run finds
+	f.Settings = digest(p.model.Name, p.Rules.Version, p.division, p.interactive, s, measured, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count)
+	if c.Backend.EngineCacheDir == "" {
+		options.IntraThreads, options.InterThreads, options.Affinity, options.AllowFallback = 0, 0, "", false // no compiled model follows from them
+		c.Backend.EngineCacheDir = filepath.Join(p.maker.Dir, "engines", digest(f.Model, options))
+	}
+	c.Fingerprint = f.String()
 	return nil
 }
 
-// withoutLoad are the settings. A search leaves out the load that it begins with.
-func (p *Prepared) withoutLoad() loadgen.TestSettings {
-	s := p.Settings
-	if p.Request.Mode == FindPeak {
-		s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
+// modelFingerprint names the content of the files of a model.
+func (p *Prepared) modelFingerprint(ctx context.Context, path string) (string, error) {
+	files, err := p.model.FilesOf(path)
+	if err != nil {
+		return "", fmt.Errorf("the model file: %w", err)
 	}
-	return s
+	sum, _, err := harness.HashFiles(ctx, files)
+	if err != nil {
+		return "", fmt.Errorf("the model file: %w", err)
+	}
+	return digest(sum), nil
 }
 
-// chosen says which settings are left to the run, which finds others for the same settings. A search finds the load
-// itself, wherever it begins.
-func (p *Prepared) chosen() []any {
-	c := p.bench
-	return []any{c.Calibrate && !c.FindPeak, c.AutoLatency, c.FitStreams, c.FewQueries, c.Runs}
-}
-
-// compiled are the options that a compiled model follows from.
-func compiled(o backend.Options) backend.Options {
-	o.IntraThreads, o.InterThreads, o.Affinity, o.AllowFallback = 0, 0, "", false
-	return o
+// dataFingerprint names the content of the data set. The folder of a built-in one is named by its content, and gets
+// scores later. Prompts that are made up follow from the request.
+func (p *Prepared) dataFingerprint(ctx context.Context) (string, error) {
+	if p.bench.DatasetDir == "" {
+		return "", nil
+	}
+	if p.Request.DatasetPath == "" {
+		return filepath.Base(p.bench.DatasetDir), nil
+	}
+	dir, err := filepath.EvalSymlinks(p.bench.DatasetDir)
+	if err == nil {
+		dir, err = listing(ctx, dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // opening the data says so better
+	}
+	return dir, err
 }
 
 // digest is a short name of values that JSON can hold.
@@ -90,45 +107,9 @@ func digest(values ...any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// modelOf names the content of all files of the model.
-func (p *Prepared) modelOf(ctx context.Context) (string, error) {
-	files, err := p.model.FilesOf(p.bench.Backend.ModelPath)
-	if err != nil {
-		return "", err
-	}
-	var sums []string
-	for _, f := range files {
-		content, err := onnx.FingerprintOf(ctx, f.Path)
-		if err != nil {
-			return "", err
-		}
-		sums = append(sums, f.Role, content.SHA256)
-	}
-	return digest(sums), nil
-}
-
-// dataOf names the content of the data set. The folder of a built-in one is named by it,
-// and has scores added later. Prompts that are made up have none: they follow from the request.
-func (p *Prepared) dataOf(ctx context.Context) (string, error) {
-	if p.bench.DatasetDir == "" {
-		return "", nil
-	}
-	if p.Request.DatasetPath == "" {
-		return filepath.Base(p.bench.DatasetDir), nil
-	}
-	dir, err := filepath.EvalSymlinks(p.bench.DatasetDir)
-	if err == nil {
-		dir, err = listingOf(ctx, dir)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // who needs it names it better
-	}
-	return dir, err
-}
-
-// listingOf is a digest of the names, sizes and times of all files in a folder. Reading
+// listing is a digest of the names, sizes and times of all files in a folder. Reading
 // them would take minutes where there are 50,000 images.
-func listingOf(ctx context.Context, dir string) (string, error) {
+func listing(ctx context.Context, dir string) (string, error) {
 	h := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && ctx.Err() != nil {

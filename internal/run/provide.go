@@ -1,23 +1,26 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/builtin"
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/convert"
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
-	"github.com/mlperf-go/mlperf/internal/quantize"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -26,151 +29,152 @@ type Prepared struct {
 	*Resolved
 	Fingerprint Fingerprint
 
-	bench   *harness.Config
-	maker   builtin.Maker
-	release func() // of the cache
+	bench *harness.Config
+	maker builtin.Maker
+	leave func() // the cache
 }
 
-// Provide opens the engine, and sees to it that there is a model in the precision that was
-// asked for, and a data set.
+// Provide opens the engine, and finds or makes the data set and the model, in the precision of the request.
 func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err error) {
-	cfg, err := r.config()
-	if err != nil {
-		return nil, err
-	}
+	q := &r.Request
 	cache, err := home.CacheDir()
 	if err != nil {
 		return nil, err
 	}
+	var processors []int
+	if q.Pin {
+		if processors = machine.Processors(); len(processors) == 0 {
+			return nil, userinput.Errorf("pin", "this system does not say which processors threads may use")
+		}
+	}
 	for _, note := range r.Notes {
 		o.Note(note)
 	}
-	cfg.Observer, cfg.CacheDir, cfg.System = o, filepath.Join(cache, "samples"), machine.Describe(cfg.OutputDir)
-	cfg.Gauges, cfg.Command = machine.Gauges(), r.Request.Command
+	cfg := &harness.Config{
+		Program: q.Program, Command: q.Command, Model: r.model, Rules: r.Rules.Version, Interactive: r.interactive,
+		Settings: r.Settings, Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge, JudgeData: r.judgeData,
+		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway,
+		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
+		DatasetDir: q.DatasetPath, Count: q.Count, Options: q.Options,
+		OutputDir: q.Output, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles, Trace: q.Trace,
+		System: machine.Describe(q.Output), Gauges: machine.Gauges(), NewPacer: q.NewPacer, Observer: o,
+		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: machine.FreeDisk,
+	}
 	cfg.Host, _ = os.Hostname()
-	p = &Prepared{Resolved: r, bench: cfg, release: func() {}, maker: builtin.Maker{Dir: cache, Observer: o, Program: r.Request.Program, FullSize: r.Request.FullSize, Rows: r.Request.Rows, FreeDisk: freeDisk, FreeMemory: machine.AvailableMemory}}
-	if err := p.provide(ctx); err != nil {
+	cfg.Backend.ModelPath = q.ModelPath
+	if cfg.Instances == 0 && ort.OneAtATime(q.Backend.Device) {
+		cfg.Instances = 1 // a second session would only take the time of its warm-up
+	}
+	for _, s := range r.Made {
+		cfg.Made = append(cfg.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
+	}
+	cfg.Made = append(cfg.Made, r.fromProfile...)
+	p = &Prepared{Resolved: r, bench: cfg, leave: func() {}, maker: builtin.Maker{
+		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
+	}}
+	if q.ModelPath != "" { // before data are made for it
+		if p.Fingerprint.Model, err = p.modelFingerprint(ctx, q.ModelPath); err != nil {
+			return nil, err
+		}
+	}
+	err = p.openEngines(ctx)
+	if err == nil {
+		p.leave = home.Hold(cache)
+		err = p.findFiles(ctx)
+	}
+	if err == nil && cfg.Engine == nil {
+		cfg.Engine, err = q.Engine.Simulate()
+	}
+	if err == nil {
+		err = p.fingerprint(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-func (p *Prepared) provide(ctx context.Context) (err error) {
-	if err := p.Request.checkModelPath(); err != nil {
+// openEngines opens the engine, unless it is simulated, and ONNX Runtime beside one that asks servers: to make data
+// and to score. Without ONNX Runtime, data are made as far as that is possible.
+func (p *Prepared) openEngines(ctx context.Context) (err error) {
+	q, cfg := &p.Request, p.bench
+	remote := &q.Engine.Remote
+	switch q.Engine.Name {
+	case engine.ONNXRuntime:
+		cfg.Engine, err = q.Engine.OpenORT(q.Backend)
+		p.maker.Engine = cfg.Engine
 		return err
-	}
-	if err := p.openEngines(ctx); err != nil {
-		return err
-	}
-	p.release = home.Hold(p.maker.Dir)
-	if err := p.files(ctx); err != nil {
-		return err
-	}
-	if p.bench.Engine == nil {
-		if p.bench.Engine, err = p.Request.Engine.simulate(); err != nil {
-			return err
+	case engine.OpenAI:
+		warm := cmp.Or(min(remote.Concurrency, engine.WarmConnections), engine.WarmConnections)
+		if p.Settings.Scenario == loadgen.SingleStream {
+			warm = 1
 		}
-	}
-	return p.identify(ctx)
-}
-
-// checkModelPath finds what can be no model, before data are made for it.
-func (q *Request) checkModelPath() error {
-	if q.ModelPath == "" {
+		cfg.Engine, err = remote.OpenOpenAI(q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm)
+	case engine.OIP:
+		var local []string
+		cfg.Engine, cfg.Model, local, err = remote.OpenOIP(ctx, p.model, p.division == config.Network)
+		if p.division == config.Network && len(local) > 0 {
+			cfg.Caveats = append(cfg.Caveats, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
+		}
+	default:
 		return nil
 	}
-	if info, err := os.Stat(q.ModelPath); err == nil && info.IsDir() {
-		return nil // of a model of several files
+	if err != nil || q.noBenchmark() {
+		return err
 	}
-	if _, err := fileio.Stat(q.ModelPath); err != nil {
-		return fmt.Errorf("the model file: %w", err)
+	library, err := q.Engine.OpenORT(q.Backend)
+	var none *ort.NotFoundError
+	if errors.As(err, &none) {
+		return nil
 	}
-	return nil
+	p.maker.Engine, cfg.ScoreEngine = library, library
+	return err
 }
 
-// files finds or makes the data and the model.
-func (p *Prepared) files(ctx context.Context) (err error) {
-	q, cfg := &p.Request, p.bench
-	cfg.DatasetDir, cfg.Backend.ModelPath = q.DatasetPath, q.ModelPath
-	if q.free() {
-		p.Fingerprint.Data, err = p.dataOf(ctx)
-		return err
-	}
-	if err := p.builtIn(ctx); err != nil {
-		return err
-	}
-	if p.Fingerprint.Data, err = p.dataOf(ctx); err != nil {
-		return fmt.Errorf("the data set: %w", err)
-	}
-	if cfg.Backend, err = p.InPrecision(ctx, q.Precision); err != nil {
-		return err
-	}
-	return p.reference(ctx)
-}
-
-// builtIn makes the data and the model that nobody gave.
-func (p *Prepared) builtIn(ctx context.Context) (err error) {
+// findFiles finds or makes the data set and the model, and what the score of built-in data is compared with.
+func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.bench
 	cfg.BuiltInData, cfg.BuiltInModel = p.builtInData(), p.builtInModel()
-	if q.DatasetPath == "" {
+	if q.DatasetPath == "" && !q.noBenchmark() {
 		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
 			return err
 		}
 	}
-	if q.ModelPath != "" || q.remote() {
+	if q.ModelPath == "" && !q.Engine.IsRemote() {
+		if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
+			return err
+		}
+		if lacks := p.maker.Smaller(p.model); lacks != "" {
+			cfg.Caveats = append(cfg.Caveats, "the built-in model is smaller than the real one: "+lacks)
+		}
+	}
+	if p.Fingerprint.Data, err = p.dataFingerprint(ctx); err != nil {
+		return fmt.Errorf("the data set: %w", err)
+	}
+	if q.noBenchmark() {
 		return nil
 	}
-	if cfg.Backend.ModelPath, err = p.maker.Model(ctx, p.model); err != nil {
+	if cfg.Backend, err = p.InPrecision(ctx, q.Precision); err != nil {
 		return err
 	}
-	if lacks := p.maker.Smaller(p.model); lacks != "" {
-		cfg.Caveats = append(cfg.Caveats, "the built-in model is smaller than the real one: "+lacks)
+	cfg.Precision = q.Precision
+	if files, err := p.model.FilesOf(cfg.Backend.ModelPath); cfg.Precision == "" && cfg.Backend.ModelPath != "" && err == nil {
+		var paths []string
+		for _, f := range files {
+			paths = append(paths, f.Path)
+		}
+		cfg.Precision, _ = convert.PrecisionOf(paths...) // "" of a format that only the engine reads
 	}
-	return nil
-}
-
-// allRight is what can be reached of built-in questions, in percent: their answers are in them.
-const allRight = 100
-
-// reference says which precision the results are of, and what they are compared with. The score of a part
-// of the data is compared with nothing, so that the whole need not be run for it.
-func (p *Prepared) reference(ctx context.Context) (err error) {
-	q, cfg := &p.Request, p.bench
-	if cfg.Precision = q.Precision; cfg.Precision == "" {
-		cfg.Precision = p.ownPrecision()
-	}
-	if _, asked := p.model.BuiltIn.(workload.Questions); asked && q.DatasetPath == "" {
-		cfg.Reference = allRight
-		return nil
-	}
-	builtIn := q.DatasetPath == "" && (q.ModelPath == "" || q.remote())
-	if builtIn && q.Count == 0 && scored(cfg.Settings.Mode) && p.maker.Engine != nil {
+	_, questions := p.model.BuiltIn.(workload.Questions)
+	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
+	switch {
+	case q.DatasetPath != "":
+	case questions:
+		cfg.Reference = 100 // percent: the answers are in the questions
+	case q.ModelPath == "" && q.Count == 0 && scored && p.maker.Engine != nil:
 		cfg.Reference, err = p.maker.Reference(ctx, p.model)
 	}
 	return err
-}
-
-// scored reports whether a test of a mode has a score.
-func scored(m loadgen.Mode) bool { return m == loadgen.AccuracyOnly || m == loadgen.SubmissionRun }
-
-// ownPrecision is that of the model's files; empty: they are elsewhere, or of a format that only the engine reads.
-func (p *Prepared) ownPrecision() string {
-	if p.bench.Backend.ModelPath == "" || p.Request.remote() {
-		return ""
-	}
-	files, err := p.model.FilesOf(p.bench.Backend.ModelPath)
-	if err != nil {
-		return "" // opening them says why
-	}
-	paths := make([]string, len(files))
-	for i, f := range files {
-		paths[i] = f.Path
-	}
-	precision, err := convert.PrecisionOf(paths...)
-	if err != nil {
-		return ""
-	}
-	return precision
 }
 
 // InPrecision returns the options of the engine that run the model in a precision. The
@@ -181,7 +185,7 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 		options.Precision = precision
 		return options, nil
 	}
-	if err := oneOf("precision", precision, convert.Precisions()...); err != nil {
+	if err := userinput.OneOf("precision", precision, convert.Precisions()...); err != nil {
 		return options, err
 	}
 	if p.maker.Engine == nil {
@@ -191,16 +195,24 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 		Model: p.model, Source: options.ModelPath, DatasetDir: cfg.DatasetDir, Data: p.Fingerprint.Data, Options: p.Request.Options,
 		Engine: p.maker.Engine, CacheDir: cfg.CacheDir, Program: cfg.Program, Observer: cfg.Observer,
 	}
-	r := convert.Request{Precision: precision}
-	r.Options.SevenBitWeights = !machine.FastInt8()
-	if p.model.Attends && precision == convert.INT8 {
-		r.Method = quantize.AtRunTime
-	}
-	path, err := c.Cached(ctx, r, filepath.Join(p.maker.Dir, "converted"))
+	path, err := c.Cached(ctx, c.Default(precision), filepath.Join(p.maker.Dir, "converted"))
 	if err != nil {
 		return options, err
 	}
 	cfg.Observer.Note("the model is converted to " + precision + ", described in " + convert.DescriptionFile(path))
 	options.ModelPath = path
 	return options, nil
+}
+
+// Close closes the engines and leaves the cache.
+func (p *Prepared) Close() error {
+	p.leave()
+	var errs []error
+	if p.bench.Engine != nil {
+		errs = append(errs, p.bench.Engine.Close())
+	}
+	if p.maker.Engine != nil && p.maker.Engine != p.bench.Engine {
+		errs = append(errs, p.maker.Engine.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -1,30 +1,30 @@
 package run
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// An Observer is told how a job goes on.
+// An Observer shows how a job proceeds.
 type Observer = harness.Observer
 
-// A Request is what somebody wants to run. Zero fields are chosen, unless the comment says
-// otherwise.
+// A Request describes a run. Zero fields are chosen, unless the comment says otherwise.
 type Request struct {
 	Program string   // name and version, for the results
-	Command []string // what was called, for the results
+	Command []string // the command line, for the results
 
 	Model    string // of the catalogue; needed, except for prompts that go to servers
 	Scenario string // needed
@@ -32,7 +32,7 @@ type Request struct {
 	Rules    string // version; empty: the newest
 	Division string // closed, open or network; empty: closed
 	Quick    bool   // about ten seconds of traffic
-	Cores    int    // that a client of servers has; 0: as many as goroutines run at once
+	Cores    int    // of a client of servers; 0: as many as goroutines run at once
 
 	MLPerfConf       string // file instead of the rule set's mlperf.conf
 	UserConf         string // file; empty: ./user.conf if there is one
@@ -40,7 +40,7 @@ type Request struct {
 	AllowUnknownKeys bool   // of these files
 	// Settings override those of the files, in this order.
 	Settings []config.Override
-	// AutoLatency asks for a Server bound that this machine can keep, if the rules' is not.
+	// AutoLatency asks for a Server bound that this machine can keep, if the rules' is out of reach.
 	AutoLatency bool
 
 	ModelPath   string // ONNX file; empty: the built-in model
@@ -49,11 +49,11 @@ type Request struct {
 	Count       int    // of samples that are used; 0: all
 	FullSize    bool   // built-in models have all layers and rows of the real ones
 	Rows        int64  // of the tables of a built-in model for recommendation, at most; 0: the default
-	// Options say how the model is fed and read, by names of RunOptions.
+	// Options say how the model is fed and read, by the names of workload.Option.
 	Options map[string]string
 
 	Prompts     Prompts // for servers of text
-	Engine      Engine
+	Engine      engine.Config
 	Backend     backend.Options // ModelPath and Precision are filled in
 	Instances   int
 	MaxBatch    int
@@ -61,12 +61,12 @@ type Request struct {
 	ReserveCore bool
 	Pin         bool // threads of workers have a processor each
 	NewPacer    func() loadgen.Pacer
-	// Profile has what a search found: a file, or auto for the one of this machine. It
-	// gives what Given does not name.
+	// Profile has the findings of a search: a file, or auto for the one of this machine. It
+	// sets the fields that are not in Given.
 	Profile string
 
 	// Power is where energy is read during the traffic: auto, rapl, nvml, ptd:HOST:PORT or
-	// file:CSV; empty: it is not.
+	// file:CSV; empty: nowhere.
 	Power string
 	// Ranging measures twice, as power is for submissions: a first run in which the analyser finds
 	// its ranges, and the run itself. Below Output are the folders ranging, run_1 and power then.
@@ -79,36 +79,21 @@ type Request struct {
 	// NoReport leaves out the page beside the results.
 	NoReport bool
 
-	// Given are the fields that somebody gave, with where: "flag --instances".
+	// Given has the fields that the user gave, with where: "flag --instances".
 	Given map[string]string
 }
 
-// An Engine says which one to use.
-type Engine struct {
-	Name    string        // onnxruntime, simulated, oip or openai; empty: onnxruntime
-	Library string        // file of ONNX Runtime; empty: the installed one
-	Latency time.Duration // of the simulated engine
-	Jitter  time.Duration // its standard deviation
-	Remote  Remote        // servers, of an engine whose models run elsewhere
-
-	// SharedThreads are threads of ONNX Runtime that all sessions of the process compute with; 0: each
-	// session has its own.
-	SharedThreads int
+// Prompts say what servers of text are asked, and how.
+type Prompts struct {
+	Synthetic int    // prompts that are made up; 0: they are in the file of DatasetPath
+	Words     int    // of a prompt that is made up; 0: 256
+	Answer    int    // tokens of an answer, where a prompt does not say; 0: 128
+	Route     string // auto, chat or completions; empty: auto
+	Stream    string // auto, on or off; empty: auto
+	Artifacts string // folder for the files that mlcommons/endpoints writes; empty: none
 }
 
-// The engines.
-const (
-	ONNXRuntime = "onnxruntime"
-	Simulated   = "simulated"
-	OIP         = "oip"
-	OpenAI      = openai.Name
-)
-
-// engines are all of them.
-func engines() []string { return []string{ONNXRuntime, Simulated, OIP, OpenAI} }
-
-// FindPeak is the mode that searches the highest load. It consists of tests in LoadGen's
-// performance mode.
+// FindPeak is the mode that searches the highest load. It consists of tests in LoadGen's performance mode.
 const FindPeak = "find-peak"
 
 // Auto is the profile of this machine.
@@ -130,11 +115,23 @@ func (q *Request) loadgenMode() string {
 	return q.Mode
 }
 
-// check finds what cannot be right whatever the model and the rules are.
+// asksServers reports whether prompts go to servers of text.
+func (q *Request) asksServers() bool { return q.Engine.Name == engine.OpenAI }
+
+// noBenchmark reports whether the prompts belong to no benchmark.
+func (q *Request) noBenchmark() bool { return q.asksServers() && q.Model == "" }
+
+// streams reports whether responses come in pieces: by default not in Offline, where only the last piece counts.
+func (q *Request) streams(s loadgen.Scenario) bool {
+	if q.Prompts.Stream == "" || q.Prompts.Stream == "auto" {
+		return s != loadgen.Offline
+	}
+	return q.Prompts.Stream == "on"
+}
+
+// check finds wrong values, whatever the model and the rules are. It fills in the name of the engine.
 func (q *Request) check() error {
-	for _, check := range []func() error{
-		q.checkNumbers, q.checkThreads, q.Engine.check, q.checkRemote, q.checkPrompts, q.checkDevice, q.checkPower, q.checkRanging, q.checkNames,
-	} {
+	for _, check := range []func() error{q.checkNumbers, q.Engine.Check, q.checkEngine, q.checkPrompts, q.checkPower} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -142,47 +139,21 @@ func (q *Request) check() error {
 	return nil
 }
 
-func (q *Request) checkPower() error {
-	if q.Power == "" {
-		return nil
-	}
-	_, err := power.Parse(q.Power)
-	return userinput.Wrap("power", err)
-}
-
-// checkNames finds names that are not among the few that there are.
-func (q *Request) checkNames() error {
-	if q.Precision != "" {
-		if err := oneOf("precision", q.Precision, convert.Precisions()...); err != nil {
-			return err
-		}
-	}
-	if level := q.Backend.OptimizeLevel; level != "" {
-		return oneOf("graph_optimization", level, "none", "basic", "extended", "all")
-	}
-	return nil
-}
-
-// Bounds of what may be asked for. They are far beyond all machines, and only there to tell
-// slips of the fingers from wishes.
-const (
-	mostThreads = 4096
-	mostBatch   = 1 << 20
-)
-
+// checkNumbers finds numbers that no machine has: they are slips of the fingers.
 func (q *Request) checkNumbers() error {
+	const mostThreads, mostBatch = 4096, 1 << 20
 	for _, n := range []struct {
 		field       string
 		value, most int
 	}{
-		{"instances", q.Instances, mostThreads}, {"max_batchsize", q.MaxBatch, mostBatch}, {"count", q.Count, 0},
+		{"instances", q.Instances, mostThreads}, {"max_batchsize", q.MaxBatch, mostBatch}, {"count", q.Count, math.MaxInt},
 		{"intra_threads", q.Backend.IntraThreads, mostThreads}, {"inter_threads", q.Backend.InterThreads, mostThreads},
 		{"shared_threads", q.Engine.SharedThreads, mostThreads},
 	} {
 		if n.value < 0 {
 			return userinput.Invalid(n.field, n.value, "a positive number, or 0 for the default")
 		}
-		if n.most > 0 && n.value > n.most {
+		if n.value > n.most {
 			return userinput.Invalid(n.field, n.value, "at most "+strconv.Itoa(n.most))
 		}
 	}
@@ -192,55 +163,106 @@ func (q *Request) checkNumbers() error {
 	return nil
 }
 
-// checkThreads finds ways to have threads that exclude each other.
-func (q *Request) checkThreads() error {
-	if q.Pin && q.Backend.Affinity != "" {
-		return userinput.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: want one of the two")
+// checkEngine finds options that the engine does not have, or that exclude each other.
+func (q *Request) checkEngine() error {
+	if q.Engine.IsRemote() {
+		if local := userinput.FirstSet(
+			[]string{"model_path", "precision", "device", "intra_threads", "pin", "shared_threads"},
+			q.ModelPath != "", q.Precision != "", q.Backend.Device != "" && q.Backend.Device != "cpu", q.Backend.IntraThreads > 0, q.Pin, q.Engine.SharedThreads > 0,
+		); local != "" {
+			return userinput.Errorf(local, "is up to the servers: the engine %s only asks them", q.Engine.Name)
+		}
 	}
-	if q.Engine.SharedThreads > 0 && (q.Pin || q.Backend.IntraThreads > 0) {
+	concurrency := q.Engine.Remote.Concurrency
+	switch flag, other := q.Given["model_name"], q.Given["remote_model"]; {
+	case q.Engine.IsRemote() && flag != "" && other != "":
+		return userinput.Errorf("remote_model", "is the same as model_name, and both are given (%s, %s): want one of the two", flag, other)
+	case concurrency > 0 && q.Instances > 0 && concurrency != q.Instances:
+		return userinput.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", concurrency, q.Instances)
+	case q.Pin && q.Backend.Affinity != "":
+		return userinput.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: want one of the two")
+	case q.Engine.SharedThreads > 0 && (q.Pin || q.Backend.IntraThreads > 0):
 		return userinput.Errorf("shared_threads", "all sessions share %d threads, so that no worker has threads of its own: want neither intra_threads nor pin beside it", q.Engine.SharedThreads)
 	}
-	return nil
-}
-
-func (e *Engine) check() error {
-	if e.Name == "" {
-		e.Name = ONNXRuntime
-	}
-	if !slices.Contains(engines(), e.Name) {
-		return userinput.Errorf("backend", "unknown backend %q, want %s", e.Name, inWords(engines()))
-	}
-	for _, d := range []struct {
-		field string
-		value time.Duration
-	}{{"sim_latency", e.Latency}, {"sim_jitter", e.Jitter}} {
-		if d.value < 0 {
-			return userinput.Invalid(d.field, d.value, "a time")
+	if _, given := q.Given["device"]; given || q.Backend.Device != "" {
+		for name := range strings.SplitSeq(q.Backend.Device, ",") {
+			if strings.TrimSpace(name) == "" {
+				return userinput.Invalid("device", q.Backend.Device, "names of devices, separated by commas")
+			}
+			if !ort.Knows(name) {
+				return userinput.Errorf("device", "unknown device %q; devices are %s", name, strings.Join(ort.Devices(), ", "))
+			}
 		}
 	}
-	return nil
-}
-
-// checkDevice finds names of devices that no library has.
-func (q *Request) checkDevice() error {
-	list := q.Backend.Device
-	if _, given := q.Given["device"]; list == "" && !given {
-		return nil // the processor
+	if q.Precision != "" {
+		if err := userinput.OneOf("precision", q.Precision, convert.Precisions()...); err != nil {
+			return err
+		}
 	}
-	for name := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(name) == "" {
-			return userinput.Invalid("device", list, "names of devices, separated by commas")
-		}
-		if !ort.Knows(name) {
-			return userinput.Errorf("device", "unknown device %q; devices are %s", name, strings.Join(ort.Devices(), ", "))
-		}
+	if level := q.Backend.OptimizeLevel; level != "" {
+		return userinput.OneOf("graph_optimization", level, "none", "basic", "extended", "all")
 	}
 	return nil
 }
 
-func oneOf(name, value string, choices ...string) error {
-	if slices.Contains(choices, value) {
+// checkPrompts finds prompts that no server is asked, and those that cannot be made or scored.
+func (q *Request) checkPrompts() error {
+	p := q.Prompts
+	if !q.asksServers() {
+		given := userinput.FirstSet(
+			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts"},
+			p.Synthetic != 0, p.Words != 0, p.Answer != 0, p.Route != "", p.Stream != "", p.Artifacts != "",
+		)
+		if given != "" {
+			return userinput.Errorf(given, "is about servers of text, and the engine is %s: want %s", q.Engine.Name, engine.OpenAI)
+		}
 		return nil
 	}
-	return userinput.Invalid(name, value, inWords(choices))
+	const most = 1 << 20
+	for _, n := range []struct {
+		field string
+		value int
+	}{{"synthetic_prompts", p.Synthetic}, {"prompt_words", p.Words}, {"answer_tokens", p.Answer}} {
+		if n.value < 0 || n.value > most {
+			return userinput.Invalid(n.field, n.value, "from 1 to "+strconv.Itoa(most)+", or 0 for the default")
+		}
+	}
+	if p.Stream != "" {
+		if err := userinput.OneOf("stream", p.Stream, "auto", "on", "off"); err != nil {
+			return err
+		}
+	}
+	synthetic, free := p.Synthetic > 0, q.noBenchmark()
+	switch {
+	case q.Instances != 0 || q.MaxBatch != 0:
+		return userinput.Errorf("instances", "there are no batches and no workers for them: the engine %s asks for each sample by itself, want concurrency", engine.OpenAI)
+	case free && !synthetic && q.DatasetPath == "":
+		return userinput.Missing("dataset_path", "want a file of prompts, or a number of synthetic_prompts")
+	case synthetic && q.DatasetPath != "":
+		return userinput.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")
+	case synthetic && !free:
+		return userinput.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)
+	case p.Words > 0 && !synthetic:
+		return userinput.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")
+	case p.Artifacts != "" && (q.Mode == FindPeak || q.Mode == "submission"):
+		return userinput.Errorf("endpoints_artifacts", "are of one test of performance or accuracy, and %s is several", q.Mode)
+	case free && slices.Contains([]string{"accuracy", "submission"}, q.Mode):
+		return userinput.Errorf("mode", "%s needs a benchmark of the catalogue: other prompts have no ground truth", q.Mode)
+	}
+	return nil
+}
+
+// checkPower finds a meter that cannot be read, or that cannot find its ranges.
+func (q *Request) checkPower() error {
+	if q.Power == "" && !q.Ranging {
+		return nil
+	}
+	meter, err := power.Parse(q.Power)
+	switch {
+	case q.Ranging && (err != nil || meter.Kind != power.PTD):
+		return userinput.Errorf("power_ranging", "an analyser finds its ranges: want ptd:HOST:PORT for power, not %q", q.Power)
+	case q.Ranging && q.Mode != "" && q.Mode != "performance":
+		return userinput.Errorf("power_ranging", "power is measured of performance, not of %s", q.Mode)
+	}
+	return userinput.Wrap("power", err)
 }

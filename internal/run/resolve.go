@@ -2,84 +2,99 @@ package run
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Resolved request has a model, rules and settings. Nothing was opened or made for it.
 type Resolved struct {
-	// Request has the defaults filled in, and what a profile gave.
-	Request  Request
-	Settings loadgen.TestSettings
-	Made     []report.Setting // settings that somebody made, with where
-	Warnings []string
-	Notes    []string // what a user should know before the run
+	// Request has the defaults filled in, and the values of a profile.
+	Request Request
+	// The settings, and where each comes from.
+	*config.Resolved
+	Notes []string // for the user before the run
 
-	model    workload.Model
-	rules    *config.RuleSet
-	resolved *config.Resolved
-	confs    config.Request // with the conf files
-	division config.Division
-	// interactive: Server with the bounds of the model's Interactive
-	interactive bool
-	taken       []report.Setting // from a profile
-
-	chosenFolder bool // nobody gave one for the results
+	model       workload.Model
+	division    config.Division
+	interactive bool              // Server with the bounds of the model's Interactive
+	confFiles   map[string][]byte // the files that settings were read from, by their usual names
+	fromProfile []report.Setting
+	newFolder   bool // the results go to a folder that the run makes
 }
 
-// Resolve finds out what a request means. It reads files of settings and a profile, and
-// looks at nothing else.
+// Resolve finds out what a request means. It reads files of settings and a profile, and nothing else.
 func Resolve(q Request) (*Resolved, error) {
-	r, err := meaningOf(q)
+	r, err := resolve(q)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.output(); err != nil {
+	out := &r.Request.Output
+	if r.newFolder = *out == ""; r.newFolder {
+		*out = filepath.Join(outdir.Root, r.model.Name, strings.ToLower(r.ScenarioName()), cmp.Or(q.Mode, "performance"), time.Now().Format("20060102-150405"))
+	}
+	if q.Ranging {
+		*out = filepath.Join(*out, power.Testing)
+	}
+	if !r.newFolder {
+		err = r.Request.checkFolder(*out)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// meaningOf finds out everything but where results go.
-func meaningOf(q Request) (*Resolved, error) {
+// ResolveService finds out what a request means whose model answers others, without a test. The model runs as in
+// Offline, whatever the scenario of the request: on all cores, in batches. Nothing is written.
+func ResolveService(q Request) (*Resolved, error) {
+	q.Scenario, q.Output, q.Force = loadgen.Offline.String(), "", false
+	return resolve(q)
+}
+
+func resolve(q Request) (*Resolved, error) {
 	r := &Resolved{Request: q}
-	for _, step := range []func() error{r.names, r.Request.check, r.options, r.settings, r.profile, r.forServers, r.peak} {
+	for _, step := range []func() error{r.lookUp, r.Request.check, r.settings, r.profile, r.servers} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
+	if s := r.Settings; q.Mode == FindPeak && s.Scenario != loadgen.Server && s.MultiStreamQPS == 0 {
+		return nil, userinput.Errorf("mode", "find-peak searches the highest load that keeps a bound: Server has one, and MultiStream under rules "+
+			"v0.5 to v1.0; %v has none, so measure it in performance mode", s.Scenario)
+	}
 	return r, nil
 }
 
-// names looks the model, the rules and the division up.
-func (r *Resolved) names() (err error) {
-	q := &r.Request
-	if q.Model == "" && !q.free() {
-		return userinput.Missing("model", "want a model of the catalogue")
+// checkFolder refuses a folder that has the results of another run.
+func (q *Request) checkFolder(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, harness.PeakFile)); q.Force || err == nil && q.Mode == FindPeak {
+		return nil // the search was interrupted, and continues
 	}
-	if q.Scenario == "" {
-		return userinput.Missing("scenario", "want SingleStream, MultiStream, Server, Offline or Interactive")
-	}
-	if r.model, err = q.model(); err != nil {
-		return userinput.Wrap("model", err)
-	}
-	if r.rules, err = config.Rules(q.Rules); err != nil {
-		return userinput.Wrap("rules", err)
-	}
-	r.division, err = config.ParseDivision(q.Division)
-	return userinput.Wrap("division", err)
+	return outdir.Check(dir)
 }
 
 // ScenarioName is the scenario as users call it: Interactive, too.
@@ -90,97 +105,314 @@ func (r *Resolved) ScenarioName() string {
 	return r.Settings.Scenario.String()
 }
 
-// model is that of the catalogue, or prompts that belong to none.
-func (q *Request) model() (workload.Model, error) {
+// ModelName is the model's name in the catalogue.
+func (r *Resolved) ModelName() string { return r.model.Name }
+
+// lookUp finds the model and the division by their names, and checks the options of the model.
+func (r *Resolved) lookUp() (err error) {
+	q := &r.Request
 	switch {
-	case q.free():
-		return q.freeModel(), nil
-	case !q.asksServers():
-		return q.here()
+	case q.Model == "" && !q.noBenchmark():
+		return userinput.Missing("model", "want a model of the catalogue")
+	case q.Scenario == "":
+		return userinput.Missing("scenario", "want SingleStream, MultiStream, Server, Offline or Interactive")
+	case q.noBenchmark():
+		p := q.Prompts
+		r.model = prompts.Model(prompts.Config{
+			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
+		})
+	case q.asksServers():
+		if r.model, err = models.LookupAsked(q.Model); err == nil && r.model.Ask == nil {
+			err = fmt.Errorf("%s takes no prompts: servers of text are asked for language models only", r.model.Name)
+		}
+		r.model = r.model.Asked()
+	default:
+		if r.model, err = models.Lookup(q.Model); err != nil {
+			if m, other := models.LookupAsked(q.Model); other == nil {
+				err = fmt.Errorf("%s does not run here: servers of text are asked (backend %s)", m.Name, engine.OpenAI)
+			}
+		}
 	}
-	m, err := models.LookupAsked(q.Model)
-	if err == nil && m.Ask == nil {
-		err = fmt.Errorf("%s takes no prompts: servers of text are asked for language models only", m.Name)
+	if err != nil {
+		return userinput.Wrap("model", err)
 	}
-	return m.Asked(), err
-}
-
-// here is a model that runs from files.
-func (q *Request) here() (workload.Model, error) {
-	m, err := models.Lookup(q.Model)
-	if err == nil {
-		return m, nil
+	if r.division, err = config.ParseDivision(q.Division); err != nil {
+		return userinput.Wrap("division", err)
 	}
-	if m, other := models.LookupAsked(q.Model); other == nil {
-		return m, fmt.Errorf("%s does not run here: servers of text are asked (backend %s)", m.Name, OpenAI)
-	}
-	return m, err
-}
-
-func (r *Resolved) options() error {
-	if q := &r.Request; q.Rows != 0 {
-		if err := checkRows(r.model, q.Rows); err != nil {
+	if q.Rows != 0 {
+		if err := builtin.CheckRows(r.model, q.Rows); err != nil {
 			return err
 		}
 		if q.ModelPath != "" {
 			return userinput.Errorf("rows", "is of built-in models, the model is %s", q.ModelPath)
 		}
 	}
-	return r.model.CheckOptions(r.Request.Options)
+	return r.model.CheckOptions(q.Options)
 }
 
-// fewestRows are those below which a table is none that tells anything of a real one.
-const fewestRows = 1000
+// exact reports whether responses are to be as long as their limit: those to prompts that are made up, which say
+// nothing about where a model ends.
+func (q *Request) exact() bool { return q.Prompts.Synthetic > 0 }
 
-// checkRows wants a number of rows that the tables of a built-in model can have.
-func checkRows(m workload.Model, rows int64) error {
-	recipe, ok := m.BuiltIn.(workload.Recipe)
-	if !ok || !recipe.Tables() {
-		return userinput.Errorf("rows", "%s has no tables of categories", m.Name)
+// settings merges rules, conf files and overrides.
+func (r *Resolved) settings() error {
+	q := &r.Request
+	rules, err := config.Rules(q.Rules)
+	if err != nil {
+		return userinput.Wrap("rules", err)
 	}
-	if rows < fewestRows {
-		return userinput.Invalid("rows", rows, fmt.Sprintf("%d or more rows of each table", fewestRows))
+	scenario, interactive, err := config.ParseScenario(q.Scenario)
+	if err != nil {
+		return userinput.Wrap("scenario", err)
+	}
+	if _, err := config.ParseMode(q.loadgenMode()); err != nil {
+		return userinput.Errorf("mode", "%w, or find-peak", err)
+	}
+	if q.AutoLatency && scenario != loadgen.Server && (scenario != loadgen.MultiStream || rules.MultiStream != config.FixedIntervalQueries) {
+		return userinput.Errorf("target_latency", "auto is for the Server scenario, which has a latency bound, and for MultiStream at the intervals of rules v0.5 to v1.0")
+	}
+	r.interactive = interactive && !q.noBenchmark()
+	c := config.Request{Model: r.model.Rules, Known: models.RuleNames(), Interactive: r.interactive, Scenario: scenario, Rules: rules}
+	if q.noBenchmark() {
+		c.Options = q.promptSettings(scenario, interactive)
+	}
+	if q.Quick {
+		c.Options = append(c.Options, config.QuickRun(scenario)...)
+	}
+	c.Options = append(c.Options, config.Override{Key: "mode", Value: q.loadgenMode(), Origin: q.origin("mode")})
+	c.Options = append(c.Options, q.Settings...) // the user's come last, and win
+
+	if _, err := os.Stat("user.conf"); err == nil && q.UserConf == "" {
+		q.UserConf = "user.conf"
+	}
+	r.confFiles = map[string][]byte{"mlperf.conf": rules.Conf.Format()}
+	for _, f := range []struct {
+		name, path string
+		conf       **config.Conf
+	}{{"mlperf.conf", q.MLPerfConf, &c.MLPerfConf}, {"user.conf", q.UserConf, &c.UserConf}, {"audit.config", q.AuditConf, &c.AuditConf}} {
+		if f.path == "" {
+			continue
+		}
+		if *f.conf, err = config.ReadConf(f.path, config.ParseOptions{AllowUnknownKeys: q.AllowUnknownKeys}); err != nil {
+			return err
+		}
+		r.confFiles[f.name] = (*f.conf).Text
+	}
+	if r.Resolved, err = config.Resolve(c); err != nil {
+		return err
+	}
+	if q.noBenchmark() { // the rules know no model, which is no news
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "have no settings for the model") })
+	}
+	if s, ok := r.Setting("mode"); ok && q.Mode == FindPeak && s.Replaces != nil && r.Settings.Mode == loadgen.PerformanceOnly {
+		r.Warnings = append(r.Warnings, s.Origin+": the mode is that of each test: find-peak still searches")
+	}
+	return userinput.Wrap("settings", r.Settings.Validate())
+}
+
+// promptsOrigin is the origin of settings for prompts that belong to no benchmark.
+const promptsOrigin = "prompts without a benchmark"
+
+// promptSettings are the settings for prompts that belong to no benchmark, under those of the user. The bounds are those
+// of llama2-70b, Server and Interactive (mlperf.conf since v4.1 and v5.0).
+func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.Override {
+	if !q.streams(s) && s != loadgen.Offline {
+		return nil
+	}
+	set := func(key, value string) config.Override {
+		return config.Override{Key: key, Value: value, Origin: promptsOrigin}
+	}
+	list := []config.Override{set("use_token_latencies", "true"), set("sample_concatenate_permutation", "true")}
+	if s == loadgen.Server {
+		firstToken, perToken := "2000ms", "200ms"
+		if interactive {
+			firstToken, perToken = "450ms", "40ms"
+		}
+		// As many queries as the 99th percentile needs; the rules' number is that of images.
+		list = append(list, set("ttft_latency", firstToken), set("tpot_latency", perToken), set("min_query_count", fmt.Sprint(loadgen.NeededQueries(1, 0.99))))
+	}
+	return list
+}
+
+// runs is how many runs make the result: of Server before v1.0, the lowest of five.
+func (r *Resolved) runs() int {
+	if s := r.Settings; s.Scenario == loadgen.Server && s.Mode == loadgen.PerformanceOnly && !r.Request.Quick && r.Request.Mode != FindPeak {
+		return r.Rules.ServerRuns
+	}
+	return 1
+}
+
+// needsTarget reports whether the rate, or the expected latency, of the scenario is only the rules' placeholder.
+func (r *Resolved) needsTarget() bool {
+	if s := r.Settings.Scenario; s == loadgen.SingleStream || s == loadgen.MultiStream {
+		return r.placeholder("target_latency")
+	}
+	return r.placeholder("target_qps")
+}
+
+// placeholder reports whether only the rules made a setting.
+func (r *Resolved) placeholder(key string) bool {
+	origin := r.Origin(key)
+	return origin == config.Default || strings.HasPrefix(origin, "rules ")
+}
+
+// fewQueries reports whether the quick run, and not the user, chose the number of queries and the percentile: a slow
+// model may have fewer then.
+func (r *Resolved) fewQueries() bool {
+	return r.Origin("min_query_count") == config.QuickOrigin && r.Origin("target_latency_percentile") == config.QuickOrigin
+}
+
+// fitStreams reports whether queries at fixed intervals may have fewer samples: in a quick run, if their number is only
+// the rules' placeholder. Find-peak searches it.
+func (r *Resolved) fitStreams() bool {
+	atIntervals := r.Settings.Scenario == loadgen.MultiStream && r.Rules.MultiStream == config.FixedIntervalQueries
+	return r.Request.Quick && r.Request.Mode != FindPeak && atIntervals && r.placeholder("samples_per_query")
+}
+
+// Subject says which profile fits the request.
+func (r *Resolved) Subject() profile.Subject {
+	device := cmp.Or(r.Request.Backend.Device, "cpu")
+	if r.Request.Engine.Name != engine.ONNXRuntime {
+		device = r.Request.Engine.Name
+	}
+	return profile.Subject{
+		Model: r.model.Name, Scenario: r.Settings.Scenario.String(), Device: device,
+		Machine: profile.Machine{CPU: machine.Describe("").CPU.Model, Cores: runtime.GOMAXPROCS(0)},
+	}
+}
+
+// ProfilePath is the file of a subject's profile.
+func ProfilePath(s profile.Subject) (string, error) { return home.DataDir("profiles", s.FileName()) }
+
+// profile sets the fields that the user did not give to the values of a profile.
+func (r *Resolved) profile() error {
+	q, path := &r.Request, r.Request.Profile
+	if path == "" {
+		return nil
+	}
+	subject := r.Subject()
+	if path == Auto {
+		var err error
+		if path, err = ProfilePath(subject); err != nil {
+			return err
+		}
+	}
+	p, err := profile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) && q.Profile == Auto {
+		r.Notes = append(r.Notes, fmt.Sprintf("no profile of %s %s on this machine: mlperf tune --model %s --scenario %s makes one",
+			subject.Model, subject.Scenario, subject.Model, strings.ToLower(subject.Scenario)))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range [][3]string{{"model", p.Model, subject.Model}, {"scenario", p.Scenario, subject.Scenario}, {"device", p.Device, subject.Device}} {
+		if !strings.EqualFold(f[1], f[2]) {
+			return userinput.Errorf("profile", "the profile %s is of %s %s, this run of %s", path, f[0], f[1], f[2])
+		}
+	}
+	if p.Machine != subject.Machine {
+		r.Notes = append(r.Notes, fmt.Sprintf("the profile %s was made on another machine: %s, %d cores", path, p.Machine.CPU, p.Machine.Cores))
+	}
+	origin, remote := "profile "+path, q.Engine.IsRemote()
+	var taken []string
+	for _, s := range []struct {
+		field, key, value string
+		decided           bool // by the rest of the request
+		set               func()
+	}{
+		{"instances", "instances", strconv.Itoa(p.Instances), q.Engine.Remote.Concurrency > 0 || q.asksServers(), func() { q.Instances = p.Instances }},
+		{"intra_threads", "intra_threads", strconv.Itoa(p.Threads), q.Engine.SharedThreads > 0 || remote, func() { q.Backend.IntraThreads = p.Threads }},
+		{"max_batchsize", "max_batch_size", strconv.Itoa(p.MaxBatch), q.asksServers(), func() { q.MaxBatch = p.MaxBatch }},
+		{"max_batch_delay", "max_batch_delay", p.MaxDelay, false, func() { q.MaxDelay = p.Delay() }},
+		{"model_path", "model_path", p.ModelPath, remote, func() { q.ModelPath = p.ModelPath }},
+		{"precision", "precision", p.Precision, remote, func() { q.Precision = p.Precision }},
+	} {
+		if s.value != "" && q.origin(s.field) == config.Default && !s.decided {
+			s.set()
+			r.fromProfile = append(r.fromProfile, report.Setting{Key: s.key, Value: s.value, Origin: origin})
+			taken = append(taken, s.key+" "+s.value)
+		}
+	}
+	r.Notes = append(r.Notes, origin+": "+cmp.Or(strings.Join(taken, ", "), "all of its values were given otherwise"))
+	if err := q.checkNumbers(); err != nil {
+		return fmt.Errorf("the profile %s: %w", path, err)
 	}
 	return nil
 }
 
-// KeptRuns is the folder of runs that nobody gave a folder for.
-const KeptRuns = "results"
+// How many requests are under way, unless the user says how many.
+const (
+	samplesAtOnce  = 64  // inferences or tasks
+	severalAtOnce  = 8   // samples of a model of several files: each takes hundreds of requests, and its state lies here
+	offlineAtOnce  = 256 // prompts in Offline
+	measuredAtOnce = 16  // prompts that measure the rate of Server
+)
 
-// output chooses the folder, and refuses one that has results already.
-func (r *Resolved) output() error {
-	q := &r.Request
-	given := q.Output != ""
-	if !given {
-		q.Output = filepath.Join(KeptRuns, r.model.Name, strings.ToLower(r.ScenarioName()), cmp.Or(q.Mode, "performance"), time.Now().Format("20060102-150405"))
-	}
-	if q.Ranging {
-		q.Output = filepath.Join(q.Output, power.Testing)
-	}
-	r.chosenFolder = !given
-	if !given {
-		return nil // it is made when the run begins
-	}
-	return q.taken(q.Output)
-}
-
-// taken refuses a folder that has results already.
-func (q *Request) taken(dir string) error {
-	if q.Force || !hasResults(dir) || q.goesOn() {
+// servers chooses the workers of a run on servers, where a worker waits for a response and computes nothing, and finds
+// what servers cannot do.
+func (r *Resolved) servers() error {
+	q, s := &r.Request, r.Settings.Scenario
+	remote := &q.Engine.Remote
+	if !q.Engine.IsRemote() {
 		return nil
 	}
-	return &ExistsError{Folder: dir}
-}
+	if q.asksServers() { // one predictor asks for all samples
+		if r.Settings.UseTokenLatencies && s != loadgen.Offline && !q.streams(s) {
+			return userinput.Errorf("stream", "%s has bounds on tokens in %v, and whole answers have no first one: want on", r.model.Name, s)
+		}
+		q.Instances, q.Backend.IntraThreads, q.MaxBatch = 1, 1, 1
+		if remote.Concurrency == 0 {
+			if s == loadgen.Offline {
+				remote.Concurrency = offlineAtOnce
+			}
+			remote.FitFiles(machine.OpenFiles())
+		}
+		switch s {
+		case loadgen.Offline:
+			q.MaxBatch = min(remote.Concurrency, engine.WarmConnections)
+		case loadgen.Server:
+			q.MaxBatch = measuredAtOnce
+		}
+		return nil
+	}
 
-// goesOn reports whether the request is a search that was interrupted in its folder.
-func (q *Request) goesOn() bool {
-	_, err := os.Stat(filepath.Join(q.Output, harness.PeakFile))
-	return err == nil && q.Mode == FindPeak
-}
-
-// An ExistsError says that a folder has the results of a run already.
-type ExistsError struct{ Folder string }
-
-func (e *ExistsError) Error() string {
-	return e.Folder + " has the results of a run already: choose another folder, or have them replaced"
+	network := r.division == config.Network
+	if network {
+		if s != loadgen.Server && s != loadgen.Offline {
+			return userinput.Errorf("scenario", "the Network division has Server and Offline, not %v", s)
+		}
+		if field := userinput.FirstSet([]string{"max_batchsize", "max_batch_delay", "retry"}, q.MaxBatch > 1, q.MaxDelay > 0, remote.Retry > 0); field != "" {
+			return userinput.Errorf(field, "is not for the Network division: on this side samples are neither gathered nor sent twice")
+		}
+	}
+	if err := remote.CheckNames(r.model); err != nil {
+		return err
+	}
+	if r.model.FilesRunTogether() && !network {
+		return userinput.Errorf("backend", "%s keeps what one step of its decoder leaves in memory for the next: over the protocol that would be sent for every token; want the division network, which has servers answer whole samples (%s), or the engine %s",
+			r.model.Name, remote.TaskName(r.model), engine.OpenAI)
+	}
+	if network && r.Settings.UseTokenLatencies && s == loadgen.Server {
+		or := ""
+		if r.model.Ask != nil {
+			or = ", or the engine " + engine.OpenAI
+		}
+		return userinput.Errorf("scenario", "%s bounds the time to the first token, and the answers of %s come whole: want offline%s", r.model.Name, remote.TaskName(r.model), or)
+	}
+	if remote.Concurrency == 0 && q.Instances == 0 {
+		switch {
+		case s == loadgen.SingleStream:
+			q.Instances = 1
+		case r.model.Roles != nil && !network:
+			q.Instances = severalAtOnce
+		default:
+			q.Instances = samplesAtOnce
+		}
+	}
+	q.Instances = cmp.Or(q.Instances, remote.Concurrency)
+	remote.Concurrency = q.Instances
+	q.MaxBatch = cmp.Or(q.MaxBatch, 1)
+	q.Backend.IntraThreads = 1
+	return nil
 }

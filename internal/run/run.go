@@ -5,60 +5,128 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// Run runs the benchmark. If it returns results, they and the logs were written to the
-// folder, even if there is an error too.
-func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
-	if err := p.claimFolder(); err != nil {
-		return nil, err
-	}
-	release, err := p.hold()
+// Do resolves a request, provides what it needs, and runs it.
+func Do(ctx context.Context, q Request, o Observer) (*report.Results, error) {
+	resolved, err := Resolve(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	prepared, err := resolved.Provide(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	results, err := prepared.Run(ctx)
+	return results, errors.Join(err, prepared.Close())
+}
+
+// Run runs the benchmark. If it returns results, they and the logs were written to the
+// folder, even if it returns an error too.
+func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
+	if err := p.makeFolder(); err != nil {
+		return nil, err
+	}
+	dir := p.bench.OutputDir
+	unlock, err := outdir.Lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := p.Request.checkFolder(dir); err != nil { // a run that began since may have written there
+		return nil, err
+	}
 	if p.Request.Force {
-		if err := clearFolder(p.bench.OutputDir); err != nil {
+		if err := outdir.Clear(dir); err != nil {
 			return nil, err
 		}
 	}
 	if p.Request.Ranging {
 		return p.runTwice(ctx)
 	}
-	meter, err := p.startMeter(ctx)
+	energy, err := p.startMeter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return p.runMetered(ctx, meter)
+	return p.run(ctx, energy)
 }
 
-// runMetered is Run with a meter that reads already; nil: none.
-func (p *Prepared) runMetered(ctx context.Context, meter *meter) (*report.Results, error) {
-	before := p.lookAround()
-	p.bench.Also = p.artifacts()
-	p.bench.ClientCores = cmp.Or(p.Request.Cores, runtime.GOMAXPROCS(0))
-	results, err := harness.Run(ctx, *p.bench)
-	changed := results != nil && addConditions(results, before)
-	err = errors.Join(err, meter.stop(results, p.bench.OutputDir))
-	if changed && err == nil {
-		err = results.Write(p.bench.OutputDir)
+// makeFolder makes the folder that was chosen for the results, or one beside it.
+func (p *Prepared) makeFolder() error {
+	if !p.newFolder {
+		return nil
 	}
-	if results != nil && !p.Request.NoReport {
-		if problem := page.WriteRun(p.bench.OutputDir); problem != nil {
-			p.bench.Observer.Note(fmt.Sprintf("there is no page: %v", problem)) // the results are there
+	dir, below := p.bench.OutputDir, ""
+	if p.Request.Ranging {
+		dir, below = filepath.Split(dir)
+	}
+	made, err := outdir.New(filepath.Clean(dir))
+	if err != nil {
+		return fmt.Errorf("making the output folder: %w", err)
+	}
+	p.bench.OutputDir = filepath.Join(made, below)
+	p.Request.Output = p.bench.OutputDir
+	return nil
+}
+
+// run is Run with a meter that reads already; nil: none.
+func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, error) {
+	q, c := &p.Request, p.bench
+	before := machine.CurrentConditions()
+	settings := before.Settings()
+	if len(settings) > 0 {
+		c.Observer.Note("this machine: " + strings.Join(settings, "; "))
+	}
+	c.ClientCores = cmp.Or(q.Cores, runtime.GOMAXPROCS(0))
+	if q.Prompts.Artifacts != "" {
+		c.Also = func(test *loadgen.Result, results *report.Results, prompt func(int) *backend.Prompt) error {
+			return endpoints.Write(q.Prompts.Artifacts, endpoints.Run{
+				Program: q.Program, Model: results.Backend.Facts["endpoint_model"], Data: c.DatasetDir, Endpoints: q.Engine.Remote.Endpoints,
+				Streams: q.streams(test.Effective.Scenario), Test: test, Results: results, Prompt: prompt,
+			})
 		}
 	}
-	if results != nil && p.chosenFolder && !p.Request.Ranging { // whose runs lie a folder below
-		err = errors.Join(err, linkLatest(p.bench.OutputDir))
+	results, err := harness.Run(ctx, *c)
+	if energy != nil {
+		record, problem := energy.Stop()
+		if results != nil {
+			err = errors.Join(err, addEnergy(results, energy.String(), record, problem, c.OutputDir))
+		}
+	}
+	if results == nil {
+		return nil, err
+	}
+	after := machine.CurrentConditions()
+	for _, text := range settings {
+		results.Notes = append(results.Notes, "this machine: "+text)
+	}
+	results.Warnings = append(results.Warnings, before.During(after)...)
+	if jump := before.ClockJump(after); jump != "" {
+		results.Caveats = append(results.Caveats, jump)
+	}
+	err = errors.Join(err, results.Write(c.OutputDir))
+	if !q.NoReport {
+		if problem := page.WriteRun(c.OutputDir); problem != nil {
+			c.Observer.Note(fmt.Sprintf("report.html was not written: %v", problem)) // the results are there
+		}
+	}
+	if p.newFolder && !q.Ranging { // the two runs of a ranging measurement lie a folder below
+		err = errors.Join(err, outdir.LinkLatest(c.OutputDir))
 	}
 	return results, err
 }
@@ -74,7 +142,7 @@ type Way struct {
 // Open opens the model in a way, to measure it.
 func (p *Prepared) Open(ctx context.Context, w Way) (*harness.Probe, error) {
 	cfg := *p.bench
-	cfg.Observer = silent{}
+	cfg.Observer = harness.Silent{}
 	cfg.Instances, cfg.MaxBatch, cfg.MaxDelay = w.Instances, w.MaxBatch, w.MaxDelay
 	if w.Backend != nil {
 		cfg.Backend = *w.Backend
@@ -99,27 +167,55 @@ func (p *Prepared) Cores(all int) int { return p.bench.Cores(all) }
 // DatasetDir is the folder of the data.
 func (p *Prepared) DatasetDir() string { return p.bench.DatasetDir }
 
-// ModelPath is the file of the model, in the precision that was asked for.
+// ModelPath is the file of the model, in the precision of the request.
 func (p *Prepared) ModelPath() string { return p.bench.Backend.ModelPath }
 
-// Close frees the engine, and lets go of the cache.
-func (p *Prepared) Close() error {
-	p.release()
-	var errs []error
-	if p.bench.Engine != nil {
-		errs = append(errs, p.bench.Engine.Close())
+// Parts are the files of the model that can run by themselves; none: only the model's own predictors can run them.
+func (p *Prepared) Parts() ([]workload.File, error) {
+	if p.model.FilesRunTogether() {
+		return nil, nil
 	}
-	if p.maker.Engine != nil && p.maker.Engine != p.bench.Engine {
-		errs = append(errs, p.maker.Engine.Close())
-	}
-	return errors.Join(errs...)
+	return p.model.FilesOf(p.bench.Backend.ModelPath)
 }
 
-// silent is an observer that says nothing.
-type silent struct{}
+// OpenService opens a file of the model as another workload, without a test.
+func (p *Prepared) OpenService(ctx context.Context, path string, w workload.Model, done harness.Answered) (*harness.Service, error) {
+	cfg := *p.bench
+	cfg.Model, cfg.Options, cfg.Judge, cfg.Backend.ModelPath = w, nil, nil, path
+	return harness.OpenService(ctx, cfg, done)
+}
 
-func (silent) Phase(string)             {}
-func (silent) Loading(int, int)         {}
-func (silent) Items(int, int)           {}
-func (silent) Traffic(loadgen.Progress) {}
-func (silent) Note(string)              {}
+// OpenSequences opens the model with the benchmark's own predictors, for a row for each limit at a
+// time: how many tokens its next response may have. It also returns the workload with the data set.
+func (p *Prepared) OpenSequences(ctx context.Context, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error) {
+	cfg := *p.bench
+	cfg.Judge = nil
+	var w *workload.Workload
+	open := cfg.Model.Open
+	cfg.Model.Open = func(s workload.Setup) (_ *workload.Workload, err error) {
+		if w, err = open(s); err != nil {
+			return nil, err
+		}
+		if w.Exchange == nil || w.Exchange.Sequences == nil {
+			return nil, userinput.Errorf("model", "%s is not offered: its samples cannot come from elsewhere", p.model.Name)
+		}
+		return w.Exchange.Sequences.ForRows(limits), nil
+	}
+	s, err := harness.OpenService(ctx, cfg, done)
+	return s, w, err
+}
+
+// OpenWorkload joins the model with its data, as a test does, and says what its files take and give.
+func (p *Prepared) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
+	cfg := p.bench
+	files, err := p.model.FilesOf(cfg.Backend.ModelPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	ports, err := workload.PortsOf(ctx, cfg.Engine, files, cfg.Backend)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := p.model.Open(workload.Setup{ModelPath: cfg.Backend.ModelPath, DatasetDir: cfg.DatasetDir, Count: cfg.Count, Ports: ports, Options: cfg.Options})
+	return w, ports, err
+}

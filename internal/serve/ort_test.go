@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/serve"
 )
 
@@ -43,7 +44,7 @@ func ofFew(t *testing.T, name string, samples int) run.Request {
 	recipe.Samples = samples
 	m.BuiltIn = recipe
 	maker := builtin.Maker{Dir: t.TempDir(), Engine: orttest.Engine(t), Observer: silent{}}
-	q := run.Request{Program: "mlperf test", Model: name, Scenario: "offline", Mode: "accuracy", NoReport: true, Engine: run.Engine{Library: os.Getenv("MLPERF_ORT_LIB")}}
+	q := run.Request{Program: "mlperf test", Model: name, Scenario: "offline", Mode: "accuracy", NoReport: true, Engine: engine.Config{Library: os.Getenv("MLPERF_ORT_LIB")}}
 	if q.DatasetPath, err = maker.Dataset(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +147,8 @@ func TestORTServersAnswerWhatTheModelAnswersHere(t *testing.T) {
 			if got := strings.ReplaceAll(strings.Join(names, " "), c.model+"-", ""); got != c.names {
 				t.Errorf("offered are %s, want %s", got, c.names)
 			}
-			q.ModelPath, q.Engine.Name = "", run.OIP
-			q.Engine.Remote = run.Remote{Endpoints: []string{endpoint}, Concurrency: 1} // sums depend on their order
+			q.ModelPath, q.Engine.Name = "", engine.OIP
+			q.Engine.Remote = engine.Remote{Endpoints: []string{endpoint}, Concurrency: 1} // sums depend on their order
 			for _, q.Division = range []string{"closed", "network"} {
 				text, there := scored(t, q)
 				if len(there) != c.samples || !slices.Equal(there, here) {

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -207,7 +208,7 @@ func (p *Plan) add(b Benchmark, scenario string) {
 
 // lookup finds a model among those that the engine of the suite can run.
 func (p *Plan) lookup(name string) (workload.Model, error) {
-	if p.request.Base.Engine.Name == run.OpenAI {
+	if p.request.Base.Engine.Name == engine.OpenAI {
 		return models.LookupAsked(name)
 	}
 	return models.Lookup(name)

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
 // planOf plans a suite of these lines in an empty folder.
@@ -78,7 +79,7 @@ func TestModelsOfServers(t *testing.T) {
 	if p := mustPlan(t, text, Request{}); p.Steps[0].State != Unsupported {
 		t.Errorf("on this machine it is %s", p.Steps[0].State)
 	}
-	servers := run.Engine{Name: run.OpenAI, Remote: run.Remote{Endpoints: []string{"http://127.0.0.1:1"}, Model: "m"}}
+	servers := engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{"http://127.0.0.1:1"}, Model: "m"}}
 	if p := mustPlan(t, text, Request{Base: run.Request{Engine: servers}}); p.Steps[0].State != Planned {
 		t.Errorf("at servers it is %s: %s", p.Steps[0].State, p.Steps[0].Error)
 	}
@@ -476,7 +477,7 @@ func TestSpeedComesFromTheNewestRun(t *testing.T) {
 		}
 		return report.Run{Results: r}
 	}
-	step := &Step{Model: "m", request: run.Request{Engine: run.Engine{Name: run.ONNXRuntime}}}
+	step := &Step{Model: "m", request: run.Request{Engine: engine.Config{Name: engine.ONNXRuntime}}}
 	for _, c := range []struct {
 		name    string
 		runs    []report.Run
@@ -523,7 +524,7 @@ func TestEstimateFromEarlierRuns(t *testing.T) {
 // What was measured of a model tells how long its other runs take, and nothing of other models and precisions.
 func TestEstimateFromThisSuite(t *testing.T) {
 	p := mustPlan(t, "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [SingleStream, Offline]}\n  - {model: resnet50, precision: int8, scenarios: [Offline]}\n  - {model: mobilenet, scenarios: [Offline]}\n",
-		Request{Base: run.Request{Engine: run.Engine{Name: run.Simulated}}})
+		Request{Base: run.Request{Engine: engine.Config{Name: engine.Simulated}}})
 	first, before := p.Steps[0], []time.Duration{}
 	for _, s := range p.Steps {
 		before = append(before, s.Estimate)

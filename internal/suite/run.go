@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
 
 // Run runs the planned steps. A step that fails keeps its error, and the next step follows; the
@@ -317,7 +318,7 @@ func parent(name string, quick bool) string {
 	if quick {
 		name += "-quick"
 	}
-	return filepath.Join(filepath.FromSlash(run.KeptRuns), "suites", name)
+	return filepath.Join(filepath.FromSlash(outdir.Root), "suites", name)
 }
 
 // UnfinishedFolder is the newest default folder of a suite that still has planned steps.

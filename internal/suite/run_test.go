@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
 // A recorder keeps what an observer is told.
@@ -54,7 +55,7 @@ func plan(t *testing.T, text string, resume bool) *Plan {
 	}
 	p, err := NewPlan(s, Request{Output: "out", Resume: resume, Base: run.Request{
 		Program: "mlperf test", ModelPath: "tiny.onnx", DatasetPath: "imagenet",
-		Engine: run.Engine{Name: run.Simulated, Latency: time.Millisecond},
+		Engine: engine.Config{Name: engine.Simulated, Latency: time.Millisecond},
 		Settings: []config.Override{
 			{Key: "min_duration", Value: "20ms"}, {Key: "min_query_count", Value: "5"},
 		},

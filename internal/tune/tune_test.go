@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -68,7 +69,7 @@ func material(t *testing.T, scenario string) Request {
 	return Request{
 		Bench: run.Request{
 			Program: "mlperf test", Model: "resnet50", Scenario: scenario, DatasetPath: "imagenet", Output: "out",
-			Engine:   run.Engine{Name: run.Simulated, Latency: 20 * time.Millisecond},
+			Engine:   engine.Config{Name: engine.Simulated, Latency: 20 * time.Millisecond},
 			NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 		},
 		ModelFiles: []string{"tiny.onnx"},

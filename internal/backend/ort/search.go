@@ -102,6 +102,20 @@ func (s Search) Find() (Library, []Candidate, error) {
 	return found, all, nil
 }
 
+// Open loads the library that Find returns. Its file may be named; empty: the installed one. With a pool, all sessions
+// share its threads.
+func Open(file string, pool *Pool) (*Engine, error) {
+	library, _, err := Search{Explicit: file}.Find()
+	var none *NotFoundError
+	switch {
+	case errors.As(err, &none):
+		return nil, err // it says what to do
+	case err != nil:
+		return nil, fmt.Errorf("%w\n%s", err, Remedy)
+	}
+	return New(library, pool)
+}
+
 // passedOver says why a library is not the one to use, which may have been found already; empty if it is.
 func passedOver(library Library, err error, found Library) string {
 	switch {

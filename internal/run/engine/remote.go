@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/credentials"
+	"github.com/mlperf-go/mlperf/internal/backend/oip"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
+	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
+	"github.com/mlperf-go/mlperf/internal/models/netdivision"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// Remote says which servers an engine asks whose models run elsewhere, and how.
+type Remote struct {
+	Endpoints   []string      // URLs
+	Model       string        // its name at the servers, or role=name,… of several files; empty: that of the catalogue
+	Version     string        // of it; empty: the servers'
+	Concurrency int           // requests under way at most; 0: chosen
+	Timeout     time.Duration // of a request; 0: 2 minutes
+	Retry       int           // how often a request is sent again
+	TokenFile   string
+	CA          string // files of TLS, in PEM
+	Cert        string
+	Key         string
+}
+
+const (
+	// MostConcurrent is how many requests may be under way at most: far beyond all machines, it only tells slips
+	// of the fingers from wishes.
+	MostConcurrent = 4096
+	mostRetries    = 100
+)
+
+// given names the first field that has a value; empty: none has.
+func (r *Remote) given() string {
+	return userinput.FirstSet(
+		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert", "tls_key"},
+		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "", r.Cert != "", r.Key != "",
+	)
+}
+
+// check finds wrong options of any servers.
+func (r *Remote) check(engine string) error {
+	switch {
+	case len(r.Endpoints) == 0:
+		return userinput.Missing("endpoint", "the engine asks servers, as http://host:8000")
+	case r.Concurrency < 0 || r.Concurrency > MostConcurrent:
+		return userinput.Invalid("concurrency", r.Concurrency, fmt.Sprintf("from 1 to %d, or 0 for the default", MostConcurrent))
+	case r.Retry < 0 || r.Retry > mostRetries:
+		return userinput.Invalid("retry", r.Retry, fmt.Sprintf("from 0 to %d", mostRetries))
+	case r.Timeout < 0:
+		return userinput.Invalid("request_timeout", r.Timeout, "a time")
+	case (r.Cert == "") != (r.Key == ""):
+		return userinput.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+	}
+	if engine == OIP {
+		for _, url := range r.Endpoints {
+			if err := client.CheckEndpoint(url); err != nil {
+				return userinput.Wrap("endpoint", err)
+			}
+		}
+	}
+	return nil
+}
+
+// FitFiles bounds the requests under way by the files that the process may open: each takes one. 0 files: not known.
+func (r *Remote) FitFiles(files uint64) {
+	const mostPrompts, spare = 1 << 20, 128 // files for other things than connections
+	if files == 0 || files >= mostPrompts {
+		return
+	}
+	most := int(max(files/2, files-min(files, spare)))
+	if r.Concurrency == 0 || r.Concurrency > most {
+		r.Concurrency = max(1, most)
+	}
+}
+
+// names are those of a model at the servers: its own, and of several files those that are not called NAME-role.
+func (r *Remote) names(m workload.Model) (name string, files map[string]string) {
+	switch {
+	case r.Model == "":
+		return m.Name, nil
+	case m.Roles == nil || !strings.Contains(r.Model, "="):
+		return r.Model, nil
+	}
+	files = map[string]string{}
+	for word := range strings.SplitSeq(r.Model, ",") {
+		role, name, _ := strings.Cut(word, "=")
+		files[role] = name
+	}
+	return m.Name, files
+}
+
+// CheckNames wants a name for files that the model has only.
+func (r *Remote) CheckNames(m workload.Model) error {
+	_, files := r.names(m)
+	for _, role := range slices.Sorted(maps.Keys(files)) {
+		switch name := files[role]; {
+		case !slices.Contains(m.Roles, role):
+			return userinput.Errorf("remote_model", "%q: the model has no file %q, want %s", r.Model, role, strings.Join(m.Roles, ", "))
+		case name == "":
+			return userinput.Errorf("remote_model", "%q: the %s has no name, want role=name", r.Model, role)
+		}
+	}
+	return nil
+}
+
+// TaskName is the name of the model's task at the servers, which answers whole samples.
+func (r *Remote) TaskName(m workload.Model) string {
+	name, _ := r.names(m)
+	return name + protocol.TaskSuffix
+}
+
+// OpenOIP opens the engine that asks servers of the Open Inference Protocol, and returns the model as it runs there:
+// its files have the names by which the servers know them, or, in the Network division, whole samples are answered
+// by a task. Local lists servers on this machine.
+func (r *Remote) OpenOIP(ctx context.Context, m workload.Model, networkDivision bool) (e backend.Engine, _ workload.Model, local []string, err error) {
+	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
+	if r.TokenFile != "" {
+		if o.Token, err = credentials.ReadKey(r.TokenFile); err != nil {
+			return nil, m, nil, userinput.Wrap("token_file", err)
+		}
+	}
+	name, ownNames := r.names(m)
+	c := oip.Config{Client: o, Model: name, Version: r.Version}
+	if networkDivision {
+		c.Task = r.TaskName(m)
+	}
+	servers, err := oip.New(ctx, c)
+	if err != nil {
+		return nil, m, nil, err
+	}
+	if m.Roles != nil {
+		var files []workload.File
+		for _, role := range m.Roles {
+			files = append(files, workload.File{Role: role, Path: cmp.Or(ownNames[role], protocol.PartName(name, role))})
+		}
+		m.Files = func(string) ([]workload.File, error) { return files, nil }
+	}
+	if networkDivision {
+		m = netdivision.Wrap(m, servers)
+	}
+	return servers, m, servers.Local(), nil
+}
+
+// WarmConnections is how many connections to each server are made before the first request, at most.
+const WarmConnections = 64
+
+// OpenOpenAI opens the engine that has servers of text answer prompts. Exact answers are as long as their limit.
+func (r *Remote) OpenOpenAI(route string, stream, exact bool, warm int) (backend.Engine, error) {
+	e, err := openai.New(openai.Config{
+		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: []string{"MLPERF_API_KEY", "OPENAI_API_KEY"}, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
+		Model: r.Model, Route: route, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm,
+	})
+	if err != nil {
+		return nil, err // and no engine that is nil
+	}
+	return e, nil
+}

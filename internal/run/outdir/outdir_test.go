@@ -1,0 +1,97 @@
+package outdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// tree makes empty files.
+func tree(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	files := map[string]string{}
+	for _, name := range names {
+		files[name] = ""
+	}
+	testenv.Tree(t, dir, files)
+}
+
+// Runs may begin in the same second, in one process or in several.
+func TestNew(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "offline", "20260708-091011")
+	folders := make([]string, 16)
+	var group sync.WaitGroup
+	for i := range folders {
+		group.Go(func() { folders[i], _ = New(name) })
+	}
+	group.Wait()
+	slices.Sort(folders)
+	if got := slices.Compact(folders); len(got) != 16 || got[0] != name || !slices.Contains(got, name+"-16") {
+		t.Errorf("16 runs have the folders %q", folders)
+	}
+	tree(t, filepath.Dir(name), "file")
+	if _, err := New(filepath.Join(filepath.Dir(name), "file", "x")); err == nil || !strings.Contains(err.Error(), "file") {
+		t.Errorf("below a file: %v, want an error that names it", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, want := range map[string]bool{
+		"results.json": true, "mlperf_log_summary.txt": true, "mlperf_log_detail.txt": false, "notes.txt": false, "run_1/results.json": false,
+	} {
+		dir := t.TempDir()
+		tree(t, dir, name)
+		if err := Check(dir); (err != nil) != want {
+			t.Errorf("a folder with %s: %v", name, err)
+		}
+	}
+	if err := Check(filepath.Join(t.TempDir(), "nowhere")); err != nil {
+		t.Errorf("a missing folder: %v", err)
+	}
+}
+
+func TestClear(t *testing.T) {
+	dir := t.TempDir()
+	mine := []string{"mine.txt", "run_1/mine.txt", "run_x/results.json", "runs/results.json", "sub/results.json"}
+	ofRuns := []string{
+		"results.json", "report.html", "accuracy.txt", "mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json",
+		"run_1/results.json", "run_12/mlperf_log_detail.txt",
+	}
+	tree(t, dir, slices.Concat(mine, ofRuns)...)
+	for range 2 { // the second time there is nothing left
+		testenv.Must(t, Clear(dir))
+	}
+	for _, name := range slices.Concat(mine, ofRuns) {
+		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, os.ErrNotExist) != slices.Contains(ofRuns, name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	testenv.Must(t, Clear(filepath.Join(dir, "nowhere")))
+}
+
+func TestLinkLatest(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "latest")
+	tree(t, dir, "1/a", "2/b")
+	for _, name := range []string{"1", "2", "1"} {
+		testenv.Must(t, LinkLatest(filepath.Join(dir, name)))
+		if to, err := os.Readlink(link); to != name || err != nil {
+			t.Errorf("after run %s the link leads to %q, %v", name, to, err)
+		}
+	}
+	testenv.Must(t, os.Symlink("gone", fmt.Sprintf("%s.%d", link, os.Getpid()))) // of a run that was killed
+	testenv.Must(t, LinkLatest(filepath.Join(dir, "2")))
+	if left, err := filepath.Glob(link + "*"); len(left) != 1 {
+		t.Errorf("%q are left, %v", left, err)
+	}
+	if err := LinkLatest(filepath.Join(dir, "nowhere", "1")); err == nil || !strings.HasPrefix(err.Error(), "linking the latest results: ") {
+		t.Errorf("in a missing folder: %v", err)
+	}
+}

@@ -1,0 +1,182 @@
+// Package rescore scores accuracy logs as the official scripts do: that of a run again, or any other.
+package rescore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// A Request asks to score an accuracy log.
+type Request struct {
+	Run         string            // folder of a run; empty: none, and the next three are needed
+	Model       string            // empty: the run's
+	Log         string            // file; empty: the run's
+	DatasetPath string            // folder; empty: the run's
+	Options     map[string]string // of the official script, by the names of workload.Model.ScoreOptions
+	// OpenImagesAnnotations is the file that the official script for OpenImages takes from the
+	// environment if no option names one. Empty: the data set's own.
+	OpenImagesAnnotations string
+	Library               string // file of ONNX Runtime, for scores that networks compute; empty: the installed one
+}
+
+// A Result is the score of a log.
+type Result struct {
+	*report.Accuracy
+	Run      *report.Results // nil: none
+	Warnings []string
+	// Kept is the file that the score was written to; empty: none.
+	Kept string
+}
+
+// harmless are the options that change only what is shown, and how much of a response can be judged: programs that are
+// run make the score that the benchmark wants.
+var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench"}
+
+// Score scores an accuracy log. The score of a run's own log, model and data is kept with the run. With anything else
+// it is a what-if: the record of the run stays as it is. The observer may be nil.
+func Score(ctx context.Context, q Request, o harness.Observer) (*Result, error) {
+	out := &Result{}
+	warn := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
+	var whatIf []string // what differs from the run's own
+	var err error
+	if q.Run != "" {
+		if out.Run, err = report.Read(q.Run); err != nil {
+			return nil, err
+		}
+		for _, f := range []struct {
+			name  string
+			given *string
+			own   string
+		}{
+			{"model", &q.Model, out.Run.Model}, {"log", &q.Log, filepath.Join(q.Run, mlperflog.AccuracyFile)}, {"dataset path", &q.DatasetPath, out.Run.Input.DatasetPath},
+		} {
+			if *f.given = cmp.Or(*f.given, f.own); !same(*f.given, f.own) {
+				whatIf = append(whatIf, f.name)
+			}
+		}
+		for option := range q.Options {
+			if !slices.Contains(harmless, option) {
+				whatIf = append(whatIf, "options of the script")
+				break
+			}
+		}
+	}
+	if q.Model == "" || q.Log == "" || q.DatasetPath == "" {
+		return nil, errors.New("the score needs the folder of a run, or a model, a log and a data set")
+	}
+	model, err := models.LookupAsked(q.Model)
+	if err != nil {
+		return nil, userinput.Wrap("model", err)
+	}
+	if q.OpenImagesAnnotations != "" && model.Dataset == "openimages" && q.Options["annotations"] == "" {
+		options := map[string]string{"annotations": q.OpenImagesAnnotations}
+		maps.Copy(options, q.Options)
+		q.Options = options
+		if out.Run != nil {
+			whatIf = append(whatIf, "annotations")
+		}
+		warn("the annotations are those of %s, which the environment names", q.OpenImagesAnnotations)
+	}
+	if err := model.CheckScoreOptions(q.Options); err != nil {
+		return nil, err
+	}
+
+	how := workload.Scoring{DatasetDir: q.DatasetPath, Options: q.Options, Foreign: out.Run == nil}
+	if o != nil {
+		began := false
+		how.Progress = func(done, of int) { // only scores that take long call it
+			if !began {
+				o.Phase("scoring")
+			}
+			began = true
+			o.Items(done, of)
+		}
+	}
+	target := harness.Target{Quality: model.QualityIn(config.Newest)}
+	if run := out.Run; run != nil {
+		target.Quality = model.QualityIn(run.Rules)
+		how.Samples = run.Input.Samples
+		reference := run.Input.Reference // as the score of the run would be compared
+		target.None = run.Input.NoTarget()
+		if a := run.Accuracy; a != nil {
+			reference, target.None = a.Reference, a.NoTarget
+		}
+		if len(whatIf) == 0 {
+			target.Reference = reference
+			how.Keep = q.Run
+		}
+	}
+	score, err := score(ctx, q, model, how, target)
+	if err != nil && out.Run != nil && out.Run.Mode == loadgen.PerformanceOnly.String() {
+		return nil, fmt.Errorf("%w; it was a run of performance, which logs no answers: one in accuracy mode does", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Accuracy, out.Warnings = score, append(out.Warnings, score.Warnings...)
+
+	dir := filepath.Dir(q.Log)
+	switch _, err := os.Stat(filepath.Join(dir, report.FileName)); {
+	case out.Run == nil && err == nil:
+		warn("%s is the folder of a run, whose record stays as it is: the score is not kept", dir)
+		return out, nil
+	case len(whatIf) > 0:
+		warn("this is a what-if (%s): the record of the run stays as it is", strings.Join(whatIf, ", "))
+		return out, nil
+	case out.Run != nil:
+		dir = q.Run
+		if logged := out.Run.AccuracyLogSHA256; logged != "" {
+			sum, _, err := fileio.SHA256(ctx, q.Log)
+			if err != nil {
+				return nil, fmt.Errorf("reading the accuracy log: %w", err)
+			}
+			out.Run.Caveats = slices.DeleteFunc(out.Run.Caveats, func(c string) bool { return c == report.CaveatLogChanged }) // of the score before
+			if sum != logged {
+				warn("%s", report.CaveatLogChanged)
+				out.Run.Caveats = append(out.Run.Caveats, report.CaveatLogChanged)
+			}
+		}
+		out.Run.Accuracy = out.Accuracy
+		if err := out.Run.Write(dir); err != nil {
+			return out, err
+		}
+	}
+	out.Kept = filepath.Join(dir, harness.AccuracyFile)
+	return out, harness.WriteAccuracy(dir, out.Accuracy)
+}
+
+// score opens ONNX Runtime if networks compute the score.
+func score(ctx context.Context, q Request, m workload.Model, how workload.Scoring, target harness.Target) (a *report.Accuracy, err error) {
+	if m.ScoresWithEngine {
+		if how.Engine, err = ort.Open(q.Library, nil); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, how.Engine.Close()) }()
+	}
+	return harness.Score(ctx, q.Log, m, how, target)
+}
+
+// same reports whether two names mean the same, as text or as files.
+func same(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return a == b || errX == nil && errY == nil && os.SameFile(x, y)
+}

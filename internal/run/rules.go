@@ -1,0 +1,141 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/builtin"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+)
+
+// Forecast says before a run that its result cannot be VALID, or which caveats it will have. Empty: as far as is known
+// before anything is opened, the result may comply with the rules.
+func (r *Resolved) Forecast() string {
+	if conflict := r.conflict(); conflict != "" {
+		return "this run cannot be VALID: " + conflict
+	}
+	caveats, _ := r.judge(r.Settings, r.Origin)
+	caveats = append(caveats, r.caveats()...)
+	switch model, data := r.builtInModel(), r.builtInData(); {
+	case model && data:
+		caveats = append(caveats, "built-in model and data")
+	case model:
+		caveats = append(caveats, "built-in model")
+	case data:
+		caveats = append(caveats, "built-in data")
+	}
+	if n := r.Request.Count; n > 0 {
+		caveats = append(caveats, fmt.Sprintf("the first %d samples", n))
+	}
+	if len(caveats) == 0 {
+		return ""
+	}
+	return "not rule-compliant: " + strings.Join(caveats, "; ")
+}
+
+// conflict names settings that exclude each other; empty: none do.
+func (r *Resolved) conflict() string {
+	if r.Settings.Mode != loadgen.PerformanceOnly {
+		return ""
+	}
+	n := uint64(r.model.PerformanceSampleCount)
+	e := r.Settings.Effective(n, n)
+	needed := uint64(0) // by early stopping
+	switch p := e.TargetLatencyPercentile; {
+	case e.WithoutEarlyStopping || e.FixedInterval:
+	case e.Scenario == loadgen.SingleStream || e.Scenario == loadgen.MultiStream:
+		needed = loadgen.NeededQueries(1, p)
+	case e.Scenario == loadgen.Server:
+		needed = loadgen.NeededQueries(0, p)
+	}
+	switch most := e.MaxQueryCount; {
+	case most > 0 && most < e.MinQueryCount:
+		return fmt.Sprintf("at most %d queries are issued, and min_query_count is %d", most, e.MinQueryCount)
+	case most > 0 && most < needed:
+		return fmt.Sprintf("at most %d queries are issued, and early stopping needs %d", most, needed)
+	case e.MaxDuration > 0 && e.MaxDuration < e.MinDuration:
+		return fmt.Sprintf("max_duration is %v, and min_duration %v", e.MaxDuration, e.MinDuration)
+	}
+	return ""
+}
+
+// judge compares the settings of a test with the rules. Each that makes the test easier is
+// a caveat, each that makes it harder, or that the division allows, a note. Origin says where a setting comes from.
+func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string) {
+	list, err := r.Differences(s, r.division)
+	if err != nil {
+		return []string{fmt.Sprintf("the settings could not be compared with the rules: %v", err)}, nil
+	}
+	var quick []string
+	for _, d := range list {
+		from := origin(d.Key)
+		text := fmt.Sprintf("%v (%s)", d, from)
+		switch {
+		case from == promptsOrigin: // a caveat of its own says that the prompts have no benchmark
+		case !d.Easier || d.Allowed:
+			notes = append(notes, d.Remark(r.division, text))
+		case strings.HasPrefix(from, config.QuickOrigin):
+			quick = append(quick, fmt.Sprintf("%s is %s instead of %s", d.Key, d.Value, d.Want))
+		default:
+			caveats = append(caveats, text)
+		}
+	}
+	if len(quick) > 0 {
+		caveats = append(caveats, config.QuickOrigin+": "+strings.Join(quick, ", "))
+	}
+	return caveats, notes
+}
+
+// judgeData compares the size of a data set with the rules: loaded samples are in memory at once, of all that it has.
+func (r *Resolved) judgeData(loaded, all int) (caveats []string) {
+	least, known := r.Rules.Minima(r.model.Rules)
+	if !known {
+		return nil
+	}
+	if r.Settings.Mode != loadgen.AccuracyOnly && uint64(loaded) < least.PerformanceSamples {
+		caveats = append(caveats, fmt.Sprintf("%d samples are in memory at once instead of the official %d", loaded, least.PerformanceSamples))
+	}
+	if r.Settings.Mode != loadgen.PerformanceOnly && least.AccuracySamples > 0 && uint64(all) != least.AccuracySamples {
+		caveats = append(caveats, fmt.Sprintf("the data set has %d samples instead of the official %d", all, least.AccuracySamples))
+	}
+	return caveats
+}
+
+// caveats are those that follow from the request and not from a setting.
+func (r *Resolved) caveats() (list []string) {
+	caveat := func(on bool, format string, args ...any) {
+		if on {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	q, s, rules := &r.Request, r.Settings, r.Rules
+	_, inRules := rules.Minima(r.model.Rules)
+	caveat(!inRules && !q.noBenchmark(), "rules %s have no benchmark %s: settings are those of their mlperf.conf for any model, or of an earlier round", rules.Version, r.model.Name)
+	caveat(s.Scenario == loadgen.MultiStream && rules.MultiStream == config.NoMultiStream, "rules %s have no MultiStream scenario", rules.Version)
+	caveat(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && r.runs() < rules.ServerRuns, "one Server run, where rules %s want the lowest of %d", rules.Version, rules.ServerRuns)
+	caveat(q.Engine.Name == engine.Simulated, "the engine is simulated: it takes its time and computes nothing")
+	caveat(r.division == config.Network && !q.Engine.IsRemote(), "not of the Network division: the system under test is on this machine")
+	caveat(q.Engine.IsRemote(), "the servers have the model: whether it is the official one cannot be checked")
+	caveat(q.noBenchmark(), "not a benchmark of the rules: model and prompts are the user's")
+	return list
+}
+
+// builtInData reports whether the data are made here, or lie in a folder that was.
+func (r *Resolved) builtInData() bool {
+	q := &r.Request
+	return q.DatasetPath == "" && !q.noBenchmark() || builtin.IsDataset(q.DatasetPath)
+}
+
+// builtInModel reports whether the model is made here, or is a file that was.
+func (r *Resolved) builtInModel() bool {
+	q := &r.Request
+	if q.ModelPath == "" || q.Engine.IsRemote() {
+		return !q.Engine.IsRemote()
+	}
+	files, err := r.model.FilesOf(q.ModelPath)
+	return err == nil && slices.ContainsFunc(files, func(f workload.File) bool { return builtin.IsModel(f.Path) })
+}

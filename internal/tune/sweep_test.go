@@ -1,0 +1,185 @@
+package tune
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+func TestSweep(t *testing.T) {
+	testenv.SkipLong(t, "four runs in real time")
+	server := httptest.NewServer(tokenserver.New(tokenserver.Options{Prefill: 5 * time.Millisecond, PerToken: time.Millisecond}))
+	defer server.Close()
+	for _, test := range []struct {
+		sweep  Sweep
+		folder string
+	}{
+		{Sweep{Rates: []float64{20, 60}}, "qps-60"},
+		{Sweep{Concurrency: []int{1, 4}}, "concurrency-4"},
+	} {
+		q := textServer(t)
+		q.Engine.Remote.Endpoints, q.Quick, q.Prompts.Answer = []string{server.URL}, true, 8
+		q.Settings = []config.Override{{Key: "min_duration", Value: "300ms"}, {Key: "min_query_count", Value: "20"}, {Key: "target_qps", Value: "50"}}
+		points, err := test.sweep.Run(t.Context(), q, harness.Silent{})
+		if err != nil || len(points) != 2 {
+			t.Fatalf("%+v: %v, %+v", test.sweep, err, points)
+		}
+		for _, p := range points {
+			if p.Failures != 0 || p.RequestsPerSecond <= 0 || p.TokensPerSecond <= 0 || *p.FirstTokenP50 < 5 || *p.PerTokenP50 < 0.5 || *p.LatencyP50 < 11 || (p.GoodPerSecond != nil) != (p.Unit == "queries/s") {
+				t.Errorf("%+v", p)
+			}
+		}
+		if points[1].RequestsPerSecond < 1.5*points[0].RequestsPerSecond {
+			t.Errorf("%v and %v requests/s", points[0].RequestsPerSecond, points[1].RequestsPerSecond)
+		}
+		text, err := os.ReadFile(filepath.Join(q.Output, SweepCSV))
+		rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+		if err := errors.Join(err, err2); err != nil || len(rows) != 3 || rows[2][14] != test.folder {
+			t.Errorf("%v, rows %q", err, rows)
+		}
+		if _, err := os.Stat(filepath.Join(q.Output, test.folder, "mlperf_log_summary.txt")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSweepPoint(t *testing.T) {
+	spread := func(ms int64) *report.Latencies { return &report.Latencies{P50: ms * 1e6, P99: 2 * ms * 1e6} }
+	r := &report.Results{
+		Result:      report.Invalid,
+		Performance: &report.Performance{FirstTokenNS: spread(1), LatencyNS: spread(2)},
+		Generation: &report.Generation{
+			RequestsPerSecond: 3, TokensPerSecond: 4, Goodput: &report.Goodput{RequestsPerSecond: 5}, FirstTokenFromSendNS: spread(6), LatencyFromSendNS: spread(7), PerTokenNS: spread(8),
+			Failures: []report.GenerationFailures{{Count: 9}, {Count: 1}},
+		},
+	}
+	want := SweepPoint{
+		Load: 0.5, Unit: "queries/s", Folder: "qps-0.5", Result: report.Invalid, RequestsPerSecond: 3, TokensPerSecond: 4, GoodPerSecond: new(5.0),
+		FirstTokenP50: new(1.0), FirstTokenP99: new(2.0), PerTokenP50: new(8.0), PerTokenP99: new(16.0), LatencyP50: new(2.0), LatencyP99: new(4.0), Failures: 10,
+	}
+	scheduled := sweepPoint(r, 0.5, "queries/s", "qps-0.5", true)
+	if diff := cmp.Diff(want, scheduled); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if sent := sweepPoint(r, 4, "requests under way", "concurrency-4", false); *sent.FirstTokenP50 != 6 || *sent.LatencyP99 != 14 {
+		t.Errorf("from sending: %+v", sent)
+	}
+	empty := sweepPoint(&report.Results{Result: report.Invalid}, 8, "queries/s", "qps-8", true)
+	if empty != (SweepPoint{Load: 8, Unit: "queries/s", Folder: "qps-8", Result: report.Invalid}) {
+		t.Errorf("of a run without traffic: %+v", empty)
+	}
+	dir := t.TempDir()
+	if err := writeSweep(dir, []SweepPoint{scheduled, empty}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, SweepCSV))
+	rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000  2.000 4.000 10 qps-0.5" {
+		t.Errorf("%v, rows %q", err, rows)
+	}
+	var points []SweepPoint
+	text, err = os.ReadFile(filepath.Join(dir, SweepJSON))
+	if err = errors.Join(err, json.Unmarshal(text, &points)); err != nil || len(points) != 2 || !cmp.Equal(points[0], want) {
+		t.Errorf("%v, points %+v", err, points)
+	}
+	for _, name := range []string{SweepJSON, SweepCSV} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, name, "folder"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeSweep(dir, points); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("with a folder in the place of %s: %v", name, err)
+		}
+	}
+}
+
+func TestLoadsOfASweep(t *testing.T) {
+	q := run.Request{Engine: engine.Config{Name: engine.OpenAI}, Output: "out", Prompts: run.Prompts{Artifacts: "events"}, Settings: make([]config.Override, 1, 9)}
+	list, _, unit, err := Sweep{Rates: []float64{2.5, 3}}.requests(q)
+	testenv.Must(t, err)
+	if one, two := list[0], list[1]; one.Scenario != "server" || unit != "queries/s" || one.Output != filepath.Join("out", "qps-2.5") || one.Prompts.Artifacts != filepath.Join("events", "2.5") ||
+		one.Settings[1].Value != "2.5" || two.Settings[1].Value != "3" || len(q.Settings) != 1 {
+		t.Errorf("%+v (%s) and %+v of %+v", one, unit, two, q)
+	}
+	list, _, unit, err = Sweep{Concurrency: []int{4}}.requests(q)
+	testenv.Must(t, err)
+	if four := list[0]; four.Scenario != "offline" || unit != "requests under way" || four.Engine.Remote.Concurrency != 4 || four.Prompts.Stream != "on" || four.Output != filepath.Join("out", "concurrency-4") {
+		t.Errorf("%+v (%s)", four, unit)
+	}
+}
+
+func TestSweepEndsWithAnError(t *testing.T) {
+	q := textServer(t)
+	points, err := Sweep{Rates: []float64{1, 2}}.Run(t.Context(), q, harness.Silent{})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || len(points) != 0 {
+		t.Errorf("%+v, %v, want an error that names the server", points, err)
+	}
+	q.Prompts.Stream = "maybe"
+	var f *userinput.Error
+	if _, err := (Sweep{Concurrency: []int{1}}).Run(t.Context(), q, harness.Silent{}); !errors.As(err, &f) || f.Field != "stream" {
+		t.Errorf("%v, want an error of the field stream", err)
+	}
+}
+
+func TestSweepRefuses(t *testing.T) {
+	for want, test := range map[string]struct {
+		sweep  Sweep
+		change func(*run.Request)
+	}{
+		"want the engine openai": {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Engine.Name = engine.Simulated }},
+		"want one of the two":    {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*run.Request) {}},
+		"is missing":             {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Output = "" }},
+		"want loads above 0":     {Sweep{Concurrency: []int{2, 0}}, func(*run.Request) {}},
+		"is +Inf, want loads":    {Sweep{Rates: []float64{2, math.Inf(1)}}, func(*run.Request) {}},
+		"is NaN, want loads":     {Sweep{Rates: []float64{2, math.NaN()}}, func(*run.Request) {}},
+		"2.5 is given twice":     {Sweep{Rates: []float64{2.5, 3, 2.5}}, func(*run.Request) {}},
+	} {
+		q := textServer(t)
+		test.change(&q)
+		_, err := test.sweep.Run(t.Context(), q, harness.Silent{})
+		var f *userinput.Error
+		if !errors.As(err, &f) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// An error of the last run shows before the first one takes its time.
+func TestSweepChecksAllRunsFirst(t *testing.T) {
+	q := textServer(t)
+	taken := filepath.Join(q.Output, "qps-3")
+	testenv.Must(t, os.MkdirAll(taken, 0o755))
+	testenv.Must(t, (&report.Results{Schema: report.Schema, Result: report.Valid}).Write(taken))
+	points, err := Sweep{Rates: []float64{1, 2, 3}}.Run(t.Context(), q, harness.Silent{})
+	exists := &outdir.ExistsError{}
+	if !errors.As(err, &exists) || exists.Folder != taken || !strings.HasPrefix(err.Error(), "3 queries/s: ") || len(points) != 0 {
+		t.Errorf("%v, %v, want that %s has results", points, err, taken)
+	}
+}
+
+// textServer is a request at a server of text where no server is.
+func textServer(t *testing.T) run.Request {
+	return run.Request{
+		Scenario: "server", Engine: engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{"http://127.0.0.1:1"}, Model: "org/m"}},
+		Prompts: run.Prompts{Synthetic: 5}, Output: t.TempDir(),
+	}
+}
