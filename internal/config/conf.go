@@ -6,7 +6,51 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
+
+// A Place is a line of a file, or a source without lines, such as a flag.
+type Place struct {
+	Source string // a file, or e.g. an environment variable
+	Line   int    // counted from 1; 0: the source has no lines
+}
+
+func (p Place) String() string {
+	if p.Line == 0 {
+		return p.Source
+	}
+	return fmt.Sprintf("%s:%d", p.Source, p.Line)
+}
+
+// A syntaxError is the error of a line of a file, or of a flag.
+type syntaxError struct {
+	Place
+	Problem string
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("%v: %s", e.Place, e.Problem) }
+
+// A keyError is the error of an unknown name.
+type keyError struct {
+	Place
+	Kind    string   // of the name: "key", "scenario"
+	Name    string   // as written
+	Choices []string // all known names
+}
+
+func (e *keyError) Error() string {
+	meant := ""
+	if nearest := userinput.Nearest(e.Name, e.Choices); nearest != "" {
+		meant = fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	text := fmt.Sprintf("unknown %s %q%s (known: %s)", e.Kind, e.Name, meant, strings.Join(e.Choices, ", "))
+	if e.Source == "" {
+		return text
+	}
+	return e.Place.String() + ": " + text
+}
 
 // An Entry is a setting in a file. Model and Scenario may be "*".
 type Entry struct {
@@ -18,7 +62,7 @@ type Entry struct {
 // Name returns the key in full, as files spell it.
 func (e Entry) Name() string { return e.Model + "." + e.Scenario + "." + e.Key }
 
-// A Conf is what is in a file of settings.
+// A Conf is the content of a file of settings.
 type Conf struct {
 	Name     string // of the file
 	Text     []byte // of the file, as it was read
@@ -32,54 +76,50 @@ type ParseOptions struct {
 	AllowUnknownKeys bool // warn of them and leave them out
 }
 
+const maxFile = 16 << 20 // bytes of a file of settings; mlperf.conf has 10 KB
+
 // ReadConf reads and parses a file.
 func ReadConf(path string, opts ParseOptions) (*Conf, error) {
-	text, err := readSettings(path)
+	text, err := fileio.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading settings: %w", err)
 	}
 	return ParseConf(path, text, opts)
 }
 
-// ParseConf parses the text of a file. It reports what is wrong with it, each with
-// its line, as *syntaxError and *keyError joined; it goes on after an error.
+const (
+	byteOrderMark = "\uFEFF" // that some editors put before a text
+	maxErrors     = 20       // that are reported one by one; a file with more is not a file of settings
+)
+
+// ParseConf parses the text of a file. It reports all errors, each with its line.
 func ParseConf(name string, text []byte, opts ParseOptions) (*Conf, error) {
-	p := &confParser{
-		conf: &Conf{Name: name, Text: text, index: map[string]int{}},
-		opts: opts,
-		keys: keys(),
-	}
+	p := &confParser{conf: &Conf{Name: name, Text: text, index: map[string]int{}}, opts: opts, keys: keys()}
 	p.at.Source = name
 	text, marked := bytes.CutPrefix(text, []byte(byteOrderMark))
 	if marked {
 		p.conf.warn(Place{name, 1}, "the byte order mark before the first line is left out: LoadGen would take it for a part of the line and ignore that")
 	}
+	var errs []error
 	for line := range strings.Lines(string(text)) {
 		p.at.Line++
-		if err := p.line(tokens(line)); err != nil {
-			p.errs = append(p.errs, err)
+		// C's white space separates words.
+		words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r >= '\t' && r <= '\r' })
+		if err := p.line(words); err != nil {
+			errs = append(errs, err)
 		}
 	}
-	if n := len(p.errs); n > maxErrors {
-		more := &syntaxError{Place{Source: name}, fmt.Sprintf("%d more lines are wrong", n-maxErrors)}
-		p.errs = append(p.errs[:maxErrors], more)
+	if n := len(errs); n > maxErrors {
+		errs = append(errs[:maxErrors], &syntaxError{Place{Source: name}, fmt.Sprintf("%d more lines are wrong", n-maxErrors)})
 	}
-	if len(p.errs) > 0 {
-		return nil, errors.Join(p.errs...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	return p.conf, nil
 }
 
-// byteOrderMark is what some editors put before a text.
-const byteOrderMark = "\uFEFF"
-
-// maxErrors is how many errors of a file are reported one by one. More of them mean
-// that it is not a file of settings at all.
-const maxErrors = 20
-
-// Lookup finds a setting for a model and a scenario in LoadGen's order: for exactly
-// these, for the scenario, for the model, for all. Of several names of the model the first
-// counts that the file has.
+// Lookup finds a setting for a model and a scenario in LoadGen's order: for both, for any model, for any scenario, for all. A
+// model may have several names, and the first one in the file counts.
 func (c *Conf) Lookup(scenario, key string, model ...string) (Entry, bool) {
 	any := []string{"*"}
 	for _, pattern := range [...]struct {
@@ -100,7 +140,7 @@ func (c *Conf) Knows(model string) bool {
 	return slices.ContainsFunc(c.entries, func(e Entry) bool { return e.Model == model })
 }
 
-// models are the names that the file has settings for, each once, without *.
+// models lists the names that the file has settings for, each once, without *.
 func (c *Conf) models() []string {
 	var names []string
 	for _, e := range c.entries {
@@ -124,4 +164,120 @@ func (c *Conf) at(e Entry) Place { return Place{c.Name, e.Line} }
 
 func (c *Conf) warn(at Place, format string, args ...any) {
 	c.Warnings = append(c.Warnings, fmt.Sprintf("%v: ", at)+fmt.Sprintf(format, args...))
+}
+
+type confParser struct {
+	conf *Conf
+	opts ParseOptions
+	keys []key
+	at   Place // of the current line
+}
+
+func (p *confParser) syntax(format string, args ...any) error {
+	return &syntaxError{p.at, fmt.Sprintf(format, args...)}
+}
+
+// line reads a line. The last of several values counts, as in LoadGen.
+func (p *confParser) line(words []string) error {
+	switch {
+	case len(words) == 0:
+		return nil
+	case strings.HasPrefix(words[0], "#"):
+		p.comment(words)
+		return nil
+	case len(words) == 1 || strings.HasPrefix(words[1], "#"):
+		return p.syntax("want model.scenario.key = value, got only %q", words[0])
+	case words[1] != "=":
+		return p.syntax("want an = between spaces after %q, got %q", words[0], words[1])
+	case len(words) == 2:
+		return p.syntax("%s has no value", words[0])
+	}
+	e, err := p.name(words[0])
+	if err != nil {
+		return err
+	}
+	var named, matching []*key // the keys of the name, and those that LoadGen looks up in the scenario
+	for i := range p.keys {
+		k := &p.keys[i]
+		if k.name != e.Key || k.optionOnly {
+			continue
+		}
+		named = append(named, k)
+		if k.scenario == "" || e.Scenario == "*" || k.scenario == e.Scenario {
+			matching = append(matching, k)
+		}
+	}
+	switch {
+	case len(named) == 0 && p.opts.AllowUnknownKeys:
+		p.conf.warn(p.at, "unknown key %q is left out", e.Key)
+		return nil
+	case len(named) == 0:
+		return &keyError{p.at, "key", e.Key, keysInFiles(p.keys)}
+	case len(matching) == 0:
+		p.conf.warn(p.at, "%s has no effect: LoadGen does not look it up in %s", e.Key, e.Scenario)
+		matching = named
+	}
+	for _, e.Value = range words[2:] {
+		if strings.HasPrefix(e.Value, "#") {
+			return p.syntax("a comment needs a line of its own: LoadGen reads %q as a value", e.Value)
+		}
+		for _, k := range matching {
+			if _, err := parseValue(k.kind, e.Value); err != nil && !errors.Is(err, errZero) { // a 0 may be of another benchmark
+				return p.syntax("%s: %v", e.Name(), err)
+			}
+		}
+	}
+	if len(words) > 3 {
+		p.conf.warn(p.at, "%s has %d values, LoadGen takes the last, %s", e.Name(), len(words)-2, e.Value)
+	}
+	i, again := p.conf.index[e.Name()]
+	if !again {
+		p.conf.index[e.Name()] = len(p.conf.entries)
+		p.conf.entries = append(p.conf.entries, e)
+		return nil
+	}
+	before := p.conf.entries[i]
+	for _, k := range matching {
+		old, _ := parseValue(k.kind, before.Value)
+		if now, _ := parseValue(k.kind, e.Value); now != old {
+			return p.syntax("%s is %s, but line %d says %s", e.Name(), e.Value, before.Line, before.Value)
+		}
+	}
+	return nil
+}
+
+// comment warns of a comment that LoadGen takes for a setting: there only a # by itself begins one. If it has the form of a
+// setting it does no harm, as its model does not exist.
+func (p *confParser) comment(words []string) {
+	if words[0] == "#" || len(words) == 1 || words[1] == "#" {
+		return
+	}
+	harmless := words[1] == "="
+	for _, word := range words[2:] {
+		_, err := parseReal(word)
+		harmless = harmless && err == nil
+	}
+	if !harmless {
+		p.conf.warn(p.at, "LoadGen refuses the whole file because of %q: want a space after the #", words[0])
+	}
+}
+
+// confScenarios are the names that files may have, spelled exactly so.
+var confScenarios = []string{singleStream, multiStream, server, offline, "*"}
+
+// name splits model.scenario.key. The model may contain dots.
+func (p *confParser) name(word string) (Entry, error) {
+	parts := strings.Split(word, ".")
+	n := len(parts)
+	if n < 3 || strings.Join(parts[:n-2], ".") == "" || parts[n-1] == "" {
+		return Entry{}, p.syntax("want model.scenario.key before the =, got %q", word)
+	}
+	e := Entry{Model: strings.Join(parts[:n-2], "."), Scenario: parts[n-2], Key: parts[n-1], Line: p.at.Line}
+	switch {
+	case strings.EqualFold(e.Scenario, interactive):
+		return e, p.syntax("LoadGen has no scenario Interactive: write model-interactive.Server instead")
+	case !slices.Contains(confScenarios, e.Scenario):
+		return e, &keyError{p.at, "scenario", e.Scenario, confScenarios}
+	}
+	return e, nil
 }

@@ -1,5 +1,5 @@
 // Package config turns configuration files, environment and flags into TestSettings,
-// and remembers for every setting where it came from.
+// and keeps the origin of every setting.
 //
 // # Files of settings
 //
@@ -12,9 +12,9 @@
 //	*.*.min_duration           = 600000
 //
 // A setting is looked up for the exact model and scenario, then for any model, then
-// for any scenario, then for both. The reference is silent about what it does not
-// understand; ParseConf reports it, with the file and the line: unknown keys and
-// scenarios, values of the wrong kind, a key given twice with different values.
+// for any scenario, then for both. Where the reference ignores a mistake, ParseConf
+// reports it with the file and the line: unknown keys and scenarios, values of the wrong
+// kind, a key given twice with different values.
 //
 // # Who overrides whom
 //
@@ -31,12 +31,12 @@
 //	})
 //	fmt.Println(resolved.Settings.ServerTargetQPS, resolved.Origin("target_qps"))
 //
-// # Rule sets and plans
+// # Files of the package
 //
-// Rules returns what applies in a round of MLPerf Inference, from v0.5 on: seeds,
-// durations, query counts, percentiles, limits. What LoadGen cannot express is in a
-// table of this package. The arithmetic of plan.go says before a run how many queries
-// it needs, how long it will take, and which network a datacenter system must have.
-//
-// The package runs nothing, and knows neither models nor data beyond their names.
+// conf.go parses files of settings, keys.go has the table of keys and value.go their
+// values, options.go joins flags, environment and mlperf.yaml, resolve.go makes the
+// settings. rules.go has the rule sets of the rounds from v0.5 on (package rounds has
+// what they ask of each benchmark), differences.go compares settings with the rules.
+// plan.go computes before a run how many queries it needs, how long it takes, and which
+// network a datacenter system must have.
 package config

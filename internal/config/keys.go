@@ -34,14 +34,6 @@ type target struct {
 	runningAtOnce uint64 // max_async_queries of MultiStream
 }
 
-// title names the key in messages and results: Server.target_latency, min_duration.
-func (k *key) title() string {
-	if k.scenario == "" {
-		return k.name
-	}
-	return k.scenario + "." + k.name
-}
-
 // enabled reports whether the switch that the key needs is on.
 func (k *key) enabled(t *target) bool {
 	switch k.needs {
@@ -58,21 +50,17 @@ const (
 	multiStream  = "MultiStream"
 	server       = "Server"
 	offline      = "Offline"
+
+	interactive       = "Interactive"  // Server, with the settings of another model:
+	interactiveSuffix = "-interactive" // behind the model's name
 )
 
 // keys lists all settings in the order in which LoadGen looks them up
 // (loadgen/test_settings_internal.cc, FromConfig), which matters for those that need
 // a switch.
 func keys() []key {
-	list := builtInKeys()
-	list = append(list, openKeys()...)
-	list = append(list, userKeys()...)
-	return append(list, otherKeys()...)
-}
-
-// builtInKeys are the mode and what only mlperf.conf may set.
-func builtInKeys() []key {
 	return []key{
+		// The mode, and what only mlperf.conf may set.
 		{name: "mode", kind: modeNumber, set: func(t *target, v value) { t.Mode = loadgen.Mode(v.whole) }},
 		{name: "qsl_rng_seed", builtIn: true, set: func(t *target, v value) { t.QSLRNGSeed = v.whole }},
 		{name: "sample_index_rng_seed", builtIn: true, set: func(t *target, v value) { t.SampleIndexRNGSeed = v.whole }},
@@ -83,12 +71,8 @@ func builtInKeys() []key {
 		{name: "test05_qsl_rng_seed", builtIn: true, set: func(t *target, v value) { t.Test05QSLRNGSeed = v.whole }},
 		{name: "test05_sample_index_rng_seed", builtIn: true, set: func(t *target, v value) { t.Test05SampleIndexRNGSeed = v.whole }},
 		{name: "test05_schedule_rng_seed", builtIn: true, set: func(t *target, v value) { t.Test05ScheduleRNGSeed = v.whole }},
-	}
-}
 
-// openKeys make a result eligible for the open division only, if user.conf sets them.
-func openKeys() []key {
-	return []key{
+		// For the open division, if user.conf sets them.
 		{name: "use_token_latencies", kind: toggle, set: func(t *target, v value) { t.UseTokenLatencies = v.whole == 1 }},
 		{name: "ttft_latency", scenario: server, kind: wholeMillis, needs: "use_token_latencies",
 			set: func(t *target, v value) { t.ServerTTFTLatency = time.Duration(v.whole) }},
@@ -106,12 +90,8 @@ func openKeys() []key {
 			set: func(t *target, v value) { t.ServerTargetLatencyPercentile = v.real * 0.01 }},
 		{name: "target_latency", scenario: server, kind: wholeMillis,
 			set: func(t *target, v value) { t.ServerTargetLatency = time.Duration(v.whole) }},
-	}
-}
 
-// userKeys are a submitter's own, within the minima of the rules.
-func userKeys() []key {
-	return []key{
+		// The submitter's own, within the minima of the rules.
 		{name: "performance_issue_unique", kind: toggle, set: func(t *target, v value) { t.PerformanceIssueUnique = v.whole == 1 }},
 		{name: "performance_issue_same", kind: toggle, set: func(t *target, v value) { t.PerformanceIssueSame = v.whole == 1 }},
 		{name: "performance_issue_same_index", set: func(t *target, v value) { t.PerformanceIssueSameIndex = v.whole }},
@@ -134,25 +114,21 @@ func userKeys() []key {
 		{name: "print_timestamps", kind: toggle, set: func(t *target, v value) { t.PrintTimestamps = v.whole == 1 }},
 		{name: "accuracy_log_rng_seed", set: func(t *target, v value) { t.AccuracyLogRNGSeed = v.whole }},
 		{name: "accuracy_log_sampling_target", set: func(t *target, v value) { t.AccuracyLogSamplingTarget = v.whole }},
-	}
-}
 
-// otherKeys are those of MultiStream before v2.0, those that LoadGen ignores, and the
-// settings that files have no key for.
-func otherKeys() []key {
-	return []key{
+		// Of MultiStream before v2.0.
 		{name: "target_qps", scenario: multiStream, kind: rate, fixedInterval: true,
 			set: func(t *target, v value) { t.MultiStreamQPS = v.real }},
 		{name: "max_async_queries", scenario: multiStream, kind: smallCount, fixedInterval: true,
 			set: func(t *target, v value) { t.runningAtOnce = v.whole }},
 
+		// Of official files; LoadGen ignores them. The last three are for the scripts of TEST07 and TEST09, in audit.config.
 		{name: "target_duration", scenario: server, kind: wholeMillis},
 		{name: "target_latency_percentile", scenario: offline, kind: percentile},
-		// For the scripts of compliance tests TEST07 and TEST09, in audit.config.
 		{name: "test07_accuracy_threshold", kind: number},
 		{name: "test09_min_output_tokens", kind: number},
 		{name: "test09_max_output_tokens", kind: number},
 
+		// Fields of TestSettings without a key in files.
 		{name: "num_issue_query_threads", scenario: server, kind: smallCount, optionOnly: true,
 			set: func(t *target, v value) { t.ServerNumIssueQueryThreads = v.whole }},
 		{name: "find_peak_qps_decimals_of_precision", scenario: server, kind: smallCount, optionOnly: true,

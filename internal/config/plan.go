@@ -18,7 +18,7 @@ const PlanConfidence = 0.99
 // al. 2019, equation 1; inference_rules.adoc v0.5, appendix "Number of Queries").
 func Margin(percentile float64) float64 { return (1 - percentile) / 20 }
 
-// NumQueries is how many queries it takes to know with a confidence that a fraction
+// NumQueries returns the number of queries that show with a confidence that a fraction
 // percentile of all queries meets the latency limit, up to a margin (ibid., equation
 // 2): the sample size of an election poll,
 //
@@ -26,20 +26,10 @@ func Margin(percentile float64) float64 { return (1 - percentile) / 20 }
 //
 // rounded to the nearest whole number, as in Table 4 of the paper.
 func NumQueries(percentile, confidence, margin float64) (uint64, error) {
-	inside := func(name string, v float64) error {
-		if v > 0 && v < 1 {
-			return nil
+	for i, v := range []float64{percentile, confidence, margin} {
+		if !(v > 0 && v < 1) {
+			return 0, fmt.Errorf("%s must be a fraction between 0 and 1, is %g", []string{"percentile", "confidence", "margin"}[i], v)
 		}
-		return fmt.Errorf("%s must be a fraction between 0 and 1, is %g", name, v)
-	}
-	if err := inside("percentile", percentile); err != nil {
-		return 0, err
-	}
-	if err := inside("confidence", confidence); err != nil {
-		return 0, err
-	}
-	if err := inside("margin", margin); err != nil {
-		return 0, err
 	}
 	z := distuv.UnitNormal.Quantile((1 - confidence) / 2)
 	n := math.Round(z * z * percentile * (1 - percentile) / (margin * margin))
@@ -49,11 +39,11 @@ func NumQueries(percentile, confidence, margin float64) (uint64, error) {
 	return uint64(n), nil
 }
 
-// queryBlock is what the rules round numbers of queries up to.
-const queryBlock = 1 << 13
-
 // RoundedQueries rounds a number of queries up to a multiple of 2^13, as the rules do.
-func RoundedQueries(n uint64) uint64 { return (n + queryBlock - 1) / queryBlock * queryBlock }
+func RoundedQueries(n uint64) uint64 {
+	const block = 1 << 13
+	return (n + block - 1) / block * block
+}
 
 // A QueryCount is a row of Table 4 of the paper.
 type QueryCount struct {
@@ -68,16 +58,13 @@ type QueryCount struct {
 func QueryCounts() []QueryCount {
 	var table []QueryCount
 	for _, p := range []float64{0.90, 0.95, 0.97, 0.99} {
-		n, err := NumQueries(p, PlanConfidence, Margin(p))
-		if err != nil {
-			continue // none of these fractions is outside 0 and 1
-		}
+		n, _ := NumQueries(p, PlanConfidence, Margin(p)) // of fractions
 		table = append(table, QueryCount{p, Margin(p), n, RoundedQueries(n)})
 	}
 	return table
 }
 
-// A Plan says what a performance run will take.
+// A Plan is the size of a performance run.
 type Plan struct {
 	Queries uint64 // at least
 	Samples uint64
@@ -88,9 +75,9 @@ type Plan struct {
 	Duration      time.Duration // of all runs together
 }
 
-// NewPlan says what a run with these settings will take on a system that answers
+// NewPlan returns the size of a run with these settings on a system that answers
 // samplesPerSecond: in SingleStream and MultiStream one query after the other, in
-// Server as many as it is asked, in Offline as fast as it can.
+// Server at the target rate, in Offline as fast as it can.
 func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, qslTotalSampleCount uint64) (Plan, error) {
 	if samplesPerSecond <= 0 || math.IsInf(samplesPerSecond, 0) || math.IsNaN(samplesPerSecond) {
 		return Plan{}, fmt.Errorf("the speed must be above 0 samples per second, is %g", samplesPerSecond)
@@ -99,11 +86,21 @@ func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, q
 		return Plan{}, err
 	}
 	e := r.Settings.Effective(qslPerformanceSampleCount, qslTotalSampleCount)
-	p := Plan{Runs: 1, Queries: e.MinQueryCount, EarlyStopping: r.earlyStopping(e)}
+	p := Plan{Runs: 1, Queries: e.MinQueryCount}
 	if e.Scenario == loadgen.Server {
 		p.Runs = r.Rules.ServerRuns
 	}
-	perSecond := queriesPerSecond(e, samplesPerSecond)
+	switch {
+	case !r.Rules.EarlyStopping || e.Scenario == loadgen.Offline:
+	case e.Scenario == loadgen.Server:
+		p.EarlyStopping = loadgen.NeededQueries(0, e.TargetLatencyPercentile)
+	default:
+		p.EarlyStopping = loadgen.NeededQueries(1, e.TargetLatencyPercentile)
+	}
+	perSecond := samplesPerSecond / float64(max(1, e.SamplesPerQuery)) // queries
+	if e.Scenario == loadgen.Server || e.FixedInterval {
+		perSecond = e.TargetQPS
+	}
 	if e.Scenario != loadgen.Offline {
 		lasting := math.Ceil(e.TargetDuration.Seconds() * perSecond)
 		p.Queries = max(p.Queries, p.EarlyStopping, uint64(min(lasting, math.MaxInt64)))
@@ -115,36 +112,12 @@ func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, q
 	p.Duration = runTime(float64(p.Runs) * float64(p.Queries) / perSecond)
 	// Before v2.0 mlperf.conf leaves the size of the query to the submitter, who has to keep the
 	// rules. A limit of the user's own is followed.
-	own := e.MaxQueryCount > 0 || !r.byRules("min_query_count")
+	origin := r.Origin("min_query_count")
+	own := e.MaxQueryCount > 0 || origin != Default && origin != "rules "+r.Rules.Version
 	if least := r.Rules.MinQueries(e.Scenario, r.model); e.Scenario == loadgen.Offline && !own && p.Samples < least {
 		p.Samples, p.Duration = least, runTime(float64(least)/samplesPerSecond)
 	}
 	return p, nil
-}
-
-// byRules reports whether nobody but the rules made a setting.
-func (r *Resolved) byRules(name string) bool {
-	origin := r.Origin(name)
-	return origin == Default || origin == "rules "+r.Rules.Version
-}
-
-// earlyStopping is the least number of queries that it accepts.
-func (r *Resolved) earlyStopping(e loadgen.EffectiveSettings) uint64 {
-	switch {
-	case !r.Rules.EarlyStopping || e.Scenario == loadgen.Offline:
-		return 0
-	case e.Scenario == loadgen.Server:
-		return loadgen.NeededQueries(0, e.TargetLatencyPercentile)
-	}
-	return loadgen.NeededQueries(1, e.TargetLatencyPercentile)
-}
-
-// queriesPerSecond is how fast queries follow each other.
-func queriesPerSecond(e loadgen.EffectiveSettings, samplesPerSecond float64) float64 {
-	if e.Scenario == loadgen.Server || e.FixedInterval {
-		return e.TargetQPS
-	}
-	return samplesPerSecond / float64(max(1, e.SamplesPerQuery))
 }
 
 // runTime converts seconds, up to the longest time there is.
@@ -154,4 +127,40 @@ func runTime(seconds float64) time.Duration {
 		return math.MaxInt64
 	}
 	return time.Duration(ns)
+}
+
+// A Bandwidth is that of the network of a datacenter system, in bytes per second. 0: any.
+type Bandwidth struct{ Ingress, Egress float64 }
+
+// MinBandwidth returns the bandwidth that the rules ask of a datacenter system which
+// answers samplesPerSecond of a model, with inputs and outputs of bytesPerValue. It
+// returns an error for a model that the rules have no formula for.
+func MinBandwidth(m Model, samplesPerSecond float64, bytesPerValue int) (Bandwidth, error) {
+	if samplesPerSecond < 0 || bytesPerValue <= 0 {
+		return Bandwidth{}, fmt.Errorf("want a speed of at least 0 and values of at least 1 byte, got %g and %d", samplesPerSecond, bytesPerValue)
+	}
+	if m.Sample == nil {
+		return Bandwidth{}, fmt.Errorf("the rules have no formula for the bandwidth of %s", m.Name)
+	}
+	return Bandwidth{
+		Ingress: samplesPerSecond * (float64(m.Sample.InValues)*float64(bytesPerValue) + float64(m.Sample.InBytes)),
+		Egress:  samplesPerSecond * float64(m.Sample.OutValues) * float64(bytesPerValue),
+	}, nil
+}
+
+// QuickOrigin is the origin of the settings of a quick run.
+const QuickOrigin = "quick run"
+
+// QuickRun returns the settings of a run of about ten seconds that can be VALID: early stopping needs 64 queries for the
+// 90th percentile and 662 for the 99th.
+func QuickRun(s loadgen.Scenario) []Override {
+	queries := map[loadgen.Scenario]string{loadgen.Offline: "1", loadgen.SingleStream: "64", loadgen.MultiStream: "64", loadgen.Server: "100"}
+	list := []Override{
+		{Key: "min_duration", Value: "10s", Origin: QuickOrigin},
+		{Key: "min_query_count", Value: queries[s], Origin: QuickOrigin},
+	}
+	if s != loadgen.Offline {
+		list = append(list, Override{Key: "target_latency_percentile", Value: "90", Origin: QuickOrigin})
+	}
+	return list
 }

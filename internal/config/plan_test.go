@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-func TestQueryCountsEqualTable4OfThePaper(t *testing.T) {
+func TestTable4OfThePaper(t *testing.T) {
 	want := []QueryCount{
 		{0.90, 0.0050, 23886, 24576},
 		{0.95, 0.0025, 50425, 57344},
@@ -33,18 +33,10 @@ func TestQueryCountsEqualTable4OfThePaper(t *testing.T) {
 	}
 }
 
-func TestNumQueriesWantsFractions(t *testing.T) {
+func TestNumQueriesOfWrongFractions(t *testing.T) {
 	for _, c := range [][3]float64{{0, .99, .01}, {1, .99, .01}, {.9, 0, .01}, {.9, 1, .01}, {.9, .99, 0}, {.9, .99, 1}, {math.NaN(), .99, .01}, {.9, .99, 1e-300}} {
 		if n, err := NumQueries(c[0], c[1], c[2]); err == nil {
 			t.Errorf("NumQueries(%g, %g, %g) = %d, want an error", c[0], c[1], c[2], n)
-		}
-	}
-}
-
-func TestRoundedQueries(t *testing.T) {
-	for n, want := range map[uint64]uint64{0: 0, 1: 8192, 8192: 8192, 8193: 16384} {
-		if got := RoundedQueries(n); got != want {
-			t.Errorf("RoundedQueries(%d) = %d, want %d", n, got, want)
 		}
 	}
 }
@@ -98,7 +90,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-func TestAPlanNeedsASpeedAndSettings(t *testing.T) {
+func TestPlanWithoutSpeedOrRate(t *testing.T) {
 	r := mustResolve(t, Request{Scenario: loadgen.Server})
 	for _, speed := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		if _, err := NewPlan(r, speed, 1, 1); err == nil || !strings.Contains(err.Error(), "speed") {

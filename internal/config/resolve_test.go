@@ -2,7 +2,7 @@ package config
 
 import (
 	"errors"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-func TestTheLaterSourceWinsAndIsRemembered(t *testing.T) {
+func TestLaterSourceWins(t *testing.T) {
 	rules := mustRules(t, "v5.1")
 	user := mustParse(t, "user.conf", "\n*.*.min_query_count = 2\n*.Offline.min_duration = 7\nresnet50.Offline.target_qps = 30\n")
 	audit := mustParse(t, "audit.config", "*.*.mode = 1\n*.*.min_query_count = 4\n")
@@ -39,7 +39,7 @@ func TestTheLaterSourceWinsAndIsRemembered(t *testing.T) {
 	}
 }
 
-func TestAnAuditConfigThatChangesTheModeIsWarnedOf(t *testing.T) {
+func TestAuditConfigWithAnotherMode(t *testing.T) {
 	for _, c := range []struct {
 		asked, audit, want string
 	}{
@@ -59,7 +59,7 @@ func TestAnAuditConfigThatChangesTheModeIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestASettingKnowsWhatItReplaced(t *testing.T) {
+func TestReplacedSettings(t *testing.T) {
 	r := mustResolve(t, Request{
 		Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"),
 		UserConf:  mustParse(t, "user.conf", "resnet50.Server.target_qps = 0x20\n"),
@@ -88,7 +88,7 @@ func TestASettingKnowsWhatItReplaced(t *testing.T) {
 	}
 }
 
-func TestSettingsAreListedInLoadGensOrder(t *testing.T) {
+func TestOrderOfSettings(t *testing.T) {
 	r := mustResolve(t, Request{Model: Model{Name: "ssd-resnet34"}, Scenario: loadgen.Server, Rules: mustRules(t, "v2.0")})
 	var got []string
 	for _, s := range r.Made {
@@ -106,7 +106,7 @@ func TestSettingsAreListedInLoadGensOrder(t *testing.T) {
 	}
 }
 
-func TestOptionsHaveUnitsAndNames(t *testing.T) {
+func TestOptions(t *testing.T) {
 	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Options: []Override{
 		{"target_latency", "1.5ms", "flag --target-latency"},
 		{"min_duration", "120000", "flag --min-duration"},
@@ -136,17 +136,12 @@ func TestOptionsHaveUnitsAndNames(t *testing.T) {
 	}
 }
 
-func TestOptionsThatCannotBeMeantAreErrors(t *testing.T) {
+func TestWrongOptions(t *testing.T) {
 	for _, c := range []struct{ name, key, value, want string }{
 		{"unknown", "target_qsp", "1", `flag --x: unknown setting "target_qsp"; did you mean "target_qps"?`},
 		{"of another scenario", "target_qps", "1", "flag --x: target_qps has no effect in SingleStream, only in Server, Offline, MultiStream"},
 		{"ignored by LoadGen", "target_duration", "1s", `unknown setting "target_duration"`},
 		{"without its switch", "token_latency_scaling_factor", "5", "token_latency_scaling_factor has no effect: infer_token_latencies is off"},
-		{"no number and no unit", "min_duration", "soon", `"soon" is not a time: want 90s, 10m, 1h, or milliseconds without a unit`},
-		{"negative duration", "min_duration", "-1s", `"-1s" is negative`},
-		{"no time at all", "target_latency", "0s", "must be above 0"},
-		{"word for a switch", "performance_issue_same", "maybe", `want true or false, got "maybe"`},
-		{"no such mode", "mode", "fast", `unknown mode "fast", want performance, accuracy or submission`},
 		{"fraction of a query", "min_query_count", "1.5", "want a whole number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,18 +157,7 @@ func TestOptionsThatCannotBeMeantAreErrors(t *testing.T) {
 	}
 }
 
-func TestModesHaveTwoNames(t *testing.T) {
-	for name, want := range map[string]loadgen.Mode{
-		"performance": loadgen.PerformanceOnly, "Accuracy": loadgen.AccuracyOnly, "submission": loadgen.SubmissionRun,
-		"FindPeakPerformance": loadgen.FindPeakPerformance, "AccuracyOnly": loadgen.AccuracyOnly,
-	} {
-		if got, err := ParseMode(name); err != nil || got != want {
-			t.Errorf("ParseMode(%s) = %v, %v, want %v", name, got, err, want)
-		}
-	}
-}
-
-func TestSeedsOfAUserConfCountOnlyInOldRounds(t *testing.T) {
+func TestSeedsOfAUserConf(t *testing.T) {
 	user := "*.*.qsl_rng_seed = 7\n"
 	old := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Rules: mustRules(t, "v4.1"), UserConf: mustParse(t, "user.conf", user)})
 	if old.Settings.QSLRNGSeed != 7 || len(old.Warnings) > 0 {
@@ -193,7 +177,7 @@ func TestSeedsOfAUserConfCountOnlyInOldRounds(t *testing.T) {
 	}
 }
 
-func TestKeysThatNeedASwitchAreReadOnlyWithIt(t *testing.T) {
+func TestKeysThatNeedASwitch(t *testing.T) {
 	limit := "*.Server.ttft_latency = 5\n"
 	off := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", limit)})
 	if off.Settings.ServerTTFTLatency != 100*time.Millisecond {
@@ -208,14 +192,14 @@ func TestKeysThatNeedASwitchAreReadOnlyWithIt(t *testing.T) {
 	}
 }
 
-func TestInteractiveHasLimitsOfItsOwn(t *testing.T) {
+func TestInteractive(t *testing.T) {
 	r := mustResolve(t, Request{Model: Model{Name: "llama3_1-8b"}, Interactive: true, Scenario: loadgen.Server})
 	if r.ConfName != "llama3_1-8b-interactive" || r.Settings.ServerTTFTLatency != 500*time.Millisecond || r.Settings.ServerTPOTLatency != 30*time.Millisecond {
 		t.Errorf("%s has limits %v and %v", r.ConfName, r.Settings.ServerTTFTLatency, r.Settings.ServerTPOTLatency)
 	}
 }
 
-func TestAuditConfigCountsForTheModelAndThenForAny(t *testing.T) {
+func TestAuditConfigForAnyModel(t *testing.T) {
 	audit := mustParse(t, "audit.config", `
 *.Offline.mode = 2
 sdxl-like.Offline.min_query_count = 500
@@ -234,7 +218,7 @@ sdxl-like.Offline.max_query_count = 8
 	}
 }
 
-func TestOneFileInTwoRolesIsAnError(t *testing.T) {
+func TestFileInTwoRoles(t *testing.T) {
 	conf := mustParse(t, "same.conf", "*.*.mode = 2\n")
 	_, err := Resolve(Request{UserConf: conf, AuditConf: conf})
 	if err == nil || err.Error() != "same.conf is used both as user.conf and as audit.config: give each file once" {
@@ -242,7 +226,7 @@ func TestOneFileInTwoRolesIsAnError(t *testing.T) {
 	}
 }
 
-func TestRemarks(t *testing.T) {
+func TestMultiStreamSettings(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		request Request
@@ -270,16 +254,7 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepTheirTypes(t *testing.T) {
-	_, err := Resolve(Request{Options: []Override{{"nonsense", "1", "mlperf.yaml: nonsense"}}})
-	var key *keyError
-	var of *userinput.Error
-	if !errors.As(err, &key) || key.Name != "nonsense" || !errors.As(err, &of) || of.Field != "nonsense" || of.Origin != "mlperf.yaml: nonsense" {
-		t.Errorf("Resolve = %v, want a KeyError of a field", err)
-	}
-}
-
-func TestSettingsOfAModelThatNobodyKnowsAreWarnedOf(t *testing.T) {
+func TestSettingsOfAnUnknownModel(t *testing.T) {
 	conf := mustParse(t, "user.conf", "resnet5.Server.target_qps = 123\nbert-99.Server.target_qps = 7\n")
 	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Known: []string{"bert-99"}, Scenario: loadgen.Server, UserConf: conf})
 	want := []string{`user.conf has settings of the model "resnet5", which no rules know: they do not apply to resnet50; did you mean "resnet50"?`}
@@ -288,7 +263,7 @@ func TestSettingsOfAModelThatNobodyKnowsAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAByteOrderMarkDoesNotHideTheFirstLine(t *testing.T) {
+func TestByteOrderMark(t *testing.T) {
 	conf := mustParse(t, "user.conf", "\uFEFFresnet50.Server.target_qps = 123\n")
 	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, UserConf: conf})
 	if r.Settings.ServerTargetQPS != 123 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "user.conf:1: the byte order mark") {
@@ -296,7 +271,7 @@ func TestAByteOrderMarkDoesNotHideTheFirstLine(t *testing.T) {
 	}
 }
 
-func TestInteractiveIsRefusedWhereNoRuleHasIt(t *testing.T) {
+func TestInteractiveWithoutRules(t *testing.T) {
 	_, err := Resolve(Request{Model: Model{Name: "resnet50"}, Interactive: true, Scenario: loadgen.Server})
 	var of *userinput.Error
 	if !errors.As(err, &of) || of.Field != "scenario" || !strings.Contains(err.Error(), "no Interactive for the model resnet50; those of ") {
@@ -307,11 +282,50 @@ func TestInteractiveIsRefusedWhereNoRuleHasIt(t *testing.T) {
 	mustResolve(t, Request{Model: Model{Name: "resnet50"}, Interactive: true, Scenario: loadgen.Server, UserConf: own})
 }
 
-func TestOnlyRegularFilesAreRead(t *testing.T) {
-	if _, err := ReadConf(t.TempDir(), ParseOptions{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("ReadConf of a folder = %v", err)
+// A switch and what needs it may be given in any order.
+func TestOptionsBeforeTheirSwitch(t *testing.T) {
+	options := []Override{
+		{"ttft_latency", "7ms", "flag --ttft-latency"}, {"use_token_latencies", "true", "flag --use-token-latencies"}, {"tpot_latency", "3ms", "flag --tpot-latency"},
+		{"token_latency_scaling_factor", "5", "flag --scaling"}, {"infer_token_latencies", "true", "flag --infer"},
 	}
-	if _, err := ReadConf(os.DevNull, ParseOptions{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("ReadConf of a device = %v", err)
+	slices.Reverse(options)
+	for range 2 {
+		given := slices.Clone(options)
+		r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Options: options})
+		s := r.Settings
+		if !s.UseTokenLatencies || s.ServerTTFTLatency != 7*time.Millisecond || s.ServerTPOTLatency != 3*time.Millisecond || s.TokenLatencyScalingFactor != 5 {
+			t.Errorf("in the order %v: %+v", options, s)
+		}
+		if !slices.Equal(options, given) {
+			t.Errorf("the options of the request are %v now", options)
+		}
+		slices.Reverse(options)
+	}
+	// Of two values of one setting the later counts, wherever the switch stands.
+	twice := []Override{{"min_query_count", "5", "quick run"}, {"use_token_latencies", "true", "flag"}, {"min_query_count", "9", "flag --min-query-count"}}
+	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Options: twice})
+	if s, _ := r.Setting("min_query_count"); r.Settings.MinQueryCount != 9 || s.Replaces == nil || s.Replaces.Origin != "quick run" {
+		t.Errorf("min_query_count is %d, made by %+v", r.Settings.MinQueryCount, s)
+	}
+}
+
+// A model may have several names in conf files. For each pattern of LoadGen's order they are tried one after the other.
+func TestLookupBySeveralNames(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       string // the value for Server; empty: there is none
+	}{
+		{"the first name", "a.Server.min_query_count = 1\nb.Server.min_query_count = 2\n", "1"},
+		{"the second name", "b.Server.min_query_count = 2\nc.Server.min_query_count = 3\n", "2"},
+		{"an exact scenario goes before a name", "a.*.min_query_count = 1\nb.Server.min_query_count = 2\n", "2"},
+		{"any model goes before any scenario", "a.*.min_query_count = 1\n*.Server.min_query_count = 4\n", "4"},
+		{"any scenario goes before anything", "b.*.min_query_count = 2\n*.*.min_query_count = 5\n", "2"},
+		{"anything", "c.Server.min_query_count = 3\n*.*.min_query_count = 5\n", "5"},
+		{"nothing", "c.Server.min_query_count = 3\n*.Offline.min_query_count = 6\n", ""},
+	} {
+		conf := mustParse(t, "user.conf", c.text)
+		if e, ok := conf.Lookup("Server", "min_query_count", "a", "b"); ok != (c.want != "") || e.Value != c.want {
+			t.Errorf("%s: %+v, %t, want %q", c.name, e, ok, c.want)
+		}
 	}
 }

@@ -1,21 +1,25 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/configs"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// A RuleSet is what applies in a round of MLPerf Inference.
+// A RuleSet is the rules of a round of MLPerf Inference.
 type RuleSet struct {
 	Version string
 	Conf    *Conf // the round's mlperf.conf
 
-	// MinDuration is how long the rules ask a run to last. The conf says the same, but
-	// may be overridden.
+	// MinDuration is the least duration of a run. The conf has the same, but may be
+	// overridden.
 	MinDuration time.Duration
 	MultiStream MultiStreamKind
 	// ServerRuns is how many Server runs make a result: the lowest counts.
@@ -110,4 +114,118 @@ func Rules(version string) (*RuleSet, error) {
 	}
 	r.Conf = conf
 	return r, nil
+}
+
+// ParseScenario returns the scenario of a name; case, hyphens and underscores do not
+// matter. Interactive is Server with the stricter limits of the model's interactive
+// variant (Model.ConfName).
+func ParseScenario(name string) (s loadgen.Scenario, isInteractive bool, err error) {
+	if userinput.Same(name, interactive) {
+		return loadgen.Server, true, nil
+	}
+	s, err = loadgen.ParseScenario(name)
+	if err != nil {
+		err = fmt.Errorf("unknown scenario %q, want SingleStream, MultiStream, Server, Offline or Interactive", name)
+	}
+	return s, false, err
+}
+
+// A Model is a benchmark as the rules and the conf files know it. Package models has such a value for each.
+type Model struct {
+	Name    string      // in the rules' mlperf.conf
+	Aliases []string    // other names of the rules and of submissions, by which conf files may call it too
+	Sample  *SampleSize // on the network; nil: the rules have no formula
+}
+
+// Minima are the numbers that the submission checker of a round asks of a closed
+// submission. 0: it asks nothing.
+type Minima struct {
+	PerformanceSamples uint64        // in memory at once, at least
+	AccuracySamples    uint64        // of the accuracy run, exactly
+	OfflineSamples     uint64        // of the Offline query, at least
+	ServerLatency      time.Duration // target latency of Server, at most
+}
+
+// A SampleSize is the size of a sample on the network: values of the input and output type,
+// and bytes whose type the rules fix. Negligible sizes are 0.
+type SampleSize struct {
+	InValues, OutValues uint64
+	InBytes             uint64
+}
+
+// Is reports whether a name is one of the model's, in any case.
+func (m Model) Is(name string) bool {
+	return strings.EqualFold(name, m.Name) || slices.ContainsFunc(m.Aliases, func(a string) bool { return strings.EqualFold(a, name) })
+}
+
+// ConfName returns the name under which conf files have the settings of the model, or of its
+// interactive variant.
+func (m Model) ConfName(isInteractive bool) string {
+	if isInteractive {
+		return m.Name + interactiveSuffix
+	}
+	return m.Name
+}
+
+// confNames lists all names under which a user's conf files may have the settings.
+func (m Model) confNames(isInteractive bool) []string {
+	names := m.Names()
+	for i := range names {
+		names[i] = Model{Name: names[i]}.ConfName(isInteractive)
+	}
+	return names
+}
+
+// Names lists the names of the model.
+func (m Model) Names() []string { return append([]string{m.Name}, m.Aliases...) }
+
+// Minima returns what the checker of the round asks of a model; false if the round does not have the model.
+func (r *RuleSet) Minima(m Model) (Minima, bool) {
+	asked, ok := rounds.ModelOf(r.Version, m.Names()...)
+	if !ok {
+		return Minima{}, false
+	}
+	value := func(p *int64) uint64 {
+		if p == nil {
+			return 0
+		}
+		return uint64(*p)
+	}
+	accuracy, _ := asked.AccuracySamplesOf("Offline")
+	min := Minima{
+		PerformanceSamples: value(asked.PerformanceSamples), AccuracySamples: uint64(accuracy), OfflineSamples: value(asked.OfflineSamples),
+		ServerLatency: time.Duration(asked.LatencyNS["Server"]),
+	}
+	// The newest checker leaves out a benchmark that no round after has.
+	for _, version := range slices.Backward(Versions()) {
+		if before, ok := rounds.ModelOf(version, m.Names()...); ok && version < r.Version && min.OfflineSamples == 0 {
+			min.OfflineSamples = value(before.OfflineSamples)
+		}
+	}
+	return min, true
+}
+
+// MinQueries returns how many queries (Offline: samples of the one query) the rules and the checker of the round ask for in a
+// scenario of a model: where early stopping decides, the number is not enforced and only a good start. 0: the round does not
+// have the scenario. Where the checker has no number, it is that of the scenario table of inference_rules.adoc.
+func (r *RuleSet) MinQueries(s loadgen.Scenario, m Model) uint64 {
+	const singleStreamQueries, imageQueries, offlineSamples = 1024, 270336, 24576
+	if s == loadgen.Offline {
+		min, _ := r.Minima(m)
+		return cmp.Or(min.OfflineSamples, offlineSamples)
+	}
+	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
+		return 0
+	}
+	asked, ok := rounds.ModelOf(r.Version, m.Names()...)
+	if !ok {
+		asked, ok = rounds.NewestModelOf(m.Names()...)
+	}
+	if ok && asked.MinQueries[s.String()] != 0 {
+		return uint64(asked.MinQueries[s.String()])
+	}
+	if s == loadgen.SingleStream {
+		return singleStreamQueries
+	}
+	return imageQueries
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// A kind is what a key's value must be.
+// A kind is the type of a key's value.
 type kind uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	number                  // any
 )
 
-// unit is how the value of a kind is read.
+// unit returns the unit of a kind in files.
 func (k kind) unit() string {
 	switch k {
 	case wholeMillis, millis:
@@ -53,8 +53,8 @@ type value struct {
 	real  float64
 }
 
-// parseValue reads a value of a file as LoadGen does, and says what is wrong with one
-// that LoadGen would misread.
+// parseValue reads a value of a file as LoadGen does. A value that LoadGen would misread is an
+// error.
 func parseValue(k kind, text string) (value, error) {
 	if !k.isWhole() {
 		real, err := parseReal(text)
@@ -93,8 +93,8 @@ func checkWhole(k kind, v uint64) error {
 	return nil
 }
 
-// errZero is of a rate or a time of 0. Official files have some, of benchmarks that do without: only who runs with it
-// is told.
+// errZero is the error of a rate or a time of 0. Official files have some, of benchmarks without one: it is an error of a run
+// of that benchmark only.
 var errZero = errors.New("must be above 0")
 
 func checkReal(k kind, v float64) error {
@@ -130,7 +130,7 @@ func parseWhole(text string) (uint64, error) {
 	return v, nil
 }
 
-// notWhole says why a text is no whole number of 64 bits.
+// notWhole says why a text is not a whole number of 64 bits.
 func notWhole(text string, base int) error {
 	switch real, notReal := parseReal(text); {
 	case notReal != nil:
@@ -168,11 +168,16 @@ func parseReal(text string) (float64, error) {
 }
 
 // parseOption reads the value of a flag: times have a unit, modes names, and switches
-// words. It returns the value also as a file would write it.
+// words. It also returns the value as a file would have it.
 func parseOption(k kind, text string) (v value, inFile string, err error) {
 	switch {
 	case k.isTime():
-		return parseTimeOption(k, text)
+		d, err := ParseDuration(text)
+		if err != nil {
+			return value{}, "", err
+		}
+		ms := float64(d) / 1e6
+		return value{whole: uint64(d), real: float64(d)}, strconv.FormatFloat(ms, 'g', -1, 64), checkReal(k, ms)
 	case k == modeNumber:
 		mode, err := ParseMode(text)
 		return value{whole: uint64(mode)}, strconv.Itoa(int(mode)), err
@@ -190,17 +195,8 @@ func parseOption(k kind, text string) (v value, inFile string, err error) {
 	return v, text, err
 }
 
-func parseTimeOption(k kind, text string) (value, string, error) {
-	d, err := ParseDuration(text)
-	if err != nil {
-		return value{}, "", err
-	}
-	ms := float64(d) / 1e6
-	return value{whole: uint64(d), real: float64(d)}, strconv.FormatFloat(ms, 'g', -1, 64), checkReal(k, ms)
-}
-
-// ParseDuration reads a time as people write it, 90s or 10m; a bare number is
-// milliseconds, as in conf files.
+// ParseDuration reads a time with a unit, 90s or 10m; a bare number is milliseconds, as in
+// conf files.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if ms, bare := strconv.ParseFloat(text, 64); bare == nil {

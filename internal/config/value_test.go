@@ -1,85 +1,13 @@
 package config
 
 import (
-	"fmt"
 	"math"
-	"math/big"
-	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// wholeByHand reads a whole number as C's strtoull with base 0 does, digit by digit.
-func wholeByHand(text string) (n *big.Int, ok bool) {
-	digits, base := strings.TrimPrefix(text, "+"), int64(10)
-	switch lower := strings.ToLower(digits); {
-	case strings.HasPrefix(lower, "0x") && len(lower) > 2:
-		digits, base = lower[2:], 16
-	case strings.HasPrefix(digits, "0"):
-		base = 8
-	}
-	n = new(big.Int)
-	for _, c := range strings.ToLower(digits) {
-		at := strings.IndexRune("0123456789abcdef"[:base], c)
-		if at < 0 {
-			return nil, false
-		}
-		n.Add(n.Mul(n, big.NewInt(base)), big.NewInt(int64(at)))
-	}
-	return n, digits != ""
-}
-
-func TestWholeNumbersAreReadDigitByDigit(t *testing.T) {
-	draw := rand.New(rand.NewPCG(7, 11))
-	most := new(big.Int).SetUint64(math.MaxUint64)
-	for range 20_000 {
-		const characters = "00112345678999abcdefABCDEFxX+-_. g"
-		text := [...]string{"", "", "+", "0x", "0X", "0", "-"}[draw.IntN(7)]
-		for range draw.IntN(22) {
-			i := draw.IntN(len(characters))
-			if draw.IntN(12) > 0 {
-				i = draw.IntN(14)
-			}
-			text += characters[i : i+1]
-		}
-		want, ok := wholeByHand(text)
-		got, err := parseWhole(text)
-		if ok = ok && want.Cmp(most) <= 0; ok != (err == nil) || ok && got != want.Uint64() {
-			t.Errorf("parseWhole(%q) = %d, %v, want %v, %t", text, got, err, want, ok)
-		}
-	}
-}
-
-func TestEveryNumberThatIsPrintedIsReadAgain(t *testing.T) {
-	draw := rand.New(rand.NewPCG(3, 5))
-	for range 5_000 {
-		want := math.Float64frombits(draw.Uint64())
-		if math.IsNaN(want) || math.IsInf(want, 0) {
-			continue
-		}
-		hexadecimal := strconv.FormatFloat(want, 'x', -1, 64)
-		for _, text := range []string{
-			strconv.FormatFloat(want, 'g', -1, 64), strconv.FormatFloat(want, 'e', -1, 64), strings.ToUpper(strconv.FormatFloat(want, 'e', 20, 64)),
-			hexadecimal, strings.ToUpper(hexadecimal),
-		} {
-			if got, err := parseReal(text); err != nil || got != want {
-				t.Errorf("parseReal(%s) = %v, %v, want %v", text, got, err, want)
-			}
-		}
-		n := draw.Uint64() >> draw.IntN(64)
-		for _, text := range []string{fmt.Sprint(n), fmt.Sprintf("+%d", n), fmt.Sprintf("0x%x", n), fmt.Sprintf("0X%X", n), fmt.Sprintf("0%o", n), fmt.Sprintf("00%o", n)} {
-			if got, err := parseWhole(text); err != nil || got != n {
-				t.Errorf("parseWhole(%s) = %d, %v, want %d", text, got, err, n)
-			}
-		}
-	}
-}
-
-func TestValuesHaveTheBoundsOfTheirKind(t *testing.T) {
+func TestValues(t *testing.T) {
 	const whole, real = true, false
 	for _, c := range []struct {
 		kind  kind
@@ -92,6 +20,8 @@ func TestValuesHaveTheBoundsOfTheirKind(t *testing.T) {
 		{smallCount, "2147483647", whole, math.MaxInt32, ""},
 		{smallCount, "2147483648", whole, 0, "want at most 2147483647, got 2147483648"},
 		{toggle, "0", whole, 0, ""}, {toggle, "0x1", whole, 1, ""}, {toggle, "2", whole, 0, "want 0 or 1, got 2"},
+		{count, "0x10", whole, 16, ""}, {count, "010", whole, 8, ""}, {count, "18446744073709551616", whole, 0, "18446744073709551616 does not fit into 64 bits"},
+		{count, "-1", whole, 0, "must not be negative, is -1"}, {count, "1_000", whole, 0, `"1_000" is not a number`}, {rate, "1_0.5", real, 0, `"1_0.5" is not a number`},
 		{modeNumber, "3", whole, 3, ""}, {modeNumber, "4", whole, 0, "want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got 4"},
 		{wholeMillis, "9223372036854", whole, 9223372036854e6, ""},
 		{wholeMillis, "9223372036855", whole, 0, "9223372036855 ms are more than a run can last"},
@@ -125,7 +55,7 @@ func TestValuesHaveTheBoundsOfTheirKind(t *testing.T) {
 	}
 }
 
-func TestTimesAreWrittenWithUnitsOrInMilliseconds(t *testing.T) {
+func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "0s": 0, "10": 10 * time.Millisecond, "1.5": 1500 * time.Microsecond, "1e3": time.Second, "90s": 90 * time.Second, "1h30m": 90 * time.Minute,
 		"250us": 250 * time.Microsecond, "250µs": 250 * time.Microsecond, "5ns": 5, "0.000001": 1, "+2s": 2 * time.Second, ".5s": 500 * time.Millisecond,
@@ -157,8 +87,8 @@ func TestTimesAreWrittenWithUnitsOrInMilliseconds(t *testing.T) {
 	}
 }
 
-// What the command line has is written as a file would have it, and read from that as the same value.
-func TestAnOptionIsTheSameInAFile(t *testing.T) {
+// An option is written as a file would have it, and read from there as the same value.
+func TestOptionInAFile(t *testing.T) {
 	for _, c := range []struct {
 		kind       kind
 		text, file string
@@ -192,42 +122,6 @@ func TestAnOptionIsTheSameInAFile(t *testing.T) {
 	} {
 		if _, _, err := parseOption(c.kind, c.text); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("parseOption(%d, %q): %v, want %s", c.kind, c.text, err, c.want)
-		}
-	}
-}
-
-func TestKindsHaveTheirUnits(t *testing.T) {
-	for unit, kinds := range map[string][]kind{"ms": {wholeMillis, millis}, "%": {percentile, probability}, "/s": {rate}, "": {count, smallCount, toggle, modeNumber, number}} {
-		for _, k := range kinds {
-			if got := k.unit(); got != unit {
-				t.Errorf("the unit of kind %d is %q, want %q", k, got, unit)
-			}
-			if k.isTime() != (unit == "ms") {
-				t.Errorf("kind %d is a time: %t", k, k.isTime())
-			}
-		}
-	}
-}
-
-func FuzzParseDuration(f *testing.F) {
-	for _, seed := range []string{"10", "90s", "1h", "-1", "1e300", "0x1p3", "NaN", ""} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		d, err := ParseDuration(text)
-		if err != nil {
-			return
-		}
-		if again, err := ParseDuration(d.String()); d < 0 || err != nil || again != d {
-			t.Fatalf("ParseDuration(%q) = %v, and of its own text %v, %v", text, d, again, err)
-		}
-	})
-}
-
-func TestNamesOfModesAreThoseOfLoadGenToo(t *testing.T) {
-	for _, mode := range []loadgen.Mode{loadgen.SubmissionRun, loadgen.AccuracyOnly, loadgen.PerformanceOnly, loadgen.FindPeakPerformance} {
-		if got, err := ParseMode(mode.String()); err != nil || got != mode {
-			t.Errorf("ParseMode(%v) = %v, %v", mode, got, err)
 		}
 	}
 }

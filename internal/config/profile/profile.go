@@ -24,13 +24,13 @@ const Schema = "mlperf-go/profile/1"
 // maxFile is how long the file of a profile may be.
 const maxFile = 1 << 20
 
-// A Machine is what a profile holds for.
+// A Machine is where a profile holds.
 type Machine struct {
 	CPU   string `json:"cpu"`   // model
 	Cores int    `json:"cores"` // that the process may use
 }
 
-// A Subject is what a profile is of.
+// A Subject is a model, a scenario, a device and a machine.
 type Subject struct {
 	Model    string  `json:"model"`
 	Scenario string  `json:"scenario"`
@@ -59,7 +59,7 @@ type Objective struct {
 	Least bool   `json:"least,omitempty"` // less is better
 }
 
-// A Profile is the fastest way that a search found.
+// A Profile is the fastest way to run a subject that a search found.
 type Profile struct {
 	Schema  string    `json:"schema"`
 	Program string    `json:"program"` // that searched, with its version
@@ -85,7 +85,7 @@ func (p *Profile) Delay() time.Duration {
 	return d
 }
 
-// Check finds what a run cannot be set up with.
+// Check finds wrong values.
 func (p *Profile) Check() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
@@ -103,7 +103,7 @@ func (p *Profile) Check() error {
 	want(p.Threads > 0, "intra_threads is %d, want at least 1", p.Threads)
 	want(p.MaxBatch > 0, "max_batch_size is %d, want at least 1", p.MaxBatch)
 	d, err := time.ParseDuration(p.MaxDelay)
-	want(err == nil && d >= 0, "max_batch_delay is %q, want a time such as 1.5ms", p.MaxDelay)
+	want(err == nil && d >= 0, "max_batch_delay is %q, want a time, e.g. 1.5ms", p.MaxDelay)
 	return errors.Join(errs...)
 }
 
@@ -137,7 +137,7 @@ func Read(path string) (*Profile, error) {
 	return p, nil
 }
 
-// Write stores the profile. Nobody ever sees half of it.
+// Write stores the profile, as a whole or not at all.
 func (p *Profile) Write(path string) error {
 	if err := p.Check(); err != nil {
 		return fmt.Errorf("writing the profile: %w", err)

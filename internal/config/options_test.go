@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +35,7 @@ func writeYAML(t *testing.T, text string) OptionFile {
 	return OptionFile{Path: path}
 }
 
-func TestFlagOverEnvironmentOverFileOverDefault(t *testing.T) {
+func TestOrderOfSources(t *testing.T) {
 	t.Setenv("MLPERF_SCENARIO", "Offline")
 	t.Setenv("MLPERF_MODEL", "bert")
 	t.Setenv("MLPERF_RULES", "")
@@ -61,7 +60,7 @@ func TestFlagOverEnvironmentOverFileOverDefault(t *testing.T) {
 	}
 }
 
-func TestYAMLValuesBecomeFlagValues(t *testing.T) {
+func TestYAMLValues(t *testing.T) {
 	file := writeYAML(t, "a: 10s\nb: true\nc: 18446744073709551615\nd: 0x10\ne: 1e3\nf: [x, 2, 3.5]\ng: \"\"\n")
 	var c command
 	if _, err := MergeOptions(c.options("a", "b", "c", "d", "e", "f", "g"), file); err != nil {
@@ -73,16 +72,13 @@ func TestYAMLValuesBecomeFlagValues(t *testing.T) {
 	}
 }
 
-func TestTheFileIsReadStrictly(t *testing.T) {
+func TestWrongFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "target-qsp: 5", `unknown key "target-qsp"; did you mean "target-qps"? (known: model, target-qps, trace-only)`},
 		{"upper case", "Model: x", `unknown key "Model"; did you mean "model"?`},
 		{"section", "run:\n  model: x", `unknown key "run"`},
-		{"empty section", "run: {}", `unknown key "run"`},
 		{"map as value", "model: {name: x}", "model: want one value or a list of values"},
 		{"no value", "model:", "model: has no value"},
-		{"date", "model: 2024-01-02", "model: want one value or a list of values"},
-		{"list of lists of maps", "model: [[{a: b}]]", "model: want one value or a list of values"},
 		{"both spellings", "target-qps: 1\ntarget_qps: 2", "target-qps is given twice"},
 		{"same key twice", "model: x\nmodel: y", "already defined"},
 		{"a second document", "# mine\n---\nmodel: x\n---\nmodel: y\n", ":4: a second document begins, which nothing would read"},
@@ -103,7 +99,7 @@ func TestTheFileIsReadStrictly(t *testing.T) {
 	}
 }
 
-func TestADocumentMayHaveItsMarks(t *testing.T) {
+func TestYAMLDocument(t *testing.T) {
 	for _, text := range []string{"---\nmodel: x\n", "# mine\n\n%YAML 1.1\n--- # yes\nmodel: x\n...\n", "model: x\n---\n# nothing more\n", "\xef\xbb\xbfmodel: x\r\n", "model: |-\n  x\n"} {
 		var c command
 		if _, err := MergeOptions(c.options("model"), writeYAML(t, text)); err != nil || c.values["model"] != "x" {
@@ -112,7 +108,7 @@ func TestADocumentMayHaveItsMarks(t *testing.T) {
 	}
 }
 
-func TestAListGivesAFlagThatRepeatsEachOfItsValues(t *testing.T) {
+func TestLists(t *testing.T) {
 	for _, c := range []struct {
 		text    string
 		repeats bool
@@ -138,7 +134,7 @@ func TestAListGivesAFlagThatRepeatsEachOfItsValues(t *testing.T) {
 	}
 }
 
-func TestKeysOfOtherCommandsAreLeftAlone(t *testing.T) {
+func TestKeysOfOtherCommands(t *testing.T) {
 	file := writeYAML(t, "total-sample-count: 5\nmodel: x\n")
 	file.Known = []string{"total-sample-count"}
 	var c command
@@ -150,7 +146,7 @@ func TestKeysOfOtherCommandsAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAValueThatAFlagRefusesNamesItsSource(t *testing.T) {
+func TestRefusedValues(t *testing.T) {
 	t.Setenv("MLPERF_COUNT", "many")
 	refuse := func(s string) error { _, err := strconv.Atoi(s); return err }
 	file := writeYAML(t, "limit: few\n")
@@ -161,7 +157,7 @@ func TestAValueThatAFlagRefusesNamesItsSource(t *testing.T) {
 	}
 }
 
-func TestAMissingFileIsAnErrorOnlyIfAskedFor(t *testing.T) {
+func TestMissingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.yaml")
 	if _, err := MergeOptions(nil, OptionFile{Path: path}); err != nil {
 		t.Errorf("an optional file: %v", err)
@@ -174,7 +170,7 @@ func TestAMissingFileIsAnErrorOnlyIfAskedFor(t *testing.T) {
 	}
 }
 
-func TestVariablesThatNothingReadsAreWarnings(t *testing.T) {
+func TestUnknownVariables(t *testing.T) {
 	for _, name := range []string{"MLPERF_LONG_TESTS", "MLPERF_ORT_LIB"} { // how these tests are run
 		t.Setenv(name, "")
 		os.Unsetenv(name)
@@ -192,26 +188,4 @@ func TestVariablesThatNothingReadsAreWarnings(t *testing.T) {
 	if diff := cmp.Diff(want, m.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-}
-
-func FuzzOptionFile(f *testing.F) {
-	known := []string{"model", "target-qps", "trace"}
-	for _, seed := range []string{"", "model: x", "target_qps: 5\ntrace: true", "model: {a: b}", "a: 1", "- x", "model: &a x\ntrace: *a", "<<: {model: x}", "? [a]\n: b"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		values, err := parseOptionFile("fuzz.yaml", text, known)
-		if err != nil {
-			if !strings.Contains(err.Error(), "fuzz.yaml") {
-				t.Fatalf("error without the file: %v", err)
-			}
-			return
-		}
-		for name, v := range values {
-			_, isText := v.(string)
-			if _, isList := v.([]string); !slices.Contains(known, name) || !isText && !isList {
-				t.Fatalf("accepted %s: %v (%s)", name, v, fmt.Sprintf("%T", v))
-			}
-		}
-	})
 }

@@ -1,10 +1,8 @@
 package config_test
 
 import (
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -50,7 +48,7 @@ func rules(t *testing.T, version string) *config.RuleSet {
 	return r
 }
 
-func TestWhatTheRulesSayIsNoDifference(t *testing.T) {
+func TestNoDifference(t *testing.T) {
 	for _, version := range config.Versions() {
 		set := rules(t, version)
 		for _, s := range loadgen.Scenarios() {
@@ -66,7 +64,7 @@ func TestWhatTheRulesSayIsNoDifference(t *testing.T) {
 	}
 }
 
-func TestEachDifferenceIsACaveatOrANote(t *testing.T) {
+func TestDifferences(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		scenario loadgen.Scenario
@@ -128,7 +126,7 @@ func TestEachDifferenceIsACaveatOrANote(t *testing.T) {
 	}
 }
 
-func TestSpeedSettingsDoNotMatterToAccuracy(t *testing.T) {
+func TestDifferencesOfAnAccuracyRun(t *testing.T) {
 	q := config.Request{Model: known(t, "resnet50"), Scenario: loadgen.Offline, Options: []config.Override{
 		{Key: "mode", Value: "accuracy"}, {Key: "min_duration", Value: "1s"}, {Key: "accuracy_sample_count_override", Value: "12"},
 	}}
@@ -138,8 +136,8 @@ func TestSpeedSettingsDoNotMatterToAccuracy(t *testing.T) {
 	}
 }
 
-// LoadGen makes of any test with TEST05 one of performance, whatever its mode is.
-func TestSpeedSettingsMatterToAnAccuracyRunThatTEST05MakesOneOfPerformance(t *testing.T) {
+// With TEST05, LoadGen makes a performance run of any test.
+func TestDifferencesOfAnAccuracyRunWithTEST05(t *testing.T) {
 	conf, err := config.ParseConf("mlperf.conf", []byte("*.*.test05 = 1\n*.Offline.min_duration = 1000\n*.Offline.min_query_count = 24576\n*.*.qsl_rng_seed = 7\n"), config.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -149,45 +147,6 @@ func TestSpeedSettingsMatterToAnAccuracyRunThatTEST05MakesOneOfPerformance(t *te
 	for _, want := range []string{"caveat: closed division: test05 is true", "caveat: closed division: min_duration is 1s instead of the official 10m0s (mlperf.conf:2)", "qsl_rng_seed is 7"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-}
-
-// A field that is added to TestSettings has to be judged, or to be said to be free.
-func TestEveryFieldOfTestSettingsIsJudged(t *testing.T) {
-	fields := config.JudgedFields()
-	settings := reflect.TypeFor[loadgen.TestSettings]()
-	for i := range settings.NumField() {
-		name := settings.Field(i).Name
-		if fields[name] != 1 {
-			t.Errorf("%s has %d rows in the table of field rules, want 1", name, fields[name])
-		}
-		delete(fields, name)
-	}
-	for name := range fields {
-		t.Errorf("the table of field rules has %s, which is no field of TestSettings", name)
-	}
-}
-
-// What is compared must notice every change of its field.
-func TestEveryJudgedFieldIsReadFromWhereItIs(t *testing.T) {
-	for name, value := range config.JudgedValues() {
-		s := loadgen.TestSettings{}
-		f := reflect.ValueOf(&s).Elem().FieldByName(name)
-		switch f.Interface().(type) {
-		case bool:
-			f.SetBool(true)
-		case float64:
-			f.SetFloat(7)
-		case uint64:
-			f.SetUint(7)
-		case time.Duration:
-			f.SetInt(7)
-		default:
-			t.Fatalf("%s has a type that this test does not know", name)
-		}
-		if got := value(s); got != f.Interface() {
-			t.Errorf("the rule of %s reads %v, want %v", name, got, f.Interface())
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/viper"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -25,18 +26,15 @@ type Option struct {
 
 // OptionFile is mlperf.yaml.
 type OptionFile struct {
-	Path     string // empty: none
-	Required bool   // an error if there is no such file
-	// Known are the flags of all commands. The file may have any of them; those of other
-	// commands are left alone.
-	Known []string
-	// Variables are names of environment variables that mean something else than a flag.
-	Variables []string
+	Path      string   // empty: none
+	Required  bool     // an error if there is no such file
+	Known     []string // flags of all commands, which the file may have
+	Variables []string // of the environment, which are not flags
 }
 
 const envPrefix = "MLPERF"
 
-// Merged says what MergeOptions did.
+// Merged has the origins of options, and warnings.
 type Merged struct {
 	origins  map[string]string
 	Warnings []string
@@ -59,9 +57,18 @@ func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
 	for _, o := range options {
 		file.Known = append(slices.Clip(file.Known), o.Name)
 	}
-	values, err := file.read()
-	if err != nil {
-		return nil, err
+	var values map[string]any
+	if file.Path != "" {
+		text, err := fileio.ReadFile(file.Path, maxFile)
+		if errors.Is(err, fs.ErrNotExist) && !file.Required {
+			text, err = nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading options: %w", err)
+		}
+		if values, err = parseOptionFile(file.Path, text, file.Known); err != nil {
+			return nil, err
+		}
 	}
 	v := viper.New()
 	if err := v.MergeConfigMap(values); err != nil {
@@ -94,24 +101,18 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 		origin = "environment " + variable
 	}
 	m.origins[o.Name] = origin
-	for _, text := range textsOf(v.Get(o.Name), o.Repeats) {
+	texts := []string{fmt.Sprint(v.Get(o.Name))}
+	if list, ok := v.Get(o.Name).([]string); ok && o.Repeats {
+		texts = list
+	} else if ok {
+		texts = []string{strings.Join(list, ",")}
+	}
+	for _, text := range texts {
 		if err := o.Set(text); err != nil {
 			return &userinput.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
 		}
 	}
 	return nil
-}
-
-// textsOf are what a flag is set to: each value of a list if the flag repeats, else one text with commas between.
-func textsOf(value any, each bool) []string {
-	list, ok := value.([]string)
-	switch {
-	case !ok:
-		return []string{fmt.Sprint(value)}
-	case each:
-		return list
-	}
-	return []string{strings.Join(list, ",")}
 }
 
 func variableOf(option string) string {
@@ -140,21 +141,6 @@ func strayVariables(options, others []string) []string {
 	return warnings
 }
 
-// read returns the values of the file as the command line would have them.
-func (f OptionFile) read() (map[string]any, error) {
-	if f.Path == "" {
-		return nil, nil
-	}
-	text, err := readSettings(f.Path)
-	if errors.Is(err, fs.ErrNotExist) && !f.Required {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading options: %w", err)
-	}
-	return parseOptionFile(f.Path, text, f.Known)
-}
-
 // parseOptionFile reads a flat YAML document whose keys are names of options, with
 // hyphens or underscores.
 func parseOptionFile(path string, text []byte, known []string) (map[string]any, error) {
@@ -177,7 +163,7 @@ func parseOptionFile(path string, text []byte, known []string) (map[string]any, 
 		value, err := optionValue(document[name])
 		switch _, twice := values[option]; {
 		case !slices.Contains(known, option):
-			errs = append(errs, newKeyError(at, "key", name, sortedUnique(slices.Clone(known))))
+			errs = append(errs, &keyError{at, "key", name, sortedUnique(slices.Clone(known))})
 		case twice:
 			errs = append(errs, &syntaxError{at, option + " is given twice, with hyphens and with underscores"})
 		case err != nil:
@@ -188,11 +174,14 @@ func parseOptionFile(path string, text []byte, known []string) (map[string]any, 
 	return values, errors.Join(errs...)
 }
 
-// secondDocument is the line at which another document begins after one with keys; 0: none does.
+// secondDocument returns the line at which another document begins after one with keys; 0: none.
 func secondDocument(text []byte) (line int) {
 	begun := false
 	for number, l := range strings.Split(string(text), "\n") {
-		marker, content := kindOfLine(strings.TrimRight(l, " \t\r"))
+		l = strings.TrimRight(l, " \t\r")
+		with := strings.HasPrefix(l, "--- ") // and content
+		marker := with || l == "---" || l == "..."
+		content := with || !marker && l != "" && l[0] != '#' && l[0] != '%'
 		if marker && begun && line == 0 {
 			line = number + 1
 		}
@@ -204,14 +193,7 @@ func secondDocument(text []byte) (line int) {
 	return 0
 }
 
-// kindOfLine tells lines that separate documents from those with content, and "--- key: 1" is both.
-func kindOfLine(l string) (marker, content bool) {
-	both := strings.HasPrefix(l, "--- ")
-	marker = both || l == "---" || l == "..."
-	return marker, both || !marker && l != "" && l[0] != '#' && l[0] != '%'
-}
-
-// optionValue is a YAML value as a flag would have it: a text, or the texts of a list.
+// optionValue writes a YAML value as a flag would have it: a text, or the texts of a list.
 func optionValue(v any) (any, error) {
 	list, ok := v.([]any)
 	if !ok {
