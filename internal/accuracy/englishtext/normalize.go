@@ -1,8 +1,15 @@
 package englishtext
 
 import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"fmt"
+	"io"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,115 +29,21 @@ var (
 	periods       = regexp.MustCompile(`\.([^0-9]|$)`)
 	looseCurrency = regexp.MustCompile(`[.$¢€£]([^0-9])`)
 	loosePercent  = regexp.MustCompile(`([^0-9])%`)
+
+	andAHalf     = regexp.MustCompile(`and[` + space + `]+a[` + space + `]+half`)
+	looseSuffix  = regexp.MustCompile(`([0-9])[` + space + `]+(st|nd|rd|th|s)`)
+	amountCents  = regexp.MustCompile(`([€£$])([0-9]+) (?:and )?¢([0-9]{1,2})`)
+	centsOnly    = regexp.MustCompile(`[€£$]0.([0-9]{1,2})`)
+	numberOne    = regexp.MustCompile(`1(s?)`)
+	fillers      = map[string]bool{"hmm": true, "mm": true, "mhm": true, "mmm": true, "uh": true, "um": true}
+	otherLetters = map[rune]string{ // NFKD does not take these apart
+		'œ': "oe", 'Œ': "OE", 'ø': "o", 'Ø': "O", 'æ': "ae", 'Æ': "AE", 'ß': "ss", 'ẞ': "SS", 'đ': "d", 'Đ': "D",
+		'ð': "d", 'Ð': "D", 'þ': "th", 'Þ': "th", 'ł': "l", 'Ł': "L",
+	}
 )
 
-// Normalize returns a text in the form in which texts are compared. It may be called by
-// several goroutines.
-func Normalize(text string) string {
-	s := pytext.Lower(text)
-	s = replace(brackets, s, "<[", "")
-	s = replace(parentheses, s, "(", "")
-	s = dropFillers(s)
-	s = replace(apostrophe, s, "'", "'")
-	s = spellOut(s)
-	s = replace(commas, s, ",", "$1$2")
-	s = replace(periods, s, ".", " $1")
-	s = dropMarks(s)
-	s = digits(s)
-	s = american(s)
-	s = replace(looseCurrency, s, ".$¢€£", " $1")
-	s = replace(loosePercent, s, "%", "$1 ")
-	return oneBlank(s)
-}
-
-// replace replaces what re matches, if one of the characters is there without which it matches
-// nothing: looking for them is much faster.
-func replace(re *regexp.Regexp, s, needs, with string) string {
-	if !strings.ContainsAny(s, needs) {
-		return s
-	}
-	return re.ReplaceAllString(s, with)
-}
-
-// oneBlank puts a blank in the place of each run of white space.
-func oneBlank(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	was := false
-	for _, r := range s {
-		is := pytext.IsSpace(r)
-		switch {
-		case !is:
-			b.WriteRune(r)
-		case !was:
-			b.WriteByte(' ')
-		}
-		was = is
-	}
-	return b.String()
-}
-
-// spellOut writes short forms as the words that they stand for.
-func spellOut(s string) string {
-	apostrophes := strings.Contains(s, "'")
-	for _, f := range shortForms {
-		if apostrophes || !strings.Contains(f.short, "'") {
-			s = replaceWords(s, f.short, f.long)
-		}
-	}
-	return s
-}
-
-// fillers are said and do not count.
-var fillers = map[string]bool{"hmm": true, "mm": true, "mhm": true, "mmm": true, "uh": true, "um": true}
-
-// dropFillers drops the words that are fillers.
-func dropFillers(s string) string {
-	var b strings.Builder
-	for s != "" {
-		n := runOf(s, true)
-		if !fillers[s[:n]] {
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-		n = runOf(s, false)
-		b.WriteString(s[:n])
-		s = s[n:]
-	}
-	return b.String()
-}
-
-// runOf is the length of the run of characters that are inside words, or are not.
-func runOf(s string, inWord bool) int {
-	n := strings.IndexFunc(s, func(r rune) bool { return isWord(r) != inWord })
-	if n < 0 {
-		return len(s)
-	}
-	return n
-}
-
-// isWord is \w of Python.
-func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
-
-// boundary is \b: whether a word begins or ends at a place.
-func boundary(s string, at int) bool {
-	before, after := false, false
-	for _, r := range s[at:] {
-		after = isWord(r)
-		break
-	}
-	if r, n := utf8.DecodeLastRuneInString(s[:at]); n > 0 {
-		before = isWord(r)
-	}
-	return before != after
-}
-
-// A shortForm is written out. One that begins with a letter is a word of its own, others
-// are ends of words.
-type shortForm struct{ short, long string }
-
-// shortForms are in the order in which they are looked for (whisper, normalizers/english.py).
-var shortForms = []shortForm{
+// shortForms are words and, with an apostrophe or n't, ends of words, in the order of the script (whisper, normalizers/english.py).
+var shortForms = []struct{ short, long string }{
 	{"won't", "will not"}, {"can't", "can not"}, {"let's", "let us"}, {"ain't", "aint"}, {"y'all", "you all"},
 	{"wanna", "want to"}, {"gotta", "got to"}, {"gonna", "going to"}, {"i'ma", "i am going to"}, {"imma", "i am going to"},
 	{"woulda", "would have"}, {"coulda", "could have"}, {"shoulda", "should have"}, {"ma'am", "madam"},
@@ -143,11 +56,85 @@ var shortForms = []shortForm{
 	{"n't", " not"}, {"'re", " are"}, {"'s", " is"}, {"'d", " would"}, {"'ll", " will"}, {"'t", " not"}, {"'ve", " have"}, {"'m", " am"},
 }
 
-// replaceWords replaces a short form wherever it is one.
+//go:embed spelling.txt.gz
+var spellingText []byte
+
+// spelling has the American words of British ones.
+var spelling = sync.OnceValue(func() map[string]string {
+	z, err := gzip.NewReader(bytes.NewReader(spellingText))
+	if err != nil {
+		panic(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		panic(err)
+	}
+	words := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		british, american, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		words[british] = american
+	}
+	return words
+})
+
+// Normalize returns the form of a text in which the word error rate compares it. It may be called by several goroutines.
+func Normalize(text string) string {
+	s := pytext.Lower(text)
+	s = replace(brackets, s, "<[", "")
+	s = replace(parentheses, s, "(", "")
+	s = pytext.MapWords(s, func(word string) string {
+		if fillers[word] {
+			return ""
+		}
+		return word
+	})
+	s = replace(apostrophe, s, "'", "'")
+	for _, f := range shortForms {
+		s = replaceWords(s, f.short, f.long)
+	}
+	s = replace(commas, s, ",", "$1$2")
+	s = replace(periods, s, ".", " $1")
+	s = digits(replaceMarks(s))
+	words := pytext.Fields(s)
+	for i, word := range words {
+		if american, ok := spelling()[word]; ok {
+			words[i] = american
+		}
+	}
+	s = strings.Join(words, " ")
+	s = replace(looseCurrency, s, ".$¢€£", " $1")
+	s = replace(loosePercent, s, "%", "$1 ")
+	// The last step makes one blank of each run of white space.
+	var b strings.Builder
+	b.Grow(len(s))
+	blank := false
+	for _, r := range s {
+		was := blank
+		blank = pytext.IsSpace(r)
+		switch {
+		case !blank:
+			b.WriteRune(r)
+		case !was:
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// replace is ReplaceAllString of a pattern that matches nothing without one of some characters: looking for them is much faster.
+func replace(re *regexp.Regexp, s, needs, with string) string {
+	if !strings.ContainsAny(s, needs) {
+		return s
+	}
+	return re.ReplaceAllString(s, with)
+}
+
+// replaceWords replaces a short form that is a word, or one with an apostrophe or n't that ends a word.
 func replaceWords(s, short, long string) string {
 	if !strings.Contains(s, short) {
 		return s
 	}
+	isWord := short[0] != '\'' && short != "n't"
 	var b strings.Builder
 	from := 0
 	for at := 0; ; {
@@ -157,9 +144,8 @@ func replaceWords(s, short, long string) string {
 			return b.String()
 		}
 		i += at
-		end := i + len(short)
 		at = i + 1
-		if isForm(s, short, i) {
+		if end := i + len(short); boundary(s, end) && (!isWord || boundary(s, i)) {
 			b.WriteString(s[from:i])
 			b.WriteString(long)
 			at, from = end, end
@@ -167,50 +153,114 @@ func replaceWords(s, short, long string) string {
 	}
 }
 
-// isForm reports whether a short form, which is in s at a place, is a word of its own or, if it
-// needs not be, the end of one.
-func isForm(s, short string, at int) bool {
-	ownWord := short[0] != '\'' && short != "n't"
-	return boundary(s, at+len(short)) && (!ownWord || boundary(s, at))
+// boundary is Python's \b: whether a word begins or ends at a place. Go's knows only ASCII.
+func boundary(s string, at int) bool {
+	before, n := utf8.DecodeLastRuneInString(s[:at])
+	after, m := utf8.DecodeRuneInString(s[at:])
+	return (n > 0 && pytext.IsWord(before)) != (m > 0 && pytext.IsWord(after))
 }
 
-// letters are those that are no other letter with an accent.
-var letters = map[rune]string{
-	'œ': "oe", 'Œ': "OE", 'ø': "o", 'Ø': "O", 'æ': "ae", 'Æ': "AE", 'ß': "ss", 'ẞ': "SS", 'đ': "d", 'Đ': "D",
-	'ð': "d", 'Ð': "D", 'þ': "th", 'Þ': "th", 'ł': "l", 'Ł': "L",
-}
-
-// dropMarks drops accents, and makes blanks of marks that do not belong to numbers.
-func dropMarks(s string) string {
+// replaceMarks drops accents, and replaces marks by blanks where they do not belong to numbers.
+func replaceMarks(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range norm.NFKD.String(s) {
-		if isPlain(r) {
+		if r >= 'a' && r <= 'z' || r == ' ' { // most characters
 			b.WriteByte(byte(r))
-		} else {
-			dropMark(&b, r)
+			continue
+		}
+		switch other, ok := otherLetters[r]; {
+		case ok:
+			b.WriteString(other)
+		case unicode.Is(unicode.Mn, r):
+		case unicode.In(r, unicode.M, unicode.S, unicode.P) && !strings.ContainsRune(".%$¢€£", r):
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
 		}
 	}
 	return b.String()
 }
 
-// isPlain reports whether a character stays as it is without a look into the tables: most do.
-func isPlain(r rune) bool {
-	return r < utf8.RuneSelf && (isWord(r) && r != '_' || r == ' ' || r == '.' || r == '%' || r == '$')
+// digits writes numbers in digits.
+func digits(s string) string {
+	// "and a half" after a number is "point five".
+	if strings.Contains(s, "half") {
+		var parts []string
+		from := 0
+		for _, at := range matches(andAHalf, s, true) {
+			if words := pytext.Fields(s[from:at[0]]); len(words) > 0 {
+				end := "and a half"
+				if numerals[words[len(words)-1]].is(zero, unit, ten, multiplier) {
+					end = "point five"
+				}
+				parts = append(parts, s[from:at[0]], end)
+			}
+			from = at[1]
+		}
+		s = strings.Join(append(parts, s[from:]), " ")
+	}
+	// Letters and digits are apart, but not a suffix of a number.
+	if strings.ContainsAny(s, "0123456789") {
+		isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' }
+		isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
+		var b strings.Builder
+		for i := range len(s) {
+			if i > 0 && (isLetter(s[i-1]) && isDigit(s[i]) || isDigit(s[i-1]) && isLetter(s[i])) {
+				b.WriteByte(' ')
+			}
+			b.WriteByte(s[i])
+		}
+		s = b.String()
+	}
+	s = replaceBounded(looseSuffix, s, "0123456789", false, func(m []string) string { return m[1] + m[2] })
+	s = strings.Join(writeNumbers(pytext.Fields(s)), " ")
+	s = replaceBounded(amountCents, s, "¢", false, func(m []string) string {
+		cents, _ := strconv.Atoi(m[3])
+		return fmt.Sprintf("%s%s.%02d", m[1], m[2], cents)
+	})
+	s = replaceBounded(centsOnly, s, "€£$", false, func(m []string) string {
+		cents, _ := strconv.Atoi(m[1])
+		return fmt.Sprintf("¢%d", cents)
+	})
+	return replaceBounded(numberOne, s, "1", true, func(m []string) string { return "one" + m[1] })
 }
 
-// dropMark writes what becomes of a character.
-func dropMark(b *strings.Builder, r rune) {
-	other, ok := letters[r]
-	switch {
-	case strings.ContainsRune(".%$¢€£", r):
-		b.WriteRune(r)
-	case ok:
-		b.WriteString(other)
-	case unicode.Is(unicode.Mn, r):
-	case unicode.In(r, unicode.M, unicode.S, unicode.P):
-		b.WriteByte(' ')
-	default:
-		b.WriteRune(r)
+// matches returns the matches, with their groups, that end at a word boundary, and if both is true also begin at one.
+func matches(re *regexp.Regexp, s string, both bool) (all [][]int) {
+	for from := 0; from <= len(s); {
+		at := re.FindStringSubmatchIndex(s[from:])
+		if at == nil {
+			break
+		}
+		for i := range at {
+			at[i] += from
+		}
+		from = at[0] + 1
+		if boundary(s, at[1]) && (!both || boundary(s, at[0])) {
+			all = append(all, at)
+			from = at[1]
+		}
 	}
+	return all
+}
+
+// replaceBounded replaces such matches. Without one of the characters in needs the pattern matches nothing.
+func replaceBounded(re *regexp.Regexp, s, needs string, both bool, with func(m []string) string) string {
+	if !strings.ContainsAny(s, needs) {
+		return s
+	}
+	var b strings.Builder
+	from := 0
+	for _, at := range matches(re, s, both) {
+		groups := make([]string, len(at)/2)
+		for i := range groups {
+			groups[i] = s[at[2*i]:at[2*i+1]]
+		}
+		b.WriteString(s[from:at[0]])
+		b.WriteString(with(groups))
+		from = at[1]
+	}
+	b.WriteString(s[from:])
+	return b.String()
 }

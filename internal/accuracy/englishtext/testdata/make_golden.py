@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""Writes golden.json.gz: texts, and what openai-whisper's EnglishTextNormalizer (v20250625)
-makes of them. The texts are put together at random of words of numbers, short forms, words
-with other spellings, marks and accents. Needs Debian's python3-more-itertools and python3-regex.
+"""Writes golden.json.gz: texts, each with the result of openai-whisper's EnglishTextNormalizer
+(v20250625). The texts are those of texts.json, and random ones made of words of numbers, short
+forms, words with other spellings, marks and accents. Needs the packages more-itertools and regex.
 
     make_golden.py DIRECTORY_OF_WHISPER [SEED COUNT FILE]
 """
-import gzip, json, random, sys
+import gzip, json, os, random, sys, types
 
-sys.path.insert(0, sys.argv[1])
+for name in ("whisper", "whisper.normalizers"):  # whose __init__ need PyTorch
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [os.path.join(sys.argv[1], *name.split("."))]
 from whisper.normalizers.english import EnglishTextNormalizer
 
+here = os.path.dirname(os.path.abspath(__file__))
 normalize = EnglishTextNormalizer()
 n = normalize.standardize_numbers
-seed, count, out = (int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]) if len(sys.argv) > 2 else (3, 1500, "golden.json.gz")
+seed, count, out = (int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]) if len(sys.argv) > 2 else (3, 1500, os.path.join(here, "golden.json.gz"))
 rng = random.Random(seed)
 numbers = sorted(n.words)
 british = sorted(normalize.standardize_spellings.mapping)
@@ -35,7 +38,8 @@ def text():
     words = [w.upper() if rng.random() < .1 else w.capitalize() if rng.random() < .1 else w for w in words]
     return "".join(w + rng.choice([" "] * 12 + ["  ", "-", ", ", ". ", "\n", "\u00a0", ""]) for w in words)
 
-cases = []
+cases = [[t, normalize(t)] for t in json.load(open(os.path.join(here, "texts.json"), encoding="utf-8"))]
+count += len(cases)
 while len(cases) < count:
     t = text()
     try: cases.append([t, normalize(t)])
