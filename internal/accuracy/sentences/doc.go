@@ -1,13 +1,14 @@
 // Package sentences splits English text into sentences as the official scripts do before they
-// compute ROUGE: with NLTK's Punkt (sent_tokenize) and what it learnt of English.
+// compute ROUGE: with NLTK's Punkt (sent_tokenize) and its parameters of English.
 //
 //	for _, s := range sentences.Split("Dr. Smith left. He was late.") {
 //		fmt.Println(s) // Dr. Smith left.
 //	} // He was late.
 //
-// Punkt looks at every mark that may end a sentence with the word before and the one after:
+// Punkt judges every mark that may end a sentence by the word before and the word after it:
 // whether the first is an abbreviation, a number or an initial, and whether the second is
-// written with a capital where it does not begin a sentence (Kiss and Strunk, 2006).
+// a word that has a capital only at the beginning of a sentence (Kiss and Strunk, 2006).
+// split.go cuts texts into words and sentences, punkt.go judges.
 //
 // english.txt.gz has the parameters of NLTK's English model, by Jan Strunk, under the MIT
 // License; make_english.py writes it. Other languages, and learning, are left out.

@@ -8,148 +8,148 @@ import (
 
 // Split returns the sentences of a text, without the white space between them. It may be
 // called by several goroutines. White space inside a sentence stays as it is.
-func Split(text string) []string {
-	l, runes := english(), []rune(text)
-	var sentences []string
-	for _, s := range realign(runes, l.slices(runes)) {
-		if s.from < s.to {
-			sentences = append(sentences, string(runes[s.from:s.to]))
-		}
-	}
-	return sentences
-}
-
-// A span is a part of a text.
-type span struct{ from, to int }
-
-// A mark is one that may end a sentence.
-type mark struct {
-	at       int
-	wordFrom int // the word before
-	after    int // the end of what is looked at after the mark
-	next     int // where the next word begins, 0 if another mark follows at once
-}
-
-// slices cuts a text after every mark that ends a sentence.
-func (l *language) slices(text []rune) []span {
+func Split(s string) []string {
+	text := []rune(s)
+	// Cut the text after the marks that end a sentence.
+	type span struct{ from, to int }
 	var spans []span
 	from := 0
 	for _, m := range marks(text) {
-		if !l.breaks(text[m.wordFrom:m.after]) {
-			continue
-		}
-		spans = append(spans, span{from, m.at + 1})
-		from = m.at + 1
-		if m.next > 0 {
-			from = m.next
+		words := splitWords(text[m.wordFrom:m.contextEnd])
+		english().judge(words)
+		for _, w := range words[:len(words)-1] {
+			if w.ends {
+				spans = append(spans, span{from, m.at + 1})
+				from = m.next
+				break
+			}
 		}
 	}
 	end := len(text)
 	for end > 0 && pytext.IsSpace(text[end-1]) {
 		end--
 	}
-	return append(spans, span{from, max(from, end)})
-}
+	spans = append(spans, span{from, max(from, end)})
 
-// breaks reports whether a sentence ends before the last word.
-func (l *language) breaks(text []rune) bool {
-	words := splitWords(text)
-	l.annotate(words)
-	for i := range len(words) - 1 {
-		if words[i].ends {
-			return true
+	// Move closing quotes and brackets to the sentence that they close, if white space, a dash or the end follows.
+	for i := range spans[1:] {
+		next := &spans[i+1]
+		rest := text[next.from:next.to]
+		for n := 0; n < len(rest) && strings.ContainsRune("\"')]}", rest[n]); {
+			n++
+			if space := count(rest[n:], pytext.IsSpace); space > 0 || n == len(rest) || n+1 < len(rest) && rest[n] == '-' && rest[n+1] == '-' {
+				spans[i].to = next.from + n
+				next.from += n + space
+				break
+			}
 		}
 	}
-	return false
+	var sentences []string
+	for _, s := range spans {
+		if s.from < s.to {
+			sentences = append(sentences, string(text[s.from:s.to]))
+		}
+	}
+	return sentences
 }
 
-// marks finds the marks that may end a sentence. Of several after one word the last counts.
-func marks(text []rune) []mark {
-	var found []mark
+// A mark may end a sentence.
+type mark struct {
+	at         int
+	wordFrom   int // begin of the word before
+	contextEnd int // end of the next word, or of the mark that follows at once
+	next       int // begin of the next word, or of the mark that follows at once
+}
+
+// marks finds the marks that may end a sentence: white space and a word follow, or at once a mark that is not part of a
+// word. Of several marks after one word the last counts.
+func marks(text []rune) (all []mark) {
 	var last mark
-	have := false
 	for i := range text {
-		m, ok := markAt(text, i)
-		if !ok {
+		if !strings.ContainsRune(".?!", text[i]) || i+1 == len(text) {
 			continue
 		}
-		m.wordFrom = wordBefore(text, last, i)
-		if have && last.at <= m.wordFrom {
-			found = append(found, last)
+		m := mark{at: i, wordFrom: last.wordFrom, contextEnd: i + 2, next: i + 1}
+		if !isNonWord(text[i+1]) {
+			m.next += count(text[m.next:], pytext.IsSpace)
+			if m.next == i+1 || m.next == len(text) {
+				continue
+			}
+			m.contextEnd = m.next + count(text[m.next:], isNotSpace)
 		}
-		last, have = m, true
+		for j := i - 1; j > last.at; j-- {
+			if strings.ContainsRune(" \t\n\r\v\f", text[j]) {
+				m.wordFrom = j + 1
+				break
+			}
+		}
+		if len(all) > 0 && last.at > m.wordFrom {
+			all = all[:len(all)-1]
+		}
+		all = append(all, m)
+		last = m
 	}
-	if have {
-		found = append(found, last)
-	}
-	return found
+	return all
 }
 
-// wordBefore returns where the word before a mark begins: after the last blank since the
-// mark before, or where the word before that one began.
-func wordBefore(text []rune, last mark, at int) int {
-	for i := at - 1; i > last.at; i-- {
-		if strings.ContainsRune(" \t\n\r\v\f", text[i]) {
-			return i + 1
+// splitWords cuts text into words and marks.
+func splitWords(text []rune) (words []word) {
+	for text = text[count(text, pytext.IsSpace):]; len(text) > 0; text = text[count(text, pytext.IsSpace):] {
+		n := marksAt(text)
+		switch {
+		case n > 0:
+		case strings.ContainsRune("(\"`{[:;&#*@)}]-,", text[0]):
+			n = 1
+		default:
+			for n = 1; n < len(text) && !pytext.IsSpace(text[n]); n++ {
+				next := text[n:]
+				if next[0] == ',' {
+					next = next[1:]
+					if len(next) == 0 || pytext.IsSpace(next[0]) {
+						break
+					}
+				}
+				if isNonWord(next[0]) || marksAt(next) > 0 {
+					break
+				}
+			}
 		}
+		words = append(words, newWord(string(text[:n])))
+		text = text[n:]
 	}
-	return last.wordFrom
+	return words
 }
 
-// markAt looks whether there is a mark that may end a sentence: another mark that is not
-// part of a word comes after it, or white space and a word.
-func markAt(text []rune, i int) (mark, bool) {
-	if !strings.ContainsRune(".?!", text[i]) || i+1 == len(text) {
-		return mark{}, false
-	}
-	if isNonWord(text[i+1]) {
-		return mark{at: i, after: i + 2}, true
-	}
-	next := i + 1 + leadingSpace(text[i+1:])
-	if next == i+1 || next == len(text) {
-		return mark{}, false
-	}
-	return mark{at: i, next: next, after: next + lineLength(text[next:])}, true
-}
+// isNonWord reports whether a character is never inside a word.
+func isNonWord(r rune) bool { return strings.ContainsRune(")\";}]*:@'({[?!", r) }
 
-// realign gives closing quotes and brackets to the sentence that they close.
-func realign(text []rune, spans []span) []span {
-	shift := 0
-	var out []span
-	for i, s := range spans {
-		s.from += shift
-		if i+1 == len(spans) {
-			return append(out, s)
-		}
-		next := spans[i+1]
-		closing, end := closers(text[next.from:next.to])
-		shift = end
-		if closing > 0 {
-			s.to = next.from + closing
-		}
-		out = append(out, s)
-	}
-	return out
-}
+func isNotSpace(r rune) bool { return !pytext.IsSpace(r) }
 
-// closers returns how many closing marks a text begins with, if white space, a dash or its
-// end come next, and how far that white space reaches.
-func closers(text []rune) (n, end int) {
-	for n < len(text) && strings.ContainsRune("\"')]}", text[n]) {
-		n++
-		rest := text[n:]
-		space := leadingSpace(rest)
-		if space > 0 || len(rest) == 0 || leading(rest, '-') >= 2 {
-			return n, n + space
+// marksAt returns the length of several marks as one word at the start of a text, or 0: two dashes or dots or more, or three
+// dots or more with white space between.
+func marksAt(text []rune) int {
+	for _, mark := range "-." {
+		if n := count(text, func(r rune) bool { return r == mark }); n >= 2 {
+			return n
 		}
 	}
-	return 0, 0
+	dots := 0
+	for at := 0; at < len(text) && text[at] == '.'; at += 2 {
+		dots++
+		if next := at + 1; next == len(text) || text[next] == '\n' || !pytext.IsSpace(text[next]) {
+			break
+		}
+	}
+	if dots < 3 {
+		return 0
+	}
+	return 2*dots - 1
 }
 
-// leadingSpace is how much white space a text begins with.
-func leadingSpace(text []rune) int {
+// count returns the number of characters at the start of a text that are of a kind.
+func count(text []rune, kind func(rune) bool) int {
 	n := 0
-	for n < len(text) && pytext.IsSpace(text[n]) {
+	for n < len(text) && kind(text[n]) {
 		n++
 	}
 	return n

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Writes golden.json.gz: texts and their sentences as NLTK 3.8's Punkt finds them with the
-parameters of ../english.txt.gz. The texts are put together at random of words, abbreviations,
-numbers, initials and marks. Needs Debian's python3-nltk.
+"""Writes golden.json.gz: texts and their sentences, as NLTK 3.8's Punkt finds them with the
+parameters of ../english.txt.gz. The texts are those of texts.json, and random ones made of words,
+abbreviations, numbers, initials and marks. Needs the package nltk.
 
     make_golden.py [SEED COUNT FILE]
 """
-import gzip, json, random, sys
+import gzip, json, os, random, sys
 from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktParameters
 
+here = os.path.dirname(os.path.abspath(__file__))
 params = PunktParameters()
-for line in gzip.open(__file__.rsplit("/", 1)[0] + "/../english.txt.gz", "rt"):
+for line in gzip.open(here + "/../english.txt.gz", "rt", encoding="utf-8"):
     kind, *f = line.rstrip("\n").split("\t")
     if kind == "a": params.abbrev_types.add(f[0])
     if kind == "s": params.sent_starters.add(f[0])
@@ -17,7 +18,7 @@ for line in gzip.open(__file__.rsplit("/", 1)[0] + "/../english.txt.gz", "rt"):
     if kind == "o": params.ortho_context[f[0]] = int(f[1])
 split = PunktSentenceTokenizer(params).tokenize
 
-seed, count, out = (int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]) if len(sys.argv) > 1 else (7, 600, "golden.json.gz")
+seed, count, out = (int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]) if len(sys.argv) > 1 else (7, 600, here + "/golden.json.gz")
 rng = random.Random(seed)
 abbreviations = sorted(params.abbrev_types)
 starters = sorted(params.sent_starters)
@@ -45,6 +46,7 @@ def text():
     glue = rng.choice([[" "], [" ", " ", " ", "  ", "", "\n"], [" ", "\n"]])
     return "".join(word() + rng.choice(glue) for _ in range(rng.randrange(1, 40))).strip()
 
-cases = [{"text": t, "sentences": split(t)} for t in (text() for _ in range(count))]
+texts = json.load(open(here + "/texts.json", encoding="utf-8")) + [text() for _ in range(count)]
+cases = [{"text": t, "sentences": split(t)} for t in texts]
 with open(out, "wb") as f, gzip.GzipFile("", "wb", 9, f, 0) as z:
     z.write(json.dumps(cases, ensure_ascii=False).encode())
