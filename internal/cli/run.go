@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"runtime"
@@ -138,12 +139,16 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 	if o.asJSON {
 		return report.JSON(cmd.OutOrStdout(), r)
 	}
+	lines := []string{"Logs and results: " + dir}
+	if next := nextCommand(os.Args[1:], r, dir); next != "" {
+		lines = append(lines, next)
+	}
 	var b strings.Builder
-	if err := report.Summary(&b, r); err != nil {
+	if err := report.Summary(&b, r, lines...); err != nil {
 		return err
 	}
 	text := strings.Replace(b.String(), ": "+r.Verdict()+" on", ": "+colour(cmd.OutOrStdout(), r.Verdict())+" on", 1)
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%sLogs and results: %s\n%s", text, dir, nextCommand(os.Args[1:], r, dir))
+	_, err := io.WriteString(cmd.OutOrStdout(), text)
 	return err
 }
 
@@ -176,7 +181,7 @@ func exitOfRun(r *report.Results, err error) error {
 // cost too much accuracy; "" after others.
 func nextCommand(args []string, r *report.Results, dir string) string {
 	if a := r.Accuracy; r.Input.Precision == convert.INT8 && a.Below() && a.Reference != 0 {
-		return fmt.Sprintf("Next: mlperf quantize --model %s --target %.4g\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path\n", r.Model, a.Target/a.Reference)
+		return fmt.Sprintf("Next: mlperf quantize --model %s --target %.4g\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path", r.Model, a.Target/a.Reference)
 	}
 	if r.Result != report.Invalid {
 		return ""
@@ -194,7 +199,7 @@ func nextCommand(args []string, r *report.Results, dir string) string {
 			command = append(command, "--force") // the same folder takes the results
 		}
 	}
-	return fmt.Sprintf("Next: mlperf %s\n  which %s\n", report.CommandLine(command), effect)
+	return fmt.Sprintf("Next: mlperf %s\n  which %s", report.CommandLine(command), effect)
 }
 
 // A change of a request may make the next run VALID.

@@ -35,8 +35,12 @@ func Explain(w io.Writer, r *Results) error {
 	if r.Accuracy != nil {
 		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
 	}
-	generationLines(&b, r.Generation)
+	if g := r.Generation; g != nil {
+		generationLines(&b, g)
+		list(&b, "Terms", g.Definitions())
+	}
 	remarks(&b, r)
+	list(&b, "Limitations", r.Caveats)
 	var reference []string // rules of the reference alone, which are no problem
 	for _, c := range r.Constraints {
 		if !c.Met && c.ReferenceOnly {
@@ -88,6 +92,9 @@ func systemLines(b *strings.Builder, r *Results) {
 	}
 	if r.Energy != nil {
 		line("energy", "%v", r.Energy)
+	}
+	if p := r.Performance; p != nil {
+		line("memory", "%s, %v paused", Counted(fmt.Sprint(p.GCCycles), "garbage collection"), shorten(p.GCPauseNS))
 	}
 	var times []string
 	for _, phase := range r.Phases {

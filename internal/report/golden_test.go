@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // fixtures.
 func TestOutputs(t *testing.T) {
 	for file, print := range map[string]func(io.Writer, *Results) error{
-		"summary.txt": Summary,
+		"summary.txt": func(w io.Writer, r *Results) error { return Summary(w, r, "Logs and results: DIR") },
 		"explain.txt": Explain,
 		"results.json": func(w io.Writer, r *Results) error {
 			return JSON(w, r)

@@ -16,9 +16,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// Summary prints the outcome of a run: the result, whether it is valid, each
-// constraint with the required and the observed number, and caveats.
-func Summary(w io.Writer, r *Results) error {
+// Summary prints the outcome of a run: the result, whether it is valid, each constraint with the required and the observed number,
+// reasons, warnings and notes, then other lines (where the results are, what to do next), and at the end the limitations.
+func Summary(w io.Writer, r *Results, lines ...string) error {
 	var b strings.Builder
 	headline(&b, r)
 	if r.Metric != nil {
@@ -28,9 +28,11 @@ func Summary(w io.Writer, r *Results) error {
 		b.WriteString(indent(strings.Join(accuracyLines(r.Accuracy), "\n")))
 	}
 	if len(r.Constraints) > 0 {
-		b.WriteString(indent(constraintTable(r.Constraints, false)))
+		b.WriteString(indent(constraintTable(shownConstraints(r.Constraints), false)))
 	}
-	performanceLines(&b, r.Performance)
+	if p := r.Performance; p != nil {
+		performanceLines(&b, p, r.Metric)
+	}
 	generationLines(&b, r.Generation)
 	if r.Energy != nil {
 		fmt.Fprintf(&b, "  energy: %v\n", r.Energy)
@@ -42,10 +44,23 @@ func Summary(w io.Writer, r *Results) error {
 		b.WriteString(indent(runTable(r.Runs)))
 	}
 	remarks(&b, r)
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
+	list(&b, "Limitations", r.Caveats)
 	return say(w, b.String())
 }
 
-// remarks about the run, by weight.
+// shownConstraints leaves out the number of samples where it is that of the queries.
+func shownConstraints(constraints []Constraint) []Constraint {
+	queries := slices.IndexFunc(constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintQueries })
+	return slices.DeleteFunc(slices.Clone(constraints), func(c Constraint) bool {
+		return c.ID == loadgen.ConstraintSamples && queries >= 0 &&
+			c.Required.Value == constraints[queries].Required.Value && c.Observed.Value == constraints[queries].Observed.Value
+	})
+}
+
+// remarks about the run, by weight, except its limitations.
 func remarks(b *strings.Builder, r *Results) {
 	list(b, "Why it is not valid", r.Problems)
 	warnings := r.Warnings
@@ -53,7 +68,6 @@ func remarks(b *strings.Builder, r *Results) {
 		warnings = slices.Concat(warnings, r.Accuracy.Warnings)
 	}
 	list(b, "Warnings", warnings)
-	list(b, "Caveats", r.Caveats)
 	list(b, "Notes", r.Notes)
 }
 
@@ -121,11 +135,8 @@ func accuracyLines(a *Accuracy) []string {
 	return append(slices.Clone(a.Lines), target)
 }
 
-// performanceLines are latencies, throughput and the delays of queries.
-func performanceLines(b *strings.Builder, p *Performance) {
-	if p == nil {
-		return
-	}
+// performanceLines are latencies, the throughput unless it is the metric, and the delays of queries.
+func performanceLines(b *strings.Builder, p *Performance, metric *Metric) {
 	if p.QueryLatencyNS != nil {
 		latencyLine(b, "query latency", p.QueryLatencyNS)
 	} else {
@@ -133,25 +144,27 @@ func performanceLines(b *strings.Builder, p *Performance) {
 	}
 	latencyLine(b, "time to first token", p.FirstTokenNS)
 	latencyLine(b, "time per output token", p.TimePerOutputTokenNS)
-	queries := "queries"
-	if p.Queries == 1 {
-		queries = "query"
+	if metric == nil || metric.Unit != "samples/s" {
+		queries := "queries"
+		if p.Queries == 1 {
+			queries = "query"
+		}
+		fmt.Fprintf(b, "  %d %s, %s in %v", p.Queries, queries, Counted(fmt.Sprint(p.Samples), "sample"), shorten(p.DurationNS))
+		if p.SamplesPerSecond > 0 {
+			fmt.Fprintf(b, ": %s samples/s", digits(p.SamplesPerSecond))
+		}
+		b.WriteString("\n")
 	}
-	fmt.Fprintf(b, "  %d %s, %s in %v", p.Queries, queries, Counted(fmt.Sprint(p.Samples), "sample"), shorten(p.DurationNS))
-	if p.SamplesPerSecond > 0 {
-		fmt.Fprintf(b, ": %s samples/s to the last completion", digits(p.SamplesPerSecond))
+	if own := p.GeneratorDelayNS; own != nil {
+		fmt.Fprintf(b, "  issue delay: %s%s\n", delayText(own), inBrackets("", p.IssuePriority))
+		if all := p.IssueDelayNS; all != nil && all.P99 > 2*own.P99 { // the rest is the SUT's
+			fmt.Fprintf(b, "  issue delay with the SUT's time inside IssueQuery: %s\n", delayText(all))
+		}
 	}
-	b.WriteString("\n")
-	own := p.GeneratorDelayNS
-	if own == nil {
-		return
-	}
-	fmt.Fprintf(b, "  the generator (priority: %s) issued %v late at p50, %v at p99, %v at most; %s, %v paused\n",
-		p.IssuePriority, shorten(own.P50), shorten(own.P99), shorten(own.Max), Counted(fmt.Sprint(p.GCCycles), "garbage collection"), shorten(p.GCPauseNS))
-	if all := p.IssueDelayNS; all != nil && all.P99 > 2*own.P99 { // the rest is the SUT's
-		fmt.Fprintf(b, "  with the time that the SUT was still inside IssueQuery: %v late at p50, %v at p99, %v at most\n",
-			shorten(all.P50), shorten(all.P99), shorten(all.Max))
-	}
+}
+
+func delayText(l *Latencies) string {
+	return fmt.Sprintf("p50 %v, p99 %v, max %v", shorten(l.P50), shorten(l.P99), shorten(l.Max))
 }
 
 // latencyLine is the spread of latencies, if they were measured.
@@ -372,5 +385,4 @@ func generationLines(b *strings.Builder, e *Generation) {
 		failures = append(failures, fmt.Sprintf("%d × %s: %s", f.Count, f.Kind, f.First))
 	}
 	list(b, "Requests that failed", failures)
-	list(b, "Terms", e.Definitions())
 }

@@ -84,6 +84,7 @@ func TestScoreWithoutATarget(t *testing.T) {
 
 func TestSingular(t *testing.T) {
 	r := filled(tested(passed(loadgen.Server)))
+	r.Metric = nil
 	r.Performance.Queries, r.Performance.Samples, r.Input.Samples, r.Queue = 1, 1, 1, &QueueStats{Peak: 1}
 	var b strings.Builder
 	if err := errors.Join(Explain(&b, r), Summary(&b, r)); err != nil {
@@ -102,12 +103,12 @@ func TestRemarksByWeight(t *testing.T) {
 	r.Problems, r.Warnings, r.Caveats, r.Notes = []string{"p"}, []string{"w"}, []string{"c"}, []string{"n"}
 	r.Accuracy = &Accuracy{Met: true, Warnings: []string{"of the score"}}
 	text := summary(t, r)
-	const want = "Why it is not valid:\n  - p\nWarnings:\n  - w\n  - of the score\nCaveats:\n  - c\nNotes:\n  - n\n"
+	const want = "Why it is not valid:\n  - p\nWarnings:\n  - w\n  - of the score\nNotes:\n  - n\nLimitations:\n  - c\n"
 	if !strings.HasSuffix(text, want) {
 		t.Errorf("%s\nwant the end\n%s", text, want)
 	}
 	r.Problems, r.Warnings, r.Caveats, r.Notes, r.Accuracy = nil, nil, nil, nil, nil
-	if text := summary(t, r); strings.Contains(text, "Warnings") || strings.Contains(text, "Notes") {
+	if text := summary(t, r); strings.Contains(text, "Warnings") || strings.Contains(text, "Limitations") {
 		t.Errorf("of nothing:\n%s", text)
 	}
 }
@@ -150,7 +151,7 @@ func TestGeneration(t *testing.T) {
 		"from send: time to first token: min 0s, p50 2ms", "2 requests/s, 200 tokens/s until the last answer, 210 tokens/s until the answer to the last request",
 		"900 tokens in 9 answers, counted by usage; 450 tokens of prompts; ended by - 1, length 8", "goodput: 1.5 requests/s, 7 of 9 kept TTFT ≤ 2s and TPOT ≤ 200ms",
 		"at most 3 requests under way at once, with a limit of 4; the client kept 1.90 of 2 cores busy, requests left it 0s after their issue at p50, 5ms at p99",
-		"http://b: 5 requests, at most 1 at once", "1 × status 500: overloaded", "TPOT, time per output token",
+		"http://b: 5 requests, at most 1 at once", "1 × status 500: overloaded",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
