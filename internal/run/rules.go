@@ -12,11 +12,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
-// Forecast says before a run that its result cannot be VALID, or which caveats it will have. Empty: as far as is known
-// before anything is opened, the result may comply with the rules.
+// Forecast says before a run that its result cannot be VALID, or which caveats it will have; those of a quick run come with its
+// result. Empty: as far as is known before anything is opened, the result may comply with the rules.
 func (r *Resolved) Forecast() string {
 	if conflict := r.conflict(); conflict != "" {
 		return "this run cannot be VALID: " + conflict
+	}
+	if r.Request.Quick {
+		return ""
 	}
 	caveats, _ := r.judge(r.Settings, r.Origin)
 	caveats = append(caveats, r.caveats()...)

@@ -111,7 +111,7 @@ func TestForecast(t *testing.T) {
 		{"built in", func(q *Request) { q.ModelPath, q.DatasetPath = "", "" }, "not rule-compliant: built-in model and data"},
 		{"a built-in model", func(q *Request) { q.ModelPath = "" }, "not rule-compliant: built-in model"},
 		{"built-in data", func(q *Request) { q.DatasetPath = "" }, "not rule-compliant: built-in data"},
-		{"quick", func(q *Request) { q.Quick = true }, "not rule-compliant: quick run: "},
+		{"quick", func(q *Request) { q.Quick = true }, ""},
 		{"a part of the data", func(q *Request) { q.Count = 3 }, "the first 3 samples"},
 		{"simulated", func(q *Request) { q.Engine.Name = engine.Simulated }, "the engine is simulated"},
 		{"the Network division here", func(q *Request) { q.Division = "network" }, "not of the Network division: the system under test is on this machine"},

@@ -89,7 +89,7 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 	q, c := &p.Request, p.bench
 	before := machine.CurrentConditions()
 	settings := before.Settings()
-	if len(settings) > 0 {
+	if len(settings) > 0 && !q.Quick { // a short run has them in its notes
 		c.Observer.Note("this machine: " + strings.Join(settings, "; "))
 	}
 	c.ClientCores = cmp.Or(q.Cores, runtime.GOMAXPROCS(0))
