@@ -86,11 +86,6 @@ func Conf(test, model, rules string) (string, error) {
 	return "", nil
 }
 
-// conf04A returns the audit.config of TEST04-A.
-func conf04A(model string) string {
-	return confText(test04A, model, "performance_issue_unique = 1", "performance_issue_same = 0")
-}
-
 func confText(test, model string, settings ...string) string {
 	text := "# " + test + " of " + model + "\n*.*.mode = 2\n"
 	for _, s := range settings {

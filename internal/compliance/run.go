@@ -184,7 +184,7 @@ func (r *runner) runUnique(ctx context.Context) error {
 		return nil
 	}
 	r.Performance = r.folder(test04A)
-	return r.run(ctx, r.Request.Request, r.Performance, conf04A(r.model))
+	return r.run(ctx, r.Request.Request, r.Performance, confText(test04A, r.model, "performance_issue_unique = 1", "performance_issue_same = 0"))
 }
 
 // runTest makes the run under the settings of the test.

@@ -212,7 +212,13 @@ func (p *confParser) line(words []string) error {
 		p.conf.warn(p.at, "unknown key %q is left out", e.Key)
 		return nil
 	case len(named) == 0:
-		return &keyError{p.at, "key", e.Key, keysInFiles(p.keys)}
+		var names []string
+		for i := range p.keys {
+			if !p.keys[i].optionOnly {
+				names = append(names, p.keys[i].name)
+			}
+		}
+		return &keyError{p.at, "key", e.Key, sortedUnique(names)}
 	case len(matching) == 0:
 		p.conf.warn(p.at, "%s has no effect: LoadGen does not look it up in %s", e.Key, e.Scenario)
 		matching = named

@@ -187,19 +187,14 @@ func (f fieldRule) text(s settings) string {
 	return fmt.Sprint(v)
 }
 
-// in says that a field has an effect in some scenarios only.
+// in makes the condition of a field that has an effect in some scenarios only.
 func in(scenarios ...loadgen.Scenario) func(s, official settings) bool {
 	return func(s, _ settings) bool { return slices.Contains(scenarios, s.Scenario) }
 }
 
-// withTokens says that a field has an effect in Server with token latencies only.
+// withTokens reports whether a field has an effect that it has in Server with token latencies only.
 func withTokens(s, official settings) bool {
 	return s.Scenario == loadgen.Server && s.UseTokenLatencies && official.UseTokenLatencies
-}
-
-// withoutTokens says that a field has an effect in Server without token latencies only.
-func withoutTokens(s, official settings) bool {
-	return s.Scenario == loadgen.Server && !s.UseTokenLatencies && !official.UseTokenLatencies
 }
 
 // fieldRules has the fields of TestSettings that are compared; a test has the others. Sources:
@@ -215,7 +210,10 @@ var fieldRules = []fieldRule{
 	{field: "ServerTargetLatencyPercentile", key: "target_latency_percentile", kind: least, open: true, percent: true,
 		applies: in(loadgen.Server), value: func(s settings) any { return s.ServerTargetLatencyPercentile }},
 	{field: "ServerTargetLatency", key: "target_latency", kind: most, open: true,
-		applies: withoutTokens, value: func(s settings) any { return s.ServerTargetLatency }},
+		applies: func(s, official settings) bool {
+			return s.Scenario == loadgen.Server && !s.UseTokenLatencies && !official.UseTokenLatencies
+		},
+		value: func(s settings) any { return s.ServerTargetLatency }},
 	{field: "ServerTTFTLatency", key: "ttft_latency", kind: most, open: true,
 		applies: withTokens, value: func(s settings) any { return s.ServerTTFTLatency }},
 	{field: "ServerTPOTLatency", key: "tpot_latency", kind: most, open: true,

@@ -137,14 +137,3 @@ func keys() []key {
 			set: func(t *target, v value) { t.ServerFindPeakQPSBoundaryStepSize = v.real }},
 	}
 }
-
-// keysInFiles returns the names that files may have.
-func keysInFiles(list []key) []string {
-	var names []string
-	for i := range list {
-		if !list[i].optionOnly {
-			names = append(names, list[i].name)
-		}
-	}
-	return sortedUnique(names)
-}

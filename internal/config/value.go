@@ -43,9 +43,6 @@ func (k kind) unit() string {
 // isWhole reports whether LoadGen reads the kind with strtoull.
 func (k kind) isWhole() bool { return k <= wholeMillis }
 
-// isTime reports whether the kind is a time.
-func (k kind) isTime() bool { return k == wholeMillis || k == millis }
-
 // A value is the parsed text of a setting: whole or real by its kind, times in
 // nanoseconds.
 type value struct {
@@ -171,7 +168,7 @@ func parseReal(text string) (float64, error) {
 // words. It also returns the value as a file would have it.
 func parseOption(k kind, text string) (v value, inFile string, err error) {
 	switch {
-	case k.isTime():
+	case k == wholeMillis || k == millis:
 		d, err := ParseDuration(text)
 		if err != nil {
 			return value{}, "", err

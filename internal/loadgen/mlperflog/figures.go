@@ -16,17 +16,6 @@ func tokensPer(p *loadgen.Performance, d time.Duration) float64 {
 	return rate(float64(p.TokenCount), seconds(d))
 }
 
-// tokensWithoutOverhead is the rate while samples are being answered.
-func tokensWithoutOverhead(p *loadgen.Performance) float64 {
-	return rate(float64(p.TokenCount), seconds(p.SampleLatency.Mean)*float64(p.SampleCount))
-}
-
-// tokensPerNanosecond is the same in the unit that the reference's detail log has it in. It is not
-// the other one divided, which may differ in the last digit.
-func tokensPerNanosecond(p *loadgen.Performance) float64 {
-	return rate(float64(p.TokenCount), float64(p.SampleLatency.Mean)*float64(p.SampleCount))
-}
-
 // inferredTokens estimates the token rate from the sample rate, in Server and Offline.
 func inferredTokens(p *loadgen.Performance) float64 {
 	samples, factor := float64(p.SampleCount), float64(p.Effective.TokenLatencyScalingFactor)
@@ -43,9 +32,9 @@ func rate(n, time float64) float64 {
 	return n / time
 }
 
-// estimates are the latencies that early stopping guarantees. With token latencies the
-// reference evaluates the criterion twice, and what the second time, for the first
-// token, says is what remains.
+// estimates returns the latencies that early stopping guarantees. With token latencies the
+// reference evaluates the criterion twice, and the second result, for the first token,
+// remains.
 func estimates(p *loadgen.Performance) (singleStream, multiStream time.Duration) {
 	e := p.EarlyStopping
 	if p.Effective.UseTokenLatencies && p.FirstTokenEarlyStopping.Met {

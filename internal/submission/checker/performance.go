@@ -22,14 +22,6 @@ const (
 	multiStreamSamples = 8 // samples of a MultiStream query that is inferred from SingleStream
 )
 
-func (c *resultCheck) checkPerformance() {
-	before := failing(c.found)
-	c.metric = c.checkRun(c.performance)
-	if !truth(c.metric) && failing(c.found) == before {
-		c.fail("perf-metric", problem{path: c.performance.path, message: "the result is " + str(c.metric), found: str(c.metric), wanted: "a number above 0"})
-	}
-}
-
 // checkRun judges a performance run and returns its metric, nil if there is none.
 func (c *resultCheck) checkRun(log *runLog) any {
 	r := &runCheck{resultCheck: c, log: log, scenario: log.text("effective_scenario")}

@@ -55,29 +55,25 @@ func (c *resultCheck) checkStrictly() {
 
 // strictRun judges what holds for every performance run.
 func (c *resultCheck) strictRun(log *runLog, modes ...string) {
-	problem := func(rule, key, message, wanted string) {
+	report := func(rule, key, message, wanted string) {
 		c.fail(rule, problem{path: log.path, line: log.line(key), message: message, found: log.show(key), wanted: wanted})
 	}
 	if log.text("result_validity") != "VALID" {
-		problem("perf-validity", "result_validity", strings.TrimSpace("the run is not VALID "+log.text("result_invalid_reason")), "VALID")
+		report("perf-validity", "result_validity", strings.TrimSpace("the run is not VALID "+log.text("result_invalid_reason")), "VALID")
 	}
 	for _, key := range []string{"result_min_duration_met", "result_min_queries_met", "early_stopping_met"} {
 		if e, ok := log.entries[key]; ok && e.Value != true {
-			problem("perf-validity", key, key+" is not true", "true")
+			report("perf-validity", key, key+" is not true", "true")
 		}
 	}
 	if !slices.Contains(modes, log.text("effective_test_mode")) {
-		problem("perf-mode", "effective_test_mode", "the run is of another mode", strings.Join(modes, " or "))
+		report("perf-mode", "effective_test_mode", "the run is of another mode", strings.Join(modes, " or "))
 	}
 	if n := len(log.errors); n > 0 {
-		c.fail("perf-errors", problemOf(log, n))
+		c.fail("perf-errors", problem{path: log.path, line: log.errors[0].Line, message: fmt.Sprintf("the run has %d errors", n), found: str(log.errors[0].Value), wanted: "none"})
 	} else if truth(log.value("num_errors")) {
-		problem("perf-errors", "num_errors", "the run counts errors", "0")
+		report("perf-errors", "num_errors", "the run counts errors", "0")
 	}
-}
-
-func problemOf(log *runLog, n int) problem {
-	return problem{path: log.path, line: log.errors[0].Line, message: fmt.Sprintf("the run has %d errors", n), found: str(log.errors[0].Value), wanted: "none"}
 }
 
 // equalIssue are the benchmarks whose samples differ in length, so that all must be
