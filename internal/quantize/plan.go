@@ -191,14 +191,6 @@ func (p *plan) quantized(l *layer) bool {
 	return l.node.Op != "Gemm" && l.node.Op != "MatMul" || p.read(l.result)
 }
 
-// source follows a value back through carrying layers to the one that sets its range.
-func (p *plan) source(value string) string {
-	for l := p.byResult[value]; l != nil && l.kind == carrying; l = p.byResult[value] {
-		value = l.node.Inputs[0]
-	}
-	return value
-}
-
 // values returns the values that become integers, in the graph's order. With more layers left out they are
 // a part of these.
 func (p *plan) values() []string {

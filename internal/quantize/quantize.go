@@ -105,7 +105,7 @@ type quantizer struct {
 	added       []*onnx.Node
 	channels    map[*layer]int
 	clamped     int               // biases that did not fit
-	source      map[string]string // plan.source of each value, which changes with the graph
+	source      map[string]string // of each value: the one before all carrying layers, which sets its range
 }
 
 func (q *quantizer) run() error {
@@ -113,7 +113,10 @@ func (q *quantizer) run() error {
 		return q.plan.errEmpty()
 	}
 	for _, value := range q.plan.values() {
-		source := q.plan.source(value)
+		source := value
+		for l := q.plan.byResult[value]; l != nil && l.kind == carrying; l = q.plan.byResult[source] {
+			source = l.node.Inputs[0]
+		}
 		q.source[value] = source
 		r, ok := q.ranges.Values[source]
 		if !ok {
@@ -172,23 +175,18 @@ func (q *quantizer) run() error {
 // parameters of a value.
 func (q *quantizer) pair(from, to, value string) {
 	integers := q.names.Unique(value + "_quantized")
-	s := q.scale(q.source[value])
+	source := q.source[value]
+	s, ok := q.scales[source]
+	if !ok {
+		p, a := q.parameters[source].Parameters, q.options.activations()
+		s = [2]string{q.names.Unique(source + "_scale"), q.names.Unique(source + "_zero_point")}
+		addConstant(q.model, onnx.TensorOf(s[0], []float32{p.Scale}))
+		addConstant(q.model, a.zeroPoints(s[1], p, 0))
+		q.scales[source] = s
+	}
 	q.node("QuantizeLinear", []string{from, s[0], s[1]}, integers)
 	q.node("DequantizeLinear", []string{integers, s[0], s[1]}, to)
 	q.integers[to] = integers
-}
-
-// scale returns the names of scale and zero point of a source.
-func (q *quantizer) scale(source string) [2]string {
-	if names, ok := q.scales[source]; ok {
-		return names
-	}
-	p, a := q.parameters[source].Parameters, q.options.activations()
-	names := [2]string{q.names.Unique(source + "_scale"), q.names.Unique(source + "_zero_point")}
-	addConstant(q.model, onnx.TensorOf(names[0], []float32{p.Scale}))
-	addConstant(q.model, a.zeroPoints(names[1], p, 0))
-	q.scales[source] = names
-	return names
 }
 
 func (q *quantizer) node(op string, inputs []string, result string, attrs ...onnx.Attribute) {
@@ -246,12 +244,11 @@ func (q *quantizer) weights() error {
 			return fmt.Errorf("weights %q: %w", key.tensor, err)
 		}
 		qw := quantizeWeights(w, t.Dims, key.axis, q.options.PerTensor, q.options.weightLimit(), s.uses)
-		errors := qw.errors(w, t.Dims, key.axis)
 		name := q.constants(key.tensor, onnx.TensorOf("", qw.values, t.Dims...), qw.scales, key.axis)
 		for i, l := range s.layers {
 			l.node.Inputs[1] = name
 			q.channels[l] = int(t.Dims[key.axis])
-			bias := q.correct(l, s.uses[i].bias, errors, t.Dims)
+			bias := q.correct(l, s.uses[i].bias, w, qw, t.Dims)
 			if bias == nil {
 				continue
 			}
@@ -275,12 +272,19 @@ func (q *quantizer) weights() error {
 // correct returns the bias less the shift that rounding the weights gives the mean of each unit: Σ
 // error·mean of the input. Behind a Relu inputs are never negative, so the errors of a unit's weights
 // would add up.
-func (q *quantizer) correct(l *layer, bias, errors []float32, dims []int64) []float32 {
+func (q *quantizer) correct(l *layer, bias, w []float32, qw quantizedWeights, dims []int64) []float32 {
 	means := q.ranges.Means[l.node.Inputs[0]]
 	if means == nil || !l.hasBias() {
 		return bias
 	}
-	corrected := make([]float32, dims[unitAxis(l.node)])
+	axis := unitAxis(l.node)
+	errors := make([]float32, len(w)) // by how much each weight has changed
+	eachUnit(dims, axis, func(unit, first, n int) {
+		for i := first; i < first+n; i++ {
+			errors[i] = float32(float64(qw.values[i])*float64(qw.scale(unit)) - float64(w[i]))
+		}
+	})
+	corrected := make([]float32, dims[axis])
 	copy(corrected, bias)
 	for unit, shift := range meanShifts(l.node, errors, dims, means) {
 		corrected[unit] = float32(float64(corrected[unit]) - shift)

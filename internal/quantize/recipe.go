@@ -32,7 +32,19 @@ func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.M
 			return nil, Report{}, err
 		}
 	}
-	q, report, err := r.quantize(ctx, made, c)
+	var q *onnx.Model
+	var report Report
+	if r.Search == nil {
+		q, report, err = quantize(made.model, made.ranges, r.Options)
+	} else {
+		s := *r.Search
+		if s.Rank == nil {
+			if s.Rank, err = judge(ctx, made.model, c); err != nil {
+				return nil, Report{}, err
+			}
+		}
+		q, report, err = s.run(ctx, made, r.Options)
+	}
 	if q != nil {
 		report.BytesBefore = weightBytes(m.Graph)
 	}
@@ -100,20 +112,6 @@ func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration)
 		return equalized, nil
 	}
 	return as, nil
-}
-
-func (r Recipe) quantize(ctx context.Context, as calibratedModel, c Calibration) (*onnx.Model, Report, error) {
-	if r.Search == nil {
-		return quantize(as.model, as.ranges, r.Options)
-	}
-	s := *r.Search
-	if s.Rank == nil {
-		var err error
-		if s.Rank, err = judge(ctx, as.model, c); err != nil {
-			return nil, Report{}, err
-		}
-	}
-	return s.run(ctx, as, r.Options)
 }
 
 // judge returns signal to noise over the first 8 batches of samples: noise is alike in all, and many models

@@ -78,12 +78,89 @@ func (q *quantizer) report(original *onnx.Model) Report {
 // WriteMarkdown writes the description that a submission contains as calibration.md.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
+	atRunTime := r.Method == AtRunTime
 	fmt.Fprintf(&b, "# Quantisation of %s\n\n", cmp.Or(r.Model, "the model"))
-	r.writeActivations(&b)
-	r.writeWeights(&b)
-	r.writeSearch(&b)
-	r.writeLayers(&b)
-	if r.Method != AtRunTime {
+	fmt.Fprintf(&b, "The model was quantised after training, without training it further: "+
+		"%d layers compute with 8-bit integers, %d stay in FP32.\n\n", len(r.Layers), len(r.Excluded))
+
+	b.WriteString("## Activations\n\n")
+	if atRunTime {
+		b.WriteString("- Nothing was calibrated: the input of a layer becomes unsigned bytes while the model runs, asymmetric, one scale for all elements, " +
+			"scale = (max - min) / 255 of its values and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
+	} else {
+		fmt.Fprintf(&b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set to the smallest and the largest value seen.\n",
+			r.Samples, len(r.Ranges))
+		if r.Options.Activations == S8 {
+			b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = max(|min|, |max|) / 127.\n")
+		} else {
+			b.WriteString("- Integers: unsigned, asymmetric: q = round(x / scale) + zero point, 0 to 255, one scale and zero point for each activation, " +
+				"scale = (max - min) / 255, or up to 1/254 larger, so that 0, which the range always contains, and both ends are represented.\n")
+		}
+		b.WriteString("- Of values that only a Sigmoid reads, the range is cut at ±16, beyond which that is 0 or 1.\n")
+		b.WriteString("- Rounding is to nearest, ties to even. Values outside the range become its nearest end.\n\n")
+	}
+
+	limit := r.Options.weightLimit()
+	granularity := "for each output channel"
+	if r.Options.PerTensor {
+		granularity = "for each tensor"
+	}
+	b.WriteString("## Weights\n\n")
+	fmt.Fprintf(&b, "- Weights: signed, symmetric, %d to %d, one scale %s: scale = max|w| / %d.\n", -limit, limit, granularity, limit)
+	if atRunTime {
+		b.WriteString("- Biases stay in FP32.\n")
+	} else {
+		b.WriteString("- Biases: 32-bit integers, scale = scale of the input × scale of the weights.\n")
+		b.WriteString("- Biases are corrected: less Σ error of the weight × mean of the input channel over the calibration samples, " +
+			"the shift that rounding the weights gives the mean of an output channel.\n")
+		if r.ClampedBiases > 0 {
+			fmt.Fprintf(&b, "- %d biases exceeded 32 bits and were limited.\n", r.ClampedBiases)
+		}
+		if r.EqualizedLayers > 0 {
+			fmt.Fprintf(&b, "- %d depthwise convolutions were equalised before: each filter was divided by the range of its channel over the calibration "+
+				"samples, relative to the largest, and the weights that read the channel were multiplied with it.\n", r.EqualizedLayers)
+		}
+		b.WriteString("- Batch norms were folded into the convolutions before them, in FP64, rounded to FP32.\n")
+	}
+	fmt.Fprintf(&b, "- Constants take %.1f MB, in FP32 %.1f MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+
+	if s := r.Search; s != nil {
+		b.WriteString("## Search\n\n")
+		fmt.Fprintf(&b, "The %d most sensitive layers stay in FP32, so that the score reaches %.6g: it is %.6g. "+
+			"Layers were ranked by the score of the model with only that layer quantised.\n\n", len(s.Excluded), s.Target, s.Score)
+		b.WriteString("| layers left in FP32 | score |\n|--:|--:|\n")
+		for _, step := range s.Steps {
+			fmt.Fprintf(&b, "| %d | %.6g |\n", step.Excluded, step.Score)
+		}
+		if len(s.Sensitivity) > 0 {
+			b.WriteString("\n| only this layer quantised | score |\n|---|--:|\n")
+		}
+		for _, l := range s.Sensitivity {
+			fmt.Fprintf(&b, "| %s | %.6g |\n", cell(l.Layer), l.Score)
+		}
+		b.WriteString("\n")
+	}
+
+	b.WriteString("## Layers\n\n| layer | operator | channels | precision |\n|---|---|--:|---|\n")
+	for _, l := range r.Layers {
+		op := l.Op
+		if l.Fused != "" {
+			op += " + " + l.Fused
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | INT8 |\n", cell(l.Layer), op, l.Channels)
+	}
+	for _, l := range r.Excluded {
+		fmt.Fprintf(&b, "| %s | %s | | FP32: %s |\n", cell(l.Layer), l.Op, cell(l.Reason))
+	}
+	if len(r.Others) > 0 {
+		var counts []string
+		for _, op := range slices.Sorted(maps.Keys(r.Others)) {
+			counts = append(counts, fmt.Sprintf("%d %s", r.Others[op], op))
+		}
+		fmt.Fprintf(&b, "\nNodes without weights that compute with 8-bit integers too: %s.\n", strings.Join(counts, ", "))
+	}
+
+	if !atRunTime {
 		b.WriteString("\n## Ranges\n\n| activation | from | to | scale | zero point |\n|---|--:|--:|--:|--:|\n")
 		for _, name := range slices.Sorted(maps.Keys(r.Ranges)) {
 			v := r.Ranges[name]
@@ -92,99 +169,6 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func (r Report) writeActivations(b *strings.Builder) {
-	fmt.Fprintf(b, "The model was quantised after training, without training it further: "+
-		"%d layers compute with 8-bit integers, %d stay in FP32.\n\n", len(r.Layers), len(r.Excluded))
-	b.WriteString("## Activations\n\n")
-	if r.Method == AtRunTime {
-		b.WriteString("- Nothing was calibrated: the input of a layer becomes unsigned bytes while the model runs, asymmetric, one scale for all elements, " +
-			"scale = (max - min) / 255 of its values and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
-		return
-	}
-	fmt.Fprintf(b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set to the smallest and the largest value seen.\n",
-		r.Samples, len(r.Ranges))
-	if r.Options.Activations == S8 {
-		b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = max(|min|, |max|) / 127.\n")
-	} else {
-		b.WriteString("- Integers: unsigned, asymmetric: q = round(x / scale) + zero point, 0 to 255, one scale and zero point for each activation, " +
-			"scale = (max - min) / 255, or up to 1/254 larger, so that 0, which the range always contains, and both ends are represented.\n")
-	}
-	b.WriteString("- Of values that only a Sigmoid reads, the range is cut at ±16, beyond which that is 0 or 1.\n")
-	b.WriteString("- Rounding is to nearest, ties to even. Values outside the range become its nearest end.\n\n")
-}
-
-func (r Report) writeWeights(b *strings.Builder) {
-	limit := r.Options.weightLimit()
-	granularity := "for each output channel"
-	if r.Options.PerTensor {
-		granularity = "for each tensor"
-	}
-	b.WriteString("## Weights\n\n")
-	fmt.Fprintf(b, "- Weights: signed, symmetric, %d to %d, one scale %s: scale = max|w| / %d.\n", -limit, limit, granularity, limit)
-	if r.Method == AtRunTime {
-		fmt.Fprintf(b, "- Biases stay in FP32.\n- Constants take %.1f MB, in FP32 %.1f MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
-		return
-	}
-	b.WriteString("- Biases: 32-bit integers, scale = scale of the input × scale of the weights.\n")
-	b.WriteString("- Biases are corrected: less Σ error of the weight × mean of the input channel over the calibration samples, " +
-		"the shift that rounding the weights gives the mean of an output channel.\n")
-	if r.ClampedBiases > 0 {
-		fmt.Fprintf(b, "- %d biases exceeded 32 bits and were limited.\n", r.ClampedBiases)
-	}
-	if r.EqualizedLayers > 0 {
-		fmt.Fprintf(b, "- %d depthwise convolutions were equalised before: each filter was divided by the range of its channel over the calibration "+
-			"samples, relative to the largest, and the weights that read the channel were multiplied with it.\n", r.EqualizedLayers)
-	}
-	b.WriteString("- Batch norms were folded into the convolutions before them, in FP64, rounded to FP32.\n")
-	fmt.Fprintf(b, "- Constants take %.1f MB, in FP32 %.1f MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
-}
-
-func (r Report) writeSearch(b *strings.Builder) {
-	s := r.Search
-	if s == nil {
-		return
-	}
-	b.WriteString("## Search\n\n")
-	fmt.Fprintf(b, "The %d most sensitive layers stay in FP32, so that the score reaches %.6g: it is %.6g. "+
-		"Layers were ranked by the score of the model with only that layer quantised.\n\n", len(s.Excluded), s.Target, s.Score)
-	b.WriteString("| layers left in FP32 | score |\n|--:|--:|\n")
-	for _, step := range s.Steps {
-		fmt.Fprintf(b, "| %d | %.6g |\n", step.Excluded, step.Score)
-	}
-	if len(s.Sensitivity) > 0 {
-		b.WriteString("\n| only this layer quantised | score |\n|---|--:|\n")
-	}
-	for _, l := range s.Sensitivity {
-		fmt.Fprintf(b, "| %s | %.6g |\n", cell(l.Layer), l.Score)
-	}
-	b.WriteString("\n")
-}
-
-func (r Report) writeLayers(b *strings.Builder) {
-	b.WriteString("## Layers\n\n| layer | operator | channels | precision |\n|---|---|--:|---|\n")
-	for _, l := range r.Layers {
-		op := l.Op
-		if l.Fused != "" {
-			op += " + " + l.Fused
-		}
-		fmt.Fprintf(b, "| %s | %s | %d | INT8 |\n", cell(l.Layer), op, l.Channels)
-	}
-	for _, l := range r.Excluded {
-		fmt.Fprintf(b, "| %s | %s | | FP32: %s |\n", cell(l.Layer), l.Op, cell(l.Reason))
-	}
-	if len(r.Others) > 0 {
-		b.WriteString("\nNodes without weights that compute with 8-bit integers too:")
-		for i, op := range slices.Sorted(maps.Keys(r.Others)) {
-			separator := ","
-			if i == 0 {
-				separator = ""
-			}
-			fmt.Fprintf(b, "%s %d %s", separator, r.Others[op], op)
-		}
-		b.WriteString(".\n")
-	}
 }
 
 // cell escapes text for a cell of a table.

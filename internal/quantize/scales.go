@@ -205,17 +205,6 @@ func scaleTensor(name string, scales []float32, perTensor bool) *onnx.Tensor {
 	return onnx.TensorOf(name, scales, int64(len(scales)))
 }
 
-// errors returns by how much each weight has changed.
-func (q quantizedWeights) errors(w []float32, dims []int64, axis int) []float32 {
-	e := make([]float32, len(w))
-	eachUnit(dims, axis, func(unit, first, n int) {
-		for i := first; i < first+n; i++ {
-			e[i] = float32(float64(q.values[i])*float64(q.scale(unit)) - float64(w[i]))
-		}
-	})
-	return e
-}
-
 // meanShifts returns by how much errors of the weights shift the mean of each unit, for
 // inputs whose channels have the given means. What padding takes away is ignored.
 func meanShifts(n *onnx.Node, errors []float32, dims []int64, means []float32) []float64 {

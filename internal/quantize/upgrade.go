@@ -127,7 +127,16 @@ var changes = []change{
 		n.DropAttr("spatial")
 		return only(n)
 	}},
-	{"Clip", 11, clipLimits},
+	{"Clip", 11, func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+		n.Inputs = []string{n.Input(0), "", ""}
+		for i, name := range []string{"min", "max"} {
+			if n.Attr(name) != nil {
+				n.Inputs[i+1] = u.float(n, name, onnx.AttrOr(n, name, float32(0)))
+				n.DropAttr(name)
+			}
+		}
+		return only(n)
+	}},
 	{"Dropout", 12, func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) { // which does nothing in inference
 		if !onlyOutput(n) {
 			return nil, fmt.Errorf("its mask is used")
@@ -137,7 +146,16 @@ var changes = []change{
 	}},
 	{"Hardmax", 13, flatSoftmax},
 	{"LogSoftmax", 13, flatSoftmax},
-	{"Pad", 11, padInputs},
+	{"Pad", 11, func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+		pads := onnx.AttrOr[[]int64](n, "pads", nil)
+		if pads == nil {
+			return nil, fmt.Errorf("it has no attribute pads")
+		}
+		n.Inputs = []string{n.Input(0), u.ints(n, "pads", pads), u.float(n, "value", onnx.AttrOr(n, "value", float32(0)))}
+		n.DropAttr("pads")
+		n.DropAttr("value")
+		return only(n)
+	}},
 	{"ReduceSum", 13, attributesToInputs("axes")},
 	{"Resize", 11, upsampleToResize},
 	{"Scatter", 11, func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
@@ -189,28 +207,6 @@ func attributesToInputs(names ...string) func(*upgrader, *onnx.Node) ([]*onnx.No
 	}
 }
 
-func clipLimits(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
-	n.Inputs = []string{n.Input(0), "", ""}
-	for i, name := range []string{"min", "max"} {
-		if n.Attr(name) != nil {
-			n.Inputs[i+1] = u.float(n, name, onnx.AttrOr(n, name, float32(0)))
-			n.DropAttr(name)
-		}
-	}
-	return only(n)
-}
-
-func padInputs(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
-	pads := onnx.AttrOr[[]int64](n, "pads", nil)
-	if pads == nil {
-		return nil, fmt.Errorf("it has no attribute pads")
-	}
-	n.Inputs = []string{n.Input(0), u.ints(n, "pads", pads), u.float(n, "value", onnx.AttrOr(n, "value", float32(0)))}
-	n.DropAttr("pads")
-	n.DropAttr("value")
-	return only(n)
-}
-
 // upsampleToResize writes an enlargement as the Resize of operator set 11, with its mapping of pixels.
 func upsampleToResize(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	scales := n.Input(1)
@@ -245,7 +241,13 @@ func upsampleToResize(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 // matrix.
 func flatSoftmax(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 	axis := onnx.AttrOr(n, "axis", int64(1))
-	if u.isLastAxis(n, axis) {
+	last := axis == -1
+	for _, name := range []string{n.Input(0), output(n, 0)} { // both have the same shape
+		if v := u.types.Value(name); v != nil && v.Type.Shape != nil {
+			last = last || axis == int64(len(v.Type.Shape))-1
+		}
+	}
+	if last {
 		n.SetAttr("axis", int64(-1))
 		return only(n)
 	}
@@ -260,18 +262,4 @@ func flatSoftmax(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 		n,
 		{Op: "Reshape", Inputs: []string{result, shape}, Outputs: []string{y}},
 	}, nil
-}
-
-// isLastAxis reports whether an axis is certainly the last of a node's input, whose
-// shape is that of its output.
-func (u *upgrader) isLastAxis(n *onnx.Node, axis int64) bool {
-	if axis == -1 {
-		return true
-	}
-	for _, name := range []string{n.Input(0), output(n, 0)} {
-		if v := u.types.Value(name); v != nil && v.Type.Shape != nil {
-			return axis == int64(len(v.Type.Shape))-1
-		}
-	}
-	return false
 }

@@ -30,7 +30,7 @@ type entropy struct {
 func (e *entropy) nextSegment(src *source) {
 	e.buf = src.entropyCoded(e.buf[:0])
 	e.buf = append(e.buf, make([]byte, padding)...)
-	e.bits.reset(e.buf)
+	e.bits = bitReader{data: e.buf}
 }
 
 // naturalOrder maps the zigzag index of a coefficient to its place in the block, row
@@ -56,11 +56,6 @@ type bitReader struct {
 	acc  uint64 // the next bits, the very next on top
 	n    uint   // how many bits of acc count; those below may be there already
 	bad  bool   // a code was met that the Huffman table does not have
-}
-
-// reset begins a segment; padded is its data and the padding.
-func (r *bitReader) reset(padded []byte) {
-	*r = bitReader{data: padded}
 }
 
 // refill makes sure that at least 56 bits are in acc. It may load bits below those
