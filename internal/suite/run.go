@@ -30,11 +30,14 @@ func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 	}
 	defer release()
 	noted := map[string]bool{}
-	for i, s := range p.Steps {
+	n, all := 0, p.Estimate().Steps // the runs of this call, as the estimate counts them
+	for _, s := range p.Steps {
 		if s.State != Planned {
 			continue
 		}
-		err = p.runStep(ctx, s, &observer{o, fmt.Sprintf("[%d/%d] %v: ", i+1, len(p.Steps), s), noted})
+		n++
+		title := fmt.Sprintf("[%d/%d] %v: ", n, all, s)
+		err = p.runStep(ctx, s, &observer{o, title, noted})
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), p.save())
 			break
@@ -43,7 +46,7 @@ func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 			s.State, s.Error = Failed, err.Error()
 		}
 		p.estimateAgain(s)
-		o.Note(fmt.Sprintf("[%d/%d] %v: %s; left: %v", i+1, len(p.Steps), s, s.summary(), p.Estimate()))
+		o.Note(fmt.Sprintf("%s%s; left: %v", title, s.summary(), p.Estimate()))
 		if err = p.save(); err != nil {
 			break
 		}
