@@ -12,7 +12,7 @@
 # work in files of their own.
 #
 # mlperf looks in the same place: internal/machine/home, function DataDir, and
-# internal/backend/ort/places.go, function InstallDir.
+# internal/backend/ort/search.go, function installDir.
 
 set -eu
 

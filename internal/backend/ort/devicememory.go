@@ -202,7 +202,7 @@ func (o *opening) memory(session unsafe.Pointer) (*deviceMemory, error) {
 	}
 	text := func(p modelPort) bool { return p.Type == tensor.String }
 	if first.device.memory == "" || slices.ContainsFunc(o.inputs, text) || slices.ContainsFunc(o.outputs, text) {
-		return nil, &DeviceError{first.name, "buffers in its own memory are not possible, or not for strings"}
+		return nil, &deviceError{first.name, "buffers in its own memory are not possible, or not for strings"}
 	}
 	m := &deviceMemory{name: first.device.memory, fixed: first.records()}
 	var err error

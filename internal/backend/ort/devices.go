@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// How a device is added to a session: two have calls of their own with an options object,
-// three have calls of their own, the others share one call that takes their name.
+// A call adds a device to a session: two devices have calls of their own with an options object, three have calls of their
+// own, the others share one call that takes their name.
 type call int
 
 const (
@@ -28,63 +28,71 @@ const (
 type device struct {
 	name     string   // as users write it
 	aliases  []string // other spellings, lower case
+	title    string   // as its makers write it
 	provider string   // as ONNX Runtime reports it
 	call     call
 	by       string // name in the common call
 
 	since  string // oldest version of ONNX Runtime that is safe to ask
-	hazard string // why older ones are not
+	hazard string // why older versions are not
 
-	backing string // device that runs what this one cannot, before the processor does
-	library string // middle of the name of the library that holds it; empty: the main library
-	memory  string // its own memory, as ONNX Runtime calls it; empty: it has none that we could use
-	needs   string // what must be installed for it, in words
-	alone   bool   // what runs on it must not run beside anything else on it, of whatever session
-	loads   string // library of the system without which it complains on standard error when tried (Linux)
+	backing string   // device that runs what this one cannot, before the processor does
+	library string   // middle of the name of the library that holds it; empty: the main library
+	memory  string   // its own memory, as ONNX Runtime calls it; empty: it has none that we could use
+	needs   string   // what must be installed for it, in words
+	alone   bool     // one session runs on it at a time
+	loads   string   // library of the system without which it complains on standard error when tried (Linux)
+	marks   []string // texts of failures that are its own, besides the provider's name
+
+	// For devices that compile a model before they run it: the option that takes a folder for the result, and the prefix of the
+	// options that take shapes.
+	cache, profile string
 
 	// Options of the provider that switch a precision on; nil: it does not convert models.
 	precision map[string]map[string]string
 }
 
-// devices is the table of all devices that the binding can add. The names of providers and the
-// choices of the common call are those of ONNX Runtime 1.24.3 (its message for an unknown name).
+// devices is the table of all devices that the binding can add. The names of providers and the choices of the common call are
+// those of ONNX Runtime 1.24.3 (its message for an unknown name); options are those of the providers' pages under
+// https://onnxruntime.ai/docs/execution-providers/.
 var devices = [...]device{
 	{name: "cpu", provider: "CPUExecutionProvider", memory: "Cpu"},
-	{name: "cuda", provider: "CUDAExecutionProvider", call: callCUDA, library: "cuda", memory: "Cuda",
-		needs: "an NVIDIA driver, CUDA 12 and cuDNN 9"},
-	{name: "tensorrt", aliases: []string{"trt"}, provider: "TensorrtExecutionProvider", call: callTensorRT,
+	{name: "cuda", title: "CUDA", provider: "CUDAExecutionProvider", call: callCUDA, library: "cuda", memory: "Cuda",
+		needs: "an NVIDIA driver, CUDA 12 and cuDNN 9",
+		marks: []string{"CUDA failure", "CUDNN failure", "CUBLAS failure", "CUDA error", "cudaGetDevice", "libcud", "libcublas"}},
+	{name: "tensorrt", aliases: []string{"trt"}, title: "TensorRT", provider: "TensorrtExecutionProvider", call: callTensorRT,
 		backing: "cuda", library: "tensorrt", memory: "Cuda", needs: "an NVIDIA driver, CUDA 12, cuDNN 9 and TensorRT 10",
-		// https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
+		marks: []string{"TensorRT EP", "libnvinfer", "CUDA failure", "Tensorrt"},
+		cache: "trt_engine_cache_path", profile: "trt_profile_",
 		precision: map[string]map[string]string{
 			"fp16": {"trt_fp16_enable": "1"},
 			"int8": {"trt_int8_enable": "1", "trt_fp16_enable": "1"}, // fp16 where int8 has no kernel
 		}},
-	{name: "openvino", provider: "OpenVINOExecutionProvider", call: callOpenVINO, library: "openvino",
-		needs: "Intel OpenVINO",
-		// https://onnxruntime.ai/docs/execution-providers/OpenVINO-ExecutionProvider.html
+	{name: "openvino", title: "OpenVINO", provider: "OpenVINOExecutionProvider", call: callOpenVINO, library: "openvino",
+		needs: "Intel OpenVINO", marks: []string{"OpenVINO", "openvino"}, cache: "cache_dir",
 		precision: map[string]map[string]string{"fp32": {"precision": "FP32"}, "fp16": {"precision": "FP16"}}},
-	{name: "coreml", provider: "CoreMLExecutionProvider", call: callCoreML, needs: "macOS"},
-	{name: "directml", aliases: []string{"dml"}, provider: "DmlExecutionProvider", call: callDirectML,
+	{name: "coreml", title: "Core ML", provider: "CoreMLExecutionProvider", call: callCoreML, needs: "macOS", cache: "ModelCacheDirectory"},
+	{name: "directml", aliases: []string{"dml"}, title: "DirectML", provider: "DmlExecutionProvider", call: callDirectML,
 		needs: "Windows and DirectX 12"},
-	{name: "xnnpack", provider: "XnnpackExecutionProvider", call: callByName, by: "XNNPACK"},
-	{name: "webgpu", provider: "WebGpuExecutionProvider", call: callByName, by: "WebGPU", alone: true,
+	{name: "xnnpack", title: "XNNPACK", provider: "XnnpackExecutionProvider", call: callByName, by: "XNNPACK"},
+	{name: "webgpu", title: "WebGPU", provider: "WebGpuExecutionProvider", call: callByName, by: "WebGPU", alone: true,
 		since: "1.30", hazard: "without a suitable GPU it hangs or ends the process when it is closed",
-		needs: "a GPU with Vulkan, Metal or DirectX 12", loads: "libvulkan.so.1"},
-	{name: "qnn", provider: "QNNExecutionProvider", call: callByName, by: "QNN", library: "qnn",
+		needs: "a GPU with Vulkan, Metal or DirectX 12", loads: "libvulkan.so.1", marks: []string{"WebGPU", "Dawn"}},
+	{name: "qnn", title: "QNN", provider: "QNNExecutionProvider", call: callByName, by: "QNN", library: "qnn",
 		needs: "Qualcomm AI Engine Direct"},
-	{name: "snpe", provider: "SNPEExecutionProvider", call: callByName, by: "SNPE"},
-	{name: "vitisai", provider: "VitisAIExecutionProvider", call: callByName, by: "VitisAI", library: "vitisai",
+	{name: "snpe", title: "SNPE", provider: "SNPEExecutionProvider", call: callByName, by: "SNPE"},
+	{name: "vitisai", title: "Vitis AI", provider: "VitisAIExecutionProvider", call: callByName, by: "VitisAI", library: "vitisai",
 		needs: "AMD Vitis AI"},
-	{name: "migraphx", provider: "MIGraphXExecutionProvider", call: callByName, by: "MIGraphX", library: "migraphx",
+	{name: "migraphx", title: "MIGraphX", provider: "MIGraphXExecutionProvider", call: callByName, by: "MIGraphX", library: "migraphx",
 		needs:     "AMD ROCm and MIGraphX",
 		precision: map[string]map[string]string{"fp16": {"migraphx_fp16_enable": "1"}, "int8": {"migraphx_int8_enable": "1"}}},
-	{name: "tensorrt-rtx", aliases: []string{"nvtensorrtrtx"}, provider: "NvTensorRTRTXExecutionProvider",
-		call: callByName, by: "NvTensorRtRtx", library: "nv_tensorrt_rtx", needs: "an NVIDIA driver and TensorRT for RTX"},
-	{name: "azure", provider: "AzureExecutionProvider", call: callByName, by: "AZURE"},
+	{name: "tensorrt-rtx", aliases: []string{"nvtensorrtrtx"}, title: "TensorRT for RTX", provider: "NvTensorRTRTXExecutionProvider",
+		call: callByName, by: "NvTensorRtRtx", library: "nv_tensorrt_rtx", needs: "an NVIDIA driver and TensorRT for RTX",
+		cache: "nv_runtime_cache_path", profile: "nv_profile_"},
+	{name: "azure", title: "Azure", provider: "AzureExecutionProvider", call: callByName, by: "AZURE"},
 }
 
-// Devices lists the names of all devices that may be asked for; whether the library at hand has
-// them is for Engine.Providers to say.
+// Devices lists the names of all devices that users may ask for. Engine.Providers says whether a library has them.
 func Devices() []string {
 	names := make([]string, len(devices))
 	for i, d := range devices {
@@ -93,30 +101,26 @@ func Devices() []string {
 	return names
 }
 
-// Converts says whether a device, the first of a list separated by commas, computes in a
-// precision by itself, given an FP32 model.
+// Converts reports whether a device, the first of a list separated by commas, computes in a precision by itself, given an FP32
+// model.
 func Converts(list, precision string) bool {
 	first, _, _ := strings.Cut(list, ",")
 	d, err := deviceNamed(first)
 	return err == nil && d.precision[precision] != nil
 }
 
-// OneAtATime reports whether sessions on a device, the first of a list separated by commas, run one after
-// the other, however many there are.
+// OneAtATime reports whether sessions on a list of devices, separated by commas, run one after the other, however many there are.
 func OneAtATime(list string) bool {
-	first, _, _ := strings.Cut(list, ",")
-	d, err := deviceNamed(first)
-	return err == nil && d.alone
+	all, _ := requests(list, nil)
+	return slices.ContainsFunc(all, func(r request) bool { return r.alone })
 }
 
-// Knows reports whether there may be a device of that name; any case, and - and _ do not
-// count.
+// Knows reports whether a device has that name; case, hyphens and underscores do not count.
 func Knows(name string) bool {
 	_, err := deviceNamed(name)
 	return err == nil
 }
 
-// deviceNamed returns the device of that name.
 func deviceNamed(name string) (*device, error) {
 	want := userinput.Plain(name)
 	for i := range devices {
@@ -128,16 +132,6 @@ func deviceNamed(name string) (*device, error) {
 	return nil, fmt.Errorf("unknown device %q; devices are %s", name, strings.Join(Devices(), ", "))
 }
 
-// deviceOf returns our name of a provider that ONNX Runtime reports.
-func deviceOf(provider string) string {
-	for _, d := range devices {
-		if d.provider == provider {
-			return d.name
-		}
-	}
-	return provider
-}
-
 // A request asks for a device with options.
 type request struct {
 	*device
@@ -145,58 +139,43 @@ type request struct {
 	implied bool // not asked for, but behind another that was
 }
 
-// records reports whether the device is to record what it does in a run and replay that, for which
-// addresses must stay the same.
+// records reports whether the device records the work of a run and replays it, for which addresses must stay the same.
 func (r request) records() bool {
 	return r.options["enable_cuda_graph"] == "1" || r.options["trt_cuda_graph_enable"] == "1"
 }
 
-// requests reads a list such as "tensorrt,cuda". The processor need not be listed: it is always
-// there, and always last.
+// requests reads a list of devices, "tensorrt,cuda" for example, with options for the first one. The processor need not be
+// listed: it is always there, and always last. A device that the user does not list runs behind one that names it as its
+// backing, as TensorRT's documentation advises for CUDA.
 func requests(list string, options map[string]string) ([]request, error) {
-	all, err := requestsOf(list)
-	if err != nil {
-		return nil, err
-	}
-	if len(options) > 0 && all[0].call == callNone {
-		return nil, fmt.Errorf("device %s has no options (%s was given); settings of the session go into its config entries",
-			all[0].name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
-	}
-	if i := slices.IndexFunc(all, func(r request) bool { return r.call == callNone }); i >= 0 && i < len(all)-1 {
-		return nil, fmt.Errorf("device %s runs every operator, so %s after it would run none", all[i].name, all[i+1].name)
-	}
-	all[0].options = options
-	return withBacking(all), nil
-}
-
-// requestsOf reads the names of a list.
-func requestsOf(list string) ([]request, error) {
 	var all []request
+	has := func(d *device) bool { return slices.ContainsFunc(all, func(r request) bool { return r.device == d }) }
 	for name := range strings.SplitSeq(list, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
 		d, err := deviceNamed(name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if slices.ContainsFunc(all, func(r request) bool { return r.device == d }) {
+		case has(d):
 			return nil, fmt.Errorf("device %s is listed twice", d.name)
+		case len(all) > 0 && all[len(all)-1].call == callNone:
+			return nil, fmt.Errorf("device %s runs every operator, so %s after it would run none", all[len(all)-1].name, d.name)
 		}
 		all = append(all, request{device: d})
 	}
 	if len(all) == 0 {
 		all = []request{{device: &devices[0]}}
 	}
-	return all, nil
-}
-
-// withBacking puts behind a device the one that runs what it cannot, as TensorRT's
-// documentation advises for CUDA.
-func withBacking(all []request) []request {
+	if len(options) > 0 && all[0].call == callNone {
+		return nil, fmt.Errorf("device %s has no options (%s was given); settings of the session go into its config entries",
+			all[0].name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
+	}
+	all[0].options = options
 	for i := 0; i < len(all); i++ {
 		d, err := deviceNamed(all[i].backing)
-		if err != nil || slices.ContainsFunc(all, func(r request) bool { return r.device == d }) {
+		if err != nil || has(d) {
 			continue
 		}
 		backing := request{device: d, implied: true}
@@ -205,7 +184,7 @@ func withBacking(all []request) []request {
 		}
 		all = slices.Insert(all, i+1, backing)
 	}
-	return all
+	return all, nil
 }
 
 // libraryFile names the library that holds a device, beside the main library.
@@ -228,54 +207,15 @@ func (d *device) checkVersion(version string) error {
 	if d.since == "" || version == "" || !olderThan(version, d.since) {
 		return nil
 	}
-	return fmt.Errorf("ONNX Runtime %s is too old for %s (%s); it needs %s", version, title(d.name), d.hazard, d.since)
+	return fmt.Errorf("ONNX Runtime %s is too old for %s (%s); it needs %s", version, d.title, d.hazard, d.since)
 }
 
-// A DeviceError says that a device cannot be used, and why.
-type DeviceError struct {
-	Device string
-	Reason string
-}
-
-func (e *DeviceError) Error() string { return "device " + e.Device + ": " + e.Reason }
-
-// A Provider says what this machine and library make of a device.
+// A Provider says what a device can do with this machine and library.
 type Provider struct {
 	Device   string `json:"device"`           // our name
 	Provider string `json:"provider"`         // ONNX Runtime's name
 	Compiled bool   `json:"compiled"`         // the library has it
-	Usable   bool   `json:"usable"`           // and it could be used just now
+	Usable   bool   `json:"usable"`           // and it works now
 	Reason   string `json:"reason,omitempty"` // why not
 	Remedy   string `json:"remedy,omitempty"` // what helps
-}
-
-// isAbsent says whether an error text means that the library was built without a device, rather
-// than that the device does not work.
-func isAbsent(text string) bool {
-	for _, mark := range []string{
-		"is not supported in this build", "does not support CoreML", "Specified provider is not supported",
-		"Unknown provider name", "Failed to load shared library",
-	} {
-		if strings.Contains(text, mark) {
-			return true
-		}
-	}
-	file, _ := missingLibrary(text)
-	return strings.Contains(file, "onnxruntime_providers_")
-}
-
-// tinyModel returns a model of one node, y = Identity(x) for one float, in ONNX's protobuf
-// format. It must fit the oldest ONNX Runtime that can be loaded: opset 13, IR version 7.
-func tinyModel() []byte {
-	bytes := func(field byte, parts ...string) string {
-		text := strings.Join(parts, "")
-		return string([]byte{field<<3 | 2, byte(len(text))}) + text // all are shorter than 128 bytes
-	}
-	number := func(field, value byte) string { return string([]byte{field << 3, value}) }
-
-	shape := bytes(2, bytes(1, number(1, 1)))             // one axis of extent 1
-	tensorType := bytes(2, bytes(1, number(1, 1), shape)) // of float
-	node := bytes(1, bytes(1, "x"), bytes(2, "y"), bytes(4, "Identity"))
-	graph := bytes(7, node, bytes(2, "g"), bytes(11, bytes(1, "x"), tensorType), bytes(12, bytes(1, "y"), tensorType))
-	return []byte(number(1, 7) + graph + bytes(8, bytes(1, ""), number(2, 13)))
 }

@@ -1,36 +1,34 @@
-// Package ort runs models through ONNX Runtime. It is the only package that knows
-// the binding github.com/yalue/onnxruntime_go.
+// Package ort runs models through ONNX Runtime. No other package knows the binding github.com/yalue/onnxruntime_go.
 //
-// The library is a file that is found and opened while the program runs, so the program
-// starts, and everything that needs no inference works, without it:
+// The program finds and opens the library while it runs, so it starts without one, and everything that needs no inference
+// works without it:
 //
 //	library, candidates, err := ort.Search{Explicit: flag}.Find()
-//	engine, err := ort.New(library)
+//	engine, err := ort.New(library, nil)
 //	session, err := engine.Open(ctx, backend.Options{ModelPath: "resnet50.onnx", Device: "cuda"})
 //
-// Terms. A device is what users name (cpu, cuda, tensorrt, …); ONNX Runtime calls it an
-// execution provider. A candidate is a file that might be the library. A port is an input
-// or output of a model, a value is a tensor bound for it.
+// Terms. A device is the name that users write (cpu, cuda, tensorrt, …); ONNX Runtime calls it an execution provider. A
+// candidate is a file that might be the library. A port is an input or output of a model, a value is a tensor bound for it.
 //
-// A device that was asked for and cannot be used is an error that says what is missing;
-// with Options.AllowFallback it is a warning in Info.
+// If a device cannot be used, the error says what it lacks; with Options.AllowFallback it is a warning in Info.
 //
-// The binding keeps one ONNX Runtime environment per process. Engines share it: any
-// number of them may be open on the same library file, a second file is refused.
-// Engines and sessions may be used from several goroutines at once.
+// The binding keeps one ONNX Runtime environment per process. Engines share it: any number of them may be open on the same
+// library file, and a second file is refused. Several goroutines may use engines and sessions at once.
 //
-// Without cgo the package compiles, finds libraries and checks options, and New says
-// that the program was built without cgo.
+// Without cgo the package compiles, finds libraries and checks options, and New says that the program was built without cgo.
 //
-// Only the processor has been run by the people who wrote this. The options of all other
-// devices follow ONNX Runtime's documentation; that they are refused with a helpful text by a
-// library without them is tested, that they work is not. The same goes for macOS and Windows.
+// Files. Finding the library: search, probe. Devices: devices (their table), options (a request for a session, checked),
+// compile (devices that compile models first), deviceerror (why one does not work), message (texts of ONNX Runtime, made
+// readable). Models: modelfile (the head of a file), optimized (kept results of the optimiser), nodecount. With cgo: environment,
+// engine, open (a model becomes a session), session, then the three ways to run (run without a binding, binding, devicememory
+// with buffers of a device), value (tensors), stopper (contexts), signals_unix, and native with what the binding lacks: run
+// options of bound runs, entries of the configuration of runs, a pool of threads for all sessions (Pool), extents for free axes,
+// libraries of operators, an allocator that sessions share, threads of the ordinary scheduling policy, and memory of devices.
 //
-// What the binding lacks is called past it (native.go): run options of bound runs, which end a run
-// when its context is done, entries of the configuration of runs, a pool of threads for all
-// sessions (Pool), extents for free axes, libraries of operators, an allocator that sessions
-// share, and threads of the ordinary scheduling policy.
+// Its authors have run it on the processor, under Linux. The options of all other devices follow ONNX Runtime's documentation:
+// tests show that a library without them refuses them with a helpful text, not that they work. The same goes for macOS and
+// Windows.
 //
-// Left out: inputs and chosen outputs that are sequences or maps, sparse tensors, complex and 8-bit
-// floating point elements, training, and tensors in the memory of a device. What a model means, and how many sessions run at once, is not known here.
+// Not supported: inputs and chosen outputs that are sequences or maps, sparse tensors, complex and 8-bit floating point
+// elements, and training.
 package ort

@@ -3,6 +3,7 @@
 package ort
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // An Engine opens models with one ONNX Runtime library.
@@ -31,8 +33,8 @@ type Engine struct {
 	closed   bool
 }
 
-// New opens a library that Search.Find returned. Its sessions share a pool of threads; nil: each has threads of its own. A
-// process has one pool: it is an error if an engine without one, or with another, is open.
+// New opens a library that Search.Find returned. The engine's sessions share a pool of threads; nil: each has its own threads. A
+// process has one pool: New fails if an engine without one, or with another one, is open.
 func New(library Library, pool *Pool) (*Engine, error) {
 	e := &Engine{library: library, pool: pool, turn: make(turn, 1), sessions: map[*session]struct{}{}}
 	version, n, err := environment.acquire(e, library.Path, pool)
@@ -80,7 +82,8 @@ func (e *Engine) leave() {
 	e.busy--
 }
 
-// Ports reads the head of the model file. ONNX Runtime loads the model only for a shape or a type that the file does not have.
+// Ports describes the inputs and outputs of a model from the head of its file. ONNX Runtime loads the model only for a shape or
+// a type that the file lacks.
 func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, outputs []backend.Port, err error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -93,14 +96,14 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 	if err != nil {
 		return nil, nil, err
 	}
-	in, out, err := fixed(head.inputs, head.outputs, options.FreeDimensions)
+	in, out, err := withExtents(head.inputs, head.outputs, options.FreeDimensions)
 	if err != nil {
 		return nil, nil, &modelError{options.ModelPath, err.Error()}
 	}
 	return plainPorts(in), plainPorts(out), nil
 }
 
-// Open loads a model. The error names the model file; it is a *modelError if the file cannot be run, and a *DeviceError if a
+// Open loads a model. The error names the model file; it is a *modelError if the file cannot be run, and a *deviceError if a
 // device cannot be used.
 func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
 	start := time.Now()
@@ -118,13 +121,16 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	}
 	in, out, err := head.choose(options.Outputs)
 	if err == nil {
-		in, out, err = fixed(in, out, options.FreeDimensions)
+		in, out, err = withExtents(in, out, options.FreeDimensions)
 	}
 	if err != nil {
 		return nil, &modelError{options.ModelPath, err.Error()}
 	}
 	o := &opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
-	turn := o.turn()
+	var turn turn // nil: the model's devices run several sessions at once
+	if OneAtATime(options.Device) {
+		turn = e.turn
+	}
 	if err := turn.take(ctx); err != nil {
 		return nil, err
 	}
@@ -178,8 +184,8 @@ func plainPorts(ports []modelPort) []backend.Port {
 }
 
 // Providers says of each device whether the library has it and whether it works now. The binding cannot list them, and a list
-// would not say what works, so each is tried: added to a session, which then loads a model of one node. That is quick, and
-// prints nothing. A device that is known to hang or to end the process is not tried.
+// would not say which work, so Providers tries each: it adds it to a session, which then loads a model of one node. That is
+// quick, and prints nothing. It does not try a device that is known to hang or to end the process.
 func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
@@ -203,32 +209,51 @@ func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 		} else if d.loads != "" && !(Search{}).loaderHas(d.loads) {
 			p.Reason, p.Remedy = "not tried: "+d.loads+" is missing", "it needs "+d.needs
 		} else {
-			keepSignals(func() { e.tryDevice(d, &p) })
+			keepSignals(func() { err = e.tryDevice(d) })
+			p.Usable = err == nil
+			if err != nil {
+				x := explain(d, e.library.Path, err)
+				p.Reason, p.Remedy = x.reason, x.remedy
+				p.Compiled = p.Compiled || !x.absent
+			}
 		}
 		all = append(all, p)
 	}
 	return all, nil
 }
 
-func (e *Engine) tryDevice(d *device, p *Provider) {
+// tryDevice makes a session on a device, of a model with one node.
+func (e *Engine) tryDevice(d *device) error {
 	options, err := onnx.NewSessionOptions()
 	if err != nil {
-		p.Reason = readable(err.Error())
-		return
+		return err
 	}
 	defer options.Destroy()
 	options.SetLogSeverityLevel(onnx.LoggingLevelFatal)
 	if err := appendDevice(options, d, nil); err != nil {
-		p.Reason, p.Remedy = explainDevice(d, e.library.Path, err.Error())
-		p.Compiled = p.Compiled || !isAbsent(err.Error())
-		return
+		return err
 	}
-	p.Compiled = true
 	environment.keepForever()
-	session, err := onnx.NewDynamicAdvancedSessionWithONNXData(tinyModel(), []string{"x"}, []string{"y"}, options)
+	session, err := onnx.NewDynamicAdvancedSessionWithONNXData(identityModel(), []string{"x"}, []string{"y"}, options)
 	if err != nil {
-		p.Reason, p.Remedy = explainDevice(d, e.library.Path, err.Error())
-		return
+		return err
 	}
-	p.Usable = session.Destroy() == nil
+	return session.Destroy()
+}
+
+// identityModel returns a model of one node, y = Identity(x) for one float. It must fit the oldest ONNX Runtime that can be
+// loaded.
+func identityModel() []byte {
+	one := format.Type{Elem: format.Float32, Shape: format.FixedShape([]int64{1})}
+	model := format.Model{
+		IRVersion: 7, Opsets: []format.Opset{{Version: 13}},
+		Graph: &format.Graph{
+			Name:   "identity",
+			Nodes:  []*format.Node{{Op: "Identity", Inputs: []string{"x"}, Outputs: []string{"y"}}},
+			Inputs: []*format.Value{{Name: "x", Type: one}}, Outputs: []*format.Value{{Name: "y", Type: one}},
+		},
+	}
+	var file bytes.Buffer
+	model.WriteTo(&file)
+	return file.Bytes()
 }

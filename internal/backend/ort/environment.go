@@ -11,9 +11,8 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 )
 
-// environment is the one ONNX Runtime environment of this process. The binding keeps its
-// library, environment and allocator in package variables, so who uses them has to be counted
-// for the process too; this is why it is a variable.
+// environment is the ONNX Runtime environment of this process. It is a variable because the binding keeps its library,
+// environment and allocator in package variables, so that the engines that use them must be counted for the process too.
 var environment = sharedEnvironment{users: map[*Engine]struct{}{}}
 
 type sharedEnvironment struct {
@@ -21,20 +20,19 @@ type sharedEnvironment struct {
 	path    string
 	version string
 	native  native
-	env     unsafe.Pointer // ONNX Runtime's own, of which it has one in a process
+	env     unsafe.Pointer // OrtEnv
 	pool    *Pool          // threads of all sessions; nil: each has its own
 	// allocator is set once sessions can share one.
 	allocator bool
-	// users are the open engines. They, and through them all sessions and values, are kept from
-	// the garbage collector until they are closed: it ends the program when it finds a
-	// value whose memory is still pinned.
+	// users are the open engines. The map keeps them, and through them all sessions and values, from the garbage collector until
+	// they are closed: it ends the program when it finds a value whose memory is still pinned.
 	users map[*Engine]struct{}
-	// keep is set once the environment cannot be taken down: a device's own library started
-	// threads and exit handlers that must not be unloaded under them.
+	// keep is set once the environment must stay open: a device's own library started threads and exit handlers, whose code must
+	// not be unloaded.
 	keep bool
 }
 
-// A Pool says how many threads all sessions of a process share.
+// A Pool has the threads that all sessions of a process share.
 type Pool struct {
 	IntraThreads int    // threads inside operators; 0: ONNX Runtime decides
 	InterThreads int    // operators at once; 0: ONNX Runtime decides
@@ -42,7 +40,7 @@ type Pool struct {
 	Affinity     string // of the threads, in ONNX Runtime's notation
 }
 
-// acquire opens the library, or joins those who have it open already.
+// acquire opens the library, or joins the engines that have it open already.
 func (e *sharedEnvironment) acquire(user *Engine, path string, pool *Pool) (version string, n native, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,8 +58,8 @@ func (e *sharedEnvironment) acquire(user *Engine, path string, pool *Pool) (vers
 	return e.version, e.native, nil
 }
 
-// open opens the library. The environment belongs to all who ask for one; who is first says which
-// threads it has.
+// open opens the library. ONNX Runtime has one environment in a process, and the first call that asks for it says which threads
+// it has: that is ours if there is a pool, else the binding's.
 func (e *sharedEnvironment) open(path string, pool *Pool) (err error) {
 	var n native
 	var env unsafe.Pointer
@@ -73,8 +71,13 @@ func (e *sharedEnvironment) open(path string, pool *Pool) (err error) {
 			return fmt.Errorf("starting the threads of all sessions: %w", err)
 		}
 	}
-	if err := initialize(path); err != nil {
-		return err
+	keepSignals(func() {
+		onnx.SetSharedLibraryPath(path)
+		// ONNX Runtime prints each error that it also returns, unless its log has fatal errors only.
+		err = onnx.InitializeEnvironment(onnx.WithLogLevelFatal())
+	})
+	if err != nil {
+		return fmt.Errorf("opening ONNX Runtime library %s: %s", path, readable(err.Error()))
 	}
 	if pool == nil {
 		if n, err = nativeOf(path); err == nil {
@@ -84,12 +87,12 @@ func (e *sharedEnvironment) open(path string, pool *Pool) (err error) {
 			return errors.Join(err, onnx.DestroyEnvironment())
 		}
 	}
-	// Only after success: after a failed start the text that GetVersion returns is in a library
-	// that is gone.
+	// Only after success: after a failed start the text of GetVersion is in a library that is unloaded.
 	e.path, e.version, e.native, e.env, e.pool = path, onnx.GetVersion(), n, env, pool
 	return nil
 }
 
+// pooledEnvironment makes the environment of the process with a pool of threads.
 func (n native) pooledEnvironment(p Pool) (env unsafe.Pointer, err error) {
 	var threads unsafe.Pointer
 	if err := n.call(fnCreateThreadingOptions, unsafe.Pointer(&threads), nil); err != nil {
@@ -112,7 +115,7 @@ func (n native) pooledEnvironment(p Pool) (env unsafe.Pointer, err error) {
 	return n.joinEnvironment(threads)
 }
 
-// shareAllocator sees to it that sessions can share an allocator.
+// shareAllocator gives the environment an allocator that sessions can share.
 func (e *sharedEnvironment) shareAllocator() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,21 +127,7 @@ func (e *sharedEnvironment) shareAllocator() error {
 	return err
 }
 
-func initialize(path string) error {
-	var err error
-	keepSignals(func() {
-		onnx.SetSharedLibraryPath(path)
-		// ONNX Runtime prints each error that it also returns; what it prints less of than "fatal" would
-		// end up in the middle of our output.
-		err = onnx.InitializeEnvironment(onnx.WithLogLevelFatal())
-	})
-	if err != nil {
-		return fmt.Errorf("opening ONNX Runtime library %s: %s", path, readable(err.Error()))
-	}
-	return nil
-}
-
-// release gives up one use; after the last one the environment is closed.
+// release drops an engine, and closes the environment after the last one.
 func (e *sharedEnvironment) release(user *Engine) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

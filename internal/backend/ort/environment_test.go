@@ -16,17 +16,16 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-func TestORTEnginesShareOneLibrary(t *testing.T) {
+func TestORTEnginesShareLibrary(t *testing.T) {
 	first := openEngine(t)
 	second, err := New(first.Library(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, second.Close())
 	if err := second.Close(); err != nil {
 		t.Errorf("closing twice: %v", err)
 	}
@@ -45,19 +44,14 @@ func TestORTEnginesShareOneLibrary(t *testing.T) {
 	}
 }
 
-func TestORTAnEngineWithOpenSessionsIsNotClosed(t *testing.T) {
+func TestORTEngineWithOpenSessions(t *testing.T) {
 	engine := openEngine(t)
-	s, err := engine.Open(context.Background(), backend.Options{ModelPath: doubled("N").write(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openWith(t, engine, backend.Options{ModelPath: doubled("N").write(t)})
 	if err := engine.Close(); err == nil || !strings.Contains(err.Error(), "1 sessions are still open") {
 		t.Errorf("got %v, want an error about the open session", err)
 	}
 	for range 2 { // the second time does nothing
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Close())
 	}
 	if _, err := s.Bind(tensor.New(tensor.Float32, 1, 4)); err == nil {
 		t.Error("a closed session bound a tensor, want an error")
@@ -67,18 +61,16 @@ func TestORTAnEngineWithOpenSessionsIsNotClosed(t *testing.T) {
 	}
 }
 
-func TestORTALibraryThatCannotBeOpenedLeavesNoTrace(t *testing.T) {
+func TestORTBadLibrary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "libonnxruntime.so.1")
-	if err := os.WriteFile(path, []byte("no library"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte("no library"), 0o644))
 	if _, err := New(Library{Path: path}, nil); err == nil || !strings.Contains(err.Error(), "opening ONNX Runtime library "+path) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
 	openModel(t, doubled("N"), backend.Options{}) // another can be opened after that
 }
 
-func TestORTWhatIsForgottenDoesNotEndTheProgram(t *testing.T) {
+func TestORTForgottenSession(t *testing.T) {
 	func() { // nothing of this function is referred to after it
 		library, _, err := Search{}.Find()
 		if err != nil {
@@ -88,7 +80,7 @@ func TestORTWhatIsForgottenDoesNotEndTheProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := engine.Open(context.Background(), backend.Options{ModelPath: doubled("N").write(t)})
+		s, err := engine.Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +115,7 @@ func resident(t *testing.T) (kilobytes, files int) {
 	return kilobytes, len(open)
 }
 
-func TestORTOpeningAndClosingLeaksNothing(t *testing.T) {
+func TestORTLeaks(t *testing.T) {
 	t.Run("sessions and values", func(t *testing.T) {
 		engine, model := openEngine(t), doubled("N").write(t)
 		leakTest(t, 20, func() { openRunClose(t, engine, model) })
@@ -140,9 +132,7 @@ func TestORTOpeningAndClosingLeaksNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			openRunClose(t, engine, model)
-			if err := engine.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, engine.Close())
 		})
 	})
 }
@@ -172,10 +162,8 @@ func leakTest(t *testing.T, rounds int, round func()) {
 // openRunClose uses all kinds of values, with many left for the session to close.
 func openRunClose(t *testing.T, engine *Engine, model string) {
 	t.Helper()
-	s, err := engine.Open(context.Background(), backend.Options{ModelPath: model, IntraThreads: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, err := engine.Open(t.Context(), backend.Options{ModelPath: model, IntraThreads: 2})
+	testenv.Must(t, err)
 	for i := range 50 {
 		x := bind(t, s, tensor.New(tensor.Float32, 256, 4))
 		given := values(bind(t, s, tensor.New(tensor.Float32, 256, 4)))
@@ -184,15 +172,11 @@ func openRunClose(t *testing.T, engine *Engine, model string) {
 		run(t, s, values(x), made)
 		if i%2 == 0 {
 			for _, v := range []backend.Value{x, given[0], made[0]} {
-				if err := v.Close(); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, v.Close())
 			}
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
 }
 
 func BenchmarkRun(b *testing.B) {
@@ -224,9 +208,7 @@ func BenchmarkRun(b *testing.B) {
 		b.ReportAllocs()
 		plain := s.(*session)
 		for b.Loop() {
-			if err := plain.runPlain(b.Context(), x, y); err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, plain.runPlain(b.Context(), x, y))
 		}
 	})
 }

@@ -7,20 +7,33 @@ import (
 	"unicode/utf8"
 )
 
-// readable makes one plain line of an error text of ONNX Runtime or the binding. What it takes
-// away: the layers' own prefixes, places in ONNX Runtime's source and C++ signatures, advice
-// that does not apply, line breaks. What it keeps: nodes, operators, shapes, opsets.
+// readable makes one plain line of an error text of ONNX Runtime or the binding. It drops the layers' own prefixes, places in
+// ONNX Runtime's source and C++ signatures, advice that does not apply, and line breaks. It keeps nodes, operators, shapes and
+// opsets.
 func readable(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, r := range noise {
 		text = r.ReplaceAllString(text, "")
 	}
-	text = dropSourcePlaces(text)
+	for {
+		at := sourcePlace.FindStringSubmatchIndex(text)
+		if at == nil {
+			break
+		}
+		text = text[:at[3]] + afterSignature(text[at[1]:])
+	}
 	text = nodeFailure.ReplaceAllString(text, "node $2 ($1): ")
 	for _, p := range plainWords {
 		text = strings.Replace(text, p.text, p.plain, 1)
 	}
-	return lowerFirst(strings.TrimRight(strings.TrimSpace(text), ". "))
+	text = strings.TrimRight(strings.TrimSpace(text), ". ")
+	// The first letter of a sentence becomes small, but not that of a name, MatMul or ORT for example.
+	first, size := utf8.DecodeRuneInString(text)
+	word, _, _ := strings.Cut(text[size:], " ")
+	if size == 0 || strings.ContainsFunc(word, unicode.IsUpper) || strings.ContainsAny(word, ":(_") {
+		return text
+	}
+	return string(unicode.ToLower(first)) + text[size:]
 }
 
 var noise = []*regexp.Regexp{
@@ -49,61 +62,30 @@ var plainWords = []struct{ text, plain string }{
 	{"std::bad_alloc", "not enough memory"},
 }
 
-// sourcePlace matches the place of a check in ONNX Runtime's source.
+// sourcePlace matches the place of a check in ONNX Runtime's source. Behind it comes a C++ signature, or the name of a function.
 var sourcePlace = regexp.MustCompile(`(^| )\S*\.(cc|cpp|h|hpp|cu|cuh|inl|mm):\d+ `)
 
-// dropSourcePlaces removes places in the source together with what follows them: a whole C++
-// signature, or just a function's name.
-func dropSourcePlaces(text string) string {
-	for {
-		at := sourcePlace.FindStringSubmatchIndex(text)
-		if at == nil {
-			return text
-		}
-		before, after := text[:at[3]], text[at[1]:]
-		text = before + afterSignature(after)
-	}
-}
-
-// afterSignature returns what comes after a C++ signature, whose parentheses may be nested, or
-// after a bare function name.
+// afterSignature returns what comes after a C++ signature, whose parentheses may be nested, or after the name of a function.
 func afterSignature(text string) string {
 	open := strings.IndexByte(text, '(')
 	if open < 0 || !strings.Contains(text[:open], "::") || strings.Contains(text[:open], ". ") {
 		_, rest, _ := strings.Cut(text, " ")
 		return rest
 	}
-	rest := strings.TrimPrefix(afterParentheses(text[open:]), " const")
+	end, depth := open, 0
+	for ; end < len(text); end++ {
+		if text[end] == '(' {
+			depth++
+		} else if text[end] == ')' {
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	rest := strings.TrimPrefix(text[min(end+1, len(text)):], " const")
 	if strings.HasPrefix(rest, " [with ") {
 		_, rest, _ = strings.Cut(rest, "] ")
 	}
 	return strings.TrimSpace(rest)
-}
-
-// afterParentheses returns what comes after the parenthesis that closes the one that text begins with;
-// nothing if none does.
-func afterParentheses(text string) string {
-	depth := 0
-	for i := range len(text) {
-		switch text[i] {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		if depth == 0 {
-			return text[i+1:]
-		}
-	}
-	return ""
-}
-
-// lowerFirst lowers the first letter of a sentence, but not of a name such as MatMul or ORT.
-func lowerFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	word, _, _ := strings.Cut(text[size:], " ")
-	if size == 0 || strings.ContainsFunc(word, unicode.IsUpper) || strings.ContainsAny(word, ":(_") {
-		return text
-	}
-	return string(unicode.ToLower(first)) + text[size:]
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The texts are what ONNX Runtime 1.24.3 and the binding say.
-func TestMessagesBecomeOnePlainLine(t *testing.T) {
+// The texts are those of ONNX Runtime 1.24.3 and of the binding.
+func TestReadable(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{
 			"Error running network: Non-zero status code returned while running MatMul node. Name:'n_MatMul' Status Message: matmul_helper.h:59 Compute MatMul dimension mismatch",
@@ -59,9 +59,8 @@ func FuzzReadable(f *testing.F) {
 
 const lib = "/opt/ort/libonnxruntime.so.1"
 
-// The first text is what ONNX Runtime says (1.24.3 without GPU support); the others are put
-// together from its source and CUDA's documentation, and were not seen on a machine with a GPU.
-func TestDeviceErrorsSayWhatIsMissing(t *testing.T) {
+// The first text is ONNX Runtime's own (1.24.3 without GPU support); the others follow its source and CUDA's documentation.
+func TestDeviceErrors(t *testing.T) {
 	bridge := "/onnxruntime_src/onnxruntime/core/session/provider_bridge_ort.cc:1952 onnxruntime::Provider& onnxruntime::ProviderLibrary::Get() [ONNXRuntimeError] : 1 : FAIL : Failed to load library "
 	for _, test := range []struct {
 		name, device, text, want string
@@ -99,25 +98,23 @@ func TestDeviceErrorsSayWhatIsMissing(t *testing.T) {
 		},
 		{"no GPU", "cuda", "CUDA failure 100: no CUDA-capable device is detected ; GPU=-1 ; hostname=x", "device cuda: no NVIDIA GPU was found; nvidia-smi should list one"},
 		{"driver too old", "cuda", "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version ; GPU=0", "device cuda: the NVIDIA driver is too old for the CUDA of this ONNX Runtime; update the driver"},
-		{"wrong number", "cuda", "CUDA failure 101: invalid device ordinal ; GPU=7", "there is no GPU of the number given as device_id"},
+		{"wrong number", "cuda", "CUDA failure 101: invalid device ordinal ; GPU=7", "no GPU has the number given as device_id"},
 		{"no memory", "cuda", "CUDA failure 2: out of memory ; GPU=0", "the GPU has not enough free memory"},
 		{"no OpenVINO", "openvino", "SessionOptionsAppendExecutionProvider_OpenVINO_V2: Failed to load shared library", "device openvino: this ONNX Runtime has no OpenVINO support"},
 		{"not built in", "qnn", "QNN execution provider is not supported in this build.", "device qnn: this ONNX Runtime was built without QNN; use a build"},
 		{"unknown option", "cuda", "/onnxruntime_src/include/onnxruntime/core/framework/provider_options_utils.h:148 onnxruntime::common::Status onnxruntime::ProviderOptionsParser::Parse(const onnxruntime::ProviderOptions&) const Unknown provider option: \"gpu\".", `device cuda: unknown provider option: "gpu"`},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			d, err := deviceNamed(test.device)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := deviceError(d, lib, errors.New(test.text)).Error(); !strings.Contains(got, test.want) {
-				t.Errorf("got %q, want it to contain %q", got, test.want)
-			}
-		})
+		d, err := deviceNamed(test.device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := explain(d, lib, errors.New(test.text)).error(d).Error(); !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %q, want it to contain %q", test.name, got, test.want)
+		}
 	}
 }
 
-func TestAFailureToLoadIsBlamedOnTheRightSide(t *testing.T) {
+func TestBlamed(t *testing.T) {
 	asked, _ := requests("tensorrt", nil)
 	for text, want := range map[string]string{
 		"CUDNN failure 1: CUDNN_STATUS_NOT_INITIALIZED": "cuda",
@@ -136,15 +133,5 @@ func TestAFailureToLoadIsBlamedOnTheRightSide(t *testing.T) {
 	only, _ := requests("cpu", nil)
 	if d := blamed(only, "CUDA failure 100"); d != nil {
 		t.Errorf("without CUDA, %s is blamed", d.name)
-	}
-}
-
-func TestAnOldVersionIsNotAskedForWhatBreaksIt(t *testing.T) {
-	webgpu, _ := deviceNamed("webgpu")
-	if err := webgpu.checkVersion("1.27.0"); err == nil || !strings.Contains(err.Error(), "it needs 1.30") {
-		t.Errorf("1.27.0: got %v, want an error", err)
-	}
-	if err := webgpu.checkVersion("1.30.0"); err != nil {
-		t.Errorf("1.30.0: got %v", err)
 	}
 }

@@ -1,125 +1,78 @@
 package ort
 
 import (
-	"encoding/binary"
+	"bytes"
+	"cmp"
 
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// The tests make their models themselves, from the few messages of onnx.proto that they need.
-
-// A message is protobuf under construction.
-type message []byte
-
-func (m message) number(field int, v uint64) message {
-	m = binary.AppendUvarint(m, uint64(field)<<3)
-	return binary.AppendUvarint(m, v)
+// A graph is a small model for a test.
+type graph struct {
+	nodes           []*format.Node
+	inputs, outputs []*format.Value
+	weights         []*format.Tensor
+	opset           int64 // 0: 17
+	irVersion       int64 // 0: 8
 }
 
-func (m message) bytes(field int, b []byte) message {
-	m = binary.AppendUvarint(m, uint64(field)<<3|2)
-	m = binary.AppendUvarint(m, uint64(len(b)))
-	return append(m, b...)
+// encode is the content of the model's file.
+func (g graph) encode() []byte {
+	m := format.Model{
+		IRVersion: cmp.Or(g.irVersion, 8), Producer: "test maker",
+		Opsets: []format.Opset{{Version: cmp.Or(g.opset, 17)}},
+		Graph:  &format.Graph{Name: "test", Nodes: g.nodes, Inputs: g.inputs, Outputs: g.outputs, Initializers: g.weights},
+	}
+	for _, n := range g.nodes {
+		if n.Domain != "" {
+			m.Opsets = append(m.Opsets, format.Opset{Domain: n.Domain, Version: 1})
+		}
+	}
+	var file bytes.Buffer
+	if _, err := m.WriteTo(&file); err != nil {
+		panic(err)
+	}
+	return file.Bytes()
 }
 
-func (m message) text(field int, s string) message { return m.bytes(field, []byte(s)) }
-
-// onnxPort is a ValueInfoProto; an axis is a number or the name of a free one.
-func onnxPort(name string, t tensor.DType, axes ...any) message {
-	var shape message
+// port is an input or output; an axis is a number or the name of a free one.
+func port(name string, t tensor.DType, axes ...any) *format.Value {
+	shape := format.Shape{}
 	for _, axis := range axes {
-		var dim message
 		switch axis := axis.(type) {
 		case int:
-			dim = dim.number(1, uint64(axis))
+			shape = append(shape, format.Fixed(int64(axis)))
 		case string:
-			dim = dim.text(2, axis)
+			shape = append(shape, format.Free(axis))
 		}
-		shape = shape.bytes(1, dim)
 	}
-	return onnxPortOfType(name, uint64(format.ElemTypeOf(t)), shape)
+	return &format.Value{Name: name, Type: format.Type{Elem: format.ElemTypeOf(t), Shape: shape}}
 }
 
-func onnxPortOfType(name string, element uint64, shape message) message {
-	tensorType := message{}.number(1, element)
-	if shape != nil || name != "shapeless" {
-		tensorType = tensorType.bytes(2, shape)
-	}
-	return message{}.text(1, name).bytes(2, message{}.bytes(1, tensorType))
+// shapeless is an output of float32 whose shape the file leaves out.
+func shapeless() *format.Value {
+	return &format.Value{Name: "shapeless", Type: format.Type{Elem: format.Float32}}
 }
 
-// onnxNode is a NodeProto named after its operator.
-func onnxNode(operator string, inputs, outputs []string) message {
-	var n message
-	for _, in := range inputs {
-		n = n.text(1, in)
-	}
-	for _, out := range outputs {
-		n = n.text(2, out)
-	}
-	return n.text(3, "my_"+operator).text(4, operator)
+// sequence is an output that is a sequence of tensors of float32.
+func sequence() *format.Value {
+	return &format.Value{Name: "seq", Type: format.Type{Extra: "\x22\x06\x0a\x04\x0a\x02\x08\x01"}}
 }
 
-// onnxGraph holds what a model is made of.
-type onnxGraph struct {
-	nodes, inputs, outputs, weights []message
-	opset                           uint64 // 0: 17
-	irVersion                       uint64 // 0: 8
-	contrib                         bool   // it has operators of com.microsoft
-}
-
-func (g onnxGraph) encode() []byte {
-	var graph message
-	for _, n := range g.nodes {
-		graph = graph.bytes(1, n)
-	}
-	graph = graph.text(2, "test")
-	for _, w := range g.weights {
-		graph = graph.bytes(5, w)
-	}
-	for _, in := range g.inputs {
-		graph = graph.bytes(11, in)
-	}
-	for _, out := range g.outputs {
-		graph = graph.bytes(12, out)
-	}
-	opset, ir := g.opset, g.irVersion
-	if opset == 0 {
-		opset = 17
-	}
-	if ir == 0 {
-		ir = 8
-	}
-	m := message{}.number(1, ir).text(2, "test maker").bytes(7, graph).
-		bytes(8, message{}.text(1, "").number(2, opset))
-	if g.contrib {
-		m = m.bytes(8, message{}.text(1, "com.microsoft").number(2, 1))
-	}
-	return m
-}
-
-// weight is a TensorProto of float32.
-func weight(name string, values []float32, dims ...int) message {
-	var m message
-	for _, d := range dims {
-		m = m.number(1, uint64(d))
-	}
-	raw := make([]byte, 0, 4*len(values))
-	for _, v := range values {
-		raw, _ = binary.Append(raw, binary.LittleEndian, v)
-	}
-	return m.number(2, 1).text(8, name).bytes(9, raw)
+// node has a name after its operator.
+func node(operator string, inputs, outputs []string, attributes ...format.Attribute) *format.Node {
+	return &format.Node{Name: "my_" + operator, Op: operator, Inputs: inputs, Outputs: outputs, Attributes: attributes}
 }
 
 // doubled is y = x + x for float32 rows of four, in two nodes.
-func doubled(batch any) onnxGraph {
-	return onnxGraph{
-		nodes: []message{
-			onnxNode("Identity", []string{"x"}, []string{"h"}),
-			onnxNode("Add", []string{"h", "x"}, []string{"y"}),
+func doubled(batch any) graph {
+	return graph{
+		nodes: []*format.Node{
+			node("Identity", []string{"x"}, []string{"h"}),
+			node("Add", []string{"h", "x"}, []string{"y"}),
 		},
-		inputs:  []message{onnxPort("x", tensor.Float32, batch, 4)},
-		outputs: []message{onnxPort("y", tensor.Float32, batch, 4)},
+		inputs:  []*format.Value{port("x", tensor.Float32, batch, 4)},
+		outputs: []*format.Value{port("y", tensor.Float32, batch, 4)},
 	}
 }

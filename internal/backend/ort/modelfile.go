@@ -10,20 +10,18 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// A modelHead is what is known of a model before it is loaded.
+// A modelHead describes a model before it is loaded.
 type modelHead struct {
-	opset    string // describes the operator sets; empty if unknown
+	opset    string // the operator sets, in words; empty if unknown
 	producer string
 
 	inputs, outputs []modelPort
 }
 
-// A modelPort is an input or output. The names of its free axes are kept, since axes of the same name
-// have the same extent.
+// A modelPort is an input or output. It keeps the names of its free axes, since axes of the same name have the same extent.
 type modelPort struct {
 	backend.Port
 	axes []string
@@ -31,41 +29,26 @@ type modelPort struct {
 
 // A modelError says that a file is not a model that can be run.
 type modelError struct {
-	Path   string
-	Reason string
+	path   string
+	reason string
 }
 
-func (e *modelError) Error() string { return fmt.Sprintf("model %s: %s", e.Path, e.Reason) }
+func (e *modelError) Error() string { return fmt.Sprintf("model %s: %s", e.path, e.reason) }
 
-// checkFile refuses what is no file before anybody opens it: opening a pipe waits for a writer.
-func checkFile(path string) error {
-	_, err := fileio.Stat(path)
-	var detail *fs.PathError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return &modelError{path, "no such file"}
-	case errors.Is(err, fs.ErrPermission):
-		return &modelError{path, "may not be read by this user"}
-	case errors.As(err, &detail):
-		return &modelError{path, detail.Err.Error()}
-	}
-	return &modelError{path, err.Error()}
-}
-
-// readModelHead reads the head of an ONNX file. The error is format.ErrORTFormat for files in ONNX
-// Runtime's own format, whose head only that can read.
+// readModelHead reads the head of an ONNX file. It returns format.ErrORTFormat for files in ONNX Runtime's own format, whose
+// head only ONNX Runtime can read.
 func readModelHead(path string) (modelHead, error) {
-	if err := checkFile(path); err != nil {
-		return modelHead{}, err
-	}
 	head, err := format.ReadHead(path)
+	var detail *fs.PathError
 	switch {
 	case errors.Is(err, format.ErrORTFormat):
 		return modelHead{}, format.ErrORTFormat
+	case errors.Is(err, fs.ErrNotExist):
+		return modelHead{}, &modelError{path, "no such file"}
 	case errors.Is(err, fs.ErrPermission):
 		return modelHead{}, &modelError{path, "may not be read by this user"}
+	case errors.As(err, &detail):
+		return modelHead{}, &modelError{path, detail.Err.Error()}
 	case err != nil:
 		return modelHead{}, &modelError{path, errors.Unwrap(err).Error()} // the path is the error's
 	case len(head.Outputs) == 0:
@@ -88,16 +71,15 @@ func modelPorts(values []*format.Value) []modelPort {
 	return ports
 }
 
-// complete reports whether all ports are described well enough to do without asking ONNX Runtime,
-// which can infer what a file leaves out.
+// complete reports whether the file describes all ports. ONNX Runtime can infer what it leaves out.
 func (h modelHead) complete() bool {
 	return !slices.ContainsFunc(slices.Concat(h.inputs, h.outputs), func(p modelPort) bool {
 		return p.AnyShape || p.Other == backend.Untyped
 	})
 }
 
-// choose returns the ports that a session offers: all inputs, and the outputs by name in the order
-// given. If none are named they are all that are tensors.
+// choose returns the ports that a session offers: all inputs, and the outputs by name in the order given, or all outputs that
+// are tensors if none are named.
 func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
@@ -105,7 +87,11 @@ func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
 		}
 		i := slices.IndexFunc(h.outputs, func(p modelPort) bool { return p.Name == name })
 		if i < 0 {
-			return nil, nil, fmt.Errorf("no output %q; it has %s", name, portNames(h.outputs))
+			var has []string
+			for _, p := range h.outputs {
+				has = append(has, p.Name)
+			}
+			return nil, nil, fmt.Errorf("no output %q; it has %s", name, strings.Join(has, ", "))
 		}
 		out = append(out, h.outputs[i])
 	}
@@ -123,9 +109,16 @@ func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
 	return h.inputs, out, nil
 }
 
-// fixed returns ports with the extents that are given for free axes by name.
-func fixed(in, out []modelPort, extents map[string]int64) (fixedIn, fixedOut []modelPort, err error) {
-	free := freeAxes(in, out)
+// withExtents returns ports with the extents that the user gives for free axes by name.
+func withExtents(in, out []modelPort, extents map[string]int64) (fixedIn, fixedOut []modelPort, err error) {
+	var free []string
+	for _, p := range slices.Concat(in, out) {
+		for _, axis := range p.axes {
+			if axis != "" && !slices.Contains(free, axis) {
+				free = append(free, axis)
+			}
+		}
+	}
 	for _, axis := range slices.Sorted(maps.Keys(extents)) {
 		if !slices.Contains(free, axis) {
 			return nil, nil, fmt.Errorf("it has no free axis %q; it has %s", axis, cmp.Or(strings.Join(free, ", "), "none"))
@@ -134,40 +127,18 @@ func fixed(in, out []modelPort, extents map[string]int64) (fixedIn, fixedOut []m
 			return nil, nil, fmt.Errorf("free axis %q: the extent %d must be 1 or more", axis, extents[axis])
 		}
 	}
-	return withExtents(in, extents), withExtents(out, extents), nil
-}
-
-// withExtents returns ports with extents for their axes by name.
-func withExtents(ports []modelPort, extents map[string]int64) []modelPort {
-	ports = slices.Clone(ports)
-	for i := range ports {
-		p := &ports[i]
-		p.Shape = slices.Clone(p.Shape)
-		for k, axis := range p.axes {
-			if extent, given := extents[axis]; given {
-				p.Shape[k] = extent
+	fix := func(ports []modelPort) []modelPort {
+		ports = slices.Clone(ports)
+		for i := range ports {
+			p := &ports[i]
+			p.Shape = slices.Clone(p.Shape)
+			for k, axis := range p.axes {
+				if extent, given := extents[axis]; given {
+					p.Shape[k] = extent
+				}
 			}
 		}
+		return ports
 	}
-	return ports
-}
-
-func freeAxes(in, out []modelPort) []string {
-	var names []string
-	for _, p := range slices.Concat(in, out) {
-		for _, axis := range p.axes {
-			if axis != "" && !slices.Contains(names, axis) {
-				names = append(names, axis)
-			}
-		}
-	}
-	return names
-}
-
-func portNames(ports []modelPort) string {
-	names := make([]string, len(ports))
-	for i, p := range ports {
-		names[i] = p.Name
-	}
-	return strings.Join(names, ", ")
+	return fix(in), fix(out), nil
 }

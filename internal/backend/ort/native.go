@@ -21,11 +21,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A native is the C interface of an open library, for what the binding lacks.
+// A native is the C interface of an open library, for calls that the binding lacks.
 //
-// The interface is a table of functions. New versions of ONNX Runtime only append to it, so that a
-// number stands for the same function in every version from the one that brought it. The numbers
-// are the places of the members of OrtApi in onnxruntime_c_api.h.
+// The interface is a table of functions. New versions of ONNX Runtime only append to it, so a number stands for the same function
+// in every version from the one that added it. The numbers are the places of the members of OrtApi in onnxruntime_c_api.h.
 type native struct{ table C.table }
 
 const (
@@ -51,11 +50,10 @@ const (
 	fnSetLoadCancellation        = 293
 )
 
-// apiVersion is the version of the interface that the binding asks for too.
+// apiVersion is the version of the interface; the binding asks for the same.
 const apiVersion = 24
 
-// nativeOf returns the interface of a library, which is opened for that. Whoever opened it first
-// keeps it open.
+// nativeOf opens a library and returns its interface. The library stays open.
 func nativeOf(path string) (native, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -66,7 +64,7 @@ func nativeOf(path string) (native, error) {
 	return n, nil
 }
 
-// check makes an error of a status.
+// check turns a status into an error.
 func (n native) check(s C.status) error {
 	if s == nil {
 		return nil
@@ -75,7 +73,7 @@ func (n native) check(s C.status) error {
 	return errors.New(readable(C.GoString(C.error_message(n.table, s))))
 }
 
-// runBound runs a session with what is bound, heeding run options. It allocates nothing.
+// runBound runs a session with a binding and run options. It allocates nothing.
 func (n native) runBound(session, options, binding unsafe.Pointer) error {
 	return n.check(C.run_bound(n.table, session, options, binding))
 }
@@ -112,13 +110,13 @@ func (n native) setExtent(options unsafe.Pointer, axis string, extent int64) err
 	return n.check(C.call_extent(n.table, fnAddFreeDimensionOverride, options, name, C.int64_t(extent)))
 }
 
-// plainThreads has the threads of a session be of the ordinary scheduling policy.
-func (n native) plainThreads(options unsafe.Pointer) error {
+// ordinaryThreads gives the threads of a session the ordinary scheduling policy.
+func (n native) ordinaryThreads(options unsafe.Pointer) error {
 	return n.check(C.set_thread_functions(n.table, options))
 }
 
-// joinEnvironment returns the environment of the process, which is made if there is none yet, with
-// threads for all sessions if there are options for them.
+// joinEnvironment returns the environment of the process. If there is none yet it makes one, with threads for all sessions if
+// threads has options for them.
 func (n native) joinEnvironment(threads unsafe.Pointer) (env unsafe.Pointer, err error) {
 	function := C.int(fnCreateEnv)
 	if threads != nil {
@@ -143,7 +141,7 @@ func (n native) shareAllocator(env unsafe.Pointer) error {
 	return n.check(C.call_texts(n.table, fnCreateAndRegisterAllocator, env, (*C.char)(memory), nil))
 }
 
-// memoryOf describes the memory of a device by ONNX Runtime's name for it, e.g. Cuda.
+// memoryOf describes the memory of a device by ONNX Runtime's name for it, Cuda for example.
 func (n native) memoryOf(name string, device int) (info unsafe.Pointer, err error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
@@ -151,7 +149,7 @@ func (n native) memoryOf(name string, device int) (info unsafe.Pointer, err erro
 	return info, err
 }
 
-// allocator returns what a session allocates a kind of memory with.
+// allocator returns a session's allocator for a kind of memory.
 func (n native) allocator(session, info unsafe.Pointer) (allocator unsafe.Pointer, err error) {
 	err = n.check(C.create_allocator(n.table, session, info, &allocator))
 	return allocator, err
@@ -172,21 +170,21 @@ func (n native) tensorOver(info, data unsafe.Pointer, like tensor.Tensor) (value
 	return value, err
 }
 
-// bindValue connects a value with a port, by BindInput or BindOutput.
+// bindValue connects a value with a port; function is that of BindInput or BindOutput.
 func (n native) bindValue(function int, binding unsafe.Pointer, port string, value unsafe.Pointer) error {
 	name := C.CString(port)
 	defer C.free(unsafe.Pointer(name))
 	return n.check(C.bind_value(n.table, C.int(function), binding, name, value))
 }
 
-// contents returns the address of a tensor's numbers, which may be one of a device.
+// contents returns the address of a tensor's numbers, which may be in a device's memory.
 func (n native) contents(value unsafe.Pointer) (data unsafe.Pointer, err error) {
 	err = n.check(C.contents(n.table, value, &data))
 	return data, err
 }
 
-// A copier of bytes between a device's memory and the processor's. The zero value is for memory that
-// the processor can reach itself.
+// A memoryCopier copies bytes between a device's memory and the processor's. The zero value is for memory that the processor
+// can reach itself.
 type memoryCopier struct{ cudaMemcpy, cudaSynchronize unsafe.Pointer }
 
 // cudaRuntimes are the libraries of CUDA that can copy, the newest first.
@@ -204,7 +202,7 @@ func cudaCopier() (memoryCopier, error) {
 		strings.Join(cudaRuntimes[:2], ", "))
 }
 
-// functionOf finds a function of a library that the system's loader finds; nil if there is none.
+// functionOf returns a function of a library that the system's loader finds; nil: there is none.
 func functionOf(library, function string) unsafe.Pointer {
 	from, name := C.CString(library), C.CString(function)
 	defer C.free(unsafe.Pointer(from))
@@ -227,8 +225,8 @@ func (c memoryCopier) copy(to, from unsafe.Pointer, bytes int) error {
 	return nil
 }
 
-// The binding keeps ONNX Runtime's own pointers to itself. They are read by name, so that a
-// version of it that arranges them differently is noticed at once.
+// The binding does not export ONNX Runtime's pointers. These functions read its fields by name, so that they fail at once with a
+// version of the binding that has other fields.
 
 func sessionPointer(s *onnx.DynamicAdvancedSession) unsafe.Pointer {
 	return inside(s, "s", "ortSession")

@@ -15,9 +15,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// threadsOf lists the threads of this process with what the system says of them.
+// threadsOf maps the threads of this process to a value in a file that the system has for each.
 func threadsOf(t *testing.T, file, key string) map[string]string {
 	t.Helper()
 	threads := map[string]string{}
@@ -36,7 +37,7 @@ func threadsOf(t *testing.T, file, key string) map[string]string {
 	return threads
 }
 
-// started returns what the system says of the threads that f starts.
+// started returns the values of the threads that f starts.
 func started(t *testing.T, file, key string, f func()) []string {
 	t.Helper()
 	before := threadsOf(t, file, key)
@@ -44,7 +45,7 @@ func started(t *testing.T, file, key string, f func()) []string {
 	return since(before, threadsOf(t, file, key))
 }
 
-// since returns what is said of threads that were not there before.
+// since returns the values of new threads.
 func since(before, now map[string]string) []string {
 	var values []string
 	for id, value := range now {
@@ -56,7 +57,7 @@ func since(before, now map[string]string) []string {
 	return values
 }
 
-func TestORTThreadsOfASessionAreOnItsProcessors(t *testing.T) {
+func TestORTThreadsOnProcessors(t *testing.T) {
 	engine, model := openEngine(t), doubled("N").write(t)
 	allowed := threadsOf(t, "status", "Cpus_allowed_list:")
 	for _, core := range []int{0, 1} {
@@ -64,10 +65,7 @@ func TestORTThreadsOfASessionAreOnItsProcessors(t *testing.T) {
 			t.Skip("the first two processors are not both ours")
 		}
 		before := threadsOf(t, "status", "Cpus_allowed_list:")
-		s, err := engine.Open(t.Context(), backend.Options{ModelPath: model, IntraThreads: 2, Cores: []int{1 - core, core}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openWith(t, engine, backend.Options{ModelPath: model, IntraThreads: 2, Cores: []int{1 - core, core}})
 		var got []string // a thread moves itself, once it runs
 		for range 1000 {
 			if got = since(before, threadsOf(t, "status", "Cpus_allowed_list:")); slices.Contains(got, fmt.Sprint(core)) {
@@ -84,7 +82,7 @@ func TestORTThreadsOfASessionAreOnItsProcessors(t *testing.T) {
 	}
 }
 
-func TestORTParallelExecutionUsesAllProcessorsByItself(t *testing.T) {
+func TestORTParallelExecution(t *testing.T) {
 	engine, model := openEngine(t), doubled("N").write(t)
 	open := func(o backend.Options) (threads int, facts map[string]string) {
 		o.ModelPath, o.IntraThreads = model, 1
@@ -108,14 +106,14 @@ func TestORTParallelExecutionUsesAllProcessorsByItself(t *testing.T) {
 	}
 }
 
-func TestORTSessionsOfAPooledEngineShareTheirThreads(t *testing.T) {
+func TestORTPoolBesideOtherThreads(t *testing.T) {
 	library := openEngine(t).Library()
 	if _, err := New(library, &Pool{IntraThreads: 2}); err == nil || !strings.Contains(err.Error(), "other threads") {
 		t.Errorf("a pool beside sessions with threads of their own: %v, want an error", err)
 	}
 }
 
-func TestORTAPoolServesAllSessions(t *testing.T) {
+func TestORTPool(t *testing.T) {
 	library, _, err := Search{}.Find()
 	if err != nil {
 		t.Fatal(err)
@@ -128,10 +126,7 @@ func TestORTAPoolServesAllSessions(t *testing.T) {
 	var sessions []backend.Session
 	threads := started(t, "status", "Name:", func() {
 		for range 3 {
-			s, err := engine.Open(t.Context(), backend.Options{ModelPath: model, IntraThreads: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := openWith(t, engine, backend.Options{ModelPath: model, IntraThreads: 4})
 			sessions = append(sessions, s)
 		}
 	})
@@ -141,9 +136,7 @@ func TestORTAPoolServesAllSessions(t *testing.T) {
 	for _, s := range sessions {
 		x := tensor.New(tensor.Float32, 2, 256)
 		tensor.Data[float32](x)[5] = 3
-		y := tensor.New(tensor.Float32, 2, 256)
-		run(t, s, values(bind(t, s, x)), values(bind(t, s, y)))
-		if got := tensor.Data[float32](y)[5]; got != 3 {
+		if got := compute(t, s, x)[5]; got != 3 {
 			t.Errorf("the result is %v, want 3", got)
 		}
 		if err := s.Close(); err != nil {
@@ -159,18 +152,14 @@ func TestORTAPoolServesAllSessions(t *testing.T) {
 	}
 }
 
-func TestORTFreeAxesAreFixedByName(t *testing.T) {
+func TestORTFreeDimensions(t *testing.T) {
 	engine, model := openEngine(t), doubled("N").write(t)
 	options := backend.Options{ModelPath: model, FreeDimensions: map[string]int64{"N": 3}}
 	in, out, err := engine.Ports(t.Context(), options)
 	if err != nil || in[0].Batch() != 3 || out[0].Batch() != 3 {
 		t.Errorf("the ports are %v and %v, %v, want batches of 3", in, out, err)
 	}
-	s, err := engine.Open(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := openWith(t, engine, options)
 	run(t, s, values(bind(t, s, tensor.New(tensor.Float32, 3, 4))), make([]backend.Value, 1))
 	if err := s.Run(t.Context(), values(bind(t, s, tensor.New(tensor.Float32, 2, 4))), make([]backend.Value, 1)); err == nil {
 		t.Error("a batch of another size was accepted")
@@ -186,18 +175,16 @@ func TestORTFreeAxesAreFixedByName(t *testing.T) {
 	}
 }
 
-func TestORTALibraryOfOperatorsThatIsNoneIsNamed(t *testing.T) {
+func TestORTBadCustomOps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "libops.so")
-	if err := os.WriteFile(path, []byte("no library"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte("no library"), 0o644))
 	_, err := openEngine(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), CustomOps: []string{path}})
 	if err == nil || !strings.Contains(err.Error(), "operators of "+path) {
 		t.Errorf("got %v, want an error that names the library", err)
 	}
 }
 
-func TestORTSettingsOfRunsAndSharedAllocatorsWork(t *testing.T) {
+func TestORTRunConfig(t *testing.T) {
 	for key, value := range map[string]string{"memory.enable_memory_arena_shrinkage": "cpu:0", "session.use_env_allocators": "1"} {
 		s := openModel(t, doubled("N"), backend.Options{Config: map[string]string{key: value}})
 		if w := s.Info().Warnings; len(w) != 0 || s.Info().Facts["config "+key] != value {
@@ -214,15 +201,12 @@ func TestORTSettingsOfRunsAndSharedAllocatorsWork(t *testing.T) {
 	}
 }
 
-func TestORTADamagedOptimisedModelIsMadeAgain(t *testing.T) {
+func TestORTDamagedOptimisedModel(t *testing.T) {
 	engine, model := openEngine(t), doubled("N").write(t)
 	kept := filepath.Join(t.TempDir(), "kept.onnx")
 	open := func() backend.Info {
 		t.Helper()
-		s, err := engine.Open(t.Context(), backend.Options{ModelPath: model, OptimizedModel: kept})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openWith(t, engine, backend.Options{ModelPath: model, OptimizedModel: kept})
 		defer s.Close()
 		return s.Info()
 	}
@@ -239,10 +223,8 @@ func TestORTADamagedOptimisedModelIsMadeAgain(t *testing.T) {
 	for i := range damaged {
 		damaged[i] = 0xff
 	}
-	if err := os.WriteFile(kept, damaged, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(kept, time.Time{}, info.ModTime()); err != nil { // as if nobody had touched it
+	testenv.Must(t, os.WriteFile(kept, damaged, 0o644))
+	if err := os.Chtimes(kept, time.Time{}, info.ModTime()); err != nil { // as if untouched
 		t.Fatal(err)
 	}
 	if w := open().Warnings; len(w) != 1 || !strings.Contains(w[0], kept) || !strings.Contains(w[0], "made again") {
@@ -256,11 +238,9 @@ func TestORTADamagedOptimisedModelIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestORTCountingNodesLeavesNothingBehind(t *testing.T) {
+func TestORTNodeCountRemovesProfile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a[1]")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(folder, 0o755))
 	t.Setenv("TMPDIR", folder)
 	if info := openModel(t, doubled("N"), backend.Options{CountDeviceNode: true}).Info(); len(info.Warnings) > 0 {
 		t.Errorf("warnings %q", info.Warnings)
@@ -270,7 +250,7 @@ func TestORTCountingNodesLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestORTLoadingEndsWhenTheContextIsDone(t *testing.T) {
+func TestORTContextEndsLoading(t *testing.T) {
 	engine, model := openEngine(t), slow(20000).write(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -10,16 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	onnx "github.com/yalue/onnxruntime_go"
 
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// An opening is a model that becomes a session.
+// An opening turns a model into a session.
 type opening struct {
 	engine          *Engine
 	plan            plan
@@ -30,19 +30,11 @@ type opening struct {
 	facts    map[string]string // beside those of the plan
 }
 
-// warn adds a warning, once however often the model is loaded.
+// warn adds a warning, once if the model is loaded several times.
 func (o *opening) warn(text string) {
 	if !slices.Contains(o.warnings, text) {
 		o.warnings = append(o.warnings, text)
 	}
-}
-
-// turn is what the model's runs have to take; nil if its devices run several sessions at once.
-func (o *opening) turn() turn {
-	if slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.alone }) {
-		return o.engine.turn
-	}
-	return nil
 }
 
 // load makes a session of ONNX Runtime. With a profile prefix the session writes a profile when it is destroyed.
@@ -52,7 +44,7 @@ func (o *opening) load(ctx context.Context, profile string) (*onnx.DynamicAdvanc
 		if err == nil {
 			return inner, nil
 		}
-		var broken *brokenCopyError
+		var broken *brokenModelError
 		if errors.As(err, &broken) {
 			o.warn(err.Error())
 			if err := os.Remove(broken.key); err != nil { // the file counts no more
@@ -67,7 +59,7 @@ func (o *opening) load(ctx context.Context, profile string) (*onnx.DynamicAdvanc
 	}
 }
 
-// drop goes on without a device.
+// drop removes a device from the plan.
 func (o *opening) drop(d *device, err error) {
 	o.warn("running without what was asked for: " + err.Error())
 	o.plan.requests = slices.DeleteFunc(o.plan.requests, func(r request) bool { return r.device == d })
@@ -76,7 +68,7 @@ func (o *opening) drop(d *device, err error) {
 	}
 }
 
-// attempt loads the model with the devices of the plan. failed is the device that cannot be used, if that is why it failed.
+// attempt loads the model with the devices of the plan. If a device cannot be used, failed is that device.
 func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.DynamicAdvancedSession, failed *device, err error) {
 	options, err := onnx.NewSessionOptions()
 	if err != nil {
@@ -115,12 +107,12 @@ func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.Dyna
 		}
 		// CUDA and the drivers fail only when the session is made.
 		if failed = blamed(o.plan.requests, err.Error()); failed != nil {
-			err = deviceError(failed, o.engine.library.Path, err)
+			err = explain(failed, o.engine.library.Path, err).error(failed)
 			return
 		}
 		err = &modelError{o.plan.options.ModelPath, withOpset(readable(err.Error()), o.head)}
 		if saved.ready {
-			err = &brokenCopyError{saved, err}
+			err = &brokenModelError{saved, err}
 		}
 	})
 	if err != nil {
@@ -194,7 +186,7 @@ func (o *opening) apply(options *onnx.SessionOptions, level level, profile strin
 	case o.engine.pool != nil:
 		errs = append(errs, n.call(fnDisablePerSessionThreads, pointer, nil))
 	case o.plan.config[keyAffinity] == "": // ONNX Runtime gives affinities only to threads that it starts
-		errs = append(errs, n.plainThreads(pointer))
+		errs = append(errs, n.ordinaryThreads(pointer))
 	}
 	if o.plan.config[keyEnvAllocators] == "1" {
 		errs = append(errs, environment.shareAllocator())
@@ -214,7 +206,7 @@ func (o *opening) addDevices(ctx context.Context, options *onnx.SessionOptions) 
 			environment.keepForever()
 		case r.implied:
 			o.drop(r.device, err)
-		case errors.As(err, new(*DeviceError)):
+		case errors.As(err, new(*deviceError)):
 			return r.device, err
 		default: // the device is not to blame
 			return nil, fmt.Errorf("opening model %s: %w", o.plan.options.ModelPath, err)
@@ -226,7 +218,7 @@ func (o *opening) addDevices(ctx context.Context, options *onnx.SessionOptions) 
 func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r request) error {
 	library := o.engine.library
 	if err := r.checkVersion(library.Version); err != nil {
-		return &DeviceError{r.name, err.Error()}
+		return &deviceError{r.name, err.Error()}
 	}
 	add, warnings, err := o.plan.compileOptions(ctx, r, o.inputs, library.Version, "/")
 	if err != nil {
@@ -240,9 +232,9 @@ func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r
 	}
 	addFacts(o.facts, "option "+r.name+" ", add)
 	if err := appendDevice(options, r.device, with(r.options, add)); err != nil {
-		return deviceError(r.device, library.Path, err)
+		return explain(r.device, library.Path, err).error(r.device)
 	}
-	o.plan.noteCompiling(r.name, add)
+	o.plan.noteCompiling(r, add)
 	return nil
 }
 
@@ -277,16 +269,19 @@ func appendDevice(options *onnx.SessionOptions, d *device, keys map[string]strin
 	case callCoreML:
 		return options.AppendExecutionProviderCoreMLV2(keys)
 	case callDirectML:
-		id, err := directMLDevice(keys)
-		if err != nil {
-			return err
+		id := 0 // the only option that the binding can pass on
+		for key, value := range keys {
+			var err error
+			if id, err = strconv.Atoi(value); key != "device_id" || err != nil || id < 0 {
+				return fmt.Errorf("option %s=%s: only device_id=N is possible", key, value)
+			}
 		}
 		return options.AppendExecutionProviderDirectML(id)
 	}
 	return options.AppendExecutionProvider(d.by, keys)
 }
 
-// head describes the model. What the file does not have ONNX Runtime infers, which costs another loading.
+// head describes the model. ONNX Runtime infers the shapes and types that the file lacks, for which it loads the model.
 func (e *Engine) head(path string) (modelHead, error) {
 	head, err := readModelHead(path)
 	if err != nil && !errors.Is(err, format.ErrORTFormat) {
@@ -313,8 +308,8 @@ func (e *Engine) head(path string) (modelHead, error) {
 	return head, nil
 }
 
-// inferred describes ports as ONNX Runtime does, which calls a shape empty where it is unknown. known are those of the file;
-// none if it could not be read.
+// inferred describes ports as ONNX Runtime does, which calls an unknown shape empty. known are those of the file; none: it could
+// not be read.
 func inferred(known []modelPort, info []onnx.InputOutputInfo) []modelPort {
 	ports := make([]modelPort, len(info))
 	for i, v := range info {
@@ -349,9 +344,8 @@ func withOpset(text string, head modelHead) string {
 	return text
 }
 
-// count counts the nodes that each device runs, if the options ask for it: it loads the model once more with profiling, runs it
-// once on small inputs, and reads the profile. The binding cannot tell, and a profile is complete only when its session is
-// destroyed.
+// count counts the nodes that each device runs, if the options ask for it: it loads the model with profiling, runs it once on
+// small inputs, and reads the profile. The binding cannot tell, and a profile is complete only when its session is destroyed.
 //
 // A device that was asked for and runs nothing is an error, as if it were missing. If the run fails, the profile lacks the nodes
 // after the failure: then nothing is counted, with a warning, as the inputs may be bad for the model.
@@ -380,7 +374,7 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 		o.warn(fmt.Sprintf("nodes could not be counted by device: %s", readable(err.Error())))
 		return nil, nil
 	}
-	if err := unused(o.plan.requests, counts); err != nil {
+	if err := checkUsed(o.plan.requests, counts); err != nil {
 		if !o.plan.options.AllowFallback {
 			return nil, err
 		}
@@ -419,44 +413,4 @@ func (o *opening) runOnce(ctx context.Context, inner *onnx.DynamicAdvancedSessio
 		return nil // the model ran, and the binding could not convert an output
 	}
 	return err
-}
-
-// smallInput is an input that any model should take: the smallest extents for free axes, and zeros. Masks, and counts that stand
-// alone, such as the length of the longest sequence, are ones: attention (GroupQueryAttention) cannot do nothing. The lengths
-// beside such a count are zeros: they are those of sequences of one token, without it.
-func smallInput(port modelPort, batch int) tensor.Tensor {
-	shape := make(tensor.Shape, len(port.Shape))
-	for i, d := range port.Shape {
-		switch {
-		case d >= 0:
-			shape[i] = d
-		case i == 0:
-			shape[i] = int64(max(batch, 1))
-		default:
-			shape[i] = 1
-		}
-	}
-	t := tensor.New(port.Type, shape...)
-	isCount := len(port.Shape) < 2 && port.Shape.Len() == 1
-	isMask := strings.HasSuffix(strings.ToLower(port.Name), "mask")
-	isWhole := slices.Contains([]tensor.DType{tensor.Bool, tensor.Int8, tensor.Uint8, tensor.Int32, tensor.Int64}, t.Type)
-	if isWhole && (isCount || isMask) {
-		for b := t.Bytes(); len(b) > 0; b = b[t.Type.Size():] {
-			b[0] = 1
-		}
-	}
-	return t
-}
-
-func readProfile(dir string) (map[string]int, error) {
-	files := fileio.Glob(dir, "*.json")
-	if len(files) == 0 {
-		return nil, errors.New("ONNX Runtime wrote no profile")
-	}
-	file, err := os.Open(files[0])
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return countNodes(file)
 }

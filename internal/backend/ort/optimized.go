@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,26 +18,25 @@ import (
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// An optimized model is a file that keeps what ONNX Runtime made of a model, so that the next
-// session need not do it again. Beside it lies a key: what it was made from. The zero value stands for
-// none.
+// An optimized model is a file that holds what ONNX Runtime makes of a model, so that the next session loads faster. The file
+// beside it, its key, says what it was made from. The zero value stands for none.
 type optimized struct {
 	path, key string
 	text      string // of the key
 	ready     bool   // the file can be loaded instead of the model
-	temporary string // where ONNX Runtime is to write it, if it is not ready
+	temporary string // where ONNX Runtime writes it, if it is not ready
 }
 
-// A brokenCopyError says that an optimised model cannot be loaded.
-type brokenCopyError struct {
+// A brokenModelError says that an optimised model cannot be loaded.
+type brokenModelError struct {
 	optimized
 	err error
 }
 
-func (e *brokenCopyError) Error() string {
+func (e *brokenModelError) Error() string {
 	reason := e.err.Error()
 	if model := new(modelError); errors.As(e.err, &model) {
-		reason = model.Reason
+		reason = model.reason
 	}
 	return fmt.Sprintf("the optimised model %s cannot be loaded and is made again: %s", e.path, reason)
 }
@@ -52,7 +51,21 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 	if err != nil {
 		return optimized{}, fmt.Errorf("reading model %s for the key of its optimised model: %w", p.options.ModelPath, err)
 	}
-	o := optimized{path: path, key: path + ".key", text: p.optimizedKey(model.SHA256, version)}
+	// The key has the processor's features, since at the highest level the model depends on the processor, and the content of
+	// all files of the model, because that may change under an old time.
+	lines := []string{
+		"model sha256 " + model.SHA256, "onnxruntime " + version, "level " + p.level.name,
+		"machine " + runtime.GOARCH + " " + strings.Join(processorFeatures(), " "),
+	}
+	given := len(lines)
+	for _, r := range p.requests {
+		lines = append(lines, "device "+r.name)
+	}
+	for key, value := range p.config {
+		lines = append(lines, "config "+key+" "+value)
+	}
+	slices.Sort(lines[given:])
+	o := optimized{path: path, key: path + ".key", text: strings.Join(lines, "\n") + "\n"}
 	if have, err := os.ReadFile(o.key); err == nil {
 		file, err := os.Stat(path)
 		o.ready = err == nil && string(have) == o.text+fileMark(file)
@@ -63,27 +76,7 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 	return o, err
 }
 
-// optimizedKey is the text of the key of an optimised model. It has the processor's features, since the
-// model depends on the processor it was made on (at the highest level), and the content of all files
-// of the model, because those may change under an old time.
-func (p plan) optimizedKey(model, version string) string {
-	lines := []string{
-		"model sha256 " + model, "onnxruntime " + version, "level " + p.level.name,
-		"machine " + runtime.GOARCH + " " + strings.Join(processorFeatures(), " "),
-	}
-	given := len(lines)
-	for _, r := range p.requests {
-		lines = append(lines, "device "+r.name)
-	}
-	for key, value := range p.config {
-		lines = append(lines, "config "+key+" "+value)
-	}
-	sort.Strings(lines[given:])
-	return strings.Join(lines, "\n") + "\n"
-}
-
-// temporaryBeside makes a file in the folder of another one, and removes those that were left there
-// long ago by processes that were killed.
+// temporaryBeside makes a file in the folder of another one. It removes old ones of processes that were killed.
 func temporaryBeside(path string) (string, error) {
 	folder, name := filepath.Dir(path), filepath.Base(path) // ONNX Runtime goes by the suffix
 	for _, old := range fileio.Glob(folder, ".*") {
@@ -98,8 +91,8 @@ func temporaryBeside(path string) (string, error) {
 	return file.Name(), file.Close()
 }
 
-// fileMark ties a key to its file: of two programs that write both at the same time, one
-// may be first with the file and the other with the key.
+// fileMark ties a key to its file: of two programs that write both at the same time, one may be first with the file and the
+// other with the key.
 func fileMark(file os.FileInfo) string {
 	return fmt.Sprintf("file %d bytes of %d\n", file.Size(), file.ModTime().UnixNano())
 }
@@ -109,37 +102,33 @@ func (o optimized) commit() error {
 	if o.temporary == "" {
 		return nil
 	}
-	if err := o.move(); err != nil {
+	file, err := os.Stat(o.temporary)
+	if err == nil {
+		err = os.Chmod(o.temporary, 0o644) // a temporary file is for its owner alone
+	}
+	if err == nil {
+		err = os.Rename(o.temporary, o.path)
+	}
+	if err == nil {
+		// A key that is only half there fits nothing, and the file is made again.
+		err = os.WriteFile(o.key, []byte(o.text+fileMark(file)), 0o644)
+	}
+	if err != nil {
 		o.discard()
 		return fmt.Errorf("keeping the optimised model: %w", err)
 	}
 	return nil
 }
 
-func (o optimized) move() error {
-	file, err := os.Stat(o.temporary)
-	if err != nil {
-		return err
-	}
-	// Others may read it: it came into being as a temporary file, which only its owner may.
-	if err := os.Chmod(o.temporary, 0o644); err != nil {
-		return err
-	}
-	if err := os.Rename(o.temporary, o.path); err != nil {
-		return err
-	}
-	// A key that is only half there fits nothing, and the file is made again.
-	return os.WriteFile(o.key, []byte(o.text+fileMark(file)), 0o644)
-}
-
+// discard removes a file that is not needed.
 func (o optimized) discard() {
 	if o.temporary != "" {
 		os.Remove(o.temporary)
 	}
 }
 
-// processorFeatures names what the processor can do as far as programs ask for it. Its name would not
-// do: a virtual machine may hide AVX-512 under the same one.
+// processorFeatures names what the processor can do. Its name would not do: a virtual machine may hide AVX-512 under the same
+// one.
 func processorFeatures() []string {
 	var features []string
 	for _, set := range []any{cpu.X86, cpu.ARM64} {

@@ -1,6 +1,7 @@
 package ort
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,20 +12,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
-// A plan is what Options ask for, checked and in ONNX Runtime's terms.
+// A plan is a request for a session, checked and in ONNX Runtime's terms.
 type plan struct {
-	options  backend.Options
-	requests []request
-	level    level
-	severity int
-	config   map[string]string // of the session
-	// runConfig are entries of the configuration that ONNX Runtime reads from the options of each run.
-	runConfig map[string]string
+	options   backend.Options
+	requests  []request
+	level     level
+	severity  int               // OrtLoggingLevel in onnxruntime_c_api.h
+	config    map[string]string // of the session
+	runConfig map[string]string // that ONNX Runtime reads from the options of each run
 	warnings  []string
 }
 
-// A level of graph optimisation: the name that users write and ONNX Runtime's number
-// (GraphOptimizationLevel in onnxruntime_c_api.h).
+// A level of graph optimisation: the name that users write and ONNX Runtime's number (GraphOptimizationLevel in
+// onnxruntime_c_api.h).
 type level struct {
 	name string
 	code int
@@ -32,109 +32,78 @@ type level struct {
 
 var levels = []level{{"none", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}}
 
-const (
-	severityFatal   = 4 // OrtLoggingLevel in onnxruntime_c_api.h
-	severityVerbose = 0
-)
+const severityFatal = 4 // verbose is 0
 
 // planOf checks options as far as that is possible without the library and the model.
 func planOf(o backend.Options) (plan, error) {
-	p := plan{options: o, severity: severityOf(o.LogSeverity)}
-	var err error
+	p := plan{options: o, severity: o.LogSeverity, config: map[string]string{}, runConfig: map[string]string{}}
 	if o.ModelPath == "" {
-		return plan{}, fmt.Errorf("no model file given")
+		return plan{}, errors.New("no model file given")
 	}
+	var err error
 	if p.requests, err = requests(o.Device, o.DeviceOptions); err != nil {
 		return plan{}, err
 	}
-	if p.level, err = levelNamed(o.OptimizeLevel); err != nil {
-		return plan{}, err
-	}
-	if err := checkNumbers(o); err != nil {
-		return plan{}, err
-	}
-	if err := p.setPrecision(o.Precision); err != nil {
-		return plan{}, err
-	}
-	p.config, p.runConfig = configOf(o)
-	p.warnings = unknownConfig(p.config)
-	return p, nil
-}
-
-// severityOf is what ONNX Runtime calls the severity of options, whose zero value is the quietest.
-func severityOf(given int) int {
+	named := slices.IndexFunc(levels, func(l level) bool { return strings.EqualFold(l.name, cmp.Or(o.OptimizeLevel, "all")) })
+	low, high := o.ProfileShapes[0], o.ProfileShapes[1]
 	switch {
-	case given == 0:
-		return severityFatal
-	case given < 0:
-		return severityVerbose
-	}
-	return given
-}
-
-func levelNamed(name string) (level, error) {
-	if name == "" {
-		name = "all"
-	}
-	var names []string
-	for _, l := range levels {
-		if strings.EqualFold(l.name, name) {
-			return l, nil
-		}
-		names = append(names, l.name)
-	}
-	return level{}, fmt.Errorf("unknown optimisation level %q; levels are %s", name, strings.Join(names, ", "))
-}
-
-func checkNumbers(o backend.Options) error {
-	switch {
+	case named < 0:
+		return plan{}, fmt.Errorf("unknown optimisation level %q; levels are none, basic, extended, all", o.OptimizeLevel)
 	case o.IntraThreads < 0:
-		return fmt.Errorf("%d intra-op threads: must be 0 (the engine decides) or more", o.IntraThreads)
+		return plan{}, fmt.Errorf("%d intra-op threads: must be 0 (the engine decides) or more", o.IntraThreads)
 	case o.InterThreads < 0:
-		return fmt.Errorf("%d inter-op threads: must be 0 (one; the engine decides if operators run in parallel) or more", o.InterThreads)
+		return plan{}, fmt.Errorf("%d inter-op threads: must be 0 (one; the engine decides if operators run in parallel) or more", o.InterThreads)
 	case o.LogSeverity < -1 || o.LogSeverity > severityFatal:
-		return fmt.Errorf("log severity %d: must be -1 (verbose) to %d (fatal)", o.LogSeverity, severityFatal)
-	}
-	return errors.Join(checkCores(o), checkShapes(o.ProfileShapes[0], o.ProfileShapes[1]))
-}
-
-func checkCores(o backend.Options) error {
-	switch {
+		return plan{}, fmt.Errorf("log severity %d: must be -1 (verbose) to %d (fatal)", o.LogSeverity, severityFatal)
 	case len(o.Cores) > 0 && (len(o.Cores) != o.IntraThreads || o.Affinity != ""):
-		return fmt.Errorf("%d processors for %d intra-op threads: want one each, and no affinities beside", len(o.Cores), o.IntraThreads)
+		return plan{}, fmt.Errorf("%d processors for %d intra-op threads: want one each, and no affinities beside", len(o.Cores), o.IntraThreads)
 	case slices.ContainsFunc(o.Cores, func(core int) bool { return core < 0 }):
-		return fmt.Errorf("processors %v: must be numbers from 0", o.Cores)
+		return plan{}, fmt.Errorf("processors %v: must be numbers from 0", o.Cores)
+	case (low != 0 || high != 0) && (low < 1 || high < low):
+		return plan{}, fmt.Errorf("batches %d to %d to compile for: must be 1 or more, the smaller first", low, high)
 	}
-	return nil
-}
-
-func checkShapes(low, high int) error {
-	if (low != 0 || high != 0) && (low < 1 || high < low) {
-		return fmt.Errorf("batches %d to %d to compile for: must be 1 or more, the smaller first", low, high)
+	p.level = levels[named]
+	switch o.LogSeverity { // the zero value of options is the quietest
+	case 0:
+		p.severity = severityFatal
+	case -1:
+		p.severity = 0
 	}
-	return nil
-}
-
-// setPrecision adds the options that make a device compute in a precision. A device that cannot
-// convert models is refused, since ignoring the wish would report a speed of something else.
-func (p *plan) setPrecision(precision string) error {
+	// A device that cannot convert models is refused: the speed would be that of another precision.
 	first := &p.requests[0]
-	switch precision {
-	case "", "fp32":
-		if add := first.precision[precision]; add != nil {
-			first.options = with(first.options, add)
+	add := first.precision[o.Precision]
+	switch {
+	case !slices.Contains([]string{"", "fp32", "fp16", "int8"}, o.Precision):
+		return plan{}, fmt.Errorf("unknown precision %q; precisions are fp32, fp16, int8", o.Precision)
+	case add != nil:
+		first.options = with(first.options, add)
+	case o.Precision == "fp16" || o.Precision == "int8":
+		return plan{}, fmt.Errorf("device %s does not convert models to %s by itself: give it a converted model", first.name, o.Precision)
+	}
+	if o.NoSpinning {
+		p.config[keyIntraSpinning], p.config[keyInterSpinning] = "0", "0"
+	}
+	if o.Affinity != "" {
+		p.config[keyAffinity] = o.Affinity
+	} else if len(o.Cores) > 1 {
+		// In ONNX Runtime's notation, which counts from 1. The first processor is for the thread that runs, which takes part.
+		var list []string
+		for _, core := range o.Cores[1:] {
+			list = append(list, strconv.Itoa(core+1))
 		}
-		return nil
-	case "fp16", "int8":
-	default:
-		return fmt.Errorf("unknown precision %q; precisions are fp32, fp16, int8", precision)
+		p.config[keyAffinity] = strings.Join(list, ";")
 	}
-	add := first.precision[precision]
-	if add == nil {
-		return fmt.Errorf("device %s does not convert models to %s by itself: give it a converted model", first.name, precision)
+	for _, key := range slices.Sorted(maps.Keys(o.Config)) { // entries of the user win
+		switch {
+		case slices.Contains(keysOfRuns, key):
+			p.runConfig[key] = o.Config[key]
+			continue
+		case !strings.HasPrefix(key, "ep.") && !slices.Contains(knownConfig, key): // providers know their own
+			p.warnings = append(p.warnings, fmt.Sprintf("config entry %s is not known to us, and ONNX Runtime ignores keys that it does not know", key))
+		}
+		p.config[key] = o.Config[key]
 	}
-	first.options = with(first.options, add)
-	return nil
+	return p, nil
 }
 
 // with returns options with defaults added where they are not set.
@@ -161,52 +130,7 @@ var keysOfRuns = []string{
 	"qnn.htp_perf_mode_post_run", "qnn.rpc_control_latency", "gpu_graph_id",
 }
 
-// configOf turns options into config entries of the session, and of its runs; what the user set by
-// key wins.
-func configOf(o backend.Options) (config, ofRuns map[string]string) {
-	config, ofRuns = map[string]string{}, map[string]string{}
-	if o.NoSpinning {
-		config[keyIntraSpinning], config[keyInterSpinning] = "0", "0"
-	}
-	if o.Affinity != "" {
-		config[keyAffinity] = o.Affinity
-	} else if cores := affinities(o.Cores); cores != "" {
-		config[keyAffinity] = cores
-	}
-	for key, value := range o.Config {
-		if slices.Contains(keysOfRuns, key) {
-			ofRuns[key] = value
-		} else {
-			config[key] = value
-		}
-	}
-	return config, ofRuns
-}
-
-// affinities gives the threads of a session's pool a processor each, in ONNX Runtime's notation, which
-// counts from 1. The first processor is for the thread that runs, which takes part.
-func affinities(cores []int) string {
-	var list []string
-	for _, core := range cores[min(1, len(cores)):] {
-		list = append(list, strconv.Itoa(core+1))
-	}
-	return strings.Join(list, ";")
-}
-
-// unknownConfig warns of keys that no version of ONNX Runtime up to 1.24.3 knows: it
-// ignores them without a word. Keys of providers (ep.…) are theirs to know.
-func unknownConfig(config map[string]string) []string {
-	var warnings []string
-	for _, key := range slices.Sorted(maps.Keys(config)) {
-		if strings.HasPrefix(key, "ep.") || slices.Contains(knownConfig, key) {
-			continue
-		}
-		warnings = append(warnings,
-			fmt.Sprintf("config entry %s is not known to us, and ONNX Runtime ignores keys that it does not know", key))
-	}
-	return warnings
-}
-
+// knownConfig are the keys that a version of ONNX Runtime up to 1.24.3 knows. It ignores others and says nothing.
 var knownConfig = strings.Fields(`
 	mlas.use_lut_gemm mlas.enable_gemm_fastmath_arm64_bfloat16
 	optimization.disable_specified_optimizers optimization.enable_cast_chain_elimination
@@ -231,20 +155,7 @@ var knownConfig = strings.Fields(`
 	session.use_ort_model_bytes_directly session.use_ort_model_bytes_for_initializers
 	session.x64quantprecision`)
 
-// directMLDevice reads the only option that the binding can pass to DirectML.
-func directMLDevice(keys map[string]string) (int, error) {
-	id := 0
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		n, err := strconv.Atoi(keys[key])
-		if key != "device_id" || err != nil || n < 0 {
-			return 0, fmt.Errorf("option %s=%s: only device_id=N is possible", key, keys[key])
-		}
-		id = n
-	}
-	return id, nil
-}
-
-// facts lists the settings that somebody needs to repeat the run.
+// facts lists the settings that are needed to repeat the run.
 func (p plan) facts() map[string]string {
 	o := p.options
 	mode, inter := "sequential", "1"
@@ -284,7 +195,7 @@ func addFacts(facts map[string]string, prefix string, entries map[string]string)
 	}
 }
 
-// threads writes a number of threads; what 0 stands for is said otherwise.
+// threads writes a number of threads; otherwise is the text for 0.
 func threads(n int, otherwise string) string {
 	if n == 0 {
 		return otherwise

@@ -9,14 +9,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
-// errNoCgo is what New returns in a program that was built without cgo.
+// errNoCgo is the error of New in a program that was built without cgo.
 var errNoCgo = errors.New("this program was built without cgo and cannot load ONNX Runtime: " +
 	"build it with CGO_ENABLED=1 and a C compiler (e.g. apt-get install gcc libc6-dev)")
 
-// An Engine opens models with ONNX Runtime; without cgo there is none.
+// An Engine opens models with ONNX Runtime; without cgo New returns none.
 type Engine struct{}
 
-// A Pool says how many threads all sessions of a process share.
+// A Pool has the threads that all sessions of a process share.
 type Pool struct {
 	IntraThreads, InterThreads int
 	NoSpinning                 bool

@@ -3,6 +3,7 @@
 package ort
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,9 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // These tests use the real library, named by MLPERF_ORT_LIB:
@@ -50,34 +53,33 @@ func openEngine(t testing.TB) *Engine {
 }
 
 // write saves a model in a folder of the test.
-func (g onnxGraph) write(t testing.TB) string {
+func (g graph) write(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.onnx")
-	if err := os.WriteFile(path, g.encode(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, g.encode(), 0o644))
 	return path
 }
 
 // identity is y = x of a type and shape.
-func identity(t tensor.DType, axes ...any) onnxGraph {
-	return onnxGraph{
-		nodes:   []message{onnxNode("Identity", []string{"x"}, []string{"y"})},
-		inputs:  []message{onnxPort("x", t, axes...)},
-		outputs: []message{onnxPort("y", t, axes...)},
+func identity(t tensor.DType, axes ...any) graph {
+	return graph{
+		nodes:   []*format.Node{node("Identity", []string{"x"}, []string{"y"})},
+		inputs:  []*format.Value{port("x", t, axes...)},
+		outputs: []*format.Value{port("y", t, axes...)},
 	}
 }
 
-func openModel(t testing.TB, g onnxGraph, options backend.Options) backend.Session {
+func openModel(t testing.TB, g graph, options backend.Options) backend.Session {
 	t.Helper()
 	options.ModelPath = g.write(t)
-	if options.IntraThreads == 0 {
-		options.IntraThreads = 1
-	}
-	session, err := openEngine(t).Open(context.Background(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options.IntraThreads = cmp.Or(options.IntraThreads, 1)
+	return openWith(t, openEngine(t), options)
+}
+
+func openWith(t testing.TB, engine *Engine, options backend.Options) backend.Session {
+	t.Helper()
+	session, err := engine.Open(context.Background(), options)
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			t.Error(err)
@@ -97,14 +99,20 @@ func bind(t testing.TB, s backend.Session, x tensor.Tensor) backend.Value {
 
 func run(t testing.TB, s backend.Session, inputs, outputs []backend.Value) {
 	t.Helper()
-	if err := s.Run(context.Background(), inputs, outputs); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Run(context.Background(), inputs, outputs))
+}
+
+// compute runs a model whose output is like its input.
+func compute(t testing.TB, s backend.Session, x tensor.Tensor) []float32 {
+	t.Helper()
+	y := tensor.New(tensor.Float32, x.Shape...)
+	run(t, s, values(bind(t, s, x)), values(bind(t, s, y)))
+	return tensor.Data[float32](y)
 }
 
 func values(v ...backend.Value) []backend.Value { return v }
 
-func TestORTRunReadsAndWritesTensorsInPlace(t *testing.T) {
+func TestORTTensorsInPlace(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	for _, batch := range []int{1, 3, 2} { // a free batch takes any
 		x, y := tensor.New(tensor.Float32, int64(batch), 4), tensor.New(tensor.Float32, int64(batch), 4)
@@ -123,7 +131,7 @@ func TestORTRunReadsAndWritesTensorsInPlace(t *testing.T) {
 	}
 }
 
-func TestORTAViewOfAStoreIsReadWithoutACopy(t *testing.T) {
+func TestORTRowsOfTensor(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	store := tensor.New(tensor.Float32, 8, 4)
 	for i := range tensor.Data[float32](store) {
@@ -155,7 +163,7 @@ func pattern(x tensor.Tensor) tensor.Tensor {
 	return x
 }
 
-func TestORTEveryElementTypeSurvivesARoundTrip(t *testing.T) {
+func TestORTElementTypes(t *testing.T) {
 	for _, dtype := range allTypes {
 		for _, given := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v, output given %v", dtype, given), func(t *testing.T) {
@@ -175,10 +183,10 @@ func TestORTEveryElementTypeSurvivesARoundTrip(t *testing.T) {
 	}
 }
 
-func TestORTEveryElementTypeWorksAsAScalar(t *testing.T) {
+func TestORTScalars(t *testing.T) {
 	for _, dtype := range allTypes {
 		if dtype == tensor.Float16 || dtype == tensor.BFloat16 {
-			continue // refused, see TestWhatCannotBeBoundIsRefused
+			continue // refused, see TestORTUnboundTypes
 		}
 		for _, given := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v, output given %v", dtype, given), func(t *testing.T) {
@@ -202,7 +210,7 @@ func TestORTEveryElementTypeWorksAsAScalar(t *testing.T) {
 	}
 }
 
-func TestORTStringsSurviveARoundTrip(t *testing.T) {
+func TestORTStrings(t *testing.T) {
 	s := openModel(t, identity(tensor.String, "N", 2), backend.Options{})
 	texts := []string{"eins", "", "drei\nvier", "größe"}
 	in := bind(t, s, tensor.OfStrings(texts, 2, 2))
@@ -222,7 +230,7 @@ func TestORTStringsSurviveARoundTrip(t *testing.T) {
 	}
 }
 
-func TestORTTensorsWithoutElementsCanBeRun(t *testing.T) {
+func TestORTEmptyTensors(t *testing.T) {
 	for _, dtype := range []tensor.DType{tensor.Float32, tensor.Int64, tensor.Float16, tensor.Bool} {
 		s := openModel(t, identity(dtype, "N", 3), backend.Options{})
 		outputs := make([]backend.Value, 1)
@@ -234,11 +242,11 @@ func TestORTTensorsWithoutElementsCanBeRun(t *testing.T) {
 	}
 }
 
-func TestORTAnOutputWhoseShapeOnlyTheRunKnowsIsAllocated(t *testing.T) {
-	g := onnxGraph{
-		nodes:   []message{onnxNode("NonZero", []string{"x"}, []string{"y"})},
-		inputs:  []message{onnxPort("x", tensor.Float32, "N")},
-		outputs: []message{onnxPort("y", tensor.Int64, 1, "found")},
+func TestORTAllocatedOutput(t *testing.T) {
+	g := graph{
+		nodes:   []*format.Node{node("NonZero", []string{"x"}, []string{"y"})},
+		inputs:  []*format.Value{port("x", tensor.Float32, "N")},
+		outputs: []*format.Value{port("y", tensor.Int64, 1, "found")},
 	}
 	s := openModel(t, g, backend.Options{})
 	outputs := make([]backend.Value, 1)
@@ -252,11 +260,11 @@ func TestORTAnOutputWhoseShapeOnlyTheRunKnowsIsAllocated(t *testing.T) {
 	}
 }
 
-func TestORTAModelWithoutInputsRuns(t *testing.T) {
-	g := onnxGraph{
-		nodes:   []message{onnxNode("Identity", []string{"w"}, []string{"y"})},
-		weights: []message{weight("w", []float32{7}, 1)},
-		outputs: []message{onnxPort("y", tensor.Float32, 1)},
+func TestORTModelWithoutInputs(t *testing.T) {
+	g := graph{
+		nodes:   []*format.Node{node("Identity", []string{"w"}, []string{"y"})},
+		weights: []*format.Tensor{format.TensorOf("w", []float32{7}, 1)},
+		outputs: []*format.Value{port("y", tensor.Float32, 1)},
 	}
 	s := openModel(t, g, backend.Options{})
 	y := tensor.New(tensor.Float32, 1)
@@ -269,7 +277,7 @@ func TestORTAModelWithoutInputsRuns(t *testing.T) {
 	}
 }
 
-func TestORTOneSessionServesManyGoroutines(t *testing.T) {
+func TestORTConcurrentRuns(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	shared := tensor.New(tensor.Float32, 1, 4) // inputs may be shared
 	for i := range 4 {
@@ -304,7 +312,7 @@ func TestORTOneSessionServesManyGoroutines(t *testing.T) {
 	group.Wait()
 }
 
-func TestORTScalarsAndStringsMayBeSharedByRuns(t *testing.T) {
+func TestORTSharedScalarsAndStrings(t *testing.T) {
 	numbers := openModel(t, identity(tensor.Int64), backend.Options{})
 	texts := openModel(t, identity(tensor.String, 1), backend.Options{})
 	n := bind(t, numbers, tensor.Of([]int64{42}))
@@ -328,7 +336,7 @@ func TestORTScalarsAndStringsMayBeSharedByRuns(t *testing.T) {
 	group.Wait()
 }
 
-func TestORTARunWithPreallocatedOutputsAllocatesNothing(t *testing.T) {
+func TestORTRunAllocatesNothing(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	out := values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
 	a := values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
@@ -348,7 +356,7 @@ func TestORTARunWithPreallocatedOutputsAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestORTValuesOfOneSessionFeedAnother(t *testing.T) {
+func TestORTValuesOfAnotherSession(t *testing.T) {
 	first, second := openModel(t, doubled("N"), backend.Options{}), openModel(t, doubled("N"), backend.Options{})
 	between := make([]backend.Value, 1)
 	run(t, first, values(bind(t, first, tensor.Of([]float32{1, 2, 3, 4}, 1, 4))), between)
@@ -362,14 +370,12 @@ func TestORTValuesOfOneSessionFeedAnother(t *testing.T) {
 	}
 }
 
-func TestORTWrongValuesAreRefused(t *testing.T) {
+func TestORTWrongValues(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	other := openModel(t, doubled(2), backend.Options{})
 	good := bind(t, s, tensor.New(tensor.Float32, 1, 4))
 	closed := bind(t, s, tensor.New(tensor.Float32, 1, 4))
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, closed.Close())
 	out := func() backend.Value { return bind(t, s, tensor.New(tensor.Float32, 1, 4)) }
 	tests := []struct {
 		name            string
@@ -400,10 +406,10 @@ func TestORTWrongValuesAreRefused(t *testing.T) {
 	run(t, s, values(good), values(y)) // and the session still works
 }
 
-func TestORTAFailedRunLeavesNothingPinned(t *testing.T) {
+func TestORTFailedRunUnpins(t *testing.T) {
 	g := identity(tensor.Float16, "N") // its output is allocated before the run
-	g.nodes = append(g.nodes, onnxNode("Abs", []string{"x"}, []string{"z"}))
-	g.outputs = append(g.outputs, onnxPort("z", tensor.Float16, "N"))
+	g.nodes = append(g.nodes, node("Abs", []string{"x"}, []string{"z"}))
+	g.outputs = append(g.outputs, port("z", tensor.Float16, "N"))
 	s := openModel(t, g, backend.Options{})
 	in := bind(t, s, tensor.New(tensor.Float16, 2))
 	for range 100 {
@@ -419,11 +425,11 @@ func TestORTAFailedRunLeavesNothingPinned(t *testing.T) {
 			t.Fatalf("got %v and %v, want an error and no output", err, wrong[0])
 		}
 	}
-	runtime.GC() // the runtime ends the program if it finds a pin that nobody holds
+	runtime.GC() // ends the program if it finds a pinned value without an owner
 	runtime.GC()
 }
 
-func TestORTWhatCannotBeBoundIsRefused(t *testing.T) {
+func TestORTUnboundTypes(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	for _, x := range []tensor.Tensor{{}, tensor.New(tensor.Float16), tensor.New(tensor.String)} {
 		if _, err := s.Bind(x); err == nil {
@@ -432,9 +438,9 @@ func TestORTWhatCannotBeBoundIsRefused(t *testing.T) {
 	}
 }
 
-func TestORTARunThatFailsNamesTheNode(t *testing.T) {
+func TestORTFailedRunNamesNode(t *testing.T) {
 	g := doubled("N")
-	g.nodes = []message{onnxNode("MatMul", []string{"x", "x"}, []string{"y"})}
+	g.nodes = []*format.Node{node("MatMul", []string{"x", "x"}, []string{"y"})}
 	s := openModel(t, g, backend.Options{})
 	x := bind(t, s, tensor.New(tensor.Float32, 2, 4))
 	for _, outputs := range [][]backend.Value{{nil}, {bind(t, s, tensor.New(tensor.Float32, 2, 4))}} {
@@ -445,7 +451,7 @@ func TestORTARunThatFailsNamesTheNode(t *testing.T) {
 	}
 }
 
-func TestORTNaNComesThrough(t *testing.T) {
+func TestORTNaN(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	y := tensor.New(tensor.Float32, 1, 4)
 	run(t, s, values(bind(t, s, tensor.Of([]float32{float32(math.NaN()), 1, 2, 3}, 1, 4))), values(bind(t, s, y)))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // playing is set in a process whose library plays devices (testdata/player).
@@ -47,9 +48,7 @@ func (p player) again(t *testing.T, variables ...string) {
 		t.Fatal(err)
 	}
 	log := filepath.Join(t.TempDir(), "calls")
-	if err := os.WriteFile(log, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(log, nil, 0o644))
 	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
 	child := exec.Command(os.Args[0], "-test.run", name, "-test.v")
 	child.Env = append(os.Environ(), "PLAYER_LIBRARY="+real.Path, "PLAYER_FOLDER="+p.folder, playing+"="+log)
@@ -92,7 +91,7 @@ func inPlayer(t *testing.T, f func(t *testing.T), variables ...string) {
 	buildPlayer(t).again(t, variables...)
 }
 
-func TestORTOptionsReachTheDevice(t *testing.T) {
+func TestORTDeviceOptions(t *testing.T) {
 	inPlayer(t, func(t *testing.T) {
 		for _, c := range []struct {
 			name    string
@@ -109,9 +108,7 @@ func TestORTOptionsReachTheDevice(t *testing.T) {
 			{"TensorRT with a folder", backend.Options{Device: "trt", EngineCacheDir: t.TempDir()},
 				[]string{"tensorrt trt_engine_cache_enable=1", "tensorrt appended"}},
 		} {
-			if err := os.Truncate(os.Getenv(playing), 0); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Truncate(os.Getenv(playing), 0))
 			c.options.ModelPath = doubled("N").write(t)
 			s, err := played(t).Open(t.Context(), c.options)
 			if err != nil {
@@ -134,11 +131,11 @@ func TestORTOptionsReachTheDevice(t *testing.T) {
 }
 
 // The texts are those of ONNX Runtime 1.24.3 and of CUDA.
-func TestORTADeviceThatDoesNotWorkIsNamedWithItsCause(t *testing.T) {
+func TestORTDeviceFailures(t *testing.T) {
 	failures := map[string]struct{ text, want string }{
 		"no GPU":        {"CUDA failure 100: no CUDA-capable device is detected ; GPU=-1", "no NVIDIA GPU was found"},
 		"an old driver": {"CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version", "the NVIDIA driver is too old"},
-		"another GPU":   {"CUDA failure 101: invalid device ordinal ; GPU=7", "no GPU of the number"},
+		"another GPU":   {"CUDA failure 101: invalid device ordinal ; GPU=7", "no GPU has the number"},
 		"a missing library": {"Failed to load library libonnxruntime_providers_cuda.so with error: libcudnn.so.9: cannot open shared object file: " +
 			"No such file or directory", "libcudnn.so.9 is missing"},
 		"another build": {"Failed to load library /x/libonnxruntime_providers_shared.so with error: /x/libonnxruntime_providers_shared.so: " +
@@ -147,14 +144,11 @@ func TestORTADeviceThatDoesNotWorkIsNamedWithItsCause(t *testing.T) {
 	if name, inside := os.LookupEnv("PLAYER_FAILURE"); inside {
 		options := backend.Options{ModelPath: doubled("N").write(t), Device: "cuda"}
 		_, err := played(t).Open(t.Context(), options)
-		if device := new(DeviceError); !errors.As(err, &device) || device.Device != "cuda" || !strings.Contains(device.Reason, failures[name].want) {
+		if device := new(deviceError); !errors.As(err, &device) || device.device != "cuda" || !strings.Contains(device.reason, failures[name].want) {
 			t.Errorf("%s: %v, want %q", name, err, failures[name].want)
 		}
 		options.AllowFallback = true
-		s, err := played(t).Open(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openWith(t, played(t), options)
 		if w := s.Info().Warnings; len(w) != 1 || !strings.Contains(w[0], failures[name].want) || s.Info().Devices[0].Device != "cpu" {
 			t.Errorf("%s: on %v with the warnings %q, want the processor and one", name, s.Info().Devices, w)
 		}
@@ -166,12 +160,9 @@ func TestORTADeviceThatDoesNotWorkIsNamedWithItsCause(t *testing.T) {
 	}
 }
 
-func TestORTNodesAreCountedByDevice(t *testing.T) {
+func TestORTNodeCountsByDevice(t *testing.T) {
 	inPlayer(t, func(t *testing.T) {
-		s, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", OptimizeLevel: "none", CountDeviceNode: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openWith(t, played(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", OptimizeLevel: "none", CountDeviceNode: true})
 		got := s.Info().Devices
 		if len(got) != 2 || got[0].Device != "cuda" || got[0].Nodes != 1 || got[1].Device != "cpu" || got[1].Nodes != 1 {
 			t.Errorf("the nodes are on %v, want one on cuda and one on cpu", got)
@@ -179,16 +170,16 @@ func TestORTNodesAreCountedByDevice(t *testing.T) {
 	}, "PLAYER_PROVIDER=CUDAExecutionProvider", "PLAYER_LEFT=Add")
 }
 
-func TestORTADeviceThatRunsNothingIsAnError(t *testing.T) {
+func TestORTDeviceThatRunsNothing(t *testing.T) {
 	inPlayer(t, func(t *testing.T) {
 		_, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", CountDeviceNode: true})
-		if device := new(DeviceError); !errors.As(err, &device) || !strings.Contains(device.Reason, "runs no node") {
+		if device := new(deviceError); !errors.As(err, &device) || !strings.Contains(device.reason, "runs no node") {
 			t.Errorf("%v, want an error that says that nothing runs there", err)
 		}
 	})
 }
 
-func TestORTContentsAreCopiedToTheDeviceAndBack(t *testing.T) {
+func TestORTCopiesToDevice(t *testing.T) {
 	inPlayer(t, func(t *testing.T) {
 		s, err := played(t).Open(t.Context(), backend.Options{
 			ModelPath: doubled("N").write(t), Device: "cuda", DeviceOptions: map[string]string{"enable_cuda_graph": "1", "device_id": "3"},
@@ -219,12 +210,9 @@ func TestORTContentsAreCopiedToTheDeviceAndBack(t *testing.T) {
 	})
 }
 
-func TestORTACopyThatFailsIsAnError(t *testing.T) {
+func TestORTFailedCopy(t *testing.T) {
 	inPlayer(t, func(t *testing.T) {
-		s, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openWith(t, played(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
 		in, out := values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
 		if err := s.Run(t.Context(), in, out); err == nil || !strings.Contains(err.Error(), "copying input x to the device: CUDA failure 1") {
 			t.Errorf("%v, want an error that names the input", err)
@@ -232,7 +220,7 @@ func TestORTACopyThatFailsIsAnError(t *testing.T) {
 	}, "PLAYER_COPY_FAILS=1")
 }
 
-func TestORTWithoutCUDAsRuntimeThereAreNoBuffersOnTheDevice(t *testing.T) {
+func TestORTDeviceMemoryWithoutCUDA(t *testing.T) {
 	inPlayer(t, func(t *testing.T) {
 		_, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
 		if err == nil || !strings.Contains(err.Error(), "libcudart.so.13, libcudart.so.12") {

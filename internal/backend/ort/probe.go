@@ -2,6 +2,7 @@ package ort
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
@@ -9,18 +10,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// entryPoint is the one symbol through which all of ONNX Runtime's C API is reached.
+// entryPoint is the symbol through which programs reach all of ONNX Runtime's C API.
 const entryPoint = "OrtGetApiBase"
 
-// A probed library is what a file's headers say about it.
+// A probed library is what the headers of a file say about it.
 type probed struct {
 	os, arch string // in Go's words
 	version  string // empty if the file does not tell
@@ -28,10 +30,9 @@ type probed struct {
 
 var errNotORT = errors.New("not ONNX Runtime (a library without " + entryPoint + ")")
 
-// probe reads the headers of a library file, without loading it: a library that does not fit is
-// refused by the system's loader in words that mislead (a wrong architecture is reported as a
-// missing file), and one that is too old writes to standard error and may take the process
-// down afterwards.
+// probe reads the headers of a library file and does not load it: the system's loader refuses a library that does not fit in
+// words that mislead (it reports a wrong architecture as a missing file), and a library that is too old writes to standard
+// error and may end the process afterwards.
 func probe(path string) (probed, error) {
 	file, err := fileio.Open(path)
 	if err != nil {
@@ -42,7 +43,7 @@ func probe(path string) (probed, error) {
 }
 
 func probeReader(file io.ReaderAt) (p probed, err error) {
-	// The readers of package debug are not hardened against every damaged file.
+	// The readers of package debug panic on some damaged files.
 	defer func() {
 		if e := recover(); e != nil {
 			err = fmt.Errorf("damaged library file: %v", e)
@@ -55,32 +56,40 @@ func probeReader(file io.ReaderAt) (p probed, err error) {
 		}
 		return probed{}, err
 	}
+	little := binary.LittleEndian.Uint32(magic[:])
 	switch {
 	case string(magic[:]) == elf.ELFMAG:
-		return probeELF(file)
+		p, err = probeELF(file)
 	case string(magic[:2]) == "MZ":
-		return probePE(file)
-	case isMachO(magic):
-		return probeMachO(file)
+		p, err = probePE(file)
+	case little == macho.Magic64, little == macho.Magic32, binary.BigEndian.Uint32(magic[:]) == macho.MagicFat:
+		p, err = probeMachO(file)
+	default:
+		return probed{}, errors.New("not a library (neither ELF, Mach-O nor PE)")
 	}
-	return probed{}, errors.New("not a library (neither ELF, Mach-O nor PE)")
+	if err != nil && err != errNotORT {
+		err = fmt.Errorf("damaged library file: %w", err)
+	}
+	return p, err
+}
+
+var elfArch = map[elf.Machine]string{
+	elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_386: "386", elf.EM_ARM: "arm",
+	elf.EM_RISCV: "riscv64", elf.EM_PPC64: "ppc64le", elf.EM_S390: "s390x", elf.EM_LOONGARCH: "loong64",
 }
 
 // probeELF takes the version from the symbol version of the entry point, VERS_1.24.3.
 func probeELF(r io.ReaderAt) (probed, error) {
 	file, err := elf.NewFile(r)
 	if err != nil {
-		return probed{}, fmt.Errorf("damaged library file: %w", err)
+		return probed{}, err
 	}
-	p := probed{os: "linux", arch: file.Machine.String()}
-	if arch, ok := elfArch[file.Machine]; ok {
-		p.arch = arch
-	}
+	p := probed{os: "linux", arch: cmp.Or(elfArch[file.Machine], file.Machine.String())}
 	symbols, err := file.DynamicSymbols()
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return p, fmt.Errorf("damaged library file: %w", err)
+		return p, err
 	}
-	i := slices.IndexFunc(symbols, isEntryPoint)
+	i := slices.IndexFunc(symbols, func(s elf.Symbol) bool { return s.Name == entryPoint && s.Section != elf.SHN_UNDEF })
 	if i < 0 {
 		return p, errNotORT
 	}
@@ -88,162 +97,81 @@ func probeELF(r io.ReaderAt) (probed, error) {
 	return p, nil
 }
 
-func isEntryPoint(s elf.Symbol) bool { return s.Name == entryPoint && s.Section != elf.SHN_UNDEF }
+var machoArch = map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64"}
 
-var elfArch = map[elf.Machine]string{
-	elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_386: "386", elf.EM_ARM: "arm",
-	elf.EM_RISCV: "riscv64", elf.EM_PPC64: "ppc64le", elf.EM_S390: "s390x", elf.EM_LOONGARCH: "loong64",
-}
-
-func isMachO(magic [4]byte) bool {
-	big, little := binary.BigEndian.Uint32(magic[:]), binary.LittleEndian.Uint32(magic[:])
-	return big == macho.MagicFat || little == macho.Magic64 || little == macho.Magic32
-}
-
-// probeMachO takes the version from the library's own identification, its current version.
-// Of a fat file it takes the part for this machine, else the first.
+// probeMachO takes the version from the identification of the library, its current version. Of a file for several processors
+// it takes the part for this machine, else the first part.
 func probeMachO(r io.ReaderAt) (probed, error) {
-	file, err := machoPart(r)
-	if err != nil {
-		return probed{}, fmt.Errorf("damaged library file: %w", err)
-	}
-	p := probed{os: "darwin", arch: machoArch(file.Cpu)}
-	for _, load := range file.Loads {
-		p.version = machoVersion(load.Raw(), file.ByteOrder, p.version)
-	}
-	if file.Symtab != nil {
-		for _, s := range file.Symtab.Syms {
-			if s.Name == "_"+entryPoint && s.Sect != 0 {
-				return p, nil
-			}
-		}
-	}
-	return p, errNotORT
-}
-
-func machoPart(r io.ReaderAt) (*macho.File, error) {
+	var file *macho.File
 	fat, err := macho.NewFatFile(r)
 	if errors.Is(err, macho.ErrNotFat) {
-		return macho.NewFile(r)
+		file, err = macho.NewFile(r)
+	} else if err == nil {
+		host := slices.IndexFunc(fat.Arches, func(part macho.FatArch) bool { return machoArch[part.Cpu] == runtime.GOARCH })
+		file = fat.Arches[max(host, 0)].File
 	}
 	if err != nil {
-		return nil, err
+		return probed{}, err
 	}
-	for _, part := range fat.Arches {
-		if machoArch(part.Cpu) == runtime.GOARCH {
-			return part.File, nil
+	p := probed{os: "darwin", arch: cmp.Or(machoArch[file.Cpu], file.Cpu.String())}
+	for _, load := range file.Loads {
+		// LC_ID_DYLIB: command, size, offset of the name, time, then the current version in 16, 8 and 8 bits.
+		if raw := load.Raw(); len(raw) >= 20 && file.ByteOrder.Uint32(raw) == 0xd {
+			v := file.ByteOrder.Uint32(raw[16:])
+			p.version = fmt.Sprintf("%d.%d.%d", v>>16, v>>8&0xff, v&0xff)
 		}
 	}
-	if len(fat.Arches) == 0 {
-		return nil, errors.New("no architectures in it")
+	if file.Symtab == nil || !slices.ContainsFunc(file.Symtab.Syms, func(s macho.Symbol) bool { return s.Name == "_"+entryPoint && s.Sect != 0 }) {
+		return p, errNotORT
 	}
-	return fat.Arches[0].File, nil
+	return p, nil
 }
 
-func machoArch(cpu macho.Cpu) string {
-	switch cpu {
-	case macho.CpuAmd64:
-		return "amd64"
-	case macho.CpuArm64:
-		return "arm64"
-	}
-	return cpu.String()
+var peArch = map[uint16]string{
+	pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_ARM64: "arm64", pe.IMAGE_FILE_MACHINE_I386: "386",
 }
 
-// machoVersion decodes the load command LC_ID_DYLIB: command, size, offset of the name,
-// timestamp, then the current version as 16.8.8 bits.
-func machoVersion(raw []byte, order binary.ByteOrder, other string) string {
-	const idDylib = 0xd
-	if len(raw) < 20 || order.Uint32(raw) != idDylib {
-		return other
-	}
-	v := order.Uint32(raw[16:])
-	return fmt.Sprintf("%d.%d.%d", v>>16, v>>8&0xff, v&0xff)
-}
-
-// probePE takes the version from the version resource. It finds that by its signature, and the
-// entry point by its name among the read-only data: package debug/pe reads neither resources
-// nor exports.
+// probePE finds the version resource by its signature, and the entry point by its name among the read-only data: package
+// debug/pe reads neither resources nor exports.
 func probePE(r io.ReaderAt) (probed, error) {
 	file, err := pe.NewFile(r)
 	if err != nil {
-		return probed{}, fmt.Errorf("damaged library file: %w", err)
+		return probed{}, err
 	}
-	p := probed{os: "windows", arch: peArch(file.Machine)}
-	p.version = peVersion(peSection(file, ".rsrc"))
-	for _, name := range []string{".edata", ".rdata"} {
-		if bytes.Contains(peSection(file, name), []byte("\x00"+entryPoint+"\x00")) {
-			return p, nil
+	section := func(name string) (data []byte) {
+		if s := file.Section(name); s != nil {
+			data, _ = s.Data()
 		}
+		return data
 	}
-	return p, errNotORT
+	p := probed{os: "windows", arch: cmp.Or(peArch[file.Machine], fmt.Sprintf("machine %#x", file.Machine))}
+	// VS_FIXEDFILEINFO: signature, version of the structure, then that of the file in four parts of 16 bits, the high ones
+	// first within each 32 bits.
+	if _, info, found := bytes.Cut(section(".rsrc"), []byte{0xbd, 0x04, 0xef, 0xfe}); found && len(info) >= 12 {
+		high, low := binary.LittleEndian.Uint32(info[4:]), binary.LittleEndian.Uint32(info[8:])
+		p.version = fmt.Sprintf("%d.%d.%d", high>>16, high&0xffff, low>>16)
+	}
+	name := []byte("\x00" + entryPoint + "\x00")
+	if !bytes.Contains(section(".edata"), name) && !bytes.Contains(section(".rdata"), name) {
+		return p, errNotORT
+	}
+	return p, nil
 }
 
-// peSection returns the data of a section; nothing if there is none that can be read.
-func peSection(file *pe.File, name string) []byte {
-	section := file.Section(name)
-	if section == nil {
-		return nil
-	}
-	data, err := section.Data()
-	if err != nil {
-		return nil
-	}
-	return data
-}
-
-func peArch(machine uint16) string {
-	switch machine {
-	case pe.IMAGE_FILE_MACHINE_AMD64:
-		return "amd64"
-	case pe.IMAGE_FILE_MACHINE_ARM64:
-		return "arm64"
-	case pe.IMAGE_FILE_MACHINE_I386:
-		return "386"
-	}
-	return fmt.Sprintf("machine %#x", machine)
-}
-
-// peVersion decodes VS_FIXEDFILEINFO: signature, structure version, then the file
-// version in four 16-bit parts, the high ones first within each 32 bits.
-func peVersion(resources []byte) string {
-	_, info, found := bytes.Cut(resources, []byte{0xbd, 0x04, 0xef, 0xfe})
-	if !found || len(info) < 12 {
-		return ""
-	}
-	high, low := binary.LittleEndian.Uint32(info[4:]), binary.LittleEndian.Uint32(info[8:])
-	return fmt.Sprintf("%d.%d.%d", high>>16, high&0xffff, low>>16)
-}
-
-// fits says why this program cannot load the library, nil if it can.
+// fits says why this program cannot load the library; nil: it can.
 func (p probed) fits() error {
 	if p.os != runtime.GOOS || p.arch != runtime.GOARCH {
 		return fmt.Errorf("built for %s/%s, this program is %s/%s", p.os, p.arch, runtime.GOOS, runtime.GOARCH)
 	}
-	if p.version != "" && olderThan(p.version, minVersion) {
+	if olderThan(p.version, minVersion) {
 		return fmt.Errorf("ONNX Runtime %s, needs at least %s", p.version, minVersion)
 	}
 	return nil
 }
 
-var versionParts = regexp.MustCompile(`^(\d+)\.(\d+)(?:\.(\d+))?`)
-
-// olderThan compares versions by their numbers; text that is no version is not older.
-func olderThan(version, than string) bool { return compareVersions(version, than) < 0 }
-
-func compareVersions(a, b string) int {
-	x, y := versionParts.FindStringSubmatch(a), versionParts.FindStringSubmatch(b)
-	if x == nil || y == nil {
-		return 0
-	}
-	for i := 1; i < len(x); i++ {
-		xi, yi := strings.TrimLeft(x[i], "0"), strings.TrimLeft(y[i], "0")
-		if len(xi) != len(yi) {
-			return len(xi) - len(yi)
-		}
-		if c := strings.Compare(xi, yi); c != 0 {
-			return c
-		}
-	}
-	return 0
+// olderThan reports whether a version comes before another; text that is not a version does not.
+func olderThan(version, than string) bool {
+	return semver.IsValid("v"+version) && compareVersions(version, than) < 0
 }
+
+func compareVersions(a, b string) int { return semver.Compare("v"+a, "v"+b) }

@@ -16,11 +16,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 )
 
-// minVersion is the oldest ONNX Runtime that the binding can talk to: it asks for version
-// 24 of the C API.
+// minVersion is the oldest ONNX Runtime that the binding can use: it asks for version 24 of the C API.
 const minVersion = "1.24"
 
-// pinnedVersion is what scripts/install_onnxruntime.sh installs.
+// pinnedVersion is the version that scripts/install_onnxruntime.sh installs.
 const pinnedVersion = "1.24.3"
 
 // LibraryVariable names the environment variable that points to the library.
@@ -33,36 +32,36 @@ type Library struct {
 	Where   string // which rule of the search found it, in words
 }
 
-// A Candidate is a place where the library was looked for.
+// A Candidate is a place where Search looked for the library.
 type Candidate struct {
 	Path    string
 	Where   string // which rule of the search it belongs to
 	Version string // if it is ONNX Runtime and tells
 	Chosen  bool
-	Reason  string // why it was passed over; empty if it was chosen
+	Reason  string // why it was not chosen; empty if it was
 }
 
-// A NotFoundError says that no library was found. Its text says how to get one.
+// A NotFoundError says that Search found no library. Its text says how to get one.
 type NotFoundError struct{ Candidates []Candidate }
 
 func (e *NotFoundError) Error() string {
 	text := "no usable ONNX Runtime library found"
 	for _, c := range e.Candidates {
-		if c.Reason != missing {
+		if c.Reason != noSuchFile {
 			text += fmt.Sprintf("\n  %s (%s): %s", c.Path, c.Where, c.Reason)
 		}
 	}
 	return text + "\n" + Remedy
 }
 
-// Remedy is what to do if there is no library.
+// Remedy says what to do if there is no library.
 const Remedy = "mlperf doctor --fix, or scripts/install_onnxruntime.sh, installs version " + pinnedVersion +
 	"; or name a library of version " + minVersion + " or newer with --ort-lib FILE or " + LibraryVariable
 
-const missing = "no such file"
+const noSuchFile = "no such file"
 
-// A Search looks for the library. The zero Search follows the rules for this process and
-// machine; the fields exist for tests and for the command line's flag.
+// A Search looks for the library. The zero Search follows the rules for this process and machine; the fields exist for tests
+// and for the flag of the command line.
 type Search struct {
 	Explicit   string // --ort-lib
 	Executable string // path of the program; empty: os.Executable
@@ -70,13 +69,11 @@ type Search struct {
 	Root       string // put before the system's own folders
 }
 
-// Find returns the first library in the order of preference that can be used: the flag, the
-// environment variable, beside the program, our data directory, an installed
-// onnxruntime-node, the system's folders, the loader's folders. All places that were looked at
-// are returned too, in order.
+// Find returns the first library that this program can use, in this order: the flag, the environment variable, beside the
+// program, our data directory, an installed onnxruntime-node, the system's folders, the loader's folders. It also returns
+// all places that it looked at, in order.
 //
-// If the flag or the variable is set, nothing else is tried: who names a file wants that
-// one, and not silently another.
+// If the flag or the variable is set, Find tries nothing else: a user who names a file does not want another one silently.
 func (s Search) Find() (Library, []Candidate, error) {
 	if s.Explicit != "" {
 		return explicit(s.Explicit, "--ort-lib")
@@ -87,10 +84,17 @@ func (s Search) Find() (Library, []Candidate, error) {
 	var found Library
 	var all []Candidate
 	for _, place := range s.places() {
-		for _, path := range s.files(place) {
+		for _, path := range place.files() {
 			library, err := try(path, place.where)
-			c := Candidate{Path: path, Where: place.where, Version: library.Version, Reason: passedOver(library, err, found)}
-			if c.Reason == "" {
+			c := Candidate{Path: path, Where: place.where, Version: library.Version}
+			switch {
+			case err != nil:
+				c.Reason = reason(err)
+			case found.Path == library.Path:
+				c.Reason = "the same file as one before"
+			case found.Path != "":
+				c.Reason = "another was found before it"
+			default:
 				found, c.Chosen = library, true
 			}
 			all = append(all, c)
@@ -116,19 +120,7 @@ func Open(file string, pool *Pool) (*Engine, error) {
 	return New(library, pool)
 }
 
-// passedOver says why a library is not the one to use, which may have been found already; empty if it is.
-func passedOver(library Library, err error, found Library) string {
-	switch {
-	case err != nil:
-		return reason(err)
-	case found.Path == library.Path:
-		return "the same file as one before"
-	case found.Path != "":
-		return "another was found before it"
-	}
-	return ""
-}
-
+// explicit tries the file that the user names.
 func explicit(path, where string) (Library, []Candidate, error) {
 	library, err := try(path, where)
 	c := Candidate{Path: path, Where: where, Version: library.Version, Chosen: err == nil}
@@ -140,8 +132,8 @@ func explicit(path, where string) (Library, []Candidate, error) {
 	return library, []Candidate{c}, nil
 }
 
-// try probes one file. Links are resolved first: ONNX Runtime looks for the libraries of its
-// devices beside the path that it was loaded from, and those lie beside the real file.
+// try probes one file. It resolves links first: ONNX Runtime looks for the libraries of its devices beside the path that it
+// was loaded from, and those lie beside the real file.
 func try(path, where string) (Library, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -157,11 +149,12 @@ func try(path, where string) (Library, error) {
 	return Library{Path: real, Version: p.version, Where: where}, p.fits()
 }
 
+// reason says in a few words why a file is not the library.
 func reason(err error) string {
 	var path *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return missing
+		return noSuchFile
 	case errors.As(err, &path):
 		return path.Err.Error()
 	}
@@ -180,27 +173,47 @@ func (s Search) places() []place {
 			places = append(places, place{where, dir})
 		}
 	}
-	if program := s.program(); program != "" {
-		dir := filepath.Dir(program)
-		add("beside the program", dir, filepath.Join(dir, "lib"))
+	program := s.Executable
+	if program == "" {
+		program, _ = os.Executable()
+	}
+	if real, err := filepath.EvalSymlinks(program); err == nil {
+		program = real
+	}
+	if program != "" {
+		add("beside the program", filepath.Dir(program), filepath.Join(filepath.Dir(program), "lib"))
 	}
 	add("data directory", installDirs()...)
-	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform(runtime.GOOS, runtime.GOARCH)))
-	for _, dir := range systemDirs(runtime.GOOS, runtime.GOARCH) {
+	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform()))
+	for _, dir := range systemDirs() {
 		add("system", filepath.Join(s.Root, dir))
 	}
 	add("loader", s.loaderDirs()...)
 	return places
 }
 
-// files lists the files in a place that may be the library, the newest name first. If there is
-// none, it is the name that was looked for.
-func (s Search) files(p place) []string {
-	names := libraryNames()
+// libraryName tells a library from other files beside it, its checksum for example.
+var libraryName = regexp.MustCompile(`^(lib)?onnxruntime(\.so)?(\.\d+)*(\.dylib|\.dll)?$`)
+
+// files lists the files in a place that may be the library, the newest name first. If there are none, it lists the name that
+// it looked for.
+func (p place) files() []string {
+	patterns := []string{"libonnxruntime.so.1*", "libonnxruntime.so"}
+	switch runtime.GOOS {
+	case "windows":
+		patterns = []string{"onnxruntime.dll"}
+	case "darwin":
+		patterns = []string{"libonnxruntime.dylib", "libonnxruntime.1*.dylib"}
+	}
+	// version takes the version out of a name, libonnxruntime.so.1.24.3 for example.
+	version := func(path string) string {
+		name := strings.TrimSuffix(filepath.Base(path), ".dylib")
+		return strings.TrimPrefix(strings.TrimPrefix(name, "libonnxruntime."), "so.")
+	}
 	var found []string
-	for _, pattern := range names {
+	for _, pattern := range patterns {
 		matches := fileio.Glob(p.dir, pattern)
-		slices.SortFunc(matches, func(a, b string) int { return compareVersions(nameVersion(b), nameVersion(a)) })
+		slices.SortFunc(matches, func(a, b string) int { return compareVersions(version(b), version(a)) })
 		for _, m := range matches {
 			if libraryName.MatchString(filepath.Base(m)) && !slices.Contains(found, m) {
 				found = append(found, m)
@@ -208,77 +221,39 @@ func (s Search) files(p place) []string {
 		}
 	}
 	if found == nil {
-		found = []string{filepath.Join(p.dir, strings.TrimSuffix(names[0], "*"))}
+		found = []string{filepath.Join(p.dir, strings.TrimSuffix(patterns[0], "*"))}
 	}
 	return found
 }
 
-// libraryName tells a library from what else lies beside it, such as its checksum.
-var libraryName = regexp.MustCompile(`^(lib)?onnxruntime(\.so)?(\.\d+)*(\.dylib|\.dll)?$`)
-
-// libraryNames are the patterns of the library's file names, by preference.
-func libraryNames() []string {
-	switch runtime.GOOS {
-	case "windows":
-		return []string{"onnxruntime.dll"}
-	case "darwin":
-		return []string{"libonnxruntime.dylib", "libonnxruntime.1*.dylib"}
-	}
-	return []string{"libonnxruntime.so.1*", "libonnxruntime.so"}
-}
-
-// nameVersion takes the version out of a name such as libonnxruntime.so.1.24.3.
-func nameVersion(path string) string {
-	name := strings.TrimSuffix(filepath.Base(path), ".dylib")
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "libonnxruntime."), "so.")
-	if !strings.Contains(name, ".") {
-		name += ".0"
-	}
-	return name
-}
-
-func (s Search) program() string {
-	path := s.Executable
-	if path == "" {
-		path, _ = os.Executable()
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
-}
-
-// installDir returns the folder in our data directory that holds a version of the library for this
-// platform. scripts/install_onnxruntime.sh follows the same rule.
+// installDir returns the folder in our data directory that holds a version of the library for this platform.
+// scripts/install_onnxruntime.sh follows the same rule.
 func installDir(version string) (string, error) {
 	return home.DataDir("onnxruntime", version, runtime.GOOS+"-"+runtime.GOARCH)
 }
 
-// installDirs lists the installed versions: the pinned one first, which results are
-// comparable with, then the others from the newest.
+// installDirs lists the folders of the installed versions: first the pinned version, with which results are comparable, then
+// the others from the newest.
 func installDirs() []string {
 	pinned, err := installDir(pinnedVersion)
 	if err != nil {
 		return nil
 	}
 	dirs := []string{pinned}
-	others := fileio.Glob(filepath.Dir(filepath.Dir(pinned)), "*")
-	slices.SortFunc(others, func(a, b string) int { return compareVersions(filepath.Base(b), filepath.Base(a)) })
-	for _, version := range others {
-		if dir := filepath.Join(version, filepath.Base(pinned)); dir != pinned && isFolder(dir) {
+	versions := fileio.Glob(filepath.Dir(filepath.Dir(pinned)), "*")
+	slices.SortFunc(versions, func(a, b string) int { return compareVersions(filepath.Base(b), filepath.Base(a)) })
+	for _, version := range versions {
+		dir := filepath.Join(version, filepath.Base(pinned))
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != pinned {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// nodePlatform is how the npm package onnxruntime-node names the folder of a platform, which has Go's names here.
-func nodePlatform(system, arch string) string {
+// nodePlatform is the name that the npm package onnxruntime-node gives the folder of this platform.
+func nodePlatform() string {
+	system, arch := runtime.GOOS, runtime.GOARCH
 	if system == "windows" {
 		system = "win32"
 	}
@@ -288,23 +263,23 @@ func nodePlatform(system, arch string) string {
 	return filepath.Join(system, arch)
 }
 
-// systemDirs are the folders where packages and people put the shared libraries of a platform.
-func systemDirs(system, arch string) []string {
-	switch system {
+// systemDirs are the folders where packages and people put shared libraries.
+func systemDirs() []string {
+	switch runtime.GOOS {
 	case "windows":
-		return nil // its system folder holds a private copy of another age
+		return nil // its system folder holds an old copy for Windows itself
 	case "darwin":
 		return []string{"/usr/local/lib", "/opt/homebrew/lib", "/opt/onnxruntime/lib"}
 	}
 	dirs := []string{"/usr/local/lib", "/usr/lib", "/usr/lib64", "/opt/onnxruntime/lib"}
-	if multiarch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch]; multiarch != "" {
+	if multiarch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; multiarch != "" {
 		dirs = slices.Insert(dirs, 2, "/usr/lib/"+multiarch+"-linux-gnu")
 	}
 	return dirs
 }
 
-// loaderDirs are the folders that the system's loader searches beside those of systemDirs: its
-// path variable, and on Linux what /etc/ld.so.conf lists, which is what its cache is made from.
+// loaderDirs are the folders that the system's loader searches beside those of systemDirs: those of its path variable, and on
+// Linux those that /etc/ld.so.conf lists, from which the loader's cache is made.
 func (s Search) loaderDirs() []string {
 	variable := cmp.Or(map[string]string{"darwin": "DYLD_LIBRARY_PATH", "windows": "PATH"}[runtime.GOOS], "LD_LIBRARY_PATH")
 	searched := filepath.SplitList(os.Getenv(variable))
@@ -313,17 +288,17 @@ func (s Search) loaderDirs() []string {
 	}
 	var dirs []string
 	for _, dir := range searched {
-		if dir != "" && !slices.Contains(dirs, dir) && !slices.Contains(systemDirs(runtime.GOOS, runtime.GOARCH), dir) {
+		if dir != "" && !slices.Contains(dirs, dir) && !slices.Contains(systemDirs(), dir) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
 }
 
-// loaderConf reads a file in the format of ld.so.conf: a folder per line, comments after #,
-// and lines that include other files by patterns.
+// loaderConf reads a file in the format of ld.so.conf: a folder per line, comments after #, and lines that include other
+// files by patterns.
 func (s Search) loaderConf(path string, depth int) []string {
-	const deepest = 8 // files that include each other would go on for ever
+	const deepest = 8 // files that include each other have no end
 	text, err := os.ReadFile(path)
 	if err != nil || depth > deepest {
 		return nil
@@ -335,8 +310,15 @@ func (s Search) loaderConf(path string, depth int) []string {
 		switch {
 		case len(fields) == 0 || fields[0] == "hwcap":
 		case fields[0] == "include":
-			for _, f := range s.included(fields[1:], filepath.Dir(path)) {
-				dirs = append(dirs, s.loaderConf(f, depth+1)...)
+			for _, pattern := range fields[1:] {
+				folder := filepath.Dir(path)
+				if filepath.IsAbs(pattern) {
+					folder = s.Root
+				}
+				files, _ := filepath.Glob(filepath.Join(folder, pattern))
+				for _, f := range files {
+					dirs = append(dirs, s.loaderConf(f, depth+1)...)
+				}
 			}
 		default:
 			dirs = append(dirs, filepath.Join(s.Root, fields[0]))
@@ -345,25 +327,12 @@ func (s Search) loaderConf(path string, depth int) []string {
 	return dirs
 }
 
-// included are the files of patterns that a file in a folder names.
-func (s Search) included(patterns []string, folder string) (files []string) {
-	for _, pattern := range patterns {
-		in := folder
-		if filepath.IsAbs(pattern) {
-			in = s.Root
-		}
-		found, _ := filepath.Glob(filepath.Join(in, pattern))
-		files = append(files, found...)
-	}
-	return files
-}
-
-// loaderHas says whether the system's loader would find a library. It may err on the side of yes.
+// loaderHas reports whether the system's loader would find a library. Where it cannot tell, it says yes.
 func (s Search) loaderHas(name string) bool {
 	if runtime.GOOS != "linux" {
 		return true
 	}
-	for _, dir := range slices.Concat(systemDirs(runtime.GOOS, runtime.GOARCH), []string{"/lib", "/lib64"}, s.loaderDirs()) {
+	for _, dir := range slices.Concat(systemDirs(), []string{"/lib", "/lib64"}, s.loaderDirs()) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
 		}

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // kernelAction is the kernel's struct sigaction on both processors.
@@ -56,9 +58,7 @@ func TestReplacedSignalHandlersAreGivenBack(t *testing.T) {
 	arrived := make(chan os.Signal, 1)
 	signal.Notify(arrived, syscall.SIGUSR1)
 	defer signal.Stop(arrived)
-	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Kill(os.Getpid(), syscall.SIGUSR1))
 	select {
 	case <-arrived:
 	case <-time.After(5 * time.Second):

@@ -12,24 +12,27 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// slow is a model of so many products of matrices, one after the other, about a millisecond each for
-// 256 rows of 256.
-func slow(steps int) onnxGraph {
+// slow is a model of products of matrices, one after the other, about a millisecond each for 256 rows of 256.
+func slow(steps int) graph {
 	const side = 256
 	w := make([]float32, side*side)
 	for i := range side {
 		w[i*side+i] = 1
 	}
-	g := onnxGraph{
-		inputs:  []message{onnxPort("x0", tensor.Float32, "N", side)},
-		outputs: []message{onnxPort(fmt.Sprint("x", steps), tensor.Float32, "N", side)},
-		weights: []message{weight("w", w, side, side)},
+	g := graph{
+		inputs:  []*format.Value{port("x0", tensor.Float32, "N", side)},
+		outputs: []*format.Value{port(fmt.Sprint("x", steps), tensor.Float32, "N", side)},
+		weights: []*format.Tensor{format.TensorOf("w", w, side, side)},
 	}
 	for i := range steps {
-		g.nodes = append(g.nodes, onnxNode("MatMul", []string{fmt.Sprint("x", i), "w"}, []string{fmt.Sprint("x", i+1)}).text(3, fmt.Sprint("step", i)))
+		step := node("MatMul", []string{fmt.Sprint("x", i), "w"}, []string{fmt.Sprint("x", i+1)})
+		step.Name = fmt.Sprint("step", i)
+		g.nodes = append(g.nodes, step)
 	}
 	return g
 }
@@ -47,7 +50,7 @@ func inSomeWays(t *testing.T, s backend.Session, rows int64, f func(t *testing.T
 	}
 }
 
-func TestORTARunEndsWhenItsContextIsDone(t *testing.T) {
+func TestORTContextEndsRun(t *testing.T) {
 	s := openModel(t, slow(20000), backend.Options{})
 	inSomeWays(t, s, 256, func(t *testing.T, in, out []backend.Value) {
 		enough := errors.New("enough")
@@ -69,7 +72,7 @@ func TestORTARunEndsWhenItsContextIsDone(t *testing.T) {
 	})
 }
 
-func TestORTASessionRunsAfterARunWasEnded(t *testing.T) {
+func TestORTRunAfterEndedRun(t *testing.T) {
 	s := openModel(t, slow(500), backend.Options{})
 	inSomeWays(t, s, 256, func(t *testing.T, in, out []backend.Value) {
 		tensor.Data[float32](in[0].Tensor())[3] = 7
@@ -80,16 +83,14 @@ func TestORTASessionRunsAfterARunWasEnded(t *testing.T) {
 		}
 		other, cancelOther := context.WithCancel(t.Context())
 		defer cancelOther()
-		if err := s.Run(other, in, out); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Run(other, in, out))
 		if got := tensor.Data[float32](out[0].Tensor())[3]; got != 7 {
 			t.Errorf("the next run gave %v, want 7", got)
 		}
 	})
 }
 
-func TestORTOneContextEndsItsOwnRunOnly(t *testing.T) {
+func TestORTContextEndsItsRunOnly(t *testing.T) {
 	s := openModel(t, slow(300), backend.Options{})
 	inSomeWays(t, s, 256, func(t *testing.T, in, out []backend.Value) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -113,28 +114,24 @@ func TestORTOneContextEndsItsOwnRunOnly(t *testing.T) {
 	})
 }
 
-func TestORTAContextCostsABoundRunNothing(t *testing.T) {
+func TestORTContextAllocatesNothing(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	in, out := values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if n := testing.AllocsPerRun(100, func() {
-		if err := s.Run(ctx, in, out); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Run(ctx, in, out))
 	}); n != 0 {
 		t.Errorf("%v allocations a run, want none", n)
 	}
 }
 
-func TestORTARunWaitsForItsTurn(t *testing.T) {
+func TestORTRunTakesTurn(t *testing.T) {
 	s := openModel(t, doubled(1), backend.Options{})
 	s.(*session).turn = make(turn, 1)
 	x := bind(t, s, tensor.New(tensor.Float32, 1, 4))
 	y := bind(t, s, tensor.New(tensor.Float32, 1, 4))
-	if err := s.(*session).turn.take(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.(*session).turn.take(t.Context()))
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-func TestATurnIsOnesAtATime(t *testing.T) {
+func TestTurnHasOneHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := make(turn, 1)
 		var inside, most int
@@ -29,7 +31,7 @@ func TestATurnIsOnesAtATime(t *testing.T) {
 					t.Error(err)
 				}
 				count(1)
-				time.Sleep(time.Millisecond) // until everybody else has come as far as it can
+				time.Sleep(time.Millisecond) // in which all others go as far as they can
 				count(-1)
 				turn.leave()
 			})
@@ -41,12 +43,10 @@ func TestATurnIsOnesAtATime(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForATurnCanBeToldToEnd(t *testing.T) {
+func TestTurnEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn, why := make(turn, 1), errors.New("enough")
-		if err := turn.take(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, turn.take(t.Context()))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
 		go func() { ended <- turn.take(ctx) }()
@@ -62,7 +62,7 @@ func TestWhoWaitsForATurnCanBeToldToEnd(t *testing.T) {
 	})
 }
 
-func TestWithoutATurnAllGoAtOnce(t *testing.T) {
+func TestNilTurnIsFree(t *testing.T) {
 	var free turn
 	for range 2 {
 		if err := free.take(t.Context()); err != nil {
@@ -70,17 +70,4 @@ func TestWithoutATurnAllGoAtOnce(t *testing.T) {
 		}
 	}
 	free.leave()
-}
-
-func TestOnlyDevicesThatDoOneThingAtATimeHaveATurn(t *testing.T) {
-	for list, want := range map[string]bool{"cpu": false, "cuda": false, "tensorrt,cuda": false, "webgpu": true, "cuda,webgpu": true} {
-		asked, err := requests(list, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := opening{engine: &Engine{turn: make(turn, 1)}, plan: plan{requests: asked}}
-		if got := o.turn() != nil; got != want {
-			t.Errorf("%s: has a turn: %t, want %t", list, got, want)
-		}
-	}
 }

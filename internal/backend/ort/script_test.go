@@ -57,7 +57,7 @@ var library = sync.OnceValue(func() []byte {
 })
 
 var npmPackage = sync.OnceValue(func() []byte {
-	path := "package/bin/napi-v6/" + filepath.ToSlash(nodePlatform(runtime.GOOS, runtime.GOARCH)) + "/libonnxruntime.so.1"
+	path := "package/bin/napi-v6/" + filepath.ToSlash(nodePlatform()) + "/libonnxruntime.so.1"
 	return archive(path, library(), "package/rest", bytes.Repeat(library(), 3))
 })
 
@@ -156,9 +156,7 @@ func newUser(t *testing.T, c content) *user {
 		if err != nil {
 			t.Skipf("%s is not installed", name)
 		}
-		if err := os.Symlink(path, filepath.Join(u.bin, name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink(path, filepath.Join(u.bin, name)))
 	}
 	return u
 }
@@ -171,9 +169,7 @@ func (u *user) program(name, text string) {
 	if text == "" {
 		return
 	}
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-		u.t.Fatal(err)
-	}
+	testenv.Must(u.t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
 }
 
 func (u *user) command(args ...string) *exec.Cmd {
@@ -241,9 +237,7 @@ func TestTheScriptInstallsOnce(t *testing.T) {
 	if out, status := u.run("--print-path"); status != 0 || out != u.target()+"\n" {
 		t.Errorf("--print-path: exit status %d: %s", status, out)
 	}
-	if err := os.WriteFile(u.target(), []byte("damaged"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(u.target(), []byte("damaged"), 0o644))
 	if out, status := u.run(u.sum()); status != 0 || !strings.Contains(out, "installed ONNX Runtime") {
 		t.Errorf("with a damaged library: exit status %d: %s", status, out)
 	}
@@ -311,14 +305,10 @@ func TestAKilledRunIsContinued(t *testing.T) {
 	u := newUser(t, content{npm: npmPackage(), limits: []int{-200_000}}) // then it hangs
 	command := u.command(u.sum(), "--source", "npm")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Start())
 	part := filepath.Join(filepath.Dir(u.target()), ".download.npm")
 	waitFor(t, func() bool { info, err := os.Stat(part); return err == nil && info.Size() > 150_000 })
-	if err := syscall.Kill(-command.Process.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Kill(-command.Process.Pid, syscall.SIGKILL))
 	command.Wait()
 	info, err := os.Stat(part)
 	if err != nil {
@@ -350,12 +340,8 @@ func TestAnOldPartOfAnotherFileDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	part := filepath.Join(filepath.Dir(u.target()), ".download.npm")
-	if err := os.MkdirAll(filepath.Dir(part), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(part, make([]byte, 5000), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(part), 0o755))
+	testenv.Must(t, os.WriteFile(part, make([]byte, 5000), 0o644))
 	if out, status := u.run(u.sum(), "--source", "npm"); status != 0 {
 		t.Fatalf("exit status %d: %s", status, out)
 	}
@@ -390,9 +376,7 @@ func TestNpmIsUsedWhereCurlFails(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{}) // a registry that wants credentials, say
 	packed := filepath.Join(t.TempDir(), "packed.tgz")
-	if err := os.WriteFile(packed, npmPackage(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(packed, npmPackage(), 0o644))
 	u.program("npm", `case $1 in
 config) echo `+u.site.URL+`/ ;;
 pack) cat `+packed+` >onnxruntime-node-9.9.9.tgz ;;
@@ -403,9 +387,7 @@ esac
 	}
 	u.wantInstalled()
 	u.program("curl", "")
-	if err := os.RemoveAll(u.data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(u.data))
 	if out, status := u.run(u.sum()); status != 0 {
 		t.Fatalf("without curl: exit status %d: %s", status, out)
 	}
