@@ -77,8 +77,8 @@ func part(t *testing.T, m backend.Memory, from int64, shape ...int64) backend.Va
 
 // The next run finds the results of the last one in the device's memory.
 func TestORTMemoryKeepsResults(t *testing.T) {
-	inPlayer(t, func(t *testing.T) {
-		s := openWith(t, played(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
+	withFakeDevices(t, func(t *testing.T) {
+		s := openWith(t, openFake(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
 		m := keep(t, s, 16)
 		x, y := tensor.Of([]float32{1, 2, 3, 4}, 1, 4), tensor.New(tensor.Float32, 1, 4)
 		run(t, s, values(bind(t, s, x)), values(part(t, m, 4, 1, 4)))

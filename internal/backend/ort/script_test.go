@@ -29,12 +29,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// These tests run scripts/install_onnxruntime.sh against a server of their own, with a made-up
-// version and package, and with only chosen programs on the PATH.
+// These tests run scripts/install_onnxruntime.sh with their own server, a made-up version and package, and few programs on the
+// PATH.
 
 const madeUpVersion = "9.9.9"
 
-// A site plays the npm registry and the project's releases.
+// A site stands for the npm registry and the project's releases.
 type site struct {
 	*httptest.Server
 	content
@@ -65,14 +65,6 @@ var npmPackage = sync.OnceValue(func() []byte {
 func githubArchive(prefix string, file []byte) []byte {
 	name := map[string]string{"amd64": "x64", "arm64": "aarch64"}[runtime.GOARCH]
 	return archive(prefix+"onnxruntime-linux-"+name+"-9.9.9/lib/libonnxruntime.so.9.9.9", file)
-}
-
-func newSite(t *testing.T, c content) *site {
-	t.Helper()
-	s := &site{content: c}
-	s.Server = httptest.NewServer(s)
-	t.Cleanup(s.Close)
-	return s
 }
 
 // archive is a tar of names and contents in turn, in gzip's format.
@@ -150,7 +142,10 @@ func newUser(t *testing.T, c content) *user {
 	if runtime.GOOS != "linux" {
 		t.Skip("the made-up package is for Linux")
 	}
-	u := &user{t, newSite(t, c), t.TempDir(), filepath.Join(t.TempDir(), "data")}
+	s := &site{content: c}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	u := &user{t, s, t.TempDir(), filepath.Join(t.TempDir(), "data")}
 	for _, name := range strings.Fields("sh uname mkdir rm mv cat tee touch wc tr awk df sed grep head chmod sha256sum tar gzip sleep flock curl") {
 		path, err := exec.LookPath(name)
 		if err != nil {
@@ -200,57 +195,59 @@ func (u *user) run(args ...string) (output string, status int) {
 	return string(out), status
 }
 
-func (u *user) target() string {
-	return filepath.Join(u.data, "onnxruntime", madeUpVersion, runtime.GOOS+"-"+runtime.GOARCH, "libonnxruntime.so.1")
-}
-
-// wantInstalled checks that the library is there and that nothing else is left.
-func (u *user) wantInstalled() {
+// install runs the script, which must succeed, and checks that it leaves the library and nothing else.
+func (u *user) install(args ...string) (output string) {
 	u.t.Helper()
+	output, status := u.run(append([]string{u.sum()}, args...)...)
+	if status != 0 {
+		u.t.Fatalf("exit status %d: %s", status, output)
+	}
 	got, err := os.ReadFile(u.target())
 	if err != nil || !bytes.Equal(got, library()) {
 		u.t.Errorf("the library is not installed: %v", err)
 	}
-	files, _ := os.ReadDir(filepath.Dir(u.target()))
 	var names []string
+	files, _ := os.ReadDir(filepath.Dir(u.target()))
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
 	if want := []string{".lock", "libonnxruntime.so.1", "libonnxruntime.so.1.sha256"}; !slices.Equal(names, want) {
 		u.t.Errorf("the directory holds %q, want %q", names, want)
 	}
+	return output
 }
 
-func TestTheScriptInstallsOnce(t *testing.T) {
+func (u *user) target() string {
+	return filepath.Join(u.data, "onnxruntime", madeUpVersion, runtime.GOOS+"-"+runtime.GOARCH, "libonnxruntime.so.1")
+}
+
+func TestInstallScript(t *testing.T) {
 	testenv.SkipLong(t, "takes long")
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
-	out, status := u.run(u.sum())
-	if status != 0 || !strings.Contains(out, "installed ONNX Runtime 9.9.9: "+u.target()) {
-		t.Fatalf("exit status %d: %s", status, out)
+	if out := u.install(); !strings.Contains(out, "installed ONNX Runtime 9.9.9: "+u.target()) {
+		t.Error(out)
 	}
-	u.wantInstalled()
 	asked := len(u.site.asked())
-	if out, status := u.run(u.sum()); status != 0 || out != "already installed: "+u.target()+"\n" || len(u.site.asked()) != asked {
-		t.Errorf("second run: exit status %d, %d more requests: %s", status, len(u.site.asked())-asked, out)
+	if out := u.install(); out != "already installed: "+u.target()+"\n" || len(u.site.asked()) != asked {
+		t.Errorf("the second run made %d more requests: %s", len(u.site.asked())-asked, out)
 	}
 	if out, status := u.run("--print-path"); status != 0 || out != u.target()+"\n" {
 		t.Errorf("--print-path: exit status %d: %s", status, out)
 	}
 	testenv.Must(t, os.WriteFile(u.target(), []byte("damaged"), 0o644))
-	if out, status := u.run(u.sum()); status != 0 || !strings.Contains(out, "installed ONNX Runtime") {
-		t.Errorf("with a damaged library: exit status %d: %s", status, out)
+	if out := u.install(); !strings.Contains(out, "installed ONNX Runtime") {
+		t.Errorf("with a damaged library: %s", out)
 	}
-	u.wantInstalled()
 }
 
-func TestTheScriptAndTheSearchAgreeOnThePlace(t *testing.T) {
+func TestInstallScriptPlace(t *testing.T) {
 	u := newUser(t, content{npm: npmPackage()})
 	t.Cleanup(xdg.Reload)
 	t.Setenv("MLPERF_DATA_DIR", u.data)
 	dir, err := installDir(madeUpVersion)
 	if err != nil || filepath.Join(dir, "libonnxruntime.so.1") != u.target() {
-		t.Errorf("InstallDir = %s, %v, the script installs %s", dir, err, u.target())
+		t.Errorf("installDir = %s, %v, the script installs %s", dir, err, u.target())
 	}
 	for _, env := range [][2]string{{"XDG_DATA_HOME", "/somewhere"}, {"XDG_DATA_HOME", "relative"}, {"XDG_DATA_HOME", ""}} {
 		t.Setenv("MLPERF_DATA_DIR", "")
@@ -267,7 +264,7 @@ func TestTheScriptAndTheSearchAgreeOnThePlace(t *testing.T) {
 	}
 }
 
-func TestTwoRunsOfTheScriptAtOnceDownloadOnce(t *testing.T) {
+func TestConcurrentInstallScripts(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	var group sync.WaitGroup
@@ -279,28 +276,24 @@ func TestTwoRunsOfTheScriptAtOnceDownloadOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	u.wantInstalled()
+	u.install() // finds it
 	if len(u.site.asked()) != 1 {
 		t.Errorf("requests were %q, want one", u.site.asked())
 	}
 }
 
-func TestABrokenDownloadGoesOn(t *testing.T) {
+func TestInstallScriptResumes(t *testing.T) {
 	testenv.SkipLong(t, "waits for downloads")
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage(), limits: []int{200_000}})
-	out, status := u.run(u.sum(), "--source", "npm")
-	if status != 0 {
-		t.Fatalf("exit status %d: %s", status, out)
-	}
-	u.wantInstalled()
+	u.install("--source", "npm")
 	want := "/onnxruntime-node/-/onnxruntime-node-9.9.9.tgz"
 	if !slices.Equal(u.site.asked(), []string{want, want + " bytes=200000-"}) {
 		t.Errorf("requests were %q, want the rest to be asked for", u.site.asked())
 	}
 }
 
-func TestAKilledRunIsContinued(t *testing.T) {
+func TestInstallScriptResumesKilledRun(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage(), limits: []int{-200_000}}) // then it hangs
 	command := u.command(u.sum(), "--source", "npm")
@@ -314,10 +307,7 @@ func TestAKilledRunIsContinued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, status := u.run(u.sum(), "--source", "npm"); status != 0 {
-		t.Fatalf("exit status %d: %s", status, out)
-	}
-	u.wantInstalled()
+	u.install("--source", "npm")
 	if last := u.site.asked()[len(u.site.asked())-1]; !strings.HasSuffix(last, fmt.Sprintf(" bytes=%d-", info.Size())) {
 		t.Errorf("the second run asked for %q, want the rest after %d bytes", last, info.Size())
 	}
@@ -330,49 +320,40 @@ func waitFor(t *testing.T, done func() bool) {
 	for !done() {
 		select {
 		case <-ctx.Done():
-			t.Fatal("waited in vain")
+			t.Fatal("the download does not begin")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-func TestAnOldPartOfAnotherFileDoesNoHarm(t *testing.T) {
+func TestInstallScriptWithOldPart(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	part := filepath.Join(filepath.Dir(u.target()), ".download.npm")
 	testenv.Must(t, os.MkdirAll(filepath.Dir(part), 0o755))
 	testenv.Must(t, os.WriteFile(part, make([]byte, 5000), 0o644))
-	if out, status := u.run(u.sum(), "--source", "npm"); status != 0 {
-		t.Fatalf("exit status %d: %s", status, out)
-	}
-	u.wantInstalled()
+	u.install("--source", "npm")
 }
 
-func TestTheProjectsArchiveIsPreferred(t *testing.T) {
+func TestInstallScriptPrefersRelease(t *testing.T) {
 	testenv.SkipLong(t, "waits for downloads")
 	t.Parallel()
 	for _, prefix := range []string{"", "./"} {
 		u := newUser(t, content{npm: npmPackage(), github: githubArchive(prefix, library()), limits: []int{100_000}})
-		if out, status := u.run(u.sum()); status != 0 {
-			t.Fatalf("exit status %d: %s", status, out)
-		}
-		u.wantInstalled()
+		u.install()
 		if len(u.site.asked()) != 2 || !strings.HasPrefix(u.site.asked()[1], "/releases/v9.9.9/onnxruntime-linux-") {
 			t.Errorf("requests were %q, want two for the project's archive", u.site.asked())
 		}
 	}
 }
 
-func TestAnotherLibraryInTheArchiveIsRefusedAndNpmAsked(t *testing.T) {
+func TestInstallScriptRefusesOtherLibrary(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage(), github: githubArchive("", []byte("something else"))})
-	if out, status := u.run(u.sum()); status != 0 {
-		t.Fatalf("exit status %d: %s", status, out)
-	}
-	u.wantInstalled()
+	u.install()
 }
 
-func TestNpmIsUsedWhereCurlFails(t *testing.T) {
+func TestInstallScriptByNpm(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{}) // a registry that wants credentials, say
 	packed := filepath.Join(t.TempDir(), "packed.tgz")
@@ -382,19 +363,15 @@ config) echo `+u.site.URL+`/ ;;
 pack) cat `+packed+` >onnxruntime-node-9.9.9.tgz ;;
 esac
 `)
-	if out, status := u.run(u.sum()); status != 0 || !strings.Contains(out, "npm pack onnxruntime-node@9.9.9") {
-		t.Fatalf("exit status %d: %s", status, out)
+	if out := u.install(); !strings.Contains(out, "npm pack onnxruntime-node@9.9.9") {
+		t.Error(out)
 	}
-	u.wantInstalled()
 	u.program("curl", "")
 	testenv.Must(t, os.RemoveAll(u.data))
-	if out, status := u.run(u.sum()); status != 0 {
-		t.Fatalf("without curl: exit status %d: %s", status, out)
-	}
-	u.wantInstalled()
+	u.install()
 }
 
-func TestTheScriptSaysWhatIsWrong(t *testing.T) {
+func TestInstallScriptErrors(t *testing.T) {
 	t.Parallel()
 	nothing, whole := strings.Repeat("0", 64), content{npm: npmPackage()}
 	for _, test := range []struct {
@@ -442,7 +419,7 @@ func TestTheScriptSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheScriptExplainsItself(t *testing.T) {
+func TestInstallScriptHelp(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{npm: npmPackage()})
 	out, status := u.run("--help")

@@ -16,83 +16,72 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// playing is set in a process whose library plays devices (testdata/player).
-const playing = "PLAYER_LOG"
+// fakeLog is set in a process whose library fakes devices (testdata/fakedevices).
+const fakeLog = "FAKE_LOG"
 
-// A player is a library that plays devices. A process can open one library, so what uses it runs in
-// another one: the same test once more.
-type player struct{ folder string }
+// fakeDevices is a folder with a library that fakes devices. A process can open one library, so a test with the fake runs in a
+// child process: the same test again.
+type fakeDevices string
 
-func buildPlayer(t *testing.T) player {
+func buildFakeDevices(t *testing.T) fakeDevices {
 	t.Helper()
 	compiler, err := exec.LookPath("cc")
 	if err != nil {
 		t.Skip("there is no C compiler")
 	}
-	p := player{t.TempDir()}
-	for source, library := range map[string]string{"player.c": "libonnxruntime.so.1", "cudart.c": "libcudart.so.12"} {
-		out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", filepath.Join(p.folder, library),
-			filepath.Join("testdata", "player", source), "-ldl").CombinedOutput()
+	folder := t.TempDir()
+	for source, library := range map[string]string{"onnxruntime.c": "libonnxruntime.so.1", "cudart.c": "libcudart.so.12"} {
+		out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", filepath.Join(folder, library),
+			filepath.Join("testdata", "fakedevices", source), "-ldl").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	return p
+	return fakeDevices(folder)
 }
 
-// again runs the test in a process in which the library plays, with some variables set.
-func (p player) again(t *testing.T, variables ...string) {
+// runTest runs the test in a child process with the fake and some variables.
+func (f fakeDevices) runTest(t *testing.T, variables ...string) {
 	t.Helper()
 	real, _, err := Search{}.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	log := filepath.Join(t.TempDir(), "calls")
 	testenv.Must(t, os.WriteFile(log, nil, 0o644))
-	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
-	child := exec.Command(os.Args[0], "-test.run", name, "-test.v")
-	child.Env = append(os.Environ(), "PLAYER_LIBRARY="+real.Path, "PLAYER_FOLDER="+p.folder, playing+"="+log)
+	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+	// The last one of a name counts.
+	child.Env = append(os.Environ(), "FAKE_LIBRARY="+real.Path, "FAKE_FOLDER="+string(f), fakeLog+"="+log, "LD_LIBRARY_PATH="+string(f))
 	child.Env = append(child.Env, variables...)
-	if !slices.ContainsFunc(variables, func(v string) bool { return strings.HasPrefix(v, "LD_LIBRARY_PATH=") }) {
-		child.Env = append(child.Env, "LD_LIBRARY_PATH="+p.folder)
-	}
 	if out, err := child.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
 
-// played opens the library that plays. It is not one that Search would take: it has no version.
-func played(t *testing.T) *Engine {
+// openFake opens the library that fakes devices. Search would not take it, for it has no version.
+func openFake(t *testing.T) *Engine {
 	t.Helper()
-	engine, err := New(Library{Path: filepath.Join(os.Getenv("PLAYER_FOLDER"), "libonnxruntime.so.1")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engine // and never closed: a device's library cannot be unloaded
+	engine, err := New(Library{Path: filepath.Join(os.Getenv("FAKE_FOLDER"), "libonnxruntime.so.1")}, nil)
+	testenv.Must(t, err)
+	return engine // never closed: a device's library cannot be unloaded
 }
 
-// calls are those that the player noted.
+// calls are those that the fake noted.
 func calls(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(os.Getenv(playing))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Split(strings.TrimSpace(string(testenv.Read(t, os.Getenv(fakeLog)))), "\n")
 }
 
-// inPlayer runs f in a process in which the library plays.
-func inPlayer(t *testing.T, f func(t *testing.T), variables ...string) {
+// withFakeDevices runs f in a process whose library fakes devices.
+func withFakeDevices(t *testing.T, f func(t *testing.T), variables ...string) {
 	t.Helper()
-	if os.Getenv(playing) != "" {
+	if os.Getenv(fakeLog) != "" {
 		f(t)
 		return
 	}
-	buildPlayer(t).again(t, variables...)
+	buildFakeDevices(t).runTest(t, variables...)
 }
 
 func TestORTDeviceOptions(t *testing.T) {
-	inPlayer(t, func(t *testing.T) {
+	withFakeDevices(t, func(t *testing.T) {
 		for _, c := range []struct {
 			name    string
 			options backend.Options
@@ -108,9 +97,9 @@ func TestORTDeviceOptions(t *testing.T) {
 			{"TensorRT with a folder", backend.Options{Device: "trt", EngineCacheDir: t.TempDir()},
 				[]string{"tensorrt trt_engine_cache_enable=1", "tensorrt appended"}},
 		} {
-			testenv.Must(t, os.Truncate(os.Getenv(playing), 0))
+			testenv.Must(t, os.Truncate(os.Getenv(fakeLog), 0))
 			c.options.ModelPath = doubled("N").write(t)
-			s, err := played(t).Open(t.Context(), c.options)
+			s, err := openFake(t).Open(t.Context(), c.options)
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
 				continue
@@ -118,7 +107,7 @@ func TestORTDeviceOptions(t *testing.T) {
 			got := calls(t)
 			for _, want := range c.want {
 				if !slices.Contains(got, want) {
-					t.Errorf("%s: the device was not told %q, but %q", c.name, want, got)
+					t.Errorf("%s: the device got %q, want %q among them", c.name, got, want)
 				}
 			}
 			x := bind(t, s, tensor.New(tensor.Float32, 1, 4))
@@ -141,38 +130,38 @@ func TestORTDeviceFailures(t *testing.T) {
 		"another build": {"Failed to load library /x/libonnxruntime_providers_shared.so with error: /x/libonnxruntime_providers_shared.so: " +
 			"cannot open shared object file: No such file or directory", "has no CUDA support"},
 	}
-	if name, inside := os.LookupEnv("PLAYER_FAILURE"); inside {
+	if name, inside := os.LookupEnv("FAKE_FAILURE"); inside {
 		options := backend.Options{ModelPath: doubled("N").write(t), Device: "cuda"}
-		_, err := played(t).Open(t.Context(), options)
+		_, err := openFake(t).Open(t.Context(), options)
 		if device := new(deviceError); !errors.As(err, &device) || device.device != "cuda" || !strings.Contains(device.reason, failures[name].want) {
 			t.Errorf("%s: %v, want %q", name, err, failures[name].want)
 		}
 		options.AllowFallback = true
-		s := openWith(t, played(t), options)
+		s := openWith(t, openFake(t), options)
 		if w := s.Info().Warnings; len(w) != 1 || !strings.Contains(w[0], failures[name].want) || s.Info().Devices[0].Device != "cpu" {
 			t.Errorf("%s: on %v with the warnings %q, want the processor and one", name, s.Info().Devices, w)
 		}
 		return
 	}
-	p := buildPlayer(t)
+	fake := buildFakeDevices(t)
 	for name, failure := range failures {
-		p.again(t, "PLAYER_FAILURE="+name, "PLAYER_CUDA_FAILS="+failure.text)
+		fake.runTest(t, "FAKE_FAILURE="+name, "FAKE_CUDA_FAILS="+failure.text)
 	}
 }
 
 func TestORTNodeCountsByDevice(t *testing.T) {
-	inPlayer(t, func(t *testing.T) {
-		s := openWith(t, played(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", OptimizeLevel: "none", CountDeviceNode: true})
+	withFakeDevices(t, func(t *testing.T) {
+		s := openWith(t, openFake(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", OptimizeLevel: "none", CountDeviceNode: true})
 		got := s.Info().Devices
 		if len(got) != 2 || got[0].Device != "cuda" || got[0].Nodes != 1 || got[1].Device != "cpu" || got[1].Nodes != 1 {
 			t.Errorf("the nodes are on %v, want one on cuda and one on cpu", got)
 		}
-	}, "PLAYER_PROVIDER=CUDAExecutionProvider", "PLAYER_LEFT=Add")
+	}, "FAKE_PROVIDER=CUDAExecutionProvider", "FAKE_LEFT=Add")
 }
 
 func TestORTDeviceThatRunsNothing(t *testing.T) {
-	inPlayer(t, func(t *testing.T) {
-		_, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", CountDeviceNode: true})
+	withFakeDevices(t, func(t *testing.T) {
+		_, err := openFake(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", CountDeviceNode: true})
 		if device := new(deviceError); !errors.As(err, &device) || !strings.Contains(device.reason, "runs no node") {
 			t.Errorf("%v, want an error that says that nothing runs there", err)
 		}
@@ -180,8 +169,8 @@ func TestORTDeviceThatRunsNothing(t *testing.T) {
 }
 
 func TestORTCopiesToDevice(t *testing.T) {
-	inPlayer(t, func(t *testing.T) {
-		s, err := played(t).Open(t.Context(), backend.Options{
+	withFakeDevices(t, func(t *testing.T) {
+		s, err := openFake(t).Open(t.Context(), backend.Options{
 			ModelPath: doubled("N").write(t), Device: "cuda", DeviceOptions: map[string]string{"enable_cuda_graph": "1", "device_id": "3"},
 		})
 		if err != nil {
@@ -211,18 +200,18 @@ func TestORTCopiesToDevice(t *testing.T) {
 }
 
 func TestORTFailedCopy(t *testing.T) {
-	inPlayer(t, func(t *testing.T) {
-		s := openWith(t, played(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
+	withFakeDevices(t, func(t *testing.T) {
+		s := openWith(t, openFake(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
 		in, out := values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), values(bind(t, s, tensor.New(tensor.Float32, 1, 4)))
 		if err := s.Run(t.Context(), in, out); err == nil || !strings.Contains(err.Error(), "copying input x to the device: CUDA failure 1") {
 			t.Errorf("%v, want an error that names the input", err)
 		}
-	}, "PLAYER_COPY_FAILS=1")
+	}, "FAKE_COPY_FAILS=1")
 }
 
 func TestORTDeviceMemoryWithoutCUDA(t *testing.T) {
-	inPlayer(t, func(t *testing.T) {
-		_, err := played(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
+	withFakeDevices(t, func(t *testing.T) {
+		_, err := openFake(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
 		if err == nil || !strings.Contains(err.Error(), "libcudart.so.13, libcudart.so.12") {
 			t.Errorf("%v, want an error that names the library", err)
 		}

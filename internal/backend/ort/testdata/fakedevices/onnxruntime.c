@@ -1,10 +1,9 @@
-// A library that plays ONNX Runtime with CUDA and TensorRT on a machine that has neither.
+// A fake of ONNX Runtime with CUDA and TensorRT for a machine that has neither.
 //
-// It hands all calls on to the real library that PLAYER_LIBRARY names, but for those that add the two
-// devices: these note what they were given in the file PLAYER_LOG, one call a line, and succeed,
-// or fail with the text of PLAYER_CUDA_FAILS or PLAYER_TENSORRT_FAILS. What a device would compute the
-// processor computes. Profiles say that all nodes ran on PLAYER_PROVIDER, but for those of the
-// operator PLAYER_LEFT. The device's memory is the processor's.
+// It passes all calls to the real library that FAKE_LIBRARY names, except those that add the two devices: these write their
+// arguments to the file FAKE_LOG, one call a line, and succeed, or fail with the text of FAKE_CUDA_FAILS or
+// FAKE_TENSORRT_FAILS. The processor computes in place of the devices. Profiles say that all nodes ran on FAKE_PROVIDER, except
+// those of the operator FAKE_LEFT. The device's memory is the processor's.
 //
 // The numbers are the places of the members of OrtApi in onnxruntime_c_api.h; see native.go.
 #define _GNU_SOURCE
@@ -44,11 +43,11 @@ typedef struct {
 
 static const base *real;
 static const function *api;
-static function played[512];
+static function fake[512];
 static char profile[4096];
 
 static void note(const char *text) {
-	FILE *log = fopen(getenv("PLAYER_LOG"), "a");
+	FILE *log = fopen(getenv("FAKE_LOG"), "a");
 	if (!log) abort();
 	fputs(text, log);
 	fputc('\n', log);
@@ -77,12 +76,12 @@ static status update(const char *device, const char *const *keys, const char *co
 }
 
 static status update_cuda(void *o, const char *const *k, const char *const *v, size_t n) {
-	status s = fails("PLAYER_CUDA_FAILS");
+	status s = fails("FAKE_CUDA_FAILS");
 	return s ? s : update("cuda", k, v, n);
 }
 
 static status update_tensorrt(void *o, const char *const *k, const char *const *v, size_t n) {
-	status s = fails("PLAYER_TENSORRT_FAILS");
+	status s = fails("FAKE_TENSORRT_FAILS");
 	return s ? s : update("tensorrt", k, v, n);
 }
 
@@ -115,9 +114,9 @@ static status enable_profiling(void *options, const char *prefix) {
 	return ((status (*)(void *, const char *))api[EnableProfiling])(options, prefix);
 }
 
-// rewrite has the lines of a profile name the provider that is played.
+// rewrite puts the fake provider into the lines of a profile.
 static void rewrite(const char *path) {
-	const char *provider = getenv("PLAYER_PROVIDER"), *left = getenv("PLAYER_LEFT"), *cpu = "CPUExecutionProvider";
+	const char *provider = getenv("FAKE_PROVIDER"), *left = getenv("FAKE_LEFT"), *cpu = "CPUExecutionProvider";
 	char operator[128], other[4096], line[65536];
 	if (!provider) return;
 	snprintf(operator, sizeof operator, "\"op_name\" : \"%s\"", left ? left : "");
@@ -153,22 +152,22 @@ static void release_session(void *session) {
 
 static const function *get(uint32_t version) {
 	if (version != Version) return real->get(version);
-	if (api) return played;
+	if (api) return fake;
 	api = real->get(version);
-	memcpy(played, api, Members * sizeof *played);
-	played[EnableProfiling] = (function)enable_profiling;
-	played[CreateMemoryInfo] = (function)memory;
-	played[ReleaseSession] = (function)release_session;
-	played[BindInput] = (function)bind_input;
-	played[AppendTensorRT] = (function)append_tensorrt;
-	played[CreateTensorRTOptions] = (function)create_options;
-	played[UpdateTensorRTOptions] = (function)update_tensorrt;
-	played[ReleaseTensorRTOptions] = (function)release_options;
-	played[AppendCUDA] = (function)append_cuda;
-	played[CreateCUDAOptions] = (function)create_options;
-	played[UpdateCUDAOptions] = (function)update_cuda;
-	played[ReleaseCUDAOptions] = (function)release_options;
-	return played;
+	memcpy(fake, api, Members * sizeof *fake);
+	fake[EnableProfiling] = (function)enable_profiling;
+	fake[CreateMemoryInfo] = (function)memory;
+	fake[ReleaseSession] = (function)release_session;
+	fake[BindInput] = (function)bind_input;
+	fake[AppendTensorRT] = (function)append_tensorrt;
+	fake[CreateTensorRTOptions] = (function)create_options;
+	fake[UpdateTensorRTOptions] = (function)update_tensorrt;
+	fake[ReleaseTensorRTOptions] = (function)release_options;
+	fake[AppendCUDA] = (function)append_cuda;
+	fake[CreateCUDAOptions] = (function)create_options;
+	fake[UpdateCUDAOptions] = (function)update_cuda;
+	fake[ReleaseCUDAOptions] = (function)release_options;
+	return fake;
 }
 
 static const char *version(void) { return real->version(); }
@@ -176,7 +175,7 @@ static const char *version(void) { return real->version(); }
 const base *OrtGetApiBase(void) {
 	static const base ours = {get, version};
 	if (!real) {
-		void *library = dlopen(getenv("PLAYER_LIBRARY"), RTLD_NOW);
+		void *library = dlopen(getenv("FAKE_LIBRARY"), RTLD_NOW);
 		const base *(*find)(void) = library ? (const base *(*)(void))dlsym(library, "OrtGetApiBase") : NULL;
 		if (!find) abort();
 		real = find();
