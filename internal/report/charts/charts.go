@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
+	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -18,14 +20,14 @@ const schema = "mlperf-go/charts/2"
 // FileName is the name of the file in the folder of a run.
 const FileName = "charts.json"
 
-// Charts are what can be drawn of a run. Times are nanoseconds, instants are since the start of
+// Charts are the data of a run's diagrams. Times are nanoseconds, instants count from the start of
 // the traffic.
 type Charts struct {
 	Schema string `json:"schema"`
-	// Latency is that of queries in MultiStream and of samples otherwise.
+	// Latency is per query in MultiStream and per sample otherwise.
 	Latency *backend.Times `json:"latency,omitempty"`
 	// IssueDelay is how much later than scheduled queries were issued, and GeneratorDelay the
-	// part of it that is not the SUT's. Server, and MultiStream at fixed intervals.
+	// generator's own part of it. Server, and MultiStream at fixed intervals.
 	IssueDelay     *backend.Times `json:"issue_delay,omitempty"`
 	GeneratorDelay *backend.Times `json:"generator_delay,omitempty"`
 	// With token latencies.
@@ -33,13 +35,13 @@ type Charts struct {
 	TimePerOutputToken *backend.Times `json:"time_per_output_token,omitempty"`
 
 	Timeline *Timeline `json:"timeline,omitempty"`
-	// Batches are 20 consecutive parts of the run with equally many queries, and Percentiles what
-	// follows from them. None in Offline: its latencies are instants.
+	// Batches are 20 consecutive parts of the run with equally many queries; the intervals of
+	// Percentiles follow from them. None in Offline: all its samples start at once.
 	Batches     []Batch      `json:"batches,omitempty"`
 	Percentiles []Percentile `json:"percentiles,omitempty"`
-	// BatchSizes says how often the model ran with how many samples.
+	// BatchSizes counts the model's batches by their size.
 	BatchSizes []Size `json:"batch_sizes,omitempty"`
-	// Gauges are what was read from time to time while the test ran.
+	// Gauges were read from time to time while the test ran.
 	Gauges *Gauges `json:"gauges,omitempty"`
 }
 
@@ -49,9 +51,9 @@ type Timeline struct {
 	// Issued and Completed count samples, by when they were scheduled and completed.
 	Issued    Column `json:"issued_samples"`
 	Completed Column `json:"completed_samples"`
-	// Outstanding is the most samples that were under way at 16 instants of the bucket.
+	// Outstanding is the largest number of unanswered samples at 16 instants of the bucket.
 	Outstanding Column `json:"outstanding_samples"`
-	// Latencies are those of what was scheduled in the bucket. None in Offline.
+	// Latencies of the queries that were scheduled in the bucket. None in Offline.
 	P50 Column `json:"latency_p50_ns,omitempty"`
 	P90 Column `json:"latency_p90_ns,omitempty"`
 	P99 Column `json:"latency_p99_ns,omitempty"`
@@ -87,25 +89,17 @@ type Gauge struct {
 
 // Write stores the charts in the folder of a run.
 func (c *Charts) Write(dir string) error {
-	data, err := json.Marshal(c)
+	err := fileio.WriteAtomic(filepath.Join(dir, FileName), 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(c) })
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", FileName, err)
-	}
-	path := filepath.Join(dir, FileName)
-	err = fileio.WriteAtomic(path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(append(data, '\n'))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("writing the charts: %s: %w", path, err)
+		return fmt.Errorf("writing the charts: %w", err)
 	}
 	return nil
 }
 
-// maxFile is how long the file may be.
+// maxFile is the largest file that is read.
 const maxFile = 8 << 20
 
-// Read reads the charts of a run from its folder; nil if it has none, or those of an earlier form.
+// Read reads the charts of a run from its folder; nil if it has none.
 func Read(dir string) (*Charts, error) {
 	path := filepath.Join(dir, FileName)
 	data, err := fileio.ReadFile(path, maxFile)
@@ -122,63 +116,44 @@ func Read(dir string) (*Charts, error) {
 	return c, nil
 }
 
-// Parse reads charts from the content of their file; nil if their form is an earlier one. All columns of what it returns
-// are as long as they have to be.
+// Parse reads charts from the content of their file. It checks that all columns are as long as they have to be.
 func Parse(data []byte) (*Charts, error) {
 	var form struct{ Schema string }
 	if err := json.Unmarshal(data, &form); err != nil {
 		return nil, err
 	}
-	switch form.Schema {
-	case schema:
-	case "mlperf-go/charts/1":
-		return nil, nil
-	default:
-		return nil, fmt.Errorf("schema is %q, this program reads %q", form.Schema, schema)
+	if form.Schema != schema {
+		return nil, fmt.Errorf("schema is %q, this program reads %q: repeat the run", form.Schema, schema)
 	}
-	c := &Charts{}
-	if err := json.Unmarshal(data, c); err != nil {
+	var c Charts
+	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, err
 	}
-	if err := c.Timeline.check(); err != nil {
-		return nil, fmt.Errorf("timeline: %w", err)
+	if t := c.Timeline; t != nil {
+		n := len(t.Issued)
+		if t.BucketNS < 1 || n < 1 || len(t.Completed) != n || len(t.Outstanding) != n {
+			return nil, fmt.Errorf("timeline: %d issued, %d completed and %d outstanding samples in buckets of %d ns, want as many of each in buckets of a positive length",
+				n, len(t.Completed), len(t.Outstanding), t.BucketNS)
+		}
+		for _, column := range t.columns() {
+			if len(*column) != n && len(*column) != 0 {
+				return nil, fmt.Errorf("timeline: a column has %d entries, another %d", len(*column), n)
+			}
+		}
 	}
 	for i, b := range c.Batches {
 		if len(b.QuantilesNS) != len(BatchPercentiles()) {
 			return nil, fmt.Errorf("batch %d has %d quantiles, want %d", i+1, len(b.QuantilesNS), len(BatchPercentiles()))
 		}
 	}
-	if err := c.Gauges.check(); err != nil {
-		return nil, fmt.Errorf("gauges: %w", err)
-	}
-	return c, nil
-}
-
-// mostBuckets is how many entries a column of a file may have.
-const mostBuckets = 100_000
-
-func (t *Timeline) check() error {
-	if t == nil {
-		return nil
-	}
-	n := len(t.Issued)
-	if t.BucketNS < 1 || n < 1 || n > mostBuckets {
-		return fmt.Errorf("%d buckets of %d ns, want 1 to %d of a positive length", n, t.BucketNS, mostBuckets)
-	}
-	return t.checkColumns(n)
-}
-
-// checkColumns finds columns that have not as many entries as there are buckets.
-func (t *Timeline) checkColumns(n int) error {
-	for _, c := range t.columns() {
-		if len(*c) != n && len(*c) != 0 {
-			return fmt.Errorf("a column has %d entries, another %d", len(*c), n)
+	if c.Gauges != nil {
+		for _, s := range c.Gauges.Series {
+			if len(s.Values) != len(c.Gauges.AtNS) {
+				return nil, fmt.Errorf("gauges: %q has %d values for %d instants", s.Name, len(s.Values), len(c.Gauges.AtNS))
+			}
 		}
 	}
-	if len(t.Completed) != n || len(t.Outstanding) != n {
-		return errors.New("there are no completed or no outstanding samples")
-	}
-	return nil
+	return &c, nil
 }
 
 func (t *Timeline) columns() []*Column {
@@ -188,17 +163,48 @@ func (t *Timeline) columns() []*Column {
 	}
 }
 
-func (g *Gauges) check() error {
-	if g == nil {
-		return nil
+// A Column is numbers that are kept to four digits. NaN means that nothing was measured; it is null in JSON.
+type Column []float64
+
+// MarshalJSON writes four digits of each number.
+func (c Column) MarshalJSON() ([]byte, error) {
+	out := append(make([]byte, 0, 6*len(c)+2), '[')
+	for i, v := range c {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
+		if math.IsNaN(v) || math.IsInf(v, 0) { // four digits of the largest numbers are infinite
+			out = append(out, "null"...)
+			continue
+		}
+		out = strconv.AppendFloat(out, v, 'f', -1, 64)
 	}
-	if len(g.AtNS) > mostBuckets {
-		return fmt.Errorf("%d instants, want at most %d", len(g.AtNS), mostBuckets)
+	return append(out, ']'), nil
+}
+
+// UnmarshalJSON reads numbers and nulls.
+func (c *Column) UnmarshalJSON(data []byte) error {
+	var values []*float64
+	if err := json.Unmarshal(data, &values); err != nil {
+		return err
 	}
-	for _, s := range g.Series {
-		if len(s.Values) != len(g.AtNS) {
-			return fmt.Errorf("%q has %d values for %d instants", s.Name, len(s.Values), len(g.AtNS))
+	*c = make(Column, len(values))
+	for i, v := range values {
+		if (*c)[i] = math.NaN(); v != nil {
+			(*c)[i] = *v
 		}
 	}
 	return nil
+}
+
+// Max is the largest number and its index; NaN and -1 if there is none.
+func (c Column) Max() (value float64, at int) {
+	value, at = math.NaN(), -1
+	for i, v := range c {
+		if !math.IsNaN(v) && (at < 0 || v > value) {
+			value, at = v, i
+		}
+	}
+	return value, at
 }

@@ -5,22 +5,23 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// queue simulates n Server queries at a rate that wait for two workers of 10 ms each.
-func queue(seed uint64, n int, qps float64) []loadgen.SampleRecord {
+const ms = time.Millisecond
+
+// queue simulates n Server queries that wait for two workers of this load, with 3 % of jitter.
+func queue(seed uint64, n int, qps, load float64) []loadgen.SampleRecord {
 	arrivals, service := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-	at, scale := 0.0, 1.5/qps // a load of 0.75
+	at := 0.0
 	var free [2]float64
 	records := make([]loadgen.SampleRecord, n)
 	for i := range records {
@@ -29,7 +30,7 @@ func queue(seed uint64, n int, qps float64) []loadgen.SampleRecord {
 		if free[1] < free[0] {
 			w = 1
 		}
-		free[w] = max(at, free[w]) + scale*math.Exp(0.03*service.NormFloat64())
+		free[w] = max(at, free[w]) + 2*load/qps*math.Exp(0.03*service.NormFloat64())
 		ns := func(s float64) time.Duration { return time.Duration(s * 1e9) }
 		records[i] = loadgen.SampleRecord{
 			Query: uint64(i), Start: ns(at), Issued: ns(at) + time.Duration(i%7), Completed: ns(free[w]), FirstToken: -1, GeneratorDelay: time.Duration(i % 5),
@@ -38,9 +39,19 @@ func queue(seed uint64, n int, qps float64) []loadgen.SampleRecord {
 	return records
 }
 
+// steady is a run of n queries, one every so often, that take equally long.
+func steady(n int, every, latency time.Duration) []loadgen.SampleRecord {
+	records := make([]loadgen.SampleRecord, n)
+	for i := range records {
+		at := time.Duration(i) * every
+		records[i] = loadgen.SampleRecord{Query: uint64(i), Start: at, Issued: at, Completed: at + latency, FirstToken: -1}
+	}
+	return records
+}
+
 // source has the numbers that follow from the records.
 func source(s loadgen.Scenario, records []loadgen.SampleRecord) Source {
-	src := Source{Queries: uint64(len(records)), Samples: uint64(len(records)), Delays: s == loadgen.Server}
+	src := Source{Queries: records[len(records)-1].Query + 1, Samples: uint64(len(records)), Delays: s == loadgen.Server}
 	src.Effective.Scenario, src.Effective.TargetLatencyPercentile = s, 0.98
 	var latencies []time.Duration
 	for _, r := range records {
@@ -60,11 +71,10 @@ func source(s loadgen.Scenario, records []loadgen.SampleRecord) Source {
 	return src
 }
 
-func TestTheTimelineCountsEverySampleOnce(t *testing.T) {
-	records := queue(1, 9000, 150)
+func TestTimelineCountsEverySampleOnce(t *testing.T) {
+	records := queue(1, 9000, 150, 0.75)
 	records[17].Completed = -1 // never answered
-	s := source(loadgen.Server, records)
-	c := s.Charts()
+	c := source(loadgen.Server, records).Charts()
 	sum := func(column Column) (n float64) {
 		for _, v := range column {
 			n += v
@@ -74,62 +84,70 @@ func TestTheTimelineCountsEverySampleOnce(t *testing.T) {
 	if in, out := sum(c.Timeline.Issued), sum(c.Timeline.Completed); in != 9000 || out != 8999 || c.Latency.Count() != 8999 {
 		t.Errorf("%g issued, %g completed, %d latencies; want 9000, 8999, 8999", in, out, c.Latency.Count())
 	}
-	if n := len(c.Timeline.Issued); n != 180 { // of 50 queries
-		t.Errorf("%d buckets, want 180", n)
-	}
-	slowest, _ := c.Timeline.Max.Max()
-	if slowest != float64(c.Latency.Spread().Max) {
+	if slowest, _ := c.Timeline.Max.Max(); slowest != float64(c.Latency.Spread().Max) {
 		t.Errorf("the slowest of the buckets is %g, of the run %d", slowest, c.Latency.Spread().Max)
-	}
-	if most, _ := c.Timeline.Outstanding.Max(); most < 2 || most > 100 {
-		t.Errorf("%g samples outstanding at most", most)
 	}
 	if c.IssueDelay.Spread().Max != 6 || c.GeneratorDelay.Spread().Max != 4 {
 		t.Errorf("delays up to %d and %d, want 6 and 4", c.IssueDelay.Spread().Max, c.GeneratorDelay.Spread().Max)
 	}
 }
 
-func TestOutstandingIsWhatIsUnderWay(t *testing.T) {
-	var records []loadgen.SampleRecord
-	for i := range 1000 { // one each ms, which takes 3.5 ms
-		at := time.Duration(i) * time.Millisecond
-		records = append(records, loadgen.SampleRecord{Query: uint64(i), Start: at, Issued: at, Completed: at + 3500*time.Microsecond, FirstToken: -1})
+func TestTimelineBuckets(t *testing.T) {
+	for queries, want := range map[int]int{1: 20, 1049: 20, 1050: 21, 5000: 100, 15000: 300, 20000: 300} {
+		records := steady(queries, 100*ms, 10*ms)
+		slow := &records[queries/2]
+		slow.Completed += 30 * ms
+		s := source(loadgen.SingleStream, records)
+		got := s.Charts().Timeline
+		if len(got.Issued) != want || got.BucketNS*int64(want) <= int64(s.End) {
+			t.Errorf("%d queries: %d buckets of %d ns, want %d and %d ns", queries, len(got.Issued), got.BucketNS, want, s.End)
+		}
+		if _, at := got.Max.Max(); at != int(int64(slow.Start)/got.BucketNS) {
+			t.Errorf("%d queries: the slow one of %v is in bucket %d of %d ns", queries, slow.Start, at, got.BucketNS)
+		}
+		if got.DelayP50 != nil || got.DelayMax != nil || got.FirstTokenP50 != nil || got.PerTokenP90 != nil {
+			t.Errorf("delays or tokens of a run without: %+v", got)
+		}
 	}
-	s := source(loadgen.Server, records)
-	for i, v := range s.Charts().Timeline.Outstanding {
+}
+
+func TestOutstandingSamples(t *testing.T) {
+	for i, v := range source(loadgen.Server, steady(1000, ms, 3500*time.Microsecond)).Charts().Timeline.Outstanding {
 		if v < 3 || v > 5 { // four, and one that begins or ends with the instant
 			t.Errorf("bucket %d: %g outstanding, want 4", i, v)
 		}
 	}
 }
 
-func TestQueriesOfManySamplesTakeAsLongAsTheirLast(t *testing.T) {
+func TestMultiStreamLatencyIsThatOfTheLastSample(t *testing.T) {
 	var records []loadgen.SampleRecord
 	for q := range 100 {
 		for i := range 8 {
-			start := time.Duration(q) * 20 * time.Millisecond
-			records = append(records, loadgen.SampleRecord{Query: uint64(q), Start: start, Issued: start, Completed: start + time.Duration(8-i)*time.Millisecond, FirstToken: -1})
+			start := time.Duration(q) * 20 * ms
+			records = append(records, loadgen.SampleRecord{Query: uint64(q), Start: start, Issued: start, Completed: start + time.Duration(8-i)*ms, FirstToken: -1})
 		}
 	}
-	s := source(loadgen.MultiStream, records)
-	s.Queries = 100
-	c := s.Charts()
-	if c.Latency.Count() != 100 || c.Latency.Spread().Min != 8e6 || c.Latency.Spread().Max != 8e6 {
-		t.Errorf("%d latencies from %d to %d ns, want 100 of 8 ms", c.Latency.Count(), c.Latency.Spread().Min, c.Latency.Spread().Max)
+	c := source(loadgen.MultiStream, records).Charts()
+	if got := c.Latency.Spread(); got.Count != 100 || got.Min != 8*ms || got.Max != 8*ms {
+		t.Errorf("%+v, want 100 latencies of 8 ms", got)
 	}
 	if len(c.Batches) != 20 || c.Batches[0].Queries != 5 || c.Batches[19].MeanNS != 8e6 {
 		t.Errorf("batches %+v", c.Batches)
 	}
+	for _, i := range []int{8, 15, 799} { // the first and the last sample of a query
+		records[i].Completed = -1
+	}
+	if got := source(loadgen.MultiStream, records).Charts().Latency.Count(); got != 98 {
+		t.Errorf("%d latencies, want 98: two queries lack a sample", got)
+	}
 }
 
 func TestOfflineHasNoLatenciesOverTime(t *testing.T) {
-	var records []loadgen.SampleRecord
-	for i := range 4000 {
-		records = append(records, loadgen.SampleRecord{Completed: time.Duration(i+1) * time.Millisecond, FirstToken: -1})
+	records := steady(4000, 0, 0)
+	for i := range records {
+		records[i].Query, records[i].Completed = 0, time.Duration(i+1)*ms
 	}
-	s := source(loadgen.Offline, records)
-	s.Queries = 1
-	c := s.Charts()
+	c := source(loadgen.Offline, records).Charts()
 	if c.Timeline.P50 != nil || c.Batches != nil || c.Percentiles != nil || len(c.Timeline.Completed) != 80 {
 		t.Errorf("%+v", c)
 	}
@@ -140,18 +158,41 @@ func TestOfflineHasNoLatenciesOverTime(t *testing.T) {
 	}
 }
 
-func TestNothingAnsweredHasNoCharts(t *testing.T) {
-	if c := Of(nil); c != nil {
-		t.Errorf("%+v", c)
+func TestTokenLatencies(t *testing.T) {
+	records := steady(4, 100*ms, 10*ms)
+	records[0].FirstToken, records[0].Tokens = 4*ms, 4
+	records[1].FirstToken, records[1].Tokens = 102*ms, 1        // one token has no time to the next
+	records[2].FirstToken, records[2].Completed = 201*ms, -1*ms // never ended
+	s := source(loadgen.Server, records)
+	s.Tokens = true
+	got := s.Charts()
+	if first := got.FirstToken.Spread(); first.Count != 2 || first.Max != 4*ms || first.Min != 2*ms {
+		t.Errorf("first tokens %+v", first)
 	}
-	if c := Of(&loadgen.Performance{}); c != nil {
-		t.Errorf("%+v", c)
+	if each := got.TimePerOutputToken.Spread(); each.Count != 1 || each.Max != 2*ms {
+		t.Errorf("times per token %+v", each)
+	}
+	if got.Latency.Count() != 3 {
+		t.Errorf("%d latencies of 3 answers", got.Latency.Count())
 	}
 }
 
 // A sut answers after a while, with tokens if there are some.
-type sut struct {
-	tokens int
+type sut struct{ tokens int }
+
+func (sut) Name() string  { return "sut" }
+func (sut) FlushQueries() {}
+func (s sut) IssueQuery(q loadgen.Query) {
+	go func() {
+		for _, sample := range q.Samples {
+			time.Sleep(ms * time.Duration(2+sample.Index%3))
+			if s.tokens > 0 {
+				q.FirstToken([]loadgen.QuerySampleResponse{{ID: sample.ID}})
+				time.Sleep(9 * ms)
+			}
+			q.Complete([]loadgen.QuerySampleResponse{{ID: sample.ID, NTokens: int32(s.tokens)}})
+		}
+	}()
 }
 
 // A qsl has samples without content.
@@ -162,21 +203,6 @@ func (qsl) TotalSampleCount() int                                              {
 func (qsl) PerformanceSampleCount() int                                        { return 64 }
 func (qsl) LoadSamplesToRAM(context.Context, []loadgen.QuerySampleIndex) error { return nil }
 func (qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error              { return nil }
-
-func (sut) Name() string  { return "sut" }
-func (sut) FlushQueries() {}
-func (s sut) IssueQuery(q loadgen.Query) {
-	go func() {
-		for _, sample := range q.Samples {
-			time.Sleep(time.Millisecond * time.Duration(2+sample.Index%3))
-			if s.tokens > 0 {
-				q.FirstToken([]loadgen.QuerySampleResponse{{ID: sample.ID}})
-				time.Sleep(9 * time.Millisecond)
-			}
-			q.Complete([]loadgen.QuerySampleResponse{{ID: sample.ID, NTokens: int32(s.tokens)}})
-		}
-	}()
-}
 
 // TestChartsAgreeWithTheResult runs the load generator in all scenarios.
 func TestChartsAgreeWithTheResult(t *testing.T) {
@@ -190,7 +216,7 @@ func TestChartsAgreeWithTheResult(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := loadgen.DefaultSettings()
 					s.Scenario, s.MinDuration, s.MinQueryCount, s.ServerTargetQPS = scenario, 2*time.Second, 200, 500
-					s.ServerTargetLatency, s.UseTokenLatencies = 50*time.Millisecond, tokens > 0
+					s.ServerTargetLatency, s.UseTokenLatencies = 50*ms, tokens > 0
 					s.ServerTTFTLatency, s.ServerTPOTLatency = time.Second, time.Second
 					r, err := loadgen.Run(t.Context(), sut{tokens}, qsl{}, s, loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }})
 					if err != nil {
@@ -200,6 +226,12 @@ func TestChartsAgreeWithTheResult(t *testing.T) {
 				})
 			})
 		}
+	}
+	if c := Of(nil); c != nil {
+		t.Errorf("charts of no phase: %+v", c)
+	}
+	if c := Of(&loadgen.Performance{}); c != nil {
+		t.Errorf("charts of a phase without answers: %+v", c)
 	}
 }
 
@@ -228,10 +260,12 @@ func agree(t *testing.T, p *loadgen.Performance, c *Charts) {
 	}
 }
 
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
+func TestWriteAndRead(t *testing.T) {
 	dir := t.TempDir()
-	s := source(loadgen.Server, queue(2, 5000, 100))
-	c := s.Charts()
+	if none, err := Read(dir); none != nil || err != nil {
+		t.Errorf("a folder without charts: %v, %v", none, err)
+	}
+	c := source(loadgen.Server, queue(2, 5000, 100, 0.75)).Charts()
 	c.BatchSizes = []Size{{1, 4000}, {2, 500}}
 	c.Gauges = &Gauges{AtNS: Column{1e9, 2e9}, Series: []Gauge{{"processor", "%", Column{50, math.NaN()}}}}
 	if err := c.Write(dir); err != nil {
@@ -243,39 +277,80 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	}
 	one, _ := json.Marshal(c)
 	two, _ := json.Marshal(got)
-	if diff := cmp.Diff(string(one), string(two), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("read back (-want +got):\n%s", diff)
+	if string(one) != string(two) {
+		t.Errorf("written %s\nread %s", one, two)
 	}
-	if none, err := Read(t.TempDir()); none != nil || err != nil {
-		t.Errorf("Read of a folder without charts = %v, %v", none, err)
+	path := filepath.Join(dir, FileName)
+	if err := os.WriteFile(path, one[:100], 0o644); err != nil {
+		t.Fatal(err)
 	}
-	if old, err := Parse([]byte(`{"schema":"mlperf-go/charts/1","latency":{"unit":"ns","count":0,"counts":""}}`)); old != nil || err != nil {
-		t.Errorf("charts of an earlier form: %v, %v", old, err)
+	if c, err := Read(dir); c != nil || err == nil || !strings.HasPrefix(err.Error(), "reading "+path+": ") {
+		t.Errorf("a file that was cut off: %v, %v", c, err)
+	}
+	if err := c.Write(filepath.Join(dir, "nowhere")); err == nil || !strings.HasPrefix(err.Error(), "writing the charts: ") || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("into a missing folder: %v", err)
 	}
 }
 
-func TestParseNamesWhatIsWrong(t *testing.T) {
-	tests := []struct{ name, text, want string }{
-		{"a later form", `{"schema":"mlperf-go/charts/9"}`, `schema is "mlperf-go/charts/9"`},
-		{"columns of several lengths", `{"schema":"mlperf-go/charts/2","timeline":{"bucket_ns":1,"issued_samples":[1,2],"completed_samples":[1]}}`, "1 entries, another 2"},
-		{"no length", `{"schema":"mlperf-go/charts/2","timeline":{"issued_samples":[1],"completed_samples":[1]}}`, "1 buckets of 0 ns"},
-		{"half a timeline", `{"schema":"mlperf-go/charts/2","timeline":{"bucket_ns":1,"issued_samples":[1]}}`, "no completed"},
-		{"gauges that lack values", `{"schema":"mlperf-go/charts/2","gauges":{"at_ns":[1],"series":[{"name":"watts"}]}}`, `"watts" has 0 values for 1 instants`},
-		{"batches that lack quantiles", `{"schema":"mlperf-go/charts/2","batches":[{"queries":1}]}`, "has 0 quantiles"},
+func TestParseErrors(t *testing.T) {
+	good, err := json.Marshal(source(loadgen.Server, queue(3, 2000, 100, 0.75)).Charts())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if _, err := Parse([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want one with %q", err, test.want)
-			}
-		})
+	if _, err := Parse(good); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{schema, "mlperf-go/charts/1", `schema is "mlperf-go/charts/1", this program reads`},
+		{`{`, `[`, "invalid character"},
+		{`"quantiles_ns":[`, `"quantiles_ns":[1,`, "batch 1 has 7 quantiles, want 6"},
+		{`"bucket_ns":`, `"bucket_ns":-`, "of a positive length"},
+		{`"issued_samples":[`, `"issued_samples":[1,`, "41 issued, 40 completed"},
+		{`"outstanding_samples":[`, `"outstanding_samples":[1,`, "41 outstanding"},
+		{`"latency_p99_ns":[`, `"latency_p99_ns":[1,`, "41 entries, another 40"},
+		{`"timeline"`, `"gauges":{"at_ns":[1],"series":[{"name":"watts"}]},"timeline"`, `"watts" has 0 values for 1 instants`},
+	} {
+		text := strings.Replace(string(good), c.old, c.new, 1)
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("with %s: %v, want %q", c.new, err, c.want)
+		}
+	}
+}
+
+func TestColumn(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		column Column
+		want   string
+		at     int // of the largest
+	}{
+		{nil, "[]", -1},
+		{Column{0}, "[0]", 0},
+		{Column{-98765.4, 123456, 0.000123456}, "[-98770,123500,0.0001235]", 1},
+		{Column{nan, 2, 1, 2}, "[null,2,1,2]", 1},
+		{Column{inf, -inf}, "[null,null]", 0},
+		{Column{math.MaxFloat64, -math.MaxFloat64}, "[null,null]", 0}, // four digits of these are infinite
+	} {
+		text, err := json.Marshal(c.column)
+		if err != nil || string(text) != c.want {
+			t.Errorf("%v: %s, %v, want %s", c.column, text, err, c.want)
+			continue
+		}
+		var back Column
+		err = json.Unmarshal(text, &back)
+		if again, _ := json.Marshal(back); err != nil || string(again) != c.want {
+			t.Errorf("%s is read as %v, %v", text, back, err)
+		}
+		if _, at := c.column.Max(); at != c.at {
+			t.Errorf("the largest of %v is at %d, want %d", c.column, at, c.at)
+		}
 	}
 }
 
 // FuzzParse never panics, and what it accepts survives being written and read again.
 func FuzzParse(f *testing.F) {
 	for _, scenario := range []loadgen.Scenario{loadgen.Server, loadgen.SingleStream, loadgen.Offline} {
-		text, err := json.Marshal(source(scenario, queue(3, 300, 100)).Charts())
+		text, err := json.Marshal(source(scenario, queue(3, 300, 100, 0.75)).Charts())
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -283,17 +358,17 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(`{"schema":"mlperf-go/charts/2","gauges":{"at_ns":[1],"series":[{"name":"","values":[null]}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, _ := Parse(text)
-		if c == nil {
+		c, err := Parse(text)
+		if err != nil {
 			return
 		}
 		one, err := json.Marshal(c)
 		if err != nil {
-			t.Fatalf("what was accepted cannot be written: %v", err)
+			t.Fatalf("cannot write the charts that were read: %v", err)
 		}
 		again, err := Parse(one)
 		if err != nil {
-			t.Fatalf("what was written is refused: %v", err)
+			t.Fatalf("cannot read the charts that were written: %v", err)
 		}
 		if two, _ := json.Marshal(again); string(two) != string(one) {
 			t.Fatalf("written and read again: %s, then %s", one, two)
@@ -303,7 +378,7 @@ func FuzzParse(f *testing.F) {
 
 // BenchmarkCharts is of 10 minutes at 10,000 queries a second.
 func BenchmarkCharts(b *testing.B) {
-	s := source(loadgen.Server, queue(4, 6_000_000, 10_000))
+	s := source(loadgen.Server, queue(4, 6_000_000, 10_000, 0.75))
 	b.ReportAllocs()
 	for b.Loop() {
 		text, err := json.Marshal(s.Charts())

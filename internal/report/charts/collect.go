@@ -1,20 +1,21 @@
 package charts
 
 import (
+	"math"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// A Source is a finished phase: what is known of it, and the records of its samples.
+// A Source is a finished phase: its settings and statistics, and the records of its samples.
 type Source struct {
 	Effective loadgen.EffectiveSettings
 	Queries   uint64
 	Samples   uint64
 	End       time.Duration // of the phase
 	Latency   loadgen.LatencyStats
-	// Delays and Tokens say whether queries had a schedule, and samples first tokens.
+	// Delays and Tokens report whether queries had a schedule, and samples first tokens.
 	Delays, Tokens bool
 	// Each passes the records in the order of the traffic.
 	Each func(func(loadgen.SampleRecord))
@@ -30,118 +31,178 @@ func Of(p *loadgen.Performance) *Charts {
 		End:    max(p.LastCompletion, p.FinalQueryScheduled, p.FinalQueryIssued),
 		Delays: p.IssueDelay.Count > 0, Tokens: p.FirstToken.Count > 0, Each: p.EachSample,
 	}
-	if s.queries() {
+	if p.Effective.Scenario == loadgen.MultiStream {
 		s.Latency = p.QueryLatency
 	}
 	return s.Charts()
 }
-
-// queries reports whether latencies are those of queries.
-func (s Source) queries() bool { return s.Effective.Scenario == loadgen.MultiStream }
 
 // Charts reads the records. It is nil if nothing was answered.
 func (s Source) Charts() *Charts {
 	if s.Latency.Count == 0 || s.End <= 0 {
 		return nil
 	}
-	c := newCollector(s)
-	s.Each(c.sample)
-	return c.finish()
-}
-
-// A collector takes over the records of samples in the order of the traffic.
-type collector struct {
-	charts  Charts
-	time    *timeline
-	parts   *parts // nil in Offline
-	queries bool   // latencies are those of queries
-
-	query   loadgen.SampleRecord // that is being gathered, with the last of its completions
-	missing bool                 // a sample of it was never completed
-	any     bool
-}
-
-func newCollector(s Source) *collector {
-	c := &collector{time: newTimeline(s), queries: s.queries()}
-	c.charts = Charts{Schema: schema, Latency: backend.NewTimes()}
-	if s.Effective.Scenario != loadgen.Offline {
-		c.parts = newParts(s, c.charts.Latency)
-	}
+	c := &Charts{Schema: schema, Latency: backend.NewTimes()}
 	if s.Delays {
-		c.charts.IssueDelay, c.charts.GeneratorDelay = backend.NewTimes(), backend.NewTimes()
+		c.IssueDelay, c.GeneratorDelay = backend.NewTimes(), backend.NewTimes()
 	}
 	if s.Tokens {
-		c.charts.FirstToken, c.charts.TimePerOutputToken = backend.NewTimes(), backend.NewTimes()
+		c.FirstToken, c.TimePerOutputToken = backend.NewTimes(), backend.NewTimes()
 	}
+	buckets, batches := newBuckets(s), newBatches(s)
+	answered := func(r loadgen.SampleRecord) {
+		latency := r.Completed - r.Start
+		c.Latency.Add(latency)
+		if s.Effective.Scenario == loadgen.Offline {
+			return // all samples start at once: latencies over time say nothing
+		}
+		batches.add(r.Start, latency)
+		buckets.moveTo(r.Start)
+		buckets.latency.Add(latency)
+		if s.Delays {
+			c.GeneratorDelay.Add(r.GeneratorDelay)
+			c.IssueDelay.Add(r.Issued - r.Start)
+			buckets.delay.Add(r.Issued - r.Start)
+		}
+	}
+
+	// A MultiStream query completes with its last sample. It has no latency if it lacks one.
+	var query loadgen.SampleRecord
+	multi, gathering := s.Effective.Scenario == loadgen.MultiStream, false
+	endQuery := func() {
+		if gathering && query.Completed >= 0 {
+			answered(query)
+		}
+		gathering = false
+	}
+	s.Each(func(r loadgen.SampleRecord) {
+		if r.Query != query.Query {
+			endQuery()
+		}
+		buckets.count(r)
+		if s.Tokens && r.Completed >= 0 && r.FirstToken >= 0 {
+			buckets.moveTo(r.Start)
+			c.FirstToken.Add(r.FirstToken - r.Start)
+			buckets.firstToken.Add(r.FirstToken - r.Start)
+			if r.Tokens > 1 {
+				perToken := (r.Completed - r.FirstToken) / time.Duration(r.Tokens-1)
+				c.TimePerOutputToken.Add(perToken)
+				buckets.perToken.Add(perToken)
+			}
+		}
+		switch {
+		case !multi && r.Completed >= 0:
+			answered(r)
+		case multi && !gathering:
+			query, gathering = r, true
+		case multi && min(r.Completed, query.Completed) < 0:
+			query.Completed = -1
+		case multi:
+			query.Completed = max(query.Completed, r.Completed)
+		}
+	})
+	endQuery()
+	c.Timeline = buckets.timeline()
+	c.Batches, c.Percentiles = batches.finish(c.Latency)
 	return c
 }
 
-func (c *collector) sample(s loadgen.SampleRecord) {
-	c.time.counted(int64(s.Start), int64(s.Completed))
-	if s.Completed >= 0 && c.charts.FirstToken != nil {
-		c.tokens(s)
+// A bucket of the timeline has at least leastPerBucket queries, unless there would be fewer than
+// fewestBuckets.
+const (
+	leastPerBucket = 50
+	fewestBuckets  = 20
+	mostBuckets    = 300
+	instants       = 16 // of a bucket, at which the outstanding samples are counted
+)
+
+// buckets count a run over time.
+type buckets struct {
+	out   Timeline
+	n     int
+	perNS float64 // instants in a nanosecond: a division for each sample would take longest of all
+	// started and ended count samples between one instant and the next.
+	started, ended []int64
+
+	// The traffic is in order, so these are of the bucket that has not ended.
+	now                                  int
+	latency, delay, firstToken, perToken *backend.Times
+}
+
+func newBuckets(s Source) *buckets {
+	n := s.Queries
+	if s.Effective.Scenario == loadgen.Offline {
+		n = s.Samples
 	}
-	if !c.queries {
-		if s.Completed >= 0 {
-			c.answered(s.Start, s.Issued, s.GeneratorDelay, s.Completed)
+	b := &buckets{n: int(min(max(n/leastPerBucket, fewestBuckets), mostBuckets))}
+	all := int64(b.n * instants)
+	width := (int64(s.End) + all) / all // of an instant, so that the end lies within
+	b.perNS, b.out.BucketNS = 1/float64(width), width*instants
+	b.started, b.ended = make([]int64, all), make([]int64, all)
+	b.latency, b.delay, b.firstToken, b.perToken = backend.NewTimes(), backend.NewTimes(), backend.NewTimes(), backend.NewTimes()
+	return b
+}
+
+// count takes every sample that was issued.
+func (b *buckets) count(r loadgen.SampleRecord) {
+	last := len(b.started) - 1
+	b.started[min(int(float64(r.Start)*b.perNS), last)]++
+	if r.Completed >= 0 {
+		b.ended[min(int(float64(r.Completed)*b.perNS), last)]++
+	}
+}
+
+// moveTo ends the buckets before the one of an instant.
+func (b *buckets) moveTo(start time.Duration) {
+	for b.now < b.n-1 && int64(start) >= int64(b.now+1)*b.out.BucketNS {
+		b.endBucket()
+	}
+}
+
+func (b *buckets) endBucket() {
+	o := &b.out
+	for _, c := range []struct {
+		of      *backend.Times
+		columns []*Column // p50, p90, p99 and the maximum
+	}{
+		{b.latency, []*Column{&o.P50, &o.P90, &o.P99, &o.Max}}, {b.delay, []*Column{&o.DelayP50, nil, nil, &o.DelayMax}},
+		{b.firstToken, []*Column{&o.FirstTokenP50, &o.FirstTokenP90}}, {b.perToken, []*Column{&o.PerTokenP50, &o.PerTokenP90}},
+	} {
+		s := c.of.Spread()
+		values := []time.Duration{s.P50, s.P90, s.P99, s.Max}
+		for i, column := range c.columns {
+			switch {
+			case column == nil:
+			case s.Count == 0:
+				*column = append(*column, math.NaN())
+			default:
+				*column = append(*column, float64(values[i]))
+			}
 		}
-		return
+		c.of.Reset()
 	}
-	if c.any && s.Query == c.query.Query {
-		c.query.Completed = max(c.query.Completed, s.Completed)
-		c.missing = c.missing || s.Completed < 0
-		return
-	}
-	c.endQuery()
-	c.query, c.missing, c.any = s, s.Completed < 0, true
+	b.now++
 }
 
-func (c *collector) endQuery() {
-	if c.any && !c.missing {
-		q := &c.query
-		c.answered(q.Start, q.Issued, q.GeneratorDelay, q.Completed)
+// timeline ends the run. Columns without any number are left out.
+func (b *buckets) timeline() *Timeline {
+	for b.now < b.n {
+		b.endBucket()
 	}
-}
-
-// answered is told of everything that has a latency.
-func (c *collector) answered(start, issued, own, completed time.Duration) {
-	c.charts.Latency.Add(completed - start)
-	if c.parts == nil {
-		return
+	o, outstanding := &b.out, int64(0)
+	for i := range b.n {
+		issued, completed, most := int64(0), int64(0), outstanding
+		for k := i * instants; k < (i+1)*instants; k++ {
+			issued, completed = issued+b.started[k], completed+b.ended[k]
+			outstanding += b.started[k] - b.ended[k]
+			most = max(most, outstanding)
+		}
+		o.Issued, o.Completed, o.Outstanding = append(o.Issued, float64(issued)), append(o.Completed, float64(completed)), append(o.Outstanding, float64(most))
 	}
-	c.parts.add(int64(start), int64(completed-start))
-	c.time.move(int64(start))
-	c.time.latency.Add(completed - start)
-	if c.charts.IssueDelay != nil {
-		c.charts.GeneratorDelay.Add(own)
-		c.charts.IssueDelay.Add(issued - start)
-		c.time.delay.Add(issued - start)
+	for _, c := range o.columns() {
+		if _, at := c.Max(); at < 0 {
+			*c = nil
+		}
 	}
-}
-
-func (c *collector) tokens(s loadgen.SampleRecord) {
-	if s.FirstToken < 0 {
-		return
-	}
-	c.time.move(int64(s.Start))
-	first := s.FirstToken - s.Start
-	c.charts.FirstToken.Add(first)
-	c.time.first.Add(first)
-	if s.Tokens > 1 {
-		each := (s.Completed - s.FirstToken) / time.Duration(s.Tokens-1)
-		c.charts.TimePerOutputToken.Add(each)
-		c.time.perToken.Add(each)
-	}
-}
-
-func (c *collector) finish() *Charts {
-	if c.queries {
-		c.endQuery()
-	}
-	c.charts.Timeline = c.time.finish()
-	if c.parts != nil {
-		c.charts.Batches = c.parts.finish()
-		c.charts.Percentiles = c.parts.percentiles()
-	}
-	return &c.charts
+	return o
 }

@@ -335,7 +335,7 @@ func FuzzRun(f *testing.F) {
 	}
 	f.Add(results, drawn)
 	f.Add([]byte(`{"schema":"mlperf-go/results/2","result":"VALID","scenario":"Offline","test":{"target_qps":1e308},"find_peak":{"steps":[{"load":-1e308,"latency_ns":9}]}}`),
-		[]byte(`{"schema":"mlperf-go/charts/1","timeline":{"bucket_ns":9223372036854775807,"issued_samples":[1e308],"completed_samples":[null],"outstanding_samples":[1e308]}}`))
+		[]byte(`{"schema":"mlperf-go/charts/2","timeline":{"bucket_ns":9223372036854775807,"issued_samples":[1e308],"completed_samples":[null],"outstanding_samples":[1e308]}}`))
 	f.Add([]byte(`{"schema":"mlperf-go/results/2","result":"VALID","accuracy":{"metric":"mAP","value":1,"resampled":"AACAfw==","classes":{"metric":"AP","unit":"%","of":"objects",
 		"values":{"</script><img>":1e308,"b":-5,"c":0},"counts":{"b":-1}}},"energy":{"source":"<b>","joules":5,"joules_per_sample":1e-300,"parts":[{"name":"<i>","watts":[{"seconds":-1,"watts":1e308},{"seconds":-2,"watts":0}]}]}}`), []byte(`{}`))
 	f.Fuzz(func(t *testing.T, results, drawn []byte) {
