@@ -17,134 +17,114 @@ import (
 	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
 
-// ADE20K is a set of images of which every pixel has a class: 1 to 31 are those of MLPerf
-// Mobile, 0 and all others do not count. Images and masks may be the official ones, of any
-// size, or have been prepared: 512×512 pixels, the longer side of the original resized to
+// ADE20K is a set of images with a class for every pixel: 1 to 31 are those of MLPerf
+// Mobile, 0 and all others do not count. Images and masks are the official ones, of any
+// size, or prepared ones: 512×512 pixels, the longer side of the original resized to
 // that and the rest filled up (mlcommons/mobile_open, vision/deeplab).
 type ADE20K struct {
-	dir         string
-	layout      adeLayout
-	options     Options
-	images      []string // names, in order
-	fingerprint string
+	Images
+	masks []string
 }
 
-// ADE20KSize is the height and width of images and masks as the model takes them.
+// ADE20KSize is the height and width of the model's images and masks.
 const ADE20KSize = 512
 
-// An adeLayout says where images and masks are.
-type adeLayout struct{ images, masks string }
-
-// adeLayouts are those of prepared images, and of the validation images as they are
-// published, in a folder or below the one that the archive has.
-var adeLayouts = []adeLayout{
+// adeLayouts are the folders of images and masks: of prepared images, and of the official validation images.
+var adeLayouts = []struct{ images, masks string }{
 	{"images", "annotations"},
 	{"images/validation", "annotations/validation"},
 	{"ADEChallengeData2016/images/validation", "ADEChallengeData2016/annotations/validation"},
 }
 
 // OpenADE20K opens the data set in a folder: images/NAME.jpg or .png, in the order of
-// their names, and a mask annotations/NAME.png for each; or the official folders, of which
-// it takes the validation images.
+// their names, and a mask annotations/NAME.png for each; or the validation images in the official folders.
 func OpenADE20K(dir string, o Options) (*ADE20K, error) {
-	d := &ADE20K{dir: dir, options: o}
-	if err := d.find(); err != nil {
+	d, err := openADE20K(dir, o)
+	if err != nil {
 		return nil, fmt.Errorf("opening ADE20K: %w", err)
 	}
-	count := o.Count
-	if count > len(d.images) {
-		return nil, fmt.Errorf("opening ADE20K: %s has %d images, want at least %d", filepath.Join(dir, d.layout.images), len(d.images), count)
-	}
-	if count == 0 {
-		count = len(d.images)
-	}
-	if err := d.check(count); err != nil {
-		return nil, fmt.Errorf("opening ADE20K: %w", err)
-	}
-	d.images = d.images[:count]
 	return d, nil
 }
 
-// find finds the images.
-func (d *ADE20K) find() error {
-	for _, layout := range adeLayouts {
-		entries, err := os.ReadDir(filepath.Join(d.dir, layout.images))
+func openADE20K(dir string, o Options) (*ADE20K, error) {
+	var names []string
+	layout := adeLayouts[0]
+	for _, layout = range adeLayouts {
+		entries, err := os.ReadDir(filepath.Join(dir, layout.images))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return nil, err
 		}
 		for _, e := range entries {
 			switch strings.ToLower(filepath.Ext(e.Name())) {
 			case ".jpg", ".jpeg", ".png":
-				d.images = append(d.images, e.Name())
+				names = append(names, e.Name())
 			}
 		}
-		if len(d.images) > 0 {
-			slices.Sort(d.images)
-			d.layout = layout
-			return nil
-		}
-	}
-	return fmt.Errorf("%s has no images: want the folders %s and %s, or %s and %s", d.dir,
-		adeLayouts[0].images, adeLayouts[0].masks, adeLayouts[1].images, adeLayouts[1].masks)
-}
-
-// check wants the first count images and their masks to have the same size. The
-// fingerprint has all of them.
-func (d *ADE20K) check(count int) error {
-	files := newFileCheck()
-	for i, name := range d.images {
-		err := errors.Join(files.add(d.layout.images+"/"+name, d.Path(i)), files.add(d.layout.masks+"/"+name, d.MaskPath(i)))
-		if i < count && err == nil {
-			err = d.checkSizes(i)
-		}
-		if i < count && err != nil && !files.failed("image "+name, err) {
+		if len(names) > 0 {
 			break
 		}
 	}
-	d.fingerprint = files.fingerprint()
-	return files.err()
-}
-
-// checkSizes wants an image and its mask to have the same size.
-func (d *ADE20K) checkSizes(i int) error {
-	mask, err := pictureSize(d.MaskPath(i))
-	if err != nil || d.options.Preprocessed != "" {
-		return err
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("%s has no images: want the folders %s and %s, or %s and %s", dir,
+			adeLayouts[0].images, adeLayouts[0].masks, adeLayouts[1].images, adeLayouts[1].masks)
+	case o.Count > len(names):
+		return nil, fmt.Errorf("%s has %d images, want at least %d", filepath.Join(dir, layout.images), len(names), o.Count)
+	case o.Count == 0:
+		o.Count = len(names)
 	}
-	picture, err := pictureSize(d.Path(i))
-	if err == nil && picture != mask {
-		err = fmt.Errorf("%s has %d×%d pixels, the image %d×%d", d.MaskPath(i), mask.X, mask.Y, picture.X, picture.Y)
-	}
-	return err
-}
-
-// pictureHead is how much of a picture is read for its size. Of most it is enough.
-const pictureHead = 64 << 10
-
-// pictureSize reads how large a picture is.
-func pictureSize(path string) (image.Point, error) {
-	f, err := fileio.Open(path)
-	if err != nil {
-		return image.Point{}, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, pictureHead))
-	if err != nil {
-		return image.Point{}, err
-	}
-	size, err := sizeOf(data)
-	if err != nil && len(data) == pictureHead {
-		if data, err = readSample(path); err == nil {
-			size, err = sizeOf(data)
+	slices.Sort(names)
+	// Only the first images must have masks of their size, but the fingerprint covers all.
+	d, files := &ADE20K{}, newFileCheck()
+	for i, name := range names {
+		d.paths = append(d.paths, o.path(dir, layout.images+"/"+name, name))
+		d.masks = append(d.masks, filepath.Join(dir, layout.masks, strings.TrimSuffix(name, filepath.Ext(name))+".png"))
+		err := errors.Join(files.add(layout.images+"/"+name, d.paths[i]), files.add(layout.masks+"/"+name, d.masks[i]))
+		if i >= o.Count {
+			continue
+		}
+		var mask image.Point
+		if err == nil {
+			mask, err = imageSize(d.masks[i])
+		}
+		if err == nil && o.Preprocessed == "" {
+			var size image.Point
+			if size, err = imageSize(d.paths[i]); err == nil && size != mask {
+				err = fmt.Errorf("%s has %d×%d pixels, the image %d×%d", d.masks[i], mask.X, mask.Y, size.X, size.Y)
+			}
+		}
+		if err != nil && !files.failed("image "+name, err) {
+			break
 		}
 	}
-	if err != nil {
-		return image.Point{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return size, nil
+	var err error
+	d.fingerprint, err = files.result()
+	d.paths, d.masks = d.paths[:min(o.Count, len(d.paths))], d.masks[:min(o.Count, len(d.masks))]
+	return d, err
 }
 
-// sizeOf reads the size of the pictures that package preprocess reads.
+// imageSize reads the size of a JPEG or PNG picture, mostly from its first bytes.
+func imageSize(path string) (size image.Point, err error) {
+	f, err := fileio.Open(path)
+	if err != nil {
+		return size, err
+	}
+	defer f.Close()
+	var data []byte
+	for _, n := range []int64{64 << 10, maxImage} {
+		part, err := io.ReadAll(io.LimitReader(f, n))
+		if err != nil {
+			return size, err
+		}
+		data = append(data, part...)
+		if size, err = sizeOf(data); err == nil {
+			return size, nil
+		}
+	}
+	_, err = sizeOf(data)
+	return size, fmt.Errorf("%s: %w", path, err)
+}
+
 func sizeOf(data []byte) (image.Point, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\x89PNG")):
@@ -154,28 +134,11 @@ func sizeOf(data []byte) (image.Point, error) {
 		c, err := jpeg.DecodeConfig(data)
 		return image.Pt(c.Width, c.Height), err
 	}
-	return image.Point{}, errors.New("it is neither a JPEG nor a PNG picture")
-}
-
-// Len is the number of images.
-func (d *ADE20K) Len() int { return len(d.images) }
-
-// Path returns the file of an image, or of what was made of it.
-func (d *ADE20K) Path(i int) string {
-	return d.options.path(d.dir, d.layout.images+"/"+d.images[i], d.images[i])
+	return image.Point{}, errors.New("neither a JPEG nor a PNG picture")
 }
 
 // MaskPath returns the file of an image's mask.
-func (d *ADE20K) MaskPath(i int) string {
-	name := d.images[i]
-	return filepath.Join(d.dir, d.layout.masks, strings.TrimSuffix(name, filepath.Ext(name))+".png")
-}
-
-// Read returns the content of the file.
-func (d *ADE20K) Read(i int) ([]byte, error) { return readSample(d.Path(i)) }
-
-// Mask returns the mask of an image, of the size that it has in the file.
-func (d *ADE20K) Mask(i int) (Mask, error) { return readMask(d.MaskPath(i)) }
+func (d *ADE20K) MaskPath(i int) string { return d.masks[i] }
 
 // A Mask has the class of each pixel of an image, row by row.
 type Mask struct {
@@ -183,43 +146,44 @@ type Mask struct {
 	Classes       []uint8
 }
 
-// maxMaskPixels bounds the memory that a mask can ask for.
+// maxMaskPixels limits the memory for a mask.
 const maxMaskPixels = 1 << 26
 
-// readMask reads a PNG file whose pixels are classes: 8-bit grey, or indices of a
-// palette.
-func readMask(path string) (Mask, error) {
-	data, err := readSample(path)
+// Mask reads the mask of an image, in the size of its file.
+func (d *ADE20K) Mask(i int) (Mask, error) {
+	data, err := fileio.ReadFile(d.masks[i], maxImage)
 	if err != nil {
 		return Mask{}, fmt.Errorf("reading a mask: %w", err)
 	}
 	m, err := decodeMask(data)
 	if err != nil {
-		return Mask{}, fmt.Errorf("reading the mask %s: %w", path, err)
+		return Mask{}, fmt.Errorf("reading the mask %s: %w", d.masks[i], err)
 	}
 	return m, nil
 }
 
+// decodeMask reads a PNG picture with classes as pixels: 8-bit grey, or indices of a palette.
 func decodeMask(data []byte) (Mask, error) {
 	c, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return Mask{}, err
 	}
 	if c.Width > maxMaskPixels/c.Height {
-		return Mask{}, fmt.Errorf("it claims %d×%d pixels, want at most %d in all", c.Width, c.Height, maxMaskPixels)
+		return Mask{}, fmt.Errorf("%d×%d pixels, want at most %d in all", c.Width, c.Height, maxMaskPixels)
 	}
 	picture, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		return Mask{}, err
 	}
-	pixels, stride := []uint8(nil), 0
+	var pixels []uint8
+	var stride int
 	switch m := picture.(type) {
 	case *image.Gray:
 		pixels, stride = m.Pix, m.Stride
 	case *image.Paletted:
 		pixels, stride = m.Pix, m.Stride
 	default:
-		return Mask{}, errors.New("its pixels are no classes: want 8-bit grey or a palette")
+		return Mask{}, errors.New("the pixels are not classes: want 8-bit grey or a palette")
 	}
 	mask := Mask{c.Width, c.Height, make([]uint8, 0, c.Width*c.Height)}
 	for y := range mask.Height {
@@ -227,7 +191,3 @@ func decodeMask(data []byte) (Mask, error) {
 	}
 	return mask, nil
 }
-
-// Fingerprint names the content of the whole data set, as far as names, sizes and times
-// of the files tell it.
-func (d *ADE20K) Fingerprint() string { return d.fingerprint }

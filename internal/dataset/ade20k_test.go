@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// picture returns a PNG file of one class.
+// picture returns a PNG file whose pixels have one class.
 func picture(t testing.TB, m interface {
 	image.Image
 	Set(x, y int, c color.Color)
@@ -53,7 +53,7 @@ func adeFolder(t testing.TB) string {
 	return dir
 }
 
-func TestADE20KHasTheOrderOfTheNames(t *testing.T) {
+func TestADE20KHasTheOrderOfNames(t *testing.T) {
 	dir := adeFolder(t)
 	d, err := OpenADE20K(dir, Options{})
 	if err != nil {
@@ -68,13 +68,10 @@ func TestADE20KHasTheOrderOfTheNames(t *testing.T) {
 			t.Errorf("mask %d has %d×%d pixels, not all of class %d, %v", i, mask.Width, mask.Height, class, err)
 		}
 	}
-	if one, err := OpenADE20K(dir, Options{Count: 1}); err != nil || one.Len() != 1 || one.Fingerprint() != d.Fingerprint() {
-		t.Errorf("the first image alone: %v, %v", one, err)
-	}
 }
 
-// TestADE20KIsReadAsItIsPublished reads images of any size from the folders of the archive.
-func TestADE20KIsReadAsItIsPublished(t *testing.T) {
+// The official archive has images of any size.
+func TestADE20KOfficialFolders(t *testing.T) {
 	for _, below := range []string{"", "ADEChallengeData2016/"} {
 		dir := t.TempDir()
 		shape := image.Rect(0, 0, 30, 20)
@@ -94,7 +91,7 @@ func TestADE20KIsReadAsItIsPublished(t *testing.T) {
 	}
 }
 
-func TestADE20KNamesWhatIsWrong(t *testing.T) {
+func TestADE20KErrors(t *testing.T) {
 	small := image.Rect(0, 0, 512, 500)
 	tests := []struct {
 		name   string
@@ -103,11 +100,11 @@ func TestADE20KNamesWhatIsWrong(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "images")) }, 0, "want the folders images and annotations, or images/validation and annotations/validation"},
-		{"more than there are", func(*testing.T, string) {}, 3, "has 2 images, want at least 3"},
+		{"too many wanted", func(*testing.T, string) {}, 3, "has 2 images, want at least 3"},
 		{"a mask is missing", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "annotations/b.png")) }, 0, "image b.png: "},
 		{"a mask of another size", func(t *testing.T, dir string) { put(t, dir, "annotations/a.png", picture(t, image.NewGray(small), 1)) }, 0,
 			"annotations/a.png has 512×500 pixels, the image 512×512"},
-		{"an image that is none", func(t *testing.T, dir string) { put(t, dir, "images/a.png", "<html>") }, 0, "images/a.png: it is neither a JPEG nor a PNG picture"},
+		{"not an image", func(t *testing.T, dir string) { put(t, dir, "images/a.png", "<html>") }, 0, "images/a.png: neither a JPEG nor a PNG picture"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,23 +117,20 @@ func TestADE20KNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Images behind those that are wanted need not be any.
-func TestADE20KLooksAtTheImagesThatAreWanted(t *testing.T) {
+func TestADE20KIgnoresImagesAfterTheCount(t *testing.T) {
 	for _, file := range []string{"images/b.png", "annotations/b.png"} {
 		dir := adeFolder(t)
 		put(t, dir, file, "<html>")
 		if d, err := OpenADE20K(dir, Options{Count: 1}); err != nil || d.Len() != 1 {
-			t.Errorf("%s is none, the image before it: %v", file, err)
+			t.Errorf("%s is damaged, count 1: %v, %v", file, d, err)
 		}
 		if _, err := OpenADE20K(dir, Options{Count: 2}); err == nil || !strings.Contains(err.Error(), "image b.png: ") {
-			t.Errorf("%s is none: %v", file, err)
+			t.Errorf("%s is damaged, count 2: error %v", file, err)
 		}
 	}
 }
 
-// Pictures are those that the pre-processing reads, which are more than image/jpeg does: CMYK of two ratios of
-// sampling, and what lies behind long notes.
-func TestSizesOfPicturesAreReadAsTheirPixelsAre(t *testing.T) {
+func TestImageSize(t *testing.T) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, image.NewRGBA(image.Rect(0, 0, 37, 21)), nil); err != nil {
 		t.Fatal(err)
@@ -144,67 +138,51 @@ func TestSizesOfPicturesAreReadAsTheirPixelsAre(t *testing.T) {
 	plain := b.String()
 	note := "\xff\xfe\xff\xff" + strings.Repeat("n", 0xffff-2)
 	for name, c := range map[string]struct{ data, err string }{
-		"a JPEG":                          {data: plain},
-		"a JPEG behind long notes":        {data: plain[:2] + note + note + plain[2:]},
-		"a PNG":                           {data: picture(t, image.NewGray(image.Rect(0, 0, 37, 21)), 1)},
-		"a JPEG that ends before":         {data: plain[:100], err: "file ends before any image data"},
-		"a JPEG that ends in a long note": {data: plain[:2] + note + note, err: "file ends before any image data"},
-		"nothing":                         {err: "it is neither a JPEG nor a PNG picture"},
-		"a PNG that ends before":          {data: "\x89PNG\r\n\x1a\n", err: "unexpected EOF"},
+		"a JPEG":                           {data: plain},
+		"a JPEG after long comments":       {data: plain[:2] + note + note + plain[2:]},
+		"a PNG":                            {data: picture(t, image.NewGray(image.Rect(0, 0, 37, 21)), 1)},
+		"a JPEG cut off":                   {data: plain[:100], err: "file ends before any image data"},
+		"a JPEG cut off in a long comment": {data: plain[:2] + note + note, err: "file ends before any image data"},
+		"text":                             {data: strings.Repeat("n", 100000), err: "neither a JPEG nor a PNG picture"},
+		"a PNG cut off":                    {data: "\x89PNG\r\n\x1a\n", err: "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "picture")
 			put(t, filepath.Dir(path), "picture", c.data)
-			size, err := pictureSize(path)
+			size, err := imageSize(path)
 			switch {
 			case c.err == "" && (err != nil || size != image.Pt(37, 21)):
-				t.Errorf("pictureSize = %v, %v, want 37×21", size, err)
+				t.Errorf("imageSize = %v, %v, want 37×21", size, err)
 			case c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), c.err)):
-				t.Errorf("pictureSize = %v, %v, want %q", size, err, c.err)
+				t.Errorf("imageSize = %v, %v, want %q", size, err, c.err)
 			}
 		})
 	}
 }
 
 func TestMasksAreGreyOrHaveAPalette(t *testing.T) {
-	dir := t.TempDir()
 	palette := make(color.Palette, 151)
 	for i := range palette {
 		palette[i] = color.RGBA{uint8(255 - i), 3, 4, 255}
 	}
 	b := image.Rect(0, 0, 5, 3)
-	for name, content := range map[string]string{"grey": picture(t, image.NewGray(b), 150), "palette": picture(t, image.NewPaletted(b, palette), 150)} {
-		put(t, dir, name, content)
-		if mask, err := readMask(filepath.Join(dir, name)); err != nil || mask.Width != 5 || !bytes.Equal(mask.Classes, bytes.Repeat([]byte{150}, 15)) {
-			t.Errorf("%s: mask %v, %v", name, mask, err)
-		}
-	}
-	put(t, dir, "colours", picture(t, image.NewRGBA(b), 1))
-	if _, err := readMask(filepath.Join(dir, "colours")); err == nil || !strings.Contains(err.Error(), "its pixels are no classes") {
-		t.Errorf("error %v", err)
-	}
-	huge := []byte(picture(t, image.NewGray(b), 1))
+	grey := picture(t, image.NewGray(b), 150)
+	huge := []byte(grey)
 	copy(huge[16:], "\x00\x00\x40\x00\x00\x00\x20\x00") // width and height
 	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
-	put(t, dir, "huge", string(huge))
-	if _, err := readMask(filepath.Join(dir, "huge")); err == nil || !strings.Contains(err.Error(), "claims 16384×8192 pixels, want at most 67108864") {
-		t.Errorf("error %v", err)
+	for _, c := range []struct{ name, data, err string }{
+		{"grey", grey, ""},
+		{"palette", picture(t, image.NewPaletted(b, palette), 150), ""},
+		{"colours", picture(t, image.NewRGBA(b), 1), "the pixels are not classes"},
+		{"huge", string(huge), "16384×8192 pixels, want at most 67108864"},
+		{"cut off", grey[:50], "not enough pixel data"},
+	} {
+		mask, err := decodeMask([]byte(c.data))
+		switch {
+		case c.err == "" && (err != nil || mask.Width != 5 || !bytes.Equal(mask.Classes, bytes.Repeat([]byte{150}, 15))):
+			t.Errorf("%s: mask %v, %v", c.name, mask, err)
+		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
+			t.Errorf("%s: error %v, want %q", c.name, err, c.err)
+		}
 	}
-	put(t, dir, "cut", picture(t, image.NewGray(b), 1)[:50])
-	if _, err := readMask(filepath.Join(dir, "cut")); err == nil || !strings.Contains(err.Error(), "cut") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := readMask(filepath.Join(dir, "gone")); err == nil {
-		t.Error("there is no such file")
-	}
-}
-
-// jpegOf is a black picture.
-func jpegOf(t testing.TB, width, height int) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, width, height)), nil); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }

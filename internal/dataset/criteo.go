@@ -1,33 +1,36 @@
 package dataset
 
 import (
+	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 
+	"gonum.org/v1/gonum/mathext/prng"
+
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// What a pair of the Criteo data has.
+// Numbers and categories of a user-item pair of the Criteo data.
 const (
 	CriteoNumbers    = 13
 	CriteoCategories = 26
 
-	criteoFields = 1 + CriteoNumbers + CriteoCategories
+	criteoFields = 1 + CriteoNumbers + CriteoCategories // with the label
 	criteoBytes  = 4 * criteoFields
 )
 
 // Criteo is a set of user-item pairs with labels, in runs that are samples.
 type Criteo struct {
 	Runs []Run
-
-	path        string
-	fingerprint string
+	path string
 }
 
-// The files of the Criteo data: pairs as the DLRM reference keeps them, and perhaps the runs.
+// The files of the Criteo data: pairs as the DLRM reference writes them, and perhaps the runs.
 const (
 	criteoPairs = "terabyte_processed_test.bin"
 	criteoTrace = "dlrm_trace_of_aggregated_samples.txt"
@@ -35,54 +38,31 @@ const (
 
 // OpenCriteo opens terabyte_processed_test.bin of a folder: for each pair 40 little-endian
 // int32, the label, 13 numbers and 26 categories. The runs are those of
-// dlrm_trace_of_aggregated_samples.txt if that is there, or else drawn as the reference draws
+// dlrm_trace_of_aggregated_samples.txt if that exists, or else drawn as the reference draws
 // them.
 func OpenCriteo(dir string) (*Criteo, error) {
-	d, err := openCriteo(dir)
+	d := &Criteo{path: filepath.Join(dir, criteoPairs)}
+	info, err := fileio.Stat(d.path)
 	if err != nil {
+		return nil, fmt.Errorf("opening Criteo: %w", err)
+	}
+	if size := info.Size(); size == 0 || size%criteoBytes != 0 {
+		return nil, fmt.Errorf("opening Criteo: %s has %d bytes, want %d for each pair", d.path, size, criteoBytes)
+	}
+	if d.Runs, err = runsOf(dir, int(info.Size()/criteoBytes)); err != nil {
 		return nil, fmt.Errorf("opening Criteo: %w", err)
 	}
 	return d, nil
 }
 
-func openCriteo(dir string) (*Criteo, error) {
-	d := &Criteo{path: filepath.Join(dir, criteoPairs)}
-	info, err := os.Stat(d.path)
-	if err != nil {
-		return nil, err
-	}
-	switch size := info.Size(); {
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a file", d.path)
-	case size == 0 || size%criteoBytes != 0:
-		return nil, fmt.Errorf("%s has %d bytes, want %d for each pair", d.path, size, criteoBytes)
-	}
-	pairs := int(info.Size() / criteoBytes)
-	if d.Runs, err = runsOf(dir, pairs); err != nil {
-		return nil, err
-	}
-	files := newFileCheck()
-	if err := files.add(criteoPairs, d.path); err != nil {
-		return nil, err
-	}
-	d.fingerprint = files.fingerprint()
-	return d, nil
-}
-
-// Len is the number of samples.
-func (d *Criteo) Len() int { return len(d.Runs) }
-
-// Fingerprint names the content, as far as size and time of the file tell it.
-func (d *Criteo) Fingerprint() string { return d.fingerprint }
-
-// A Click is the input of pairs, row by row.
+// A Click is the model's input for pairs.
 type Click struct {
-	Numbers    []float32 // ln(x+1), 13 of each pair
-	Categories []int64   // table by table, of each those of the pairs
+	Numbers    []float32 // pair by pair, for Criteo as ln(x+1)
+	Categories []int64   // table by table, of each table pair by pair
 	Labels     []float32 // 0 or 1
 }
 
-// Read fills in the pairs of a sample, whose slices have to fit. A category below 0, a number
+// Read fills in the pairs of a sample; the lengths of the slices must fit. A category below 0, a number
 // below 0 and a label other than 0 and 1 are errors.
 func (d *Criteo) Read(sample int, c Click) error {
 	r := d.Runs[sample]
@@ -96,33 +76,22 @@ func (d *Criteo) Read(sample int, c Click) error {
 		return fmt.Errorf("%s: pairs %d to %d: %w", d.path, r.First, r.First+r.Count-1, err)
 	}
 	for i := range r.Count {
-		if err := c.pair(i, r.Count, data[i*criteoBytes:]); err != nil {
-			return fmt.Errorf("%s: pair %d: %w", d.path, r.First+i, err)
+		field := func(k int) int32 { return int32(binary.LittleEndian.Uint32(data[i*criteoBytes+4*k:])) }
+		if label := field(0); label != 0 && label != 1 {
+			return fmt.Errorf("%s: pair %d: the label is %d, want 0 or 1", d.path, r.First+i, label)
 		}
-	}
-	return nil
-}
-
-// pair fills in pair i of n.
-func (c Click) pair(i, n int, data []byte) error {
-	at := func(k int) int32 { return int32(binary.LittleEndian.Uint32(data[4*k:])) }
-	if label := at(0); label != 0 && label != 1 {
-		return fmt.Errorf("the label is %d, want 0 or 1", label)
-	}
-	c.Labels[i] = float32(at(0))
-	for k := range CriteoNumbers {
-		v := at(1 + k)
-		if v < 0 {
-			return fmt.Errorf("number %d is %d, want 0 or more", k, v)
+		c.Labels[i] = float32(field(0))
+		for k := 1; k < criteoFields; k++ {
+			v := field(k)
+			if v < 0 {
+				return fmt.Errorf("%s: pair %d: field %d is %d, want 0 or more", d.path, r.First+i, k, v)
+			}
+			if k <= CriteoNumbers {
+				c.Numbers[i*CriteoNumbers+k-1] = float32(math.Log(float64(v) + 1))
+			} else {
+				c.Categories[(k-1-CriteoNumbers)*r.Count+i] = int64(v)
+			}
 		}
-		c.Numbers[i*CriteoNumbers+k] = float32(math.Log(float64(v) + 1))
-	}
-	for k := range CriteoCategories {
-		v := at(1 + CriteoNumbers + k)
-		if v < 0 {
-			return fmt.Errorf("category %d is %d, want 0 or more", k, v)
-		}
-		c.Categories[k*n+i] = int64(v)
 	}
 	return nil
 }
@@ -134,9 +103,92 @@ func (d *Criteo) Labels(sample int) ([]bool, error) {
 	if err := d.Read(sample, c); err != nil {
 		return nil, err
 	}
-	labels := make([]bool, n)
-	for i, v := range c.Labels {
-		labels[i] = v == 1
+	return clicked(c.Labels), nil
+}
+
+func clicked(labels []float32) []bool {
+	b := make([]bool, len(labels))
+	for i, v := range labels {
+		b[i] = v == 1
 	}
-	return labels, nil
+	return b
+}
+
+// A Run is a run of user-item pairs that makes one sample of the recommendation benchmarks.
+type Run struct{ First, Count int }
+
+// runSizes are the sizes from which the reference draws (tools/dist_quantile.txt): 100 to
+// 700 pairs, 270 on average.
+var runSizes = [20]int{100, 100, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 300, 300, 400, 500, 600, 700}
+
+// AggregatePairs divides pairs into runs as the reference does: it draws sizes evenly from runSizes
+// with NumPy's RandomState(123).randint; the last run has the rest.
+func AggregatePairs(pairs int) []Run {
+	random := prng.NewMT19937()
+	random.Seed(123)
+	var runs []Run
+	for first := 0; first < pairs; {
+		i := random.Uint32() & 31 // randint(0, 20) draws five bits until they are below 20
+		if i < 20 {
+			n := min(runSizes[i], pairs-first)
+			runs = append(runs, Run{first, n})
+			first += n
+		}
+	}
+	return runs
+}
+
+// WriteRuns writes runs in the form of the official trace (dlrm_trace_of_aggregated_samples.txt):
+// first pair, pair after the last, and count.
+func WriteRuns(w io.Writer, runs []Run) error {
+	b := bufio.NewWriter(w)
+	for _, r := range runs {
+		fmt.Fprintf(b, "%d, %d, %d\n", r.First, r.First+r.Count, r.Count)
+	}
+	return b.Flush()
+}
+
+// runsOf returns the runs of a folder with so many pairs.
+func runsOf(dir string, pairs int) ([]Run, error) {
+	path := filepath.Join(dir, criteoTrace)
+	f, err := fileio.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return AggregatePairs(pairs), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	runs, err := readRuns(f)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: line %d: %w", path, len(runs)+1, err)
+	case len(runs) == 0:
+		return nil, fmt.Errorf("%s is empty, want first pair, end and count of each sample", path)
+	}
+	last := runs[len(runs)-1]
+	if end := last.First + last.Count; end > pairs {
+		return nil, fmt.Errorf("%s lists %d pairs, %s has %d", path, end, dir, pairs)
+	}
+	return runs, nil
+}
+
+// readRuns reads a trace. With an error it returns the runs before it.
+func readRuns(r io.Reader) (runs []Run, err error) {
+	lines := bufio.NewScanner(r)
+	for end := 0; lines.Scan(); {
+		var r Run
+		var next int
+		if n, err := fmt.Sscanf(lines.Text(), "%d, %d, %d\n", &r.First, &next, &r.Count); err != nil {
+			return runs, fmt.Errorf("want first pair, end and count, got %d numbers in %q", n, lines.Text())
+		}
+		switch {
+		case r.First != end:
+			return runs, fmt.Errorf("the sample begins with pair %d, the one before ends with %d", r.First, end)
+		case r.Count < 1 || next != r.First+r.Count:
+			return runs, errors.New("the count is not the end less the first pair")
+		}
+		runs, end = append(runs, r), next
+	}
+	return runs, lines.Err()
 }

@@ -1,16 +1,15 @@
-// Package dataset finds and reads samples and their ground truth in the layouts in
-// which the official data sets come.
+// Package dataset finds and reads samples and their ground truth in the layouts of the
+// official data sets.
 //
-//	data, err := dataset.OpenImageNet("imagenet", dataset.Options{}) // val_map.txt and the images it names
+//	data, err := dataset.OpenImageNet("imagenet", dataset.Options{}) // val_map.txt and its images
 //	jpeg, err := data.Read(17)
 //
-// ImageNet has labelled images, Detection images with objects in them (COCO and
-// OpenImages), ADE20K images of which every pixel has a class, KiTS19 volumes. Where the
-// reference has pre-processed images already, Options names the folder with them.
+// Each data set has a file: images.go ImageNet, COCO and OpenImages, ade20k.go, kits19.go,
+// criteo.go and multihot.go (DLRM), squad.go, speech.go (LibriSpeech), translation.go (GNMT).
+// Options names the folder of arrays that the reference made of images, if there is one.
 //
 // Reading is strict: a missing image is an error here and not, as in the reference,
 // a shift of all later sample indices.
 //
-// A SampleCache keeps what pre-processing makes of the samples on disk, so that it is
-// done once. The package does not know what that is.
+// A SampleCache keeps pre-processed samples on disk. It does not know their content.
 package dataset

@@ -6,6 +6,7 @@ import (
 	"image/draw"
 	"path/filepath"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
 )
@@ -16,12 +17,12 @@ func wantCases(t *testing.T, names []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
 		if filepath.Dir(filepath.Join("d", name)) != "d" || seen[name] {
-			t.Errorf("%q is not a name of a case, or there twice", name)
+			t.Errorf("%q is not the name of a case, or occurs twice", name)
 		}
 		seen[name] = true
 	}
 	if len(names) == 0 {
-		t.Error("there is no case")
+		t.Error("no cases")
 	}
 }
 
@@ -30,7 +31,7 @@ func FuzzPickledList(f *testing.F) {
 	f.Add([]byte("}\x8c\tfile_list](K\x01es."))
 	f.Add([]byte("}\x8c\tfile_list]\x8c\x04../aas."))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cases, err := parsePickledList("d", data)
+		cases, err := parsePickledCases("d", data)
 		if err != nil {
 			return
 		}
@@ -58,17 +59,6 @@ func FuzzPickledCase(f *testing.F) {
 	})
 }
 
-func FuzzCaseNames(f *testing.F) {
-	f.Add([]byte(`["case_00000", "case_00400"]`))
-	f.Add([]byte(`["."]`))
-	f.Add([]byte(`["../c", "", "c", "c"]`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if names, err := parseCaseNames(data); err == nil {
-			wantCases(t, names)
-		}
-	})
-}
-
 func FuzzMask(f *testing.F) {
 	b := image.Rect(0, 0, 5, 3)
 	for _, m := range []draw.Image{image.NewGray(b), image.NewPaletted(b, color.Palette{color.Black, color.White}), image.NewRGBA(b)} {
@@ -81,6 +71,28 @@ func FuzzMask(f *testing.F) {
 		m, err := decodeMask(data)
 		if err == nil && (m.Width < 1 || m.Height < 1 || len(m.Classes) != m.Width*m.Height) {
 			t.Errorf("%d×%d pixels have %d classes", m.Width, m.Height, len(m.Classes))
+		}
+	})
+}
+
+func FuzzParseSQuAD(f *testing.F) {
+	f.Add([]byte(`{"version":"1.1","data":[{"title":"t","paragraphs":[{"context":"a b","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}]}`))
+	f.Add([]byte(`{"data":[{"paragraphs":[{"context":"","qas":[]}]}]}`))
+	f.Add([]byte(`{"data":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := parseSQuAD(data)
+		if err != nil {
+			return
+		}
+		ids := map[string]bool{}
+		for _, q := range d.Questions {
+			if q.Text < 0 || q.Text >= len(d.Texts) || ids[q.ID] || !utf8.ValidString(q.Asked) {
+				t.Errorf("question %+v of %d texts", q, len(d.Texts))
+			}
+			ids[q.ID] = true
+		}
+		if len(d.Questions) == 0 {
+			t.Error("no questions")
 		}
 	})
 }

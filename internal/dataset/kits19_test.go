@@ -51,7 +51,7 @@ func kitsFolder(t testing.TB, names ...string) string {
 	return dir
 }
 
-func TestKiTS19IsPreparedWhileItIsRead(t *testing.T) {
+func TestKiTS19PreparesVolumes(t *testing.T) {
 	dir := kitsFolder(t, "case_b", "case_a")
 	put(t, dir, "inference_cases.json", `["case_b","case_a"]`)
 	d, err := OpenKiTS19(dir, Options{})
@@ -71,8 +71,8 @@ func TestKiTS19IsPreparedWhileItIsRead(t *testing.T) {
 	}
 }
 
-// The official folder has 43 cases, of which the last is a copy that people have to make.
-func TestTheCasesOfTheBenchmarkAreKnown(t *testing.T) {
+// The benchmark has 43 cases; users must make the last one, a copy.
+func TestKiTS19BenchmarkCases(t *testing.T) {
 	// SHA-256 of the names in meta/inference_cases.json of the reference, line by line.
 	const official = "a7f8a117484c14d606616e89ce1f8141f08c5543b736e51fd491894f0b6efa52"
 	if names := inferenceCases(); len(names) != 43 || fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(names, "\n")))) != official {
@@ -85,15 +85,15 @@ func TestTheCasesOfTheBenchmarkAreKnown(t *testing.T) {
 	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "case_00005: ") || !strings.HasSuffix(err.Error(), "…") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := OpenKiTS19(dir, Options{Count: 44}); err == nil || !strings.Contains(err.Error(), "44 cases are wanted, there are 43") {
-		t.Errorf("one more than there are: error %v", err)
+	if _, err := OpenKiTS19(dir, Options{Count: 44}); err == nil || !strings.Contains(err.Error(), "44 cases are wanted, ") {
+		t.Errorf("count 44: error %v", err)
 	}
-	if c := openRawCase(dir, "case_00400"); !strings.Contains(c.imaging, "case_00185") {
+	if c := findRawCase(dir, "case_00400"); !strings.Contains(c.imaging, "case_00185") {
 		t.Errorf("the copy of a case is %v", c)
 	}
 }
 
-func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
+func TestKiTS19ReadsPicklesOfTheReference(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "preprocessed_files.pkl", "}(\x8c\tfile_list](\x8c\x01b\x8c\x01ae\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape(K\x01K\x80K\x80K\xc0tssu.")
 	put(t, dir, "b.pkl", pickled([3]int{128, 128, 192}, 0.25, 1))
@@ -118,10 +118,10 @@ func TestKiTS19IsReadFromTheReferencesPickles(t *testing.T) {
 	}
 }
 
-func TestPicklesThatDoNotFitTheirListAreRefused(t *testing.T) {
+func TestKiTS19PickleErrors(t *testing.T) {
 	const list = "}(\x8c\tfile_list](\x8c\x01be\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape](K\x01K\x80K\x80K\xc0essu." // b is 128×128×192
 	for _, test := range []struct{ name, file, image, labels string }{
-		{"another shape", pickled([3]int{128, 128, 128}, 1, 1), "b.pkl: ", "b: there are 2097152 labels for a volume of [128 128 192]"},
+		{"another shape", pickled([3]int{128, 128, 128}, 1, 1), "b.pkl: ", "b: 2097152 labels for a volume of [128 128 192]"},
 		{"no list", "}.", "want a list of image and labels", "want a list of image and labels"},
 		{"one array", "](]e.", "want a list of image and labels", "want a list of image and labels"},
 		{"lists of numbers", "](]]e.", "want arrays with one channel", "want arrays with one channel"},
@@ -131,7 +131,7 @@ func TestPicklesThatDoNotFitTheirListAreRefused(t *testing.T) {
 		put(t, dir, "preprocessed_files.pkl", list)
 		put(t, dir, "b.pkl", test.file)
 		d, err := OpenKiTS19(dir, Options{})
-		if err != nil || d.Shape(0) != [3]int{128, 128, 192} || d.cases[0].files()[0] != filepath.Join(dir, "b.pkl") {
+		if err != nil || d.Shape(0) != [3]int{128, 128, 192} || d.cases[0].paths()[0] != filepath.Join(dir, "b.pkl") {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		if err := d.Image(0, make([]float32, 128*128*192)); err == nil || !strings.Contains(err.Error(), test.image) {
@@ -143,12 +143,11 @@ func TestPicklesThatDoNotFitTheirListAreRefused(t *testing.T) {
 	}
 }
 
-func TestAListOfCasesThatIsNoneIsNamed(t *testing.T) {
+func TestKiTS19PickledListErrors(t *testing.T) {
 	for list, want := range map[string]string{
 		"":                                 "preprocessed_files.pkl: ",
 		"<html>":                           "preprocessed_files.pkl: ",
 		"}.":                               `want a dictionary with a list "file_list"`,
-		"].":                               `want a dictionary with a list "file_list"`,
 		"}(\x8c\tfile_listK\x01u.":         `want a dictionary with a list "file_list"`,
 		"}(\x8c\tfile_list](K\x01eu.":      "entry 0 of file_list is ",
 		"}(\x8c\tfile_list](\x8c\x01b]eu.": "entry 1 of file_list is ",
@@ -161,8 +160,8 @@ func TestAListOfCasesThatIsNoneIsNamed(t *testing.T) {
 	}
 }
 
-// What a list says of shapes is taken where it can be, and else read from the cases.
-func TestShapesThatAListCannotMeanAreReadFromTheCases(t *testing.T) {
+// An unusable shape in the list is read from the case.
+func TestKiTS19UnusableShapeInList(t *testing.T) {
 	for _, shape := range []string{"K\x01", "](K\x80K\x80e", "](K\x80K\x80\x8c\x01xe", "](K\x80K\x80K\x81e"} {
 		dir := t.TempDir()
 		put(t, dir, "preprocessed_files.pkl", "}(\x8c\tfile_list](\x8c\x01be\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape"+shape+"ssu.")
@@ -173,7 +172,7 @@ func TestShapesThatAListCannotMeanAreReadFromTheCases(t *testing.T) {
 	}
 }
 
-func TestTheLabelsOfCasesCanStandAlone(t *testing.T) {
+func TestKiTS19LabelsWithoutVolumes(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "cases.json", `{"file_list":["a","b"],"image_shape":[[1,1,2],[1,1,3]],"target_rle":[[1,2],[0,1,2,2]]}`)
 	truth, err := ReadKiTS19Truth(dir, 0)
@@ -185,26 +184,24 @@ func TestTheLabelsOfCasesCanStandAlone(t *testing.T) {
 	}
 	put(t, dir, "cases.json", "[]")
 	if _, err := ReadKiTS19Truth(dir, 0); err == nil {
-		t.Error("a list that is none is no error")
+		t.Error("cases.json with a list: no error")
 	}
 }
 
-func TestKiTS19NamesWhatIsWrong(t *testing.T) {
+func TestKiTS19Errors(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(dir string)
 		want   string // of opening, or of reading the labels
 	}{
-		{"a list that is none", func(dir string) { put(t, dir, "inference_cases.json", "{}") }, "want a list of names of cases"},
-		{"an empty list", func(dir string) { put(t, dir, "inference_cases.json", "[]") }, "lists no case"},
+		{"an object for a list", func(dir string) { put(t, dir, "inference_cases.json", "{}") }, "inference_cases.json: line 1: "},
+		{"an empty list", func(dir string) { put(t, dir, "inference_cases.json", "[]") }, "no cases are listed"},
 		{"a case twice", func(dir string) { put(t, dir, "inference_cases.json", `["c","c"]`) }, "c is listed twice"},
-		{"a case outside", func(dir string) { put(t, dir, "inference_cases.json", `["../c"]`) }, `"../c", is not one of a case`},
-		{"the folder itself", func(dir string) { put(t, dir, "inference_cases.json", `["."]`) }, `".", is not one of a case`},
-		{"a list of another kind", func(dir string) { put(t, dir, "preprocessed_files.pkl", "].") }, `want a dictionary with a list "file_list"`},
-		{"a list of numbers", func(dir string) { put(t, dir, "preprocessed_files.pkl", "}\x8c\tfile_list](K\x01es.") }, "entry 0 of file_list is int64"},
+		{"a case outside", func(dir string) { put(t, dir, "inference_cases.json", `["../c"]`) }, `"../c", is not the name of a case`},
+		{"the folder itself", func(dir string) { put(t, dir, "inference_cases.json", `["."]`) }, `".", is not the name of a case`},
 		{"a dangerous list", func(dir string) { put(t, dir, "preprocessed_files.pkl", "cos\nsystem\n.") }, "which is refused"},
 		{"no image", func(dir string) { os.Remove(filepath.Join(dir, "c/imaging.nii")) }, "imaging.nii"},
-		{"an image that is none", func(dir string) { put(t, dir, "c/imaging.nii", "<html>") }, "the header of 348 bytes is incomplete"},
+		{"not an image", func(dir string) { put(t, dir, "c/imaging.nii", "<html>") }, "the header of 348 bytes is incomplete"},
 		{"labels of another shape", func(dir string) { put(t, dir, "c/segmentation.nii", nifti([3]int{2, 3, 5}, 1)) }, "segmentation.nii has [2 3 5] voxels"},
 	}
 	for _, test := range tests {

@@ -1,15 +1,21 @@
 package dataset
 
 import (
+	"archive/zip"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
 
-// MultiHot is a set of user-item pairs as DLRM-v2 has them: of each table several categories.
-// They are read from the files whenever a sample is.
+// MultiHot is the Criteo data of DLRM-v2, with several categories of each table in a pair.
+// Each sample is read from the files.
 type MultiHot struct {
 	Runs []Run
 	Hot  []int // categories of each table
@@ -18,17 +24,10 @@ type MultiHot struct {
 	tables          []array
 }
 
-// The files of day 23 (python/multihot_criteo.py). Of the official ones the first half is
-// the validation set; the sample is used whole.
-const (
-	multiHotDay    = "day_23"
-	multiHotSample = "_sample"
-)
-
 // OpenMultiHot opens day_23_dense.npy, day_23_labels.npy and day_23_sparse_multi_hot.npz of a
-// folder, or the same with _sample at the end of their names. The runs are those of
-// dlrm_trace_of_aggregated_samples.txt if that is there, or else drawn as the reference draws
-// them.
+// folder (python/multihot_criteo.py), or the same with _sample at the end of their names. Of the former the first half is
+// the validation set. The runs are those of dlrm_trace_of_aggregated_samples.txt if that exists, or else drawn as the
+// reference draws them.
 func OpenMultiHot(dir string) (*MultiHot, error) {
 	d, err := openMultiHot(dir)
 	if err != nil {
@@ -37,35 +36,29 @@ func OpenMultiHot(dir string) (*MultiHot, error) {
 	return d, nil
 }
 
-// checkRows wants as many rows in all arrays.
-func (d *MultiHot) checkRows() error {
-	for _, a := range append([]array{d.labels}, d.tables...) {
-		if a.rows != d.numbers.rows {
-			return fmt.Errorf("%s has %d rows, %s has %d", a.path, a.rows, d.numbers.path, d.numbers.rows)
-		}
-	}
-	return nil
-}
-
 func openMultiHot(dir string) (*MultiHot, error) {
 	end := ""
-	if exists(filepath.Join(dir, multiHotDay+"_dense"+multiHotSample+".npy")) {
-		end = multiHotSample
+	if exists(filepath.Join(dir, "day_23_dense_sample.npy")) {
+		end = "_sample"
 	}
-	path := func(what, ext string) string { return filepath.Join(dir, multiHotDay+"_"+what+end+ext) }
 	d := &MultiHot{}
 	var err error
-	if d.numbers, err = openArray(path("dense", ".npy"), tensor.Float32, CriteoNumbers); err != nil {
+	if d.numbers, err = openArray(filepath.Join(dir, "day_23_dense"+end+".npy"), tensor.Float32, CriteoNumbers); err != nil {
 		return nil, err
 	}
-	if d.labels, err = openArray(path("labels", ".npy"), tensor.Int32, 1); err != nil {
+	if d.labels, err = openArray(filepath.Join(dir, "day_23_labels"+end+".npy"), tensor.Int32, 1); err != nil {
 		return nil, err
 	}
-	if err := d.openTables(path("sparse_multi_hot", ".npz")); err != nil {
+	if d.tables, err = openTables(filepath.Join(dir, "day_23_sparse_multi_hot"+end+".npz")); err != nil {
 		return nil, err
 	}
-	if err := d.checkRows(); err != nil {
-		return nil, err
+	for _, a := range append([]array{d.labels}, d.tables...) {
+		if a.rows != d.numbers.rows {
+			return nil, fmt.Errorf("%s has %d rows, %s has %d", a.path, a.rows, d.numbers.path, d.numbers.rows)
+		}
+	}
+	for _, a := range d.tables {
+		d.Hot = append(d.Hot, a.width)
 	}
 	pairs := d.numbers.rows
 	if end == "" {
@@ -75,46 +68,37 @@ func openMultiHot(dir string) (*MultiHot, error) {
 	return d, err
 }
 
-// runsOf returns the runs of a folder with so many pairs.
-func runsOf(dir string, pairs int) ([]Run, error) {
-	trace := filepath.Join(dir, criteoTrace)
-	if !exists(trace) {
-		return AggregatePairs(pairs), nil
-	}
-	runs, err := readRuns(trace)
-	if end := endOf(runs); err == nil && end > pairs {
-		err = fmt.Errorf("%s names %d pairs, %s has %d", trace, end, dir, pairs)
-	}
-	return runs, err
-}
-
-// Len is the number of samples.
-func (d *MultiHot) Len() int { return len(d.Runs) }
-
-// Read fills in the pairs of a sample, whose slices have to fit. A category below 0, a number
-// that is none and a label other than 0 and 1 are errors.
+// Read fills in the pairs of a sample; the lengths of the slices must fit. A category below 0, a number
+// that is not finite and a label other than 0 and 1 are errors.
 func (d *MultiHot) Read(sample int, c Click) error {
 	r := d.Runs[sample]
-	if err := d.readNumbers(r, c.Numbers); err != nil {
-		return err
-	}
-	if err := d.readLabels(r, c.Labels); err != nil {
-		return err
-	}
-	return d.readTables(r, c.Categories)
-}
-
-func (d *MultiHot) readNumbers(r Run, dst []float32) error {
 	numbers, err := d.numbers.read(r)
 	if err != nil {
 		return err
 	}
 	for i, bits := range numbers {
 		v := math.Float32frombits(uint32(bits))
-		if v != v || math.IsInf(float64(v), 0) {
+		if v-v != 0 {
 			return fmt.Errorf("%s: pair %d: number %d is %v", d.numbers.path, r.First+i/CriteoNumbers, i%CriteoNumbers, v)
 		}
-		dst[i] = v
+		c.Numbers[i] = v
+	}
+	if err := d.readLabels(r, c.Labels); err != nil {
+		return err
+	}
+	categories := c.Categories
+	for table, a := range d.tables {
+		ids, err := a.read(r)
+		if err != nil {
+			return err
+		}
+		for i, v := range ids {
+			if v < 0 {
+				return fmt.Errorf("%s: %d.npy: pair %d: a category is %d, want 0 or more", a.path, table, r.First+i/a.width, v)
+			}
+			categories[i] = int64(v)
+		}
+		categories = categories[len(ids):]
 	}
 	return nil
 }
@@ -133,34 +117,128 @@ func (d *MultiHot) readLabels(r Run, dst []float32) error {
 	return nil
 }
 
-func (d *MultiHot) readTables(r Run, categories []int64) error {
-	at := 0
-	for table, a := range d.tables {
-		ids, err := a.read(r)
-		if err != nil {
-			return err
-		}
-		for i, v := range ids {
-			if v < 0 {
-				return fmt.Errorf("%s: %d.npy: pair %d: a category is %d, want 0 or more", a.path, table, r.First+i/a.width, v)
-			}
-			categories[at+i] = int64(v)
-		}
-		at += len(ids)
-	}
-	return nil
-}
-
 // Labels implements accuracy.ClickTruth.
 func (d *MultiHot) Labels(sample int) ([]bool, error) {
-	r := d.Runs[sample]
-	labels := make([]float32, r.Count)
-	if err := d.readLabels(r, labels); err != nil {
+	labels := make([]float32, d.Runs[sample].Count)
+	if err := d.readLabels(d.Runs[sample], labels); err != nil {
 		return nil, err
 	}
-	truth := make([]bool, r.Count)
-	for i, v := range labels {
-		truth[i] = v == 1
+	return clicked(labels), nil
+}
+
+// An array is the place of a NumPy array with one or two axes in a file.
+type array struct {
+	path  string
+	first int64 // byte
+	rows  int
+	width int
+}
+
+func openArray(path string, dtype tensor.DType, width int) (array, error) {
+	f, err := fileio.Open(path)
+	if err != nil {
+		return array{}, err
 	}
-	return truth, nil
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return array{}, err
+	}
+	a, err := parseArray(f, info.Size(), dtype, width)
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", path, err)
+	}
+	a.path = path
+	return a, nil
+}
+
+// openTables opens 0.npy to 25.npy of an archive without compression.
+func openTables(path string) (tables []array, err error) {
+	f, err := fileio.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	members := map[string]*zip.File{} // the last one of a name, as in NumPy
+	for _, m := range z.File {
+		members[m.Name] = m
+	}
+	for table := range CriteoCategories {
+		name := fmt.Sprintf("%d.npy", table)
+		member := members[name]
+		if member == nil {
+			return nil, fmt.Errorf("%s has no %s", path, name)
+		}
+		start, err := member.DataOffset()
+		if err == nil && member.Method != zip.Store {
+			err = errors.New("compressed, want an archive of numpy.savez")
+		}
+		var a array
+		if err == nil {
+			size := int64(min(member.UncompressedSize64, uint64(info.Size()))) // the archive may claim more
+			a, err = parseArray(io.NewSectionReader(f, start, size), size, tensor.Int32, 0)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", path, name, err)
+		}
+		a.path, a.first = path, a.first+start
+		tables = append(tables, a)
+	}
+	return tables, nil
+}
+
+// maxHot limits the categories of a table in a pair; the official data have up to 100.
+const maxHot = 1 << 12
+
+// parseArray reads the header of an array of a type and width; width 0: any.
+func parseArray(r io.ReadSeeker, size int64, dtype tensor.DType, width int) (a array, err error) {
+	header, err := npy.NewReader(r)
+	if err != nil {
+		return a, err
+	}
+	if a.first, err = r.Seek(0, io.SeekCurrent); err != nil {
+		return a, err
+	}
+	shape, want := header.Shape, "K"
+	if len(shape) == 1 {
+		shape = tensor.Shape{shape[0], 1}
+	}
+	if width > 0 {
+		want = fmt.Sprint(width)
+	}
+	if len(shape) != 2 || header.Type != dtype || header.Swapped || shape[0] < 1 || shape[0] > math.MaxInt32 ||
+		shape[1] < 1 || shape[1] > maxHot || width > 0 && shape[1] != int64(width) {
+		return a, fmt.Errorf("the array is %v%v, want little-endian %v[N %s]", header.Type, header.Shape, dtype, want)
+	}
+	a.rows, a.width = int(shape[0]), int(shape[1])
+	if want := a.first + shape[0]*shape[1]*4; size < want {
+		return a, fmt.Errorf("%d bytes, want %d: the array is cut off", size, want)
+	}
+	return a, nil
+}
+
+// read returns the elements of some rows as their bits.
+func (a array) read(r Run) ([]int32, error) {
+	f, err := fileio.Open(a.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, 4*a.width*r.Count)
+	if _, err := f.ReadAt(data, a.first+int64(r.First)*int64(a.width)*4); err != nil {
+		return nil, fmt.Errorf("%s: pairs %d to %d: %w", a.path, r.First, r.First+r.Count-1, err)
+	}
+	out := make([]int32, len(data)/4)
+	for i := range out {
+		out[i] = int32(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return out, nil
 }

@@ -1,8 +1,8 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -10,54 +10,63 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// Speech is a set of recordings, and what is said in them.
+// Speech is a set of recordings with their transcripts.
 type Speech struct {
 	Utterances []Utterance
-	// Longest is how long a recording may be, in seconds.
-	Longest float64
-	// LeftOut is how many recordings are too long.
-	LeftOut int
+	Longest    float64 // longest length of a recording, in seconds
+	LeftOut    int     // longer recordings
 }
 
 // An Utterance is a recording.
 type Utterance struct {
 	Path       string
-	Samples    int // that the manifest says it has, at 16 kHz
+	Samples    int // according to the manifest, at 16 kHz
 	Transcript string
 }
 
-// A SpeechForm is one in which a benchmark has LibriSpeech: its manifest, and what counts of it.
+// A SpeechForm is a form of LibriSpeech, for a benchmark.
 type SpeechForm struct {
-	manifest string
-	longest  float64 // seconds; longer recordings are left out
-	anywhere bool    // recordings may be named by folders that are not here
-	clean    func(transcript string) (string, error)
-	find     func(dir, name string) string
+	manifest  string
+	longest   float64 // seconds; longer recordings are left out
+	elsewhere bool    // recordings may be named by folders of another machine
+	clean     func(transcript string) (string, error)
+	find      func(dir, name string) string
 }
 
-// ShortSpeech is dev-clean-wav.json, as the RNN-T reference has it (QSL.py, configs/rnnt.toml). The
-// recordings that it names are there, as WAV; or, where LibriSpeech is as it was published, as FLAC in
-// LibriSpeech/dev-clean.
+// ShortSpeech is dev-clean-wav.json of the RNN-T reference (QSL.py, configs/rnnt.toml). Its recordings are WAV files, or
+// FLAC files in LibriSpeech/dev-clean as published.
 func ShortSpeech() SpeechForm {
-	return SpeechForm{manifest: "dev-clean-wav.json", longest: 15, clean: cleanTranscript, find: recording}
+	return SpeechForm{manifest: "dev-clean-wav.json", longest: 15, clean: cleanTranscript, find: func(dir, name string) string {
+		places := []string{name}
+		if flac, ok := strings.CutPrefix(strings.TrimSuffix(name, ".wav")+".flac", "dev-clean-wav/"); ok {
+			places = append(places, "LibriSpeech/dev-clean/"+flac, "dev-clean/"+flac)
+		}
+		return firstExisting(dir, places...)
+	}}
 }
 
-// JoinedSpeech is dev-all-repack.json, as the Whisper reference has it (speech2text, QSL.py, manifest.py and
-// utils/repackage_librispeech.py): recordings of a chapter put together up to 30 s. It may have been made on another
-// machine.
+// JoinedSpeech is dev-all-repack.json of the Whisper reference (speech2text, QSL.py, manifest.py and
+// utils/repackage_librispeech.py): recordings of a chapter joined to up to 30 s, perhaps on another
+// machine. The metric cleans the transcripts.
 func JoinedSpeech() SpeechForm {
-	return SpeechForm{manifest: "dev-all-repack.json", longest: 30, anywhere: true, clean: asItIs, find: joinedRecording}
+	clean := func(transcript string) (string, error) { return transcript, nil }
+	return SpeechForm{manifest: "dev-all-repack.json", longest: 30, elsewhere: true, clean: clean, find: func(dir, name string) string {
+		base := path.Base(filepath.ToSlash(name))
+		places := []string{"dev-all-repack/" + base, base}
+		if filepath.IsLocal(filepath.FromSlash(name)) {
+			places = append([]string{name}, places...)
+		}
+		return firstExisting(dir, places...)
+	}}
 }
 
 const (
-	speechRate        = 16000
-	speechLetters     = " abcdefghijklmnopqrstuvwxyz'"
-	longestManifest   = 1 << 30
-	longestRecordings = 1 << 26 // bytes of one: half an hour
+	speechRate   = 16000
+	maxRecording = 1 << 26 // bytes: half an hour
 )
 
-// OpenSpeech reads the manifest of a folder. Recordings that are too long are left out, as in the reference.
-// With a count only the first so many are used, and have to be there.
+// OpenSpeech reads the manifest of a folder and leaves out longer recordings, as the reference does.
+// With a count it uses only the first ones. These must exist.
 func OpenSpeech(form SpeechForm, dir string, count int) (*Speech, error) {
 	d, err := form.read(dir)
 	if err != nil {
@@ -79,7 +88,7 @@ func OpenSpeech(form SpeechForm, dir string, count int) (*Speech, error) {
 	return d, nil
 }
 
-// ReadTranscripts reads what is said in the recordings of a folder, which need not be there.
+// ReadTranscripts reads the transcripts of a folder, whose recordings may be missing.
 func ReadTranscripts(form SpeechForm, dir string) ([]string, error) {
 	d, err := form.read(dir)
 	if err != nil {
@@ -94,7 +103,7 @@ func ReadTranscripts(form SpeechForm, dir string) ([]string, error) {
 
 func (f SpeechForm) read(dir string) (*Speech, error) {
 	path := filepath.Join(dir, f.manifest)
-	data, err := fileio.ReadFile(path, longestManifest)
+	data, err := fileio.ReadFile(path, maxText)
 	if err != nil {
 		return nil, fmt.Errorf("opening the recordings: %w", err)
 	}
@@ -105,45 +114,78 @@ func (f SpeechForm) read(dir string) (*Speech, error) {
 	return d, nil
 }
 
-// recording is where a file of the manifest lies.
-func recording(dir, name string) string {
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	inner, ok := strings.CutPrefix(name, "dev-clean-wav/")
-	if _, err := os.Stat(path); err == nil || !ok {
-		return path
+// parse reads a manifest. Of the files of an utterance the first counts; the others are the same at other speeds.
+func (f SpeechForm) parse(data []byte) (*Speech, error) {
+	var entries []struct {
+		Files []struct {
+			Name    string `json:"fname"`
+			Samples int    `json:"num_samples"`
+		} `json:"files"`
+		Duration   *float64 `json:"original_duration"`
+		Transcript *string  `json:"transcript"`
 	}
-	flac := strings.TrimSuffix(inner, ".wav") + ".flac"
-	for _, folder := range []string{"LibriSpeech/dev-clean", "dev-clean"} {
-		other := filepath.Join(dir, filepath.FromSlash(folder), filepath.FromSlash(flac))
-		if _, err := os.Stat(other); err == nil {
-			return other
+	if err := parseJSON(data, &entries); err != nil {
+		return nil, err
+	}
+	d := &Speech{Longest: f.longest}
+	for i, e := range entries {
+		var err error
+		u := Utterance{}
+		if len(e.Files) > 0 {
+			u.Path, u.Samples = e.Files[0].Name, e.Files[0].Samples
+		}
+		switch {
+		case u.Path == "":
+			err = errors.New("no file (files, fname)")
+		case !f.elsewhere && !filepath.IsLocal(filepath.FromSlash(u.Path)):
+			err = fmt.Errorf("the file %q is not below the folder of the manifest", u.Path)
+		case e.Duration == nil || *e.Duration < 0:
+			err = errors.New("no original_duration")
+		case e.Transcript == nil:
+			err = errors.New("no transcript")
+		case u.Samples < 1 || u.Samples > maxRecording/2:
+			err = fmt.Errorf("num_samples is %d, want 1 to %d", u.Samples, maxRecording/2)
+		case *e.Duration <= f.longest && float64(u.Samples) > f.longest*speechRate:
+			err = fmt.Errorf("num_samples is %d, more than original_duration %g s", u.Samples, *e.Duration)
+		default:
+			u.Transcript, err = f.clean(*e.Transcript)
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("utterance %d: %w", i, err)
+		case *e.Duration > f.longest:
+			d.LeftOut++
+		default:
+			d.Utterances = append(d.Utterances, u)
 		}
 	}
-	return path
+	if len(d.Utterances) == 0 {
+		return nil, fmt.Errorf("no utterances of up to %g s", f.longest)
+	}
+	return d, nil
 }
 
-// joinedRecording is where a file of the manifest lies. The reference names it by the folder in which it was
-// made, perhaps on another machine.
-func joinedRecording(dir, name string) string {
-	base := path.Base(filepath.ToSlash(name))
-	places := []string{filepath.Join(dir, "dev-all-repack", base), filepath.Join(dir, base)}
-	if local := filepath.FromSlash(name); filepath.IsLocal(local) {
-		places = append([]string{filepath.Join(dir, local)}, places...)
-	}
-	for _, place := range places {
-		if _, err := os.Stat(place); err == nil {
-			return place
+// cleanTranscript keeps the characters of the model, in lower case. The reference also spells
+// out numbers and abbreviations and drops accents, which LibriSpeech does not have: here
+// they are errors.
+func cleanTranscript(text string) (string, error) {
+	var b strings.Builder
+	for _, c := range strings.ToLower(text) {
+		switch {
+		case c >= 'a' && c <= 'z', c == ' ', c == '\'':
+			b.WriteRune(c)
+		case c >= '0' && c <= '9' || c > '~':
+			return "", fmt.Errorf("the transcript has %q, want letters, blanks and apostrophes", c)
+		default:
+			b.WriteByte(' ')
 		}
 	}
-	return places[0]
+	return strings.TrimSpace(b.String()), nil
 }
-
-// asItIs keeps a transcript: the metric leaves out what cannot be written.
-func asItIs(text string) (string, error) { return text, nil }
 
 // Read returns the file of a recording.
 func (d *Speech) Read(i int) ([]byte, error) {
-	data, err := fileio.ReadFile(d.Utterances[i].Path, longestRecordings)
+	data, err := fileio.ReadFile(d.Utterances[i].Path, maxRecording)
 	if err != nil {
 		return nil, fmt.Errorf("utterance %d: %w", i, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 )
 
+const questionsFile, vocabularyFile = "dev-v1.1.json", "vocab.txt"
+
 // asked is a question of SQuAD with an answer.
 func asked(id string) string {
 	return fmt.Sprintf(`{"id":%q,"question":"q of %s","answers":[{"text":"a","answer_start":0},{"text":"b"}]}`, id, id)
@@ -17,10 +19,10 @@ func about(questions ...string) string {
 	return `{"data":[{"title":"t","paragraphs":[{"context":"a b","qas":[` + strings.Join(questions, ",") + "]}]}]}"
 }
 
-func TestQuestionsAreReadWithTheAnswersOfPeople(t *testing.T) {
+func TestOpenSQuAD(t *testing.T) {
 	dir := t.TempDir()
-	put(t, dir, squadData, about(asked("1"), asked("2")))
-	put(t, dir, squadVocabulary, "[PAD]\n")
+	put(t, dir, questionsFile, about(asked("1"), asked("2")))
+	put(t, dir, vocabularyFile, "[PAD]\n")
 	d, err := OpenSQuAD(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -29,47 +31,48 @@ func TestQuestionsAreReadWithTheAnswersOfPeople(t *testing.T) {
 	if len(truth) != 2 || truth[1].ID != "2" || strings.Join(truth[1].Answers, " ") != "a b" || d.Questions[1].Asked != "q of 2" || d.Texts[d.Questions[1].Text] != "a b" {
 		t.Errorf("truth %+v of %+v", truth, d)
 	}
-	put(t, dir, squadVocabulary, "[UNK]\n")
+	put(t, dir, vocabularyFile, "[UNK]\n")
 	if other, err := OpenSQuAD(dir); err != nil || other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("another vocabulary has the fingerprint %s, too, %v", d.Fingerprint(), err)
+		t.Errorf("another vocabulary: the fingerprint stays %s, %v", d.Fingerprint(), err)
 	}
-	put(t, dir, squadVocabulary, "[PAD]\n")
-	put(t, dir, squadData, about(asked("1"), asked("3")))
+	put(t, dir, vocabularyFile, "[PAD]\n")
+	put(t, dir, questionsFile, about(asked("1"), asked("3")))
 	if other, err := OpenSQuAD(dir); err != nil || other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("other questions have the fingerprint %s, too, %v", d.Fingerprint(), err)
+		t.Errorf("other questions: the fingerprint stays %s, %v", d.Fingerprint(), err)
 	}
-	put(t, dir, squadData, about(asked("1"), asked("2")))
+	put(t, dir, questionsFile, about(asked("1"), asked("2")))
 	if same, err := OpenSQuAD(dir); err != nil || same.Fingerprint() != d.Fingerprint() {
 		t.Errorf("the same questions have the fingerprints %s and %s, %v", same.Fingerprint(), d.Fingerprint(), err)
 	}
 	if err := os.Remove(VocabularyPath(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), "the vocabulary of the model has to lie beside the questions") {
+	if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), "the model's vocabulary must be beside the questions") {
 		t.Errorf("without a vocabulary: error %v", err)
 	}
 }
 
-func TestQuestionsThatCannotBeReadNameTheirPlace(t *testing.T) {
+func TestSQuADErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), squadData) {
+	if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), questionsFile) {
 		t.Errorf("no file: error %v", err)
 	}
 	for _, test := range []struct{ name, text, want string }{
-		{"no JSON", "{\n\"data\":\n<html>", "line 3: invalid character '<'"},
-		{"another kind", "{\n\"data\": 7}", "line 2: json: cannot unmarshal number"},
-		{"cut off", about(asked("1"))[:60], "unexpected end of JSON input"},
-		{"not UTF-8", "{\"ä\":\n\"\xff\"}", "line 2: the text is not UTF-8"},
-		{"something else", `{"questions":[]}`, "this is not SQuAD"},
-		{"no paragraphs", `{"data":[{"paragraphs":[]},{}]}`, `data[1] has no "paragraphs"`},
+		{"no JSON", "{\n\"data\":\n<html>", "line 3: jsontext: invalid character '<'"},
+		{"another kind", "{\n\"data\": 7}", "line 2: json: cannot unmarshal"},
+		{"cut off", about(asked("1"))[:60], "unexpected EOF"},
+		{"not UTF-8", "{\"ä\":\n\"\xff\"}", "line 2: jsontext: invalid UTF-8"},
+		{"something else", `{"questions":[]}`, `no "data": not SQuAD`},
+		{"no paragraphs", `{"data":[{"paragraphs":[]},{}]}`, `data[1]: want "paragraphs"`},
 		{"no context", `{"data":[{"paragraphs":[{"qas":[]}]}]}`, `data[0].paragraphs[0]: want "context" and "qas"`},
-		{"no question", about(), "there is no question"},
+		{"null", `{"data":[{"paragraphs":[null]}]}`, `data[0].paragraphs[0]: want "context" and "qas"`},
+		{"no question", about(), "no questions"},
 		{"no id", about(asked("1"), `{"question":"q"}`), `data[0].paragraphs[0].qas[1]: want "id" and "question"`},
-		{"an id twice", about(asked("1"), asked("1")), `qas[1]: id "1" is there already`},
+		{"an id twice", about(asked("1"), asked("1")), `qas[1]: id "1" occurs twice`},
 		{"an answer without text", about(`{"id":"1","question":"q","answers":[{"text":"a"},{"answer_start":0}]}`), `qas[0].answers[1]: want "text"`},
 	} {
-		put(t, dir, squadData, test.text)
-		if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), squadData) {
+		put(t, dir, questionsFile, test.text)
+		if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), questionsFile) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}

@@ -19,23 +19,7 @@ func IsSpace(r rune) bool {
 }
 
 // Fields is str.split().
-func Fields(s string) []string {
-	words := make([]string, 0, len(s)/5)
-	from := -1 // where the current word begins
-	for i, c := range s {
-		switch space := IsSpace(c); {
-		case !space && from < 0:
-			from = i
-		case space && from >= 0:
-			words = append(words, s[from:i])
-			from = -1
-		}
-	}
-	if from >= 0 {
-		words = append(words, s[from:])
-	}
-	return words
-}
+func Fields(s string) []string { return strings.FieldsFunc(s, IsSpace) }
 
 // TrimSpace is str.strip().
 func TrimSpace(s string) string { return strings.TrimFunc(s, IsSpace) }
@@ -68,7 +52,7 @@ func MapWords(s string, f func(word string) string) string {
 	return b.String()
 }
 
-// lineEnds are where str.splitlines cuts.
+// lineEnds are the characters after which str.splitlines cuts.
 const lineEnds = "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
 
 // Lines is str.splitlines(keepends).
@@ -114,7 +98,7 @@ func Lower(s string) string {
 }
 
 // endsWord reports whether a sigma between two texts ends a word: a cased character comes
-// before it and none after it, those aside that do not count (The Unicode Standard, 3.13).
+// before it and none after it, except for characters to ignore (The Unicode Standard, 3.13).
 func endsWord(before, after string) bool {
 	before = strings.TrimRightFunc(before, caseIgnorable)
 	after = strings.TrimLeftFunc(after, caseIgnorable)
@@ -131,7 +115,7 @@ func IsUpper(r rune) bool { return unicode.In(r, unicode.Lu, unicode.Other_Upper
 // IsLower reports whether str.islower holds for a character: ª is small, though it has no capital.
 func IsLower(r rune) bool { return unicode.In(r, unicode.Ll, unicode.Other_Lowercase) }
 
-// wordInner are the characters that Unicode's word breaking takes for the inside of a word
+// wordInner are characters inside words in Unicode's word breaking
 // (MidLetter, MidNumLet and Single_Quote).
 const wordInner = ":·\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a.‘’\u2024\ufe52\uff07\uff0e'"
 
@@ -140,7 +124,7 @@ func caseIgnorable(r rune) bool {
 }
 
 // ASCIIDigit writes a decimal digit of any script as one of ASCII, as int() and float() read
-// it, and leaves other characters as they are.
+// it, and returns other characters unchanged.
 func ASCIIDigit(r rune) rune {
 	if r < utf8.RuneSelf || !unicode.Is(unicode.Nd, r) {
 		return r
@@ -167,7 +151,7 @@ func ParseFloat(text string) (float64, bool) {
 		}
 	}
 	v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
-	return v, err == nil || v != 0 // what is too large is infinite
+	return v, err == nil || v != 0 // too large: infinite
 }
 
 // Float is repr of a float: the shortest text that reads back unchanged.

@@ -267,8 +267,8 @@ func TestPairsThatCannotBeAreNamed(t *testing.T) {
 		change map[[2]int]int32
 		want   string
 	}{
-		{"a category below 0", map[[2]int]int32{{4, 16}: -1}, "terabyte_processed_test.bin: pair 4: category 2 is -1, want 0 or more"},
-		{"a number below 0", map[[2]int]int32{{5, 1}: -7}, "pair 5: number 0 is -7, want 0 or more"},
+		{"a category below 0", map[[2]int]int32{{4, 16}: -1}, "terabyte_processed_test.bin: pair 4: field 16 is -1, want 0 or more"},
+		{"a number below 0", map[[2]int]int32{{5, 1}: -7}, "pair 5: field 1 is -7, want 0 or more"},
 		{"another label", map[[2]int]int32{{7, 0}: 2}, "pair 7: the label is 2, want 0 or 1"},
 	} {
 		w := open(t, writePairs(t, 9, threeRuns, test.change), joined())
@@ -303,7 +303,7 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 	}{
 		{"nothing", t.TempDir(), 0, s.info.Inputs, s.info.Outputs, "terabyte_processed_test.bin"},
 		{"a file that was cut off", cut, 0, s.info.Inputs, s.info.Outputs, "has 1000 bytes, want 160 for each pair"},
-		{"a trace of more pairs", writePairs(t, 7, threeRuns, nil), 0, s.info.Inputs, s.info.Outputs, "names 8 pairs"},
+		{"a trace of more pairs", writePairs(t, 7, threeRuns, nil), 0, s.info.Inputs, s.info.Outputs, "lists 8 pairs"},
 		{"too many samples", good, 4, s.info.Inputs, s.info.Outputs, "4 samples are wanted"},
 		{"another input", good, 0, append(more, port("x", tensor.Int64, 1)), s.info.Outputs, "input x of the model is unknown"},
 		{"no numbers", good, 0, s.info.Inputs[1:], s.info.Outputs, "0 inputs of the model are dense_x"},
@@ -416,7 +416,7 @@ func TestLabelsMayBeThoseOfTheDataSet(t *testing.T) {
 	var lines [2]string
 	for k, options := range []workload.Values{nil, {predictionsOption: "true"}} {
 		var records []string
-		for i := range data.Len() {
+		for i := range data.Runs {
 			labels, err := data.Labels(i)
 			if err != nil {
 				t.Fatal(err)

@@ -515,8 +515,8 @@ func TestSizesAreThoseOfTheEncodersOutputs(t *testing.T) {
 
 func TestSentencesThatCannotBeReadNameFileAndPlace(t *testing.T) {
 	for _, test := range []struct{ name, file, content, want string }{
-		{"no sentences", "newstest2014.tok.bpe.32000.en", "", "newstest2014.tok.bpe.32000.en: the file is empty"},
-		{"not UTF-8", "newstest2014.tok.bpe.32000.en", "a\n\xff\n", "newstest2014.tok.bpe.32000.en: line 2: the text is not UTF-8"},
+		{"no sentences", "newstest2014.tok.bpe.32000.en", "", "newstest2014.tok.bpe.32000.en is empty"},
+		{"not UTF-8", "newstest2014.tok.bpe.32000.en", "a\n\xff\n", "newstest2014.tok.bpe.32000.en: line 2: not UTF-8"},
 		{"another vocabulary", "vocab.bpe.32000.de", "[PAD]\n[UNK]\n", "vocab.bpe.32000.de: line 1 is not <unk>: this is no vocabulary of GNMT"},
 		{"a cut vocabulary", "vocab.bpe.32000.en", "<unk>\n<s>\n", "vocab.bpe.32000.en: line 3 is not </s>"},
 		{"a piece twice", "vocab.bpe.32000.en", "<unk>\n<s>\n</s>\na\na\n", `vocab.bpe.32000.en: line 5: piece "a" is in line 4 already`},

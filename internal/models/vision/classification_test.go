@@ -136,7 +136,7 @@ func TestOpenNamesWhatDoesNotFit(t *testing.T) {
 		change func(*setup)
 		want   string
 	}{
-		{"no data", func(s *setup) { s.datasetDir = t.TempDir() }, "there is no val_map.txt"},
+		{"no data", func(s *setup) { s.datasetDir = t.TempDir() }, "val_map.txt is missing"},
 		{"too few images", func(s *setup) { s.count = 3 }, "3 images are wanted"},
 		{"an unknown pipeline", func(s *setup) { s.binding.pipeline = "vgg" }, `pre-processing pipeline "vgg" is not known, want one of resnet50_vgg_224`},
 		{"a pipeline of another type", func(s *setup) { s.binding.pipeline = "mobilenet_224_uint8" },

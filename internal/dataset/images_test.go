@@ -6,23 +6,134 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// put writes a file below a folder, which is made.
+// put writes a file below a folder, which it makes.
 func put(t testing.TB, dir, name, content string) {
 	t.Helper()
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
+	testenv.Tree(t, dir, map[string]string{name: content})
+}
+
+// imageNetFolder has a list and files that contain their names.
+func imageNetFolder(t *testing.T, list string, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range files {
+		put(t, dir, name, name)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
+	if list != "" {
+		put(t, dir, valMap, list)
+	}
+	return dir
+}
+
+func TestImageNetHasTheOrderOfItsList(t *testing.T) {
+	dir := imageNetFolder(t, "val/b.JPEG 7\nval/a.JPEG 0\n", "val/a.JPEG", "val/b.JPEG")
+	d, err := OpenImageNet(dir, Options{})
+	testenv.Must(t, err)
+	if data, err := d.Read(0); err != nil || string(data) != "val/b.JPEG" || d.Len() != 2 {
+		t.Errorf("%d images, Read(0) = %q, %v", d.Len(), data, err)
+	}
+	if truth, err := ReadValMap(dir); err != nil || len(truth) != 2 || truth[0].Label != 7 {
+		t.Errorf("ReadValMap = %v, %v", truth, err)
+	}
+}
+
+func TestImageNetErrors(t *testing.T) {
+	var missing strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&missing, "%d.JPEG 1\n", i)
+	}
+	for _, test := range []struct {
+		name, list string
+		count      int
+		want       string
+	}{
+		{"no list", "", 0, "val_map.txt is missing"},
+		{"an image is missing", "a.JPEG 1\nc.JPEG 2\n", 0, "val_map.txt:2:"},
+		{"only the first errors are listed", missing.String(), 0, "4.JPEG: no such file or directory\n…"},
+		{"an image twice", "a.JPEG 1\nb.JPEG 2\na.JPEG 3\n", 0, "val_map.txt:3: a.JPEG is already in line 1"},
+		{"a class too many", "a.JPEG 1000\n", 0, "want 0 to 999"},
+		{"a path outside", "../a.JPEG 1\n", 0, "not below the folder"},
+		{"an empty line", "a.JPEG 1\n\nb.JPEG 2\n", 0, "line 2"},
+		{"no class", "a.JPEG\n", 0, "line 1"},
+		{"a folder", "sub 1\n", 0, "is a folder, not a regular file"},
+		{"too many wanted", "a.JPEG 1\n", 2, "2 images are wanted"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := imageNetFolder(t, test.list, "a.JPEG", "b.JPEG", "sub/x")
+			if _, err := OpenImageNet(dir, Options{Count: test.count}); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestFingerprintFollowsNamesSizesAndTimes(t *testing.T) {
+	when := time.Unix(1_700_000_000, 0)
+	fingerprint := func(change func(dir string)) string {
+		dir := imageNetFolder(t, "a.JPEG 1\nb.JPEG 2\n", "a.JPEG", "b.JPEG", "c.JPEG")
+		for _, name := range []string{"a.JPEG", "b.JPEG", "c.JPEG"} {
+			testenv.Must(t, os.Chtimes(filepath.Join(dir, name), when, when))
+		}
+		change(dir)
+		d, err := OpenImageNet(dir, Options{})
+		testenv.Must(t, err)
+		return d.Fingerprint()
+	}
+	same := fingerprint(func(string) {})
+	if again := fingerprint(func(string) {}); again != same || len(same) != 20 {
+		t.Errorf("fingerprints of two copies are %q and %q", same, again)
+	}
+	for name, change := range map[string]func(dir string){
+		"another name": func(dir string) { put(t, dir, valMap, "a.JPEG 1\nc.JPEG 2\n") },
+		"another size": func(dir string) {
+			put(t, dir, "b.JPEG", "more than before")
+			testenv.Must(t, os.Chtimes(filepath.Join(dir, "b.JPEG"), when, when))
+		},
+		"another time":  func(dir string) { testenv.Must(t, os.Chtimes(filepath.Join(dir, "b.JPEG"), when, when.Add(1))) },
+		"another order": func(dir string) { put(t, dir, valMap, "b.JPEG 2\na.JPEG 1\n") },
+	} {
+		if got := fingerprint(change); got == same {
+			t.Errorf("%s: the fingerprint stays %s", name, got)
+		}
+	}
+}
+
+// The cache of prepared samples has the fingerprint as its name, and must not depend on the count.
+func TestCountTakesTheFirstSamples(t *testing.T) {
+	coco, net, ade := cocoFolder(t), imageNetFolder(t, "b 1\na 2\nc 3\n", "a", "b", "c"), adeFolder(t)
+	type set interface {
+		Len() int
+		Path(i int) string
+		Fingerprint() string
+	}
+	for name, open := range map[string]func(o Options) (set, error){
+		"COCO":     func(o Options) (set, error) { return OpenCOCO(coco, o) },
+		"ImageNet": func(o Options) (set, error) { return OpenImageNet(net, o) },
+		"ADE20K":   func(o Options) (set, error) { return OpenADE20K(ade, o) },
+	} {
+		all, err := open(Options{})
+		testenv.Must(t, err)
+		one, err := open(Options{Count: 1})
+		if err != nil || one.Len() != 1 || one.Path(0) != all.Path(0) || one.Fingerprint() != all.Fingerprint() {
+			t.Errorf("%s: count 1: %+v, %v, want the first of %+v", name, one, err, all)
+		}
+		if some, err := open(Options{Count: all.Len()}); err != nil || some.Len() != all.Len() {
+			t.Errorf("%s: count %d: %+v, %v", name, all.Len(), some, err)
+		}
+		if _, err := open(Options{Count: all.Len() + 1}); err == nil || !strings.HasPrefix(err.Error(), "opening "+name+": ") {
+			t.Errorf("%s: count %d: error %v", name, all.Len()+1, err)
+		}
 	}
 }
 
 const cocoFile, openImagesFile = "annotations/instances_val2017.json", "annotations/openimages-mlperf.json"
 
-// annotations lists images c, a and b, of which a has no object.
+// annotations lists images c, a and b; a has no object.
 func annotations() string {
 	object := func(id, image int) string {
 		return fmt.Sprintf(`{"id":%d,"image_id":%d,"category_id":1,"bbox":[1,2,3,4],"area":12,"iscrowd":0}`, id, image)
@@ -79,7 +190,7 @@ func TestDetectionHasTheOrderOfTheAnnotationFile(t *testing.T) {
 	}
 	put(t, dir, cocoFile, strings.Replace(annotations(), `"id":2,"image_id":7,"category_id":1`, `"id":2,"image_id":7,"category_id":5`, 1))
 	if some, err := OpenCOCO(dir, Options{DropEmpty: true}); err != nil || names(some) != "b.jpg" {
-		t.Errorf("with an object of no listed category: %v, %v, want b.jpg", some, err)
+		t.Errorf("with an object of an unlisted category: %v, %v, want b.jpg", some, err)
 	}
 	truth, err := ReadCOCO(dir)
 	if err != nil || len(truth.Annotations) != 3 {
@@ -87,7 +198,7 @@ func TestDetectionHasTheOrderOfTheAnnotationFile(t *testing.T) {
 	}
 }
 
-// People have the folder of the script, and the one that the reference's program wants.
+// OpenImages has the layout of openimages_mlperf.sh, or that of the reference's program.
 func TestOpenImagesIsFoundInBothLayouts(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, openImagesFile, annotations())
@@ -113,7 +224,7 @@ func TestOpenImagesIsFoundInBothLayouts(t *testing.T) {
 	}
 }
 
-func TestDetectionNamesWhatIsWrong(t *testing.T) {
+func TestDetectionErrors(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(dir string)
@@ -121,7 +232,7 @@ func TestDetectionNamesWhatIsWrong(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(dir string) { os.RemoveAll(filepath.Join(dir, "annotations")) }, Options{},
-			"there is no annotations/instances_val2017.json: want that file and the images in val2017"},
+			"annotations/instances_val2017.json is missing: want that file and the images in val2017"},
 		{"no images", func(dir string) { os.RemoveAll(filepath.Join(dir, "val2017")) }, Options{}, "instances_val2017.json: image 0 (id 7): "},
 		{"one image", func(dir string) { os.Remove(filepath.Join(dir, "val2017/b.jpg")) }, Options{}, "image 2 (id 3): "},
 		{"an image outside", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "a.jpg", "../a.jpg", 1)) }, Options{},
@@ -129,7 +240,7 @@ func TestDetectionNamesWhatIsWrong(t *testing.T) {
 		{"more than there are", func(string) {}, Options{Count: 4}, "4 images are wanted"},
 		{"more than are annotated", func(string) {}, Options{Count: 3, DropEmpty: true}, "lists 2"},
 		{"no JSON", func(dir string) { put(t, dir, cocoFile, "<html>") }, Options{}, cocoFile},
-		{"an empty list", func(dir string) { put(t, dir, cocoFile, `{"images":[],"categories":[],"annotations":[]}`) }, Options{}, "lists no image"},
+		{"an empty list", func(dir string) { put(t, dir, cocoFile, `{"images":[],"categories":[],"annotations":[]}`) }, Options{}, "lists no images"},
 		{"a negative box", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,-3,4]", 1)) }, Options{}, "want no negative size"},
 		{"a box that is no number", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,NaN,4]", 1)) }, Options{}, "annotations 0"},
 		{"no category", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), `"category_id":1,`, "", 1)) }, Options{}, "category_id"},
@@ -155,7 +266,7 @@ func TestDetectionNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestSamplesThatWerePreprocessedNeedNoImages(t *testing.T) {
+func TestPreprocessedSamplesNeedNoImages(t *testing.T) {
 	dir, made := t.TempDir(), t.TempDir()
 	put(t, dir, cocoFile, annotations())
 	put(t, dir, "val_map.txt", "val/c.jpg 1\n")
@@ -176,4 +287,20 @@ func TestSamplesThatWerePreprocessedNeedNoImages(t *testing.T) {
 	if _, err := OpenCOCO(dir, Options{Preprocessed: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "c.jpg.npy") {
 		t.Errorf("error %v", err)
 	}
+}
+
+func ExampleOptions() {
+	dir, err := os.MkdirTemp("", "imagenet")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, content := range map[string]string{"val_map.txt": "b.JPEG 7\na.JPEG 3\n", "a.JPEG": "…", "b.JPEG": "…"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			panic(err)
+		}
+	}
+	d, err := OpenImageNet(dir, Options{Count: 1})
+	fmt.Println(d.Len(), filepath.Base(d.Path(0)), err)
+	// Output: 1 b.JPEG <nil>
 }
