@@ -41,7 +41,7 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 	$(GO) test -timeout 10m -race $(CONCURRENT)
 
 # Packages that start goroutines outside their tests.
-CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\(' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
+CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\b' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 nightly: onnxruntime ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target (some hours)
 	MLPERF_LONG_TESTS=1 $(GO) test -timeout 30m ./...

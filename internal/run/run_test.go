@@ -349,7 +349,7 @@ func TestWorkersOfADevice(t *testing.T) {
 	for _, c := range []struct {
 		device      string
 		given, want int
-	}{{"", 0, 0}, {"cuda,webgpu", 0, 0}, {"WebGPU,cpu", 0, 1}, {"webgpu", 3, 3}} {
+	}{{"", 0, 0}, {"cuda", 0, 0}, {"cuda,webgpu", 0, 1}, {"WebGPU,cpu", 0, 1}, {"webgpu", 3, 3}} {
 		q := runtest.Request(t)
 		q.Backend.Device, q.Instances = c.device, c.given
 		if got := provided(t, q).Workers(); got != c.want {
