@@ -75,12 +75,12 @@ func (m Maker) markSimilarity(ctx context.Context, spec synth.CaptionSpec, image
 	const n = arch.EyesFeatures
 	path := filepath.Join(folder, diffusion.CLIPImageFile)
 	eyes := arch.Eyes{Input: "pixel_values", Output: "image_embeds", Side: 224, Seed: 35, Scale: 1}
-	seen, err := m.see(ctx, eyes, path, diffusion.CLIPEye, images)
+	seen, err := m.see(ctx, eyes, path, diffusion.CLIPImages, images)
 	if err != nil {
 		return err
 	}
 	eyes.Shift = shiftToZero(seen, n)
-	if seen, err = m.see(ctx, eyes, path, diffusion.CLIPEye, images); err != nil {
+	if seen, err = m.see(ctx, eyes, path, diffusion.CLIPImages, images); err != nil {
 		return err
 	}
 	table := make([]float32, 0, n*len(seen))
@@ -124,7 +124,7 @@ func (m Maker) markDistance(ctx context.Context, spec synth.CaptionSpec, images 
 	eyes := arch.Eyes{Input: "image", Output: "features", Side: 299, Seed: 36, Scale: 1}
 	var photos accuracy.FeatureStatistics
 	for range 2 { // the first time to find out the scale
-		seen, err := m.see(ctx, eyes, path, diffusion.InceptionEye, images)
+		seen, err := m.see(ctx, eyes, path, diffusion.Inception, images)
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func lengthOf(v []float32) float64 {
 }
 
 // see writes a network, and returns what it sees in images.
-func (m Maker) see(ctx context.Context, eyes arch.Eyes, path string, kind diffusion.EyeKind, images [][]byte) (seen [][]float32, err error) {
+func (m Maker) see(ctx context.Context, eyes arch.Eyes, path string, kind diffusion.ImageEncoderKind, images [][]byte) (seen [][]float32, err error) {
 	graph, err := eyes.Build()
 	if err != nil {
 		return nil, err
@@ -170,14 +170,14 @@ func (m Maker) see(ctx context.Context, eyes arch.Eyes, path string, kind diffus
 	if err := graph.WriteFile(ctx, path); err != nil {
 		return nil, err
 	}
-	eye, err := diffusion.OpenEye(ctx, m.Engine, path, kind)
+	eye, err := diffusion.OpenImageEncoder(ctx, m.Engine, path, kind)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, eye.Close()) }()
 	for _, image := range images {
 		side := int(math.Sqrt(float64(len(image) / 3)))
-		features, err := eye.See(ctx, image, side, side)
+		features, err := eye.Encode(ctx, image, side, side)
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func askedModel(t *testing.T, s loadgen.Scenario) Config {
 		t.Fatal(err)
 	}
 	cfg := askingServer(t, server, s, nil)
-	cfg.Model, cfg.DatasetDir = m.Asked(), articles(t, server, 24)
+	cfg.Model, cfg.DatasetDir = m.Remote(), articles(t, server, 24)
 	cfg.Settings.PerformanceSampleCountOverride = 24
 	return cfg
 }

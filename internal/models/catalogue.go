@@ -24,5 +24,5 @@ func All() []workload.Model {
 	)
 }
 
-// Asked are the benchmarks that servers of text answer and nobody else.
-func Asked() []workload.Model { return generative.Asked() }
+// RemoteModels are the benchmarks that only servers of text can answer.
+func RemoteModels() []workload.Model { return generative.RemoteModels() }

@@ -16,7 +16,7 @@ func Lookup(name string) (workload.Model, error) { return find(name, All()) }
 // LookupAsked is Lookup for where servers of text answer, and for what is done with logs and files alone:
 // it also knows the benchmarks that no engine of tensors runs.
 func LookupAsked(name string) (workload.Model, error) {
-	return find(name, slices.Concat(All(), Asked()))
+	return find(name, slices.Concat(All(), RemoteModels()))
 }
 
 // find prefers the model whose own name it is to those that have it as another name.

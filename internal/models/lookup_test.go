@@ -82,7 +82,7 @@ func TestLogsOfBenchmarksThatAreNotRunCanBeScored(t *testing.T) {
 			t.Errorf("LookupAsked(%q) = %s, %v", name, m.Name, err)
 		}
 	}
-	for _, m := range Asked() {
+	for _, m := range RemoteModels() {
 		if _, err := Lookup(m.Name); err == nil {
 			t.Errorf("%s is run, and needs no other entry", m.Name)
 		}

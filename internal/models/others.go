@@ -9,7 +9,7 @@ import (
 // Rules returns what the rules know of a benchmark by any of its names; false if no round has
 // it. Unlike Lookup it also knows those that the catalogue does not have.
 func Rules(name string) (config.Model, bool) {
-	for _, m := range slices.Concat(All(), Asked()) {
+	for _, m := range slices.Concat(All(), RemoteModels()) {
 		if m.Rules.Is(name) {
 			return m.Rules, true
 		}
@@ -26,7 +26,7 @@ func Rules(name string) (config.Model, bool) {
 func RuleNames() []string {
 	var names []string
 	add := func(m config.Model) { names = append(append(names, m.Name), m.Aliases...) }
-	for _, m := range slices.Concat(All(), Asked()) {
+	for _, m := range slices.Concat(All(), RemoteModels()) {
 		add(m.Rules)
 	}
 	for _, m := range others() {

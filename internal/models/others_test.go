@@ -142,7 +142,7 @@ func TestNoNameIsThatOfTwoModels(t *testing.T) {
 // checker has them.
 func TestMinimaAgreeWithTheConfFilesOfTheirRounds(t *testing.T) {
 	all := others()
-	for _, m := range slices.Concat(All(), Asked()) {
+	for _, m := range slices.Concat(All(), RemoteModels()) {
 		all = append(all, m.Rules)
 	}
 	for _, m := range all {
@@ -197,7 +197,7 @@ func TestBenchmarksOfTheRounds(t *testing.T) {
 		}
 	}
 	mobile := []string{"mobilenet-edgetpu", "ssd-mobilenet-v2", "deeplab-v3plus", "mobilebert"} // of MLPerf Mobile
-	for _, m := range slices.Concat(All(), Asked()) {
+	for _, m := range slices.Concat(All(), RemoteModels()) {
 		if q := m.QualityIn("v6.1"); (q.Target == 0) != slices.Contains(mobile, m.Name) || q.Reference == 0 {
 			t.Errorf("%s: %+v", m.Name, q)
 		}

@@ -122,10 +122,10 @@ func (r *Resolved) lookUp() (err error) {
 			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
 		})
 	case q.asksServers():
-		if r.model, err = models.LookupAsked(q.Model); err == nil && r.model.Ask == nil {
+		if r.model, err = models.LookupAsked(q.Model); err == nil && r.model.OpenRemote == nil {
 			err = fmt.Errorf("%s takes no prompts: servers of text are asked for language models only", r.model.Name)
 		}
-		r.model = r.model.Asked()
+		r.model = r.model.Remote()
 	default:
 		if r.model, err = models.Lookup(q.Model); err != nil {
 			if m, other := models.LookupAsked(q.Model); other == nil {
@@ -395,7 +395,7 @@ func (r *Resolved) servers() error {
 	}
 	if network && r.Settings.UseTokenLatencies && s == loadgen.Server {
 		or := ""
-		if r.model.Ask != nil {
+		if r.model.OpenRemote != nil {
 			or = ", or the engine " + engine.OpenAI
 		}
 		return userinput.Errorf("scenario", "%s bounds the time to the first token, and the answers of %s come whole: want offline%s", r.model.Name, remote.TaskName(r.model), or)

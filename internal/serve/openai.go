@@ -338,7 +338,7 @@ func (m *textModel) begin(p *prompt) (*completion, error) {
 	copy(tensor.Data[int32](m.store.Slot(0, row, 1)), ids)
 	m.fill(row, len(ids)*tensor.Int32.Size())
 	if p.Stream {
-		m.calls[row].tokens = make(chan []byte, m.MostAnswer+1)
+		m.calls[row].tokens = make(chan []byte, m.MaxAnswer+1)
 	}
 	if err := m.submit(row, p.limit()); err != nil {
 		m.release(row)

@@ -54,7 +54,7 @@ func echo(words workload.Tokenizer) *workload.Workload {
 				own.NewDecoder = func(workload.Sessions, int) (workload.Decoder, error) { return &echoing{limits: limits}, nil }
 				return &own
 			},
-			Text: &workload.TextFormat{MostPrompt: echoRoom, MostAnswer: echoRoom + 1, Tokens: byteTokens, Tokenizer: words},
+			Text: &workload.TextFormat{MaxPrompt: echoRoom, MaxAnswer: echoRoom + 1, Tokens: byteTokens, Tokenizer: words},
 		},
 	}
 	return w

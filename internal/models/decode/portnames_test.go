@@ -23,36 +23,36 @@ func (s renamedSession) Info() backend.Info {
 
 const ownNames = "input_features=mel, logits=scores,input_ids=ids,last_hidden_state=heard,past_key_values.%d.decoder.key=kept.%d.k,present.%d.encoder.value=now_%d_v"
 
-// TestAListenerWithNamesOfItsOwnSaysTheSame by what they are.
-func TestAListenerWithNamesOfItsOwnSaysTheSame(t *testing.T) {
-	names, err := ParseNames(ownNames, ListenNames())
+// TestSpeechDecoderWithOwnNames by what they are.
+func TestSpeechDecoderWithOwnNames(t *testing.T) {
+	names, err := ParseNames(ownNames, SpeechNames())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sessions, ports := hearingSessions()
+	_, sessions, ports := speechSessions()
 	ports = renamed(ports, everyLayer(names))
 	for role, p := range ports {
 		sessions[role] = renamedSession{sessions[role], p}
 	}
-	if _, err := ReadListenLayout(ports, nil); err == nil || !strings.Contains(err.Error(), `has no input "input_features"`) {
-		t.Errorf("names that nobody told: %v", err)
+	if _, err := ReadSpeechLayout(ports, nil); err == nil || !strings.Contains(err.Error(), `has no input "input_features"`) {
+		t.Errorf("own names that are missing: %v", err)
 	}
-	l, err := ReadListenLayout(ports, names)
+	l, err := ReadSpeechLayout(ports, names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := l.String(); !strings.Contains(got, "go into mel") || !strings.Contains(got, "kept.0.k, past_key_values.0.encoder.key") {
+	if got := l.String(); !strings.Contains(got, "go into mel") || !strings.Contains(got, "(kept.0.k) and of these (past_key_values.0.encoder.key)") {
 		t.Errorf("it says %q", got)
 	}
 	if got := l.Outputs(FirstRole); got[0] != "scores" || !slices.Contains(got, "now_1_v") {
 		t.Errorf("outputs %q", got)
 	}
-	d, err := NewListener(sessions, l, 1, 30)
+	d, err := NewSpeechDecoder(sessions, l, 1, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := d.Listen(t.Context(), 0, []float32{2, 2, 2, 0, 0, 0, 0, 0}); err != nil {
+	if err := d.Encode(t.Context(), 0, []float32{2, 2, 2, 0, 0, 0, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
 	begin := []int32{3, 4}
@@ -66,7 +66,7 @@ func TestAListenerWithNamesOfItsOwnSaysTheSame(t *testing.T) {
 		}
 		said = append(said, d.Next(0))
 	}
-	if diff := cmp.Diff(saidOf(2, begin, 5), said); diff != "" {
+	if diff := cmp.Diff(transcriptOf(2, begin, 5), said); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)
 	}
 }
@@ -80,7 +80,7 @@ func TestNamesThatCannotBeAreRefused(t *testing.T) {
 		"logits=scores.%d":                     "on both sides or none",
 		"logits=a,past_key_values.0.decoder.key=b": "is not one of",
 	} {
-		if _, err := ParseNames(text, ListenNames()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseNames(text, SpeechNames()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestNamesThatCannotBeAreRefused(t *testing.T) {
 func FuzzNames(f *testing.F) {
 	f.Add(ownNames)
 	f.Fuzz(func(t *testing.T, text string) {
-		names, err := ParseNames(text, ListenNames())
+		names, err := ParseNames(text, SpeechNames())
 		if err != nil {
 			return
 		}

@@ -113,8 +113,8 @@ func TestABindingThatFailsLeavesNothingBound(t *testing.T) {
 		{"an output that has no memory", func(l *ledger, _ map[string]tensor.Tensor) { l.refuse = 3 }, "the model's vae_decoder, sample: no memory on the device"},
 		{"an output that nobody reads", func(l *ledger, _ map[string]tensor.Tensor) {
 			l.info.Outputs = append(slices.Clone(l.info.Outputs), port("moments", tensor.Float32, 1))
-		}, "the model's vae_decoder has a port moments, for which there is nothing"},
-		{"an input without a tensor", func(_ *ledger, tensors map[string]tensor.Tensor) { delete(tensors, vaeDecoder+".latent_sample") }, "the model's vae_decoder has a port latent_sample, for which there is nothing"},
+		}, "the model's vae_decoder has an unknown port moments"},
+		{"an input without a tensor", func(_ *ledger, tensors map[string]tensor.Tensor) { delete(tensors, vaeDecoder+".latent_sample") }, "the model's vae_decoder has an unknown port latent_sample"},
 	} {
 		l, p, tensors := decoder(t)
 		c.change(l, tensors)
@@ -125,17 +125,17 @@ func TestABindingThatFailsLeavesNothingBound(t *testing.T) {
 }
 
 func TestNumbersAreWrittenInTheTypeOfThePort(t *testing.T) {
-	for _, d := range wholes {
+	for _, d := range integers {
 		x := tensor.New(d, 3)
-		setWhole(x, []int64{49406, 0, 49407})
+		setIntegers(x, []int64{49406, 0, 49407})
 		if got := fmt.Sprint(numbersOf(x)); got != "[49406 0 49407]" {
 			t.Errorf("tokens as %v are %s", d, got)
 		}
 	}
-	for _, d := range either {
+	for _, d := range numbers {
 		for _, shape := range []tensor.Shape{nil, {1}, {3}} {
 			x := tensor.New(d, shape...)
-			setNumber(x, 951)
+			fill(x, 951)
 			for _, v := range numbersOf(x) {
 				if v != 951 {
 					t.Errorf("a step as %v%v is %v", d, shape, numbersOf(x))

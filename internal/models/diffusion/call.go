@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A call is a session with the tensors of its ports, by role.usual.
+// A call is a session with the tensors of its ports, by role.name.
 type call struct {
 	session         backend.Session
 	tensors         map[string]tensor.Tensor
@@ -26,9 +26,9 @@ func bind(s backend.Session, all ports, role string, tensors map[string]tensor.T
 		values *[]backend.Value
 	}{{false, info.Inputs, &c.inputs}, {true, info.Outputs, &c.outputs}} {
 		for _, port := range side.ports {
-			t, ok := tensors[all.usual(role, port.Name, side.output)]
+			t, ok := tensors[all.key(role, port.Name, side.output)]
 			if !ok {
-				return nil, errors.Join(fmt.Errorf("the model's %s has a port %s, for which there is nothing", role, port.Name), c.close())
+				return nil, errors.Join(fmt.Errorf("the model's %s has an unknown port %s", role, port.Name), c.close())
 			}
 			v, err := s.Bind(t)
 			if err != nil {
@@ -40,9 +40,9 @@ func bind(s backend.Session, all ports, role string, tensors map[string]tensor.T
 	return c, nil
 }
 
-// usual is role.usual of a port.
-func (p ports) usual(role, own string, output bool) string {
-	for _, w := range wants() {
+// key is role.name of a port; empty: unknown.
+func (p ports) key(role, own string, output bool) string {
+	for _, w := range portSpecs() {
 		if usual := w.role + "." + w.name; w.role == role && w.output == output && p[usual].Name == own {
 			return usual
 		}
@@ -63,8 +63,8 @@ func (c *call) close() error {
 	return errors.Join(errs...)
 }
 
-// setWhole writes whole numbers into a tensor of either size.
-func setWhole(t tensor.Tensor, values []int64) {
+// setIntegers writes integers into a tensor of int64 or int32.
+func setIntegers(t tensor.Tensor, values []int64) {
 	if t.Type == tensor.Int64 {
 		copy(tensor.Data[int64](t), values)
 		return
@@ -74,8 +74,8 @@ func setWhole(t tensor.Tensor, values []int64) {
 	}
 }
 
-// setNumber writes a number into all elements of a tensor.
-func setNumber(t tensor.Tensor, v float32) {
+// fill writes a number into all elements of a tensor.
+func fill(t tensor.Tensor, v float32) {
 	for i := range t.Len() {
 		switch t.Type {
 		case tensor.Int64:

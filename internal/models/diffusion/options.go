@@ -18,7 +18,7 @@ const (
 	clipTokenizerOption = "clip-tokenizer"
 	inceptionOption     = "inception-model"
 	statisticsOption    = "statistics-path"
-	picturesOption      = "compliance-images-path"
+	imagesOption        = "compliance-images-path"
 	idsOption           = "ids-path"
 )
 
@@ -37,7 +37,7 @@ func scoreOptions() []workload.Option {
 		{Name: clipTokenizerOption, Kind: workload.Path, Help: "folder of vocab.json and merges.txt of CLIP's text tower (default: scoring beside the data)"},
 		{Name: inceptionOption, Kind: workload.Path, Help: "ONNX file of Inception-v3 with 2048 features (default: scoring/inception.onnx beside the data)"},
 		{Name: statisticsOption, Aliases: []string{"statistics_path"}, Kind: workload.Path, Help: "statistics of the photographs (default: val2014.npz beside the data)"},
-		{Name: picturesOption, Aliases: []string{"compliance_images_path"}, Kind: workload.Path, Help: "folder for the images that a submission shows, and their captions"},
+		{Name: imagesOption, Aliases: []string{"compliance_images_path"}, Kind: workload.Path, Help: "folder for the images that a submission shows, and their captions"},
 		{Name: idsOption, Aliases: []string{"ids_path"}, Kind: workload.Path, Help: "file with the indices of these images, one a line (default: the official ten)"},
 	}
 }
@@ -53,8 +53,8 @@ func parsePorts(text string) (map[string]string, error) {
 		if !ok || own == "" {
 			return nil, fmt.Errorf("%q is not a role, a dot, a usual name, =, and the model's own", part)
 		}
-		if !slices.Contains(usualPorts(), of) {
-			return nil, fmt.Errorf("%q is not one of %s", of, strings.Join(usualPorts(), ", "))
+		if !slices.Contains(portKeys(), of) {
+			return nil, fmt.Errorf("%q is not one of %s", of, strings.Join(portKeys(), ", "))
 		}
 		names[of] = own
 	}

@@ -16,7 +16,7 @@ const (
 	guidance       = 8
 	negativePrompt = "normal quality, low quality, worst quality, low res, blurry, nsfw, nude"
 
-	// latentScale is what latents are multiples of (vae/config.json: scaling_factor).
+	// latentScale scales latents (vae/config.json: scaling_factor).
 	latentScale = 0.13025
 )
 
@@ -52,7 +52,7 @@ func newPipeline(s workload.Setup) (*pipeline, error) {
 	if err := w.readData(s.DatasetDir, s.Count); err != nil {
 		return nil, err
 	}
-	if err := w.join(s.Ports, own); err != nil {
+	if err := w.readPorts(s.Ports, own); err != nil {
 		return nil, err
 	}
 	schedule, err := readSchedule(s.ModelPath)
@@ -73,17 +73,17 @@ func (w *pipeline) workload() *workload.Workload {
 	out := &workload.Workload{
 		Samples: len(w.captions), Row: row, Prepare: w.prepare,
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-			return newPainter(w, sessions, maxBatch)
+			return newPredictor(w, sessions, maxBatch)
 		},
 		Outputs: w.outputs, Batch: max(w.sizes.batch, 0), PredictorBytes: w.predictorBytes, Notes: w.notes(),
 		Exchange: &workload.Exchange{
 			Constants: []tensor.Tensor{tensor.Of(w.latents.Values, append([]int64{1}, w.latentSlot().Shape...)...)},
-			Complete:  func([]tensor.Shape) ([]workload.Slot, error) { return w.sentRow(), nil },
+			Complete:  func([]tensor.Shape) ([]workload.Slot, error) { return w.exchangeRow(), nil },
 			Check:     w.check,
 		},
 	}
-	for i, slot := range w.sentRow() {
-		out.Exchange.Inputs = append(out.Exchange.Inputs, workload.Input{Name: sentNames[i], Slot: slot})
+	for i, slot := range w.exchangeRow() {
+		out.Exchange.Inputs = append(out.Exchange.Inputs, workload.Input{Name: exchangeNames[i], Slot: slot})
 	}
 	return out
 }
@@ -97,8 +97,8 @@ func (w *pipeline) readData(folder string, count int) (err error) {
 	return err
 }
 
-// join finds out how the files go together.
-func (w *pipeline) join(files map[string]workload.Ports, own map[string]string) (err error) {
+// readPorts finds the ports of the files and their sizes.
+func (w *pipeline) readPorts(files map[string]workload.Ports, own map[string]string) (err error) {
 	if w.ports, err = findPorts(files, own); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (w *pipeline) prepare(index int, row []tensor.Tensor) error {
 }
 
 func (w *pipeline) outputs(role string) (names []string) {
-	for _, want := range wants() {
+	for _, want := range portSpecs() {
 		if want.role == role && want.output {
 			names = append(names, w.ports[want.role+"."+want.name].Name)
 		}

@@ -278,7 +278,7 @@ func TestImagesThatAreNoNumbersAndRunsThatAreStoppedAreErrors(t *testing.T) {
 		}
 		return nil
 	}
-	if images, err := c.paint(t.Context(), w, 2); err == nil || !strings.Contains(err.Error(), "sample 1: the image is no number at pixel 5 of plane 1") || len(images) != 1 {
+	if images, err := c.paint(t.Context(), w, 2); err == nil || !strings.Contains(err.Error(), "sample 1: the image is not a number at pixel 5 of plane 1") || len(images) != 1 {
 		t.Errorf("%d images, %v", len(images), err)
 	}
 	broken := errors.New("out of memory")
@@ -333,7 +333,7 @@ func TestFilesThatDoNotFitAreNamed(t *testing.T) {
 		want       string
 	}{
 		{"a UNet with another input", unet, false, "text_embeds", rename("class_labels"), `the model's unet has no input "text_embeds", it has`},
-		{"an input that nobody knows", unet, false, "time_ids", func(p *backend.Port) { p.Name = "guidance" }, "the model's unet has an input guidance, for which there is nothing"},
+		{"an input that nobody knows", unet, false, "time_ids", func(p *backend.Port) { p.Name = "guidance" }, "the model's unet has an unknown input guidance"},
 		{"half precision", unet, false, "sample", func(p *backend.Port) { p.Type = tensor.Float16 }, "the input sample of type float16, want one of [float32]"},
 		{"too few axes", vaeDecoder, true, "sample", shape(1, 3), "the output sample of shape [1 3], want 4 axes"},
 		{"any shape", vaeDecoder, true, "sample", func(p *backend.Port) { p.AnyShape = true }, "want 4 axes"},
@@ -344,7 +344,7 @@ func TestFilesThatDoNotFitAreNamed(t *testing.T) {
 		{"nine channels, as for inpainting", unet, false, "sample", shape(-1, 9, 16, 16), "want 4 along axis 1"},
 		{"one at a time", unet, false, "sample", shape(1, 4, 16, 16), "takes 1 at once, want an even number"},
 		{"shorter captions", textEncoder2, false, "input_ids", shape(-1, 64), "text_encoder_2.input_ids is [? 64], want 77 along axis 1"},
-		{"an unknown width", textEncoder, true, "hidden_states.1", shape(-1, 77, -1), "text_encoder.hidden_states has a free axis 2"},
+		{"an unknown width", textEncoder, true, "hidden_states.1", shape(-1, 77, -1), "text_encoder.hidden_states has no known size along axis 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c.setup.Ports = map[string]workload.Ports{}
@@ -449,7 +449,7 @@ func FuzzPortNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		names, err := parsePorts(text)
 		for usual, own := range names {
-			if err == nil && (own == "" || !slices.Contains(usualPorts(), usual)) {
+			if err == nil && (own == "" || !slices.Contains(portKeys(), usual)) {
 				t.Errorf("%q names %q %q", text, usual, own)
 			}
 		}

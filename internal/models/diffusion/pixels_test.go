@@ -61,7 +61,7 @@ func TestPixelsBeyondTheRangeAreItsEnds(t *testing.T) {
 	for at := range 6 {
 		planes := make([]float32, 6)
 		planes[at] = float32(math.NaN())
-		want := "the image is no number at pixel " + strconv.Itoa(at%2) + " of plane " + strconv.Itoa(at/2)
+		want := "the image is not a number at pixel " + strconv.Itoa(at%2) + " of plane " + strconv.Itoa(at/2)
 		if err := toBytes(make([]byte, 6), planes); err == nil || err.Error() != want {
 			t.Errorf("number %d: %v, want %s", at, err, want)
 		}
@@ -69,8 +69,8 @@ func TestPixelsBeyondTheRangeAreItsEnds(t *testing.T) {
 }
 
 // eyeOf is an eye of a kind whose images have a side, without a network.
-func eyeOf(kind EyeKind, side int) *Eye {
-	return &Eye{kind: kind, side: side, in: &planesOnly{tensor.New(tensor.Float32, 1, imageChannels, int64(side), int64(side))}}
+func eyeOf(kind ImageEncoderKind, side int) *ImageEncoder {
+	return &ImageEncoder{kind: kind, side: side, in: &planesOnly{tensor.New(tensor.Float32, 1, imageChannels, int64(side), int64(side))}}
 }
 
 type planesOnly struct{ t tensor.Tensor }
@@ -80,7 +80,7 @@ func (*planesOnly) Close() error            { return nil }
 
 // An image of one colour has that colour in every size, from one pixel on.
 func TestAnImageOfOneColourKeepsIt(t *testing.T) {
-	for _, kind := range []EyeKind{CLIPEye, InceptionEye} {
+	for _, kind := range []ImageEncoderKind{CLIPImages, Inception} {
 		for _, from := range []preprocess.Size{{Width: 1, Height: 1}, {Width: 3, Height: 3}, {Width: 40, Height: 40}, {Width: 17, Height: 9}} {
 			e := eyeOf(kind, 8)
 			image := slices.Repeat([]byte{200, 100, 0}, from.Width*from.Height)
@@ -101,9 +101,9 @@ func TestAnImageOfOneColourKeepsIt(t *testing.T) {
 
 // Memory of one image serves the next, larger or smaller.
 func TestAnEyeSeesImagesOfAllSizesOneAfterTheOther(t *testing.T) {
-	for _, kind := range []EyeKind{CLIPEye, InceptionEye} {
+	for _, kind := range []ImageEncoderKind{CLIPImages, Inception} {
 		e := eyeOf(kind, 5)
-		see := func(side int, from *Eye) []float32 {
+		see := func(side int, from *ImageEncoder) []float32 {
 			image := make([]byte, imageChannels*side*side)
 			for i := range image {
 				image[i] = byte(i * 7)

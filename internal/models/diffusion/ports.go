@@ -13,31 +13,31 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A want is a port that the pipeline feeds or reads.
-type want struct {
+// A portSpec is a port that the pipeline feeds or reads.
+type portSpec struct {
 	role, name string
 	output     bool
-	axes       []int // how many there may be
+	axes       []int // allowed numbers of axes
 	types      []tensor.DType
 }
 
 var (
-	floats = []tensor.DType{tensor.Float32}
-	wholes = []tensor.DType{tensor.Int64, tensor.Int32}
-	either = []tensor.DType{tensor.Int64, tensor.Int32, tensor.Float32}
+	floats   = []tensor.DType{tensor.Float32}
+	integers = []tensor.DType{tensor.Int64, tensor.Int32}
+	numbers  = []tensor.DType{tensor.Int64, tensor.Int32, tensor.Float32}
 )
 
-// wants are all ports, with the names that Optimum gives them. hidden_states stands for the states
+// portSpecs are all ports, with the names that Optimum gives them. hidden_states stands for the states
 // before the last layer, which are called hidden_states.N.
-func wants() []want {
-	return []want{
-		{textEncoder, "input_ids", false, []int{2}, wholes},
+func portSpecs() []portSpec {
+	return []portSpec{
+		{textEncoder, "input_ids", false, []int{2}, integers},
 		{textEncoder, hiddenStates, true, []int{3}, floats},
-		{textEncoder2, "input_ids", false, []int{2}, wholes},
+		{textEncoder2, "input_ids", false, []int{2}, integers},
 		{textEncoder2, hiddenStates, true, []int{3}, floats},
 		{textEncoder2, "text_embeds", true, []int{2}, floats},
 		{unet, "sample", false, []int{4}, floats},
-		{unet, "timestep", false, []int{0, 1}, either},
+		{unet, "timestep", false, []int{0, 1}, numbers},
 		{unet, "encoder_hidden_states", false, []int{3}, floats},
 		{unet, "text_embeds", false, []int{2}, floats},
 		{unet, "time_ids", false, []int{2}, floats},
@@ -49,30 +49,29 @@ func wants() []want {
 
 const hiddenStates = "hidden_states"
 
-// usualPorts are the names as options have them.
-func usualPorts() (names []string) {
-	for _, w := range wants() {
+// portKeys are the names of ports in options: role.name.
+func portKeys() (names []string) {
+	for _, w := range portSpecs() {
 		names = append(names, w.role+"."+w.name)
 	}
 	return names
 }
 
-// ports are those of a pipeline's files, by role.usual.
+// ports are the ports of the pipeline's files, by role.name.
 type ports map[string]backend.Port
 
-// findPorts finds all ports. What is missing, of another type or shape is named, and so is an
-// input for which there is nothing.
+// findPorts finds all ports. Its error names each port that is missing, of another type or shape, or unknown.
 func findPorts(files map[string]workload.Ports, own map[string]string) (ports, error) {
 	found := ports{}
 	var errs []error
-	for _, w := range wants() {
+	for _, w := range portSpecs() {
 		list := files[w.role].Inputs
 		if w.output {
 			list = files[w.role].Outputs
 		}
 		name := own[w.role+"."+w.name]
 		if name == "" {
-			name = w.usual(list)
+			name = w.defaultName(list)
 		}
 		port, ok := workload.PortNamed(list, name)
 		if !ok {
@@ -84,20 +83,19 @@ func findPorts(files map[string]workload.Ports, own map[string]string) (ports, e
 		}
 		found[w.role+"."+w.name] = port
 	}
-	errs = append(errs, found.unfed(files)...)
+	errs = append(errs, found.unknownInputs(files)...)
 	return found, errors.Join(errs...)
 }
 
-func (w want) side() string {
+func (w portSpec) side() string {
 	if w.output {
 		return "output"
 	}
 	return "input"
 }
 
-// usual is the name that a port has if nobody says otherwise: of hidden states that of the last but
-// one.
-func (w want) usual(list []backend.Port) string {
+// defaultName is the name of a port unless an option says otherwise: of hidden states the last but one.
+func (w portSpec) defaultName(list []backend.Port) string {
 	if w.name != hiddenStates {
 		return w.name
 	}
@@ -116,7 +114,7 @@ func (w want) usual(list []backend.Port) string {
 	return fmt.Sprintf("%s.%d", hiddenStates, numbers[len(numbers)-2])
 }
 
-func (w want) check(p backend.Port) error {
+func (w portSpec) check(p backend.Port) error {
 	if p.AnyShape || !slices.Contains(w.axes, len(p.Shape)) {
 		return fmt.Errorf("the model's %s has the %s %s of shape %v, want %d axes", w.role, w.side(), p.Name, p.Shape, w.axes[len(w.axes)-1])
 	}
@@ -126,12 +124,12 @@ func (w want) check(p backend.Port) error {
 	return nil
 }
 
-// unfed names inputs for which there is nothing.
-func (p ports) unfed(files map[string]workload.Ports) (errs []error) {
+// unknownInputs names the inputs that the pipeline does not know.
+func (p ports) unknownInputs(files map[string]workload.Ports) (errs []error) {
 	for _, role := range roles() {
 		for _, in := range files[role].Inputs {
-			if p.usual(role, in.Name, false) == "" {
-				errs = append(errs, fmt.Errorf("the model's %s has an input %s, for which there is nothing", role, in.Name))
+			if p.key(role, in.Name, false) == "" {
+				errs = append(errs, fmt.Errorf("the model's %s has an unknown input %s", role, in.Name))
 			}
 		}
 	}
@@ -140,9 +138,9 @@ func (p ports) unfed(files map[string]workload.Ports) (errs []error) {
 
 // sizes are those of the tensors that go from file to file.
 type sizes struct {
-	first, second, pooled int // numbers of a token of either encoder, and of the whole text
+	first, second, pooled int // values of a token of either encoder, and of the whole text
 	height, width         int // of latents
-	scale                 int // pixels for each of their numbers, along a side
+	scale                 int // pixels for each latent, along a side
 	batch                 int // samples that the UNet takes at once; -1: any number
 }
 
@@ -154,18 +152,18 @@ func (s sizes) pixels() int { return s.height * s.width * s.scale * s.scale }
 const (
 	imageChannels  = 3
 	latentChannels = 4
-	usualScale     = 8
+	defaultScale   = 8
 	timeNumbers    = 6
 )
 
-// sizesOf finds the sizes out, for latents of a size.
+// sizesOf reads the sizes from the ports, for latents of a size.
 func (p ports) sizesOf(height, width int) (sizes, error) {
-	s := sizes{height: height, width: width, scale: usualScale, batch: -1}
+	s := sizes{height: height, width: width, scale: defaultScale, batch: -1}
 	var errs []error
 	known := func(port string, axis int) int {
 		n := p[port].Shape[axis]
 		if n < 1 {
-			errs = append(errs, fmt.Errorf("the model's %s has a free axis %d, want a known size", port, axis))
+			errs = append(errs, fmt.Errorf("the model's %s has no known size along axis %d", port, axis))
 		}
 		return int(n)
 	}
@@ -177,7 +175,7 @@ func (p ports) sizesOf(height, width int) (sizes, error) {
 	return s, errors.Join(append(errs, p.fit(s), p.batch(&s))...)
 }
 
-// fit wants the files to fit each other and the latents.
+// fit checks that the files fit each other and the latents.
 func (p ports) fit(s sizes) error {
 	var errs []error
 	fits := func(port string, extents ...int) {
@@ -201,7 +199,7 @@ func (p ports) fit(s sizes) error {
 	return errors.Join(errs...)
 }
 
-// batch finds out how many samples the UNet takes at once.
+// batch reads how many samples the UNet takes at once.
 func (p ports) batch(s *sizes) error {
 	n := p[unet+".sample"].Shape[0]
 	if n < 0 {

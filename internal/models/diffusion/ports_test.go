@@ -88,8 +88,8 @@ func TestADecoderOfAnySizeMakesEightPixelsOfALatent(t *testing.T) {
 	s := official()
 	files := s.files()
 	files[vaeDecoder].Outputs[0].Shape = tensor.Shape{-1, 3, -1, -1}
-	if got, err := s.sizesOf(files); err != nil || got.scale != usualScale {
-		t.Errorf("%+v, %v, want a scale of %d", got, err, usualScale)
+	if got, err := s.sizesOf(files); err != nil || got.scale != defaultScale {
+		t.Errorf("%+v, %v, want a scale of %d", got, err, defaultScale)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestOneExtentThatDoesNotFitIsNamed(t *testing.T) {
 
 // The states before the last layer are those with the last number but one, however ports are ordered.
 func TestTheLastHiddenStatesButOneAreTaken(t *testing.T) {
-	w := wants()[1]
+	w := portSpecs()[1]
 	for _, c := range []struct {
 		ports string
 		want  string
@@ -162,11 +162,11 @@ func TestTheLastHiddenStatesButOneAreTaken(t *testing.T) {
 		for name := range strings.FieldsSeq(c.ports) {
 			list = append(list, port(name, tensor.Float32, -1, 77, 8))
 		}
-		if got := w.usual(list); got != c.want {
+		if got := w.defaultName(list); got != c.want {
 			t.Errorf("of %q %s is taken, want %s", c.ports, got, c.want)
 		}
 	}
-	if got := wants()[5].usual(nil); got != "sample" {
+	if got := portSpecs()[5].defaultName(nil); got != "sample" {
 		t.Errorf("another port is called %s", got)
 	}
 }
@@ -177,12 +177,12 @@ func TestAllThatIsMissingIsNamedAtOnce(t *testing.T) {
 		t.Fatal("no files are a pipeline")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	if len(lines) != len(wants()) {
-		t.Fatalf("%d lines for %d ports:\n%v", len(lines), len(wants()), err)
+	if len(lines) != len(portSpecs()) {
+		t.Fatalf("%d lines for %d ports:\n%v", len(lines), len(portSpecs()), err)
 	}
-	for i, w := range wants() {
+	for i, w := range portSpecs() {
 		side := map[bool]string{false: "input", true: "output"}[w.output]
-		if !strings.HasPrefix(lines[i], fmt.Sprintf("the model's %s has no %s %q, it has ", w.role, side, w.usual(nil))) {
+		if !strings.HasPrefix(lines[i], fmt.Sprintf("the model's %s has no %s %q, it has ", w.role, side, w.defaultName(nil))) {
 			t.Errorf("line %d is %q", i, lines[i])
 		}
 	}
@@ -194,7 +194,7 @@ func TestNumbersOfATypeThatIsNotComputedAreRefused(t *testing.T) {
 		role, port string
 		good       []tensor.DType
 	}{
-		{textEncoder, "input_ids", wholes}, {textEncoder2, "input_ids", wholes}, {unet, "timestep", either},
+		{textEncoder, "input_ids", integers}, {textEncoder2, "input_ids", integers}, {unet, "timestep", numbers},
 		{unet, "sample", floats}, {unet, "time_ids", floats}, {unet, "text_embeds", floats}, {vaeDecoder, "latent_sample", floats},
 	} {
 		for _, d := range all {
@@ -267,19 +267,19 @@ func TestNamedPortsTakeThePlaceOfTheUsualOnes(t *testing.T) {
 			t.Errorf("%s is %s, want %s", usual, got, want)
 		}
 	}
-	if got := p.usual(unet, "latents", false); got != "unet.sample" {
+	if got := p.key(unet, "latents", false); got != "unet.sample" {
 		t.Errorf("the input latents stands for %q", got)
 	}
 	for _, c := range []struct {
 		role, own string
 		output    bool
 	}{{unet, "latents", true}, {vaeDecoder, "latents", false}, {unet, "sample", false}, {"none", "image", true}} {
-		if got := p.usual(c.role, c.own, c.output); got != "" {
+		if got := p.key(c.role, c.own, c.output); got != "" {
 			t.Errorf("%s of %s, as an output: %t, stands for %q", c.own, c.role, c.output, got)
 		}
 	}
 	own["unet.sample"] = "nowhere"
-	if _, err := findPorts(files, own); err == nil || !strings.Contains(err.Error(), `the model's unet has no input "nowhere", it has `) || !strings.Contains(err.Error(), "has an input latents, for which there is nothing") {
+	if _, err := findPorts(files, own); err == nil || !strings.Contains(err.Error(), `the model's unet has no input "nowhere", it has `) || !strings.Contains(err.Error(), "has an unknown input latents") {
 		t.Errorf("a name that no port has: %v", err)
 	}
 }

@@ -36,8 +36,8 @@ func officialSchedule() noiseSchedule {
 	}
 }
 
-// mostTrained bounds the steps that a model was trained with.
-const mostTrained = 1 << 16
+// maxTrained bounds the steps that a model was trained with.
+const maxTrained = 1 << 16
 
 // parseSchedule reads scheduler_config.json. What it does not say is as in the official one.
 func parseSchedule(text []byte) (noiseSchedule, error) {
@@ -61,7 +61,7 @@ func (s noiseSchedule) check() error {
 		}
 	}
 	if s.hasOtherNoise() {
-		errs = append(errs, errors.New("the noise is of Karras, exponential, of betas or rescaled, want neither"))
+		errs = append(errs, errors.New("sigmas are Karras, exponential, beta or rescaled: not supported"))
 	}
 	return errors.Join(append(errs, s.checkNumbers())...)
 }
@@ -76,8 +76,8 @@ func (s noiseSchedule) checkNumbers() error {
 	if !(s.BetaStart > 0 && s.BetaStart < s.BetaEnd && s.BetaEnd < 1) {
 		return fmt.Errorf("beta_start is %v and beta_end %v, want 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd)
 	}
-	if s.Trained < 2 || s.Trained > mostTrained || s.Offset < 0 || s.Offset >= s.Trained {
-		return fmt.Errorf("num_train_timesteps is %d and steps_offset %d, want 2 to %d steps and an offset below them", s.Trained, s.Offset, mostTrained)
+	if s.Trained < 2 || s.Trained > maxTrained || s.Offset < 0 || s.Offset >= s.Trained {
+		return fmt.Errorf("num_train_timesteps is %d and steps_offset %d, want 2 to %d steps and an offset below them", s.Trained, s.Offset, maxTrained)
 	}
 	return nil
 }

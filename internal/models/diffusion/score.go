@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// ScoringFolder is where, beside the data, the networks lie that images are judged with.
+// ScoringFolder is the folder of the data set with the networks that score images.
 const ScoringFolder = "scoring"
 
 // The files in it.
@@ -28,10 +28,10 @@ const (
 	clipTextFile = "clip_text.onnx"
 )
 
-// A judge has what images are judged with.
-type judge struct {
-	texts     *textTower
-	clip, fid *Eye
+// A scorer has the networks and statistics that score images.
+type scorer struct {
+	captions  *captionEncoder
+	clip, fid *ImageEncoder
 	photos    accuracy.FeatureStatistics
 	warnings  []string
 }
@@ -43,14 +43,14 @@ func scoreImages(ctx context.Context, log accuracy.Input, s workload.Scoring) (s
 		return nil, err
 	}
 	if s.Engine == nil {
-		return nil, errors.New("CLIP and FID are computed with networks, and there is no engine that runs them")
+		return nil, errors.New("scoring needs an engine that runs the networks of CLIP and FID")
 	}
-	j, err := openJudge(ctx, s, len(list))
+	j, err := openScorer(ctx, s, len(list))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
-	show, err := newGallery(s, list)
+	show, err := newImageFiles(s, list)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func scoreImages(ctx context.Context, log accuracy.Input, s workload.Scoring) (s
 }
 
 // score goes through the log.
-func (j *judge) score(ctx context.Context, log accuracy.Input, list []string, show *gallery) (*accuracy.Score, error) {
+func (j *scorer) score(ctx context.Context, log accuracy.Input, list []string, show *imageFiles) (*accuracy.Score, error) {
 	c := accuracy.Coverage{Samples: len(list)}
 	var similarities []float64
 	var features accuracy.FeatureTable
@@ -67,7 +67,7 @@ func (j *judge) score(ctx context.Context, log accuracy.Input, list []string, sh
 			return nil, err
 		}
 		index := int(rec.QSLIndex)
-		similarity, err := j.look(ctx, rec.Data, index, list[index], &features)
+		similarity, err := j.scoreImage(ctx, rec.Data, index, list[index], &features)
 		if err == nil {
 			err = show.add(index, rec.Data)
 		}
@@ -87,8 +87,8 @@ func (j *judge) score(ctx context.Context, log accuracy.Input, list []string, sh
 	return score, err
 }
 
-// distance is that of images to the photographs.
-func (j *judge) distance(images *accuracy.FeatureTable) (float64, error) {
+// distance is the Fréchet distance (FID) of the images to the photographs.
+func (j *scorer) distance(images *accuracy.FeatureTable) (float64, error) {
 	statistics, err := images.Statistics()
 	if err != nil {
 		return 0, err
@@ -96,59 +96,59 @@ func (j *judge) distance(images *accuracy.FeatureTable) (float64, error) {
 	return accuracy.FrechetDistance(statistics, j.photos)
 }
 
-// look judges one image.
-func (j *judge) look(ctx context.Context, image []byte, index int, caption string, features *accuracy.FeatureTable) (float64, error) {
+// scoreImage returns the CLIP similarity of an image and its caption, and adds the image's features for FID.
+func (j *scorer) scoreImage(ctx context.Context, image []byte, index int, caption string, features *accuracy.FeatureTable) (float64, error) {
 	side, err := sideOf(image)
 	if err != nil {
 		return 0, err
 	}
-	seen, err := j.fid.See(ctx, image, side, side)
+	found, err := j.fid.Encode(ctx, image, side, side)
 	if err == nil {
-		err = features.Add(seen)
+		err = features.Add(found)
 	}
 	if err != nil {
 		return 0, err
 	}
-	text, err := j.texts.read(ctx, index, caption)
+	text, err := j.captions.encode(ctx, index, caption)
 	if err != nil {
 		return 0, err
 	}
-	if seen, err = j.clip.See(ctx, image, side, side); err != nil {
+	if found, err = j.clip.Encode(ctx, image, side, side); err != nil {
 		return 0, err
 	}
-	return accuracy.CLIPSimilarity(seen, text)
+	return accuracy.CLIPSimilarity(found, text)
 }
 
-// sideOf is that of a square image.
+// sideOf is the width and height of a square image.
 func sideOf(image []byte) (int, error) {
 	side := int(math.Sqrt(float64(len(image) / imageChannels)))
 	if side == 0 || side*side*imageChannels != len(image) {
-		return 0, fmt.Errorf("the response of %d bytes is no square image: one of 1024×1024 has %d", len(image), 1024*1024*imageChannels)
+		return 0, fmt.Errorf("the response has %d bytes: not a square image (1024×1024 has %d)", len(image), 1024*1024*imageChannels)
 	}
 	return side, nil
 }
 
-// openJudge opens the networks and the statistics: where an option says, or beside the data.
-func openJudge(ctx context.Context, s workload.Scoring, count int) (*judge, error) {
-	j := &judge{}
+// openScorer opens the networks and the statistics: where an option says, or beside the data.
+func openScorer(ctx context.Context, s workload.Scoring, count int) (*scorer, error) {
+	j := &scorer{}
 	if err := j.open(ctx, s, count); err != nil {
 		return nil, errors.Join(err, j.close())
 	}
 	return j, nil
 }
 
-func (j *judge) open(ctx context.Context, s workload.Scoring, count int) (err error) {
+func (j *scorer) open(ctx context.Context, s workload.Scoring, count int) (err error) {
 	for _, e := range []struct {
-		eye    **Eye
-		kind   EyeKind
+		to     **ImageEncoder
+		kind   ImageEncoderKind
 		option string
 		name   string
-	}{{&j.fid, InceptionEye, inceptionOption, InceptionFile}, {&j.clip, CLIPEye, clipImageOption, CLIPImageFile}} {
+	}{{&j.fid, Inception, inceptionOption, InceptionFile}, {&j.clip, CLIPImages, clipImageOption, CLIPImageFile}} {
 		path, err := networkFile(s, e.option, e.name)
 		if err != nil {
 			return err
 		}
-		if *e.eye, err = OpenEye(ctx, s.Engine, path, e.kind); err != nil {
+		if *e.to, err = OpenImageEncoder(ctx, s.Engine, path, e.kind); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (j *judge) open(ctx context.Context, s workload.Scoring, count int) (err er
 		return err
 	}
 	words := cmp.Or(s.Options[clipTokenizerOption], filepath.Join(s.DatasetDir, ScoringFolder))
-	if j.texts, err = openTextTower(ctx, s.Engine, path, words, count); err != nil {
+	if j.captions, err = openCaptionEncoder(ctx, s.Engine, path, words, count); err != nil {
 		return err
 	}
 	if j.photos, err = captions.ReadStatistics(cmp.Or(s.Options[statisticsOption], filepath.Join(s.DatasetDir, captions.StatisticsFile))); err != nil {
@@ -166,16 +166,16 @@ func (j *judge) open(ctx context.Context, s workload.Scoring, count int) (err er
 	return j.compare()
 }
 
-// What the official networks see.
+// The sizes of the official networks.
 const (
 	inceptionFeatures = 2048
 	clipFeatures      = 512 // of ViT-B/32
 )
 
-// compare wants networks and statistics of one size, and says if it is not the official one.
-func (j *judge) compare() error {
+// compare checks that network and statistics have one size, and warns if it is not the official one.
+func (j *scorer) compare() error {
 	if n := j.fid.Features(); n != len(j.photos.Mean) {
-		return fmt.Errorf("the network for FID sees %d features, the statistics have %d", n, len(j.photos.Mean))
+		return fmt.Errorf("the network for FID has %d features, the statistics have %d", n, len(j.photos.Mean))
 	}
 	if n := j.fid.Features(); n != inceptionFeatures {
 		j.warnings = append(j.warnings, fmt.Sprintf("%s is over %d features of another network than Inception-v3, which has %d", accuracy.FIDScore, n, inceptionFeatures))
@@ -186,7 +186,7 @@ func (j *judge) compare() error {
 	return nil
 }
 
-// networkFile is a file that an option names, or the first that lies beside the data.
+// networkFile is the file that an option names, or the first of names in the data set's folder.
 func networkFile(s workload.Scoring, option string, names ...string) (string, error) {
 	if path := s.Options[option]; path != "" {
 		return path, nil
@@ -198,16 +198,16 @@ func networkFile(s workload.Scoring, option string, names ...string) (string, er
 			return path, nil
 		}
 	}
-	return "", userinput.Errorf(option, "images are judged with networks, and %s has no %s", folder, strings.Join(names, " or "))
+	return "", userinput.Errorf(option, "scoring images needs networks, and %s has no %s", folder, strings.Join(names, " or "))
 }
 
 // close closes the networks.
-func (j *judge) close() error {
+func (j *scorer) close() error {
 	var errs []error
-	if j.texts != nil {
-		errs = append(errs, j.texts.Close())
+	if j.captions != nil {
+		errs = append(errs, j.captions.Close())
 	}
-	for _, e := range []*Eye{j.clip, j.fid} {
+	for _, e := range []*ImageEncoder{j.clip, j.fid} {
 		if e != nil {
 			errs = append(errs, e.Close())
 		}

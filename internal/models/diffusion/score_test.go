@@ -181,18 +181,18 @@ func TestScoresThatCannotBeMadeSayWhatIsMissing(t *testing.T) {
 		name, want string
 		f          func(b *bench)
 	}{
-		{"no engine", "there is no engine that runs them", func(b *bench) { b.scoring.Engine = nil }},
+		{"no engine", "needs an engine", func(b *bench) { b.scoring.Engine = nil }},
 		{"no captions", "opening the captions", func(b *bench) { b.scoring.DatasetDir = t.TempDir() }},
-		{"no network for FID", "inception-model: images are judged with networks, and", func(b *bench) { b.remove(ScoringFolder + "/" + InceptionFile) }},
-		{"no network for CLIP", "clip-image-model: images are judged", func(b *bench) { b.remove(ScoringFolder + "/" + CLIPImageFile) }},
-		{"no text tower", "clip-text-model: images are judged", func(b *bench) { b.remove(ScoringFolder + "/" + CLIPTextTable) }},
+		{"no network for FID", "inception-model: scoring images needs networks, and", func(b *bench) { b.remove(ScoringFolder + "/" + InceptionFile) }},
+		{"no network for CLIP", "clip-image-model: scoring images needs", func(b *bench) { b.remove(ScoringFolder + "/" + CLIPImageFile) }},
+		{"no text tower", "clip-text-model: scoring images needs", func(b *bench) { b.remove(ScoringFolder + "/" + CLIPTextTable) }},
 		{"no statistics", "reading the statistics", func(b *bench) { b.remove(captions.StatisticsFile) }},
-		{"a network of another size", "sees 8 features, the statistics have 64", func(b *bench) { b.network(InceptionFile, "image", "features", 299, 8) }},
+		{"a network of another size", "has 8 features, the statistics have 64", func(b *bench) { b.network(InceptionFile, "image", "features", 299, 8) }},
 		{"a network of captions", "the inputs are", func(b *bench) { b.scoring.Options[inceptionOption] = b.textTower() }},
 		{"captions of another data set", "want float32[3 n]: a row for each caption", func(b *bench) { b.table(make([]float32, 8), 2, 4) }},
 		{"features of another size", "an image has 64 features, its text 4", func(b *bench) { b.table(make([]float32, 12), 3, 4) }},
 		{"a caption of nothing", "have no direction", func(b *bench) { b.table(make([]float32, 3*64), 3, 64) }},
-		{"half an image", "the response of 767 bytes is no square image: one of 1024×1024 has 3145728", func(b *bench) { b.images[1] = b.images[1][:767] }},
+		{"half an image", "the response has 767 bytes: not a square image (1024×1024 has 3145728)", func(b *bench) { b.images[1] = b.images[1][:767] }},
 		{"no images", "the covariance of the features of 0 images", func(b *bench) { b.images = nil }},
 		{"a sample beyond", "beyond the 3 captions", func(b *bench) {
 			b.write("ids", "0\n3\n")
@@ -245,7 +245,7 @@ func (b *bench) textTower() string {
 func TestATextTowerReadsCaptionsAsOpenCLIPDoes(t *testing.T) {
 	b := newBench(t)
 	const tokenizer = "../tokenizer/clip/testdata"
-	tower, err := openTextTower(t.Context(), b.scoring.Engine, b.textTower(), tokenizer, 3)
+	tower, err := openCaptionEncoder(t.Context(), b.scoring.Engine, b.textTower(), tokenizer, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,11 +258,11 @@ func TestATextTowerReadsCaptionsAsOpenCLIPDoes(t *testing.T) {
 	if _, err := words.Encode(ids, "a dog"); err != nil {
 		t.Fatal(err)
 	}
-	features, err := tower.read(t.Context(), 0, "a dog")
+	features, err := tower.encode(t.Context(), 0, "a dog")
 	if err != nil || len(features) != arch.EyesFeatures || !slices.Equal(features[:3], []float32{float32(ids[0]), float32(ids[1]), float32(ids[2])}) {
 		t.Errorf("features %v, %v, want those of %d", features, err, ids)
 	}
-	if _, err := openTextTower(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), tokenizer, 3); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
+	if _, err := openCaptionEncoder(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), tokenizer, 3); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
 		t.Errorf("a network of images: %v", err)
 	}
 }
@@ -311,13 +311,13 @@ func TestFeaturesThatAreNoNumbersAreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := OpenEye(t.Context(), engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), InceptionEye)
+	e, err := OpenImageEncoder(t.Context(), engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), Inception)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	for i, want := range []string{"", "feature 0 of the image is no number", ""} {
-		features, err := e.See(t.Context(), b.images[0], 16, 16)
+	for i, want := range []string{"", "feature 0 of the image is not a number", ""} {
+		features, err := e.Encode(t.Context(), b.images[0], 16, 16)
 		if want == "" && (err != nil || len(features) != e.Features()) || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("image %d: %v, %v, want %q", i, features, err, want)
 		}
@@ -344,12 +344,12 @@ func TestNetworksThatCannotBeOpenedLeaveNothingOpen(t *testing.T) {
 func TestAnEyeThatCannotBeOpenedSaysWhich(t *testing.T) {
 	b := newBench(t)
 	for path, want := range map[string]string{"none.onnx": "none.onnx", captionsPath: "not an ONNX model"} {
-		if _, err := OpenEye(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, path), CLIPEye); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := OpenImageEncoder(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, path), CLIPImages); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
 	b.network("one.onnx", "image", "features", 299, 1)
-	if _, err := OpenEye(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, "one.onnx"), InceptionEye); err == nil || !strings.Contains(err.Error(), "has no known number of features") {
+	if _, err := OpenImageEncoder(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, "one.onnx"), Inception); err == nil || !strings.Contains(err.Error(), "has no known number of features") {
 		t.Errorf("one feature: %v", err)
 	}
 	if err := b.scoring.Engine.Close(); err != nil {
@@ -358,7 +358,7 @@ func TestAnEyeThatCannotBeOpenedSaysWhich(t *testing.T) {
 }
 
 func TestANetworkThatSeesNoImagesIsNamed(t *testing.T) {
-	e := &Eye{kind: CLIPEye, side: 224}
+	e := &ImageEncoder{kind: CLIPImages, side: 224}
 	in, out := backend.Port{Name: "x", Type: tensor.Float32, Shape: tensor.Shape{-1, 3, 224, 224}}, backend.Port{Name: "y", Type: tensor.Float32, Shape: tensor.Shape{-1, 512}}
 	for _, c := range []struct {
 		name, want string
@@ -369,7 +369,7 @@ func TestANetworkThatSeesNoImagesIsNamed(t *testing.T) {
 		{"one channel", "want one", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{1, 1, 8, 8}}}, []backend.Port{out}},
 		{"wide images", "one square image", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{1, 3, 8, 9}}}, []backend.Port{out}},
 		{"eight at once", "one square image", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{8, 3, 8, 8}}}, []backend.Port{out}},
-		{"no output", "there is no output", []backend.Port{in}, nil},
+		{"no output", "has no output", []backend.Port{in}, nil},
 		{"no features", "want features", []backend.Port{in}, []backend.Port{{Name: "y", Type: tensor.Float32, Shape: tensor.Shape{-1}}}},
 	} {
 		if _, err := e.ports(c.in, c.out); err == nil || !strings.Contains(err.Error(), c.want) {

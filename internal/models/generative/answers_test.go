@@ -50,10 +50,10 @@ func TestAnAnswerEndsAsIfItHadComeTokenByToken(t *testing.T) {
 			continue // the end of a program has no end of an answer in it
 		}
 		for _, width := range []int{4, 8} {
-			a := &asked{data: &questionnaire{cuts: map[int][]int32{7: cut}}, rules: decode.Rules{Stop: stop, Drop: drop, Width: width}}
+			a := &remotePrompts{data: &promptSet{cuts: map[int][]int32{7: cut}}, rules: decode.Rules{Stop: stop, Drop: drop, Width: width}}
 			want := endedPlainly(ids, stop, drop, cut)
 			response, tokens := a.Response(7, backend.Answer{IDs: ids, Tokens: len(ids)})
-			if !slices.Equal((&texts{rules: a.rules}).tokens(nil, response), want) || len(response) != width*len(want) {
+			if !slices.Equal((&decoderWorkload{rules: a.rules}).tokens(nil, response), want) || len(response) != width*len(want) {
 				t.Fatalf("%v, which ends with %v or %v (dropped: %t), is kept as % x, want %v", ids, stop, cut, drop, response, want)
 			}
 			if len(ids) > 0 && tokens != len(want) {
@@ -61,7 +61,7 @@ func TestAnAnswerEndsAsIfItHadComeTokenByToken(t *testing.T) {
 			}
 			ends[len(ids)-len(want)]++
 		}
-		if response, _ := (&asked{data: &questionnaire{}, rules: decode.Rules{Stop: stop, Drop: drop, Width: 4}}).Response(7, backend.Answer{IDs: ids}); !slices.Equal((&texts{rules: decode.Rules{Width: 4}}).tokens(nil, response), endedPlainly(ids, stop, drop, nil)) {
+		if response, _ := (&remotePrompts{data: &promptSet{}, rules: decode.Rules{Stop: stop, Drop: drop, Width: 4}}).Response(7, backend.Answer{IDs: ids}); !slices.Equal((&decoderWorkload{rules: decode.Rules{Width: 4}}).tokens(nil, response), endedPlainly(ids, stop, drop, nil)) {
 			t.Fatalf("without an end of its own %v is kept as % x", ids, response)
 		}
 	}
@@ -86,7 +86,7 @@ func TestARowEndsWhereNothingWasSent(t *testing.T) {
 	for _, c := range []struct{ row, want []int32 }{
 		{nil, nil}, {[]int32{-1}, nil}, {[]int32{0}, []int32{0}}, {[]int32{3, 4}, []int32{3, 4}}, {[]int32{3, -1, 4}, []int32{3}}, {[]int32{3, 4, -2147483648}, []int32{3, 4}},
 	} {
-		if got := whole(c.row); !slices.Equal(got, c.want) {
+		if got := tokensIn(c.row); !slices.Equal(got, c.want) {
 			t.Errorf("of %v %v counts, want %v", c.row, got, c.want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestFilesOfTheReferencesAreReadColumnByColumn(t *testing.T) {
 		t.Run(c.model, func(t *testing.T) {
 			open := func(second string) (*workload.Workload, error) {
 				dir := folderWith(t, map[string]string{c.file: "[" + c.row + ",\n" + second + "]"})
-				return modelNamed(t, c.model).Ask(workload.Setup{DatasetDir: dir})
+				return modelNamed(t, c.model).OpenRemote(workload.Setup{DatasetDir: dir})
 			}
 			w, err := open(c.row)
 			if err != nil {
@@ -146,9 +146,9 @@ func TestTheFirstPromptsAreTaken(t *testing.T) {
 	}
 	dir := folderWith(t, map[string]string{"cnn_eval.json": "[" + strings.Join(rows, ",") + "]"})
 	for _, n := range []int{1, 3, 5, 6} {
-		w, err := modelNamed(t, "llama3.1-8b").Ask(workload.Setup{DatasetDir: dir, Count: n})
+		w, err := modelNamed(t, "llama3.1-8b").OpenRemote(workload.Setup{DatasetDir: dir, Count: n})
 		if n > 5 {
-			if want := fmt.Sprintf("opening the prompts: 6 are wanted, %s has 5", dir); err == nil || err.Error() != want {
+			if want := fmt.Sprintf("opening the prompts: want 6, %s has 5", dir); err == nil || err.Error() != want {
 				t.Errorf("of 6: %v, want %q", err, want)
 			}
 			continue
@@ -166,8 +166,8 @@ func TestTheFirstPromptsAreTaken(t *testing.T) {
 
 // What a prompt is to a server: its tokens or what the user says, the lengths of answers, and where a program ends.
 func TestAPromptIsWhatItsBenchmarkAsksFor(t *testing.T) {
-	data := &questionnaire{tokens: [][]int32{{1, 2}, {3}}, cuts: map[int][]int32{1: mbxpEnd}, questions: []string{"Why?", "How?"}}
-	a := &asked{data: data, rules: decode.Rules{MinNew: 2, MaxNew: 9}}
+	data := &promptSet{tokens: [][]int32{{1, 2}, {3}}, cuts: map[int][]int32{1: mbxpEnd}, questions: []string{"Why?", "How?"}}
+	a := &remotePrompts{data: data, rules: decode.Rules{MinNew: 2, MaxNew: 9}}
 	user := func(text string) []backend.Message { return []backend.Message{{Role: "user", Content: text}} }
 	for i, want := range []backend.Prompt{
 		{IDs: []int32{1, 2}, MinTokens: 2, MaxTokens: 9, Messages: user("Why?")},
@@ -191,7 +191,7 @@ func TestATokenThatIsCutOffIsNone(t *testing.T) {
 	for _, width := range []int{4, 8} {
 		whole := bytesOf([]int32{5, 6, 7}, width)
 		for n := range len(whole) + 1 {
-			got := (&texts{rules: decode.Rules{Width: width}}).tokens([]int32{1}, whole[:n])
+			got := (&decoderWorkload{rules: decode.Rules{Width: width}}).tokens([]int32{1}, whole[:n])
 			if want := []int32{1, 5, 6, 7}[:1+n/width]; !slices.Equal(got, want) {
 				t.Errorf("of %d bytes, %d each: %v, want %v", n, width, got, want)
 			}

@@ -10,12 +10,12 @@ import (
 
 // deepSeekR1 is DeepSeek-R1 on questions of mathematics, science and programming (rules since v5.1).
 func deepSeekR1() workload.Model {
-	w := writer{
+	w := benchmark{
 		// language/deepseek-r1, utils/backend_registry.py.
-		rules: decode.Rules{Stop: []int32{1}, MinNew: 1, MaxNew: 20000, Width: 4},
-		read:  readReasoning("mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", "deepseek_r1_eval.parquet"),
-		marks: reasoning(accuracy.DeepSeekForm, 1),
-		asked: asking{},
+		rules:  decode.Rules{Stop: []int32{1}, MinNew: 1, MaxNew: 20000, Width: 4},
+		read:   readReasoning("mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", "deepseek_r1_eval.parquet"),
+		scorer: reasoning(accuracy.DeepSeekForm, 1),
+		remote: remoteRules{},
 	}
 	return workload.Model{
 		Name:    "deepseek-r1",
@@ -31,17 +31,17 @@ func deepSeekR1() workload.Model {
 		},
 		PerformanceSampleCount: 4388,
 		Quality:                workload.Quality{Metric: "exact_match", Fraction: 0.99},
-		Ask:                    w.ask,
+		OpenRemote:             w.openRemote,
 		Score:                  w.score,
-		AskOptions:             askOptions(chooseExecution(), chooseTests()),
+		RemoteOptions:          remoteOptions(executionChoice(), testsChoice()),
 		ScoreOptions:           reasoningScoreOptions(),
 	}
 }
 
 // readReasoning reads questions of several data sets with their answers.
-func readReasoning(names ...string) func(source) (*questionnaire, error) {
-	return func(s source) (*questionnaire, error) {
-		q, err := s.readRows("ground_truth", func(q *questionnaire, t *prompts.Table, i int) error {
+func readReasoning(names ...string) func(source) (*promptSet, error) {
+	return func(s source) (*promptSet, error) {
+		q, err := s.readRows("ground_truth", func(q *promptSet, t *prompts.Table, i int) error {
 			set, err := t.Text(i, "dataset")
 			if err != nil {
 				return err

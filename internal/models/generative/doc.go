@@ -3,7 +3,7 @@
 //
 //	for _, model := range generative.Models() { … }
 //
-// Each is a value in a file of its own. A writer joins prompts with a decoder's file, whether
-// built in or exported by onnxruntime-genai or Optimum; what its ports do not tell its
-// genai_config.json says, or the options of the family.
+// Each is a value in a file of its own. benchmark.go opens prompts with a decoder's file, built in or exported by
+// onnxruntime-genai or Optimum; the layout comes from its ports, its genai_config.json and the options of the family.
+// remote.go opens prompts for servers of text, score.go scores logs.
 package generative

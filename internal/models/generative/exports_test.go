@@ -234,12 +234,12 @@ func TestEveryPortMayHaveAnotherName(t *testing.T) {
 
 // The options of the family are read together or not at all.
 func TestSettingsAreReadFromOptions(t *testing.T) {
-	set, err := parseSetting(workload.Values{cacheOption: "SHARED", contextOption: "2147483647", chunkOption: "1", samplingOption: "model", portsOption: "logits=scores"})
-	want := setting{names: map[string]string{"logits": "scores"}, cache: decode.SharedCache, context: math.MaxInt32, chunk: 1, sampling: "model"}
+	set, err := parseRunOptions(workload.Values{cacheOption: "SHARED", contextOption: "2147483647", chunkOption: "1", samplingOption: "model", portsOption: "logits=scores"})
+	want := runOptions{names: map[string]string{"logits": "scores"}, cache: decode.SharedCache, context: math.MaxInt32, chunk: 1, sampling: "model"}
 	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", set)); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if set, err := parseSetting(nil); err != nil || set.context != 0 || set.chunk != 0 || set.cache != "" || len(set.names) != 0 {
+	if set, err := parseRunOptions(nil); err != nil || set.context != 0 || set.chunk != 0 || set.cache != "" || len(set.names) != 0 {
 		t.Errorf("of no options: %+v, %v", set, err)
 	}
 }

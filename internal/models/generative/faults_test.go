@@ -60,7 +60,7 @@ func TestBadInputsAndFaultsAreNamed(t *testing.T) {
 		say     func(ctx context.Context, run int, scores []float32) error
 		want    string // empty: both prompts are answered with 10 tokens
 	}{
-		{name: "a prompt longer than the context", options: workload.Values{"context": "14"}, want: "prompt 1 has 5 tokens and its answer may have 10, the context has room for 14"},
+		{name: "a prompt longer than the context", options: workload.Values{"context": "14"}, want: "prompt 1 has 5 tokens and its answer up to 10: the context has 14"},
 		{name: "an empty prompt", files: map[string]string{"cnn_eval.json": strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1)}, want: "prompt 1 is empty"},
 		{name: "a tokenizer of another model", files: map[string]string{"tokenizer.json": smallTokenizer}, want: "they do not belong together"},
 		{name: "a cache of another shape", spoil: func(p *workload.Ports) { p.Inputs[3].Shape[1] = 4 }, want: "past_key_values.0.value is float32[? 4 ? 8]"},
@@ -88,7 +88,7 @@ func TestBadInputsAndFaultsAreNamed(t *testing.T) {
 		}, want: "reading the prompt: interrupted by the user"},
 		{name: "a sampling that cannot be", options: workload.Values{"sampling": "temperature=-1"}, want: "temperature is -1, want 0 or more"},
 		{name: "a sampling of nothing known", options: workload.Values{"sampling": "warm"}, want: `"warm" is none of greedy, model`},
-		{name: "a sampling that no file asks for", options: workload.Values{"sampling": "model"}, want: "there is no genai_config.json"},
+		{name: "a sampling that no file asks for", options: workload.Values{"sampling": "model"}, want: "no genai_config.json"},
 		{name: "a sampled answer", options: workload.Values{"sampling": "temperature=0.5,top_k=5,top_p=0.9,seed=7"}, say: first},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestBadInputsAndFaultsAreNamed(t *testing.T) {
 // answered has a scripted decoder answer two prompts.
 func answered(t *testing.T, s workload.Setup, say func(ctx context.Context, run int, scores []float32) error) (tokenCounter, error) {
 	t.Helper()
-	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	opened, err := w.open(s)
 	if err != nil {
 		return nil, err
@@ -151,8 +151,8 @@ func TestSamplingOfAnExportIsMentioned(t *testing.T) {
 	asks = strings.NewReplacer("past.%d.k", "past_key_values.%d.key", "past.%d.v", "past_key_values.%d.value", "now.%d.k", "present.%d.key", "now.%d.v", "present.%d.value").Replace(asks)
 	asks = strings.Replace(asks, `, "past_present_share_buffer": true`, "", 1)
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "genai_config.json": asks, "decoder.onnx": ""})
-	for option, want := range map[string]string{"": "the likeliest token is taken, as the benchmark wants it; of " + filepath.Join(dir, "genai_config.json"), "model": "tokens are drawn at temperature 0.6, top_k 50, top_p 0.9"} {
-		w := writer{rules: decode.Rules{Stop: []int32{128001, 128009}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	for option, want := range map[string]string{"": "the likeliest token is taken, as the benchmark does; " + filepath.Join(dir, "genai_config.json"), "model": "tokens are drawn at temperature 0.6, top_k 50, top_p 0.9"} {
+		w := benchmark{rules: decode.Rules{Stop: []int32{128001, 128009}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 		opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts(), Options: workload.Values{"sampling": option}})
 		if err != nil {
 			t.Fatal(err)

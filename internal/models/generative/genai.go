@@ -18,8 +18,8 @@ const (
 	maxConfig   = 1 << 20
 )
 
-// A genai is what onnxruntime-genai writes beside its exports, as far as it is used.
-type genai struct {
+// A genaiFile is genai_config.json of onnxruntime-genai, as far as it is used.
+type genaiFile struct {
 	path  string
 	Model struct {
 		ContextLength *int `json:"context_length"`
@@ -42,7 +42,7 @@ type genai struct {
 	} `json:"search"`
 }
 
-// ids is a number, or several.
+// ids is a number or a list in JSON.
 type ids []int32
 
 // UnmarshalJSON implements json.Unmarshaler. Null is none.
@@ -64,7 +64,7 @@ func (i *ids) UnmarshalJSON(text []byte) error {
 }
 
 // readGenAI reads genai_config.json of a folder; nil if there is none.
-func readGenAI(folder string) (*genai, error) {
+func readGenAI(folder string) (*genaiFile, error) {
 	path := filepath.Join(folder, genaiConfig)
 	text, err := fileio.ReadFile(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,8 +81,8 @@ func readGenAI(folder string) (*genai, error) {
 	return c, nil
 }
 
-func parseGenAI(text []byte) (*genai, error) {
-	c := &genai{}
+func parseGenAI(text []byte) (*genaiFile, error) {
+	c := &genaiFile{}
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func parseGenAI(text []byte) (*genai, error) {
 	return c, c.check()
 }
 
-// missing is the first key that is not there; empty: all are.
-func (c *genai) missing() string {
+// missing is the first required key that is missing; empty: none.
+func (c *genaiFile) missing() string {
 	if c.Model.Decoder == nil {
 		return "model.decoder"
 	}
@@ -117,8 +117,8 @@ func (c *genai) missing() string {
 	return ""
 }
 
-// check finds values that cannot be.
-func (c *genai) check() error {
+// check checks ranges of values.
+func (c *genaiFile) check() error {
 	if n := *c.Model.ContextLength; n < 1 || n > math.MaxInt32 {
 		return fmt.Errorf("model.context_length is %d, want 1 to %d tokens", n, math.MaxInt32)
 	}
@@ -132,7 +132,7 @@ func (c *genai) check() error {
 }
 
 // sampling is what the file asks for.
-func (c *genai) sampling() decode.Sampling {
+func (c *genaiFile) sampling() decode.Sampling {
 	if !c.Search.Sample {
 		return decode.Sampling{}
 	}
@@ -147,7 +147,7 @@ var genaiNames = map[string]string{
 	"total_sequence_length": "total_sequence_length", "seqlens_k": "past_sequence_length",
 }
 
-func (c *genai) card() modelCard {
+func (c *genaiFile) card() modelCard {
 	card := modelCard{from: c.path, names: map[string]string{}, context: *c.Model.ContextLength, stop: c.Model.EOS, sampling: c.sampling()}
 	for usual, key := range genaiNames {
 		for _, names := range []map[string]string{c.Model.Decoder.Inputs, c.Model.Decoder.Outputs} {

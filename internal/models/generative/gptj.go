@@ -8,13 +8,13 @@ import (
 )
 
 // gptJWriter decodes as the reference does.
-func gptJWriter() writer {
-	return writer{
+func gptJWriter() benchmark {
+	return benchmark{
 		// language/gpt-j/backend_PyTorch.py: gen_kwargs.
-		rules: decode.Rules{Stop: []int32{50256}, MinNew: 30, MaxNew: 128, Width: 8},
-		beams: 4,
-		read:  readInstructions,
-		marks: summaries(accuracy.QuotedForm),
+		rules:  decode.Rules{Stop: []int32{50256}, MinNew: 30, MaxNew: 128, Width: 8},
+		beams:  4,
+		read:   readInstructions,
+		scorer: summaries(accuracy.QuotedForm),
 	}
 }
 
@@ -40,7 +40,7 @@ func gptJ() workload.Model {
 		Open:                   w.open,
 		Score:                  w.score,
 
-		Options:      writerOptions(),
+		Options:      decoderOptions(),
 		ScoreOptions: textScoreOptions(),
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 // gptOSS is gpt-oss-120b (rules since v6.0). Tests of accuracy have a data set of their own.
 func gptOSS() workload.Model {
-	w := writer{
+	w := benchmark{
 		// language/gpt-oss-120b/README.md, "Generation Configuration". Answers end with
 		// <|return|> or <|call|>, which are a part of them.
-		rules: decode.Rules{Stop: []int32{200002, 200012}, MinNew: 1, MaxNew: 10240, Width: 4},
-		read:  readOSS,
-		marks: reasoning(accuracy.HarmonyForm, 6),
-		asked: asking{keepSpecial: true, temperature: 1, maxScored: 32768},
+		rules:  decode.Rules{Stop: []int32{200002, 200012}, MinNew: 1, MaxNew: 10240, Width: 4},
+		read:   readOSS,
+		scorer: reasoning(accuracy.HarmonyForm, 6),
+		remote: remoteRules{keepSpecial: true, temperature: 1, maxScored: 32768},
 	}
 	return workload.Model{
 		Name:    "gpt-oss-120b",
@@ -31,16 +31,16 @@ func gptOSS() workload.Model {
 		},
 		PerformanceSampleCount: 6396,
 		// There is no reference of tokens per sample: 9999 is what the checker has in its place.
-		Quality:      workload.Quality{Metric: "exact_match", Fraction: 0.99},
-		Ask:          w.ask,
-		Score:        w.score,
-		AskOptions:   askOptions(chooseExecution(), chooseTests()),
-		ScoreOptions: reasoningScoreOptions(),
+		Quality:       workload.Quality{Metric: "exact_match", Fraction: 0.99},
+		OpenRemote:    w.openRemote,
+		Score:         w.score,
+		RemoteOptions: remoteOptions(executionChoice(), testsChoice()),
+		ScoreOptions:  reasoningScoreOptions(),
 	}
 }
 
 // readOSS reads the prompts of performance, or those of accuracy, which have answers.
-func readOSS(s source) (*questionnaire, error) {
+func readOSS(s source) (*promptSet, error) {
 	if s.scored {
 		return readReasoning("acc/acc_eval_ref.parquet", "acc/acc_eval_inputs.parquet", "acc_eval_ref.parquet", "acc_eval_inputs.parquet", "acc_eval_inputs.pkl")(s)
 	}
@@ -48,5 +48,5 @@ func readOSS(s source) (*questionnaire, error) {
 	if err != nil {
 		return nil, err
 	}
-	return takeTokens(t)
+	return readTokens(t)
 }

@@ -8,34 +8,33 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 )
 
-// GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, of which so many tokens count.
+// GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, cut off after alpacaTokens tokens.
 const (
 	alpaca = "Below is an instruction that describes a task, paired with an input that provides further context. " +
 		"Write a response that appropriately completes the request.\n\n### Instruction:\n%s\n\n### Input:\n%s\n\n### Response:"
 	alpacaTokens = 1919
 )
 
-// readInstructions reads articles with instructions, which are cut into tokens here unless the file has
-// them.
-func readInstructions(s source) (*questionnaire, error) {
+// readInstructions reads articles with instructions, and tokenizes them unless the file has tokens.
+func readInstructions(s source) (*promptSet, error) {
 	t, err := s.read(articleFiles...)
 	if err != nil {
 		return nil, err
 	}
 	if slices.Contains(t.Columns(), "tok_input") {
-		return take(t, "output")
+		return readTokensAndText(t, "output")
 	}
-	words, err := s.openTokenizer()
+	tokenizer, err := s.openTokenizer()
 	if err != nil {
 		return nil, err
 	}
-	q := &questionnaire{}
+	q := &promptSet{}
 	for i := range t.Len() {
 		text, target, err := instruction(t, i)
 		if err != nil {
 			return nil, err
 		}
-		ids, err := words.Append(nil, text, hf.AddSpecial)
+		ids, err := tokenizer.Append(nil, text, hf.AddSpecial)
 		if err != nil {
 			return nil, fmt.Errorf("prompt %d: %w", i, err)
 		}
@@ -44,7 +43,7 @@ func readInstructions(s source) (*questionnaire, error) {
 	return q, nil
 }
 
-// instruction is a row of instructions as the text of a prompt, and what the answer should be.
+// instruction is the prompt and the reference answer of a row.
 func instruction(t *prompts.Table, i int) (text, target string, err error) {
 	var parts [3]string
 	for k, column := range []string{"instruction", "input", "output"} {

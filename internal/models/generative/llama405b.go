@@ -12,12 +12,12 @@ import (
 
 // llama405B is Llama 3.1 405B on long prompts (rules v5.0 to v6.0).
 func llama405B() workload.Model {
-	w := writer{
+	w := benchmark{
 		// language/llama3.1-405b/SUT_VLLM.py; the least number is that of the rules.
-		rules: decode.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 2, MaxNew: 2000, Width: 4},
-		read:  readLong,
-		marks: long,
-		asked: asking{begin: 128000},
+		rules:  decode.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 2, MaxNew: 2000, Width: 4},
+		read:   readLong,
+		scorer: scoreLong,
+		remote: remoteRules{bos: 128000},
 	}
 	return workload.Model{
 		Name:    "llama3.1-405b",
@@ -34,23 +34,23 @@ func llama405B() workload.Model {
 		},
 		PerformanceSampleCount: 8313,
 		Quality:                workload.Quality{Metric: "rougeL", Fraction: 0.99},
-		Ask:                    w.ask,
+		OpenRemote:             w.openRemote,
 		Score:                  w.score,
-		AskOptions:             askOptions(),
+		RemoteOptions:          remoteOptions(),
 		ScoreOptions:           textScoreOptions(),
 	}
 }
 
 // readLong reads the prompts as they are published, or a list of the same columns.
-func readLong(s source) (*questionnaire, error) {
-	return s.readRows("gt_output", func(q *questionnaire, t *prompts.Table, i int) error {
+func readLong(s source) (*promptSet, error) {
+	return s.readRows("gt_output", func(q *promptSet, t *prompts.Table, i int) error {
 		metric, err := t.Text(i, "metric")
 		q.long = append(q.long, accuracy.LongText{Wanted: q.targets[i], Metric: metric})
 		return err
 	}, "mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl", "llama3.1_405b.json")
 }
 
-// long marks texts by ROUGE-L or exact matches, as each says.
-func long(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
+// scoreLong scores texts by ROUGE-L or exact matches, as each says.
+func scoreLong(ctx context.Context, log accuracy.Input, p *promptSet, decode accuracy.Decoder, o scorerOptions) (*accuracy.Score, error) {
 	return accuracy.ScoreLongTexts(ctx, log, p.long, decode, o.DType)
 }

@@ -9,12 +9,12 @@ import (
 
 // llama70B is Llama 2 70B on OpenOrca (rules since v4.0).
 func llama70B() workload.Model {
-	w := writer{
+	w := benchmark{
 		// language/llama2-70b/SUT.py.
-		rules: decode.Rules{Stop: []int32{2}, MinNew: 1, MaxNew: 1024, Width: 4},
-		read:  readOrca,
-		marks: summaries(accuracy.CountedForm),
-		asked: asking{begin: 1},
+		rules:  decode.Rules{Stop: []int32{2}, MinNew: 1, MaxNew: 1024, Width: 4},
+		read:   readOrca,
+		scorer: summaries(accuracy.CountedForm),
+		remote: remoteRules{bos: 1},
 	}
 	return workload.Model{
 		Name:    "llama2-70b",
@@ -33,12 +33,12 @@ func llama70B() workload.Model {
 		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},
 		Files:                  decoderFiles,
 		Open:                   w.open,
-		Ask:                    w.ask,
+		OpenRemote:             w.openRemote,
 		Score:                  w.score,
 
-		Options:      writerOptions(),
-		AskOptions:   askOptions(),
-		ScoreOptions: textScoreOptions(),
+		Options:       decoderOptions(),
+		RemoteOptions: remoteOptions(),
+		ScoreOptions:  textScoreOptions(),
 	}
 }
 

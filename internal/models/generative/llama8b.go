@@ -21,13 +21,13 @@ const smallDecoder = "llama-60m"
 func llama8B() workload.Model { return llama8BOn(readArticles) }
 
 // llama8BOn is Llama 3.1 8B on the articles that are read so.
-func llama8BOn(read func(source) (*questionnaire, error)) workload.Model {
-	w := writer{
+func llama8BOn(read func(source) (*promptSet, error)) workload.Model {
+	w := benchmark{
 		// language/llama3.1-8b/SUT_VLLM.py, and the model's generation_config.json.
-		rules: decode.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
-		read:  read,
-		marks: summaries(accuracy.QuotedForm),
-		asked: asking{begin: 128000},
+		rules:  decode.Rules{Stop: []int32{128001, 128008, 128009}, MinNew: 1, MaxNew: 128, Width: 4},
+		read:   read,
+		scorer: summaries(accuracy.QuotedForm),
+		remote: remoteRules{bos: 128000},
 	}
 	return workload.Model{
 		Name:    "llama3.1-8b",
@@ -47,12 +47,12 @@ func llama8BOn(read func(source) (*questionnaire, error)) workload.Model {
 		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},
 		Files:                  decoderFiles,
 		Open:                   w.open,
-		Ask:                    w.ask,
+		OpenRemote:             w.openRemote,
 		Score:                  w.score,
 
-		Options:      writerOptions(),
-		AskOptions:   askOptions(),
-		ScoreOptions: textScoreOptions(),
+		Options:       decoderOptions(),
+		RemoteOptions: remoteOptions(),
+		ScoreOptions:  textScoreOptions(),
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 
 // mixtral is Mixtral 8x7B on OpenOrca, GSM8K and MBXP (rules v4.1 to v6.0).
 func mixtral() workload.Model {
-	w := writer{
+	w := benchmark{
 		// language/mixtral-8x7b/SUT.py and dataset.py: the token that ends an answer is no part of it.
-		rules: decode.Rules{Stop: []int32{2}, Drop: true, MinNew: 2, MaxNew: 1024, Width: 4},
-		read:  readMixed,
-		marks: mixed,
-		asked: asking{begin: 1},
+		rules:  decode.Rules{Stop: []int32{2}, Drop: true, MinNew: 2, MaxNew: 1024, Width: 4},
+		read:   readMixed,
+		scorer: scoreMixed,
+		remote: remoteRules{bos: 1},
 	}
 	return workload.Model{
 		Name:    "mixtral-8x7b",
@@ -32,11 +32,11 @@ func mixtral() workload.Model {
 		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},
 		Files:                  decoderFiles,
 		Open:                   w.open,
-		Ask:                    w.ask,
+		OpenRemote:             w.openRemote,
 		Score:                  w.score,
 
-		Options:      append(writerOptions(), chooseExecution()),
-		AskOptions:   askOptions(chooseExecution()),
-		ScoreOptions: codeScoreOptions(),
+		Options:       append(decoderOptions(), executionChoice()),
+		RemoteOptions: remoteOptions(executionChoice()),
+		ScoreOptions:  codeScoreOptions(),
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	usualFile     = "model.onnx"
+	defaultFile   = "model.onnx"
 	tokenizerFile = "tokenizer.json"
 
 	ofModelFile = "the model file"
@@ -23,13 +23,13 @@ const (
 func decoderFiles(path string) ([]workload.File, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
-		return []workload.File{{Role: workload.Only, Path: path}}, nil // the engine says it better if there is none
+		return []workload.File{{Role: workload.Only, Path: path}}, nil // the engine reports a missing file
 	}
 	c, err := readGenAI(path)
 	if err != nil {
 		return nil, err
 	}
-	name := usualFile
+	name := defaultFile
 	if c != nil && c.Model.Decoder.Filename != "" {
 		name = c.Model.Decoder.Filename
 	}
@@ -40,19 +40,19 @@ func decoderFiles(path string) ([]workload.File, error) {
 	return []workload.File{{Role: workload.Only, Path: file}}, nil
 }
 
-// A modelCard is what a decoder's files say of it beside its ports.
+// A modelCard has what a decoder's files say beside its ports.
 type modelCard struct {
-	from    string            // where that is said; empty: nowhere
+	from    string            // the file; empty: none
 	names   map[string]string // own names of ports, by the usual ones
 	cache   decode.Cache
-	context int // 0: not known
+	context int // 0: unknown
 	stop    []int32
 
-	sampling decode.Sampling // that is asked for
+	sampling decode.Sampling // that the file asks for
 }
 
-// endsBefore are the tokens that end answers of an export, and not those of the benchmark. Built-in decoders
-// have a vocabulary of their own, and so another end.
+// endsBefore are the end tokens of an export that the benchmark does not have. Built-in decoders have their own vocabulary,
+// and so their own end token.
 func (c modelCard) endsBefore(stop []int32) []int32 {
 	if c.from == ofModelFile {
 		return nil
@@ -60,7 +60,7 @@ func (c modelCard) endsBefore(stop []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(c.stop), func(id int32) bool { return slices.Contains(stop, id) })
 }
 
-// stopOr are the model's own tokens that end answers, or those of the official one.
+// stopOr are the model's own end tokens, or those of the official model.
 func (c modelCard) stopOr(official []int32) []int32 {
 	if len(c.stop) > 0 {
 		return c.stop
@@ -68,7 +68,7 @@ func (c modelCard) stopOr(official []int32) []int32 {
 	return official
 }
 
-// folderOf is where a model file is, or the folder itself.
+// folderOf is the folder of a model file, or the folder itself.
 func folderOf(path string) string {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return filepath.Dir(path)
@@ -76,7 +76,7 @@ func folderOf(path string) string {
 	return path
 }
 
-// readCard reads what lies beside a model file, or else what the file says of itself.
+// readCard reads genai_config.json beside a model file, or else the metadata of the file.
 func readCard(path string) (modelCard, error) {
 	c, err := readGenAI(folderOf(path))
 	if err != nil {
@@ -91,12 +91,12 @@ func readCard(path string) (modelCard, error) {
 	}
 	head, err := onnx.ReadHead(files[0].Path)
 	if err != nil {
-		return modelCard{}, nil //nolint:nilerr // an engine that only pretends needs no file
+		return modelCard{}, nil //nolint:nilerr // the simulated engine needs no file
 	}
 	return cardOf(head.Metadata), nil
 }
 
-// cardOf reads the metadata of a built-in decoder. What is no number there is somebody else's.
+// cardOf reads the metadata of a built-in decoder. Other producers' values are not numbers and are skipped.
 func cardOf(metadata []onnx.Property) modelCard {
 	var c modelCard
 	for _, p := range metadata {

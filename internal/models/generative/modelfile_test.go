@@ -148,7 +148,7 @@ func TestAnswersEndWhereTheExportSays(t *testing.T) {
 			files["genai_config.json"] = config
 		}
 		dir := folderWith(t, files)
-		w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+		w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 		opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts()})
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +232,7 @@ func decoderPorts() map[string]workload.Ports {
 const twoArticles = `[{"instruction": "", "input": "a", "tok_input": [1, 2, 3], "output": "one two."}, {"input": "b", "tok_input": [4, 5, 6, 7, 8], "output": "three."}]`
 
 func TestPromptsHaveToFitTheModel(t *testing.T) {
-	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	for _, c := range []struct {
 		name, articles string
 		options        workload.Values
@@ -240,8 +240,8 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 	}{
 		{"they do", twoArticles, nil, ""},
 		{"with just enough room", twoArticles, workload.Values{"context": "15"}, ""},
-		{"a prompt longer than the context", twoArticles, workload.Values{"context": "14"}, "context: prompt 1 has 5 tokens and its answer may have 10, the context has room for 14"},
-		{"tokens that the model does not know", strings.Replace(twoArticles, "7, 8", "7, 100", 1), nil, "prompt 1 has token 100, the model knows 100: the prompts were made with the tokenizer of another model"},
+		{"a prompt longer than the context", twoArticles, workload.Values{"context": "14"}, "context: prompt 1 has 5 tokens and its answer up to 10: the context has 14"},
+		{"tokens that the model does not know", strings.Replace(twoArticles, "7, 8", "7, 100", 1), nil, "prompt 1 has token 100, the model's vocabulary has 100: the prompts were made with another tokenizer"},
 		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 is empty"},
 		{"no prompt", "[]", nil, "there is no row"},
 		{"no list", "{}", nil, "column tok_input"},
@@ -266,7 +266,7 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 }
 
 func TestAWorkloadTellsHowItUnderstoodTheModel(t *testing.T) {
-	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles})
 	opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts(), Count: 2})
 	if err != nil {

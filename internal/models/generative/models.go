@@ -16,8 +16,7 @@ func Models() []workload.Model {
 	}
 }
 
-// Asked returns the benchmarks that are too large to be run here, so that servers of text are asked.
-// Models of the family that can be run here can be asked for, too.
-func Asked() []workload.Model {
+// RemoteModels returns the benchmarks that only servers of text can answer: their models are too large for a run here.
+func RemoteModels() []workload.Model {
 	return []workload.Model{llama405B(), deepSeekR1(), gptOSS()}
 }

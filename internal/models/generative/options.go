@@ -25,7 +25,7 @@ const (
 	liveOption      = "livecodebench"
 )
 
-func writerOptions() []workload.Option {
+func decoderOptions() []workload.Option {
 	return []workload.Option{
 		{Name: cacheOption, Choices: []string{string(decode.SharedCache), string(decode.GrowingCache)},
 			Help: "whether the model writes its cache where it reads it, or takes it in and gives it out longer (default: inferred)"},
@@ -35,54 +35,54 @@ func writerOptions() []workload.Option {
 		{Name: chunkOption, Kind: workload.Integer, Help: "tokens of a prompt that are read at once, between two tokens of other answers (default 128)"},
 		{Name: samplingOption, Help: "how tokens are chosen: greedy, the likeliest as the benchmark wants it; model, as genai_config.json says; " +
 			"or temperature=T,top_k=K,top_p=P,seed=S (default greedy)"},
-		chooseTokenizer(),
+		tokenizerChoice(),
 	}
 }
 
-func chooseTokenizer() workload.Option {
+func tokenizerChoice() workload.Option {
 	return workload.Option{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data, or else the model)"}
 }
 
 func textScoreOptions() []workload.Option {
 	return []workload.Option{
 		{Name: dtypeOption, Choices: []string{"int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
-		chooseTokenizer(),
+		tokenizerChoice(),
 	}
 }
 
-// codeScoreOptions are those of benchmarks whose answers are programs too.
+// codeScoreOptions are those of benchmarks with programs among the answers.
 func codeScoreOptions() []workload.Option {
-	return append(textScoreOptions(), chooseExecution())
+	return append(textScoreOptions(), executionChoice())
 }
 
-func chooseExecution() workload.Option {
+func executionChoice() workload.Option {
 	return workload.Option{Name: executeOption, Kind: workload.Bool, Scoring: true,
 		Help: "for the score, run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and write what you can (default: they get no score)"}
 }
 
-// reasoningScoreOptions are those of benchmarks whose answers are programs for LiveCodeBench too.
+// reasoningScoreOptions are those of benchmarks with programs for LiveCodeBench among the answers.
 func reasoningScoreOptions() []workload.Option {
-	return append(codeScoreOptions(), chooseTests())
+	return append(codeScoreOptions(), testsChoice())
 }
 
-func chooseTests() workload.Option {
+func testsChoice() workload.Option {
 	return workload.Option{Name: liveOption, Kind: workload.Path, Scoring: true,
 		Help: "folder with the tests of LiveCodeBench, test.jsonl to test6.jsonl, for the programs that are run (default: livecodebench in the data set, or beside it)"}
 }
 
-// defaultChunk is how many tokens of a prompt are read at once: enough that the matrices are worth
-// their way through memory, and few enough that answers hardly wait.
+// defaultChunk is the number of tokens in a chunk of prefill: enough to use each weight that is read from memory often, and
+// few enough that other answers hardly wait.
 const defaultChunk = 128
 
-// A setting is what the options of a writer say.
-type setting struct {
+// runOptions are the parsed options of a run.
+type runOptions struct {
 	names          map[string]string // own names, by the usual ones
 	cache          decode.Cache
-	context, chunk int // 0: chosen
+	context, chunk int // 0: default
 	sampling       string
 }
 
-func parseSetting(v workload.Values) (s setting, err error) {
+func parseRunOptions(v workload.Values) (s runOptions, err error) {
 	s.cache = decode.Cache(strings.ToLower(v[cacheOption]))
 	s.sampling = v[samplingOption]
 	if s.names, err = parseNames(v[portsOption]); err != nil {

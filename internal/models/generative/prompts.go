@@ -13,34 +13,34 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 )
 
-// A questionnaire is a data set: what is asked, as tokens, and what somebody answered.
-type questionnaire struct {
+// A promptSet is a data set: prompts as tokens, and reference answers.
+type promptSet struct {
 	tokens  [][]int32
 	targets []string
 	mixed   []accuracy.MixedText // of Mixtral's
 	long    []accuracy.LongText  // of Llama 3.1 405B's
 	cuts    map[int][]int32      // tokens after which an answer ends
 
-	questions []string             // prompts as what a user says, where the model's template is around that
+	questions []string             // prompts as the text of a user's message, for servers that apply the chat template
 	reasoned  []accuracy.Reasoning // of DeepSeek-R1's and gpt-oss-120b's
 }
 
-// A source is where prompts are read from.
+// A source says where prompts are.
 type source struct {
 	folder    string // or the file of the prompts itself
 	tokenizer string // file; empty: the one beside the data, or else the model
 	model     string // folder; empty: there is none
-	count     int    // of the first ones; 0: all
-	scored    bool   // the prompts are those of accuracy, where these are others
+	count     int    // the first so many; 0: all
+	scored    bool   // the prompts of accuracy runs, if these have their own
 }
 
-// isFile reports whether the file of the prompts itself was named.
+// isFile reports whether folder is the file of the prompts itself.
 func (s source) isFile() bool {
 	info, err := os.Stat(s.folder)
 	return err == nil && !info.IsDir()
 }
 
-// tokenizerPath is where the tokenizer is, if there is one.
+// tokenizerPath is the path of the tokenizer, which may be missing.
 func (s source) tokenizerPath() string {
 	if s.tokenizer != "" {
 		return s.tokenizer
@@ -72,11 +72,11 @@ func (s source) openTokenizer() (*hf.Tokenizer, error) {
 	return t, nil
 }
 
-// fits returns an error if there is a tokenizer, and it is not one of a model that knows so many tokens.
+// fits returns an error if the tokenizer exists and has more tokens than the model.
 func (s source) fits(rows int64) error {
 	if s.tokenizer == "" {
 		if _, err := os.Stat(s.tokenizerPath()); err != nil {
-			return nil //nolint:nilerr // prompts that are tokens need none
+			return nil //nolint:nilerr // prompts of tokens need none
 		}
 	}
 	t, err := s.openTokenizer()
@@ -86,8 +86,7 @@ func (s source) fits(rows int64) error {
 	return t.Fits(int(rows))
 }
 
-// read reads the table of the file that was named, or of the first that is there: of these names, or
-// the only pickle.
+// read reads the table of the source's file, of the first of names that exists, or of the only pickle.
 func (s source) read(names ...string) (*prompts.Table, error) {
 	if s.isFile() {
 		return prompts.Read(s.folder, prompts.Options{Count: s.count})
@@ -105,13 +104,13 @@ func (s source) read(names ...string) (*prompts.Table, error) {
 	return prompts.Read(pickles[0], prompts.Options{Count: s.count})
 }
 
-// readRows reads tokens and a text of each row, and has more taken of it, if there is more.
-func (s source) readRows(wanted string, more func(q *questionnaire, t *prompts.Table, i int) error, names ...string) (*questionnaire, error) {
+// readRows reads the tokens and a text of each row; more, if any, reads other columns.
+func (s source) readRows(wanted string, more func(q *promptSet, t *prompts.Table, i int) error, names ...string) (*promptSet, error) {
 	t, err := s.read(names...)
 	if err != nil {
 		return nil, err
 	}
-	q, err := take(t, wanted)
+	q, err := readTokensAndText(t, wanted)
 	if err != nil || more == nil {
 		return q, err
 	}
@@ -123,9 +122,9 @@ func (s source) readRows(wanted string, more func(q *questionnaire, t *prompts.T
 	return q, nil
 }
 
-// take takes tokens and a text of each row.
-func take(t *prompts.Table, wanted string) (*questionnaire, error) {
-	q, err := takeTokens(t)
+// readTokensAndText reads the tokens and a text of each row.
+func readTokensAndText(t *prompts.Table, wanted string) (*promptSet, error) {
+	q, err := readTokens(t)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +138,9 @@ func take(t *prompts.Table, wanted string) (*questionnaire, error) {
 	return q, nil
 }
 
-// takeTokens takes tokens of each row.
-func takeTokens(t *prompts.Table) (*questionnaire, error) {
-	q := &questionnaire{}
+// readTokens reads the tokens of each row.
+func readTokens(t *prompts.Table) (*promptSet, error) {
+	q := &promptSet{}
 	column := "tok_input"
 	if slices.Contains(t.Columns(), "input_tokens") {
 		column = "input_tokens" // as newer files have it
@@ -159,25 +158,25 @@ func takeTokens(t *prompts.Table) (*questionnaire, error) {
 	return q, nil
 }
 
-// The files of the articles of CNN/DailyMail: all, and those of the edge, which are called otherwise
-// by who publishes them than by download_cnndm.py.
+// The files of CNN/DailyMail: all articles, and the 5,000 of the edge, which have other names in the published data than
+// from download_cnndm.py.
 var (
 	articleFiles = []string{"cnn_eval.json", "sample_cnn_eval_5000.json"}
 	edgeFiles    = []string{"sample_cnn_eval_5000.json", "cnn_eval_5000.json", "cnn_eval.json"}
 )
 
 // readArticles reads articles as the reference's download_cnndm.py writes them for Llama 3.1.
-func readArticles(s source) (*questionnaire, error) {
+func readArticles(s source) (*promptSet, error) {
 	return s.readRows("output", nil, articleFiles...)
 }
 
-// readEdgeArticles reads those of the edge where there are others beside them.
-func readEdgeArticles(s source) (*questionnaire, error) {
+// readEdgeArticles prefers the articles of the edge.
+func readEdgeArticles(s source) (*promptSet, error) {
 	return s.readRows("output", nil, edgeFiles...)
 }
 
 // readOrca reads the questions of OpenOrca.
-func readOrca(s source) (*questionnaire, error) {
+func readOrca(s source) (*promptSet, error) {
 	return s.readRows("output", nil, "open_orca_gpt4_tokenized_llama.sampled_24576.pkl", "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz", articleFiles[0])
 }
 
@@ -188,8 +187,8 @@ var mbxpEnd = []int32{13, 13940, 28832, 13}
 const mbxpEndText = "\n```\n"
 
 // readMixed reads Mixtral's prompts: of OpenOrca, GSM8K and MBXP.
-func readMixed(s source) (*questionnaire, error) {
-	return s.readRows("gt_output", func(q *questionnaire, t *prompts.Table, i int) error {
+func readMixed(s source) (*promptSet, error) {
+	return s.readRows("gt_output", func(q *promptSet, t *prompts.Table, i int) error {
 		set, err := t.Text(i, "dataset")
 		if err != nil {
 			return err

@@ -86,7 +86,7 @@ func TestAFolderWithoutPromptsSaysWhatIsLookedFor(t *testing.T) {
 }
 
 func TestATokenizerHasToFitTheModel(t *testing.T) {
-	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	large := strings.Replace(wordsOnly, `"say": 5`, `"say": 100`, 1)
 	for name, tokenizer := range map[string]string{"": wordsOnly, "the tokenizer has tokens up to 100, the model a vocabulary of 100": large, "tokenizer.json": "{"} {
 		dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "tokenizer.json": tokenizer, "model.onnx": ""})
@@ -116,8 +116,8 @@ func TestTheEdgeHasArticlesOfItsOwn(t *testing.T) {
 			}
 		}
 		for model, want := range map[string]string{"llama3.1-8b": c.all, "llama3.1-8b-edge": c.edges} {
-			w, err := modelNamed(t, model).Ask(workload.Setup{DatasetDir: dir})
-			if err != nil || w.Prompts.(*asked).data.targets[0] != want {
+			w, err := modelNamed(t, model).OpenRemote(workload.Setup{DatasetDir: dir})
+			if err != nil || w.Prompts.(*remotePrompts).data.targets[0] != want {
 				t.Errorf("of %v %s reads %v, %v, want %s", c.files, model, w, err, want)
 			}
 		}

@@ -16,16 +16,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// reasoning marks answers by whether they are right: programs, if they are to be executed, by whether they pass
-// the tests of a release of LiveCodeBench.
-func reasoning(form accuracy.ReasoningForm, release int) marker {
-	return func(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (out *accuracy.Score, err error) {
-		var e *examiner
+// reasoning scores answers by whether they are right: programs, if execute is set, by the tests of a release of
+// LiveCodeBench.
+func reasoning(form accuracy.ReasoningForm, release int) scorer {
+	return func(ctx context.Context, log accuracy.Input, p *promptSet, decode accuracy.Decoder, o scorerOptions) (out *accuracy.Score, err error) {
+		var e *reasoningScorer
 		if o.execute && slices.ContainsFunc(p.reasoned, accuracy.Reasoning.IsProgram) {
 			if o.Progress != nil {
 				o.Progress(0, len(p.reasoned)) // finding the tests takes seconds
 			}
-			if e, err = newExaminer(ctx, testsOf(o.scoring), release); err != nil {
+			if e, err = newReasoningScorer(ctx, testsOf(o.scoring), release); err != nil {
 				return nil, err
 			}
 			defer func() { err = errors.Join(err, e.tests.Close()) }()
@@ -39,8 +39,8 @@ func reasoning(form accuracy.ReasoningForm, release int) marker {
 	}
 }
 
-// An examiner runs programs on the tests of LiveCodeBench.
-type examiner struct {
+// A reasoningScorer runs programs on the tests of LiveCodeBench.
+type reasoningScorer struct {
 	runner *coderun.Runner
 	tests  *livecode.Tests
 
@@ -48,16 +48,16 @@ type examiner struct {
 	unknown []string // problems that the release does not have
 }
 
-func newExaminer(ctx context.Context, folder string, release int) (*examiner, error) {
+func newReasoningScorer(ctx context.Context, folder string, release int) (*reasoningScorer, error) {
 	tests, err := livecode.Open(ctx, folder, release)
 	if err != nil {
 		return nil, userinput.Wrap(liveOption, err)
 	}
-	return &examiner{runner: coderun.New(), tests: tests}, nil
+	return &reasoningScorer{runner: coderun.New(), tests: tests}, nil
 }
 
-// passes reports whether a program passes the tests. Where there are none it does not (eval_accuracy.py).
-func (e *examiner) passes(ctx context.Context, p accuracy.Program) (bool, error) {
+// passes reports whether a program passes the tests; without tests it does not (eval_accuracy.py).
+func (e *reasoningScorer) passes(ctx context.Context, p accuracy.Program) (bool, error) {
 	passed, err := e.tests.Judge(ctx, e.runner, p.ID, p.Code)
 	if errors.Is(err, livecode.ErrUnknown) {
 		e.mu.Lock()
@@ -68,13 +68,13 @@ func (e *examiner) passes(ctx context.Context, p accuracy.Program) (bool, error)
 	return passed, err
 }
 
-// warn says how programs were run, if any were.
-func (e *examiner) warn(score *accuracy.Score) *accuracy.Score {
+// warn adds warnings to a score: unknown problems, and how programs were run.
+func (e *reasoningScorer) warn(score *accuracy.Score) *accuracy.Score {
 	if e == nil {
 		return score
 	}
 	if n := len(e.unknown); n > 0 {
-		score.Warnings = append(score.Warnings, fmt.Sprintf("the tests have no problem %q: %d answers to such problems count as wrong", slices.Min(e.unknown), n))
+		score.Warnings = append(score.Warnings, fmt.Sprintf("the tests have no problem %q: %d answers without tests count as wrong", slices.Min(e.unknown), n))
 	}
 	return executed(score, e.runner)
 }

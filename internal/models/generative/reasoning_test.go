@@ -38,16 +38,16 @@ func TestTestsOfProgramsAreLookedForInOrder(t *testing.T) {
 
 // A score says how programs were run, and which problems nobody could judge; without programs it says nothing.
 func TestAScoreSaysHowProgramsWereJudged(t *testing.T) {
-	if got := (*examiner)(nil).warn(&accuracy.Score{}); len(got.Warnings) != 0 {
+	if got := (*reasoningScorer)(nil).warn(&accuracy.Score{}); len(got.Warnings) != 0 {
 		t.Errorf("nothing was run: %q", got.Warnings)
 	}
-	e := &examiner{runner: coderun.New()}
+	e := &reasoningScorer{runner: coderun.New()}
 	if got := e.warn(&accuracy.Score{}).Warnings; len(got) != 1 || !strings.HasPrefix(got[0], "programs that the model wrote were executed ") {
 		t.Errorf("all problems are known: %q", got)
 	}
 	e.unknown = []string{"b", "a", "b"}
 	got := e.warn(&accuracy.Score{Warnings: []string{"before"}}).Warnings
-	if len(got) != 3 || got[0] != "before" || got[1] != `the tests have no problem "a": 3 answers to such problems count as wrong` {
+	if len(got) != 3 || got[0] != "before" || got[1] != `the tests have no problem "a": 3 answers without tests count as wrong` {
 		t.Errorf("three answers to two unknown problems: %q", got)
 	}
 }
@@ -70,7 +70,7 @@ func TestQuestionsAreAskedAsTextsIfAllHaveOne(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		a := &asked{data: q, rules: decode.Rules{MaxNew: 5}}
+		a := &remotePrompts{data: q, rules: decode.Rules{MaxNew: 5}}
 		if got := a.Texts().Chat; got != c.chat || (a.promptOf(0).Messages != nil) != c.chat {
 			t.Errorf("%s: asked as a chat: %t, %v", c.name, got, a.promptOf(0).Messages)
 		}
@@ -79,7 +79,7 @@ func TestQuestionsAreAskedAsTextsIfAllHaveOne(t *testing.T) {
 		}
 	}
 	var none backend.Prompt
-	if got := (&asked{data: &questionnaire{tokens: [][]int32{nil}}}).promptOf(0); got.Stop != none.Stop || got.Messages != nil {
+	if got := (&remotePrompts{data: &promptSet{tokens: [][]int32{nil}}}).promptOf(0); got.Stop != none.Stop || got.Messages != nil {
 		t.Errorf("a prompt of nothing is %+v", got)
 	}
 }

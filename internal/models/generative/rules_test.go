@@ -43,7 +43,7 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 
 func modelNamed(t *testing.T, name string) workload.Model {
 	t.Helper()
-	for _, m := range slices.Concat(Models(), Asked()) {
+	for _, m := range slices.Concat(Models(), RemoteModels()) {
 		if m.Name == name {
 			return m
 		}
@@ -73,7 +73,7 @@ func TestAnswersHaveTheLengthsAndTheEndsOfTheReferences(t *testing.T) {
 		"deepseek-r1":      {[]int32{1}, 1, 20000, 12},
 		"gpt-oss-120b":     {[]int32{200002, 200012}, 1, 10240, 12},
 	} {
-		w, err := modelNamed(t, name).Ask(workload.Setup{DatasetDir: dir + "/any.json"})
+		w, err := modelNamed(t, name).OpenRemote(workload.Setup{DatasetDir: dir + "/any.json"})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -108,11 +108,11 @@ func TestAnswersHaveTheLengthsAndTheEndsOfTheReferences(t *testing.T) {
 // Greedy decoding wants temperature 0; gpt-oss-120b is drawn at 1, with all of its special tokens in what is scored.
 func TestServersAreAskedForTokensAsTheReferencesAskThem(t *testing.T) {
 	dir := folderWith(t, map[string]string{"any.json": anyRow})
-	for _, m := range slices.Concat(Models(), Asked()) {
-		if m.Ask == nil {
+	for _, m := range slices.Concat(Models(), RemoteModels()) {
+		if m.OpenRemote == nil {
 			continue
 		}
-		w, err := m.Ask(workload.Setup{DatasetDir: dir + "/any.json"})
+		w, err := m.OpenRemote(workload.Setup{DatasetDir: dir + "/any.json"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,23 +10,23 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// samplingOf is how tokens are chosen: by default the likeliest, which is what the benchmarks want.
-func (s setting) samplingOf(card modelCard, beams int) (decode.Sampling, error) {
+// chooseSampling is how tokens are chosen: by default the likeliest, as in the benchmarks.
+func (s runOptions) chooseSampling(card modelCard, beams int) (decode.Sampling, error) {
 	own, err := s.chosen(card)
 	if err == nil && own.Draws() && beams > 1 {
-		err = fmt.Errorf("%d beams are followed, of which none is drawn", beams)
+		err = fmt.Errorf("beam search with %d beams does not sample", beams)
 	}
 	return own, userinput.Wrap(samplingOption, err)
 }
 
-// chosen is what the option says.
-func (s setting) chosen(card modelCard) (decode.Sampling, error) {
+// chosen parses the option.
+func (s runOptions) chosen(card modelCard) (decode.Sampling, error) {
 	switch s.sampling {
 	case "", "greedy":
 		return decode.Sampling{}, nil
 	case "model":
 		if card.sampling == (decode.Sampling{}) {
-			return card.sampling, errors.New("is model, but there is no genai_config.json beside the model that asks for sampling (search.do_sample)")
+			return card.sampling, errors.New("is model, but no genai_config.json beside the model asks for sampling (search.do_sample)")
 		}
 		return card.sampling, nil
 	}
@@ -52,7 +52,7 @@ func parseSampling(text string) (decode.Sampling, error) {
 			return s, fmt.Errorf("%q is none of greedy, model, temperature=T, top_k=K, top_p=P, seed=S", part)
 		}
 		if err != nil {
-			return s, fmt.Errorf("%q is no number: %w", part, err)
+			return s, fmt.Errorf("%q: not a number: %w", part, err)
 		}
 	}
 	return s, s.Check()

@@ -10,29 +10,28 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// The value by which benchmarks on texts are compared first.
+// rougeOne is the main metric of benchmarks on texts.
 const rougeOne = "rouge1"
 
-// A marker scores a log of tokens, as an evaluation script does.
-type marker func(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error)
+// A scorer scores a log of tokens, as an evaluation script does.
+type scorer func(ctx context.Context, log accuracy.Input, p *promptSet, decode accuracy.Decoder, o scorerOptions) (*accuracy.Score, error)
 
-// markOptions are those of an evaluation script. Execute is the marker's.
-type markOptions struct {
+// scorerOptions are the options of an evaluation script. Execute is set by the scorer.
+type scorerOptions struct {
 	accuracy.ProgramOptions
-	execute bool // programs that the model wrote
+	execute bool // run the programs that the model wrote
 	scoring workload.Scoring
 }
 
-// summaries marks texts by ROUGE.
-func summaries(form accuracy.SummaryForm) marker {
-	return func(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
+// summaries scores texts by ROUGE.
+func summaries(form accuracy.SummaryForm) scorer {
+	return func(ctx context.Context, log accuracy.Input, p *promptSet, decode accuracy.Decoder, o scorerOptions) (*accuracy.Score, error) {
 		return accuracy.ScoreSummaries(ctx, log, p.targets, decode, form, o.DType)
 	}
 }
 
-// mixed marks texts by ROUGE, numbers by whether they are right, and programs, if they are to be
-// executed, by whether they pass their tests.
-func mixed(ctx context.Context, log accuracy.Input, p *questionnaire, decode accuracy.Decoder, o markOptions) (*accuracy.Score, error) {
+// scoreMixed scores texts by ROUGE, numbers by whether they are right, and programs, if execute is set, by their tests.
+func scoreMixed(ctx context.Context, log accuracy.Input, p *promptSet, decode accuracy.Decoder, o scorerOptions) (*accuracy.Score, error) {
 	var runner *coderun.Runner
 	if o.execute {
 		runner = coderun.New()
@@ -47,7 +46,7 @@ func mixed(ctx context.Context, log accuracy.Input, p *questionnaire, decode acc
 	return executed(score, runner), nil
 }
 
-// executed says how programs were run, if any were.
+// executed adds a warning that says how programs were run.
 func executed(score *accuracy.Score, by *coderun.Runner) *accuracy.Score {
 	if by != nil {
 		score.Warnings = append(score.Warnings, "programs that the model wrote were executed "+by.Isolation())
@@ -55,14 +54,14 @@ func executed(score *accuracy.Score, by *coderun.Runner) *accuracy.Score {
 	return score
 }
 
-// score scores a log of tokens as the evaluation script does: what is in it counts, each sample once.
-func (w writer) score(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+// score scores a log of tokens as the evaluation script does: the samples in the log count, each once.
+func (w benchmark) score(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption], scored: true}
 	data, err := w.read(from)
 	if err != nil {
 		return nil, err
 	}
-	words, err := from.openTokenizer()
+	tokenizer, err := from.openTokenizer()
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +70,18 @@ func (w writer) score(ctx context.Context, log accuracy.Input, s workload.Scorin
 		return nil, err
 	}
 	special := hf.SkipSpecial
-	if w.asked.keepSpecial {
+	if w.remote.keepSpecial {
 		special = hf.KeepSpecial
 	}
-	decode := func(ids []int32) (string, error) { return words.Decode(ids, special) }
-	return w.marks(ctx, log, data, decode, markOptions{
+	decode := func(ids []int32) (string, error) { return tokenizer.Decode(ids, special) }
+	return w.scorer(ctx, log, data, decode, scorerOptions{
 		ProgramOptions: accuracy.ProgramOptions{DType: w.dtype(s.Options), Progress: s.Progress},
 		execute:        execute, scoring: s,
 	})
 }
 
-// dtype is the type of the numbers in a log: by default that of the logs which the benchmark writes.
-func (w writer) dtype(v workload.Values) accuracy.DType {
+// dtype is the type of the numbers in a log: by default that of our logs.
+func (w benchmark) dtype(v workload.Values) accuracy.DType {
 	switch own := accuracy.DType(strings.ToLower(v[dtypeOption])); {
 	case own != "":
 		return own

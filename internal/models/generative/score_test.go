@@ -109,7 +109,7 @@ func TestProgramsAreRunOnTheTestsOfLiveCodeBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := readReasoning("deepseek.json")
-	w := writer{rules: decode.Rules{Width: 4}, read: read, marks: reasoning(accuracy.DeepSeekForm, 1)}
+	w := benchmark{rules: decode.Rules{Width: 4}, read: read, scorer: reasoning(accuracy.DeepSeekForm, 1)}
 	right, wrong := "```python\nprint(sum(map(int, input().split())))\n```", "```python\nprint(4)\n```"
 	for _, c := range []struct {
 		name     string

@@ -211,30 +211,30 @@ func TestResponsesArePredictionsWithLabels(t *testing.T) {
 }
 
 func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
-	w := newClicks(nil, nil, slices.Repeat([]int{2}, dataset.CriteoCategories))
+	w := newClickWorkload(nil, nil, slices.Repeat([]int{2}, dataset.CriteoCategories))
 	if sent := w.workload().Exchange.Inputs; len(sent) != 2 || len(w.row(1)) != 3 {
 		t.Errorf("sent are %v of %v", sent, w.row(1))
 	}
 	for _, c := range []struct {
 		pairs, categories int64
 		right             bool
-	}{{3, 3 * 52, true}, {0, 0, false}, {3, 3*52 + 1, false}, {mostPairs + 1, 52 * (mostPairs + 1), false}} {
+	}{{3, 3 * 52, true}, {0, 0, false}, {3, 3*52 + 1, false}, {maxPairs + 1, 52 * (maxPairs + 1), false}} {
 		row, err := w.complete([]tensor.Shape{{c.pairs, 13}, {c.categories}})
 		if (err == nil) != c.right || c.right && row[2].Shape[0] != c.pairs {
 			t.Errorf("%d pairs with %d categories: %v, %v", c.pairs, c.categories, row, err)
 		}
 	}
-	response, err := respond(nil, []float32{0.5, 0.25}, []float32{0, 0})
+	response, err := appendPairs(nil, []float32{0.5, 0.25}, []float32{0, 0})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stampLabels(response, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)})
-	if want, _ := respond(nil, []float32{0.5, 0.25}, []float32{1, 0}); !cmp.Equal(response, want) {
+	if want, _ := appendPairs(nil, []float32{0.5, 0.25}, []float32{1, 0}); !cmp.Equal(response, want) {
 		t.Errorf("the response is %x, want %x", response, want)
 	}
 	exact := slices.Clone(response[:8]) // of one pair, although there are two labels
 	stampLabels(exact, 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{0.75, 9}, 1, 2)})
-	if want, _ := respond(nil, []float32{0.5}, []float32{0.75}); !cmp.Equal(exact, want) {
+	if want, _ := appendPairs(nil, []float32{0.5}, []float32{0.75}); !cmp.Equal(exact, want) {
 		t.Errorf("the response of one pair is %x, want %x", exact, want)
 	}
 	stampLabels(response[:3], 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)}) // which is not one
@@ -250,9 +250,9 @@ func TestPairsFromElsewhereAreChecked(t *testing.T) {
 	}{
 		{"as usual", []float32{0, 1.5, -1}, []int64{0, 7, 1 << 40}, ""},
 		{"nothing", nil, nil, ""},
-		{"no number", []float32{0, float32(math.NaN())}, []int64{1}, "numbers: the one of place 1 is NaN"},
-		{"an infinite number", []float32{float32(math.Inf(-1))}, []int64{1}, "numbers: the one of place 0 is -Inf"},
-		{"a negative category", []float32{1}, []int64{3, 0, -1}, "categories: the one of place 2 is -1, want 0 or more"},
+		{"no number", []float32{0, float32(math.NaN())}, []int64{1}, "numbers: value 1 is NaN"},
+		{"an infinite number", []float32{float32(math.Inf(-1))}, []int64{1}, "numbers: value 0 is -Inf"},
+		{"a negative category", []float32{1}, []int64{3, 0, -1}, "categories: value 2 is -1, want 0 or more"},
 	} {
 		err := w.Exchange.Check([]tensor.Tensor{tensor.Of(c.numbers, int64(len(c.numbers))), tensor.Of(c.ids, int64(len(c.ids)))})
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
@@ -304,23 +304,23 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 		{"nothing", t.TempDir(), 0, s.info.Inputs, s.info.Outputs, "terabyte_processed_test.bin"},
 		{"a file that was cut off", cut, 0, s.info.Inputs, s.info.Outputs, "has 1000 bytes, want 160 for each pair"},
 		{"a trace of more pairs", writePairs(t, 7, threeRuns, nil), 0, s.info.Inputs, s.info.Outputs, "lists 8 pairs"},
-		{"too many samples", good, 4, s.info.Inputs, s.info.Outputs, "4 samples are wanted"},
+		{"too many samples", good, 4, s.info.Inputs, s.info.Outputs, "want 4 samples"},
 		{"another input", good, 0, append(more, port("x", tensor.Int64, 1)), s.info.Outputs, "input x of the model is unknown"},
 		{"no numbers", good, 0, s.info.Inputs[1:], s.info.Outputs, "0 inputs of the model are dense_x"},
-		{"a table too many", good, 0, append(more, port("indices_26", tensor.Int64, -1)), s.info.Outputs, "indices_26 of the model is of no table"},
+		{"a table too many", good, 0, append(more, port("indices_26", tensor.Int64, -1)), s.info.Outputs, "indices_26 of the model names no table"},
 		{"a table twice", good, 0, append(slices.Clone(split().info.Inputs[:51]), port("offsets_25", tensor.Int64, -1), port("indices_024", tensor.Int64, -1)), s.info.Outputs, "26 inputs of the model are indices, want one, or one for each of the 26 tables"},
 		{"one table only", good, 0, []backend.Port{s.info.Inputs[0], s.info.Inputs[1], port("indices_3", tensor.Int64, -1)}, s.info.Outputs, "1 inputs of the model are indices"},
-		{"a table below 0", good, 0, append(more, port("indices_-1", tensor.Int64, -1)), s.info.Outputs, "indices_-1 of the model is of no table"},
-		{"a table without a number", good, 0, append(more, port("offsets_x", tensor.Int64, -1)), s.info.Outputs, "offsets_x of the model is of no table"},
+		{"a table below 0", good, 0, append(more, port("indices_-1", tensor.Int64, -1)), s.info.Outputs, "indices_-1 of the model names no table"},
+		{"a table without a number", good, 0, append(more, port("offsets_x", tensor.Int64, -1)), s.info.Outputs, "offsets_x of the model names no table"},
 		{"categories as floats", good, 0, []backend.Port{s.info.Inputs[0], s.info.Inputs[1], port("indices", tensor.Float32, 26, -1)}, s.info.Outputs, "input indices of the model has elements of type float32, want int64"},
 		{"twelve numbers", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1, 12)}, s.info.Outputs, "input dense_x of the model has shape [? 12], want 13 numbers of each pair"},
 		{"numbers in a row", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1)}, s.info.Outputs, "want 13 numbers of each pair"},
 		{"numbers twice", good, 0, append(more, s.info.Inputs[0]), s.info.Outputs, "2 inputs of the model are dense_x"},
 		{"no inputs", good, 0, nil, s.info.Outputs, "0 inputs of the model are"},
-		{"no outputs", good, 0, s.info.Inputs, nil, "no output of the model is a prediction"},
-		{"a prediction as float64", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float64, -1, 1)}, "no output of the model is a prediction"},
+		{"no outputs", good, 0, s.info.Inputs, nil, "the model has no output with a prediction"},
+		{"a prediction as float64", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float64, -1, 1)}, "the model has no output with a prediction"},
 		{"numbers as integers", good, 0, []backend.Port{port("dense_x", tensor.Int64, -1, 13)}, s.info.Outputs, "want float32"},
-		{"no prediction", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float32, -1, 2)}, "no output of the model is a prediction"},
+		{"no prediction", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float32, -1, 2)}, "the model has no output with a prediction"},
 	} {
 		_, err := dlrm().Open(workload.Setup{DatasetDir: test.dir, Count: test.count, Ports: map[string]workload.Ports{workload.Only: {Inputs: test.in, Outputs: test.out}}})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -367,18 +367,18 @@ func TestBatchesOfOtherSizesUseTheMemoryAgain(t *testing.T) {
 	if err := p.Use(store); err != nil {
 		t.Fatal(err)
 	}
-	c := p.(*clicker)
+	c := p.(*predictor)
 	for _, items := range [][]workload.Item{{{Row: 0}, {Row: 2}}, {{Row: 1}}, {{Row: 2}, {Row: 0}}, {{Row: 0}, {Row: 1}, {Row: 2}}} {
 		pairs := 0
 		for _, item := range items {
 			pairs += []int{3, 1, 4}[item.Row]
 		}
-		before := len(c.chances)
+		before := len(c.predictions)
 		if err := p.Predict(t.Context(), items, make(replies, len(items))); err != nil {
 			t.Fatal(err)
 		}
-		if want := max(before, pairs); len(c.chances) != want || c.pairs != pairs {
-			t.Errorf("%d pairs: memory for %d, want %d", pairs, len(c.chances), want)
+		if want := max(before, pairs); len(c.predictions) != want || c.pairs != pairs {
+			t.Errorf("%d pairs: memory for %d, want %d", pairs, len(c.predictions), want)
 		}
 	}
 	bound := s.bound

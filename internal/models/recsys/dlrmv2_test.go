@@ -62,13 +62,13 @@ func TestCategoriesOfABatchGoIntoTheInputOfTheirTable(t *testing.T) {
 		{"in two axes", portsOf(2, false), tensor.Shape{3, 3}},
 		{"one after the other, with offsets", portsOf(1, true), tensor.Shape{9}},
 	} {
-		w := newClicks(threeHot{}, []dataset.Run{{First: 0, Count: 1}, {First: 1, Count: 2}}, hot)
+		w := newClickWorkload(threeHot{}, []dataset.Run{{First: 0, Count: 1}, {First: 1, Count: 2}}, hot)
 		var err error
 		if w.inputs, err = bindPairs(test.ports, hot); err != nil {
 			t.Fatal(test.name, err)
 		}
 		s := &fakeDLRM{info: backend.Info{Inputs: test.ports, Outputs: []backend.Port{{Name: "pred", Shape: tensor.Shape{-1, 1}}}}}
-		c := &clicker{w: w, session: s}
+		c := &predictor{w: w, session: s}
 		store, err := workload.NewStore(2, w.workload().Row)
 		if err != nil {
 			t.Fatal(err)

@@ -28,9 +28,8 @@ type pairInput struct {
 	table int
 }
 
-// bindPairs finds out by their names what goes into the inputs: dense_x, and offsets and
-// indices of all tables, or offsets_0 and so on. Where indices have two axes, no offsets are
-// needed.
+// bindPairs finds the kind of each input by its name: dense_x, and offsets and indices of all tables, or offsets_0 and
+// so on. Where indices have two axes, no offsets are needed.
 func bindPairs(ports []backend.Port, hot []int) ([]pairInput, error) {
 	var inputs []pairInput
 	seen := map[pairKind][]int{} // the tables of the inputs of a kind
@@ -69,7 +68,7 @@ func checkKinds(seen map[pairKind][]int) error {
 	return nil
 }
 
-// bindPair finds out what goes into an input.
+// bindPair finds the kind of an input.
 func bindPair(port backend.Port) (pairInput, error) {
 	in := pairInput{port: port, table: allTables}
 	if port.Name == "dense_x" {
@@ -84,7 +83,7 @@ func bindPair(port backend.Port) (pairInput, error) {
 	if numbered {
 		table, err := strconv.ParseUint(number, 10, 8)
 		if err != nil || table >= dataset.CriteoCategories {
-			return in, fmt.Errorf("input %s of the model is of no table from 0 to %d", port.Name, dataset.CriteoCategories-1)
+			return in, fmt.Errorf("input %s of the model names no table from 0 to %d", port.Name, dataset.CriteoCategories-1)
 		}
 		in.table = int(table)
 	}
@@ -134,13 +133,13 @@ func (in pairInput) fits(hot []int) error {
 	return nil
 }
 
-// bindChance finds the output with a prediction for each pair.
-func bindChance(ports []backend.Port) (string, error) {
+// bindPrediction finds the output with a prediction for each pair.
+func bindPrediction(ports []backend.Port) (string, error) {
 	i := slices.IndexFunc(ports, func(p backend.Port) bool {
 		return p.Type == tensor.Float32 && (len(p.Shape) == 1 || len(p.Shape) == 2 && (p.Shape[1] == 1 || p.Shape[1] == -1))
 	})
 	if i < 0 {
-		return "", errors.New("no output of the model is a prediction for each pair, float32[N 1]")
+		return "", errors.New("the model has no output with a prediction for each pair, float32[N 1]")
 	}
 	return ports[i].Name, nil
 }

@@ -2,8 +2,7 @@
 //
 //	for _, model := range speech.Models() { … }
 //
-// Each is a value in a file of its own. RNN-T writes down what is said, character by
-// character: an encoder listens to a whole recording, and a small network, asked again and
-// again, says which character comes next. The package leaves recordings and features to
-// internal/preprocess/audio.
+// RNN-T (rnnt*.go) transcribes character by character: the encoder runs once for a recording, then the prediction and
+// joint networks run for each step and character (greedy decoding). Whisper (whisper*.go) is an encoder-decoder, which
+// internal/models/decode runs token by token. Package internal/preprocess/audio reads recordings and makes features.
 package speech

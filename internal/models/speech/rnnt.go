@@ -47,12 +47,11 @@ func rnnt() workload.Model {
 			Sample:  &config.SampleSize{InBytes: 15 * 16000 * 16 / 8}, // 15 s of 16-bit audio at 16 kHz
 		},
 		PerformanceSampleCount: 2513,
-		// tools/submission, submission_checker.py: what is left of 100 % without the word error rate of
-		// 7.452 %, × 0.99. (The reference measured 7.452253714852645 %.)
+		// tools/submission, submission_checker.py: 100 % minus the word error rate of 7.452 %, × 0.99. (The reference measured 7.452253714852645 %.)
 		Quality: workload.Quality{Metric: "accuracy", Fraction: 0.99},
 		Roles:   []string{encoderRole, predictionRole, jointRole},
-		Open:    openSpeech,
-		Score:   scoreSpeech,
+		Open:    openRNNT,
+		Score:   scoreRNNT,
 
 		ScoreOptions: []workload.Option{
 			{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: []string{"int64", "int32", "int16", "int8"}, Help: "type of the numbers in the log (default: the official script's)"},
@@ -69,8 +68,8 @@ var rnntPorts = map[string]workload.Names{
 	jointRole:      {Inputs: []string{"encoded", "predicted"}, Outputs: []string{"logits"}},
 }
 
-// openSpeech joins recordings with the files of a model.
-func openSpeech(s workload.Setup) (*workload.Workload, error) {
+// openRNNT opens the data set and checks the ports of the files.
+func openRNNT(s workload.Setup) (*workload.Workload, error) {
 	data, err := dataset.OpenSpeech(dataset.ShortSpeech(), s.DatasetDir, s.Count)
 	if err != nil {
 		return nil, err
@@ -87,7 +86,7 @@ func openSpeech(s workload.Setup) (*workload.Workload, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	w := &speech{data: data}
+	w := &rnntWorkload{data: data}
 	if w.sizes, err = sizesOf(s.Ports); err != nil {
 		return nil, err
 	}
@@ -95,10 +94,10 @@ func openSpeech(s workload.Setup) (*workload.Workload, error) {
 		Samples: len(data.Utterances), Row: w.row, Prepare: w.prepare,
 		Length: w.length, PaddedLength: func(index int) int { return paddedRows(audio.Rows(w.length(index))) },
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-			return newTranscriber(w, sessions, maxBatch)
+			return newRNNTPredictor(w, sessions, maxBatch)
 		},
 		Outputs: func(role string) []string { return rnntPorts[role].Outputs },
-		Notes: append([]string{fmt.Sprintf("features are made of the recordings while the test runs; at most %d characters are written in a step", maxPerStep)},
+		Notes: append([]string{fmt.Sprintf("features are computed while the test runs; at most %d characters in a step", maxPerStep)},
 			leftOut(data)...),
 		Exchange: &workload.Exchange{Inputs: recordingInputs(), Complete: w.complete, Check: w.check},
 	}, nil
@@ -107,7 +106,7 @@ func openSpeech(s workload.Setup) (*workload.Workload, error) {
 // sizes are those of RNN-T's tensors.
 type sizes struct{ features, joint, state, labels int }
 
-// sizesOf finds the sizes out by the ports of the files.
+// sizesOf reads the sizes from the ports of the files.
 func sizesOf(ports map[string]workload.Ports) (sizes, error) {
 	var s sizes
 	for _, want := range []struct {
@@ -121,7 +120,7 @@ func sizesOf(ports map[string]workload.Ports) (sizes, error) {
 	} {
 		port, _ := workload.PortNamed(want.ports, want.name)
 		if len(port.Shape) != want.axes || port.Shape[want.axes-1] < 1 {
-			return s, fmt.Errorf("the model's %s has %v, want %d axes of which the last has a known size", want.role, port, want.axes)
+			return s, fmt.Errorf("the model's %s has %v, want %d axes, the last of a known size", want.role, port, want.axes)
 		}
 		*want.size = int(port.Shape[want.axes-1])
 	}
@@ -131,18 +130,18 @@ func sizesOf(ports map[string]workload.Ports) (sizes, error) {
 	return s, nil
 }
 
-// speech is RNN-T joined with its recordings.
-type speech struct {
+// An rnntWorkload is RNN-T with its data set.
+type rnntWorkload struct {
 	data  *dataset.Speech
 	sizes sizes
 }
 
 // row has the samples of a recording. Features are made in the timed region.
-func (w *speech) row(index int) []workload.Slot {
+func (w *rnntWorkload) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(w.data.Utterances[index].Samples)}}}
 }
 
-func (w *speech) length(index int) int { return w.data.Utterances[index].Samples }
+func (w *rnntWorkload) length(index int) int { return w.data.Utterances[index].Samples }
 
 // paddedRows is the number of rows to which features are filled up, about a second apart: the encoder's
 // recurrent layers, which take nearly all of the time, leave out what is behind the longest recording.
@@ -151,7 +150,7 @@ func paddedRows(rows int) int {
 	return (rows + bucket - 1) / bucket * bucket
 }
 
-func (w *speech) prepare(index int, row []tensor.Tensor) error {
+func (w *rnntWorkload) prepare(index int, row []tensor.Tensor) error {
 	return load(w.data, index, row[0])
 }
 
@@ -173,7 +172,7 @@ func load(data *dataset.Speech, index int, to tensor.Tensor) error {
 	return nil
 }
 
-// leftOut says how many recordings are too long, if any are.
+// leftOut reports how many recordings are too long.
 func leftOut(data *dataset.Speech) []string {
 	if data.LeftOut == 0 {
 		return nil
@@ -181,8 +180,8 @@ func leftOut(data *dataset.Speech) []string {
 	return []string{fmt.Sprintf("%d recordings of more than %g s are left out, as in the reference", data.LeftOut, data.Longest)}
 }
 
-// scoreSpeech scores a log of characters as accuracy_eval.py does.
-func scoreSpeech(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+// scoreRNNT scores a log of characters as accuracy_eval.py does.
+func scoreRNNT(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 	transcripts, err := dataset.ReadTranscripts(dataset.ShortSpeech(), s.DatasetDir)
 	if err != nil {
 		return nil, err

@@ -338,7 +338,7 @@ func TestAModelThatIsAnotherIsRefused(t *testing.T) {
 	}{
 		"another name":    {func(p map[string]workload.Ports) { p[jointRole].Outputs[0].Name = "y" }, `the model's joint has no output "logits"`},
 		"more features":   {func(p map[string]workload.Ports) { p[encoderRole].Inputs[0].Shape = tensor.Shape{-1, -1, 80} }, "reads rows of 80 features, want 240"},
-		"an unknown size": {func(p map[string]workload.Ports) { p[predictionRole].Inputs[1].Shape = tensor.Shape{-1, -1} }, "of which the last has a known size"},
+		"an unknown size": {func(p map[string]workload.Ports) { p[predictionRole].Inputs[1].Shape = tensor.Shape{-1, -1} }, "the last of a known size"},
 	} {
 		_, _, ports := fakes(script)
 		test.change(ports)
@@ -352,7 +352,7 @@ func TestAModelThatIsAnotherIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.NewPredictor(sessions, 1); err == nil || !strings.Contains(err.Error(), "1025 labels apart, want 28 characters") {
+	if _, err := w.NewPredictor(sessions, 1); err == nil || !strings.Contains(err.Error(), "1025 labels, want 28 characters") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -43,8 +43,8 @@ func TestNumbersAreThoseOfTheRules(t *testing.T) {
 			t.Errorf("%s is made of %v as %v, with %d samples", m.Name, full, roles, r.Samples)
 		}
 	}
-	if maxPerStep != 30 || labelCount != 29 || whisperMost != 200 || whisperBands != 128 || len(whisperLabels) != 42 {
-		t.Errorf("%d characters a step of %d labels, %d tokens, %d bands, %d characters of Whisper", maxPerStep, labelCount, whisperMost, whisperBands, len(whisperLabels))
+	if maxPerStep != 30 || labelCount != 29 || whisperMaxTokens != 200 || whisperBands != 128 || len(whisperLabels) != 42 {
+		t.Errorf("%d characters a step of %d labels, %d tokens, %d bands, %d characters of Whisper", maxPerStep, labelCount, whisperMaxTokens, whisperBands, len(whisperLabels))
 	}
 }
 

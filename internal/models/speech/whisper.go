@@ -59,7 +59,7 @@ const (
 	namesOption     = "whisper-ports"
 )
 
-// whisperBands is how many bands of frequency large-v3 reads.
+// whisperBands is the number of mel bands that large-v3 reads.
 const whisperBands = 128
 
 // newWhisperReader makes features of recordings, WAV or FLAC.

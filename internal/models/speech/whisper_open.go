@@ -33,68 +33,67 @@ func whisperFiles(folder string) ([]workload.File, error) {
 	return exported, nil
 }
 
-// What the reference has Whisper do (speech2text, QSL.py and reference_SUT.py): the tokens that it begins
-// with, and how many it may write.
+// The settings of the reference (speech2text, QSL.py and reference_SUT.py): the first tokens, the last, and the maximum.
 var (
 	whisperBegin = []string{"<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>"}
 	whisperEnd   = "<|endoftext|>"
 )
 
-const whisperMost = 200
+const whisperMaxTokens = 200
 
-// openWhisper joins recordings with the files of a model.
+// openWhisper opens the data set and the tokenizer and checks the ports of the files.
 func openWhisper(s workload.Setup) (*workload.Workload, error) {
 	data, err := dataset.OpenSpeech(dataset.JoinedSpeech(), s.DatasetDir, s.Count)
 	if err != nil {
 		return nil, err
 	}
-	w := &talk{data: data}
+	w := &whisperWorkload{data: data}
 	if w.layout, err = readWhisperLayout(s); err != nil {
 		return nil, err
 	}
-	if w.words, err = openWords(s); err != nil {
+	if w.tokenizer, err = openTokenizer(s); err != nil {
 		return nil, err
 	}
-	if err := w.words.Fits(int(w.layout.Rows)); err != nil {
+	if err := w.tokenizer.Fits(int(w.layout.Rows)); err != nil {
 		return nil, err
 	}
-	if err := w.findMarks(); err != nil {
+	if err := w.findSpecialTokens(); err != nil {
 		return nil, err
 	}
 	return w.workload(), nil
 }
 
-func (w *talk) workload() *workload.Workload {
+func (w *whisperWorkload) workload() *workload.Workload {
 	return &workload.Workload{
 		Samples: len(w.data.Utterances), Row: w.row, Prepare: func(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) },
 		Length: func(index int) int { return w.data.Utterances[index].Samples }, // longer recordings have more words
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-			return newListening(w, sessions, maxBatch)
+			return newWhisperPredictor(w, sessions, maxBatch)
 		},
 		Outputs:        w.layout.Outputs,
-		Slots:          8, // more recordings at once are hardly slower, up to this many
+		Slots:          8, // up to 8 recordings at once are hardly slower than one
 		PredictorBytes: func(slots int) int64 { return w.layout.Bytes(slots, w.context()) },
 		Notes: append([]string{
 			w.layout.String(),
-			fmt.Sprintf("features are made while the test runs; texts begin with %v and end with %d, or after %d tokens", w.begin, w.end, whisperMost),
-			fmt.Sprintf("a recording takes %.1f MiB of memory for what is heard and written", float64(w.layout.Bytes(1, w.context()))/(1<<20)),
+			fmt.Sprintf("features are computed while the test runs; texts begin with %v and end with %d, or after %d tokens", w.begin, w.end, whisperMaxTokens),
+			fmt.Sprintf("a recording takes %.1f MiB of memory for its states and cache", float64(w.layout.Bytes(1, w.context()))/(1<<20)),
 		}, leftOut(w.data)...),
 		Exchange: &workload.Exchange{
 			Inputs: recordingInputs(), Complete: w.complete, Check: w.check,
-			Sequences: &workload.Sequences{ForRows: w.forRows, ReadFile: w.readFile, FileBytes: mostRecordingFile},
+			Sequences: &workload.Sequences{ForRows: w.forRows, ReadFile: w.readFile, FileBytes: maxRecordingFile},
 		},
 	}
 }
 
-// readWhisperLayout finds out how the files of a model go together.
-func readWhisperLayout(s workload.Setup) (decode.ListenLayout, error) {
-	names, err := decode.ParseNames(s.Options[namesOption], decode.ListenNames())
+// readWhisperLayout reads the layout from the ports of the files.
+func readWhisperLayout(s workload.Setup) (decode.SpeechLayout, error) {
+	names, err := decode.ParseNames(s.Options[namesOption], decode.SpeechNames())
 	if err != nil {
-		return decode.ListenLayout{}, userinput.Wrap(namesOption, err)
+		return decode.SpeechLayout{}, userinput.Wrap(namesOption, err)
 	}
-	layout, err := decode.ReadListenLayout(s.Ports, names)
+	layout, err := decode.ReadSpeechLayout(s.Ports, names)
 	if err != nil {
-		return layout, fmt.Errorf("the model is no Whisper that is known: %w", err)
+		return layout, fmt.Errorf("the model's files are not those of Whisper: %w", err)
 	}
 	if layout.Bands != whisperBands || layout.Frames != audio.WhisperFrames {
 		return layout, fmt.Errorf("the model's encoder reads %d bands over %d frames, want %d over %d", layout.Bands, layout.Frames, whisperBands, audio.WhisperFrames)
@@ -102,13 +101,13 @@ func readWhisperLayout(s workload.Setup) (decode.ListenLayout, error) {
 	return layout, nil
 }
 
-// findMarks finds the tokens that texts begin with, and the one that ends them.
-func (w *talk) findMarks() (err error) {
-	if w.end, err = w.mark(whisperEnd); err != nil {
+// findSpecialTokens finds the tokens that texts begin with, and the last.
+func (w *whisperWorkload) findSpecialTokens() (err error) {
+	if w.end, err = w.specialToken(whisperEnd); err != nil {
 		return err
 	}
 	for _, name := range whisperBegin {
-		id, err := w.mark(name)
+		id, err := w.specialToken(name)
 		if err != nil {
 			return err
 		}
@@ -117,8 +116,8 @@ func (w *talk) findMarks() (err error) {
 	return nil
 }
 
-// openWords opens the tokenizer: that of the option, or the one beside the data, or beside the model.
-func openWords(s workload.Setup) (*hf.Tokenizer, error) {
+// openTokenizer opens the tokenizer of the option, or beside the data, or beside the model.
+func openTokenizer(s workload.Setup) (*hf.Tokenizer, error) {
 	const file = "tokenizer.json"
 	path := s.Options[tokenizerOption]
 	for _, dir := range []string{s.DatasetDir, s.ModelPath} {
@@ -139,28 +138,28 @@ func openWords(s workload.Setup) (*hf.Tokenizer, error) {
 	return t, nil
 }
 
-// talk is Whisper joined with its recordings.
-type talk struct {
-	data   *dataset.Speech
-	layout decode.ListenLayout
-	words  *hf.Tokenizer
-	begin  []int32
-	end    int32
+// A whisperWorkload is Whisper with its data set.
+type whisperWorkload struct {
+	data      *dataset.Speech
+	layout    decode.SpeechLayout
+	tokenizer *hf.Tokenizer
+	begin     []int32
+	end       int32
 }
 
-// mark returns the number of a special token.
-func (w *talk) mark(name string) (int32, error) {
-	id, ok := w.words.ID(name)
+// specialToken returns the id of a special token.
+func (w *whisperWorkload) specialToken(name string) (int32, error) {
+	id, ok := w.tokenizer.ID(name)
 	if !ok {
-		return 0, fmt.Errorf("the tokenizer has no token %s: it is not one of Whisper", name)
+		return 0, fmt.Errorf("the tokenizer has no token %s: not a tokenizer of Whisper", name)
 	}
 	return id, nil
 }
 
 // row has the samples of a recording. Features are made in the timed region.
-func (w *talk) row(index int) []workload.Slot {
+func (w *whisperWorkload) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(w.data.Utterances[index].Samples)}}}
 }
 
-// context is how many tokens are read and written of a recording.
-func (w *talk) context() int { return len(w.begin) + whisperMost }
+// context is the maximum of tokens of a recording, with those that it begins with.
+func (w *whisperWorkload) context() int { return len(w.begin) + whisperMaxTokens }

@@ -47,8 +47,8 @@ type Model struct {
 	Open func(Setup) (*Workload, error)
 	// Ask joins prompts with an engine that takes text: there is no model file then, and
 	// AskOptions are the options; nil: the samples are no prompts.
-	Ask        func(Setup) (*Workload, error)
-	AskOptions []Option
+	OpenRemote    func(Setup) (*Workload, error)
+	RemoteOptions []Option
 	// Score scores an accuracy log as the official script does.
 	Score func(ctx context.Context, log accuracy.Input, s Scoring) (*accuracy.Score, error)
 	// ScoresWithEngine says that Score runs networks.
@@ -64,9 +64,9 @@ func (m Model) Several() bool { return m.Files != nil || m.Roles != nil }
 // FilesRunTogether reports whether only the model's own predictors can run its files.
 func (m Model) FilesRunTogether() bool { return m.Files != nil && m.Roles == nil }
 
-// Asked is the benchmark with an engine that takes text instead of model files.
-func (m Model) Asked() Model {
-	m.Roles, m.Files, m.Open, m.Options = nil, nil, m.Ask, m.AskOptions
+// Remote is the benchmark with an engine that takes text instead of model files.
+func (m Model) Remote() Model {
+	m.Roles, m.Files, m.Open, m.Options = nil, nil, m.OpenRemote, m.RemoteOptions
 	return m
 }
 
@@ -93,14 +93,14 @@ type Scoring struct {
 	// Samples is how many samples the log is of, if not of the whole data set. Only some
 	// scripts want every sample to be there.
 	Samples int
-	// Foreign says that nobody knows how the model was fed whose log it is. The family may
+	// Foreign says that the log is of an unknown model. The family may
 	// then guess by the log what no option says.
 	Foreign bool
 	Options Values // of Model.ScoreOptions; what is not there is the script's default
 
 	// Engine runs the networks that a score is computed with; nil: there is none. It is the caller's.
 	Engine backend.Engine
-	// Progress is told how much of what takes long is done; nil: nobody is.
+	// Progress is told how much of what takes long is done; nil: no progress.
 	Progress func(done, of int)
 	// Keep is a folder for what the official script leaves beside the score; empty: it leaves
 	// nothing.

@@ -168,12 +168,12 @@ func TestFilesOfAModel(t *testing.T) {
 func TestAskedModelHasNoFiles(t *testing.T) {
 	opened := errors.New("opened for a server")
 	m := Model{
-		Name: "m", Roles: []string{"a"}, Options: []Option{{Name: "layout"}}, AskOptions: []Option{{Name: "system-prompt"}},
-		Files: func(string) ([]File, error) { return nil, errors.New("looked for files") },
-		Open:  func(Setup) (*Workload, error) { return nil, errors.New("opened with files") },
-		Ask:   func(Setup) (*Workload, error) { return nil, opened },
+		Name: "m", Roles: []string{"a"}, Options: []Option{{Name: "layout"}}, RemoteOptions: []Option{{Name: "system-prompt"}},
+		Files:      func(string) ([]File, error) { return nil, errors.New("looked for files") },
+		Open:       func(Setup) (*Workload, error) { return nil, errors.New("opened with files") },
+		OpenRemote: func(Setup) (*Workload, error) { return nil, opened },
 	}
-	asked := m.Asked()
+	asked := m.Remote()
 	if _, err := asked.Open(Setup{}); asked.Several() || !errors.Is(err, opened) {
 		t.Errorf("it has files, or is %v", err)
 	}

@@ -41,7 +41,7 @@ func ChooseOutput() Option {
 		"and perhaps their number, of BERT those of starts and ends (default: inferred)"}
 }
 
-// Values are options that somebody gave, by name.
+// Values are the options of a user, by name.
 type Values map[string]string
 
 // CheckOptions finds what a model cannot be opened with, before anything is opened. Errors
@@ -101,7 +101,7 @@ func (o Option) check(value string) error {
 	return nil
 }
 
-// Integer returns an option that is a number; nil if nobody gave it.
+// Integer returns an option that is a number; nil if it is not set.
 func (v Values) Integer(name string) (*int, error) {
 	text, ok := v[name]
 	if !ok {
@@ -114,7 +114,7 @@ func (v Values) Integer(name string) (*int, error) {
 	return &n, nil
 }
 
-// Bool returns an option that is on or off; nil if nobody gave it.
+// Bool returns an option that is on or off; nil if it is not set.
 func (v Values) Bool(name string) (*bool, error) {
 	text, ok := v[name]
 	if !ok {

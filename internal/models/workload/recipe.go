@@ -11,7 +11,7 @@ type Recipe struct {
 	TokenBytes int
 }
 
-// Questions is the BuiltIn of a model that servers of text answer and nobody else: it has data, and no
+// Questions is the BuiltIn of a model that only servers of text can answer: it has data, and no
 // files.
 type Questions struct {
 	Form    string // of the data

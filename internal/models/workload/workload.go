@@ -224,7 +224,7 @@ type Sequences struct {
 
 // A TextFormat says how texts become the prompts and answers of a model.
 type TextFormat struct {
-	MostPrompt, MostAnswer int // tokens
+	MaxPrompt, MaxAnswer int // tokens
 	// Tokens appends the tokens of a response.
 	Tokens func(dst []int32, response []byte) []int32
 	// Tokenizer is the model's own. Nil: it has none, and prompts and answers are numbers.

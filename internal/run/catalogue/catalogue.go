@@ -62,7 +62,7 @@ func Models() ([]Model, error) {
 	for _, m := range models.All() {
 		list = append(list, Model{m.Name, m.Title, m.Task, m.Dataset, state(builtin.HasModel(cache, m))})
 	}
-	for _, m := range models.Asked() {
+	for _, m := range models.RemoteModels() {
 		list = append(list, Model{m.Name, m.Title, m.Task, m.Dataset, askedOnly})
 	}
 	return list, nil
@@ -76,7 +76,7 @@ func Datasets() ([]Dataset, error) {
 	}
 	var list []Dataset
 	var folders []string // known before they are made
-	for _, m := range slices.Concat(models.All(), models.Asked()) {
+	for _, m := range slices.Concat(models.All(), models.RemoteModels()) {
 		dir, there := builtin.HasDataset(cache, m)
 		if i := slices.Index(folders, dir); i >= 0 {
 			list[i].Models = append(list[i].Models, m.Name)

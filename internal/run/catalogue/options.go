@@ -25,7 +25,7 @@ func ModelOptions() []Option {
 // RunOptions are ModelOptions, and how the log of a run may be scored.
 func RunOptions() []Option { return optionsOf(runOptions) }
 
-func runOptions(m workload.Model) []workload.Option { return slices.Concat(m.Options, m.AskOptions) }
+func runOptions(m workload.Model) []workload.Option { return slices.Concat(m.Options, m.RemoteOptions) }
 
 // ScoreOptions lists the options of the official accuracy scripts.
 func ScoreOptions() []Option {
@@ -41,7 +41,7 @@ func ReaderOptions() []Option {
 func optionsOf(of func(workload.Model) []workload.Option) []Option {
 	var list []Option
 	seen := map[string]bool{}
-	for _, m := range slices.Concat(models.All(), models.Asked()) {
+	for _, m := range slices.Concat(models.All(), models.RemoteModels()) {
 		for _, o := range of(m) {
 			if !seen[o.Name] {
 				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Bool})

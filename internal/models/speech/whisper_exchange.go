@@ -9,30 +9,30 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// mostRecordingFile is how long the file of a recording may be: 30 s of WAV are less than a quarter of it.
-const mostRecordingFile = 4 << 20
+// maxRecordingFile bounds the file of a recording, in bytes: 30 s of WAV are less than a quarter of it.
+const maxRecordingFile = 4 << 20
 
-// sound is the part of a row in which there is a recording. What is behind it is no number.
-func sound(row []float32) []float32 {
+// recordingIn is the part of a row before the first NaN: the recording.
+func recordingIn(row []float32) []float32 {
 	return row[:sort.Search(len(row), func(i int) bool { return row[i] != row[i] })]
 }
 
-func (*talk) complete(sent []tensor.Shape) ([]workload.Slot, error) {
+func (*whisperWorkload) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	if n := sent[0][0]; n < 1 || n > audio.WhisperSamples {
-		return nil, fmt.Errorf("a recording of %d samples, want 1 to %d, which are 30 s", n, audio.WhisperSamples)
+		return nil, fmt.Errorf("the recording has %d samples, want 1 to %d (30 s)", n, audio.WhisperSamples)
 	}
 	return []workload.Slot{{Type: tensor.Float32, Shape: sent[0]}}, nil
 }
 
 // readFile reads WAV or FLAC.
-func (*talk) readFile(file []byte) (tensor.Tensor, error) {
+func (*whisperWorkload) readFile(file []byte) (tensor.Tensor, error) {
 	samples, err := audio.DecodeUpTo("the recording", file, audio.WhisperSamples)
 	return tensor.Of(samples, int64(len(samples))), err
 }
 
-// forRows returns Whisper without recordings of its own. A row has room for the longest recording; how long one
-// is, the row says when it comes. Limits do not count: a text is as long as what is said.
-func (w *talk) forRows(limits []int) *workload.Workload {
+// forRows returns Whisper for rows that are sent. A row has room for the longest recording and is filled up with NaN. Limits
+// are not used: the recording decides how long its text is.
+func (w *whisperWorkload) forRows(limits []int) *workload.Workload {
 	own := w.workload()
 	own.Samples = len(limits)
 	own.Row = func(int) []workload.Slot {
@@ -42,7 +42,7 @@ func (w *talk) forRows(limits []int) *workload.Workload {
 	return own
 }
 
-func (*talk) check(row []tensor.Tensor) error {
+func (*whisperWorkload) check(row []tensor.Tensor) error {
 	for i, v := range tensor.Data[float32](row[0]) {
 		if v-v != 0 {
 			return fmt.Errorf("sample %d of the recording is %v", i, v)

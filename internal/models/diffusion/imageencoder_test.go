@@ -49,12 +49,12 @@ func TestNetworksOfImagesAreKnownByTheirPorts(t *testing.T) {
 		{"a row", []backend.Port{port("x", f, -1, 150528)}, features, 0, 0, "want one, float32[N 3 224 224]"},
 		{"eight at once", []backend.Port{port("x", f, 8, 3, 224, 224)}, features, 0, 0, "want one square image at a time"},
 		{"not square", []backend.Port{port("x", f, -1, 3, 224, 192)}, features, 0, 0, "want one square image at a time"},
-		{"no output", image, []backend.Port{}, 0, 0, "there is no output, want one of features, image_embeds"},
+		{"no output", image, []backend.Port{}, 0, 0, "the model has no output, want features, image_embeds"},
 		{"classes", image, []backend.Port{port("label", tensor.Int64, -1, 1)}, 0, 0, "the output label is int64[? 1], want features, float32[N n]"},
 		{"a list", image, []backend.Port{port("image_embeds", f, 512)}, 0, 0, "the output image_embeds is float32[512], want features"},
 		{"an unknown number", image, []backend.Port{port("image_embeds", f, -1, -1)}, 0, 0, "has no known number of features"},
 	} {
-		e, err := OpenEye(t.Context(), seeing(t, c.inputs, c.outputs, nil), "eye.onnx", CLIPEye)
+		e, err := OpenImageEncoder(t.Context(), seeing(t, c.inputs, c.outputs, nil), "eye.onnx", CLIPImages)
 		if c.want != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), "eye.onnx: ") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want the file and %q", c.name, err, c.want)
@@ -80,17 +80,17 @@ func TestColoursReachANetworkAsItWasTrained(t *testing.T) {
 	}
 	colour := [3]byte{255, 128, 0}
 	for _, c := range []struct {
-		kind EyeKind
+		kind ImageEncoderKind
 		want func(channel int, v byte) float64
 	}{
-		{CLIPEye, func(channel int, v byte) float64 {
+		{CLIPImages, func(channel int, v byte) float64 {
 			return (float64(v)/255 - float64(clipMean[channel])) / float64(clipDeviation[channel])
 		}},
-		{InceptionEye, func(_ int, v byte) float64 { return float64(v)/127.5 - 1 }},
+		{Inception, func(_ int, v byte) float64 { return float64(v)/127.5 - 1 }},
 	} {
-		side := int64(c.kind.usualSide())
+		side := int64(c.kind.defaultSide())
 		engine := seeing(t, []backend.Port{port("x", tensor.Float32, -1, 3, side, side)}, []backend.Port{port(c.kind.output(), tensor.Float32, -1, 4)}, answer)
-		e, err := OpenEye(t.Context(), engine, "eye.onnx", c.kind)
+		e, err := OpenImageEncoder(t.Context(), engine, "eye.onnx", c.kind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestColoursReachANetworkAsItWasTrained(t *testing.T) {
 			for i := range image {
 				image[i] = colour[i%3]
 			}
-			if _, err := e.See(t.Context(), image, size[0], size[1]); err != nil {
+			if _, err := e.Encode(t.Context(), image, size[0], size[1]); err != nil {
 				t.Fatal(err)
 			}
 			n := int(side * side)
@@ -133,7 +133,7 @@ func TestATextTowerTakesTokensAndGivesFeatures(t *testing.T) {
 		{"one text", []backend.Port{port("x", tensor.Int64, 77)}, embeds, "want one, int64[N 77]"},
 		{"features of each token", ids, []backend.Port{port("text_embeds", tensor.Float32, -1, 77, 512)}, "want a known number of features"},
 		{"an unknown number", ids, []backend.Port{port("text_embeds", tensor.Float32, -1, -1)}, "the output text_embeds has the shape [? ?], want a known number of features"},
-		{"no output", ids, nil, "there is no output, want one of features, text_embeds"},
+		{"no output", ids, nil, "the model has no output, want features, text_embeds"},
 	} {
 		out, err := textPorts(c.inputs, c.outputs)
 		if c.want == "" && (err != nil || out.Name != "text_embeds") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -163,12 +163,12 @@ func TestATableHasARowForEachCaption(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{good, upper} {
-		tower, err := openTextTower(t.Context(), nil, path, "", 3)
+		tower, err := openCaptionEncoder(t.Context(), nil, path, "", 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 3 {
-			row, err := tower.read(t.Context(), i, "whatever it says")
+			row, err := tower.encode(t.Context(), i, "whatever it says")
 			if want := fmt.Sprint([]float32{float32(2*i + 1), float32(2*i + 2)}); err != nil || fmt.Sprint(row) != want {
 				t.Errorf("%s: caption %d has %v, %v, want %s", path, i, row, err, want)
 			}
@@ -194,7 +194,7 @@ func TestATableHasARowForEachCaption(t *testing.T) {
 		{"that was cut off", cut, cut + ": "},
 		{"that is not there", filepath.Join(t.TempDir(), "none.npy"), "no such file"},
 	} {
-		if _, err := openTextTower(t.Context(), nil, c.path, "", 3); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := openCaptionEncoder(t.Context(), nil, c.path, "", 3); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("a table %s: %v, want %q", c.name, err, c.want)
 		}
 	}

@@ -12,46 +12,45 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A painter makes the images of a batch together. Texts are read and images decoded one by one, as
-// that needs the least memory; the UNet sees all latents of the batch twice, without their
-// captions first.
-type painter struct {
-	w        *pipeline
-	store    *workload.Store
-	readers  [2]*call // of the text encoders
-	decoder  *call
-	unet     backend.Session
-	denoise  map[int]*call // by the samples of a batch
-	maxBatch int
+// A predictor makes the images of a batch together. The text encoders and the VAE run for one sample at a time, which
+// needs the least memory; the UNet runs for all latents of the batch twice: without their captions first, then with.
+type predictor struct {
+	w         *pipeline
+	store     *workload.Store
+	encoders  [2]*call // of the text encoders
+	decoder   *call
+	unet      backend.Session
+	unetCalls map[int]*call // by the samples of a batch
+	maxBatch  int
 
-	// What the UNet is given and gives, of twice as many as there are samples.
-	sample, noise, context, texts, times []float32
-	latents                              []float32 // of the samples
-	image                                []byte
+	// Inputs and outputs of the UNet, two rows for each sample.
+	sample, noise, context, pooled, times []float32
+	latents                               []float32 // of the samples
+	image                                 []byte
 }
 
-func newPainter(w *pipeline, sessions workload.Sessions, maxBatch int) (_ *painter, err error) {
-	p := &painter{w: w, unet: sessions[unet], denoise: map[int]*call{}, maxBatch: maxBatch, image: make([]byte, w.sizes.imageBytes())}
+func newPredictor(w *pipeline, sessions workload.Sessions, maxBatch int) (_ *predictor, err error) {
+	p := &predictor{w: w, unet: sessions[unet], unetCalls: map[int]*call{}, maxBatch: maxBatch, image: make([]byte, w.sizes.imageBytes())}
 	s, twice := w.sizes, 2*maxBatch
 	size := p.latentSize()
 	p.sample, p.noise, p.latents = make([]float32, twice*size), make([]float32, twice*size), make([]float32, maxBatch*size)
 	p.context = make([]float32, twice*clip.Length*(s.first+s.second))
-	p.texts, p.times = make([]float32, twice*s.pooled), make([]float32, twice*timeNumbers)
+	p.pooled, p.times = make([]float32, twice*s.pooled), make([]float32, twice*timeNumbers)
 	for i := range twice {
 		height, width := float32(s.height*s.scale), float32(s.width*s.scale)
 		copy(p.times[i*timeNumbers:], []float32{height, width, 0, 0, height, width}) // original size, crop, target size
 	}
-	if err = p.bindSmall(sessions); err != nil {
+	if err = p.bindOthers(sessions); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-// latentSize is how many numbers the latents of a sample have.
-func (p *painter) latentSize() int { return latentChannels * p.w.sizes.height * p.w.sizes.width }
+// latentSize is the number of values of a sample's latents.
+func (p *predictor) latentSize() int { return latentChannels * p.w.sizes.height * p.w.sizes.width }
 
-// bindSmall binds what reads and makes one sample at a time.
-func (p *painter) bindSmall(sessions workload.Sessions) (err error) {
+// bindOthers binds the text encoders and the VAE for one sample.
+func (p *predictor) bindOthers(sessions workload.Sessions) (err error) {
 	s := p.w.sizes
 	for i, role := range []string{textEncoder, textEncoder2} {
 		tensors := map[string]tensor.Tensor{
@@ -59,7 +58,7 @@ func (p *painter) bindSmall(sessions workload.Sessions) (err error) {
 			role + "." + hiddenStates: tensor.New(tensor.Float32, 1, clip.Length, int64([]int{s.first, s.second}[i])),
 			role + ".text_embeds":     tensor.New(tensor.Float32, 1, int64(s.pooled)),
 		}
-		if p.readers[i], err = bind(sessions[role], p.w.ports, role, tensors); err != nil {
+		if p.encoders[i], err = bind(sessions[role], p.w.ports, role, tensors); err != nil {
 			return err
 		}
 	}
@@ -70,9 +69,9 @@ func (p *painter) bindSmall(sessions workload.Sessions) (err error) {
 	return err
 }
 
-// denoiseFor returns the call of the UNet for a number of samples, which is made once.
-func (p *painter) denoiseFor(n int) (*call, error) {
-	if c := p.denoise[n]; c != nil {
+// unetCall returns the call of the UNet for a number of samples, which is made once.
+func (p *predictor) unetCall(n int) (*call, error) {
+	if c := p.unetCalls[n]; c != nil {
 		return c, nil
 	}
 	s, twice := p.w.sizes, int64(2*n)
@@ -86,23 +85,23 @@ func (p *painter) denoiseFor(n int) (*call, error) {
 		unet + ".sample": tensor.Of(p.sample[:2*n*p.latentSize()], planes...), unet + ".out_sample": tensor.Of(p.noise[:2*n*p.latentSize()], planes...),
 		unet + ".timestep":              one,
 		unet + ".encoder_hidden_states": tensor.Of(p.context[:2*n*clip.Length*(s.first+s.second)], twice, clip.Length, int64(s.first+s.second)),
-		unet + ".text_embeds":           tensor.Of(p.texts[:2*n*s.pooled], twice, int64(s.pooled)),
+		unet + ".text_embeds":           tensor.Of(p.pooled[:2*n*s.pooled], twice, int64(s.pooled)),
 		unet + ".time_ids":              tensor.Of(p.times[:2*n*timeNumbers], twice, timeNumbers),
 	})
 	if err == nil {
-		p.denoise[n] = c
+		p.unetCalls[n] = c
 	}
 	return c, err
 }
 
 // Use implements workload.Predictor.
-func (p *painter) Use(store *workload.Store) error {
+func (p *predictor) Use(store *workload.Store) error {
 	p.store = store
 	return nil
 }
 
 // Predict implements workload.Predictor.
-func (p *painter) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
 	n := len(items)
 	switch {
 	case n == 0:
@@ -112,10 +111,10 @@ func (p *painter) Predict(ctx context.Context, items []workload.Item, reply work
 	case n > p.maxBatch:
 		return fmt.Errorf("%d samples at once, the predictor was made for %d", n, p.maxBatch)
 	}
-	if err := p.read(ctx, items); err != nil {
+	if err := p.encodeCaptions(ctx, items); err != nil {
 		return err
 	}
-	if err := p.takeNoise(ctx, items); err != nil {
+	if err := p.denoise(ctx, items); err != nil {
 		return err
 	}
 	for i, item := range items {
@@ -127,37 +126,37 @@ func (p *painter) Predict(ctx context.Context, items []workload.Item, reply work
 	return nil
 }
 
-// read has the text encoders read the captions, and the negative prompt for each of them.
-func (p *painter) read(ctx context.Context, items []workload.Item) error {
-	if err := p.readText(ctx, p.w.negative, 0); err != nil {
+// encodeCaptions runs the text encoders on the captions, and on the negative prompt.
+func (p *predictor) encodeCaptions(ctx context.Context, items []workload.Item) error {
+	if err := p.encodeText(ctx, p.w.negative, 0); err != nil {
 		return err
 	}
 	n := len(items)
 	width, pooled := clip.Length*(p.w.sizes.first+p.w.sizes.second), p.w.sizes.pooled
 	for i := 1; i < n; i++ {
 		copy(p.context[i*width:][:width], p.context[:width])
-		copy(p.texts[i*pooled:][:pooled], p.texts[:pooled])
+		copy(p.pooled[i*pooled:][:pooled], p.pooled[:pooled])
 	}
 	for i, item := range items {
 		var tokens [2][]int64
 		for k := range tokens {
 			tokens[k] = tensor.Data[int64](p.store.Slot(k, item.Row, 1))
 		}
-		if err := p.readText(ctx, tokens, n+i); err != nil {
+		if err := p.encodeText(ctx, tokens, n+i); err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
 		}
 	}
 	return nil
 }
 
-// readText has both encoders read a text. Their states stand side by side, token by token.
-func (p *painter) readText(ctx context.Context, tokens [2][]int64, to int) error {
+// encodeText runs both text encoders on a text. Their states stand side by side, token by token.
+func (p *predictor) encodeText(ctx context.Context, tokens [2][]int64, to int) error {
 	s := p.w.sizes
 	width := s.first + s.second
 	joined := p.context[to*clip.Length*width:][:clip.Length*width]
-	for i, c := range p.readers {
+	for i, c := range p.encoders {
 		role, own, at := []string{textEncoder, textEncoder2}[i], []int{s.first, s.second}[i], p.w.offsets[i]
-		setWhole(c.tensors[role+".input_ids"], tokens[i])
+		setIntegers(c.tensors[role+".input_ids"], tokens[i])
 		if err := c.run(ctx); err != nil {
 			return err
 		}
@@ -166,28 +165,28 @@ func (p *painter) readText(ctx context.Context, tokens [2][]int64, to int) error
 			copy(joined[t*width+at:][:own], states[t*own:])
 		}
 	}
-	copy(p.texts[to*s.pooled:][:s.pooled], tensor.Data[float32](p.readers[1].tensors[textEncoder2+".text_embeds"]))
+	copy(p.pooled[to*s.pooled:][:s.pooled], tensor.Data[float32](p.encoders[1].tensors[textEncoder2+".text_embeds"]))
 	return nil
 }
 
-// noiseOf are the latents that an image begins with: those of the data set, or those that came with the sample.
-func (p *painter) noiseOf(item workload.Item) []float32 {
+// initialLatents are the latents that an image begins with: those of the data set, or those sent with the sample.
+func (p *predictor) initialLatents(item workload.Item) []float32 {
 	if p.store.Slots() > latentSlot {
 		return tensor.Data[float32](p.store.Slot(latentSlot, item.Row, 1))
 	}
 	return p.w.latents.Values
 }
 
-// takeNoise takes the noise away, step by step.
-func (p *painter) takeNoise(ctx context.Context, items []workload.Item) error {
+// denoise takes the noise away, step by step.
+func (p *predictor) denoise(ctx context.Context, items []workload.Item) error {
 	n := len(items)
-	c, err := p.denoiseFor(n)
+	c, err := p.unetCall(n)
 	if err != nil {
 		return err
 	}
 	size, euler := p.latentSize(), p.w.euler
 	for i, item := range items {
-		for k, v := range p.noiseOf(item) {
+		for k, v := range p.initialLatents(item) {
 			p.latents[i*size+k] = v * euler.initialNoise()
 		}
 	}
@@ -198,7 +197,7 @@ func (p *painter) takeNoise(ctx context.Context, items []workload.Item) error {
 		}
 		euler.scaled(p.sample, latents, step)
 		copy(p.sample[half:2*half], p.sample[:half])
-		setNumber(c.tensors[unet+".timestep"], euler.timesteps[step])
+		fill(c.tensors[unet+".timestep"], euler.timesteps[step])
 		if err := c.run(ctx); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
@@ -208,8 +207,8 @@ func (p *painter) takeNoise(ctx context.Context, items []workload.Item) error {
 	return nil
 }
 
-// decode makes pixels of the latents of a sample.
-func (p *painter) decode(ctx context.Context, i int) error {
+// decode runs the VAE on the latents of a sample and writes the pixels to p.image.
+func (p *predictor) decode(ctx context.Context, i int) error {
 	size := p.latentSize()
 	to := tensor.Data[float32](p.decoder.tensors[vaeDecoder+".latent_sample"])
 	for k, v := range p.latents[i*size:][:size] {
@@ -228,7 +227,7 @@ func toBytes(dst []byte, planes []float32) error {
 	for i, v := range planes {
 		v = min(max(float32(v/2)+0.5, 0), 1) * 255
 		if v != v {
-			return fmt.Errorf("the image is no number at pixel %d of plane %d", i%pixels, i/pixels)
+			return fmt.Errorf("the image is not a number at pixel %d of plane %d", i%pixels, i/pixels)
 		}
 		dst[i%pixels*imageChannels+i/pixels] = byte(math.RoundToEven(float64(v)))
 	}
@@ -236,11 +235,11 @@ func toBytes(dst []byte, planes []float32) error {
 }
 
 // Close implements workload.Predictor.
-func (p *painter) Close() error {
-	errs := []error{p.readers[0].close(), p.readers[1].close(), p.decoder.close()}
-	for n, c := range p.denoise {
+func (p *predictor) Close() error {
+	errs := []error{p.encoders[0].close(), p.encoders[1].close(), p.decoder.close()}
+	for n, c := range p.unetCalls {
 		errs = append(errs, c.close())
-		delete(p.denoise, n)
+		delete(p.unetCalls, n)
 	}
 	return errors.Join(errs...)
 }

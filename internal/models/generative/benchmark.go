@@ -14,17 +14,17 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// A writer is what a benchmark on texts differs by from others.
-type writer struct {
-	rules decode.Rules // Stop are those of the official model
-	beams int          // 0: the likeliest token is taken
-	read  func(source) (*questionnaire, error)
-	marks marker
-	asked asking
+// A benchmark has the settings of one benchmark of the family.
+type benchmark struct {
+	rules  decode.Rules // Stop are those of the official model
+	beams  int          // 0: greedy
+	read   func(source) (*promptSet, error)
+	scorer scorer
+	remote remoteRules
 }
 
-// open joins prompts with a decoder.
-func (w writer) open(s workload.Setup) (*workload.Workload, error) {
+// open opens the prompts for a decoder's file.
+func (w benchmark) open(s workload.Setup) (*workload.Workload, error) {
 	t, err := w.decoder(s)
 	if err != nil {
 		return nil, err
@@ -32,12 +32,12 @@ func (w writer) open(s workload.Setup) (*workload.Workload, error) {
 	return t.workload(), nil
 }
 
-func (w writer) decoder(s workload.Setup) (*texts, error) {
+func (w benchmark) decoder(s workload.Setup) (*decoderWorkload, error) {
 	from, data, err := w.load(s)
 	if err != nil {
 		return nil, err
 	}
-	set, err := parseSetting(s.Options)
+	set, err := parseRunOptions(s.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -45,42 +45,42 @@ func (w writer) decoder(s workload.Setup) (*texts, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &texts{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: cmp.Or(set.chunk, defaultChunk)}
+	t := &decoderWorkload{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: cmp.Or(set.chunk, defaultChunk)}
 	t.rules.Stop = card.stopOr(w.rules.Stop)
 	t.early = card.endsBefore(w.rules.Stop)
-	if t.rules.Sampling, err = set.samplingOf(card, t.beams); err != nil {
+	if t.rules.Sampling, err = set.chooseSampling(card, t.beams); err != nil {
 		return nil, err
 	}
 	ports := s.Ports[workload.Only]
 	if t.layout, err = decode.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cmp.Or(set.cache, card.cache)); err != nil {
-		return nil, fmt.Errorf("the model is no decoder that is known: %w", err)
+		return nil, fmt.Errorf("the model's ports are not those of a decoder: %w", err)
 	}
-	if err := t.speak(from); err != nil {
+	if err := t.openTokenizer(from); err != nil {
 		return nil, err
 	}
 	return t, t.fit(set.context)
 }
 
-func (t *texts) workload() *workload.Workload {
+func (t *decoderWorkload) workload() *workload.Workload {
 	w := &workload.Workload{
 		Samples: len(t.prompts), Row: t.row, Prepare: t.prepare,
 		NewDecoder: t.newDecoder, Outputs: func(string) []string { return t.layout.Outputs() },
-		Slots:          8, // more sequences at once are hardly slower, up to this many
+		Slots:          8, // up to 8 sequences at once are hardly slower than one
 		PredictorBytes: func(slots int) int64 { return t.layout.Bytes(slots*t.beams, t.context) },
 		Notes:          t.notes(), Caveats: t.caveats(), EndTokens: t.rules.Stop,
 		Exchange: &workload.Exchange{
 			Inputs:   []workload.Input{{Name: "input_ids", Slot: workload.Slot{Type: tensor.Int32, Shape: tensor.Shape{-1}}}},
 			Complete: t.complete, Check: t.check,
 			Sequences: &workload.Sequences{ForRows: t.forRows, Text: &workload.TextFormat{
-				MostPrompt: t.mostPrompt(), MostAnswer: t.rules.MaxNew, Tokens: t.tokens,
+				MaxPrompt: t.maxPrompt(), MaxAnswer: t.rules.MaxNew, Tokens: t.tokens,
 			}},
 		},
 	}
 	if len(t.cuts) > 0 {
 		w.Exchange.NeedsDataset = "where the answer to a prompt ends"
 	}
-	if t.words != nil {
-		w.Exchange.Sequences.Text.Tokenizer = words{t.words}
+	if t.tokenizer != nil {
+		w.Exchange.Sequences.Text.Tokenizer = exchangeTokenizer{t.tokenizer}
 	}
 	if t.chat != nil {
 		w.Exchange.Sequences.Text.ChatTemplate = t.chat.Render
@@ -88,52 +88,52 @@ func (t *texts) workload() *workload.Workload {
 	return w
 }
 
-// speak opens the tokenizer and what lies beside it.
-func (t *texts) speak(from source) error {
+// openTokenizer opens the tokenizer and the chat template beside it.
+func (t *decoderWorkload) openTokenizer(from source) error {
 	err := from.fits(t.layout.Rows)
 	if err != nil {
 		return err
 	}
-	if t.words, err = from.openTokenizer(); err != nil {
-		t.words = nil // prompts that are tokens need none, and fits has said what is wrong with one
+	if t.tokenizer, err = from.openTokenizer(); err != nil {
+		t.tokenizer = nil // prompts of tokens need none, and fits has reported errors
 	}
 	t.chat = chat.Open(filepath.Dir(from.tokenizerPath()))
 	return nil
 }
 
 // load reads the prompts.
-func (w writer) load(s workload.Setup) (source, *questionnaire, error) {
+func (w benchmark) load(s workload.Setup) (source, *promptSet, error) {
 	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption], model: folderOf(s.ModelPath), count: s.Count, scored: s.Scored}
 	data, err := w.read(from)
 	if err == nil && s.Count > len(data.tokens) {
-		err = fmt.Errorf("opening the prompts: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
+		err = fmt.Errorf("opening the prompts: want %d, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
 	}
 	return from, data, err
 }
 
-// texts is a decoder joined with its prompts.
-type texts struct {
-	prompts [][]int32
-	cuts    map[int][]int32 // tokens after which the answer to a prompt ends
-	rules   decode.Rules
-	beams   int
-	layout  decode.Layout
-	card    modelCard
-	context int // room for prompt and answer
-	chunk   int
-	longest int            // prompt
-	early   []int32        // tokens that end answers, although the benchmark's go on behind them
-	words   *hf.Tokenizer  // nil: there is none
-	chat    *chat.Template // beside it; nil: there is none
+// A decoderWorkload is a decoder with its prompts.
+type decoderWorkload struct {
+	prompts   [][]int32
+	cuts      map[int][]int32 // tokens after which the answer to a prompt ends
+	rules     decode.Rules
+	beams     int
+	layout    decode.Layout
+	card      modelCard
+	context   int // room for prompt and answer
+	chunk     int
+	longest   int            // prompt
+	early     []int32        // tokens that end answers here and not in the benchmark
+	tokenizer *hf.Tokenizer  // nil: none
+	chat      *chat.Template // beside it; nil: none
 
-	limits []int // tokens of answers to rows from elsewhere; nil: rows are those of the prompts
+	limits []int // tokens of answers to rows that are sent; nil: rows are those of the prompts
 }
 
-// fit finds prompts that the model cannot read, and chooses how much room there is.
-func (t *texts) fit(context int) error {
+// fit checks the prompts and chooses the context.
+func (t *decoderWorkload) fit(context int) error {
 	for i, p := range t.prompts {
 		if k := slices.IndexFunc(p, t.unknown); k >= 0 {
-			return fmt.Errorf("prompt %d has token %d, the model knows %d: the prompts were made with the tokenizer of another model", i, p[k], t.layout.Rows)
+			return fmt.Errorf("prompt %d has token %d, the model's vocabulary has %d: the prompts were made with another tokenizer", i, p[k], t.layout.Rows)
 		}
 		t.longest = max(t.longest, len(p))
 	}
@@ -141,16 +141,15 @@ func (t *texts) fit(context int) error {
 	return t.makeRoom(context)
 }
 
-// makeRoom makes room for the longest prompt and its answer, or for as many tokens as are asked for, where the
-// model has so many.
-func (t *texts) makeRoom(context int) error {
+// makeRoom chooses the context: the longest prompt and its answer, or the option's number of tokens, at most the model's.
+func (t *decoderWorkload) makeRoom(context int) error {
 	need, limit := t.longest+t.rules.MaxNew, t.card.context
 	if context > 0 && (limit == 0 || context < limit) {
 		limit = context
 	}
 	if limit > 0 && need > limit {
 		i := slices.IndexFunc(t.prompts, func(p []int32) bool { return len(p)+t.rules.MaxNew > limit })
-		return userinput.Errorf(contextOption, "prompt %d has %d tokens and its answer may have %d, the context has room for %d", i, len(t.prompts[i]), t.rules.MaxNew, limit)
+		return userinput.Errorf(contextOption, "prompt %d has %d tokens and its answer up to %d: the context has %d", i, len(t.prompts[i]), t.rules.MaxNew, limit)
 	}
 	if t.context = need; context > 0 {
 		t.context = limit
@@ -158,25 +157,25 @@ func (t *texts) makeRoom(context int) error {
 	return nil
 }
 
-// unknown reports whether the model does not know a token.
-func (t *texts) unknown(token int32) bool { return int64(token) >= t.layout.Rows }
+// unknown reports whether a token is not in the model's vocabulary.
+func (t *decoderWorkload) unknown(token int32) bool { return int64(token) >= t.layout.Rows }
 
 // row has the tokens of a prompt.
-func (t *texts) row(index int) []workload.Slot {
+func (t *decoderWorkload) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Int32, Shape: tensor.Shape{int64(len(t.prompts[index]))}}}
 }
 
-func (t *texts) prepare(index int, row []tensor.Tensor) error {
+func (t *decoderWorkload) prepare(index int, row []tensor.Tensor) error {
 	copy(tensor.Data[int32](row[0]), t.prompts[index])
 	return nil
 }
 
-func (t *texts) newDecoder(sessions workload.Sessions, maxBatch int) (workload.Decoder, error) {
+func (t *decoderWorkload) newDecoder(sessions workload.Sessions, maxBatch int) (workload.Decoder, error) {
 	d, err := decode.NewDecoder(sessions[workload.Only], t.layout, decode.Room{Slots: maxBatch * t.beams, Context: t.context, Chunk: t.chunk})
 	if err != nil {
 		return nil, err
 	}
-	p := &decoding{decoder: d}
+	p := &predictor{decoder: d}
 	if t.beams > 1 {
 		p.server, err = decode.NewBeamBatcher(d, t.beams, t.rules, p.prompt)
 		return p, err
@@ -192,8 +191,8 @@ func (t *texts) newDecoder(sessions workload.Sessions, maxBatch int) (workload.D
 	return p, nil
 }
 
-// notes say how the model was understood.
-func (t *texts) notes() []string {
+// notes describe the model's layout and the settings.
+func (t *decoderWorkload) notes() []string {
 	from := "the benchmark"
 	if len(t.card.stop) > 0 {
 		from = t.card.from
@@ -205,31 +204,31 @@ func (t *texts) notes() []string {
 	return []string{
 		t.layout.String(),
 		fmt.Sprintf("prompts have up to %d tokens and answers up to %d; they end with %v (from %s)", t.longest, t.rules.MaxNew, t.rules.Stop, from),
-		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prompts are read %d tokens at once", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, how, t.chunk),
+		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prefill in chunks of %d tokens", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, how, t.chunk),
 		t.sampling(),
 	}
 }
 
-// sampling says how tokens are chosen where that is left open.
-func (t *texts) sampling() string {
+// sampling describes how tokens are chosen.
+func (t *decoderWorkload) sampling() string {
 	text := t.rules.Sampling.String()
 	if t.beams > 1 {
-		text = fmt.Sprintf("the likeliest of %d beams are followed", t.beams)
+		text = fmt.Sprintf("beam search with %d beams", t.beams)
 	}
 	if wanted := t.card.sampling; wanted.Draws() && wanted != t.rules.Sampling {
-		text += fmt.Sprintf(", as the benchmark wants it; of %s it would be: %s (--%s model)", t.card.from, wanted, samplingOption)
+		text += fmt.Sprintf(", as the benchmark does; %s asks for: %s (--%s model)", t.card.from, wanted, samplingOption)
 	}
 	return text
 }
 
-// caveats say what options change: the benchmarks take the likeliest token, until one of their end tokens ends the answer.
-func (t *texts) caveats() []string {
+// caveats name what differs from the benchmark: sampling, and other end tokens.
+func (t *decoderWorkload) caveats() []string {
 	var caveats []string
 	if t.rules.Sampling.Draws() {
-		caveats = append(caveats, t.rules.Sampling.String()+", the benchmark takes the likeliest one")
+		caveats = append(caveats, t.rules.Sampling.String()+", the benchmark takes the likeliest token")
 	}
 	if len(t.early) > 0 {
-		caveats = append(caveats, fmt.Sprintf("answers end with %v too, as %s says, and the benchmark's do not", t.early, t.card.from))
+		caveats = append(caveats, fmt.Sprintf("answers also end with %v, as %s says; the benchmark's do not", t.early, t.card.from))
 	}
 	return caveats
 }

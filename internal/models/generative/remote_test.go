@@ -20,8 +20,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// predictor opens a workload with a server of tokens.
-func predictor(t *testing.T, w *workload.Workload, o tokenserver.Options) (*workload.PromptPredictor, error) {
+// promptPredictor opens a workload with a server of tokens.
+func promptPredictor(t *testing.T, w *workload.Workload, o tokenserver.Options) (*workload.PromptPredictor, error) {
 	t.Helper()
 	network := tokentest.Serve(t, tokenserver.New(o))
 	e, err := openai.New(openai.Config{URLs: []string{"http://server"}, Dial: network.Dial, Stream: true})
@@ -52,8 +52,8 @@ func (k *kept) Done(_ int, response []byte, tokens int) {
 }
 
 // summarizer is like llama3.1-8b, with prompts that begin with token 62.
-func summarizer() writer {
-	return writer{rules: decode.Rules{Stop: []int32{999}, MinNew: 2, MaxNew: 9, Width: 4}, read: readArticles, marks: summaries(accuracy.QuotedForm), asked: asking{begin: 62}}
+func summarizer() benchmark {
+	return benchmark{rules: decode.Rules{Stop: []int32{999}, MinNew: 2, MaxNew: 9, Width: 4}, read: readArticles, scorer: summaries(accuracy.QuotedForm), remote: remoteRules{bos: 62}}
 }
 
 const askedArticles = `[{"tok_input": [62, 62, 1, 2, 3], "output": "one two."}]`
@@ -65,11 +65,11 @@ func TestServersAnswerWithTokens(t *testing.T) {
 	}{{"ids of the server", tokenserver.Options{}}, {"prompts of text", tokenserver.Options{TextOnly: true}}, {"text only", tokenserver.Options{TextOnly: true, NoExtras: true}}} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles, "tokenizer.json": string(tokentest.Tokenizer(t))})
-			w, err := summarizer().ask(workload.Setup{DatasetDir: dir, Scored: true, Logged: true})
+			w, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Scored: true, Logged: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := predictor(t, w, test.o)
+			p, err := promptPredictor(t, w, test.o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestServersAnswerWithTokens(t *testing.T) {
 			if err := p.Answer(t.Context(), workload.Item{}, &k); err != nil || k.tokens != 9 || len(k.response) != 36 || len(k.first) != 4 || string(k.first) != string(k.response[:4]) {
 				t.Errorf("%s: %v, %+v", test.name, err, k)
 			}
-			if text := w.Prompts.(*asked).prompts[0].Text; test.o.TextOnly != (text == " token01 token02 token03") {
+			if text := w.Prompts.(*remotePrompts).prompts[0].Text; test.o.TextOnly != (text == " token01 token02 token03") {
 				t.Errorf("%s: the prompt is %q, the token that servers put before it is not to be in it", test.name, text)
 			}
 			if m := p.Measured(); test.o.NoExtras != (m.Tokenized == 1) {
@@ -89,21 +89,21 @@ func TestServersAnswerWithTokens(t *testing.T) {
 
 func TestWhatNeedsATokenizerSaysSo(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
-	if _, err := summarizer().ask(workload.Setup{DatasetDir: dir, Scored: true}); err == nil || !strings.Contains(err.Error(), "tokenizer") {
+	if _, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Scored: true}); err == nil || !strings.Contains(err.Error(), "tokenizer") {
 		t.Errorf("a test of accuracy: %v", err)
 	}
-	if _, err := summarizer().ask(workload.Setup{DatasetDir: dir, Options: workload.Values{"tokenizer": dir + "/none.json"}}); err == nil || !strings.Contains(err.Error(), "none.json") {
+	if _, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Options: workload.Values{"tokenizer": dir + "/none.json"}}); err == nil || !strings.Contains(err.Error(), "none.json") {
 		t.Errorf("a tokenizer that is not there: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w, err := summarizer().ask(workload.Setup{DatasetDir: dir})
+		w, err := summarizer().openRemote(workload.Setup{DatasetDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := predictor(t, w, tokenserver.Options{TextOnly: true}); err == nil || !strings.Contains(err.Error(), "takes no token ids") {
+		if _, err := promptPredictor(t, w, tokenserver.Options{TextOnly: true}); err == nil || !strings.Contains(err.Error(), "takes no token ids") {
 			t.Errorf("a server of text: %v", err)
 		}
-		p, err := predictor(t, w, tokenserver.Options{})
+		p, err := promptPredictor(t, w, tokenserver.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
 		{"the end of a program counts only where it is whole", false, mbxpEnd, []int32{13, 13940, 28832, 5}, []int32{13, 13940, 28832, 5}},
 		{"behind its end nothing is looked for", false, mbxpEnd, []int32{5, 2, 13, 13940, 28832, 13}, []int32{5, 2}},
 	} {
-		a := &asked{data: &questionnaire{cuts: map[int][]int32{0: test.cut}}, rules: decode.Rules{Stop: []int32{2}, Drop: test.drop, Width: 8}}
+		a := &remotePrompts{data: &promptSet{cuts: map[int][]int32{0: test.cut}}, rules: decode.Rules{Stop: []int32{2}, Drop: test.drop, Width: 8}}
 		response, tokens := a.Response(0, backend.Answer{IDs: test.ids, Tokens: len(test.ids)})
 		if len(response) != 8*len(test.want) || tokens != len(test.want) || string(response) != string(bytesOf(test.want, 8)) {
 			t.Errorf("%s: %d tokens, %x, want %v", test.name, tokens, response, test.want)
@@ -142,7 +142,7 @@ func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
 
 // Servers that give no ids say how many tokens there were; those that count some which they do not show are believed.
 func TestTokensThatNobodySawAreCounted(t *testing.T) {
-	a := &asked{data: &questionnaire{}, rules: decode.Rules{Stop: []int32{2}, Width: 4}}
+	a := &remotePrompts{data: &promptSet{}, rules: decode.Rules{Stop: []int32{2}, Width: 4}}
 	for _, c := range []struct {
 		answer      backend.Answer
 		bytes, want int
@@ -161,7 +161,7 @@ func TestTokensThatNobodySawAreCounted(t *testing.T) {
 func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles, "tokenizer.json": string(tokentest.Tokenizer(t))})
 	for _, logged := range []bool{false, true} {
-		w, err := summarizer().ask(workload.Setup{DatasetDir: dir, Logged: logged})
+		w, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Logged: logged})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
 			t.Errorf("logged %v: of ids %q, of a text %q", logged, ids, cut)
 		}
 	}
-	w, err := summarizer().ask(workload.Setup{DatasetDir: folderWith(t, map[string]string{"cnn_eval.json": askedArticles}), Logged: true})
+	w, err := summarizer().openRemote(workload.Setup{DatasetDir: folderWith(t, map[string]string{"cnn_eval.json": askedArticles}), Logged: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,13 +183,13 @@ func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
 
 func TestNotesOfPromptsSayWhoCounts(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
-	for _, c := range []struct{ tokenizer, want string }{{"", "there is no tokenizer: what the servers tell counts"}, {string(tokentest.Tokenizer(t)), "those of " + dir + "/tokenizer.json count"}} {
+	for _, c := range []struct{ tokenizer, want string }{{"", "no tokenizer: token counts are those of the servers"}, {string(tokentest.Tokenizer(t)), dir + "/tokenizer.json counts tokens"}} {
 		if c.tokenizer != "" {
 			if err := os.WriteFile(dir+"/tokenizer.json", []byte(c.tokenizer), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w, err := summarizer().ask(workload.Setup{DatasetDir: dir})
+		w, err := summarizer().openRemote(workload.Setup{DatasetDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,13 +204,13 @@ func TestOnlyTheBeginningIsNotSpelled(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": `[{"tok_input": [62, 1, 62, 2], "output": "x"}, {"tok_input": [1], "output": "x"}]`, "tokenizer.json": string(tokentest.Tokenizer(t))})
 	for begin, want := range map[int32][2]string{62: {" token01 token62 token02", " token01"}, 0: {" token62 token01 token62 token02", " token01"}} {
 		s := summarizer()
-		s.asked.begin = begin
-		w, err := s.ask(workload.Setup{DatasetDir: dir})
+		s.remote.bos = begin
+		w, err := s.openRemote(workload.Setup{DatasetDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // each predictor spells them
-			if err := w.Prompts.(*asked).WithoutIDs(); err != nil {
+			if err := w.Prompts.(*remotePrompts).WithoutIDs(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -224,8 +224,8 @@ func TestOnlyTheBeginningIsNotSpelled(t *testing.T) {
 
 func TestMorePromptsThanThereAreAreRefused(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
-	for count, want := range map[int]string{1: "", 2: "opening the prompts: 2 are wanted, " + dir + " has 1"} {
-		_, err := summarizer().ask(workload.Setup{DatasetDir: dir, Count: count})
+	for count, want := range map[int]string{1: "", 2: "opening the prompts: want 2, " + dir + " has 1"} {
+		_, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Count: count})
 		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("of %d: error %v, want %q", count, err, want)
 		}
@@ -234,7 +234,7 @@ func TestMorePromptsThanThereAreAreRefused(t *testing.T) {
 
 func TestProgramsAreAskedForWithTheirEnd(t *testing.T) {
 	rows := `[{"dataset": "GSM8K", "id": "train.2", "tok_input": [2], "gt_output": "18"}, {"dataset": "MBXP", "id": "cpp_f", "tok_input": [3], "gt_output": "assert"}]`
-	m, dir := mixtral().Asked(), folderWith(t, map[string]string{"mixtral.json": rows})
+	m, dir := mixtral().Remote(), folderWith(t, map[string]string{"mixtral.json": rows})
 	w, err := m.Open(workload.Setup{DatasetDir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestQuestionsOfReasoningAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := folderWith(t, map[string]string{"any.json": string(text)}) + "/any.json"
-	w, err := deepSeekR1().Ask(workload.Setup{DatasetDir: file})
+	w, err := deepSeekR1().OpenRemote(workload.Setup{DatasetDir: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestQuestionsOfReasoningAreRead(t *testing.T) {
 	if diff := cmp.Diff(want, p.Prompt(1)); diff != "" || !p.Texts().Chat || !p.Texts().IDs {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	reasoned := w.Prompts.(*asked).data.reasoned
+	reasoned := w.Prompts.(*remotePrompts).data.reasoned
 	if diff := cmp.Diff([]accuracy.Reasoning{{Dataset: "gpqa", Wanted: "B"}, {Dataset: "aime", Wanted: "25"}}, reasoned); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -281,7 +281,7 @@ func TestAccuracyOfGPTOSSHasPromptsOfItsOwn(t *testing.T) {
 	}
 	dir := folderWith(t, map[string]string{"perf_eval_ref.parquet": row(1), "acc_eval_ref.parquet": row(2), "tokenizer.json": string(tokentest.Tokenizer(t))})
 	for _, scored := range []bool{false, true} {
-		w, err := gptOSS().Ask(workload.Setup{DatasetDir: dir, Scored: scored, Logged: scored})
+		w, err := gptOSS().OpenRemote(workload.Setup{DatasetDir: dir, Scored: scored, Logged: scored})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,10 +16,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A hearingModel hears a number in a recording, and says after each token the sum of that number and of all
+// A speechModel hears a number in a recording, and says after each token the sum of that number and of all
 // tokens before. It knows both by its caches, of two layers and two heads: so any row that is lost, mixed up or
 // counted twice changes what it says.
-type hearingModel struct {
+type speechModel struct {
 	role    string
 	places  bool // it wants to be told the places of tokens
 	broken  func(scores []float32)
@@ -27,55 +27,55 @@ type hearingModel struct {
 }
 
 const (
-	hearingLayers = 2
-	hearingHeads  = 2
-	hearingSteps  = 3
+	speechLayers = 2
+	speechHeads  = 2
+	speechSteps  = 3
 )
 
-func hearing(_, name string, t tensor.DType, shape ...int64) backend.Port {
+func speechPort(_, name string, t tensor.DType, shape ...int64) backend.Port {
 	return backend.Port{Name: name, Type: t, Shape: shape}
 }
 
-func (m *hearingModel) Info() backend.Info {
+func (m *speechModel) Info() backend.Info {
 	f, i := tensor.Float32, tensor.Int64
 	var in, out []backend.Port
 	switch m.role {
 	case EncoderRole:
 		return backend.Info{
-			Inputs:  []backend.Port{hearing(m.role, "input_features", f, -1, 2, 4)},
-			Outputs: []backend.Port{hearing(m.role, "last_hidden_state", f, -1, hearingSteps, 1)},
+			Inputs:  []backend.Port{speechPort(m.role, "input_features", f, -1, 2, 4)},
+			Outputs: []backend.Port{speechPort(m.role, "last_hidden_state", f, -1, speechSteps, 1)},
 		}
 	case FirstRole:
-		in = append(in, hearing(m.role, "input_ids", i, -1, -1), hearing(m.role, "encoder_hidden_states", f, -1, hearingSteps, 1))
-		out = append(out, hearing(m.role, "logits", f, -1, -1, rows))
+		in = append(in, speechPort(m.role, "input_ids", i, -1, -1), speechPort(m.role, "encoder_hidden_states", f, -1, speechSteps, 1))
+		out = append(out, speechPort(m.role, "logits", f, -1, -1, rows))
 	default:
-		in = append(in, hearing(m.role, "input_ids", i, -1, 1))
-		out = append(out, hearing(m.role, "logits", f, -1, 1, rows))
+		in = append(in, speechPort(m.role, "input_ids", i, -1, 1))
+		out = append(out, speechPort(m.role, "logits", f, -1, 1, rows))
 	}
 	if m.places {
-		in = append(in, hearing(m.role, "cache_position", i, -1))
+		in = append(in, speechPort(m.role, "cache_position", i, -1))
 	}
-	for layer := range hearingLayers {
+	for layer := range speechLayers {
 		for _, part := range cacheParts {
 			length := int64(-1)
-			if part.heard {
-				length = hearingSteps
+			if part.cross {
+				length = speechSteps
 			}
 			if m.role == NextRole {
-				in = append(in, hearing(m.role, part.past(layer), f, -1, hearingHeads, length, 1))
+				in = append(in, speechPort(m.role, part.past(layer), f, -1, speechHeads, length, 1))
 			}
-			if m.role == FirstRole || !part.heard {
-				out = append(out, hearing(m.role, part.present(layer), f, -1, hearingHeads, length, 1))
+			if m.role == FirstRole || !part.cross {
+				out = append(out, speechPort(m.role, part.present(layer), f, -1, speechHeads, length, 1))
 			}
 		}
 	}
 	return backend.Info{Inputs: in, Outputs: out}
 }
 
-func (m *hearingModel) Bind(t tensor.Tensor) (backend.Value, error) { return bound{t}, nil }
-func (m *hearingModel) Close() error                                { return nil }
+func (m *speechModel) Bind(t tensor.Tensor) (backend.Value, error) { return bound{t}, nil }
+func (m *speechModel) Close() error                                { return nil }
 
-func (m *hearingModel) Run(_ context.Context, in, out []backend.Value) error {
+func (m *speechModel) Run(_ context.Context, in, out []backend.Value) error {
 	if m.failing != nil {
 		return m.failing
 	}
@@ -88,7 +88,7 @@ func (m *hearingModel) Run(_ context.Context, in, out []backend.Value) error {
 		return tensor.Data[float32](tensorOf(ports, values, name))
 	}
 	if m.role == EncoderRole {
-		for i, v := range find("input_features")[:hearingSteps] {
+		for i, v := range find("input_features")[:speechSteps] {
 			find("last_hidden_state")[i] = v
 		}
 		return nil
@@ -104,23 +104,23 @@ func (m *hearingModel) Run(_ context.Context, in, out []backend.Value) error {
 	}
 	for b := range batch {
 		sum := float32(0)
-		for layer := range hearingLayers {
+		for layer := range speechLayers {
 			for _, part := range cacheParts {
 				own := func(name string, size int) []float32 { return find(name)[b*size:][:size] }
 				var cache []float32
 				switch {
-				case part.heard && m.role == FirstRole:
-					cache = own(part.present(layer), hearingHeads*hearingSteps)
+				case part.cross && m.role == FirstRole:
+					cache = own(part.present(layer), speechHeads*speechSteps)
 					for i := range cache {
-						cache[i] = find("encoder_hidden_states")[b*hearingSteps+i%hearingSteps]
+						cache[i] = find("encoder_hidden_states")[b*speechSteps+i%speechSteps]
 					}
-				case part.heard:
-					cache = own(part.past(layer), hearingHeads*hearingSteps)
+				case part.cross:
+					cache = own(part.past(layer), speechHeads*speechSteps)
 				default:
-					cache = own(part.present(layer), hearingHeads*(past+n))
+					cache = own(part.present(layer), speechHeads*(past+n))
 					var before []float32
 					if past > 0 {
-						before = own(part.past(layer), hearingHeads*past)
+						before = own(part.past(layer), speechHeads*past)
 					}
 					remember(cache, before, tensor.Data[int64](ids)[b*n:][:n], past)
 				}
@@ -136,7 +136,7 @@ func (m *hearingModel) Run(_ context.Context, in, out []backend.Value) error {
 
 // remember fills the cache of each head with what it had before, and with tokens.
 func remember(cache, before []float32, ids []int64, past int) {
-	for h := range hearingHeads {
+	for h := range speechHeads {
 		own := cache[h*(past+len(ids)):]
 		if past > 0 {
 			copy(own, before[h*past:][:past])
@@ -147,7 +147,7 @@ func remember(cache, before []float32, ids []int64, past int) {
 	}
 }
 
-func (m *hearingModel) say(scores []float32, sum int) {
+func (m *speechModel) say(scores []float32, sum int) {
 	clear(scores)
 	scores[sum/8%lastRow] = 1
 	if m.broken != nil {
@@ -155,24 +155,24 @@ func (m *hearingModel) say(scores []float32, sum int) {
 	}
 }
 
-func hearingSessions() (map[string]*hearingModel, workload.Sessions, map[string]workload.Ports) {
-	models, sessions, ports := map[string]*hearingModel{}, workload.Sessions{}, map[string]workload.Ports{}
+func speechSessions() (map[string]*speechModel, workload.Sessions, map[string]workload.Ports) {
+	models, sessions, ports := map[string]*speechModel{}, workload.Sessions{}, map[string]workload.Ports{}
 	for _, role := range []string{EncoderRole, FirstRole, NextRole} {
-		models[role] = &hearingModel{role: role, places: role == NextRole}
+		models[role] = &speechModel{role: role, places: role == NextRole}
 		sessions[role] = models[role]
 		ports[role] = workload.Ports{Inputs: models[role].Info().Inputs, Outputs: models[role].Info().Outputs}
 	}
 	return models, sessions, ports
 }
 
-func openListener(t *testing.T, slots int) (map[string]*hearingModel, *Listener) {
+func openSpeechDecoder(t *testing.T, slots int) (map[string]*speechModel, *SpeechDecoder) {
 	t.Helper()
-	models, sessions, ports := hearingSessions()
-	l, err := ReadListenLayout(ports, nil)
+	models, sessions, ports := speechSessions()
+	l, err := ReadSpeechLayout(ports, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewListener(sessions, l, slots, 30)
+	d, err := NewSpeechDecoder(sessions, l, slots, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +184,8 @@ func openListener(t *testing.T, slots int) (map[string]*hearingModel, *Listener)
 	return models, d
 }
 
-// saidOf is what the model says of a recording in so many tokens, worked out at once.
-func saidOf(heard float32, begin []int32, n int) []int {
+// transcriptOf is what the model says of a recording in so many tokens, worked out at once.
+func transcriptOf(heard float32, begin []int32, n int) []int {
 	tokens := 0
 	for _, t := range begin {
 		tokens += int(t)
@@ -204,12 +204,12 @@ func TestRecordingsAreWrittenDownAsIfEachWereAlone(t *testing.T) {
 	begin := []int32{3, 4}
 	ends := []int{5, 2, 9, 2, 7} // tokens of each recording
 	for _, slots := range []int{5, 8} {
-		_, d := openListener(t, slots)
+		_, d := openSpeechDecoder(t, slots)
 		for range 2 { // a second batch begins afresh
 			var rows []int
 			for i := range ends {
 				features := []float32{float32(i + 1), float32(i + 1), float32(i + 1), 0, 0, 0, 0, 0}
-				if err := d.Listen(t.Context(), i, features); err != nil {
+				if err := d.Encode(t.Context(), i, features); err != nil {
 					t.Fatal(err)
 				}
 				rows = append(rows, i)
@@ -235,7 +235,7 @@ func TestRecordingsAreWrittenDownAsIfEachWereAlone(t *testing.T) {
 				}
 			}
 			for i, n := range ends {
-				if diff := cmp.Diff(saidOf(float32(i+1), begin, n), said[i]); diff != "" {
+				if diff := cmp.Diff(transcriptOf(float32(i+1), begin, n), said[i]); diff != "" {
 					t.Errorf("recording %d of %d slots (-want +got):\n%s", i, slots, diff)
 				}
 			}
@@ -243,14 +243,14 @@ func TestRecordingsAreWrittenDownAsIfEachWereAlone(t *testing.T) {
 	}
 }
 
-func TestAListenerSaysWhatIsWrong(t *testing.T) {
+func TestSpeechDecoderErrors(t *testing.T) {
 	features := make([]float32, 8)
-	models, d := openListener(t, 1)
-	if err := d.Begin(t.Context(), 2, []int32{1}); err == nil || !strings.Contains(err.Error(), "room for 30 of 1") {
+	models, d := openSpeechDecoder(t, 1)
+	if err := d.Begin(t.Context(), 2, []int32{1}); err == nil || !strings.Contains(err.Error(), "at most 30 tokens of 1") {
 		t.Errorf("two recordings in one slot: %v", err)
 	}
-	models[EncoderRole].failing = errors.New("no ears")
-	if err := d.Listen(t.Context(), 0, features); !errors.Is(err, models[EncoderRole].failing) {
+	models[EncoderRole].failing = errors.New("broken")
+	if err := d.Encode(t.Context(), 0, features); !errors.Is(err, models[EncoderRole].failing) {
 		t.Errorf("an encoder that fails: %v", err)
 	}
 	models[FirstRole].broken = func(scores []float32) {
@@ -270,15 +270,15 @@ func TestAListenerSaysWhatIsWrong(t *testing.T) {
 	for ; err == nil && steps < 100; steps++ {
 		err = d.Step(t.Context())
 	}
-	if steps != 30 || !strings.Contains(fmt.Sprint(err), "no room for more") {
+	if steps != 30 || !strings.Contains(fmt.Sprint(err), "the context is full") {
 		t.Errorf("%d steps of 29 for which there is room: %v", steps, err)
 	}
-	if _, err := NewListener(nil, d.layout, 0, 30); err == nil {
+	if _, err := NewSpeechDecoder(nil, d.layout, 0, 30); err == nil {
 		t.Error("no slots are enough")
 	}
 }
 
-func TestFilesThatAreNoListenerAreNamed(t *testing.T) {
+func TestSpeechLayoutErrors(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		spoil  func(p map[string]workload.Ports)
@@ -287,33 +287,33 @@ func TestFilesThatAreNoListenerAreNamed(t *testing.T) {
 		{"no encoder", func(p map[string]workload.Ports) { delete(p, EncoderRole) }, `encoder has no input "input_features"`},
 		{"another type", func(p map[string]workload.Ports) { p[EncoderRole].Inputs[0].Type = tensor.Float16 }, "input_features as float16[? 2 4], want float32 along 3 axes"},
 		{"other sizes", func(p map[string]workload.Ports) { p[FirstRole].Inputs[1].Shape[1] = 7 }, "decoder has encoder_hidden_states as [? 7 1], want 3 along axis 1"},
-		{"scores of nothing", func(p map[string]workload.Ports) { p[FirstRole].Outputs[0].Shape[2] = -1 }, "does not say how long axis 2 of logits"},
-		{"texts", func(p map[string]workload.Ports) { p[NextRole].Inputs[0].Type = tensor.String }, "whole numbers along 2 axes"},
+		{"scores of nothing", func(p map[string]workload.Ports) { p[FirstRole].Outputs[0].Shape[2] = -1 }, "has no known size along axis 2 of logits"},
+		{"texts", func(p map[string]workload.Ports) { p[NextRole].Inputs[0].Type = tensor.String }, "want int64 or int32 along 2 axes"},
 		{"no cache", func(p map[string]workload.Ports) {
 			p[NextRole] = workload.Ports{Inputs: p[NextRole].Inputs[:2], Outputs: p[NextRole].Outputs}
-		}, "keeps nothing of what it has written"},
+		}, "it has no cache"},
 		{"a cache of another size", func(p map[string]workload.Ports) { p[NextRole].Inputs[3].Shape[1] = 5 }, "past_key_values.0.decoder.value as [? 5 ? 1], want 2 along axis 1"},
 		{"a cache that is not made", func(p map[string]workload.Ports) {
 			p[FirstRole] = workload.Ports{Inputs: p[FirstRole].Inputs, Outputs: p[FirstRole].Outputs[:1]}
 		}, `decoder has no output "present.0.decoder.key"`},
 		{"both decoders in one", func(p map[string]workload.Ports) {
-			p[NextRole] = workload.Ports{Inputs: append(p[NextRole].Inputs, hearing(NextRole, "use_cache_branch", tensor.Bool, 1)), Outputs: p[NextRole].Outputs}
+			p[NextRole] = workload.Ports{Inputs: append(p[NextRole].Inputs, speechPort(NextRole, "use_cache_branch", tensor.Bool, 1)), Outputs: p[NextRole].Outputs}
 		}, "use_cache_branch: it is both decoders"},
 		{"an input of its own", func(p map[string]workload.Ports) {
-			p[FirstRole] = workload.Ports{Inputs: append(p[FirstRole].Inputs, hearing(FirstRole, "mood", tensor.Int64, 1)), Outputs: p[FirstRole].Outputs}
-		}, "has input mood int64[1], into which nothing is known to go"},
+			p[FirstRole] = workload.Ports{Inputs: append(p[FirstRole].Inputs, speechPort(FirstRole, "mood", tensor.Int64, 1)), Outputs: p[FirstRole].Outputs}
+		}, "has an unknown input mood int64[1]"},
 	} {
-		_, _, ports := hearingSessions()
+		_, _, ports := speechSessions()
 		test.spoil(ports)
-		if _, err := ReadListenLayout(ports, nil); err == nil || !strings.Contains(err.Error(), test.wanted) {
+		if _, err := ReadSpeechLayout(ports, nil); err == nil || !strings.Contains(err.Error(), test.wanted) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.wanted)
 		}
 	}
 }
 
 func TestAListenersMemoryIsStated(t *testing.T) {
-	_, _, ports := hearingSessions()
-	l, err := ReadListenLayout(ports, nil)
+	_, _, ports := speechSessions()
+	l, err := ReadSpeechLayout(ports, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

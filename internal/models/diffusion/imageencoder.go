@@ -12,11 +12,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// An Eye is a network that sees features in images: the image tower of CLIP, or Inception-v3. It is
-// used by one goroutine.
-type Eye struct {
+// An ImageEncoder computes the features of images with CLIP's image tower or Inception-v3. It is for one goroutine.
+type ImageEncoder struct {
 	session backend.Session
-	kind    EyeKind
+	kind    ImageEncoderKind
 	side    int // of its images
 	in, out backend.Value
 	pixels  []byte
@@ -24,17 +23,17 @@ type Eye struct {
 	scratch preprocess.Scratch
 }
 
-// An EyeKind says how an image is prepared, and for what.
-type EyeKind uint8
+// An ImageEncoderKind is a network, and with it how an image is prepared.
+type ImageEncoderKind uint8
 
 // The kinds.
 const (
-	// CLIPEye is the image tower of CLIP: the image is resized as Pillow does it, bicubic, and shifted
+	// CLIPImages is the image tower of CLIP: the image is resized as Pillow does it, bicubic, and shifted
 	// and scaled channel by channel (open_clip 2.26.1).
-	CLIPEye EyeKind = iota
-	// InceptionEye is Inception-v3: numbers from 0 to 1 are resized as PyTorch does it, bilinear, and
+	CLIPImages ImageEncoderKind = iota
+	// Inception is Inception-v3: numbers from 0 to 1 are resized as PyTorch does it, bilinear, and
 	// brought to −1 to 1 (text_to_image, tools/fid/inception.py).
-	InceptionEye
+	Inception
 )
 
 // Means and deviations of the pixels that CLIP was trained with (open_clip, OPENAI_DATASET_MEAN and _STD).
@@ -43,19 +42,19 @@ var (
 	clipDeviation = [imageChannels]float32{0.26862954, 0.26130258, 0.27577711}
 )
 
-// usualSide is that of the images of either network.
-func (k EyeKind) usualSide() int { return []int{224, 299}[k] }
+// defaultSide is the width and height of the images that either network reads.
+func (k ImageEncoderKind) defaultSide() int { return []int{224, 299}[k] }
 
-func (k EyeKind) output() string { return []string{"image_embeds", "features"}[k] }
+func (k ImageEncoderKind) output() string { return []string{"image_embeds", "features"}[k] }
 
-// OpenEye opens a network. It has one input, images as planes of float32, and an output of features:
-// of several that of the usual name, or else the first one.
-func OpenEye(ctx context.Context, engine backend.Engine, path string, kind EyeKind) (*Eye, error) {
+// OpenImageEncoder opens a network with one input, images as planes of float32, and an output of features: of several
+// outputs the one with the default name, or else the first.
+func OpenImageEncoder(ctx context.Context, engine backend.Engine, path string, kind ImageEncoderKind) (*ImageEncoder, error) {
 	inputs, outputs, err := engine.Ports(ctx, backend.Options{ModelPath: path})
 	if err != nil {
 		return nil, err
 	}
-	e := &Eye{kind: kind, side: kind.usualSide()}
+	e := &ImageEncoder{kind: kind, side: kind.defaultSide()}
 	out, err := e.ports(inputs, outputs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -72,7 +71,7 @@ func OpenEye(ctx context.Context, engine backend.Engine, path string, kind EyeKi
 	return e, nil
 }
 
-// ofOneImage is the shape of features of one image. Free axes are the batch, and those of a pooled image.
+// ofOneImage is the shape of the features of one image: axes of unknown size are 1.
 func ofOneImage(shape tensor.Shape) tensor.Shape {
 	shape = slices.Clone(shape)
 	for i, extent := range shape {
@@ -81,8 +80,8 @@ func ofOneImage(shape tensor.Shape) tensor.Shape {
 	return shape
 }
 
-// ports looks at what a network takes and gives.
-func (e *Eye) ports(inputs, outputs []backend.Port) (out backend.Port, err error) {
+// ports checks the input and returns the output of features.
+func (e *ImageEncoder) ports(inputs, outputs []backend.Port) (out backend.Port, err error) {
 	if len(inputs) != 1 || !isImage(inputs[0]) {
 		return out, fmt.Errorf("the inputs are %v, want one, float32[N 3 %d %d]", inputs, e.side, e.side)
 	}
@@ -101,10 +100,10 @@ func isImage(p backend.Port) bool {
 	return p.Type == tensor.Float32 && len(p.Shape) == 4 && (p.Shape[1] < 1 || p.Shape[1] == imageChannels)
 }
 
-// featuresOf chooses the output of features: that of the usual name, or else the first one.
+// featuresOf chooses the output of features: the one with the default name, or else the first.
 func featuresOf(outputs []backend.Port, usual string) (backend.Port, error) {
 	if len(outputs) == 0 {
-		return backend.Port{}, fmt.Errorf("there is no output, want one of features, %s", usual)
+		return backend.Port{}, fmt.Errorf("the model has no output, want features, %s", usual)
 	}
 	out := outputs[0]
 	if port, ok := workload.PortNamed(outputs, usual); ok {
@@ -116,7 +115,7 @@ func featuresOf(outputs []backend.Port, usual string) (backend.Port, error) {
 	return out, nil
 }
 
-func (e *Eye) bind(out tensor.Shape) (err error) {
+func (e *ImageEncoder) bind(out tensor.Shape) (err error) {
 	side := int64(e.side)
 	if e.in, err = e.session.Bind(tensor.New(tensor.Float32, 1, imageChannels, side, side)); err != nil {
 		return err
@@ -125,9 +124,8 @@ func (e *Eye) bind(out tensor.Shape) (err error) {
 	return err
 }
 
-// See returns the features of an image, rows of pixels of three bytes. They are overwritten by the
-// next call.
-func (e *Eye) See(ctx context.Context, image []byte, width, height int) ([]float32, error) {
+// Encode returns the features of an image, rows of pixels of three bytes. The next call overwrites them.
+func (e *ImageEncoder) Encode(ctx context.Context, image []byte, width, height int) ([]float32, error) {
 	e.prepare(image, preprocess.Size{Width: width, Height: height})
 	if err := e.session.Run(ctx, []backend.Value{e.in}, []backend.Value{e.out}); err != nil {
 		return nil, err
@@ -135,20 +133,20 @@ func (e *Eye) See(ctx context.Context, image []byte, width, height int) ([]float
 	features := tensor.Data[float32](e.out.Tensor())
 	for i, v := range features {
 		if v != v {
-			return nil, fmt.Errorf("feature %d of the image is no number", i)
+			return nil, fmt.Errorf("feature %d of the image is not a number", i)
 		}
 	}
 	return features, nil
 }
 
-// Features is how many features the network sees.
-func (e *Eye) Features() int { return int(e.out.Tensor().Len()) }
+// Features is the number of features of an image.
+func (e *ImageEncoder) Features() int { return int(e.out.Tensor().Len()) }
 
 // prepare writes an image as the network reads it.
-func (e *Eye) prepare(image []byte, from preprocess.Size) {
+func (e *ImageEncoder) prepare(image []byte, from preprocess.Size) {
 	to := preprocess.Size{Width: e.side, Height: e.side}
 	n, planes := e.side*e.side, tensor.Data[float32](e.in.Tensor())
-	if e.kind == CLIPEye {
+	if e.kind == CLIPImages {
 		e.pixels = tensor.Grown(e.pixels, imageChannels*n)
 		e.scratch.ResizeBytes(e.pixels, image, preprocess.PillowBicubic, from, to)
 		for i, v := range e.pixels {
@@ -169,7 +167,7 @@ func (e *Eye) prepare(image []byte, from preprocess.Size) {
 }
 
 // Close closes the network.
-func (e *Eye) Close() error {
+func (e *ImageEncoder) Close() error {
 	var errs []error
 	for _, v := range []backend.Value{e.in, e.out} {
 		if v != nil {

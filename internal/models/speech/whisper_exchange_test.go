@@ -32,8 +32,8 @@ func TestWhisperHearsARowUpToItsEnd(t *testing.T) {
 		for k := n; k < len(row); k++ {
 			row[k] = float32(math.NaN())
 		}
-		if got := len(sound(row)); got != n {
-			t.Errorf("row %d has a recording of %d samples, want %d", i, got, n)
+		if got := len(recordingIn(row)); got != n {
+			t.Errorf("row %d has the recording has %d samples, want %d", i, got, n)
 		}
 	}
 	p, err := elsewhere.NewPredictor(sessions, 2)

@@ -164,14 +164,14 @@ func labelsOf(response []byte) (labels []int64) {
 }
 
 // write has a batch of recordings written down, each of which has a number and so many steps.
-func (d *dreamer) write(ctx context.Context, g *greedy, batch [][2]int) (taken, error) {
-	g.begin()
+func (d *dreamer) write(ctx context.Context, g *greedyDecoder, batch [][2]int) (taken, error) {
+	g.reset()
 	for ticket, r := range batch {
 		var encoded []float32
 		for step := range r[1] {
 			encoded = append(encoded, float32(r[0]), float32(step))
 		}
-		g.admit(ticket, r[0], encoded)
+		g.add(ticket, r[0], encoded)
 	}
 	got := make(taken, len(batch))
 	return got, g.run(ctx, got)
@@ -181,7 +181,7 @@ func (d *dreamer) write(ctx context.Context, g *greedy, batch [][2]int) (taken, 
 func TestEachRecordingIsWrittenDownAsByItself(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	d := newDreamer()
-	g, err := newGreedy(dreamSizes, d.sessions(), 6)
+	g, err := newGreedyDecoder(dreamSizes, d.sessions(), 6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestEachRecordingIsWrittenDownAsByItself(t *testing.T) {
 // A step that would never end has thirty characters, and the one behind it goes on from them.
 func TestAStepWithoutABlankEnds(t *testing.T) {
 	d := newDreamer()
-	g, err := newGreedy(dreamSizes, d.sessions(), 1)
+	g, err := newGreedyDecoder(dreamSizes, d.sessions(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestABatchThatIsStoppedLeavesNothingBehind(t *testing.T) {
 	enough := errors.New("enough")
 	batch := [][2]int{{1, 4}, {2, 6}, {3, 2}}
 	d := newDreamer()
-	g, err := newGreedy(dreamSizes, d.sessions(), 3)
+	g, err := newGreedyDecoder(dreamSizes, d.sessions(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestTheLikeliestIsTheFirstOfTheLargest(t *testing.T) {
 func TestAModelOfOtherLabelsIsRefused(t *testing.T) {
 	other := dreamSizes
 	other.labels = 1024
-	if _, err := newGreedy(other, nil, 1); err == nil || err.Error() != "the model's joint tells 1024 labels apart, want 28 characters and the blank" {
+	if _, err := newGreedyDecoder(other, nil, 1); err == nil || err.Error() != "the model's joint has 1024 labels, want 28 characters and the blank" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -306,14 +306,14 @@ func TestRecordingsFromElsewhereAreChecked(t *testing.T) {
 		want    string
 	}{
 		{nil, ""}, {[]float32{0, 1, -1, 7}, ""},
-		{[]float32{0, float32(math.NaN())}, "samples: the one of place 1 is NaN"}, {[]float32{float32(math.Inf(-1))}, "samples: the one of place 0 is -Inf"},
+		{[]float32{0, float32(math.NaN())}, "sample 1 of the recording is NaN"}, {[]float32{float32(math.Inf(-1))}, "sample 0 of the recording is -Inf"},
 	} {
 		err := w.Exchange.Check([]tensor.Tensor{tensor.Of(c.samples, int64(len(c.samples)))})
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%v: %v, want %q", c.samples, err, c.want)
 		}
 	}
-	for n, want := range map[int64]string{0: "a recording of 0 samples, want ", 1: "a recording of 1 samples, want ", 1 << 40: "a recording of 1099511627776 samples, want ", 16000: ""} {
+	for n, want := range map[int64]string{0: "the recording has 0 samples, want ", 1: "the recording has 1 samples, want ", 1 << 40: "the recording has 1099511627776 samples, want ", 16000: ""} {
 		if _, err := w.Exchange.Complete([]tensor.Shape{{n}}); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%d samples: %v, want %q", n, err, want)
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// latentSlot is where the latents are in the row of a sample from elsewhere: that has its own, as the reference's
-// samples have them, because who answers it has no data set.
+// latentSlot is the slot of the latents in the row of a sample from another LoadGen. Such samples carry their latents, as
+// the reference's do, because the system that answers has no data set.
 const latentSlot = 2
 
-// sentNames are the names of the tensors that are sent.
-var sentNames = [...]string{"input_tokens", "input_tokens_2", "latents"}
+// exchangeNames are the names of the tensors that are sent.
+var exchangeNames = [...]string{"input_tokens", "input_tokens_2", "latents"}
 
-// sentRow are the tensors that are sent: all samples are alike.
-func (w *pipeline) sentRow() []workload.Slot { return append(tokenRow(), w.latentSlot()) }
+// exchangeRow are the tensors that are sent: all samples have the same shape.
+func (w *pipeline) exchangeRow() []workload.Slot { return append(tokenRow(), w.latentSlot()) }
 
 func (w *pipeline) latentSlot() workload.Slot {
 	return workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{latentChannels, int64(w.sizes.height), int64(w.sizes.width)}}
@@ -26,7 +26,7 @@ func (w *pipeline) check(row []tensor.Tensor) error {
 	for i, t := range w.tokenizers {
 		for k, id := range tensor.Data[int64](row[i]) {
 			if id < 0 || id >= int64(t.Size()) {
-				return fmt.Errorf("token %d of %s is %d, the vocabulary has %d", k, sentNames[i], id, t.Size())
+				return fmt.Errorf("token %d of %s is %d, the vocabulary has %d", k, exchangeNames[i], id, t.Size())
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (w *pipeline) check(row []tensor.Tensor) error {
 	return nil
 }
 
-// predictorBytes counts what is bound to the ports, and the image.
+// predictorBytes is the size of the tensors bound to the ports, and of the image.
 func (w *pipeline) predictorBytes(samples int) int64 {
 	s := w.sizes
 	latents, states := latentChannels*s.height*s.width, clip.Length*(s.first+s.second)

@@ -15,27 +15,26 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
 
-// A textTower says what CLIP makes of captions: by its text tower, or as a table that it filled
-// before.
-type textTower struct {
-	table   tensor.Tensor // [captions features]; if there is no session
-	session backend.Session
-	words   *clip.Tokenizer
-	ids     []int64
-	in, out backend.Value
+// A captionEncoder has CLIP's features of captions: from its text tower, or from a table computed before.
+type captionEncoder struct {
+	table     tensor.Tensor // [captions features]; if there is no session
+	session   backend.Session
+	tokenizer *clip.Tokenizer
+	ids       []int64
+	in, out   backend.Value
 }
 
-// openTextTower opens an ONNX file with the tokenizer in a folder, or a table of NumPy's.
-func openTextTower(ctx context.Context, engine backend.Engine, path, tokenizer string, captions int) (*textTower, error) {
+// openCaptionEncoder opens an ONNX file with the tokenizer in a folder, or a table of NumPy's.
+func openCaptionEncoder(ctx context.Context, engine backend.Engine, path, tokenizer string, captions int) (*captionEncoder, error) {
 	if strings.EqualFold(filepath.Ext(path), ".npy") {
 		t, err := readTable(path, captions)
-		return &textTower{table: t}, err
+		return &captionEncoder{table: t}, err
 	}
-	words, err := clip.Open(tokenizer, clip.OpenCLIP)
+	own, err := clip.Open(tokenizer, clip.OpenCLIP)
 	if err != nil {
 		return nil, err
 	}
-	t := &textTower{words: words, ids: make([]int64, clip.Length)}
+	t := &captionEncoder{tokenizer: own, ids: make([]int64, clip.Length)}
 	if err := t.open(ctx, engine, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), t.Close())
 	}
@@ -70,8 +69,8 @@ func isTable(r *npy.Reader, captions int) bool {
 	return isMatrix && r.Shape[0] == int64(captions) && r.Shape[1] >= 1 && r.Shape[1] <= maxFeatures
 }
 
-// open opens a text tower.
-func (t *textTower) open(ctx context.Context, engine backend.Engine, path string) error {
+// open opens the text tower.
+func (t *captionEncoder) open(ctx context.Context, engine backend.Engine, path string) error {
 	inputs, outputs, err := engine.Ports(ctx, backend.Options{ModelPath: path})
 	if err != nil {
 		return err
@@ -92,7 +91,7 @@ func (t *textTower) open(ctx context.Context, engine backend.Engine, path string
 
 // textPorts wants one input of token numbers, and an output of features, which it returns.
 func textPorts(inputs, outputs []backend.Port) (out backend.Port, err error) {
-	if len(inputs) != 1 || !slices.Contains(wholes, inputs[0].Type) || len(inputs[0].Shape) != 2 {
+	if len(inputs) != 1 || !slices.Contains(integers, inputs[0].Type) || len(inputs[0].Shape) != 2 {
 		return out, fmt.Errorf("the inputs are %v, want one, int64[N %d]", inputs, clip.Length)
 	}
 	if out, err = featuresOf(outputs, "text_embeds"); err != nil {
@@ -104,21 +103,21 @@ func textPorts(inputs, outputs []backend.Port) (out backend.Port, err error) {
 	return out, nil
 }
 
-// read returns the features of a caption. They are overwritten by the next call.
-func (t *textTower) read(ctx context.Context, index int, caption string) ([]float32, error) {
+// encode returns the features of a caption. The next call overwrites them.
+func (t *captionEncoder) encode(ctx context.Context, index int, caption string) ([]float32, error) {
 	if t.session == nil {
 		return tensor.Data[float32](t.table.Rows(index, 1)), nil
 	}
-	if _, err := t.words.Encode(t.ids, caption); err != nil {
+	if _, err := t.tokenizer.Encode(t.ids, caption); err != nil {
 		return nil, err
 	}
-	setWhole(t.in.Tensor(), t.ids)
+	setIntegers(t.in.Tensor(), t.ids)
 	err := t.session.Run(ctx, []backend.Value{t.in}, []backend.Value{t.out})
 	return tensor.Data[float32](t.out.Tensor()), err
 }
 
-// Close closes the tower.
-func (t *textTower) Close() error {
+// Close closes the network.
+func (t *captionEncoder) Close() error {
 	var errs []error
 	for _, v := range []backend.Value{t.in, t.out} {
 		if v != nil {

@@ -21,21 +21,21 @@ import (
 func officialIDs() []int { return []int{4475, 3627, 1046, 4937, 3867, 1671, 3789, 1206, 4111, 3093} }
 
 const (
-	picturesFolder = "images"
-	captionsFile   = "captions.txt"
-	maxIDs         = 1 << 20
+	imagesFolder = "images"
+	captionsFile = "captions.txt"
+	maxIDs       = 1 << 20
 )
 
-// A gallery keeps some of the images, as accuracy_coco.py does.
-type gallery struct {
+// imageFiles writes some of the images as PNG, as accuracy_coco.py does.
+type imageFiles struct {
 	folder string // empty: none are kept
-	wanted map[int]bool
+	ids    map[int]bool
 }
 
-// newGallery makes the folder and its list of captions. Without options it is the folder "images"
+// newImageFiles makes the folder and its list of captions. Without options it is the folder "images"
 // of what a run keeps, if the data has those images.
-func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
-	g := &gallery{folder: s.Options[picturesOption], wanted: map[int]bool{}}
+func newImageFiles(s workload.Scoring, captions []string) (*imageFiles, error) {
+	g := &imageFiles{folder: s.Options[imagesOption], ids: map[int]bool{}}
 	list, err := g.choose(s.Options[idsOption], captions)
 	if err != nil {
 		return nil, userinput.Wrap(idsOption, err)
@@ -52,19 +52,19 @@ func newGallery(s workload.Scoring, captions []string) (*gallery, error) {
 	return g, os.WriteFile(filepath.Join(g.folder, captionsFile), []byte(list), 0o644)
 }
 
-// settle says where the images go. A folder that was asked for gets some.
-func (g *gallery) settle(s workload.Scoring, captions int) error {
-	switch some := len(g.wanted) > 0; {
+// settle decides where the images go. A folder that the user names without images for it is an error.
+func (g *imageFiles) settle(s workload.Scoring, captions int) error {
+	switch some := len(g.ids) > 0; {
 	case some && g.folder == "" && s.Keep != "":
-		g.folder = filepath.Join(s.Keep, picturesFolder)
+		g.folder = filepath.Join(s.Keep, imagesFolder)
 	case !some && g.folder != "" && s.Options[idsOption] == "":
-		return userinput.Errorf(idsOption, "none of the images that a submission shows is among the %d of the data: other ones have to be named", captions)
+		return userinput.Errorf(idsOption, "the data set has %d images and none of those that a submission shows: name others", captions)
 	}
 	return nil
 }
 
 // choose chooses the images of a file, or those of the official ten that there are, and lists their captions.
-func (g *gallery) choose(file string, captions []string) (string, error) {
+func (g *imageFiles) choose(file string, captions []string) (string, error) {
 	ids, err := readIDs(file)
 	if err != nil {
 		return "", err
@@ -72,7 +72,7 @@ func (g *gallery) choose(file string, captions []string) (string, error) {
 	var list strings.Builder
 	for _, id := range ids {
 		if id < len(captions) {
-			g.wanted[id] = true
+			g.ids[id] = true
 			fmt.Fprintf(&list, "%d  %s\n", id, captions[id])
 		} else if file != "" {
 			return "", fmt.Errorf("sample %d is beyond the %d captions", id, len(captions))
@@ -105,20 +105,20 @@ func parseIDs(data []byte) (ids []int, err error) {
 	return ids, lines.Err()
 }
 
-// add keeps an image if it is one of those.
-func (g *gallery) add(index int, pixels []byte) error {
-	if g.folder == "" || !g.wanted[index] {
+// add writes an image if it is one of those.
+func (g *imageFiles) add(index int, pixels []byte) error {
+	if g.folder == "" || !g.ids[index] {
 		return nil
 	}
 	var file bytes.Buffer
-	if err := png.Encode(&file, pictureOf(pixels)); err != nil {
+	if err := png.Encode(&file, imageOf(pixels)); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(g.folder, strconv.Itoa(index)+".png"), file.Bytes(), 0o644)
 }
 
-// pictureOf is a square image of rows of pixels of three bytes.
-func pictureOf(pixels []byte) image.Image {
+// imageOf is a square image of rows of pixels of three bytes.
+func imageOf(pixels []byte) image.Image {
 	side, _ := sideOf(pixels)
 	m := image.NewNRGBA(image.Rect(0, 0, side, side))
 	for i := range side * side {

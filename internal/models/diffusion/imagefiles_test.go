@@ -57,9 +57,9 @@ func captionsOf(n int) (list []string) {
 func TestDataWithoutTheOfficialImagesHaveNoneToShow(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "shown")
 	for _, count := range []int{0, 1046} {
-		_, err := newGallery(workload.Scoring{Options: workload.Values{picturesOption: folder}}, captionsOf(count))
+		_, err := newImageFiles(workload.Scoring{Options: workload.Values{imagesOption: folder}}, captionsOf(count))
 		var of *userinput.Error
-		if !errors.As(err, &of) || of.Field != idsOption || !strings.Contains(err.Error(), fmt.Sprintf("is among the %d of the data", count)) {
+		if !errors.As(err, &of) || of.Field != idsOption || !strings.Contains(err.Error(), fmt.Sprintf("the data set has %d images", count)) {
 			t.Errorf("%d captions: %v, want an error of %s", count, err, idsOption)
 		}
 	}
@@ -76,7 +76,7 @@ func TestOfTheOfficialImagesThoseThatAreThereAreKept(t *testing.T) {
 		1207: "1046 1206",
 	} {
 		folder := t.TempDir()
-		g, err := newGallery(workload.Scoring{Options: workload.Values{picturesOption: folder}}, captionsOf(count))
+		g, err := newImageFiles(workload.Scoring{Options: workload.Values{imagesOption: folder}}, captionsOf(count))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,8 +88,8 @@ func TestOfTheOfficialImagesThoseThatAreThereAreKept(t *testing.T) {
 		for id := range strings.FieldsSeq(want) {
 			fmt.Fprintf(&wanted, "%s  caption %s\n", id, id)
 		}
-		if string(text) != wanted.String() || len(g.wanted) != len(strings.Fields(want)) {
-			t.Errorf("of %d captions the list is\n%swith %d images, want %s", count, text, len(g.wanted), want)
+		if string(text) != wanted.String() || len(g.ids) != len(strings.Fields(want)) {
+			t.Errorf("of %d captions the list is\n%swith %d images, want %s", count, text, len(g.ids), want)
 		}
 	}
 }
@@ -110,9 +110,9 @@ func TestAGalleryGoesWhereItIsAskedFor(t *testing.T) {
 		{"a run that keeps", workload.Scoring{Keep: filepath.Join(dir, "run")}, 5000, "run/images"},
 		{"a run of a part without the official images", workload.Scoring{Keep: filepath.Join(dir, "part")}, 3, ""},
 		{"a run of a part, with images of its own", workload.Scoring{Keep: filepath.Join(dir, "own"), Options: workload.Values{idsOption: ids}}, 3, "own/images"},
-		{"an option before the run", workload.Scoring{Keep: filepath.Join(dir, "no"), Options: workload.Values{picturesOption: filepath.Join(dir, "in", "shown")}}, 5000, "in/shown"},
+		{"an option before the run", workload.Scoring{Keep: filepath.Join(dir, "no"), Options: workload.Values{imagesOption: filepath.Join(dir, "in", "shown")}}, 5000, "in/shown"},
 	} {
-		g, err := newGallery(c.scoring, captionsOf(c.count))
+		g, err := newImageFiles(c.scoring, captionsOf(c.count))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,20 +145,20 @@ func TestAListThatCannotBeUsedNamesItsOption(t *testing.T) {
 		{"no index", file("words", "first\n"), `line 1 is "first"`},
 		{"more than a list", file("large", strings.Repeat("1\n", maxIDs)), "large"},
 	} {
-		_, err := newGallery(workload.Scoring{Options: workload.Values{idsOption: c.path}}, captionsOf(3))
+		_, err := newImageFiles(workload.Scoring{Options: workload.Values{idsOption: c.path}}, captionsOf(3))
 		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != idsOption || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error of %s with %q", c.name, err, idsOption, c.want)
 		}
 	}
 	taken := file("taken", "")
-	if _, err := newGallery(workload.Scoring{Options: workload.Values{picturesOption: taken}}, captionsOf(5000)); err == nil || !strings.Contains(err.Error(), taken) {
+	if _, err := newImageFiles(workload.Scoring{Options: workload.Values{imagesOption: taken}}, captionsOf(5000)); err == nil || !strings.Contains(err.Error(), taken) {
 		t.Errorf("a folder that is a file: %v", err)
 	}
 }
 
 func TestImagesOfTheListAreKeptToTheLastBit(t *testing.T) {
-	g := &gallery{folder: t.TempDir(), wanted: map[int]bool{2: true}}
+	g := &imageFiles{folder: t.TempDir(), ids: map[int]bool{2: true}}
 	const side = 5
 	pixels := make([]byte, 3*side*side)
 	for i := range pixels {
@@ -214,7 +214,7 @@ func TestAResponseIsASquareImage(t *testing.T) {
 		}
 	}
 	for _, bytes := range []int{0, 1, 2, 4, 6, 11, 13, 4 * 128 * 128, 3*1024*1024 - 3} {
-		want := fmt.Sprintf("the response of %d bytes is no square image", bytes)
+		want := fmt.Sprintf("the response has %d bytes: not a square image", bytes)
 		if side, err := sideOf(make([]byte, bytes)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%d bytes have the side %d, %v, want an error", bytes, side, err)
 		}

@@ -21,32 +21,32 @@ type pairSet interface {
 }
 
 // openCriteo opens the pairs of DLRM: each table has one category of a pair.
-func openCriteo(dir string) (*clicks, error) {
+func openCriteo(dir string) (*clickWorkload, error) {
 	data, err := dataset.OpenCriteo(dir)
 	if err != nil {
 		return nil, err
 	}
-	return newClicks(data, data.Runs, slices.Repeat([]int{1}, dataset.CriteoCategories)), nil
+	return newClickWorkload(data, data.Runs, slices.Repeat([]int{1}, dataset.CriteoCategories)), nil
 }
 
 // openMultiHot opens those of DLRM-v2.
-func openMultiHot(dir string) (*clicks, error) {
+func openMultiHot(dir string) (*clickWorkload, error) {
 	data, err := dataset.OpenMultiHot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return newClicks(data, data.Runs, data.Hot), nil
+	return newClickWorkload(data, data.Runs, data.Hot), nil
 }
 
-// opening returns what joins pairs with a model file.
-func opening(open func(dir string) (*clicks, error)) func(workload.Setup) (*workload.Workload, error) {
+// opening returns the Open of a benchmark.
+func opening(open func(dir string) (*clickWorkload, error)) func(workload.Setup) (*workload.Workload, error) {
 	return func(s workload.Setup) (*workload.Workload, error) {
 		w, err := open(s.DatasetDir)
 		if err != nil {
 			return nil, err
 		}
 		if s.Count > len(w.runs) {
-			return nil, fmt.Errorf("opening Criteo: %d samples are wanted, %s has %d", s.Count, s.DatasetDir, len(w.runs))
+			return nil, fmt.Errorf("opening Criteo: want %d samples, %s has %d", s.Count, s.DatasetDir, len(w.runs))
 		}
 		if s.Count > 0 {
 			w.runs = w.runs[:s.Count]
@@ -55,14 +55,14 @@ func opening(open func(dir string) (*clicks, error)) func(workload.Setup) (*work
 		if w.inputs, err = bindPairs(ports.Inputs, w.hot); err != nil {
 			return nil, err
 		}
-		if w.output, err = bindChance(ports.Outputs); err != nil {
+		if w.output, err = bindPrediction(ports.Outputs); err != nil {
 			return nil, err
 		}
 		return w.workload(), nil
 	}
 }
 
-func (w *clicks) workload() *workload.Workload {
+func (w *clickWorkload) workload() *workload.Workload {
 	pairs := 0
 	for _, r := range w.runs {
 		pairs += r.Count
@@ -70,12 +70,12 @@ func (w *clicks) workload() *workload.Workload {
 	return &workload.Workload{
 		Samples: len(w.runs), Row: func(index int) []workload.Slot { return w.row(int64(w.runs[index].Count)) }, Prepare: w.prepare,
 		NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-			return &clicker{w: w, session: sessions[workload.Only]}, nil
+			return &predictor{w: w, session: sessions[workload.Only]}, nil
 		},
 		Outputs: func(string) []string { return []string{w.output} },
 		Notes:   []string{fmt.Sprintf("%d samples are runs of %d pairs; a prediction is read from output %s", len(w.runs), pairs, w.output)},
 		Exchange: &workload.Exchange{
-			Inputs: []workload.Input{ // labels stay where they are
+			Inputs: []workload.Input{ // labels are not sent
 				{Name: "numbers", Slot: workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, dataset.CriteoNumbers}}},
 				{Name: "categories", Slot: workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1}}},
 			},
@@ -84,18 +84,18 @@ func (w *clicks) workload() *workload.Workload {
 	}
 }
 
-// clicks is DLRM joined with its pairs.
-type clicks struct {
+// A clickWorkload is DLRM with its data set.
+type clickWorkload struct {
 	data   pairSet
 	runs   []dataset.Run
 	hot    []int // categories of each table
-	starts []int // how many the tables before have, and at the end all
+	starts []int // categories of the tables before each, and at the end of all
 	inputs []pairInput
 	output string
 }
 
-func newClicks(data pairSet, runs []dataset.Run, hot []int) *clicks {
-	w := &clicks{data: data, runs: runs, hot: hot, starts: make([]int, len(hot)+1)}
+func newClickWorkload(data pairSet, runs []dataset.Run, hot []int) *clickWorkload {
+	w := &clickWorkload{data: data, runs: runs, hot: hot, starts: make([]int, len(hot)+1)}
 	for i, n := range hot {
 		w.starts[i+1] = w.starts[i] + n
 	}
@@ -103,7 +103,7 @@ func newClicks(data pairSet, runs []dataset.Run, hot []int) *clicks {
 }
 
 // row has the numbers, the categories, table by table, and the labels of n pairs.
-func (w *clicks) row(n int64) []workload.Slot {
+func (w *clickWorkload) row(n int64) []workload.Slot {
 	return []workload.Slot{
 		{Type: tensor.Float32, Shape: tensor.Shape{n, dataset.CriteoNumbers}},
 		{Type: tensor.Int64, Shape: tensor.Shape{n * int64(w.starts[len(w.hot)])}},
@@ -120,40 +120,40 @@ func stampLabels(response []byte, _ int, row []tensor.Tensor) {
 	}
 }
 
-// mostPairs is how many pairs a sample from elsewhere may have; those of the benchmark have up to 700.
-const mostPairs = 1 << 16
+// maxPairs bounds the pairs of a sample from another LoadGen; samples of the data set have up to 700.
+const maxPairs = 1 << 16
 
-func (w *clicks) complete(sent []tensor.Shape) ([]workload.Slot, error) {
+func (w *clickWorkload) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	n, each := sent[0][0], int64(w.starts[len(w.hot)])
-	if n < 1 || n > mostPairs || sent[1][0] != n*each {
-		return nil, fmt.Errorf("%d pairs with %d categories, want 1 to %d pairs with %d each", n, sent[1][0], mostPairs, each)
+	if n < 1 || n > maxPairs || sent[1][0] != n*each {
+		return nil, fmt.Errorf("%d pairs with %d categories, want 1 to %d pairs with %d each", n, sent[1][0], maxPairs, each)
 	}
 	return w.row(n), nil
 }
 
-// checkPairs finds wrong numbers. Only the model knows how many categories a table has.
+// checkPairs checks the values of a row. Only the model knows how many categories a table has.
 func checkPairs(row []tensor.Tensor) error {
 	for i, v := range tensor.Data[float32](row[0]) {
 		if v-v != 0 {
-			return fmt.Errorf("numbers: the one of place %d is %v", i, v)
+			return fmt.Errorf("numbers: value %d is %v", i, v)
 		}
 	}
 	for i, c := range tensor.Data[int64](row[1]) {
 		if c < 0 {
-			return fmt.Errorf("categories: the one of place %d is %d, want 0 or more", i, c)
+			return fmt.Errorf("categories: value %d is %d, want 0 or more", i, c)
 		}
 	}
 	return nil
 }
 
-func (w *clicks) prepare(index int, row []tensor.Tensor) error {
+func (w *clickWorkload) prepare(index int, row []tensor.Tensor) error {
 	return w.data.Read(index, dataset.Click{
 		Numbers: tensor.Data[float32](row[0]), Categories: tensor.Data[int64](row[1]), Labels: tensor.Data[float32](row[2]),
 	})
 }
 
 // scoring returns what scores a log of predictions as accuracy-dlrm.py does.
-func scoring(open func(dir string) (*clicks, error)) func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
+func scoring(open func(dir string) (*clickWorkload, error)) func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
 	return func(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 		o := accuracy.ClickOptions{DType: accuracy.DType(strings.ToLower(s.Options[dtypeOption]))}
 		var err error

@@ -46,7 +46,7 @@ func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := opened(t, wordsOnly)
-	texts.words, texts.chat = tokenizer, chat.Open(dir)
+	texts.tokenizer, texts.chat = tokenizer, chat.Open(dir)
 	w := texts.workload().Exchange.Sequences.Text
 	text, err := w.ChatTemplate([]map[string]any{{"role": "user", "content": "b"}})
 	if err != nil {
@@ -64,9 +64,9 @@ func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
 }
 
 // opened is a decoder of 100 tokens with two prompts, 5 tokens long at most, and answers of up to 10.
-func opened(t *testing.T, tokenizer string) *texts {
+func opened(t *testing.T, tokenizer string) *decoderWorkload {
 	t.Helper()
-	w := writer{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles, "tokenizer.json": tokenizer})
 	o, err := w.decoder(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts()})
 	if err != nil {
@@ -85,8 +85,8 @@ func errorText(err error) string {
 
 func TestPromptsFromElsewhereAreAsLongAsThereIsRoom(t *testing.T) {
 	w := opened(t, wordsOnly)
-	if text := w.workload().Exchange.Sequences.Text; text.MostPrompt != 5 || text.MostAnswer != 10 {
-		t.Errorf("room for %d and %d tokens", text.MostPrompt, text.MostAnswer)
+	if text := w.workload().Exchange.Sequences.Text; text.MaxPrompt != 5 || text.MaxAnswer != 10 {
+		t.Errorf("room for %d and %d tokens", text.MaxPrompt, text.MaxAnswer)
 	}
 	for _, length := range []int64{1, 5} {
 		slots, err := w.complete([]tensor.Shape{{length}})
@@ -96,7 +96,7 @@ func TestPromptsFromElsewhereAreAsLongAsThereIsRoom(t *testing.T) {
 	}
 	for _, length := range []int64{0, 6} {
 		_, err := w.complete([]tensor.Shape{{length}})
-		if want := fmt.Sprintf("a prompt of %d tokens, want 1 to 5", length); errorText(err) != want {
+		if want := fmt.Sprintf("the prompt has %d tokens, want 1 to 5", length); errorText(err) != want {
 			t.Errorf("Complete(%d): %v, want %q", length, err, want)
 		}
 	}
@@ -115,7 +115,7 @@ func TestRowsFromElsewhereAreChecked(t *testing.T) {
 		{[]int32{0, 99, -1, 100, 0}, ""}, // behind a negative number there is nothing
 		{[]int32{-1, 1, 1, 1, 1}, "the prompt is empty"},
 		{[]int32{}, "the prompt is empty"},
-		{[]int32{1, 2, 100, 1, 1}, "token 2 of the prompt is 100, the model knows 100"},
+		{[]int32{1, 2, 100, 1, 1}, "token 2 of the prompt is 100, the model's vocabulary has 100"},
 	} {
 		if err := e.Exchange.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))}); errorText(err) != c.want {
 			t.Errorf("Check(%v): %v, want %q", c.row, err, c.want)
@@ -125,7 +125,7 @@ func TestRowsFromElsewhereAreChecked(t *testing.T) {
 
 func TestTokensOfResponsesAreRead(t *testing.T) {
 	for _, width := range []int{4, 8} {
-		w := &texts{rules: decode.Rules{Width: width, Stop: []int32{9, 11}}}
+		w := &decoderWorkload{rules: decode.Rules{Width: width, Stop: []int32{9, 11}}}
 		want := []int32{7, 128009}
 		if got := w.tokens([]int32{1}, append(bytesOf(want, width), 0)); !slices.Equal(got, append([]int32{1}, want...)) { // what is left of a token is none
 			t.Errorf("%d bytes each: %v, want %v", width, got, want)
@@ -150,11 +150,11 @@ func TestRoomIsAsMuchAsIsNeededOrAskedFor(t *testing.T) {
 		err                string
 	}{
 		{0, 0, 15, ""}, {15, 0, 15, ""}, {4096, 0, 15, ""}, {4096, 100, 100, ""}, {50, 100, 50, ""}, {0, 100, 100, ""},
-		{14, 0, 0, "the context has room for 14"}, {4096, 14, 0, "the context has room for 14"}, {14, 100, 0, "the context has room for 14"},
+		{14, 0, 0, "the context has 14"}, {4096, 14, 0, "the context has 14"}, {14, 100, 0, "the context has 14"},
 	} {
-		w := &texts{prompts: [][]int32{{1}, {1, 2, 3, 4, 5}}, rules: decode.Rules{MaxNew: 10}, layout: decode.Layout{Rows: 9}, card: modelCard{context: c.model}, chunk: 128}
+		w := &decoderWorkload{prompts: [][]int32{{1}, {1, 2, 3, 4, 5}}, rules: decode.Rules{MaxNew: 10}, layout: decode.Layout{Rows: 9}, card: modelCard{context: c.model}, chunk: 128}
 		err := w.fit(c.asked)
-		if c.err == "" && (err != nil || w.context != c.want || w.chunk != 5) || c.err != "" && (err == nil || !strings.Contains(err.Error(), "context: prompt 1 has 5 tokens and its answer may have 10, "+c.err)) {
+		if c.err == "" && (err != nil || w.context != c.want || w.chunk != 5) || c.err != "" && (err == nil || !strings.Contains(err.Error(), "context: prompt 1 has 5 tokens and its answer up to 10: "+c.err)) {
 			t.Errorf("a model of %d, %d asked for: room for %d, chunks of %d, %v; want %d, %q", c.model, c.asked, w.context, w.chunk, err, c.want, c.err)
 		}
 	}
@@ -168,10 +168,10 @@ func TestAnswersThatEndEarlierThanTheBenchmarksAreMarked(t *testing.T) {
 	}{
 		{modelCard{}, ""},
 		{modelCard{from: "genai_config.json", stop: []int32{128009}}, ""}, // later ones are no help
-		{modelCard{from: "genai_config.json", stop: []int32{128009, 13, 128001, 198}}, "answers end with [13 198] too, as genai_config.json says, and the benchmark's do not"},
+		{modelCard{from: "genai_config.json", stop: []int32{128009, 13, 128001, 198}}, "answers also end with [13 198], as genai_config.json says; the benchmark's do not"},
 		{modelCard{from: ofModelFile, stop: []int32{2}}, ""}, // a vocabulary of its own
 	} {
-		w := &texts{card: c.card, early: c.card.endsBefore(benchmark)}
+		w := &decoderWorkload{card: c.card, early: c.card.endsBefore(benchmark)}
 		if got := strings.Join(w.caveats(), "\n"); got != c.want {
 			t.Errorf("%+v: caveats %q, want %q", c.card, got, c.want)
 		}
@@ -187,7 +187,7 @@ func TestBeamsTakeTheirRoom(t *testing.T) {
 		t.Errorf("3 slots take %d bytes, of 4 beams %d", one.PredictorBytes(3), four.PredictorBytes(3))
 	}
 	notes := strings.Join(four.Notes, "\n")
-	for _, want := range []string{"for 15 tokens, times 4 beams; prompts are read 5 tokens at once", "\nthe likeliest of 4 beams are followed"} {
+	for _, want := range []string{"for 15 tokens, times 4 beams; prefill in chunks of 5 tokens", "\nbeam search with 4 beams"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("notes\n%s\nwant %q", notes, want)
 		}
@@ -195,10 +195,10 @@ func TestBeamsTakeTheirRoom(t *testing.T) {
 	if notes := strings.Join(one.Notes, "\n"); strings.Contains(notes, "beams") || !strings.Contains(notes, "\na sequence takes 0.0 MiB of cache for 15 tokens; ") {
 		t.Errorf("of one beam: notes\n%s", notes)
 	}
-	if _, err := (setting{sampling: "temperature=1"}).samplingOf(modelCard{}, 4); err == nil || err.Error() != "sampling: 4 beams are followed, of which none is drawn" {
+	if _, err := (runOptions{sampling: "temperature=1"}).chooseSampling(modelCard{}, 4); err == nil || err.Error() != "sampling: beam search with 4 beams does not sample" {
 		t.Errorf("drawn beams: %v", err)
 	}
-	if _, err := (setting{sampling: "temperature=0"}).samplingOf(modelCard{}, 4); err != nil {
+	if _, err := (runOptions{sampling: "temperature=0"}).chooseSampling(modelCard{}, 4); err != nil {
 		t.Errorf("at temperature 0 nothing is drawn: %v", err)
 	}
 }
@@ -220,8 +220,8 @@ func TestASamplingIsReadPartByPart(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"temperature": `"temperature" is no number`, "temperature=NaN": "temperature is NaN, want 0 or more", "top_k=2.5": `"top_k=2.5" is no number`, "top_k=-1": "top_k is -1, want 0 or more",
-		"top_p=1.5": "top_p is 1.5, want 0 to 1", "seed=-1": `"seed=-1" is no number`, "temperature=1,": `"" is none of greedy, model, temperature=T`, "greedy,top_k=1": `"greedy" is none of`,
+		"temperature": `"temperature": not a number`, "temperature=NaN": "temperature is NaN, want 0 or more", "top_k=2.5": `"top_k=2.5": not a number`, "top_k=-1": "top_k is -1, want 0 or more",
+		"top_p=1.5": "top_p is 1.5, want 0 to 1", "seed=-1": `"seed=-1": not a number`, "temperature=1,": `"" is none of greedy, model, temperature=T`, "greedy,top_k=1": `"greedy" is none of`,
 	} {
 		if _, err := parseSampling(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -250,7 +250,7 @@ func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {
 		named string
 		want  accuracy.DType
 	}{{4, "", accuracy.Int32}, {8, "", accuracy.Int64}, {4, "INT64", accuracy.Int64}, {8, "int32", accuracy.Int32}} {
-		w := writer{rules: decode.Rules{Width: c.width}}
+		w := benchmark{rules: decode.Rules{Width: c.width}}
 		if got := w.dtype(workload.Values{dtypeOption: c.named}); got != c.want {
 			t.Errorf("%d bytes, %q: %v, want %v", c.width, c.named, got, c.want)
 		}

@@ -214,7 +214,7 @@ func TestWhatIsNoWhisperIsNamed(t *testing.T) {
 			t.Errorf("error %v, want %q", err, part)
 		}
 	}
-	if _, err := openWords(workload.Setup{DatasetDir: t.TempDir(), ModelPath: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "has a tokenizer.json") {
+	if _, err := openTokenizer(workload.Setup{DatasetDir: t.TempDir(), ModelPath: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "has a tokenizer.json") {
 		t.Errorf("no tokenizer: %v", err)
 	}
 }
