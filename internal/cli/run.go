@@ -154,7 +154,7 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 
 // explainHopeless adds to the error of a run that no rate can save the commands that work.
 func explainHopeless(err error) error {
-	var h *harness.HopelessError
+	var h *harness.LatencyBoundError
 	if !errors.As(err, &h) {
 		return err
 	}

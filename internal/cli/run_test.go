@@ -83,7 +83,7 @@ func TestHopelessRunNamesCommands(t *testing.T) {
 	before := os.Args
 	t.Cleanup(func() { os.Args = before })
 	os.Args = []string{"mlperf", "run", "--model-path", "my model.onnx", "--set", "a=b"}
-	err := explainHopeless(fmt.Errorf("calibration: %w", &harness.HopelessError{Latency: 20 * time.Millisecond, Bound: 15 * time.Millisecond}))
+	err := explainHopeless(fmt.Errorf("calibration: %w", &harness.LatencyBoundError{Latency: 20 * time.Millisecond, Bound: 15 * time.Millisecond}))
 	for _, want := range []string{
 		"\n  mlperf run --model-path 'my model.onnx' --set a=b --target-latency auto ", "\n  mlperf run --model-path 'my model.onnx' --set a=b --anyway ",
 	} {

@@ -19,14 +19,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/harness/selftest"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // selftestFlags are the flags of selftest.
 type selftestFlags struct {
-	test        harness.SelfTest
+	test        selftest.Test
 	pace        pacerFlags
 	tokenServer tokenServer
 	endpoint    bool
@@ -37,7 +37,7 @@ type selftestFlags struct {
 }
 
 func newSelftest() *cobra.Command {
-	o := &selftestFlags{test: harness.SelfTest{Scenario: loadgen.Server}}
+	o := &selftestFlags{test: selftest.Test{Scenario: loadgen.Server}}
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "Measure the load generator itself, with a system that answers at once",
@@ -132,7 +132,7 @@ afterwards   %v from the last completion to the result
 
 // selftests are the results of a test: of this program, and of the peer if one is given.
 type selftests struct {
-	self, peer []*harness.SelfTestResult
+	self, peer []*selftest.Result
 }
 
 // A selftestRow is the outcome of a measure: the median of the rounds.
@@ -155,7 +155,7 @@ func (o *selftestFlags) runAll(cmd *cobra.Command) error {
 	display.Phase("measuring")
 	var rows []selftestRow
 	done := map[string]selftests{} // several measures may come from one test
-	measures := harness.Measures()
+	measures := selftest.Measures()
 	for i, m := range measures {
 		flags := testFlags(m.Test)
 		key := fmt.Sprint(flags, m.Busy)
@@ -181,7 +181,7 @@ func (o *selftestFlags) runAll(cmd *cobra.Command) error {
 }
 
 // testFlags are the flags of mlperf selftest that make a test; a peer gets the same.
-func testFlags(t harness.SelfTest) []string {
+func testFlags(t selftest.Test) []string {
 	flags := []string{
 		"--scenario", t.Scenario.String(), "--target-qps", strconv.FormatFloat(t.TargetQPS, 'f', -1, 64),
 		"--duration", t.Duration.String(), "--responses", strconv.Itoa(t.Responses),
@@ -226,14 +226,14 @@ func (o *selftestFlags) compareSelftest(ctx context.Context, self string, flags 
 }
 
 // runSelftest has a program make a test, with its logs in a folder that is removed afterwards.
-func runSelftest(ctx context.Context, program string, args []string) (*harness.SelfTestResult, error) {
+func runSelftest(ctx context.Context, program string, args []string) (*selftest.Result, error) {
 	folder, err := os.MkdirTemp("", "mlperf-selftest-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
 	args = append(slices.Clip(args), "--output", folder, "--json")
-	r := &harness.SelfTestResult{}
+	r := &selftest.Result{}
 	if err := resultOf(ctx, program, args, r); err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func resultOf(ctx context.Context, program string, args []string, result any) er
 	return nil
 }
 
-func newSelftestRow(m harness.Measure, r selftests) selftestRow {
+func newSelftestRow(m selftest.Measure, r selftests) selftestRow {
 	row := selftestRow{Measure: m.Name, Unit: m.Unit, Self: m.Median(r.self), least: m.Least}
 	if len(r.peer) > 0 {
 		peer := m.Median(r.peer)

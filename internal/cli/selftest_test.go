@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/harness/selftest"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/run/clienttest"
 )
@@ -33,7 +33,7 @@ func shell(t *testing.T, text string) string {
 
 // A process gets the test of its measure, and a token server its pace.
 func TestSelftestProcessFlags(t *testing.T) {
-	for _, m := range harness.Measures() {
+	for _, m := range selftest.Measures() {
 		cmd := newSelftest()
 		if err := cmd.ParseFlags(testFlags(m.Test)); err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func TestSelftestPeer(t *testing.T) {
 	}
 	calls := filepath.Join(t.TempDir(), "calls")
 	o := &selftestFlags{rounds: 2, peer: shell(t, `echo "$@" >> `+calls+`; echo '{"queries": 10, "duration_ns": 5, "issued_qps": 40}'`)}
-	test := harness.SelfTest{Scenario: loadgen.Offline, TargetQPS: 100, Duration: 10 * time.Millisecond}
+	test := selftest.Test{Scenario: loadgen.Offline, TargetQPS: 100, Duration: 10 * time.Millisecond}
 	r, err := o.compareSelftest(t.Context(), self, testFlags(test), true)
 	if err != nil || len(r.self) != 2 || len(r.peer) != 2 || r.self[0].Queries != 1 || r.peer[1].IssuedQPS != 40 {
 		t.Fatalf("%+v: %v", r, err)
@@ -89,9 +89,9 @@ func TestSelftestPeer(t *testing.T) {
 }
 
 func TestSelftestRow(t *testing.T) {
-	rate := func(values ...float64) (list []*harness.SelfTestResult) {
+	rate := func(values ...float64) (list []*selftest.Result) {
 		for _, v := range values {
-			list = append(list, &harness.SelfTestResult{IssuedQPS: v})
+			list = append(list, &selftest.Result{IssuedQPS: v})
 		}
 		return list
 	}
@@ -105,7 +105,7 @@ func TestSelftestRow(t *testing.T) {
 		{selftests{rate(20), rate(7, 30, 90)}, true, "[a 20 /s 30 /s 1/1.5]"},
 		{selftests{rate(0), rate(30)}, true, "[a 0 /s 30 /s ]"},
 	} {
-		m := harness.Measure{Name: "a", Unit: "/s", Of: func(r *harness.SelfTestResult) float64 { return r.IssuedQPS }, Least: c.least}
+		m := selftest.Measure{Name: "a", Unit: "/s", Of: func(r *selftest.Result) float64 { return r.IssuedQPS }, Least: c.least}
 		if got := fmt.Sprint(newSelftestRow(m, c.results).cells()); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}

@@ -4,16 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/harness/selftest"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// calibrate chooses the rate, or the expected latency, if nobody gave one, and the
-// latency bound if that was asked for. It says what it chose and why.
+// calibrate chooses the rate, or the expected latency, if only the rules' placeholder was given, and the
+// latency bound on request. It notes what it chose and why.
 func (r *run) calibrate(ctx context.Context) error {
-	if r.settings.Mode == loadgen.AccuracyOnly {
-		r.calibrateAccuracy()
+	s := &r.cfg.Settings
+	if s.Mode == loadgen.AccuracyOnly {
+		if r.cfg.Calibrate && s.Scenario == loadgen.Server { // accuracy need not wait for a query per second
+			s.ServerTargetQPS = float64(len(r.model.predictors)) / r.warm.latency.Seconds()
+			r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration")
+		}
 		return nil
 	}
 	if err := r.chooseLatencyBound(); err != nil {
@@ -29,134 +38,307 @@ func (r *run) calibrate(ctx context.Context) error {
 		if err := r.phase(ctx, "calibration", func() error { return r.chooseRate(ctx) }); err != nil {
 			return err
 		}
-		r.noteTarget()
+		c := r.calibration
+		r.cfg.Observer.Note(fmt.Sprintf("no target given: using %s = %.4g %s (%s)", c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
 	}
 	r.chooseQueryCount()
 	return r.warmRemainder(ctx)
 }
 
-// noteTarget says which target was chosen.
-func (r *run) noteTarget() {
-	if c := r.calibration; c != nil {
-		r.cfg.Observer.Note(fmt.Sprintf("nobody gave a target: %s = %.4g %s, because %s",
-			c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
-	}
+// A LatencyBoundError says that no Server rate can keep the latency bound.
+type LatencyBoundError struct {
+	Latency time.Duration // of one sample, at least
+	Bound   time.Duration
 }
 
-const (
-	// fewBeyond is how long the queries of a test may take before FewQueries matters.
-	fewBeyond = 20 * time.Second
-	// fewPercentile is the lowest that still says something about most queries.
-	fewPercentile = 0.5
-	// fewOver is how many of few Server queries may be over the bound: about a quarter, so
-	// that a test at a load that keeps it is seldom invalid by chance.
-	fewOver = 5
-)
-
-// chooseQueryCount makes do with a lower percentile, for which fewer queries suffice, if
-// that was asked for and the model is slow.
-func (r *run) chooseQueryCount() {
-	s := &r.settings
-	var gap float64 // between queries, s
-	var percentile *float64
-	over := uint64(1)
-	switch {
-	case !r.cfg.FewQueries:
-		return
-	case s.Scenario == loadgen.SingleStream:
-		gap, percentile = s.SingleStreamExpectedLatencyNS/1e9, &s.SingleStreamTargetLatencyPercentile
-	case s.Scenario == loadgen.MultiStream:
-		gap, percentile = s.MultiStreamExpectedLatencyNS/1e9, &s.MultiStreamTargetLatencyPercentile
-		if s.MultiStreamQPS > 0 {
-			gap = max(gap, 1/s.MultiStreamQPS)
-		}
-	case s.Scenario == loadgen.Server:
-		gap, percentile, over = 1/s.ServerTargetQPS, &s.ServerTargetLatencyPercentile, fewOver
-	default:
-		return
-	}
-	few := loadgen.NeededQueries(over, fewPercentile)
-	took := gap * float64(s.MinQueryCount)
-	if took <= fewBeyond.Seconds() || s.MinQueryCount <= few {
-		return
-	}
-	why := fmt.Sprintf("%d queries would take %v", s.MinQueryCount, time.Duration(took*1e9).Round(time.Second))
-	s.MinQueryCount, *percentile = few, fewPercentile
-	r.set("min_query_count", fmt.Sprint(few), "quick run: "+why)
-	r.set("target_latency_percentile", fmt.Sprint(100*fewPercentile), "quick run: "+why)
-	r.cfg.Observer.Note(fmt.Sprintf("%s: %d are enough to know the %.0fth percentile", why, few, 100*fewPercentile))
+func (e *LatencyBoundError) Error() string {
+	return fmt.Sprintf("one sample takes at least %v, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
 }
-
-// calibrateAccuracy spares an accuracy run the wait for a Poisson process at the default
-// rate of one query per second, which has no bearing on accuracy.
-func (r *run) calibrateAccuracy() {
-	if r.cfg.Calibrate && r.settings.Scenario == loadgen.Server {
-		r.settings.ServerTargetQPS = float64(len(r.model.predictors)) / r.warm.latency.Seconds()
-		r.set("target_qps", fmt.Sprintf("%.4g", r.settings.ServerTargetQPS), "calibration")
-	}
-}
-
-// autoLatencyFactor is how many times the latency of a single sample the bound is that
-// Config.AutoLatency falls back to.
-const autoLatencyFactor = 4
 
 // chooseLatencyBound compares the Server bound with the time that one sample takes. A
-// bound below it cannot be met at any rate, and one that leaves no room for a sample to
+// bound below it cannot be met at any rate, and one that leaves a sample no time to
 // wait for another one is met by chance.
 func (r *run) chooseLatencyBound() error {
-	if r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
+	if r.cfg.Settings.Scenario != loadgen.Server || r.cfg.Settings.UseTokenLatencies {
 		return nil
 	}
-	bound, took := r.settings.ServerTargetLatency, r.warm.latency.Round(10*time.Microsecond)
+	bound, took := r.cfg.Settings.ServerTargetLatency, r.warm.latency.Round(10*time.Microsecond)
 	if r.cfg.AutoLatency && 2*r.warm.latency > bound {
-		r.raiseLatencyBound(bound, took)
+		const factor = 4
+		auto := (factor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
+		r.cfg.Settings.ServerTargetLatency = auto
+		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", factor, took))
+		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v; the official limit is %v: using %v (open division)", took, bound, auto))
 		return nil
 	}
 	if r.warm.least <= bound {
 		return nil
 	}
-	hopeless := &HopelessError{Latency: r.warm.least.Round(10 * time.Microsecond), Bound: bound}
+	err := &LatencyBoundError{Latency: r.warm.least.Round(10 * time.Microsecond), Bound: bound}
 	if !r.cfg.Anyway {
-		return hopeless
+		return err
 	}
-	r.cfg.Observer.Note(hopeless.Error())
+	r.cfg.Observer.Note(err.Error())
 	return nil
 }
 
-// A HopelessError says that no Server rate can keep the latency bound.
-type HopelessError struct {
-	Latency time.Duration // of one sample, at least
-	Bound   time.Duration
-}
-
-func (e *HopelessError) Error() string {
-	return fmt.Sprintf("one sample takes at least %v, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
-}
-
-func (r *run) raiseLatencyBound(bound, took time.Duration) {
-	auto := (autoLatencyFactor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
-	r.settings.ServerTargetLatency = auto
-	r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", autoLatencyFactor, took))
-	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v, too long for the official bound of %v: the bound is %v for this run, "+
-		"an open-division limit", took, bound, auto))
-}
-
-// limitDelay sees to it that no sample waits longer for a batch to fill than the Server bound
+// limitDelay has no sample wait longer for a batch to fill than the Server bound
 // leaves beside the time that the batch takes.
 func (r *run) limitDelay(ctx context.Context) error {
-	if r.cfg.MaxDelay == 0 || r.settings.Scenario != loadgen.Server || r.settings.UseTokenLatencies {
+	if r.cfg.MaxDelay == 0 || r.cfg.Settings.Scenario != loadgen.Server || r.cfg.Settings.UseTokenLatencies {
 		return nil
 	}
-	batch := r.model.shape.batch
+	batch, bound := r.model.shape.batch, r.cfg.Settings.ServerTargetLatency
 	took, err := r.batchTime(ctx, batch)
 	if err != nil {
 		return err
 	}
-	bound := r.settings.ServerTargetLatency
 	if left := max(0, bound-took); r.cfg.MaxDelay > left {
-		r.cfg.Observer.Note(fmt.Sprintf("a batch of %d takes %v of the %v that a query may take: samples wait at most %v for it, not %v",
+		r.cfg.Observer.Note(fmt.Sprintf("a batch of %d takes %v, the latency bound is %v: samples wait at most %v for a batch, not %v",
 			batch, took.Round(10*time.Microsecond), bound, left.Round(10*time.Microsecond), r.cfg.MaxDelay))
 		r.cfg.MaxDelay = left
+	}
+	return nil
+}
+
+// A queryTime is how long a MultiStream query of so many samples takes.
+type queryTime struct {
+	samples, rounds int
+	batch           time.Duration // of a round
+	latency         time.Duration // of all rounds
+}
+
+func (r *run) queryTime(ctx context.Context, n int) (queryTime, error) {
+	size := r.model.shape.batch
+	took, err := r.batchTime(ctx, min(n, size))
+	workers := len(r.model.predictors)
+	rounds := ((n+size-1)/size + workers - 1) / workers
+	return queryTime{n, rounds, took, time.Duration(rounds) * took}, err
+}
+
+// samples writes a number of samples.
+func samples(n int) string {
+	if n == 1 {
+		return "1 sample"
+	}
+	return fmt.Sprintf("%d samples", n)
+}
+
+// chooseInterval makes queries at fixed intervals that this machine answers in time, if the configuration
+// allows it: of fewer samples, and if one is too many, at longer intervals.
+func (r *run) chooseInterval(ctx context.Context) error {
+	s := &r.cfg.Settings
+	if s.Scenario != loadgen.MultiStream || s.MultiStreamQPS == 0 || !r.cfg.FitStreams && !r.cfg.AutoLatency {
+		return nil
+	}
+	const share = 0.75 // of the interval, at most: under traffic, queries take up to a quarter longer
+	interval := time.Duration(float64(time.Second) / s.MultiStreamQPS)
+	most := time.Duration(share * float64(interval))
+	t, err := r.queryTime(ctx, int(s.MultiStreamSamplesPerQuery))
+	if err == nil && t.latency > most && r.cfg.FitStreams && t.samples > 1 {
+		n := max(1, int(int64(t.samples)*int64(most)/int64(t.latency)))
+		why := fmt.Sprintf("%d samples take %v, the interval is %v", t.samples, t.latency.Round(10*time.Microsecond), interval.Round(time.Microsecond))
+		s.MultiStreamSamplesPerQuery = uint64(n)
+		r.set("samples_per_query", strconv.Itoa(n), "calibration: "+why)
+		r.cfg.Observer.Note(fmt.Sprintf("%s: using %d per query", why, n))
+		t, err = r.queryTime(ctx, n)
+	}
+	if err == nil && t.latency > most && r.cfg.AutoLatency {
+		const factor = 2
+		auto := (factor*t.latency + time.Millisecond - 1).Truncate(time.Millisecond)
+		took := t.latency.Round(10 * time.Microsecond)
+		s.MultiStreamQPS = 1 / auto.Seconds()
+		r.set("target_qps", fmt.Sprintf("%.4g", s.MultiStreamQPS), fmt.Sprintf("auto: an interval of %d × the %v of a query", factor, took))
+		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %v; the official interval is %v: using %v (open division)", samples(t.samples), took, interval.Round(time.Microsecond), auto))
+	}
+	return err
+}
+
+// offlineMargin makes the Offline query larger than the measured rate asks for. A rate
+// that was measured while the machine was busy would make the test too short, one that is
+// too high only makes it longer.
+const offlineMargin = 1.25
+
+// chooseRate measures the speed of the workers and chooses the target of the scenario.
+func (r *run) chooseRate(ctx context.Context) error {
+	s, c := &r.cfg.Settings, &report.Calibration{BatchOneLatencyNS: int64(r.warm.latency)}
+	r.calibration = c
+	workers := len(r.model.predictors)
+	who := fmt.Sprintf("%d workers", workers)
+	if workers == 1 {
+		who = "1 worker"
+	}
+	switch s.Scenario {
+	case loadgen.SingleStream:
+		s.SingleStreamExpectedLatencyNS = float64(r.warm.latency)
+		c.Chosen = report.Metric{Name: "expected latency", Value: r.warm.latency.Seconds() * 1e3, Unit: "ms"}
+		c.Reason = "median of a few runs"
+		r.set("target_latency", fmt.Sprint(r.warm.latency), "calibration")
+
+	case loadgen.MultiStream:
+		t, err := r.queryTime(ctx, int(s.MultiStreamSamplesPerQuery))
+		if err != nil {
+			return err
+		}
+		s.MultiStreamExpectedLatencyNS = float64(t.latency)
+		c.Chosen = report.Metric{Name: "expected query latency", Value: t.latency.Seconds() * 1e3, Unit: "ms"}
+		c.Reason = fmt.Sprintf("%s take %d × %v", samples(t.samples), t.rounds, t.batch.Round(10*time.Microsecond))
+		if t.samples == 1 {
+			c.Reason = fmt.Sprintf("1 sample takes %v", t.batch.Round(10*time.Microsecond))
+		}
+		r.set("target_latency", fmt.Sprint(t.latency), "calibration")
+
+	case loadgen.Offline:
+		rate, err := r.throughput(ctx, r.model.shape.batch)
+		if err != nil {
+			return err
+		}
+		c.SamplesPerSecond = rate
+		s.OfflineExpectedQPS = offlineMargin * rate
+		c.Chosen = report.Metric{Name: "target_qps", Value: s.OfflineExpectedQPS, Unit: "samples/s"}
+		c.Reason = fmt.Sprintf("measured %.4g samples/s with %s; a quarter more makes the test long enough", rate, who)
+		r.set("target_qps", fmt.Sprintf("%.4g", s.OfflineExpectedQPS), "calibration")
+
+	case loadgen.Server:
+		// Samples always wait while the capacity is measured: each worker answers them one by one, or as many as a decoder has
+		// room for.
+		atOnce, how := 1, "one by one"
+		if p := r.model.predictors[0]; (p.decoder != nil || p.prompts != nil) && r.model.shape.batch > 1 {
+			atOnce = r.model.shape.batch
+			how = fmt.Sprintf("%d at a time", atOnce)
+		}
+		capacity, err := r.throughput(ctx, atOnce)
+		if err != nil {
+			return err
+		}
+		took := r.warm.latency
+		if atOnce > 1 {
+			took = time.Duration(float64(workers*atOnce) / capacity * 1e9) // with others beside it
+		}
+		bound, what := s.ServerTargetLatency, "latency"
+		if s.UseTokenLatencies { // the wait for the first token may last as long as the bound
+			bound, what = took+s.ServerTTFTLatency, "the time with the wait for a first token"
+		}
+		load := safeLoad(workers*atOnce, took, bound, s.ServerTargetLatencyPercentile)
+		c.SamplesPerSecond = capacity
+		s.ServerTargetQPS = load * capacity
+		c.Chosen = report.Metric{Name: "target_qps", Value: s.ServerTargetQPS, Unit: "queries/s"}
+		c.Reason = fmt.Sprintf("measured %.4g samples/s with %s, %s; using %.0f %% to keep %s below %v", capacity, who, how, load*100, what, bound)
+		r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration")
+	}
+	return nil
+}
+
+// safeLoad is the share of their capacity at which c workers that take s for a sample
+// should keep a latency bound at a percentile, at most 60 %.
+//
+// It is the largest load at which a queue with Poisson arrivals and a fixed service time
+// keeps latencies below 70 % of the bound, or leaves half of the room beside the sample
+// itself if that is more. The percentile is further out, because chance,
+// which early stopping allows for, needs room too. If the sample alone takes longer
+// than the bound, no load is safe, and a tenth is as good as any.
+func safeLoad(c int, s, bound time.Duration, percentile float64) float64 {
+	if s > bound {
+		return 0.1
+	}
+	const (
+		least, most = 0.01, 0.6
+		fill        = 0.7 // of the bound for a sample and its wait; the rest is for other work on the machine
+	)
+	limit := max(fill*float64(bound), float64(s+bound)/2)/float64(s) - 1
+	keeps := func(load float64) bool { return waitingTime(c, load, (1+percentile)/2) <= limit }
+	if keeps(most) {
+		return most
+	}
+	low, high := least, most
+	for high-low > least/2 {
+		if middle := (low + high) / 2; keeps(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// waitingTime is a percentile of the time that samples wait in a queue for c workers, as a
+// multiple of the time that a worker takes for one. It simulates the queue: because all
+// samples take the same time, the workers take turns.
+func waitingTime(c int, load, percentile float64) float64 {
+	const samples = 1 << 15
+	arrivals := rand.New(rand.NewPCG(1, 1))
+	free := make([]float64, c) // when each worker is
+	waits := make([]float64, samples)
+	now := 0.0
+	for i := range waits {
+		now += arrivals.ExpFloat64() / (load * float64(c))
+		worker := &free[i%c]
+		waits[i] = max(*worker-now, 0)
+		*worker = now + waits[i] + 1
+	}
+	slices.Sort(waits)
+	return waits[int(percentile*samples)]
+}
+
+// chooseQueryCount takes a lower percentile, for which fewer queries suffice, if
+// the configuration allows it and the model is slow.
+func (r *run) chooseQueryCount() {
+	const (
+		longest    = 20 * time.Second // of the queries that the settings ask for
+		percentile = 0.5              // the lowest that still says something about most queries
+		serverOver = 5                // Server queries over the bound, about a quarter: a load that keeps it is seldom INVALID by chance
+	)
+	s := &r.cfg.Settings
+	var gap float64 // between queries, s
+	var target *float64
+	over := uint64(1)
+	switch {
+	case !r.cfg.FewQueries:
+		return
+	case s.Scenario == loadgen.SingleStream:
+		gap, target = s.SingleStreamExpectedLatencyNS/1e9, &s.SingleStreamTargetLatencyPercentile
+	case s.Scenario == loadgen.MultiStream:
+		gap, target = s.MultiStreamExpectedLatencyNS/1e9, &s.MultiStreamTargetLatencyPercentile
+		if s.MultiStreamQPS > 0 {
+			gap = max(gap, 1/s.MultiStreamQPS)
+		}
+	case s.Scenario == loadgen.Server:
+		gap, target, over = 1/s.ServerTargetQPS, &s.ServerTargetLatencyPercentile, serverOver
+	default:
+		return
+	}
+	few := loadgen.NeededQueries(over, percentile)
+	took := gap * float64(s.MinQueryCount)
+	if took <= longest.Seconds() || s.MinQueryCount <= few {
+		return
+	}
+	before := *target
+	origin := fmt.Sprintf("quick run: %d queries would take %v", s.MinQueryCount, time.Duration(took*1e9).Round(time.Second))
+	r.cfg.Observer.Note(fmt.Sprintf("slow model: %d queries and the median instead of %d and p%g", few, s.MinQueryCount, 100*before))
+	s.MinQueryCount, *target = few, percentile
+	r.set("min_query_count", fmt.Sprint(few), origin)
+	r.set("target_latency_percentile", fmt.Sprint(100*percentile), origin)
+}
+
+// checkHeadroom warns if the Server target is more than half of what the generator can
+// issue on this machine: at twice the target a backlog grows.
+func (r *run) checkHeadroom(ctx context.Context) error {
+	const (
+		from    = 5000 // queries/s; every machine that runs a model issues fewer without trouble
+		factor  = 2
+		tooLate = time.Millisecond // of the median query
+	)
+	target := r.cfg.Settings.ServerTargetQPS
+	if r.cfg.Settings.Scenario != loadgen.Server || r.cfg.Settings.Mode == loadgen.AccuracyOnly || target < from {
+		return nil
+	}
+	alone, err := selftest.Test{Scenario: loadgen.Server, TargetQPS: factor * target, Duration: 200 * time.Millisecond, NewPacer: r.cfg.NewPacer}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if late := time.Duration(alone.IssueDelayP50NS); late > tooLate {
+		r.warnings.add(fmt.Errorf("the target of %.4g queries/s is more than half of what the generator can issue on this machine "+
+			"(at twice the target, the median query is %v late): its own delays will count as latency", target, late))
 	}
 	return nil
 }

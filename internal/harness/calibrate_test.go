@@ -40,9 +40,9 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 		want    time.Duration // the bound, of 15 ms
 		noted   string
 	}{
-		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20ms, too long for the official bound of 15ms: the bound is 80ms"},
+		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20ms; the official limit is 15ms: using 80ms (open division)"},
 		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8ms"},
-		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "the bound is 81ms"},
+		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "using 81ms"},
 		{"within reach", true, 7 * ms, 15 * ms, ""},
 		{"not asked for", false, 20 * ms, 15 * ms, "one sample takes at least 20ms, the latency bound is 15ms: no rate can meet it"},
 		{"not asked for, within reach", false, 15 * ms, 15 * ms, ""},
@@ -61,7 +61,7 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 				if s := setting(r, "target_latency"); raised != (s.Value == test.want.String() && strings.HasPrefix(s.Origin, "auto: 4 × the ")) {
 					t.Errorf("setting %+v, want %v", s, test.want)
 				}
-				if o := cfg.Observer.(*observer); test.noted != "" && !o.noted(test.noted) || test.noted == "" && o.noted("bound") {
+				if o := cfg.Observer.(*observer); test.noted != "" && !o.noted(test.noted) || test.noted == "" && (o.noted("bound") || o.noted("limit")) {
 					t.Errorf("notes %q, want %q", o.notes, test.noted)
 				}
 				if test.auto && !r.Valid() {
@@ -77,9 +77,9 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 
 func TestTokenLatenciesHaveNoBoundToRaise(t *testing.T) {
 	o := &observer{t: t}
-	r := &run{cfg: Config{AutoLatency: true, Observer: o}, settings: settings(loadgen.Server), warm: warmUp{latency: time.Hour}}
-	r.settings.UseTokenLatencies = true
-	if err := r.chooseLatencyBound(); err != nil || len(o.notes) > 0 || r.settings.ServerTargetLatency != settings(loadgen.Server).ServerTargetLatency {
+	r := &run{cfg: Config{AutoLatency: true, Observer: o, Settings: settings(loadgen.Server)}, warm: warmUp{latency: time.Hour}}
+	r.cfg.Settings.UseTokenLatencies = true
+	if err := r.chooseLatencyBound(); err != nil || len(o.notes) > 0 || r.cfg.Settings.ServerTargetLatency != settings(loadgen.Server).ServerTargetLatency {
 		t.Errorf("notes %q, %v", o.notes, err)
 	}
 }
@@ -176,10 +176,11 @@ func TestASlowModelMayHaveFewQueries(t *testing.T) {
 func TestASlowModelOfTokensMayHaveFewQueries(t *testing.T) {
 	cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
 	cfg.FewQueries = true
-	r := &run{cfg: cfg, settings: settings(loadgen.Server)}
-	r.settings.UseTokenLatencies, r.settings.ServerTargetQPS, r.settings.MinQueryCount = true, 0.08, 128
+	cfg.Settings = settings(loadgen.Server)
+	r := &run{cfg: cfg}
+	r.cfg.Settings.UseTokenLatencies, r.cfg.Settings.ServerTargetQPS, r.cfg.Settings.MinQueryCount = true, 0.08, 128
 	r.chooseQueryCount()
-	if s := r.settings; s.MinQueryCount != 22 || s.ServerTargetLatencyPercentile != fewPercentile {
+	if s := r.cfg.Settings; s.MinQueryCount != 22 || s.ServerTargetLatencyPercentile != 0.5 {
 		t.Errorf("%d queries, judged at the %v quantile; want 22 and the median", s.MinQueryCount, s.ServerTargetLatencyPercentile)
 	}
 }
@@ -191,9 +192,9 @@ func TestARunThatNoRateCanSaveStopsAtOnce(t *testing.T) {
 		cfg.Engine = engine(t, simulated.Config{Latency: 20 * time.Millisecond})
 		cfg.Settings.ServerTargetLatency = 15 * time.Millisecond
 		results, err := Run(t.Context(), cfg)
-		var hopeless *HopelessError
-		if !errors.As(err, &hopeless) || results != nil || hopeless.Latency != 20*time.Millisecond || hopeless.Bound != 15*time.Millisecond {
-			t.Errorf("Run = %v, %v, want a HopelessError", results, err)
+		var impossible *LatencyBoundError
+		if !errors.As(err, &impossible) || results != nil || impossible.Latency != 20*time.Millisecond || impossible.Bound != 15*time.Millisecond {
+			t.Errorf("Run = %v, %v, want a LatencyBoundError", results, err)
 		}
 	})
 }
@@ -207,13 +208,13 @@ func TestAMachineThatOthersDisturbIsNotCalledTooSlow(t *testing.T) {
 		"others take the processor for most runs": {warmUp{latency: 629 * time.Millisecond, least: 2 * time.Millisecond}, false},
 		"no run was quick enough":                 {warmUp{latency: 20 * time.Millisecond, least: 19 * time.Millisecond}, true},
 	} {
-		r := &run{settings: settings(loadgen.Server), warm: test.warm}
-		r.settings.ServerTargetLatency = bound
-		var hopeless *HopelessError
-		if err := r.chooseLatencyBound(); errors.As(err, &hopeless) != test.want {
+		r := &run{cfg: Config{Settings: settings(loadgen.Server)}, warm: test.warm}
+		r.cfg.Settings.ServerTargetLatency = bound
+		var impossible *LatencyBoundError
+		if err := r.chooseLatencyBound(); errors.As(err, &impossible) != test.want {
 			t.Errorf("%s: error %v, want one: %v", name, err, test.want)
-		} else if test.want && hopeless.Latency != test.warm.least {
-			t.Errorf("%s: a sample takes %v at least, want %v", name, hopeless.Latency, test.warm.least)
+		} else if test.want && impossible.Latency != test.warm.least {
+			t.Errorf("%s: a sample takes %v at least, want %v", name, impossible.Latency, test.warm.least)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
-// writeCharts keeps what can be drawn of a test beside its results.
+// writeCharts writes the data of charts beside the results of a test.
 func (r *run) writeCharts(test *loadgen.Result, dir string) error {
 	c := charts.Of(test.Performance)
 	if c == nil {
@@ -42,13 +42,6 @@ func copyCharts(from, to string) error {
 	return nil
 }
 
-// gaugesEvery is how often gauges are read in the beginning, and mostReadings how many readings
-// are kept: when there are more, every second one is dropped, and they are read half as often.
-const (
-	gaugesEvery  = time.Second
-	mostReadings = 600
-)
-
 // gauges are read while a test runs.
 type gauges struct {
 	from   []machine.Gauge
@@ -56,42 +49,38 @@ type gauges struct {
 	values [][]float64 // by gauge
 }
 
-// watch reads gauges until stop is called. The first reading only begins the rates.
+// watch reads gauges each second until stop is called. The first reading only begins the rates. When there are mostReadings,
+// it drops every other one, and reads half as often.
 func watch(from []machine.Gauge) (g *gauges, stop func()) {
+	const mostReadings = 600
 	g = &gauges{from: from, values: make([][]float64, len(from))}
 	for _, f := range from {
 		f.Read()
 	}
 	end := make(chan struct{})
 	var running sync.WaitGroup
-	running.Go(func() { g.run(end) })
+	running.Go(func() {
+		every := time.Second
+		timer := time.NewTimer(every)
+		defer timer.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-timer.C:
+			}
+			g.at = append(g.at, time.Now())
+			for i, f := range from {
+				g.values[i] = append(g.values[i], f.Read())
+			}
+			if len(g.at) == mostReadings {
+				g.thin()
+				every *= 2
+			}
+			timer.Reset(every)
+		}
+	})
 	return g, func() { close(end); running.Wait() }
-}
-
-func (g *gauges) run(end <-chan struct{}) {
-	every := gaugesEvery
-	timer := time.NewTimer(every)
-	defer timer.Stop()
-	for {
-		select {
-		case <-end:
-			return
-		case <-timer.C:
-			g.read()
-		}
-		if len(g.at) == mostReadings {
-			g.thin()
-			every *= 2
-		}
-		timer.Reset(every)
-	}
-}
-
-func (g *gauges) read() {
-	g.at = append(g.at, time.Now())
-	for i, f := range g.from {
-		g.values[i] = append(g.values[i], f.Read())
-	}
 }
 
 // thin drops every other reading.
@@ -109,8 +98,7 @@ func (g *gauges) thin() {
 	}
 }
 
-// since returns the readings with instants since the start of the traffic. Gauges that never
-// told anything are left out.
+// since returns the readings with instants since the start of the traffic, without gauges that never had a value.
 func (g *gauges) since(start time.Time) *charts.Gauges {
 	out := &charts.Gauges{}
 	if g == nil || len(g.at) == 0 {
@@ -127,8 +115,7 @@ func (g *gauges) since(start time.Time) *charts.Gauges {
 	return out
 }
 
-// gauges are those of the workers: how busy they were, and how large their batches, since the
-// reading before.
+// gauges show how busy the workers were, and how large their batches, since the reading before.
 func (s *sut) gauges() []machine.Gauge {
 	var batches, samples, busy int64
 	last := time.Now()
@@ -163,7 +150,7 @@ func (s *sut) gauges() []machine.Gauge {
 	}
 }
 
-// mostSizes is up to how many samples batches are told apart; larger ones count as that.
+// mostSizes is the largest batch that is counted by its size; larger ones count as that.
 const mostSizes = 4096
 
 // took counts a batch.
@@ -172,7 +159,7 @@ func (w *worker) took(samples int) {
 	w.sizes[min(samples, len(w.sizes)-1)].Add(1)
 }
 
-// batchSizes sums up how often the model ran with how many samples.
+// batchSizes counts batches by their samples.
 func (s *sut) batchSizes() []charts.Size {
 	var list []charts.Size
 	for n := range min(s.queue.maxBatch, mostSizes) + 1 {

@@ -71,11 +71,11 @@ func (g *batchGroup) join(length int) bool {
 // batches. A batch may take half of the bound: who comes just after it has begun is in the next.
 func (r *run) measureCosts(ctx context.Context) error {
 	w := r.workload
-	if w.Length == nil || r.model.predictors[0].decoder != nil || r.settings.Scenario != loadgen.Server || r.model.shape.batch == 1 || !differ(w) {
+	if w.Length == nil || r.model.predictors[0].decoder != nil || r.cfg.Settings.Scenario != loadgen.Server || r.model.shape.batch == 1 || !differ(w) {
 		return nil
 	}
 	return r.phase(ctx, "costs of batches", func() error {
-		c := &batchCosts{most: r.model.shape.batch, limit: r.settings.ServerTargetLatency / 2}
+		c := &batchCosts{most: r.model.shape.batch, limit: r.cfg.Settings.ServerTargetLatency / 2}
 		for _, index := range oneOfThreeLengths(w) {
 			if err := r.measureCost(ctx, c, index, w.Length(index)); err != nil {
 				return err

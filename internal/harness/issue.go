@@ -16,76 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
-	"github.com/mlperf-go/mlperf/internal/report"
 )
-
-// test runs the test of the run's settings and judges it. Logs and results go to dir.
-func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
-	test, err := r.issue(ctx, dir)
-	for again := 0; again < mostRepeats && err == nil && r.endedEarly(test); again++ {
-		r.raiseRate(test)
-		test, err = r.issue(ctx, dir)
-	}
-	if test == nil {
-		return nil, err
-	}
-	results := r.results(test)
-	incomplete(results, "the logs are not whole", err)
-	err = errors.Join(err, r.outcome(ctx, test, results, dir), writeResults(results, dir))
-	if r.cfg.Also != nil {
-		err = errors.Join(err, r.cfg.Also(test, results, r.prompts()))
-	}
-	return results, err
-}
-
-// prompts are those of the samples, by their index; nil: they have none.
-func (r *run) prompts() func(index int) *backend.Prompt {
-	if r.workload.Prompts != nil {
-		return r.workload.Prompts.Prompt
-	}
-	return nil
-}
-
-// incomplete makes results invalid of which something could not be written: nobody can check them.
-func incomplete(out *report.Results, what string, err error) {
-	if err == nil {
-		return
-	}
-	out.Problems = append(out.Problems, what+": "+err.Error())
-	if out.Result == report.Valid {
-		out.Result = report.Invalid
-	}
-}
-
-// writeResults writes the document of a run. Results that are only on screen are none.
-func writeResults(results *report.Results, dir string) error {
-	err := results.Write(dir)
-	incomplete(results, "the results are not kept", err)
-	return err
-}
-
-// mostRepeats is how often a test is made again that was too short by our own fault.
-const mostRepeats = 2
-
-// endedEarly reports whether an Offline test was too short, and has no other fault, because
-// the rate that was measured before is lower than the one that was reached.
-func (r *run) endedEarly(test *loadgen.Result) bool {
-	p := test.Performance
-	return r.calibration != nil && r.settings.Scenario == loadgen.Offline && p != nil && r.failure.Load() == nil &&
-		test.Interrupted == nil && len(test.Faults) == 0 && !p.MinDurationMet && p.MinQueriesMet && p.PerfConstraintsMet
-}
-
-// raiseRate makes the Offline query large enough for the rate that was reached.
-func (r *run) raiseRate(test *loadgen.Result) {
-	p := test.Performance
-	rate := offlineMargin * float64(p.SampleCount) / p.LastCompletion.Seconds()
-	r.cfg.Observer.Note(fmt.Sprintf("the test took %v, less than the %v that it has to: at %.4g samples/s, not the %.4g that were measured before, "+
-		"it is made again with more samples", p.LastCompletion.Round(time.Millisecond), r.settings.MinDuration, rate/offlineMargin, r.calibration.SamplesPerSecond))
-	r.settings.OfflineExpectedQPS = rate
-	r.calibration.SamplesPerSecond, r.calibration.Chosen.Value = rate/offlineMargin, rate
-	r.calibration.Reason = "that is what a test reached that was too short, and a quarter more"
-	r.set("target_qps", fmt.Sprintf("%.4g", rate), "calibration")
-}
 
 // issue has the load generator run the test of the run's settings, and writes its logs.
 func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
@@ -93,13 +24,13 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the accuracy log: %w", err)
 	}
-	defer file.Close() // a second time, which does no harm, unless something fails before
+	defer file.Close() // again, unless something fails before
 	sum := sha256.New()
-	accuracyLog := mlperflog.NewAccuracyLog(io.MultiWriter(file, sum), r.settings.Scenario)
+	accuracyLog := mlperflog.NewAccuracyLog(io.MultiWriter(file, sum), r.cfg.Settings.Scenario)
 	var test *loadgen.Result
 	r.beforeTest(ctx)
 	err = r.phase(ctx, "traffic", func() (err error) {
-		test, err = r.traffic(ctx, r.settings, accuracyLog, r.checkpoint(dir))
+		test, err = r.traffic(ctx, r.cfg.Settings, accuracyLog, r.checkpoint(dir))
 		return err
 	})
 	r.afterTest(ctx)
@@ -107,7 +38,7 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 		return nil, err
 	}
 	err = errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir), r.writeCharts(test, dir))
-	r.answersSum = hex.EncodeToString(sum.Sum(nil))
+	r.logSHA256 = hex.EncodeToString(sum.Sum(nil))
 	return test, err
 }
 
@@ -118,12 +49,19 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	}
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	_, remote := r.cfg.Engine.(backend.Remote) // a thread that waits for a server gains nothing by staying on its core
-	failed := r.failOnce(fail)
-	if log != nil { // a search has nothing that is worth going on for
-		failed = unlessOthersAnswer(failed)
+	failed := func(err error) { // nothing that follows can make the test valid
+		var loss backend.Loss
+		if log != nil && errors.As(err, &loss) && loss.Survivors() > 0 {
+			return // other servers answer the samples that follow; a search, without a log, has no use for them
+		}
+		if r.failure.CompareAndSwap(nil, &err) {
+			fail(err)
+		}
 	}
-	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime(s) && !remote, failed)
+	// The issue thread answers a query itself, if it waits for the response anyway. At fixed intervals it keeps the schedule,
+	// and a thread that waits for a server gains nothing by staying on its core.
+	oneAtATime := s.Scenario == loadgen.SingleStream || s.Scenario == loadgen.MultiStream && s.MultiStreamQPS == 0
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime && !r.asksServers(), failed)
 	if r.workload.SystemName != nil {
 		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
@@ -131,50 +69,42 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	var watched func()
 	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()))
 	defer watched()
-	worked := r.cpuTime()
+	cpuTime := func() time.Duration {
+		if r.cfg.CPUTime == nil {
+			return 0
+		}
+		return r.cfg.CPUTime()
+	}
+	before := cpuTime()
 	test, err := loadgen.Run(running, r.sut, r.qsl, s, loadgen.Options{
 		AccuracyLog:    log,
 		Checkpoint:     checkpoint,
 		Progress:       r.cfg.Observer.Traffic,
-		StallTimeout:   r.stallTimeout(),
+		StallTimeout:   max(2*time.Minute, 20*r.warm.latency*time.Duration(r.model.shape.batch)), // much longer than a batch takes
 		Working:        r.sut.worked.Load,
 		NewPacer:       r.cfg.NewPacer,
-		MaxOutstanding: r.hopeless(),
+		MaxOutstanding: r.maxOutstanding(),
 	})
-	r.worked = r.cpuTime() - worked
+	r.cpuTime = cpuTime() - before
 	r.stuck = r.sut.stop() != nil
 	return test, err
 }
 
-// cpuTime is how long processors have worked for this process; 0: not known.
-func (r *run) cpuTime() time.Duration {
-	if r.cfg.CPUTime == nil {
-		return 0
-	}
-	return r.cfg.CPUTime()
-}
-
 // batching says how workers gather samples: with others of about the same length where
-// that matters, as long as half of the Server bound is left.
+// that matters, as long as half of the Server bound remains.
 func (r *run) batching() batching {
 	b := batching{maxBatch: r.model.shape.batch, maxDelay: r.cfg.MaxDelay, costs: r.costs}
 	if r.workload.Length != nil {
 		b.length = func(i loadgen.QuerySampleIndex) int { return r.workload.Length(int(i)) }
-		if r.settings.Scenario == loadgen.Server {
-			b.bound = r.settings.ServerTargetLatency
-			b.patience = b.bound / 2
-			if r.settings.UseTokenLatencies {
-				b.bound, b.patience = 0, r.settings.ServerTTFTLatency/2
+		if r.cfg.Settings.Scenario == loadgen.Server {
+			b.bound = r.cfg.Settings.ServerTargetLatency
+			b.overtake = b.bound / 2
+			if r.cfg.Settings.UseTokenLatencies {
+				b.bound, b.overtake = 0, r.cfg.Settings.ServerTTFTLatency/2
 			}
 		}
 	}
 	return b
-}
-
-// oneAtATime says whether a test issues a query when the one before was answered. At fixed
-// intervals the issue thread has to keep its schedule.
-func oneAtATime(s loadgen.TestSettings) bool {
-	return s.Scenario == loadgen.SingleStream || s.Scenario == loadgen.MultiStream && s.MultiStreamQPS == 0
 }
 
 // sutName names the system in logs: model, engine, device, and precision if it is known.
@@ -187,7 +117,7 @@ func (r *run) sutName() string {
 	case device == "":
 		device = "cpu"
 	}
-	if _, remote := r.cfg.Engine.(backend.Remote); remote {
+	if r.asksServers() {
 		device = "remote"
 	}
 	return strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision))
@@ -201,4 +131,19 @@ func (r *run) writeLogs(test *loadgen.Result, dir string) error {
 		err = errors.Join(err, mlperflog.WriteTraceFile(dir, test, about))
 	}
 	return err
+}
+
+// maxOutstanding is how many queries of a Server test may be outstanding before it ends: as many
+// as are 10 s of work, or come within four latency bounds, and at least 1000. A system with
+// such a queue has lost its bound, and answering all of it would only take longer than
+// the test, and memory. 0: any number, where only tokens have bounds, and for servers of text, whose behaviour under
+// load is the result.
+func (r *run) maxOutstanding() uint64 {
+	s := r.cfg.Settings
+	if s.UseTokenLatencies || r.model.prompts() != nil {
+		return 0
+	}
+	const work, bounds, least = 10 * time.Second, 4, 1000
+	queries := float64(work) / float64(r.warm.latency) * float64(r.model.shape.workers*r.model.shape.batch)
+	return uint64(queries + bounds*s.ServerTargetQPS*s.ServerTargetLatency.Seconds() + least)
 }

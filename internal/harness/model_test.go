@@ -47,7 +47,7 @@ func warmedUp(t *testing.T, one, bound time.Duration, change func(*Config)) (sha
 	if err := r.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.reopen(t.Context(), r.wish(4).shape()); err != nil {
+	if err := r.reopen(t.Context(), r.shapeInput(4).shape()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.widen(t.Context(), 4); err != nil {
@@ -65,11 +65,11 @@ func TestAWorkerHasAllCoresWhereOneIsTooSlowForTheBound(t *testing.T) {
 		want       shape
 	}{
 		{"room enough", 5 * time.Millisecond, 15 * time.Millisecond, nothing, shape{4, 1, 1}},
-		{"no room to wait", 10 * time.Millisecond, 15 * time.Millisecond, nothing, shape{1, 4, greedyBatch}},
-		{"out of reach for one thread", 40 * time.Millisecond, 15 * time.Millisecond, nothing, shape{1, 4, greedyBatch}},
+		{"no room to wait", 10 * time.Millisecond, 15 * time.Millisecond, nothing, shape{1, 4, serverBatch}},
+		{"out of reach for one thread", 40 * time.Millisecond, 15 * time.Millisecond, nothing, shape{1, 4, serverBatch}},
 		{"out of reach for all", 100 * time.Millisecond, 15 * time.Millisecond, nothing, shape{4, 1, 1}},
 		{"a bound that may be raised", 40 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.AutoLatency = true }, shape{4, 1, 1}},
-		{"a bound that need not be raised", 20 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.AutoLatency = true }, shape{1, 4, greedyBatch}},
+		{"a bound that need not be raised", 20 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.AutoLatency = true }, shape{1, 4, serverBatch}},
 		{"a batch that was asked for", 10 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.MaxBatch = 2 }, shape{1, 4, 2}},
 		{"workers that were asked for", 10 * time.Millisecond, 15 * time.Millisecond, func(c *Config) { c.Instances = 4 }, shape{4, 1, 1}},
 	} {
@@ -146,7 +146,7 @@ func TestAnOverloadEndsInTimeAndIsNamed(t *testing.T) {
 				if took := time.Since(began); took > c.most {
 					t.Errorf("it took %v", took)
 				}
-				if r.Valid() || !strings.Contains(strings.Join(r.Problems, "; "), "overload: from 0.") {
+				if r.Valid() || !strings.Contains(strings.Join(r.Problems, "; "), "overload: the queue grew from 0.") {
 					t.Errorf("%s: %q", r.Result, r.Problems)
 				}
 				if q := r.Queue; q == nil || q.Backlog < 1000 || q.GrewSeconds > 2 {

@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// open brings everything together that a test needs.
+// open joins the model with its data, loads the model, and makes the QSL.
 func (r *run) open(ctx context.Context) error {
 	if err := r.phase(ctx, "data", func() error { return r.openWorkload(ctx) }); err != nil {
 		return err
@@ -22,64 +26,13 @@ func (r *run) open(ctx context.Context) error {
 	for _, note := range r.workload.Notes {
 		r.cfg.Observer.Note(note)
 	}
-	shape := r.wish(runtime.GOMAXPROCS(0)).shape()
+	shape := r.shapeInput(runtime.GOMAXPROCS(0)).shape()
 	if err := r.checkShape(shape); err != nil {
 		return err
 	}
 	if err := r.phase(ctx, "model", func() error { return r.loadModel(ctx, shape) }); err != nil {
 		return err
 	}
-	return r.openData()
-}
-
-// openWorkload joins the model with its data.
-func (r *run) openWorkload(ctx context.Context) (err error) {
-	if r.files, err = r.cfg.Model.FilesOf(r.cfg.Backend.ModelPath); err != nil {
-		return err
-	}
-	ports, err := workload.PortsOf(ctx, r.cfg.Engine, r.files, r.cfg.Backend)
-	if err != nil {
-		return err
-	}
-	r.workload, err = r.cfg.Model.Open(workload.Setup{
-		ModelPath:  r.cfg.Backend.ModelPath,
-		DatasetDir: r.cfg.DatasetDir,
-		Count:      r.cfg.Count,
-		Ports:      ports,
-		Options:    r.cfg.Options,
-		Scored:     r.scored(), Logged: r.logged(),
-	})
-	return err
-}
-
-// scored reports whether the test is one of accuracy.
-func (r *run) scored() bool {
-	return r.settings.Mode == loadgen.AccuracyOnly || r.settings.Mode == loadgen.SubmissionRun
-}
-
-// logged reports whether responses are kept: of a test of performance if an audit wants some.
-func (r *run) logged() bool {
-	return r.scored() || r.settings.AccuracyLogProbability > 0 || r.settings.AccuracyLogSamplingTarget > 0
-}
-
-// performanceSamples is how many samples are kept in memory.
-func (r *run) performanceSamples() int {
-	if n := r.cfg.PerformanceSampleCount; n != 0 {
-		return n
-	}
-	return min(r.cfg.Model.PerformanceSampleCount, r.workload.Samples)
-}
-
-// loaded is how many samples a test of performance has to choose from. LoadGen takes an override for what it
-// says, also where the data set has fewer.
-func (r *run) loaded() int {
-	if n := r.settings.PerformanceSampleCountOverride; n > 0 {
-		return int(min(n, uint64(r.workload.Samples)))
-	}
-	return r.performanceSamples()
-}
-
-func (r *run) openData() error {
 	performance := r.performanceSamples()
 	if performance > r.workload.Samples {
 		return userinput.Errorf("performance_sample_count", "%d samples are more than the %d of the data set", performance, r.workload.Samples)
@@ -98,7 +51,39 @@ func (r *run) openData() error {
 	return nil
 }
 
-// openCache opens the cache of pre-processed samples. A run is possible without it.
+// openWorkload joins the model with its data.
+func (r *run) openWorkload(ctx context.Context) (err error) {
+	if r.files, err = r.cfg.Model.FilesOf(r.cfg.Backend.ModelPath); err != nil {
+		return err
+	}
+	ports, err := workload.PortsOf(ctx, r.cfg.Engine, r.files, r.cfg.Backend)
+	if err != nil {
+		return err
+	}
+	s := r.cfg.Settings
+	scored := s.Mode == loadgen.AccuracyOnly || s.Mode == loadgen.SubmissionRun
+	r.workload, err = r.cfg.Model.Open(workload.Setup{
+		ModelPath:  r.cfg.Backend.ModelPath,
+		DatasetDir: r.cfg.DatasetDir,
+		Count:      r.cfg.Count,
+		Ports:      ports,
+		Options:    r.cfg.Options,
+		Scored:     scored,
+		Logged:     scored || s.AccuracyLogProbability > 0 || s.AccuracyLogSamplingTarget > 0, // audits log performance, too
+	})
+	return err
+}
+
+// performanceSamples is how many samples are kept in memory.
+func (r *run) performanceSamples() int {
+	if n := r.cfg.PerformanceSampleCount; n != 0 {
+		return n
+	}
+	return min(r.cfg.Model.PerformanceSampleCount, r.workload.Samples)
+}
+
+// openCache opens the cache of pre-processed samples; nil: the run does without. It takes no more than half of the free
+// disk: all of COCO for SSD-ResNet34 has 86 GB.
 func (r *run) openCache() *dataset.SampleCache {
 	if r.cfg.CacheDir == "" || r.workload.CacheKey == nil {
 		return nil
@@ -107,42 +92,23 @@ func (r *run) openCache() *dataset.SampleCache {
 	if key == "" {
 		return nil
 	}
-	starts := rowStarts(r.workload)
-	cache, err := dataset.OpenSampleCache(r.cfg.CacheDir, key, starts)
+	starts := make([]int64, r.workload.Samples+1) // of the row of each sample, in a file that has them all; the last is its size
+	for i := range r.workload.Samples {
+		starts[i+1] = starts[i] + r.workload.RowBytes(i)
+	}
+	cache, err := dataset.OpenSampleCache(r.cfg.CacheDir, key, func(i int) int64 { return starts[i] })
+	if err == nil && r.cfg.FreeDisk != nil {
+		need, there, free := uint64(starts[r.workload.Samples]), cache.Bytes(), r.cfg.FreeDisk(r.cfg.CacheDir)
+		if free != 0 && need > there && need-there > free/2 {
+			err = errors.Join(fmt.Errorf("%d samples need %d MiB of disk in %s, more than half of the %d MiB that are free",
+				r.workload.Samples, need>>20, r.cfg.CacheDir, free>>20), cache.Close())
+		}
+	}
 	if err != nil {
 		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", err))
 		return nil
 	}
-	if err := r.checkDisk(cache, uint64(starts(r.workload.Samples))); err != nil {
-		r.warnings.add(fmt.Errorf("pre-processed samples are not kept: %w", errors.Join(err, cache.Close())))
-		return nil
-	}
 	return cache
-}
-
-// rowStarts says where the row of each sample begins in a file that has them all, one after
-// the other; that after the last is the size of the file.
-func rowStarts(w *workload.Workload) func(i int) int64 {
-	n := w.Samples
-	starts := make([]int64, n+1)
-	for i := range n {
-		starts[i+1] = starts[i] + w.RowBytes(i)
-	}
-	return func(i int) int64 { return starts[i] }
-}
-
-// checkDisk sees to it that a cache takes no more than half of the disk that is free: all
-// of COCO for SSD-ResNet34 has 86 GB.
-func (r *run) checkDisk(cache *dataset.SampleCache, need uint64) error {
-	if r.cfg.FreeDisk == nil {
-		return nil
-	}
-	there, free := cache.Bytes(), r.cfg.FreeDisk(r.cfg.CacheDir)
-	if free != 0 && need > there && need-there > free/2 {
-		return fmt.Errorf("%d samples need %d MiB of disk in %s, %d MiB are free; that is too little to fill half of it",
-			r.workload.Samples, need>>20, r.cfg.CacheDir, free>>20)
-	}
-	return nil
 }
 
 // use hands loaded samples to the predictors, all of which are idle then.
@@ -167,4 +133,189 @@ func (w *warnings) add(err error) {
 	if text := err.Error(); !slices.Contains(w.list, text) {
 		w.list = append(w.list, text)
 	}
+}
+
+// A loadedModel has the sessions and predictors of a shape.
+type loadedModel struct {
+	shape      shape
+	sessions   []workload.Sessions // of one worker each, or of all together
+	predictors []predictor
+	infos      []backend.Info // of the files, in their order
+	stats      []os.FileInfo  // of the files when they were opened; nil: no file
+}
+
+// A predictor answers the samples of a worker: closed batches, unless one of the fields is set.
+type predictor struct {
+	workload.Predictor
+	decoder workload.Decoder          // it admits samples itself
+	prompts *workload.PromptPredictor // it answers any number at once
+}
+
+// loadModel loads the model. Workers with one thread share their sessions: these have no
+// threads of their own then. Others have their own, because a session's threads serve one
+// run at a time.
+func (r *run) loadModel(ctx context.Context, s shape) error {
+	r.model = loadedModel{shape: s}
+	for _, f := range r.files {
+		info, _ := os.Stat(f.Path) // if the file is missing the engine says it better
+		r.model.stats = append(r.model.stats, info)
+	}
+	for i := range s.workers {
+		if i == 0 || s.threads > 1 {
+			if err := r.openSessions(ctx, i); err != nil {
+				return err
+			}
+		}
+		var p predictor
+		var err error
+		switch sessions, w := r.model.sessions[len(r.model.sessions)-1], r.workload; {
+		case w.NewDecoder != nil:
+			p.decoder, err = w.NewDecoder(sessions, s.batch)
+			p.Predictor = p.decoder
+		case w.Prompts != nil:
+			p.prompts, err = workload.NewPromptPredictor(sessions, w.Prompts)
+			p.Predictor = p.prompts
+		default:
+			p.Predictor, err = w.NewPredictor(sessions, s.batch)
+		}
+		if err != nil {
+			return err
+		}
+		r.model.predictors = append(r.model.predictors, pinned(p, r.cfg.cores(s, i)))
+	}
+	for _, info := range r.model.infos {
+		for _, w := range info.Warnings {
+			r.warnings.add(errors.New(w))
+		}
+	}
+	return nil
+}
+
+// openSessions opens a session for each file of the model: for a worker, or if that has only one
+// thread, its own, for all.
+func (r *run) openSessions(ctx context.Context, worker int) error {
+	first, shape := len(r.model.sessions) == 0, r.model.shape
+	sessions := workload.Sessions{}
+	r.model.sessions = append(r.model.sessions, sessions)
+	for _, f := range r.files {
+		opts := r.cfg.Backend
+		opts.ModelPath, opts.Outputs = f.Path, r.workload.OutputsOf(f.Role)
+		opts.IntraThreads = shape.threads
+		if shape.threads > 1 {
+			opts.Cores = r.cfg.cores(shape, worker)
+		}
+		opts.ProfileShapes = [2]int{1, shape.batch}
+		opts.Note = r.cfg.Observer.Note
+		if r.workload.Prompts != nil {
+			opts.Texts = r.workload.Prompts.Texts()
+		}
+		if opts.OptimizedModel != "" && len(r.files) > 1 {
+			opts.OptimizedModel += "." + f.Role
+		}
+		opts.CountDeviceNode = first && opts.Device != "" && opts.Device != "cpu" // it loads the model twice
+		session, err := r.cfg.Engine.Open(ctx, opts)
+		switch {
+		case err != nil && len(r.files) > 1:
+			return fmt.Errorf("the model's %s: %w", f.Role, err)
+		case err != nil:
+			return err
+		}
+		sessions[f.Role] = session
+		if first {
+			r.model.infos = append(r.model.infos, session.Info())
+		}
+	}
+	return nil
+}
+
+// info describes the model as the engine sees it: the facts of its files, and the
+// nodes of all together.
+func (m *loadedModel) info() backend.Info {
+	all := m.infos[0]
+	if len(m.infos) == 1 {
+		return all
+	}
+	all.Devices, all.Facts = nil, maps.Clone(all.Facts)
+	for _, info := range m.infos {
+		for _, d := range info.Devices {
+			i := slices.IndexFunc(all.Devices, func(u backend.DeviceUse) bool { return u.Device == d.Device })
+			if i < 0 {
+				all.Devices = append(all.Devices, d)
+			} else {
+				all.Devices[i].Nodes += d.Nodes
+			}
+		}
+		maps.Copy(all.Facts, info.Facts)
+	}
+	return all
+}
+
+// prompts is the predictor that answers any number of samples at once; nil: the model has none.
+func (m *loadedModel) prompts() *workload.PromptPredictor {
+	if len(m.predictors) != 1 {
+		return nil
+	}
+	return m.predictors[0].prompts
+}
+
+// changed reports whether a file is not the one that was opened.
+func (m *loadedModel) changed(files []workload.File) bool {
+	for i, f := range files {
+		was := m.stats[i]
+		if was == nil {
+			continue
+		}
+		now, err := os.Stat(f.Path)
+		if err != nil || !os.SameFile(was, now) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *loadedModel) close() error {
+	var errs []error
+	for _, p := range m.predictors {
+		errs = append(errs, p.Close())
+	}
+	for _, set := range m.sessions {
+		for _, s := range set {
+			errs = append(errs, s.Close())
+		}
+	}
+	m.predictors, m.sessions = nil, nil
+	return errors.Join(errs...)
+}
+
+// widen gives one worker all cores if one thread is too slow for the Server bound, and all
+// cores are fast enough.
+func (r *run) widen(ctx context.Context, cores int) error {
+	narrow, took, bound := r.model.shape, r.warm.latency, r.cfg.Settings.ServerTargetLatency
+	wide, worth := r.shapeInput(cores).widened(took, bound)
+	if !worth || r.cfg.Settings.UseTokenLatencies {
+		return nil
+	}
+	if err := r.reopen(ctx, wide); err != nil {
+		return err
+	}
+	latency := r.warm.latency
+	if r.cfg.AutoLatency { // the bound is raised otherwise
+		latency *= 3 // threads that sleep after a pause make the median of MobileNet half as long again
+	}
+	if latency > bound {
+		return r.reopen(ctx, narrow)
+	}
+	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v with one thread, %v with %d; the latency bound is %v: one worker has all cores",
+		took.Round(10*time.Microsecond), r.warm.latency.Round(10*time.Microsecond), wide.threads, bound))
+	return nil
+}
+
+func (r *run) reopen(ctx context.Context, s shape) error {
+	if err := r.model.close(); err != nil {
+		return err
+	}
+	if err := r.loadModel(ctx, s); err != nil {
+		return err
+	}
+	return r.tryModel(ctx)
 }

@@ -157,11 +157,11 @@ func TestFilesThatCannotBeWrittenAreErrorsBesideTheResults(t *testing.T) {
 // TestShapeIsChosenForTheScenario has the choices for a machine of four cores.
 func TestACoreIsLeftToTheGeneratorWhereThatIsAskedFor(t *testing.T) {
 	server := settings(loadgen.Server)
-	r := &run{workload: newNumbers(1).workload(), settings: server, cfg: Config{ReserveCore: true, Settings: server}}
-	if got, want := r.wish(4).shape(), (shape{3, 1, 1}); got != want {
+	r := &run{workload: newNumbers(1).workload(), cfg: Config{ReserveCore: true, Settings: server}}
+	if got, want := r.shapeInput(4).shape(), (shape{3, 1, 1}); got != want {
 		t.Errorf("with a core for the generator, the shape is %+v, want %+v", got, want)
 	}
-	if got, want := r.wish(1).shape(), (shape{1, 1, 1}); got != want {
+	if got, want := r.shapeInput(1).shape(), (shape{1, 1, 1}); got != want {
 		t.Errorf("of one core none can be left: the shape is %+v, want %+v", got, want)
 	}
 }

@@ -212,8 +212,8 @@ func TestSearchesOnADisturbedMachineAgree(t *testing.T) {
 
 func TestTheLinesForUserConfHaveTheBoundThatWasKept(t *testing.T) {
 	r := newRun(Config{Model: newNumbers(1).model()})
-	r.settings = settings(loadgen.Server)
-	r.settings.ServerTargetLatency, r.settings.ServerTargetLatencyPercentile = 250*time.Millisecond, 0.9
+	r.cfg.Settings = settings(loadgen.Server)
+	r.cfg.Settings.ServerTargetLatency, r.cfg.Settings.ServerTargetLatencyPercentile = 250*time.Millisecond, 0.9
 	if got, want := r.userConf(48.567), "numbers.Server.target_qps = 48.56"; got != want {
 		t.Errorf("with the rules' bound: %q, want %q", got, want)
 	}
@@ -225,78 +225,8 @@ func TestTheLinesForUserConfHaveTheBoundThatWasKept(t *testing.T) {
 	}
 }
 
-// peakRun is a run in a folder that has these results, if there are any, of a search.
-func peakRun(t *testing.T, results *report.Results) *run {
-	t.Helper()
-	r := &run{cfg: Config{OutputDir: t.TempDir()}}
-	if results != nil {
-		results.Schema, results.Result = report.Schema, report.Valid
-		if err := results.Write(r.cfg.OutputDir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return r
-}
-
-// A process may be killed after it noted that a load was confirmed, and before the results of that were written.
-func TestALoadIsConfirmedOnlyWithItsResults(t *testing.T) {
-	short, failed := report.PeakStep{Load: 50, Met: true}, report.PeakStep{Load: 70, Full: true}
-	confirmed, higher := report.PeakStep{Load: 50, Full: true, Met: true}, report.PeakStep{Load: 60, Full: true, Met: true}
-	of := func(load float64) *report.Results { return &report.Results{Peak: &report.Peak{Best: load}} }
-	for _, c := range []struct {
-		name    string
-		steps   []report.PeakStep
-		results *report.Results
-		left    int     // steps
-		best    float64 // 0: none
-	}{
-		{"nothing was confirmed", []report.PeakStep{short, failed}, nil, 2, 0},
-		{"nothing was confirmed, and the folder has results of that", []report.PeakStep{short, failed}, of(0), 2, 0},
-		{"one load", []report.PeakStep{short, confirmed}, of(50), 2, 50},
-		{"one load, and tests of higher ones", []report.PeakStep{short, confirmed, {Load: 55, Met: true}, failed}, of(50), 4, 50},
-		{"a higher one", []report.PeakStep{short, confirmed, {Load: 60, Met: true}, higher}, of(60), 4, 60},
-		{"killed before the first results", []report.PeakStep{short, confirmed}, nil, 1, 0},
-		{"killed before the results of the higher one", []report.PeakStep{short, confirmed, {Load: 60, Met: true}, higher}, of(50), 3, 50},
-		{"the results are gone", []report.PeakStep{short, confirmed, {Load: 60, Met: true}, higher}, nil, 1, 0},
-		{"results of a run that searched nothing", []report.PeakStep{short, confirmed}, &report.Results{}, 1, 0},
-	} {
-		state := &peakState{Steps: c.steps}
-		best, err := peakRun(t, c.results).confirmed(state)
-		if err != nil || len(state.Steps) != c.left || (best == nil) != (c.best == 0) || best != nil && best.Peak.Best != c.best {
-			t.Errorf("%s: %+v after %d steps, %v, want %g after %d", c.name, best, len(state.Steps), err, c.best, c.left)
-		}
-	}
-	r := peakRun(t, nil)
-	if err := os.WriteFile(filepath.Join(r.cfg.OutputDir, report.FileName), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.confirmed(&peakState{Steps: []report.PeakStep{confirmed}}); err == nil || !strings.Contains(err.Error(), report.FileName) {
-		t.Errorf("results that cannot be read: %v", err)
-	}
-}
-
-func TestAStateOfASearchHasLoadsThatCanBe(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{`{"key":"k","steps":[{"load":5},{"load":0}]}`, "step 2: the load is 0, want one above 0"},
-		{`{"key":"k","steps":[{"load":-5}]}`, "step 1: the load is -5, want one above 0"},
-		{`{"key":"k","steps":[{"load":1e999}]}`, "cannot unmarshal number 1e999"},
-		{`{"key":"k","steps":[{"load":5}`, "unexpected end of JSON input"},
-		{`{"key":"other","steps":[]}`, "is of a search with another model, data, settings or machine: choose another output folder, or delete it"},
-	} {
-		r := peakRun(t, nil)
-		r.cfg.Fingerprint = "k"
-		path := filepath.Join(r.cfg.OutputDir, PeakFile)
-		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if state, err := r.readPeakState(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %+v, %v, want %q", c.text, state, err, c.want)
-		}
-	}
-}
-
-// A short test is long enough to know the percentile, and ends when its queue is beyond hope.
-func TestAShortTestIsAsLongAsItsPercentileAndItsBoundNeed(t *testing.T) {
+// A short test is long enough to know the percentile, and ends when its queue cannot drain any more.
+func TestShortTest(t *testing.T) {
 	few := loadgen.NeededQueries(1, 0.99)
 	server := loadgen.TestSettings{
 		Scenario: loadgen.Server, ServerTargetQPS: 1, ServerTargetLatency: 15 * time.Millisecond, ServerTargetLatencyPercentile: 0.99, MinDuration: 10 * time.Minute, MinQueryCount: 270336,
@@ -330,15 +260,15 @@ func TestAShortTestIsAsLongAsItsPercentileAndItsBoundNeed(t *testing.T) {
 			s.MultiStreamSamplesPerQuery, s.MinDuration, s.MinQueryCount, s.MaxDuration = 5, 30*time.Second, loadgen.NeededQueries(1, 0.9), 240*time.Second
 		}},
 	} {
-		r := &run{settings: server}
-		c.change(&r.settings)
-		want := r.settings
+		r := &run{cfg: Config{Settings: server}}
+		c.change(&r.cfg.Settings)
+		want := r.cfg.Settings
 		c.want(&want)
-		if diff := cmp.Diff(want, r.short(c.load)); diff != "" {
+		if diff := cmp.Diff(want, shortTest(r.cfg.Settings, c.load)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
-		if r.settings.ServerTargetQPS != 1 || r.settings.MultiStreamSamplesPerQuery != 3 {
-			t.Errorf("%s: the run's own load is %g, %d now", c.name, r.settings.ServerTargetQPS, r.settings.MultiStreamSamplesPerQuery)
+		if r.cfg.Settings.ServerTargetQPS != 1 || r.cfg.Settings.MultiStreamSamplesPerQuery != 3 {
+			t.Errorf("%s: the run's own load is %g, %d now", c.name, r.cfg.Settings.ServerTargetQPS, r.cfg.Settings.MultiStreamSamplesPerQuery)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (p *Probe) FixedBatch() int { return p.r.workload.Batch }
 // it and the machine cannot keep that one, one that it can.
 func (p *Probe) LatencyBound() time.Duration {
 	_ = p.r.chooseLatencyBound() // that it cannot be met is seen by measuring
-	return p.r.settings.ServerTargetLatency
+	return p.r.cfg.Settings.ServerTargetLatency
 }
 
 // Times has the first workers run the model at once, each on a batch of its own, again and

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ type queue struct {
 	full    *time.Timer // wakes a worker when the oldest sample has waited long enough
 
 	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
-	patience time.Duration                      // how long a sample may be overtaken; 0: always
+	overtake time.Duration                      // how long a sample may be overtaken; 0: always
 	costs    *batchCosts                        // of samples of different lengths; nil: not known
 	near     []waiting                          // the oldest of those that wait, where length matters
 
@@ -54,7 +55,7 @@ type span struct {
 }
 
 func newQueue(b batching) *queue {
-	q := &queue{maxBatch: b.maxBatch, maxDelay: b.maxDelay, length: b.length, patience: b.patience, costs: b.costs}
+	q := &queue{maxBatch: b.maxBatch, maxDelay: b.maxDelay, length: b.length, overtake: b.overtake, costs: b.costs}
 	q.ready.L = &q.mu
 	return q
 }
@@ -116,18 +117,11 @@ func (q *queue) isClosed() bool {
 	return q.closed
 }
 
-// longest returns the largest number of samples that waited, and when that was.
-func (q *queue) longest() (samples int, when time.Time) {
+// stats returns the largest number of samples that waited, when that was, and the backlog.
+func (q *queue) stats() (peak int, when time.Time, left backlog) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.peak, q.peakTime
-}
-
-// left returns what waited when the last query had been added.
-func (q *queue) left() backlog {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.backlog
+	return q.peak, q.peakTime, q.backlog
 }
 
 // take fills batch with the oldest samples, at most as many as it has room for, and
@@ -222,4 +216,103 @@ func (q *queue) oldest() time.Time {
 		return q.near[0].added
 	}
 	return q.spans.front().added
+}
+
+// A ring is a first-in first-out list that reuses its memory.
+type ring struct {
+	spans []span
+	head  int
+	n     int
+}
+
+func (r *ring) push(s span) {
+	if r.n == len(r.spans) {
+		grown := make([]span, max(64, 2*len(r.spans)))
+		for i := range r.n {
+			grown[i] = r.spans[(r.head+i)%len(r.spans)]
+		}
+		r.spans, r.head = grown, 0
+	}
+	r.spans[(r.head+r.n)%len(r.spans)] = s
+	r.n++
+}
+
+func (r *ring) front() *span { return &r.spans[r.head] }
+
+func (r *ring) pop() {
+	r.spans[r.head] = span{}
+	r.head = (r.head + 1) % len(r.spans)
+	r.n--
+}
+
+// A waiting is one of the oldest samples that wait, and how long it is.
+type waiting struct {
+	task
+	length int
+}
+
+// lookAhead is how many batches of the oldest samples are looked through for those that are
+// as long as each other.
+const lookAhead = 16
+
+// fillByLength moves the oldest sample to a batch, and with it those that go well with it.
+// Because the oldest always goes, none is overtaken by more than lookAhead batches; and none
+// is overtaken any more once it has waited longer than its patience.
+func (q *queue) fillByLength(batch []task, n int) []task {
+	q.look()
+	chosen := q.companions(min(n, len(q.near)))
+	slices.Sort(chosen)
+	for _, i := range chosen {
+		batch = append(batch, q.near[i].task)
+	}
+	next := 0
+	kept := q.near[:0]
+	for i, w := range q.near {
+		if next < len(chosen) && chosen[next] == i {
+			next++
+			continue
+		}
+		kept = append(kept, w)
+	}
+	q.near = kept
+	q.samples -= len(chosen)
+	return batch
+}
+
+// companions are the oldest sample and at most n-1 others: those that are nearest to it in length, or
+// next in age if it has lost its patience. Where the costs are known, only those go with it that
+// take less time with it than alone.
+func (q *queue) companions(n int) []int {
+	order := make([]int, len(q.near))
+	for i := range order {
+		order[i] = i
+	}
+	if q.overtake == 0 || time.Since(q.near[0].added) <= q.overtake {
+		oldest := q.near[0].length
+		away := func(i int) int { return max(q.near[i].length-oldest, oldest-q.near[i].length) }
+		slices.SortStableFunc(order, func(a, b int) int { return away(a) - away(b) })
+	}
+	if q.costs == nil {
+		return order[:n]
+	}
+	group := q.costs.group(q.near[order[0]].length)
+	chosen := order[:1]
+	for _, i := range order[1:] {
+		if len(chosen) < n && group.join(q.near[i].length) {
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen
+}
+
+// look moves the oldest samples to where they can be compared.
+func (q *queue) look() {
+	for len(q.near) < lookAhead*q.maxBatch && len(q.near) < q.samples {
+		s := q.spans.front()
+		sample := s.query.Samples[s.next]
+		q.near = append(q.near, waiting{task{s.query, sample, s.added}, q.length(sample.Index)})
+		if s.next++; s.next == len(s.query.Samples) {
+			q.spans.pop()
+		}
+	}
 }

@@ -52,7 +52,7 @@ func TestSamplesAreTakenOldestFirst(t *testing.T) {
 				list = list[len(want):]
 			}
 		}
-		if n, _ := q.longest(); n != longest {
+		if n, _, _ := q.stats(); n != longest {
 			t.Errorf("%d samples waited at most, want %d", n, longest)
 		}
 	}
@@ -210,7 +210,7 @@ func TestTheQueueRemembersWhenItWasLongest(t *testing.T) {
 		time.Sleep(time.Second)
 		q.take(nil)
 		q.add(queryOf(5, 5))
-		if n, when := q.longest(); n != 5 || when.Sub(began) != time.Second {
+		if n, when, _ := q.stats(); n != 5 || when.Sub(began) != time.Second {
 			t.Errorf("%d samples after %v", n, when.Sub(began))
 		}
 	})

@@ -38,13 +38,13 @@ func TestCalibrationChoosesATargetAndSaysSo(t *testing.T) {
 		reason   string
 	}{
 		{loadgen.SingleStream, report.Calibration{Chosen: report.Metric{Name: "expected latency", Value: 5, Unit: "ms"}},
-			"target_latency", "5ms", "that is the median of a few runs"},
+			"target_latency", "5ms", "median of a few runs"},
 		{loadgen.MultiStream, report.Calibration{Chosen: report.Metric{Name: "expected query latency", Value: 12, Unit: "ms"}},
 			"target_latency", "12ms", "8 samples take 1 × 12ms"},
 		{loadgen.Offline, report.Calibration{SamplesPerSecond: 8 / 0.008, Chosen: report.Metric{Name: "target_qps", Value: 1.25 * 8 / 0.008, Unit: "samples/s"}},
-			"target_qps", "1250", "2 workers reached 1000 samples/s, and a quarter more makes the test long enough"},
+			"target_qps", "1250", "measured 1000 samples/s with 2 workers; a quarter more makes the test long enough"},
 		{loadgen.Server, report.Calibration{SamplesPerSecond: 400, Chosen: report.Metric{Name: "target_qps", Value: 240, Unit: "queries/s"}},
-			"target_qps", "240", "2 workers reached 400 samples/s one by one, and at 60 % of that the queue should keep latencies below 100ms"},
+			"target_qps", "240", "measured 400 samples/s with 2 workers, one by one; using 60 % to keep latency below 100ms"},
 	}
 	for _, test := range tests {
 		t.Run(test.scenario.String(), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestCalibrationChoosesATargetAndSaysSo(t *testing.T) {
 					t.Errorf("with that target the run is %s: %v", r.Result, r.Problems)
 				}
 				o := cfg.Observer.(*observer)
-				if !o.noted("nobody gave a target: "+test.want.Chosen.Name, test.reason) || !strings.Contains(strings.Join(o.phases, " "), "warm-up calibration traffic") {
+				if !o.noted("no target given: using "+test.want.Chosen.Name, test.reason) || !strings.Contains(strings.Join(o.phases, " "), "warm-up calibration traffic") {
 					t.Errorf("phases %q, notes %q", o.phases, o.notes)
 				}
 			})
@@ -169,7 +169,7 @@ func TestAnOfflineTestThatWasTooShortByOurFaultIsMadeAgain(t *testing.T) {
 				return nil
 			}
 			r := mustRun(t, n, cfg)
-			again := cfg.Observer.(*observer).noted("it is made again with more samples")
+			again := cfg.Observer.(*observer).noted("running it again with more samples")
 			if again != calibrate || r.Valid() != calibrate {
 				t.Errorf("calibrated %v: %s, %q, made again %v", calibrate, r.Result, r.Problems, again)
 			}

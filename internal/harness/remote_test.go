@@ -8,10 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestWhatServersCountDecides(t *testing.T) {
@@ -31,11 +35,11 @@ func TestWhatServersCountDecides(t *testing.T) {
 		{"more than were sent", backend.Account{Server: count(150, 0)}, false, report.Valid, "others used them"},
 		{"nothing is told", backend.Account{}, false, report.Valid, "tell no statistics (not found)"},
 		{"a server that is gone", backend.Account{Server: count(100, 0), Down: []string{"a: reset"}}, false, report.Invalid, "a: reset"},
-		{"requests that were sent twice", backend.Account{Server: count(100, 0), Retried: 2}, false, report.Valid, "2 requests were sent once more"},
+		{"requests that were sent twice", backend.Account{Server: count(100, 0), Retried: 2}, false, report.Valid, "2 requests were sent again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := evidence{silent: errors.New("not found")}
-			e.weigh(c.account, 100, c.restarted)
+			e := serverCheck{noStats: errors.New("not found")}
+			e.compare(c.account, c.restarted, 100, false)
 			out := &report.Results{Result: report.Valid}
 			e.apply(out)
 			said := strings.Join(append(append(out.Problems, out.Caveats...), out.Warnings...), "\n")
@@ -56,8 +60,8 @@ func TestOfSeveralFilesRequestsAreCounted(t *testing.T) {
 		{"several samples in a request", 700, 900, ""},
 		{"fewer than requests", 700, 350, "350 inferences, 700 requests"},
 	} {
-		e := evidence{}
-		e.weighParts(backend.Account{RoundTrip: backend.Sum{Count: c.answered}, Server: &backend.ServerCount{Inferences: c.counted}}, false)
+		e := serverCheck{}
+		e.compare(backend.Account{RoundTrip: backend.Sum{Count: c.answered}, Server: &backend.ServerCount{Inferences: c.counted}}, false, 100, true)
 		if said := strings.Join(append(append(e.problems, e.caveats...), e.warnings...), "\n"); !strings.Contains(said, c.want) || c.want == "" && said != "" {
 			t.Errorf("%s: %q, want %q", c.name, said, c.want)
 		}
@@ -91,17 +95,27 @@ func TestServersAreWarmedUpForAllWorkersTogether(t *testing.T) {
 	})
 }
 
-// Networks that judge answers run here, though the model does not.
-func TestAScoreIsComputedHereWhereTheModelIsElsewhere(t *testing.T) {
-	here, there := bare(t), away{bare(t)}
+// The networks that a score needs run on this machine, even if the model runs on servers.
+func TestScoreIsComputedOnThisMachine(t *testing.T) {
+	local, remote := bare(t), away{bare(t)}
 	for name, c := range map[string]struct {
 		engine, score, want backend.Engine
 	}{
-		"all is here": {here, nil, here}, "the model is elsewhere": {there, here, here}, "nothing is here": {there, nil, nil},
+		"local model": {local, nil, local}, "remote model": {remote, local, local}, "no local engine": {remote, nil, nil},
 	} {
-		r := newRun(Config{Engine: c.engine, ScoreEngine: c.score, Observer: &observer{t: t}})
-		r.workload = newNumbers(3).workload()
-		if got := r.scoring().Engine; got != c.want {
+		r := newRun(Config{Engine: c.engine, ScoreEngine: c.score, Observer: &observer{t: t}, OutputDir: t.TempDir()})
+		r.workload, r.cfg.Model = newNumbers(3).workload(), newNumbers(3).model()
+		var got backend.Engine
+		r.cfg.Model.Score = func(_ context.Context, _ accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+			got = s.Engine
+			return nil, errors.New("seen")
+		}
+		testenv.Tree(t, r.cfg.OutputDir, map[string]string{mlperflog.AccuracyFile: "[\n]\n"})
+		test := &loadgen.Result{Effective: loadgen.EffectiveSettings{Mode: loadgen.AccuracyOnly}}
+		if err := r.outcome(t.Context(), test, &report.Results{}, r.cfg.OutputDir); err == nil || !strings.Contains(err.Error(), "seen") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got != c.want {
 			t.Errorf("%s: the score is computed with %v, want %v", name, got, c.want)
 		}
 	}

@@ -221,7 +221,7 @@ func TestTheOldestOfThoseThatWaitGoesFirstWithThoseOfItsLength(t *testing.T) {
 func TestNobodyIsOvertakenWhoHasWaitedLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lengths := []int{5, 1, 5, 1, 1}
-		q := newQueue(batching{maxBatch: 2, patience: time.Second, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+		q := newQueue(batching{maxBatch: 2, overtake: time.Second, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
 		for i := range lengths {
 			q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: loadgen.QuerySampleIndex(i)}}})
 		}
@@ -262,7 +262,7 @@ func TestAPullerIsMeasuredByPulling(t *testing.T) {
 	t.Run("Server", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			pulled := calibrated(t, loadgen.Server, asItIs)
-			if c := pulled.Calibration; !strings.Contains(c.Reason, "samples/s with 4 under way at once") {
+			if c := pulled.Calibration; !strings.Contains(c.Reason, "samples/s with 1 worker, 4 at a time") {
 				t.Errorf("calibration %+v", c)
 			}
 			open := toyTranslation(func(int, []int) {}).Open

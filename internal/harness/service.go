@@ -36,7 +36,7 @@ func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, er
 	if err := r.openWorkload(ctx); err != nil {
 		return nil, err
 	}
-	shape := r.wish(runtime.GOMAXPROCS(0)).shape()
+	shape := r.shapeInput(runtime.GOMAXPROCS(0)).shape()
 	if err := r.checkShape(shape); err != nil {
 		return nil, err
 	}

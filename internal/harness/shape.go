@@ -1,33 +1,38 @@
 package harness
 
 import (
+	"context"
+	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A shape says how many workers run the model at once, with how many threads each, and how
 // many samples they take at most.
 type shape struct{ workers, threads, batch int }
 
-// A wish is what a shape is chosen by.
-type wish struct {
+// A shapeInput decides the shape.
+type shapeInput struct {
 	scenario        loadgen.Scenario
 	cores           int   // for workers
 	asked           shape // 0: open
 	samplesPerQuery int   // of MultiStream
 	fixed           int   // the batch that the model takes; 0: any
-	slots           int   // that a worker should have under way at once; 0: the scenario says
+	slots           int   // that a worker should have under way at once; 0: the scenario decides
 	long            bool  // samples differ in length, and share a batch only where that is quicker
 }
 
-// wish says what the run's shape is chosen by.
-func (r *run) wish(cores int) wish {
-	return wish{
-		scenario:        r.settings.Scenario,
+func (r *run) shapeInput(cores int) shapeInput {
+	return shapeInput{
+		scenario:        r.cfg.Settings.Scenario,
 		cores:           r.cfg.Cores(cores),
 		asked:           shape{r.cfg.Instances, r.cfg.Backend.IntraThreads, r.cfg.MaxBatch},
-		samplesPerQuery: int(r.settings.MultiStreamSamplesPerQuery),
+		samplesPerQuery: int(r.cfg.Settings.MultiStreamSamplesPerQuery),
 		fixed:           r.workload.Batch,
 		slots:           r.workload.Slots,
 		long:            r.workload.Length != nil,
@@ -44,70 +49,69 @@ func (c Config) Cores(all int) int {
 
 const (
 	offlineBatch = 4 // ResNet-50 gains nothing beyond, MobileNet loses
-	// greedyBatch is how many of the samples that wait a worker with several threads takes
-	// at once in Server, where that halves the 99th percentile near saturation. For workers
-	// with one thread larger batches only make samples wait for each other, unless it is known
-	// which of them gain by it.
-	greedyBatch = 4
+	// serverBatch is how many of the waiting samples a worker with several threads takes
+	// at once in Server, which halves the 99th percentile near saturation. For workers
+	// with one thread larger batches only make samples wait for each other, unless their costs
+	// are known.
+	serverBatch = 4
 )
 
-// shape chooses what the caller left open. The choices were the best of a sweep on
+// shape chooses the open numbers. The choices were the best of a sweep on
 // processors (docs/backend.md): one worker with all cores where one query runs
 // at a time, one worker per core otherwise, because cores that compute different samples
 // need not wait for each other.
-func (w wish) shape() shape {
-	s := w.asked
-	alone := w.scenario == loadgen.SingleStream || w.scenario == loadgen.MultiStream
+func (in shapeInput) shape() shape {
+	s := in.asked
 	switch {
 	case s.workers > 0:
-	case alone:
+	case in.scenario == loadgen.SingleStream || in.scenario == loadgen.MultiStream:
 		s.workers = 1
 	case s.threads > 0:
-		s.workers = max(1, w.cores/s.threads)
+		s.workers = max(1, in.cores/s.threads)
 	default:
-		s.workers = w.cores
+		s.workers = in.cores
 	}
 	if s.threads == 0 {
-		s.threads = max(1, w.cores/s.workers)
+		s.threads = max(1, in.cores/s.workers)
 	}
 	if s.batch == 0 {
-		s.batch = w.batch(s.threads)
+		s.batch = in.batch(s.threads)
 	}
 	return s
 }
 
-// batch is how many samples a worker takes. What a model of a fixed batch computes beyond
-// those that wait is thrown away, so it takes as many as there is room for.
-func (w wish) batch(threads int) int {
+// batch is how many samples a worker takes. A model of a fixed batch computes all of it, so it takes as many samples as
+// fit.
+func (in shapeInput) batch(threads int) int {
 	switch {
-	case w.fixed > 0:
-		return w.fixed
-	case w.scenario == loadgen.MultiStream:
-		return w.samplesPerQuery
-	case w.slots > 0 && w.scenario != loadgen.SingleStream:
-		return w.slots
-	case w.scenario == loadgen.Offline:
+	case in.fixed > 0:
+		return in.fixed
+	case in.scenario == loadgen.MultiStream:
+		return in.samplesPerQuery
+	case in.slots > 0 && in.scenario != loadgen.SingleStream:
+		return in.slots
+	case in.scenario == loadgen.Offline:
 		return offlineBatch
-	case w.scenario == loadgen.Server && (threads > 1 || w.long):
-		return greedyBatch
+	case in.scenario == loadgen.Server && (threads > 1 || in.long):
+		return serverBatch
 	}
 	return 1
 }
 
-// sizes are those of the batches that workers will take, the largest first, as far as that is
+// sizes are those of the batches that workers will take, the largest first, as far as they are
 // known: the last batch of Offline is not.
-func (w wish) sizes(batch int) []int {
+func (in shapeInput) sizes(batch int) []int {
 	switch {
-	case w.slots > 0:
-		return []int{1} // answers take long, and slots are used as they are whatever their number
-	case w.fixed > 0 || batch == 1:
+	case in.slots > 0 || in.scenario == loadgen.SingleStream && in.fixed == 0:
+		return []int{1} // slots are used one by one, and answers take long
+	case in.fixed > 0 || batch == 1 || in.scenario == loadgen.Offline:
 		return []int{batch}
-	case w.scenario == loadgen.SingleStream:
-		return []int{1}
-	case w.scenario == loadgen.MultiStream:
-		return w.querySizes(batch)
-	case w.scenario == loadgen.Offline:
-		return []int{batch}
+	case in.scenario == loadgen.MultiStream:
+		sizes := []int{min(batch, in.samplesPerQuery)}
+		if rest := in.samplesPerQuery % batch; rest != 0 && rest != sizes[0] {
+			sizes = append(sizes, rest)
+		}
+		return sizes
 	}
 	var sizes []int
 	for n := batch; n > 0; n-- {
@@ -116,24 +120,145 @@ func (w wish) sizes(batch int) []int {
 	return sizes
 }
 
-// querySizes are those of the batches that a query of several samples is split into.
-func (w wish) querySizes(batch int) []int {
-	sizes := []int{min(batch, w.samplesPerQuery)}
-	if rest := w.samplesPerQuery % batch; rest != 0 && rest != sizes[0] {
-		sizes = append(sizes, rest)
+// widened is the shape with one worker that has all cores. It is worth a try if a single
+// thread takes so long for a sample that the Server bound leaves no time to wait for another
+// one, and all cores may be fast enough.
+func (in shapeInput) widened(latency, bound time.Duration) (wide shape, worth bool) {
+	open := in.asked.workers == 0 && in.asked.threads == 0
+	wide = shape{1, in.cores, in.asked.batch}
+	if wide.batch == 0 {
+		wide.batch = in.batch(in.cores)
 	}
-	return sizes
+	return wide, open && in.scenario == loadgen.Server && in.cores > 1 &&
+		2*latency > bound && latency/time.Duration(in.cores) <= bound
 }
 
-// widened is the shape with one worker that has all cores. It is worth trying if a single
-// thread takes so long for a sample that the Server bound leaves no room to wait for another
-// one, and all cores may be fast enough.
-func (w wish) widened(latency, bound time.Duration) (wide shape, worth bool) {
-	open := w.asked.workers == 0 && w.asked.threads == 0
-	wide = shape{1, w.cores, w.asked.batch}
-	if wide.batch == 0 {
-		wide.batch = w.batch(w.cores)
+// checkThreads refuses more threads than a machine can use or its container allows, before any starts: the engine would
+// end the program.
+func (c Config) checkThreads(cores int) error {
+	const perCore, always = 64, 1024 // threads that are not too many
+	limit := max(always, perCore*cores)
+	all := max(1, c.Instances) * max(1, c.Backend.IntraThreads)
+	for _, n := range []struct {
+		field string
+		value int
+	}{
+		{"instances", c.Instances}, {"intra_threads", c.Backend.IntraThreads}, {"inter_threads", c.Backend.InterThreads}, {"intra_threads", all},
+	} {
+		if n.value > limit {
+			return userinput.Errorf(n.field, "%d threads are asked for, the %d cores of this machine can use %d at most", n.value, cores, limit)
+		}
 	}
-	return wide, open && w.scenario == loadgen.Server && w.cores > 1 &&
-		2*latency > bound && latency/time.Duration(w.cores) <= bound
+	if c.FreeThreads == nil {
+		return nil
+	}
+	if free, limited := c.FreeThreads(); limited && all > free {
+		field := "intra_threads"
+		if c.Instances > c.Backend.IntraThreads {
+			field = "instances"
+		}
+		return userinput.Errorf(field, "%d threads are asked for, the container's limit on processes and threads leaves %d", all, free)
+	}
+	return nil
+}
+
+// checkShape refuses more threads, processors or memory than this machine has, before the model is loaded. Loaded samples
+// are counted when they are loaded.
+func (r *run) checkShape(s shape) error {
+	c := r.cfg
+	c.Instances, c.Backend.IntraThreads = s.workers, s.threads
+	if err := c.checkThreads(runtime.GOMAXPROCS(0)); err != nil {
+		return err
+	}
+	if n := len(c.Processors); n > 0 && s.workers > n/s.threads {
+		return userinput.Errorf("pin", "%d workers with %d threads want a processor each, this process may use %d", s.workers, s.threads, n)
+	}
+	free := c.FreeMemory()
+	if free == 0 {
+		return nil
+	}
+	const (
+		issueBytes = 64  // of a sample of a query: its entry in the query, its completion, its place in queues
+		placeBytes = 128 // of a sample of a batch, beside its tensors
+	)
+	row, kept := int64(0), int64(0)
+	for _, i := range typical(r.workload, 1) {
+		row = r.workload.RowBytes(i)
+	}
+	if r.workload.PredictorBytes != nil {
+		kept = r.workload.PredictorBytes(s.batch)
+	}
+	e := c.Settings.Effective(uint64(r.performanceSamples()), uint64(r.workload.Samples))
+	load, batch := "target_qps", "max_batchsize"
+	if e.Scenario == loadgen.MultiStream {
+		if load = "samples_per_query"; c.MaxBatch == 0 {
+			batch = load // a batch has as many
+		}
+	}
+	for _, need := range []struct {
+		field, what string
+		bytes       float64
+	}{
+		{batch, fmt.Sprintf("%d workers with what they keep of %d samples under way", s.workers, s.batch), float64(s.workers) * float64(kept)},
+		{load, fmt.Sprintf("a query of %d samples", e.SamplesPerQuery), issueBytes * float64(e.SamplesPerQuery)},
+		{batch, fmt.Sprintf("%d workers with batches of %d samples of %d bytes", s.workers, s.batch, row),
+			float64(s.workers) * float64(s.batch) * float64(row+placeBytes)},
+	} {
+		if need.bytes > float64(free) {
+			return userinput.Errorf(need.field, "%s would take %.4g MiB of memory, %d MiB are free", need.what, need.bytes/(1<<20), free>>20)
+		}
+	}
+	return nil
+}
+
+// cores are the processors of a worker, one for each of its threads and its own first; nil: any.
+func (c Config) cores(s shape, worker int) []int {
+	if len(c.Processors) == 0 {
+		return nil
+	}
+	return c.Processors[worker*s.threads:][:s.threads]
+}
+
+// pinned has a predictor run on the first of some processors; on any if there are none.
+func pinned(p predictor, cores []int) predictor {
+	if len(cores) == 0 {
+		return p
+	}
+	on := pinnedPredictor{p.Predictor, cores[0]}
+	if p.decoder != nil {
+		p.decoder = pinnedDecoder{on, p.decoder}
+	}
+	p.Predictor = on
+	return p
+}
+
+type pinnedPredictor struct {
+	workload.Predictor
+	core int
+}
+
+// Predict implements workload.Predictor. Pinning takes microseconds, and holds for the warm-up,
+// the measurements before a test, and the thread that issues just as well.
+func (p pinnedPredictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	release, err := machine.Pin(p.core)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return p.Predictor.Predict(ctx, items, reply)
+}
+
+type pinnedDecoder struct {
+	pinnedPredictor
+	decoder workload.Decoder
+}
+
+// Serve implements workload.Decoder.
+func (p pinnedDecoder) Serve(ctx context.Context, source workload.Source) error {
+	release, err := machine.Pin(p.core)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return p.decoder.Serve(ctx, source)
 }

@@ -35,11 +35,11 @@ type sut struct {
 	// inline is the only worker of a test in which one query is under way at a time. It
 	// answers on the thread that issues: a thread that is woken for each query is sometimes
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
-	inline *worker
-	crowd  *crowd        // of the only predictor, if that answers prompts; else nil
-	tokens bool          // first tokens are measured
-	worked atomic.Int64  // how often there was work on answers that were still to come
-	bound  time.Duration // after which an answer is late; 0: never
+	inline     *worker
+	dispatcher *dispatcher   // of the only predictor, if that answers prompts; else nil
+	tokens     bool          // first tokens are measured
+	worked     atomic.Int64  // how often there was work on answers that were still to come
+	bound      time.Duration // after which an answer is late; 0: never
 }
 
 // batching says how workers gather samples.
@@ -47,7 +47,7 @@ type batching struct {
 	maxBatch int
 	maxDelay time.Duration
 	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
-	patience time.Duration                      // how long a sample may be overtaken; 0: always
+	overtake time.Duration                      // how long a sample may be overtaken; 0: always
 	costs    *batchCosts                        // of samples of different lengths; nil: not known
 	bound    time.Duration                      // after which the answer of a sample is late; 0: never
 }
@@ -76,7 +76,7 @@ func makeSUT(name string, predictors []predictor, rows *rows, b batching, oneAtA
 		s.workers = append(s.workers, w)
 	}
 	if many := predictors[0].prompts; many != nil && len(predictors) == 1 {
-		s.crowd = newCrowd(s, many)
+		s.dispatcher = newDispatcher(s, many)
 		return s
 	}
 	if oneAtATime && len(predictors) == 1 {
@@ -87,7 +87,7 @@ func makeSUT(name string, predictors []predictor, rows *rows, b batching, oneAtA
 
 // start has the workers wait for samples. One that answers inline, or many at once, does not.
 func (s *sut) start() {
-	if s.inline != nil || s.crowd != nil {
+	if s.inline != nil || s.dispatcher != nil {
 		return
 	}
 	for _, w := range s.workers {
@@ -122,8 +122,8 @@ func (s *sut) Name() string {
 // IssueQuery implements loadgen.SUT.
 func (s *sut) IssueQuery(q loadgen.Query) {
 	s.queue.add(q)
-	if s.crowd != nil {
-		s.crowd.grow(len(q.Samples))
+	if s.dispatcher != nil {
+		s.dispatcher.grow(len(q.Samples))
 	}
 	if s.inline != nil {
 		s.answerInline()
@@ -188,4 +188,135 @@ func (s *sut) refuse(t task, err error) {
 		return
 	}
 	t.query.Fail(t.sample.ID, err)
+}
+
+// A worker answers batches with a predictor of its own.
+type worker struct {
+	sut       *sut
+	predictor predictor
+
+	batch    []task
+	items    []workload.Item
+	answered []bool
+	response [1]loadgen.QuerySampleResponse
+
+	batches atomic.Int64
+	sizes   []atomic.Int64 // batches by their samples
+	samples atomic.Int64
+	busy    atomic.Int64 // ns inside Predict
+	since   atomic.Int64 // when the batch was begun that is being answered, in Unix ns; 0: there is none
+}
+
+// guarded makes an error of a panic anywhere in run, of LoadGen's code for instance.
+func (w *worker) guarded(ctx context.Context) (err error) {
+	defer recovered(&err)
+	w.run(ctx)
+	return nil
+}
+
+func (w *worker) run(ctx context.Context) {
+	if w.predictor.decoder != nil {
+		w.serve(ctx, w.predictor.decoder)
+		return
+	}
+	for {
+		w.batch = w.sut.queue.take(w.batch)
+		if len(w.batch) == 0 {
+			return
+		}
+		w.work(ctx)
+	}
+}
+
+// work answers the batch that was taken.
+func (w *worker) work(ctx context.Context) {
+	begin := time.Now()
+	w.since.Store(begin.UnixNano())
+	w.answer(ctx)
+	w.since.Store(0)
+	w.busy.Add(int64(time.Since(begin)))
+	w.took(len(w.batch))
+	w.samples.Add(int64(len(w.batch)))
+	w.sut.queue.done()
+}
+
+// answer has the predictor answer the batch, and answers with an error what it did not.
+func (w *worker) answer(ctx context.Context) {
+	err := w.findRows()
+	if err == nil {
+		err = predict(ctx, w.predictor, w.items, w)
+	}
+	if err != nil && !ended(ctx, err) {
+		w.sut.fail(err)
+	}
+	for i := range w.batch {
+		if w.answered[i] {
+			continue
+		}
+		if err == nil {
+			err = errors.New("the model gave no answer")
+			w.sut.fail(err)
+		}
+		w.answered[i] = true
+		w.sut.refuse(w.batch[i], err)
+	}
+}
+
+// ended reports whether a prediction failed because predictions are no longer wanted.
+func ended(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+}
+
+func (w *worker) findRows() error {
+	w.items = w.items[:0]
+	clear(w.answered)
+	prev := -1
+	for _, t := range w.batch {
+		row, err := w.sut.rows.after(prev, t.sample.Index)
+		if err != nil {
+			return err
+		}
+		w.items = append(w.items, workload.Item{Row: row, Index: int(t.sample.Index), Ticket: len(w.items)})
+		prev = row
+	}
+	return nil
+}
+
+// predict has a predictor answer items. A panic of a model's code on the way to the
+// engine is an error.
+func predict(ctx context.Context, p workload.Predictor, items []workload.Item, reply workload.Reply) (err error) {
+	defer recovered(&err)
+	return p.Predict(ctx, items, reply)
+}
+
+// Done implements workload.Reply.
+func (w *worker) Done(item int, response []byte, tokens int) {
+	w.answered[item] = true
+	w.reply(w.batch[item], loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)})
+}
+
+func (w *worker) reply(t task, r loadgen.QuerySampleResponse) {
+	if w.sut.answered != nil {
+		w.sut.answered(t, r, nil)
+		return
+	}
+	r.ID = t.sample.ID
+	w.response[0] = r
+	t.query.Complete(w.response[:])
+	w.response[0] = loadgen.QuerySampleResponse{}
+}
+
+// FirstToken implements workload.Reply.
+func (w *worker) FirstToken(item int, token []byte) {
+	w.firstToken(w.batch[item], token)
+}
+
+// firstToken passes a first token on, where tokens have bounds. Elsewhere LoadGen takes it for
+// an error of the SUT.
+func (w *worker) firstToken(t task, token []byte) {
+	if !w.sut.tokens {
+		return
+	}
+	w.response[0] = loadgen.QuerySampleResponse{ID: t.sample.ID, Data: token}
+	t.query.FirstToken(w.response[:])
 }

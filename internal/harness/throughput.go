@@ -18,6 +18,7 @@ const (
 	// longer than probeMost.
 	leastBatches = 4
 	probeMost    = 10 * time.Second
+	probeTime    = time.Second // of all workers together
 )
 
 // throughput measures the samples per second of all workers together, each with samples of
@@ -102,7 +103,7 @@ func (m *measuring) over(n int) bool {
 func (m *measuring) pull(ctx context.Context, p workload.Decoder) (n int, took time.Duration, err error) {
 	stop := m.stop
 	m.stop = func() bool { return ctx.Err() != nil || stop() }
-	s := &endless{measuring: m}
+	s := &endlessSource{measuring: m}
 	for ticket := range m.batch {
 		s.free = append(s.free, ticket)
 	}
@@ -115,8 +116,8 @@ func (m *measuring) pull(ctx context.Context, p workload.Decoder) (n int, took t
 	return s.answered, s.took, nil
 }
 
-// An endless is a source with samples for as long as a decoder is measured.
-type endless struct {
+// An endlessSource is a source with samples for as long as a decoder is measured.
+type endlessSource struct {
 	*measuring
 	free     []int // tickets
 	admitted int
@@ -126,7 +127,7 @@ type endless struct {
 }
 
 // Admit implements workload.Source.
-func (s *endless) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, bool) {
+func (s *endlessSource) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, bool) {
 	if s.closed = s.closed || s.over(s.answered); s.closed {
 		return items, false
 	}
@@ -141,16 +142,16 @@ func (s *endless) Admit(items []workload.Item, n int, _ bool) ([]workload.Item, 
 }
 
 // FirstToken implements workload.Source.
-func (*endless) FirstToken(int, []byte) {}
+func (*endlessSource) FirstToken(int, []byte) {}
 
 // Token implements workload.Source.
-func (*endless) Token(int, []byte) {}
+func (*endlessSource) Token(int, []byte) {}
 
 // Worked implements workload.Source.
-func (*endless) Worked() {}
+func (*endlessSource) Worked() {}
 
 // Done implements workload.Reply.
-func (s *endless) Done(ticket int, _ []byte, _ int) {
+func (s *endlessSource) Done(ticket int, _ []byte, _ int) {
 	s.free = append(s.free, ticket)
 	if !s.closed {
 		s.answered++

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-func TestARunWhoseLogCannotBeWrittenIsInvalid(t *testing.T) {
+func TestUnwrittenLogIsInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(t, newNumbers(200), loadgen.SingleStream, loadgen.PerformanceOnly)
 		if err := os.MkdirAll(filepath.Join(cfg.OutputDir, mlperflog.DetailFile), 0o755); err != nil {
@@ -23,14 +23,14 @@ func TestARunWhoseLogCannotBeWrittenIsInvalid(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), mlperflog.DetailFile) {
 			t.Fatalf("error %v, want one of %s", err, mlperflog.DetailFile)
 		}
-		told := slices.ContainsFunc(r.Problems, func(p string) bool { return strings.HasPrefix(p, "the logs are not whole: ") })
+		told := slices.ContainsFunc(r.Problems, func(p string) bool { return strings.HasPrefix(p, "the logs are not complete: ") })
 		if written, err := report.Read(cfg.OutputDir); err != nil || written.Result != report.Invalid || !told {
 			t.Errorf("results %v (%v), problems %q; want them invalid", written, err, r.Problems)
 		}
 	})
 }
 
-func TestARunWhoseResultsCannotBeKeptIsInvalid(t *testing.T) {
+func TestUnwrittenResultsFileIsInvalid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, runs := range []int{0, 2} {
@@ -46,7 +46,7 @@ func TestARunWhoseResultsCannotBeKeptIsInvalid(t *testing.T) {
 			if r == nil {
 				continue // nothing could be said of it
 			}
-			told := slices.ContainsFunc(r.Problems, func(p string) bool { return strings.HasPrefix(p, "the results are not kept: ") })
+			told := slices.ContainsFunc(r.Problems, func(p string) bool { return strings.HasPrefix(p, "the results were not written: ") })
 			if r.Result != report.Invalid || !told {
 				t.Errorf("%d runs: result %v, problems %q; want it invalid", runs, r.Result, r.Problems)
 			}

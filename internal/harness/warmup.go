@@ -21,14 +21,12 @@ const (
 	stableShare = 0.1
 	// warmUpBudget bounds how long warming up one worker takes.
 	warmUpBudget = 2 * time.Second
-	// probeTime is how long all workers are measured together.
-	probeTime = time.Second
 )
 
 // A warmUp says how long the model takes for one sample, before the test.
 type warmUp struct {
 	latency time.Duration // of one sample by one worker, the median of the last runs
-	least   time.Duration // of all runs: what others do on this machine may add to a run, and takes nothing from it
+	least   time.Duration // of all runs: other programs only make a run longer
 	runs    int
 	stable  bool // the last runs took about as long as each other
 }
@@ -44,8 +42,8 @@ func (r *run) warmUp(ctx context.Context) error {
 	})
 }
 
-// tryModel has every worker answer a batch of each size that it will see, and the first one a
-// sample until that is stable.
+// tryModel has every worker answer a batch of each size that it will see, as far as time allows, and the first one a
+// sample until that is stable. A device that compiles the model for each size has to see them all.
 func (r *run) tryModel(ctx context.Context) error {
 	items, err := r.sampleRows(ctx, r.model.shape.batch)
 	if err != nil {
@@ -54,10 +52,16 @@ func (r *run) tryModel(ctx context.Context) error {
 	start := time.Now()
 	for _, p := range r.model.predictors {
 		if r.asksServers() && time.Since(start) > warmUpBudget {
-			break
+			break // all workers ask the same servers
 		}
-		if err := r.trySizes(ctx, p, items); err != nil {
-			return err
+		began := time.Now()
+		for i, n := range r.warmSizes() {
+			if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget {
+				break
+			}
+			if err := tryOut(ctx, p, items[:n]); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.warmLengths(ctx); err != nil {
@@ -67,23 +71,7 @@ func (r *run) tryModel(ctx context.Context) error {
 	return err
 }
 
-// trySizes has a worker answer a batch of each size that it will see, as far as time allows: a device that
-// compiles the model for each has to see them all.
-func (r *run) trySizes(ctx context.Context, p workload.Predictor, items []workload.Item) error {
-	began := time.Now()
-	for i, n := range r.warmSizes() {
-		if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget {
-			return nil
-		}
-		if err := tryOut(ctx, p, items[:n]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// asksServers reports whether the model runs elsewhere: all workers ask the same servers, which are as warm for one as for
-// another.
+// asksServers reports whether the model runs on servers.
 func (r *run) asksServers() bool {
 	_, asks := r.cfg.Engine.(backend.Remote)
 	return asks
@@ -92,20 +80,49 @@ func (r *run) asksServers() bool {
 // warmSizes are those of the batches that workers are warmed up with.
 func (r *run) warmSizes() []int {
 	if r.model.prompts() != nil {
-		return []int{1} // servers are warm, or not for us to warm
+		return []int{1} // servers of text need no more
 	}
-	return r.wish(1).sizes(r.model.shape.batch)
+	return r.shapeInput(1).sizes(r.model.shape.batch)
 }
 
 // compiles reports whether the device may compile the model anew for each size of a batch.
 func (r *run) compiles() bool { return r.cfg.Backend.Device != "" && r.cfg.Backend.Device != "cpu" }
 
-// warmRemainder has every worker answer as many samples as the last batch of Offline has.
-func (r *run) warmRemainder(ctx context.Context) error {
-	if r.settings.Scenario != loadgen.Offline || !r.compiles() || r.workload.Batch > 0 {
+// warmLengths has every worker answer samples of every length that samples are padded to, in
+// batches of each size, where a device may compile the model for each of them.
+func (r *run) warmLengths(ctx context.Context) error {
+	padded := r.workload.PaddedLength
+	if padded == nil || !r.compiles() {
 		return nil
 	}
-	e := r.settings.Effective(uint64(r.qsl.performance), uint64(r.workload.Samples))
+	seen := map[int]bool{}
+	for index := range r.workload.Samples {
+		if seen[padded(index)] {
+			continue
+		}
+		seen[padded(index)] = true
+		items, err := r.rowsOf(ctx, []int{index}, r.model.shape.batch)
+		if err != nil {
+			return err
+		}
+		for _, p := range r.model.predictors {
+			for _, n := range r.warmSizes() {
+				if err := tryOut(ctx, p, items[:n]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	_, err := r.sampleRows(ctx, r.model.shape.batch)
+	return err
+}
+
+// warmRemainder has every worker answer as many samples as the last batch of Offline has.
+func (r *run) warmRemainder(ctx context.Context) error {
+	if r.cfg.Settings.Scenario != loadgen.Offline || !r.compiles() || r.workload.Batch > 0 {
+		return nil
+	}
+	e := r.cfg.Settings.Effective(uint64(r.qsl.performance), uint64(r.workload.Samples))
 	rest := int(e.SamplesPerQuery % uint64(r.model.shape.batch))
 	if rest == 0 {
 		return nil
@@ -125,7 +142,7 @@ func (r *run) sampleRows(ctx context.Context, rows int) ([]workload.Item, error)
 	return r.rowsOf(ctx, typical(r.workload, rows), rows)
 }
 
-// rowsOf is sampleRows for samples that somebody chose.
+// rowsOf is sampleRows for chosen samples.
 func (r *run) rowsOf(ctx context.Context, samples []int, rows int) ([]workload.Item, error) {
 	store, err := r.qsl.newStore(samples)
 	if err != nil {
@@ -148,7 +165,7 @@ func (r *run) rowsOf(ctx context.Context, samples []int, rows int) ([]workload.I
 }
 
 // typical returns at most n samples to measure with: the first ones, or if samples differ in
-// size some of all sizes, of which any few are about as large as the others.
+// size some of all sizes, so that any few of them are about as large as the others.
 func typical(w *workload.Workload, n int) []int {
 	all := make([]int, w.Samples)
 	for i := range all {
@@ -160,7 +177,7 @@ func typical(w *workload.Workload, n int) []int {
 	}
 	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(sizeOf(w, a), sizeOf(w, b)) })
 	var chosen []int
-	const golden = 0.6180339887498949 // of its multiples, any few are spread evenly
+	const golden = 0.6180339887498949 // any few of its multiples are spread evenly
 	for at := 0.5; len(chosen) < n; at += golden {
 		i := int((at - math.Floor(at)) * float64(len(all)))
 		for slices.Contains(chosen, all[i]) {
@@ -171,7 +188,7 @@ func typical(w *workload.Workload, n int) []int {
 	return chosen
 }
 
-// sizeOf says how large a sample is, compared with others.
+// sizeOf is the size of a sample, compared with others.
 func sizeOf(w *workload.Workload, index int) int64 {
 	if w.Length != nil {
 		return int64(w.Length(index))

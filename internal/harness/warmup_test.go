@@ -50,19 +50,19 @@ func TestSamplesToMeasureWithAreOfAllSizes(t *testing.T) {
 // What a device compiles for each size of a batch it compiles before the test.
 func TestEveryWorkerIsWarmedUpWithEverySize(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		wish wish
-		size int
-		want []int
+		name       string
+		shapeInput shapeInput
+		size       int
+		want       []int
 	}{
-		{"Server", wish{scenario: loadgen.Server}, 3, []int{3, 2, 1}},
-		{"Offline", wish{scenario: loadgen.Offline}, 4, []int{4}},
-		{"SingleStream", wish{scenario: loadgen.SingleStream}, 4, []int{1}},
-		{"MultiStream", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8}, 3, []int{3, 2}},
-		{"MultiStream in one batch", wish{scenario: loadgen.MultiStream, samplesPerQuery: 8}, 16, []int{8}},
-		{"a fixed batch", wish{scenario: loadgen.Server, fixed: 8}, 8, []int{8}},
+		{"Server", shapeInput{scenario: loadgen.Server}, 3, []int{3, 2, 1}},
+		{"Offline", shapeInput{scenario: loadgen.Offline}, 4, []int{4}},
+		{"SingleStream", shapeInput{scenario: loadgen.SingleStream}, 4, []int{1}},
+		{"MultiStream", shapeInput{scenario: loadgen.MultiStream, samplesPerQuery: 8}, 3, []int{3, 2}},
+		{"MultiStream in one batch", shapeInput{scenario: loadgen.MultiStream, samplesPerQuery: 8}, 16, []int{8}},
+		{"a fixed batch", shapeInput{scenario: loadgen.Server, fixed: 8}, 8, []int{8}},
 	} {
-		if got := test.wish.sizes(test.size); !slices.Equal(got, test.want) {
+		if got := test.shapeInput.sizes(test.size); !slices.Equal(got, test.want) {
 			t.Errorf("%s in batches of %d: %v, want %v", test.name, test.size, got, test.want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // A crowd answers the samples of a sut with a predictor that answers any number at once: each
 // sample has a goroutine, and if there is a limit those beyond it wait in the queue.
-type crowd struct {
+type dispatcher struct {
 	sut       *sut
 	predictor *workload.PromptPredictor
 	limit     int64 // 0: none
@@ -21,13 +21,13 @@ type crowd struct {
 	handover  *backend.Times // from IssueQuery to the predictor, of samples that did not wait for others
 }
 
-func newCrowd(s *sut, p *workload.PromptPredictor) *crowd {
+func newDispatcher(s *sut, p *workload.PromptPredictor) *dispatcher {
 	p.Reset()
-	return &crowd{sut: s, predictor: p, limit: int64(p.Limit()), handover: backend.NewTimes()}
+	return &dispatcher{sut: s, predictor: p, limit: int64(p.Limit()), handover: backend.NewTimes()}
 }
 
 // grow has up to n samples that wait answered, as far as the limit allows. It returns at once.
-func (c *crowd) grow(n int) {
+func (c *dispatcher) grow(n int) {
 	issued := time.Now()
 	for range n {
 		if !c.enter() {
@@ -40,7 +40,7 @@ func (c *crowd) grow(n int) {
 // enter takes a place among those under way; false: there is none. Subtle: a place must not be
 // taken and given back. Whoever leaves looks at the queue afterwards, and would meet a limit that
 // is not there, while the sample that found no place waits for nobody.
-func (c *crowd) enter() bool {
+func (c *dispatcher) enter() bool {
 	for {
 		n := c.underway.Load()
 		if c.limit > 0 && n >= c.limit {
@@ -53,7 +53,7 @@ func (c *crowd) enter() bool {
 }
 
 // run answers samples until none waits.
-func (c *crowd) run(issued time.Time) {
+func (c *dispatcher) run(issued time.Time) {
 	var room [1]task
 	for first := true; ; first = false {
 		batch, _ := c.sut.queue.admit(room[:0], 1, true, false)
@@ -72,14 +72,14 @@ func (c *crowd) run(issued time.Time) {
 	}
 }
 
-// hopelessFailures is how many samples may fail one after the other before the test ends: the
+// mostFailures is how many samples may fail one after the other before the test ends: the
 // servers are gone.
-const hopelessFailures = 100
+const mostFailures = 100
 
 // answer answers a sample, or says why it has no answer. Unlike an error of an engine here, one
 // of a server fails its sample only.
-func (c *crowd) answer(t task) {
-	a := &answering{crowd: c, task: t}
+func (c *dispatcher) answer(t task) {
+	a := &promptReply{dispatcher: c, task: t}
 	err := c.ask(a)
 	if err == nil && !a.done {
 		err = errors.New("the model gave no answer")
@@ -92,13 +92,13 @@ func (c *crowd) answer(t task) {
 	if !a.done {
 		t.query.Fail(t.sample.ID, err)
 	}
-	if c.inARow.Add(1) == hopelessFailures {
+	if c.inARow.Add(1) == mostFailures {
 		c.sut.fail(err)
 	}
 }
 
 // ask calls the predictor. A panic of a model's code on the way to the server is an error.
-func (c *crowd) ask(a *answering) (err error) {
+func (c *dispatcher) ask(a *promptReply) (err error) {
 	defer recovered(&err)
 	row, err := c.sut.rows.after(-1, a.task.sample.Index)
 	if err != nil {
@@ -107,34 +107,26 @@ func (c *crowd) ask(a *answering) (err error) {
 	return c.predictor.Answer(c.sut.ctx, workload.Item{Row: row, Index: int(a.task.sample.Index)}, a)
 }
 
-// An answering is the reply to a sample.
-type answering struct {
-	crowd    *crowd
-	task     task
-	done     bool
-	response [1]loadgen.QuerySampleResponse
+// An promptReply is the reply to a sample.
+type promptReply struct {
+	dispatcher *dispatcher
+	task       task
+	done       bool
+	response   [1]loadgen.QuerySampleResponse
 }
 
 // FirstToken implements workload.Reply.
-func (a *answering) FirstToken(_ int, token []byte) {
-	if a.crowd.sut.tokens {
+func (a *promptReply) FirstToken(_ int, token []byte) {
+	if a.dispatcher.sut.tokens {
 		a.response[0] = loadgen.QuerySampleResponse{ID: a.task.sample.ID, Data: token}
 		a.task.query.FirstToken(a.response[:])
 	}
 }
 
 // Done implements workload.Reply.
-func (a *answering) Done(_ int, response []byte, tokens int) {
+func (a *promptReply) Done(_ int, response []byte, tokens int) {
 	a.done = true
 	a.response[0] = loadgen.QuerySampleResponse{ID: a.task.sample.ID, Data: response, NTokens: int32(tokens)}
 	a.task.query.Complete(a.response[:])
 	a.response[0] = loadgen.QuerySampleResponse{}
-}
-
-// prompts is the predictor that answers any number of samples at once; nil: there is none.
-func (m *loadedModel) prompts() *workload.PromptPredictor {
-	if len(m.predictors) != 1 {
-		return nil
-	}
-	return m.predictors[0].prompts
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -18,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// results gathers everything that is known of the run.
+// results gathers everything that is known about a test.
 func (r *run) results(test *loadgen.Result) *report.Results {
 	input := r.input() // may warn
 	out := &report.Results{
@@ -33,7 +34,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Problems:    []string{},
 		Warnings:    append(append([]string{}, r.cfg.Warnings...), r.warnings.list...),
 		Calibration: r.calibration,
-		Settings:    r.made,
+		Settings:    r.cfg.Made,
 		Phases:      r.phases,
 		System:      r.cfg.System,
 		Host:        r.cfg.Host,
@@ -43,15 +44,18 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 	}
 	out.Fill(test, r.origin)
 	if r.failure.Load() != nil {
-		out.Result = report.Invalid // the test was stopped, but not from outside
+		out.Result = report.Invalid // the run stopped the test itself
 	}
-	if r.settings.Mode != loadgen.PerformanceOnly {
-		out.AccuracyLogSHA256 = r.answersSum
+	if r.cfg.Settings.Mode != loadgen.PerformanceOnly {
+		out.AccuracyLogSHA256 = r.logSHA256
 	}
 	out.Queue = r.queueStats(test)
-	out.Generation = r.endpoint(test)
+	out.Generation = r.generation(test)
 	out.Warnings = append(out.Warnings, out.Generation.Warnings()...)
-	out.Problems = append(out.Problems, overload(out)...)
+	if q := out.Queue; out.Result == report.Invalid && q != nil && q.Backlog > 0 {
+		out.Problems = append(out.Problems, fmt.Sprintf("overload: the queue grew from %.3f s on, to %d samples when the last query was issued; "+
+			"the target is more than the system can do", q.GrewSeconds, q.Backlog))
+	}
 	for _, w := range r.sut.workers {
 		out.Workers = append(out.Workers, report.WorkerStats{
 			Batches: w.batches.Load(),
@@ -59,14 +63,14 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 			Busy:    time.Duration(w.busy.Load()).Seconds(),
 		})
 	}
-	r.evidence.apply(out)
+	r.serverCheck.apply(out)
 	r.addCaveats(out)
 	return out
 }
 
 // queueStats say how the queue of the last test grew.
 func (r *run) queueStats(test *loadgen.Result) *report.QueueStats {
-	n, when := r.sut.queue.longest()
+	n, when, left := r.sut.queue.stats()
 	if n == 0 {
 		return nil
 	}
@@ -75,7 +79,6 @@ func (r *run) queueStats(test *loadgen.Result) *report.QueueStats {
 		began = began.Add(p.Started) // after loading
 	}
 	stats := &report.QueueStats{Peak: n, PeakSeconds: when.Sub(began).Seconds()}
-	left := r.sut.queue.left()
 	if test.Effective.Scenario == loadgen.Server && left.samples > len(r.sut.workers)*r.model.shape.batch {
 		stats.Backlog = left.samples
 		if !left.since.IsZero() {
@@ -85,25 +88,19 @@ func (r *run) queueStats(test *loadgen.Result) *report.QueueStats {
 	return stats
 }
 
-// overload names the reason of a Server test that is not valid because the system could
-// not keep up.
-func overload(r *report.Results) []string {
-	if r.Result != report.Invalid || r.Queue == nil || r.Queue.Backlog == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("overload: from %.3f s on samples waited without a break, %d when the last query was issued; "+
-		"the target is more than the system can do", r.Queue.GrewSeconds, r.Queue.Backlog)}
-}
-
-// addCaveats says what speaks against the results: settings that are easier than the
-// rules', and models and data that are not the official ones.
+// addCaveats adds the caveats about settings that are easier than the
+// rules', and about models and data that are not the official ones.
 func (r *run) addCaveats(out *report.Results) {
 	if r.cfg.Judge != nil {
-		caveats, notes := r.cfg.Judge(r.settings, r.origin)
+		caveats, notes := r.cfg.Judge(r.cfg.Settings, r.origin)
 		out.Caveats, out.Notes = append(out.Caveats, caveats...), append(out.Notes, notes...)
 	}
 	if r.cfg.JudgeData != nil && !r.cfg.BuiltInData && r.cfg.Count == 0 {
-		out.Caveats = append(out.Caveats, r.cfg.JudgeData(r.loaded(), r.workload.Samples)...)
+		loaded := r.performanceSamples()
+		if n := r.cfg.Settings.PerformanceSampleCountOverride; n > 0 { // LoadGen takes it, even if the data set has fewer samples
+			loaded = int(min(n, uint64(r.workload.Samples)))
+		}
+		out.Caveats = append(out.Caveats, r.cfg.JudgeData(loaded, r.workload.Samples)...)
 	}
 	out.Caveats = append(out.Caveats, r.workload.Caveats...)
 	caveat := func(on bool, text string) {
@@ -123,13 +120,13 @@ func (r *run) backend() report.Backend {
 	for _, d := range info.Devices {
 		devices[d.Device] = d.Nodes
 	}
-	cores := runtime.GOMAXPROCS(0)
+	cores, s := runtime.GOMAXPROCS(0), r.model.shape
 	return report.Backend{
 		Engine: info.Engine, Library: info.Library, Devices: devices, Facts: info.Facts,
-		ReservedCores: cores - r.cfg.Cores(cores), PinnedTo: r.pinnedTo(),
-		Threads: r.model.shape.threads, Sessions: len(r.model.sessions),
+		ReservedCores: cores - r.cfg.Cores(cores), PinnedTo: r.cfg.Processors[:min(s.workers*s.threads, len(r.cfg.Processors))],
+		Threads: s.threads, Sessions: len(r.model.sessions),
 		WarmUp:    report.WarmUp{Runs: r.warm.runs, Stable: r.warm.stable, LatencyNS: int64(r.warm.latency)},
-		Instances: len(r.model.predictors), MaxBatch: r.model.shape.batch, MaxDelay: r.cfg.MaxDelay.String(),
+		Instances: len(r.model.predictors), MaxBatch: s.batch, MaxDelay: r.cfg.MaxDelay.String(),
 	}
 }
 
@@ -143,7 +140,7 @@ func (r *run) input() report.Input {
 		return in // a simulated model
 	}
 	if r.model.changed(r.files) {
-		r.warnings.add(errors.New("the model file was changed during the run: " + in.ModelPath + " is no longer what was measured"))
+		r.warnings.add(errors.New("the model file was changed during the run: " + in.ModelPath + " is no longer the one that was measured"))
 		return in
 	}
 	sum, size, err := HashFiles(context.Background(), r.files) // after an interruption too
@@ -172,22 +169,7 @@ func HashFiles(ctx context.Context, files []workload.File) (sum string, size int
 	return sum, size, nil
 }
 
-// scoring is how the run's own log has to be scored.
-func (r *run) scoring() workload.Scoring {
-	options := r.cfg.Model.Shared(r.cfg.Options)
-	maps.Copy(options, r.workload.ScoreOptions)
-	engine := r.cfg.ScoreEngine
-	if engine == nil && !r.asksServers() {
-		engine = r.cfg.Engine
-	}
-	return workload.Scoring{
-		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Samples, Options: options,
-		Engine: engine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
-	}
-}
-
-// outcome scores the run if it has responses of all samples, and turns what stopped it
-// into an error.
+// outcome scores the run if it has responses of all samples, and returns the error that stopped it.
 func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Results, dir string) error {
 	switch failure := r.failure.Load(); {
 	case failure != nil:
@@ -198,11 +180,37 @@ func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Res
 		return nil
 	}
 	r.cfg.Observer.Phase("scoring")
-	a, err := Score(ctx, filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model,
-		r.scoring(), Target{Quality: r.cfg.Model.QualityIn(r.cfg.Rules), Reference: r.cfg.Reference, None: out.Input.NoTarget()})
+	how := workload.Scoring{
+		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Samples, Options: r.cfg.Model.Shared(r.cfg.Options),
+		Engine: r.cfg.ScoreEngine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
+	}
+	maps.Copy(how.Options, r.workload.ScoreOptions)
+	if how.Engine == nil && !r.asksServers() {
+		how.Engine = r.cfg.Engine
+	}
+	a, err := Score(ctx, filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model, how, Target{Quality: r.cfg.Model.QualityIn(r.cfg.Rules), Reference: r.cfg.Reference, None: out.Input.NoTarget()})
 	if err != nil {
 		return err
 	}
 	out.Accuracy = a
 	return WriteAccuracy(dir, a)
+}
+
+// checkpoint returns a function that writes a test that has not ended, so that a program that is
+// killed leaves logs and results. It does not hash the model file.
+func (r *run) checkpoint(dir string) func(*loadgen.Result) {
+	known := report.Results{
+		Schema: report.Schema, Program: r.cfg.Program, Model: r.cfg.Model.Name, Rules: r.cfg.Rules, Interactive: r.cfg.Interactive,
+		Settings: r.cfg.Made, Calibration: r.calibration, Phases: r.phases, System: r.cfg.System, Backend: r.backend(),
+		Fingerprint: r.cfg.Fingerprint, Host: r.cfg.Host, Command: r.cfg.Command,
+	}
+	warnings := slices.Concat(r.cfg.Warnings, r.warnings.list)
+	return func(test *loadgen.Result) {
+		out := known
+		out.Caveats, out.Warnings, out.Problems = slices.Clone(r.cfg.Caveats), slices.Clone(warnings), []string{}
+		out.Created = test.StartTime.UTC().Truncate(time.Second)
+		out.Fill(test, r.origin)
+		r.addCaveats(&out)
+		_ = errors.Join(r.writeLogs(test, dir), out.Write(dir)) // an error now is one when the test has ended, too
+	}
 }

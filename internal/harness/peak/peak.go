@@ -1,4 +1,6 @@
-package harness
+// Package peak finds the highest load that keeps a bound: the search itself, a pure function of the loads that were
+// tried (peak.go), and the files by which an interrupted search continues (files.go).
+package peak
 
 import (
 	"math"
@@ -7,20 +9,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// A peakSearch looks for the highest load that keeps a bound. What to try next follows
-// from what was tried, so that a search that was interrupted goes on where it was.
+// A Search looks for the highest load that keeps a bound. The next load follows
+// from those that were tried, so that an interrupted search continues.
 //
 // Short tests widen the load until it no longer keeps the bound, or narrow it until it
 // does, and then halve the interval in between. The load at its upper end is tried again
 // then: if it failed by chance, because the machine was busy with something else, the search
-// goes on above. A full-length test confirms the highest load that kept the bound; if it does
-// not keep it over that time, or not with the certainty that early stopping asks for, not
-// even a second time, lower ones are tried. If a confirmed load is far from the bound, the
-// next higher one is tried once more.
-type peakSearch struct {
-	first float64 // load to begin with
-	whole bool    // loads are whole numbers
-	bound time.Duration
+// goes on above. A full-length test confirms the highest load that kept the bound; if it
+// fails twice, over that time or by early stopping, lower loads are tried. If a confirmed
+// load is far from the bound, the next higher one is tried again.
+type Search struct {
+	First float64       // load to begin with
+	Whole bool          // loads are whole numbers
+	Bound time.Duration // 0: none by which a confirmed load is compared
 }
 
 const (
@@ -33,31 +34,40 @@ const (
 	sureFailures = 2
 
 	mostConfirmations = 12
-	// The loads that a search gives up at, relative to the first: nothing that could be
-	// measured lies beyond.
+	// The loads at which a search gives up, relative to the first.
 	leastShare, mostShare = 1e-3, 1e4
 )
 
-// A trial is a load to try.
-type trial struct {
-	load float64
-	full bool // in a full-length test
+// A Trial is a load to try.
+type Trial struct {
+	Load float64
+	Full bool // in a full-length test
 }
 
-// next returns what to try next. It returns false if the search is over.
-func (s peakSearch) next(tried []report.PeakStep) (trial, bool) {
-	confirmed := lastConfirmed(tried)
+// LastConfirmed is the last step that confirmed a load; -1: none did.
+func LastConfirmed(steps []report.PeakStep) int {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].Full && steps[i].Met {
+			return i
+		}
+	}
+	return -1
+}
+
+// Next returns the load to try next; false: the search is over.
+func (s Search) Next(tried []report.PeakStep) (Trial, bool) {
+	confirmed := LastConfirmed(tried)
 	switch {
 	case confirmed < 0:
 		return s.search(tried)
-	case s.bound == 0 || float64(tried[confirmed].LatencyNS) >= headroomShare*float64(s.bound):
-		return trial{}, false
+	case s.Bound == 0 || float64(tried[confirmed].LatencyNS) >= headroomShare*float64(s.Bound):
+		return Trial{}, false
 	}
 	return s.above(tried[confirmed].Load, tried[:confirmed], tried[confirmed+1:])
 }
 
 // search looks for a load to confirm, and lowers one that is not.
-func (s peakSearch) search(tried []report.PeakStep) (trial, bool) {
+func (s Search) search(tried []report.PeakStep) (Trial, bool) {
 	confirmations, last := 0, 0.0
 	for _, step := range tried {
 		if step.Full {
@@ -69,15 +79,15 @@ func (s peakSearch) search(tried []report.PeakStep) (trial, bool) {
 	case 0:
 		return s.narrow(tried)
 	case 1:
-		return trial{last, true}, true // once more: that was perhaps chance
+		return Trial{last, true}, true // again: perhaps it failed by chance
 	}
 	next := s.round(last*lowerBy, -1)
-	return trial{next, true}, confirmations < mostConfirmations && next > 0
+	return Trial{next, true}, confirmations < mostConfirmations && next > 0
 }
 
 // above looks for a higher load than one that was confirmed with room to spare. It ends with
 // the first that does not keep the bound.
-func (s peakSearch) above(best float64, before, after []report.PeakStep) (trial, bool) {
+func (s Search) above(best float64, before, after []report.PeakStep) (Trial, bool) {
 	if len(after) == 0 {
 		next := s.round(best*widenFactor, 1)
 		for _, step := range before {
@@ -85,18 +95,17 @@ func (s peakSearch) above(best float64, before, after []report.PeakStep) (trial,
 				next = min(next, step.Load)
 			}
 		}
-		return trial{load: next}, true
+		return Trial{Load: next}, true
 	}
 	for i, step := range after {
 		if !step.Met && (step.Full || i == 0) {
-			return trial{}, false
+			return Trial{}, false
 		}
 	}
 	return s.narrow(append([]report.PeakStep{{Load: best, Met: true}}, after...))
 }
 
-// An interval is what short tests say: low kept the bound, high did not, as often as
-// failures says.
+// An interval is the outcome of short tests: low kept the bound, high failed so many times.
 type interval struct {
 	low, high float64
 	failures  int
@@ -136,34 +145,33 @@ func between(tried []report.PeakStep) interval {
 }
 
 // narrow chooses a load between the highest that kept the bound and the lowest that did not.
-func (s peakSearch) narrow(tried []report.PeakStep) (trial, bool) {
+func (s Search) narrow(tried []report.PeakStep) (Trial, bool) {
 	i := between(tried)
 	low, high := i.low, i.high
 	switch {
 	case len(tried) == 0:
-		return trial{load: s.first}, true
+		return Trial{Load: s.First}, true
 	case low == 0:
 		next := s.round(high/widenFactor, -1)
-		return trial{load: next}, next > 0 && next >= s.first*leastShare
+		return Trial{Load: next}, next > 0 && next >= s.First*leastShare
 	case math.IsInf(high, 1):
-		if low >= s.first*mostShare {
-			return trial{low, true}, true
+		if low >= s.First*mostShare {
+			return Trial{low, true}, true
 		}
-		return trial{load: s.round(low*widenFactor, 1)}, true
-	case high/low <= resolution, s.whole && high-low <= 1:
+		return Trial{Load: s.round(low*widenFactor, 1)}, true
+	case high/low <= resolution, s.Whole && high-low <= 1:
 		if i.failures < sureFailures {
-			return trial{load: high}, true
+			return Trial{Load: high}, true
 		}
-		return trial{low, true}, true
+		return Trial{low, true}, true
 	}
-	return trial{load: s.round(math.Sqrt(low*high), 0)}, true
+	return Trial{Load: s.round(math.Sqrt(low*high), 0)}, true
 }
 
-// round makes a load that was computed from others a whole number, if need be: one that
-// is at least by 1 further in the direction.
-func (s peakSearch) round(load float64, direction int) float64 {
+// round makes a computed load a whole number, if need be: in a direction, by at least 1.
+func (s Search) round(load float64, direction int) float64 {
 	switch {
-	case !s.whole:
+	case !s.Whole:
 		return load
 	case direction < 0:
 		return math.Ceil(load) - 1

@@ -1,4 +1,4 @@
-package harness
+package peak
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ import (
 
 // searched carries a search out against a system and returns what it tried. What follows from tries is the same
 // however often it is asked for, so that a search may be interrupted after any of them.
-func searched(t *testing.T, s peakSearch, keeps func(trial) bool) []report.PeakStep {
+func searched(t *testing.T, s Search, keeps func(Trial) bool) []report.PeakStep {
 	t.Helper()
 	var steps []report.PeakStep
 	for {
-		next, more := s.next(steps)
-		if again, moreAgain := s.next(steps); again != next || moreAgain != more {
+		next, more := s.Next(steps)
+		if again, moreAgain := s.Next(steps); again != next || moreAgain != more {
 			t.Fatalf("after %d steps %+v follows, and then %+v", len(steps), next, again)
 		}
 		if !more {
@@ -26,18 +26,18 @@ func searched(t *testing.T, s peakSearch, keeps func(trial) bool) []report.PeakS
 		if len(steps) > 100 {
 			t.Fatalf("the search does not end: %+v", steps[90:])
 		}
-		if !(next.load > 0) || s.whole && next.load != math.Trunc(next.load) {
-			t.Fatalf("load %v is tried", next.load)
+		if !(next.Load > 0) || s.Whole && next.Load != math.Trunc(next.Load) {
+			t.Fatalf("load %v is tried", next.Load)
 		}
-		steps = append(steps, report.PeakStep{Load: next.load, Full: next.full, Met: keeps(next)})
+		steps = append(steps, report.PeakStep{Load: next.Load, Full: next.Full, Met: keeps(next)})
 	}
 }
 
-func TestASearchFindsTheCapacityWhereverItBegins(t *testing.T) {
+func TestSearchFindsTheCapacity(t *testing.T) {
 	for _, capacity := range []float64{0.37, 20, 1234.5, 2e6} {
 		for _, first := range []float64{capacity / 500, capacity * 0.3, capacity, capacity * 1.01, capacity * 7, capacity * 800} {
 			t.Run(fmt.Sprintf("%g from %g", capacity, first), func(t *testing.T) {
-				steps := searched(t, peakSearch{first: first}, func(n trial) bool { return n.load <= capacity })
+				steps := searched(t, Search{First: first}, func(n Trial) bool { return n.Load <= capacity })
 				last := steps[len(steps)-1]
 				if !last.Full || !last.Met || last.Load > capacity || last.Load < capacity/resolution {
 					t.Errorf("the last of %d steps is %+v", len(steps), last)
@@ -47,10 +47,10 @@ func TestASearchFindsTheCapacityWhereverItBegins(t *testing.T) {
 	}
 }
 
-func TestASearchForStreamsFindsTheNumberItself(t *testing.T) {
+func TestSearchOfWholeLoads(t *testing.T) {
 	for capacity := 1.0; capacity <= 70; capacity++ {
 		for _, first := range []float64{1, 4, 8, 70} {
-			steps := searched(t, peakSearch{first: first, whole: true}, func(n trial) bool { return n.load <= capacity })
+			steps := searched(t, Search{First: first, Whole: true}, func(n Trial) bool { return n.Load <= capacity })
 			if last := steps[len(steps)-1]; !last.Full || !last.Met || last.Load != capacity {
 				t.Errorf("from %g: %g streams: the last of %d steps is %+v", first, capacity, len(steps), last)
 			}
@@ -58,9 +58,9 @@ func TestASearchForStreamsFindsTheNumberItself(t *testing.T) {
 	}
 }
 
-func TestASearchGivesUpWhereNothingKeepsTheBound(t *testing.T) {
-	for _, s := range []peakSearch{{first: 100}, {first: 8, whole: true}} {
-		steps := searched(t, s, func(trial) bool { return false })
+func TestSearchGivesUp(t *testing.T) {
+	for _, s := range []Search{{First: 100}, {First: 8, Whole: true}} {
+		steps := searched(t, s, func(Trial) bool { return false })
 		for _, step := range steps {
 			if step.Full {
 				t.Errorf("%+v is confirmed", step)
@@ -72,14 +72,14 @@ func TestASearchGivesUpWhereNothingKeepsTheBound(t *testing.T) {
 	}
 }
 
-func TestALoadThatFailsAtFullLengthIsLowered(t *testing.T) {
-	keeps := func(n trial) bool { return n.load <= 100 && !n.full || n.load <= 93 }
-	steps := searched(t, peakSearch{first: 50}, keeps)
+func TestUnconfirmedLoadIsLowered(t *testing.T) {
+	keeps := func(n Trial) bool { return n.Load <= 100 && !n.Full || n.Load <= 93 }
+	steps := searched(t, Search{First: 50}, keeps)
 	last := steps[len(steps)-1]
 	if !last.Full || !last.Met || last.Load > 93 || last.Load < 85 {
 		t.Errorf("the last step is %+v", last)
 	}
-	never := searched(t, peakSearch{first: 50}, func(n trial) bool { return n.load <= 100 && !n.full })
+	never := searched(t, Search{First: 50}, func(n Trial) bool { return n.Load <= 100 && !n.Full })
 	full := 0
 	for _, step := range never {
 		if step.Full {
@@ -92,53 +92,53 @@ func TestALoadThatFailsAtFullLengthIsLowered(t *testing.T) {
 }
 
 // A machine that is busy with something else for a moment fails a load that it could keep.
-func TestALoadThatFailedByChanceIsTriedAgain(t *testing.T) {
+func TestLoadThatFailsByChance(t *testing.T) {
 	for unlucky := range 12 {
 		n := 0
-		steps := searched(t, peakSearch{first: 60}, func(next trial) bool {
+		steps := searched(t, Search{First: 60}, func(next Trial) bool {
 			n++
-			return next.load <= 169 && n-1 != unlucky
+			return next.Load <= 169 && n-1 != unlucky
 		})
 		if last := steps[len(steps)-1]; !last.Full || !last.Met || last.Load < 169/1.03 {
-			t.Errorf("with bad luck in trial %d the last of %d is %+v", unlucky, len(steps), last)
+			t.Errorf("with bad luck in Trial %d the last of %d is %+v", unlucky, len(steps), last)
 		}
 	}
 }
 
 // The 34 ms of a bound of 100 ms say that something else than the load broke it above.
-func TestAConfirmedLoadFarFromTheBoundIsRaised(t *testing.T) {
-	s := peakSearch{first: 60, bound: 100 * time.Millisecond}
+func TestConfirmedLoadFarFromTheBoundIsRaised(t *testing.T) {
+	s := Search{First: 60, Bound: 100 * time.Millisecond}
 	for _, test := range []struct {
 		latency time.Duration
-		next    trial
+		next    Trial
 		more    bool
 	}{
-		{34 * time.Millisecond, trial{load: 102}, true},
-		{59 * time.Millisecond, trial{load: 102}, true},
-		{60 * time.Millisecond, trial{}, false},
-		{93 * time.Millisecond, trial{}, false},
+		{34 * time.Millisecond, Trial{Load: 102}, true},
+		{59 * time.Millisecond, Trial{Load: 102}, true},
+		{60 * time.Millisecond, Trial{}, false},
+		{93 * time.Millisecond, Trial{}, false},
 	} {
 		tried := []report.PeakStep{
 			{Load: 100, Met: true}, {Load: 102}, {Load: 150}, {Load: 102}, {Load: 100, Full: true, Met: true, LatencyNS: int64(test.latency)},
 		}
-		if next, more := s.next(tried); next != test.next || more != test.more {
+		if next, more := s.Next(tried); next != test.next || more != test.more {
 			t.Errorf("at %v: %+v, %v, want %+v, %v", test.latency, next, more, test.next, test.more)
 		}
-		if next, more := s.next(append(tried, report.PeakStep{Load: 102})); more {
+		if next, more := s.Next(append(tried, report.PeakStep{Load: 102})); more {
 			t.Errorf("after another failure: %+v", next)
 		}
 	}
 	tried := []report.PeakStep{{Load: 100, Met: true}, {Load: 102}, {Load: 102}, {Load: 100, Full: true, Met: true, LatencyNS: 1}, {Load: 102, Met: true}}
-	if next, more := s.next(tried); !more || next != (trial{load: 153}) {
+	if next, more := s.Next(tried); !more || next != (Trial{Load: 153}) {
 		t.Errorf("after a load that was kept: %+v, %v", next, more)
 	}
 }
 
-func TestANoisySystemIsNotOverestimated(t *testing.T) {
+func TestNoisySystemIsNotOverestimated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		// Up to 10 % of the capacity depends on chance.
-		steps := searched(t, peakSearch{first: 10}, func(n trial) bool { return n.load <= 100*(0.9+0.1*rng.Float64()) })
+		steps := searched(t, Search{First: 10}, func(n Trial) bool { return n.Load <= 100*(0.9+0.1*rng.Float64()) })
 		last := steps[len(steps)-1]
 		if last.Full && last.Met && (last.Load < 70 || last.Load > 100) {
 			t.Errorf("%+v", last)
@@ -146,20 +146,8 @@ func TestANoisySystemIsNotOverestimated(t *testing.T) {
 	}
 }
 
-func TestASearchGoesOnWhereItWas(t *testing.T) {
-	keeps := func(n trial) bool { return n.load <= 42 }
-	s := peakSearch{first: 5}
-	whole := searched(t, s, keeps)
-	for n := range whole {
-		next, more := s.next(whole[:n])
-		if !more || next.load != whole[n].Load || next.full != whole[n].Full {
-			t.Errorf("after %d steps: %+v, want %+v", n, next, whole[n])
-		}
-	}
-}
-
-// best is the highest load that was confirmed; 0: none.
-func best(tried []report.PeakStep) (load float64) {
+// highest is the highest load that was confirmed; 0: none.
+func highest(tried []report.PeakStep) (load float64) {
 	for _, step := range tried {
 		if step.Full && step.Met {
 			load = max(load, step.Load)
@@ -169,20 +157,20 @@ func best(tried []report.PeakStep) (load float64) {
 }
 
 // A capacity that is much higher than what the search begins with is not found whole, and whole loads begin with 1.
-func TestASearchEndsNearTheHighestLoadThatKeepsItsBound(t *testing.T) {
+func TestSearchAtItsLimits(t *testing.T) {
 	for _, capacity := range []float64{0.4, 3, 9.5, 50, 51, 1e3, 7e5} {
-		most := min(capacity, 20*mostShare*widenFactor) // what nobody can measure is not looked for
-		keeps := func(n trial) bool { return n.load <= capacity }
-		tried := searched(t, peakSearch{first: 20}, keeps)
-		if got, least := best(tried), min(capacity/resolution, 20*mostShare); got > most || got < least-1e-9 {
+		most := min(capacity, 20*mostShare*widenFactor) // the search gives up beyond
+		keeps := func(n Trial) bool { return n.Load <= capacity }
+		tried := searched(t, Search{First: 20}, keeps)
+		if got, least := highest(tried), min(capacity/resolution, 20*mostShare); got > most || got < least-1e-9 {
 			t.Errorf("capacity %g: the peak is %g after %d steps, want %g to %g", capacity, got, len(tried), least, most)
 		}
 		least := 0.0 // of a system that does not keep even 1
 		if capacity >= 1 {
 			least = min(math.Floor(capacity)-max(1, capacity*(resolution-1)), 20*mostShare)
 		}
-		tried = searched(t, peakSearch{first: 20, whole: true}, keeps)
-		if got := best(tried); got > most || got < least-1e-9 {
+		tried = searched(t, Search{First: 20, Whole: true}, keeps)
+		if got := highest(tried); got > most || got < least-1e-9 {
 			t.Errorf("capacity %g of whole loads: the peak is %g after %d steps, want %g to %g", capacity, got, len(tried), least, most)
 		}
 	}

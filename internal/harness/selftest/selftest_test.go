@@ -1,4 +1,4 @@
-package harness
+package selftest
 
 import (
 	"bytes"
@@ -16,14 +16,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// These tests take real time: the generator's pacers sleep in the kernel, which fake time
-// cannot host. What they want holds on a busy machine too.
+// These tests take real time, because the pacers sleep in the kernel. They pass on a busy machine too.
 
-func TestASelfTestMeasuresTheGenerator(t *testing.T) {
+func TestRun(t *testing.T) {
 	testenv.SkipLong(t, "takes long")
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
-			s := SelfTest{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond}
+			s := Test{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond}
 			r, err := s.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -42,7 +41,7 @@ func TestASelfTestMeasuresTheGenerator(t *testing.T) {
 	}
 }
 
-func checkSelfTest(t *testing.T, scenario loadgen.Scenario, r *SelfTestResult) {
+func checkSelfTest(t *testing.T, scenario loadgen.Scenario, r *Result) {
 	t.Helper()
 	switch scenario {
 	case loadgen.Offline:
@@ -63,9 +62,9 @@ func checkSelfTest(t *testing.T, scenario loadgen.Scenario, r *SelfTestResult) {
 	}
 }
 
-func TestASelfTestAnswersAsManySamplesAtOnceAsItIsTold(t *testing.T) {
+func TestResponsesInACall(t *testing.T) {
 	for _, test := range []struct{ responses, calls int }{{0, 4}, {100, 10}, {-1, 1}} {
-		s := SelfTest{Scenario: loadgen.Offline, TargetQPS: 10000, Duration: 100 * time.Millisecond, Responses: test.responses, OutputDir: t.TempDir()}
+		s := Test{Scenario: loadgen.Offline, TargetQPS: 10000, Duration: 100 * time.Millisecond, Responses: test.responses, OutputDir: t.TempDir()}
 		if n := (1000 + s.responses() - 1) / s.responses(); n != test.calls {
 			t.Errorf("%d responses: %d calls, want %d", test.responses, n, test.calls)
 		}
@@ -83,8 +82,8 @@ func TestASelfTestAnswersAsManySamplesAtOnceAsItIsTold(t *testing.T) {
 	}
 }
 
-func TestASelfTestOfAccuracyModeLogsAllResponses(t *testing.T) {
-	s := SelfTest{Scenario: loadgen.Offline, TargetQPS: 10000, Duration: 300 * time.Millisecond, Accuracy: true, OutputDir: t.TempDir()}
+func TestAccuracyMode(t *testing.T) {
+	s := Test{Scenario: loadgen.Offline, TargetQPS: 10000, Duration: 300 * time.Millisecond, Accuracy: true, OutputDir: t.TempDir()}
 	r, err := s.Run(t.Context())
 	if err != nil || r.Queries != 3000 || r.DurationNS <= 0 || r.PostRunNS < 0 {
 		t.Errorf("%+v, %v", r, err)
@@ -99,9 +98,8 @@ func TestASelfTestOfAccuracyModeLogsAllResponses(t *testing.T) {
 	}
 }
 
-// TestASelfTestTakesTimeWhateverAQueryHas: queries of one sample are timed as those of many are.
-func TestASelfTestTakesTimeWhateverAQueryHas(t *testing.T) {
-	for _, s := range []SelfTest{
+func TestShortTests(t *testing.T) {
+	for _, s := range []Test{
 		{Scenario: loadgen.SingleStream, TargetQPS: 1e4, Accuracy: true},
 		{Scenario: loadgen.MultiStream, TargetQPS: 1e4, Accuracy: true},
 		{Scenario: loadgen.Server, TargetQPS: 1e4, Accuracy: true},
@@ -124,55 +122,101 @@ func TestASelfTestTakesTimeWhateverAQueryHas(t *testing.T) {
 	}
 }
 
-func TestASelfTestThatCannotRunIsAnError(t *testing.T) {
-	if _, err := (SelfTest{Scenario: loadgen.Server, Duration: time.Second}).Run(t.Context()); err == nil {
+func TestRunFails(t *testing.T) {
+	if _, err := (Test{Scenario: loadgen.Server, Duration: time.Second}).Run(t.Context()); err == nil {
 		t.Error("no rate is accepted")
 	}
+	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errStopped)
-	s := SelfTest{Scenario: loadgen.Server, TargetQPS: 100, Duration: time.Minute}
-	if _, err := s.Run(ctx); !errors.Is(err, errStopped) {
+	cancel(stopped)
+	s := Test{Scenario: loadgen.Server, TargetQPS: 100, Duration: time.Minute}
+	if _, err := s.Run(ctx); !errors.Is(err, stopped) {
 		t.Errorf("error %v, want the interruption", err)
 	}
 }
 
-func TestASelfTestBeyondTheMachineIsRefused(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		s    SelfTest
+		s    Test
 		want string
 	}{
-		{"no rate", SelfTest{Scenario: loadgen.Server, Duration: time.Second}, "target_qps"},
-		{"more samples than a test can have", SelfTest{Scenario: loadgen.Offline, TargetQPS: 1e12, Duration: time.Second}, "samples a test can have"},
-		{"more than the memory holds", SelfTest{Scenario: loadgen.Offline, TargetQPS: 4.2e9, Duration: time.Second}, "GiB"},
-		{"more responses than the memory holds", SelfTest{Scenario: loadgen.Offline, TargetQPS: 4.2e9, Duration: time.Second, Accuracy: true}, "GiB"},
+		{"no rate", Test{Scenario: loadgen.Server, Duration: time.Second}, "target_qps"},
+		{"more samples than a test can have", Test{Scenario: loadgen.Offline, TargetQPS: 1e12, Duration: time.Second}, "samples a test can have"},
+		{"more than the memory holds", Test{Scenario: loadgen.Offline, TargetQPS: 4.2e9, Duration: time.Second}, "GiB"},
+		{"more responses than the memory holds", Test{Scenario: loadgen.Offline, TargetQPS: 4.2e9, Duration: time.Second, Accuracy: true}, "GiB"},
 	} {
 		if err := c.s.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one about %s", c.name, err, c.want)
 		}
 	}
-	if err := (SelfTest{Scenario: loadgen.Server, TargetQPS: 1000, Duration: time.Second}).Check(); err != nil {
-		t.Errorf("an ordinary one: %v", err)
-	}
-}
-
-func TestOnlyStreamsNeedNoRate(t *testing.T) {
 	for _, scenario := range loadgen.Scenarios() {
 		needs := scenario == loadgen.Server || scenario == loadgen.Offline
-		if err := (SelfTest{Scenario: scenario, Duration: time.Second}).Check(); (err != nil) != needs {
+		if err := (Test{Scenario: scenario, Duration: time.Second}).Check(); (err != nil) != needs {
 			t.Errorf("%v without a rate: %v", scenario, err)
+		}
+		if err := (Test{Scenario: scenario, TargetQPS: 1000, Duration: time.Second}).Check(); err != nil {
+			t.Errorf("%v: %v", scenario, err)
 		}
 	}
 }
 
-func TestASelfTestNamesTheMedianAndThe99thPercentile(t *testing.T) {
+func TestPercentiles(t *testing.T) {
 	p := &loadgen.Performance{QueryCount: 10, LastCompletion: time.Second}
 	for i, percentile := range loadgen.Percentiles() {
 		p.SampleLatency.Percentiles[i] = time.Duration(1000 * percentile)
 		p.IssueDelay.Percentiles[i] = time.Duration(2000 * percentile)
 	}
-	r := SelfTest{Scenario: loadgen.Server}.measured(&loadgen.Result{Performance: p}, &nullSUT{})
+	r := Test{Scenario: loadgen.Server}.measured(&loadgen.Result{Performance: p}, &nullSUT{})
 	if r.LatencyP50NS != 500 || r.LatencyP99NS != 990 || r.IssueDelayP50NS != 1000 || r.IssueDelayP99NS != 1980 || r.IssuedQPS != 10 {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestMeasures(t *testing.T) {
+	r := &Result{
+		Queries: 1000, DurationNS: 2e9, PostRunNS: 5e8, IssuedQPS: 500,
+		LatencyMeanNS: 30, LatencyP50NS: 20, LatencyP99NS: 90, PeakRSSBytes: 64000,
+	}
+	want := map[string]float64{
+		"SingleStream, queries per second":                              500,
+		"SingleStream, peak memory per query":                           64,
+		"SingleStream, until the logs of a million queries are written": 500,
+		"Server at 1,000 QPS, latency p50":                              20,
+		"Server at 1,000 QPS, latency p99":                              90,
+		"Server at 400,000 QPS, mean latency":                           30,
+		"Offline, 256 responses in a call: until the last call":         500,
+		"Offline, 256 responses in a call: until the logs are written":  400,
+		"Server at 500 QPS while all cores compute, latency p99":        90,
+	}
+	for _, m := range Measures() {
+		if err := m.Test.Check(); err != nil && !strings.Contains(err.Error(), "GiB") {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+		if w, ok := want[m.Name]; ok {
+			if got := m.Of(r); got != w {
+				t.Errorf("%s: %g %s, want %g", m.Name, got, m.Unit, w)
+			}
+			delete(want, m.Name)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no measure %v", want)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	m := Measure{Of: (*Result).p99}
+	for _, c := range []struct {
+		values []int64
+		want   float64
+	}{{[]int64{7}, 7}, {[]int64{90, 10, 20}, 20}, {[]int64{4, 1, 3, 2}, 3}} {
+		var results []*Result
+		for _, v := range c.values {
+			results = append(results, &Result{LatencyP99NS: v})
+		}
+		if got := m.Median(results); got != c.want {
+			t.Errorf("the median of %v is %g, want %g", c.values, got, c.want)
+		}
 	}
 }

@@ -1,0 +1,219 @@
+package harness
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/harness/peak"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// PeakFile is where a search for the highest load keeps the loads that it tried, in the folder of the run.
+const PeakFile = peak.File
+
+// findPeak searches the highest load that keeps the bound. The results are those of the
+// full-length test at that load, or of the last test if no load keeps it.
+func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
+	s, dir := r.cfg.Settings, r.cfg.OutputDir
+	search, unit := peak.Search{First: s.ServerTargetQPS}, "queries/s"
+	switch {
+	case s.Scenario == loadgen.MultiStream && s.MultiStreamQPS > 0:
+		interval := time.Duration(float64(time.Second) / s.MultiStreamQPS)
+		search, unit = peak.Search{First: float64(s.MultiStreamSamplesPerQuery), Whole: true, Bound: interval}, "samples per query"
+	case s.Scenario != loadgen.Server:
+		return nil, fmt.Errorf("%v has no bound by which to find a peak", s.Scenario)
+	case !s.UseTokenLatencies:
+		search.Bound = s.ServerTargetLatency
+	}
+	r.qsl.keep = true
+	state, best, err := peak.Open(dir, r.peakKey(), unit)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(state.Steps); n > 0 {
+		r.cfg.Observer.Note(fmt.Sprintf("the search continues after %d loads", n))
+	}
+	last := best // results of the last test; nil: none yet
+	for trial, more := search.Next(state.Steps); more; trial, more = search.Next(state.Steps) {
+		to := dir
+		if best != nil {
+			to = filepath.Join(dir, peak.HigherDir)
+		}
+		last, err = r.tryLoad(ctx, trial, state, to)
+		if err == nil && trial.Full && state.Steps[len(state.Steps)-1].Met {
+			best = last
+			if err = r.finishPeak(best, state, to); err == nil && to != dir {
+				err = state.TakeHigher()
+			}
+		}
+		switch {
+		case err != nil && best != nil:
+			return best, err // which were written when the load was confirmed
+		case err != nil:
+			return last, errors.Join(err, r.finishPeak(last, state, dir))
+		}
+	}
+	if best != nil {
+		last = best
+	}
+	if last == nil { // an earlier process finished the search, and confirmed no load
+		return report.Read(dir)
+	}
+	return last, errors.Join(r.finishPeak(last, state, dir), os.RemoveAll(filepath.Join(dir, peak.HigherDir)))
+}
+
+// tryLoad tests a load and keeps the outcome: at full length in a folder, or briefly.
+func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir string) (*report.Results, error) {
+	var test *loadgen.Result
+	var err error
+	if t.Full {
+		r.cfg.Observer.Note(fmt.Sprintf("confirming %.5g %s at full length", t.Load, state.Unit))
+		if r.cfg.Settings.Scenario == loadgen.MultiStream {
+			r.cfg.Settings.MultiStreamSamplesPerQuery = uint64(t.Load)
+			r.set("samples_per_query", strconv.FormatUint(uint64(t.Load), 10), "find-peak")
+		} else {
+			r.cfg.Settings.ServerTargetQPS = t.Load
+			r.set("target_qps", strconv.FormatFloat(t.Load, 'g', 5, 64), "find-peak")
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("making the folder of a test: %w", err)
+		}
+		test, err = r.issue(ctx, dir)
+	} else {
+		r.cfg.Observer.Note(fmt.Sprintf("trying %.5g %s", t.Load, state.Unit))
+		err = r.phase(ctx, "search", func() (err error) {
+			test, err = r.traffic(ctx, shortTest(r.cfg.Settings, t.Load), nil, nil)
+			return err
+		})
+	}
+	if test == nil {
+		return nil, err
+	}
+	results := r.results(test)
+	if err := errors.Join(append(test.Faults, err, r.outcome(ctx, test, results, dir))...); err != nil {
+		return results, err
+	}
+	return results, state.Add(peakStep(t, test, results.Queue))
+}
+
+// peakStep is the outcome of a test. A short one need not satisfy early stopping, but its
+// queue must not have grown through its second half: it would grow on.
+func peakStep(t peak.Trial, test *loadgen.Result, queue *report.QueueStats) report.PeakStep {
+	p := test.Performance
+	step := report.PeakStep{Load: t.Load, Full: t.Full, Seconds: p.LastCompletion.Seconds(), LatencyNS: int64(p.SampleLatency.Target)}
+	if p.Effective.Scenario == loadgen.MultiStream {
+		step.LatencyNS = int64(p.QueryLatency.Target)
+	}
+	step.Met = test.Valid() || !t.Full && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
+	if !t.Full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
+		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %.3f s on", queue.GrewSeconds)
+	}
+	if step.Met || step.Reason != "" {
+		return step
+	}
+	for _, e := range test.Events {
+		if e.IsError { // the first error that was logged
+			step.Reason = fmt.Sprint(e.Value)
+			return step
+		}
+	}
+	step.Reason = test.Problems()[0]
+	return step
+}
+
+// shortTest has the settings of a short test of a load: long enough to know the percentile, and ended
+// when the queue has grown so much that the bound is lost.
+func shortTest(s loadgen.TestSettings, load float64) loadgen.TestSettings {
+	const (
+		share       = 20 // of the full duration
+		leastTime   = 2 * time.Second
+		bounds      = 40    // a queue that breaks the bound needs many times the bound to gather
+		lost, least = 4, 64 // a queue with this many times the queries that fit into the bound, and some, stays
+		longest     = 8     // times the shortest duration
+	)
+	percentile, rate := s.ServerTargetLatencyPercentile, load
+	if s.Scenario == loadgen.MultiStream {
+		s.MultiStreamSamplesPerQuery = uint64(load)
+		percentile, rate = s.MultiStreamTargetLatencyPercentile, s.MultiStreamQPS
+	} else {
+		s.ServerTargetQPS = load
+		if !s.UseTokenLatencies {
+			s.ServerMaxAsyncQueries = uint64(lost*load*s.ServerTargetLatency.Seconds()) + least
+		}
+	}
+	s.MinDuration = min(s.MinDuration, max(leastTime, s.MinDuration/share, bounds*s.ServerTargetLatency))
+	s.MinQueryCount = min(s.MinQueryCount, loadgen.NeededQueries(1, percentile))
+	s.MaxDuration = longest * max(s.MinDuration, time.Duration(float64(s.MinQueryCount)/rate*float64(time.Second)))
+	return s
+}
+
+// finishPeak adds the search to the results and writes them into a folder.
+func (r *run) finishPeak(results *report.Results, state *peak.State, dir string) error {
+	if results == nil {
+		return nil
+	}
+	found := &report.Peak{Unit: state.Unit, Steps: state.Steps}
+	if i := peak.LastConfirmed(state.Steps); i >= 0 {
+		found.Best = state.Steps[i].Load
+		found.UserConf = r.userConf(found.Best)
+	}
+	switch {
+	case results.Result == report.Interrupted:
+		results.Problems = append(results.Problems, "the search is not over; the same command with the output folder "+r.cfg.OutputDir+" continues it")
+	case found.Best == 0:
+		results.Result = report.Invalid
+		results.Problems = append(results.Problems, "no load that was tried kept the bound")
+	}
+	results.Mode, results.Peak = "FindPeak", found
+	return writeResults(results, dir)
+}
+
+// peakKey names everything that decides which load can be reached, and leaves out the first load.
+func (r *run) peakKey() string {
+	if r.cfg.Fingerprint != "" {
+		return r.cfg.Fingerprint
+	}
+	s, b := r.cfg.Settings, r.cfg.Backend
+	s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
+	key, _ := json.Marshal([]any{s, b.ModelPath, b.Device, b.DeviceOptions, b.Config, r.cfg.DatasetDir, r.cfg.Model.Name, r.cfg.Rules,
+		len(r.model.predictors), r.model.shape.batch, r.cfg.MaxDelay, r.model.info().Engine})
+	sum := sha256.Sum256(key)
+	return hex.EncodeToString(sum[:16])
+}
+
+// userConf has the lines that make a load the target of later runs, with the bound and the
+// percentile that it was found with if they are not the rules'. The load is rounded down:
+// the load itself was confirmed.
+func (r *run) userConf(load float64) string {
+	s := r.cfg.Settings
+	line := func(key string, value float64) string {
+		return fmt.Sprintf("%s.%v.%s = %g", r.cfg.Model.Name, s.Scenario, key, value)
+	}
+	key, bound, boundValue, percentile := "target_qps", "target_latency", float64(s.ServerTargetLatency)/float64(time.Millisecond), s.ServerTargetLatencyPercentile
+	if s.Scenario == loadgen.MultiStream {
+		key, bound, boundValue, percentile = "samples_per_query", "target_qps", s.MultiStreamQPS, s.MultiStreamTargetLatencyPercentile
+	}
+	digits := math.Pow(10, 3-math.Floor(math.Log10(load)))
+	text := line(key, math.Floor(load*digits)/digits)
+	own := func(key string) bool {
+		return r.origin(key) != "default" && !strings.HasPrefix(r.origin(key), "rules ")
+	}
+	if own(bound) {
+		text += "\n" + line(bound, boundValue)
+	}
+	if own("target_latency_percentile") {
+		text += "\n" + line("target_latency_percentile", 100*percentile)
+	}
+	return text
+}

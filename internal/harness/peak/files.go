@@ -1,0 +1,132 @@
+package peak
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// File is where a search keeps the loads that it tried, in the folder of the run. A search in the same folder
+// continues with it.
+const File = "find-peak.json"
+
+// HigherDir is the folder for tests of higher loads than a confirmed one. If the load is confirmed too, it becomes
+// confirmedDir, whose files replace those in the folder of the run: at once or, if the process is killed, when the search
+// continues.
+const HigherDir, confirmedDir = "higher", "confirmed"
+
+// A State is the content of File.
+type State struct {
+	// Key names everything that decides which load can be reached.
+	Key   string            `json:"key"`
+	Unit  string            `json:"unit"`
+	Steps []report.PeakStep `json:"steps"`
+
+	dir string
+}
+
+// Open reads the state of a search in a folder, or begins one, and finishes a replacement of files that was interrupted.
+// It returns the results of the highest load that was confirmed; nil: none was. If the results of a confirmed load were
+// not written, its step is forgotten.
+func Open(dir, key, unit string) (*State, *report.Results, error) {
+	s := &State{Key: key, Unit: unit, dir: dir}
+	path := filepath.Join(dir, File)
+	const most = 16 << 20 // a search makes some dozens of steps
+	data, err := fileio.ReadFile(path, most)
+	if errors.Is(err, fs.ErrNotExist) { // confirmed files are those of another search
+		return s, nil, os.RemoveAll(filepath.Join(dir, confirmedDir))
+	}
+	if err == nil {
+		if err = json.Unmarshal(data, s); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the search so far: %w", err)
+	}
+	for i, step := range s.Steps {
+		if !(step.Load > 0) || math.IsInf(step.Load, 1) {
+			return nil, nil, fmt.Errorf("reading the search so far: %s: step %d: the load is %g, want one above 0", path, i+1, step.Load)
+		}
+	}
+	if s.Key != key {
+		return nil, nil, fmt.Errorf("%s is of a search with another model, data, settings or machine: choose another output folder, or delete it", path)
+	}
+	if len(s.Steps) == 0 {
+		err = os.RemoveAll(filepath.Join(dir, confirmedDir))
+	} else {
+		err = s.takeConfirmed()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		last := LastConfirmed(s.Steps)
+		if last < 0 {
+			return s, nil, nil
+		}
+		results, err := report.Read(dir)
+		if err != nil && !errors.Is(err, report.ErrNoRun) {
+			return nil, nil, err
+		}
+		if err == nil && results.Peak != nil && results.Peak.Best == s.Steps[last].Load {
+			return s, results, nil
+		}
+		s.Steps = s.Steps[:last]
+	}
+}
+
+// Add adds a step and writes the file.
+func (s *State) Add(step report.PeakStep) error {
+	s.Steps = append(s.Steps, step)
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("keeping the search: %w", err)
+	}
+	path := filepath.Join(s.dir, File)
+	if err := fileio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("keeping the search in %s: %w", path, err)
+	}
+	return nil
+}
+
+// TakeHigher replaces the files of the folder by those of HigherDir.
+func (s *State) TakeHigher() error {
+	if err := os.Rename(filepath.Join(s.dir, HigherDir), filepath.Join(s.dir, confirmedDir)); err != nil {
+		return err
+	}
+	return s.takeConfirmed()
+}
+
+// takeConfirmed moves the files of confirmedDir, if it exists, to those of the search. results.json is removed first and
+// moved last, so that it is never beside the logs of another load.
+func (s *State) takeConfirmed() error {
+	from := filepath.Join(s.dir, confirmedDir)
+	files, err := os.ReadDir(from)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	if last := slices.IndexFunc(files, func(f fs.DirEntry) bool { return f.Name() == report.FileName }); last >= 0 {
+		if err := os.Remove(filepath.Join(s.dir, report.FileName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		files = append(slices.Delete(slices.Clone(files), last, last+1), files[last])
+	}
+	for _, f := range files {
+		if err := os.Rename(filepath.Join(from, f.Name()), filepath.Join(s.dir, f.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Remove(from)
+}

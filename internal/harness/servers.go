@@ -1,0 +1,181 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// A serverCheck compares the counts of servers and of their client, before a test and after it. Its zero value is that
+// of an engine of this machine.
+type serverCheck struct {
+	engine  backend.Remote
+	before  backend.Account
+	noStats error // why the servers tell no statistics
+
+	remote                      *report.Remote
+	problems, caveats, warnings []string
+}
+
+// accountTimeout bounds asking servers about a test.
+const accountTimeout = 10 * time.Second
+
+// beforeTest keeps the counts so far.
+func (r *run) beforeTest(ctx context.Context) {
+	r.serverCheck = serverCheck{}
+	engine, ok := r.cfg.Engine.(backend.Remote)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, accountTimeout)
+	defer cancel()
+	r.serverCheck.engine = engine
+	r.serverCheck.before, r.serverCheck.noStats = engine.Account(ctx)
+}
+
+// afterTest compares them with the counts now, also after an interruption.
+func (r *run) afterTest(ctx context.Context) {
+	c := &r.serverCheck
+	if c.engine == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), accountTimeout)
+	defer cancel()
+	after, err := c.engine.Account(ctx)
+	if err != nil {
+		c.noStats = err
+	}
+	a, restarted := after.Since(c.before)
+	if restarted {
+		c.problems = append(c.problems, "the servers counted less after the test than before: one was restarted")
+	}
+	if err := c.engine.Check(ctx); err != nil {
+		c.problems = append(c.problems, "after the test: "+err.Error())
+	}
+	samples := uint64(0)
+	for _, w := range r.sut.workers {
+		samples += uint64(w.samples.Load())
+	}
+	c.compare(a, restarted, samples, len(r.files) > 1)
+
+	c.remote = &report.Remote{
+		Connections: a.Connections, SentBytes: a.Sent, ReceivedBytes: a.Received, Retried: a.Retried,
+		Requests: a.RoundTrip.Count, RoundTripNS: int64(a.RoundTrip.Mean()),
+	}
+	for i, name := range a.Endpoints {
+		c.remote.Endpoints = append(c.remote.Endpoints, report.Endpoint{URL: name, Requests: a.Requests[i]})
+	}
+	if s := a.Server; s != nil {
+		c.remote.Server = &report.RemoteCount{Inferences: s.Inferences, Executions: s.Executions, CacheHits: s.CacheHits,
+			QueueNS: int64(s.Queue.Mean()), ComputeNS: int64(s.Compute.Mean())}
+	}
+}
+
+// compare judges the counts of a test. A model of several files runs them any number of times for a sample, for several
+// samples at once or for one, so that requests count and not samples.
+func (c *serverCheck) compare(a backend.Account, restarted bool, samples uint64, several bool) {
+	const notComputed = "either one of several behind a balancer was asked, or answers were not computed"
+	if len(a.Down) > 0 {
+		c.problems = append(c.problems, "servers were left out since they failed: "+strings.Join(a.Down, "; "))
+	}
+	if a.Retried > 0 {
+		c.caveats = append(c.caveats, fmt.Sprintf("%d requests were sent again (retry): the rules do not allow that", a.Retried))
+	}
+	switch s := a.Server; {
+	case s == nil:
+		c.warnings = append(c.warnings, fmt.Sprintf("answers may have come from a cache: the servers tell no statistics (%v)", c.noStats))
+	case s.CacheHits > 0:
+		c.problems = append(c.problems, fmt.Sprintf("the servers answered %d requests from a cache, which the rules forbid", s.CacheHits))
+	case restarted:
+	case several && s.Inferences < a.RoundTrip.Count:
+		c.caveats = append(c.caveats, fmt.Sprintf("the servers counted %d inferences, %d requests were answered: %s", s.Inferences, a.RoundTrip.Count, notComputed))
+	case several:
+	case s.Inferences < samples:
+		c.caveats = append(c.caveats, fmt.Sprintf("the servers counted %d of %d samples: %s", s.Inferences, samples, notComputed))
+	case s.Inferences > samples:
+		c.warnings = append(c.warnings, fmt.Sprintf("the servers counted %d samples, %d were sent: others used them, too", s.Inferences, samples))
+	}
+}
+
+// apply adds the findings to results. A run with a problem is INVALID.
+func (c *serverCheck) apply(out *report.Results) {
+	out.Remote = c.remote
+	out.Problems = append(out.Problems, c.problems...)
+	out.Caveats = append(out.Caveats, c.caveats...)
+	out.Warnings = append(out.Warnings, c.warnings...)
+	if len(c.problems) > 0 && out.Result == report.Valid {
+		out.Result = report.Invalid
+	}
+}
+
+// generation has the measurements of servers of text beside the test; nil: other engines. Tokens per second count to the
+// last completion and, as LoadGen's metric, to the completion of the last issued query.
+func (r *run) generation(test *loadgen.Result) *report.Generation {
+	d := r.sut.dispatcher
+	if d == nil {
+		return nil
+	}
+	spread := func(s backend.Spread) *report.Latencies {
+		if s.Count == 0 {
+			return nil
+		}
+		return &report.Latencies{
+			Min: int64(s.Min), Mean: int64(s.Mean), Max: int64(s.Max),
+			P50: int64(s.P50), P90: int64(s.P90), P95: int64(s.P95), P97: int64(s.P97), P99: int64(s.P99), P999: int64(s.P999),
+		}
+	}
+	m := d.predictor.Measured()
+	g := &report.Generation{
+		Limit: int(d.limit), Most: m.Most, Answers: m.Answers, Retries: m.Retries, Pieces: m.Pieces, Tokens: m.Tokens, PromptTokens: m.PromptTotal,
+		Counted: m.Counted, Tokenized: m.Tokenized, Finished: m.Finished, Cores: r.cfg.ClientCores,
+		FirstTokenFromSendNS: spread(m.FirstToken), LatencyFromSendNS: spread(m.Whole), PerTokenNS: spread(m.PerToken), BetweenPiecesNS: spread(m.Between), HandoverNS: spread(d.handover.Spread()),
+	}
+	for _, f := range m.Failures {
+		g.Failures = append(g.Failures, report.GenerationFailures(f))
+	}
+	for _, s := range m.Servers {
+		g.Servers = append(g.Servers, report.GenerationServer(s))
+	}
+	p := test.Performance
+	if p == nil {
+		return g
+	}
+	per := func(n int64, d time.Duration) float64 {
+		if d <= 0 {
+			return 0
+		}
+		return float64(n) / d.Seconds()
+	}
+	g.CPUCores = per(int64(r.cpuTime), p.LastCompletion) / float64(time.Second)
+	tokens, good, answered := int64(0), int64(0), int64(0)
+	s := p.Effective
+	p.EachSample(func(sample loadgen.SampleRecord) {
+		if sample.Completed < 0 || sample.Tokens < 1 {
+			return
+		}
+		answered++
+		tokens += int64(sample.Tokens)
+		first := sample.FirstToken >= 0 && sample.FirstToken-sample.Start <= s.ServerTTFTLatency
+		if first && (sample.Tokens < 2 || (sample.Completed-sample.FirstToken)/time.Duration(sample.Tokens-1) <= s.ServerTPOTLatency) {
+			good++ // it kept both bounds by itself
+		}
+	})
+	g.RequestsPerSecond = per(answered, p.LastCompletion)
+	g.TokensPerSecond = per(tokens, p.LastCompletion)
+	if s.Scenario != loadgen.Server {
+		return g
+	}
+	g.TokensPerSecondIssued = per(tokens, p.FinalQueryCompleted)
+	if s.UseTokenLatencies {
+		g.Goodput = &report.Goodput{
+			RequestsPerSecond: per(good, p.LastCompletion), Requests: good, Of: int64(p.QueryCount),
+			FirstTokenNS: int64(s.ServerTTFTLatency), PerTokenNS: int64(s.ServerTPOTLatency),
+		}
+	}
+	return g
+}
