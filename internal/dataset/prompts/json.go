@@ -1,210 +1,126 @@
 package prompts
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"maps"
-	"slices"
+	"reflect"
 	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parseArray reads an array of objects, one at a time.
-func (t *Table) parseArray(r *bufio.Reader, count int) error {
-	skipMark(r)
-	d := json.NewDecoder(r)
-	if _, err := d.Token(); err != nil {
-		return err
+// options read data sets as leniently as Python, and their values into the types of a row.
+var options = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(readValue)))
+
+// parseJSON reads objects, which are rows: in a list, line by line, or in the only list of an object.
+func (t *Table) parseJSON(data []byte, count int) error {
+	if line, more, _ := bytes.Cut(data, []byte("\n")); len(more) > 0 && data[0] == '{' && !jsontext.Value(line).IsValid(options) {
+		var err error
+		if data, err = listOfRows(data); err != nil {
+			return err
+		}
 	}
-	for i := 0; d.More(); i++ {
-		if count > 0 && i == count {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), options)
+	list := d.PeekKind() == '['
+	if list {
+		_, _ = d.ReadToken()
+	}
+	for count == 0 || len(t.rows) < count {
+		if list && d.PeekKind() == ']' {
+			_, _ = d.ReadToken()
+			if _, err := d.ReadToken(); err != io.EOF {
+				return errors.New("more data after the list of rows")
+			}
 			return nil
 		}
-		if err := t.addObject(d); err != nil {
-			return &Error{t.name, i, "", shortened(err)}
-		}
-	}
-	return t.parseEnd(d)
-}
-
-// parseEnd wants the end of the list, and of the file.
-func (t *Table) parseEnd(d *json.Decoder) error {
-	if _, err := d.Token(); err != nil {
-		return &Error{t.name, len(t.rows), "", shortened(err)}
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something after the list")
-	}
-	return nil
-}
-
-// parseLines reads an object from each line. What is one object as a whole, with a list as
-// its only field of that kind, is read as that list.
-func (t *Table) parseLines(data []byte, count int) error {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	number, row := 0, 0
-	for line := range bytes.Lines(data) {
-		number++
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		if count > 0 && row == count {
+		var r row
+		err := json.UnmarshalDecode(d, &r)
+		if !list && err == io.EOF {
 			return nil
 		}
-		err := t.parseLine(line)
-		if row == 0 && endsEarly(err) {
-			return t.parseWhole(data, count)
+		var mismatch *json.SemanticError
+		switch {
+		case errors.As(err, &mismatch) && mismatch.GoType == reflect.TypeFor[row]():
+			err = fmt.Errorf("want an object, got %v", mismatch.JSONKind)
+		case err == nil && r == nil:
+			err = errors.New("want an object, got null")
 		}
 		if err != nil {
-			return &Error{t.name, row, "", fmt.Errorf("line %d: %w", number, shortened(err))}
+			return &Error{t.name, len(t.rows), "", err}
 		}
-		row++
+		t.rows = append(t.rows, r)
 	}
 	return nil
 }
 
-// parseLine reads the object of a line.
-func (t *Table) parseLine(line []byte) error {
-	d := json.NewDecoder(bytes.NewReader(line))
-	if err := t.addObject(d); err != nil {
-		return err
+// listOfRows returns the only list of an object.
+func listOfRows(data []byte) (list []byte, err error) {
+	var fields map[string]jsontext.Value
+	if err := json.Unmarshal(data, &fields, options); err != nil {
+		return nil, err
 	}
-	if d.More() {
-		return errors.New("there is something after the object")
-	}
-	return nil
-}
-
-func endsEarly(err error) bool {
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
-}
-
-// parseWhole reads one object over several lines, which may be a list of rows in a field.
-func (t *Table) parseWhole(data []byte, count int) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return shortened(err)
-	}
-	var list json.RawMessage
 	for name, field := range fields {
-		if len(field) == 0 || field[0] != '[' {
+		if field.Kind() != '[' {
 			continue
 		}
 		if list != nil {
-			return fmt.Errorf("the object has several lists, of which %s is one: want a list of rows, or a row per line", name)
+			return nil, fmt.Errorf("%s is one of several lists in the object: want one list of rows, or a row per line", name)
 		}
 		list = field
 	}
 	if list == nil {
-		return errors.New("the object has no list of rows")
+		return nil, errors.New("the object has no list of rows")
 	}
-	return t.parseArray(bufio.NewReader(bytes.NewReader(list)), count)
+	return list, nil
 }
 
-func skipMark(r *bufio.Reader) {
-	if start, err := r.Peek(3); err == nil && string(start) == "\ufeff" {
-		_, _ = r.Discard(3)
-	}
-}
-
-// shortened replaces errors that speak of Go's types.
-func shortened(err error) error {
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
-		return fmt.Errorf("want an object, got %s", mismatch.Value)
-	}
-	if endsEarly(err) {
-		return errors.New("the file ends too early")
-	}
-	return err
-}
-
-// addObject reads an object as a row.
-func (t *Table) addObject(d *json.Decoder) error {
-	var fields map[string]json.RawMessage
-	if err := d.Decode(&fields); err != nil {
-		return err
-	}
-	if fields == nil {
-		return errors.New("want an object, got null")
-	}
-	r := make(row, len(fields))
-	for name, field := range fields {
-		if ids, ok := parseTokens(field); ok {
-			r[name] = ids
-			continue
-		}
-		v, err := parseValue(field)
+// readValue reads integers as int64, other numbers as float64, and lists of 32-bit integers as []int32, without a value
+// for each: most of many files are tokens.
+func readValue(d *jsontext.Decoder, v *any) error {
+	switch d.PeekKind() {
+	case '0':
+		text, err := d.ReadValue()
 		if err != nil {
 			return err
 		}
-		r[name] = v
+		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			*v = n
+			return nil
+		}
+		*v, err = strconv.ParseFloat(string(text), 64)
+		return err
+	case '[':
+		text, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if ids, ok := parseTokens(text); ok {
+			*v = ids
+			return nil
+		}
+		var items []any
+		err = json.Unmarshal(text, &items, d.Options())
+		*v = items
+		return err
 	}
-	t.rows = append(t.rows, r)
-	return nil
+	return errors.ErrUnsupported
 }
 
-// parseTokens reads a list of whole numbers, which is most of many files, without a value for
-// each.
-func parseTokens(text []byte) ([]int32, bool) {
-	if len(text) < 2 || text[0] != '[' {
-		return nil, false
-	}
-	text = bytes.TrimSpace(text[1 : len(text)-1])
-	ids := make([]int32, 0, bytes.Count(text, []byte(","))+1)
-	for len(text) > 0 {
-		field, rest, _ := bytes.Cut(text, []byte(","))
+// parseTokens reads a list of 32-bit integers.
+func parseTokens(list []byte) ([]int32, bool) {
+	list = bytes.TrimSpace(list[1 : len(list)-1])
+	ids := make([]int32, 0, bytes.Count(list, []byte(","))+1)
+	for len(list) > 0 {
+		field, rest, _ := bytes.Cut(list, []byte(","))
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(field)), 10, 32)
 		if err != nil {
 			return nil, false
 		}
-		ids, text = append(ids, int32(n)), rest
+		ids, list = append(ids, int32(n)), rest
 	}
 	return ids, true
-}
-
-// parseValue reads any value.
-func parseValue(text []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	return numbers(v)
-}
-
-// numbers makes int64 and float64 of numbers, at any depth.
-func numbers(v any) (any, error) {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n, nil
-		}
-		return v.Float64()
-	case []any:
-		if err := replaceEach(slices.All(v), func(i int, n any) { v[i] = n }); err != nil {
-			return nil, err
-		}
-		return packed(v), nil
-	case map[string]any:
-		return v, replaceEach(maps.All(v), func(name string, n any) { v[name] = n })
-	}
-	return v, nil
-}
-
-// replaceEach makes int64 and float64 of the numbers in the values of a list or an object.
-func replaceEach[K any](values iter.Seq2[K, any], set func(K, any)) error {
-	for key, v := range values {
-		n, err := numbers(v)
-		if err != nil {
-			return err
-		}
-		set(key, n)
-	}
-	return nil
 }

@@ -1,23 +1,27 @@
 package prompts
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// Options choose what is read.
+// Options choose rows.
 type Options struct {
-	Count int // the first rows only; 0: all
+	Count int // use only the first rows; 0: all
 }
 
-// A Table is rows with columns that have names. It may be read by several goroutines.
+// A Table has rows with values in named columns. Several goroutines may read it.
 type Table struct {
 	name    string
 	columns []string
@@ -27,15 +31,15 @@ type Table struct {
 // A row has strings, []int32, int64, float64, bool, nil, []any and map[string]any by column.
 type row map[string]any
 
-// An Error says where a data set is wrong.
+// An Error is a fault in a data set with its place.
 type Error struct {
 	File   string
-	Row    int    // -1: the file as a whole
-	Column string // empty: the row as a whole
+	Row    int    // -1: the whole file
+	Column string // empty: the whole row
 	Err    error
 }
 
-// Error is the place and what is wrong there.
+// Error returns the place and the fault.
 func (e *Error) Error() string {
 	place := e.File
 	if e.Row >= 0 {
@@ -47,10 +51,10 @@ func (e *Error) Error() string {
 	return place + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the fault.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Most bytes of a file, and of what a .gz may hold: the largest published has 1.2 GB.
+// maxFile limits files in bytes, also after unpacking. The largest published one has 1.2 GB.
 const maxFile = 4 << 30
 
 // Read reads a file.
@@ -62,15 +66,12 @@ func Read(path string, o Options) (*Table, error) {
 	return Parse(data, path, o)
 }
 
-// Parse reads the content of a file, whose name appears in errors.
+// Parse reads the content of a file; errors have its name.
 func Parse(data []byte, name string, o Options) (*Table, error) {
 	t := &Table{name: name}
-	data, err := unzip(data)
-	if err == nil {
-		err = t.parse(data, o.Count)
-	}
+	err := t.parse(data, o.Count)
 	if err == nil && len(t.rows) == 0 {
-		err = errors.New("there is no row")
+		err = errors.New("no rows")
 	}
 	var placed *Error
 	switch {
@@ -79,40 +80,37 @@ func Parse(data []byte, name string, o Options) (*Table, error) {
 	case err != nil:
 		return nil, &Error{File: name, Row: -1, Err: err}
 	}
-	t.columns = t.names()
+	names := row{}
+	for _, r := range t.rows {
+		maps.Copy(names, r)
+	}
+	t.columns = slices.Sorted(maps.Keys(names))
 	return t, nil
 }
 
-// unzip returns what is in a .gz, and other data as it is.
-func unzip(data []byte) ([]byte, error) {
-	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return data, nil
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	out, err := io.ReadAll(io.LimitReader(z, maxFile+1))
-	if err == nil && len(out) > maxFile {
-		err = fmt.Errorf("it unpacks to more than the %d bytes that are read", maxFile)
-	}
-	return out, err
-}
-
-// parse reads a file of any kind.
 func (t *Table) parse(data []byte, count int) error {
-	start := bytes.TrimLeft(data[:min(len(data), 4096)], " \t\r\n\ufeff")
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return err
+		}
+		if data, err = io.ReadAll(io.LimitReader(z, maxFile+1)); err != nil {
+			return err
+		}
+		if len(data) > maxFile {
+			return fmt.Errorf("more than %d bytes after unpacking", maxFile)
+		}
+	}
+	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	switch {
 	case bytes.HasPrefix(data, []byte("PAR1")):
 		return t.parseParquet(data, count)
 	case bytes.HasPrefix(data, []byte{0x80}) && len(data) > 1 && data[1] <= 5:
 		return t.parsePickle(data, count)
-	case bytes.HasPrefix(start, []byte("[")):
-		return t.parseArray(bufio.NewReader(bytes.NewReader(data)), count)
-	case bytes.HasPrefix(start, []byte("{")):
-		return t.parseLines(data, count)
+	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
+		return t.parseJSON(text, count)
 	}
-	return errors.New("this is neither JSON, JSONL, Parquet nor a pickle of pandas")
+	return errors.New("neither JSON, JSONL, Parquet nor a pickle of pandas")
 }
 
 // parsePickle reads a table of pandas, or a list of dictionaries.
@@ -121,45 +119,63 @@ func (t *Table) parsePickle(data []byte, count int) error {
 	if err != nil {
 		return err
 	}
+	set := func(i int, column string, v any) (err error) {
+		switch list := v.(type) {
+		case *pickle.Array:
+			var numbers []int64
+			if numbers, err = list.Integers(); err == nil {
+				items := make([]any, len(numbers))
+				for k, n := range numbers {
+					items[k] = n
+				}
+				v = compact(items)
+			}
+		case []any:
+			v = compact(list)
+		case []byte:
+			v = string(list)
+		}
+		if err != nil {
+			return &Error{t.name, i, column, err}
+		}
+		t.rows[i][column] = v
+		return nil
+	}
 	switch v := v.(type) {
 	case *pickle.Frame:
-		return t.parseFrame(v, count)
+		t.addRows(limit(v.Rows, count))
+		for k, name := range v.Names {
+			for i := range t.rows {
+				if err := set(i, name, v.Columns[k][i]); err != nil {
+					return err
+				}
+			}
+		}
 	case []any:
-		return t.parseList(v, count)
-	}
-	return errors.New("the pickle is neither a table of pandas nor a list")
-}
-
-func (t *Table) parseFrame(f *pickle.Frame, count int) error {
-	t.addRows(limit(f.Rows, count))
-	for k, name := range f.Names {
-		for i, r := range t.rows {
-			v, err := plain(f.Columns[k][i])
-			if err != nil {
-				return &Error{t.name, i, name, err}
+		t.addRows(limit(len(v), count))
+		for i := range t.rows {
+			fields, ok := v[i].(map[string]any)
+			if !ok {
+				return &Error{t.name, i, "", errors.New("want a dictionary")}
 			}
-			r[name] = v
+			for name, v := range fields {
+				if err := set(i, name, v); err != nil {
+					return err
+				}
+			}
 		}
+	default:
+		return errors.New("the pickle is neither a table of pandas nor a list")
 	}
 	return nil
 }
 
-func (t *Table) parseList(items []any, count int) error {
-	for i, item := range items[:limit(len(items), count)] {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			return &Error{t.name, i, "", errors.New("want a dictionary")}
-		}
-		r := make(row, len(fields))
-		for name, v := range fields {
-			var err error
-			if r[name], err = plain(v); err != nil {
-				return &Error{t.name, i, name, err}
-			}
-		}
-		t.rows = append(t.rows, r)
+// addRows makes empty rows.
+func (t *Table) addRows(n int) {
+	t.rows = make([]row, n)
+	for i := range t.rows {
+		t.rows[i] = make(row)
 	}
-	return nil
 }
 
 func limit(n, count int) int {
@@ -169,45 +185,93 @@ func limit(n, count int) int {
 	return n
 }
 
-// plain makes lists of whole numbers []int32 where they fit, and arrays lists.
-func plain(v any) (any, error) {
-	switch v := v.(type) {
-	case *pickle.Array:
-		n, err := v.Integers()
-		if err != nil {
-			return nil, err
-		}
-		items := make([]any, len(n))
-		for i := range n {
-			items[i] = n[i]
-		}
-		return packed(items), nil
-	case []any:
-		return packed(v), nil
-	case []byte:
-		return string(v), nil
-	}
-	return v, nil
-}
-
-// packed makes a list of whole numbers []int32, if they fit.
-func packed(items []any) any {
-	if len(items) == 0 {
-		return []int32{}
-	}
+// compact turns a list of 32-bit integers into []int32.
+func compact(items []any) any {
 	ids := make([]int32, 0, len(items))
 	for _, item := range items {
-		n, ok := small(item)
-		if !ok {
+		n, ok := item.(int64)
+		if !ok || n != int64(int32(n)) {
 			return items
 		}
-		ids = append(ids, n)
+		ids = append(ids, int32(n))
 	}
 	return ids
 }
 
-// small returns a whole number of 32 bits, if a value is one.
-func small(v any) (int32, bool) {
-	n, ok := v.(int64)
-	return int32(n), ok && n == int64(int32(n))
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Columns returns the names of all columns, sorted.
+func (t *Table) Columns() []string { return t.columns }
+
+// Value returns the value in a column of a row, and whether it exists: a string, []int32, int64, float64, bool, []any
+// or map[string]any.
+func (t *Table) Value(i int, column string) (any, bool) {
+	v := t.rows[i][column]
+	return v, v != nil
+}
+
+// value is Value, with an error for a missing value.
+func (t *Table) value(i int, column string) (any, error) {
+	v, ok := t.Value(i, column)
+	if !ok {
+		return nil, t.errorf(i, column, "no value; the columns of the file are %s", strings.Join(t.columns, ", "))
+	}
+	return v, nil
+}
+
+func (t *Table) errorf(i int, column, format string, args ...any) error {
+	return &Error{t.name, i, column, fmt.Errorf(format, args...)}
+}
+
+// Text returns the text in a column of a row. It writes numbers as Python does.
+func (t *Table) Text(i int, column string) (string, error) {
+	v, err := t.value(i, column)
+	if err != nil {
+		return "", err
+	}
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return pytext.Float(v), nil
+	}
+	return "", t.errorf(i, column, "want a text, got %s", kind(v))
+}
+
+// Tokens returns the tokens in a column of a row.
+func (t *Table) Tokens(i int, column string) ([]int32, error) {
+	v, err := t.value(i, column)
+	if err != nil {
+		return nil, err
+	}
+	ids, ok := v.([]int32)
+	if !ok {
+		return nil, t.errorf(i, column, "want a list of tokens, got %s", kind(v))
+	}
+	for k, id := range ids {
+		if id < 0 {
+			return nil, t.errorf(i, column, "token %d is %d", k, id)
+		}
+	}
+	return ids, nil
+}
+
+// kind describes a value for errors.
+func kind(v any) string {
+	switch v := v.(type) {
+	case string:
+		return "a text"
+	case []int32:
+		return fmt.Sprintf("a list of %d numbers", len(v))
+	case []any:
+		return fmt.Sprintf("a list of %d values", len(v))
+	case map[string]any:
+		return "an object"
+	case bool:
+		return "a truth value"
+	}
+	return fmt.Sprintf("the number %v", v)
 }

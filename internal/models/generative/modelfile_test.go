@@ -243,7 +243,7 @@ func TestPromptsHaveToFitTheModel(t *testing.T) {
 		{"a prompt longer than the context", twoArticles, workload.Values{"context": "14"}, "context: prompt 1 has 5 tokens and its answer up to 10: the context has 14"},
 		{"tokens that the model does not know", strings.Replace(twoArticles, "7, 8", "7, 100", 1), nil, "prompt 1 has token 100, the model's vocabulary has 100: the prompts were made with another tokenizer"},
 		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 is empty"},
-		{"no prompt", "[]", nil, "there is no row"},
+		{"no prompt", "[]", nil, "no rows"},
 		{"no list", "{}", nil, "column tok_input"},
 		{"no room", twoArticles, workload.Values{"context": "0"}, "context is 0, want 1 to 2147483647 tokens"},
 		{"less than no room", twoArticles, workload.Values{"context": "-5"}, "context is -5, want 1 to 2147483647 tokens"},
