@@ -381,3 +381,18 @@ func TestScalesReachTheSizeAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// A factor of Resize makes exactly the size that is asked for, as ONNX rounds it: down.
+func TestFactorsMakeTheSizeThatIsAskedFor(t *testing.T) {
+	for in := int64(1); in < 70; in++ {
+		for size := int64(1); size < 200; size++ {
+			scale := scaleTo(in, size)
+			if got := int64(float32(in) * scale); got != size {
+				t.Errorf("%d elements times %v are %d, want %d", in, scale, got, size)
+			}
+			if exact := float64(size) / float64(in); float64(scale) > exact*(1+1e-6) {
+				t.Errorf("from %d to %d the factor is %v, want %v", in, size, scale, exact)
+			}
+		}
+	}
+}

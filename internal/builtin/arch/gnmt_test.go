@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 func TestTheLexiconTranslatesHalfOfTheWords(t *testing.T) {
@@ -130,4 +132,64 @@ func embedded(k *gnmtKnowledge, piece int32) []float32 {
 	}
 	k.target(int(piece), x)
 	return x
+}
+
+// Biases of GNMT's layers: for each cell those of the input, gate by gate, and then zeros.
+func TestGNMTHasItsBiasesInItsGraphs(t *testing.T) {
+	o := Options{Rows: 64}
+	encoder, _ := build(t, lookup(t, "gnmt-encoder"), o)
+	decoder, _ := build(t, lookup(t, "gnmt-decoder"), o)
+	k := newGNMTKnowledge(64)
+	check := func(m *onnx.Model, name string, cells []string, places [4]int, each int) {
+		t.Helper()
+		bias := weightsNamed(t, m, name)
+		for i, v := range bias.data {
+			cell, gate, unit := cells[i/(each*gnmtHidden)], i/gnmtHidden%each, i%gnmtHidden
+			want := 0.0
+			if gate < 4 {
+				want = float64(k.bias(cell, places[gate], unit))
+			}
+			if v != want {
+				t.Fatalf("%s: number %d, of unit %d of %s, is %v, want %v", name, i, unit, cell, v, want)
+			}
+		}
+	}
+	own := [4]int{gateInput, gateCandidate, gateForget, gateOutput}
+	check(encoder, "bidirectional/bias", []string{"fw", "bw"}, onnxGates, 8)
+	check(encoder, "uni0/bias", []string{"uni0"}, onnxGates, 8)
+	check(encoder, "uni2/bias", []string{"uni2"}, onnxGates, 8)
+	for _, name := range []string{"decoder0", "decoder1", "decoder3"} {
+		check(decoder, name+"/gates/bias", []string{name}, own, 4)
+	}
+}
+
+// The attention's tables and the embeddings have their meanings where the graph reads them.
+func TestGNMTHasItsTablesInItsGraphs(t *testing.T) {
+	o := Options{Rows: 64}
+	encoder, _ := build(t, lookup(t, "gnmt-encoder"), o)
+	decoder, _ := build(t, lookup(t, "gnmt-decoder"), o)
+	k := newGNMTKnowledge(64)
+	source, target := weightsNamed(t, encoder, "embedding"), weightsNamed(t, decoder, "embedding")
+	for id := range 64 {
+		for i, v := range k.codes[id] {
+			if off := source.at(id, i) - float64(v); abs(off) > 5*gnmtEmbedding {
+				t.Fatalf("number %d of the code of word %d is %v, want %v", i, id, source.at(id, i), v)
+			}
+		}
+		if got := source.at(id, gnmtShade); got != float64(k.shade[id]) {
+			t.Errorf("the shade of word %d is %v, want %v", id, got, k.shade[id])
+		}
+		if goesOn := target.at(id, 0) < 0; goesOn != k.first[id] {
+			t.Errorf("piece %d: another one follows is %t, want %t", id, goesOn, k.first[id])
+		}
+	}
+	v, keys := weightsNamed(t, decoder, "attention/v"), weightsNamed(t, encoder, "keys/weights")
+	for unit := range 4 * gnmtPairs {
+		if sign := float64(1 - 2*(unit%2)); abs(v.at(unit, 0)-sign*gnmtGain) > 1e-6 {
+			t.Errorf("number %d of the attention's vector is %v, want %v", unit, v.at(unit, 0), sign*gnmtGain)
+		}
+		if w := keys.at(gnmtPlace+unit/2, unit); abs(w-gnmtBump) > 5*gnmtNoise {
+			t.Errorf("place %d is weighted with %v, want %v", unit/2, w, gnmtBump)
+		}
+	}
 }

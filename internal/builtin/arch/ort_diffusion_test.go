@@ -4,104 +4,106 @@ package arch
 
 import (
 	"math"
+	"slices"
 	"testing"
-
-	ort "github.com/yalue/onnxruntime_go"
 )
 
-// floatsIn makes a value of float32.
-func floatsIn(t *testing.T, data []float32, shape ...int64) ort.Value {
-	t.Helper()
-	v, err := ort.NewTensor(ort.NewShape(shape...), data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { v.Destroy() })
-	return v
-}
-
-// wholeIn makes a value of int64.
-func wholeIn(t *testing.T, data []int64, shape ...int64) ort.Value {
-	t.Helper()
-	v, err := ort.NewTensor(ort.NewShape(shape...), data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { v.Destroy() })
-	return v
-}
-
-// outputsOf runs a network of several inputs.
-func (n network) outputsOf(inputs ...ort.Value) [][]float32 {
-	n.t.Helper()
-	outputs := make([]ort.Value, len(n.model.Graph.Outputs))
-	if err := n.session.Run(inputs, outputs); err != nil {
-		n.t.Fatal(err)
-	}
-	var all [][]float32
-	for _, v := range outputs {
-		all = append(all, floatsOf(v))
-		v.Destroy()
-	}
-	return all
-}
-
-// The built-in UNet says that most of the latents is noise; the rest follows from the text.
-func TestORTTheBuiltInUNetPassesTheLatentsOn(t *testing.T) {
-	useRuntime(t)
+// What the network says of the noise is the latents, for the most part; the rest follows from the text.
+func TestORTTheSmallUNetPassesTheLatentsOn(t *testing.T) {
 	m, _ := build(t, lookup(t, "sdxl-mini-unet"), Options{})
-	n := load(t, m)
-	const size = latentChannels * sdxlMiniSide * sdxlMiniSide
-	latents := noise(1, 1)[:size]
-	both := append(append([]float32{}, latents...), latents...)
-	texts := append(noise(2, 1)[:captionLength*96], noise(3, 1)[:captionLength*96]...)
-	whole := append(noise(4, 1)[:64], noise(5, 1)[:64]...)
-	out := n.outputsOf(floatsIn(t, both, 2, latentChannels, sdxlMiniSide, sdxlMiniSide), wholeIn(t, []int64{501}, 1),
-		floatsIn(t, texts, 2, captionLength, 96), floatsIn(t, whole, 2, 64), floatsIn(t, []float32{128, 128, 0, 0, 128, 128, 128, 128, 0, 0, 128, 128}, 2, 6))[0]
-	var product, left, right, apart float64
-	for i, v := range latents {
-		product += float64(v) * float64(out[i])
-		left += float64(v) * float64(v)
-		right += float64(out[i]) * float64(out[i])
-		apart += math.Abs(float64(out[i] - out[size+i]))
-	}
-	if likeness := product / math.Sqrt(left*right); likeness < 0.8 || likeness > 0.999 {
+	in := inputsOf(m, 2, 500)
+	in["timestep"].data[0] = 501
+	half := len(in["sample"].data) / 2
+	copy(in["sample"].data[half:], in["sample"].data[:half]) // the same latents with two texts
+	out := evaluate(t, m, in)["out_sample"]
+	latents, said, other := in["sample"].data[:half], out.data[:half], out.data[half:]
+	if likeness := dot(latents, said) / math.Sqrt(dot(latents, latents)*dot(said, said)); likeness < 0.8 || likeness > 0.999 {
 		t.Errorf("what is said of the noise is like the latents by %v", likeness)
 	}
-	if apart/size < 0.01 {
-		t.Errorf("two texts differ by %v", apart/size)
+	apart := 0.0
+	for i, v := range said {
+		apart += abs(v-other[i]) / float64(half)
+	}
+	if apart < 0.01 {
+		t.Errorf("two texts differ by %v", apart)
 	}
 }
 
-// A text encoder looks back only, and the text as a whole is what it is at its end.
-func TestORTTextEncodersLookBackOnly(t *testing.T) {
-	useRuntime(t)
-	m, _ := build(t, lookup(t, "sdxl-mini-text-encoder-2"), Options{})
-	n := load(t, m)
-	ids := make([]int64, 2*captionLength)
-	for i := range ids {
-		ids[i] = int64(i * 37 % 1000)
+func dot(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
 	}
-	copy(ids[captionLength:], ids[:40])
-	ids[5], ids[captionLength+5] = sdxlMiniRows-1, sdxlMiniRows-1 // the end of both
-	out := n.outputsOf(wholeIn(t, ids, 2, captionLength))
-	whole, last := out[0], out[1]
-	const hidden = 64
-	for k := range hidden {
-		if math.Abs(float64(whole[k]-whole[hidden+k])) > 1e-4 {
-			t.Fatal("texts that differ behind their end differ as a whole")
+	return sum
+}
+
+// A decoder of latents doubles their size at each level but the first, and makes each image of a batch alone.
+func TestORTADecoderOfLatentsMakesImagesOfThem(t *testing.T) {
+	a := sdxlDecoder("tiny", "tiny", "", sdxlVAESize{channels: []int64{4, 4, 8}, layers: 1, groups: 2, side: 3}, 1)
+	m, _ := build(t, a, Options{})
+	inMemory(t, m)
+	in := inputsOf(m, 2, 1)
+	both := evaluate(t, m, in)["sample"]
+	if !slices.Equal(both.shape, []int64{2, 3, 12, 12}) {
+		t.Errorf("images of latents of 3×3 are %v, want 12×12 with three colours", both.shape)
+	}
+	alone := evaluate(t, m, map[string]array{"latent_sample": in["latent_sample"].sample(0, 1)})["sample"]
+	checkArray(t, "the second image", both.sample(0, 1), alone)
+	if slices.Equal(both.sample(0, 0).data, alone.data) {
+		t.Error("two latents make one image")
+	}
+}
+
+// The eyes see nothing in their last features but what is added to them, and tell images apart in the others.
+func TestORTEyesScaleAndShiftWhatTheySee(t *testing.T) {
+	x := normals(3, 2, imageChannels, 24, 24)
+	see := func(e Eyes) array {
+		e.Input, e.Output, e.Side, e.Seed = "x", "y", 24, 7
+		m, err := e.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return evaluate(t, m, map[string]array{"x": x})["y"]
+	}
+	plain, twice := see(Eyes{Scale: 1}), see(Eyes{Scale: 2, Shift: []float32{5}})
+	for image := range 2 {
+		for i := range EyesFeatures {
+			want := 2 * plain.at(image, i)
+			if i == 0 {
+				want += 5
+			}
+			if abs(twice.at(image, i)-want) > 1e-5 {
+				t.Errorf("image %d, feature %d is %v, want %v", image, i, twice.at(image, i), want)
+			}
+			if unused := i >= EyesFeatures-EyesUnused; unused && plain.at(image, i) != 0 {
+				t.Errorf("image %d, feature %d is %v, want 0", image, i, plain.at(image, i))
+			}
 		}
 	}
-	same, other := 0.0, 0.0
-	for at := range captionLength {
-		d := math.Abs(float64(last[at*hidden] - last[(captionLength+at)*hidden]))
-		if at < 40 {
-			same = max(same, d)
-		} else {
-			other = max(other, d)
-		}
+	if slices.Equal(plain.sample(0, 0).data, plain.sample(0, 1).data) {
+		t.Error("two images have the same features")
 	}
-	if same > 1e-4 || other < 0.01 {
-		t.Errorf("before the first token that differs states are %v apart, behind it %v", same, other)
+}
+
+// A text encoder looks back only, and what stands for the whole text is what it made of its end.
+func TestORTATextEncoderLooksBackOnly(t *testing.T) {
+	m, _ := build(t, lookup(t, "sdxl-mini-text-encoder"), Options{Rows: 64})
+	inMemory(t, m)
+	in := inputsOf(m, 1, 60)
+	in["input_ids"].data[10] = 63 // the largest number ends the text
+	before := evaluate(t, m, in)
+	later := map[string]array{"input_ids": in["input_ids"].of(func(x float64) float64 { return x })}
+	later["input_ids"].data[11] = 7 + 50*float64(1-min(1, int(in["input_ids"].data[11])/50))
+	after := evaluate(t, m, later)
+	states := func(values map[string]array, to int) []float64 {
+		last := values["last_hidden_state"]
+		return last.data[:to*int(last.shape[2])]
+	}
+	if !slices.Equal(states(before, 11), states(after, 11)) || slices.Equal(states(before, 12), states(after, 12)) {
+		t.Error("a token changes what is in front of it, or not what is behind")
+	}
+	checkArray(t, "pooler_output", after["pooler_output"], before["pooler_output"])
+	width := int(before["pooler_output"].shape[1])
+	if !slices.Equal(before["pooler_output"].data, states(before, 11)[10*width:]) {
+		t.Error("what stands for the text is not what was made of its end")
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	ort "github.com/yalue/onnxruntime_go"
+
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 )
 
 // pixels returns a built-in image, red, green and blue of each pixel. It is of the kind

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestORTDeepLabDrawsRegionsOfAllClasses(t *testing.T) {
@@ -66,6 +67,7 @@ func TestORTDeepLabTreatsImagesOfABatchAlone(t *testing.T) {
 }
 
 func TestORT3DUNetDrawsRegions(t *testing.T) {
+	testenv.SkipLong(t, "convolutions in three dimensions")
 	useRuntime(t)
 	m, _ := build(t, unet3D(), Options{Outputs: []string{"output", "bottleneck/conv2/relu:0", "upsample4/conv2/relu:0"}})
 	out := load(t, m).runValue(newTensor(t, volume(1), 1, 1, 128, 128, 128))
@@ -83,6 +85,7 @@ func TestORT3DUNetDrawsRegions(t *testing.T) {
 
 // The same network for smaller cubes is fast enough to be run several times.
 func TestORT3DUNetTreatsVolumesOfABatchAlone(t *testing.T) {
+	testenv.SkipLong(t, "convolutions in three dimensions")
 	useRuntime(t)
 	const size = 32
 	b := NewBuilder("small 3D-UNet", 3)

@@ -62,3 +62,27 @@ func TestTheLastCharacterIsNotWrittenAgain(t *testing.T) {
 		}
 	}
 }
+
+// The tests of what networks know ask for it directly; here it is where the graph has its weights.
+func TestTheEncoderOfRNNTListensInItsGraph(t *testing.T) {
+	m, _ := build(t, lookup(t, "rnnt-encoder"), Options{})
+	w, bias := weightsNamed(t, m, "pre0/weights"), weightsNamed(t, m, "pre0/bias")
+	bands, candidate := RNNTBands(), slices.Index(onnxGates[:], gateCandidate)
+	for label, band := range bands {
+		for frame := range rnntFrames {
+			unit := label*rnntFrames + frame
+			row := w.data[(candidate*rnntHidden+unit)*rnntFeatures:][:rnntFeatures]
+			if at := likeliest(row); at != frame*bandsOfFeatures+band {
+				t.Errorf("character %d listens to number %d in frame %d, want band %d", label, at, frame, band)
+			}
+			if b := bias.data[candidate*rnntHidden+unit]; b != float64(float32(-rnntSteep*rnntLoud)) {
+				t.Errorf("unit %d has the threshold %v", unit, b)
+			}
+		}
+	}
+	for _, noise := range w.data[:100*rnntFeatures] { // of the gate of the input
+		if abs(noise) > 4*rnntNoise {
+			t.Fatalf("a weight without a meaning is %v", noise)
+		}
+	}
+}

@@ -1,8 +1,13 @@
+//go:build ort
+
 package arch
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -17,11 +22,8 @@ func asWeights(a array) Given {
 	return g
 }
 
-// rounded makes the numbers such that float32 can hold them, as weights are.
-func rounded(a array) array { return a.of(func(x float64) float64 { return float64(float32(x)) }) }
-
-func TestLayersOfOneValueComputeWhatTheySay(t *testing.T) {
-	x := rounded(randoms(1, 2, 3, 4))
+func TestORTLayersOfOneValueComputeWhatTheySay(t *testing.T) {
+	x := normals(1, 2, 3, 4)
 	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	for _, c := range []struct {
 		name  string
@@ -46,7 +48,7 @@ func TestLayersOfOneValueComputeWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestLayersThatMoveElementsMoveTheRightOnes(t *testing.T) {
+func TestORTLayersThatMoveElementsMoveTheRightOnes(t *testing.T) {
 	x := newArray(onnx.Float32, 2, 3, 4)
 	for i := range x.data {
 		x.data[i] = float64(i)
@@ -97,7 +99,7 @@ func TestLayersThatMoveElementsMoveTheRightOnes(t *testing.T) {
 	}
 }
 
-func TestAnArgMaxIsTheFirstOfEqualOnes(t *testing.T) {
+func TestORTAnArgMaxIsTheFirstOfEqualOnes(t *testing.T) {
 	x := numbers([]float32{1, 5, 5, 2, 9, 0, 9, 9}, 2, 4)
 	for _, axis := range []int64{1, -1} {
 		got := layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value { return b.ArgMax("l", x, axis) })
@@ -105,8 +107,8 @@ func TestAnArgMaxIsTheFirstOfEqualOnes(t *testing.T) {
 	}
 }
 
-func TestSoftmaxIsTakenAlongItsAxis(t *testing.T) {
-	x := rounded(randoms(2, 3, 4, 5))
+func TestORTSoftmaxIsTakenAlongItsAxis(t *testing.T) {
+	x := normals(2, 3, 4, 5)
 	got := layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value { return b.Softmax("l", x, 1) })
 	for i := range 3 {
 		for k := range 5 {
@@ -151,7 +153,7 @@ func direct(x, w, bias array, c Conv, top, left, height, width int) array {
 	return y
 }
 
-func TestConvolutionsComputeWhatTheySay(t *testing.T) {
+func TestORTConvolutionsComputeWhatTheySay(t *testing.T) {
 	for _, c := range []struct {
 		name                     string
 		conv                     Conv
@@ -168,10 +170,10 @@ func TestConvolutionsComputeWhatTheySay(t *testing.T) {
 		{"as TensorFlow pads, with a kernel of two", Conv{Filters: 2, Kernel: Axes{2}, Pads: PadSame()}, 0, 0, 9, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := rounded(randoms(1, 1, 4, 9, 8))
+			x := normals(1, 1, 4, 9, 8)
 			kernel := Axes{c.conv.Kernel[0], c.conv.Kernel[len(c.conv.Kernel)-1]}
-			w := rounded(randoms(2, c.conv.Filters, 4/max(c.conv.Groups, 1), kernel[0], kernel[1]))
-			bias := rounded(randoms(3, c.conv.Filters))
+			w := normals(2, c.conv.Filters, 4/max(c.conv.Groups, 1), kernel[0], kernel[1])
+			bias := normals(3, c.conv.Filters)
 			c.conv.Weights, c.conv.Bias = asWeights(w), asWeights(bias)
 			got := layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value { return b.Conv("l", x, c.conv) })
 			checkArray(t, c.name, got, direct(x, w, bias, c.conv, c.top, c.left, c.height, c.width))
@@ -179,8 +181,8 @@ func TestConvolutionsComputeWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestATransposedConvolutionPutsItsKernelInThePlaceOfEachElement(t *testing.T) {
-	x, w, bias := rounded(randoms(1, 1, 2, 2, 2)), rounded(randoms(2, 2, 3, 2, 3)), rounded(randoms(3, 3))
+func TestORTATransposedConvolutionPutsItsKernelInThePlaceOfEachElement(t *testing.T) {
+	x, w, bias := normals(1, 1, 2, 2, 2), normals(2, 2, 3, 2, 3), normals(3, 3)
 	got := layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value {
 		return b.ConvTranspose("l", x, ConvTranspose{Filters: 3, Kernel: Axes{2, 3}, Weights: asWeights(w), Bias: asWeights(bias)})
 	})
@@ -194,8 +196,8 @@ func TestATransposedConvolutionPutsItsKernelInThePlaceOfEachElement(t *testing.T
 	checkArray(t, "ConvTranspose", got, want)
 }
 
-func TestPoolingTakesTheLargestOfEachWindow(t *testing.T) {
-	x := rounded(randoms(1, 2, 3, 7, 6))
+func TestORTPoolingTakesTheLargestOfEachWindow(t *testing.T) {
+	x := normals(1, 2, 3, 7, 6)
 	got := layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value {
 		return b.MaxPool("l", x, Pool{Kernel: Axes{3, 2}, Strides: Axes{2}, Pads: Pad(1)})
 	})
@@ -210,13 +212,13 @@ func TestPoolingTakesTheLargestOfEachWindow(t *testing.T) {
 	})
 	checkArray(t, "MaxPool", got, want)
 	mean := layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value { return b.GlobalAveragePool("l", x) })
-	if want := total(x.data[7*6:][:7*6]) / (7 * 6); mean.shape[3] != 1 || abs(mean.at(0, 1, 0, 0)-want) > 1e-9 {
+	if want := total(x.data[7*6:][:7*6]) / (7 * 6); mean.shape[3] != 1 || abs(mean.at(0, 1, 0, 0)-want) > 1e-6 {
 		t.Errorf("the mean of a channel is %v of %v, want %v", mean.at(0, 1, 0, 0), mean.shape, want)
 	}
 }
 
-func TestDenseLayersHaveARowForEachUnitAndLinearOnesForEachInput(t *testing.T) {
-	x, w, bias := rounded(randoms(1, 2, 3)), rounded(randoms(2, 4, 3)), rounded(randoms(3, 4))
+func TestORTDenseLayersHaveARowForEachUnitAndLinearOnesForEachInput(t *testing.T) {
+	x, w, bias := normals(1, 2, 3), normals(2, 4, 3), normals(3, 4)
 	want := newArray(onnx.Float32, 2, 4)
 	want.each(func(i []int, p int) {
 		want.data[p] = bias.data[i[1]]
@@ -224,7 +226,9 @@ func TestDenseLayersHaveARowForEachUnitAndLinearOnesForEachInput(t *testing.T) {
 			want.data[p] += x.at(i[0], k) * w.at(i[1], k)
 		}
 	})
-	turned := transposed(&onnx.Node{Attributes: []onnx.Attribute{onnx.Attr("perm", []int64{1, 0})}}, []array{w})[0]
+	turned, unbiased := newArray(onnx.Float32, 3, 4), newArray(onnx.Float32, 2, 4)
+	turned.each(func(i []int, p int) { turned.data[p] = w.at(i[1], i[0]) })
+	unbiased.each(func(i []int, p int) { unbiased.data[p] = want.data[p] - bias.data[i[1]] })
 	checkArray(t, "Dense", layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value {
 		return b.Dense("l", x, Dense{Units: 4, Weights: asWeights(w), Bias: asWeights(bias)})
 	}), want)
@@ -236,7 +240,7 @@ func TestDenseLayersHaveARowForEachUnitAndLinearOnesForEachInput(t *testing.T) {
 	}), want)
 	checkArray(t, "without a bias", layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value {
 		return b.Dense("l", x, Dense{Units: 4, Weights: asWeights(w)})
-	}), broadcasted(func(x, y float64) float64 { return x - y })(nil, []array{want, bias})[0])
+	}), unbiased)
 }
 
 // normalOf is what a normalisation makes of a list.
@@ -253,10 +257,10 @@ func normalOf(list []float64, epsilon, gamma, beta float64) []float64 {
 	return out
 }
 
-func TestNormsComputeWhatTheySay(t *testing.T) {
-	x := rounded(randoms(4, 2, 4, 3, 3))
-	gamma, beta := rounded(randoms(5, 4)), rounded(randoms(6, 4))
-	mean, variance := rounded(randoms(7, 4)), randoms(8, 4).of(func(x float64) float64 { return float64(float32(x*x + 0.1)) })
+func TestORTNormsComputeWhatTheySay(t *testing.T) {
+	x := normals(4, 2, 4, 3, 3)
+	gamma, beta := normals(5, 4), normals(6, 4)
+	mean, variance := normals(7, 4), normals(8, 4).of(func(x float64) float64 { return float64(float32(x*x + 0.1)) })
 	got := layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value {
 		return b.BatchNorm("l", x, BatchNorm{Epsilon: 0.01, Gamma: asWeights(gamma), Beta: asWeights(beta), Mean: asWeights(mean), Variance: asWeights(variance)})
 	})
@@ -281,8 +285,8 @@ func TestNormsComputeWhatTheySay(t *testing.T) {
 	checkArray(t, "groupNorm", layerOf(t, x, func(b *Builder, x *onnx.Value) *onnx.Value { return b.groupNorm("l", x, 2, 0.1) }), perGroup)
 }
 
-func TestALayerNormIsTakenAlongTheLastAxis(t *testing.T) {
-	x, gamma, beta := rounded(randoms(4, 2, 3, 5)), rounded(randoms(5, 5)), rounded(randoms(6, 5))
+func TestORTALayerNormIsTakenAlongTheLastAxis(t *testing.T) {
+	x, gamma, beta := normals(4, 2, 3, 5), normals(5, 5), normals(6, 5)
 	want := newArray(onnx.Float32, 2, 3, 5)
 	for i := 0; i < 30; i += 5 {
 		for j, v := range normalOf(x.data[i:][:5], 0.5, 1, 0) {
@@ -294,9 +298,9 @@ func TestALayerNormIsTakenAlongTheLastAxis(t *testing.T) {
 	}), want)
 }
 
-func TestAttentionIsTheWeightedMeanOfValues(t *testing.T) {
+func TestORTAttentionIsTheWeightedMeanOfValues(t *testing.T) {
 	const heads, size, from, at = 2, 3, 4, 5
-	q, k, v := rounded(randoms(1, 1, from, heads*size)), rounded(randoms(2, 1, at, heads*size)), rounded(randoms(3, 1, at, heads*size))
+	q, k, v := normals(1, 1, from, heads*size), normals(2, 1, at, heads*size), normals(3, 1, at, heads*size)
 	mask := newArray(onnx.Float32, 1, 1, 1, at)
 	mask.data[2] = -1e4
 	for _, masked := range []bool{false, true} {
@@ -332,7 +336,7 @@ func TestAttentionIsTheWeightedMeanOfValues(t *testing.T) {
 	}
 }
 
-func TestResizedImagesHaveTheirOldNumbersWhereTheyShould(t *testing.T) {
+func TestORTResizedImagesHaveTheirOldNumbersWhereTheyShould(t *testing.T) {
 	x := numbers([]float32{1, 2, 3, 4}, 1, 1, 2, 2)
 	row := func(a array, i int) []float64 { return a.data[i*int(a.shape[3]):][:a.shape[3]] }
 	for _, c := range []struct {
@@ -372,10 +376,10 @@ func steps(x [][]float64, hidden int, gate func(kind int, x, h []float64) []floa
 }
 
 // The layer that runs over sequences has ONNX's order of gates, and sees each sequence up to its end only.
-func TestAnLSTMRunsInBothDirectionsToTheEndOfEachSequence(t *testing.T) {
+func TestORTAnLSTMRunsInBothDirectionsToTheEndOfEachSequence(t *testing.T) {
 	const length, sequences, inputs, hidden = 4, 2, 3, 2
-	x, lengths := rounded(randoms(1, length, sequences, inputs)), []int32{4, 2}
-	w, r, bias := rounded(randoms(2, 2*4*hidden, inputs)), rounded(randoms(3, 2*4*hidden, hidden)), rounded(randoms(4, 2*8*hidden))
+	x, lengths := normals(1, length, sequences, inputs), []int32{4, 2}
+	w, r, bias := normals(2, 2*4*hidden, inputs), normals(3, 2*4*hidden, hidden), normals(4, 2*8*hidden)
 	b := NewBuilder("test", 1)
 	in, ends := b.Input("x", onnx.Float32, onnx.FixedShape(x.shape)), b.Input("lengths", onnx.Int32, onnx.FixedShape([]int64{sequences}))
 	out := b.lstm("l", in, ends, recurrent{Hidden: hidden, Cells: 2, Weights: asWeights(w), Recurrence: asWeights(r), Bias: asWeights(bias)})
@@ -425,10 +429,10 @@ func TestAnLSTMRunsInBothDirectionsToTheEndOfEachSequence(t *testing.T) {
 }
 
 // The layer of one step has TensorFlow's order of gates, and its input ends with the last output.
-func TestACellOfAnLSTMIsOneStep(t *testing.T) {
+func TestORTACellOfAnLSTMIsOneStep(t *testing.T) {
 	const inputs, hidden = 3, 2
-	w, bias := rounded(randoms(2, 4*hidden, inputs+hidden)), rounded(randoms(3, 4*hidden))
-	xs := [][]float64{randoms(4, inputs).data, randoms(5, inputs).data, randoms(6, inputs).data}
+	w, bias := normals(2, 4*hidden, inputs+hidden), normals(3, 4*hidden)
+	xs := [][]float64{normals(4, inputs).data, normals(5, inputs).data, normals(6, inputs).data}
 	want := steps(xs, hidden, func(kind int, x, h []float64) []float64 {
 		z := make([]float64, hidden)
 		for u := range z {
@@ -453,4 +457,244 @@ func TestACellOfAnLSTMIsOneStep(t *testing.T) {
 		h, c = values[out.Name].data, values[next.Name]
 		checkArray(t, "the output", values[out.Name], array{onnx.Float32, []int64{1, hidden}, want[i]})
 	}
+}
+
+// A randomNet adds random layers, and counts by itself what they hold and do.
+type randomNet struct {
+	*rand.Rand
+	b          *Builder
+	parameters int64
+	macs       []func() int64 // of layers, once their results are known
+	layers     []string
+}
+
+// pick is a number from 1 on.
+func (r *randomNet) pick(most int) int64 { return 1 + r.Int64N(int64(most)) }
+
+// axes are as many numbers as there are spatial axes, or one for all.
+func (r *randomNet) axes(x *onnx.Value, most int) Axes {
+	list := Axes{r.pick(most)}
+	if r.IntN(2) == 0 {
+		for range len(x.Type.Shape) - 3 {
+			list = append(list, r.pick(most))
+		}
+	}
+	return list
+}
+
+func (r *randomNet) pads(x *onnx.Value) Pads {
+	switch r.IntN(3) {
+	case 0:
+		return PadSame()
+	case 1:
+		return Pads{Begin: r.axes(x, 2), End: r.axes(x, 2)}
+	}
+	return Pads{}
+}
+
+// kernelSize is the number of elements of a kernel, given for each axis or for all.
+func kernelSize(kernel Axes, axes int) int64 {
+	n := int64(1)
+	for i := range axes {
+		n *= kernel[min(i, len(kernel)-1)]
+	}
+	return n
+}
+
+// elements is how many numbers of one sample a value has.
+func elements(v *onnx.Value) int64 {
+	n := int64(1)
+	for _, d := range v.Type.Shape[1:] {
+		n *= d.Size
+	}
+	return n
+}
+
+// layer adds one to an image of channels.
+func (r *randomNet) layer(name string, x *onnx.Value) *onnx.Value {
+	channels, axes := x.Channels(), len(x.Type.Shape)-2
+	kinds := []func() *onnx.Value{
+		func() *onnx.Value {
+			c := Conv{Filters: r.pick(5), Kernel: r.axes(x, 3), Strides: r.axes(x, 2), Dilations: r.axes(x, 2), Pads: r.pads(x)}
+			if r.IntN(3) == 0 {
+				c.Groups, c.Filters = channels, channels*r.pick(2)
+			}
+			each := channels / max(1, c.Groups) * kernelSize(c.Kernel, axes)
+			if r.parameters += c.Filters * each; r.IntN(2) == 0 {
+				c.Bias = Constant(1)
+				r.parameters += c.Filters
+			}
+			y := r.b.Conv(name, x, c)
+			r.macs = append(r.macs, func() int64 { return elements(y) * each })
+			return y
+		},
+		func() *onnx.Value {
+			c := ConvTranspose{Filters: r.pick(4), Kernel: r.axes(x, 2), Bias: Constant(2)}
+			r.parameters += c.Filters * (channels*kernelSize(c.Kernel, axes) + 1)
+			y := r.b.ConvTranspose(name, x, c)
+			r.macs = append(r.macs, func() int64 { return elements(y) * channels })
+			return y
+		},
+		func() *onnx.Value { return r.b.MaxPool(name, x, Pool{Kernel: r.axes(x, 3), Strides: r.axes(x, 2)}) },
+		func() *onnx.Value { return r.b.Relu6(name, x) },
+		func() *onnx.Value { return r.b.Add(name, x, r.b.scalar(2)) },
+		func() *onnx.Value { return r.b.Concat(name, 1, x, x) },
+		func() *onnx.Value {
+			r.parameters += 2 * channels
+			return r.b.BatchNorm(name, x, BatchNorm{})
+		},
+		func() *onnx.Value {
+			return r.b.Resize(name, x, Resize{Sizes: r.axes(x, 9), Mode: "nearest", Coordinates: "asymmetric", Nearest: "floor"})
+		},
+		func() *onnx.Value {
+			order := []int64{0, 1}
+			for i := range axes {
+				order = append(order, int64(axes+1-i))
+			}
+			return r.b.Transpose(name, x, order...)
+		},
+		func() *onnx.Value { return r.b.GlobalAveragePool(name, x) },
+	}
+	kind := r.IntN(len(kinds))
+	r.layers = append(r.layers, fmt.Sprint(kind))
+	return kinds[kind]()
+}
+
+// Whatever layers follow each other, the graph says of each value what its operators make of it by their definitions, and the counts are those
+// of a plain sum. Windows that do not fit are the only error.
+func TestORTRandomNetworksAreWhatTheirGraphSays(t *testing.T) {
+	built := 0
+	for seed := range uint64(60) {
+		r := &randomNet{Rand: rand.New(rand.NewPCG(seed, 21)), b: NewBuilder("random", seed)}
+		dims := []int64{r.pick(4)}
+		for range 1 + r.IntN(3) {
+			dims = append(dims, 3+r.pick(6))
+		}
+		x := r.b.Input("x", onnx.Float32, onnx.Batched(dims...))
+		for i := range 1 + r.IntN(5) {
+			x = r.layer(fmt.Sprint("layer", i), x)
+		}
+		r.b.Output(x)
+		m, stats, err := r.b.Model()
+		if err != nil {
+			if !strings.Contains(err.Error(), "window") && !strings.Contains(err.Error(), "kernel") && !strings.Contains(err.Error(), "fit") {
+				t.Errorf("seed %d, layers %v: %v", seed, r.layers, err)
+			}
+			continue
+		}
+		built++
+		if err := m.Check(); err != nil {
+			t.Errorf("seed %d, layers %v: %v", seed, r.layers, err)
+		}
+		for _, batch := range []int64{1, 3} { // every value is compared with its type on the way
+			evaluate(t, m, map[string]array{"x": normals(seed, append([]int64{batch}, dims...)...)})
+		}
+		macs := int64(0)
+		for _, of := range r.macs {
+			macs += of()
+		}
+		if stats.Parameters != r.parameters || stats.MACs != macs {
+			t.Errorf("seed %d, layers %v: %d parameters and %d products, want %d and %d", seed, r.layers, stats.Parameters, stats.MACs, r.parameters, macs)
+		}
+	}
+	if built < 30 {
+		t.Errorf("%d of 60 networks could be built: they prove little", built)
+	}
+}
+
+// Samples of a batch know nothing of each other.
+func TestORTASampleIsTheSameInEveryBatch(t *testing.T) {
+	for seed := range uint64(12) {
+		r := &randomNet{Rand: rand.New(rand.NewPCG(seed, 22)), b: NewBuilder("random", seed)}
+		x := r.b.Input("x", onnx.Float32, onnx.Batched(3, 8, 7))
+		for i := range 3 {
+			x = r.layer(fmt.Sprint("layer", i), x)
+		}
+		r.b.Output(x)
+		m, _, err := r.b.Model()
+		if err != nil {
+			continue
+		}
+		images := normals(seed, 3, 3, 8, 7)
+		name := m.Graph.Outputs[0].Name
+		together := evaluate(t, m, map[string]array{"x": images})[name]
+		each := len(together.data) / 3
+		for k := range 3 {
+			one := newArray(onnx.Float32, 1, 3, 8, 7)
+			copy(one.data, images.data[k*len(one.data):])
+			if alone := evaluate(t, m, map[string]array{"x": one})[name]; !slices.Equal(alone.data, together.data[k*each:][:each]) {
+				t.Errorf("seed %d, layers %v: sample %d is another one in a batch", seed, r.layers, k)
+			}
+		}
+	}
+}
+
+// Every layer that the builder knows, in one model: loading it compares the shapes,
+// running it their real extents.
+// selections uses the layers whose results have a length that depends on the data.
+func selections(b *Builder, x *onnx.Value) []*onnx.Value {
+	boxes := b.Reshape("corners", b.Slice("corner_channels", x, 1, 0, 8), 0, -1, 4)
+	scores := b.Reshape("box_scores", b.Slice("score_channels", x, 1, 8, 12), 0, 2, -1)
+	kept := b.NonMaxSuppression("kept", boxes, scores, NMS{PerClass: 3, IoU: 0.5, Score: 0.1})
+	keptScores := b.GatherND("kept_scores", scores, kept, 0)
+	best, order := b.best("best", keptScores, 4, "best_axis")
+	above := b.Transpose("above_rows", b.NonZero("above", b.Compare("Greater", "is_above", x, b.scalar(1))), 1, 0)
+	return []*onnx.Value{
+		kept, best, order, above, b.Join("joined", "all", above, above),
+		b.ScatterND("scattered", b.Binary("Mul", "zero", scores, b.scalar(0)), kept, keptScores),
+	}
+}
+
+func TestORTAgreesWithAllShapes(t *testing.T) {
+	useRuntime(t)
+	b := NewBuilder("all layers", 1)
+	x := b.Input("x", onnx.Float32, onnx.Batched(8, 14, 15))
+	conv := b.Conv("conv", x, Conv{Filters: 16, Groups: 8, Kernel: Axes{3, 5}, Strides: Axes{2, 1}, Dilations: Axes{1, 2}, Pads: PadSame(), Bias: Uniform{-1, 1}})
+	norm := b.Relu6("relu6", b.BatchNorm("norm", conv, seededNorm(1e-3, 1)))
+	b.Output(
+		conv, b.Relu("relu", norm), b.Clip("clip", norm, -1, 2.5),
+		b.MaxPool("max", norm, Pool{Kernel: Axes{3}, Strides: Axes{2}, Pads: PadSame()}),
+		b.GlobalAveragePool("global", norm),
+		b.Dense("dense", b.Flatten("flat", norm), Dense{Units: 5}),
+		b.MatMul("product", norm, b.Weight("matrix", He{}, 15, 4)),
+		b.Add("sum", norm, b.Weight("vector", Uniform{-1, 1}, 16, 1, 1)),
+		b.Unary("Sigmoid", "sigmoid", norm),
+		b.Softmax("softmax", norm, -1), b.ArgMax("argmax", norm, 1),
+		b.Reshape("reshape", norm, 0, 2, -1), b.Reshape("reshape batch", norm, -1, 16*7*15),
+		b.Concat("concat", 1, norm, conv), b.Transpose("transpose", norm, 0, 2, 3, 1),
+		b.ConvTranspose("up", norm, ConvTranspose{Filters: 4, Kernel: Axes{2, 3}, Bias: Uniform{-1, 1}}),
+		b.InstanceNorm("instance", norm, InstanceNorm{Gamma: Uniform{1, 2}, Beta: Uniform{-1, 1}}),
+		b.Cast("cast", norm, onnx.Int32), b.Slice("slice", norm, -1, -5, 14), b.Gather("gather", norm, b.ints(3, 1), 1),
+		b.GatherND("places", norm, b.argMaxes(b.Slice("one_row", b.GlobalAveragePool("pooled", norm), 1, 0, 16)), 1),
+		b.Reduce("ReduceSum", "total", norm, 1), b.Reduce("ReduceMax", "largest", norm, -1),
+		b.Squeeze("squeeze", b.Unsqueeze("unsqueeze", norm, 2), 2),
+		b.Conv("shared", x, Conv{Filters: 16, Groups: 8, Kernel: Axes{3, 5}, Share: "conv"}),
+	)
+	best, where := b.TopK("topk", norm, 2, 3)
+	b.Output(best, where)
+	b.Output(selections(b, norm)...)
+	for i, r := range []Resize{
+		{Sizes: Axes{33, 50}}, {Sizes: Axes{7, 3}, Mode: "nearest", Coordinates: "asymmetric", Nearest: "floor"},
+		{Sizes: Axes{14, 29}, Coordinates: "align_corners"},
+	} {
+		b.Output(b.Resize(fmt.Sprint("resize", i), norm, r))
+	}
+	m, _, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := load(t, m)
+	img := noise(1, 1)[:8*14*15]
+	for _, batch := range []int{1, 3} {
+		for i, out := range n.run(slices.Repeat([][]float32{img}, batch)...) {
+			checkFinite(t, m.Graph.Outputs[i].Name, out)
+		}
+	}
+}
+
+func total(list []float64) (sum float64) {
+	for _, x := range list {
+		sum += x
+	}
+	return sum
 }
