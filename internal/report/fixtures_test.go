@@ -92,7 +92,7 @@ func base() *Results {
 		},
 		Input: Input{
 			ModelPath: "resnet50.onnx", ModelSHA256: "4f33fb8e", ModelBytes: 102495762, DatasetPath: "imagenet", Samples: 1024,
-			Binding: []string{"images go in as float32 NCHW 224×224", "the label is the class in output ArgMax:0 plus -1"},
+			Binding: []string{"input: float32 NCHW 224×224", "label = ArgMax:0 − 1 (the model has a background class)"},
 		},
 		Phases: []PhaseTime{{"data", 0.125}, {"model", 1.5}, {"warm-up", 0.25}, {"traffic", 60.1}},
 	}

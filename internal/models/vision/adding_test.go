@@ -27,14 +27,14 @@ func squeezeNet() workload.Model {
 		Open:                   opening(c.open),
 		Score:                  c.score,
 
-		Options:       classifierOptions(),
+		Options:       imageOptions(),
 		ScoreOptions:  labelOptions(),
 		ReaderOptions: readerOptions(),
 		NewReader:     imageReader(c.pipelines),
 	}
 }
 
-func TestTheModelOfTheManualWorks(t *testing.T) {
+func TestManualModel(t *testing.T) {
 	manual, err := os.ReadFile("../../../docs/adding-a-model.md")
 	if err != nil {
 		t.Fatal(err)

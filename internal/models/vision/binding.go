@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -16,7 +17,7 @@ const (
 	nhwc = "NHWC"
 )
 
-// imageInput is how images go into a model.
+// imageInput describes the input of a model for images.
 type imageInput struct {
 	layout string // nchw or nhwc
 	dtype  tensor.DType
@@ -24,8 +25,8 @@ type imageInput struct {
 	width  int
 }
 
-// bindImage finds out how a model takes images: one input of four axes, of which one
-// has the three colours. want is the size that the pre-processing makes.
+// bindImage reads layout and type of the input from its port: one input of four axes, one of them the three colours. want
+// is the size that the pre-processing makes.
 func bindImage(inputs []backend.Port, want int, override binding) (imageInput, error) {
 	if len(inputs) != 1 {
 		return imageInput{}, fmt.Errorf("the model has %d inputs (%s), want one: the image", len(inputs), portNames(inputs))
@@ -50,10 +51,10 @@ func bindImage(inputs []backend.Port, want int, override binding) (imageInput, e
 	return in, nil
 }
 
-// imageTypes are those that images are made of.
+// imageTypes are the types of elements that images can have.
 var imageTypes = []tensor.DType{tensor.Float32, tensor.Float16, tensor.Float64, tensor.Uint8, tensor.Int8}
 
-// takes wants a port for images of three colours and the right size.
+// takes checks that a port takes images of three colours and the right size.
 func (in imageInput) takes(port backend.Port) error {
 	channels, height, width := port.Shape[1], port.Shape[2], port.Shape[3]
 	switch in.layout {
@@ -72,7 +73,7 @@ func (in imageInput) takes(port backend.Port) error {
 	return nil
 }
 
-// fits reports whether an axis takes an extent: if it is that, or free.
+// fits reports whether an axis has an extent or is free.
 func fits(axis int64, extent int) bool { return axis == int64(extent) || axis == -1 }
 
 func layoutOf(port backend.Port) (string, error) {
@@ -83,35 +84,34 @@ func layoutOf(port backend.Port) (string, error) {
 	case last == 3 && first != 3, last == -1 && first > 3:
 		return nhwc, nil
 	}
-	return "", userinput.Errorf(layoutOption, "input %s has shape %v, from which the layout cannot be told: want %s or %s", port.Name, port.Shape, nchw, nhwc)
+	return "", userinput.Errorf(layoutOption, "cannot infer the layout from input %s of shape %v: want %s or %s", port.Name, port.Shape, nchw, nhwc)
 }
 
 func (in imageInput) String() string {
-	return fmt.Sprintf("images go in as %v %s %d×%d", in.dtype, in.layout, in.width, in.height)
+	return fmt.Sprintf("input: %v %s %d×%d", in.dtype, in.layout, in.width, in.height)
 }
 
-// classOutput is how a class is read from a model's output.
+// classOutput describes the output of a model that has the class.
 type classOutput struct {
 	port   backend.Port
 	argmax bool // the output is the class itself, not a score for each
 	offset int  // label = class + offset
 
-	// open says that only a run tells how many scores there are, and nobody gave an offset: of
-	// 1000 scores it is 0.
+	// open says that the number of scores is known after a run only, and no option sets the offset: for 1000 scores it
+	// is 0.
 	open bool
 }
 
-// background is the number of scores of models that have a class 0 for "nothing".
+// background is the number of scores of models with a background class, 0.
 const background = 1001
 
-// bindClasses finds the output that tells the class: the index of the best class if
-// there is one, scores otherwise. Models with 1001 classes count from a background
+// bindClasses finds the output with the class: its index, or else scores. Models with 1001 classes count from a background
 // class, so that label = class − 1; those with 1000 do not.
 func bindClasses(outputs []backend.Port, override binding) (classOutput, error) {
 	out := classOutput{offset: -1} // the official models have a background class
 	argmax, scores := classPorts(outputs, override)
 	unknown := shapeless(outputs, override)
-	counted := outputs // those that tell how many classes there are
+	counted := outputs // outputs that may show the number of classes
 	switch {
 	case argmax != nil:
 		out.port, out.argmax = *argmax, true
@@ -121,30 +121,19 @@ func bindClasses(outputs []backend.Port, override binding) (classOutput, error) 
 		out.port, out.argmax = *unknown, !isScore(unknown.Type)
 		out.open = !out.argmax && override.labelOffset == nil
 	default:
-		return out, noClass(outputs, override)
+		if override.output != "" {
+			return out, userinput.Errorf(outputOption, "the model has no output %q with a class; it has %s", override.output, workload.DescribePorts(outputs))
+		}
+		return out, fmt.Errorf("the model has no output with a class: want integers [N] or %d or %d scores; it has %s",
+			background-1, background, workload.DescribePorts(outputs))
 	}
 	switch {
 	case override.labelOffset != nil:
 		out.offset = *override.labelOffset
-	case slices.ContainsFunc(counted, lacksBackground):
+	case slices.ContainsFunc(counted, func(port backend.Port) bool { _, scores := classPort(port); return scores == background-1 }):
 		out.offset = 0
 	}
 	return out, nil
-}
-
-// noClass is the error if no output tells the class.
-func noClass(outputs []backend.Port, override binding) error {
-	if override.output != "" {
-		return userinput.Errorf(outputOption, "the model has no output %q that tells a class; it has %s", override.output, describePorts(outputs))
-	}
-	return fmt.Errorf("no output of the model tells a class: want integers [N] or %d or %d scores; it has %s",
-		background-1, background, describePorts(outputs))
-}
-
-// lacksBackground reports whether an output has a score for each class, and none for a background.
-func lacksBackground(port backend.Port) bool {
-	_, n := classPort(port)
-	return n == background-1
 }
 
 // classPorts returns the first output that is a class, and the first that is scores.
@@ -163,10 +152,10 @@ func classPorts(outputs []backend.Port, override binding) (argmax, scores *backe
 	return argmax, scores
 }
 
-// allows reports whether an output may be the one to read.
+// allows reports whether the options allow an output.
 func (b binding) allows(port backend.Port) bool { return b.output == "" || b.output == port.Name }
 
-// shapeless returns the only output of which the file tells no shape, as many converters leave it.
+// shapeless returns the only output without a shape in the file; many converters write none.
 func shapeless(outputs []backend.Port, override binding) *backend.Port {
 	var found []*backend.Port
 	for i, port := range outputs {
@@ -183,8 +172,7 @@ func shapeless(outputs []backend.Port, override binding) *backend.Port {
 // isScore reports whether scores may be of a type.
 func isScore(d tensor.DType) bool { return isFloat(d) || d == tensor.Uint8 || d == tensor.Int8 }
 
-// classPort says whether an output is a class index, or else how many scores it has; 0
-// if it is neither.
+// classPort returns whether an output is a class index, or else its number of scores; 0: neither.
 func classPort(port backend.Port) (isIndex bool, scores int64) {
 	each := numbersEach(port.Shape)
 	switch {
@@ -196,8 +184,7 @@ func classPort(port backend.Port) (isIndex bool, scores int64) {
 	return false, 0
 }
 
-// numbersEach is how many numbers of a sample an output has, which may be -1, unknown; 0 if they are more
-// than a row.
+// numbersEach is the number of values that an output has for a sample; -1: unknown, 0: more than one axis.
 func numbersEach(shape tensor.Shape) int64 {
 	for len(shape) > 2 && shape[len(shape)-1] == 1 { // [N 1001 1 1]
 		shape = shape[:len(shape)-1]
@@ -212,28 +199,35 @@ func numbersEach(shape tensor.Shape) int64 {
 }
 
 func (out classOutput) String() string {
-	what, otherwise := "the class with the highest score in", ""
-	if out.argmax {
-		what = "the class in"
+	label := out.port.Name
+	if !out.argmax {
+		label = "argmax of " + label
 	}
-	if out.open {
-		otherwise = fmt.Sprintf(", or 0 if there are %d scores", background-1)
+	text := "label = " + plus(label, out.offset)
+	switch {
+	case out.open:
+		text += fmt.Sprintf(", or %s if it has %d scores", label, background-1)
+	case out.offset == -1:
+		text += " (the model has a background class)"
 	}
-	return fmt.Sprintf("the label is %s output %s plus %d%s", what, out.port.Name, out.offset, otherwise)
+	return text
+}
+
+// plus writes a sum, without a summand of 0.
+func plus(name string, n int) string {
+	switch {
+	case n > 0:
+		return fmt.Sprintf("%s + %d", name, n)
+	case n < 0:
+		return fmt.Sprintf("%s − %d", name, -n)
+	}
+	return name
 }
 
 func portNames(ports []backend.Port) string {
 	names := make([]string, len(ports))
 	for i, p := range ports {
 		names[i] = p.Name
-	}
-	return strings.Join(names, ", ")
-}
-
-func describePorts(ports []backend.Port) string {
-	names := make([]string, len(ports))
-	for i, p := range ports {
-		names[i] = fmt.Sprintf("%s %v%v", p.Name, p.Type, p.Shape)
 	}
 	return strings.Join(names, ", ")
 }

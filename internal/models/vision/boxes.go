@@ -4,9 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A boxOrder says what the four numbers of a box are: y and x are corners, c is a centre,
@@ -44,10 +48,10 @@ func around(y, x, height, width float32) [4]float32 {
 	return [4]float32{y - height/2, x - width/2, y + height/2, x + width/2}
 }
 
-// A boxRule is how the reference reads the boxes of a model.
+// A boxRule describes the boxes of a model, as the reference reads them.
 type boxRule struct {
 	order boxOrder
-	// pixels is the size of the image in whose pixels boxes are given; 0: as parts of it.
+	// pixels is the size of the image in whose pixels boxes are; 0: they are fractions of the image.
 	pixels int
 	// threshold ends the list of boxes at the first score below it, though higher ones
 	// may follow; 0: the list is read to its end.
@@ -73,87 +77,58 @@ func (b *boxes) respond(dst []byte, outputs []tensor.Tensor, k int, item workloa
 	for i, score := range list.scores {
 		switch {
 		case score != score:
-			// The reference would take it, and NumPy rank it before all others.
+			// The reference would accept it, and NumPy would rank it first.
 			return dst, fmt.Errorf("the model's score of box %d is not a number", i)
 		case score < b.threshold:
 			return dst, nil
 		}
-		if dst, err = b.appendBox(dst, &list, i, item); err != nil {
+		class, corners := numberAt(list.classes, list.first+i), b.order.corners([4]float32(list.corners[4*i:]))
+		if !(math.Abs(class) < math.MaxInt32) {
+			return dst, fmt.Errorf("box %d: %v is not a class", i, class)
+		}
+		label, err := b.labels.label(int(class) + b.offset)
+		if err != nil {
 			return dst, fmt.Errorf("box %d: %w", i, err)
 		}
+		dst = appendFloat(dst, float32(item.Index))
+		for _, v := range corners {
+			if v-v != 0 {
+				return dst, fmt.Errorf("box %d: the corners %v are not numbers", i, list.corners[4*i:][:4])
+			}
+			if b.pixels != 0 {
+				v /= float32(b.pixels)
+			}
+			dst = appendFloat(dst, v)
+		}
+		dst = appendFloat(appendFloat(dst, score), float32(label))
 	}
 	return dst, nil
 }
 
-// appendBox appends the i-th box of an image.
-func (b *boxes) appendBox(dst []byte, list *boxList, i int, item workload.Item) ([]byte, error) {
-	label, err := b.label(list.class(i))
-	if err != nil {
-		return dst, err
+// numberAt returns an element of a tensor of classes or counts, which models write as integers or floats.
+func numberAt(t tensor.Tensor, i int) float64 {
+	switch t.Type {
+	case tensor.Int64:
+		return float64(tensor.Data[int64](t)[i])
+	case tensor.Int32:
+		return float64(tensor.Data[int32](t)[i])
 	}
-	corners, err := b.corners([4]float32(list.corners[4*i:]))
-	if err != nil {
-		return dst, err
-	}
-	dst = appendFloat(dst, float32(item.Index))
-	for _, v := range corners {
-		dst = appendFloat(dst, v)
-	}
-	return appendFloat(appendFloat(dst, list.scores[i]), float32(label)), nil
-}
-
-// corners returns a box as parts of the image: ymin, xmin, ymax, xmax.
-func (b *boxes) corners(box [4]float32) ([4]float32, error) {
-	corners := b.order.corners(box)
-	for i, v := range corners {
-		if v-v != 0 {
-			return corners, fmt.Errorf("the model says that it is at %v, which are not numbers", box)
-		}
-		if b.pixels != 0 {
-			corners[i] = v / float32(b.pixels)
-		}
-	}
-	return corners, nil
+	return float64(tensor.Data[float32](t)[i])
 }
 
 func appendFloat(dst []byte, v float32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
 }
 
-// label returns what the log calls a class of the model.
-func (b *boxes) label(class float64, err error) (int, error) {
-	if err != nil {
-		return 0, err
-	}
-	return b.labels.label(int(class) + b.offset)
-}
-
-// A boxList is what a model found in one image.
+// A boxList has the boxes of one image.
 type boxList struct {
 	corners []float32
 	scores  []float32
 	classes tensor.Tensor
-	first   int // of the image's classes
+	first   int // index of the image's first class
 }
 
-// class returns the class of a box, which models give as integers or as floats.
-func (l *boxList) class(i int) (float64, error) {
-	var v float64
-	switch l.classes.Type {
-	case tensor.Int64:
-		v = float64(tensor.Data[int64](l.classes)[l.first+i])
-	case tensor.Int32:
-		v = float64(tensor.Data[int32](l.classes)[l.first+i])
-	default:
-		v = float64(tensor.Data[float32](l.classes)[l.first+i])
-	}
-	if !(math.Abs(v) < math.MaxInt32) {
-		return 0, fmt.Errorf("the class %v is no number of a class", v)
-	}
-	return v, nil
-}
-
-// list finds the boxes of the k-th image. The shapes may be known from this run only.
+// list returns the boxes of the k-th image. The shapes may be known from this run only.
 func (b *boxes) list(outputs []tensor.Tensor, k int) (boxList, error) {
 	corners, scores, classes := outputs[0], outputs[1], outputs[2]
 	images := 1
@@ -165,9 +140,16 @@ func (b *boxes) list(outputs []tensor.Tensor, k int) (boxList, error) {
 		return boxList{}, fmt.Errorf("the model's outputs %v, %v and %v do not belong to a batch with %d images", corners, scores, classes, k+1)
 	}
 	each := n / images
-	found, err := b.found(outputs, k, each)
-	if err != nil {
-		return boxList{}, err
+	found := each
+	if len(outputs) == 4 {
+		if k >= outputs[3].Len() {
+			return boxList{}, fmt.Errorf("the model's output %s is %v, too short for the batch", b.ports[3].Name, outputs[3])
+		}
+		count := numberAt(outputs[3], k)
+		if !(count >= 0 && count < float64(each+1)) {
+			return boxList{}, fmt.Errorf("the model's output %s is %v boxes, want 0 to %d", b.ports[3].Name, count, each)
+		}
+		found = int(count)
 	}
 	return boxList{
 		corners: tensor.Data[float32](corners)[4*k*each:][:4*found],
@@ -177,47 +159,140 @@ func (b *boxes) list(outputs []tensor.Tensor, k int) (boxList, error) {
 	}, nil
 }
 
-// found says how many boxes there are of those for which there is room.
-func (b *boxes) found(outputs []tensor.Tensor, k, room int) (int, error) {
-	if len(outputs) < 4 {
-		return room, nil
-	}
-	counts := outputs[3]
-	if k >= counts.Len() {
-		return 0, fmt.Errorf("the model's output %s is %v, too short for the batch", b.ports[3].Name, counts)
-	}
-	var n float64
-	switch counts.Type {
-	case tensor.Int64:
-		n = float64(tensor.Data[int64](counts)[k])
-	case tensor.Int32:
-		n = float64(tensor.Data[int32](counts)[k])
-	default:
-		n = float64(tensor.Data[float32](counts)[k])
-	}
-	if !(n >= 0 && n < float64(room+1)) {
-		return 0, fmt.Errorf("the model says that it found %v boxes, there is room for %d", n, room)
-	}
-	return int(n), nil
-}
-
-// notes says how boxes are read.
+// notes describe the outputs.
 func (b *boxes) notes() []string {
-	unit := "as parts of the image"
+	unit, label := "fractions of the image", "label = "+plus(b.ports[2].Name, b.offset)
 	if b.pixels != 0 {
-		unit = fmt.Sprintf("in pixels of %d", b.pixels)
+		unit = fmt.Sprintf("pixels of %d×%d", b.pixels, b.pixels)
 	}
-	lines := []string{fmt.Sprintf("boxes are output %s, %s %s; scores are %s", b.ports[0].Name, b.order, unit, b.ports[1].Name)}
-	label := fmt.Sprintf("the label is %s plus %d", b.ports[2].Name, b.offset)
 	if b.labels.table != nil {
 		label += ", through the label map " + b.labels.name
 	}
-	lines = append(lines, label)
+	lines := []string{fmt.Sprintf("boxes: %s (%s, %s); scores: %s", b.ports[0].Name, b.order, unit, b.ports[1].Name), label}
 	if b.ports.counted() {
-		lines = append(lines, "there are as many boxes as "+b.ports[3].Name+" says")
+		lines = append(lines, "number of boxes: "+b.ports[3].Name)
 	}
 	if b.threshold > 0 {
 		lines = append(lines, fmt.Sprintf("the list ends at the first score below %v, as in the reference", b.threshold))
 	}
 	return lines
 }
+
+// boxPorts are the outputs of a detector: boxes, scores, classes, and of some models the number of boxes.
+type boxPorts []backend.Port
+
+// boxRoles are words in the names of a detector's outputs, in the order of boxPorts.
+func boxRoles() [4][]string {
+	return [4][]string{{"box"}, {"score", "conf", "prob"}, {"class", "label"}, {"num", "count"}}
+}
+
+// tfliteOutputs are the outputs of TFLite's detection operator, whose names do not tell
+// them apart: boxes, classes, scores, count.
+const tfliteOutputs = "TFLite_Detection_PostProcess"
+
+// bindBoxes finds boxes, scores, classes and count among the outputs by their names, or else by types and shapes.
+func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
+	if override.output != "" {
+		return namedPorts(outputs, strings.Split(override.output, ","))
+	}
+	if len(outputs) == 4 && strings.HasPrefix(outputs[0].Name, tfliteOutputs) {
+		return boxPorts{outputs[0], outputs[2], outputs[1], outputs[3]}.check()
+	}
+	var found [4]*backend.Port
+	for i := range outputs {
+		role := roleOf(outputs[i])
+		if role < 0 || outputs[i].Other != "" {
+			continue
+		}
+		if found[role] != nil {
+			return nil, userinput.Errorf(outputOption, "outputs %s and %s may both be the %s: name boxes, scores, classes and perhaps their number",
+				found[role].Name, outputs[i].Name, boxRoles()[role][0])
+		}
+		found[role] = &outputs[i]
+	}
+	if role := slices.Index(found[:3], nil); role >= 0 {
+		return nil, userinput.Errorf(outputOption, "the model has no known output for the %s; it has %s: name boxes, scores, classes and perhaps their number",
+			boxRoles()[role][0], workload.DescribePorts(outputs))
+	}
+	ports := boxPorts{*found[0], *found[1], *found[2]}
+	if found[3] != nil {
+		ports = append(ports, *found[3])
+	}
+	return ports.check()
+}
+
+// roleOf guesses the role of an output; -1: none.
+func roleOf(port backend.Port) int {
+	if role := namedRole(port.Name); role >= 0 {
+		return role
+	}
+	switch axes := len(port.Shape); {
+	case axes == 0:
+		return -1
+	case isWhole(port.Type):
+		return 2
+	case !isFloat(port.Type):
+		return -1
+	case axes >= 2 && port.Shape[axes-1] == 4:
+		return 0
+	}
+	return 1
+}
+
+// namedRole is the role that the name of an output shows; -1: none.
+func namedRole(name string) int {
+	name = strings.ToLower(name)
+	for _, role := range []int{3, 1, 2, 0} { // "num_boxes", "box_scores" and "box_classes" are not boxes
+		if slices.ContainsFunc(boxRoles()[role], func(word string) bool { return strings.Contains(name, word) }) {
+			return role
+		}
+	}
+	return -1
+}
+
+// isWhole reports whether a type can be a class or a count.
+func isWhole(d tensor.DType) bool { return d == tensor.Int64 || d == tensor.Int32 }
+
+// namedPorts are outputs by their names.
+func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
+	if len(names) != 3 && len(names) != 4 {
+		return nil, userinput.Errorf(outputOption, "%d outputs, want those of boxes, scores, classes and perhaps their number", len(names))
+	}
+	var ports boxPorts
+	for _, name := range names {
+		found := false
+		for _, port := range outputs {
+			if port.Name == strings.TrimSpace(name) {
+				ports, found = append(ports, port), true
+			}
+		}
+		if !found {
+			return nil, userinput.Errorf(outputOption, "the model has no output %q; it has %s", name, workload.DescribePorts(outputs))
+		}
+	}
+	return ports.check()
+}
+
+// check checks the types.
+func (p boxPorts) check() (boxPorts, error) {
+	for role, port := range p {
+		if !isFloat(port.Type) && (role < 2 || !isWhole(port.Type)) {
+			return nil, fmt.Errorf("output %s has elements of type %v, not supported for the %s", port.Name, port.Type, boxRoles()[role][0])
+		}
+	}
+	return p, nil
+}
+
+// counted reports whether an output has the number of boxes.
+func (p boxPorts) counted() bool { return len(p) == 4 }
+
+func (p boxPorts) names() []string {
+	var names []string
+	for _, port := range p {
+		names = append(names, port.Name)
+	}
+	return names
+}
+
+// tensorFlowBoxes is in the name of the boxes of TensorFlow's detection models, which have y before x.
+const tensorFlowBoxes = "detection_boxes"

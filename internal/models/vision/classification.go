@@ -13,13 +13,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A classifier describes the image classifiers on ImageNet.
+// A classifier describes an image classifier on ImageNet.
 type classifier struct {
 	pipelines []string       // of the official model, and for inputs of other types
 	payload   accuracy.DType // of the label in a response; empty: float32
 }
 
-// open joins a classifier with ImageNet and a model file.
+// open opens ImageNet and reads the ports of the model file.
 func (c classifier) open(s setup) (*workload.Workload, error) {
 	data, err := dataset.OpenImageNet(s.datasetDir, s.data())
 	if err != nil {
@@ -37,7 +37,7 @@ func (c classifier) open(s setup) (*workload.Workload, error) {
 	return samples.workload([]string{out.port.Name}, respond, out.String()), nil
 }
 
-// A classResponse says how the response of a sample is read from the model's output.
+// A classResponse makes responses from the model's output.
 type classResponse struct {
 	output  classOutput
 	payload accuracy.DType
@@ -77,8 +77,7 @@ func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
 	return argmax(tensor.Data[int8](t)[k*n:][:n])
 }
 
-// each is how many numbers a sample of a batch has, of which the k-th is to be read. What the file does not say of
-// an output a run does.
+// each is the number of values that an output has for a sample. The file may not say it; the shape after a run does.
 func (out classOutput) each(t tensor.Tensor, k int) (int, error) {
 	if len(t.Shape) == 0 || int64(k) >= t.Shape[0] || t.Len() == 0 {
 		return 0, fmt.Errorf("the model's output %s is %v, too short for the batch", out.port.Name, t)
@@ -89,12 +88,12 @@ func (out classOutput) each(t tensor.Tensor, k int) (int, error) {
 	}
 	n := t.Len() / int(t.Shape[0])
 	if !slices.Contains(want, n) {
-		return 0, fmt.Errorf("the model's output %s is %v, which has %d numbers for each sample, want one of %v", out.port.Name, t, n, want)
+		return 0, fmt.Errorf("the model's output %s is %v, with %d values for each sample, want one of %v", out.port.Name, t, n, want)
 	}
 	return n, nil
 }
 
-// labelOffset is what is added to a class.
+// labelOffset is the offset from class to label.
 func (out classOutput) labelOffset(t tensor.Tensor) int {
 	if out.open && int64(t.Len()) == t.Shape[0]*(background-1) {
 		return 0
@@ -102,8 +101,8 @@ func (out classOutput) labelOffset(t tensor.Tensor) int {
 	return out.offset
 }
 
-// argmax returns the index of the first maximum. A score that is not a number is an
-// error: NumPy, and so the reference, would silently take it for the maximum.
+// argmax returns the index of the first maximum. A NaN is an error: NumPy, and so the reference, would take it as the
+// maximum.
 func argmax[T float32 | uint8 | int8](scores []T) (int, error) {
 	best := 0
 	for i, s := range scores {

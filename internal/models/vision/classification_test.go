@@ -63,7 +63,7 @@ func open(t testing.TB, name string, s setup) *workload.Workload {
 	return w
 }
 
-func TestPrepareEqualsTheReference(t *testing.T) {
+func TestPrepareEqualsReference(t *testing.T) {
 	tests := []struct {
 		name     string
 		model    string
@@ -100,7 +100,7 @@ func TestPrepareEqualsTheReference(t *testing.T) {
 	}
 }
 
-func TestQuantisedModelsGetThePixelsThemselves(t *testing.T) {
+func TestQuantisedInputs(t *testing.T) {
 	dir := images(t, "a.jpg")
 	prepare := func(in tensor.DType) (tensor.Tensor, *workload.Workload) {
 		w := open(t, "resnet50", imageSetup(dir, in, -1, 3, 224, 224))
@@ -120,8 +120,8 @@ func TestQuantisedModelsGetThePixelsThemselves(t *testing.T) {
 		}
 	}
 	for w, want := range map[*workload.Workload]string{
-		u8: "images go in as uint8 NCHW 224×224, pre-processed by resnet50_vgg_224_uint8",
-		i8: "images go in as int8 NCHW 224×224, pre-processed by resnet50_vgg_224_int8",
+		u8: "input: uint8 NCHW 224×224, pre-processed by resnet50_vgg_224_uint8",
+		i8: "input: int8 NCHW 224×224, pre-processed by resnet50_vgg_224_int8",
 	} {
 		if got := w.Notes[0]; got != want {
 			t.Errorf("note %q, want %q", got, want)
@@ -129,7 +129,7 @@ func TestQuantisedModelsGetThePixelsThemselves(t *testing.T) {
 	}
 }
 
-func TestOpenNamesWhatDoesNotFit(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	dir := images(t, "a.jpg", "b.jpg")
 	tests := []struct {
 		name   string
@@ -143,7 +143,7 @@ func TestOpenNamesWhatDoesNotFit(t *testing.T) {
 			"the pre-processing mobilenet_224_uint8 makes uint8, input image takes float32: choose another"},
 		{"a pipeline of another size", func(s *setup) { s.binding.pipeline = "coco_resnet34_1200" }, "want images of 1200×1200"},
 		{"a wrong input", func(s *setup) { s.inputs[0].Shape = tensor.Shape{-1, 7} }, "input image has shape [? 7]"},
-		{"a wrong output", func(s *setup) { s.outputs[0].Shape = tensor.Shape{-1, 7} }, "no output of the model tells a class"},
+		{"a wrong output", func(s *setup) { s.outputs[0].Shape = tensor.Shape{-1, 7} }, "the model has no output with a class"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestOpenNamesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-func TestAWorkloadTellsWhatTheModelFileAsksFor(t *testing.T) {
+func TestOpenReadsBatch(t *testing.T) {
 	dir := images(t, "a.jpg", "b.jpg", "c.jpg")
 	s := imageSetup(dir, tensor.Float32, 4, 3, 224, 224)
 	s.count = 2
@@ -172,7 +172,7 @@ func TestAWorkloadTellsWhatTheModelFileAsksFor(t *testing.T) {
 	}
 }
 
-func TestTheCacheKeyFollowsFromAllThatDecidesTheRows(t *testing.T) {
+func TestCacheKey(t *testing.T) {
 	dir := images(t, "a.jpg", "b.jpg")
 	key := func(change func(*setup)) string {
 		s := imageSetup(dir, tensor.Float32, -1, 3, 224, 224)
@@ -234,7 +234,7 @@ func setTimes(t *testing.T, dir string, at time.Time) {
 	}
 }
 
-func TestImagesThatAreNoneAreErrorsThatNameTheFile(t *testing.T) {
+func TestDamagedImagesAreErrors(t *testing.T) {
 	picture, err := os.ReadFile("testdata/text.jpg")
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ type response struct {
 	Want []string `json:"response_hex"`
 }
 
-func TestTheLargestImageIsASetting(t *testing.T) {
+func TestMaxImagePixels(t *testing.T) {
 	dir := images(t, "a.jpg")
 	for _, c := range []struct{ pixels, want string }{
 		{"", ""}, {"67108864", ""}, {"100", "limit of 100 pixels"}, {"0", "max-image-pixels"}, {"many", "max-image-pixels"},
@@ -328,7 +328,7 @@ func (r response) tensor(t *testing.T, output int) tensor.Tensor {
 	return out
 }
 
-func TestResponsesEqualTheReference(t *testing.T) {
+func TestResponsesEqualReference(t *testing.T) {
 	for _, r := range readResponses(t, "responses.json.gz") {
 		t.Run(r.Name+" "+r.Dataset, func(t *testing.T) {
 			out := r.tensor(t, 0)
@@ -356,7 +356,7 @@ func TestResponsesEqualTheReference(t *testing.T) {
 	}
 }
 
-func TestQuantisedScoresAreReadToo(t *testing.T) {
+func TestQuantisedScores(t *testing.T) {
 	bytes, signed := make([]byte, 2*1001), make([]int8, 2*1001)
 	bytes[700], bytes[1001+3] = 9, 255
 	for i := range signed {
@@ -378,7 +378,7 @@ func TestQuantisedScoresAreReadToo(t *testing.T) {
 	}
 }
 
-func TestAnOutputThatIsTooShortIsAnError(t *testing.T) {
+func TestShortOutputs(t *testing.T) {
 	for _, out := range []tensor.Tensor{tensor.New(tensor.Int64, 1), tensor.New(tensor.Int64), tensor.New(tensor.Float32, 0, 1001)} {
 		c := classOutput{port: backend.Port{Name: "out"}, argmax: out.Type == tensor.Int64}
 		if class, err := c.class(out, 1); err == nil || !strings.Contains(err.Error(), "too short for the batch") {
@@ -388,16 +388,16 @@ func TestAnOutputThatIsTooShortIsAnError(t *testing.T) {
 }
 
 // Where the file says nothing of an output, a run does: what it makes has to be classes, or scores of them.
-func TestOutputsThatTellNoClassAreErrors(t *testing.T) {
+func TestOutputsWithoutClass(t *testing.T) {
 	for _, c := range []struct {
 		out  tensor.Tensor
 		want string
 	}{
 		{tensor.New(tensor.Int64, 2, 1), ""}, {tensor.New(tensor.Int32, 2), ""}, {tensor.New(tensor.Float32, 2, 1000, 1, 1), ""}, {tensor.New(tensor.Uint8, 2, 1001), ""},
-		{tensor.New(tensor.Int64, 2, 1000), "the model's output out is int64[2 1000], which has 1000 numbers for each sample, want one of [1]"},
-		{tensor.New(tensor.Float32, 2, 5), "which has 5 numbers for each sample, want one of [1000 1001]"},
-		{tensor.New(tensor.Float32, 2), "which has 1 numbers for each sample"},
-		{tensor.New(tensor.Int8, 2, 1002), "which has 1002 numbers for each sample"},
+		{tensor.New(tensor.Int64, 2, 1000), "the model's output out is int64[2 1000], with 1000 values for each sample, want one of [1]"},
+		{tensor.New(tensor.Float32, 2, 5), "with 5 values for each sample, want one of [1000 1001]"},
+		{tensor.New(tensor.Float32, 2), "with 1 values for each sample"},
+		{tensor.New(tensor.Int8, 2, 1002), "with 1002 values for each sample"},
 	} {
 		o := classOutput{port: backend.Port{Name: "out"}, argmax: isWhole(c.out.Type)}
 		class, err := o.class(c.out, 1)
@@ -407,7 +407,7 @@ func TestOutputsThatTellNoClassAreErrors(t *testing.T) {
 	}
 }
 
-func TestAWorkloadsPredictorAnswersWithLabels(t *testing.T) {
+func TestPredictorAnswersLabels(t *testing.T) {
 	s := imageSetup(images(t, "a.jpg", "b.jpg"), tensor.Float32, -1, 3, 224, 224)
 	w := open(t, "resnet50", s)
 	engine, err := simulated.New(simulated.Config{Inputs: s.inputs, Outputs: s.outputs, Answer: func(_, out []tensor.Tensor) error {
@@ -448,7 +448,7 @@ func TestAWorkloadsPredictorAnswersWithLabels(t *testing.T) {
 	}
 }
 
-func TestScoreIsThatOfTheOfficialScript(t *testing.T) {
+func TestScore(t *testing.T) {
 	dir := images(t, "a.jpg", "b.jpg", "c.jpg")
 	log := `[
 { "seq_id" : 0, "qsl_idx" : 0, "data" : "00000000" },
@@ -467,10 +467,10 @@ func TestScoreIsThatOfTheOfficialScript(t *testing.T) {
 	}
 }
 
-func TestTheMobileAppsLabelsAreIntegers(t *testing.T) {
+func TestMobileLabelsAreIntegers(t *testing.T) {
 	dir := images(t, "a.jpg", "b.jpg")
 	s := imageSetup(dir, tensor.Float32, -1, 224, 224, 3)
-	if note := open(t, "mobilenet-edgetpu", s).Notes[0]; note != "images go in as float32 NHWC 224×224, pre-processed by mobile_classification_224_float32" {
+	if note := open(t, "mobilenet-edgetpu", s).Notes[0]; note != "input: float32 NHWC 224×224, pre-processed by mobile_classification_224_float32" {
 		t.Errorf("note %q", note)
 	}
 	bound, err := bindClasses(s.outputs, binding{})
@@ -495,7 +495,7 @@ func TestTheMobileAppsLabelsAreIntegers(t *testing.T) {
 
 // A model in halves, as converters for GPUs write them, gets the same image and gives the same
 // labels.
-func TestAModelOfAnotherFloatTypeIsFedAndRead(t *testing.T) {
+func TestOtherFloatInputs(t *testing.T) {
 	dir := images(t, "a.jpg")
 	plain := open(t, "resnet50", imageSetup(dir, tensor.Float32, -1, 3, 224, 224))
 	want := tensor.New(tensor.Float32, 3, 224, 224)
@@ -523,7 +523,7 @@ func TestAModelOfAnotherFloatTypeIsFedAndRead(t *testing.T) {
 	}
 }
 
-func TestScoresOfAnotherFloatTypeAreRead(t *testing.T) {
+func TestOtherFloatScores(t *testing.T) {
 	session := fakeModel(-1, 1, tensor.Shape{-1})
 	session.info.Outputs[0].Type = tensor.Float64
 	p, err := newSinglePass(session, session.row(), 2, nil)
@@ -537,7 +537,7 @@ func TestScoresOfAnotherFloatTypeAreRead(t *testing.T) {
 }
 
 // How many scores there are may only be known from a run.
-func TestTheOffsetOfScoresWithoutAShapeFollowsFromTheirNumber(t *testing.T) {
+func TestOffsetOfScoresWithoutShape(t *testing.T) {
 	out, err := bindClasses([]backend.Port{{Name: "p", Type: tensor.Float32, AnyShape: true}}, binding{})
 	if err != nil {
 		t.Fatal(err)
@@ -553,6 +553,15 @@ func TestTheOffsetOfScoresWithoutAShapeFollowsFromTheirNumber(t *testing.T) {
 		}
 		if got := said.labelOffset(tensor.New(tensor.Float32, 3, scores)); got != 2 {
 			t.Errorf("of %d scores the offset is %d, though 2 was said", scores, got)
+		}
+	}
+}
+
+func TestReaderOptions(t *testing.T) {
+	for options, want := range map[string]string{"layout=HWC": `layout: unknown layout "HWC", want NCHW or NHWC`, "preprocess=none": "preprocess: ", "max-image-pixels=x": "max-image-pixels: "} {
+		name, value, _ := strings.Cut(options, "=")
+		if _, err := resnet50().NewReader(workload.Values{name: value}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", options, err, want)
 		}
 	}
 }

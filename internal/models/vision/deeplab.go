@@ -31,7 +31,7 @@ func deepLabV3Plus() workload.Model {
 		Open:    opening(m.open),
 		Score:   m.score,
 
-		Options:       segmenterOptions(),
+		Options:       imageOptions(),
 		ReaderOptions: readerOptions(),
 		NewReader:     imageReader(m.pipelines),
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -21,13 +22,11 @@ type detector struct {
 	readTruth func(dir string) (*accuracy.GroundTruth, error)
 	pipelines []string // of the official model, and for inputs of other types
 
-	// counted is for models that say how many boxes there are, listed for those whose
-	// outputs are as long as the list of boxes, and swapped for those among them that put
-	// y first, which their names tell.
+	// counted is the rule for models with an output for the number of boxes, listed for models without, swapped for those of
+	// them that put y first, as their names show.
 	counted, listed, swapped *boxRule
 
-	// inverseMap says that labels are numbers of categories, not their ids: the script's
-	// --use-inv-map.
+	// inverseMap says that labels are positions of categories, not ids: the script's --use-inv-map.
 	inverseMap bool
 }
 
@@ -35,7 +34,7 @@ type detector struct {
 // TensorFlow: "detection_bboxes:0".
 const swappedBoxes = "detection_bboxes"
 
-// open joins a detector with its data set and a model file.
+// open opens the data set and reads the ports of the model file.
 func (d detector) open(s setup) (*workload.Workload, error) {
 	data, err := d.openData(s.datasetDir, s.data())
 	if err != nil {
@@ -49,9 +48,9 @@ func (d detector) open(s setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.ports.single() {
+	if len(b.ports[0].Shape) == 2 { // no batch axis
 		if samples.batch > 1 {
-			return nil, fmt.Errorf("the model takes %d images at once, and its output %s is for one", samples.batch, b.ports[0].Name)
+			return nil, fmt.Errorf("the model takes batches of %d, and its output %s has no batch axis", samples.batch, b.ports[0].Name)
 		}
 		samples.batch = 1
 	}
@@ -71,7 +70,7 @@ func stampBoxes(response []byte, index int, _ []tensor.Tensor) {
 	}
 }
 
-// bind finds out how the model's outputs are read.
+// bind finds the outputs and the rule by which they are read.
 func (d detector) bind(s setup) (boxes, error) {
 	ports, err := bindBoxes(s.outputs, s.binding)
 	if err != nil {
@@ -81,30 +80,22 @@ func (d detector) bind(s setup) (boxes, error) {
 	if err != nil {
 		return boxes{}, err
 	}
-	b := boxes{boxRule: rule, ports: ports}
-	if err := b.override(s.binding); err != nil {
-		return b, err
-	}
-	b.labels, err = openLabelMap(s.binding.labelMap)
-	return b, err
-}
-
-// override has options decide how boxes are read.
-func (r *boxRule) override(o binding) (err error) {
+	b, o := boxes{boxRule: rule, ports: ports}, s.binding
 	if o.boxOrder != "" {
-		if r.order, err = parseBoxOrder(o.boxOrder); err != nil {
-			return err
+		if b.order = boxOrder(o.boxOrder); !slices.Contains(boxOrders(), o.boxOrder) {
+			return b, userinput.Errorf(boxOrderOption, "unknown order of boxes %q, want one of %s", o.boxOrder, strings.Join(boxOrders(), ", "))
 		}
 	}
 	if o.boxPixels != nil {
-		if r.pixels = *o.boxPixels; r.pixels < 0 {
-			return userinput.Errorf(boxPixelsOption, "boxes in pixels of an image of size %d: want the size, or 0 if they are parts of the image", r.pixels)
+		if b.pixels = *o.boxPixels; b.pixels < 0 {
+			return b, userinput.Errorf(boxPixelsOption, "%d, want the size of an image, or 0 for fractions of the image", b.pixels)
 		}
 	}
 	if o.labelOffset != nil {
-		r.offset = *o.labelOffset
+		b.offset = *o.labelOffset
 	}
-	return nil
+	b.labels, err = openLabelMap(s.binding.labelMap)
+	return b, err
 }
 
 // rule chooses among the reference's ways to read a model's outputs.
@@ -113,7 +104,7 @@ func (d detector) rule(ports boxPorts) (boxRule, error) {
 	switch {
 	case ports.counted():
 		rule, want = d.counted, "four outputs: boxes, scores, labels and their number"
-	case d.swapped != nil && isSwapped(ports):
+	case d.swapped != nil && strings.Contains(ports[0].Name, swappedBoxes):
 		rule = d.swapped
 	}
 	if rule != nil && strings.Contains(ports[0].Name, tensorFlowBoxes) {
@@ -122,14 +113,20 @@ func (d detector) rule(ports boxPorts) (boxRule, error) {
 		return first, nil
 	}
 	if rule == nil {
-		return boxRule{}, fmt.Errorf("the reference has no way to read a model with %s", want)
+		return boxRule{}, fmt.Errorf("the reference has no rule for a model with %s", want)
 	}
 	return *rule, nil
 }
 
 // score scores a log of boxes.
 func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
-	truth, err := d.truth(s)
+	var truth *accuracy.GroundTruth
+	var err error
+	if file := s.Options[truthOption]; file != "" {
+		truth, err = dataset.ReadAnnotations(file)
+	} else {
+		truth, err = d.readTruth(s.DatasetDir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -138,40 +135,23 @@ func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scor
 		return nil, err
 	}
 	o := accuracy.DetectionOptions{InverseMap: d.inverseMap, RemoveEmptyImages: options.dropEmpty, Verbose: options.verbose}
-	mayGuess := s.Foreign
 	if options.inverseMap != nil {
-		o.InverseMap, mayGuess = *options.inverseMap, false
+		o.InverseMap = *options.inverseMap
 	}
 	score, err := accuracy.ScoreDetections(log, truth, o)
-	if err == nil {
-		return score, nil
-	}
 	again, canRepeat := log.(io.Seeker)
 	var beyond *accuracy.NoCategoryError
-	if mayGuess && canRepeat && errors.As(err, &beyond) {
-		return scoreByIDs(log, again, truth, o, beyond)
+	if !s.Foreign || options.inverseMap != nil || !canRepeat || !errors.As(err, &beyond) {
+		return score, err
 	}
-	return nil, err
-}
-
-// truth reads what is in the images.
-func (d detector) truth(s workload.Scoring) (*accuracy.GroundTruth, error) {
-	if file := s.Options[truthOption]; file != "" {
-		return dataset.ReadAnnotations(file)
-	}
-	return d.readTruth(s.DatasetDir)
-}
-
-// scoreByIDs reads a log once more, of which a label can only be a category's id.
-func scoreByIDs(log accuracy.Input, again io.Seeker, truth *accuracy.GroundTruth, o accuracy.DetectionOptions, beyond *accuracy.NoCategoryError) (*accuracy.Score, error) {
+	// A label of the log can only be a category's id: score the log again with ids.
 	if _, err := again.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	o.InverseMap = false
-	score, err := accuracy.ScoreDetections(log, truth, o)
-	if err != nil {
+	if score, err = accuracy.ScoreDetections(log, truth, o); err != nil {
 		return nil, err
 	}
-	score.Warnings = append(score.Warnings, fmt.Sprintf("label %d is beyond the %d categories: labels are taken for categories' ids", beyond.Label, beyond.Categories))
+	score.Warnings = append(score.Warnings, fmt.Sprintf("label %d is beyond the %d categories: labels count as categories' ids", beyond.Label, beyond.Categories))
 	return score, nil
 }

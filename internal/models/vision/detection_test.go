@@ -72,7 +72,7 @@ func builtInSetup(t testing.TB, name, dir string) setup {
 	return setup{datasetDir: dir, inputs: list(a.Inputs), outputs: list(a.Outputs)}
 }
 
-func TestDetectorsUnderstandTheOfficialPorts(t *testing.T) {
+func TestDetectorsOfOfficialPorts(t *testing.T) {
 	tests := []struct {
 		model string
 		row   string
@@ -80,28 +80,28 @@ func TestDetectorsUnderstandTheOfficialPorts(t *testing.T) {
 		notes []string
 	}{
 		{"ssd-mobilenet", "[uint8[300 300 3]]", -1, []string{
-			"images go in as uint8 NHWC 300×300, pre-processed by coco_mobilenet_300",
-			"boxes are output detection_boxes:0, yxyx as parts of the image; scores are detection_scores:0",
-			"the label is detection_classes:0 plus 0",
-			"there are as many boxes as num_detections:0 says",
+			"input: uint8 NHWC 300×300, pre-processed by coco_mobilenet_300",
+			"boxes: detection_boxes:0 (yxyx, fractions of the image); scores: detection_scores:0",
+			"label = detection_classes:0",
+			"number of boxes: num_detections:0",
 		}},
 		{"ssd-resnet34", "[float32[3 1200 1200]]", 1, []string{
-			"images go in as float32 NCHW 1200×1200, pre-processed by coco_resnet34_1200",
-			"boxes are output bboxes, xyxy as parts of the image; scores are scores",
-			"the label is labels plus 0",
+			"input: float32 NCHW 1200×1200, pre-processed by coco_resnet34_1200",
+			"boxes: bboxes (xyxy, fractions of the image); scores: scores",
+			"label = labels",
 			"the list ends at the first score below 0.5, as in the reference",
 		}},
 		{"retinanet", "[float32[3 800 800]]", 1, []string{
-			"images go in as float32 NCHW 800×800, pre-processed by openimages_retinanet_800",
-			"boxes are output boxes, xyxy in pixels of 800; scores are scores",
-			"the label is labels plus 0",
+			"input: float32 NCHW 800×800, pre-processed by openimages_retinanet_800",
+			"boxes: boxes (xyxy, pixels of 800×800); scores: scores",
+			"label = labels",
 			"the list ends at the first score below 0.05, as in the reference",
 		}},
 		{"ssd-mobilenet-v2", "[float32[300 300 3]]", -1, []string{
-			"images go in as float32 NHWC 300×300, pre-processed by mobile_detection_300_float32",
-			"boxes are output TFLite_Detection_PostProcess, yxyx as parts of the image; scores are TFLite_Detection_PostProcess:2",
-			"the label is TFLite_Detection_PostProcess:1 plus 1",
-			"there are as many boxes as TFLite_Detection_PostProcess:3 says",
+			"input: float32 NHWC 300×300, pre-processed by mobile_detection_300_float32",
+			"boxes: TFLite_Detection_PostProcess (yxyx, fractions of the image); scores: TFLite_Detection_PostProcess:2",
+			"label = TFLite_Detection_PostProcess:1 + 1",
+			"number of boxes: TFLite_Detection_PostProcess:3",
 		}},
 	}
 	for _, test := range tests {
@@ -126,7 +126,7 @@ func TestDetectorsUnderstandTheOfficialPorts(t *testing.T) {
 	}
 }
 
-func TestDetectorsOfOtherExportsAreReadAsTheirProfilesAre(t *testing.T) {
+func TestDetectorsOfOtherPorts(t *testing.T) {
 	port := func(name string, d tensor.DType, shape ...int64) backend.Port {
 		return backend.Port{Name: name, Type: d, Shape: shape}
 	}
@@ -138,32 +138,32 @@ func TestDetectorsOfOtherExportsAreReadAsTheirProfilesAre(t *testing.T) {
 		want        string // of the notes, or of the error
 	}{
 		{"SSD-MobileNet from PyTorch", "ssd-mobilenet", setup{inputs: []backend.Port{port("x", f, -1, 3, 300, 300)}, outputs: boxes},
-			"images go in as float32 NCHW 300×300, pre-processed by coco_pt_mobilenet_300; boxes are output boxes, xyxy as parts of the image; scores are scores; " +
-				"the label is labels plus 0; the list ends at the first score below 0.3, as in the reference"},
+			"input: float32 NCHW 300×300, pre-processed by coco_pt_mobilenet_300; boxes: boxes (xyxy, fractions of the image); scores: scores; " +
+				"label = labels; the list ends at the first score below 0.3, as in the reference"},
 		{"SSD-MobileNet in int8", "ssd-mobilenet", setup{inputs: []backend.Port{port("x", tensor.Int8, -1, 300, 300, 3)}, outputs: boxes},
-			"images go in as int8 NHWC 300×300, pre-processed by coco_mobilenet_300_int8; boxes are"},
+			"input: int8 NHWC 300×300, pre-processed by coco_mobilenet_300_int8; boxes: "},
 		{"SSD-ResNet34 from TensorFlow", "ssd-resnet34", setup{inputs: []backend.Port{port("image:0", f, -1, 1200, 1200, 3)},
 			outputs: []backend.Port{port("detection_bboxes:0", f, -1, -1, 4), port("detection_classes:0", f, -1, -1), port("detection_scores:0", f, -1, -1)}},
-			"images go in as float32 NHWC 1200×1200, pre-processed by coco_resnet34_1200; boxes are output detection_bboxes:0, yxyx as parts of the image; scores are detection_scores:0; " +
-				"the label is detection_classes:0 plus 0; the list ends at the first score below 0.05, as in the reference"},
+			"input: float32 NHWC 1200×1200, pre-processed by coco_resnet34_1200; boxes: detection_bboxes:0 (yxyx, fractions of the image); scores: detection_scores:0; " +
+				"label = detection_classes:0; the list ends at the first score below 0.05, as in the reference"},
 		{"TensorFlow's names, three outputs", "ssd-mobilenet", setup{inputs: []backend.Port{port("x", f, -1, 3, 300, 300)},
 			outputs: []backend.Port{port("detection_boxes:0", f, -1, -1, 4), port("detection_scores:0", f, -1, -1), port("detection_classes:0", f, -1, -1)}},
-			"images go in as float32 NCHW 300×300, pre-processed by coco_pt_mobilenet_300; boxes are output detection_boxes:0, yxyx as parts of the image; scores are detection_scores:0; the label is detection_classes:0 plus 0; the list ends at the first score below 0.3, as in the reference"},
+			"input: float32 NCHW 300×300, pre-processed by coco_pt_mobilenet_300; boxes: detection_boxes:0 (yxyx, fractions of the image); scores: detection_scores:0; label = detection_classes:0; the list ends at the first score below 0.3, as in the reference"},
 		{"a user's own", "ssd-mobilenet", setup{inputs: []backend.Port{port("x", tensor.Uint8, 1, 300, 300, 3)}, outputs: boxes,
 			binding: binding{boxOrder: "cxcywh", boxPixels: ptr(300), labelOffset: ptr(1), labelMap: "coco80to91"}},
-			"images go in as uint8 NHWC 300×300, pre-processed by coco_mobilenet_300; boxes are output boxes, cxcywh in pixels of 300; scores are scores; " +
-				"the label is labels plus 1, through the label map coco80to91; the list ends"},
+			"input: uint8 NHWC 300×300, pre-processed by coco_mobilenet_300; boxes: boxes (cxcywh, pixels of 300×300); scores: scores; " +
+				"label = labels + 1, through the label map coco80to91; the list ends"},
 		{"RetinaNet with a count", "retinanet", setup{inputs: []backend.Port{port("x", f, 1, 3, 800, 800)}, outputs: append(boxes[:3:3], port("num", f, 1))},
-			"error: the reference has no way to read a model with four outputs"},
+			"error: the reference has no rule for a model with four outputs"},
 		{"an unknown order", "retinanet", setup{inputs: []backend.Port{port("x", f, 1, 3, 800, 800)}, outputs: boxes, binding: binding{boxOrder: "hwc"}},
 			`error: box-order: unknown order of boxes "hwc"`},
 		{"negative pixels", "retinanet", setup{inputs: []backend.Port{port("x", f, 1, 3, 800, 800)}, outputs: boxes, binding: binding{boxPixels: ptr(-1)}},
-			"error: box-pixels: boxes in pixels of an image of size -1"},
+			"error: box-pixels: -1, want the size"},
 		{"an unknown map", "retinanet", setup{inputs: []backend.Port{port("x", f, 1, 3, 800, 800)}, outputs: boxes, binding: binding{labelMap: "/none/such"}},
 			"error: opening the label map: "},
 		{"a batch without an axis for it", "retinanet", setup{inputs: []backend.Port{port("x", f, 4, 3, 800, 800)},
 			outputs: []backend.Port{port("boxes", f, -1, 4), port("scores", f, -1), port("labels", tensor.Int64, -1)}},
-			"error: the model takes 4 images at once, and its output boxes is for one"},
+			"error: the model takes batches of 4, and its output boxes has no batch axis"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -183,9 +183,9 @@ func TestDetectorsOfOtherExportsAreReadAsTheirProfilesAre(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestADetectorFindsWhatIsThere goes from images to the score: the model finds the object
+// TestDetectorFromImageToScore goes from images to the score: the model finds the object
 // of every image but one.
-func TestADetectorFindsWhatIsThere(t *testing.T) {
+func TestDetectorFromImageToScore(t *testing.T) {
 	for _, batch := range []int{1, 3} {
 		dir := scenes(t, "coco", 3)
 		s := builtInSetup(t, "ssd-mobilenet", dir)
@@ -240,7 +240,7 @@ func TestADetectorFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestScoresOfDetectorsFollowTheLabelsOfTheModel(t *testing.T) {
+func TestDetectionScoreOptions(t *testing.T) {
 	dir := scenes(t, "coco", 2)
 	row := func(label float32) string {
 		var data []byte
@@ -276,7 +276,7 @@ func TestScoresOfDetectorsFollowTheLabelsOfTheModel(t *testing.T) {
 	}
 }
 
-func TestSamplesThatWerePreprocessedAreReadAsTheyAre(t *testing.T) {
+func TestPreprocessedSamples(t *testing.T) {
 	dir, made := scenes(t, "coco", 2), t.TempDir()
 	image := tensor.New(tensor.Uint8, 300, 300, 3)
 	tensor.Data[uint8](image)[12345] = 67
@@ -295,7 +295,7 @@ func TestSamplesThatWerePreprocessedAreReadAsTheyAre(t *testing.T) {
 	if err := w.Prepare(1, row); err != nil || tensor.Data[uint8](row[0])[12345] != 67 {
 		t.Errorf("number 12345 is %d, %v", tensor.Data[uint8](row[0])[12345], err)
 	}
-	if w.CacheKey() != "" || w.Notes[0] != "images go in as uint8 NHWC 300×300, as they are in "+made {
+	if w.CacheKey() != "" || w.Notes[0] != "input: uint8 NHWC 300×300, from "+made {
 		t.Errorf("cache key %q, notes %q", w.CacheKey(), w.Notes[0])
 	}
 	if err := npy.WriteFile(filepath.Join(made, "val2017/z.jpg.npy"), tensor.New(tensor.Uint8, 3, 300, 300)); err != nil {

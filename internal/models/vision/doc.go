@@ -3,8 +3,8 @@
 //
 //	for _, model := range vision.Models() { … }
 //
-// Each is a value in a file of its own. The kinds are classifier, detector, segmenter and
-// unet: each joins a data set with a model file, reads how images go in and how answers come
-// out from the file's ports (binding), and scores responses as the official script does. The
-// options of the family say what cannot be told from the ports.
+// Each is a value in a file of its own. The kinds are classifier (classification.go), detector (detection.go, boxes.go),
+// segmenter (segmentation.go) and unet (unet3d.go, slidingwindow.go): each opens a data set and a model file, infers
+// layout and outputs from the file's ports (binding.go) or takes them from the family's options (options.go), and scores
+// responses as the official script does. imagesamples.go and pipelines.go prepare images, singlepass.go runs the model.
 package vision

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-func TestEveryFloat16SurvivesTheWayThere(t *testing.T) {
+func TestFloat16RoundTrip(t *testing.T) {
 	for bits := range 1 << 16 {
 		v := fromHalf(uint16(bits))
 		if math.IsNaN(float64(v)) {
@@ -34,7 +34,7 @@ func TestFloat16RoundsToTheNearest(t *testing.T) {
 	}
 }
 
-func TestFloatsOfAllTypesAreRead(t *testing.T) {
+func TestAsFloat32(t *testing.T) {
 	var memory []float32
 	half, err := tensor.FromBytes(tensor.Float16, []byte{0, 0x3c, 0, 0xc0}, 1, 2)
 	if err != nil {

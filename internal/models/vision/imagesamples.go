@@ -22,21 +22,19 @@ type imageSet interface {
 	Fingerprint() string
 }
 
-// imageSamples are samples that are one image each: the part of a workload that
-// classification, detection and segmentation have in common.
+// imageSamples are samples of one image each: the common part of classification, detection and segmentation.
 type imageSamples struct {
-	kind     string // of workload, for the cache key
+	kind     string // in the cache key
 	data     imageSet
 	pipeline preprocess.Pipeline
 	input    imageInput
 	batch    int
 	row      []workload.Slot
-	made     string // folder with images that are pre-processed already; empty: none
+	made     string // folder of pre-processed images; empty: none
 	scratch  sync.Pool
 }
 
-// newImageSamples joins a data set with a model's input. Of the pipelines the first whose
-// result the input takes is used.
+// newImageSamples joins a data set with a model's input, through the first of the pipelines that makes its type.
 func newImageSamples(kind string, data imageSet, s setup, pipelines ...string) (*imageSamples, error) {
 	p, in, err := bindPipeline(s, pipelines)
 	if err != nil {
@@ -77,28 +75,12 @@ func bindPipeline(s setup, pipelines []string) (preprocess.Pipeline, imageInput,
 	return p, in, nil
 }
 
-// made is the pre-processing that makes what an input takes: p, or the first of others that does, or p without
-// its arithmetic.
+// made is the pre-processing that makes the type of an input: p, or the first of others, or p without its arithmetic.
 func made(p preprocess.Pipeline, s setup, taken tensor.DType, others []string) (preprocess.Pipeline, error) {
 	dtype := taken
 	if isOtherFloat(dtype) {
 		dtype = tensor.Float32
 	}
-	p, err := forType(p, dtype, others)
-	if err != nil {
-		return p, err
-	}
-	if s.binding.pipeline == "" && dtype != p.Type {
-		p = quantised(p, dtype)
-	}
-	if p.Type != dtype {
-		return p, userinput.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type, s.inputs[0].Name, taken)
-	}
-	return p, nil
-}
-
-// forType returns the first of some pipelines that makes a type, or else p.
-func forType(p preprocess.Pipeline, dtype tensor.DType, others []string) (preprocess.Pipeline, error) {
 	for _, name := range others {
 		if p.Type == dtype {
 			break
@@ -110,6 +92,12 @@ func forType(p preprocess.Pipeline, dtype tensor.DType, others []string) (prepro
 		if other.Type == dtype {
 			p = other
 		}
+	}
+	if s.binding.pipeline == "" && dtype != p.Type {
+		p = quantised(p, dtype)
+	}
+	if p.Type != dtype {
+		return p, userinput.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type, s.inputs[0].Name, taken)
 	}
 	return p, nil
 }
@@ -129,8 +117,7 @@ func quantised(p preprocess.Pipeline, dtype tensor.DType) preprocess.Pipeline {
 	return p
 }
 
-// workload is the part of a workload that its images decide: it answers a batch with one run of
-// the model, and reads the responses from some of the outputs.
+// workload returns a workload that answers a batch with one run of the model, from some of its outputs.
 func (s *imageSamples) workload(outputs []string, respond respondFunc, notes ...string) *workload.Workload {
 	batch := max(s.batch, 0)
 	return &workload.Workload{
@@ -143,8 +130,7 @@ func (s *imageSamples) workload(outputs []string, respond respondFunc, notes ...
 	}
 }
 
-// preprocessVersion is part of every cache key. It must be raised when pre-processing
-// comes to give other tensors for the same files.
+// preprocessVersion is part of every cache key. Raise it when pre-processing makes other tensors from the same files.
 const preprocessVersion = 1
 
 func (s *imageSamples) cacheKey() string {
@@ -194,8 +180,7 @@ func (s *imageSamples) decode(file []byte, row []tensor.Tensor) error {
 // converts reports whether the model takes another type than the pre-processing makes.
 func (s *imageSamples) converts() bool { return s.input.dtype != s.pipeline.Type }
 
-// load reads a sample that was pre-processed before. It must be of the model's own type,
-// shape and layout; which arithmetic led to it, nobody can see.
+// load reads a pre-processed sample. It must have the model's own type, shape and layout; its arithmetic cannot be checked.
 func (s *imageSamples) load(dst tensor.Tensor, data []byte) error {
 	r, err := npy.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -207,10 +192,10 @@ func (s *imageSamples) load(dst tensor.Tensor, data []byte) error {
 	return r.Read(dst)
 }
 
-// note says how images go in.
+// note describes the input.
 func (s *imageSamples) note() string {
 	if s.made != "" {
-		return fmt.Sprintf("%v, as they are in %s", s.input, s.made)
+		return fmt.Sprintf("%v, from %s", s.input, s.made)
 	}
 	return fmt.Sprintf("%v, pre-processed by %s", s.input, s.pipeline.Name)
 }

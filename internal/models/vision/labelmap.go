@@ -12,8 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// A labelMap turns the classes of a model into labels, those that the official accuracy
-// script expects of the benchmark.
+// A labelMap maps the classes of a model to the labels that the official accuracy script expects.
 type labelMap struct {
 	name  string
 	table map[int]int // nil: every class is its own label
@@ -67,47 +66,30 @@ func readLabelMap(r io.Reader) (map[int]int, error) {
 		if len(fields) == 0 {
 			continue
 		}
-		if err := addLabel(table, fields); err != nil {
-			return nil, fmt.Errorf("%d: %w", line, err)
+		if len(fields) != 2 {
+			return nil, fmt.Errorf("%d: want a class and a label, got %d fields", line, len(fields))
 		}
+		class, err := strconv.Atoi(fields[0])
+		label, err2 := strconv.Atoi(fields[1])
+		if err := errors.Join(err, err2); err != nil {
+			return nil, fmt.Errorf("%d: want a class and a label, both integers: %w", line, err)
+		}
+		if before, ok := table[class]; ok {
+			return nil, fmt.Errorf("%d: class %d has the label %d already", line, class, before)
+		}
+		table[class] = label
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%d: %w", line+1, err)
 	}
 	if len(table) == 0 {
-		return nil, fmt.Errorf("%d: there is no class", line)
+		return nil, fmt.Errorf("%d: the file has no class", line)
 	}
 	return table, nil
 }
 
 // byteOrderMark begins files of some editors.
 const byteOrderMark = "\ufeff"
-
-// addLabel adds a class and its label to a table.
-func addLabel(table map[int]int, fields []string) error {
-	class, label, err := parseLabel(fields)
-	if err != nil {
-		return err
-	}
-	if before, ok := table[class]; ok {
-		return fmt.Errorf("class %d has the label %d already", class, before)
-	}
-	table[class] = label
-	return nil
-}
-
-// parseLabel reads a class and its label.
-func parseLabel(fields []string) (class, label int, err error) {
-	if len(fields) != 2 {
-		return 0, 0, fmt.Errorf("want a class and a label, got %d fields", len(fields))
-	}
-	class, err = strconv.Atoi(fields[0])
-	label, err2 := strconv.Atoi(fields[1])
-	if err := errors.Join(err, err2); err != nil {
-		return 0, 0, fmt.Errorf("want a class and a label, both whole numbers: %w", err)
-	}
-	return class, label, nil
-}
 
 // label returns the label of a class.
 func (m labelMap) label(class int) (int, error) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLabelMapsTurnClassesIntoLabels(t *testing.T) {
+func TestLabelMaps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "map.txt")
 	write(t, file, "\ufeff0 17\r\n# class label\r\n\r\n5 2 # a bicycle\n-1 0")
 	for _, test := range []struct {
@@ -31,13 +31,13 @@ func TestLabelMapsTurnClassesIntoLabels(t *testing.T) {
 	}
 }
 
-func TestLabelMapsThatAreNoneNameTheLine(t *testing.T) {
+func TestLabelMapErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "map.txt")
 	for content, want := range map[string]string{
 		"0 1\n2\n":                           file + ":2: want a class and a label, got 1 fields",
-		"0 1\n1 cat\n":                       file + ":2: want a class and a label, both whole numbers",
+		"0 1\n1 cat\n":                       file + ":2: want a class and a label, both integers",
 		"0 1\n1 2\n0 3":                      file + ":3: class 0 has the label 1 already",
-		"# nothing\n":                        file + ":1: there is no class",
+		"# nothing\n":                        file + ":1: the file has no class",
 		"0 1\n" + strings.Repeat("7", 1<<17): file + ":2: bufio.Scanner: token too long",
 	} {
 		write(t, file, content)

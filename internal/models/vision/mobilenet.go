@@ -29,7 +29,7 @@ func mobilenet() workload.Model {
 		Open:    opening(c.open),
 		Score:   c.score,
 
-		Options:       classifierOptions(),
+		Options:       imageOptions(),
 		ScoreOptions:  labelOptions(),
 		ReaderOptions: readerOptions(),
 		NewReader:     imageReader(c.pipelines),

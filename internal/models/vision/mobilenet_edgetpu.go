@@ -33,7 +33,7 @@ func mobileNetEdgeTPU() workload.Model {
 		Open:    opening(c.open),
 		Score:   c.score,
 
-		Options:       classifierOptions(),
+		Options:       imageOptions(),
 		ScoreOptions:  labelOptions(),
 		ReaderOptions: readerOptions(),
 		NewReader:     imageReader(c.pipelines),

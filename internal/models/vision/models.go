@@ -19,13 +19,13 @@ func Models() []workload.Model {
 	}
 }
 
-// BuiltIn says what the built-in form of a model and its data are made of.
+// BuiltIn describes the built-in form of a model and its data.
 type BuiltIn struct {
 	Architecture string // of package arch
-	Pipeline     string // of a classifier: how its anchors are pre-processed
+	Pipeline     string // pre-processing of a classifier's anchors
 
-	// Samples is how many there are in a data set that is made for this model alone.
+	// Samples is the size of a data set made for this model alone.
 	Samples int
-	// NumberedLabels: the labels in responses are numbers of categories from 1, not their ids.
+	// NumberedLabels: labels in responses are positions of categories from 1, not ids.
 	NumberedLabels bool
 }

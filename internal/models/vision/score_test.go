@@ -23,9 +23,9 @@ func unpack(t *testing.T, name string) []byte {
 	return testenv.Read(t, filepath.Join(goldenLogs, name+".gz"))
 }
 
-// TestEveryGoldenLogIsScoredAsByItsScript goes through the models, from the data set's
+// TestGoldenLogs goes through the models, from the data set's
 // folder to the printed line.
-func TestEveryGoldenLogIsScoredAsByItsScript(t *testing.T) {
+func TestGoldenLogs(t *testing.T) {
 	for _, set := range []struct {
 		logs, model string
 		truth       string // the file that the data set consists of

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -17,10 +16,10 @@ import (
 // A segmenter describes the models that give every pixel of an image a class.
 type segmenter struct {
 	pipelines []string
-	classes   int // from 1; 0 is none
+	classes   int // from 1; 0: no class
 }
 
-// open joins a segmenter with ADE20K and a model file.
+// open opens ADE20K and reads the ports of the model file.
 func (m segmenter) open(s setup) (*workload.Workload, error) {
 	data, err := dataset.OpenADE20K(s.datasetDir, s.data())
 	if err != nil {
@@ -34,46 +33,35 @@ func (m segmenter) open(s setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := maskResponse{port: port, offset: labelOffset(s.binding)}
-	return samples.workload([]string{port.Name}, r.append, fmt.Sprintf("the class of a pixel is that in output %s plus %d", port.Name, r.offset)), nil
-}
-
-func labelOffset(b binding) int {
-	if b.labelOffset == nil {
-		return 0
+	r := maskResponse{port: port}
+	if s.binding.labelOffset != nil {
+		r.offset = *s.binding.labelOffset
 	}
-	return *b.labelOffset
+	return samples.workload([]string{port.Name}, r.append, "class of a pixel = "+plus(port.Name, r.offset)), nil
 }
 
-// bindPixels finds the output with the class of each pixel.
+// bindPixels finds the output with the class of each pixel: [N H W], or [N H W 1].
 func bindPixels(outputs []backend.Port, override binding) (backend.Port, error) {
 	for _, port := range outputs {
-		if (override.output == "" || port.Name == override.output) && hasPixels(port) {
+		s := port.Shape
+		shaped := (len(s) == 3 || len(s) == 4 && s[3] == 1) && fits(s[1], dataset.ADE20KSize) && fits(s[2], dataset.ADE20KSize)
+		typed := isFloat(port.Type) || isWhole(port.Type) || port.Type == tensor.Uint8
+		if shaped && typed && override.allows(port) {
 			return port, nil
 		}
 	}
-	return backend.Port{}, fmt.Errorf("no output of the model has a class for each pixel, [N %d %d]; it has %s",
-		dataset.ADE20KSize, dataset.ADE20KSize, describePorts(outputs))
+	return backend.Port{}, fmt.Errorf("the model has no output with a class for each pixel, [N %d %d]; it has %s",
+		dataset.ADE20KSize, dataset.ADE20KSize, workload.DescribePorts(outputs))
 }
 
-// hasPixels reports whether an output has a class for each pixel: [N H W], or with an axis of one class [N H W 1].
-func hasPixels(port backend.Port) bool {
-	s := port.Shape
-	if axes := len(s); axes != 3 && (axes != 4 || s[3] != 1) {
-		return false
-	}
-	numbers := isFloat(port.Type) || slices.Contains([]tensor.DType{tensor.Int64, tensor.Int32, tensor.Uint8}, port.Type)
-	return numbers && fits(s[1], dataset.ADE20KSize) && fits(s[2], dataset.ADE20KSize)
-}
-
-// A maskResponse says how the response of a sample is read from the model's output.
+// A maskResponse makes responses from the model's output.
 type maskResponse struct {
 	port   backend.Port
 	offset int
 }
 
-// append appends one byte per pixel, row by row: its class. The mobile app logs nothing
-// and scores as it goes; that needs the same classes.
+// append appends one byte per pixel, row by row: its class. The mobile app has no log and scores at once, from the same
+// classes.
 func (s maskResponse) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
 	const pixels = dataset.ADE20KSize * dataset.ADE20KSize
 	t := outputs[0]
@@ -117,7 +105,15 @@ func (m segmenter) score(ctx context.Context, log accuracy.Input, s workload.Sco
 		if err != nil {
 			return nil, err
 		}
-		if err := addMask(counts, data, int(rec.QSLIndex), rec.Data); err != nil {
+		truth, err := data.Mask(int(rec.QSLIndex))
+		if err == nil {
+			classes := truth.Classes
+			if size := dataset.ADE20KSize; truth.Width != size || truth.Height != size { // brought to the size of the images
+				classes = preprocess.PadClasses(classes, preprocess.Size{Width: truth.Width, Height: truth.Height}, size)
+			}
+			err = counts.Add(int(rec.QSLIndex), rec.Data, classes)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(int(rec.QSLIndex)), err)
 		}
 	}
@@ -128,26 +124,8 @@ func (m segmenter) score(ctx context.Context, log accuracy.Input, s workload.Sco
 	return score, err
 }
 
-// addMask counts the pixels of an image.
-func addMask(counts *accuracy.IoUCounts, data *dataset.ADE20K, i int, classes []byte) error {
-	truth, err := prepareMask(data.Mask(i))
-	if err != nil {
-		return err
-	}
-	return counts.Add(i, classes, truth)
-}
-
-// prepareMask brings a mask to the size that images are brought to, unless it has that already.
-func prepareMask(m dataset.Mask, err error) ([]uint8, error) {
-	const size = dataset.ADE20KSize
-	if err != nil || m.Width == size && m.Height == size {
-		return m.Classes, err
-	}
-	return preprocess.PadClasses(m.Classes, preprocess.Size{Width: m.Width, Height: m.Height}, size), nil
-}
-
-// meanIoU is the score of pixel counts. With few images a class may be nowhere, and the
-// app has no number; then the mean over the others stands in, with a warning.
+// meanIoU is the score of pixel counts. If a class is in no image the app has no number; then the mean over the other
+// classes stands in, with a warning.
 func meanIoU(log accuracy.Input, counts *accuracy.IoUCounts) (*accuracy.Score, error) {
 	score := counts.Score()
 	if !math.IsNaN(score.Values[0].Value) {
@@ -155,7 +133,7 @@ func meanIoU(log accuracy.Input, counts *accuracy.IoUCounts) (*accuracy.Score, e
 	}
 	present := counts.MeanPresent()
 	if math.IsNaN(present) {
-		return nil, fmt.Errorf("%s: no class is in any of the images, so there is no mean IoU", log.Name())
+		return nil, fmt.Errorf("%s: no image has a class: mean IoU is undefined", log.Name())
 	}
 	score.Values[0].Value = present
 	score.Warnings = append(score.Warnings, "the value is the mean over the classes that occur")

@@ -41,7 +41,7 @@ func masks(t testing.TB, n int) string {
 	return dir
 }
 
-func TestDeepLabUnderstandsTheOfficialPorts(t *testing.T) {
+func TestDeepLabOfOfficialPorts(t *testing.T) {
 	w := open(t, "deeplab-v3plus", builtInSetup(t, "deeplab-v3plus", masks(t, 2)))
 	if w.Samples != 2 || fmt.Sprint(w.Row(0)) != "[float32[512 512 3]]" || w.Batch != 0 || fmt.Sprint(w.Outputs(workload.Only)) != "[ArgMax]" {
 		t.Errorf("%d samples, row %v, batch %d, outputs %v", w.Samples, w.Row(0), w.Batch, w.Outputs(workload.Only))
@@ -50,17 +50,17 @@ func TestDeepLabUnderstandsTheOfficialPorts(t *testing.T) {
 	if err := w.Prepare(1, row); err != nil || tensor.Data[float32](row[0])[0] != -1 {
 		t.Errorf("black is %v, %v; want -1", tensor.Data[float32](row[0])[0], err)
 	}
-	want := "images go in as float32 NHWC 512×512, pre-processed by mobile_segmentation_512_float32; the class of a pixel is that in output ArgMax plus 0"
+	want := "input: float32 NHWC 512×512, pre-processed by mobile_segmentation_512_float32; class of a pixel = ArgMax"
 	if got := strings.Join(w.Notes, "; "); got != want {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }
 
-func TestOutputsWithoutAClassForEachPixelAreRefused(t *testing.T) {
+func TestMaskOutputs(t *testing.T) {
 	s := builtInSetup(t, "deeplab-v3plus", masks(t, 1))
 	for _, shape := range []tensor.Shape{{-1, 32, 512, 512}, {-1, 513, 513}, {-1, 512, 256}, {-1, 512, 512, 2}, {-1, 512}, nil} {
 		s.outputs[0].Shape = shape
-		if _, err := deepLabV3Plus().Open(s.public()); err == nil || !strings.Contains(err.Error(), "no output of the model has a class for each pixel, [N 512 512]; it has ArgMax") {
+		if _, err := deepLabV3Plus().Open(s.public()); err == nil || !strings.Contains(err.Error(), "the model has no output with a class for each pixel, [N 512 512]; it has ArgMax") {
 			t.Errorf("%v: error %v", shape, err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestOutputsWithoutAClassForEachPixelAreRefused(t *testing.T) {
 	}
 }
 
-func TestClassesOfPixelsAreBytes(t *testing.T) {
+func TestMaskResponses(t *testing.T) {
 	s := maskResponse{port: backend.Port{Name: "ArgMax"}, offset: 1}
 	for _, out := range []tensor.Tensor{
 		tensor.New(tensor.Int64, 2, 512, 512), tensor.New(tensor.Int32, 2, 512, 512), tensor.New(tensor.Uint8, 2, 512, 512), tensor.New(tensor.Float32, 2, 512, 512, 1),
@@ -130,7 +130,7 @@ func maskLog(n int, classOf func(y int) int) accuracy.Input {
 	return accuracy.Named("log", strings.NewReader("["+log.String()[1:]+"]"))
 }
 
-func TestMasksAreScoredAsTheAppDoes(t *testing.T) {
+func TestMaskScores(t *testing.T) {
 	dir := masks(t, 2)
 	for name, test := range map[string]struct {
 		classOf func(y int) int
@@ -151,7 +151,7 @@ func TestMasksAreScoredAsTheAppDoes(t *testing.T) {
 	for want, log := range map[string]accuracy.Input{
 		"the ground truth has only 2 samples": maskLog(3, func(int) int { return 0 }),
 		"prediction has 1 pixels":             accuracy.Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"00"}]`)),
-		"log: no class is in any":             accuracy.Named("log", strings.NewReader("[]")),
+		"log: no image has a class":           accuracy.Named("log", strings.NewReader("[]")),
 	} {
 		if _, err := deepLabV3Plus().Score(t.Context(), log, workload.Scoring{DatasetDir: dir}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -160,7 +160,7 @@ func TestMasksAreScoredAsTheAppDoes(t *testing.T) {
 }
 
 // Masks of other sizes are brought to that of the images that the model sees.
-func TestMasksOfAnySizeAreScored(t *testing.T) {
+func TestMasksOfOtherSizes(t *testing.T) {
 	dir := t.TempDir()
 	mask := image.NewGray(image.Rect(0, 0, 30, 20)) // fills 512×342 pixels
 	for i := range mask.Pix {
@@ -189,7 +189,7 @@ func TestMasksOfAnySizeAreScored(t *testing.T) {
 }
 
 // The app has no number if one class is nowhere, which is often so in a few images.
-func TestAClassThatIsNowhereIsAWarning(t *testing.T) {
+func TestMeanIoUWithoutAClass(t *testing.T) {
 	counts := accuracy.NewIoUCounts(3)
 	if err := counts.Add(0, []uint8{1, 1, 2, 0}, []uint8{1, 1, 2, 2}); err != nil {
 		t.Fatal(err)

@@ -15,12 +15,10 @@ import (
 // the model's outputs for the whole batch.
 type respondFunc func(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error)
 
-// A singlePass answers a batch with one run of the model: the predictor of all models
-// that are a function of one sample.
+// A singlePass answers a batch with one run of the model: the predictor of all models that are a function of one sample.
 //
-// A batch whose rows lie side by side in the store goes in as it is. Other batches are
-// copied into a buffer first. Values are bound once and kept, so that in the long
-// run nothing is allocated.
+// A batch whose rows lie side by side in the store is the input as it is; other batches are copied into a buffer. Values are
+// bound once and kept, so that later runs allocate nothing.
 type singlePass struct {
 	session backend.Session
 	respond respondFunc
@@ -41,10 +39,10 @@ type singlePass struct {
 	scratch []byte
 
 	floats  [][]float32     // of outputs of other float types
-	readers []tensor.Tensor // the outputs as they are read, if some are of other float types
+	readers []tensor.Tensor // the outputs as float32, if some are of other float types
 }
 
-// A window is some rows of the store.
+// A window is a range of rows of the store.
 type window struct{ first, n int }
 
 func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, respond respondFunc) (*singlePass, error) {
@@ -52,14 +50,21 @@ func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, r
 	p := &singlePass{session: session, respond: respond, batch: maxBatch, windows: map[window][]backend.Value{}}
 	if n := info.Inputs[0].Batch(); n > 0 {
 		if maxBatch > n {
-			return nil, fmt.Errorf("the model takes batches of %d, which is less than the %d asked for", n, maxBatch)
+			return nil, fmt.Errorf("the model takes batches of %d, want %d", n, maxBatch)
 		}
 		p.batch, p.fixed = n, true
 	}
 	for _, slot := range row {
 		p.buffer = append(p.buffer, tensor.New(slot.Type, append([]int64{int64(p.batch)}, slot.Shape...)...))
 	}
-	p.outputs = p.batchesOf(info.Outputs)
+	p.outputs = make([]tensor.Tensor, len(info.Outputs))
+	for i, port := range info.Outputs {
+		var ok bool
+		if p.outputs[i], ok = batchOf(port, p.batch, p.fixed); !ok {
+			p.outputs = nil
+			break
+		}
+	}
 	if slices.ContainsFunc(info.Outputs, func(port backend.Port) bool { return isOtherFloat(port.Type) }) {
 		p.floats, p.readers = make([][]float32, len(info.Outputs)), make([]tensor.Tensor, len(info.Outputs))
 	}
@@ -69,21 +74,8 @@ func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, r
 	return p, nil
 }
 
-// batchesOf makes room for a batch of each output; nil if only a run knows the shape of one.
-func (p *singlePass) batchesOf(outputs []backend.Port) []tensor.Tensor {
-	all := make([]tensor.Tensor, len(outputs))
-	for i, port := range outputs {
-		var ok bool
-		if all[i], ok = batchOf(port, p.batch, p.fixed); !ok {
-			return nil
-		}
-	}
-	return all
-}
-
-// batchOf makes room for a batch of a port's values, if its first axis is the batch and
-// the others are known. If the model takes a fixed batch, a free first axis is
-// something else: the number of boxes that it found, for instance.
+// batchOf allocates a batch of a port's values, if its first axis is the batch and the others are known. If the model takes
+// a fixed batch, a free first axis is something else, perhaps the number of boxes.
 func batchOf(port backend.Port, batch int, fixed bool) (tensor.Tensor, bool) {
 	if len(port.Shape) == 0 || port.Type == tensor.String {
 		return tensor.Tensor{}, false
@@ -124,8 +116,16 @@ func (p *singlePass) Predict(ctx context.Context, items []workload.Item, reply w
 	if p.outputs == nil {
 		return p.predictFresh(ctx, inputs, items, reply)
 	}
-	if err := p.bindResults(n); err != nil {
-		return err
+	if p.results[n] == nil {
+		values, err := p.bindRows(p.outputs, n)
+		if err != nil {
+			return err
+		}
+		views := make([]tensor.Tensor, len(values))
+		for i, v := range values {
+			views[i] = v.Tensor()
+		}
+		p.results[n], p.views[n] = values, views
 	}
 	if err := p.session.Run(ctx, inputs, p.results[n]); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *singlePass) Predict(ctx context.Context, items []workload.Item, reply w
 	return p.answer(items, p.views[n], reply)
 }
 
-// predictFresh has the engine make the outputs, because only the run knows their shapes.
+// predictFresh lets the engine allocate the outputs, because only the run knows their shapes.
 func (p *singlePass) predictFresh(ctx context.Context, inputs []backend.Value, items []workload.Item, reply workload.Reply) error {
 	if p.fresh == nil {
 		n := len(p.session.Info().Outputs)
@@ -159,19 +159,6 @@ func (p *singlePass) predictFresh(ctx context.Context, inputs []backend.Value, i
 	return err
 }
 
-// bindResults makes room for the outputs of n rows, once.
-func (p *singlePass) bindResults(n int) error {
-	if p.results[n] != nil {
-		return nil
-	}
-	values, err := p.bindRows(p.outputs, n)
-	if err != nil {
-		return err
-	}
-	p.results[n], p.views[n] = values, tensorsOf(values)
-	return nil
-}
-
 // answer turns the outputs of a batch into responses.
 func (p *singlePass) answer(items []workload.Item, outputs []tensor.Tensor, reply workload.Reply) (err error) {
 	outputs = p.readable(outputs)
@@ -184,7 +171,7 @@ func (p *singlePass) answer(items []workload.Item, outputs []tensor.Tensor, repl
 	return nil
 }
 
-// readable returns outputs of other float types as float32.
+// readable converts outputs of other float types to float32.
 func (p *singlePass) readable(outputs []tensor.Tensor) []tensor.Tensor {
 	if p.readers == nil {
 		return outputs
@@ -205,5 +192,67 @@ func (p *singlePass) Close() error {
 		errs = append(errs, backend.CloseAll(p.copied[n]), backend.CloseAll(p.results[n]))
 		p.copied[n], p.results[n], p.views[n] = nil, nil, nil
 	}
+	return errors.Join(errs...)
+}
+
+// inputs returns values over n rows: the store's own if they are there side by side.
+func (p *singlePass) inputs(items []workload.Item, n int) ([]backend.Value, error) {
+	if len(items) == n && p.store.Alike(items) {
+		return p.window(window{items[0].Row, n})
+	}
+	p.gather(items, n)
+	if p.copied[n] == nil {
+		values, err := p.bindRows(p.buffer, n)
+		if err != nil {
+			return nil, err
+		}
+		p.copied[n] = values
+	}
+	return p.copied[n], nil
+}
+
+// window returns values over the store's own memory.
+func (p *singlePass) window(w window) ([]backend.Value, error) {
+	if values, ok := p.windows[w]; ok {
+		return values, nil
+	}
+	slots := make([]tensor.Tensor, len(p.buffer))
+	for k := range slots {
+		slots[k] = p.store.Slot(k, w.first, w.n)
+	}
+	values, err := backend.BindAll(p.session, slots)
+	if err == nil {
+		p.windows[w] = values
+	}
+	return values, err
+}
+
+// gather copies the rows of the items to the first n rows of the buffer. A short batch
+// is filled up with its last row.
+func (p *singlePass) gather(items []workload.Item, n int) {
+	for k := range p.buffer {
+		mem := p.buffer[k].Bytes()
+		size := len(mem) / p.batch
+		for i := range n {
+			row := items[min(i, len(items)-1)].Row
+			copy(mem[i*size:(i+1)*size], p.store.RowBytes(k, row))
+		}
+	}
+}
+
+func (p *singlePass) bindRows(of []tensor.Tensor, n int) ([]backend.Value, error) {
+	rows := make([]tensor.Tensor, len(of))
+	for i, t := range of {
+		rows[i] = t.Rows(0, n)
+	}
+	return backend.BindAll(p.session, rows)
+}
+
+func (p *singlePass) closeWindows() error {
+	var errs []error
+	for _, values := range p.windows {
+		errs = append(errs, backend.CloseAll(values))
+	}
+	clear(p.windows)
 	return errors.Join(errs...)
 }

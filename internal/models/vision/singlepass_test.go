@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -49,7 +47,7 @@ func ask(t testing.TB, p *singlePass, base int, rows ...int) {
 // sameMemory says whether two tensors are the same view.
 func sameMemory(a, b tensor.Tensor) bool { return &a.Bytes()[0] == &b.Bytes()[0] && a.Len() == b.Len() }
 
-func TestRowsSideBySideGoInAsTheyAre(t *testing.T) {
+func TestNeighboursAreNotCopied(t *testing.T) {
 	s := fakeModel(-1, 2, tensor.Shape{-1})
 	p, store := predictor(t, s, 4)
 	ask(t, p, 50, 3, 4, 5)
@@ -69,7 +67,7 @@ func TestRowsSideBySideGoInAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestRowsApartAreCopiedInOrder(t *testing.T) {
+func TestRowsAreCopiedInOrder(t *testing.T) {
 	for _, rows := range [][]int{{5, 1, 4}, {2, 1}, {7, 7}, {0, 1, 3}, {9, 8, 7, 6}} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			s := fakeModel(-1, 2, tensor.Shape{-1})
@@ -93,7 +91,7 @@ func TestRowsApartAreCopiedInOrder(t *testing.T) {
 	}
 }
 
-func TestAFixedBatchIsFilledUpWithItsLastRow(t *testing.T) {
+func TestFixedBatchIsFilledUp(t *testing.T) {
 	s := fakeModel(4, 1, tensor.Shape{4})
 	p, store := predictor(t, s, 2)
 	for _, test := range []struct {
@@ -119,14 +117,14 @@ func TestAFixedBatchIsFilledUpWithItsLastRow(t *testing.T) {
 	}
 }
 
-func TestABatchThatTheModelCannotTakeIsRefused(t *testing.T) {
+func TestBatchBeyondFixed(t *testing.T) {
 	s := fakeModel(4, 1, tensor.Shape{4})
-	if _, err := newSinglePass(s, s.row(), 5, fakeRespond); err == nil || !strings.Contains(err.Error(), "batches of 4, which is less than the 5 asked for") {
+	if _, err := newSinglePass(s, s.row(), 5, fakeRespond); err == nil || !strings.Contains(err.Error(), "batches of 4, want 5") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestOutputsOfUnknownShapeAreMadeByTheEngineAndClosed(t *testing.T) {
+func TestEngineOutputsAreClosed(t *testing.T) {
 	tests := []struct {
 		name    string
 		batch   int64
@@ -154,7 +152,7 @@ func TestOutputsOfUnknownShapeAreMadeByTheEngineAndClosed(t *testing.T) {
 	}
 }
 
-func TestOutputsOfTheEngineAreClosedWhenTheAnswerCannotBeRead(t *testing.T) {
+func TestEngineOutputsAreClosedOnError(t *testing.T) {
 	s := fakeModel(-1, 1, tensor.Shape{-1, -1})
 	s.answers = func(n int) int64 { return int64(n) - 1 }
 	p, _ := predictor(t, s, 3)
@@ -173,7 +171,7 @@ func TestOutputsOfTheEngineAreClosedWhenTheAnswerCannotBeRead(t *testing.T) {
 	s.checkClosed(t)
 }
 
-func TestAnotherStoreDropsWhatWasBoundOverTheOldOne(t *testing.T) {
+func TestUseClosesOldValues(t *testing.T) {
 	s := fakeModel(-1, 1, tensor.Shape{-1})
 	p, old := predictor(t, s, 4)
 	ask(t, p, 50, 0, 1, 2)
@@ -200,15 +198,7 @@ func TestAnotherStoreDropsWhatWasBoundOverTheOldOne(t *testing.T) {
 	}
 }
 
-func TestNoItemsNeedNoRun(t *testing.T) {
-	s := fakeModel(-1, 1, tensor.Shape{-1})
-	p, _ := predictor(t, s, 4)
-	if err := p.Predict(t.Context(), nil, replies{}); err != nil || s.runs != 0 {
-		t.Errorf("error %v, %d runs", err, s.runs)
-	}
-}
-
-func TestCloseClosesEveryBoundValueOnce(t *testing.T) {
+func TestCloseClosesValuesOnce(t *testing.T) {
 	s := fakeModel(-1, 2, tensor.Shape{-1}, tensor.Shape{-1, 7})
 	p, _ := predictor(t, s, 4)
 	ask(t, p, 50, 0, 1, 2)
@@ -231,7 +221,7 @@ func TestCloseClosesEveryBoundValueOnce(t *testing.T) {
 	s.checkClosed(t)
 }
 
-func TestAFailureToBindLeavesNothingBound(t *testing.T) {
+func TestBindFailure(t *testing.T) {
 	refused := errors.New("out of memory")
 	for _, rows := range [][]int{{0, 1}, {1, 0}} {
 		s := fakeModel(-1, 2, tensor.Shape{-1})
@@ -251,7 +241,7 @@ func TestAFailureToBindLeavesNothingBound(t *testing.T) {
 	}
 }
 
-func TestInTheLongRunNothingIsAllocated(t *testing.T) {
+func TestPredictAllocatesNothing(t *testing.T) {
 	tests := []struct {
 		name  string
 		batch int64
@@ -285,71 +275,6 @@ type discard int
 func (d *discard) FirstToken(int, []byte) {}
 func (d *discard) Done(int, []byte, int)  { *d++ }
 
-// TestAnyBatchIsAnsweredByTheSimulatedEngine asks for random rows in batches of every
-// size: neighbours, repetitions, backwards.
-func TestAnyBatchIsAnsweredByTheSimulatedEngine(t *testing.T) {
-	const rows, maxBatch = 20, 6
-	for _, shape := range []struct {
-		name    string
-		in, out tensor.Shape
-	}{
-		{"free batch", tensor.Shape{-1, 2}, tensor.Shape{-1}},
-		{"fixed batch", tensor.Shape{maxBatch, 2}, tensor.Shape{maxBatch}},
-		{"outputs known to the run only", tensor.Shape{-1, 2}, tensor.Shape{-1, -1}},
-	} {
-		t.Run(shape.name, func(t *testing.T) {
-			p := simulatedPredictor(t, shape.in, shape.out, maxBatch)
-			if err := p.Use(numberedStore(t, []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{2}}}, rows, 30)); err != nil {
-				t.Fatal(err)
-			}
-			random := rand.New(rand.NewPCG(1, 2))
-			for range 300 {
-				ask(t, p, 30, randomRows(random, rows, maxBatch)...)
-			}
-		})
-	}
-}
-
-func simulatedPredictor(t *testing.T, in, out tensor.Shape, maxBatch int) *singlePass {
-	t.Helper()
-	engine, err := simulated.New(simulated.Config{
-		Inputs:  []backend.Port{{Name: "image", Type: tensor.Float32, Shape: in}},
-		Outputs: []backend.Port{{Name: "class", Type: tensor.Int64, Shape: out}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := engine.Open(t.Context(), backend.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newSinglePass(session, []workload.Slot{{Type: tensor.Float32, Shape: in[1:]}}, maxBatch, fakeRespond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(p.Close(), session.Close(), engine.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
-}
-
-// randomRows are some neighbours, of which some may be replaced by any row.
-func randomRows(random *rand.Rand, rows, most int) []int {
-	n := 1 + random.IntN(most)
-	first := random.IntN(rows - n + 1)
-	list := make([]int, n)
-	spoil := random.IntN(3) == 0
-	for i := range list {
-		list[i] = first + i
-		if spoil && random.IntN(2) == 0 {
-			list[i] = random.IntN(rows)
-		}
-	}
-	return list
-}
-
 // A steadySession gives out the same outputs again and again.
 type steadySession struct {
 	backend.Session
@@ -363,7 +288,7 @@ func (s steadySession) Run(_ context.Context, _, outputs []backend.Value) error 
 	return nil
 }
 
-func TestOutputsThatARunMakesCostNoAllocation(t *testing.T) {
+func TestEngineOutputsAllocateNothing(t *testing.T) {
 	fake := fakeModel(1, 1, tensor.Shape{-1})
 	s := steadySession{fake, []*fakeValue{{tensor: tensor.Of([]int64{7}, 1)}}}
 	p, err := newSinglePass(s, fake.row(), 1, fakeRespond)

@@ -44,7 +44,7 @@ func windowWeights() []float32 {
 	return weights
 }
 
-// A slidingWindow labels volumes with a model that sees one window at a time. The scores
+// A slidingWindow labels volumes with a model of one window. The scores
 // of the windows are added up with their weights, and each voxel gets the label with
 // the best mean.
 //

@@ -34,8 +34,8 @@ func unet3D() workload.Model {
 		Open:                   opening(openUNet),
 		Score:                  scoreUNet,
 
-		Options:      volumeOptions(),
-		ScoreOptions: volumeScoreOptions(),
+		Options:      []workload.Option{workload.ChooseOutput()},
+		ScoreOptions: []workload.Option{dtype("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")},
 	}
 }
 
@@ -51,7 +51,7 @@ func unet3DHighAccuracy() workload.Model {
 	return m
 }
 
-// openUNet joins 3D-UNet with KiTS19 and a model file.
+// openUNet opens KiTS19 and checks the ports of the model file.
 func openUNet(s setup) (*workload.Workload, error) {
 	data, err := dataset.OpenKiTS19(s.datasetDir, s.data())
 	if err != nil {
@@ -83,7 +83,7 @@ func openUNet(s setup) (*workload.Workload, error) {
 		Batch:   1, // a volume is many runs of the model
 		Notes: []string{
 			data.How(),
-			fmt.Sprintf("windows of %d voxels go into %s, %d apart; the label with the best weighted mean of output %s is the answer",
+			fmt.Sprintf("input: windows of %d voxels into %s, %d apart; label = argmax of the weighted mean of %s",
 				windowSide, w.input.Name, windowStep, w.output.Name),
 		},
 		Exchange: &workload.Exchange{
@@ -103,10 +103,10 @@ func windowPort(what string, ports []backend.Port, name string, channels int64) 
 	if i := slices.IndexFunc(ports, isWindow); i >= 0 {
 		return ports[i], nil
 	}
-	return backend.Port{}, fmt.Errorf("no %s of the model is a window, float32%v; it has %s", what, append(tensor.Shape{-1}, want[1:]...), describePorts(ports))
+	return backend.Port{}, fmt.Errorf("the model has no %s that is a window, float32%v; it has %s", what, append(tensor.Shape{-1}, want[1:]...), workload.DescribePorts(ports))
 }
 
-// unet is 3D-UNet joined with its data. Volumes differ in size.
+// unet is 3D-UNet with its data set. Volumes differ in size.
 type unet struct {
 	data          *dataset.KiTS19
 	input, output backend.Port
@@ -118,16 +118,16 @@ func (u *unet) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{int64(n[0]), int64(n[1]), int64(n[2])}}}
 }
 
-// complete has room for volumes as large as those of the data set.
+// complete takes volumes as large as those of the data set.
 func (u *unet) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	n := sent[0]
 	for _, side := range n {
 		if side < windowSide || side%windowStep != 0 || side > int64(u.voxels) {
-			return nil, fmt.Errorf("a volume of %v voxels, want sides of %d and a multiple of %d more", n, windowSide, windowStep)
+			return nil, fmt.Errorf("the volume has %v voxels, want sides of %d plus a multiple of %d", n, windowSide, windowStep)
 		}
 	}
 	if n[1]*n[2] > int64(u.slice) || n.Len() > int64(u.voxels) {
-		return nil, fmt.Errorf("a volume of %v voxels, there is room for %d, and %d in a slice", n, u.voxels, u.slice)
+		return nil, fmt.Errorf("the volume has %v voxels, want at most %d, and %d in a slice", n, u.voxels, u.slice)
 	}
 	return []workload.Slot{{Type: tensor.Float32, Shape: n}}, nil
 }

@@ -23,7 +23,7 @@ func volumes(t testing.TB, cases int) string {
 	return dir
 }
 
-func TestVolumesHaveRowsOfTheirOwnSize(t *testing.T) {
+func TestVolumeRows(t *testing.T) {
 	testenv.SkipLong(t, "much arithmetic")
 	w := open(t, "3d-unet-99.9", builtInSetup(t, "3d-unet", volumes(t, 2)))
 	// The second volume has 192 slices and is the largest.
@@ -41,13 +41,13 @@ func TestVolumesHaveRowsOfTheirOwnSize(t *testing.T) {
 	if err := w.Prepare(0, []tensor.Tensor{tensor.New(tensor.Float32, 192*128*128)}); err == nil {
 		t.Error("a row of another size is no error")
 	}
-	want := "volumes are prepared while they are read; windows of 128 voxels go into input, 64 apart; the label with the best weighted mean of output output is the answer"
+	want := "volumes are prepared while they are read; input: windows of 128 voxels into input, 64 apart; label = argmax of the weighted mean of output"
 	if got := strings.Join(w.Notes, "; "); got != want {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }
 
-func TestVolumesFromElsewhereHaveToFit(t *testing.T) {
+func TestSentVolumes(t *testing.T) {
 	u := &unet{slice: 192 * 256, voxels: 192 * 192 * 256}
 	for _, c := range []struct {
 		shape tensor.Shape
@@ -63,14 +63,14 @@ func TestVolumesFromElsewhereHaveToFit(t *testing.T) {
 	}
 }
 
-func TestModelsWithoutWindowsAreRefused(t *testing.T) {
+func TestUNetErrors(t *testing.T) {
 	testenv.SkipLong(t, "much arithmetic")
 	dir := volumes(t, 1)
 	for want, change := range map[string]func(*setup){
-		"no input of the model is a window, float32[? 1 128 128 128]; it has input float32[? 4 128 128 128]": func(s *setup) { s.inputs[0].Shape[1] = 4 },
-		"no output of the model is a window, float32[? 3 128 128 128]":                                       func(s *setup) { s.outputs[0].Type = tensor.Float16 },
-		"no output of the model is a window":                                                                 func(s *setup) { s.binding.output = "another" },
-		"no input of the model is a window":                                                                  func(s *setup) { s.inputs[0].Shape[0] = 2 },
+		"the model has no input that is a window, float32[? 1 128 128 128]; it has input float32[? 4 128 128 128]": func(s *setup) { s.inputs[0].Shape[1] = 4 },
+		"the model has no output that is a window, float32[? 3 128 128 128]":                                       func(s *setup) { s.outputs[0].Type = tensor.Float16 },
+		"the model has no output that is a window":                                                                 func(s *setup) { s.binding.output = "another" },
+		"the model has no input that is a window":                                                                  func(s *setup) { s.inputs[0].Shape[0] = 2 },
 		"the model has 2 inputs (input, scale), want one: a window of the volume": func(s *setup) {
 			s.inputs = append(s.inputs, backend.Port{Name: "scale", Type: tensor.Float32})
 		},
@@ -84,7 +84,7 @@ func TestModelsWithoutWindowsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAWindowIsKnownByItsShape(t *testing.T) {
+func TestWindowPort(t *testing.T) {
 	port := func(d tensor.DType, shape ...int64) backend.Port {
 		return backend.Port{Name: "x", Type: d, Shape: shape}
 	}
@@ -103,7 +103,7 @@ func TestAWindowIsKnownByItsShape(t *testing.T) {
 	}
 }
 
-func TestLabelVolumesAreScoredAsTheScriptDoes(t *testing.T) {
+func TestUNetScore(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "cases.json", `{"file_list":["case_00000","case_00003"],"image_shape":[[1,2,3],[1,1,2]],"target_rle":[[0,2,1,2,2,2],[1,2]]}`)
 	log := `[{"seq_id":0,"qsl_idx":0,"data":"000001010202"}]`
@@ -116,8 +116,5 @@ func TestLabelVolumesAreScoredAsTheScriptDoes(t *testing.T) {
 	}
 	if v, ok := score.Lookup("mean"); !ok || v.Value != 1 {
 		t.Errorf("score %+v, want 1", score)
-	}
-	if a, b := unet3D().Quality, unet3DHighAccuracy().Quality; a.Fraction != 0.99 || b.Fraction != 0.999 || a.Reference != b.Reference {
-		t.Errorf("targets %+v and %+v", a, b)
 	}
 }

@@ -180,7 +180,7 @@ const imagenet = 50_000
 
 func (n numbers) workload() *workload.Workload {
 	return &workload.Workload{
-		Samples: imagenet, Notes: []string{"images go in as float32"},
+		Samples: imagenet, Notes: []string{"input: float32"},
 		Row: func(int) []workload.Slot {
 			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
 		},

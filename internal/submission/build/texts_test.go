@@ -27,7 +27,7 @@ func TestReadme(t *testing.T) {
 	text := read(t, q.Tree, home, "results/board1/resnet/Offline/README.md")
 	for _, want := range []string{
 		"- Accuracy: Top-1 76.012 % (five", "- Program: mlperf 1.2, which is not an official LoadGen\n", "- Model: resnet50_v1.onnx, SHA-256 abc, precision fp32\n",
-		"- Model: images go in as float32 NCHW\n", "- Data: 50000 samples\n", "- Engine: onnxruntime, 2 instances with 3 threads each, batches of 8 at most\n",
+		"- Model: input: float32 NCHW\n", "- Data: 50000 samples\n", "- Engine: onnxruntime, 2 instances with 3 threads each, batches of 8 at most\n",
 		"\n## Settings\n\nWhat the test had besides the defaults of the rules:\n\n- target_qps = 40 (flag --target-qps)\n\nthe machine was idle.\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -100,13 +100,13 @@ func TestMeasurements(t *testing.T) {
 		in   report.Input
 		want map[string]string
 	}{
-		"fp32": {report.Input{Precision: "fp32", ModelPath: "/m/resnet50_v1.onnx", Binding: []string{"images go in as float32 NCHW 224×224"}}, map[string]string{
+		"fp32": {report.Input{Precision: "fp32", ModelPath: "/m/resnet50_v1.onnx", Binding: []string{"input: float32 NCHW 224×224"}}, map[string]string{
 			"input_data_types": "fp32", "retraining": "no", "starting_weights_filename": "resnet50_v1.onnx", "weight_data_types": "fp32", "weight_transformations": "none",
 		}},
-		"fp16": {report.Input{Precision: "fp16", Binding: []string{"x", "images go in as float16"}}, map[string]string{
+		"fp16": {report.Input{Precision: "fp16", Binding: []string{"x", "input: float16"}}, map[string]string{
 			"input_data_types": "fp16", "retraining": "no", "starting_weights_filename": weights, "weight_data_types": "fp16", "weight_transformations": "converted from fp32 to fp16",
 		}},
-		"int8": {report.Input{Precision: "int8", Binding: []string{"images go in as uint8 NHWC"}}, map[string]string{
+		"int8": {report.Input{Precision: "int8", Binding: []string{"input: uint8 NHWC"}}, map[string]string{
 			"input_data_types": "uint8", "retraining": "no", "starting_weights_filename": weights, "weight_data_types": "int8", "weight_transformations": "quantised after training to int8; calibration.md says how",
 		}},
 		"a file of the user's": {report.Input{ModelPath: "mine.onnx"}, map[string]string{
