@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// Where the table may lie: as the reference's scripts read it, and as its repository has it.
+// tables are the places of the table: those of the reference's scripts, and of its repository.
 var tables = []string{"captions/captions.tsv", "captions/captions_source.tsv", "captions.tsv", "captions_source.tsv"}
 
 const (
@@ -21,7 +21,7 @@ const (
 	maxTable = 1 << 30
 )
 
-// Read reads the captions of a folder, the first ones if count is not 0.
+// Read reads the captions of a folder, only the first ones if count is not 0.
 func Read(dir string, count int) ([]string, error) {
 	for _, name := range tables {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -41,62 +41,129 @@ func Read(dir string, count int) ([]string, error) {
 	return nil, fmt.Errorf("opening the captions: %s has none of %s", dir, strings.Join(tables, ", "))
 }
 
-// parse reads a table.
 func parse(data []byte, count int) ([]string, error) {
 	if !utf8.Valid(data) {
-		return nil, fmt.Errorf("line %d: the text is not UTF-8", 1+bytes.Count(data[:firstInvalid(data)], []byte("\n")))
+		line := 1
+		for text := range bytes.Lines(data) {
+			if !utf8.Valid(text) {
+				break
+			}
+			line++
+		}
+		return nil, fmt.Errorf("line %d: not UTF-8", line)
 	}
-	t := newTableReader(data)
+	t := &tableReader{data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	header, err := t.row()
 	if err == nil && header == nil {
-		err = errors.New("there is nothing")
+		err = errors.New("the table is empty")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the first line names the columns: %w", err)
+		return nil, fmt.Errorf("reading the names of columns: %w", err)
 	}
 	at := slices.Index(header, column)
 	if at < 0 {
 		return nil, fmt.Errorf("the columns are %s, want one %q", strings.Join(header, ", "), column)
 	}
-	list, err := cells(t, at, len(header), count)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) < max(count, 1) {
-		return nil, fmt.Errorf("there are %d captions, want %d", len(list), max(count, 1))
-	}
-	return list, nil
-}
-
-// cells reads one of so many columns, up to a count if that is not 0. None of its cells may be empty; behind it
-// cells may be missing.
-func cells(t *tableReader, at, columns, count int) ([]string, error) {
 	var list []string
 	for count == 0 || len(list) < count {
 		row, err := t.row()
-		if err != nil || row == nil {
-			return list, err
+		if err != nil {
+			return nil, err
+		}
+		if row == nil {
+			break
 		}
 		switch {
-		case len(row) > columns:
-			return nil, fmt.Errorf("line %d: there are %d cells, want %d", t.begin, len(row), columns)
+		case len(row) > len(header):
+			return nil, fmt.Errorf("line %d has %d cells, want %d", t.begin, len(row), len(header))
 		case at >= len(row) || strings.TrimSpace(row[at]) == "":
 			return nil, fmt.Errorf("line %d: the caption of sample %d is empty", t.begin, len(list))
 		}
 		list = append(list, row[at])
 	}
+	if want := max(count, 1); len(list) < want {
+		return nil, fmt.Errorf("%d captions, want %d", len(list), want)
+	}
 	return list, nil
 }
 
-// firstInvalid is where text ceases to be UTF-8.
-func firstInvalid(data []byte) int {
-	at := 0
-	for at < len(data) {
-		r, n := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && n == 1 {
+// A tableReader reads rows of cells as pandas' read_csv does (its tokenizer.c), which differs from encoding/csv: a quote at
+// the beginning of a cell opens it, and the next one that is not doubled closes it; tabs and line ends between them are text,
+// and so is all that follows in the cell. All other quotes are text. Empty and blank lines do not count.
+type tableReader struct {
+	data  []byte
+	pos   int
+	line  int // of pos, from 0
+	begin int // first line of the last row, from 1
+	cell  []byte
+}
+
+// row returns the next row; nil: the table has ended.
+func (t *tableReader) row() ([]string, error) {
+	for rest := t.data[t.pos:]; ; rest = t.data[t.pos:] {
+		text := bytes.TrimLeft(rest, " ")
+		if len(text) > 0 && text[0] != '\n' && text[0] != '\r' {
 			break
 		}
-		at += n
+		if t.pos = len(t.data) - len(text); len(text) == 0 {
+			return nil, nil
+		}
+		t.endLine()
 	}
-	return at
+	t.begin = t.line + 1
+	var cells []string
+	for {
+		end, err := t.next()
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", t.begin, err)
+		}
+		if cells = append(cells, string(t.cell)); end {
+			return cells, nil
+		}
+	}
+}
+
+// next reads a cell and reports whether it is the last of its row.
+func (t *tableReader) next() (last bool, err error) {
+	t.cell = t.cell[:0]
+	if t.pos < len(t.data) && t.data[t.pos] == '"' {
+		for t.pos++; ; t.pos++ {
+			if t.pos == len(t.data) {
+				return false, errors.New("the quote that opens a cell is not closed")
+			}
+			c := t.data[t.pos]
+			if c == '"' {
+				if t.pos++; t.pos == len(t.data) || t.data[t.pos] != '"' {
+					break
+				}
+			}
+			if c == '\n' {
+				t.line++
+			}
+			t.cell = append(t.cell, c)
+		}
+	}
+	for t.pos < len(t.data) {
+		switch c := t.data[t.pos]; c {
+		case '\t':
+			t.pos++
+			return false, nil
+		case '\n', '\r':
+			t.endLine()
+			return true, nil
+		default:
+			t.cell = append(t.cell, c)
+			t.pos++
+		}
+	}
+	return true, nil
+}
+
+// endLine skips the end of a line: \n, \r\n or \r.
+func (t *tableReader) endLine() {
+	if t.data[t.pos] == '\r' && t.pos+1 < len(t.data) && t.data[t.pos+1] == '\n' {
+		t.pos++
+	}
+	t.pos++
+	t.line++
 }

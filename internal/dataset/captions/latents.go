@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -15,10 +14,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
 
-// Where the latents may lie, of which the first is read.
+// latentFiles are the places of the latents. The first that exists counts.
 var latentFiles = []string{"latents/latents.pt", "latents/latents.npy", "latents.pt", "latents.npy"}
 
-// channels are those of latents.
+// channels is the number of planes of latents.
 const channels = 4
 
 const (
@@ -53,57 +52,36 @@ func ReadLatents(dir string) (Latents, error) {
 	return Latents{}, fmt.Errorf("reading the latents: %s has none of %s", dir, strings.Join(latentFiles, ", "))
 }
 
-// parse reads latents as PyTorch or NumPy saves them.
 func (l *Latents) parse(data []byte) error {
-	if strings.HasSuffix(l.Path, ".npy") {
-		return l.parseNumPy(data)
-	}
-	a, err := pickle.ReadTorch(data)
-	if err != nil {
-		return err
-	}
+	var read func() error
 	var shape tensor.Shape
-	for _, n := range a.Shape {
-		shape = append(shape, int64(n))
+	if strings.HasSuffix(l.Path, ".npy") {
+		r, err := npy.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return err
+		}
+		shape, read = r.Shape, func() error { return r.Read(tensor.Of(l.Values, r.Shape...)) }
+	} else {
+		a, err := pickle.ReadTorch(data)
+		if err != nil {
+			return err
+		}
+		for _, n := range a.Shape {
+			shape = append(shape, int64(n))
+		}
+		read = func() error { return a.Floats(l.Values) }
 	}
-	if err := l.sizes(shape); err != nil {
-		return err
-	}
-	if err := a.Floats(l.Values); err != nil {
-		return err
-	}
-	return l.check()
-}
-
-func (l *Latents) parseNumPy(data []byte) error {
-	r, err := npy.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	if err := l.sizes(r.Shape); err != nil {
-		return err
-	}
-	if err := r.Read(tensor.Of(l.Values, r.Shape...)); err != nil {
-		return err
-	}
-	return l.check()
-}
-
-// sizes takes the extents, and makes room.
-func (l *Latents) sizes(shape tensor.Shape) error {
 	isSide := func(n int64) bool { return n >= 1 && n <= maxSide }
 	if len(shape) != 4 || shape[0] != 1 || shape[1] != channels || !isSide(shape[2]) || !isSide(shape[3]) {
-		return fmt.Errorf("the latents have the shape %v, want [1 %d height width] with sides up to %d", shape, channels, maxSide)
+		return fmt.Errorf("the shape of the latents is %v, want [1 %d height width] with sides up to %d", shape, channels, maxSide)
 	}
 	l.Height, l.Width = int(shape[2]), int(shape[3])
 	l.Values = make([]float32, channels*l.Height*l.Width)
-	return nil
-}
-
-// check wants numbers.
-func (l *Latents) check() error {
+	if err := read(); err != nil {
+		return err
+	}
 	for i, v := range l.Values {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+		if v-v != 0 {
 			return fmt.Errorf("number %d of the latents is %v", i, v)
 		}
 	}

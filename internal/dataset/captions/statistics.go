@@ -3,7 +3,9 @@ package captions
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -20,7 +22,7 @@ const (
 	maxFeatures   = 1 << 13
 )
 
-// ReadStatistics reads what photographs are like, as pytorch-fid keeps it: an archive with mu, the
+// ReadStatistics reads statistics of photographs in the form of pytorch-fid: an archive with mu, the
 // mean of the features, and sigma, their covariance.
 func ReadStatistics(path string) (s accuracy.FeatureStatistics, err error) {
 	data, err := fileio.ReadFile(path, maxStatistics)
@@ -36,7 +38,7 @@ func ReadStatistics(path string) (s accuracy.FeatureStatistics, err error) {
 func parseStatistics(data []byte) (s accuracy.FeatureStatistics, err error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		return s, fmt.Errorf("no archive of NumPy's arrays: %w", err)
+		return s, fmt.Errorf("not an archive of NumPy arrays: %w", err)
 	}
 	if s.Mean, err = readArray(archive, "mu", 1, 0); err != nil {
 		return s, err
@@ -45,47 +47,58 @@ func parseStatistics(data []byte) (s accuracy.FeatureStatistics, err error) {
 	return s, err
 }
 
-// readArray reads an array of an archive with so many axes, each of which has n elements; 0: any
-// number.
+// readArray reads an array with n elements along each of its axes; 0: any number.
 func readArray(archive *zip.Reader, name string, axes int, n int64) ([]float64, error) {
 	f, err := archive.Open(name + ".npy")
 	if err != nil {
-		return nil, fmt.Errorf("there is no %s: %w", name, err)
+		return nil, fmt.Errorf("no array %s: %w", name, err)
 	}
 	defer f.Close()
 	r, err := npy.NewReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if len(r.Shape) == axes && eachIs(r.Shape, n) {
-		return readFloats(r, name)
+	wrong := func(extent int64) bool { return extent < 1 || extent > maxFeatures || n > 0 && extent != n }
+	if len(r.Shape) != axes || slices.ContainsFunc(r.Shape, wrong) {
+		if n > 0 {
+			return nil, fmt.Errorf("the shape of %s is %v, want [%d %d] for the %d features of mu", name, r.Shape, n, n, n)
+		}
+		return nil, fmt.Errorf("the shape of %s is %v, want [n] with up to %d features", name, r.Shape, maxFeatures)
 	}
-	if n > 0 {
-		return nil, fmt.Errorf("%s has the shape %v, want [%d %d] as mu has %d features", name, r.Shape, n, n, n)
-	}
-	return nil, fmt.Errorf("%s has the shape %v, want [n] with up to %d features", name, r.Shape, maxFeatures)
-}
-
-// eachIs reports whether every axis has n elements; 0: any number that features may have.
-func eachIs(shape tensor.Shape, n int64) bool {
-	return !slices.ContainsFunc(shape, func(extent int64) bool {
-		return extent < 1 || extent > maxFeatures || n > 0 && extent != n
-	})
-}
-
-// readFloats reads numbers of either precision.
-func readFloats(r *npy.Reader, name string) ([]float64, error) {
 	values := make([]float64, r.Shape.Len())
 	switch r.Type {
 	case tensor.Float64:
 		return values, r.Read(tensor.Of(values, r.Shape...))
 	case tensor.Float32:
-		short := make([]float32, len(values))
-		err := r.Read(tensor.Of(short, r.Shape...))
-		for i, v := range short {
+		single := make([]float32, len(values))
+		err := r.Read(tensor.Of(single, r.Shape...))
+		for i, v := range single {
 			values[i] = float64(v)
 		}
 		return values, err
 	}
-	return nil, fmt.Errorf("%s has numbers of type %v, want float64 or float32", name, r.Type)
+	return nil, fmt.Errorf("the numbers of %s are %v, want float64 or float32", name, r.Type)
+}
+
+// WriteStatistics writes a file for ReadStatistics.
+func WriteStatistics(path string, s accuracy.FeatureStatistics) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, n := zip.NewWriter(f), int64(len(s.Mean))
+	for _, array := range []struct {
+		name string
+		t    tensor.Tensor
+	}{{"mu", tensor.Of(s.Mean, n)}, {"sigma", tensor.Of(s.Covariance, n, n)}} {
+		w, err := z.Create(array.name + ".npy")
+		if err == nil {
+			err = npy.Write(w, array.t)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", path, array.name, err)
+		}
+	}
+	return z.Close()
 }

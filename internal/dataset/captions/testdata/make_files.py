@@ -1,9 +1,8 @@
-"""Makes latents.npy, statistics.npz and short.npz for ../captions_test.go.
+"""Writes latents.npy, statistics.npz and short.npz with NumPy 1.24.2, and latents.pt with the numbers of latents.npy in the
+layout of torch.save: the pickle has the instructions of the reference's latents.pt (text_to_image/tools, MD5
+58f4165e574452b9ce6a1a32c2fb3908).
 
-    /usr/bin/python3 make_files.py
-
-Debian's python3-numpy is enough. latents.pt is written by ../../pickle/testdata/make_torch.py's
-layout (archive "latents") with the same numbers.
+    python3 make_files.py
 """
 import struct
 import zipfile
