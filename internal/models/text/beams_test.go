@@ -16,24 +16,24 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A dreamer is a GNMT whose next piece depends on the sentence and on all pieces before it, at random: beams overtake each other, end and
+// A randomModel is a GNMT whose next piece depends on the sentence and on all pieces before it, at random: beams overtake each other, end and
 // go on, and a state that is not its beam's is found out by the next step. A state is a number that stands for what was said.
-type dreamer struct {
-	fakeCopier
+type randomModel struct {
+	copyingModel
 	said   map[int32]string // by the number of a state
 	number map[string]int32
 }
 
-const dreamVocabulary = 29 // that of translationFolder
+const randomVocabulary = 29 // that of translationFolder
 
-func dreamers() (encoder, decoder *dreamer) {
-	e, d := copiers()
+func randomModels() (encoder, decoder *randomModel) {
+	e, d := copyingModels()
 	said, number := map[int32]string{0: ""}, map[string]int32{"": 0}
-	return &dreamer{*e, said, number}, &dreamer{*d, said, number}
+	return &randomModel{*e, said, number}, &randomModel{*d, said, number}
 }
 
 // state is the number of what was said.
-func (s *dreamer) state(text string) int32 {
+func (s *randomModel) state(text string) int32 {
 	n, ok := s.number[text]
 	if !ok {
 		n = int32(len(s.number))
@@ -42,14 +42,14 @@ func (s *dreamer) state(text string) int32 {
 	return n
 }
 
-// dream is the logits of all pieces after what was said.
-func dream(said string) []float32 {
+// randomLogits is the logits of all pieces after what was said.
+func randomLogits(said string) []float32 {
 	seed := uint64(14695981039346656037)
 	for _, b := range []byte(said) {
 		seed = (seed ^ uint64(b)) * 1099511628211
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
-	logits := make([]float32, dreamVocabulary)
+	logits := make([]float32, randomVocabulary)
 	for v := range logits {
 		logits[v] = float32(r.NormFloat64() * 2)
 	}
@@ -66,7 +66,7 @@ func logSum(logits []float32) float32 {
 	return float32(math.Log(sum))
 }
 
-func (s *dreamer) Run(_ context.Context, inputs, outputs []backend.Value) error {
+func (s *randomModel) Run(_ context.Context, inputs, outputs []backend.Value) error {
 	s.runs++
 	if s.decodes {
 		return s.decode(inputs, outputs)
@@ -90,7 +90,7 @@ func ranked(logits []float32) []int {
 	return order
 }
 
-func (s *dreamer) decode(inputs, outputs []backend.Value) error {
+func (s *randomModel) decode(inputs, outputs []backend.Value) error {
 	parents, pieces := tensor.Data[int64](inputs[4].Tensor()), tensor.Data[int64](inputs[5].Tensor())
 	before := tensor.Data[float32](inputs[6].Tensor())
 	logits, found := tensor.Data[float32](outputs[0].Tensor()), tensor.Data[int64](outputs[1].Tensor())
@@ -98,7 +98,7 @@ func (s *dreamer) decode(inputs, outputs []backend.Value) error {
 	n := len(logits) / len(parents)
 	for row, parent := range parents {
 		said := s.said[int32(before[parent*fakeState])] + fmt.Sprint(pieces[row], ",")
-		all := dream(said)
+		all := randomLogits(said)
 		for k, v := range ranked(all)[:n] {
 			found[row*n+k], logits[row*n+k] = int64(v), all[v]
 		}
@@ -133,7 +133,7 @@ func searchPlainly(sentence []int64) []int64 {
 			for _, p := range b.pieces {
 				said += fmt.Sprint(p, ",")
 			}
-			logits := dream(said)
+			logits := randomLogits(said)
 			sum := logSum(logits)
 			for v, logit := range logits {
 				next := hypothesis{pieces: append(slices.Clone(b.pieces), int64(v)), total: b.total + logit - sum, length: b.length + 1}
@@ -165,8 +165,8 @@ func inLetters(pieces []int64) string {
 	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(words, " ")+" ", "q ", "q"), " ")
 }
 
-// openDreamer opens random sentences for a dreamer.
-func openDreamer(t *testing.T, r *rand.Rand, n int) (*workload.Workload, workload.Sessions, [][]int64) {
+// openRandomModel opens random sentences for a randomModel.
+func openRandomModel(t *testing.T, r *rand.Rand, n int) (*workload.Workload, workload.Sessions, [][]int64) {
 	t.Helper()
 	var lines []string
 	sentences := make([][]int64, n)
@@ -178,7 +178,7 @@ func openDreamer(t *testing.T, r *rand.Rand, n int) (*workload.Workload, workloa
 		}
 		lines = append(lines, strings.Join(words, " "))
 	}
-	encoder, decoder := dreamers()
+	encoder, decoder := randomModels()
 	ports := map[string]workload.Ports{
 		encoderRole: {Inputs: encoder.info.Inputs, Outputs: encoder.info.Outputs}, decoderRole: {Inputs: decoder.info.Inputs, Outputs: decoder.info.Outputs},
 	}
@@ -191,9 +191,9 @@ func openDreamer(t *testing.T, r *rand.Rand, n int) (*workload.Workload, workloa
 
 // However many sentences are under way, whenever they begin and wherever their beams go on, each is translated as by a search over
 // whole texts, by itself.
-func TestBeamsFindWhatASearchOverWholeTextsFinds(t *testing.T) {
+func TestTranslatorEqualsPlainSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
-	w, sessions, sentences := openDreamer(t, r, 10)
+	w, sessions, sentences := openRandomModel(t, r, 10)
 	want := make([]string, len(sentences))
 	for i, s := range sentences {
 		want[i] = inLetters(searchPlainly(s))
@@ -215,38 +215,9 @@ func TestBeamsFindWhatASearchOverWholeTextsFinds(t *testing.T) {
 	}
 }
 
-// The test above proves something only if beams do overtake each other, and end at different times.
-func TestTheDreamsOfTheTestAreRestless(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 1))
-	_, _, sentences := openDreamer(t, r, 10)
-	lengths, greedy := map[int]bool{}, 0
-	for _, s := range sentences {
-		best := searchPlainly(s)
-		lengths[len(best)] = true
-		var first []int64
-		for range stepsPerPiece * len(s) {
-			said := fmt.Sprint(s, ":", startPiece, ",")
-			for _, p := range first {
-				said += fmt.Sprint(p, ",")
-			}
-			v := ranked(dream(said))[0]
-			if v == endPiece {
-				break
-			}
-			first = append(first, int64(v))
-		}
-		if slices.Equal(first, best) {
-			greedy++
-		}
-	}
-	if len(lengths) < 3 || greedy > 5 {
-		t.Errorf("translations have the lengths %v, %d of 10 are those of the first beam alone", lengths, greedy)
-	}
-}
-
 // A stopAt ends a context after so many runs.
 type stopAt struct {
-	dreamer
+	randomModel
 	after  int
 	cancel context.CancelCauseFunc
 }
@@ -257,14 +228,14 @@ func (s *stopAt) Run(ctx context.Context, inputs, outputs []backend.Value) error
 	if s.after--; s.after < 0 {
 		s.cancel(errEnough)
 	}
-	return s.dreamer.Run(ctx, inputs, outputs)
+	return s.randomModel.Run(ctx, inputs, outputs)
 }
 
-// A translator that is stopped in the middle says by whom, answers nobody twice, and frees what it bound.
-func TestATranslatorThatIsStoppedAnswersEachSentenceOnceAtMost(t *testing.T) {
+// A translator that is stopped in the middle answers no sentence twice and closes its values.
+func TestTranslatorStops(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
-	w, sessions, sentences := openDreamer(t, r, 10)
-	decoder := *sessions[decoderRole].(*dreamer)
+	w, sessions, sentences := openRandomModel(t, r, 10)
+	decoder := *sessions[decoderRole].(*randomModel)
 	for after := range 12 {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		sessions[decoderRole] = &stopAt{decoder, after, cancel}
@@ -296,17 +267,17 @@ func (s *counted) Done(ticket int, response []byte, tokens int) {
 }
 
 // Memory of slots that a longer sentence makes larger keeps what is in it, and a shorter one makes it smaller.
-func TestSlotsKeepTheirSentencesWhenTheyGrow(t *testing.T) {
-	decoder := &fakeCopier{closed: new(int), bound: new(int)}
+func TestSlotsGrow(t *testing.T) {
+	decoder := &copyingModel{closed: new(int), bound: new(int)}
 	m := newBeamMemory(translationSizes{fakeHidden, fakeState}, 3, 11, decoder)
-	live := []*underWay{{slot: 2, pieces: make([]int64, 5)}}
+	live := []*beamedSentence{{slot: 2, pieces: make([]int64, 5)}}
 	if err := m.fit(live); err != nil || m.length != 8 {
 		t.Fatalf("slots of %d, %v", m.length, err)
 	}
 	content := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	m.put(2, 5, content, content)
 	live[0].steps = 1
-	live = append(live, &underWay{slot: 0, pieces: make([]int64, 70)}) // has made no step: the encoder is still to fill its slot
+	live = append(live, &beamedSentence{slot: 0, pieces: make([]int64, 70)}) // has made no step: the encoder is still to fill its slot
 	for _, length := range []int{80, 8} {
 		if err := m.fit(live); err != nil || m.length != length {
 			t.Fatalf("slots of %d, want %d, %v", m.length, length, err)

@@ -2,8 +2,7 @@
 //
 //	for _, model := range text.Models() { … }
 //
-// Each is a value in a file of its own. BERT and MobileBERT read windows of a text with a
-// question and mark where the answer is (squad). The package knows the official model files,
-// and exports of other tools by the names of their inputs and outputs; what cannot be told
-// from these the options of the family say.
+// Each is a value in a file of its own. BERT and MobileBERT find the answer to a question in windows of a text: squad.go opens
+// and scores SQuAD, squadports.go reads the ports of official files and other exports, spanreader.go runs the model. GNMT
+// translates sentences: translator.go runs encoder and decoder with beam search, over the tensors of beammemory.go.
 package text

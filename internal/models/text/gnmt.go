@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -58,21 +59,31 @@ const (
 	endPiece
 )
 
-// openTranslation joins the sentences with encoder and decoder.
+// openTranslation opens the sentences and the vocabularies and checks the ports of the files.
 func openTranslation(s workload.Setup) (*workload.Workload, error) {
 	data, err := dataset.OpenTranslation(s.DatasetDir)
 	if err != nil {
 		return nil, err
 	}
 	if s.Count > len(data.Sentences) {
-		return nil, fmt.Errorf("opening the sentences: %d are wanted, %s has %d", s.Count, s.DatasetDir, len(data.Sentences))
+		return nil, fmt.Errorf("opening the sentences: want %d, %s has %d", s.Count, s.DatasetDir, len(data.Sentences))
 	}
 	if s.Count > 0 {
 		data.Sentences = data.Sentences[:s.Count]
 	}
-	w := &translation{}
-	if err := w.number(data.Sentences, s.DatasetDir); err != nil {
+	from, to := dataset.TranslationVocabularies(s.DatasetDir)
+	source, err := readPieces(from)
+	if err != nil {
 		return nil, fmt.Errorf("opening the vocabulary: %w", err)
+	}
+	w := &translation{known: source.Len()}
+	if w.target, err = readPieces(to); err != nil {
+		return nil, fmt.Errorf("opening the vocabulary: %w", err)
+	}
+	for _, sentence := range data.Sentences {
+		ids := numberPieces(source, sentence)
+		w.sentences = append(w.sentences, ids)
+		w.longest = max(w.longest, len(ids))
 	}
 	for role, names := range translationPorts {
 		if err := names.In(role, s.Ports[role]); err != nil {
@@ -95,36 +106,17 @@ func (w *translation) workload() *workload.Workload {
 			return newTranslator(w, sessions, maxBatch), nil
 		},
 		Outputs:        func(role string) []string { return translationPorts[role].Outputs },
-		Slots:          8, // eight sentences at once take less than half of the time that they take one after the other, more gain little
+		Slots:          8, // eight sentences at once take less than half of the time of one after the other; more gain little
 		PredictorBytes: func(slots int) int64 { return w.sizes.bytes(slots, padded(w.longest)) },
 		Notes: []string{
-			fmt.Sprintf("sentences have up to %d pieces, none is cut", w.longest),
-			fmt.Sprintf("%d beams of each sentence are followed until all have ended, or have twice as many pieces as the sentence", beamWidth),
+			fmt.Sprintf("sentences have up to %d pieces", w.longest),
+			fmt.Sprintf("beam search with %d beams, until all have ended or have twice as many pieces as the sentence", beamWidth),
 		},
 		Exchange: &workload.Exchange{
 			Inputs:   []workload.Input{{Name: "pieces", Slot: workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1}}}},
 			Complete: w.complete, Check: w.check, Sequences: &workload.Sequences{ForRows: w.forRows},
 		},
 	}
-}
-
-// number opens the vocabularies and numbers the pieces of all sentences.
-func (w *translation) number(sentences []string, dir string) error {
-	from, to := dataset.TranslationVocabularies(dir)
-	source, err := readPieces(from)
-	if err != nil {
-		return err
-	}
-	if w.target, err = readPieces(to); err != nil {
-		return err
-	}
-	w.known = source.Len()
-	for _, sentence := range sentences {
-		ids := numberPieces(source, sentence)
-		w.sentences = append(w.sentences, ids)
-		w.longest = max(w.longest, len(ids))
-	}
-	return nil
 }
 
 // readPieces reads a vocabulary of GNMT, which begins with the three special pieces.
@@ -140,14 +132,13 @@ func readPieces(path string) (*tokenizer.Vocabulary, error) {
 	}
 	for i, want := range []string{"<unk>", "<s>", "</s>"} {
 		if id, ok := v.ID(want); !ok || int(id) != i {
-			return nil, fmt.Errorf("%s: line %d is not %s: this is no vocabulary of GNMT", path, i+1, want)
+			return nil, fmt.Errorf("%s: line %d is not %s: not a vocabulary of GNMT", path, i+1, want)
 		}
 	}
 	return v, nil
 }
 
-// numberPieces numbers the pieces of a line, which white space separates. What the vocabulary does
-// not have is unknown. Sentences are never cut.
+// numberPieces returns the ids of the pieces of a line, which white space separates. Sentences are never cut off.
 func numberPieces(v *tokenizer.Vocabulary, line string) []int32 {
 	var ids []int32
 	for _, piece := range pytext.Fields(line) {
@@ -169,19 +160,19 @@ var translationPorts = map[string]workload.Names{
 	},
 }
 
-// translation is GNMT joined with its sentences.
+// translation is GNMT with its data set.
 type translation struct {
 	sentences [][]int32
 	longest   int // in pieces
-	known     int // pieces of the language that is translated
+	known     int // pieces of the source vocabulary
 	target    *tokenizer.Vocabulary
 	sizes     translationSizes
 }
 
-// noPiece is in rows where there is none.
+// noPiece fills up a row without pieces.
 const noPiece = -1
 
-// row has the pieces of a sentence. One without any has a row all the same.
+// row has the pieces of a sentence, at least one slot.
 func (w *translation) row(index int) []workload.Slot {
 	return []workload.Slot{{Type: tensor.Int64, Shape: tensor.Shape{int64(max(1, len(w.sentences[index])))}}}
 }
@@ -206,4 +197,61 @@ func scoreTranslation(ctx context.Context, log accuracy.Input, s workload.Scorin
 		return nil, err
 	}
 	return accuracy.ScoreTranslations(log, references, sacre)
+}
+
+// maxPieces bounds the pieces of a sentence that is sent; those of newstest2014 have up to 200.
+const maxPieces = 1024
+
+func (*translation) complete(sent []tensor.Shape) ([]workload.Slot, error) {
+	if n := sent[0][0]; n < 1 || n > maxPieces {
+		return nil, fmt.Errorf("the sentence has %d pieces, want 1 to %d", n, maxPieces)
+	}
+	return []workload.Slot{{Type: tensor.Int64, Shape: sent[0]}}, nil
+}
+
+// forRows returns GNMT for rows that are sent. A row has room for the longest sentence. Limits are not used: the sentence
+// decides how long its translation is.
+func (w *translation) forRows(limits []int) *workload.Workload {
+	own := w.workload()
+	own.Samples = len(limits)
+	own.Row = func(int) []workload.Slot {
+		return []workload.Slot{{Type: tensor.Int64, Shape: tensor.Shape{maxPieces}}}
+	}
+	own.Length = func(int) int { return maxPieces }
+	return own
+}
+
+func (w *translation) check(row []tensor.Tensor) error {
+	for i, p := range pieces(tensor.Data[int64](row[0])) {
+		if p >= int64(w.known) {
+			return fmt.Errorf("piece %d of the sentence is %d, the vocabulary has %d", i, p, w.known)
+		}
+	}
+	return nil
+}
+
+// translationSizes are sizes of GNMT's tensors: of the memory of a piece, and of the state of a beam.
+type translationSizes struct{ hidden, state int }
+
+// sizesOf reads the sizes from the outputs of the encoder.
+func sizesOf(outputs []backend.Port) (translationSizes, error) {
+	last := func(name string, axes int) int {
+		port, _ := workload.PortNamed(outputs, name)
+		if len(port.Shape) != axes {
+			return 0
+		}
+		return int(port.Shape[axes-1])
+	}
+	s := translationSizes{hidden: last("memory", 3), state: last("state", 2)}
+	if s.hidden < 1 || s.state < 1 {
+		return s, fmt.Errorf("the encoder's outputs are %s, want memory [N T H] and state [N S] of known H and S", workload.DescribePorts(outputs))
+	}
+	return s, nil
+}
+
+// bytes is the memory of slots sentences of pieces pieces, with the temporaries of the decoder in a step.
+func (s translationSizes) bytes(slots, pieces int) int64 {
+	const memories, temporaries = 4, 2 // memory and keys, here and of the encoder; sum and tanh of the attention
+	of := int64(slots) * int64(pieces) * int64(s.hidden) * (memories + temporaries*beamWidth)
+	return 4 * (of + 2*int64(slots)*(beamWidth+1)*int64(s.state))
 }

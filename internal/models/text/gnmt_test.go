@@ -21,10 +21,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A fakeCopier is a GNMT that copies: the translation of piece n is piece n. Its memory is
+// A copyingModel is a GNMT that copies: the translation of piece n is piece n. Its memory is
 // the sentence, and its state the place in it. Other candidates are much worse, but for a
 // decoy in the first step of the first beam, which leads nowhere.
-type fakeCopier struct {
+type copyingModel struct {
 	info    backend.Info
 	decodes bool
 	nan     bool
@@ -39,29 +39,29 @@ type fakeCopier struct {
 
 const fakeHidden, fakeState = 2, 3
 
-type copierValue struct {
+type copyingValue struct {
 	tensor tensor.Tensor
 	closed *int
 }
 
-func (v copierValue) Tensor() tensor.Tensor { return v.tensor }
-func (v copierValue) Close() error {
+func (v copyingValue) Tensor() tensor.Tensor { return v.tensor }
+func (v copyingValue) Close() error {
 	*v.closed++
 	return nil
 }
 
-func (s *fakeCopier) Info() backend.Info { return s.info }
-func (s *fakeCopier) Bind(t tensor.Tensor) (backend.Value, error) {
+func (s *copyingModel) Info() backend.Info { return s.info }
+func (s *copyingModel) Bind(t tensor.Tensor) (backend.Value, error) {
 	*s.bound++
-	return copierValue{t, s.closed}, nil
+	return copyingValue{t, s.closed}, nil
 }
-func (s *fakeCopier) Close() error { return nil }
+func (s *copyingModel) Close() error { return nil }
 
-func copiers() (encoder, decoder *fakeCopier) {
+func copyingModels() (encoder, decoder *copyingModel) {
 	closed, bound := 0, 0
-	encoder, decoder = &fakeCopier{closed: &closed, bound: &bound}, &fakeCopier{closed: &closed, bound: &bound, decodes: true}
+	encoder, decoder = &copyingModel{closed: &closed, bound: &bound}, &copyingModel{closed: &closed, bound: &bound, decodes: true}
 	for _, s := range []struct {
-		session *fakeCopier
+		session *copyingModel
 		role    string
 	}{{encoder, encoderRole}, {decoder, decoderRole}} {
 		for _, name := range translationPorts[s.role].Inputs {
@@ -76,7 +76,7 @@ func copiers() (encoder, decoder *fakeCopier) {
 	return encoder, decoder
 }
 
-func (s *fakeCopier) Run(_ context.Context, inputs, outputs []backend.Value) error {
+func (s *copyingModel) Run(_ context.Context, inputs, outputs []backend.Value) error {
 	s.runs++
 	if s.fails != nil {
 		return s.fails
@@ -92,7 +92,7 @@ func (s *fakeCopier) Run(_ context.Context, inputs, outputs []backend.Value) err
 	return nil
 }
 
-func (s *fakeCopier) decode(inputs, outputs []backend.Value) error {
+func (s *copyingModel) decode(inputs, outputs []backend.Value) error {
 	memory, mask := inputs[0].Tensor(), tensor.Data[float32](inputs[2].Tensor())
 	active, parents := tensor.Data[int64](inputs[3].Tensor()), tensor.Data[int64](inputs[4].Tensor())
 	before := tensor.Data[float32](inputs[6].Tensor())
@@ -138,9 +138,9 @@ func translationFolder(t *testing.T, sentences string) string {
 	return dir
 }
 
-func openCopier(t *testing.T, sentences string) (*workload.Workload, workload.Sessions, *fakeCopier) {
+func openCopying(t *testing.T, sentences string) (*workload.Workload, workload.Sessions, *copyingModel) {
 	t.Helper()
-	encoder, decoder := copiers()
+	encoder, decoder := copyingModels()
 	ports := map[string]workload.Ports{
 		encoderRole: {Inputs: encoder.info.Inputs, Outputs: encoder.info.Outputs}, decoderRole: {Inputs: decoder.info.Inputs, Outputs: decoder.info.Outputs},
 	}
@@ -176,10 +176,10 @@ func joinErrors(a, b error) error {
 	return b
 }
 
-func TestSentencesAreTranslatedAlikeInEveryBatch(t *testing.T) {
+func TestTranslationsInBatches(t *testing.T) {
 	sentences := []string{"a b c", "h", "", "k l m n o p", "x  \u00e4 q r", "y q", "a b"}
 	want := []string{"a b c", "h", "", "k l m n o p", "x <unk> qr", "y", "a b"}
-	w, sessions, decoder := openCopier(t, strings.Join(sentences, "\n")+"\n")
+	w, sessions, decoder := openCopying(t, strings.Join(sentences, "\n")+"\n")
 	for i := range sentences {
 		got, err := translate(t, w, sessions, i)
 		if err != nil || string(got[0]) != want[i] {
@@ -223,7 +223,7 @@ func (s *trickle) Admit(items []workload.Item, n int, wait bool) ([]workload.Ite
 	return items, len(s.left) > 0 || k > 0
 }
 
-func TestTranslationsDoNotDependOnWhenTheyBegin(t *testing.T) {
+func TestTranslationsAtAnyTime(t *testing.T) {
 	var sentences []string
 	for i := range 40 {
 		n := []int{1, 3, 8, 17, 70, 0, 5, 33}[i%8]
@@ -233,7 +233,7 @@ func TestTranslationsDoNotDependOnWhenTheyBegin(t *testing.T) {
 		}
 		sentences = append(sentences, strings.ReplaceAll(strings.Join(words, " "), "q", "p"))
 	}
-	w, sessions, _ := openCopier(t, strings.Join(sentences, "\n")+"\n")
+	w, sessions, _ := openCopying(t, strings.Join(sentences, "\n")+"\n")
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		slots := 1 + r.IntN(8)
@@ -253,8 +253,8 @@ func TestTranslationsDoNotDependOnWhenTheyBegin(t *testing.T) {
 	}
 }
 
-func TestASentenceBeginsBesideOthers(t *testing.T) {
-	w, sessions, decoder := openCopier(t, "a b c d e f g h i j\nk l\nm n\no p\n")
+func TestSentencesBeginBesideOthers(t *testing.T) {
+	w, sessions, decoder := openCopying(t, "a b c d e f g h i j\nk l\nm n\no p\n")
 	p, items := loaded(t, w, sessions, 2, 0, 1, 2, 3)
 	source := &trickle{make(replies, len(items)), items, func() int { return 9 }}
 	if err := p.Serve(t.Context(), source); err != nil {
@@ -278,7 +278,7 @@ func (s *timed) Done(ticket int, response []byte, tokens int) {
 }
 
 // A long sentence that would be late beside others has them wait, as long as that helps.
-func TestASentenceDoesNotBeginIfItMakesAnotherOneLate(t *testing.T) {
+func TestAdmissionKeepsDeadlines(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		due   time.Duration // of the long one, from its beginning
@@ -291,7 +291,7 @@ func TestASentenceDoesNotBeginIfItMakesAnotherOneLate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, sessions, decoder := openCopier(t, strings.Repeat("a ", 40)+"\n"+strings.Repeat("b c d e f g h i j k\n", 6))
+				w, sessions, decoder := openCopying(t, strings.Repeat("a ", 40)+"\n"+strings.Repeat("b c d e f g h i j k\n", 6))
 				decoder.takes = func(active int) time.Duration { return time.Duration(10+20*active) * time.Millisecond }
 				p, items := loaded(t, w, sessions, 4, 0, 1, 2, 3, 4, 5, 6)
 				defer p.Close()
@@ -316,7 +316,7 @@ func TestASentenceDoesNotBeginIfItMakesAnotherOneLate(t *testing.T) {
 	}
 }
 
-func TestAPaceIsALineThroughWhatWasMeasured(t *testing.T) {
+func TestPaceOfSteps(t *testing.T) {
 	var p pace
 	if got := p.takes(5, 3); got != 0 {
 		t.Errorf("5 steps take %v, want nothing before one is measured", got)
@@ -341,7 +341,7 @@ func TestAPaceIsALineThroughWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOfASentenceFollowsFromThoseThatEnded(t *testing.T) {
+func TestPaceOfSentences(t *testing.T) {
 	var p pace
 	if got := p.left(4, 10); got != 6 {
 		t.Errorf("%d steps are left after 4 of 10 pieces, want 6 before a sentence has ended", got)
@@ -356,8 +356,8 @@ func TestWhatIsLeftOfASentenceFollowsFromThoseThatEnded(t *testing.T) {
 }
 
 // A step of sentences that are under way copies no state and allocates nothing.
-func TestAStepOfBeamsAllocatesNothing(t *testing.T) {
-	w, sessions, _ := openCopier(t, strings.Repeat("a ", 200)+"\n")
+func TestStepAllocatesNothing(t *testing.T) {
+	w, sessions, _ := openCopying(t, strings.Repeat("a ", 200)+"\n")
 	p, items := loaded(t, w, sessions, 1, 0)
 	for range 2 { // the first time makes room
 		if err := p.Predict(t.Context(), items, make(replies, 1)); err != nil {
@@ -380,7 +380,7 @@ func TestAStepOfBeamsAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestSentencesAreFilledUpToAFewLengths(t *testing.T) {
+func TestPaddedLengths(t *testing.T) {
 	lengths := map[int]bool{}
 	for n := 1; n <= 10000; n++ {
 		to := padded(n)
@@ -394,8 +394,8 @@ func TestSentencesAreFilledUpToAFewLengths(t *testing.T) {
 	}
 }
 
-func TestATranslatorFreesWhatItBinds(t *testing.T) {
-	w, sessions, decoder := openCopier(t, "a b c\nd\na b c d e f g h i j\n")
+func TestTranslatorClosesValues(t *testing.T) {
+	w, sessions, decoder := openCopying(t, "a b c\nd\na b c d e f g h i j\n")
 	p, items := loaded(t, w, sessions, 2, 0, 1, 2)
 	if err := p.Use(nil); err != nil {
 		t.Fatal(err)
@@ -422,8 +422,8 @@ func TestATranslatorFreesWhatItBinds(t *testing.T) {
 	}
 }
 
-func TestWhatATranslatorCannotSayIsAnError(t *testing.T) {
-	w, sessions, decoder := openCopier(t, "a b c\n")
+func TestTranslatorErrors(t *testing.T) {
+	w, sessions, decoder := openCopying(t, "a b c\n")
 	decoder.nan = true
 	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "sample 0: the model's scores are not numbers") {
 		t.Errorf("error %v", err)
@@ -433,18 +433,18 @@ func TestWhatATranslatorCannotSayIsAnError(t *testing.T) {
 		t.Errorf("infinite scores: error %v", err)
 	}
 	decoder.sum, decoder.shift = 0, 100
-	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "the model says piece 103, the vocabulary has 29: is it the model's?") {
+	if _, err := translate(t, w, sessions, 0); err == nil || !strings.Contains(err.Error(), "the model's output is piece 103, the vocabulary has 29") {
 		t.Errorf("error %v", err)
 	}
 }
 
 // What a run fails with ends the call, and no sentence is answered with what another run made of it.
-func TestRunsThatFailEndTheTranslation(t *testing.T) {
+func TestTranslatorRunErrors(t *testing.T) {
 	for role, want := range map[string]string{encoderRole: "2 sentences, the first of sample 1: out of order", decoderRole: "out of order"} {
-		w, sessions, decoder := openCopier(t, "a b c\nd e\n")
+		w, sessions, decoder := openCopying(t, "a b c\nd e\n")
 		failing := decoder
 		if role == encoderRole {
-			failing = sessions[encoderRole].(*fakeCopier)
+			failing = sessions[encoderRole].(*copyingModel)
 		}
 		failing.fails = errors.New("out of order")
 		p, items := loaded(t, w, sessions, 4, 1, 0)
@@ -462,8 +462,8 @@ func TestRunsThatFailEndTheTranslation(t *testing.T) {
 	}
 }
 
-func TestAsManySentencesAreTakenAsAreWanted(t *testing.T) {
-	encoder, decoder := copiers()
+func TestGNMTCount(t *testing.T) {
+	encoder, decoder := copyingModels()
 	ports := map[string]workload.Ports{
 		encoderRole: {Inputs: encoder.info.Inputs, Outputs: encoder.info.Outputs}, decoderRole: {Inputs: decoder.info.Inputs, Outputs: decoder.info.Outputs},
 	}
@@ -472,33 +472,13 @@ func TestAsManySentencesAreTakenAsAreWanted(t *testing.T) {
 		if err != nil || w.Samples != want {
 			t.Fatalf("%d are wanted: %v", count, err)
 		}
-		if notes := w.Notes; notes[0] != fmt.Sprintf("sentences have up to %d pieces, none is cut", want) {
+		if notes := w.Notes; notes[0] != fmt.Sprintf("sentences have up to %d pieces", want) {
 			t.Errorf("%d are wanted: notes %q", count, notes)
 		}
 	}
 }
 
-// A sum over all that is kept, piece by piece: what the encoder and the decoder are given, what they write, and the
-// decoder's attention, which has a sum and its tanh for each beam.
-func TestThePredictorSaysHowMuchMemoryItTakes(t *testing.T) {
-	const slots, pieces, hidden, state = 3, 16, 5, 7
-	numbers := 0
-	for range slots {
-		for range pieces {
-			numbers += 2*2*hidden + 2*10*hidden
-		}
-		numbers += 2 * 11 * state // two buffers of beams, and what each sentence begins with
-	}
-	if got := (translationSizes{hidden, state}).bytes(slots, pieces); got != int64(4*numbers) {
-		t.Errorf("%d bytes, want %d", got, 4*numbers)
-	}
-	w := &translation{longest: 9, sizes: translationSizes{hidden, state}}
-	if got := w.workload().PredictorBytes(slots); got != int64(4*numbers) {
-		t.Errorf("sentences of up to 9 pieces take %d bytes, want %d, of 16", got, 4*numbers)
-	}
-}
-
-func TestSizesAreThoseOfTheEncodersOutputs(t *testing.T) {
+func TestGNMTSizes(t *testing.T) {
 	memory, state := port("memory", tensor.Float32, -1, -1, 1024), port("state", tensor.Float32, -1, 8192)
 	if got, err := sizesOf([]backend.Port{state, memory}); err != nil || got != (translationSizes{1024, 8192}) {
 		t.Errorf("%+v, %v", got, err)
@@ -513,11 +493,11 @@ func TestSizesAreThoseOfTheEncodersOutputs(t *testing.T) {
 	}
 }
 
-func TestSentencesThatCannotBeReadNameFileAndPlace(t *testing.T) {
+func TestGNMTOpenErrors(t *testing.T) {
 	for _, test := range []struct{ name, file, content, want string }{
 		{"no sentences", "newstest2014.tok.bpe.32000.en", "", "newstest2014.tok.bpe.32000.en is empty"},
 		{"not UTF-8", "newstest2014.tok.bpe.32000.en", "a\n\xff\n", "newstest2014.tok.bpe.32000.en: line 2: not UTF-8"},
-		{"another vocabulary", "vocab.bpe.32000.de", "[PAD]\n[UNK]\n", "vocab.bpe.32000.de: line 1 is not <unk>: this is no vocabulary of GNMT"},
+		{"another vocabulary", "vocab.bpe.32000.de", "[PAD]\n[UNK]\n", "vocab.bpe.32000.de: line 1 is not <unk>: not a vocabulary of GNMT"},
 		{"a cut vocabulary", "vocab.bpe.32000.en", "<unk>\n<s>\n", "vocab.bpe.32000.en: line 3 is not </s>"},
 		{"a piece twice", "vocab.bpe.32000.en", "<unk>\n<s>\n</s>\na\na\n", `vocab.bpe.32000.en: line 5: piece "a" is in line 4 already`},
 	} {
@@ -530,7 +510,7 @@ func TestSentencesThatCannotBeReadNameFileAndPlace(t *testing.T) {
 	if _, err := gnmt().Open(workload.Setup{DatasetDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "want one sentence per line") {
 		t.Errorf("nothing: error %v", err)
 	}
-	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n"), Count: 2}); err == nil || !strings.Contains(err.Error(), "2 are wanted") {
+	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n"), Count: 2}); err == nil || !strings.Contains(err.Error(), "want 2") {
 		t.Errorf("too few: error %v", err)
 	}
 	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n")}); err == nil || !strings.Contains(err.Error(), `has no input "`) {
@@ -538,7 +518,7 @@ func TestSentencesThatCannotBeReadNameFileAndPlace(t *testing.T) {
 	}
 }
 
-func TestTranslationsAreScoredAsTheOfficialScriptDoes(t *testing.T) {
+func TestGNMTScore(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "newstest2014.tok.bpe.32000.de"), "the ho@@ use stands on a hill .\n")
 	text := hex.EncodeToString([]byte("the house stands on the hill ."))
@@ -568,5 +548,23 @@ func TestTranslationsAreScoredAsTheOfficialScriptDoes(t *testing.T) {
 	}
 	if _, err := gnmt().Score(t.Context(), log(), workload.Scoring{DatasetDir: dir, Options: workload.Values{"sacrebleu-smooth": "exp"}}); err == nil {
 		t.Error("a smoothing without sacreBLEU is taken")
+	}
+}
+
+func TestCheckSentences(t *testing.T) {
+	w := &translation{sentences: [][]int32{{3, 4}}, known: 10}
+	e := w.forRows(make([]int, 300))
+	for i := range e.Samples { // more rows than the data set has
+		if e.Row(i)[0].Shape[0] != maxPieces || e.Length(i) <= 0 {
+			t.Fatalf("row %d is %v", i, e.Row(i))
+		}
+	}
+	for _, c := range []struct {
+		row   []int64
+		right bool
+	}{{[]int64{3, 9, -1, 77}, true}, {[]int64{-1, -1}, true}, {[]int64{3, 10, -1}, false}} {
+		if err := e.Exchange.Check([]tensor.Tensor{tensor.Of(c.row, int64(len(c.row)))}); (err == nil) != c.right {
+			t.Errorf("%v: %v", c.row, err)
+		}
 	}
 }

@@ -22,10 +22,10 @@ const (
 	lowerOption  = "sacrebleu-lowercase"
 )
 
-// How far windows are filled up.
+// The lengths that windows are padded to.
 const (
-	padFull    = "full"    // to the length for which the model was made
-	padLongest = "longest" // to the longest of a batch
+	padFull    = "full"    // the model's own
+	padLongest = "longest" // the longest of a batch
 )
 
 func translationScoreOptions() []workload.Option {
@@ -36,7 +36,7 @@ func translationScoreOptions() []workload.Option {
 	}
 }
 
-// parseTranslationScoring returns nil where sacreBLEU is not asked for.
+// parseTranslationScoring returns nil without sacreBLEU.
 func parseTranslationScoring(v workload.Values) (*accuracy.SacreOptions, error) {
 	tokenize, smooth := strings.ToLower(v[sacreOption]), strings.ToLower(v[smoothOption])
 	lower, err := v.On(lowerOption)
@@ -46,7 +46,7 @@ func parseTranslationScoring(v workload.Values) (*accuracy.SacreOptions, error) 
 	case tokenize != "":
 		return &accuracy.SacreOptions{Tokenize: tokenize, Smooth: smooth, Lowercase: lower}, nil
 	case smooth != "" || lower:
-		return nil, userinput.Errorf(sacreOption, "is missing: it says with which tokenizer sacreBLEU is computed")
+		return nil, userinput.Errorf(sacreOption, "is missing: sacreBLEU needs a tokenizer")
 	}
 	return nil, nil
 }
@@ -54,7 +54,7 @@ func parseTranslationScoring(v workload.Values) (*accuracy.SacreOptions, error) 
 func squadOptions() []workload.Option {
 	return []workload.Option{
 		workload.ChooseOutput(),
-		{Name: padOption, Choices: []string{padFull, padLongest}, Help: "fill windows of text up to the model's full length, as the reference does, or to the longest of a batch (default full)"},
+		{Name: padOption, Choices: []string{padFull, padLongest}, Help: "pad windows to the model's full length, as the reference does, or to the longest of a batch (default full)"},
 	}
 }
 
@@ -63,7 +63,7 @@ func squadScoreOptions() []workload.Option {
 		{Name: dtypeOption, Aliases: []string{"output_dtype"}, Help: "type of the numbers in the log (default: the official script's)",
 			Choices: []string{"float32", "int8", "int16", "int32", "int64", "float16", "float64"}},
 		{Name: transposedOption, Aliases: []string{"output_transposed"}, Kind: workload.Bool, Help: "responses have all starts before all ends"},
-		{Name: maxOption, Aliases: []string{"max_examples"}, Kind: workload.Integer, Help: "score only so many questions"},
+		{Name: maxOption, Aliases: []string{"max_examples"}, Kind: workload.Integer, Help: "score only the first N questions"},
 	}
 }
 

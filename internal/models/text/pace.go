@@ -2,15 +2,14 @@ package text
 
 import "time"
 
-// A pace is what a decoder is known to need: how long steps take, by how many sentences make them, as a line through
-// those that were measured; and how many steps a sentence makes for each of its pieces. Older measurements count
-// less and less. What has not been measured takes no time.
+// A pace estimates the time of steps, as a line over the number of active sentences, and the steps of a sentence for each of
+// its pieces. Older measurements count less. Before the first measurement a step takes no time.
 type pace struct {
 	n, live, took, liveLive, liveTook float64 // sums over steps
-	steps, pieces                     float64 // of sentences that are translated
+	steps, pieces                     float64 // of finished sentences
 }
 
-// What a step, or a sentence, counts after the next one.
+// Weights of a measurement after the next one.
 const (
 	forgettingSteps     = 0.998
 	forgettingSentences = 0.95
@@ -33,7 +32,7 @@ func (p *pace) ended(steps, pieces int) {
 	p.pieces = forgettingSentences*p.pieces + float64(pieces)
 }
 
-// left is how many steps a sentence still makes, at least one.
+// left estimates the steps that a sentence still needs, at least one.
 func (p *pace) left(made, pieces int) int {
 	if p.pieces == 0 {
 		return max(1, pieces-made)
@@ -41,12 +40,12 @@ func (p *pace) left(made, pieces int) int {
 	return max(1, int(p.steps/p.pieces*float64(pieces)+0.5)-made)
 }
 
-// takes is what a number of steps take.
+// takes estimates the time of steps.
 func (p *pace) takes(steps, live int) time.Duration {
 	if p.n == 0 {
 		return 0
 	}
-	slope, middle := p.took/p.live, p.live/p.n // as long as all were alike, twice as many take twice as long
+	slope, middle := p.took/p.live, p.live/p.n // if all measurements have the same number, proportional to it
 	if spread := p.liveLive/p.n - middle*middle; spread > 0.01 {
 		slope = max(0, (p.liveTook/p.n-middle*p.took/p.n)/spread)
 	}

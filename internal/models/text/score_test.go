@@ -20,7 +20,7 @@ func goldenLog(t *testing.T, name string) accuracy.Input {
 	return accuracy.Named(name, bytes.NewReader(testenv.Read(t, filepath.Join("testdata", filepath.FromSlash(name)+".gz"))))
 }
 
-func TestScoresOfBERTAreTheOfficialScripts(t *testing.T) {
+func TestSquadGoldenScores(t *testing.T) {
 	var golden struct {
 		Runs []struct {
 			Variant, Log, Printed string
@@ -68,7 +68,7 @@ func TestScoresOfBERTAreTheOfficialScripts(t *testing.T) {
 }
 
 // A run over the first windows is scored over the questions that they belong to.
-func TestAPartOfTheWindowsIsScoredByItself(t *testing.T) {
+func TestSquadScoreOfFirstWindows(t *testing.T) {
 	m := bert()
 	whole, err := m.Score(t.Context(), goldenLog(t, "bert/offline/mlperf_log_accuracy.json"), workload.Scoring{DatasetDir: "testdata/bert"})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestAPartOfTheWindowsIsScoredByItself(t *testing.T) {
 	}
 }
 
-func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
+func TestScoreOptionErrors(t *testing.T) {
 	for _, c := range []struct {
 		options workload.Values
 		want    string
@@ -107,7 +107,7 @@ func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
 		}
 	}
 	for options, want := range map[string]string{
-		"sacrebleu-smooth=exp": "sacrebleu: is missing: it says with which tokenizer", "sacrebleu-lowercase=true": "sacrebleu: is missing", "sacrebleu-lowercase=x": `"x" is neither true nor false`,
+		"sacrebleu-smooth=exp": "sacrebleu: is missing: sacreBLEU needs a tokenizer", "sacrebleu-lowercase=true": "sacrebleu: is missing", "sacrebleu-lowercase=x": `"x" is neither true nor false`,
 	} {
 		name, value, _ := strings.Cut(options, "=")
 		if _, err := parseTranslationScoring(workload.Values{name: value}); err == nil || !strings.Contains(err.Error(), want) {
@@ -120,7 +120,7 @@ func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
 	}
 }
 
-func TestDataSetsThatCannotBeReadNameFileAndPlace(t *testing.T) {
+func TestSquadOpenErrors(t *testing.T) {
 	good := `{"data":[{"paragraphs":[{"context":"a b","qas":[{"id":"1","question":"a?","answers":[{"text":"b"}]}]}]}]}`
 	const vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##b\n?\n"
 	for _, test := range []struct{ name, data, vocabulary, want string }{

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A spanReader has a model mark answers in windows. All windows of a batch are copied to one
-// place, filled up to one length. Values are bound once for each shape and kept.
+// A spanReader runs the model on windows. The windows of a batch are copied to one place and padded to one length. Values are
+// bound once for each shape and kept.
 type spanReader struct {
 	w       *squad
 	session backend.Session
@@ -40,7 +40,7 @@ func newSpanReader(w *squad, session backend.Session, maxBatch int) (*spanReader
 	r := &spanReader{w: w, session: session, batch: maxBatch, bound: map[shape]*spanRun{}}
 	if n := w.batch; n > 0 {
 		if maxBatch > n {
-			return nil, fmt.Errorf("the model takes batches of %d, which is less than the %d asked for", n, maxBatch)
+			return nil, fmt.Errorf("the model takes batches of %d, want %d", n, maxBatch)
 		}
 		r.batch, r.fixed = n, true
 	}
@@ -71,17 +71,36 @@ func (r *spanReader) Predict(ctx context.Context, items []workload.Item, reply w
 	if r.store == nil {
 		return errors.New("no samples are loaded")
 	}
-	at := r.shapeOf(items)
-	run, err := r.run(at)
-	if err != nil {
-		return err
+	at := shape{len(items), windowLength}
+	if r.fixed {
+		at.windows = r.batch
+	}
+	if r.w.longest {
+		longest := 1 // a window that is sent may have no pieces
+		for _, item := range items {
+			longest = max(longest, r.pieces(item))
+		}
+		at.pieces = roundedUp(longest)
+	}
+	run := r.bound[at]
+	if run == nil {
+		var err error
+		if run, err = r.bind(at); err != nil {
+			return err
+		}
+		r.bound[at] = run
 	}
 	r.gather(items, at)
 	if err := r.session.Run(ctx, run.inputs, run.outputs); err != nil {
 		return err
 	}
 	for k, item := range items {
-		if r.scratch, err = r.respond(r.scratch[:0], run, k, at.pieces, r.responseLength(item)); err != nil {
+		length := windowLength // as in the reference
+		if r.w.longest {
+			length = r.pieces(item) // so that it does not depend on the batch
+		}
+		var err error
+		if r.scratch, err = r.respond(r.scratch[:0], run, k, at.pieces, length); err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
 		}
 		reply.Done(k, r.scratch, 0)
@@ -89,28 +108,7 @@ func (r *spanReader) Predict(ctx context.Context, items []workload.Item, reply w
 	return nil
 }
 
-// shapeOf is the shape of a run over some windows.
-func (r *spanReader) shapeOf(items []workload.Item) shape {
-	at := shape{len(items), windowLength}
-	if r.fixed {
-		at.windows = r.batch
-	}
-	if r.w.longest {
-		at.pieces = r.longest(items)
-	}
-	return at
-}
-
-// longest is the length that the longest window asks for.
-func (r *spanReader) longest(items []workload.Item) int {
-	n := 1 // a window from elsewhere may have none
-	for _, item := range items {
-		n = max(n, r.pieces(item))
-	}
-	return roundedUp(n)
-}
-
-// pieces is how long a window is: so long is its mask of ones.
+// pieces is the length of a window: the number of ones in its mask.
 func (r *spanReader) pieces(item workload.Item) int {
 	mask := r.store.RowBytes(maskSlot, item.Row)
 	n := 0
@@ -120,17 +118,7 @@ func (r *spanReader) pieces(item workload.Item) int {
 	return n
 }
 
-// responseLength is how many places a response has: all of those that the reference has, or
-// those of the window, so that it does not depend on the batch.
-func (r *spanReader) responseLength(item workload.Item) int {
-	if r.w.longest {
-		return r.pieces(item)
-	}
-	return windowLength
-}
-
-// gather copies the windows into the inputs. A batch that is too short is filled up with its
-// last window.
+// gather copies the windows into the inputs. A short batch is filled up with its last window.
 func (r *spanReader) gather(items []workload.Item, at shape) {
 	for k, in := range r.w.inputs {
 		size := in.port.Type.Size()
@@ -154,57 +142,35 @@ func (r *spanReader) gather(items []workload.Item, at shape) {
 	}
 }
 
-// run returns the values of a shape.
-func (r *spanReader) run(at shape) (*spanRun, error) {
-	if run := r.bound[at]; run != nil {
-		return run, nil
-	}
-	run := &spanRun{}
-	if err := r.bindAll(run, at); err != nil {
-		return nil, errors.Join(err, run.close())
-	}
-	r.bound[at] = run
-	return run, nil
-}
-
-// bindAll makes the values of a run, over the memory of all runs.
-func (r *spanReader) bindAll(run *spanRun, at shape) error {
-	dims := []int64{int64(at.windows), int64(at.pieces)}
-	for k, in := range r.w.inputs {
-		v, err := r.bind(in.port.Type, r.inputs[k], dims)
-		if err != nil {
-			return err
+// bind makes the values of a run, over the memory of all runs.
+func (r *spanReader) bind(at shape) (_ *spanRun, err error) {
+	over := func(t tensor.DType, memory []byte, dims tensor.Shape) (v backend.Value) {
+		if err == nil {
+			var x tensor.Tensor
+			if x, err = tensor.FromBytes(t, memory[:dims.Len()*int64(t.Size())], dims...); err == nil {
+				v, err = r.session.Bind(x)
+			}
 		}
-		run.inputs = append(run.inputs, v)
+		return v
+	}
+	run, dims := &spanRun{}, tensor.Shape{int64(at.windows), int64(at.pieces)}
+	for k, in := range r.w.inputs {
+		if v := over(in.port.Type, r.inputs[k], dims); v != nil {
+			run.inputs = append(run.inputs, v)
+		}
 	}
 	if r.w.outputs.joint {
 		dims = append(dims, 2)
 	}
 	for _, memory := range r.outputs {
-		v, err := r.bind(tensor.Float32, memory, dims)
-		if err != nil {
-			return err
+		if v := over(tensor.Float32, memory, dims); v != nil {
+			run.outputs = append(run.outputs, v)
 		}
-		run.outputs = append(run.outputs, v)
 	}
-	return nil
-}
-
-// bind makes a value over the beginning of memory.
-func (r *spanReader) bind(t tensor.DType, memory []byte, dims tensor.Shape) (backend.Value, error) {
-	x, err := tensor.FromBytes(t, memory[:dims.Len()*int64(t.Size())], dims...)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, backend.CloseAll(run.inputs, run.outputs))
 	}
-	return r.session.Bind(x)
-}
-
-func (r *spanRun) close() error {
-	var errs []error
-	for _, v := range slices.Concat(r.inputs, r.outputs) {
-		errs = append(errs, v.Close())
-	}
-	return errors.Join(errs...)
+	return run, nil
 }
 
 // respond returns the response of a window in dst, which is empty: pairs of a start and an end logit
@@ -236,7 +202,7 @@ func (r *spanReader) respond(dst []byte, run *spanRun, k, pieces, length int) ([
 func (r *spanReader) Close() error {
 	var errs []error
 	for at, run := range r.bound {
-		errs = append(errs, run.close())
+		errs = append(errs, backend.CloseAll(run.inputs, run.outputs))
 		delete(r.bound, at)
 	}
 	return errors.Join(errs...)

@@ -131,7 +131,7 @@ func opened(t *testing.T, as way) (*workload.Workload, *squad, *hashing) {
 }
 
 // Whatever the model takes and gives, and whichever windows are answered together, each has its own logits.
-func TestEveryWindowHasItsOwnLogitsInEveryBatch(t *testing.T) {
+func TestSpansInBatches(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for _, element := range []tensor.DType{tensor.Int64, tensor.Int32, tensor.Float32} {
 		for bits := range 16 {
@@ -169,7 +169,7 @@ func TestEveryWindowHasItsOwnLogitsInEveryBatch(t *testing.T) {
 }
 
 // Values are made once for each shape, and all are freed.
-func TestValuesOfAShapeAreBoundOnce(t *testing.T) {
+func TestSpansBindOnce(t *testing.T) {
 	w, _, s := opened(t, way{element: tensor.Int64, batch: -1})
 	for _, step := range []struct {
 		indices []int
@@ -188,7 +188,7 @@ func TestValuesOfAShapeAreBoundOnce(t *testing.T) {
 }
 
 // What cannot be bound is an error, after which nothing is left bound, and the next call tries again.
-func TestAValueThatCannotBeBoundLeavesNone(t *testing.T) {
+func TestSpansBindFailure(t *testing.T) {
 	for n := range 5 {
 		w, _, s := opened(t, way{element: tensor.Int64, batch: -1})
 		s.failsBind = n
@@ -207,7 +207,7 @@ func TestAValueThatCannotBeBoundLeavesNone(t *testing.T) {
 	}
 }
 
-func TestARunThatFailsAnswersNothing(t *testing.T) {
+func TestSpansRunFailure(t *testing.T) {
 	w, _, s := opened(t, way{element: tensor.Int64, batch: -1})
 	s.fails = errors.New("the device is lost")
 	got, err := answer(t, w, s, 2, 0, 1)

@@ -1,9 +1,11 @@
 package text
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
@@ -13,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// What the reference sets (language/bert, squad_QSL.py).
+// The settings of the reference (language/bert, squad_QSL.py).
 const (
 	windowLength = 384
 	windowStride = 128
@@ -64,8 +66,8 @@ func readWordPiece(path string) (*tokenizer.WordPiece, error) {
 	return tokenizer.NewWordPiece(v)
 }
 
-// openSquad joins SQuAD with a model file that marks answers.
-// Responses have starts and ends by pairs, or transposed: all starts before all ends.
+// openSquad opens SQuAD and reads the ports of a model file. Responses have pairs of start and end, or transposed: all starts
+// before all ends.
 func openSquad(transposed bool) func(workload.Setup) (*workload.Workload, error) {
 	return func(s workload.Setup) (*workload.Workload, error) {
 		w, err := newSquad(s, transposed)
@@ -81,12 +83,26 @@ func newSquad(s workload.Setup, transposed bool) (*squad, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := set.keep(s.Count); err != nil {
-		return nil, fmt.Errorf("opening SQuAD: %s: %w", s.DatasetDir, err)
+	if s.Count > len(set.windows) {
+		return nil, fmt.Errorf("opening SQuAD: want %d windows, %s has %d", s.Count, s.DatasetDir, len(set.windows))
 	}
-	w := &squad{set: set, transposed: transposed}
-	if err := w.bind(s.Ports[workload.Only], s.Options); err != nil {
+	if s.Count > 0 {
+		set.windows = set.windows[:s.Count]
+	}
+	w, ports := &squad{set: set, transposed: transposed}, s.Ports[workload.Only]
+	if w.inputs, err = bindInputs(ports.Inputs); err != nil {
 		return nil, err
+	}
+	if w.outputs, err = bindSpans(ports.Outputs, s.Options[outputOption]); err != nil {
+		return nil, err
+	}
+	shape, err := shared(w.inputs)
+	if err != nil {
+		return nil, err
+	}
+	w.batch, w.longest = int(shape[0]), strings.EqualFold(s.Options[padOption], padLongest)
+	if w.longest && shape[1] == windowLength {
+		return nil, userinput.Errorf(padOption, "the inputs are %s: the model takes windows of %d pieces only", workload.DescribePorts(ports.Inputs), windowLength)
 	}
 	return w, nil
 }
@@ -98,7 +114,7 @@ func (w *squad) workload() *workload.Workload {
 			return newSpanReader(w, sessions[workload.Only], maxBatch)
 		},
 		Outputs: func(string) []string { return w.outputs.names }, Batch: max(w.batch, 0),
-		Notes:    []string{describeInputs(w.inputs), w.outputs.String(), fmt.Sprintf("windows are filled up to %d pieces", windowLength)},
+		Notes:    []string{describeInputs(w.inputs), w.outputs.String(), fmt.Sprintf("windows are padded to %d pieces", windowLength)},
 		Exchange: &workload.Exchange{Complete: func([]tensor.Shape) ([]workload.Slot, error) { return windowRow(), nil }, Check: w.check},
 	}
 	for i, slot := range windowRow() {
@@ -107,7 +123,7 @@ func (w *squad) workload() *workload.Workload {
 	if w.longest {
 		out.Length = func(index int) int { return len(w.set.windows[index].Pieces) }
 		out.PaddedLength = func(index int) int { return roundedUp(out.Length(index)) }
-		out.Notes[2] = "windows are filled up to the longest of a batch, rounded up to a multiple of 8; responses are as long as their windows"
+		out.Notes[2] = "windows are padded to the longest of a batch, rounded up to a multiple of 8; responses are as long as their windows"
 	}
 	return out
 }
@@ -118,7 +134,7 @@ func windowRow() []workload.Slot {
 	return []workload.Slot{slot, slot, slot}
 }
 
-// maskSlot is the tensor of a row that says which places of a window have a piece.
+// maskSlot is the slot of a row with the attention mask.
 const maskSlot = 1
 
 func (w *squad) prepare(index int, row []tensor.Tensor) error {
@@ -126,47 +142,95 @@ func (w *squad) prepare(index int, row []tensor.Tensor) error {
 	return nil
 }
 
-// bind finds out how windows go into the model, and logits come out.
-func (w *squad) bind(ports workload.Ports, options workload.Values) (err error) {
-	if w.inputs, err = bindInputs(ports.Inputs); err != nil {
-		return err
-	}
-	if w.outputs, err = bindSpans(ports.Outputs, options[outputOption]); err != nil {
-		return err
-	}
-	shape, err := shared(w.inputs)
-	if err != nil {
-		return err
-	}
-	w.batch, w.longest = int(shape[0]), strings.EqualFold(options[padOption], padLongest)
-	if w.longest && shape[1] == windowLength {
-		return userinput.Errorf(padOption, "the inputs are %s: the model takes windows of %d pieces only", workload.DescribePorts(ports.Inputs), windowLength)
-	}
-	return nil
-}
-
-// keep keeps the first windows only; 0: all.
-func (s *squadSet) keep(n int) error {
-	if n > len(s.windows) {
-		return fmt.Errorf("%d windows are wanted, there are %d", n, len(s.windows))
-	}
-	if n > 0 {
-		s.windows = s.windows[:n]
-	}
-	return nil
-}
-
-// roundedUp is the length to which the windows of a batch are filled up whose longest has so many pieces: to
-// the next multiple of 8, so that there are 48 shapes and not 384.
+// roundedUp is the padded length of a batch: the next multiple of 8, so that 48 shapes occur and not 384.
 func roundedUp(pieces int) int { return (pieces + 7) / 8 * 8 }
 
-// squad is a model joined with the windows of SQuAD.
+// squad is a model with the windows of SQuAD.
 type squad struct {
 	set     *squadSet
 	inputs  []squadInput
 	outputs spanOutputs
 	batch   int
-	longest bool // windows are filled up to the longest of a batch
+	longest bool // windows are padded to the longest of a batch
 
 	transposed bool // responses have all starts before all ends, as in MLPerf Mobile
+}
+
+// sentNames are the names of the tensors of a row, those of the reference.
+var sentNames = [...]string{"input_ids", "input_mask", "segment_ids"}
+
+// check checks the values of a window that is sent: with others, some devices read outside of the table of pieces.
+func (w *squad) check(row []tensor.Tensor) error {
+	limits, ended := [...]int64{int64(w.set.wordPiece.Vocabulary().Len()), 2, 2}, false
+	for k, limit := range limits {
+		for i, n := range tensor.Data[int64](row[k]) {
+			if n < 0 || n >= limit {
+				return fmt.Errorf("%s: place %d is %d, want 0 to %d", sentNames[k], i, n, limit-1)
+			}
+		}
+	}
+	for i, n := range tensor.Data[int64](row[maskSlot]) {
+		if ended && n == 1 {
+			return fmt.Errorf("%s: place %d is 1 after a 0, want ones and then zeros", sentNames[maskSlot], i)
+		}
+		ended = n == 0
+	}
+	return nil
+}
+
+// scoreSquad scores a log of start and end logits as accuracy-squad.py and evaluate_v1.1.py do.
+func scoreSquad(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	return scoreSpans(log, s, false)
+}
+
+// scoreSpans is scoreSquad for logs that may be transposed.
+func scoreSpans(log accuracy.Input, s workload.Scoring, transposed bool) (*accuracy.Score, error) {
+	o, err := parseSquadScoring(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	o.Transposed = o.Transposed || transposed
+	set, err := openSet(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Samples > 0 && s.Samples < len(set.windows) { // score the questions of these windows
+		set.windows = set.windows[:s.Samples]
+		set.data.Questions = set.data.Questions[:set.windows[s.Samples-1].Question+1]
+	}
+	ends := make([]windows.Ends, len(set.windows))
+	coverage, err := accuracy.ReadSpanLogits(log, len(set.windows), windowLength, o.SpanOptions, func(i int, starts, stops []float64) {
+		ends[i] = windows.Ends{Starts: windows.Best(starts), Stops: windows.Best(stops)}
+	})
+	if err != nil {
+		return nil, err
+	}
+	score, err := accuracy.ScoreSQuAD(set.data.Truth(), set.predictions(ends, o.questions), o.questions)
+	if err != nil {
+		return nil, err
+	}
+	score.Coverage = coverage
+	return score, nil
+}
+
+// predictions returns the answers to the first questions; 0: to all.
+func (s *squadSet) predictions(ends []windows.Ends, questions int) map[string]string {
+	answers := make(map[string]string, len(s.data.Questions))
+	first := 0
+	for i, q := range s.data.Questions {
+		if questions > 0 && i == questions {
+			break
+		}
+		last := first
+		for last < len(s.windows) && s.windows[last].Question == i {
+			last++
+		}
+		var words []string
+		if d := s.documents[q.Text]; d != nil {
+			words = d.Words
+		}
+		answers[q.ID] = windows.Answer(s.windows[first:last], ends[first:last], words, s.wordPiece.Vocabulary())
+		first = last
+	}
+	return answers
 }

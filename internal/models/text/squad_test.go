@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -129,7 +127,7 @@ func floats(data []byte) []float32 {
 	return v
 }
 
-func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
+func TestSquadPorts(t *testing.T) {
 	official := officialPorts()
 	ids, mask, segments := official.Inputs[0], official.Inputs[1], official.Inputs[2]
 	exported := []backend.Port{port("input_ids", tensor.Int64, -1, -1), port("attention_mask", tensor.Int64, -1, -1), port("token_type_ids", tensor.Int64, -1, -1)}
@@ -140,28 +138,28 @@ func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
 		want   string // of the notes
 		err    string
 	}{
-		{"the official file", official, nil, "segments go into segment_ids int64[? 384]", ""},
-		{"the official INT8 file", workload.Ports{Inputs: exported, Outputs: official.Outputs}, nil, "mask go into attention_mask", ""},
-		{"in another order", workload.Ports{Inputs: []backend.Port{segments, mask, ids}, Outputs: official.Outputs}, nil, "pieces go into input_ids", ""},
-		{"without segments", workload.Ports{Inputs: exported[:2], Outputs: official.Outputs}, nil, "pieces go into input_ids", ""},
-		{"logits in one", workload.Ports{Inputs: exported, Outputs: []backend.Port{port("logits", tensor.Float32, -1, -1, 2)}}, nil, "starts and ends are in output logits", ""},
-		{"names of nobody", workload.Ports{Inputs: []backend.Port{port("a", tensor.Int32, 1, 384), port("b", tensor.Int32, 1, 384), port("c", tensor.Int32, 1, 384)},
-			Outputs: []backend.Port{port("x", tensor.Float32, 1, 384), port("y", tensor.Float32, 1, 384)}}, nil, "pieces go into a int32[1 384]", ""},
-		{"ends come first", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{official.Outputs[1], official.Outputs[0]}}, nil, "starts are in output output_start_logits", ""},
-		{"told", official, workload.Values{outputOption: "output_end_logits, output_start_logits"}, "starts are in output output_end_logits", ""},
-		{"short windows", workload.Ports{Inputs: exported, Outputs: official.Outputs}, workload.Values{padOption: "longest"}, "filled up to the longest of a batch", ""},
+		{"the official file", official, nil, "segments: segment_ids int64[? 384]", ""},
+		{"the official INT8 file", workload.Ports{Inputs: exported, Outputs: official.Outputs}, nil, "mask: attention_mask", ""},
+		{"in another order", workload.Ports{Inputs: []backend.Port{segments, mask, ids}, Outputs: official.Outputs}, nil, "pieces: input_ids", ""},
+		{"without segments", workload.Ports{Inputs: exported[:2], Outputs: official.Outputs}, nil, "pieces: input_ids", ""},
+		{"logits in one", workload.Ports{Inputs: exported, Outputs: []backend.Port{port("logits", tensor.Float32, -1, -1, 2)}}, nil, "starts and ends: logits", ""},
+		{"unknown names", workload.Ports{Inputs: []backend.Port{port("a", tensor.Int32, 1, 384), port("b", tensor.Int32, 1, 384), port("c", tensor.Int32, 1, 384)},
+			Outputs: []backend.Port{port("x", tensor.Float32, 1, 384), port("y", tensor.Float32, 1, 384)}}, nil, "pieces: a int32[1 384]", ""},
+		{"ends come first", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{official.Outputs[1], official.Outputs[0]}}, nil, "starts: output_start_logits", ""},
+		{"told", official, workload.Values{outputOption: "output_end_logits, output_start_logits"}, "starts: output_end_logits", ""},
+		{"short windows", workload.Ports{Inputs: exported, Outputs: official.Outputs}, workload.Values{padOption: "longest"}, "padded to the longest of a batch", ""},
 
 		{"ends of another name", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start_logits", tensor.Float32, -1, 384), port("stop_logits", tensor.Float32, -1, 384)}}, nil,
-			"starts are in output start_logits, ends in stop_logits", ""},
+			"starts: start_logits, ends: stop_logits", ""},
 		{"starts of two names", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start_a", tensor.Float32, -1, 384), port("start_b", tensor.Float32, -1, 384), port("end", tensor.Float32, -1, 384)}}, nil,
-			"starts are in output start_a, ends in start_b", ""},
-		{"half free inputs", workload.Ports{Inputs: []backend.Port{exported[0], mask, segments}, Outputs: official.Outputs}, nil, "filled up to 384 pieces", ""},
+			"starts: start_a, ends: start_b", ""},
+		{"half free inputs", workload.Ports{Inputs: []backend.Port{exported[0], mask, segments}, Outputs: official.Outputs}, nil, "padded to 384 pieces", ""},
 		{"the longest windows of half free inputs", workload.Ports{Inputs: []backend.Port{exported[0], mask}, Outputs: official.Outputs}, workload.Values{padOption: "Longest"}, "",
 			"pad: the inputs are input_ids int64[? ?], input_mask int64[? 384]: the model takes windows of 384 pieces only"},
 		{"outputs beyond the first two", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("x", tensor.Float32, -1, 384), port("y", tensor.Float32, -1, -1), port("pooled", tensor.Float32, -1, 1024)}}, nil,
-			"starts are in output x, ends in y", ""},
+			"starts: x, ends: y", ""},
 		{"names of TensorFlow", workload.Ports{Inputs: []backend.Port{port("Segment_IDs:0", tensor.Int32, -1, 384), port("input_ids:0", tensor.Int32, -1, 384), port("input_mask:0", tensor.Int32, -1, 384)}, Outputs: official.Outputs}, nil,
-			"segments go into Segment_IDs:0 int32[? 384], pieces go into input_ids:0", ""},
+			"segments: Segment_IDs:0 int32[? 384], pieces: input_ids:0", ""},
 
 		{"no inputs", workload.Ports{Outputs: official.Outputs}, nil, "", "the model has 0 inputs (), want pieces, mask and perhaps segments"},
 		{"four inputs", workload.Ports{Inputs: append(slices.Clone(official.Inputs), port("positions", tensor.Int64, -1, 384)), Outputs: official.Outputs}, nil, "", "the model has 4 inputs"},
@@ -169,9 +167,9 @@ func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
 		{"a mask of 256", workload.Ports{Inputs: []backend.Port{ids, port("input_mask", tensor.Int64, -1, 256)}, Outputs: official.Outputs}, nil, "", "input input_mask has shape [? 256], want windows of 384 pieces"},
 		{"other batches", workload.Ports{Inputs: []backend.Port{port("input_ids", tensor.Int64, 4, 384), port("input_mask", tensor.Int64, 2, 384)}, Outputs: official.Outputs}, nil, "",
 			"input input_mask has shape [2 384], the inputs before it want [4 384]"},
-		{"logits of other windows", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float32, -1, 384), port("end", tensor.Float32, -1, 512)}}, nil, "", "no logits of starts and ends"},
-		{"three numbers a piece", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 384, 3)}}, nil, "", "no logits of starts and ends"},
-		{"halves", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float16, -1, 384), port("end", tensor.Float16, -1, 384)}}, nil, "", "no logits of starts and ends"},
+		{"logits of other windows", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float32, -1, 384), port("end", tensor.Float32, -1, 512)}}, nil, "", "want logits of starts and ends"},
+		{"three numbers a piece", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 384, 3)}}, nil, "", "want logits of starts and ends"},
+		{"halves", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float16, -1, 384), port("end", tensor.Float16, -1, 384)}}, nil, "", "want logits of starts and ends"},
 		{"three outputs that are told", workload.Ports{Inputs: official.Inputs, Outputs: official.Outputs}, workload.Values{outputOption: "output_end_logits,output_start_logits,output_end_logits"}, "", "model-output: 3 outputs, want those of starts and ends"},
 
 		{"one input", workload.Ports{Inputs: []backend.Port{ids}, Outputs: official.Outputs}, nil, "", "the model has 1 inputs"},
@@ -180,10 +178,10 @@ func TestModelFilesAreUnderstoodByTheirPorts(t *testing.T) {
 		{"windows of 256", workload.Ports{Inputs: []backend.Port{port("input_ids", tensor.Int64, -1, 256), mask}, Outputs: official.Outputs}, nil, "", "want windows of 384 pieces"},
 		{"images", workload.Ports{Inputs: []backend.Port{port("x", tensor.Float32, -1, 3, 224, 224), mask}, Outputs: official.Outputs}, nil, "", "want a batch of windows"},
 		{"text", workload.Ports{Inputs: []backend.Port{port("x", tensor.String, -1, 384), mask}, Outputs: official.Outputs}, nil, "", "elements of type string"},
-		{"classes", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 2)}}, nil, "", "no logits of starts and ends"},
+		{"classes", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 2)}}, nil, "", "want logits of starts and ends"},
 		{"no output of that name", official, workload.Values{outputOption: "logits"}, "", `the model has no output "logits"; it has output_start_logits`},
 		{"fixed windows that should be short", official, workload.Values{padOption: "longest"}, "", "the model takes windows of 384 pieces only"},
-		{"too many samples", official, workload.Values{"count": "100000"}, "", "100000 windows are wanted"},
+		{"too many samples", official, workload.Values{"count": "100000"}, "", "want 100000 windows"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: test.ports}, Options: test.option}
@@ -216,78 +214,7 @@ func open(t *testing.T, ports workload.Ports, options workload.Values) *workload
 	return w
 }
 
-func TestResponsesArePairsOfLogits(t *testing.T) {
-	set, err := openSet("testdata/bert")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, types := range map[string]tensor.DType{"int64": tensor.Int64, "int32": tensor.Int32, "float32": tensor.Float32} {
-		ports := officialPorts()
-		for i := range ports.Inputs {
-			ports.Inputs[i].Type = types
-		}
-		w := open(t, ports, nil)
-		s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
-		got, err := answer(t, w, s, 4, 3, 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k, index := range []int{3, 1, 0} {
-			window := set.windows[index]
-			var want []float32
-			for p := range windowLength {
-				pair := []float32{0, 0}
-				if p < len(window.Pieces) {
-					pair[0] = float32(window.Pieces[p])
-					if p >= window.First {
-						pair[1] = 1
-					}
-				}
-				want = append(want, pair...)
-			}
-			if diff := cmp.Diff(want, floats(got[k])); diff != "" {
-				t.Errorf("%s: window %d (-want +got):\n%s", name, index, diff)
-			}
-		}
-		if s.closed != 5 {
-			t.Errorf("%s: %d values are closed, want 5", name, s.closed)
-		}
-	}
-}
-
-func TestShortWindowsAreAnsweredAlikeInEveryBatch(t *testing.T) {
-	ports := officialPorts()
-	for i := range ports.Inputs {
-		ports.Inputs[i].Shape = tensor.Shape{-1, -1}
-	}
-	ports.Outputs = []backend.Port{port("logits", tensor.Float32, -1, -1, 2)}
-	w := open(t, ports, workload.Values{padOption: padLongest})
-	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
-	set, err := openSet("testdata/bert")
-	if err != nil {
-		t.Fatal(err)
-	}
-	together, err := answer(t, w, s, 3, 0, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	longest := 0
-	for i := range 3 {
-		longest = max(longest, len(set.windows[i].Pieces))
-		alone, err := answer(t, w, s, 3, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(alone[0], together[i]); diff != "" || len(alone[0]) != 8*len(set.windows[i].Pieces) {
-			t.Errorf("window %d has another answer in a batch (-alone +together):\n%s", i, diff)
-		}
-	}
-	if want := (tensor.Shape{3, int64(longest+7) / 8 * 8}); !cmp.Equal(want, s.shapes[0]) {
-		t.Errorf("the model was given %v, want %v", s.shapes[0], want)
-	}
-}
-
-func TestAsManyWindowsAreTakenAsAreWanted(t *testing.T) {
+func TestSquadCount(t *testing.T) {
 	setup := workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: officialPorts()}}
 	all, err := bert().Open(setup)
 	if err != nil {
@@ -302,7 +229,7 @@ func TestAsManyWindowsAreTakenAsAreWanted(t *testing.T) {
 	}
 }
 
-func TestWindowsFromElsewhereMayHaveNoPieces(t *testing.T) {
+func TestSentWindowsWithoutPieces(t *testing.T) {
 	ports := officialPorts()
 	for i := range ports.Inputs {
 		ports.Inputs[i].Shape = tensor.Shape{-1, -1}
@@ -340,21 +267,7 @@ func TestWindowsFromElsewhereMayHaveNoPieces(t *testing.T) {
 	}
 }
 
-func TestWhatIsSentOfAWindowHasTheReferencesNames(t *testing.T) {
-	w := open(t, officialPorts(), nil)
-	var names []string
-	for _, s := range w.Exchange.Inputs {
-		names = append(names, s.Name)
-		if s.Type != tensor.Int64 || !slices.Equal(s.Shape, tensor.Shape{384}) {
-			t.Errorf("%s is %v%v", s.Name, s.Type, s.Shape)
-		}
-	}
-	if slots, err := w.Exchange.Complete(nil); err != nil || len(slots) != 3 || !slices.Equal(names, []string{"input_ids", "input_mask", "segment_ids"}) {
-		t.Errorf("%v, %v of %v", slots, err, names)
-	}
-}
-
-func TestWindowsHaveALengthOnlyIfThatMatters(t *testing.T) {
+func TestWindowLengths(t *testing.T) {
 	ports := officialPorts()
 	if open(t, ports, nil).Length != nil {
 		t.Error("windows that are filled up to one length are grouped by length")
@@ -376,30 +289,130 @@ func TestWindowsHaveALengthOnlyIfThatMatters(t *testing.T) {
 	}
 }
 
-func TestAFixedBatchIsFilledUp(t *testing.T) {
-	ports := officialPorts()
-	for i := range ports.Inputs {
-		ports.Inputs[i].Shape = tensor.Shape{2, 384}
-	}
-	w := open(t, ports, nil)
-	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
-	got, err := answer(t, w, s, 1, 2)
-	if err != nil || len(got[0]) != 8*windowLength {
-		t.Fatalf("response of %d bytes, %v", len(got[0]), err)
-	}
-	if want := (tensor.Shape{2, 384}); !cmp.Equal(want, s.shapes[0]) {
-		t.Errorf("the model was given %v, want %v", s.shapes[0], want)
-	}
-	if _, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3); err == nil {
-		t.Error("a predictor takes more than the model")
+func TestBatchBeyondFixed(t *testing.T) {
+	w, _, s := opened(t, way{element: tensor.Int64, batch: 2})
+	if _, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3); err == nil || err.Error() != "the model takes batches of 2, want 3" {
+		t.Errorf("error %v", err)
 	}
 }
 
-func TestLogitsThatAreNotNumbersAreAnError(t *testing.T) {
+func TestLogitsNaN(t *testing.T) {
 	w := open(t, officialPorts(), nil)
 	ports := officialPorts()
 	s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}, nan: true}
 	if _, err := answer(t, w, s, 1, 2); err == nil || !strings.Contains(err.Error(), "sample 2: the model's logits of place 0 are not numbers") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// rowOf is a row of a window: so many pieces that are 7, of which the last ones are of the document.
+func rowOf(pieces, document int) []tensor.Tensor {
+	row := []tensor.Tensor{tensor.New(tensor.Int64, windowLength), tensor.New(tensor.Int64, windowLength), tensor.New(tensor.Int64, windowLength)}
+	for i := range pieces {
+		tensor.Data[int64](row[0])[i], tensor.Data[int64](row[1])[i] = 7, 1
+		if i >= pieces-document {
+			tensor.Data[int64](row[2])[i] = 1
+		}
+	}
+	return row
+}
+
+func TestCheckWindows(t *testing.T) {
+	set, err := openSet("testdata/bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(set.wordPiece.Vocabulary().Len() - 1)
+	w := open(t, officialPorts(), nil)
+	for _, c := range []struct {
+		name         string
+		tensor, at   int
+		value        int64
+		want         string
+		pieces, part int
+	}{
+		{"as usual", 0, 0, 7, "", 20, 12},
+		{"no piece at all", 0, 0, 0, "", 0, 0},
+		{"all pieces", 0, 0, 7, "", windowLength, 300},
+		{"the last piece of the vocabulary", 0, 3, last, "", 20, 12},
+		{"a piece behind the vocabulary", 0, 3, last + 1, "input_ids: place 3 is %d, want 0 to %d", 20, 12},
+		{"a negative piece", 0, 3, -1, "input_ids: place 3 is %d, want 0 to %d", 20, 12},
+		{"a piece that is one in 32 bits", 0, 383, 1<<32 + 7, "input_ids: place 383 is %d, want 0 to %d", 20, 12},
+		{"a piece behind the window's end", 0, 200, 7, "", 20, 12},
+		{"a mask of two", 1, 5, 2, "input_mask: place 5 is 2, want 0 to 1", 20, 12},
+		{"a mask with a gap", 1, 5, 0, "input_mask: place 6 is 1 after a 0, want ones and then zeros", 20, 12},
+		{"a mask that begins late", 1, 0, 0, "input_mask: place 1 is 1 after a 0, want ones and then zeros", 20, 12},
+		{"a third segment", 2, 9, 2, "segment_ids: place 9 is 2, want 0 to 1", 20, 12},
+		{"segments in any order", 2, 0, 1, "", 20, 12},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			row := rowOf(c.pieces, c.part)
+			tensor.Data[int64](row[c.tensor])[c.at] = c.value
+			want := c.want
+			if c.tensor == 0 && want != "" {
+				want = sprintf(want, c.value, last)
+			}
+			if err := w.Exchange.Check(row); (err == nil) != (want == "") || err != nil && err.Error() != want {
+				t.Errorf("Check() = %v, want %q", err, want)
+			}
+		})
+	}
+}
+
+func TestSentSentences(t *testing.T) {
+	w := (&translation{sentences: [][]int32{{3, 4}}, known: 10}).workload()
+	sent := w.Exchange.Inputs
+	if len(sent) != 1 || sent[0].Name != "pieces" || sent[0].String() != "int64[?]" {
+		t.Errorf("Inputs = %v", sent)
+	}
+	for n, want := range map[int64]string{
+		0: "the sentence has 0 pieces, want 1 to 1024", -1: "the sentence has -1 pieces, want 1 to 1024", 1025: "the sentence has 1025 pieces, want 1 to 1024", 1: "", 1024: "",
+	} {
+		slots, err := w.Exchange.Complete([]tensor.Shape{{n}})
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%d pieces: %v, want %q", n, err, want)
+		}
+		if err == nil && (len(slots) != 1 || !slices.Equal(slots[0].Shape, tensor.Shape{n})) {
+			t.Errorf("%d pieces: %v", n, slots)
+		}
+	}
+	if err := w.Exchange.Check([]tensor.Tensor{tensor.Of([]int64{9, 10, -1}, 3)}); err == nil || err.Error() != "piece 1 of the sentence is 10, the vocabulary has 10" {
+		t.Errorf("Check() = %v", err)
+	}
+}
+
+func TestMobileBERTResponses(t *testing.T) {
+	ports := officialPorts()
+	setup := workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: ports}}
+	var got [2]replies
+	for i, model := range []workload.Model{bert(), mobileBERT()} {
+		w, err := model.Open(setup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &fakeSpans{info: backend.Info{Inputs: ports.Inputs, Outputs: ports.Outputs}}
+		if got[i], err = answer(t, w, s, 2, 0, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k := range got[0] {
+		pairs, apart := floats(got[0][k]), floats(got[1][k])
+		for p := range windowLength {
+			if apart[p] != pairs[2*p] || apart[windowLength+p] != pairs[2*p+1] {
+				t.Fatalf("window %d, place %d: %v and %v, want %v", k, p, apart[p], apart[windowLength+p], pairs[2*p:2*p+2])
+			}
+		}
+	}
+}
+
+// A log of the reference with --output_transposed is in the order of MobileBERT.
+func TestMobileBERTScore(t *testing.T) {
+	log := goldenLog(t, "bert/transposed_float16/mlperf_log_accuracy.json")
+	score, err := mobileBERT().Score(t.Context(), log, workload.Scoring{DatasetDir: "testdata/bert", Options: workload.Values{dtypeOption: "float16"}})
+	if err != nil || score.Lines[0] != `{"exact_match": 57.142857142857146, "f1": 75.52767027556942}` {
+		t.Errorf("score %v, %v", score, err)
+	}
+	if err := mobileBERT().CheckScoreOptions(workload.Values{transposedOption: "true"}); err == nil {
+		t.Error("the order of the logits may be chosen")
 	}
 }

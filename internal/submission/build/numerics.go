@@ -15,7 +15,7 @@ import (
 
 var (
 	// inputType is how a run says the type of the model's input.
-	inputType = regexp.MustCompile(`(?:\bgo in as|^input:) (\w+)`)
+	inputType = regexp.MustCompile(`(?:\bgo in as|^input:) ((?:u?int|b?float)\d+)`)
 	// originLine is how package convert says, in the description of a model, which weights it is made from.
 	originLine = regexp.MustCompile(`(?m)^Starting weights: ("[^\n]+"), SHA-256 [0-9a-f]{64}; made into (\w+)\.$`)
 )
