@@ -26,8 +26,9 @@
 // Paired and Rounded say how. So numerical damage changes answers a little, not
 // completely.
 //
-// A new architecture is one file with its layers and a row in Architectures; a detector
-// also has a table that TestCalibrate makes.
+// architecture.go lists the architectures. Each network has a file with its layers and with the weights that have a meaning.
+// builder.go and layers.go write graphs, weights.go fills tensors, detect.go has the parts that detectors share.
+// A new architecture is one such file and a row in architectures; a detector also has a table that TestCalibrate makes.
 //
 // # What is left out
 //

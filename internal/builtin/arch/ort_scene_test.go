@@ -7,9 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	ort "github.com/yalue/onnxruntime_go"
-
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	ort "github.com/yalue/onnxruntime_go"
 )
 
 // pixels returns a built-in image, red, green and blue of each pixel. It is of the kind
