@@ -5,16 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// preparedCase is an entry of testdata/prepared.json, made with SciPy.
+// A preparedCase is an entry of testdata/prepared.json.
 type preparedCase struct {
 	Seed        uint64     `json:"seed"`
 	Shape       [3]int     `json:"shape"`
@@ -25,7 +23,7 @@ type preparedCase struct {
 	LabelSHA256 string     `json:"label_sha256"`
 }
 
-// files are the image and the labels of the case as NIfTI files.
+// files returns the image and the labels of the case as NIfTI files.
 func (c preparedCase) files() (image, labels []byte) {
 	n := nifti{order: binary.LittleEndian, code: 4}
 	for i := range 3 {
@@ -50,21 +48,9 @@ func (c preparedCase) files() (image, labels []byte) {
 	return image, n.file()
 }
 
-// TestVolumesArePreparedAsTheReferenceDoes compares with SciPy and the reference's script.
-func TestVolumesArePreparedAsTheReferenceDoes(t *testing.T) {
-	text, err := os.ReadFile("testdata/prepared.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct{ Cases []preparedCase }
-	if err := json.Unmarshal(text, &golden); err != nil || len(golden.Cases) == 0 {
-		t.Fatalf("%d cases, %v", len(golden.Cases), err)
-	}
-	for i, c := range golden.Cases {
+func TestPreparedVolumesEqualTheReference(t *testing.T) {
+	for _, c := range testenv.JSON[struct{ Cases []preparedCase }](t, "testdata/prepared.json").Cases {
 		t.Run(fmt.Sprint(c.Shape, c.Spacing), func(t *testing.T) {
-			if i >= 3 {
-				testenv.SkipLong(t, "much arithmetic")
-			}
 			imageFile, labelFile := c.files()
 			v, err := read(bytes.NewReader(imageFile))
 			if err != nil {

@@ -8,17 +8,18 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
-// A Grid says where the voxels of a volume are.
+// A Grid is the number of voxels along each axis and their distance.
 type Grid struct {
 	Shape   [3]int
 	Spacing [3]float64 // in mm
 }
 
-// Len is the number of voxels.
+// Len returns the number of voxels.
 func (g Grid) Len() int { return g.Shape[0] * g.Shape[1] * g.Shape[2] }
 
 // A Volume is a grid with a number for each voxel.
@@ -27,17 +28,16 @@ type Volume struct {
 	Data []float32 // the last axis runs fastest
 }
 
-// maxVoxels bounds the memory that a file can ask for. The largest case of KiTS19 has 277
-// million voxels.
+// maxVoxels limits the memory for a file. The largest case of KiTS19 has 277 million voxels.
 const maxVoxels = 1 << 29
 
-// maxBehind is how much behind the voxels is looked at.
+// maxBehind limits the bytes that are read after the voxels.
 const maxBehind = 1 << 20
 
-// headerSize is that of a NIfTI-1 header (nifti1.h).
+// headerSize is the size of a NIfTI-1 header in bytes (nifti1.h).
 const headerSize = 348
 
-// A header is what matters of a file's header.
+// A header has the used fields of a file's header.
 type header struct {
 	Grid
 	order            binary.ByteOrder
@@ -46,7 +46,7 @@ type header struct {
 	slope, intercept float64
 }
 
-// ReadFile reads a NIfTI file, packed by gzip or not.
+// ReadFile reads a NIfTI file, with gzip or without.
 func ReadFile(path string) (*Volume, error) {
 	var v *Volume
 	err := withFile(path, func(r io.Reader) (err error) {
@@ -66,7 +66,7 @@ func ReadGrid(path string) (Grid, error) {
 	return h.Grid, err
 }
 
-// withFile opens a file, and unpacks it if its content says that it is packed.
+// withFile opens a file, and unpacks it if its content is gzip.
 func withFile(path string, read func(io.Reader) error) error {
 	f, err := fileio.Open(path)
 	if err != nil {
@@ -86,7 +86,7 @@ func withFile(path string, read func(io.Reader) error) error {
 	return nil
 }
 
-// read reads a NIfTI file that is not packed.
+// read reads a NIfTI file without gzip.
 func read(r io.Reader) (*Volume, error) {
 	h, err := readHeader(r)
 	if err != nil {
@@ -99,9 +99,9 @@ func read(r io.Reader) (*Volume, error) {
 	if v.Data, err = h.voxels(r); err != nil {
 		return nil, err
 	}
-	// The checksum of a packed file comes at its end.
+	// gzip checks its sum at the end of the file.
 	if _, err := io.CopyN(io.Discard, r, maxBehind); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("behind the voxels: %w", err)
+		return nil, fmt.Errorf("after the voxels: %w", err)
 	}
 	return v, nil
 }
@@ -121,91 +121,108 @@ func readHeader(r io.Reader) (header, error) {
 	if string(raw[344:348]) != "n+1\x00" {
 		return h, fmt.Errorf("the header ends with %q, want a NIfTI-1 file with its voxels in it: %q", raw[344:348], "n+1\x00")
 	}
-	if err := h.parseGrid(raw[:]); err != nil {
-		return h, err
-	}
-	return h, h.parseVoxels(raw[:])
-}
-
-// parseGrid reads the numbers of voxels and their distances.
-func (h *header) parseGrid(raw []byte) error {
 	axes := h.order.Uint16(raw[40:])
 	if axes < 3 || axes > 7 {
-		return fmt.Errorf("the volume has %d axes, want 3", axes)
-	}
-	for i := 3; i < int(axes); i++ {
-		if n := h.order.Uint16(raw[42+2*i:]); n != 1 {
-			return fmt.Errorf("axis %d has %d places, want a volume of three axes", i+1, n)
-		}
+		return h, fmt.Errorf("the volume has %d axes, want 3", axes)
 	}
 	voxels := 1
-	for i := range h.Shape {
-		if err := h.parseAxis(raw, i, maxVoxels/voxels); err != nil {
-			return err
+	for i := range int(axes) {
+		n := int(h.order.Uint16(raw[42+2*i:]))
+		if i >= 3 {
+			if n != 1 {
+				return h, fmt.Errorf("axis %d has extent %d, want a volume of three axes", i+1, n)
+			}
+			continue
 		}
-		voxels *= h.Shape[i]
+		if n < 1 || n > math.MaxInt16 || n > maxVoxels/voxels {
+			return h, fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
+		}
+		spacing := math.Abs(float64(h.float(raw[80+4*i:]))) // nibabel also drops the sign
+		if !(spacing > 1e-3 && spacing < 1e3) {
+			return h, fmt.Errorf("the voxels along axis %d are %v mm apart, want 0.001 to 1000", i+1, spacing)
+		}
+		h.Shape[i], h.Spacing[i], voxels = n, spacing, voxels*n
 	}
-	return h.checkPrepared()
-}
-
-// parseAxis reads the number of voxels along an axis, of which there may be so many, and their
-// distance.
-func (h *header) parseAxis(raw []byte, i, most int) error {
-	n, spacing := int(h.order.Uint16(raw[42+2*i:])), math.Abs(float64(h.float(raw, 80+4*i))) // nibabel drops the sign, too
-	if n < 1 || n > math.MaxInt16 || n > most {
-		return fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
+	if p := PreparedShape(h.Grid); float64(p[0])*float64(p[1])*float64(p[2]) > maxVoxels {
+		return h, fmt.Errorf("the voxels are %v mm apart: the prepared volume has %v voxels, want at most %d in all", h.Spacing, p, maxVoxels)
 	}
-	if !(spacing > 1e-3 && spacing < 1e3) {
-		return fmt.Errorf("the voxels along axis %d are %v mm apart, want a distance", i+1, spacing)
-	}
-	h.Shape[i], h.Spacing[i] = n, spacing
-	return nil
-}
-
-// checkPrepared bounds what becomes of a volume whose header has wrong distances.
-func (g Grid) checkPrepared() error {
-	shape := PreparedShape(g)
-	if float64(shape[0])*float64(shape[1])*float64(shape[2]) > maxVoxels {
-		return fmt.Errorf("the voxels are %v mm apart, for which the volume would be prepared as one of %v voxels, want at most %d in all", g.Spacing, shape, maxVoxels)
-	}
-	return nil
-}
-
-// parseVoxels reads how and where voxels are stored.
-func (h *header) parseVoxels(raw []byte) error {
 	code := h.order.Uint16(raw[70:])
 	var known bool
 	if h.voxel, known = voxelTypes[code]; !known {
-		return fmt.Errorf("voxels are of type %d (nifti1.h), want integers of 8 to 32 bits or floats", code)
+		return h, fmt.Errorf("voxels are of type %d (nifti1.h), want integers of 8 to 32 bits or floats", code)
 	}
-	offset := h.float(raw, 108)
+	offset := h.float(raw[108:])
 	if !(offset >= headerSize && offset < 1<<20) {
-		return fmt.Errorf("the voxels begin at byte %v, want one from %d to %d", offset, headerSize, 1<<20)
+		return h, fmt.Errorf("the voxels begin at byte %v, want one from %d to %d", offset, headerSize, 1<<20)
 	}
 	h.offset = int64(offset)
-	return h.parseScale(raw)
-}
-
-// parseScale reads what stored numbers stand for. Like nibabel: without a slope they are as they are.
-func (h *header) parseScale(raw []byte) error {
-	h.slope, h.intercept = float64(h.float(raw, 112)), float64(h.float(raw, 116))
-	if h.slope == 0 || math.IsNaN(h.slope) {
+	h.slope, h.intercept = float64(h.float(raw[112:])), float64(h.float(raw[116:]))
+	if h.slope == 0 || math.IsNaN(h.slope) { // as in nibabel, voxels without a slope are not scaled
 		h.slope, h.intercept = 1, 0
 	}
-	if math.IsInf(h.slope, 0) || math.IsNaN(h.intercept) || math.IsInf(h.intercept, 0) {
-		return fmt.Errorf("voxels are scaled by %v plus %v, want finite numbers", h.slope, h.intercept)
+	if math.IsInf(h.slope, 0) || h.intercept-h.intercept != 0 {
+		return h, fmt.Errorf("voxels are scaled by %v plus %v, want finite numbers", h.slope, h.intercept)
 	}
-	return nil
+	return h, nil
 }
 
-func (h *header) float(raw []byte, at int) float32 {
-	return math.Float32frombits(h.order.Uint32(raw[at:]))
-}
+func (h *header) float(raw []byte) float32 { return math.Float32frombits(h.order.Uint32(raw)) }
 
-// cut says that the end of a file is not expected here.
+// cut makes the end of a file an error.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// A voxelType has the size of a voxel in bytes, and reads its number.
+type voxelType struct {
+	size   int
+	decode func(o binary.ByteOrder, b []byte) float64
+}
+
+// voxelTypes are the supported types by their codes in nifti1.h.
+var voxelTypes = map[uint16]voxelType{
+	2:   {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }},
+	256: {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }},
+	4:   {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
+	512: {2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }},
+	8:   {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
+	768: {4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }},
+	16:  {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	64:  {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
+}
+
+// voxels reads the numbers, whose first axis runs fastest, and turns them so that the last
+// one does. Memory grows with the bytes that exist, not with what the header claims.
+func (h *header) voxels(r io.Reader) ([]float32, error) {
+	size := h.voxel.size
+	const piece = 1 << 16 // voxels at a time
+	var stored []float32
+	raw := make([]byte, size*min(h.Len(), piece))
+	for left := h.Len(); left > 0; left = h.Len() - len(stored) {
+		raw = raw[:size*min(left, piece)]
+		if _, err := io.ReadFull(r, raw); err != nil {
+			slice := h.Shape[0] * h.Shape[1]
+			return nil, fmt.Errorf("the file ends in slice %d of %d: %w", len(stored)/slice, h.Shape[2], cut(err))
+		}
+		stored = slices.Grow(stored, min(left, max(len(stored), piece)))
+		for at := 0; at < len(raw); at += size {
+			v := h.voxel.decode(h.order, raw[at:])
+			stored = append(stored, float32(float64(v*h.slope)+h.intercept))
+		}
+	}
+	// Turn [(k·n₁+j)·n₀+i] into [(i·n₁+j)·n₂+k].
+	n := h.Shape
+	data := make([]float32, h.Len())
+	for j := range n[1] {
+		for i := range n[0] {
+			row := data[(i*n[1]+j)*n[2]:][:n[2]]
+			for k := range row {
+				row[k] = stored[(k*n[1]+j)*n[0]+i]
+			}
+		}
+	}
+	return data, nil
 }

@@ -8,29 +8,29 @@ import (
 
 // Numbers of the reference's preprocess.py (vision/medical_imaging/3d-unet-kits19).
 const (
-	// Window is the side of the cubes that the model sees, Stride how far they are apart.
+	// Window is the side of the cubes in which the model sees a volume, Stride their distance.
 	Window, Stride = 128, 64
 
-	lowestDensity, highestDensity = -79, 304 // clipped to that, in Hounsfield units
+	lowestDensity, highestDensity = -79, 304 // in Hounsfield units; others are clipped
 	meanDensity, deviation        = 101.0, 76.9
-	padding                       = -2.2 // of what lies beyond the volume, after scaling
+	padding                       = -2.2 // after scaling
 )
 
-// targetSpacing is the distance of voxels that volumes are resampled to.
+// targetSpacing is the distance of voxels after resampling.
 func targetSpacing() [3]float64 { return [3]float64{1.6, 1.2, 1.2} }
 
-// A plan says what becomes of a grid, axis by axis.
+// A plan has the steps of the preparation of a grid, axis by axis.
 type plan struct {
 	zoomed [3]int // voxels after resampling
 	axes   [3]axisPlan
 }
 
-// An axisPlan is what happens along an axis after resampling.
+// An axisPlan has the steps along an axis after resampling.
 type axisPlan struct {
-	edge, edgeEnd int // the outermost voxels are repeated so often
-	crop          int // so many voxels are cut off at the beginning
-	kept          int // so many are kept then
-	pad, shape    int // so many are put before them, and there are so many in the end
+	edge, edgeEnd int // repetitions of the first and last voxels
+	crop          int // voxels cut off at the beginning
+	kept          int // voxels that stay
+	pad, shape    int // padding before them, and voxels in the end
 }
 
 func newPlan(g Grid) plan {
@@ -70,8 +70,7 @@ func planAxis(n int) axisPlan {
 	return a
 }
 
-// source returns the place after resampling that place i of the result shows, false for
-// what is beyond the volume.
+// source returns the place after resampling for place i of the result; false: padding.
 func (a *axisPlan) source(i, zoomed int) (int, bool) {
 	i -= a.pad
 	if i < 0 || i >= a.kept {
@@ -80,8 +79,7 @@ func (a *axisPlan) source(i, zoomed int) (int, bool) {
 	return min(max(i+a.crop-a.edge, 0), zoomed-1), true
 }
 
-// places says for each place after resampling where it goes in the result, -1 if it is cropped
-// away.
+// places returns the place in the result for each place after resampling; -1: cut off.
 func (a *axisPlan) places(zoomed []int) []int {
 	to := make([]int, len(zoomed))
 	for i, at := range zoomed {
@@ -93,15 +91,15 @@ func (a *axisPlan) places(zoomed []int) []int {
 	return to
 }
 
-// PreparedShape is the shape of a volume of this grid after preparation. All sides are
+// PreparedShape returns the shape of a volume of this grid after preparation. All sides are
 // multiples of 64, at least 128.
 func PreparedShape(g Grid) [3]int {
 	p := newPlan(g)
 	return [3]int{p.axes[0].shape, p.axes[1].shape, p.axes[2].shape}
 }
 
-// PrepareImage resamples, clips, scales, crops and pads a volume into dst, which has room
-// for PreparedShape.
+// PrepareImage resamples, clips, scales, crops and pads a volume into dst, which has the size
+// of PreparedShape.
 func PrepareImage(dst []float32, v *Volume) error {
 	p := newPlan(v.Grid)
 	zoomed := zoomLinear(v.Data, v.Shape, p.zoomed)
@@ -138,7 +136,7 @@ func PrepareLabels(v *Volume) ([]uint8, error) {
 func arrange[T float32 | uint8](dst, zoomed []T, p *plan, beyond T) error {
 	shape := [3]int{p.axes[0].shape, p.axes[1].shape, p.axes[2].shape}
 	if want := shape[0] * shape[1] * shape[2]; len(dst) != want {
-		return fmt.Errorf("there is room for %d voxels, want %d", len(dst), want)
+		return fmt.Errorf("room for %d voxels, want %d", len(dst), want)
 	}
 	workerpool.Compute(0, shape[0], func(i int) {
 		z, inZ := p.axes[0].source(i, p.zoomed[0])
@@ -161,9 +159,8 @@ func arrange[T float32 | uint8](dst, zoomed []T, p *plan, beyond T) error {
 	return nil
 }
 
-// Unprepare returns labels on the grid of a file that prepare to the given ones, as far
-// as that is possible: each voxel gets the label of the place that it goes to. What is
-// cropped away is 0.
+// Unprepare returns labels on the grid of a file, whose preparation gives the given labels as far
+// as possible: each voxel has the label of its place in the result, and 0 if it is cut off.
 func Unprepare(labels []uint8, g Grid) []uint8 {
 	p := newPlan(g)
 	shape := PreparedShape(g)

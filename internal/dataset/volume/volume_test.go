@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A nifti is a file under construction.
@@ -52,7 +50,7 @@ func small() nifti {
 	return n
 }
 
-func TestVoxelsAreTurnedSoThatTheLastAxisRunsFastest(t *testing.T) {
+func TestLastAxisRunsFastest(t *testing.T) {
 	v, err := read(bytes.NewReader(small().file()))
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +69,7 @@ func TestVoxelsAreTurnedSoThatTheLastAxisRunsFastest(t *testing.T) {
 	}
 }
 
-func TestVoxelsOfAllTypesAreRead(t *testing.T) {
+func TestVoxelTypes(t *testing.T) {
 	for code, voxel := range map[int16]any{
 		2: uint8(200), 256: int8(-100), 4: int16(-1000), 512: uint16(60000), 8: int32(-100000), 768: uint32(3000000), 16: float32(-2.5), 64: -0.125,
 	} {
@@ -80,7 +78,7 @@ func TestVoxelsOfAllTypesAreRead(t *testing.T) {
 			if err := binary.Write(&voxels, order, voxel); err != nil {
 				t.Fatal(err)
 			}
-			n := nifti{order: order, shape: [3]int16{1, 1, 1}, spacing: [3]float32{1, 1, 1}, code: code, voxels: voxels.Bytes()}
+			n := nifti{order: order, shape: [3]int16{1, 1, 1}, spacing: [3]float32{1, -1, 1}, code: code, voxels: voxels.Bytes()}
 			for _, scaled := range []bool{false, true} {
 				want := toFloat(voxel)
 				if n.slope, n.inter = 0, 7; scaled {
@@ -88,7 +86,7 @@ func TestVoxelsOfAllTypesAreRead(t *testing.T) {
 					want = 2*want - 3
 				}
 				v, err := read(bytes.NewReader(n.file()))
-				if err != nil || v.Data[0] != float32(want) {
+				if err != nil || v.Data[0] != float32(want) || v.Spacing[1] != 1 { // nibabel drops the sign of distances
 					t.Errorf("type %d, %v, scaled %v: %v, %v, want %v", code, order, scaled, v, err, want)
 				}
 			}
@@ -116,7 +114,7 @@ func toFloat(v any) float64 {
 	return v.(float64)
 }
 
-func TestFilesAreReadPackedOrNot(t *testing.T) {
+func TestGzip(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	w.Write(small().file())
@@ -140,7 +138,7 @@ func TestFilesAreReadPackedOrNot(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(h []byte)
@@ -149,16 +147,16 @@ func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
 		{"another file", func(h []byte) { copy(h, "<htm") }, "not a NIfTI-1 file"},
 		{"a pair of files", func(h []byte) { copy(h[344:], "ni1\x00") }, `the header ends with "ni1\x00"`},
 		{"two axes", func(h []byte) { h[40] = 2 }, "the volume has 2 axes"},
-		{"four axes", func(h []byte) { h[40], h[48] = 4, 5 }, "axis 4 has 5 places"},
-		{"an axis of nothing", func(h []byte) { h[42] = 0 }, "axis 1 has 0 voxels"},
-		{"more voxels than there is memory for", func(h []byte) {
+		{"four axes", func(h []byte) { h[40], h[48] = 4, 5 }, "axis 4 has extent 5"},
+		{"an empty axis", func(h []byte) { h[42] = 0 }, "axis 1 has 0 voxels"},
+		{"too many voxels", func(h []byte) {
 			copy(h[42:], "\xff\x7f\xff\x7f\xff\x7f")
 		}, "axis 2 has 32767 voxels, want at least 1, and 536870912 in all at most"},
 		{"no distance", func(h []byte) { copy(h[80:], "\x00\x00\x00\x00") }, "along axis 1 are 0 mm apart"},
-		{"a distance that is no number", func(h []byte) { copy(h[84:], "\x00\x00\xc0\x7f") }, "along axis 2 are NaN mm apart"},
+		{"a distance that is not a number", func(h []byte) { copy(h[84:], "\x00\x00\xc0\x7f") }, "along axis 2 are NaN mm apart"},
 		{"distances in another unit", func(h []byte) {
 			copy(h[80:], "\x00\x00\x79\x44\x00\x00\x79\x44\x00\x00\x79\x44") // 996
-		}, "the voxels are [996 996 996] mm apart, for which the volume would be prepared as one of [1216 2496 3328] voxels, want at most 536870912"},
+		}, "the voxels are [996 996 996] mm apart: the prepared volume has [1216 2496 3328] voxels, want at most 536870912"},
 		{"eight axes", func(h []byte) { h[40] = 8 }, "the volume has 8 axes, want 3"},
 		{"a negative axis", func(h []byte) { copy(h[44:], "\xff\xff") }, "axis 2 has 65535 voxels"},
 		{"a distance of a metre", func(h []byte) { copy(h[88:], "\x00\x00\x7a\x44") }, "along axis 3 are 1000 mm apart"},
@@ -185,8 +183,8 @@ func TestFilesThatAreNoVolumesAreErrors(t *testing.T) {
 	}
 }
 
-// A header of 348 bytes once took eight gigabytes.
-func TestAShortFileGetsNoMemoryForWhatItClaims(t *testing.T) {
+// Memory must not follow the header of a short file.
+func TestShortFileClaimsManyVoxels(t *testing.T) {
 	file := small().file()
 	copy(file[42:], "\xe8\x03\xe8\x03\x90\x01") // 400 slices of 1000×1000
 	var before, after runtime.MemStats
@@ -220,60 +218,13 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The rule is SciPy's: ends on ends, and linear between.
-func TestZoomInterpolatesBetweenEnds(t *testing.T) {
-	got := zoomLinear([]float32{0, 10, 20, 40}, [3]int{1, 1, 4}, [3]int{1, 1, 7})
-	if want := []float32{0, 5, 10, 15, 20, 30, 40}; !cmp.Equal(got, want) {
-		t.Errorf("zoomed %v, want %v", got, want)
-	}
-	if got := zoomLinear([]float32{0, 3, 6, 9}, [3]int{1, 2, 2}, [3]int{1, 3, 3}); !cmp.Equal(got, []float32{0, 1.5, 3, 3, 4.5, 6, 6, 7.5, 9}) {
-		t.Errorf("zoomed in two axes %v", got)
-	}
-	if got := zoomNearest([]uint8{0, 1, 2}, [3]int{1, 1, 3}, [3]int{1, 1, 5}); !cmp.Equal(got, []uint8{0, 1, 1, 2, 2}) {
-		t.Errorf("nearest %v", got)
-	}
-	if got := zoomLinear([]float32{5}, [3]int{1, 1, 1}, [3]int{1, 1, 1}); !cmp.Equal(got, []float32{5}) {
-		t.Errorf("unchanged %v", got)
-	}
-}
-
-// For some pairs of extents rounding puts the last place beyond the end, and SciPy fills
-// it with the volume's minimum.
-func TestABorderThatRoundingPutsOutsideHasTheMinimum(t *testing.T) {
-	hit := 0
-	for from := 2; from < 60; from++ {
-		for to := 2; to < 120; to++ {
-			z := newZoomAxis(from, to)
-			for k := range to - 1 {
-				if z.outside[k] {
-					t.Fatalf("%d to %d: place %d of %d is outside", from, to, k, to)
-				}
-			}
-			if !z.outside[to-1] {
-				continue
-			}
-			hit++
-			row := make([]float32, from)
-			for i := range row {
-				row[i] = float32(i + 5)
-			}
-			if got := zoomLinear(row, [3]int{1, 1, from}, [3]int{1, 1, to}); got[to-1] != 5 || from == to {
-				t.Errorf("%d to %d: the border is %v, want the minimum 5", from, to, got[to-1])
-			}
-		}
-	}
-	if hit == 0 || hit > 58*118/5 {
-		t.Errorf("it happens %d times", hit)
-	}
-}
-
-func TestShapesAreRoundedToHalfEven(t *testing.T) {
+func TestShapesRoundToHalfEven(t *testing.T) {
 	if got := zoomedShape([3]int{5, 7, 3}, [3]float64{0.5, 0.5, 0.1}); got != [3]int{2, 4, 1} {
 		t.Errorf("shape %v, want 2.5, 3.5 and 0.3 rounded to half even, at least 1", got)
 	}
 }
 
-func TestSidesBecomeMultiplesOfTheStride(t *testing.T) {
+func TestSidesAreMultiplesOfTheStride(t *testing.T) {
 	for n, want := range map[int]axisPlan{
 		128: {kept: 128, shape: 128},
 		130: {crop: 1, kept: 128, shape: 128},
@@ -297,7 +248,7 @@ func line(spacing [3]float64, data ...float32) *Volume {
 	return &Volume{Grid{[3]int{1, 1, len(data)}, spacing}, data}
 }
 
-func TestImagesAreClippedScaledAndPadded(t *testing.T) {
+func TestPrepareImage(t *testing.T) {
 	data := make([]float32, 162)
 	for i := range data {
 		data[i] = float32(i)
@@ -321,7 +272,7 @@ func TestImagesAreClippedScaledAndPadded(t *testing.T) {
 		t.Error("the volume itself was changed")
 	}
 	if err := PrepareImage(out[1:], v); err == nil {
-		t.Error("there was no room")
+		t.Error("a slice too short: no error")
 	}
 	v.Data[7] = float32(math.NaN())
 	if err := PrepareImage(out, v); err == nil || err.Error() != "voxel 7 is not a number" {
@@ -329,12 +280,12 @@ func TestImagesAreClippedScaledAndPadded(t *testing.T) {
 	}
 }
 
-func TestLabelsFollowTheImage(t *testing.T) {
+func TestPrepareLabels(t *testing.T) {
 	labels, err := PrepareLabels(line([3]float64{1.6, 1.2, 2.4}, 0, 1, 2, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 4 voxels become 8, which are in the middle of 128: 60 repeated before, 60 after.
+	// 4 voxels become 8 in the middle of 128: the first and last ones are repeated 60 times.
 	want := append(append(make([]uint8, 60), 0, 0, 1, 1, 2, 2, 2, 2), bytes.Repeat([]byte{2}, 60)...)
 	if !bytes.Equal(labels[:128], want) {
 		t.Errorf("labels %v, want %v", labels[:128], want)
@@ -344,7 +295,7 @@ func TestLabelsFollowTheImage(t *testing.T) {
 	}
 }
 
-func TestUnprepareIsTheReverseAsFarAsPossible(t *testing.T) {
+func TestUnprepareReversesPrepareLabels(t *testing.T) {
 	g := Grid{Shape: [3]int{52, 180, 170}, Spacing: [3]float64{4, 0.9, 0.9}}
 	n := PreparedShape(g)
 	labels := make([]uint8, n[0]*n[1]*n[2])
@@ -385,8 +336,8 @@ func BenchmarkPrepareImage(b *testing.B) {
 	}
 }
 
-// A packed file has its checksum at its end, which nobody reads who stops with the voxels.
-func TestPackedFilesThatAreDamagedAreErrors(t *testing.T) {
+// The checksum of gzip is at the end of a file, after the voxels.
+func TestDamagedGzip(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	w.Write(small().file())
@@ -395,7 +346,7 @@ func TestPackedFilesThatAreDamagedAreErrors(t *testing.T) {
 		"another checksum":   func(b []byte) []byte { b[len(b)-8] ^= 1; return b },
 		"another length":     func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
 		"no end":             func(b []byte) []byte { return b[:len(b)-4] },
-		"something behind":   func(b []byte) []byte { return append(b, "more"...) },
+		"more data after it": func(b []byte) []byte { return append(b, "more"...) },
 		"a broken beginning": func(b []byte) []byte { b[2] = 0; return b },
 	} {
 		path := filepath.Join(t.TempDir(), "a.nii.gz")
@@ -407,37 +358,6 @@ func TestPackedFilesThatAreDamagedAreErrors(t *testing.T) {
 		}
 	}
 	if _, err := read(bytes.NewReader(append(small().file(), make([]byte, 2*maxBehind)...))); err != nil {
-		t.Errorf("a file with more behind its voxels: %v", err)
-	}
-}
-
-// Each place that is kept is shown once, and leads back to itself.
-func TestPlacesAreTheInverseOfSources(t *testing.T) {
-	for n := 1; n < 400; n++ {
-		a := planAxis(n)
-		all := make([]int, n)
-		for i := range all {
-			all[i] = i
-		}
-		for i, at := range a.places(all) {
-			if at < 0 {
-				if a.edge > 0 || i >= a.crop && i < a.crop+a.kept {
-					t.Errorf("%d voxels: voxel %d is left out of %+v", n, i, a)
-				}
-				continue
-			}
-			if back, ok := a.source(at, n); !ok || back != i {
-				t.Errorf("%d voxels: voxel %d goes to %d, which shows %d, %v", n, i, at, back, ok)
-			}
-		}
-		shown := 0
-		for i := range a.shape {
-			if _, ok := a.source(i, n); ok {
-				shown++
-			}
-		}
-		if shown != a.kept || a.shape%Stride != 0 || a.shape < Window || a.shape-n > Window {
-			t.Errorf("%d voxels: %d are shown, plan %+v", n, shown, a)
-		}
+		t.Errorf("more data after the voxels: %v", err)
 	}
 }

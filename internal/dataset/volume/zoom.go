@@ -6,7 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
-// zoomedShape is the shape after scaling by factors: rounded half to even, as Python does
+// zoomedShape returns the shape after scaling by factors: rounded half to even, as Python does
 // (scipy.ndimage.zoom).
 func zoomedShape(shape [3]int, factors [3]float64) [3]int {
 	var out [3]int
@@ -16,8 +16,7 @@ func zoomedShape(shape [3]int, factors [3]float64) [3]int {
 	return out
 }
 
-// A zoomAxis says for each place of the result which two places of the source it lies
-// between, and how far it is from the first.
+// A zoomAxis has the two neighbours in the source of each place of the result, and the distance from the first.
 type zoomAxis struct {
 	low, high []int
 	fraction  []float64
@@ -25,7 +24,7 @@ type zoomAxis struct {
 	outside   []bool // by a rounding error, beyond the last place
 }
 
-// newZoomAxis maps the first and last places of source and result on each other.
+// newZoomAxis maps the first place of the source to the first of the result, and the last to the last.
 func newZoomAxis(from, to int) zoomAxis {
 	z := zoomAxis{
 		low: make([]int, to), high: make([]int, to), fraction: make([]float64, to),
