@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,7 +154,7 @@ func open(t *testing.T, dir string, s *fakeDLRM) *workload.Workload {
 
 const threeRuns = "0, 3, 3\n3, 4, 1\n4, 8, 4\n"
 
-func TestResponsesArePredictionsWithLabels(t *testing.T) {
+func TestResponses(t *testing.T) {
 	dir := writePairs(t, 9, threeRuns, nil)
 	for name, s := range map[string]*fakeDLRM{"one input of all tables": joined(), "an input for each table": split()} {
 		w := open(t, dir, s)
@@ -210,7 +209,7 @@ func TestResponsesArePredictionsWithLabels(t *testing.T) {
 	}
 }
 
-func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
+func TestSentSamplesHaveNoLabels(t *testing.T) {
 	w := newClickWorkload(nil, nil, slices.Repeat([]int{2}, dataset.CriteoCategories))
 	if sent := w.workload().Exchange.Inputs; len(sent) != 2 || len(w.row(1)) != 3 {
 		t.Errorf("sent are %v of %v", sent, w.row(1))
@@ -240,7 +239,7 @@ func TestSamplesFromElsewhereHaveNoLabels(t *testing.T) {
 	stampLabels(response[:3], 7, []tensor.Tensor{{}, {}, tensor.Of([]float32{1, 0}, 1, 2)}) // which is not one
 }
 
-func TestPairsFromElsewhereAreChecked(t *testing.T) {
+func TestCheckPairs(t *testing.T) {
 	w := open(t, writePairs(t, 4, "0, 2, 2\n2, 4, 2\n", nil), joined())
 	for _, c := range []struct {
 		name    string
@@ -261,7 +260,7 @@ func TestPairsFromElsewhereAreChecked(t *testing.T) {
 	}
 }
 
-func TestPairsThatCannotBeAreNamed(t *testing.T) {
+func TestPrepareErrors(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change map[[2]int]int32
@@ -285,7 +284,7 @@ func TestPairsThatCannotBeAreNamed(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	good := writePairs(t, 9, threeRuns, nil)
 	cut := writePairs(t, 9, "", nil)
 	if err := os.Truncate(filepath.Join(cut, "terabyte_processed_test.bin"), 1000); err != nil {
@@ -329,7 +328,7 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 	}
 }
 
-func TestAsManySamplesAreTakenAsAreWanted(t *testing.T) {
+func TestCount(t *testing.T) {
 	s := joined()
 	setup := workload.Setup{DatasetDir: writePairs(t, 9, threeRuns, nil), Ports: map[string]workload.Ports{workload.Only: {Inputs: s.info.Inputs, Outputs: s.info.Outputs}}}
 	for count, want := range map[int]string{
@@ -348,7 +347,7 @@ func TestAsManySamplesAreTakenAsAreWanted(t *testing.T) {
 }
 
 // Memory is used again, and what was in it before is in no answer.
-func TestBatchesOfOtherSizesUseTheMemoryAgain(t *testing.T) {
+func TestMemoryIsReused(t *testing.T) {
 	s := joined()
 	w := open(t, writePairs(t, 9, threeRuns, nil), s)
 	p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3)
@@ -381,17 +380,13 @@ func TestBatchesOfOtherSizesUseTheMemoryAgain(t *testing.T) {
 			t.Errorf("%d pairs: memory for %d, want %d", pairs, len(c.predictions), want)
 		}
 	}
-	bound := s.bound
-	if err := p.Predict(t.Context(), nil, nil); err != nil || s.bound != bound {
-		t.Errorf("nothing is answered with %d values, %v", s.bound-bound, err)
-	}
 	s.fails = errors.New("out of order")
 	if err := p.Predict(t.Context(), []workload.Item{{Row: 1}}, make(replies, 1)); !errors.Is(err, s.fails) {
 		t.Errorf("a run that fails: %v", err)
 	}
 }
 
-func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
+func TestScoreErrors(t *testing.T) {
 	dir := writePairs(t, 9, threeRuns, nil)
 	for _, m := range Models()[:2] {
 		for options, want := range map[string]string{"verbose=2x": `verbose: "2x" is neither true nor false`, "predictions-only=y e s": `predictions-only: "y e s" is neither true nor false`} {
@@ -407,7 +402,7 @@ func TestScoreOptionsThatCannotBeAreNamed(t *testing.T) {
 }
 
 // The same log is scored alike with labels in it and with those of the data set.
-func TestLabelsMayBeThoseOfTheDataSet(t *testing.T) {
+func TestLabelsOfDataSet(t *testing.T) {
 	dir := writePairs(t, 9, threeRuns, nil)
 	data, err := dataset.OpenCriteo(dir)
 	if err != nil {
@@ -449,45 +444,117 @@ func TestLabelsMayBeThoseOfTheDataSet(t *testing.T) {
 	}
 }
 
-// Batches of any samples, in any order and more than once, are answered as each sample is by itself.
-func TestASampleIsAnsweredAlikeInEveryBatch(t *testing.T) {
-	r := rand.New(rand.NewPCG(4, 1))
-	for _, s := range []*fakeDLRM{joined(), split()} {
-		w := open(t, writePairs(t, 9, threeRuns, nil), s)
-		p, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 6)
+// threeHot are pairs of which the first table has three categories of a pair and all others
+// one: 10·pair, and so on.
+type threeHot struct{}
+
+func (threeHot) Len() int                   { return 2 }
+func (threeHot) Labels(int) ([]bool, error) { return nil, nil }
+func (threeHot) Read(sample int, c dataset.Click) error {
+	n := len(c.Labels)
+	for i := range c.Categories {
+		pair := (i - 3*n) % n
+		if i < 3*n {
+			pair = i / 3
+		}
+		c.Categories[i] = int64(1000*sample + 10*pair)
+		if i < 3*n {
+			c.Categories[i] += int64(i % 3)
+		}
+	}
+	return nil
+}
+
+// portsOf are inputs for each table, with one or two axes of categories.
+func portsOf(axes int, withOffsets bool) []backend.Port {
+	ports := []backend.Port{{Name: "dense_x", Type: tensor.Float32, Shape: tensor.Shape{-1, 13}}}
+	for table := range dataset.CriteoCategories {
+		number := string(rune('0'+table/10)) + string(rune('0'+table%10))
+		shape := tensor.Shape{-1, -1}
+		if table == 0 {
+			shape[1] = 3
+		}
+		ports = append(ports, backend.Port{Name: "indices_" + number, Type: tensor.Int64, Shape: shape[:axes]})
+		if withOffsets {
+			ports = append(ports, backend.Port{Name: "offsets_" + number, Type: tensor.Int64, Shape: tensor.Shape{-1}})
+		}
+	}
+	return ports
+}
+
+func TestMultiHotInputs(t *testing.T) {
+	hot := slices.Repeat([]int{1}, dataset.CriteoCategories)
+	hot[0] = 3
+	for _, test := range []struct {
+		name  string
+		ports []backend.Port
+		shape tensor.Shape
+	}{
+		{"in two axes", portsOf(2, false), tensor.Shape{3, 3}},
+		{"one after the other, with offsets", portsOf(1, true), tensor.Shape{9}},
+	} {
+		w := newClickWorkload(threeHot{}, []dataset.Run{{First: 0, Count: 1}, {First: 1, Count: 2}}, hot)
+		var err error
+		if w.inputs, err = bindPairs(test.ports, hot); err != nil {
+			t.Fatal(test.name, err)
+		}
+		s := &fakeDLRM{info: backend.Info{Inputs: test.ports, Outputs: []backend.Port{{Name: "pred", Shape: tensor.Shape{-1, 1}}}}}
+		c := &predictor{w: w, session: s}
+		store, err := workload.NewStore(2, w.workload().Row)
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := workload.NewStore(w.Samples, w.Row)
-		if err != nil {
+		defer store.Close()
+		items := []workload.Item{{Row: 0, Index: 0}, {Row: 1, Index: 1}}
+		for i := range 2 {
+			if err := w.prepare(i, store.Row(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Use(store); err != nil {
 			t.Fatal(err)
 		}
-		alone := make(replies, w.Samples)
-		for i := range w.Samples {
-			one := make(replies, 1)
-			if err := errors.Join(w.Prepare(i, store.Row(i)), p.Use(store), p.Predict(t.Context(), []workload.Item{{Row: i, Index: i}}, one)); err != nil {
-				t.Fatal(err)
-			}
-			alone[i] = one[0]
+		if err := c.bind(3); err != nil {
+			t.Fatal(err)
 		}
-		for range 25 {
-			items := make([]workload.Item, 1+r.IntN(6))
-			for k := range items {
-				i := r.IntN(w.Samples)
-				items[k] = workload.Item{Row: i, Index: i, Ticket: k}
-			}
-			got := make(replies, len(items))
-			if err := p.Predict(t.Context(), items, got); err != nil {
-				t.Fatal(err)
-			}
-			for k, item := range items {
-				if !slices.Equal(got[k], alone[item.Index]) {
-					t.Errorf("sample %d is answered % x in a batch of %d, and % x alone", item.Index, got[k], len(items), alone[item.Index])
+		c.gather(items, 3)
+		for i, port := range test.ports {
+			x := c.values[i].Tensor()
+			switch port.Name {
+			case "indices_00":
+				if diff := cmp.Diff([]int64{0, 1, 2, 1000, 1001, 1002, 1010, 1011, 1012}, tensor.Data[int64](x)); diff != "" || !slices.Equal(x.Shape, test.shape) {
+					t.Errorf("%s: %v (-want +got):\n%s", test.name, x, diff)
+				}
+			case "indices_25":
+				if diff := cmp.Diff([]int64{0, 1000, 1010}, tensor.Data[int64](x)); diff != "" {
+					t.Errorf("%s, table 25 (-want +got):\n%s", test.name, diff)
+				}
+			case "offsets_00":
+				if diff := cmp.Diff([]int64{0, 3, 6}, tensor.Data[int64](x)); diff != "" {
+					t.Errorf("%s, offsets (-want +got):\n%s", test.name, diff)
 				}
 			}
 		}
-		if err := errors.Join(p.Close(), store.Close()); err != nil || s.bound != s.closed {
-			t.Errorf("%d of %d values are closed, %v", s.closed, s.bound, err)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMultiHotErrors(t *testing.T) {
+	hot := slices.Repeat([]int{1}, dataset.CriteoCategories)
+	hot[0] = 4
+	for _, test := range []struct {
+		name  string
+		ports []backend.Port
+		want  string
+	}{
+		{"another number", portsOf(2, false), "takes 3 categories of a pair, the data have 4"},
+		{"no offsets", portsOf(1, false), "0 inputs of the model are offsets"},
+		{"all tables in one", []backend.Port{portsOf(1, false)[0], {Name: "indices", Type: tensor.Int64, Shape: tensor.Shape{26, -1}}}, "want an input for each table"},
+	} {
+		if _, err := bindPairs(test.ports, hot); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// What goes into an input of DLRM.
+// A pairKind is the kind of data that an input of DLRM takes.
 type pairKind int
 
 const (
@@ -21,7 +21,7 @@ const (
 	offsets
 )
 
-// A pairInput is an input, and of those for categories which table it is of, or allTables.
+// A pairInput is an input, and its table or allTables.
 type pairInput struct {
 	port  backend.Port
 	kind  pairKind
@@ -47,14 +47,6 @@ func bindPairs(ports []backend.Port, hot []int) ([]pairInput, error) {
 	if !slices.ContainsFunc(inputs, pairInput.flat) && len(seen[categories]) > 0 && len(seen[offsets]) == 0 {
 		seen[offsets] = []int{allTables} // none is needed
 	}
-	return inputs, checkKinds(seen)
-}
-
-// allTables stands for the table of an input that is for all of them.
-const allTables = -1
-
-// checkKinds wants one input of each kind for all tables, or one for each.
-func checkKinds(seen map[pairKind][]int) error {
 	each := make([]int, dataset.CriteoCategories)
 	for table := range each {
 		each[table] = table
@@ -62,17 +54,23 @@ func checkKinds(seen map[pairKind][]int) error {
 	for kind, name := range map[pairKind]string{numbers: "dense_x", categories: "indices", offsets: "offsets"} {
 		tables := slices.Sorted(slices.Values(seen[kind]))
 		if !slices.Equal(tables, []int{allTables}) && !slices.Equal(tables, each) {
-			return fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", len(tables), name, dataset.CriteoCategories)
+			return nil, fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", len(tables), name, dataset.CriteoCategories)
 		}
 	}
-	return nil
+	return inputs, nil
 }
+
+// allTables is the table of an input for all tables.
+const allTables = -1
 
 // bindPair finds the kind of an input.
 func bindPair(port backend.Port) (pairInput, error) {
 	in := pairInput{port: port, table: allTables}
 	if port.Name == "dense_x" {
-		return in, in.checkNumbers()
+		if s := port.Shape; len(s) != 2 || s[1] != -1 && s[1] != dataset.CriteoNumbers {
+			return in, fmt.Errorf("input %s of the model has shape %v, want %d numbers of each pair", port.Name, s, dataset.CriteoNumbers)
+		}
+		return in, in.wants(tensor.Float32)
 	}
 	name, number, numbered := strings.Cut(port.Name, "_")
 	kind, known := map[string]pairKind{"indices": categories, "offsets": offsets}[name]
@@ -90,7 +88,7 @@ func bindPair(port backend.Port) (pairInput, error) {
 	return in, in.wants(tensor.Int64)
 }
 
-// wants wants elements of a type.
+// wants checks the type of elements.
 func (in pairInput) wants(t tensor.DType) error {
 	if in.port.Type != t {
 		return fmt.Errorf("input %s of the model has elements of type %v, want %v", in.port.Name, in.port.Type, t)
@@ -98,31 +96,18 @@ func (in pairInput) wants(t tensor.DType) error {
 	return nil
 }
 
-// checkNumbers wants the numbers of each pair.
-func (in pairInput) checkNumbers() error {
-	if err := in.wants(tensor.Float32); err != nil {
-		return err
-	}
-	if s := in.port.Shape; len(s) != 2 || s[1] != -1 && s[1] != dataset.CriteoNumbers {
-		return fmt.Errorf("input %s of the model has shape %v, want %d numbers of each pair", in.port.Name, s, dataset.CriteoNumbers)
-	}
-	return nil
-}
-
-// flat reports whether an input has the categories of all pairs one after the other, so that offsets
-// have to say where those of a pair begin.
+// flat reports whether an input has the categories of all pairs one after the other, so that offsets are needed.
 func (in pairInput) flat() bool {
 	return in.kind == categories && (in.table < 0 || len(in.port.Shape) < 2)
 }
 
-// fits wants an input of categories to have room for those of a pair, of which each table has so
-// many.
+// fits checks an input of categories against the number that each table has for a pair.
 func (in pairInput) fits(hot []int) error {
 	if in.kind != categories {
 		return nil
 	}
 	if in.table < 0 && slices.Max(hot) > 1 {
-		return fmt.Errorf("input %s of the model is for all tables, but the data have up to %d categories of a pair: want an input for each table", in.port.Name, slices.Max(hot))
+		return fmt.Errorf("input %s of the model is for all tables, and the data have up to %d categories of a pair: want an input for each table", in.port.Name, slices.Max(hot))
 	}
 	if in.flat() {
 		return nil

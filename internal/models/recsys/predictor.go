@@ -54,19 +54,15 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 	if err := p.session.Run(ctx, p.values[:n], p.values[n:]); err != nil {
 		return err
 	}
-	return p.respond(items, reply)
-}
-
-// respond answers each sample with the predictions of its pairs.
-func (p *predictor) respond(items []workload.Item, reply workload.Reply) (err error) {
-	chances := p.predictions
+	predictions := p.predictions
 	for k, item := range items {
 		labels := tensor.Data[float32](p.store.Slot(2, item.Row, 1))
-		if p.scratch, err = appendPairs(p.scratch[:0], chances[:len(labels)], labels); err != nil {
+		var err error
+		if p.scratch, err = appendPairs(p.scratch[:0], predictions[:len(labels)], labels); err != nil {
 			return fmt.Errorf("sample %d: %w", item.Index, err)
 		}
 		reply.Done(k, p.scratch, 0)
-		chances = chances[len(labels):]
+		predictions = predictions[len(labels):]
 	}
 	return nil
 }
@@ -97,7 +93,7 @@ func (p *predictor) gather(items []workload.Item, pairs int) {
 	}
 }
 
-// bind makes values for a number of pairs.
+// bind makes the values of the inputs, and at the end that of the output, for a number of pairs.
 func (p *predictor) bind(pairs int) error {
 	if pairs == p.pairs {
 		return nil
@@ -109,55 +105,41 @@ func (p *predictor) bind(pairs int) error {
 		p.numbers, p.predictions = make([]float32, pairs*dataset.CriteoNumbers), make([]float32, pairs)
 		p.categories, p.offsets = make([]int64, pairs*p.w.starts[dataset.CriteoCategories]), make([]int64, pairs*dataset.CriteoCategories)
 	}
-	for _, t := range p.tensors(int64(pairs)) {
-		if err := p.add(t); err != nil {
-			return err
-		}
-	}
-	p.pairs = pairs
-	return nil
-}
-
-// tensors are those of the inputs, and at the end that of the output.
-func (p *predictor) tensors(pairs int64) (list []tensor.Tensor) {
-	for _, in := range p.w.inputs {
-		list = append(list, p.tensorOf(in, pairs))
-	}
-	shape := []int64{pairs, 1}
+	n := int64(pairs)
+	shape := []int64{n, 1}
 	if len(p.session.Info().Outputs[0].Shape) == 1 {
 		shape = shape[:1]
 	}
-	return append(list, tensor.Of(p.predictions[:pairs], shape...))
-}
-
-func (p *predictor) add(t tensor.Tensor) error {
-	v, err := p.session.Bind(t)
-	if err != nil {
-		return errors.Join(err, p.Close())
-	}
-	p.values = append(p.values, v)
-	return nil
-}
-
-// tensorOf is the tensor of an input.
-func (p *predictor) tensorOf(in pairInput, n int64) tensor.Tensor {
-	if in.kind == numbers {
-		return tensor.Of(p.numbers[:n*dataset.CriteoNumbers], n, dataset.CriteoNumbers)
-	}
-	if in.kind == offsets {
-		if in.table >= 0 {
-			return tensor.Of(p.offsets[int64(in.table)*n:][:n], n)
+	var tensors []tensor.Tensor
+	for _, in := range p.w.inputs {
+		var t tensor.Tensor
+		switch {
+		case in.kind == numbers:
+			t = tensor.Of(p.numbers[:n*dataset.CriteoNumbers], n, dataset.CriteoNumbers)
+		case in.kind == offsets && in.table >= 0:
+			t = tensor.Of(p.offsets[int64(in.table)*n:][:n], n)
+		case in.kind == offsets:
+			t = tensor.Of(p.offsets[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
+		case in.table < 0:
+			t = tensor.Of(p.categories[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
+		default:
+			start, hot := int64(p.w.starts[in.table]), int64(p.w.hot[in.table])
+			own := p.categories[start*n:][:hot*n]
+			if t = tensor.Of(own, n, hot); in.flat() {
+				t = tensor.Of(own, hot*n)
+			}
 		}
-		return tensor.Of(p.offsets[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
+		tensors = append(tensors, t)
 	}
-	if in.table < 0 {
-		return tensor.Of(p.categories[:n*dataset.CriteoCategories], dataset.CriteoCategories, n)
+	for _, t := range append(tensors, tensor.Of(p.predictions[:pairs], shape...)) {
+		v, err := p.session.Bind(t)
+		if err != nil {
+			return errors.Join(err, p.Close())
+		}
+		p.values = append(p.values, v)
 	}
-	start, hot := int64(p.w.starts[in.table]), int64(p.w.hot[in.table])
-	if in.flat() {
-		return tensor.Of(p.categories[start*n:][:hot*n], hot*n)
-	}
-	return tensor.Of(p.categories[start*n:][:hot*n], n, hot)
+	p.pairs = pairs
+	return nil
 }
 
 // appendPairs appends the prediction and the label of each pair.

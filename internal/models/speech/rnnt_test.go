@@ -227,7 +227,7 @@ func openFakes(t *testing.T) (*fakeNets, *workload.Workload, workload.Sessions) 
 	return nets, w, sessions
 }
 
-func TestRecordingsAreWrittenDownAlikeInEveryBatch(t *testing.T) {
+func TestTranscriptsInBatches(t *testing.T) {
 	want := []string{"abc.", ".", "abcde."}
 	nets, w, sessions := openFakes(t)
 	for i := range want {
@@ -247,7 +247,7 @@ func TestRecordingsAreWrittenDownAlikeInEveryBatch(t *testing.T) {
 
 // The small networks are asked for no more than is needed: those that are finished are left
 // out, and the prediction network runs for what was written only.
-func TestABatchShrinks(t *testing.T) {
+func TestBatchShrinks(t *testing.T) {
 	nets, w, sessions := openFakes(t)
 	if _, err := transcribe(t, w, sessions, 0, 1, 2); err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestABatchShrinks(t *testing.T) {
 	}
 }
 
-func TestAStepHasThirtyCharactersAtMost(t *testing.T) {
+func TestMaxCharactersPerStep(t *testing.T) {
 	_, sessions, ports := fakes(map[int][]int{3: {100, 0}})
 	w, err := rnnt().Open(workload.Setup{DatasetDir: recordings(t, 3*480), Ports: ports})
 	if err != nil {
@@ -276,7 +276,7 @@ func TestAStepHasThirtyCharactersAtMost(t *testing.T) {
 	}
 }
 
-func TestWhatATranscriberCannotDoIsAnError(t *testing.T) {
+func TestPredictErrors(t *testing.T) {
 	nets, w, sessions := openFakes(t)
 	nets.nan = true
 	if _, err := transcribe(t, w, sessions, 1); err == nil || !strings.Contains(err.Error(), "sample 1: the model's scores are not numbers") {
@@ -309,7 +309,7 @@ func TestWhatATranscriberCannotDoIsAnError(t *testing.T) {
 }
 
 // Whichever network fails, the batch has no answers, and the next one has its own.
-func TestRunsThatFailEndTheBatch(t *testing.T) {
+func TestRunErrors(t *testing.T) {
 	nets, w, sessions := openFakes(t)
 	want, err := transcribe(t, w, sessions, 1)
 	if err != nil {
@@ -330,7 +330,7 @@ func TestRunsThatFailEndTheBatch(t *testing.T) {
 	}
 }
 
-func TestAModelThatIsAnotherIsRefused(t *testing.T) {
+func TestRNNTPorts(t *testing.T) {
 	dir := recordings(t, 480)
 	for name, test := range map[string]struct {
 		change func(map[string]workload.Ports)
@@ -357,7 +357,7 @@ func TestAModelThatIsAnotherIsRefused(t *testing.T) {
 	}
 }
 
-func TestRecordingsThatCannotBeHeardAreNamed(t *testing.T) {
+func TestDamagedRecordings(t *testing.T) {
 	_, sessions, ports := fakes(script)
 	open := func(dir string) (*workload.Workload, error) {
 		return rnnt().Open(workload.Setup{DatasetDir: dir, Ports: ports})
@@ -380,7 +380,7 @@ func TestRecordingsThatCannotBeHeardAreNamed(t *testing.T) {
 	}
 }
 
-func TestTranscriptsAreScoredAsTheOfficialScriptDoes(t *testing.T) {
+func TestRNNTScore(t *testing.T) {
 	var data []byte
 	for _, label := range []uint64{1, 2, 3, 0, 5} { // abc e
 		data = binary.LittleEndian.AppendUint64(data, label)
@@ -392,5 +392,45 @@ func TestTranscriptsAreScoredAsTheOfficialScriptDoes(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"Word Error Rate: 50.0%, accuracy=50.0%"}, score.Lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSentRecordings(t *testing.T) {
+	const samples = 16000
+	rows := audio.Rows(samples)
+	script := make([]int, rows)
+	script[0], script[5] = 2, 1
+	_, sessions, ports := fakes(map[int][]int{rows: script})
+	w, err := rnnt().Open(workload.Setup{DatasetDir: recordings(t, samples, 2*samples), Ports: ports})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := w.Exchange.Complete([]tensor.Shape{{samples}})
+	if err != nil || len(w.Exchange.Inputs) != len(row) {
+		t.Fatalf("the row is %v, %v", row, err)
+	}
+	for _, index := range []int{0, 1} { // of the data set: the second one is longer than what is sent
+		store, err := workload.NewStore(1, func(int) []workload.Slot { return row })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		p, err := w.NewPredictor(sessions, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := replies{}
+		if err := p.Use(store); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Predict(t.Context(), []workload.Item{{Index: index}}, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if want := "abc."; r[0] != want {
+			t.Errorf("written down as sample %d is %q, want %q", index, r[0], want)
+		}
 	}
 }

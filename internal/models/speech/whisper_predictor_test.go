@@ -142,7 +142,7 @@ func (w written) Done(ticket int, response []byte, tokens int) {
 	w[ticket] += fmt.Sprintf("%s:%d", text, tokens)
 }
 
-func TestWhisperWritesWhatItHears(t *testing.T) {
+func TestWhisperTranscripts(t *testing.T) {
 	endless := make([]int64, 300)
 	for i := range endless {
 		endless[i] = 5
@@ -204,7 +204,7 @@ func TestWhisperWritesWhatItHears(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoWhisperIsNamed(t *testing.T) {
+func TestWhisperOpenErrors(t *testing.T) {
 	for part, tokenizer := range map[string]string{
 		"the tokenizer has no token <|transcribe|>": strings.Replace(scriptedTokenizer, "<|transcribe|>", "<|translate|>", 1),
 		"opening the tokenizer":                     "{",
@@ -219,7 +219,7 @@ func TestWhatIsNoWhisperIsNamed(t *testing.T) {
 	}
 }
 
-func TestFilesOfAnExportAreFoundByTheirNames(t *testing.T) {
+func TestWhisperFiles(t *testing.T) {
 	for _, names := range [][3]string{{"encoder.onnx", "decoder.onnx", "decoder_with_past.onnx"}, {"encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx"}} {
 		dir := t.TempDir()
 		for _, name := range names {
