@@ -28,7 +28,7 @@ func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
 	if o := m.options(r.Parts[0]); o.Rows != 0 {
 		rows = o.Rows
 	}
-	spec := synth.PromptSpec{Seed: 1, Prompts: m.samples(r.Samples), Tokens: int(rows), Mixed: model.Dataset == mixedPrompts, Pickled: model.Dataset == orcaPrompts}
+	spec := synth.PromptSpec{Seed: 1, Prompts: m.samples(r.Samples), Tokens: int(rows), Mixed: model.Dataset == mixedPrompts}
 	if m.Engine != nil && !m.FullSize {
 		path, err := m.partsPath(r)
 		if err != nil {

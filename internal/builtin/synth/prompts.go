@@ -21,12 +21,9 @@ type PromptSpec struct {
 	Seed    uint64 `json:"seed"`
 	Prompts int    `json:"prompts"`
 	Tokens  int    `json:"tokens"` // of the vocabulary
-	// Mixed has them as Mixtral's: some ask for a text (OpenOrca), others for a number (GSM8K), which
+	// Mixed has the columns of Mixtral's: some prompts ask for a text (OpenOrca), others for a number (GSM8K), which
 	// is the last one of the text.
 	Mixed bool `json:"mixed,omitempty"`
-	// Pickled has them in a pickle of a table of pandas, as the references of Llama 2 70B and
-	// Mixtral publish theirs. Mixed ones always are.
-	Pickled bool `json:"pickled,omitempty"`
 	// Truth names the model whose answers, disturbed, are the targets; empty: the parts
 	// themselves are.
 	Truth string `json:"truth,omitempty"`
@@ -64,11 +61,7 @@ func (s PromptSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s PromptSpec) Key() string {
-	form := "json"
-	if s.pickled() {
-		form = "pickle"
-	}
-	return "prompts-" + keyOf("prompts of whole words seed %d prompts %d tokens %d mixed %v %s truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, form, s.Truth)
+	return "prompts-" + keyOf("prompts of whole words seed %d prompts %d tokens %d mixed %v json truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, s.Truth)
 }
 
 // A prompt is a sample.
@@ -104,15 +97,10 @@ func lastNumber(text string) string {
 	return number
 }
 
-func (s PromptSpec) pickled() bool { return s.Pickled || s.Mixed }
-
 // file is that of the prompts.
 func (s PromptSpec) file() string {
-	switch {
-	case s.Mixed:
-		return "mixtral.pkl"
-	case s.Pickled:
-		return "open_orca.pkl"
+	if s.Mixed {
+		return "mixtral.json"
 	}
 	return "cnn_eval.json"
 }
@@ -120,22 +108,17 @@ func (s PromptSpec) file() string {
 // write writes the file of the prompts.
 func (s PromptSpec) write(folder string, list []prompt) error {
 	path := filepath.Join(folder, s.file())
-	if !s.pickled() {
+	if !s.Mixed {
 		return writeJSON(path, list)
 	}
-	var inputs, tokens, outputs, sets, ids []any
+	var rows []map[string]any
 	for _, p := range list {
-		inputs, tokens, outputs = append(inputs, p.Input), append(tokens, p.Tokens), append(outputs, p.Output)
-		sets, ids = append(sets, p.Dataset), append(ids, p.ID)
+		rows = append(rows, map[string]any{"dataset": p.Dataset, "id": p.ID, "input": p.Input, "tok_input": p.Tokens, "gt_output": p.Output})
 	}
-	table := pandasTable{[]string{"input", "tok_input", "output"}, [][]any{inputs, tokens, outputs}}
-	if s.Mixed {
-		table = pandasTable{[]string{"dataset", "id", "input", "tok_input", "gt_output"}, [][]any{sets, ids, inputs, tokens, outputs}}
-	}
-	return os.WriteFile(path, table.pickle(), 0o644)
+	return writeJSON(path, rows)
 }
 
-// WritePrompts makes a data set: cnn_eval.json or a pickle, tokenizer.json and the Manifest. The judge, if
+// WritePrompts makes a data set: cnn_eval.json or mixtral.json, tokenizer.json and the Manifest. The judge, if
 // there is one, writes other targets.
 //
 // Folder, errors and ctx are as with WriteImageNet.

@@ -1,13 +1,10 @@
 package synth
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
 )
@@ -42,24 +39,6 @@ func writePrompts(t *testing.T, spec PromptSpec, judge Judge) (dir string, list 
 		list = append(list, p)
 	}
 	return dir, list
-}
-
-// Pickles have what the JSON file has; long texts and large tables too.
-func TestPicklesOfPromptsHaveTheSamePrompts(t *testing.T) {
-	spec := PromptSpec{Seed: 1, Prompts: 300, Tokens: 2000}
-	_, want := writePrompts(t, spec, nil)
-	spec.Pickled = true
-	dir, got := writePrompts(t, spec, nil)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("prompts (-json +pickle):\n%s", diff)
-	}
-	if !slices.ContainsFunc(got, func(p prompt) bool { return len(p.Input) > 255 }) {
-		t.Error("no text is long")
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "open_orca.pkl"))
-	if err != nil || !strings.HasPrefix(string(data), "\x80\x04") {
-		t.Errorf("the file begins with %q, %v", data[:2], err)
-	}
 }
 
 // TestAPromptAsksForAPartOfItself that is found by its first two words, and by no others.

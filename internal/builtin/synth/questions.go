@@ -72,7 +72,7 @@ func (s QuestionSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s QuestionSpec) Key() string {
-	return "questions-" + keyOf("questions and programs of whole words %s seed %d questions %d", s.Form, s.Seed, s.Questions)
+	return "questions-" + keyOf("questions and programs of whole words without pickles %s seed %d questions %d", s.Form, s.Seed, s.Questions)
 }
 
 // WriteQuestions makes a data set: the file of the form, tokenizer.json and the Manifest. Folder, errors and ctx are as
@@ -104,12 +104,34 @@ func (s QuestionSpec) fill(folder string) error {
 		return err
 	}
 	switch s.Form {
-	case ossQuestions:
-		return writeOSS(folder, list)
+	case ossQuestions: // questions for speed, and the same with their answers
+		for _, name := range []string{"perf", "acc"} {
+			if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
+				return err
+			}
+			if err := parquet.WriteFile(filepath.Join(folder, name, name+"_eval_ref.parquet"), list); err != nil {
+				return err
+			}
+		}
+		return nil
 	case longQuestions:
-		return writeTable(folder, "mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl", list, "metric", "gt_output", "input")
+		var rows []map[string]any
+		for _, q := range list {
+			rows = append(rows, map[string]any{"metric": q.Set, "gt_output": q.Wanted, "input": vocab.Text(q.Tokens), "tok_input": q.Tokens})
+		}
+		return writeJSON(filepath.Join(folder, "llama3.1_405b.json"), rows)
 	}
-	return writeTable(folder, "mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", list, "dataset", "ground_truth", "text_input")
+	type row struct {
+		Set    string  `parquet:"dataset"`
+		Wanted string  `parquet:"ground_truth"`
+		Text   string  `parquet:"text_input"`
+		Tokens []int32 `parquet:"tok_input,list"`
+	}
+	var rows []row
+	for _, q := range list {
+		rows = append(rows, row{q.Set, q.Wanted, vocab.Text(q.Tokens), q.Tokens})
+	}
+	return parquet.WriteFile(filepath.Join(folder, "deepseek_r1_eval.parquet"), rows)
 }
 
 // A question is a sample.
@@ -148,28 +170,4 @@ func (s QuestionSpec) draw(i int) question {
 	}
 	q.Tokens = append(append(q.Tokens, vocab.Mark), answer...)
 	return q
-}
-
-// writeTable writes a pickle of pandas, with these names of the columns that the benchmarks call differently.
-func writeTable(folder, name string, list []question, set, wanted, text string) error {
-	var sets, truths, texts, tokens []any
-	for _, q := range list {
-		sets, truths = append(sets, q.Set), append(truths, q.Wanted)
-		texts, tokens = append(texts, vocab.Text(q.Tokens)), append(tokens, q.Tokens)
-	}
-	table := pandasTable{[]string{set, wanted, text, "tok_input"}, [][]any{sets, truths, texts, tokens}}
-	return os.WriteFile(filepath.Join(folder, name), table.pickle(), 0o644)
-}
-
-// writeOSS writes the two tables of gpt-oss-120b: questions for speed, and the same with their answers.
-func writeOSS(folder string, list []question) error {
-	for _, name := range []string{"perf", "acc"} {
-		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
-			return err
-		}
-		if err := parquet.WriteFile(filepath.Join(folder, name, name+"_eval_ref.parquet"), list); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -41,9 +41,9 @@ func TestQuestionsHaveTheirAnswersHiddenInThem(t *testing.T) {
 
 func TestQuestionsAreWrittenAsTheyArePublished(t *testing.T) {
 	for form, files := range map[string][]string{
-		deepSeekQuestions: {"mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", "livecodebench/test.jsonl"},
+		deepSeekQuestions: {"deepseek_r1_eval.parquet", "livecodebench/test.jsonl"},
 		ossQuestions:      {"perf/perf_eval_ref.parquet", "acc/acc_eval_ref.parquet", "livecodebench/test.jsonl"},
-		longQuestions:     {"mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl"},
+		longQuestions:     {"llama3.1_405b.json"},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
 		spec := QuestionSpec{Seed: 1, Questions: 5, Form: form}

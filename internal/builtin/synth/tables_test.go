@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,47 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
-	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 )
-
-// A table comes back as it was: texts of all lengths and alphabets, and lists of tokens, also empty ones.
-func TestTablesComeBackFromTheirPickle(t *testing.T) {
-	rng := rand.New(rand.NewPCG(41, 1))
-	text := func() string {
-		n := []int{0, 1, 254, 255, 256, 257, rng.IntN(70000)}[rng.IntN(7)]
-		s := strings.Repeat([]string{"x", "é", "語", "\n", "\x00"}[rng.IntN(5)], n)
-		return strings.ToValidUTF8(s[:min(n, len(s))], "")
-	}
-	for range 20 {
-		rows := rng.IntN(12)
-		table := pandasTable{names: []string{"input", "tokens", "ïd"}, columns: make([][]any, 3)}
-		for range rows {
-			tokens := make([]int32, rng.IntN(5))
-			for i := range tokens {
-				tokens[i] = int32(rng.Uint32())
-			}
-			table.columns[0] = append(table.columns[0], text())
-			table.columns[1] = append(table.columns[1], tokens)
-			table.columns[2] = append(table.columns[2], text())
-		}
-		v, err := pickle.Read(table.pickle())
-		f, ok := v.(*pickle.Frame)
-		if err != nil || !ok || f.Rows != rows || !slices.Equal(f.Names, table.names) {
-			t.Fatalf("%d rows come back as %T, %v", rows, v, err)
-		}
-		for c, name := range table.names {
-			column := f.Columns[c]
-			if len(column) != rows {
-				t.Fatalf("column %s has %d rows", name, len(column))
-			}
-			for i, got := range column {
-				if fmt.Sprint(got) != fmt.Sprint(table.columns[c][i]) {
-					t.Errorf("row %d of %s is %.80v, want %.80v", i, name, got, table.columns[c][i])
-				}
-			}
-		}
-	}
-}
 
 // isAnsweredBy reports whether an answer is of a kind, and what the i-th question wants.
 func (q question) isAnsweredBy(answer string, kind questionKind, i int) bool {

@@ -251,22 +251,6 @@ func TestTheLastNumberOfATextIsWanted(t *testing.T) {
 	}
 }
 
-func TestFilesOfPromptsAreThoseOfTheirBenchmark(t *testing.T) {
-	for _, c := range []struct {
-		spec PromptSpec
-		want string
-	}{
-		{PromptSpec{}, "cnn_eval.json"}, {PromptSpec{Pickled: true}, "open_orca.pkl"}, {PromptSpec{Mixed: true}, "mixtral.pkl"}, {PromptSpec{Mixed: true, Pickled: true}, "mixtral.pkl"},
-	} {
-		if got := c.spec.file(); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.spec, got, c.want)
-		}
-	}
-	if a, b := (PromptSpec{Mixed: true}).Key(), (PromptSpec{Mixed: true, Pickled: true}).Key(); a != b {
-		t.Error("mixed prompts are always pickled, and have two keys")
-	}
-}
-
 // No two words of an article follow each other twice: what comes after a pair is known.
 func TestArticlesSayNothingTwice(t *testing.T) {
 	s := PromptSpec{Tokens: 1000}

@@ -39,16 +39,13 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 		{"prompts", "b372f7d1cb048dccbf2cd6bfdd95ca1a", func(ctx context.Context, dir string) error {
 			return WritePrompts(ctx, dir, PromptSpec{Seed: 3, Prompts: 20, Tokens: 1100}, nil)
 		}},
-		{"pickled prompts", "62a3fae58649f00e2d278cb01ad4f512", func(ctx context.Context, dir string) error {
-			return WritePrompts(ctx, dir, PromptSpec{Seed: 3, Prompts: 20, Tokens: 1100, Pickled: true}, nil)
-		}},
-		{"mixed prompts", "a898cbdefaa3ec86ee1afbf7b9b4e4c1", func(ctx context.Context, dir string) error {
+		{"mixed prompts", "7c1c8fa63b4e398dff1f4d7309836816", func(ctx context.Context, dir string) error {
 			return WritePrompts(ctx, dir, PromptSpec{Seed: 3, Prompts: 20, Tokens: 1100, Mixed: true}, nil)
 		}},
 		{"questions for reasoning", "e485087fe2620f7fa11423217afaa2eb", func(ctx context.Context, dir string) error {
 			return WriteQuestions(ctx, dir, QuestionSpec{Seed: 3, Questions: 20, Form: ossQuestions})
 		}},
-		{"questions with long texts", "e259a050873cf3068588f208dc26dd94", func(ctx context.Context, dir string) error {
+		{"questions with long texts", "cb5b9aa8adbb0b75f94aa838ea0267b5", func(ctx context.Context, dir string) error {
 			return WriteQuestions(ctx, dir, QuestionSpec{Seed: 3, Questions: 20, Form: longQuestions})
 		}},
 		{"speech", "4ba06c7fed2a1401d3453609c5172a7d", func(ctx context.Context, dir string) error {
