@@ -2,6 +2,7 @@ package generative
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,9 @@ func (w benchmark) decoder(s workload.Setup) (*decoderWorkload, error) {
 		return nil, err
 	}
 	t := &decoderWorkload{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: cmp.Or(set.chunk, defaultChunk)}
-	t.rules.Stop = card.stopOr(w.rules.Stop)
+	if len(card.stop) > 0 {
+		t.rules.Stop = card.stop
+	}
 	t.early = card.endsBefore(w.rules.Stop)
 	if t.rules.Sampling, err = set.chooseSampling(card, t.beams); err != nil {
 		return nil, err
@@ -138,11 +141,7 @@ func (t *decoderWorkload) fit(context int) error {
 		t.longest = max(t.longest, len(p))
 	}
 	t.chunk = min(t.chunk, t.longest)
-	return t.makeRoom(context)
-}
-
-// makeRoom chooses the context: the longest prompt and its answer, or the option's number of tokens, at most the model's.
-func (t *decoderWorkload) makeRoom(context int) error {
+	// Room for the longest prompt and its answer, or for as many tokens as the option says, at most the model's context.
 	need, limit := t.longest+t.rules.MaxNew, t.card.context
 	if context > 0 && (limit == 0 || context < limit) {
 		limit = context
@@ -197,28 +196,19 @@ func (t *decoderWorkload) notes() []string {
 	if len(t.card.stop) > 0 {
 		from = t.card.from
 	}
-	how := ""
+	beams, sampling := "", t.rules.Sampling.String()
 	if t.beams > 1 {
-		how = fmt.Sprintf(", times %d beams", t.beams)
+		beams, sampling = fmt.Sprintf(", times %d beams", t.beams), fmt.Sprintf("beam search with %d beams", t.beams)
+	}
+	if wanted := t.card.sampling; wanted.Draws() && wanted != t.rules.Sampling {
+		sampling += fmt.Sprintf(", as the benchmark does; %s asks for: %s (--%s model)", t.card.from, wanted, samplingOption)
 	}
 	return []string{
 		t.layout.String(),
 		fmt.Sprintf("prompts have up to %d tokens and answers up to %d; they end with %v (from %s)", t.longest, t.rules.MaxNew, t.rules.Stop, from),
-		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prefill in chunks of %d tokens", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, how, t.chunk),
-		t.sampling(),
+		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prefill in chunks of %d tokens", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, beams, t.chunk),
+		sampling,
 	}
-}
-
-// sampling describes how tokens are chosen.
-func (t *decoderWorkload) sampling() string {
-	text := t.rules.Sampling.String()
-	if t.beams > 1 {
-		text = fmt.Sprintf("beam search with %d beams", t.beams)
-	}
-	if wanted := t.card.sampling; wanted.Draws() && wanted != t.rules.Sampling {
-		text += fmt.Sprintf(", as the benchmark does; %s asks for: %s (--%s model)", t.card.from, wanted, samplingOption)
-	}
-	return text
 }
 
 // caveats name what differs from the benchmark: sampling, and other end tokens.
@@ -232,3 +222,39 @@ func (t *decoderWorkload) caveats() []string {
 	}
 	return caveats
 }
+
+// A predictor runs a decoder.
+type predictor struct {
+	decoder *decode.Decoder
+	server  interface {
+		Serve(ctx context.Context, source workload.Source) error
+	}
+	store *workload.Store
+}
+
+// prompt returns the tokens of a sample.
+func (p *predictor) prompt(item workload.Item) []int32 {
+	if p.store == nil {
+		return nil
+	}
+	return tokensIn(tensor.Data[int32](p.store.Slot(0, item.Row, 1)))
+}
+
+// Use implements workload.Predictor.
+func (p *predictor) Use(store *workload.Store) error {
+	p.store = store
+	return nil
+}
+
+// Predict implements workload.Predictor.
+func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	return p.Serve(ctx, workload.BatchSource(items, reply))
+}
+
+// Serve implements workload.Decoder.
+func (p *predictor) Serve(ctx context.Context, source workload.Source) error {
+	return p.server.Serve(ctx, source)
+}
+
+// Close implements workload.Predictor.
+func (p *predictor) Close() error { return p.decoder.Close() }

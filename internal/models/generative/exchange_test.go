@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-func TestAnswersThatEndWhereTheDataSetSaysNeedIt(t *testing.T) {
+func TestCutsNeedDataSet(t *testing.T) {
 	w := opened(t, wordsOnly)
 	if got := w.workload().Exchange.NeedsDataset; got != "" {
 		t.Errorf("without ends it needs the data set for %q", got)
@@ -29,7 +29,7 @@ func TestAnswersThatEndWhereTheDataSetSaysNeedIt(t *testing.T) {
 	}
 }
 
-func TestAChatHasItsSpecialTokensInIt(t *testing.T) {
+func TestChatHasSpecialTokens(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		tokenizerFile: `{"model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 250}, "unk_token": "a"}, "added_tokens": [{"id": 251, "content": "<s>", "special": true}],
@@ -83,7 +83,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-func TestPromptsFromElsewhereAreAsLongAsThereIsRoom(t *testing.T) {
+func TestSentPromptLengths(t *testing.T) {
 	w := opened(t, wordsOnly)
 	if text := w.workload().Exchange.Sequences.Text; text.MaxPrompt != 5 || text.MaxAnswer != 10 {
 		t.Errorf("room for %d and %d tokens", text.MaxPrompt, text.MaxAnswer)
@@ -102,7 +102,7 @@ func TestPromptsFromElsewhereAreAsLongAsThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestRowsFromElsewhereAreChecked(t *testing.T) {
+func TestCheckPrompts(t *testing.T) {
 	w := opened(t, wordsOnly)
 	e := w.forRows(make([]int, 3))
 	if e.Samples != 3 || !slices.Equal(e.Row(2)[0].Shape, tensor.Shape{5}) || w.limits != nil {
@@ -123,7 +123,7 @@ func TestRowsFromElsewhereAreChecked(t *testing.T) {
 	}
 }
 
-func TestTokensOfResponsesAreRead(t *testing.T) {
+func TestTokensOfResponses(t *testing.T) {
 	for _, width := range []int{4, 8} {
 		w := &decoderWorkload{rules: decode.Rules{Width: width, Stop: []int32{9, 11}}}
 		want := []int32{7, 128009}
@@ -133,7 +133,7 @@ func TestTokensOfResponsesAreRead(t *testing.T) {
 	}
 }
 
-func TestWordsAreThoseOfTheTokenizer(t *testing.T) {
+func TestExchangeTokenizer(t *testing.T) {
 	w := opened(t, wordsOnly).workload().Exchange.Sequences.Text.Tokenizer
 	if ids, err := w.Encode("one two"); err != nil || !slices.Equal(ids, []int32{3, 4}) {
 		t.Errorf("%v, %v", ids, err)
@@ -144,7 +144,7 @@ func TestWordsAreThoseOfTheTokenizer(t *testing.T) {
 }
 
 // Room for the answers of all prompts is counted per beam, and stays what was asked for.
-func TestRoomIsAsMuchAsIsNeededOrAskedFor(t *testing.T) {
+func TestContext(t *testing.T) {
 	for _, c := range []struct {
 		model, asked, want int
 		err                string
@@ -160,7 +160,7 @@ func TestRoomIsAsMuchAsIsNeededOrAskedFor(t *testing.T) {
 	}
 }
 
-func TestAnswersThatEndEarlierThanTheBenchmarksAreMarked(t *testing.T) {
+func TestEarlyEndsAreCaveats(t *testing.T) {
 	benchmark := []int32{128001, 128009}
 	for _, c := range []struct {
 		card modelCard
@@ -179,7 +179,7 @@ func TestAnswersThatEndEarlierThanTheBenchmarksAreMarked(t *testing.T) {
 }
 
 // Each beam is a sequence of its own in memory, and none of them is drawn.
-func TestBeamsTakeTheirRoom(t *testing.T) {
+func TestBeamMemory(t *testing.T) {
 	one, beams := opened(t, wordsOnly).workload(), opened(t, wordsOnly)
 	beams.beams = 4
 	four := beams.workload()
@@ -203,7 +203,7 @@ func TestBeamsTakeTheirRoom(t *testing.T) {
 	}
 }
 
-func TestNotesSayWhereTheEndsAreFrom(t *testing.T) {
+func TestNotesOfEndTokens(t *testing.T) {
 	w := opened(t, wordsOnly)
 	w.card = modelCard{from: "genai_config.json", stop: []int32{9}}
 	if notes := strings.Join(w.notes(), "\n"); !strings.Contains(notes, "they end with [9] (from genai_config.json)") {
@@ -211,7 +211,7 @@ func TestNotesSayWhereTheEndsAreFrom(t *testing.T) {
 	}
 }
 
-func TestASamplingIsReadPartByPart(t *testing.T) {
+func TestParseSampling(t *testing.T) {
 	for text, want := range map[string]decode.Sampling{
 		"temperature=0.5": {Temperature: 0.5}, "top_k=5": {Temperature: 1, TopK: 5}, "top_p=0.25, seed=18446744073709551615": {Temperature: 1, TopP: 0.25, Seed: 1<<64 - 1},
 	} {
@@ -244,7 +244,7 @@ func FuzzSampling(f *testing.F) {
 	})
 }
 
-func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {
+func TestLogDType(t *testing.T) {
 	for _, c := range []struct {
 		width int
 		named string
@@ -258,7 +258,7 @@ func TestTypesOfALogAreThoseOfTheReferenceUnlessOneIsNamed(t *testing.T) {
 }
 
 // Each row from elsewhere may have an answer of its own length, and all that the benchmark allows where nothing is said.
-func TestAnswersToRowsFromElsewhereAreAsLongAsIsSaid(t *testing.T) {
+func TestSentLimits(t *testing.T) {
 	limited := make([]int, 3)
 	w := opened(t, wordsOnly).forRows(limited)
 	endless := func(_ context.Context, _ int, scores []float32) error { scores[3] = 1; return nil }

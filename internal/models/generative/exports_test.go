@@ -11,13 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// wholeExport is a genai_config.json with all that a builder of onnxruntime-genai writes, of which most means nothing here.
-const wholeExport = `{
+// fullExport is a genai_config.json with all that a builder of onnxruntime-genai writes, of which most means nothing here.
+const fullExport = `{
     "model": {
         "bos_token_id": 1,
         "context_length": 131072,
@@ -70,8 +72,8 @@ const wholeExport = `{
     }
 }`
 
-func TestAWholeExportIsUnderstoodAsFarAsItCounts(t *testing.T) {
-	c, err := parseGenAI([]byte(wholeExport))
+func TestFullGenAIConfig(t *testing.T) {
+	c, err := parseGenAI([]byte(fullExport))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestEachValueOfAnExportIsChecked(t *testing.T) {
 		{"as it is", "", "", ""},
 		{"a byte order mark", "{\n    \"model\"", "\ufeff{\n    \"model\"", "invalid character"},
 		{"CRLF", "\n", "\r\n", ""},
-		{"cut off", wholeExport[400:], "", "unexpected end of JSON input"},
+		{"cut off", fullExport[400:], "", "unexpected end of JSON input"},
 		{"a context of nothing", "131072,\n        \"decoder\"", "0,\n        \"decoder\"", "model.context_length is 0, want 1 to 2147483647 tokens"},
 		{"a context without end", "131072,\n        \"decoder\"", "1e300,\n        \"decoder\"", "context_length"},
 		{"a context of more than can be counted", "131072,\n        \"decoder\"", "9223372036854775807,\n        \"decoder\"", "model.context_length is 9223372036854775807, want 1 to 2147483647 tokens"},
@@ -118,7 +120,7 @@ func TestEachValueOfAnExportIsChecked(t *testing.T) {
 		{"drawn of a negative number of tokens", `"do_sample": false`, `"do_sample": true`, ""},
 		{"a top_p of two, which nobody draws by", "0.95", "2", ""},
 	} {
-		text := wholeExport
+		text := fullExport
 		if c.old != "" {
 			text = strings.ReplaceAll(text, c.old, c.new)
 		}
@@ -134,7 +136,7 @@ func TestTheSamplingOfAnExportIsCheckedIfItDraws(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"0.5", "-0.5", "search: temperature is -0.5, want 0 or more"}, {"40", "-1", "search: top_k is -1, want 0 or more"}, {"0.95", "1.5", "search: top_p is 1.5, want 0 to 1"}, {"0.5", "0", ""},
 	} {
-		text := strings.Replace(wholeExport, ": "+c.old, ": "+c.new, 1)
+		text := strings.Replace(fullExport, ": "+c.old, ": "+c.new, 1)
 		if _, err := parseGenAI([]byte(text)); err != nil {
 			t.Errorf("%s as %s, undrawn: %v", c.old, c.new, err)
 		}
@@ -144,15 +146,15 @@ func TestTheSamplingOfAnExportIsCheckedIfItDraws(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]uint64{"-1": 0, "0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
-		c, err := parseGenAI([]byte(strings.Replace(wholeExport, `"do_sample": false`, `"do_sample": true, "random_seed": `+text, 1)))
+		c, err := parseGenAI([]byte(strings.Replace(fullExport, `"do_sample": false`, `"do_sample": true, "random_seed": `+text, 1)))
 		if err != nil || c.sampling() != (decode.Sampling{Temperature: 0.5, TopK: 40, TopP: 0.95, Seed: want}) {
 			t.Errorf("a seed of %s: %+v, %v", text, c.sampling(), err)
 		}
 	}
 }
 
-// The file beside a model decides, or else what the model's own file says, or nobody.
-func TestACardIsFromTheFirstWhoKnows(t *testing.T) {
+// genai_config.json comes first, then the metadata of the model's file.
+func TestReadCard(t *testing.T) {
 	built := func(t *testing.T, path string, metadata ...onnx.Property) {
 		t.Helper()
 		m := &onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: 17}}, Graph: &onnx.Graph{Name: "g"}, Metadata: metadata}
@@ -168,7 +170,7 @@ func TestACardIsFromTheFirstWhoKnows(t *testing.T) {
 		context  int
 		stop     []int32
 	}{
-		{"both", wholeExport, says, 131072, []int32{32007, 32001, 32000}},
+		{"both", fullExport, says, 131072, []int32{32007, 32001, 32000}},
 		{"the model's file alone", "", says, 512, []int32{3}},
 		{"a model that says nothing", "", nil, 0, nil},
 		{"a model that says something else", "", []onnx.Property{{Key: "context_length", Value: "long"}, {Key: "eos_token_id", Value: "-1"}}, 0, nil},
@@ -186,9 +188,6 @@ func TestACardIsFromTheFirstWhoKnows(t *testing.T) {
 			if err != nil || card.context != c.context || !slices.Equal(card.stop, c.stop) {
 				t.Errorf("%s, %s: %+v, %v", c.name, filepath.Base(path), card, err)
 			}
-			if got := card.stopOr([]int32{9}); len(c.stop) == 0 && !slices.Equal(got, []int32{9}) || len(c.stop) > 0 && !slices.Equal(got, c.stop) {
-				t.Errorf("%s: answers end with %v", c.name, got)
-			}
 		}
 	}
 	if _, err := readCard(folderWith(t, map[string]string{genaiConfig: "{"})); err == nil || !strings.Contains(err.Error(), genaiConfig+": unexpected end") {
@@ -200,7 +199,7 @@ func TestACardIsFromTheFirstWhoKnows(t *testing.T) {
 }
 
 // All names that an option may give are those of ports, each once.
-func TestEveryPortMayHaveAnotherName(t *testing.T) {
+func TestEveryPortName(t *testing.T) {
 	usual := decode.UsualNames()
 	for name := range fields(&usual) {
 		own := "own"
@@ -233,7 +232,7 @@ func TestEveryPortMayHaveAnotherName(t *testing.T) {
 }
 
 // The options of the family are read together or not at all.
-func TestSettingsAreReadFromOptions(t *testing.T) {
+func TestRunOptions(t *testing.T) {
 	set, err := parseRunOptions(workload.Values{cacheOption: "SHARED", contextOption: "2147483647", chunkOption: "1", samplingOption: "model", portsOption: "logits=scores"})
 	want := runOptions{names: map[string]string{"logits": "scores"}, cache: decode.SharedCache, context: math.MaxInt32, chunk: 1, sampling: "model"}
 	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", set)); err != nil || diff != "" {
@@ -241,5 +240,269 @@ func TestSettingsAreReadFromOptions(t *testing.T) {
 	}
 	if set, err := parseRunOptions(nil); err != nil || set.context != 0 || set.chunk != 0 || set.cache != "" || len(set.names) != 0 {
 		t.Errorf("of no options: %+v, %v", set, err)
+	}
+}
+
+// export is a genai_config.json as onnxruntime-genai's builder writes it, shortened.
+const export = `{
+  "model": {
+    "bos_token_id": 128000, "context_length": 4096,
+    "decoder": {
+      "filename": "decoder.onnx", "head_size": 64, "num_hidden_layers": 1,
+      "inputs": {"input_ids": "input_ids", "attention_mask": "attention_mask", "past_key_names": "past.%d.k", "past_value_names": "past.%d.v"},
+      "outputs": {"logits": "logits", "present_key_names": "now.%d.k", "present_value_names": "now.%d.v"}
+    },
+    "eos_token_id": [128001, 128009], "type": "llama", "vocab_size": 128256
+  },
+  "search": {"max_length": 4096, "past_present_share_buffer": true}
+}`
+
+func folderWith(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestGenAINames(t *testing.T) {
+	dir := folderWith(t, map[string]string{"genai_config.json": export, "decoder.onnx": ""})
+	files, err := decoderFiles(dir)
+	if err != nil || len(files) != 1 || files[0].Path != filepath.Join(dir, "decoder.onnx") {
+		t.Errorf("files %v, %v", files, err)
+	}
+	for _, path := range []string{dir, files[0].Path} {
+		card, err := readCard(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := named(card.names)
+		if names.PastKey != "past.%d.k" || names.PresentValue != "now.%d.v" || names.Tokens != "input_ids" || card.cache != decode.SharedCache ||
+			card.context != 4096 || cmp.Diff(card.stop, []int32{128001, 128009}) != "" {
+			t.Errorf("%s says %+v, names %+v", path, card, names)
+		}
+	}
+}
+
+func TestGenAIErrors(t *testing.T) {
+	for _, c := range []struct{ name, from, to, want string }{
+		{"a key of the model", `"vocab_size": 128256`, `"vocab": 128256`, "model.vocab_size is missing"},
+		{"the context", `"context_length": 4096`, `"contextlength": 4096`, "model.context_length is missing"},
+		{"the end", `"eos_token_id": [128001, 128009], `, ``, "model.eos_token_id is missing"},
+		{"the inputs", `"inputs"`, `"in"`, "model.decoder.inputs is missing"},
+		{"the decoder", `"decoder": {`, `"encoder": {`, "model.decoder is missing"},
+		{"a file elsewhere", `decoder.onnx`, `../../decoder.onnx`, `model.decoder.filename is "../../decoder.onnx"`},
+		{"a number", `[128001, 128009]`, `"the end"`, "cannot unmarshal"},
+		{"an end that is known", `[128001, 128009]`, `null`, "model.eos_token_id is missing"},
+		{"one of several", `[128001, 128009]`, `[null]`, "model.eos_token_id is missing"},
+		{"an end that is a token", `[128001, 128009]`, `[128001, -1]`, "model.eos_token_id has -1, want tokens"},
+		{"an end that can be", `[128001, 128009]`, `4294967298`, "cannot unmarshal"},
+		{"room", `"context_length": 4096`, `"context_length": 0`, "model.context_length is 0, want 1 to 2147483647 tokens"},
+		{"room for anything", `"context_length": 4096`, `"context_length": -4096`, "model.context_length is -4096, want 1 to 2147483647 tokens"},
+		{"the outputs", `"outputs"`, `"out"`, "model.decoder.outputs is missing"},
+		{"JSON", `{`, ``, "invalid character"},
+	} {
+		dir := folderWith(t, map[string]string{"genai_config.json": strings.Replace(export, c.from, c.to, 1)})
+		if _, err := readCard(dir); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "genai_config.json") {
+			t.Errorf("without %s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+	dir := folderWith(t, map[string]string{"genai_config.json": export})
+	if _, err := decoderFiles(dir); err == nil || !strings.Contains(err.Error(), "has no decoder.onnx") {
+		t.Errorf("without the file: error %v", err)
+	}
+}
+
+func FuzzGenAIConfig(f *testing.F) {
+	f.Add(export)
+	f.Add(`{"model": {"eos_token_id": 2}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parseGenAI([]byte(text))
+		if err != nil {
+			return
+		}
+		if card := c.card(); card.context < 1 || len(card.stop) == 0 || slices.Min(card.stop) < 0 || card.sampling.Check() != nil {
+			t.Errorf("%q is read as %+v", text, card)
+		}
+	})
+}
+
+func TestDecoderFiles(t *testing.T) {
+	usual, own := folderWith(t, map[string]string{"model.onnx": ""}), folderWith(t, map[string]string{"genai_config.json": strings.Replace(export, `"filename": "decoder.onnx", `, "", 1), "model.onnx": ""})
+	for path, want := range map[string]string{usual: usual + "/model.onnx", own: own + "/model.onnx", usual + "/other.onnx": usual + "/other.onnx"} {
+		if files, err := decoderFiles(path); err != nil || len(files) != 1 || files[0] != (workload.File{Role: workload.Only, Path: filepath.FromSlash(want)}) {
+			t.Errorf("decoderFiles(%s) = %v, %v, want %s", path, files, err, want)
+		}
+	}
+	empty := t.TempDir()
+	if _, err := decoderFiles(empty); err == nil || !strings.Contains(err.Error(), "the folder "+empty+" has no model.onnx") {
+		t.Errorf("of an empty folder: %v", err)
+	}
+	if _, err := readCard(empty); err == nil || !strings.Contains(err.Error(), "has no model.onnx") {
+		t.Errorf("the card of an empty folder: %v", err)
+	}
+	broken := folderWith(t, map[string]string{"genai_config.json": "[", "model.onnx": ""})
+	if _, err := decoderFiles(broken); err == nil || !strings.Contains(err.Error(), "genai_config.json: unexpected end of JSON input") {
+		t.Errorf("beside a broken file: %v", err)
+	}
+}
+
+func TestGenAIEndTokens(t *testing.T) {
+	own := strings.NewReplacer("past.%d.k", "past_key_values.%d.key", "past.%d.v", "past_key_values.%d.value", "now.%d.k", "present.%d.key", "now.%d.v", "present.%d.value",
+		`, "past_present_share_buffer": true`, "", "[128001, 128009]", "[7, 9]").Replace(export)
+	for config, want := range map[string][]int32{"": {9}, own: {7, 9}} {
+		files := map[string]string{"cnn_eval.json": twoArticles, "decoder.onnx": "", "model.onnx": ""}
+		if config != "" {
+			files["genai_config.json"] = config
+		}
+		dir := folderWith(t, files)
+		w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+		opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: dir, Ports: decoderPorts()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := opened.EndTokens; !slices.Equal(got, want) || len(opened.Caveats) != len(want)-1 {
+			t.Errorf("it ends with %v, want %v; caveats %q", got, want, opened.Caveats)
+		}
+		if !slices.Equal(w.rules.Stop, []int32{9}) {
+			t.Errorf("the benchmark ends with %v now", w.rules.Stop)
+		}
+	}
+}
+
+func TestGenAICache(t *testing.T) {
+	for search, want := range map[string]decode.Cache{
+		`"past_present_share_buffer": true`: decode.SharedCache, `"past_present_share_buffer": false`: decode.GrowingCache, `"max_length": 1`: "",
+	} {
+		c, err := parseGenAI([]byte(strings.Replace(export, `"past_present_share_buffer": true`, search, 1)))
+		if err != nil || c.card().cache != want {
+			t.Errorf("%s: %v, %v, want %q", search, c, err, want)
+		}
+	}
+}
+
+func TestGenAIOneEndToken(t *testing.T) {
+	c, err := parseGenAI([]byte(strings.Replace(export, "[128001, 128009]", "7", 1)))
+	if err != nil || !slices.Equal(c.card().stop, []int32{7}) || c.card().sampling != (decode.Sampling{}) {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestGenAISampling(t *testing.T) {
+	for search, want := range map[string]decode.Sampling{
+		`"do_sample": true, "temperature": 0.6, "top_k": 50, "top_p": 0.9, "random_seed": 11`: {Temperature: 0.6, TopK: 50, TopP: 0.9, Seed: 11},
+		`"do_sample": true, "temperature": 0.6, "random_seed": -1`:                            {Temperature: 0.6},
+		`"do_sample": false, "temperature": 0.6, "top_k": 50`:                                 {},
+	} {
+		c, err := parseGenAI([]byte(strings.Replace(export, `"max_length": 4096`, search, 1)))
+		if err != nil || c.card().sampling != want {
+			t.Errorf("%s: %+v, %v, want %+v", search, c, err, want)
+		}
+	}
+}
+
+func TestPortNames(t *testing.T) {
+	own, err := parseNames("input_ids=tokens, past_key_values.%d.key=cache.%d.k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := named(map[string]string{"input_ids": "ids", "logits": "scores"}, own); n.Tokens != "tokens" || n.PastKey != "cache.%d.k" || n.Logits != "scores" {
+		t.Errorf("names %+v", n)
+	}
+	for text, want := range map[string]string{
+		"tokens":                      `"tokens" is not a usual name`,
+		"inputs=x":                    `"inputs" is not one of attention_mask, input_ids`,
+		"past_key_values.%d.key=past": "%d stands for the number of a layer",
+		"logits=":                     "is not a usual name",
+	} {
+		if _, err := parseNames(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// decoderPorts are those of a decoder with one layer.
+func decoderPorts() map[string]workload.Ports {
+	p := func(name string, t tensor.DType, shape ...int64) backend.Port {
+		return backend.Port{Name: name, Type: t, Shape: shape}
+	}
+	return map[string]workload.Ports{workload.Only: {
+		Inputs: []backend.Port{
+			p("input_ids", tensor.Int64, -1, -1), p("attention_mask", tensor.Int64, -1, -1),
+			p("past_key_values.0.key", tensor.Float32, -1, 2, -1, 8), p("past_key_values.0.value", tensor.Float32, -1, 2, -1, 8),
+		},
+		Outputs: []backend.Port{
+			p("logits", tensor.Float32, -1, -1, 100), p("present.0.key", tensor.Float32, -1, 2, -1, 8), p("present.0.value", tensor.Float32, -1, 2, -1, 8),
+		},
+	}}
+}
+
+const twoArticles = `[{"instruction": "", "input": "a", "tok_input": [1, 2, 3], "output": "one two."}, {"input": "b", "tok_input": [4, 5, 6, 7, 8], "output": "three."}]`
+
+func TestPromptErrors(t *testing.T) {
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	for _, c := range []struct {
+		name, articles string
+		options        workload.Values
+		want           string
+	}{
+		{"they do", twoArticles, nil, ""},
+		{"with just enough room", twoArticles, workload.Values{"context": "15"}, ""},
+		{"a prompt longer than the context", twoArticles, workload.Values{"context": "14"}, "context: prompt 1 has 5 tokens and its answer up to 10: the context has 14"},
+		{"tokens that the model does not know", strings.Replace(twoArticles, "7, 8", "7, 100", 1), nil, "prompt 1 has token 100, the model's vocabulary has 100: the prompts were made with another tokenizer"},
+		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 is empty"},
+		{"no prompt", "[]", nil, "no rows"},
+		{"no list", "{}", nil, "column tok_input"},
+		{"no room", twoArticles, workload.Values{"context": "0"}, "context is 0, want 1 to 2147483647 tokens"},
+		{"less than no room", twoArticles, workload.Values{"context": "-5"}, "context is -5, want 1 to 2147483647 tokens"},
+		{"nothing at once", twoArticles, workload.Values{"prefill-chunk": "0"}, "prefill-chunk is 0, want 1 to 2147483647 tokens"},
+		{"more room than tokens can be counted", twoArticles, workload.Values{"context": "9223372036854775807"}, "context is 9223372036854775807, want 1 to 2147483647 tokens"},
+		{"more at once than tokens can be counted", twoArticles, workload.Values{"prefill-chunk": "2147483648"}, "prefill-chunk is 2147483648, want 1 to 2147483647 tokens"},
+		{"no number", twoArticles, workload.Values{"context": "many"}, `context: "many" is not a whole number`},
+		{"the last token that the model knows", strings.Replace(twoArticles, "7, 8", "7, 99", 1), nil, ""},
+		{"the first one", strings.Replace(twoArticles, "7, 8", "7, 0", 1), nil, ""},
+		{"a token below all", strings.Replace(twoArticles, "7, 8", "7, -1", 1), nil, "row 1, column tok_input: token 4 is -1"},
+		{"a name of nothing", twoArticles, workload.Values{"port-names": "words=scores"}, `port-names: "words" is not one of attention_mask`},
+		{"another name", twoArticles, workload.Values{"port-names": "logits=scores"}, `the model's output "scores"`},
+	} {
+		dir := folderWith(t, map[string]string{"cnn_eval.json": c.articles})
+		_, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts(), Options: c.options})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestDecoderWorkload(t *testing.T) {
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	dir := folderWith(t, map[string]string{"cnn_eval.json": twoArticles})
+	opened, err := w.open(workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: decoderPorts(), Count: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(opened.Notes, "\n")
+	for _, want := range []string{"tokens go into input_ids, the cache goes in and comes out longer; 1 layers of 2×8 float32", "up to 5 tokens and answers up to 10; they end with [9] (from the benchmark)"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes\n%s\nwant %q", notes, want)
+		}
+	}
+	if opened.Slots < 2 {
+		t.Error("sequences are decoded one by one")
+	}
+	if opened.Batch != 0 || opened.Samples != 2 {
+		t.Errorf("batch %d, %d prompts", opened.Batch, opened.Samples)
+	}
+	if got := opened.PredictorBytes(4); got != 2*4*15*2*2*8*4 {
+		t.Errorf("4 slots take %d bytes", got)
+	}
+	if diff := cmp.Diff([]string{"logits", "present.0.key", "present.0.value"}, opened.Outputs("")); diff != "" {
+		t.Errorf("outputs (-want +got):\n%s", diff)
+	}
+	row := []tensor.Tensor{tensor.New(tensor.Int32, opened.Row(1)[0].Shape...)}
+	if err := opened.Prepare(1, row); err != nil || cmp.Diff(tensor.Data[int32](row[0]), []int32{4, 5, 6, 7, 8}) != "" {
+		t.Errorf("row %v, %v", tensor.Data[int32](row[0]), err)
 	}
 }

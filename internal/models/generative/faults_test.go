@@ -47,9 +47,9 @@ func (c tokenCounter) Done(ticket int, _ []byte, tokens int) { c[ticket] = token
 
 const smallTokenizer = `{"model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 250}, "unk_token": "a"}}`
 
-// TestBadInputsAndFaultsAreNamed has everything that can be wrong with prompts, files and what a model says: none ends in
+// TestFaults has everything that can be wrong with prompts, files and what a model says: none ends in
 // an answer that nobody gave, and none hangs.
-func TestBadInputsAndFaultsAreNamed(t *testing.T) {
+func TestFaults(t *testing.T) {
 	stopped := errors.New("interrupted by the user")
 	first := func(_ context.Context, _ int, scores []float32) error { scores[3] = 1; return nil }
 	for _, c := range []struct {
@@ -146,7 +146,7 @@ func answered(t *testing.T, s workload.Setup, say func(ctx context.Context, run 
 }
 
 // What genai_config.json asks for is mentioned, and done only if it is asked for; then it speaks against the result.
-func TestSamplingOfAnExportIsMentioned(t *testing.T) {
+func TestSamplingNotes(t *testing.T) {
 	asks := strings.Replace(export, `"search": {`, `"search": {"do_sample": true, "temperature": 0.6, "top_k": 50, "top_p": 0.9, `, 1)
 	asks = strings.NewReplacer("past.%d.k", "past_key_values.%d.key", "past.%d.v", "past_key_values.%d.value", "now.%d.k", "present.%d.key", "now.%d.v", "present.%d.value").Replace(asks)
 	asks = strings.Replace(asks, `, "past_present_share_buffer": true`, "", 1)

@@ -37,6 +37,6 @@ func mixtral() workload.Model {
 
 		Options:       append(decoderOptions(), executionChoice()),
 		RemoteOptions: remoteOptions(executionChoice()),
-		ScoreOptions:  codeScoreOptions(),
+		ScoreOptions:  append(textScoreOptions(), executionChoice()),
 	}
 }

@@ -1,8 +1,12 @@
 package generative
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/models/decode"
@@ -50,11 +54,6 @@ func textScoreOptions() []workload.Option {
 	}
 }
 
-// codeScoreOptions are those of benchmarks with programs among the answers.
-func codeScoreOptions() []workload.Option {
-	return append(textScoreOptions(), executionChoice())
-}
-
 func executionChoice() workload.Option {
 	return workload.Option{Name: executeOption, Kind: workload.Bool, Scoring: true,
 		Help: "for the score, run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and write what you can (default: they get no score)"}
@@ -62,7 +61,7 @@ func executionChoice() workload.Option {
 
 // reasoningScoreOptions are those of benchmarks with programs for LiveCodeBench among the answers.
 func reasoningScoreOptions() []workload.Option {
-	return append(codeScoreOptions(), testsChoice())
+	return append(textScoreOptions(), executionChoice(), testsChoice())
 }
 
 func testsChoice() workload.Option {
@@ -104,4 +103,76 @@ func parseRunOptions(v workload.Values) (s runOptions, err error) {
 		}
 	}
 	return s, nil
+}
+
+// fields are the names of ports, by the usual ones.
+func fields(n *decode.Names) map[string]*string {
+	list := map[string]*string{}
+	for _, f := range []*string{
+		&n.Tokens, &n.Mask, &n.Positions, &n.PastKey, &n.PastValue, &n.LastRows, &n.Lengths, &n.Total,
+		&n.Next, &n.Logits, &n.PresentKey, &n.PresentValue,
+	} {
+		list[*f] = f
+	}
+	return list
+}
+
+// parseNames reads usual=own, separated by commas.
+func parseNames(text string) (map[string]string, error) {
+	usual := decode.UsualNames()
+	return decode.ParseNames(text, slices.Collect(maps.Keys(fields(&usual))))
+}
+
+// named puts own names in the place of usual ones.
+func named(own ...map[string]string) decode.Names {
+	names := decode.UsualNames()
+	list := fields(&names)
+	for _, m := range own {
+		for usual, name := range m {
+			*list[usual] = name
+		}
+	}
+	return names
+}
+
+// chooseSampling is how tokens are chosen: by default the likeliest, as in the benchmarks.
+func (s runOptions) chooseSampling(card modelCard, beams int) (own decode.Sampling, err error) {
+	switch s.sampling {
+	case "", "greedy":
+	case "model":
+		if own = card.sampling; own == (decode.Sampling{}) {
+			err = errors.New("is model, but no genai_config.json beside the model asks for sampling (search.do_sample)")
+		}
+	default:
+		own, err = parseSampling(s.sampling)
+	}
+	if err == nil && own.Draws() && beams > 1 {
+		err = fmt.Errorf("beam search with %d beams does not sample", beams)
+	}
+	return own, userinput.Wrap(samplingOption, err)
+}
+
+// parseSampling reads temperature=T,top_k=K,top_p=P,seed=S, each of which may be missing.
+func parseSampling(text string) (decode.Sampling, error) {
+	s := decode.Sampling{Temperature: 1}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		var err error
+		switch key {
+		case "temperature":
+			s.Temperature, err = strconv.ParseFloat(value, 64)
+		case "top_k":
+			s.TopK, err = strconv.Atoi(value)
+		case "top_p":
+			s.TopP, err = strconv.ParseFloat(value, 64)
+		case "seed":
+			s.Seed, err = strconv.ParseUint(value, 10, 64)
+		default:
+			return s, fmt.Errorf("%q is none of greedy, model, temperature=T, top_k=K, top_p=P, seed=S", part)
+		}
+		if err != nil {
+			return s, fmt.Errorf("%q: not a number: %w", part, err)
+		}
+	}
+	return s, s.Check()
 }

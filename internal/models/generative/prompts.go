@@ -52,15 +52,11 @@ func (s source) tokenizerPath() string {
 	if _, err := os.Stat(beside); err == nil || s.model == "" {
 		return beside
 	}
-	if other := filepath.Join(s.model, tokenizerFile); exists(other) {
+	other := filepath.Join(s.model, tokenizerFile)
+	if _, err := os.Stat(other); err == nil {
 		return other
 	}
 	return beside
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // openTokenizer opens the tokenizer of the prompts.
@@ -210,4 +206,41 @@ func readMixed(s source) (*promptSet, error) {
 		q.mixed = append(q.mixed, accuracy.MixedText{Dataset: set, ID: id, Wanted: q.targets[i]})
 		return nil
 	}, "09292024_mixtral_15k_mintoken2_v1.pkl", "mixtral.json")
+}
+
+// GPT-J's prompts (language/gpt-j/dataset.py): the template of Alpaca, cut off after alpacaTokens tokens.
+const (
+	alpaca = "Below is an instruction that describes a task, paired with an input that provides further context. " +
+		"Write a response that appropriately completes the request.\n\n### Instruction:\n%s\n\n### Input:\n%s\n\n### Response:"
+	alpacaTokens = 1919
+)
+
+// readInstructions reads articles with instructions, and tokenizes them unless the file has tokens.
+func readInstructions(s source) (*promptSet, error) {
+	t, err := s.read(articleFiles...)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(t.Columns(), "tok_input") {
+		return readTokensAndText(t, "output")
+	}
+	tokenizer, err := s.openTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	q := &promptSet{}
+	for i := range t.Len() {
+		var parts [3]string
+		for k, column := range []string{"instruction", "input", "output"} {
+			if parts[k], err = t.Text(i, column); err != nil {
+				return nil, err
+			}
+		}
+		ids, err := tokenizer.Append(nil, fmt.Sprintf(alpaca, parts[0], parts[1]), hf.AddSpecial)
+		if err != nil {
+			return nil, fmt.Errorf("prompt %d: %w", i, err)
+		}
+		q.tokens, q.targets = append(q.tokens, ids[:min(len(ids), alpacaTokens)]), append(q.targets, parts[2])
+	}
+	return q, nil
 }

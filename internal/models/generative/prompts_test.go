@@ -18,7 +18,7 @@ const wordsOnly = `{"version": "1.0", "added_tokens": [{"id": 0, "content": "<un
  "normalizer": null, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\s+"}, "behavior": "Removed"}, "post_processor": null, "decoder": null,
  "model": {"type": "BPE", "ignore_merges": true, "fuse_unk": true, "unk_token": "<unk>", "vocab": {"<unk>": 0, "Input:": 1, "Response:": 2, "one": 3, "two": 4, "say": 5}}}`
 
-func TestInstructionsAreCutIntoTokensByTheTemplate(t *testing.T) {
+func TestReadInstructions(t *testing.T) {
 	dir := folderWith(t, map[string]string{
 		"cnn_eval.json": `[{"instruction": "say", "input": "one two", "output": "two."}]`, "tokenizer.json": wordsOnly,
 	})
@@ -42,7 +42,7 @@ func TestInstructionsAreCutIntoTokensByTheTemplate(t *testing.T) {
 	}
 }
 
-func TestTheOnlyPickleIsReadWhateverTheFolderIsCalled(t *testing.T) {
+func TestReadOnlyPickle(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "prompts [1]")
 	if err := os.CopyFS(dir, os.DirFS(folderWith(t, map[string]string{"mine.pkl": `[{"a": 1}]`}))); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestTheOnlyPickleIsReadWhateverTheFolderIsCalled(t *testing.T) {
 	}
 }
 
-func TestMixedPromptsSayHowTheyAreMarked(t *testing.T) {
+func TestReadMixed(t *testing.T) {
 	rows := `[{"dataset": "OpenOrca", "id": "cot.1", "tok_input": [1], "gt_output": "a text"},
 	 {"dataset": "GSM8K", "id": "train.2", "tok_input": [2], "gt_output": "18"},
 	 {"dataset": "MBXP", "id": "cpp_f", "tok_input": [3], "gt_output": "assert"}]`
@@ -79,13 +79,13 @@ func TestMixedPromptsSayHowTheyAreMarked(t *testing.T) {
 	}
 }
 
-func TestAFolderWithoutPromptsSaysWhatIsLookedFor(t *testing.T) {
+func TestFolderWithoutPrompts(t *testing.T) {
 	if _, err := readOrca(source{folder: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "has none of open_orca_gpt4_tokenized_llama.sampled_24576.pkl") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestATokenizerHasToFitTheModel(t *testing.T) {
+func TestTokenizerFitsModel(t *testing.T) {
 	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
 	large := strings.Replace(wordsOnly, `"say": 5`, `"say": 100`, 1)
 	for name, tokenizer := range map[string]string{"": wordsOnly, "the tokenizer has tokens up to 100, the model a vocabulary of 100": large, "tokenizer.json": "{"} {
@@ -98,7 +98,7 @@ func TestATokenizerHasToFitTheModel(t *testing.T) {
 }
 
 // Where both lie in one folder, each benchmark has its own articles.
-func TestTheEdgeHasArticlesOfItsOwn(t *testing.T) {
+func TestEdgeArticles(t *testing.T) {
 	article := func(name string) string { return `[{"tok_input": [1], "output": "` + name + `"}]` }
 	for _, c := range []struct {
 		files      []string
@@ -124,7 +124,7 @@ func TestTheEdgeHasArticlesOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheTokenizerBesideTheDataComesFirst(t *testing.T) {
+func TestTokenizerPath(t *testing.T) {
 	with := map[string]string{"tokenizer.json": wordsOnly, "cnn_eval.json": twoArticles}
 	data, model, bare := folderWith(t, with), folderWith(t, with), folderWith(t, map[string]string{"cnn_eval.json": twoArticles})
 	for _, c := range []struct {

@@ -25,9 +25,11 @@ func reasoning(form accuracy.ReasoningForm, release int) scorer {
 			if o.Progress != nil {
 				o.Progress(0, len(p.reasoned)) // finding the tests takes seconds
 			}
-			if e, err = newReasoningScorer(ctx, testsOf(o.scoring), release); err != nil {
-				return nil, err
+			tests, err := livecode.Open(ctx, testsOf(o.scoring), release)
+			if err != nil {
+				return nil, userinput.Wrap(liveOption, err)
 			}
+			e = &reasoningScorer{runner: coderun.New(), tests: tests}
 			defer func() { err = errors.Join(err, e.tests.Close()) }()
 			o.Execute = e.passes
 		}
@@ -46,14 +48,6 @@ type reasoningScorer struct {
 
 	mu      sync.Mutex
 	unknown []string // problems that the release does not have
-}
-
-func newReasoningScorer(ctx context.Context, folder string, release int) (*reasoningScorer, error) {
-	tests, err := livecode.Open(ctx, folder, release)
-	if err != nil {
-		return nil, userinput.Wrap(liveOption, err)
-	}
-	return &reasoningScorer{runner: coderun.New(), tests: tests}, nil
 }
 
 // passes reports whether a program passes the tests; without tests it does not (eval_accuracy.py).

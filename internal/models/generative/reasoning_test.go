@@ -8,13 +8,12 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // The tests of LiveCodeBench are where an option says, in the data set, or else beside it.
-func TestTestsOfProgramsAreLookedForInOrder(t *testing.T) {
+func TestLiveCodeBenchFolder(t *testing.T) {
 	root := t.TempDir()
 	bare, full := filepath.Join(root, "bare"), filepath.Join(root, "full")
 	for _, folder := range []string{bare, filepath.Join(full, "livecodebench")} {
@@ -37,7 +36,7 @@ func TestTestsOfProgramsAreLookedForInOrder(t *testing.T) {
 }
 
 // A score says how programs were run, and which problems nobody could judge; without programs it says nothing.
-func TestAScoreSaysHowProgramsWereJudged(t *testing.T) {
+func TestReasoningWarnings(t *testing.T) {
 	if got := (*reasoningScorer)(nil).warn(&accuracy.Score{}); len(got.Warnings) != 0 {
 		t.Errorf("nothing was run: %q", got.Warnings)
 	}
@@ -53,7 +52,7 @@ func TestAScoreSaysHowProgramsWereJudged(t *testing.T) {
 }
 
 // Questions are asked as chats only where the file has the text of each.
-func TestQuestionsAreAskedAsTextsIfAllHaveOne(t *testing.T) {
+func TestChatsNeedTexts(t *testing.T) {
 	row := func(text string) string {
 		return `{"tok_input": [1], "ground_truth": "A", "dataset": "gpqa"` + text + `}`
 	}
@@ -77,9 +76,5 @@ func TestQuestionsAreAskedAsTextsIfAllHaveOne(t *testing.T) {
 		if len(q.reasoned) != 2 || q.reasoned[1] != (accuracy.Reasoning{Dataset: "gpqa", Wanted: "A"}) {
 			t.Errorf("%s: %+v", c.name, q.reasoned)
 		}
-	}
-	var none backend.Prompt
-	if got := (&remotePrompts{data: &promptSet{tokens: [][]int32{nil}}}).promptOf(0); got.Stop != none.Stop || got.Messages != nil {
-		t.Errorf("a prompt of nothing is %+v", got)
 	}
 }

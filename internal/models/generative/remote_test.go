@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,7 +59,7 @@ func summarizer() benchmark {
 
 const askedArticles = `[{"tok_input": [62, 62, 1, 2, 3], "output": "one two."}]`
 
-func TestServersAnswerWithTokens(t *testing.T) {
+func TestRemoteAnswers(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		o    tokenserver.Options
@@ -87,7 +88,7 @@ func TestServersAnswerWithTokens(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsATokenizerSaysSo(t *testing.T) {
+func TestRemoteNeedsTokenizer(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
 	if _, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Scored: true}); err == nil || !strings.Contains(err.Error(), "tokenizer") {
 		t.Errorf("a test of accuracy: %v", err)
@@ -114,7 +115,7 @@ func TestWhatNeedsATokenizerSaysSo(t *testing.T) {
 	})
 }
 
-func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
+func TestRemoteAnswerEnds(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		drop bool
@@ -141,7 +142,7 @@ func TestAnswersEndWhereTheReferenceEndsThem(t *testing.T) {
 }
 
 // Servers that give no ids say how many tokens there were; those that count some which they do not show are believed.
-func TestTokensThatNobodySawAreCounted(t *testing.T) {
+func TestRemoteTokenCounts(t *testing.T) {
 	a := &remotePrompts{data: &promptSet{}, rules: decode.Rules{Stop: []int32{2}, Width: 4}}
 	for _, c := range []struct {
 		answer      backend.Answer
@@ -158,7 +159,7 @@ func TestTokensThatNobodySawAreCounted(t *testing.T) {
 	}
 }
 
-func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
+func TestFirstTokens(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles, "tokenizer.json": string(tokentest.Tokenizer(t))})
 	for _, logged := range []bool{false, true} {
 		w, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Logged: logged})
@@ -181,7 +182,7 @@ func TestFirstTokensAreKeptOnlyWithALog(t *testing.T) {
 	}
 }
 
-func TestNotesOfPromptsSayWhoCounts(t *testing.T) {
+func TestRemoteNotes(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
 	for _, c := range []struct{ tokenizer, want string }{{"", "no tokenizer: token counts are those of the servers"}, {string(tokentest.Tokenizer(t)), dir + "/tokenizer.json counts tokens"}} {
 		if c.tokenizer != "" {
@@ -200,7 +201,7 @@ func TestNotesOfPromptsSayWhoCounts(t *testing.T) {
 }
 
 // A text that begins with the token that servers put before it would have it twice.
-func TestOnlyTheBeginningIsNotSpelled(t *testing.T) {
+func TestRemoteTextWithoutBOS(t *testing.T) {
 	dir := folderWith(t, map[string]string{"cnn_eval.json": `[{"tok_input": [62, 1, 62, 2], "output": "x"}, {"tok_input": [1], "output": "x"}]`, "tokenizer.json": string(tokentest.Tokenizer(t))})
 	for begin, want := range map[int32][2]string{62: {" token01 token62 token02", " token01"}, 0: {" token62 token01 token62 token02", " token01"}} {
 		s := summarizer()
@@ -222,17 +223,7 @@ func TestOnlyTheBeginningIsNotSpelled(t *testing.T) {
 	}
 }
 
-func TestMorePromptsThanThereAreAreRefused(t *testing.T) {
-	dir := folderWith(t, map[string]string{"cnn_eval.json": askedArticles})
-	for count, want := range map[int]string{1: "", 2: "opening the prompts: want 2, " + dir + " has 1"} {
-		_, err := summarizer().openRemote(workload.Setup{DatasetDir: dir, Count: count})
-		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
-			t.Errorf("of %d: error %v, want %q", count, err, want)
-		}
-	}
-}
-
-func TestProgramsAreAskedForWithTheirEnd(t *testing.T) {
+func TestRemoteStop(t *testing.T) {
 	rows := `[{"dataset": "GSM8K", "id": "train.2", "tok_input": [2], "gt_output": "18"}, {"dataset": "MBXP", "id": "cpp_f", "tok_input": [3], "gt_output": "assert"}]`
 	m, dir := mixtral().Remote(), folderWith(t, map[string]string{"mixtral.json": rows})
 	w, err := m.Open(workload.Setup{DatasetDir: dir})
@@ -250,7 +241,7 @@ func TestProgramsAreAskedForWithTheirEnd(t *testing.T) {
 }
 
 // The columns are those of the published files.
-func TestQuestionsOfReasoningAreRead(t *testing.T) {
+func TestReadReasoning(t *testing.T) {
 	rows := []map[string]any{
 		{"dataset": "gpqa", "ground_truth": "B", "question": "q", "text_input": "Which?", "tok_input": []int{0, 5}},
 		{"dataset": "aime", "ground_truth": 25, "question": "q", "text_input": "How many?", "tok_input": []int{0, 6}},
@@ -275,7 +266,7 @@ func TestQuestionsOfReasoningAreRead(t *testing.T) {
 	}
 }
 
-func TestAccuracyOfGPTOSSHasPromptsOfItsOwn(t *testing.T) {
+func TestGPTOSSAccuracyPrompts(t *testing.T) {
 	row := func(n int) string {
 		return fmt.Sprintf(`[{"input_tokens": [%d], "dataset": "gpqa_diamond", "ground_truth": "A"}]`, n)
 	}
@@ -292,6 +283,175 @@ func TestAccuracyOfGPTOSSHasPromptsOfItsOwn(t *testing.T) {
 		}
 		if p.IDs[0] != wantID || p.MaxTokens != wantMost || w.Prompts.Texts().Temperature != 1 {
 			t.Errorf("scored %v: %+v", scored, p)
+		}
+	}
+}
+
+func TestBytesOfTokens(t *testing.T) {
+	for width, want := range map[int]string{4: "\x01\x00\x00\x00\x49\xf4\x01\x00", 8: "\x01\x00\x00\x00\x00\x00\x00\x00\x49\xf4\x01\x00\x00\x00\x00\x00"} {
+		if got := string(bytesOf([]int32{1, 128073}, width)); got != want {
+			t.Errorf("%d bytes each: % x, want % x", width, got, want)
+		}
+	}
+	if got := bytesOf(nil, 4); len(got) != 0 {
+		t.Errorf("no tokens are % x", got)
+	}
+}
+
+// Each benchmark of the family reads the file of its reference, with the columns that it has there. A row of
+// another kind is an error that names row and column.
+func TestReferenceFiles(t *testing.T) {
+	for _, c := range []struct {
+		model, file, row string
+		tokens           []int32
+		columns          map[string]string // what replaces a column, and what is then said
+	}{
+		{"llama3.1-8b", "cnn_eval.json", `{"tok_input": [128000, 5], "output": "A text."}`, []int32{128000, 5}, map[string]string{
+			`"tok_input": [128000, 5]`: `row 1, column tok_input`, `"output": "A text."`: `row 1, column output`,
+		}},
+		{"llama3.1-8b-edge", "sample_cnn_eval_5000.json", `{"tok_input": [7], "output": "A text."}`, []int32{7}, map[string]string{`"tok_input": [7]`: `row 1, column tok_input`}},
+		{"llama2-70b", "cnn_eval.json", `{"tok_input": [1, 2, 3], "output": "A text."}`, []int32{1, 2, 3}, map[string]string{`"output": "A text."`: `row 1, column output`}},
+		{"mixtral-8x7b", "mixtral.json", `{"tok_input": [1], "gt_output": "18", "dataset": "GSM8K", "id": "train.548"}`, []int32{1}, map[string]string{
+			`"dataset": "GSM8K"`: `row 1, column dataset`, `"id": "train.548"`: `row 1, column id`, `"gt_output": "18"`: `row 1, column gt_output`,
+		}},
+		{"llama3.1-405b", "llama3.1_405b.json", `{"tok_input": [1], "gt_output": "blue", "metric": "qa_em"}`, []int32{1}, map[string]string{`"metric": "qa_em"`: `row 1, column metric`}},
+		{"deepseek-r1", "deepseek_r1_eval.parquet", `{"tok_input": [0, 9], "ground_truth": "B", "dataset": "gpqa", "text_input": "Which?"}`, []int32{0, 9}, map[string]string{
+			`"dataset": "gpqa"`: `row 1, column dataset`, `"ground_truth": "B"`: `row 1, column ground_truth`,
+		}},
+		{"gpt-oss-120b", "perf_eval_ref.parquet", `{"input_tokens": [200006, 9]}`, []int32{200006, 9}, map[string]string{`"input_tokens": [200006, 9]`: `row 1, column input_tokens`}},
+	} {
+		t.Run(c.model, func(t *testing.T) {
+			open := func(second string) (*workload.Workload, error) {
+				dir := folderWith(t, map[string]string{c.file: "[" + c.row + ",\n" + second + "]"})
+				return modelNamed(t, c.model).OpenRemote(workload.Setup{DatasetDir: dir})
+			}
+			w, err := open(c.row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := w.Prompts.Prompt(1); !slices.Equal(p.IDs, c.tokens) || w.Samples != 2 {
+				t.Errorf("the second of %d prompts is %v, want %v", w.Samples, p.IDs, c.tokens)
+			}
+			for column, want := range c.columns {
+				name, _, _ := strings.Cut(column, ":")
+				for _, wrong := range []string{name + ": null", name + `: {"a": 1}`} {
+					if _, err := open(strings.Replace(c.row, column, wrong, 1)); err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("with %s: %v, want %q", wrong, err, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Who cuts a benchmark short has the first prompts of it, and is told if there are fewer.
+func TestCount(t *testing.T) {
+	var rows []string
+	for i := range 5 {
+		rows = append(rows, fmt.Sprintf(`{"tok_input": [%d], "output": "x"}`, 10+i))
+	}
+	dir := folderWith(t, map[string]string{"cnn_eval.json": "[" + strings.Join(rows, ",") + "]"})
+	for _, n := range []int{1, 3, 5, 6} {
+		w, err := modelNamed(t, "llama3.1-8b").OpenRemote(workload.Setup{DatasetDir: dir, Count: n})
+		if n > 5 {
+			if want := fmt.Sprintf("opening the prompts: want 6, %s has 5", dir); err == nil || err.Error() != want {
+				t.Errorf("of 6: %v, want %q", err, want)
+			}
+			continue
+		}
+		if err != nil || w.Samples != n {
+			t.Fatalf("of %d: %v", n, err)
+		}
+		for i := range n {
+			if ids := w.Prompts.Prompt(i).IDs; !slices.Equal(ids, []int32{int32(10 + i)}) {
+				t.Errorf("prompt %d of %d is %v", i, n, ids)
+			}
+		}
+	}
+}
+
+func modelNamed(t *testing.T, name string) workload.Model {
+	t.Helper()
+	for _, m := range slices.Concat(Models(), RemoteModels()) {
+		if m.Name == name {
+			return m
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return workload.Model{}
+}
+
+// anyRow has the columns of all data sets of the family.
+const anyRow = `[{"tok_input": [7], "output": "a", "gt_output": "1", "metric": "rouge", "dataset": "GSM8K", "id": "x", "ground_truth": "A"}]`
+
+// TestAnswerLimitsOfReference compares with the SUTs of mlcommons/inference: what they pass to
+// generate, and how their logs have a token.
+func TestAnswerLimitsOfReference(t *testing.T) {
+	llama3, dir := []int32{128001, 128008, 128009}, folderWith(t, map[string]string{"any.json": anyRow})
+	for name, want := range map[string]struct {
+		ends        []int32
+		least, most int
+		bytes       int // of the answer "7, 7, end"
+	}{
+		"llama3.1-8b":      {llama3, 1, 128, 12},
+		"llama3.1-8b-edge": {llama3, 1, 128, 12},
+		"llama2-70b":       {[]int32{2}, 1, 1024, 12},
+		"llama2-70b-99.9":  {[]int32{2}, 1, 1024, 12},
+		"mixtral-8x7b":     {[]int32{2}, 2, 1024, 8}, // the end is no part of it
+		"llama3.1-405b":    {llama3, 2, 2000, 12},
+		"deepseek-r1":      {[]int32{1}, 1, 20000, 12},
+		"gpt-oss-120b":     {[]int32{200002, 200012}, 1, 10240, 12},
+	} {
+		w, err := modelNamed(t, name).OpenRemote(workload.Setup{DatasetDir: dir + "/any.json"})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		p := w.Prompts
+		if got := p.Prompt(0); got.MinTokens != want.least || got.MaxTokens != want.most {
+			t.Errorf("%s asks for %d to %d tokens, want %d to %d", name, got.MinTokens, got.MaxTokens, want.least, want.most)
+		}
+		for _, end := range want.ends {
+			ids := []int32{7, 7, end, 7, 7}
+			if response, tokens := p.Response(0, backend.Answer{IDs: ids, Tokens: len(ids)}); len(response) != want.bytes || 4*tokens != want.bytes {
+				t.Errorf("%s: %v is kept as %d tokens, % x, want %d bytes", name, ids, tokens, response, want.bytes)
+			}
+		}
+		ids := []int32{7, 3, 128000, 200001}
+		if response, _ := p.Response(0, backend.Answer{IDs: ids, Tokens: 4}); len(response) != 16 {
+			t.Errorf("%s: %v ends early, as % x", name, ids, response)
+		}
+	}
+	for _, name := range []string{"gpt-j", "gpt-j-99.9"} {
+		w, err := modelNamed(t, name).Open(workload.Setup{DatasetDir: dir + "/any.json", Ports: decoderPorts()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := gptJWriter()
+		if r := got.rules; !slices.Equal(w.EndTokens, []int32{50256}) || r.MinNew != 30 || r.MaxNew != 128 || r.Width != 8 || got.beams != 4 || r.Drop {
+			t.Errorf("%s: %+v, %d beams", name, r, got.beams)
+		}
+	}
+}
+
+// Greedy decoding wants temperature 0; gpt-oss-120b is drawn at 1, with all of its special tokens in what is scored.
+func TestRemoteSettingsOfReference(t *testing.T) {
+	dir := folderWith(t, map[string]string{"any.json": anyRow})
+	for _, m := range slices.Concat(Models(), RemoteModels()) {
+		if m.OpenRemote == nil {
+			continue
+		}
+		w, err := m.OpenRemote(workload.Setup{DatasetDir: dir + "/any.json"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, drawn, least := w.Prompts.Texts(), m.Name == "gpt-oss-120b", m.Name == "mixtral-8x7b" || m.Name == "llama3.1-405b"
+		want := backend.Texts{IDs: true, Least: least}
+		if drawn {
+			want.KeepSpecial, want.Temperature = true, 1
+		}
+		if got.Tokenize != nil || got.IDs != want.IDs || got.Chat || got.Least != want.Least || got.KeepSpecial != want.KeepSpecial || got.Temperature != want.Temperature || got.Logged {
+			t.Errorf("%s: %+v, want %+v", m.Name, got, want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func tokenLog(texts ...string) accuracy.Input {
 	return accuracy.Named("log", strings.NewReader("["+strings.Join(records, ",")+"]"))
 }
 
-func TestLogsOfLongTextsAreScored(t *testing.T) {
+func TestLongTextScore(t *testing.T) {
 	dir := scoreDir(t, "llama3.1_405b.json", `[{"tok_input":[1],"gt_output":"blue","metric":"qa_em"},{"tok_input":[1],"gt_output":"The cat sat.","metric":"rouge"}]`)
 	score, err := llama405B().Score(t.Context(), tokenLog("It is. Answer: blue", "The cat sat."), workload.Scoring{DatasetDir: dir})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestLogsOfLongTextsAreScored(t *testing.T) {
 const mixedPrompts = `[{"tok_input":[1],"dataset":"GSM8K","id":"g","gt_output":"42"},
 	{"tok_input":[1],"dataset":"MBXP","id":"python_f","gt_output":"\ndef check(f):\n    assert f() == 2\n"}]`
 
-func TestProgramsAreExecutedOnlyWhenAsked(t *testing.T) {
+func TestExecuteCode(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
@@ -95,7 +95,7 @@ const reasonedPrompts = `[{"tok_input":[1],"dataset":"gpqa","ground_truth":"B"},
 
 const sumProblem = `{"question_id": "sum", "public_test_cases": "[{\"input\": \"1 2\\n\", \"output\": \"3\\n\", \"testtype\": \"stdin\"}]", "private_test_cases": "[]", "metadata": "{}"}` + "\n"
 
-func TestProgramsAreRunOnTheTestsOfLiveCodeBench(t *testing.T) {
+func TestLiveCodeBenchScore(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")

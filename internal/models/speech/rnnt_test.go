@@ -16,6 +16,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -432,5 +433,11 @@ func TestSentRecordings(t *testing.T) {
 		if want := "abc."; r[0] != want {
 			t.Errorf("written down as sample %d is %q, want %q", index, r[0], want)
 		}
+	}
+}
+
+func TestLeftOutRecordingsAreNoted(t *testing.T) {
+	if got := strings.Join(leftOut(&dataset.Speech{Longest: 15, LeftOut: 190}), ""); got != "190 recordings of more than 15 s are left out, as in the reference" {
+		t.Errorf("note %q", got)
 	}
 }
