@@ -8,6 +8,7 @@ import (
 	"hash"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
@@ -75,8 +76,8 @@ type Classifier struct {
 	Bias    []float32 // [classes]
 }
 
-// architectures returns all architectures, in the catalogue's order.
-func architectures() []Architecture {
+// architectures returns all architectures, in the catalogue's order. Nothing changes what they point to.
+var architectures = sync.OnceValue(func() []Architecture {
 	return slices.Concat([]Architecture{
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
@@ -84,7 +85,7 @@ func architectures() []Architecture {
 		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(), dlrmV2(),
 		rnntEncoder(), rnntPrediction(), rnntJointNet(), mobileBERT(),
 	}, decoders(), whispers(), sdxlArchitectures())
-}
+})
 
 // Lookup returns the architecture of a name. The error lists the choices.
 func Lookup(name string) (Architecture, error) {

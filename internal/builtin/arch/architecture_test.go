@@ -44,7 +44,7 @@ func values(list []*onnx.Value) []onnx.Value {
 
 // classifiers returns the architectures with a last layer that can be chosen.
 func classifiers() []Architecture {
-	return slices.DeleteFunc(architectures(), func(a Architecture) bool { return a.FeatureSize == 0 })
+	return slices.DeleteFunc(slices.Clone(architectures()), func(a Architecture) bool { return a.FeatureSize == 0 })
 }
 
 // The published figures are for 1000 classes: those of ResNet-50 from torchvision,
