@@ -1,6 +1,6 @@
-"""Makes images.json.gz: the arithmetic of CLIP and FID scores, for ../images_golden_test.go.
+"""Makes images.json.gz: the arithmetic of CLIP and FID scores, for ../images_test.go.
 
-    /usr/bin/python3 make_images.py | gzip -9n > images.json.gz
+    python3 make_images.py | gzip -9n > images.json.gz
 
 Debian's python3-numpy and python3-scipy are enough; scipy 1.10.1 is the version that the
 reference asks for (text_to_image/requirements.txt). FID is computed twice: as the reference

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the official accuracy scripts on the logs in logs/ and compares what they print with expected.json.
 
-    make_logs.py INFERENCE           # a checkout of mlcommons/inference; b66003e made the files
-    make_logs.py --write INFERENCE   # put what they print into expected.json
+    make_logs.py INFERENCE WHISPER           # checkouts of mlcommons/inference (b66003e) and openai/whisper (v20250625)
+    make_logs.py INFERENCE WHISPER --write   # put what they print into expected.json
 
-Needs what the scripts need: NumPy 1.24.2, pycocotools 2.0.11, and for KiTS19 nibabel 5.0.0 and pandas 1.5.3.
+Needs NumPy 1.24.2, pycocotools 2.0.11 and scikit-learn 1.2.1, and for Whisper regex and more-itertools. TensorFlow and PyTorch
+are stood in for: the scripts use only their way to open files, and the name of a type.
 """
 import gzip, json, os, shutil, subprocess, sys, tempfile
 
@@ -19,19 +20,32 @@ def plain(src, dst):
         shutil.copyfileobj(f, g)
 
 
-def command(inference, folder, run):
-    log = ["--mlperf-accuracy-file", os.path.join(folder, run["log"])]
-    kind = run["folder"]
-    if kind == "resnet50":
-        script, data = "accuracy-imagenet.py", ["--imagenet-val-file", os.path.join(folder, "val_map.txt")]
-    elif kind == "retinanet":
-        script, data = "accuracy-openimages.py", ["--openimages-dir", folder, "--verbose"]
+def stubs(folder, whisper):
+    """Writes modules in place of packages that the scripts hardly use."""
+    for name, text in {"tensorflow": "class gfile: GFile = open", "torch": "Tensor = object", "whisper": f"__path__ = [{os.path.join(whisper, 'whisper')!r}]"}.items():
+        with open(os.path.join(folder, name + ".py"), "w") as f:
+            f.write(text + "\n")
+
+
+def command(inference, folder, kind, run):
+    log = os.path.join(folder, run["log"])
+    if kind == "gnmt":
+        script = "retired_benchmarks/translation/gnmt/tensorflow/process_accuracy.py"
+        data = ["--accuracy_log", log, "--reference", os.path.join(folder, "newstest.tok.bpe.de")]
+    elif kind == "whisper":
+        script = "speech2text/accuracy_eval.py"
+        data = ["--log_dir", os.path.dirname(log), "--dataset_dir", folder, "--manifest", os.path.join(folder, "manifest.json")]
     else:
-        script, data = "accuracy-coco.py", ["--coco-dir", folder, "--verbose"]
-    return [sys.executable, os.path.join(inference, TOOLS, script)] + log + data + run["arguments"]
+        script, data = {
+            "resnet50": (TOOLS + "/accuracy-imagenet.py", ["--imagenet-val-file", os.path.join(folder, "val_map.txt")]),
+            "retinanet": (TOOLS + "/accuracy-openimages.py", ["--openimages-dir", folder, "--verbose"]),
+            "dlrm": ("recommendation/dlrm_v2/pytorch/tools/accuracy-dlrm.py", []),
+        }.get(kind, (TOOLS + "/accuracy-coco.py", ["--coco-dir", folder, "--verbose"]))
+        data += ["--mlperf-accuracy-file", log]
+    return [sys.executable, os.path.join(inference, script)] + data + run.get("arguments", [])
 
 
-def check(inference, kind, write):
+def check(inference, whisper, kind, write):
     """Runs all runs of a folder of logs; returns how many differ."""
     source, differ = os.path.join(HERE, "logs", kind), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -42,11 +56,12 @@ def check(inference, kind, write):
                     plain(path, os.path.join(folder, os.path.relpath(path, source)[:-3]))
         with open(os.path.join(folder, "expected.json")) as f:
             expected = json.load(f)
+        stubs(folder, whisper)
         for run in expected["runs"]:
-            done = subprocess.run(command(inference, folder, dict(run, folder=kind)), cwd=folder, capture_output=True, text=True)
-            lines = [l for l in done.stdout.splitlines() if l.startswith((" Average", "mAP", "found", "ignored", "ERROR", "accuracy"))]
+            done = subprocess.run(command(inference, folder, kind, run), cwd=folder, capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=folder))
+            lines = [l for l in done.stdout.splitlines() if l.startswith((" Average", "mAP", "found", "ignored", "ERROR", "accuracy", "AUC=", "BLEU", "Word Error"))]
             lines = [l for l in lines if not l.startswith("no results:")]
-            printed = next((l for l in reversed(lines) if l.startswith(("accuracy=", "mAP="))), "")
+            printed = next((l for l in reversed(lines) if l.startswith(("accuracy=", "mAP=", "AUC=", "BLEU", "Word Error"))), "")
             then = (run["exit_code"] != 0, run.get("printed") or "", run.get("printed_lines") or [])
             now = (done.returncode != 0, printed, lines if then[2] else [])
             if done.returncode == 0 and then != now or then[0] != now[0]:
@@ -63,9 +78,11 @@ def check(inference, kind, write):
 
 def main():
     args = [a for a in sys.argv[1:] if a != "--write"]
-    if len(args) != 1:
+    if len(args) != 2:
         sys.exit(__doc__)
-    differ = sum(check(os.path.abspath(args[0]), kind, len(args) < len(sys.argv) - 1) for kind in ("resnet50", "ssd", "ssd_remove_empty", "retinanet"))
+    inference, whisper = map(os.path.abspath, args)
+    kinds = ("resnet50", "ssd", "ssd_remove_empty", "retinanet", "dlrm", "gnmt", "whisper")
+    differ = sum(check(inference, whisper, kind, "--write" in sys.argv) for kind in kinds)
     print(differ, "runs differ")
     sys.exit(differ > 0)
 
