@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A ledger is a session that knows which values are bound and not yet closed.
-type ledger struct {
+// A countingSession is a session that knows which values are bound and not yet closed.
+type countingSession struct {
 	info   backend.Info
 	open   map[string]int // by the length of the tensor, which tells them apart
 	refuse int            // the length of what cannot be bound; 0: none
@@ -20,7 +20,7 @@ type ledger struct {
 }
 
 type entry struct {
-	l *ledger
+	l *countingSession
 	t tensor.Tensor
 }
 
@@ -36,10 +36,10 @@ func (e entry) Close() error {
 	return nil
 }
 
-func (l *ledger) Info() backend.Info { return l.info }
-func (l *ledger) Close() error       { return nil }
+func (l *countingSession) Info() backend.Info { return l.info }
+func (l *countingSession) Close() error       { return nil }
 
-func (l *ledger) Bind(t tensor.Tensor) (backend.Value, error) {
+func (l *countingSession) Bind(t tensor.Tensor) (backend.Value, error) {
 	if int(t.Len()) == l.refuse {
 		return nil, errBind
 	}
@@ -47,7 +47,7 @@ func (l *ledger) Bind(t tensor.Tensor) (backend.Value, error) {
 	return entry{l, t}, nil
 }
 
-func (l *ledger) Run(_ context.Context, inputs, outputs []backend.Value) error {
+func (l *countingSession) Run(_ context.Context, inputs, outputs []backend.Value) error {
 	var run [2][]int
 	for i, values := range [][]backend.Value{inputs, outputs} {
 		for _, v := range values {
@@ -59,7 +59,7 @@ func (l *ledger) Run(_ context.Context, inputs, outputs []backend.Value) error {
 }
 
 // unclosed is how many values are bound.
-func (l *ledger) unclosed() (n int) {
+func (l *countingSession) unclosed() (n int) {
 	for _, count := range l.open {
 		n += count
 	}
@@ -67,18 +67,18 @@ func (l *ledger) unclosed() (n int) {
 }
 
 // decoder is a session of the decoder, and the tensors of its ports.
-func decoder(t *testing.T) (*ledger, ports, map[string]tensor.Tensor) {
+func decoder(t *testing.T) (*countingSession, ports, map[string]tensor.Tensor) {
 	t.Helper()
 	files := official().files()
 	p, err := findPorts(files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{info: backend.Info{Inputs: files[vaeDecoder].Inputs, Outputs: files[vaeDecoder].Outputs}, open: map[string]int{}}
+	l := &countingSession{info: backend.Info{Inputs: files[vaeDecoder].Inputs, Outputs: files[vaeDecoder].Outputs}, open: map[string]int{}}
 	return l, p, map[string]tensor.Tensor{vaeDecoder + ".latent_sample": tensor.New(tensor.Float32, 4), vaeDecoder + ".sample": tensor.New(tensor.Float32, 3)}
 }
 
-func TestTensorsAreBoundInTheOrderOfThePorts(t *testing.T) {
+func TestBindInPortOrder(t *testing.T) {
 	l, p, tensors := decoder(t)
 	c, err := bind(l, p, vaeDecoder, tensors)
 	if err != nil {
@@ -103,18 +103,20 @@ func TestTensorsAreBoundInTheOrderOfThePorts(t *testing.T) {
 }
 
 // Whatever cannot be bound, nothing stays bound.
-func TestABindingThatFailsLeavesNothingBound(t *testing.T) {
+func TestBindFailure(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(l *ledger, tensors map[string]tensor.Tensor)
+		change func(l *countingSession, tensors map[string]tensor.Tensor)
 		want   string
 	}{
-		{"an input that has no memory", func(l *ledger, _ map[string]tensor.Tensor) { l.refuse = 4 }, "the model's vae_decoder, latent_sample: no memory on the device"},
-		{"an output that has no memory", func(l *ledger, _ map[string]tensor.Tensor) { l.refuse = 3 }, "the model's vae_decoder, sample: no memory on the device"},
-		{"an output that nobody reads", func(l *ledger, _ map[string]tensor.Tensor) {
+		{"an input that has no memory", func(l *countingSession, _ map[string]tensor.Tensor) { l.refuse = 4 }, "the model's vae_decoder, latent_sample: no memory on the device"},
+		{"an output that has no memory", func(l *countingSession, _ map[string]tensor.Tensor) { l.refuse = 3 }, "the model's vae_decoder, sample: no memory on the device"},
+		{"an output that nobody reads", func(l *countingSession, _ map[string]tensor.Tensor) {
 			l.info.Outputs = append(slices.Clone(l.info.Outputs), port("moments", tensor.Float32, 1))
 		}, "the model's vae_decoder has an unknown port moments"},
-		{"an input without a tensor", func(_ *ledger, tensors map[string]tensor.Tensor) { delete(tensors, vaeDecoder+".latent_sample") }, "the model's vae_decoder has an unknown port latent_sample"},
+		{"an input without a tensor", func(_ *countingSession, tensors map[string]tensor.Tensor) {
+			delete(tensors, vaeDecoder+".latent_sample")
+		}, "the model's vae_decoder has an unknown port latent_sample"},
 	} {
 		l, p, tensors := decoder(t)
 		c.change(l, tensors)
@@ -124,7 +126,7 @@ func TestABindingThatFailsLeavesNothingBound(t *testing.T) {
 	}
 }
 
-func TestNumbersAreWrittenInTheTypeOfThePort(t *testing.T) {
+func TestFillTypes(t *testing.T) {
 	for _, d := range integers {
 		x := tensor.New(d, 3)
 		setIntegers(x, []int64{49406, 0, 49407})

@@ -52,7 +52,8 @@ func readTable(path string, captions int) (t tensor.Tensor, err error) {
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
-	if !isTable(r, captions) {
+	const maxFeatures = 1 << 14
+	if r.Type != tensor.Float32 || len(r.Shape) != 2 || r.Shape[0] != int64(captions) || r.Shape[1] < 1 || r.Shape[1] > maxFeatures {
 		return t, fmt.Errorf("%s has %v%v, want float32[%d n]: a row for each caption", path, r.Type, r.Shape, captions)
 	}
 	t = tensor.New(r.Type, r.Shape...)
@@ -60,13 +61,6 @@ func readTable(path string, captions int) (t tensor.Tensor, err error) {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
-}
-
-// isTable reports whether a file has a row of features for each caption.
-func isTable(r *npy.Reader, captions int) bool {
-	const maxFeatures = 1 << 14
-	isMatrix := r.Type == tensor.Float32 && len(r.Shape) == 2
-	return isMatrix && r.Shape[0] == int64(captions) && r.Shape[1] >= 1 && r.Shape[1] <= maxFeatures
 }
 
 // open opens the text tower.

@@ -44,10 +44,10 @@ func sent(t *testing.T, w *pipeline, index int) (*workload.Store, []tensor.Tenso
 }
 
 // An image follows from what was sent alone: the tokens, and the latents that came with them.
-func TestASampleFromElsewhereHasItsOwnLatents(t *testing.T) {
-	c := newCanvas(t, 3)
+func TestSentSamplesHaveTheirLatents(t *testing.T) {
+	c := newFakePipeline(t, 3)
 	w := c.open()
-	images, err := c.paint(t.Context(), w, 1)
+	images, err := c.images(t.Context(), w, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +90,8 @@ func TestASampleFromElsewhereHasItsOwnLatents(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSampleOfThePipelineIsRefused(t *testing.T) {
-	w := newCanvas(t, 2).open()
+func TestCheckSamples(t *testing.T) {
+	w := newFakePipeline(t, 2).open()
 	size := int64(w.tokenizers[0].Size())
 	for want, spoil := range map[string]func(row []tensor.Tensor){
 		"token 76 of input_tokens is -1":  func(row []tensor.Tensor) { tensor.Data[int64](row[0])[clip.Length-1] = -1 },
@@ -108,8 +108,8 @@ func TestWhatIsNoSampleOfThePipelineIsRefused(t *testing.T) {
 }
 
 // With the files at servers nothing is read from where the program was started.
-func TestWithoutFilesNothingIsReadBesideThem(t *testing.T) {
-	c := newCanvas(t, 2)
+func TestOpenWithoutFiles(t *testing.T) {
+	c := newFakePipeline(t, 2)
 	t.Chdir(c.setup.ModelPath)
 	if err := writeNoSchedule("scheduler"); err != nil {
 		t.Fatal(err)
@@ -118,15 +118,6 @@ func TestWithoutFilesNothingIsReadBesideThem(t *testing.T) {
 	w := c.open()
 	if !slices.ContainsFunc(w.notes(), func(n string) bool { return strings.HasSuffix(n, c.setup.DatasetDir) }) {
 		t.Errorf("the tokenizers are those of %q", w.notes())
-	}
-}
-
-// The memory of a predictor is that of its tensors, and grows with the samples of a batch.
-func TestThePaintersMemoryIsForetold(t *testing.T) {
-	w := newCanvas(t, 2).open()
-	one, two := w.predictorBytes(1), w.predictorBytes(2)
-	if image := int64(w.sizes.imageBytes()); one < 5*image || two <= one || two >= 2*one {
-		t.Errorf("%d bytes for a sample and %d for two, an image has %d", one, two, image)
 	}
 }
 

@@ -62,7 +62,14 @@ func OpenImageEncoder(ctx context.Context, engine backend.Engine, path string, k
 	if e.session, err = engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{out.Name}}); err != nil {
 		return nil, err
 	}
-	if err = e.bind(ofOneImage(out.Shape)); err == nil && e.Features() < 2 {
+	one := slices.Clone(out.Shape)
+	for i, extent := range one {
+		one[i] = max(extent, 1) // unknown axes are the batch, and those of a pooled image
+	}
+	if e.in, err = e.session.Bind(tensor.New(tensor.Float32, 1, imageChannels, int64(e.side), int64(e.side))); err == nil {
+		e.out, err = e.session.Bind(tensor.New(tensor.Float32, one...))
+	}
+	if err == nil && e.Features() < 2 {
 		err = fmt.Errorf("the output %v has no known number of features", out.Shape)
 	}
 	if err != nil {
@@ -71,17 +78,11 @@ func OpenImageEncoder(ctx context.Context, engine backend.Engine, path string, k
 	return e, nil
 }
 
-// ofOneImage is the shape of the features of one image: axes of unknown size are 1.
-func ofOneImage(shape tensor.Shape) tensor.Shape {
-	shape = slices.Clone(shape)
-	for i, extent := range shape {
-		shape[i] = max(extent, 1)
-	}
-	return shape
-}
-
 // ports checks the input and returns the output of features.
 func (e *ImageEncoder) ports(inputs, outputs []backend.Port) (out backend.Port, err error) {
+	isImage := func(p backend.Port) bool {
+		return p.Type == tensor.Float32 && len(p.Shape) == 4 && (p.Shape[1] < 1 || p.Shape[1] == imageChannels)
+	}
 	if len(inputs) != 1 || !isImage(inputs[0]) {
 		return out, fmt.Errorf("the inputs are %v, want one, float32[N 3 %d %d]", inputs, e.side, e.side)
 	}
@@ -93,11 +94,6 @@ func (e *ImageEncoder) ports(inputs, outputs []backend.Port) (out backend.Port, 
 		return out, fmt.Errorf("the input is %v, want one square image at a time", inputs[0].Shape)
 	}
 	return featuresOf(outputs, e.kind.output())
-}
-
-// isImage reports whether an input is one of images of three colours.
-func isImage(p backend.Port) bool {
-	return p.Type == tensor.Float32 && len(p.Shape) == 4 && (p.Shape[1] < 1 || p.Shape[1] == imageChannels)
 }
 
 // featuresOf chooses the output of features: the one with the default name, or else the first.
@@ -113,15 +109,6 @@ func featuresOf(outputs []backend.Port, usual string) (backend.Port, error) {
 		return out, fmt.Errorf("the output %s is %v%v, want features, float32[N n]", out.Name, out.Type, out.Shape)
 	}
 	return out, nil
-}
-
-func (e *ImageEncoder) bind(out tensor.Shape) (err error) {
-	side := int64(e.side)
-	if e.in, err = e.session.Bind(tensor.New(tensor.Float32, 1, imageChannels, side, side)); err != nil {
-		return err
-	}
-	e.out, err = e.session.Bind(tensor.New(tensor.Float32, out...))
-	return err
 }
 
 // Encode returns the features of an image, rows of pixels of three bytes. The next call overwrites them.

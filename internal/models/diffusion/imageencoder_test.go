@@ -1,21 +1,25 @@
 package diffusion
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 )
 
-// seeing is an engine whose networks all have these ports.
-func seeing(t *testing.T, inputs, outputs []backend.Port, answer func(inputs, outputs []tensor.Tensor) error) backend.Engine {
+// networkOf is an engine whose networks all have these ports.
+func networkOf(t *testing.T, inputs, outputs []backend.Port, answer func(inputs, outputs []tensor.Tensor) error) backend.Engine {
 	t.Helper()
 	e, err := simulated.New(simulated.Config{Inputs: inputs, Outputs: outputs, Answer: answer})
 	if err != nil {
@@ -24,7 +28,7 @@ func seeing(t *testing.T, inputs, outputs []backend.Port, answer func(inputs, ou
 	return e
 }
 
-func TestNetworksOfImagesAreKnownByTheirPorts(t *testing.T) {
+func TestImageEncoderPorts(t *testing.T) {
 	f := tensor.Float32
 	image := []backend.Port{port("pixel_values", f, -1, 3, 224, 224)}
 	features := []backend.Port{port("image_embeds", f, -1, 512)}
@@ -54,7 +58,7 @@ func TestNetworksOfImagesAreKnownByTheirPorts(t *testing.T) {
 		{"a list", image, []backend.Port{port("image_embeds", f, 512)}, 0, 0, "the output image_embeds is float32[512], want features"},
 		{"an unknown number", image, []backend.Port{port("image_embeds", f, -1, -1)}, 0, 0, "has no known number of features"},
 	} {
-		e, err := OpenImageEncoder(t.Context(), seeing(t, c.inputs, c.outputs, nil), "eye.onnx", CLIPImages)
+		e, err := OpenImageEncoder(t.Context(), networkOf(t, c.inputs, c.outputs, nil), "eye.onnx", CLIPImages)
 		if c.want != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), "eye.onnx: ") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want the file and %q", c.name, err, c.want)
@@ -72,7 +76,7 @@ func TestNetworksOfImagesAreKnownByTheirPorts(t *testing.T) {
 }
 
 // An image of one colour has that colour at every size: what a network reads of it is known.
-func TestColoursReachANetworkAsItWasTrained(t *testing.T) {
+func TestImageEncoderInput(t *testing.T) {
 	var given []float32
 	answer := func(inputs, _ []tensor.Tensor) error {
 		given = tensor.Data[float32](inputs[0])
@@ -89,7 +93,7 @@ func TestColoursReachANetworkAsItWasTrained(t *testing.T) {
 		{Inception, func(_ int, v byte) float64 { return float64(v)/127.5 - 1 }},
 	} {
 		side := int64(c.kind.defaultSide())
-		engine := seeing(t, []backend.Port{port("x", tensor.Float32, -1, 3, side, side)}, []backend.Port{port(c.kind.output(), tensor.Float32, -1, 4)}, answer)
+		engine := networkOf(t, []backend.Port{port("x", tensor.Float32, -1, 3, side, side)}, []backend.Port{port(c.kind.output(), tensor.Float32, -1, 4)}, answer)
 		e, err := OpenImageEncoder(t.Context(), engine, "eye.onnx", c.kind)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +122,7 @@ func TestColoursReachANetworkAsItWasTrained(t *testing.T) {
 	}
 }
 
-func TestATextTowerTakesTokensAndGivesFeatures(t *testing.T) {
+func TestCaptionEncoderPorts(t *testing.T) {
 	ids := []backend.Port{port("input_ids", tensor.Int64, -1, 77)}
 	embeds := []backend.Port{port("text_embeds", tensor.Float32, -1, 512)}
 	for _, c := range []struct {
@@ -142,7 +146,7 @@ func TestATextTowerTakesTokensAndGivesFeatures(t *testing.T) {
 	}
 }
 
-func TestATableHasARowForEachCaption(t *testing.T) {
+func TestCaptionTable(t *testing.T) {
 	write := func(name string, x tensor.Tensor) string {
 		path := filepath.Join(t.TempDir(), name)
 		f, err := os.Create(path)
@@ -196,6 +200,53 @@ func TestATableHasARowForEachCaption(t *testing.T) {
 	} {
 		if _, err := openCaptionEncoder(t.Context(), nil, c.path, "", 3); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("a table %s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestPixelRange(t *testing.T) {
+	for v, want := range map[float32]byte{-1: 0, 1: 255, 0: 128, -1.5: 0, 100: 255, float32(math.Inf(1)): 255, float32(math.Inf(-1)): 0, math.MaxFloat32: 255} {
+		got := make([]byte, 3)
+		if err := toBytes(got, []float32{v, v, v}); err != nil || !bytes.Equal(got, []byte{want, want, want}) {
+			t.Errorf("%v is %v, %v, want %d", v, got, err, want)
+		}
+	}
+	for at := range 6 {
+		planes := make([]float32, 6)
+		planes[at] = float32(math.NaN())
+		want := "the image is not a number at pixel " + strconv.Itoa(at%2) + " of plane " + strconv.Itoa(at/2)
+		if err := toBytes(make([]byte, 6), planes); err == nil || err.Error() != want {
+			t.Errorf("number %d: %v, want %s", at, err, want)
+		}
+	}
+}
+
+// encoderOf is an eye of a kind whose images have a side, without a network.
+func encoderOf(kind ImageEncoderKind, side int) *ImageEncoder {
+	return &ImageEncoder{kind: kind, side: side, in: &planesOnly{tensor.New(tensor.Float32, 1, imageChannels, int64(side), int64(side))}}
+}
+
+type planesOnly struct{ t tensor.Tensor }
+
+func (p *planesOnly) Tensor() tensor.Tensor { return p.t }
+func (*planesOnly) Close() error            { return nil }
+
+// Memory of one image serves the next, larger or smaller.
+func TestImageEncoderReusesMemory(t *testing.T) {
+	for _, kind := range []ImageEncoderKind{CLIPImages, Inception} {
+		e := encoderOf(kind, 5)
+		see := func(side int, from *ImageEncoder) []float32 {
+			image := make([]byte, imageChannels*side*side)
+			for i := range image {
+				image[i] = byte(i * 7)
+			}
+			from.prepare(image, preprocess.Size{Width: side, Height: side})
+			return slices.Clone(tensor.Data[float32](from.in.Tensor()))
+		}
+		for _, side := range []int{9, 3, 20, 5, 1, 20} {
+			if got, fresh := see(side, e), see(side, encoderOf(kind, 5)); !slices.Equal(got, fresh) {
+				t.Errorf("kind %d: an image of %d×%d is seen otherwise after others", kind, side, side)
+			}
 		}
 	}
 }

@@ -28,20 +28,23 @@ const (
 
 // imageFiles writes some of the images as PNG, as accuracy_coco.py does.
 type imageFiles struct {
-	folder string // empty: none are kept
+	folder string // empty: none are written
 	ids    map[int]bool
 }
 
-// newImageFiles makes the folder and its list of captions. Without options it is the folder "images"
-// of what a run keeps, if the data has those images.
+// newImageFiles makes the folder and its list of captions. Without options it is the folder "images" of the run's results, if
+// the data set has the images of a submission.
 func newImageFiles(s workload.Scoring, captions []string) (*imageFiles, error) {
 	g := &imageFiles{folder: s.Options[imagesOption], ids: map[int]bool{}}
 	list, err := g.choose(s.Options[idsOption], captions)
 	if err != nil {
 		return nil, userinput.Wrap(idsOption, err)
 	}
-	if err := g.settle(s, len(captions)); err != nil {
-		return nil, err
+	switch some := len(g.ids) > 0; {
+	case some && g.folder == "" && s.Keep != "":
+		g.folder = filepath.Join(s.Keep, imagesFolder)
+	case !some && g.folder != "" && s.Options[idsOption] == "":
+		return nil, userinput.Errorf(idsOption, "the data set has %d images and none of those that a submission shows: name others", len(captions))
 	}
 	if g.folder == "" {
 		return g, nil
@@ -52,22 +55,17 @@ func newImageFiles(s workload.Scoring, captions []string) (*imageFiles, error) {
 	return g, os.WriteFile(filepath.Join(g.folder, captionsFile), []byte(list), 0o644)
 }
 
-// settle decides where the images go. A folder that the user names without images for it is an error.
-func (g *imageFiles) settle(s workload.Scoring, captions int) error {
-	switch some := len(g.ids) > 0; {
-	case some && g.folder == "" && s.Keep != "":
-		g.folder = filepath.Join(s.Keep, imagesFolder)
-	case !some && g.folder != "" && s.Options[idsOption] == "":
-		return userinput.Errorf(idsOption, "the data set has %d images and none of those that a submission shows: name others", captions)
-	}
-	return nil
-}
-
-// choose chooses the images of a file, or those of the official ten that there are, and lists their captions.
+// choose takes the images of a file, or those of the official ten that the data set has, and lists their captions.
 func (g *imageFiles) choose(file string, captions []string) (string, error) {
-	ids, err := readIDs(file)
-	if err != nil {
-		return "", err
+	ids := officialIDs()
+	if file != "" {
+		data, err := fileio.ReadFile(file, maxIDs)
+		if err != nil {
+			return "", err
+		}
+		if ids, err = parseIDs(data); err != nil {
+			return "", err
+		}
 	}
 	var list strings.Builder
 	for _, id := range ids {
@@ -79,18 +77,6 @@ func (g *imageFiles) choose(file string, captions []string) (string, error) {
 		}
 	}
 	return list.String(), nil
-}
-
-// readIDs reads indices of samples, one a line.
-func readIDs(path string) ([]int, error) {
-	if path == "" {
-		return officialIDs(), nil
-	}
-	data, err := fileio.ReadFile(path, maxIDs)
-	if err != nil {
-		return nil, err
-	}
-	return parseIDs(data)
 }
 
 func parseIDs(data []byte) (ids []int, err error) {
@@ -110,20 +96,18 @@ func (g *imageFiles) add(index int, pixels []byte) error {
 	if g.folder == "" || !g.ids[index] {
 		return nil
 	}
-	var file bytes.Buffer
-	if err := png.Encode(&file, imageOf(pixels)); err != nil {
+	side, err := sideOf(pixels)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(g.folder, strconv.Itoa(index)+".png"), file.Bytes(), 0o644)
-}
-
-// imageOf is a square image of rows of pixels of three bytes.
-func imageOf(pixels []byte) image.Image {
-	side, _ := sideOf(pixels)
 	m := image.NewNRGBA(image.Rect(0, 0, side, side))
 	for i := range side * side {
 		p := pixels[i*imageChannels:]
 		m.SetNRGBA(i%side, i/side, color.NRGBA{R: p[0], G: p[1], B: p[2], A: 255})
 	}
-	return m
+	var file bytes.Buffer
+	if err := png.Encode(&file, m); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(g.folder, strconv.Itoa(index)+".png"), file.Bytes(), 0o644)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-func TestIndicesOfImagesAreReadLineByLine(t *testing.T) {
+func TestParseIDs(t *testing.T) {
 	for text, want := range map[string][]int{
 		"":                  nil,
 		"7":                 {7},
@@ -54,7 +54,7 @@ func captionsOf(n int) (list []string) {
 	return list
 }
 
-func TestDataWithoutTheOfficialImagesHaveNoneToShow(t *testing.T) {
+func TestImageFilesWithoutOfficialIDs(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "shown")
 	for _, count := range []int{0, 1046} {
 		_, err := newImageFiles(workload.Scoring{Options: workload.Values{imagesOption: folder}}, captionsOf(count))
@@ -69,7 +69,7 @@ func TestDataWithoutTheOfficialImagesHaveNoneToShow(t *testing.T) {
 }
 
 // The official ten, in the order of the reference's file, of which a part of the data may lack some.
-func TestOfTheOfficialImagesThoseThatAreThereAreKept(t *testing.T) {
+func TestOfficialImages(t *testing.T) {
 	for count, want := range map[int]string{
 		5000: "4475 3627 1046 4937 3867 1671 3789 1206 4111 3093",
 		4475: "3627 1046 3867 1671 3789 1206 4111 3093",
@@ -94,7 +94,7 @@ func TestOfTheOfficialImagesThoseThatAreThereAreKept(t *testing.T) {
 	}
 }
 
-func TestAGalleryGoesWhereItIsAskedFor(t *testing.T) {
+func TestImageFolder(t *testing.T) {
 	dir := t.TempDir()
 	ids := filepath.Join(dir, "ids.txt")
 	if err := os.WriteFile(ids, []byte("1\n"), 0o644); err != nil {
@@ -129,7 +129,7 @@ func TestAGalleryGoesWhereItIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestAListThatCannotBeUsedNamesItsOption(t *testing.T) {
+func TestImageFilesErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -157,7 +157,7 @@ func TestAListThatCannotBeUsedNamesItsOption(t *testing.T) {
 	}
 }
 
-func TestImagesOfTheListAreKeptToTheLastBit(t *testing.T) {
+func TestImageFilesAreExact(t *testing.T) {
 	g := &imageFiles{folder: t.TempDir(), ids: map[int]bool{2: true}}
 	const side = 5
 	pixels := make([]byte, 3*side*side)
@@ -207,7 +207,7 @@ func TestImagesOfTheListAreKeptToTheLastBit(t *testing.T) {
 	}
 }
 
-func TestAResponseIsASquareImage(t *testing.T) {
+func TestSideOf(t *testing.T) {
 	for bytes, want := range map[int]int{3: 1, 12: 2, 3 * 128 * 128: 128, 3 * 1024 * 1024: 1024} {
 		if side, err := sideOf(make([]byte, bytes)); err != nil || side != want {
 			t.Errorf("%d bytes have the side %d, %v, want %d", bytes, side, err, want)

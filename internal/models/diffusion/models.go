@@ -1,6 +1,10 @@
 package diffusion
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -37,11 +41,70 @@ func stableDiffusionXL() workload.Model {
 		Quality:                workload.Quality{Metric: accuracy.CLIPScore, Fraction: 0.998},
 		Roles:                  roles(),
 		Files:                  pipelineFiles,
-		Open:                   openPipeline,
-		Score:                  scoreImages,
-		ScoresWithEngine:       true,
+		Open: func(s workload.Setup) (*workload.Workload, error) {
+			w, err := newPipeline(s)
+			if err != nil {
+				return nil, err
+			}
+			return w.workload(), nil
+		},
+		Score:            scoreImages,
+		ScoresWithEngine: true,
 
 		Options:      pipelineOptions(),
 		ScoreOptions: scoreOptions(),
 	}
+}
+
+// The options of the family.
+const (
+	portsOption     = "pipeline-ports"
+	tokenizerOption = "tokenizers"
+
+	clipImageOption     = "clip-image-model"
+	clipTextOption      = "clip-text-model"
+	clipTokenizerOption = "clip-tokenizer"
+	inceptionOption     = "inception-model"
+	statisticsOption    = "statistics-path"
+	imagesOption        = "compliance-images-path"
+	idsOption           = "ids-path"
+)
+
+func pipelineOptions() []workload.Option {
+	return []workload.Option{
+		{Name: portsOption, Help: "names of a pipeline's ports that are not the usual ones, as role.usual=own, separated by commas: " +
+			"unet.sample=x,text_encoder.hidden_states=hidden_states.11 (default: those of Optimum's exports)"},
+		{Name: tokenizerOption, Kind: workload.Path, Help: "folder with tokenizer and tokenizer_2, each with vocab.json and merges.txt (default: the model's, or that of the data)"},
+	}
+}
+
+func scoreOptions() []workload.Option {
+	return []workload.Option{
+		{Name: clipImageOption, Kind: workload.Path, Help: "ONNX file of CLIP's image tower (default: scoring/clip_image.onnx beside the data)"},
+		{Name: clipTextOption, Kind: workload.Path, Help: "ONNX file of CLIP's text tower, or its features of all captions as .npy (default: scoring/clip_text.onnx or .npy beside the data)"},
+		{Name: clipTokenizerOption, Kind: workload.Path, Help: "folder of vocab.json and merges.txt of CLIP's text tower (default: scoring beside the data)"},
+		{Name: inceptionOption, Kind: workload.Path, Help: "ONNX file of Inception-v3 with 2048 features (default: scoring/inception.onnx beside the data)"},
+		{Name: statisticsOption, Aliases: []string{"statistics_path"}, Kind: workload.Path, Help: "statistics of the photographs (default: val2014.npz beside the data)"},
+		{Name: imagesOption, Aliases: []string{"compliance_images_path"}, Kind: workload.Path, Help: "folder for the images that a submission shows, and their captions"},
+		{Name: idsOption, Aliases: []string{"ids_path"}, Kind: workload.Path, Help: "file with the indices of these images, one a line (default: the official ten)"},
+	}
+}
+
+// parsePorts reads role.usual=own, separated by commas.
+func parsePorts(text string) (map[string]string, error) {
+	names := map[string]string{}
+	if text == "" {
+		return names, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		of, own, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || own == "" {
+			return nil, fmt.Errorf("%q want role.name=own", part)
+		}
+		if !slices.Contains(portKeys(), of) {
+			return nil, fmt.Errorf("%q is not one of %s", of, strings.Join(portKeys(), ", "))
+		}
+		names[of] = own
+	}
+	return names, nil
 }

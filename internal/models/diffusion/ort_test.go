@@ -130,7 +130,7 @@ func (s *studio) score(t *testing.T, images [][]byte) (clip, fid float64) {
 
 // The images of the FP32 model are in the middle of both ranges, alone or in a batch. Whatever the
 // pipeline does wrong takes them out.
-func TestORTWhatAPipelineDoesWrongMissesTheRanges(t *testing.T) {
+func TestORTDamagedPipelineMissesRanges(t *testing.T) {
 	s := newStudio(t)
 	s.batch = 2
 	clip, fid := s.score(t, s.images(t, nil))

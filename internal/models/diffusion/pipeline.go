@@ -1,16 +1,21 @@
 package diffusion
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// What the reference sets (text_to_image, backend_pytorch.py).
+// The settings of the reference (text_to_image, backend_pytorch.py).
 const (
 	steps          = 20
 	guidance       = 8
@@ -20,7 +25,7 @@ const (
 	latentScale = 0.13025
 )
 
-// A pipeline is Stable Diffusion XL joined with its captions.
+// A pipeline is Stable Diffusion XL with its data set.
 type pipeline struct {
 	captions       []string
 	latents        captions.Latents
@@ -34,27 +39,25 @@ type pipeline struct {
 	guidance       float32
 }
 
-// openPipeline joins captions with the files of a model.
-func openPipeline(s workload.Setup) (*workload.Workload, error) {
-	w, err := newPipeline(s)
-	if err != nil {
-		return nil, err
-	}
-	return w.workload(), nil
-}
-
 func newPipeline(s workload.Setup) (*pipeline, error) {
 	own, err := parsePorts(s.Options[portsOption])
 	if err != nil {
 		return nil, userinput.Wrap(portsOption, err)
 	}
 	w := &pipeline{guidance: guidance}
-	if err := w.readData(s.DatasetDir, s.Count); err != nil {
+	if w.captions, err = captions.Read(s.DatasetDir, s.Count); err != nil {
 		return nil, err
 	}
-	if err := w.readPorts(s.Ports, own); err != nil {
+	if w.latents, err = captions.ReadLatents(s.DatasetDir); err != nil {
 		return nil, err
 	}
+	if w.ports, err = findPorts(s.Ports, own); err != nil {
+		return nil, err
+	}
+	if w.sizes, err = w.ports.sizesOf(w.latents.Height, w.latents.Width); err != nil {
+		return nil, err
+	}
+	w.offsets = [2]int{0, w.sizes.first}
 	schedule, err := readSchedule(s.ModelPath)
 	if err != nil {
 		return nil, err
@@ -65,7 +68,13 @@ func newPipeline(s workload.Setup) (*pipeline, error) {
 	if w.tokenizers, w.tokenizersFrom, err = openTokenizers(s); err != nil {
 		return nil, err
 	}
-	return w, w.readNegative()
+	for i, t := range w.tokenizers {
+		w.negative[i] = make([]int64, clip.Length)
+		if _, err := t.Encode(w.negative[i], negativePrompt); err != nil {
+			return nil, fmt.Errorf("the negative prompt: %w", err)
+		}
+	}
+	return w, nil
 }
 
 func (w *pipeline) workload() *workload.Workload {
@@ -88,48 +97,18 @@ func (w *pipeline) workload() *workload.Workload {
 	return out
 }
 
-// readData reads the captions, and the noise that images begin with.
-func (w *pipeline) readData(folder string, count int) (err error) {
-	if w.captions, err = captions.Read(folder, count); err != nil {
-		return err
-	}
-	w.latents, err = captions.ReadLatents(folder)
-	return err
-}
-
-// readPorts finds the ports of the files and their sizes.
-func (w *pipeline) readPorts(files map[string]workload.Ports, own map[string]string) (err error) {
-	if w.ports, err = findPorts(files, own); err != nil {
-		return err
-	}
-	w.sizes, err = w.ports.sizesOf(w.latents.Height, w.latents.Width)
-	w.offsets = [2]int{0, w.sizes.first}
-	return err
-}
-
-// readNegative makes tokens of the negative prompt.
-func (w *pipeline) readNegative() error {
-	for i, t := range w.tokenizers {
-		w.negative[i] = make([]int64, clip.Length)
-		if _, err := t.Encode(w.negative[i], negativePrompt); err != nil {
-			return fmt.Errorf("the negative prompt: %w", err)
-		}
-	}
-	return nil
-}
-
-// notes say how the files were understood.
+// notes describe the layout and the settings.
 func (w *pipeline) notes() []string {
 	s := w.sizes
 	return []string{
-		fmt.Sprintf("images of %d×%d in %d steps of Euler's method from noise %.4g on, guidance %g, latents of %s",
+		fmt.Sprintf("images of %d×%d in %d Euler steps from noise %.4g, guidance %g, latents of %s",
 			s.width*s.scale, s.height*s.scale, steps, w.euler.sigmas[0], w.guidance, w.latents.Path),
-		fmt.Sprintf("captions are read by %s (%s) and %s (%s, %s), with the tokenizers of %s",
+		fmt.Sprintf("text encoders: %s (%s) and %s (%s, %s), with the tokenizers of %s",
 			textEncoder, w.ports[textEncoder+"."+hiddenStates].Name, textEncoder2, w.ports[textEncoder2+"."+hiddenStates].Name, w.ports[textEncoder2+".text_embeds"].Name, w.tokenizersFrom),
 	}
 }
 
-// tokenRow has the tokens of the caption for either encoder. As in the reference, they are made before the test.
+// tokenRow has the tokens of the caption for either encoder, which are made before the test as in the reference.
 func tokenRow() []workload.Slot {
 	slot := workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{clip.Length}}
 	return []workload.Slot{slot, slot}
@@ -151,4 +130,121 @@ func (w *pipeline) outputs(role string) (names []string) {
 		}
 	}
 	return names
+}
+
+// latentSlot is the slot of the latents in the row of a sample from another LoadGen. Such samples carry their latents, as
+// the reference's do, because the system that answers has no data set.
+const latentSlot = 2
+
+// exchangeNames are the names of the tensors that are sent.
+var exchangeNames = [...]string{"input_tokens", "input_tokens_2", "latents"}
+
+// exchangeRow are the tensors that are sent: all samples have the same shape.
+func (w *pipeline) exchangeRow() []workload.Slot { return append(tokenRow(), w.latentSlot()) }
+
+func (w *pipeline) latentSlot() workload.Slot {
+	return workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{latentChannels, int64(w.sizes.height), int64(w.sizes.width)}}
+}
+
+func (w *pipeline) check(row []tensor.Tensor) error {
+	for i, t := range w.tokenizers {
+		for k, id := range tensor.Data[int64](row[i]) {
+			if id < 0 || id >= int64(t.Size()) {
+				return fmt.Errorf("token %d of %s is %d, the vocabulary has %d", k, exchangeNames[i], id, t.Size())
+			}
+		}
+	}
+	for k, v := range tensor.Data[float32](row[latentSlot]) {
+		if v-v != 0 {
+			return fmt.Errorf("number %d of the latents is %v", k, v)
+		}
+	}
+	return nil
+}
+
+// predictorBytes is the size of the tensors bound to the ports, and of the image.
+func (w *pipeline) predictorBytes(samples int) int64 {
+	s := w.sizes
+	latents, states := latentChannels*s.height*s.width, clip.Length*(s.first+s.second)
+	each := 2*2*latents + latents + 2*(states+s.pooled+timeNumbers)
+	alone := states + s.pooled + latents + imageChannels*s.pixels()
+	return int64(samples)*int64(each)*4 + int64(alone)*4 + int64(s.imageBytes())
+}
+
+// The files of the pipeline, by role. They are also the names of Optimum's folders.
+const (
+	textEncoder  = "text_encoder"
+	textEncoder2 = "text_encoder_2"
+	unet         = "unet"
+	vaeDecoder   = "vae_decoder"
+)
+
+func roles() []string { return []string{textEncoder, textEncoder2, unet, vaeDecoder} }
+
+// pipelineFiles finds the files in a folder: each in a folder of its own, as Optimum writes them
+// (unet/model.onnx), or side by side (unet.onnx).
+func pipelineFiles(folder string) ([]workload.File, error) {
+	info, err := os.Stat(folder)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file, want a folder with %s/model.onnx and three more", folder, unet)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var files []workload.File
+	var errs []error
+	for _, role := range roles() {
+		path := filepath.Join(folder, role, "model.onnx")
+		if _, err := os.Stat(path); err != nil {
+			path = filepath.Join(folder, role+".onnx")
+		}
+		if _, err := os.Stat(path); err != nil {
+			errs = append(errs, fmt.Errorf("the model's %s: %w, and no %s", role, err, filepath.Join(role, "model.onnx")))
+		}
+		files = append(files, workload.File{Role: role, Path: path})
+	}
+	return files, errors.Join(errs...)
+}
+
+// openTokenizers opens the tokenizers of the two text encoders: of the option, the model or the data set.
+func openTokenizers(s workload.Setup) (tokenizers [2]*clip.Tokenizer, from string, err error) {
+	folders := []string{s.ModelPath, s.DatasetDir}
+	if own := s.Options[tokenizerOption]; own != "" {
+		folders = []string{own}
+	}
+	for _, from = range folders {
+		if from == "" {
+			continue // the files are at servers
+		}
+		if _, err := os.Stat(filepath.Join(from, "tokenizer", clip.VocabularyFile)); err == nil {
+			break
+		}
+	}
+	for i, kind := range []clip.Kind{clip.First, clip.Second} {
+		if tokenizers[i], err = clip.Open(filepath.Join(from, []string{"tokenizer", "tokenizer_2"}[i]), kind); err != nil {
+			return tokenizers, from, err
+		}
+	}
+	return tokenizers, from, nil
+}
+
+// readSchedule reads the schedule beside a model; without a file it is the official one.
+func readSchedule(folder string) (noiseSchedule, error) {
+	const maxConfig = 1 << 20
+	if folder == "" { // the files are at servers
+		return officialSchedule(), nil
+	}
+	path := filepath.Join(folder, "scheduler", "scheduler_config.json")
+	text, err := fileio.ReadFile(path, maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return officialSchedule(), nil
+	}
+	if err != nil {
+		return noiseSchedule{}, err
+	}
+	s, err := parseSchedule(text)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
 }

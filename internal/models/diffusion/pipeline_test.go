@@ -20,10 +20,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A canvas is a pipeline whose networks compute what a test can follow: the states of a token are its
+// A fakePipeline is a pipeline whose networks compute what a test can follow: the states of a token are its
 // number; the UNet says that with a caption an eighth of the latents is noise and nothing
 // without; the decoder repeats each latent eight times along both sides.
-type canvas struct {
+type fakePipeline struct {
 	t      *testing.T
 	engine backend.Engine
 	setup  workload.Setup
@@ -38,9 +38,9 @@ type canvas struct {
 
 const side = 16
 
-func newCanvas(t *testing.T, captions int) *canvas {
+func newFakePipeline(t *testing.T, captions int) *fakePipeline {
 	t.Helper()
-	c := &canvas{t: t, model: stableDiffusionXL()}
+	c := &fakePipeline{t: t, model: stableDiffusionXL()}
 	tokens, latents := arch.DiffusionSizes(false)
 	dir := t.TempDir()
 	c.setup.DatasetDir, c.setup.ModelPath = filepath.Join(dir, "data"), filepath.Join(dir, "model")
@@ -75,7 +75,7 @@ func newCanvas(t *testing.T, captions int) *canvas {
 	return c
 }
 
-func (c *canvas) files() []workload.File {
+func (c *fakePipeline) files() []workload.File {
 	files, err := c.model.FilesOf(c.setup.ModelPath)
 	if err != nil {
 		c.t.Fatal(err)
@@ -84,7 +84,7 @@ func (c *canvas) files() []workload.File {
 }
 
 // answer is that of all networks, which are told apart by what they are given.
-func (c *canvas) answer(inputs, outputs []tensor.Tensor) error {
+func (c *fakePipeline) answer(inputs, outputs []tensor.Tensor) error {
 	switch first := inputs[0]; {
 	case first.Type == tensor.Int64:
 		for i, out := range outputs {
@@ -120,7 +120,7 @@ func (c *canvas) answer(inputs, outputs []tensor.Tensor) error {
 	return nil
 }
 
-func (c *canvas) open() *pipeline {
+func (c *fakePipeline) open() *pipeline {
 	c.t.Helper()
 	w, err := newPipeline(c.setup)
 	if err != nil {
@@ -136,12 +136,12 @@ func (album) FirstToken(int, []byte)                 {}
 func (a album) Done(ticket int, image []byte, _ int) { a[ticket] = slices.Clone(image) }
 
 // paint has captions painted in batches.
-func (c *canvas) paint(ctx context.Context, p *pipeline, batch int) (album, error) {
+func (c *fakePipeline) images(ctx context.Context, p *pipeline, batch int) (album, error) {
 	c.t.Helper()
-	return c.paintAll(ctx, p.workload(), batch)
+	return c.allImages(ctx, p.workload(), batch)
 }
 
-func (c *canvas) paintAll(ctx context.Context, w *workload.Workload, batch int) (album, error) {
+func (c *fakePipeline) allImages(ctx context.Context, w *workload.Workload, batch int) (album, error) {
 	c.t.Helper()
 	sessions := workload.Sessions{}
 	for _, f := range c.files() {
@@ -189,12 +189,12 @@ func (c *canvas) paintAll(ctx context.Context, w *workload.Workload, batch int) 
 }
 
 // With guidance 8 all of the latents is noise, so each step has a known part of it left.
-func TestAnImageIsWhatTheStepsLeaveOfTheLatents(t *testing.T) {
-	c := newCanvas(t, 3)
+func TestImages(t *testing.T) {
+	c := newFakePipeline(t, 3)
 	w := c.open()
 	for _, batch := range []int{1, 2, 3} {
 		c.steps = nil
-		images, err := c.paint(t.Context(), w, batch)
+		images, err := c.images(t.Context(), w, batch)
 		if err != nil || len(images) != 3 {
 			t.Fatalf("batches of %d: %d images, %v", batch, len(images), err)
 		}
@@ -229,10 +229,10 @@ func checkImage(t *testing.T, name string, image []byte, latents []float32, left
 
 // The negative prompt comes first for all samples, then their captions. A token has the states of the
 // first encoder and then those of the second.
-func TestTheUNetIsGivenCaptionsBehindTheNegativePrompt(t *testing.T) {
-	c := newCanvas(t, 2)
+func TestUNetInputs(t *testing.T) {
+	c := newFakePipeline(t, 2)
 	w := c.open()
-	if _, err := c.paint(t.Context(), w, 2); err != nil {
+	if _, err := c.images(t.Context(), w, 2); err != nil {
 		t.Fatal(err)
 	}
 	const width = 32 + 64
@@ -263,13 +263,13 @@ func TestTheUNetIsGivenCaptionsBehindTheNegativePrompt(t *testing.T) {
 	if slices.Equal(wanted[2][0], wanted[2][1]) {
 		t.Error("both encoders are filled up alike")
 	}
-	if notes := strings.Join(w.notes(), "\n"); !strings.Contains(notes, "hidden_states.1") || !strings.Contains(notes, "128×128 in 20 steps") {
+	if notes := strings.Join(w.notes(), "\n"); !strings.Contains(notes, "hidden_states.1") || !strings.Contains(notes, "128×128 in 20 Euler steps") {
 		t.Errorf("notes %q", notes)
 	}
 }
 
-func TestImagesThatAreNoNumbersAndRunsThatAreStoppedAreErrors(t *testing.T) {
-	c := newCanvas(t, 2)
+func TestPredictErrors(t *testing.T) {
+	c := newFakePipeline(t, 2)
 	w := c.open()
 	runs := 0
 	c.spoil = func(outputs []tensor.Tensor) error {
@@ -278,22 +278,22 @@ func TestImagesThatAreNoNumbersAndRunsThatAreStoppedAreErrors(t *testing.T) {
 		}
 		return nil
 	}
-	if images, err := c.paint(t.Context(), w, 2); err == nil || !strings.Contains(err.Error(), "sample 1: the image is not a number at pixel 5 of plane 1") || len(images) != 1 {
+	if images, err := c.images(t.Context(), w, 2); err == nil || !strings.Contains(err.Error(), "sample 1: the image is not a number at pixel 5 of plane 1") || len(images) != 1 {
 		t.Errorf("%d images, %v", len(images), err)
 	}
 	broken := errors.New("out of memory")
 	c.spoil = func([]tensor.Tensor) error { return broken }
-	if _, err := c.paint(t.Context(), w, 1); !errors.Is(err, broken) || !strings.Contains(err.Error(), "sample 0") {
+	if _, err := c.images(t.Context(), w, 1); !errors.Is(err, broken) || !strings.Contains(err.Error(), "sample 0") {
 		t.Errorf("an error of the engine: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(broken)
-	if images, err := c.paint(ctx, w, 1); !errors.Is(err, broken) || len(images) != 0 {
+	if images, err := c.images(ctx, w, 1); !errors.Is(err, broken) || len(images) != 0 {
 		t.Errorf("a run that was stopped: %d images, %v", len(images), err)
 	}
 }
 
-func TestPixelsAreRoundedToTheEvenOne(t *testing.T) {
+func TestPixelsRoundToEven(t *testing.T) {
 	half := func(n float64) float32 { return float32(2*n/255 - 1) }
 	got := make([]byte, 6)
 	if err := toBytes(got, []float32{half(2.4), half(2.6), -3, 3, 0, half(254.7)}); err != nil {
@@ -305,7 +305,7 @@ func TestPixelsAreRoundedToTheEvenOne(t *testing.T) {
 }
 
 // change changes the ports of a role.
-func (c *canvas) change(role string, output bool, name string, f func(*backend.Port)) {
+func (c *fakePipeline) change(role string, output bool, name string, f func(*backend.Port)) {
 	p := c.setup.Ports[role]
 	list := &p.Inputs
 	if output {
@@ -320,8 +320,8 @@ func (c *canvas) change(role string, output bool, name string, f func(*backend.P
 	c.setup.Ports[role] = p
 }
 
-func TestFilesThatDoNotFitAreNamed(t *testing.T) {
-	c := newCanvas(t, 2)
+func TestOpenErrors(t *testing.T) {
+	c := newFakePipeline(t, 2)
 	good := c.setup.Ports
 	rename := func(to string) func(*backend.Port) { return func(p *backend.Port) { p.Name = to } }
 	shape := func(s ...int64) func(*backend.Port) { return func(p *backend.Port) { p.Shape = s } }
@@ -352,7 +352,7 @@ func TestFilesThatDoNotFitAreNamed(t *testing.T) {
 				c.setup.Ports[role] = p
 			}
 			c.change(test.role, test.output, test.port, test.f)
-			if _, err := openPipeline(c.setup); test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			if _, err := stableDiffusionXL().Open(c.setup); test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})
@@ -364,14 +364,14 @@ func TestFilesThatDoNotFitAreNamed(t *testing.T) {
 	c.change(unet, false, "sample", func(p *backend.Port) { p.Name, p.Shape = "x", tensor.Shape{6, 4, -1, -1} })
 	c.change(unet, false, "timestep", func(p *backend.Port) { p.Type, p.Shape = tensor.Float32, nil })
 	c.setup.Options = workload.Values{portsOption: "unet.sample=x, text_encoder.hidden_states=hidden_states.2"}
-	w, err := openPipeline(c.setup)
+	w, err := stableDiffusionXL().Open(c.setup)
 	if err != nil || w.Batch != 3 || !slices.Equal(w.Outputs(textEncoder), []string{"hidden_states.2"}) {
 		t.Errorf("ports that an option names: %v", err)
 	}
 }
 
-func TestWhatLiesBesideTheModelIsReadAndNamed(t *testing.T) {
-	c := newCanvas(t, 2)
+func TestFilesBesideModel(t *testing.T) {
+	c := newFakePipeline(t, 2)
 	for name, change := range map[string]struct {
 		f    func()
 		want string
@@ -383,12 +383,12 @@ func TestWhatLiesBesideTheModelIsReadAndNamed(t *testing.T) {
 		}, "merges.txt"},
 		"tokenizers that an option names": {func() { c.setup.Options = workload.Values{tokenizerOption: t.TempDir()} }, "vocab.json"},
 		"an option that is none":          {func() { c.setup.Options = workload.Values{portsOption: "unet.latents=x"} }, "pipeline-ports: \"unet.latents\" is not one of text_encoder.input_ids"},
-		"an option without a name":        {func() { c.setup.Options = workload.Values{portsOption: "unet.sample"} }, "is not a role, a dot"},
+		"an option without a name":        {func() { c.setup.Options = workload.Values{portsOption: "unet.sample"} }, "want role.name=own"},
 		"no captions":                     {func() { c.setup.Options, c.setup.DatasetDir = nil, t.TempDir() }, "opening the captions"},
 	} {
 		saved := c.setup
 		change.f()
-		if _, err := openPipeline(c.setup); err == nil || !strings.Contains(err.Error(), change.want) {
+		if _, err := stableDiffusionXL().Open(c.setup); err == nil || !strings.Contains(err.Error(), change.want) {
 			t.Errorf("%s: %v, want %q", name, err, change.want)
 		}
 		c.setup = saved
@@ -398,13 +398,13 @@ func TestWhatLiesBesideTheModelIsReadAndNamed(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(c.setup.DatasetDir, "latents")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openPipeline(c.setup); err == nil || !strings.Contains(err.Error(), "reading the latents") {
+	if _, err := stableDiffusionXL().Open(c.setup); err == nil || !strings.Contains(err.Error(), "reading the latents") {
 		t.Errorf("no latents: %v", err)
 	}
 }
 
 // write writes a file beside the model.
-func (c *canvas) write(name, content string) {
+func (c *fakePipeline) write(name, content string) {
 	c.t.Helper()
 	path := filepath.Join(c.setup.ModelPath, filepath.FromSlash(name))
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
@@ -416,7 +416,7 @@ func (c *canvas) write(name, content string) {
 	}
 }
 
-func TestFilesAreFoundInFoldersOrSideBySide(t *testing.T) {
+func TestPipelineFiles(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := pipelineFiles(dir); err == nil || !strings.Contains(err.Error(), "the model's unet") || !strings.Contains(err.Error(), filepath.Join("vae_decoder", "model.onnx")) {
 		t.Errorf("an empty folder: %v", err)

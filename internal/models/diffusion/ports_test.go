@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A shop makes files whose ports fit each other, of any sizes.
-type shop struct {
+// A exportSizes makes files whose ports fit each other, of any sizes.
+type exportSizes struct {
 	first, second, pooled, height, width, scale int64
 	batch                                       int64 // of the UNet; -1: free
 }
@@ -24,11 +24,11 @@ func port(name string, t tensor.DType, shape ...int64) backend.Port {
 }
 
 // official is what Optimum exports of Stable Diffusion XL, with axes that are free.
-func official() shop {
-	return shop{first: 768, second: 1280, pooled: 1280, height: 128, width: 128, scale: 8, batch: -1}
+func official() exportSizes {
+	return exportSizes{first: 768, second: 1280, pooled: 1280, height: 128, width: 128, scale: 8, batch: -1}
 }
 
-func (s shop) files() map[string]workload.Ports {
+func (s exportSizes) files() map[string]workload.Ports {
 	f := tensor.Float32
 	return map[string]workload.Ports{
 		textEncoder: {
@@ -52,8 +52,8 @@ func (s shop) files() map[string]workload.Ports {
 	}
 }
 
-// sizesOf finds the ports and sizes of files, for latents of the shop's.
-func (s shop) sizesOf(files map[string]workload.Ports) (sizes, error) {
+// sizesOf finds the ports and sizes of files, for latents of the exportSizes's.
+func (s exportSizes) sizesOf(files map[string]workload.Ports) (sizes, error) {
 	p, err := findPorts(files, nil)
 	if err != nil {
 		return sizes{}, err
@@ -61,17 +61,17 @@ func (s shop) sizesOf(files map[string]workload.Ports) (sizes, error) {
 	return p.sizesOf(int(s.height), int(s.width))
 }
 
-func TestSizesAreThoseOfTheFiles(t *testing.T) {
+func TestSizes(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*shop)
+		change func(*exportSizes)
 		want   sizes
 	}{
-		"the official ones":                       {func(*shop) {}, sizes{768, 1280, 1280, 128, 128, 8, -1}},
-		"images that are wider than high":         {func(s *shop) { s.width = 192 }, sizes{768, 1280, 1280, 128, 192, 8, -1}},
-		"a decoder that makes four pixels of one": {func(s *shop) { s.scale = 4 }, sizes{768, 1280, 1280, 128, 128, 4, -1}},
-		"a UNet of one sample":                    {func(s *shop) { s.batch = 2 }, sizes{768, 1280, 1280, 128, 128, 8, 1}},
-		"a UNet of eight":                         {func(s *shop) { s.batch = 16 }, sizes{768, 1280, 1280, 128, 128, 8, 8}},
-		"encoders of other widths":                {func(s *shop) { s.first, s.second, s.pooled = 7, 5, 3 }, sizes{7, 5, 3, 128, 128, 8, -1}},
+		"the official ones":                       {func(*exportSizes) {}, sizes{768, 1280, 1280, 128, 128, 8, -1}},
+		"images that are wider than high":         {func(s *exportSizes) { s.width = 192 }, sizes{768, 1280, 1280, 128, 192, 8, -1}},
+		"a decoder that makes four pixels of one": {func(s *exportSizes) { s.scale = 4 }, sizes{768, 1280, 1280, 128, 128, 4, -1}},
+		"a UNet of one sample":                    {func(s *exportSizes) { s.batch = 2 }, sizes{768, 1280, 1280, 128, 128, 8, 1}},
+		"a UNet of eight":                         {func(s *exportSizes) { s.batch = 16 }, sizes{768, 1280, 1280, 128, 128, 8, 8}},
+		"encoders of other widths":                {func(s *exportSizes) { s.first, s.second, s.pooled = 7, 5, 3 }, sizes{7, 5, 3, 128, 128, 8, -1}},
 	} {
 		s := official()
 		c.change(&s)
@@ -84,7 +84,7 @@ func TestSizesAreThoseOfTheFiles(t *testing.T) {
 	}
 }
 
-func TestADecoderOfAnySizeMakesEightPixelsOfALatent(t *testing.T) {
+func TestDefaultScale(t *testing.T) {
 	s := official()
 	files := s.files()
 	files[vaeDecoder].Outputs[0].Shape = tensor.Shape{-1, 3, -1, -1}
@@ -94,7 +94,7 @@ func TestADecoderOfAnySizeMakesEightPixelsOfALatent(t *testing.T) {
 }
 
 // Guidance runs each sample twice.
-func TestAUNetTakesAnEvenNumber(t *testing.T) {
+func TestUNetBatchIsEven(t *testing.T) {
 	for _, batch := range []int64{0, 1, 3, 7} {
 		s := official()
 		s.batch = batch
@@ -107,10 +107,10 @@ func TestAUNetTakesAnEvenNumber(t *testing.T) {
 
 // Whatever extent of whatever port is another one than what the other files have, it is an error that names the port. Those that
 // fix a size themselves are changed where nothing else would follow them.
-func TestOneExtentThatDoesNotFitIsNamed(t *testing.T) {
+func TestSizesThatDoNotFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
-		s := shop{first: 1 + r.Int64N(9), second: 1 + r.Int64N(9), pooled: 1 + r.Int64N(9), height: 2 + r.Int64N(9), width: 2 + r.Int64N(9), scale: 2 + r.Int64N(7), batch: -1}
+		s := exportSizes{first: 1 + r.Int64N(9), second: 1 + r.Int64N(9), pooled: 1 + r.Int64N(9), height: 2 + r.Int64N(9), width: 2 + r.Int64N(9), scale: 2 + r.Int64N(7), batch: -1}
 		if _, err := s.sizesOf(s.files()); err != nil {
 			t.Fatalf("%+v: %v", s, err)
 		}
@@ -144,7 +144,7 @@ func TestOneExtentThatDoesNotFitIsNamed(t *testing.T) {
 }
 
 // The states before the last layer are those with the last number but one, however ports are ordered.
-func TestTheLastHiddenStatesButOneAreTaken(t *testing.T) {
+func TestHiddenStatesPort(t *testing.T) {
 	w := portSpecs()[1]
 	for _, c := range []struct {
 		ports string
@@ -171,7 +171,7 @@ func TestTheLastHiddenStatesButOneAreTaken(t *testing.T) {
 	}
 }
 
-func TestAllThatIsMissingIsNamedAtOnce(t *testing.T) {
+func TestMissingPorts(t *testing.T) {
 	_, err := findPorts(nil, nil)
 	if err == nil {
 		t.Fatal("no files are a pipeline")
@@ -188,7 +188,7 @@ func TestAllThatIsMissingIsNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestNumbersOfATypeThatIsNotComputedAreRefused(t *testing.T) {
+func TestPortTypes(t *testing.T) {
 	all := []tensor.DType{tensor.Float32, tensor.Float16, tensor.Int64, tensor.Int32, tensor.Uint8}
 	for _, c := range []struct {
 		role, port string
@@ -213,7 +213,7 @@ func TestNumbersOfATypeThatIsNotComputedAreRefused(t *testing.T) {
 	}
 }
 
-func TestATimestepMayBeANumberOrAList(t *testing.T) {
+func TestTimestepShape(t *testing.T) {
 	for _, c := range []struct {
 		shape tensor.Shape
 		good  bool
@@ -226,7 +226,7 @@ func TestATimestepMayBeANumberOrAList(t *testing.T) {
 	}
 }
 
-func TestPortsAreNamedByAnOption(t *testing.T) {
+func TestParsePorts(t *testing.T) {
 	for text, want := range map[string]map[string]string{
 		"":              {},
 		"unet.sample=x": {"unet.sample": "x"},
@@ -239,9 +239,9 @@ func TestPortsAreNamedByAnOption(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"unet.sample":            `"unet.sample" is not a role, a dot`,
-		"unet.sample=":           `"unet.sample=" is not a role`,
-		"unet.sample=x,":         `"" is not a role`,
+		"unet.sample":            `"unet.sample" want role.name=own`,
+		"unet.sample=":           `"unet.sample=" want role.name=own`,
+		"unet.sample=x,":         `"" want role.name=own`,
 		"=x":                     `"" is not one of text_encoder.input_ids, `,
 		"unet.latent=x":          `"unet.latent" is not one of `,
 		"UNET.sample=x":          `"UNET.sample" is not one of `,
@@ -254,7 +254,7 @@ func TestPortsAreNamedByAnOption(t *testing.T) {
 }
 
 // A port that an option names takes the place of the usual one, which may then be missing.
-func TestNamedPortsTakeThePlaceOfTheUsualOnes(t *testing.T) {
+func TestNamedPorts(t *testing.T) {
 	files := official().files()
 	files[unet].Inputs[0].Name, files[vaeDecoder].Outputs[0].Name = "latents", "image"
 	own := map[string]string{"unet.sample": "latents", "vae_decoder.sample": "image", "text_encoder.hidden_states": "last_hidden_state"}

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// A noiseSchedule says how much noise there is at each of the steps that a model was trained
-// with: scheduler_config.json of an EulerDiscreteScheduler, as far as it counts here.
+// A noiseSchedule is scheduler_config.json of an EulerDiscreteScheduler, as far as it is used: the noise at each step of the
+// model's training.
 type noiseSchedule struct {
 	Class       string  `json:"_class_name"`
 	BetaStart   float64 `json:"beta_start"`
@@ -39,7 +39,7 @@ func officialSchedule() noiseSchedule {
 // maxTrained bounds the steps that a model was trained with.
 const maxTrained = 1 << 16
 
-// parseSchedule reads scheduler_config.json. What it does not say is as in the official one.
+// parseSchedule reads scheduler_config.json. Missing keys are as in the official one.
 func parseSchedule(text []byte) (noiseSchedule, error) {
 	s := officialSchedule()
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -48,7 +48,7 @@ func parseSchedule(text []byte) (noiseSchedule, error) {
 	return s, s.check()
 }
 
-// check wants what is computed here.
+// check refuses settings that are not implemented.
 func (s noiseSchedule) check() error {
 	var errs []error
 	official := officialSchedule()
@@ -60,26 +60,15 @@ func (s noiseSchedule) check() error {
 			errs = append(errs, fmt.Errorf("%s is %q, want %q", text.key, text.got, text.want))
 		}
 	}
-	if s.hasOtherNoise() {
+	if s.Karras || s.Exp || s.Beta || s.Rescale || len(s.Betas) > 0 {
 		errs = append(errs, errors.New("sigmas are Karras, exponential, beta or rescaled: not supported"))
 	}
-	return errors.Join(append(errs, s.checkNumbers())...)
-}
-
-// hasOtherNoise reports whether the noise is computed in a way that is not known here.
-func (s noiseSchedule) hasOtherNoise() bool {
-	return s.Karras || s.Exp || s.Beta || s.Rescale || len(s.Betas) > 0
-}
-
-// checkNumbers wants noise that grows, over a number of steps.
-func (s noiseSchedule) checkNumbers() error {
 	if !(s.BetaStart > 0 && s.BetaStart < s.BetaEnd && s.BetaEnd < 1) {
-		return fmt.Errorf("beta_start is %v and beta_end %v, want 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd)
+		errs = append(errs, fmt.Errorf("beta_start is %v and beta_end %v, want 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd))
+	} else if s.Trained < 2 || s.Trained > maxTrained || s.Offset < 0 || s.Offset >= s.Trained {
+		errs = append(errs, fmt.Errorf("num_train_timesteps is %d and steps_offset %d, want 2 to %d steps and an offset below them", s.Trained, s.Offset, maxTrained))
 	}
-	if s.Trained < 2 || s.Trained > maxTrained || s.Offset < 0 || s.Offset >= s.Trained {
-		return fmt.Errorf("num_train_timesteps is %d and steps_offset %d, want 2 to %d steps and an offset below them", s.Trained, s.Offset, maxTrained)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // An eulerScheduler takes noise away step by step, by Euler's method over the amount of noise
@@ -93,7 +82,7 @@ type eulerScheduler struct {
 // newEuler chooses the steps, which lie evenly and end before the first one of the training.
 func newEuler(s noiseSchedule, steps int) (*eulerScheduler, error) {
 	if steps < 1 || steps > s.Trained {
-		return nil, fmt.Errorf("%d steps of the %d that the model was trained with", steps, s.Trained)
+		return nil, fmt.Errorf("%d steps, want 1 to %d, the steps of the model's training", steps, s.Trained)
 	}
 	noise := s.noise()
 	e := &eulerScheduler{}
@@ -101,10 +90,10 @@ func newEuler(s noiseSchedule, steps int) (*eulerScheduler, error) {
 	for i := steps - 1; i >= 0; i-- {
 		t := i*ratio + s.Offset
 		if t >= len(noise) {
-			return nil, fmt.Errorf("step %d is beyond the %d that the model was trained with", t, s.Trained)
+			return nil, fmt.Errorf("step %d is beyond the %d steps of the model's training", t, s.Trained)
 		}
 		if math.IsInf(float64(noise[t]), 1) {
-			return nil, fmt.Errorf("at step %d of the training nothing is left of an image: beta_start %v and beta_end %v are too much for %d steps", t, s.BetaStart, s.BetaEnd, s.Trained)
+			return nil, fmt.Errorf("step %d of the training is all noise: beta_start %v and beta_end %v are too large for %d steps", t, s.BetaStart, s.BetaEnd, s.Trained)
 		}
 		e.timesteps, e.sigmas = append(e.timesteps, float32(t)), append(e.sigmas, noise[t])
 	}
@@ -170,9 +159,8 @@ func (e *eulerScheduler) step(latents, noise []float32, step int) {
 	}
 }
 
-// guide goes from what a model says of noise without a caption towards what it says with it, and
-// beyond: classifier-free guidance (Ho and Salimans, arXiv:2207.12598). The result is in
-// without.
+// guide is classifier-free guidance (Ho and Salimans, arXiv:2207.12598): it extrapolates from the noise without a caption to
+// that with it. The result is in without.
 func guide(without, with []float32, scale float32) {
 	for i, v := range without {
 		without[i] = v + float32(scale*(with[i]-v))

@@ -84,7 +84,7 @@ func TestALoopTakesNoiseAwayAsDiffusersDoes(t *testing.T) {
 	}
 }
 
-func TestGuidanceOfOneIsWhatTheCaptionSays(t *testing.T) {
+func TestGuide(t *testing.T) {
 	for scale, want := range map[float32][]float32{0: {1, 2}, 1: {3, 1}, 8: {17, -6}} {
 		without := []float32{1, 2}
 		if guide(without, []float32{3, 1}, scale); !slices.Equal(without, want) {
@@ -93,7 +93,7 @@ func TestGuidanceOfOneIsWhatTheCaptionSays(t *testing.T) {
 	}
 }
 
-func TestAScheduleThatIsNotComputedHereIsNamed(t *testing.T) {
+func TestScheduleErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no JSON", "<html>", "invalid character"},
 		{"another scheduler", `{"_class_name":"DDIMScheduler"}`, `_class_name is "DDIMScheduler", want "EulerDiscreteScheduler"`},
@@ -113,7 +113,7 @@ func TestAScheduleThatIsNotComputedHereIsNamed(t *testing.T) {
 	if s, err := parseSchedule([]byte(`{"clip_sample":false,"skip_prk_steps":true,"trained_betas":null,"sigma_min":null}`)); err != nil || s.check() != nil {
 		t.Errorf("the official one: %+v, %v", s, err)
 	}
-	for steps, want := range map[int]string{0: "0 steps", 1001: "1001 steps", 1000: "step 1000 is beyond"} {
+	for steps, want := range map[int]string{0: "0 steps, want", 1001: "1001 steps, want", 1000: "step 1000 is beyond"} {
 		if _, err := newEuler(officialSchedule(), steps); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d steps: %v, want %q", steps, err, want)
 		}

@@ -76,7 +76,11 @@ func (j *scorer) score(ctx context.Context, log accuracy.Input, list []string, s
 		}
 		similarities = append(similarities, similarity)
 	}
-	distance, err := j.distance(&features)
+	statistics, err := features.Statistics()
+	if err != nil {
+		return nil, err
+	}
+	distance, err := accuracy.FrechetDistance(statistics, j.photos)
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +89,6 @@ func (j *scorer) score(ctx context.Context, log accuracy.Input, list []string, s
 		score.Warnings = append(score.Warnings, j.warnings...)
 	}
 	return score, err
-}
-
-// distance is the Fréchet distance (FID) of the images to the photographs.
-func (j *scorer) distance(images *accuracy.FeatureTable) (float64, error) {
-	statistics, err := images.Statistics()
-	if err != nil {
-		return 0, err
-	}
-	return accuracy.FrechetDistance(statistics, j.photos)
 }
 
 // scoreImage returns the CLIP similarity of an image and its caption, and adds the image's features for FID.
