@@ -94,7 +94,7 @@ func sortBytes(values, room []uint16) []uint16 {
 }
 
 // mostPairs bounds the predictions for which the area is computed again for sets of
-// samples: so many take a fraction of a second, Criteo's 89 million would take minutes.
+// samples: these take a fraction of a second, Criteo's 89 million would take minutes.
 const mostPairs = 1 << 18
 
 // A pairKeeper keeps predictions with their samples, up to mostPairs.
@@ -117,7 +117,7 @@ func (k *pairKeeper) add(sample uint64, prediction float32, positive bool) {
 	k.pairs = append(k.pairs, keptPair{orderedBits(prediction), int32(sample), positive})
 }
 
-// resampled computes the area, in percent, of sets of so many samples; nil if not all pairs were kept.
+// resampled computes the area, in percent, of sets of samples; nil if not all pairs were kept.
 func (k *pairKeeper) resampled(samples int) []float64 {
 	if k.many {
 		return nil

@@ -40,7 +40,7 @@ func TestBLEUAgreesWithTheReference(t *testing.T) {
 	}
 }
 
-// sacreCase is a case of which sacreBLEU can do more than is asked for here.
+// A sacreCase is a case of sacreBLEU, which has more options than the benchmarks use.
 type sacreCase struct {
 	Name       string
 	Hypotheses []string

@@ -21,7 +21,7 @@ type ClickOptions struct {
 	Truth ClickTruth
 }
 
-// ScoreClicks scores a log of predictions for a data set of so many samples as accuracy-dlrm.py does: the first
+// ScoreClicks scores a log of predictions for a data set of some samples as accuracy-dlrm.py does: the first
 // record of a sample counts. A prediction of one half counts as 0 for the accuracy. The first value is "AUC" in percent.
 func ScoreClicks(log Input, samples int, o ClickOptions) (*Score, error) {
 	dtype, err := o.DType.check("dtype", float32s, Int32, Int64)

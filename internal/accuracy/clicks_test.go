@@ -219,7 +219,7 @@ func (l *clickLog) Read(to []byte) (int, error) {
 
 func (*clickLog) Name() string { return "log" }
 
-// scoreManyClicks scores a log of so many records, and returns by how many bytes the heap grows.
+// scoreManyClicks scores a log of some records and returns the growth of the heap in bytes.
 func scoreManyClicks(t testing.TB, records int) uint64 {
 	t.Helper()
 	const pairs = 270

@@ -41,7 +41,7 @@ type Annotation struct {
 	Crowd                   bool
 }
 
-// ReadCOCO reads an annotation file such as instances_val2017.json or
+// ReadCOCO reads an annotation file, for example instances_val2017.json or
 // openimages-mlperf.json. Every field that scoring relies on must be there and be
 // sensible; ids must be unique. As in pycocotools, an iscrowd of -1 counts as crowd, "ignore" has no
 // effect, and neither has an annotation of an image or a category that is not listed: users cut the

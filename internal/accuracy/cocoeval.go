@@ -246,7 +246,7 @@ func (m *matcher) best(ious []float64, threshold float64) int {
 	return found
 }
 
-// A point of a precision-recall curve is a right detection: how many there are so far, and the precision down to it.
+// A point of a precision-recall curve is a right detection: the number of right ones so far, and the precision down to it.
 type point struct {
 	right     int
 	precision float64

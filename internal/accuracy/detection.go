@@ -66,7 +66,7 @@ type loggedDetections struct {
 	imageIDs   []int64 // images in the log, in its order: the ones to evaluate
 	coverage   Coverage
 	noResults  int      // images with no detection
-	lines      []string // what the scripts print about single records
+	lines      []string // output of the scripts about single records
 	mismatches int      // detections whose own image index disagrees with the record's
 }
 

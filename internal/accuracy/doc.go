@@ -31,7 +31,7 @@
 //
 // Detection results agree with pycocotools 2.0.11 on NumPy 1.24 bit by bit, sums
 // included; the other metrics agree to 1e-9 and mostly to the bit. Where an official
-// script stops with an exception, there is an error and no score. Where it does
+// script stops with an exception, the result is an error. Where it does
 // something odd but definite, so does this package, and the function says so: among
 // others, an annotation of id 0 is never found, labels may count
 // from the end of the list of categories (DetectionOptions.InverseMap), NaN

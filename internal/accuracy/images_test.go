@@ -61,8 +61,8 @@ func TestStatisticsAgreeWithNumPy(t *testing.T) {
 	}
 }
 
-// By way of singular values the distance is exact; scipy's square root is off in the eighth digit where
-// there are fewer images than features.
+// By way of singular values the distance is exact; scipy's square root is off in the eighth digit if
+// the features outnumber the images.
 func TestFrechetDistanceAgreesWithSciPy(t *testing.T) {
 	for _, c := range golden[imagesGolden](t, "images.json.gz").Cases {
 		t.Run(c.Name, func(t *testing.T) {

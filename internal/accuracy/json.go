@@ -25,7 +25,7 @@ var errCutForSubmission = errors.New("the middle of the file was cut out (\"...\
 // cutMark is what tools/submission/truncate_accuracy_log.py writes where it cut.
 const cutMark = "\n\n...\n\n"
 
-// A syntaxError says where a JSON file is not what it should be.
+// A syntaxError is the place of an error in a JSON file.
 type syntaxError struct {
 	File   string
 	Line   int64  // from 1

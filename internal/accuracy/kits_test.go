@@ -58,7 +58,7 @@ func TestScoreKiTSErrors(t *testing.T) {
 	}
 }
 
-// The numbers of a payload are what they are in NumPy, whatever their type.
+// A payload has the same numbers as in NumPy, for each type.
 func TestNumbersOfAllTypes(t *testing.T) {
 	for dtype, values := range map[DType]any{
 		uint8s: []uint8{0, 1, 200}, int8s: []int8{0, 1, -100}, int16s: []int16{0, 1, -1000}, Int32: []int32{0, 1, -100000}, Int64: []int64{0, 1, -1 << 40},

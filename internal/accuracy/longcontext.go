@@ -83,7 +83,7 @@ func ScoreLongTexts(ctx context.Context, log Input, wanted []LongText, decode De
 	return score, nil
 }
 
-// uuid matches what is hidden in the prompts. \w is that of Python.
+// uuid matches the numbers hidden in the prompts. \w is that of Python.
 var uuid = func() *regexp.Regexp {
 	const w = `[\p{L}\p{N}_]`
 	return regexp.MustCompile(w + `{8}-` + w + `{4}-` + w + `{4}-` + w + `{4}-` + w + `{12}`)

@@ -31,7 +31,7 @@ func (c *IoUCounts) Add(image int, prediction, truth []uint8) error {
 	all := make([]uint64, 3*n)
 	one := countsOf(all)
 	for i, want := range truth {
-		// Class 0 wraps around to 255 and so is beyond the last, like any other label that is no class.
+		// Class 0 wraps around to 255 and so is beyond the last, like any label without a class.
 		switch found, want := int(prediction[i]-1), int(want-1); {
 		case want >= n:
 		case found == want:

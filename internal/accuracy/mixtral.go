@@ -118,7 +118,7 @@ func finalNumber(text string) string {
 	return strings.ReplaceAll(found, ",", "")
 }
 
-// newProgram is the program in a response: what comes before the end of the block of code,
+// newProgram returns the program in a response: the text before the end of the block of code,
 // without the backslashes that Mixtral puts before underscores (evaluate_mbxp.py), and then
 // the tests, which in Python have to be called (mxeval, execution.py).
 func newProgram(want MixedText, response string) (Program, error) {

@@ -26,7 +26,7 @@ type peer struct {
 
 // BenchmarkPeers compares metrics with the programs that others use, over the same texts and numbers. Reading
 // these is counted for neither. They take turns; the ratio is that of the medians. Without Python, the
-// package or the checkout of the reference that MLPERF_REFERENCE names, there is nothing to compare with.
+// package or the checkout of the reference that MLPERF_REFERENCE names, the benchmark is skipped.
 func BenchmarkPeers(b *testing.B) {
 	const turns = 5
 	for _, p := range peers() {
@@ -66,7 +66,7 @@ func peerTime(b *testing.B, metric, input string) float64 {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.Is(err, exec.ErrNotFound) || errors.As(err, &exit) && exit.ExitCode() == 3 {
-		b.Skipf("there is no peer: %v %s", err, why.String())
+		b.Skipf("the peer is missing: %v %s", err, why.String())
 	}
 	if err != nil {
 		b.Fatalf("%v: %s", err, why.String())

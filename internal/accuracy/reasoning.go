@@ -85,7 +85,7 @@ type setCount struct {
 	repeats    int // how often each question is asked
 }
 
-// reasoningRepeats are the repeats in the data of gpt-oss-120b (DATASET_REPEATS); of others there is one.
+// reasoningRepeats are the repeats in the data of gpt-oss-120b (DATASET_REPEATS); others have one.
 var reasoningRepeats = map[string]int{"aime25": 8, "gpqa_diamond": 5, "livecodebench_v6": 3}
 
 // ScoreReasoning scores a log as the scripts of deepseek-r1 and gpt-oss-120b do. A program that answers a

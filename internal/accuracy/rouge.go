@@ -40,7 +40,7 @@ func (s *rougeScorer) score(text, wanted string) [4]float64 {
 	}
 }
 
-// f1 is the F1 score of so many hits among so many words of two texts.
+// f1 returns the F1 score of hits among the words of two texts.
 func f1(hits, n, m int) float64 {
 	precision, recall := float64(hits)/float64(max(n, 1)), float64(hits)/float64(max(m, 1))
 	if hits == 0 {

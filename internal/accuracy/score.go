@@ -13,7 +13,7 @@ type Score struct {
 	// Values holds the numbers in full precision. The first ones are those that the
 	// benchmark has a target for, in the unit in which the target is given.
 	Values []Value
-	// Lines is what the official script prints, byte for byte and in its order,
+	// Lines is the output of the official script, byte for byte and in its order,
 	// without line ends. It is what accuracy.txt must hold.
 	Lines []string
 	// Warnings are facts that a reader of the score should know.

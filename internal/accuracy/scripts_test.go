@@ -20,7 +20,7 @@ type scriptRun struct {
 	Arguments                    []string
 	Lines                        []string `json:"printed_lines"` // with --verbose, without "no results:"
 
-	// Full precision of what is printed.
+	// The printed numbers in full precision.
 	Percent float64 `json:"accuracy_percent"`
 	Stats   []float64
 	BLEU    float64 `json:"bleu_percent"`
@@ -40,7 +40,7 @@ func option(arguments []string, name string) string {
 	return "given"
 }
 
-// TestOfficialScripts compares with what the official scripts print of logs that LoadGen wrote.
+// LoadGen wrote the logs.
 func TestOfficialScripts(t *testing.T) {
 	valMap := must(ReadValMap(goldenLog(t, "resnet50/val_map.txt")))
 	cases := must(ReadKiTSCases(goldenLog(t, "kits19/cases.json")))
@@ -138,7 +138,7 @@ func TestOfficialScripts(t *testing.T) {
 	}
 }
 
-// labelTable are labels of clicks by sample, and whether there is a click.
+// labelTable has the labels of clicks by sample.
 type labelTable [][]bool
 
 func (l labelTable) Labels(i int) ([]bool, error) {
@@ -163,7 +163,7 @@ func readDay(t *testing.T) labelTable {
 	return day
 }
 
-// A randomLog is a log at random, and what an official script prints of it.
+// A randomLog is a random log with the output of an official script.
 type randomLog struct {
 	Truth     json.RawMessage // of detections
 	Table     string          // of ImageNet

@@ -67,7 +67,7 @@ func ScoreSQuAD(questions []Question, predictions map[string]string, maxExamples
 	return score, nil
 }
 
-// answerWords is the text of an answer without what the metric ignores: case, ASCII
+// answerWords returns the words of an answer that the metric compares, without case, ASCII
 // punctuation, articles and white space.
 func answerWords(text string) []string {
 	plain := make([]byte, 0, len(text))

@@ -148,7 +148,7 @@ func WriteRuns(w io.Writer, runs []Run) error {
 	return b.Flush()
 }
 
-// runsOf returns the runs of a folder with so many pairs.
+// runsOf returns the runs of a folder with some pairs.
 func runsOf(dir string, pairs int) ([]Run, error) {
 	path := filepath.Join(dir, criteoTrace)
 	f, err := fileio.Open(path)

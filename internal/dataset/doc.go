@@ -6,7 +6,7 @@
 //
 // Each data set has a file: images.go ImageNet, COCO and OpenImages, ade20k.go, kits19.go,
 // criteo.go and multihot.go (DLRM), squad.go, speech.go (LibriSpeech), translation.go (GNMT).
-// Options names the folder of arrays that the reference made of images, if there is one.
+// Options names the folder of arrays that the reference made of images.
 //
 // Reading is strict: a missing image is an error here and not, as in the reference,
 // a shift of all later sample indices.

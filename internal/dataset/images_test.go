@@ -237,12 +237,12 @@ func TestDetectionErrors(t *testing.T) {
 		{"one image", func(dir string) { os.Remove(filepath.Join(dir, "val2017/b.jpg")) }, Options{}, "image 2 (id 3): "},
 		{"an image outside", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "a.jpg", "../a.jpg", 1)) }, Options{},
 			"image 1 (id 9): ../a.jpg is not below the folder"},
-		{"more than there are", func(string) {}, Options{Count: 4}, "4 images are wanted"},
+		{"too many wanted", func(string) {}, Options{Count: 4}, "4 images are wanted"},
 		{"more than are annotated", func(string) {}, Options{Count: 3, DropEmpty: true}, "lists 2"},
 		{"no JSON", func(dir string) { put(t, dir, cocoFile, "<html>") }, Options{}, cocoFile},
 		{"an empty list", func(dir string) { put(t, dir, cocoFile, `{"images":[],"categories":[],"annotations":[]}`) }, Options{}, "lists no images"},
 		{"a negative box", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,-3,4]", 1)) }, Options{}, "want no negative size"},
-		{"a box that is no number", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,NaN,4]", 1)) }, Options{}, "annotations 0"},
+		{"a box with NaN", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,NaN,4]", 1)) }, Options{}, "annotations 0"},
 		{"no category", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), `"category_id":1,`, "", 1)) }, Options{}, "category_id"},
 		{"an id twice", func(dir string) {
 			put(t, dir, cocoFile, strings.Replace(annotations(), `"id":2,"image_id"`, `"id":1,"image_id"`, 1))

@@ -12,11 +12,10 @@ import (
 )
 
 // A SampleCache keeps rows of bytes in a file, one for each sample of a data set. Rows
-// are written once and may be read and written by several goroutines and processes at
-// the same time. The file is sparse: rows that were never written take no room.
+// are written once. Several goroutines and processes may read and write them at
+// the same time. The file is sparse: missing rows take no room.
 //
-// A row counts as present if its checksum is right, so that a row that was cut off by
-// a crash is made again.
+// A row exists if its checksum is right: after a crash, damaged rows are made again.
 type SampleCache struct {
 	rows   *os.File // row i is from starts(i) to starts(i+1)
 	sums   *os.File // checksum i at 4*i; 0: no such row
@@ -25,9 +24,8 @@ type SampleCache struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// OpenSampleCache opens the cache of a key, which must name everything that decides the
-// content of the rows, in a folder that is made if need be. Row i is the bytes from starts(i)
-// to starts(i+1) of the file: rows may differ in length.
+// OpenSampleCache opens the cache of a key in a folder, which it makes if needed. The key must name everything that decides the
+// content of the rows. Row i has the bytes from starts(i) to starts(i+1) of the file: rows may differ in length.
 func OpenSampleCache(dir, key string, starts func(i int) int64) (*SampleCache, error) {
 	c, err := openSampleCache(dir, key, starts)
 	if err != nil {
@@ -82,7 +80,7 @@ func (c *SampleCache) Write(i int, row []byte) error {
 	return err
 }
 
-// Bytes is how large the rows are that the cache has by now, at most.
+// Bytes returns the size of the rows so far, at most.
 func (c *SampleCache) Bytes() uint64 {
 	info, err := c.rows.Stat()
 	if err != nil {
@@ -91,7 +89,7 @@ func (c *SampleCache) Bytes() uint64 {
 	return uint64(info.Size())
 }
 
-// Path is the file that holds the rows.
+// Path returns the file of the rows.
 func (c *SampleCache) Path() string { return c.rows.Name() }
 
 // Close closes the files.

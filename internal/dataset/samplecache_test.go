@@ -44,7 +44,7 @@ func TestSampleCacheKeepsRows(t *testing.T) {
 		t.Errorf("the rows have %d bytes, want 24", c.Bytes())
 	}
 	if c.Read(3, row) || c.Read(100, row) {
-		t.Error("rows that were not written are there")
+		t.Error("rows exist that were not written")
 	}
 	if err := c.Write(1, []byte("too long")); err == nil {
 		t.Error("a row of another size is accepted")
@@ -87,7 +87,7 @@ func TestSampleCacheNoticesDamage(t *testing.T) {
 	}
 }
 
-func TestSampleCacheSaysWhatItCannotOpen(t *testing.T) {
+func TestSampleCacheOpenErrors(t *testing.T) {
 	for _, name := range []string{"", "2c70e12b7a0646f92279.rows", "2c70e12b7a0646f92279.sums"} { // the folder, and SHA-256 of "key"
 		dir := filepath.Join(t.TempDir(), "cache")
 		if name == "" {
@@ -96,14 +96,14 @@ func TestSampleCacheSaysWhatItCannotOpen(t *testing.T) {
 			put(t, dir, name+"/x", "")
 		}
 		if c, err := OpenSampleCache(dir, "key", fours); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)) {
-			t.Errorf("%q cannot be opened: %v, error %v", name, c, err)
+			t.Errorf("a folder at %q: %v, error %v", name, c, err)
 		}
 	}
 }
 
-func TestSampleCacheSaysThatTheDiskIsFull(t *testing.T) {
+func TestSampleCacheOnAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("there is no /dev/full on this system")
+		t.Skip("this system has no /dev/full")
 	}
 	for _, name := range []string{"2c70e12b7a0646f92279.rows", "2c70e12b7a0646f92279.sums"} {
 		dir := t.TempDir()
@@ -116,21 +116,21 @@ func TestSampleCacheSaysThatTheDiskIsFull(t *testing.T) {
 		}
 		defer c.Close()
 		if err := c.Write(0, []byte("four")); err == nil || !strings.Contains(err.Error(), "no space left on device") {
-			t.Errorf("%s takes no bytes: error %v", name, err)
+			t.Errorf("Write with a full %s: error %v", name, err)
 		}
 		if c.Read(0, make([]byte, 4)) {
-			t.Errorf("%s took no bytes, and the row is there", name)
+			t.Errorf("Read after a full %s: a row", name)
 		}
 	}
 }
 
-// fours says that rows have four bytes.
+// fours are the starts of rows of four bytes.
 func fours(i int) int64 { return 4 * int64(i) }
 
-// triangle says that row i has i bytes.
+// triangle are the starts of rows of i bytes.
 func triangle(i int) int64 { return int64(i) * int64(i-1) / 2 }
 
-func TestRowsOfASampleCacheMayDifferInLength(t *testing.T) {
+func TestSampleCacheRowsOfDifferentLength(t *testing.T) {
 	c, err := OpenSampleCache(t.TempDir(), "key", triangle)
 	if err != nil {
 		t.Fatal(err)
@@ -144,9 +144,9 @@ func TestRowsOfASampleCacheMayDifferInLength(t *testing.T) {
 	}
 	for i := range 12 {
 		got := make([]byte, i)
-		there := i == 0 || i == 1 || i == 3 || i == 7 || i == 9
-		if c.Read(i, got) != there || there && !bytes.Equal(got, row(i)) {
-			t.Errorf("row %d is %v, want it there: %v", i, got, there)
+		exists := i == 0 || i == 1 || i == 3 || i == 7 || i == 9
+		if c.Read(i, got) != exists || exists && !bytes.Equal(got, row(i)) {
+			t.Errorf("row %d is %v, want it: %v", i, got, exists)
 		}
 	}
 	if c.Read(7, make([]byte, 6)) {
@@ -157,8 +157,8 @@ func TestRowsOfASampleCacheMayDifferInLength(t *testing.T) {
 	}
 }
 
-// TestASampleCacheHasSeveralReadersAndWriters opens it as often as several programs would.
-func TestASampleCacheHasSeveralReadersAndWriters(t *testing.T) {
+// Several programs open the same cache.
+func TestSampleCacheIsShared(t *testing.T) {
 	dir := t.TempDir()
 	const programs, rows, length = 4, 60, 512
 	row := func(i int) []byte { return bytes.Repeat([]byte{byte(i + 1)}, length) }
@@ -182,28 +182,12 @@ func TestASampleCacheHasSeveralReadersAndWriters(t *testing.T) {
 					t.Error(err)
 				}
 				if !c.Read(i, got) || !bytes.Equal(got, row(i)) {
-					t.Errorf("row %d is %v behind its writing", i, got[:4])
+					t.Errorf("row %d is %v after its writing", i, got[:4])
 				}
 			}
 		})
 	}
 	group.Wait()
-}
-
-func TestAClosedSampleCacheHasNothing(t *testing.T) {
-	c, err := OpenSampleCache(t.TempDir(), "key", fours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Write(0, []byte("four")); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if c.Read(0, make([]byte, 4)) || c.Bytes() != 0 || c.Write(0, []byte("four")) == nil || c.Close() == nil {
-		t.Error("it reads, writes, or is closed once more")
-	}
 }
 
 func ExampleOpenSampleCache() {

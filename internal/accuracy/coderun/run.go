@@ -45,7 +45,7 @@ func (r *Runner) Isolation() string {
 // superuser is the user whose processes the system does not limit.
 const superuser = 0
 
-// A Program is what a Runner runs.
+// A Program is a program for a Runner.
 type Program struct {
 	Language string // cpp, javascript, php, python, ruby or typescript
 	Code     string
@@ -181,5 +181,5 @@ func removeAll(folder string) error {
 			_ = root.Close()
 		}
 	}
-	return os.RemoveAll(folder) // fails for what the above could not change
+	return os.RemoveAll(folder) // fails if the above could not change the modes
 }

@@ -7,7 +7,7 @@
 //	if errors.Is(err, livecode.ErrUnknown) { … } // the release has no such problem
 //
 // A problem is a line of the files of livecodebench/code_generation_lite: its public tests, its private ones,
-// mostly as a compressed pickle, and the name of the function to call, if there is one. The
+// mostly as a compressed pickle, and perhaps the name of the function to call. The
 // files have some 4.5 GB: Open reads them once to find the problems, and Judge reads a problem again.
 //
 // A program passes where LiveCodeBench's own grader lets it pass (lcb_runner at revision b1e7cab), which runs programs in

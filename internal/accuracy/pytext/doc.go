@@ -1,4 +1,4 @@
-// Package pytext has text as Python's str sees it: what is white space, how text is
+// Package pytext has text as Python's str sees it: white space, how text is
 // lower-cased, and which characters are digits. The reference's scripts are Python, and their scores depend on both.
 //
 //	pytext.Fields("a\u00a0b\x1fc") // [a b c]: three words, where strings.Fields finds two

@@ -80,7 +80,7 @@ func newIndex(args []any) (any, error) {
 	return &index{rows: s.(*slice).len()}, nil
 }
 
-// PySetState takes the attributes of a table, of which its manager is one.
+// PySetState takes the attributes of a table, among them its manager.
 func (f *frame) PySetState(state any) error {
 	d, ok := state.(*types.Dict)
 	if !ok {

@@ -41,7 +41,7 @@ func Read(data []byte) (any, error) {
 	return v, nil
 }
 
-// load builds what a pickle describes, in gopickle's types and ours.
+// load builds the values of a pickle, in gopickle's types and ours.
 func load(data []byte, find func(module, name string) (any, error), persistent func(id any) (any, error)) (v any, err error) {
 	if err := check(data); err != nil {
 		return nil, err
