@@ -10,7 +10,7 @@ import (
 )
 
 // version is the version of the program; the linker replaces it in a release (scripts/release.sh).
-var version = "0.1.0-dev"
+var version = "0.9.0"
 
 // program is the name and the version, with what it was built from if that is known, as results have them.
 func program() string {
