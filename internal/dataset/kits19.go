@@ -338,7 +338,7 @@ func parsePickledCases(dir string, data []byte) ([]kitsCase, error) {
 	d, _ := v.(map[string]any)
 	list, ok := d["file_list"].([]any)
 	if !ok {
-		return nil, errors.New(`want a dictionary with a list "file_list"`)
+		return nil, errors.New(`want a dictionary with a list of names "file_list"`)
 	}
 	infos, _ := d["cases"].(map[string]any)
 	var names []string
@@ -351,10 +351,9 @@ func parsePickledCases(dir string, data []byte) ([]kitsCase, error) {
 		c := kitsCase{name: name, kitsFiles: pickledCase{filepath.Join(dir, name+".pkl")}}
 		// The shape has an axis of channels in front. Where it is unusable, size reads the case.
 		info, _ := infos[name].(map[string]any)
-		if shape, _ := info["image_shape"].([]any); len(shape) > 3 {
-			for axis, extent := range shape[len(shape)-3:] {
-				n, ok := extent.(int64)
-				if !ok || checkExtent(int(n)) != nil {
+		if shape, _ := info["image_shape"].([]int64); len(shape) > 3 {
+			for axis, n := range shape[len(shape)-3:] {
+				if checkExtent(int(n)) != nil {
 					c.shape = [3]int{}
 					break
 				}

@@ -147,9 +147,9 @@ func TestKiTS19PickledListErrors(t *testing.T) {
 	for list, want := range map[string]string{
 		"":                                 "preprocessed_files.pkl: ",
 		"<html>":                           "preprocessed_files.pkl: ",
-		"}.":                               `want a dictionary with a list "file_list"`,
-		"}(\x8c\tfile_listK\x01u.":         `want a dictionary with a list "file_list"`,
-		"}(\x8c\tfile_list](K\x01eu.":      "entry 0 of file_list is ",
+		"}.":                               `want a dictionary with a list of names "file_list"`,
+		"}(\x8c\tfile_listK\x01u.":         `want a dictionary with a list of names "file_list"`,
+		"}(\x8c\tfile_list](K\x01eu.":      `want a dictionary with a list of names "file_list"`,
 		"}(\x8c\tfile_list](\x8c\x01b]eu.": "entry 1 of file_list is ",
 	} {
 		dir := t.TempDir()

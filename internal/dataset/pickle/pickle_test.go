@@ -35,6 +35,12 @@ func described(v any) any {
 		return map[string]any{"bytes": hex.EncodeToString(v)}
 	case []any:
 		return list(v)
+	case []int64:
+		out := []any{}
+		for _, n := range v {
+			out = append(out, described(n))
+		}
+		return out
 	case map[string]any:
 		out := map[string]any{}
 		for key, item := range v {

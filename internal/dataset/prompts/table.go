@@ -124,14 +124,14 @@ func (t *Table) parsePickle(data []byte, count int) error {
 		case *pickle.Array:
 			var numbers []int64
 			if numbers, err = list.Integers(); err == nil {
-				items := make([]any, len(numbers))
-				for k, n := range numbers {
-					items[k] = n
-				}
-				v = compact(items)
+				v = compact(numbers)
 			}
-		case []any:
+		case []int64:
 			v = compact(list)
+		case []any:
+			if len(list) == 0 {
+				v = []int32{}
+			}
 		case []byte:
 			v = string(list)
 		}
@@ -165,7 +165,7 @@ func (t *Table) parsePickle(data []byte, count int) error {
 			}
 		}
 	default:
-		return errors.New("the pickle is neither a table of pandas nor a list")
+		return errors.New("the pickle is neither a table of pandas nor a list of dictionaries")
 	}
 	return nil
 }
@@ -185,15 +185,17 @@ func limit(n, count int) int {
 	return n
 }
 
-// compact turns a list of 32-bit integers into []int32.
-func compact(items []any) any {
-	ids := make([]int32, 0, len(items))
-	for _, item := range items {
-		n, ok := item.(int64)
-		if !ok || n != int64(int32(n)) {
+// compact returns []int32 if all numbers fit, or else []any.
+func compact(numbers []int64) any {
+	ids := make([]int32, len(numbers))
+	for i, n := range numbers {
+		if ids[i] = int32(n); int64(ids[i]) != n {
+			items := make([]any, len(numbers))
+			for k, n := range numbers {
+				items[k] = n
+			}
 			return items
 		}
-		ids = append(ids, int32(n))
 	}
 	return ids
 }
