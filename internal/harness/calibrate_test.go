@@ -1,19 +1,26 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// TestAnAccuracyRunDoesNotWaitForTheDefaultRate would take 100 s at one query per second.
-func TestAnAccuracyRunDoesNotWaitForTheDefaultRate(t *testing.T) {
+// TestAccuracyRunHasNoDefaultRate would take 100 s at one query per second.
+func TestAccuracyRunHasNoDefaultRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Server, loadgen.AccuracyOnly)
@@ -30,7 +37,7 @@ func TestAnAccuracyRunDoesNotWaitForTheDefaultRate(t *testing.T) {
 	})
 }
 
-func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
+func TestAutoLatencyRaisesTheBound(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
 	tests := []struct {
@@ -75,7 +82,7 @@ func TestAutoLatencyRaisesABoundThatCannotBeMet(t *testing.T) {
 	}
 }
 
-func TestTokenLatenciesHaveNoBoundToRaise(t *testing.T) {
+func TestAutoLatencyLeavesTokenBounds(t *testing.T) {
 	o := &observer{t: t}
 	r := &run{cfg: Config{AutoLatency: true, Observer: o, Settings: settings(loadgen.Server)}, warm: warmUp{latency: time.Hour}}
 	r.cfg.Settings.UseTokenLatencies = true
@@ -84,8 +91,8 @@ func TestTokenLatenciesHaveNoBoundToRaise(t *testing.T) {
 	}
 }
 
-// TestNoSampleWaitsLongerThanTheBoundLeaves has a bound of 100 ms and batches that take 30 ms.
-func TestNoSampleWaitsLongerThanTheBoundLeaves(t *testing.T) {
+// TestMaxDelayLeavesRoomForTheBatch has a bound of 100 ms and batches that take 30 ms.
+func TestMaxDelayLeavesRoomForTheBatch(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name        string
@@ -121,7 +128,7 @@ func TestNoSampleWaitsLongerThanTheBoundLeaves(t *testing.T) {
 
 // Where 64 queries take over 20 s, a test that may have few has 11, or 22 in Server, and is
 // judged by the median.
-func TestASlowModelMayHaveFewQueries(t *testing.T) {
+func TestFewQueriesForSlowModels(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
@@ -173,7 +180,7 @@ func TestASlowModelMayHaveFewQueries(t *testing.T) {
 }
 
 // A model judged by its token latencies is the slowest of all: what spares the others spares it too.
-func TestASlowModelOfTokensMayHaveFewQueries(t *testing.T) {
+func TestFewQueriesForSlowModelsOfTokens(t *testing.T) {
 	cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
 	cfg.FewQueries = true
 	cfg.Settings = settings(loadgen.Server)
@@ -185,7 +192,7 @@ func TestASlowModelOfTokensMayHaveFewQueries(t *testing.T) {
 	}
 }
 
-func TestARunThatNoRateCanSaveStopsAtOnce(t *testing.T) {
+func TestImpossibleBoundEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
@@ -199,7 +206,7 @@ func TestARunThatNoRateCanSaveStopsAtOnce(t *testing.T) {
 	})
 }
 
-func TestAMachineThatOthersDisturbIsNotCalledTooSlow(t *testing.T) {
+func TestImpossibleBoundCountsTheQuickestRun(t *testing.T) {
 	const bound = 15 * time.Millisecond
 	for name, test := range map[string]struct {
 		warm warmUp
@@ -216,5 +223,390 @@ func TestAMachineThatOthersDisturbIsNotCalledTooSlow(t *testing.T) {
 		} else if test.want && impossible.Latency != test.warm.least {
 			t.Errorf("%s: a sample takes %v at least, want %v", name, impossible.Latency, test.warm.least)
 		}
+	}
+}
+
+// A latePacer is late by more than a generator should be.
+type latePacer struct{ loadgen.TimerPacer }
+
+func (p latePacer) WaitUntil(ctx context.Context, start time.Time, offset time.Duration) time.Duration {
+	return p.TimerPacer.WaitUntil(ctx, start, offset+5*time.Millisecond)
+}
+
+func TestHeadroomWarning(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		target float64
+		pacer  func() loadgen.Pacer
+		warns  bool
+	}{
+		{"a generator that keeps up", 6000, inFakeTime.NewPacer, false},
+		{"a low target", 500, func() loadgen.Pacer { return latePacer{} }, false},
+		{"a generator that does not keep up", 6000, func() loadgen.Pacer { return latePacer{} }, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+			cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = c.target, 100*time.Millisecond, 1
+			cfg.NewPacer = c.pacer
+			r := mustRun(t, n, cfg)
+			if warned := strings.Contains(strings.Join(r.Warnings, "; "), "more than half"); warned != c.warns {
+				t.Errorf("%s: warnings %v", c.name, r.Warnings)
+			}
+		})
+	}
+}
+
+// near says whether two numbers differ by less than a thousandth.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3*math.Abs(b) }
+
+func setting(r *report.Results, key string) report.Setting {
+	for _, s := range r.Settings {
+		if s.Key == key {
+			return s
+		}
+	}
+	return report.Setting{}
+}
+
+// TestCalibrationChoosesATarget has two workers that take 5 ms for a sample and
+// 12 ms for eight.
+func TestCalibrationChoosesATarget(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		scenario loadgen.Scenario
+		want     report.Calibration
+		key      string
+		value    string
+		reason   string
+	}{
+		{loadgen.SingleStream, report.Calibration{Chosen: report.Metric{Name: "expected latency", Value: 5, Unit: "ms"}},
+			"target_latency", "5ms", "median of a few runs"},
+		{loadgen.MultiStream, report.Calibration{Chosen: report.Metric{Name: "expected query latency", Value: 12, Unit: "ms"}},
+			"target_latency", "12ms", "8 samples take 1 × 12ms"},
+		{loadgen.Offline, report.Calibration{SamplesPerSecond: 8 / 0.008, Chosen: report.Metric{Name: "target_qps", Value: 1.25 * 8 / 0.008, Unit: "samples/s"}},
+			"target_qps", "1250", "measured 1000 samples/s with 2 workers; a quarter more makes the test long enough"},
+		{loadgen.Server, report.Calibration{SamplesPerSecond: 400, Chosen: report.Metric{Name: "target_qps", Value: 240, Unit: "queries/s"}},
+			"target_qps", "240", "measured 400 samples/s with 2 workers, one by one; using 60 % to keep latency below 100ms"},
+	}
+	for _, test := range tests {
+		t.Run(test.scenario.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+				spoilTargets(&cfg.Settings)
+				cfg.Calibrate = true
+				r := mustRun(t, n, cfg)
+				c := r.Calibration
+				if c == nil {
+					t.Fatal("nothing was calibrated")
+				}
+				if c.BatchOneLatencyNS != 5e6 || !near(c.SamplesPerSecond, test.want.SamplesPerSecond) || !near(c.Chosen.Value, test.want.Chosen.Value) ||
+					c.Chosen.Name != test.want.Chosen.Name || c.Chosen.Unit != test.want.Chosen.Unit || c.Reason != test.reason {
+					t.Errorf("calibration %+v, want %+v, because %s", c, test.want, test.reason)
+				}
+				if s := setting(r, test.key); s.Value != test.value || s.Origin != "calibration" {
+					t.Errorf("setting %+v, want %s = %s, by the calibration", s, test.key, test.value)
+				}
+				if !r.Valid() {
+					t.Errorf("with that target the run is %s: %v", r.Result, r.Problems)
+				}
+				o := cfg.Observer.(*observer)
+				if !o.noted("no target given: using "+test.want.Chosen.Name, test.reason) || !strings.Contains(strings.Join(o.phases, " "), "warm-up calibration traffic") {
+					t.Errorf("phases %q, notes %q", o.phases, o.notes)
+				}
+			})
+		})
+	}
+}
+
+// spoilTargets puts targets that no run is VALID with in the place of all.
+func spoilTargets(s *loadgen.TestSettings) {
+	s.ServerTargetQPS, s.OfflineExpectedQPS = 1e6, 1e-3
+	s.SingleStreamExpectedLatencyNS, s.MultiStreamExpectedLatencyNS = 1e12, 1e12
+}
+
+func TestNoCalibrationOfAGivenTarget(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range loadgen.Scenarios() {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+			cfg.Made = []report.Setting{{Key: "target_qps", Value: "200", Origin: "user.conf"}}
+			r := mustRun(t, n, cfg)
+			if r.Calibration != nil || len(r.Settings) != 1 || strings.Contains(strings.Join(cfg.Observer.(*observer).phases, " "), "calibration") {
+				t.Errorf("%v: calibration %+v, settings %v", scenario, r.Calibration, r.Settings)
+			}
+		})
+	}
+}
+
+func TestQueryTakesSeveralRounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
+		cfg.Calibrate, cfg.MaxBatch = true, 3 // 8 samples are 3 batches, 2 rounds for 2 workers, of 7 ms
+		if r := mustRun(t, n, cfg); r.Calibration.Chosen.Value != 14 || r.Calibration.Reason != "8 samples take 2 × 7ms" {
+			t.Errorf("calibration %+v", r.Calibration)
+		}
+	})
+}
+
+func TestSlowModelIsMeasuredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(10)
+		cfg := config(t, n, loadgen.SingleStream, loadgen.AccuracyOnly)
+		cfg.Engine = engine(t, simulated.Config{Latency: 10 * time.Second})
+		cfg.Instances = 1
+		began := time.Now()
+		r := mustRun(t, n, cfg)
+		// One run of the worker, one that is measured, and ten samples.
+		if took := time.Since(began); took != 12*10*time.Second || r.Phases[2].Seconds != 20 || r.Backend.WarmUp.Stable {
+			t.Errorf("it took %v, the warm-up %v s", took, r.Phases[2].Seconds)
+		}
+	})
+}
+
+// A slow model is measured with several batches of each worker, and what one of them idles
+// while the other has not finished does not count.
+func TestThroughputOfASlowModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		cfg.Calibrate, cfg.MaxBatch = true, 1
+		cfg.Engine = engine(t, simulated.Config{Latency: 700 * time.Millisecond})
+		r := mustRun(t, n, cfg)
+		if got, want := r.Calibration.SamplesPerSecond, 2/0.7; math.Abs(got/want-1) > 0.001 {
+			t.Errorf("measured %v samples/s, want %v", got, want)
+		}
+		i := slices.IndexFunc(r.Phases, func(p report.PhaseTime) bool { return p.Name == "calibration" })
+		if i < 0 || r.Phases[i].Seconds > (leastBatches+1.5)*0.7 { // one worker may have begun another batch
+			t.Errorf("phases %+v, want a calibration of %d batches", r.Phases, leastBatches)
+		}
+		if !r.Valid() {
+			t.Errorf("%s: %q", r.Result, r.Problems)
+		}
+	})
+}
+
+// A machine that was busy while it was measured makes the Offline query too short.
+func TestShortOfflineTestRunsAgain(t *testing.T) {
+	t.Parallel()
+	for _, calibrate := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg.Calibrate = calibrate
+			cfg.Settings.OfflineExpectedQPS = 300
+			var rested atomic.Bool // told by one goroutine, asked by the workers
+			cfg.Observer.(*observer).on = func(what string) {
+				if what == "traffic" {
+					rested.Store(true)
+				}
+			}
+			n.predict = func(int64) error {
+				if !rested.Load() {
+					time.Sleep(50 * time.Millisecond)
+				}
+				return nil
+			}
+			r := mustRun(t, n, cfg)
+			again := cfg.Observer.(*observer).noted("running it again with more samples")
+			if again != calibrate || r.Valid() != calibrate {
+				t.Errorf("calibrated %v: %s, %q, made again %v", calibrate, r.Result, r.Problems, again)
+			}
+			if calibrate && r.Calibration.SamplesPerSecond < 900 {
+				t.Errorf("calibration %+v", r.Calibration)
+			}
+		})
+	}
+}
+
+// TestSafeLoadIsMonotone holds for all numbers of workers, times and bounds: a larger
+// bound, and more workers, allow at least the same load.
+func TestSafeLoadIsMonotone(t *testing.T) {
+	testenv.SkipLong(t, "much arithmetic")
+	const ms = time.Millisecond
+	for _, percentile := range []float64{0.9, 0.99} {
+		for _, s := range []time.Duration{1, 7 * ms} {
+			fewer := map[time.Duration]float64{}
+			for _, c := range []int{1, 2, 100} {
+				last := 0.0
+				for _, tenths := range []time.Duration{10, 11, 14, 15, 20, 25, 40, 1000} {
+					bound := s * tenths / 10
+					load := safeLoad(c, s, bound, percentile)
+					if !(load >= 0.01 && load <= 0.6) || load < last || load < fewer[bound]-0.01 {
+						t.Errorf("safeLoad(%d, %v, %v, %v) = %v, with a smaller bound %v, with fewer workers %v",
+							c, s, bound, percentile, load, last, fewer[bound])
+					}
+					last, fewer[bound] = load, load
+				}
+			}
+		}
+	}
+	for _, bound := range []time.Duration{0, 1, 7*ms - 1} {
+		if load := safeLoad(4, 7*ms, bound, 0.99); load != 0.1 {
+			t.Errorf("safeLoad of a bound of %v that no load keeps is %v", bound, load)
+		}
+	}
+}
+
+// TestSafeLoadKeepsTheBound runs Server traffic at the load that safeLoad allows.
+func TestSafeLoadKeepsTheBound(t *testing.T) {
+	testenv.SkipLong(t, "much arithmetic")
+	const service = 5 * time.Millisecond
+	for _, workers := range []int{1, 2, 4} {
+		for _, bound := range []time.Duration{6 * time.Millisecond, 8 * time.Millisecond, 10 * time.Millisecond, 15 * time.Millisecond, 40 * time.Millisecond} {
+			for _, percentile := range []float64{0.9, 0.99} {
+				synctest.Test(t, func(t *testing.T) {
+					n := newNumbers(100)
+					cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+					cfg.Settings.ServerTargetLatency, cfg.Settings.ServerTargetLatencyPercentile = bound, percentile
+					load := safeLoad(workers, service, bound, percentile)
+					cfg.Settings.ServerTargetQPS = load * float64(workers) / service.Seconds()
+					cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = 5*time.Second, 1600
+					cfg.Engine = engine(t, simulated.Config{Latency: service})
+					cfg.Instances = workers
+					if r := mustRun(t, n, cfg); load > 0.01 && !r.Valid() {
+						t.Errorf("%d workers, bound %v, percentile %v, load %.3f: %s, %v", workers, bound, percentile, load, r.Result, r.Problems)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWaitingTimeIsThatOfMD1 compares with the M/D/1 queue, in which a share of
+// (1-ρ)·e^ρ waits for at most one service time.
+func TestWaitingTimeIsThatOfMD1(t *testing.T) {
+	for _, load := range []float64{0.1, 0.3, 0.5} {
+		share := (1 - load) * math.Exp(load)
+		if got := waitingTime(1, load, share-0.005); got > 1 {
+			t.Errorf("at load %v, the percentile %.4f is %v, want at most 1", load, share-0.005, got)
+		}
+		if got := waitingTime(1, load, share+0.005); got < 1 {
+			t.Errorf("at load %v, the percentile %.4f is %v, want at least 1", load, share+0.005, got)
+		}
+	}
+}
+
+// What a run is calibrated by is what it then reaches: sequences are admitted while others run.
+func TestThroughputOfDecoders(t *testing.T) {
+	t.Parallel()
+	calibrated := func(t *testing.T, scenario loadgen.Scenario, change func(*Config)) *report.Results {
+		cfg := sequenceConfig(t, scenario, loadgen.PerformanceOnly, nil)
+		spoilTargets(&cfg.Settings)
+		cfg.Calibrate = true
+		change(&cfg)
+		r, err := Run(t.Context(), cfg)
+		if err != nil || !r.Valid() {
+			t.Fatalf("%v: %v, %+v", scenario, err, r)
+		}
+		return r
+	}
+	asItIs := func(*Config) {}
+	t.Run("Offline", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := calibrated(t, loadgen.Offline, asItIs)
+			if ratio := r.Calibration.SamplesPerSecond / r.Metric.Value; ratio < 0.95 || ratio > 1.05 {
+				t.Errorf("%.4g samples/s were measured before, the test reached %.4g", r.Calibration.SamplesPerSecond, r.Metric.Value)
+			}
+		})
+	})
+	t.Run("Server", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			pulled := calibrated(t, loadgen.Server, asItIs)
+			if c := pulled.Calibration; !strings.Contains(c.Reason, "samples/s with 1 worker, 4 at a time") {
+				t.Errorf("calibration %+v", c)
+			}
+			open := toyTranslation(func(int, []int) {}).Open
+			one := calibrated(t, loadgen.Server, func(c *Config) { c.Model.Open = closedBatches(open) })
+			if ratio := pulled.Calibration.Chosen.Value / one.Calibration.Chosen.Value; ratio < 1.5 {
+				t.Errorf("pulling is given %.2f times the rate of one by one: %v, %v", ratio, pulled.Calibration, one.Calibration)
+			}
+		})
+	})
+}
+
+func TestThroughputErrorsOfDecoders(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+	for _, test := range []struct {
+		name  string
+		ctx   context.Context
+		serve func(context.Context, workload.Source) error
+		want  string
+	}{
+		{"it fails", t.Context(), func(context.Context, workload.Source) error { return errors.New("out of memory") }, "out of memory"},
+		{"it panics", t.Context(), func(context.Context, workload.Source) error { panic("no memory") }, "panic in the model's code: no memory"},
+		{"it admits nothing", t.Context(), func(context.Context, workload.Source) error { return nil }, "the model answered 0 of 0 samples"},
+		{"it answers too few", t.Context(), func(_ context.Context, s workload.Source) error {
+			items, _ := s.Admit(nil, 3, true)
+			s.Done(items[0].Ticket, nil, 0)
+			return nil
+		}, "the model answered 1 of 3 samples"},
+		{"it is interrupted", ctx, func(_ context.Context, s workload.Source) error {
+			for open := true; open; _, open = s.Admit(nil, 1, true) {
+			}
+			return nil
+		}, errStopped.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := measuring{items: make([]workload.Item, 8), batch: 4, enough: func() {}, stop: func() bool { return false }}
+			if _, err := m.throughput(test.ctx, predictor{decoder: fakeDecoder{serve: test.serve}}); err == nil || err.Error() != test.want {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// Queries of four samples come every 50 ms; a run of the model takes 2 ms and so long for each
+// sample.
+func TestFitStreamsAndAutoLatency(t *testing.T) {
+	t.Parallel()
+	const fit, auto = true, true
+	for _, c := range []struct {
+		name      string
+		perSample time.Duration
+		fit, auto bool
+		samples   uint64
+		interval  time.Duration
+		valid     bool
+	}{
+		{"they fit", 5 * time.Millisecond, fit, auto, 4, 50 * time.Millisecond, true},
+		{"with fewer samples", 15 * time.Millisecond, fit, auto, 2, 50 * time.Millisecond, true},
+		{"with fewer samples, whether or not the interval may be longer", 15 * time.Millisecond, fit, !auto, 2, 50 * time.Millisecond, true},
+		{"with one sample at longer intervals", 98 * time.Millisecond, fit, auto, 1, 200 * time.Millisecond, true},
+		{"with as many samples as somebody gave, at longer intervals", 24500 * time.Microsecond, !fit, auto, 4, 200 * time.Millisecond, true},
+		{"nobody asked for it", 20 * time.Millisecond, !fit, !auto, 4, 50 * time.Millisecond, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
+				cfg.Engine = engine(t, simulated.Config{Latency: 2*time.Millisecond + c.perSample, PerSample: c.perSample})
+				cfg.Instances, cfg.Calibrate, cfg.FitStreams, cfg.AutoLatency = 1, true, c.fit, c.auto
+				s := &cfg.Settings
+				s.MultiStreamQPS, s.MultiStreamSamplesPerQuery, s.MinQueryCount, s.MinDuration, s.WithoutEarlyStopping = 20, 4, 64, time.Second, true
+				r := mustRun(t, n, cfg)
+				if test := r.Test; test.SamplesPerQuery != c.samples || time.Duration(test.TargetLatencyNS).Round(time.Millisecond) != c.interval {
+					t.Errorf("queries of %d samples every %v, want %d every %v", test.SamplesPerQuery, time.Duration(test.TargetLatencyNS), c.samples, c.interval)
+				}
+				if r.Valid() != c.valid {
+					t.Errorf("%s: %v", r.Result, r.Problems)
+				}
+				for key, changed := range map[string]bool{"samples_per_query": c.samples != 4, "target_qps": c.interval != 50*time.Millisecond} {
+					if made := setting(r, key); changed != (made.Origin != "") {
+						t.Errorf("%s is %+v", key, made)
+					}
+				}
+				if notes := strings.Join(cfg.Observer.(*observer).notes, "\n"); (c.samples != 4) != strings.Contains(notes, " per query") ||
+					(c.interval != 50*time.Millisecond) != strings.Contains(notes, "the official interval is 50ms: using 200ms (open division)") {
+					t.Errorf("notes\n%s", notes)
+				}
+			})
+		})
 	}
 }

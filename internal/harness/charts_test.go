@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
-func TestGaugesAreReadEachSecondAndThinnedOut(t *testing.T) {
+func TestGaugesAreThinnedOut(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		seconds  int
@@ -44,7 +44,7 @@ func TestGaugesAreReadEachSecondAndThinnedOut(t *testing.T) {
 	}
 }
 
-func TestARunKeepsItsCharts(t *testing.T) {
+func TestRunWritesCharts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
 		r, err := Run(t.Context(), cfg)

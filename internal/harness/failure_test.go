@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +22,43 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
+
+// TestKilledProgramLeavesResults looks at the folder while the test runs: that
+// is what a killed program would leave.
+func TestKilledProgramLeavesResults(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(400)
+			cfg := config(t, n, loadgen.Server, mode)
+			var checked atomic.Bool // by whichever worker comes first
+			n.predict = func(k int64) error {
+				if k < 60 || checked.Swap(true) {
+					return nil
+				}
+				r, err := report.Read(cfg.OutputDir)
+				if err != nil {
+					t.Error(err)
+					return nil
+				}
+				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) || len(r.Caveats) == 0 {
+					t.Errorf("result %s, problems %q, settings %v, caveats %q", r.Result, r.Problems, r.Settings, r.Caveats)
+				}
+				d, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
+				if err != nil || len(d.Errors()) != 1 {
+					t.Errorf("detail log %v, %v", d, err)
+				}
+				if s, err := d.Scenario(); err != nil || s != loadgen.Server {
+					t.Errorf("scenario %v, %v", s, err)
+				}
+				return nil
+			}
+			if r := mustRun(t, n, cfg); r.Result != report.Valid || !checked.Load() {
+				t.Errorf("result %s, checked %v: %q", r.Result, checked.Load(), r.Problems)
+			}
+		})
+	}
+}
 
 // A failure is something that goes wrong in a prediction of the test, after the warm-up.
 type failure struct {
@@ -53,7 +92,7 @@ func failures() []failure {
 	}
 }
 
-func TestAFailedPredictionEndsTheRunWithResultsThatSayWhy(t *testing.T) {
+func TestFailedPredictionEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for i, f := range failures() {
 		for _, scenario := range loadgen.Scenarios() {
@@ -113,10 +152,11 @@ func checkFailed(t *testing.T, cfg Config, r *report.Results, result, problem st
 // A loss is the error of a request to one of several servers.
 type loss struct{ others int }
 
-func (loss) Error() string    { return "server b: connection reset" }
+func (loss) Error() string { return "server b: connection reset" }
+
 func (l loss) Survivors() int { return l.others }
 
-func TestALostServerFailsItsSamplesAndTheOthersGoOn(t *testing.T) {
+func TestLostServerFailsItsSamples(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		synctest.Test(t, func(t *testing.T) {
@@ -156,7 +196,7 @@ func TestALostServerFailsItsSamplesAndTheOthersGoOn(t *testing.T) {
 	})
 }
 
-func TestTheRunDoesNotWaitForOtherPredictionsWhenOneFails(t *testing.T) {
+func TestFailedRunWaitsForNoPrediction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
@@ -203,7 +243,7 @@ func interruptAfter(t *testing.T, d time.Duration, cfg Config) (r *report.Result
 	return r, time.Since(began) - d, err
 }
 
-func TestAnInterruptionBeforeTheTrafficEndsTheRunWithoutResults(t *testing.T) {
+func TestInterruptionBeforeTraffic(t *testing.T) {
 	slow := func(c simulated.Config) func(*testing.T, *Config, *numbers) {
 		return func(t *testing.T, cfg *Config, _ *numbers) { cfg.Engine = engine(t, c) }
 	}
@@ -243,7 +283,7 @@ func TestAnInterruptionBeforeTheTrafficEndsTheRunWithoutResults(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
+func TestInterruptionOfTraffic(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -286,9 +326,9 @@ func TestAnInterruptionOfTheTrafficLeavesMarkedResults(t *testing.T) {
 	}
 }
 
-// TestNothingIsFreedUnderAPredictionThatDoesNotEnd interrupts predictions that go on for
+// TestMemoryInUseIsNotFreed interrupts predictions that go on for
 // half a minute, and then use their samples and their model once more.
-func TestNothingIsFreedUnderAPredictionThatDoesNotEnd(t *testing.T) {
+func TestMemoryInUseIsNotFreed(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
@@ -318,4 +358,97 @@ func TestNothingIsFreedUnderAPredictionThatDoesNotEnd(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestUnwritableFolderIsNoticedFirst(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"below a file", func(c *Config) { c.OutputDir = filepath.Join(file, "out") }, "making the output folder: "},
+		{"a file", func(c *Config) { c.OutputDir = file }, "making the output folder: "},
+		{"a conf file is in the way", func(c *Config) {
+			c.Files = map[string][]byte{"user.conf": nil}
+			if err := os.Mkdir(filepath.Join(c.OutputDir, "user.conf"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, "writing to the output folder: "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
+			test.change(&cfg)
+			if r, err := Run(t.Context(), cfg); r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("results %v, error %v, want %q", r, err, test.want)
+			}
+			if phases := cfg.Observer.(*observer).phases; len(phases) > 0 {
+				t.Errorf("%v came before", phases)
+			}
+		})
+	}
+}
+
+// Folders are where files should be.
+func TestUnwrittenFiles(t *testing.T) {
+	t.Parallel()
+	for name, problem := range map[string]string{
+		mlperflog.SummaryFile: "the logs are not complete: ", mlperflog.DetailFile: "the logs are not complete: ", mlperflog.TraceFile: "the logs are not complete: ",
+		report.FileName: "the results were not written: ", AccuracyFile: "", mlperflog.AccuracyFile: "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(20)
+				cfg := config(t, n, loadgen.Offline, loadgen.SubmissionRun)
+				cfg.Trace = true
+				testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, name), 0o755))
+				r, err := Run(t.Context(), cfg)
+				if err == nil || !strings.Contains(err.Error(), name) {
+					t.Errorf("error %v, want one that names %s", err, name)
+				}
+				if (r == nil) != (name == mlperflog.AccuracyFile) { // that one is opened before the test
+					t.Errorf("results %v", r)
+				}
+				if problem != "" && (r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), problem)) {
+					t.Errorf("result %s, problems %q, want INVALID: %s", r.Result, r.Problems, problem)
+				}
+				if written, err := report.Read(cfg.OutputDir); r != nil && name != report.FileName && (err != nil || written.Result != r.Result) {
+					t.Errorf("the file says %+v, %v", written, err)
+				}
+				checkClosed(t, n, cfg)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // the results of several runs
+		cfg := config(t, newNumbers(20), loadgen.Offline, loadgen.PerformanceOnly)
+		cfg.Runs = 2
+		testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, report.FileName), 0o755))
+		if r, err := Run(t.Context(), cfg); err == nil || r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), "the results were not written: ") {
+			t.Errorf("%+v, %v, want INVALID", r, err)
+		}
+	})
+}
+
+// A panic while samples are loaded, on a goroutine of its own, ends the test with a result.
+func TestPanicInTheDataIsInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		n.prepare = func(i int) error {
+			if i == 30 {
+				panic("no thirty")
+			}
+			return nil
+		}
+		cfg.Settings.MinDuration = time.Second
+		r, err := Run(t.Context(), cfg)
+		if r == nil || r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "; "), "no thirty") {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if _, err := report.Read(cfg.OutputDir); err != nil {
+			t.Error(err)
+		}
+	})
 }

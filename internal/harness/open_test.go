@@ -1,20 +1,63 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-func TestWhatCannotBeRunIsRefusedBeforeAnythingIsOpened(t *testing.T) {
+func TestWorkersWithThreadsHaveSessions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ workers, threads, sessions int }{{3, 1, 1}, {3, 2, 3}, {1, 2, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg.Instances, cfg.Backend.IntraThreads = c.workers, c.threads
+			cfg.Settings.MinDuration, cfg.Settings.OfflineExpectedQPS = time.Second, 6000
+			r := mustRun(t, n, cfg)
+			if b := r.Backend; b.Sessions != c.sessions || b.Instances != c.workers || b.Threads != c.threads || !b.WarmUp.Stable || b.WarmUp.LatencyNS != 5e6 {
+				t.Errorf("%+v, want %d sessions", b, c.sessions)
+			}
+		})
+	}
+}
+
+func TestReplacedModelFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(10)
+		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
+		cfg.Backend.ModelPath = filepath.Join(t.TempDir(), "model")
+		write(t, cfg.Backend.ModelPath, "the old one")
+		cfg.Observer.(*observer).on = func(what string) {
+			if what == "traffic" {
+				write(t, cfg.Backend.ModelPath, "another one")
+			}
+		}
+		r := mustRun(t, n, cfg)
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "changed during the run") || r.Input.ModelSHA256 != "" {
+			t.Errorf("warnings %q, sum %q", r.Warnings, r.Input.ModelSHA256)
+		}
+	})
+}
+
+func TestCheckComesFirst(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Config)
@@ -42,7 +85,7 @@ func TestWhatCannotBeRunIsRefusedBeforeAnythingIsOpened(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeOpenedIsAnErrorAndEverythingIsClosed(t *testing.T) {
+func TestOpenErrorsCloseEverything(t *testing.T) {
 	refused := errors.New("no such device")
 	tests := []struct {
 		name   string
@@ -98,70 +141,191 @@ func TestWhatCannotBeOpenedIsAnErrorAndEverythingIsClosed(t *testing.T) {
 	}
 }
 
-func TestAFolderThatCannotBeWrittenToIsNoticedFirst(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	write(t, file, "")
-	tests := []struct {
-		name   string
-		change func(*Config)
-		want   string
+// A pinnedEngine notes which processors the threads of its sessions are given.
+type pinnedEngine struct {
+	*simulated.Engine
+	opened [][]int
+}
+
+func (e *pinnedEngine) Open(ctx context.Context, opts backend.Options) (backend.Session, error) {
+	e.opened = append(e.opened, opts.Cores)
+	return e.Engine.Open(ctx, opts)
+}
+
+func TestPinnedThreads(t *testing.T) {
+	for _, test := range []struct {
+		name             string
+		processors       []int
+		workers, threads int
+		sessions         [][]int
+		own              []int // processors of the workers' own threads
 	}{
-		{"below a file", func(c *Config) { c.OutputDir = filepath.Join(file, "out") }, "making the output folder: "},
-		{"a file", func(c *Config) { c.OutputDir = file }, "making the output folder: "},
-		{"a conf file is in the way", func(c *Config) {
-			c.Files = map[string][]byte{"user.conf": nil}
-			if err := os.Mkdir(filepath.Join(c.OutputDir, "user.conf"), 0o755); err != nil {
+		{"nobody asked", nil, 2, 2, [][]int{nil, nil}, []int{-1, -1}},
+		{"several threads", []int{1, 3, 5, 7, 9}, 2, 2, [][]int{{1, 3}, {5, 7}}, []int{1, 5}},
+		{"one thread, a shared session", []int{1, 3, 5}, 3, 1, [][]int{nil}, []int{1, 3, 5}},
+		{"one worker", []int{4, 5}, 1, 2, [][]int{{4, 5}}, []int{4}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := newNumbers(10)
+			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			e := &pinnedEngine{Engine: engine(t, simulated.Config{})}
+			cfg.Engine, cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = e, test.processors, test.workers, test.threads
+			r := newRun(cfg)
+			if err := r.open(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-		}, "writing to the output folder: "},
+			if !slices.EqualFunc(e.opened, test.sessions, slices.Equal) {
+				t.Errorf("sessions have the processors %v, want %v", e.opened, test.sessions)
+			}
+			for i, p := range r.model.predictors {
+				own := -1
+				if on, is := p.Predictor.(pinnedPredictor); is {
+					own = on.core
+				}
+				if own != test.own[i] {
+					t.Errorf("worker %d is on processor %d, want %d", i, own, test.own[i])
+				}
+			}
+			if got, want := r.backend().PinnedTo, test.processors[:min(len(test.processors), test.workers*test.threads)]; !slices.Equal(got, want) {
+				t.Errorf("the results say %v, want %v", got, want)
+			}
+			if err := errors.Join(r.close(), e.Close()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
+}
+
+func TestPinningNeedsAProcessorForEachThread(t *testing.T) {
+	cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
+	cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = []int{0, 1, 2}, 2, 2
+	_, err := Run(t.Context(), cfg)
+	var of *userinput.Error
+	if !errors.As(err, &of) || of.Field != "pin" || !strings.Contains(err.Error(), "2 workers with 2 threads want a processor each, this process may use 3") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// processorsOfThread lists those that the thread which calls may use, as the system does: 0-3,7.
+func processorsOfThread(t *testing.T) string {
+	status, err := os.ReadFile("/proc/thread-self/status")
+	if err != nil {
+		t.Error(err)
+	}
+	_, after, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+	list, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(list)
+}
+
+// Whatever thread a prediction runs on, it has its worker's processor and no other: in the
+// warm-up, and in the test, on threads of workers and on the one that issues.
+func TestPredictionsArePinned(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("threads are pinned on Linux")
+	}
+	for _, test := range []struct {
+		scenario loadgen.Scenario
+		workers  int
+	}{{loadgen.SingleStream, 1}, {loadgen.Offline, len(machine.Processors())}} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			seen := map[string]bool{}
+			n := newNumbers(100)
+			n.predict = func(int64) error {
+				mu.Lock()
+				defer mu.Unlock()
+				on := processorsOfThread(t)
+				if _, err := strconv.Atoi(on); err != nil {
+					t.Errorf("a prediction may run on the processors %s", on)
+				}
+				seen[on] = true
+				return nil
+			}
+			cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+			cfg.Settings.MinDuration = time.Second
+			cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = machine.Processors(), test.workers, 1
+			mustRun(t, n, cfg)
+			if len(seen) != test.workers {
+				t.Errorf("%v: predictions ran on the processors %v, want %d", test.scenario, seen, test.workers)
+			}
+		})
+	}
+}
+
+func TestImpossibleShapes(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		scenario loadgen.Scenario
+		change   func(*Config)
+		field    string
+		want     string
+	}{
+		{"a batch", loadgen.Offline, func(c *Config) { c.MaxBatch = 1e9 }, "max_batchsize", "2 workers with batches of 1000000000 samples of 4 bytes would take 2.5"},
+		{"threads", loadgen.Offline, func(c *Config) { c.Backend.IntraThreads = 1e5 }, "intra_threads", "100000 threads are asked for, the "},
+		{"threads of all workers", loadgen.Offline, func(c *Config) { c.Instances, c.Backend.IntraThreads = 1000, 1000 }, "intra_threads", "1000000 threads are asked for"},
+		{"workers", loadgen.Offline, func(c *Config) { c.Instances = 1e6 }, "instances", "1000000 threads are asked for"},
+		{"threads beyond the container's limit", loadgen.Offline, func(c *Config) {
+			c.Backend.IntraThreads, c.FreeThreads = 4, func() (int, bool) { return 7, true }
+		}, "intra_threads", "8 threads are asked for, the container's limit on processes and threads leaves 7"},
+		{"workers beyond the container's limit", loadgen.Offline, func(c *Config) {
+			c.FreeThreads = func() (int, bool) { return 1, true }
+		}, "instances", "2 threads are asked for, the container's limit on processes and threads leaves 1"},
+		{"an Offline query", loadgen.Offline, func(c *Config) { c.Settings.OfflineExpectedQPS = 1e9 }, "target_qps", "a query of 4400000000 samples would take 2.686e+05 MiB of memory, 8192 MiB are free"},
+		{"a MultiStream query", loadgen.MultiStream, func(c *Config) { c.Settings.MultiStreamSamplesPerQuery = 1e9 }, "samples_per_query", "would take"},
+		{"a batch that nobody asked for", loadgen.MultiStream, func(c *Config) {
+			c.MaxBatch, c.FreeMemory, c.Settings.MultiStreamSamplesPerQuery = 0, func() uint64 { return 8 << 20 }, 1e5
+		}, "samples_per_query", "batches of 100000 samples of 4 bytes would take"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+			cfg.FreeMemory = func() uint64 { return 8 << 30 }
 			test.change(&cfg)
-			if r, err := Run(t.Context(), cfg); r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
-				t.Errorf("results %v, error %v, want %q", r, err, test.want)
+			_, err := Run(t.Context(), cfg)
+			var of *userinput.Error
+			if !errors.As(err, &of) || of.Field != test.field || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v, want %s: %s", test.name, err, test.field, test.want)
 			}
-			if phases := cfg.Observer.(*observer).phases; len(phases) > 0 {
-				t.Errorf("%v came before", phases)
+			if err := cfg.Engine.Close(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 }
 
-// TestFilesThatCannotBeWrittenAreErrorsBesideTheResults has folders where files should be.
-func TestFilesThatCannotBeWrittenAreErrorsBesideTheResults(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.TraceFile, AccuracyFile, report.FileName, mlperflog.AccuracyFile} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				n := newNumbers(20)
-				cfg := config(t, n, loadgen.Offline, loadgen.SubmissionRun)
-				cfg.Trace = true
-				if err := os.Mkdir(filepath.Join(cfg.OutputDir, name), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				r, err := Run(t.Context(), cfg)
-				if err == nil || !strings.Contains(err.Error(), name) {
-					t.Errorf("error %v, want one that names %s", err, name)
-				}
-				if (r == nil) != (name == mlperflog.AccuracyFile) { // that one is opened before the test
-					t.Errorf("results %v", r)
-				}
-				checkClosed(t, n, cfg)
-			})
+// TestSlotsMustFitInMemory with what they take and what is free.
+func TestSlotsMustFitInMemory(t *testing.T) {
+	const free = 1 << 30
+	for _, c := range []struct {
+		name    string
+		each    int64
+		batch   int
+		refused string // empty: it fits
+	}{
+		{"as many as there are usually", free / 8, 0, "2 workers with what they keep of 8 samples under way would take 2048 MiB of memory, 1024 MiB are free"},
+		{"as many as were asked for", free / 100, 64, "what they keep of 64 samples under way would take 1311 MiB of memory, 1024 MiB are free"},
+		{"fewer", free / 8, 2, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(100)
+			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg.Model.Open = func(workload.Setup) (*workload.Workload, error) {
+				w := n.workload()
+				w.Slots, w.PredictorBytes = 8, func(samples int) int64 { return c.each * int64(samples) }
+				return w, nil
+			}
+			cfg.MaxBatch, cfg.FreeMemory = c.batch, func() uint64 { return free }
+			r, err := Run(t.Context(), cfg)
+			var of *userinput.Error
+			if c.refused != "" && (!errors.As(err, &of) || of.Field != "max_batchsize" || !strings.Contains(err.Error(), c.refused) || r != nil) {
+				t.Errorf("%s: %v, want max_batchsize: %s", c.name, err, c.refused)
+			}
+			if c.refused == "" && err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if err := cfg.Engine.Close(); err != nil {
+				t.Error(err)
+			}
 		})
-	}
-}
-
-// TestShapeIsChosenForTheScenario has the choices for a machine of four cores.
-func TestACoreIsLeftToTheGeneratorWhereThatIsAskedFor(t *testing.T) {
-	server := settings(loadgen.Server)
-	r := &run{workload: newNumbers(1).workload(), cfg: Config{ReserveCore: true, Settings: server}}
-	if got, want := r.shapeInput(4).shape(), (shape{3, 1, 1}); got != want {
-		t.Errorf("with a core for the generator, the shape is %+v, want %+v", got, want)
-	}
-	if got, want := r.shapeInput(1).shape(), (shape{1, 1, 1}); got != want {
-		t.Errorf("of one core none can be left: the shape is %+v, want %+v", got, want)
 	}
 }

@@ -31,7 +31,7 @@ func closeProbe(t *testing.T, p *Probe, n *numbers, cfg Config) {
 	checkClosed(t, n, cfg)
 }
 
-func TestAProbeTimesBatches(t *testing.T) {
+func TestProbeTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
@@ -63,7 +63,7 @@ func TestAProbeTimesBatches(t *testing.T) {
 	})
 }
 
-func TestAProbeRunsTests(t *testing.T) {
+func TestProbeTest(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		t.Run(scenario.String(), func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAProbeRunsTests(t *testing.T) {
 	}
 }
 
-func TestAProbeChoosesABoundThatCanBeKept(t *testing.T) {
+func TestProbeLatencyBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
@@ -99,7 +99,7 @@ func TestAProbeChoosesABoundThatCanBeKept(t *testing.T) {
 	})
 }
 
-func TestAProbeReturnsWhatWentWrong(t *testing.T) {
+func TestProbeErrors(t *testing.T) {
 	broken := errors.New("out of memory")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)

@@ -1,9 +1,12 @@
 package harness
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,10 +16,142 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
+
+// An overloaded system is found out, and the test ends in time.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		target float64
+		most   time.Duration
+	}{
+		{"slightly above the capacity", 480, 75 * time.Second},
+		{"far above the capacity", 5000, 30 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.target > 1000 {
+				testenv.SkipLong(t, "it issues 150,000 queries")
+			}
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+				cfg.MaxBatch = 1 // two workers do 400/s
+				cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration = c.target, time.Minute
+				began := time.Now()
+				r := mustRun(t, n, cfg)
+				if took := time.Since(began); took > c.most {
+					t.Errorf("it took %v", took)
+				}
+				if r.Valid() || !strings.Contains(strings.Join(r.Problems, "; "), "overload: the queue grew from 0.") {
+					t.Errorf("%s: %q", r.Result, r.Problems)
+				}
+				if q := r.Queue; q == nil || q.Backlog < 1000 || q.GrewSeconds > 2 {
+					t.Errorf("queue %+v", q)
+				}
+			})
+		})
+	}
+}
+
+func TestBurstIsNoOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.Settings.ServerTargetQPS = 200
+		if r := mustRun(t, n, cfg); !r.Valid() || r.Queue.Backlog != 0 || r.Queue.Peak == 0 {
+			t.Errorf("%s %q: %+v", r.Result, r.Problems, r.Queue)
+		}
+	})
+}
+
+func TestLowestRunCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.Runs = 5
+		cfg.Engine = engine(t, simulated.Config{Latency: 5 * time.Millisecond, Jitter: time.Millisecond})
+		r := mustRun(t, n, cfg)
+		if !r.Valid() || len(r.Runs) != 5 {
+			t.Fatalf("%s %v: %+v", r.Result, r.Problems, r.Runs)
+		}
+		if o := cfg.Observer.(*observer); !o.noted("run 1 of 5") || !o.noted("run 5 of 5") {
+			t.Errorf("the observer is told %q", o.notes)
+		}
+		for _, run := range r.Runs {
+			if run.Metric.Value < r.Metric.Value || run.Result != report.Valid {
+				t.Errorf("%+v, the result is %+v", run, r.Metric)
+			}
+			dir := filepath.Join(cfg.OutputDir, run.Folder)
+			if single, err := report.Read(dir); err != nil || *single.Metric != *run.Metric {
+				t.Errorf("%s: %+v, %v", dir, single, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, mlperflog.SummaryFile)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestInvalidRunIsLowest(t *testing.T) {
+	valid, slow := &report.Results{Result: report.Valid, Metric: &report.Metric{Value: 1}}, &report.Results{Result: report.Valid, Metric: &report.Metric{Value: 0.5}}
+	invalid := &report.Results{Result: report.Invalid, Metric: &report.Metric{Value: 3}}
+	if !lower(invalid, slow) || lower(slow, invalid) || !lower(slow, valid) || lower(valid, slow) {
+		t.Error("the order is wrong")
+	}
+}
+
+func TestInterruptedRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.Runs = 5
+		stopped := errors.New("that is enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		go func() {
+			time.Sleep(cfg.Settings.MinDuration * 5 / 2)
+			cancel(stopped)
+		}()
+		r, err := Run(ctx, cfg)
+		if !errors.Is(err, stopped) || r == nil || r.Result != report.Interrupted || len(r.Runs) < 2 || len(r.Runs) == 5 {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if text := strings.Join(r.Problems, "; "); !strings.Contains(text, "stopped early") {
+			t.Errorf("problems: %s", text)
+		}
+	})
+}
+
+// described runs a test of Server of which everything is said that can be said.
+func described(t *testing.T) (Config, *report.Results) {
+	t.Helper()
+	n := newNumbers(100)
+	cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+	cfg.Made = []report.Setting{
+		{Key: "target_latency", Value: "15 ms", Origin: "rules v6.1"},
+		{Key: "target_latency", Value: "100 ms", Origin: "user.conf:3"},
+		{Key: "min_query_count", Value: "100", Origin: "flag --min-query-count"},
+	}
+	cfg.Caveats, cfg.Warnings = []string{"a caveat of the caller"}, []string{"an unknown key"}
+	cfg.Judge = func(s loadgen.TestSettings, origin func(string) string) (caveats, notes []string) {
+		return []string{fmt.Sprintf("the bound is %v (%s)", s.ServerTargetLatency, origin("target_latency"))}, []string{"a note"}
+	}
+	cfg.JudgeData = func(int, int) []string { return []string{"made data and parts have caveats of their own"} }
+	cfg.Fingerprint = "f"
+	cfg.BuiltInModel, cfg.BuiltInData, cfg.Count = true, true, 100
+	cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}
+	cfg.Trace, cfg.System = true, map[string]any{"cpu": "a processor"}
+	cfg.Backend.ModelPath = filepath.Join(t.TempDir(), "model")
+	write(t, cfg.Backend.ModelPath, "a model")
+	return cfg, mustRun(t, n, cfg)
+}
 
 // mustRun runs in fake time, wants no error, and that everything is closed again.
 func mustRun(t *testing.T, n *numbers, cfg Config) *report.Results {
@@ -44,7 +179,7 @@ func checkClosed(t *testing.T, n *numbers, cfg Config) {
 	}
 }
 
-func TestEveryScenarioAndModeRunsToItsEnd(t *testing.T) {
+func TestScenariosAndModes(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
 		for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly, loadgen.SubmissionRun} {
@@ -185,7 +320,7 @@ func readAccuracyLog(t *testing.T, dir string) int {
 	return n
 }
 
-func TestFindPeakFindsWhatTheModelCanDo(t *testing.T) {
+func TestFindPeakPerformance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Server, loadgen.FindPeakPerformance)
@@ -210,7 +345,7 @@ func TestFindPeakFindsWhatTheModelCanDo(t *testing.T) {
 	})
 }
 
-func TestTokensAreTimed(t *testing.T) {
+func TestTokenLatencies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		n.tokens = 11
@@ -225,7 +360,7 @@ func TestTokensAreTimed(t *testing.T) {
 	})
 }
 
-func TestADataSetThatSomebodyGaveIsComparedWithTheRules(t *testing.T) {
+func TestJudgeData(t *testing.T) {
 	for name, c := range map[string]struct {
 		override uint64
 		loaded   int
@@ -243,14 +378,7 @@ func TestADataSetThatSomebodyGaveIsComparedWithTheRules(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestAModelFileThatCannotBeHashedIsAWarning(t *testing.T) {
+func TestModelFileWithoutHash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(10)
 		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
@@ -262,7 +390,7 @@ func TestAModelFileThatCannotBeHashedIsAWarning(t *testing.T) {
 	})
 }
 
-func TestAnAccuracyBelowTheTargetIsNotMet(t *testing.T) {
+func TestAccuracyTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		n.wrong = 11
@@ -281,13 +409,56 @@ func TestAnAccuracyBelowTheTargetIsNotMet(t *testing.T) {
 	})
 }
 
-func TestAnAccuracyRunOverSomeSamplesSaysSo(t *testing.T) {
+func TestPartialAccuracy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
 		cfg.Settings.AccuracySampleCountOverride = 30
 		if a := mustRun(t, n, cfg).Accuracy; !a.Partial || a.Samples != 30 {
 			t.Errorf("accuracy %+v, want a partial one of 30 samples", a)
+		}
+	})
+}
+
+func TestResultsDescribeTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, r := described(t)
+		origins := map[string]string{}
+		for _, c := range r.Constraints {
+			origins[c.ID.String()] = c.Origin
+		}
+		want := map[string]string{"latency": "user.conf:3", "queries": "flag --min-query-count", "samples": "flag --min-query-count", "duration": "default", "early stopping": "", "generator": ""}
+		if diff := cmp.Diff(want, origins); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if in := r.Input; in.ModelBytes != 7 || !strings.HasPrefix(in.ModelSHA256, "97ff8a35544d") || !in.BuiltIn || !in.BuiltInData || in.Samples != 100 {
+			t.Errorf("input %+v", in)
+		}
+		if r.Backend.Instances != 2 || r.Backend.MaxBatch != 1 || r.Backend.Devices["cpu"] != 1 || r.Backend.Facts["sim_latency"] != "5ms" || r.Fingerprint != "f" {
+			t.Errorf("backend %+v, fingerprint %q", r.Backend, r.Fingerprint)
+		}
+		var phases []string
+		for _, p := range r.Phases {
+			phases = append(phases, p.Name)
+		}
+		if diff := cmp.Diff([]string{"data", "model", "warm-up", "traffic"}, phases); diff != "" {
+			t.Errorf("phases (-want +got):\n%s", diff)
+		}
+		for i, want := range []string{"a caveat of the caller", "(user.conf:3)", "built-in model", "synthetic", "the first 100 samples", "not an official MLPerf result"} {
+			if i >= len(r.Caveats) || !strings.Contains(r.Caveats[i], want) {
+				t.Errorf("caveats %q, want %q at %d", r.Caveats, want, i)
+			}
+		}
+		if !slices.Equal(r.Notes, []string{"a note"}) || !slices.Equal(r.Warnings, []string{"an unknown key"}) {
+			t.Errorf("notes %q, warnings %q", r.Notes, r.Warnings)
+		}
+		for _, name := range []string{"user.conf", mlperflog.TraceFile} {
+			if _, err := os.Stat(filepath.Join(cfg.OutputDir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if o := cfg.Observer.(*observer); !o.noted("numbers go in as they are") || o.loading == 0 || o.traffic == 0 {
+			t.Errorf("the observer got notes %q, %d and %d progress reports", o.notes, o.loading, o.traffic)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-func TestATargetIsAShareOfItsReference(t *testing.T) {
+func TestTargetOfAReference(t *testing.T) {
 	tests := []struct {
 		name      string
 		value     float64
@@ -55,7 +54,7 @@ func TestATargetIsAShareOfItsReference(t *testing.T) {
 	}
 }
 
-func TestAScoreThatCannotBeComparedIsAnError(t *testing.T) {
+func TestScoreWithoutAValue(t *testing.T) {
 	target := Target{Quality: workload.Quality{Metric: "m", Reference: 1, Fraction: 0.99}}
 	for name, test := range map[string]struct {
 		value accuracy.Value
@@ -71,7 +70,7 @@ func TestAScoreThatCannotBeComparedIsAnError(t *testing.T) {
 	}
 }
 
-func TestALogThatIsNotWholeIsNotScored(t *testing.T) {
+func TestIncompleteLogIsNotScored(t *testing.T) {
 	const record = `{ "seq_id" : 0, "qsl_idx" : 1, "data" : "0000803F" }`
 	tests := []struct{ name, log, want string }{
 		{"whole", "[\n" + record + "\n]\n", ""},
@@ -104,7 +103,7 @@ func TestALogThatIsNotWholeIsNotScored(t *testing.T) {
 }
 
 // A part of the data is compared with nothing: neither with the reference nor with further bounds.
-func TestAScoreWithoutATargetMissesNothing(t *testing.T) {
+func TestScoreWithoutATarget(t *testing.T) {
 	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{{Metric: "other", Least: 9}}}
 	score := &accuracy.Score{Values: []accuracy.Value{{Name: "m", Value: 1}, {Name: "other", Value: 1}}}
 	target := Target{Quality: q, None: "the 4 samples are a part of the data set"}
@@ -121,21 +120,8 @@ func TestAScoreWithoutATargetMissesNothing(t *testing.T) {
 	}
 }
 
-func TestTheScoreIsWrittenAsTheScriptPrintsIt(t *testing.T) {
-	dir := t.TempDir()
-	if err := WriteAccuracy(dir, &report.Accuracy{Lines: []string{"accuracy=1", "found 0"}}); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(filepath.Join(dir, AccuracyFile)); err != nil || string(text) != "accuracy=1\nfound 0\n" {
-		t.Errorf("written %q, %v", text, err)
-	}
-	if err := WriteAccuracy(filepath.Join(dir, "nowhere"), &report.Accuracy{}); err == nil || !strings.HasPrefix(err.Error(), "writing the score: ") {
-		t.Errorf("error %v", err)
-	}
-}
-
-// TestFurtherBoundsAreOfTheOfficialModel and data: with another reference they do not count.
-func TestFurtherBoundsAreOfTheOfficialModel(t *testing.T) {
+// TestFurtherBounds and data: with another reference they do not count.
+func TestFurtherBounds(t *testing.T) {
 	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{
 		{Metric: "other", Least: 9}, {Metric: "length", Least: 90, Most: 110}, {Metric: "size", Most: 100},
 	}}

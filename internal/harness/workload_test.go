@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,24 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func settings(s loadgen.Scenario) loadgen.TestSettings {
+	t := loadgen.DefaultSettings()
+	t.Scenario = s
+	t.MinDuration = 2 * time.Second
+	t.ServerTargetQPS, t.OfflineExpectedQPS = 200, 200
+	t.SingleStreamExpectedLatencyNS = 1e7
+	return t
+}
+
+var inFakeTime = loadgen.Options{NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }}
 
 // A numbers is a benchmark without files: sample i is the number i, and the right label is
 // i as well, for all but the last wrong samples.

@@ -31,7 +31,7 @@ func peakConfig(t *testing.T, n *numbers) Config {
 	return cfg
 }
 
-func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
+func TestPeakIsConfirmed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
@@ -61,7 +61,7 @@ func TestThePeakIsConfirmedAtFullLength(t *testing.T) {
 	})
 }
 
-func TestAnInterruptedSearchGoesOn(t *testing.T) {
+func TestInterruptedSearchContinues(t *testing.T) {
 	testenv.SkipLong(t, "takes long")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
@@ -97,7 +97,7 @@ func TestAnInterruptedSearchGoesOn(t *testing.T) {
 	})
 }
 
-func TestASearchWithOtherSettingsIsNotContinued(t *testing.T) {
+func TestSearchWithOtherSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
@@ -131,7 +131,7 @@ func TestASearchWithOtherSettingsIsNotContinued(t *testing.T) {
 	})
 }
 
-func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
+func TestSearchWithoutAPeak(t *testing.T) {
 	testenv.SkipLong(t, "much arithmetic")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
@@ -147,7 +147,7 @@ func TestWhereNoLoadKeepsTheBoundTheSearchSaysSo(t *testing.T) {
 	})
 }
 
-func TestThePeakOfFixedIntervalsIsANumberOfStreams(t *testing.T) {
+func TestPeakOfStreams(t *testing.T) {
 	testenv.SkipLong(t, "takes long")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
@@ -163,7 +163,7 @@ func TestThePeakOfFixedIntervalsIsANumberOfStreams(t *testing.T) {
 	})
 }
 
-func TestAScenarioWithoutABoundHasNoPeak(t *testing.T) {
+func TestFindPeakNeedsABound(t *testing.T) {
 	for _, scenario := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream, loadgen.Offline} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := config(t, newNumbers(100), scenario, loadgen.PerformanceOnly)
@@ -177,7 +177,7 @@ func TestAScenarioWithoutABoundHasNoPeak(t *testing.T) {
 
 // Five searches on a machine that stops for a second now and then, each time elsewhere, find
 // nearly the same.
-func TestSearchesOnADisturbedMachineAgree(t *testing.T) {
+func TestPeakOnADisturbedMachine(t *testing.T) {
 	testenv.SkipLong(t, "takes long")
 	low, high := math.Inf(1), 0.0
 	for seed := range uint64(5) {
@@ -210,7 +210,7 @@ func TestSearchesOnADisturbedMachineAgree(t *testing.T) {
 	}
 }
 
-func TestTheLinesForUserConfHaveTheBoundThatWasKept(t *testing.T) {
+func TestUserConfOfAPeak(t *testing.T) {
 	r := newRun(Config{Model: newNumbers(1).model()})
 	r.cfg.Settings = settings(loadgen.Server)
 	r.cfg.Settings.ServerTargetLatency, r.cfg.Settings.ServerTargetLatencyPercentile = 250*time.Millisecond, 0.9

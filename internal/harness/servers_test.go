@@ -2,25 +2,114 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// askingServer is a run of 24 prompts with answers of 21 tokens at a server of tokens, of which 500 ms
+// answerOf is what a server of tokens says to a prompt of token ids.
+func answerOf(t *testing.T, s *tokenserver.Server, ids []int, most int) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"prompt": ids, "max_tokens": most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/completions", strings.NewReader(string(body))))
+	var answer struct{ Choices []struct{ Text string } }
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Choices) != 1 {
+		t.Fatalf("%s: %v", w.Body, err)
+	}
+	return answer.Choices[0].Text
+}
+
+// articles makes a data set whose truth is what the server says.
+func articles(t *testing.T, s *tokenserver.Server, n int) string {
+	t.Helper()
+	var rows []map[string]any
+	for i := range n {
+		ids := []int{i, 2 * i % 64, 7}
+		rows = append(rows, map[string]any{"tok_input": ids, "output": answerOf(t, s, ids, 128)})
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{"cnn_eval.json": text, "tokenizer.json": tokentest.Tokenizer(t)} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// llamaConfig is a run of llama3.1-8b at a server of tokens.
+func llamaConfig(t *testing.T, s loadgen.Scenario) Config {
+	t.Helper()
+	server := tokenserver.New(tokenserver.Options{Prefill: known, PerToken: known / 7, Tokens: 21})
+	m, err := models.LookupAsked("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := tokenConfig(t, server, s, nil)
+	cfg.Model, cfg.DatasetDir = m.Remote(), articles(t, server, 24)
+	cfg.Settings.PerformanceSampleCountOverride = 24
+	return cfg
+}
+
+func TestCatalogueModelIsScoredAtAServer(t *testing.T) {
+	t.Parallel()
+	for _, s := range []loadgen.Scenario{loadgen.Offline, loadgen.Server} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := llamaConfig(t, s)
+			cfg.Settings.Mode = loadgen.AccuracyOnly
+			r, err := Run(t.Context(), cfg)
+			if err != nil || r.Accuracy == nil || r.Accuracy.Metric != "rouge1" || r.Accuracy.Value != 100 || r.Accuracy.Samples != 24 {
+				t.Fatalf("%v: %v, %+v", s, err, r)
+			}
+			if g := r.Generation; g.Tokens != 24*21 || g.Counted != "the token ids of the answers" || g.Tokenized != 0 {
+				t.Errorf("%v: %+v", s, g)
+			}
+		})
+	}
+}
+
+func TestCatalogueModelIsMeasuredAtAServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, err := Run(t.Context(), llamaConfig(t, loadgen.Server))
+		if err != nil || r.Result != report.Valid || r.Performance.TimePerOutputTokenNS.P99 != 10e6 || r.Generation.Counted != "usage, as the server tells it" {
+			t.Errorf("%v, %+v", err, r)
+		}
+	})
+}
+
+// tokenConfig is a run of 24 prompts with answers of 21 tokens at a server of tokens, of which 500 ms
 // and 50 ms are the bounds.
-func askingServer(t *testing.T, server *tokenserver.Server, s loadgen.Scenario, change func(*openai.Config)) Config {
+func tokenConfig(t *testing.T, server *tokenserver.Server, s loadgen.Scenario, change func(*openai.Config)) Config {
 	t.Helper()
 	network := tokentest.Serve(t, server)
 	c := openai.Config{URLs: []string{"http://server"}, Dial: network.Dial, Stream: s != loadgen.Offline, Timeout: 20 * time.Second, Quiet: 5 * time.Second}
@@ -51,7 +140,7 @@ func outcome(t *testing.T, o tokenserver.Options, s loadgen.Scenario, change fun
 		if o.Tokens == 0 {
 			o.Tokens = 21
 		}
-		check(Run(t.Context(), askingServer(t, tokenserver.New(o), s, change)))
+		check(Run(t.Context(), tokenConfig(t, tokenserver.New(o), s, change)))
 	})
 }
 
@@ -59,7 +148,7 @@ const known = 70 * time.Millisecond // to the first token, 10 ms for each of 20 
 
 var knownServer = tokenserver.Options{Prefill: known, PerToken: 10 * time.Millisecond}
 
-func TestAServerIsMeasuredAsItIs(t *testing.T) {
+func TestServerTokens(t *testing.T) {
 	outcome(t, knownServer, loadgen.Server, nil, func(r *report.Results, err error) {
 		if err != nil || r.Result != report.Valid {
 			t.Fatalf("%v, %+v", err, r)
@@ -80,7 +169,7 @@ func TestAServerIsMeasuredAsItIs(t *testing.T) {
 	})
 }
 
-func TestTheOtherScenariosAreMeasuredAsTheyAre(t *testing.T) {
+func TestServerTokensInOtherScenarios(t *testing.T) {
 	outcome(t, knownServer, loadgen.SingleStream, nil, func(r *report.Results, err error) {
 		if err != nil || r.Result != report.Valid || r.Performance.LatencyNS.P99 != int64(known)+200e6 || r.Generation.Most != 1 {
 			t.Errorf("SingleStream: %v, %+v", err, r)
@@ -95,7 +184,7 @@ func TestTheOtherScenariosAreMeasuredAsTheyAre(t *testing.T) {
 }
 
 // A client that stamps when it sends does not see who waits for it.
-func TestWaitingForTheClientCounts(t *testing.T) {
+func TestLatencyIncludesTheWaitInTheClient(t *testing.T) {
 	o := knownServer
 	o.Slots = 4
 	outcome(t, o, loadgen.Server, func(c *openai.Config) { c.Concurrency = 4 }, func(r *report.Results, err error) {
@@ -112,7 +201,7 @@ func TestWaitingForTheClientCounts(t *testing.T) {
 }
 
 // No fault gives a result that is VALID, none hangs, and each is named.
-func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
+func TestServerFaultsAreInvalid(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[tokenserver.Fault]string{
 		tokenserver.Silence: "time-out", tokenserver.Refuse: "status 500", tokenserver.Busy: "status 429", tokenserver.Break: "connection broken",
@@ -147,7 +236,7 @@ func TestARunWithAFaultIsInvalidAndSaysWhy(t *testing.T) {
 }
 
 // Whole answers, as Offline asks for them, go wrong in fewer ways.
-func TestARunWithAFaultOfWholeAnswersIsInvalidAndSaysWhy(t *testing.T) {
+func TestServerFaultsWithoutStreams(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[tokenserver.Fault]string{
 		tokenserver.Silence: "time-out", tokenserver.Refuse: "status 500", tokenserver.Busy: "status 429", tokenserver.Empty: "empty answer",
@@ -168,11 +257,11 @@ func TestARunWithAFaultOfWholeAnswersIsInvalidAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAServerThatDiesEndsTheRun(t *testing.T) {
+func TestDeadServerEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		dead := func() bool { return time.Since(began) > 6*time.Second }
-		cfg := askingServer(t, tokenserver.New(tokenserver.Options{Prefill: known, Fault: func(int) tokenserver.Fault {
+		cfg := tokenConfig(t, tokenserver.New(tokenserver.Options{Prefill: known, Fault: func(int) tokenserver.Fault {
 			if dead() {
 				return tokenserver.Break
 			}
@@ -186,7 +275,7 @@ func TestAServerThatDiesEndsTheRun(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsRestartedCostsItsRequests(t *testing.T) {
+func TestRestartedServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := (*tokentest.Network)(nil)
@@ -199,7 +288,7 @@ func TestAServerThatIsRestartedCostsItsRequests(t *testing.T) {
 			return tokenserver.None
 		}})
 		network = tokentest.Serve(t, server)
-		cfg := askingServer(t, server, loadgen.Server, func(c *openai.Config) {
+		cfg := tokenConfig(t, server, loadgen.Server, func(c *openai.Config) {
 			c.Dial = func(ctx context.Context, n, a string) (net.Conn, error) {
 				if down() {
 					return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
@@ -215,10 +304,10 @@ func TestAServerThatIsRestartedCostsItsRequests(t *testing.T) {
 	})
 }
 
-func TestACancelledRunClosesItsConnections(t *testing.T) {
+func TestCancelledRunClosesConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := tokenserver.New(tokenserver.Options{Prefill: time.Second, PerToken: time.Second, Tokens: 10})
-		cfg := askingServer(t, server, loadgen.Server, nil)
+		cfg := tokenConfig(t, server, loadgen.Server, nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
 		var at time.Time
@@ -234,12 +323,12 @@ func TestACancelledRunClosesItsConnections(t *testing.T) {
 }
 
 // Eight slots of 270 ms answer 29.6 requests a second at most.
-func TestTheHighestRateUnderBoundsOfTokensIsFound(t *testing.T) {
+func TestFindPeakUnderTokenBounds(t *testing.T) {
 	testenv.SkipLong(t, "twenty runs")
 	synctest.Test(t, func(t *testing.T) {
 		o := knownServer
 		o.Slots, o.Tokens = 8, 21
-		cfg := askingServer(t, tokenserver.New(o), loadgen.Server, nil)
+		cfg := tokenConfig(t, tokenserver.New(o), loadgen.Server, nil)
 		cfg.FindPeak, cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration = true, 5, 60*time.Second
 		began := time.Now()
 		r, err := Run(t.Context(), cfg)
@@ -250,4 +339,108 @@ func TestTheHighestRateUnderBoundsOfTokensIsFound(t *testing.T) {
 			t.Errorf("the search took %v", took)
 		}
 	})
+}
+
+func TestServerCounts(t *testing.T) {
+	count := func(n, hits uint64) *backend.ServerCount {
+		return &backend.ServerCount{Inferences: n, Executions: n, CacheHits: hits}
+	}
+	for _, c := range []struct {
+		name      string
+		account   backend.Account
+		restarted bool
+		result    string
+		want      string // in a problem, caveat or warning
+	}{
+		{"as many as were sent", backend.Account{Server: count(100, 0)}, false, report.Valid, ""},
+		{"a hit in a cache", backend.Account{Server: count(99, 1)}, false, report.Invalid, "from a cache"},
+		{"fewer than were sent", backend.Account{Server: count(50, 0)}, false, report.Valid, "50 of 100 samples"},
+		{"more than were sent", backend.Account{Server: count(150, 0)}, false, report.Valid, "others used them"},
+		{"nothing is told", backend.Account{}, false, report.Valid, "tell no statistics (not found)"},
+		{"a server that is gone", backend.Account{Server: count(100, 0), Down: []string{"a: reset"}}, false, report.Invalid, "a: reset"},
+		{"requests that were sent twice", backend.Account{Server: count(100, 0), Retried: 2}, false, report.Valid, "2 requests were sent again"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := serverCheck{noStats: errors.New("not found")}
+			e.compare(c.account, c.restarted, 100, false)
+			out := &report.Results{Result: report.Valid}
+			e.apply(out)
+			said := strings.Join(append(append(out.Problems, out.Caveats...), out.Warnings...), "\n")
+			if out.Result != c.result || !strings.Contains(said, c.want) || c.want == "" && said != "" {
+				t.Errorf("%s: %q, want %s: %q", out.Result, said, c.result, c.want)
+			}
+		})
+	}
+}
+
+func TestServerCountsOfSeveralFiles(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		answered, counted uint64
+		want              string
+	}{
+		{"one for each request", 700, 700, ""},
+		{"several samples in a request", 700, 900, ""},
+		{"fewer than requests", 700, 350, "350 inferences, 700 requests"},
+	} {
+		e := serverCheck{}
+		e.compare(backend.Account{RoundTrip: backend.Sum{Count: c.answered}, Server: &backend.ServerCount{Inferences: c.counted}}, false, 100, true)
+		if said := strings.Join(append(append(e.problems, e.caveats...), e.warnings...), "\n"); !strings.Contains(said, c.want) || c.want == "" && said != "" {
+			t.Errorf("%s: %q, want %q", c.name, said, c.want)
+		}
+	}
+}
+
+// An remoteEngine is an engine that asks servers, which take their time.
+type remoteEngine struct{ *simulated.Engine }
+
+func (remoteEngine) Account(context.Context) (backend.Account, error) { return backend.Account{}, nil }
+
+func (remoteEngine) Check(context.Context) error { return nil }
+
+// All workers of a run on servers ask the same ones: some of them warm these up for all.
+func TestServersAreWarmedUpOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.Engine, cfg.Instances, cfg.MaxBatch = remoteEngine{engine(t, simulated.Config{Latency: time.Second})}, 64, 1
+		r := newRun(cfg)
+		defer r.close()
+		if err := r.open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := r.tryModel(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 4*warmUpBudget {
+			t.Errorf("64 workers took %v to warm up servers", took)
+		}
+	})
+}
+
+// The networks that a score needs run on this machine, even if the model runs on servers.
+func TestScoreIsComputedOnThisMachine(t *testing.T) {
+	local, remote := bare(t), remoteEngine{bare(t)}
+	for name, c := range map[string]struct {
+		engine, score, want backend.Engine
+	}{
+		"local model": {local, nil, local}, "remote model": {remote, local, local}, "no local engine": {remote, nil, nil},
+	} {
+		r := newRun(Config{Engine: c.engine, ScoreEngine: c.score, Observer: &observer{t: t}, OutputDir: t.TempDir()})
+		r.workload, r.cfg.Model = newNumbers(3).workload(), newNumbers(3).model()
+		var got backend.Engine
+		r.cfg.Model.Score = func(_ context.Context, _ accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+			got = s.Engine
+			return nil, errors.New("seen")
+		}
+		testenv.Tree(t, r.cfg.OutputDir, map[string]string{mlperflog.AccuracyFile: "[\n]\n"})
+		test := &loadgen.Result{Effective: loadgen.EffectiveSettings{Mode: loadgen.AccuracyOnly}}
+		if err := r.outcome(t.Context(), test, &report.Results{}, r.cfg.OutputDir); err == nil || !strings.Contains(err.Error(), "seen") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got != c.want {
+			t.Errorf("%s: the score is computed with %v, want %v", name, got, c.want)
+		}
+	}
 }
