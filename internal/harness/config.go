@@ -23,12 +23,12 @@ type Config struct {
 	// Interactive says, for the results, that Server has the bounds of Interactive.
 	Interactive bool
 
-	// Settings are the test's, and Made those of them that somebody made, with where.
+	// Settings are those of the test, and Made those of them that differ from the defaults, with their origin.
 	Settings loadgen.TestSettings
 	Made     []report.Setting
-	// Calibrate asks to measure the rate, or the expected latency, because nobody gave
-	// one. AutoLatency asks for a Server latency bound, or an interval of MultiStream, that this
-	// machine can meet, if the one in Settings is out of its reach.
+	// Calibrate measures the rate, or the expected latency: none was given. AutoLatency chooses a Server
+	// latency bound, or an interval of MultiStream, that this machine can meet, if the one in Settings is
+	// out of its reach.
 	Calibrate   bool
 	AutoLatency bool
 	// FitStreams lets queries of MultiStream at fixed intervals have fewer samples than the settings
@@ -50,7 +50,7 @@ type Config struct {
 	Backend     backend.Options // ModelPath names the model file
 	Instances   int             // workers; 0: chosen for the scenario
 	// ReserveCore leaves a core to the load generator in Server, if there are two or more
-	// and nobody chose the number of workers.
+	// and the number of workers is open.
 	ReserveCore bool
 	// Processors are those that threads of workers are pinned to, one each; nil: they are not.
 	Processors []int
@@ -67,13 +67,13 @@ type Config struct {
 	BuiltInData  bool
 	// Reference is the score of the FP32 model on this data; 0: the official one.
 	Reference float64
-	Caveats   []string // what speaks against the results, as far as the caller knows
+	Caveats   []string // limitations of the results that the caller knows
 	Warnings  []string
 	// Judge compares the settings of a test with the rules: what makes it easier is a caveat,
-	// what makes it harder a note. Origin says who made a setting. nil: nobody compares.
+	// what makes it harder a note. Origin returns the origin of a setting. It may be nil.
 	Judge func(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string)
-	// JudgeData compares a data set that somebody gave with the rules': how many samples are in memory at
-	// once, and how many it has. Nil: nobody does.
+	// JudgeData compares the user's data set with the rules': how many samples are in memory at
+	// once, and how many it has. It may be nil.
 	JudgeData func(loaded, all int) (caveats []string)
 	// Anyway runs a test even if no rate can keep the latency bound.
 	Anyway bool
@@ -92,27 +92,27 @@ type Config struct {
 
 	FreeMemory  func() uint64           // bytes; nil: not known
 	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known
-	FreeThreads func() (int, bool)      // that may be started, and whether there is a limit; nil: none
+	FreeThreads func() (int, bool)      // that may be started, and whether the system limits them; nil: no limit
 	CPUTime     func() time.Duration    // of this process; nil: not known
-	// Also is told of each test, its results, and the prompts by their index if there are such, to write
-	// them in another form; nil: nobody is.
+	// Also writes each test, its results, and the prompts by their index if the model has prompts, in another
+	// form. It may be nil.
 	Also        func(test *loadgen.Result, results *report.Results, prompt func(index int) *backend.Prompt) error
 	ClientCores int // that a client of servers has, for the results
 	NewPacer    func() loadgen.Pacer
 	Observer    Observer
 }
 
-// An Observer is told how a run goes on. Methods are not called at the same time.
+// An Observer follows a run. Its methods are not called at the same time.
 type Observer interface {
-	// Phase says that a part of the run begins.
+	// Phase is called when a part of the run begins.
 	Phase(name string)
 	// Loading counts the samples that are in memory.
 	Loading(done, of int)
 	// Items counts what else a part of the run goes through one by one.
 	Items(done, of int)
-	// Traffic is a glance at the running test.
+	// Traffic reports the progress of the test.
 	Traffic(loadgen.Progress)
-	// Note says something that a user should know before the run goes on.
+	// Note has a message for the user, before the run continues.
 	Note(text string)
 }
 
@@ -134,7 +134,7 @@ func (Silent) Traffic(loadgen.Progress) {}
 // Note does nothing.
 func (Silent) Note(string) {}
 
-// check finds what no run is possible with, before anything is opened.
+// check finds wrong values before anything is opened.
 func (c Config) check() error {
 	for _, n := range []struct {
 		what  string
@@ -153,7 +153,7 @@ func (c Config) check() error {
 	return c.checkThreads(runtime.GOMAXPROCS(0))
 }
 
-// makeOutputDir sees to it that results can be written before anything is measured.
+// makeOutputDir makes sure that results can be written, before anything is measured.
 func makeOutputDir(cfg Config) error {
 	if err := os.MkdirAll(cfg.OutputDir, 0o755); err != nil {
 		return fmt.Errorf("making the output folder: %w", err)

@@ -13,23 +13,23 @@ import (
 // batchCosts say how long batches of samples of different lengths take, as measured before a test.
 type batchCosts struct {
 	lengths []int           // that were measured, ascending
-	one     []time.Duration // what a sample of each length takes alone
-	full    []time.Duration // what most of them take together
+	one     []time.Duration // of one sample of each length
+	full    []time.Duration // of a batch of most of them
 	most    int
-	limit   time.Duration // what a batch may take, if a sample alone takes less; 0: any time
+	limit   time.Duration // of a batch, if a sample alone takes less; 0: none
 }
 
-// worthwhile is the part of the time that samples take alone which a batch of them may take. What gains less
+// worthwhile is the share of the time of single samples that a batch of them may take. A batch that gains less
 // only has one sample wait for the other.
 const worthwhile = 0.95
 
-// of is what n samples take of which the longest has this length: on straight lines between what was measured.
+// of returns the time that n samples take, the longest of this length: interpolated between the measurements.
 func (c *batchCosts) of(n, length int) time.Duration {
 	one, full := c.between(c.one, length), c.between(c.full, length)
 	return one + (full-one)*time.Duration(n-1)/time.Duration(c.most-1)
 }
 
-// between is what a length takes.
+// between interpolates the time of a length.
 func (c *batchCosts) between(times []time.Duration, length int) time.Duration {
 	at, exact := slices.BinarySearch(c.lengths, length)
 	switch {
@@ -49,11 +49,6 @@ type batchGroup struct {
 	takes      time.Duration
 }
 
-// group begins a batch with a sample.
-func (c *batchCosts) group(length int) *batchGroup {
-	return &batchGroup{costs: c, n: 1, longest: length, takes: c.of(1, length)}
-}
-
 // join adds a sample, and reports whether it did: if that takes less time than the sample takes alone, and
 // the batch no longer than it may.
 func (g *batchGroup) join(length int) bool {
@@ -67,8 +62,8 @@ func (g *batchGroup) join(length int) bool {
 	return true
 }
 
-// measureCosts finds out what batches cost, where samples of different lengths wait for each other in closed
-// batches. A batch may take half of the bound: who comes just after it has begun is in the next.
+// measureCosts measures how long batches take, where samples of different lengths wait for each other in closed
+// batches. A batch may take half of the bound: a sample that arrives just after it has begun is in the next one.
 func (r *run) measureCosts(ctx context.Context) error {
 	w := r.workload
 	if w.Length == nil || r.model.predictors[0].decoder != nil || r.cfg.Settings.Scenario != loadgen.Server || r.model.shape.batch == 1 || !differ(w) {
@@ -77,9 +72,16 @@ func (r *run) measureCosts(ctx context.Context) error {
 	return r.phase(ctx, "costs of batches", func() error {
 		c := &batchCosts{most: r.model.shape.batch, limit: r.cfg.Settings.ServerTargetLatency / 2}
 		for _, index := range oneOfThreeLengths(w) {
-			if err := r.measureCost(ctx, c, index, w.Length(index)); err != nil {
+			items, err := r.rowsOf(ctx, []int{index}, c.most)
+			if err != nil {
 				return err
 			}
+			one, errOne := quickest(ctx, r.model.predictors[0], items[:1])
+			full, errFull := quickest(ctx, r.model.predictors[0], items)
+			if err := errors.Join(errOne, errFull); err != nil {
+				return err
+			}
+			c.add(w.Length(index), one, full)
 		}
 		r.costs = c
 		_, err := r.sampleRows(ctx, c.most)
@@ -87,20 +89,8 @@ func (r *run) measureCosts(ctx context.Context) error {
 	})
 }
 
-// measureCost finds out what a sample costs, alone and in a batch of its like.
-func (r *run) measureCost(ctx context.Context, c *batchCosts, index, length int) error {
-	items, err := r.rowsOf(ctx, []int{index}, c.most)
-	if err != nil {
-		return err
-	}
-	one, errOne := quickest(ctx, r.model.predictors[0], items[:1])
-	full, err := quickest(ctx, r.model.predictors[0], items)
-	c.add(length, one, full)
-	return errors.Join(errOne, err)
-}
-
-// quickest is what a predictor takes for items at best, of a few runs if these are short: whatever else goes on
-// only makes it longer.
+// quickest returns the shortest time that a predictor takes for items, of a few runs if these are short: other programs
+// only make a run longer.
 func quickest(ctx context.Context, p workload.Predictor, items []workload.Item) (best time.Duration, err error) {
 	const runs, budget = 3, time.Second / 2
 	began := time.Now()
@@ -116,8 +106,8 @@ func quickest(ctx context.Context, p workload.Predictor, items []workload.Item) 
 	return best, nil
 }
 
-// add adds what a length takes that is longer than those before. It takes no less time than these, whatever was
-// measured on a busy machine, and a full batch no less than a sample.
+// add adds the times of a length above those before. They are no less than the times of those, even if the machine was
+// busy then, and a full batch takes no less than a sample.
 func (c *batchCosts) add(length int, one, full time.Duration) {
 	if n := len(c.lengths); n > 0 {
 		one, full = max(one, c.one[n-1]), max(full, c.full[n-1])

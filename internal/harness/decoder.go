@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// A source is what a decoder admits samples from, on behalf of a worker.
+// A source gives a decoder the samples of a worker.
 type source struct {
 	w       *worker
 	tasks   []task // by ticket
@@ -18,7 +18,7 @@ type source struct {
 	free    []int  // tickets
 	batch   []task
 	prevRow int
-	began   time.Time // when the worker began to have samples
+	began   time.Time // of the time in which the worker has samples
 }
 
 func newSource(w *worker) *source {
@@ -113,7 +113,7 @@ func (s *source) known(ticket int) bool {
 	return ok
 }
 
-// complete answers a sample, or says why it cannot be answered.
+// complete answers a sample, if need be with an error.
 func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure error) {
 	t := s.tasks[ticket]
 	s.tasks[ticket], s.taken[ticket] = task{}, false
@@ -139,8 +139,8 @@ func (s *source) refuse(err error) {
 	}
 }
 
-// serve has a decoder answer samples until the queue is closed. If it cannot any more, all
-// further samples are answered with the error that it gave up with.
+// serve has a decoder answer samples until the queue is closed. If it gives up with an error, that
+// error answers all further samples.
 func (w *worker) serve(ctx context.Context, p workload.Decoder) {
 	s := newSource(w)
 	err := serving(ctx, p, s)

@@ -4,12 +4,12 @@
 //
 //	results, err := harness.Run(ctx, harness.Config{Model: model, Engine: engine, Settings: settings, …})
 //
-// A run opens the model and the data set (open.go), warms the workers up and, if nobody
-// gave a rate, measures one (calibrate.go); has package loadgen issue the traffic
+// A run opens the model and the data set (open.go), warms the workers up and, if no
+// rate was given, measures one (calibrate.go); has package loadgen issue the traffic
 // to the SUT (sut.go, queue.go), which takes samples from the QSL (qsl.go); scores the
 // accuracy log (score.go); and leaves the log files and results.json in a folder.
 //
-// A SelfTest is the generator alone, and Measures are what that is judged by.
+// Package selftest measures the generator alone; package peak searches for the highest load.
 //
-// The package prints nothing: an Observer is told how the run goes on.
+// The package prints nothing: an Observer follows the run.
 package harness

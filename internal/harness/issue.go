@@ -66,6 +66,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
 	r.sut.tokens = s.UseTokenLatencies
+	r.sut.start()
 	var watched func()
 	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()))
 	defer watched()

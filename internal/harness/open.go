@@ -290,10 +290,15 @@ func (m *loadedModel) close() error {
 // widen gives one worker all cores if one thread is too slow for the Server bound, and all
 // cores are fast enough.
 func (r *run) widen(ctx context.Context, cores int) error {
-	narrow, took, bound := r.model.shape, r.warm.latency, r.cfg.Settings.ServerTargetLatency
-	wide, worth := r.shapeInput(cores).widened(took, bound)
-	if !worth || r.cfg.Settings.UseTokenLatencies {
+	narrow, took, bound, in := r.model.shape, r.warm.latency, r.cfg.Settings.ServerTargetLatency, r.shapeInput(cores)
+	open := in.asked.workers == 0 && in.asked.threads == 0 && in.scenario == loadgen.Server && !r.cfg.Settings.UseTokenLatencies
+	roomForTwo, inReach := 2*took <= bound, took/time.Duration(in.cores) <= bound
+	if !open || in.cores == 1 || roomForTwo || !inReach {
 		return nil
+	}
+	wide := shape{1, in.cores, in.asked.batch}
+	if wide.batch == 0 {
+		wide.batch = in.batch(in.cores)
 	}
 	if err := r.reopen(ctx, wide); err != nil {
 		return err

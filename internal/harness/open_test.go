@@ -302,8 +302,8 @@ func TestSlotsMustFitInMemory(t *testing.T) {
 		batch   int
 		refused string // empty: it fits
 	}{
-		{"as many as there are usually", free / 8, 0, "2 workers with what they keep of 8 samples under way would take 2048 MiB of memory, 1024 MiB are free"},
-		{"as many as were asked for", free / 100, 64, "what they keep of 64 samples under way would take 1311 MiB of memory, 1024 MiB are free"},
+		{"as many as there are usually", free / 8, 0, "2 workers with the memory of 8 samples under way each would take 2048 MiB of memory, 1024 MiB are free"},
+		{"as many as were asked for", free / 100, 64, "the memory of 64 samples under way each would take 1311 MiB of memory, 1024 MiB are free"},
 		{"fewer", free / 8, 2, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// A Probe is an opened model of which short measurements are taken, to compare ways to run
-// it. Nothing is written, judged or kept. It is used by one goroutine.
+// A Probe takes short measurements of an opened model, to compare ways to run it. It writes, judges and keeps
+// nothing. One goroutine uses it.
 type Probe struct{ r *run }
 
 // OpenProbe opens the model and data of a run. What only concerns whole runs (OutputDir,
 // Runs, FindPeak, …) is ignored. If instances or threads are left open, the model is also
-// warmed up as a run does, because what is chosen may follow from that; if not, that is left
-// to Times, which should come before Test.
+// warmed up as in a run, because the choice may depend on that; if not, Times warms it up,
+// and should come before Test.
 func OpenProbe(ctx context.Context, cfg Config) (*Probe, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func OpenProbe(ctx context.Context, cfg Config) (*Probe, error) {
 func (p *Probe) Close() error { return p.r.close() }
 
 // Shape says how many workers there are, how many threads each has, and how many samples
-// it takes at most: what was asked for, or what was chosen.
+// it takes at most, as given or chosen.
 func (p *Probe) Shape() (workers, threads, batch int) {
 	s := p.r.model.shape
 	return s.workers, s.threads, s.batch
@@ -53,7 +53,7 @@ func (p *Probe) FixedBatch() int { return p.r.workload.Batch }
 // LatencyBound is the Server bound: that of the settings, or if Config.AutoLatency asks for
 // it and the machine cannot keep that one, one that it can.
 func (p *Probe) LatencyBound() time.Duration {
-	_ = p.r.chooseLatencyBound() // that it cannot be met is seen by measuring
+	_ = p.r.chooseLatencyBound() // measurements show whether it can be met
 	return p.r.cfg.Settings.ServerTargetLatency
 }
 

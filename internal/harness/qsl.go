@@ -21,18 +21,18 @@ type qsl struct {
 	performance int
 	cache       *dataset.SampleCache // nil: every load pre-processes
 	freeMemory  func() uint64        // bytes; 0 if unknown
-	// use hands a loaded store to those who predict with it.
+	// use hands a loaded store to the predictors.
 	use func(*workload.Store) error
-	// idle waits until nobody predicts with a store any more. It returns false if that
-	// does not happen; then the store is left alone.
+	// idle waits until no prediction uses a store any more. It returns false if one
+	// does not end; then the store is left alone.
 	idle func() bool
-	// progress is told how many of the samples to load are there, by one goroutine at a
-	// time. It may be nil.
+	// progress receives the number of loaded samples, from one goroutine at a time. It may
+	// be nil.
 	progress func(done, of int)
-	// warn is told what does not keep the samples from being loaded.
+	// warn receives errors in spite of which the samples are loaded.
 	warn func(error)
 
-	// keep leaves samples in memory that are unloaded: of a search, each test loads the same ones.
+	// keep leaves samples in memory when they are unloaded: each test of a search loads the same ones.
 	keep bool
 
 	rows  rows
@@ -74,7 +74,15 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 	if err != nil {
 		return err
 	}
-	if err := q.fill(ctx, store, indices); err != nil {
+	loaded := workerpool.Counter(len(indices), q.progress)
+	err = workerpool.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
+		err := q.load(store, i, int(indices[i]))
+		if err == nil {
+			loaded(1)
+		}
+		return err
+	})
+	if err != nil {
 		err = errors.Join(err, store.Close())
 		if errors.Is(err, errPanic) {
 			panic(err) // LoadGen ends the test with a result that says so
@@ -114,7 +122,7 @@ func (q *qsl) swap(store *workload.Store) error {
 	return old.Close()
 }
 
-// Close frees the loaded samples, which nobody may use any more, and closes the cache.
+// Close frees the loaded samples, which no prediction may use any more, and closes the cache.
 func (q *qsl) Close() error {
 	var errs []error
 	if q.store != nil {
@@ -124,18 +132,6 @@ func (q *qsl) Close() error {
 		errs = append(errs, q.cache.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// fill prepares all rows of a store, in parallel.
-func (q *qsl) fill(ctx context.Context, store *workload.Store, indices []loadgen.QuerySampleIndex) error {
-	loaded := workerpool.Counter(len(indices), q.progress)
-	return workerpool.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
-		err := q.load(store, i, int(indices[i]))
-		if err == nil {
-			loaded(1)
-		}
-		return err
-	})
 }
 
 // load fills one row of a store with a sample.
@@ -152,8 +148,10 @@ func (q *qsl) load(store *workload.Store, i, index int) error {
 		mem = make([]byte, q.workload.RowBytes(index))
 	}
 	if q.cache.Read(index, mem) {
-		if several {
-			split(mem, row)
+		for _, t := range row {
+			if several {
+				mem = mem[copy(t.Bytes(), mem):]
+			}
 		}
 		return nil
 	}
@@ -161,7 +159,10 @@ func (q *qsl) load(store *workload.Store, i, index int) error {
 		return err
 	}
 	if several {
-		join(mem, row)
+		rest := mem
+		for _, t := range row {
+			rest = rest[copy(rest, t.Bytes()):]
+		}
 	}
 	if err := q.cache.Write(index, mem); err != nil {
 		q.warn(fmt.Errorf("pre-processed samples are not kept: %w", err))
@@ -169,7 +170,7 @@ func (q *qsl) load(store *workload.Store, i, index int) error {
 	return nil
 }
 
-// errPanic is the error of a panic in code of a family.
+// errPanic is the error of a panic in the code of a model family.
 var errPanic = errors.New("panic in the model's code")
 
 // recovered makes an error of a panic.
@@ -179,24 +180,10 @@ func recovered(err *error) {
 	}
 }
 
-// prepare has the workload fill a row, on whatever goroutine.
+// prepare has the workload fill a row.
 func (q *qsl) prepare(index int, row []tensor.Tensor) (err error) {
 	defer recovered(&err)
 	return q.workload.Prepare(index, row)
-}
-
-// split copies the tensors of a row out of one piece of memory.
-func split(mem []byte, row []tensor.Tensor) {
-	for _, t := range row {
-		mem = mem[copy(t.Bytes(), mem):]
-	}
-}
-
-// join copies the tensors of a row into one piece of memory.
-func join(mem []byte, row []tensor.Tensor) {
-	for _, t := range row {
-		mem = mem[copy(mem, t.Bytes()):]
-	}
 }
 
 // rows knows in which row of the store each loaded sample is.

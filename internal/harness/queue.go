@@ -12,7 +12,7 @@ import (
 type task struct {
 	query  loadgen.Query
 	sample loadgen.QuerySample
-	added  time.Time // zero where nobody asks for it
+	added  time.Time // zero where it does not matter
 }
 
 // A queue holds the queries that no worker has taken yet, oldest first. Workers take
@@ -83,14 +83,14 @@ func (q *queue) add(query loadgen.Query) {
 	q.ready.Signal()
 }
 
-// waiting says whether there are samples that nobody has taken.
+// waiting reports whether there are samples that no worker has taken.
 func (q *queue) waiting() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.samples > 0 && !q.closed
 }
 
-// flush says that no query will follow for now.
+// flush ends the wait for full batches: no query follows for now.
 func (q *queue) flush() {
 	q.mu.Lock()
 	q.flushed = true
@@ -173,15 +173,14 @@ func (q *queue) fill(batch []task, n int) []task {
 	return batch
 }
 
-// done says that a worker has answered its batch.
+// done ends the work of a worker on its batch.
 func (q *queue) done() {
 	q.mu.Lock()
 	q.active--
 	q.mu.Unlock()
 }
 
-// idle says whether no worker has a batch. It drops what is queued first: nobody waits
-// for the answers of a test that is over.
+// idle reports whether no worker has a batch. It drops the queued samples first: their test is over.
 func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,8 +188,8 @@ func (q *queue) idle() bool {
 	return q.active == 0
 }
 
-// due says whether a worker should take a batch now. If the queue waits for a batch to
-// fill, it sees to it that somebody asks again in time.
+// due reports whether a worker should take a batch now. If the queue waits for a batch to
+// fill, a timer wakes the workers in time.
 func (q *queue) due() bool {
 	if q.samples == 0 {
 		return false
@@ -198,7 +197,13 @@ func (q *queue) due() bool {
 	if q.maxDelay == 0 || q.flushed || q.samples >= q.maxBatch {
 		return true
 	}
-	rest := q.maxDelay - time.Since(q.oldest())
+	var oldest time.Time
+	if len(q.near) > 0 {
+		oldest = q.near[0].added
+	} else {
+		oldest = q.spans.front().added
+	}
+	rest := q.maxDelay - time.Since(oldest)
 	if rest <= 0 {
 		return true
 	}
@@ -208,14 +213,6 @@ func (q *queue) due() bool {
 		q.full.Reset(rest)
 	}
 	return false
-}
-
-// oldest is when the sample that has waited longest was added.
-func (q *queue) oldest() time.Time {
-	if len(q.near) > 0 {
-		return q.near[0].added
-	}
-	return q.spans.front().added
 }
 
 // A ring is a first-in first-out list that reuses its memory.
@@ -257,9 +254,16 @@ const lookAhead = 16
 
 // fillByLength moves the oldest sample to a batch, and with it those that go well with it.
 // Because the oldest always goes, none is overtaken by more than lookAhead batches; and none
-// is overtaken any more once it has waited longer than its patience.
+// is overtaken any more once it has waited longer than q.overtake.
 func (q *queue) fillByLength(batch []task, n int) []task {
-	q.look()
+	for len(q.near) < lookAhead*q.maxBatch && len(q.near) < q.samples {
+		s := q.spans.front()
+		sample := s.query.Samples[s.next]
+		q.near = append(q.near, waiting{task{s.query, sample, s.added}, q.length(sample.Index)})
+		if s.next++; s.next == len(s.query.Samples) {
+			q.spans.pop()
+		}
+	}
 	chosen := q.companions(min(n, len(q.near)))
 	slices.Sort(chosen)
 	for _, i := range chosen {
@@ -279,8 +283,8 @@ func (q *queue) fillByLength(batch []task, n int) []task {
 	return batch
 }
 
-// companions are the oldest sample and at most n-1 others: those that are nearest to it in length, or
-// next in age if it has lost its patience. Where the costs are known, only those go with it that
+// companions are the oldest sample and at most n-1 others: those nearest to it in length, or
+// next in age if it has been overtaken for long enough. Where the costs are known, only those go with it that
 // take less time with it than alone.
 func (q *queue) companions(n int) []int {
 	order := make([]int, len(q.near))
@@ -295,7 +299,8 @@ func (q *queue) companions(n int) []int {
 	if q.costs == nil {
 		return order[:n]
 	}
-	group := q.costs.group(q.near[order[0]].length)
+	first := q.near[order[0]].length
+	group := &batchGroup{costs: q.costs, n: 1, longest: first, takes: q.costs.of(1, first)}
 	chosen := order[:1]
 	for _, i := range order[1:] {
 		if len(chosen) < n && group.join(q.near[i].length) {
@@ -303,16 +308,4 @@ func (q *queue) companions(n int) []int {
 		}
 	}
 	return chosen
-}
-
-// look moves the oldest samples to where they can be compared.
-func (q *queue) look() {
-	for len(q.near) < lookAhead*q.maxBatch && len(q.near) < q.samples {
-		s := q.spans.front()
-		sample := s.query.Samples[s.next]
-		q.near = append(q.near, waiting{task{s.query, sample, s.added}, q.length(sample.Index)})
-		if s.next++; s.next == len(s.query.Samples) {
-			q.spans.pop()
-		}
-	}
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
-// AccuracyFile is what the official accuracy scripts print, in the folder of a run.
+// AccuracyFile has the output of the official accuracy scripts, in the folder of a run.
 const AccuracyFile = "accuracy.txt"
 
-// A Target is what an accuracy is compared with.
+// A Target is compared with an accuracy.
 type Target struct {
 	workload.Quality
 	// Reference, if not 0, replaces the official reference: the score of the FP32 model
 	// on the data that was used.
 	Reference float64
-	// None says why the score is compared with nothing; empty: it is.
+	// None says why the score is not compared; empty: it is compared.
 	None string
 }
 
@@ -79,24 +79,18 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 		target = reference * (2 - t.Fraction)
 		met = v.Value <= target
 	}
+	var resampled []byte // float32 is enough for confidence intervals
+	for _, value := range v.Resampled {
+		resampled = binary.LittleEndian.AppendUint32(resampled, math.Float32bits(float32(value)))
+	}
 	return &report.Accuracy{
 		Metric: v.Name, Value: v.Value, Unit: v.Unit,
 		Reference: reference, Target: target, Met: met, NoTarget: t.None,
-		Lines: score.Lines, Right: score.Right, Resampled: float32s(v.Resampled), Classes: classes(score.Classes),
+		Lines: score.Lines, Right: score.Right, Resampled: resampled, Classes: classes(score.Classes),
 	}, nil
 }
 
-// float32s are numbers as results have them.
-func float32s(values []float64) []byte {
-	var b []byte
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
-	}
-	return b
-}
-
-// classes are scores class by class as results have them: with six digits, and without those that
-// are no numbers.
+// classes converts the scores of classes for the results: with six digits, without those that are not numbers.
 func classes(c *accuracy.Classes) *report.Classes {
 	if c == nil || len(c.List) == 0 {
 		return nil
@@ -110,8 +104,8 @@ func classes(c *accuracy.Classes) *report.Classes {
 	return out
 }
 
-// missed says which further values miss their bounds. They are those of the official model and data:
-// with another reference there are none but those of the metric that it is of.
+// missed lists the further values that miss their bounds. The bounds are those of the official model and data:
+// with another reference only those of its metric count.
 func (t Target) missed(score *accuracy.Score) (list []string) {
 	if t.None != "" {
 		return nil
@@ -135,7 +129,7 @@ func (t Target) missed(score *accuracy.Score) (list []string) {
 	return list
 }
 
-// WriteAccuracy writes what the official script would have printed.
+// WriteAccuracy writes the output of the official script.
 func WriteAccuracy(dir string, a *report.Accuracy) error {
 	text := ""
 	for _, line := range a.Lines {

@@ -11,7 +11,7 @@ import (
 )
 
 // A Service is the system under test without a test: its queue, its batches and its workers answer
-// whoever asks. A sample is a row of the service's store; what is in it is up to the caller.
+// the caller's requests. A sample is a row of the service's store; its content is up to the caller.
 type Service struct {
 	run     *run
 	rows    rows
@@ -20,12 +20,13 @@ type Service struct {
 	token   func(row int, token []byte)
 }
 
-// Answered is told the response to the sample of a row and its output tokens, where they are counted, or why there
-// is none. Whoever wants to keep the response copies it.
+// Answered receives the response to the sample of a row and the number of its tokens, where they are counted, or the
+// error. The response is valid during the call.
 type Answered func(row int, response []byte, tokens int, err error)
 
 // OpenService opens the model of a configuration for as many samples at once as there are rows.
-// Done is told of each answer by the worker that gave it: it should return soon. The workload of the model has to have as many samples as there are rows: they are the rows.
+// The workers call done with each answer; it should return soon. The workload of the model must have as many samples as
+// there are rows: they are the rows.
 func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, err error) {
 	r := newRun(cfg)
 	defer func() {
@@ -54,8 +55,7 @@ func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, er
 	return s, nil
 }
 
-// Tokens has somebody told each token of answers that consist of such, as soon as it is there. It
-// is called before Start.
+// Tokens sets the function that receives each token of an answer as soon as it exists. Call it before Start.
 func (s *Service) Tokens(token func(row int, token []byte)) { s.token = token }
 
 // Start has the workers answer samples with the rows of a store, which must stay open until
@@ -65,7 +65,7 @@ func (s *Service) Start(store *workload.Store) error {
 		return err
 	}
 	r := s.run
-	r.sut = makeSUT(r.sutName(), r.model.predictors, &s.rows, r.batching(), false, func(error) {})
+	r.sut = newSUT(r.sutName(), r.model.predictors, &s.rows, r.batching(), false, func(error) {})
 	r.sut.answered = func(t task, a loadgen.QuerySampleResponse, err error) {
 		s.done(int(t.sample.ID), a.Data, int(a.NTokens), err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -120,19 +119,6 @@ func (in shapeInput) sizes(batch int) []int {
 	return sizes
 }
 
-// widened is the shape with one worker that has all cores. It is worth a try if a single
-// thread takes so long for a sample that the Server bound leaves no time to wait for another
-// one, and all cores may be fast enough.
-func (in shapeInput) widened(latency, bound time.Duration) (wide shape, worth bool) {
-	open := in.asked.workers == 0 && in.asked.threads == 0
-	wide = shape{1, in.cores, in.asked.batch}
-	if wide.batch == 0 {
-		wide.batch = in.batch(in.cores)
-	}
-	return wide, open && in.scenario == loadgen.Server && in.cores > 1 &&
-		2*latency > bound && latency/time.Duration(in.cores) <= bound
-}
-
 // checkThreads refuses more threads than a machine can use or its container allows, before any starts: the engine would
 // end the program.
 func (c Config) checkThreads(cores int) error {
@@ -199,7 +185,7 @@ func (r *run) checkShape(s shape) error {
 		field, what string
 		bytes       float64
 	}{
-		{batch, fmt.Sprintf("%d workers with what they keep of %d samples under way", s.workers, s.batch), float64(s.workers) * float64(kept)},
+		{batch, fmt.Sprintf("%d workers with the memory of %d samples under way each", s.workers, s.batch), float64(s.workers) * float64(kept)},
 		{load, fmt.Sprintf("a query of %d samples", e.SamplesPerQuery), issueBytes * float64(e.SamplesPerQuery)},
 		{batch, fmt.Sprintf("%d workers with batches of %d samples of %d bytes", s.workers, s.batch, row),
 			float64(s.workers) * float64(s.batch) * float64(row+placeBytes)},

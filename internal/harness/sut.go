@@ -8,11 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// A sut is the system under test, the only one there is: a queue, and workers that
+// A sut is the system under test, the only one of this program: a queue, and workers that
 // take batches from it and have their predictors answer them.
 type sut struct {
 	name   string
@@ -20,12 +21,12 @@ type sut struct {
 	rows   *rows              // of the loaded samples
 	ctx    context.Context    // of predictions
 	cancel context.CancelFunc // ends predictions
-	// failed is told the first error of a prediction. Every failed sample is also
+	// failed receives the errors of predictions. Every failed sample is also
 	// answered, with the error, so that nothing waits for it.
 	failed func(error)
-	// answered is told of samples in the place of LoadGen, outside of tests; nil: LoadGen is.
+	// answered receives the answers instead of LoadGen, outside of tests; nil: LoadGen receives them.
 	answered func(t task, r loadgen.QuerySampleResponse, err error)
-	// token is told of each token of an answer; nil: nobody is.
+	// token receives each token of an answer. It may be nil.
 	token func(t task, token []byte)
 	// naming asks for the name of a system on other machines; nil: it is name.
 	naming func() (string, error)
@@ -52,16 +53,9 @@ type batching struct {
 	bound    time.Duration                      // after which the answer of a sample is late; 0: never
 }
 
-// newSUT starts a worker for each predictor. They end with stop. With oneAtATime the
+// newSUT makes a worker for each predictor. They begin with start and end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
 func newSUT(name string, predictors []predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
-	s := makeSUT(name, predictors, rows, b, oneAtATime, failed)
-	s.start()
-	return s
-}
-
-// makeSUT is newSUT without starting the workers.
-func makeSUT(name string, predictors []predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, bound: b.bound}
 	for _, p := range predictors {
@@ -76,7 +70,8 @@ func makeSUT(name string, predictors []predictor, rows *rows, b batching, oneAtA
 		s.workers = append(s.workers, w)
 	}
 	if many := predictors[0].prompts; many != nil && len(predictors) == 1 {
-		s.dispatcher = newDispatcher(s, many)
+		many.Reset()
+		s.dispatcher = &dispatcher{sut: s, predictor: many, limit: int64(many.Limit()), handover: backend.NewTimes()}
 		return s
 	}
 	if oneAtATime && len(predictors) == 1 {
@@ -92,14 +87,14 @@ func (s *sut) start() {
 	}
 	for _, w := range s.workers {
 		s.running.Go(func() {
-			if err := w.guarded(s.ctx); err != nil {
+			if err := w.run(s.ctx); err != nil {
 				s.fail(err) // which ends the test
 			}
 		})
 	}
 }
 
-// fail tells of an error of a prediction, unless the test is over: then it is what ended it.
+// fail reports an error of a prediction, unless the test is over: then the end of the test caused it.
 func (s *sut) fail(err error) {
 	if s.ctx.Err() == nil {
 		s.failed(err)
@@ -123,7 +118,7 @@ func (s *sut) Name() string {
 func (s *sut) IssueQuery(q loadgen.Query) {
 	s.queue.add(q)
 	if s.dispatcher != nil {
-		s.dispatcher.grow(len(q.Samples))
+		s.dispatcher.dispatch(len(q.Samples))
 	}
 	if s.inline != nil {
 		s.answerInline()
@@ -204,25 +199,20 @@ type worker struct {
 	sizes   []atomic.Int64 // batches by their samples
 	samples atomic.Int64
 	busy    atomic.Int64 // ns inside Predict
-	since   atomic.Int64 // when the batch was begun that is being answered, in Unix ns; 0: there is none
+	since   atomic.Int64 // when the worker began its batch, in Unix ns; 0: it has none
 }
 
-// guarded makes an error of a panic anywhere in run, of LoadGen's code for instance.
-func (w *worker) guarded(ctx context.Context) (err error) {
+// run answers samples until the queue is closed. A panic, of LoadGen's code for instance, is an error.
+func (w *worker) run(ctx context.Context) (err error) {
 	defer recovered(&err)
-	w.run(ctx)
-	return nil
-}
-
-func (w *worker) run(ctx context.Context) {
 	if w.predictor.decoder != nil {
 		w.serve(ctx, w.predictor.decoder)
-		return
+		return nil
 	}
 	for {
 		w.batch = w.sut.queue.take(w.batch)
 		if len(w.batch) == 0 {
-			return
+			return nil
 		}
 		w.work(ctx)
 	}
@@ -240,13 +230,13 @@ func (w *worker) work(ctx context.Context) {
 	w.sut.queue.done()
 }
 
-// answer has the predictor answer the batch, and answers with an error what it did not.
+// answer has the predictor answer the batch. Samples without an answer get an error.
 func (w *worker) answer(ctx context.Context) {
 	err := w.findRows()
 	if err == nil {
 		err = predict(ctx, w.predictor, w.items, w)
 	}
-	if err != nil && !ended(ctx, err) {
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Cause(ctx))) { // predictions are still wanted
 		w.sut.fail(err)
 	}
 	for i := range w.batch {
@@ -260,11 +250,6 @@ func (w *worker) answer(ctx context.Context) {
 		w.answered[i] = true
 		w.sut.refuse(w.batch[i], err)
 	}
-}
-
-// ended reports whether a prediction failed because predictions are no longer wanted.
-func ended(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 }
 
 func (w *worker) findRows() error {

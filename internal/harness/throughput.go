@@ -23,7 +23,7 @@ const (
 
 // throughput measures the samples per second of all workers together, each with samples of
 // its own where they differ. A worker is measured until its own last batch is done, so that
-// what it then idles, because others are not ready, does not count.
+// its wait for the others does not count.
 func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	workers, rows := len(r.model.predictors), batch
 	if differ(r.workload) {
@@ -54,14 +54,14 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	return rate, errors.Join(errs...)
 }
 
-// A measuring is what the speed of a predictor is measured with.
+// A measuring measures the speed of a predictor.
 type measuring struct {
 	items  []workload.Item
 	batch  int         // samples at once
-	enough func()      // is told once that it was measured for long enough
-	stop   func() bool // says whether to stop
+	enough func()      // is called once, when it was measured for long enough
+	stop   func() bool // reports whether to stop
 	began  time.Time
-	said   bool
+	ready  bool
 }
 
 // throughput measures the samples per second of a predictor.
@@ -91,15 +91,15 @@ func (m *measuring) batches(ctx context.Context, p workload.Predictor) (n int, t
 // over reports whether n samples are enough, of this predictor and of all others.
 func (m *measuring) over(n int) bool {
 	took := time.Since(m.began)
-	if !m.said && n >= leastBatches*m.batch && took >= probeTime {
-		m.said = true
+	if !m.ready && n >= leastBatches*m.batch && took >= probeTime {
+		m.ready = true
 		m.enough()
 	}
 	return m.stop() || took >= probeMost
 }
 
-// pull has a decoder answer samples of which there are always more, as in a test under load. What
-// it answers after the last was admitted does not count: it is less and less busy then.
+// pull has a decoder answer samples without end, as in a test under load. Answers after the last admission do not
+// count: it is less and less busy then.
 func (m *measuring) pull(ctx context.Context, p workload.Decoder) (n int, took time.Duration, err error) {
 	stop := m.stop
 	m.stop = func() bool { return ctx.Err() != nil || stop() }

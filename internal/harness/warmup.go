@@ -136,8 +136,8 @@ func (r *run) warmRemainder(ctx context.Context) error {
 	return err
 }
 
-// sampleRows loads samples of the data set and returns items for as many rows as asked, some
-// of which are the same sample if the data set has fewer.
+// sampleRows loads samples of the data set and returns items for a number of rows. They repeat samples
+// if the data set has fewer.
 func (r *run) sampleRows(ctx context.Context, rows int) ([]workload.Item, error) {
 	return r.rowsOf(ctx, typical(r.workload, rows), rows)
 }

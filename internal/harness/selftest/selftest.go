@@ -47,7 +47,7 @@ type Result struct {
 	IssueDelayP99NS int64   `json:"issue_delay_p99_ns"`
 	BytesPerQuery   float64 `json:"bytes_per_query"`
 	AllocsPerQuery  float64 `json:"allocs_per_query"`
-	PostRunNS       int64   `json:"post_run_ns"` // from the last completion until the result exists, and the logs if there is a folder for them
+	PostRunNS       int64   `json:"post_run_ns"` // from the last completion until the result exists, and the logs if they are written
 	PeakRSSBytes    uint64  `json:"peak_rss_bytes"`
 }
 
@@ -109,7 +109,7 @@ func (s Test) Check() error {
 	}
 	need, free := float64(s.samples())*queryBytes, machine.AvailableMemory()
 	if need > float64(free) {
-		return fmt.Errorf("%d queries or samples take about %.3g GiB, of which this machine has %.3g", s.samples(), need/(1<<30), float64(free)/(1<<30))
+		return fmt.Errorf("%d queries or samples need about %.3g GiB of memory, %.3g GiB are free", s.samples(), need/(1<<30), float64(free)/(1<<30))
 	}
 	return nil
 }
