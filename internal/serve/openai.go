@@ -304,7 +304,7 @@ func (p *prompt) tokens(format *workload.TextFormat) (ids []int32, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.EncodeWhole(text)
+	return t.EncodePlain(text)
 }
 
 // A completion is a prompt whose answer is being written.

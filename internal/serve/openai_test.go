@@ -77,8 +77,8 @@ func (letters) Encode(text string) (ids []int32, err error) {
 	return ids, nil
 }
 
-// EncodeWhole shows that nothing is added to the text.
-func (l letters) EncodeWhole(text string) ([]int32, error) { return l.Encode(strings.ToUpper(text)) }
+// EncodePlain shows that nothing is added to the text.
+func (l letters) EncodePlain(text string) ([]int32, error) { return l.Encode(strings.ToUpper(text)) }
 
 func (letters) Decode(ids []int32) (string, error) {
 	var b []byte
@@ -418,11 +418,11 @@ func TestStreamEqualsTheWholeText(t *testing.T) {
 type bytewise struct{}
 
 func (bytewise) Encode(text string) ([]int32, error) {
-	ids, _ := bytewise{}.EncodeWhole(text)
+	ids, _ := bytewise{}.EncodePlain(text)
 	return append([]int32{0}, ids...), nil
 }
 
-func (bytewise) EncodeWhole(text string) (ids []int32, err error) {
+func (bytewise) EncodePlain(text string) (ids []int32, err error) {
 	for _, c := range []byte(text) {
 		ids = append(ids, int32(c))
 	}
@@ -483,7 +483,7 @@ func TestPromptTokens(t *testing.T) {
 }
 
 func tokensIn(text string) []int32 {
-	ids, _ := bytewise{}.EncodeWhole(text)
+	ids, _ := bytewise{}.EncodePlain(text)
 	return ids
 }
 

@@ -11,55 +11,54 @@ import (
 
 // Rules say when an answer ends.
 type Rules struct {
-	Stop   []int32 // tokens that end it; the one that does is part of it,
-	Drop   bool    // unless it is dropped
+	Stop   []int32 // tokens that end it, and are part of it
+	Drop   bool    // they are not part of it
 	MinNew int     // tokens before which it does not end
-	MaxNew int     // tokens after which it ends anyhow
+	MaxNew int     // maximum of tokens
 	Width  int     // bytes of a token in a response: 4 or 8
 
 	Sampling Sampling
 }
 
-// A Batcher answers samples of a source, as many at once as its decoder has slots. Prompts are
-// read chunk by chunk, and between two chunks all answers get a token more: so a long prompt
-// holds nobody up. Each answer is what it would be if it were the only one.
+// A Batcher answers samples of a source, as many at once as its decoder has slots (continuous batching). Prompts are read
+// in chunks, and between two chunks each answer gets a token, so that a long prompt does not stop others. An answer does
+// not depend on the other samples.
 type Batcher struct {
 	decoder *Decoder
 	rules   Rules
 	prompt  func(workload.Item) []int32
-	cut     func(workload.Item) []int32 // nil: nowhere
-	sampler *sampler                    // nil: the likeliest token is taken
-	limit   func(workload.Item) int     // nil: that of the rules
+	cut     func(workload.Item) []int32 // nil: none
+	sampler *sampler                    // nil: greedy
+	limit   func(workload.Item) int     // nil: MaxNew
 
-	live    []sequence // the first ones are answered, the others wait for being read
-	started int        // are answered
+	active  []sequence // the first ones have answers, the others still have prompts to read
+	started int        // number of the first ones
 	items   []workload.Item
 	bytes   []byte
 }
 
-// A sequence is a sample under way.
+// A sequence is an active sample.
 type sequence struct {
 	item   workload.Item
 	prompt []int32
 	cut    []int32 // tokens after which the answer ends; nil: none
 	answer []int32
-	most   int // tokens of it
+	most   int // its maximum of tokens
 }
 
-// Cut has answers end with a row of tokens too, where a sample has one.
+// Cut sets a row of tokens for each sample that ends its answer too; nil: none.
 func (b *Batcher) Cut(of func(workload.Item) []int32) { b.cut = of }
 
-// Limit has answers end after as many tokens as a sample says, if that is more than 0 and less
-// than the rules say.
+// Limit sets a maximum of tokens for each sample, below that of the rules; 0: none.
 func (b *Batcher) Limit(of func(workload.Item) int) { b.limit = of }
 
-// NewBatcher returns a batcher. Prompt finds the tokens of a sample's prompt.
+// NewBatcher returns a batcher. Prompt returns the tokens of a sample's prompt.
 func NewBatcher(d *Decoder, rules Rules, prompt func(workload.Item) []int32) *Batcher {
-	b := &Batcher{decoder: d, rules: rules, prompt: prompt, live: make([]sequence, d.Slots()), bytes: make([]byte, 0, rules.Width*rules.MaxNew)}
-	for i := range b.live {
-		b.live[i].answer = make([]int32, 0, rules.MaxNew)
+	b := &Batcher{decoder: d, rules: rules, prompt: prompt, active: make([]sequence, d.Slots()), bytes: make([]byte, 0, rules.Width*rules.MaxNew)}
+	for i := range b.active {
+		b.active[i].answer = make([]int32, 0, rules.MaxNew)
 	}
-	b.live = b.live[:0]
+	b.active = b.active[:0]
 	if rules.Sampling.Draws() {
 		b.sampler = newSampler(rules.Sampling, d.layout.Rows)
 	}
@@ -68,26 +67,26 @@ func NewBatcher(d *Decoder, rules Rules, prompt func(workload.Item) []int32) *Ba
 
 // Serve answers samples until the source is closed (workload.Decoder).
 func (b *Batcher) Serve(ctx context.Context, source workload.Source) error {
-	b.live, b.started = b.live[:0], 0
+	b.active, b.started = b.active[:0], 0
 	return serveAll(ctx, b, source)
 }
 
-func (b *Batcher) busy() bool { return len(b.live) > 0 }
+func (b *Batcher) busy() bool { return len(b.active) > 0 }
 
-// admit takes samples as long as there are slots.
+// admit takes samples for free slots.
 func (b *Batcher) admit(source workload.Source) (open bool, err error) {
-	room := b.decoder.Slots() - len(b.live)
+	room := b.decoder.Slots() - len(b.active)
 	if room == 0 {
 		return true, nil
 	}
-	b.items, open = source.Admit(b.items[:0], room, len(b.live) == 0)
+	b.items, open = source.Admit(b.items[:0], room, len(b.active) == 0)
 	for _, item := range b.items {
 		prompt := b.prompt(item)
 		if len(prompt) == 0 {
 			return open, fmt.Errorf("sample %d: the prompt is empty", item.Index)
 		}
-		b.live = b.live[:len(b.live)+1]
-		s := &b.live[len(b.live)-1]
+		b.active = b.active[:len(b.active)+1]
+		s := &b.active[len(b.active)-1]
 		s.item, s.prompt, s.answer = item, prompt, s.answer[:0]
 		s.most = b.rules.MaxNew
 		if b.limit != nil && b.limit(item) > 0 {
@@ -96,21 +95,21 @@ func (b *Batcher) admit(source workload.Source) (open bool, err error) {
 		if s.cut = nil; b.cut != nil {
 			s.cut = b.cut(item)
 		}
-		b.decoder.Clear(len(b.live) - 1)
+		b.decoder.Clear(len(b.active) - 1)
 	}
 	return open, nil
 }
 
-// read reads a chunk of the oldest prompt that was not read yet.
+// read runs the model on the next chunk of the oldest prompt.
 func (b *Batcher) read(ctx context.Context, reply workload.Source) error {
-	if b.started == len(b.live) {
+	if b.started == len(b.active) {
 		return nil
 	}
 	slot := b.started
-	s := &b.live[slot]
+	s := &b.active[slot]
 	at := b.decoder.Length(slot)
 	chunk := s.prompt[at:]
-	chunk = chunk[:min(len(chunk), b.decoder.room.Chunk)]
+	chunk = chunk[:min(len(chunk), b.decoder.limits.Chunk)]
 	if err := b.decoder.Prefill(ctx, slot, chunk); err != nil {
 		return fmt.Errorf("sample %d, reading the prompt: %w", s.item.Index, err)
 	}
@@ -118,9 +117,9 @@ func (b *Batcher) read(ctx context.Context, reply workload.Source) error {
 		return nil
 	}
 	b.started++
-	b.take(slot)
+	b.addToken(slot)
 	reply.FirstToken(s.item.Ticket, b.encode(s.answer))
-	b.tell(slot, reply)
+	b.stream(slot, reply)
 	if b.ended(s) {
 		b.finish(slot, reply)
 	}
@@ -133,29 +132,29 @@ func (b *Batcher) step(ctx context.Context, reply workload.Source) error {
 		return nil
 	}
 	if err := b.decoder.Step(ctx, b.started); err != nil {
-		return fmt.Errorf("%d answers, the first of sample %d: %w", b.started, b.live[0].item.Index, err)
+		return fmt.Errorf("%d answers, the first of sample %d: %w", b.started, b.active[0].item.Index, err)
 	}
 	for slot := range b.started {
-		b.take(slot)
-		b.tell(slot, reply)
+		b.addToken(slot)
+		b.stream(slot, reply)
 	}
 	for slot := b.started - 1; slot >= 0; slot-- {
-		if b.ended(&b.live[slot]) {
+		if b.ended(&b.active[slot]) {
 			b.finish(slot, reply)
 		}
 	}
 	return nil
 }
 
-// tell passes the last token of an answer on.
-func (b *Batcher) tell(slot int, reply workload.Source) {
-	s := &b.live[slot]
+// stream passes the last token of an answer on.
+func (b *Batcher) stream(slot int, reply workload.Source) {
+	s := &b.active[slot]
 	reply.Token(s.item.Ticket, b.encode(s.answer[len(s.answer)-1:]))
 }
 
-// take adds the chosen token to the answer, or another one if it must not end yet.
-func (b *Batcher) take(slot int) {
-	s, d := &b.live[slot], b.decoder
+// addToken adds the chosen token to the answer, or another if the answer must not end yet.
+func (b *Batcher) addToken(slot int) {
+	s, d := &b.active[slot], b.decoder
 	var banned []int32
 	if len(s.answer) < b.rules.MinNew {
 		banned = b.rules.Stop
@@ -169,7 +168,7 @@ func (b *Batcher) take(slot int) {
 	s.answer = append(s.answer, int32(d.Next(slot)))
 }
 
-// likeliestBut finds the largest score of a token that does not end an answer.
+// likeliestBut finds the largest score of a token that is not in stop.
 func likeliestBut(logits []float32, stop []int32) int {
 	best := -1
 	for i, v := range logits {
@@ -181,17 +180,13 @@ func likeliestBut(logits []float32, stop []int32) int {
 }
 
 func (b *Batcher) ended(s *sequence) bool {
-	return len(s.answer) >= s.most || slices.Contains(b.rules.Stop, s.answer[len(s.answer)-1]) || len(s.cut) > 0 && endsWith(s.answer, s.cut)
+	return len(s.answer) >= s.most || slices.Contains(b.rules.Stop, s.answer[len(s.answer)-1]) ||
+		len(s.cut) > 0 && len(s.answer) >= len(s.cut) && slices.Equal(s.answer[len(s.answer)-len(s.cut):], s.cut)
 }
 
-func endsWith(tokens, last []int32) bool {
-	return len(tokens) >= len(last) && slices.Equal(tokens[len(tokens)-len(last):], last)
-}
-
-// finish answers the sample of a slot. The last answer that goes on moves there, and what is read of
-// a prompt moves up.
+// finish answers the sample of a slot. The last active answer moves there, and prompts being read move up.
 func (b *Batcher) finish(slot int, reply workload.Source) {
-	s := &b.live[slot]
+	s := &b.active[slot]
 	answer := s.answer
 	if last := len(answer) - 1; b.rules.Drop && slices.Contains(b.rules.Stop, answer[last]) {
 		answer = answer[:last]
@@ -199,20 +194,20 @@ func (b *Batcher) finish(slot int, reply workload.Source) {
 	reply.Done(s.item.Ticket, b.encode(answer), len(answer))
 	b.started--
 	b.move(slot, b.started)
-	last := len(b.live) - 1
+	last := len(b.active) - 1
 	for k := b.started; k < last; k++ {
 		b.move(k, k+1)
 	}
-	b.live = b.live[:last]
+	b.active = b.active[:last]
 }
 
-// move lets a slot have another's sequence, and that the memory of its own.
+// move moves a sequence to another slot.
 func (b *Batcher) move(to, from int) {
 	if to == from {
 		return
 	}
 	b.decoder.Move(to, from)
-	b.live[to], b.live[from] = b.live[from], b.live[to]
+	b.active[to], b.active[from] = b.active[from], b.active[to]
 }
 
 // encode returns the bytes of tokens, which are valid until the next call.
@@ -226,4 +221,42 @@ func (b *Batcher) encode(tokens []int32) []byte {
 		}
 	}
 	return b.bytes
+}
+
+// A batcher works in rounds: it admits samples, reads a chunk of a prompt and makes a token of each answer.
+type batcher interface {
+	// admit takes samples for free slots. Open is false after the last.
+	admit(source workload.Source) (open bool, err error)
+	// busy reports whether samples are active.
+	busy() bool
+	// read runs the model on the next chunk of a prompt, if any.
+	read(ctx context.Context, reply workload.Source) error
+	// step makes a token of each answer that has begun.
+	step(ctx context.Context, reply workload.Source) error
+}
+
+// serveAll answers samples until the source is closed and none is active, or ctx ends.
+func serveAll(ctx context.Context, b batcher, source workload.Source) error {
+	for {
+		open, err := b.admit(source)
+		if err != nil {
+			return err
+		}
+		if !b.busy() {
+			if !open {
+				return nil
+			}
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := b.read(ctx, source); err != nil {
+			return err
+		}
+		source.Worked()
+		if err := b.step(ctx, source); err != nil {
+			return err
+		}
+	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // decoderOf opens a model of the tests.
-func decoderOf(t testing.TB, m *countingModel, room Room) *Decoder {
+func decoderOf(t testing.TB, m *countingModel, room Limits) *Decoder {
 	t.Helper()
 	l, err := ReadLayout(m.inputs(), m.outputs(), UsualNames(), "")
 	if err != nil {
@@ -48,11 +48,11 @@ func drawPrompts(r *rand.Rand, n, most int) [][]int32 {
 
 var testRules = Rules{Stop: []int32{lastRow}, MinNew: 2, MaxNew: 20, Width: 4}
 
-// TestAnswersAreThoseOfEachPromptAlone whatever else is under way, in all ways to keep the cache.
-func TestAnswersAreThoseOfEachPromptAlone(t *testing.T) {
+// TestAnswersInBatches whatever else is under way, in all ways to keep the cache.
+func TestAnswersInBatches(t *testing.T) {
 	prompts := drawPrompts(rand.New(rand.NewPCG(1, 2)), 60, 30)
 	for _, shared := range []bool{true, false} {
-		for _, room := range []Room{{1, 50, 50}, {1, 50, 7}, {3, 50, 50}, {4, 50, 5}, {8, 50, 1}} {
+		for _, room := range []Limits{{1, 50, 50}, {1, 50, 7}, {3, 50, 50}, {4, 50, 5}, {8, 50, 1}} {
 			t.Run(fmt.Sprintf("shared %v, %+v", shared, room), func(t *testing.T) {
 				m := &countingModel{shared: shared, period: 5}
 				b := NewBatcher(decoderOf(t, m, room), testRules, func(i workload.Item) []int32 { return prompts[i.Index] })
@@ -79,21 +79,21 @@ type roundCounter struct {
 
 func (r *roundCounter) Worked() { r.rounds++ }
 
-// TestALongPromptHoldsNobodyUp has one long prompt after a short one: between two chunks of it the
+// TestLongPromptIsChunked has one long prompt after a short one: between two chunks of it the
 // other answer goes on.
-func TestALongPromptHoldsNobodyUp(t *testing.T) {
+func TestLongPromptIsChunked(t *testing.T) {
 	prompts := [][]int32{{1, 2}, make([]int32, 40)}
 	for i := range prompts[1] {
 		prompts[1][i] = 1
 	}
 	m := &countingModel{shared: true}
-	d := decoderOf(t, m, Room{2, 60, 4})
+	d := decoderOf(t, m, Limits{2, 60, 4})
 	b := NewBatcher(d, Rules{MaxNew: 20, Width: 4}, func(i workload.Item) []int32 { return prompts[i.Index] })
 	k := newKeeper()
 	most, last := 0, 0
 	source := &roundCounter{Source: workload.BatchSource(itemsOf(2), k)}
 	m.wait = func(context.Context) error {
-		if len(b.live) == 2 && b.started > 0 {
+		if len(b.active) == 2 && b.started > 0 {
 			most, last = max(most, d.Length(1)-last), d.Length(1)
 		}
 		return nil
@@ -109,7 +109,7 @@ func TestALongPromptHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-func TestAPredictionEndsWithItsContext(t *testing.T) {
+func TestServeStops(t *testing.T) {
 	stopped := errors.New("stopped by the user")
 	for _, at := range []int{1, 2, 9} {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -121,7 +121,7 @@ func TestAPredictionEndsWithItsContext(t *testing.T) {
 			}
 			return nil
 		}
-		b := NewBatcher(decoderOf(t, m, Room{2, 100, 4}), Rules{MaxNew: 60, Width: 4}, func(workload.Item) []int32 { return make([]int32, 30) })
+		b := NewBatcher(decoderOf(t, m, Limits{2, 100, 4}), Rules{MaxNew: 60, Width: 4}, func(workload.Item) []int32 { return make([]int32, 30) })
 		if err := b.Serve(ctx, workload.BatchSource(itemsOf(5), newKeeper())); !errors.Is(err, stopped) || m.runs != at {
 			t.Errorf("stopped in run %d: error %v after %d runs", at, err, m.runs)
 		}
@@ -129,7 +129,7 @@ func TestAPredictionEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAnsweredIsNamed(t *testing.T) {
+func TestServeErrors(t *testing.T) {
 	long := make([]int32, 45)
 	for _, c := range []struct {
 		name   string
@@ -138,8 +138,8 @@ func TestWhatCannotBeAnsweredIsNamed(t *testing.T) {
 		want   string
 	}{
 		{"an empty prompt", nil, nil, "sample 0: the prompt is empty"},
-		{"a prompt that does not fit", append(long, long...), nil, "do not fit: a slot has room for 50"},
-		{"an answer that does not fit", long, nil, "there is no room for more"},
+		{"a prompt that does not fit", append(long, long...), nil, "do not fit: a slot has 50"},
+		{"an answer that does not fit", long, nil, "the context is full"},
 		{"scores that are no numbers", []int32{1}, func(s []float32) {
 			for i := range s {
 				s[i] = float32(math.NaN())
@@ -150,7 +150,7 @@ func TestWhatCannotBeAnsweredIsNamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, shared := range []bool{true, false} {
 				m := &countingModel{shared: shared, broken: c.broken}
-				b := NewBatcher(decoderOf(t, m, Room{1, 50, 50}), testRules, func(workload.Item) []int32 { return c.prompt })
+				b := NewBatcher(decoderOf(t, m, Limits{1, 50, 50}), testRules, func(workload.Item) []int32 { return c.prompt })
 				if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(1), newKeeper())); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("shared %v: error %v, want %q", shared, err, c.want)
 				}
@@ -159,19 +159,9 @@ func TestWhatCannotBeAnsweredIsNamed(t *testing.T) {
 	}
 }
 
-// TestAModelThatNeverEndsIsEnded by the number of its tokens.
-func TestAModelThatNeverEndsIsEnded(t *testing.T) {
+func TestStepAllocatesNothing(t *testing.T) {
 	m := &countingModel{shared: true}
-	b := NewBatcher(decoderOf(t, m, Room{1, 50, 50}), testRules, func(workload.Item) []int32 { return []int32{1} })
-	k := newKeeper()
-	if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(1), k)); err != nil || len(k.answers[0]) != testRules.MaxNew {
-		t.Errorf("%d tokens, %v", len(k.answers[0]), err)
-	}
-}
-
-func TestTokensCostNoAllocations(t *testing.T) {
-	m := &countingModel{shared: true}
-	d := decoderOf(t, m, Room{4, 2000, 8})
+	d := decoderOf(t, m, Limits{4, 2000, 8})
 	for slot := range 4 {
 		if err := d.Prefill(t.Context(), slot, []int32{1, 2, 3}); err != nil {
 			t.Fatal(err)
@@ -195,7 +185,7 @@ func (s quietSession) Bind(t tensor.Tensor) (backend.Value, error)              
 func (s quietSession) Run(context.Context, []backend.Value, []backend.Value) error { return nil }
 func (s quietSession) Close() error                                                { return nil }
 
-func TestEightBytesPerToken(t *testing.T) {
+func TestEightByteTokens(t *testing.T) {
 	b := &Batcher{rules: Rules{Width: 8}}
 	if got := b.encode([]int32{258}); !slices.Equal(got, []byte{2, 1, 0, 0, 0, 0, 0, 0}) {
 		t.Errorf("258 is %v", got)
@@ -206,7 +196,7 @@ func port(name string, t tensor.DType, shape ...int64) backend.Port {
 	return backend.Port{Name: name, Type: t, Shape: shape}
 }
 
-func TestWhatIsNoDecoderIsNamed(t *testing.T) {
+func TestReadLayoutErrors(t *testing.T) {
 	good := &countingModel{shared: true}
 	change := func(ports []backend.Port, name string, to ...backend.Port) []backend.Port {
 		i := slices.IndexFunc(ports, func(p backend.Port) bool { return p.Name == name })
@@ -219,15 +209,15 @@ func TestWhatIsNoDecoderIsNamed(t *testing.T) {
 		want    string
 	}{
 		{"no tokens", change(in, "input_ids"), out, `the model has no input "input_ids"`},
-		{"no cache", change(change(in, "past_key_values.0.key"), "past_key_values.0.value"), out, `the model has no input "past_key_values.0.key": it keeps nothing`},
+		{"no cache", change(change(in, "past_key_values.0.key"), "past_key_values.0.value"), out, `the model has no input "past_key_values.0.key": it has no cache`},
 		{"a value without a key", change(in, "past_key_values.0.value"), out, `the model has no input "past_key_values.0.value"`},
 		{"a cache of another type", change(in, "past_key_values.0.value", port("past_key_values.0.value", tensor.Float16, -1, 1, -1, 1)), out, "past_key_values.0.value is float16[? 1 ? 1], want float32"},
 		{"a cache of another shape", in, change(out, "present.0.key", port("present.0.key", tensor.Float32, -1, 2, -1, 1)), "present.0.key is float32[? 2 ? 1], want float32[batch 1 length 1]"},
 		{"no scores", in, change(out, "logits"), `the model's output "logits"`},
-		{"scores of nobody knows how many tokens", in, change(out, "logits", port("logits", tensor.Float32, -1, -1)), "the number of tokens that the model knows is missing"},
+		{"an unknown vocabulary", in, change(out, "logits", port("logits", tensor.Float32, -1, -1)), "the size of the vocabulary is unknown"},
 		{"tokens that are no numbers", change(in, "input_ids", port("input_ids", tensor.Float32, -1, -1)), out, "input input_ids is float32[? ?], want int64"},
-		{"lengths that are no numbers", change(in, "seqlens_k", port("seqlens_k", tensor.Float32, -1)), out, "seqlens_k is float32[?], want whole numbers"},
-		{"another input", append(slices.Clone(in), port("encoder_states", tensor.Float32, -1)), out, "nothing is known to go into input encoder_states"},
+		{"lengths that are no numbers", change(in, "seqlens_k", port("seqlens_k", tensor.Float32, -1)), out, "seqlens_k is float32[?], want int64 or int32"},
+		{"another input", append(slices.Clone(in), port("encoder_states", tensor.Float32, -1)), out, "the model has an unknown input encoder_states"},
 	} {
 		if _, err := ReadLayout(c.in, c.out, UsualNames(), ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
@@ -235,7 +225,7 @@ func TestWhatIsNoDecoderIsNamed(t *testing.T) {
 	}
 }
 
-func TestALayoutSaysWhatItTakes(t *testing.T) {
+func TestLayoutBytes(t *testing.T) {
 	l := Layout{Names: UsualNames(), Layers: 8, KVHeads: 4, HeadSize: 64, Element: tensor.Float32, Cache: SharedCache, Rows: 100}
 	if got := l.Bytes(8, 1000); got != 8*1000*8*4*64*4*2 {
 		t.Errorf("a shared cache takes %d bytes", got)
@@ -247,5 +237,250 @@ func TestALayoutSaysWhatItTakes(t *testing.T) {
 	l.Next = ""
 	if got := l.String(); !strings.Contains(got, "the cache goes in and comes out longer; 8 layers of 4×64 float16") || !strings.Contains(got, "chosen here by logits of 100") {
 		t.Errorf("it says %q", got)
+	}
+}
+
+// A streamKeeper keeps what is told of an answer, in order.
+type streamKeeper struct {
+	*keeper
+	told map[int][]string
+}
+
+func (k *streamKeeper) FirstToken(ticket int, token []byte) {
+	k.told[ticket] = append(k.told[ticket], "first")
+	k.keeper.FirstToken(ticket, token)
+}
+
+func (k *streamKeeper) Token(ticket int, token []byte) {
+	k.told[ticket] = append(k.told[ticket], string(rune('0'+decoded(token)[0]%10)))
+}
+
+func (k *streamKeeper) Done(ticket int, response []byte, tokens int) {
+	k.told[ticket] = append(k.told[ticket], "done")
+	k.keeper.Done(ticket, response, tokens)
+}
+
+// answered serves prompts by a model that counts, and returns who kept the answers.
+func answered(t *testing.T, m *countingModel, rules Rules, prompts [][]int32, change func(*Batcher)) *streamKeeper {
+	t.Helper()
+	b := NewBatcher(decoderOf(t, m, Limits{2, 60, 4}), rules, func(i workload.Item) []int32 { return prompts[i.Index] })
+	if change != nil {
+		change(b)
+	}
+	k := &streamKeeper{newKeeper(), map[int][]string{}}
+	if err := b.Serve(t.Context(), streamSource{k, workload.BatchSource(itemsOf(len(prompts)), k)}); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// A streamSource has the items of another one, and wants every token.
+type streamSource struct {
+	*streamKeeper
+	items workload.Source
+}
+
+func (s streamSource) Admit(items []workload.Item, n int, wait bool) ([]workload.Item, bool) {
+	return s.items.Admit(items, n, wait)
+}
+
+// The model says after each token the sum of all before it: after 1 that is 1, 2, 4, 8, 16, 32, 64-49 …
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rules  Rules
+		change func(*Batcher)
+		want   []int32
+	}{
+		{"after so many tokens", Rules{MaxNew: 5}, nil, []int32{1, 2, 4, 8, 16}},
+		{"after one", Rules{MaxNew: 1}, nil, []int32{1}},
+		{"with a token that ends it", Rules{MaxNew: 9, Stop: []int32{8}}, nil, []int32{1, 2, 4, 8}},
+		{"with the first of several", Rules{MaxNew: 9, Stop: []int32{16, 4, 8}}, nil, []int32{1, 2, 4}},
+		{"without that token, if it is dropped", Rules{MaxNew: 9, Stop: []int32{8}, Drop: true}, nil, []int32{1, 2, 4}},
+		{"but another last token is not dropped", Rules{MaxNew: 3, Stop: []int32{8}, Drop: true}, nil, []int32{1, 2, 4}},
+		{"at once, with nothing left", Rules{MaxNew: 3, Stop: []int32{1}, Drop: true}, nil, []int32{}},
+		{"not before so many tokens: the best other one is taken", Rules{MaxNew: 4, MinNew: 2, Stop: []int32{2}}, nil, []int32{1, 0, 2}},
+		{"with a row of tokens", Rules{MaxNew: 9}, func(b *Batcher) { b.Cut(func(workload.Item) []int32 { return []int32{4, 8} }) }, []int32{1, 2, 4, 8}},
+		{"not with a part of the row", Rules{MaxNew: 5}, func(b *Batcher) { b.Cut(func(workload.Item) []int32 { return []int32{4, 9} }) }, []int32{1, 2, 4, 8, 16}},
+		{"nor with a row that is longer", Rules{MaxNew: 2}, func(b *Batcher) { b.Cut(func(workload.Item) []int32 { return []int32{9, 1, 2} }) }, []int32{1, 2}},
+		{"an empty row is none", Rules{MaxNew: 3}, func(b *Batcher) { b.Cut(func(workload.Item) []int32 { return nil }) }, []int32{1, 2, 4}},
+		{"after fewer tokens, as the sample says", Rules{MaxNew: 9}, func(b *Batcher) { b.Limit(func(workload.Item) int { return 2 }) }, []int32{1, 2}},
+		{"not after more than the rules say", Rules{MaxNew: 3}, func(b *Batcher) { b.Limit(func(workload.Item) int { return 8 }) }, []int32{1, 2, 4}},
+		{"a limit of 0 is none", Rules{MaxNew: 3}, func(b *Batcher) { b.Limit(func(workload.Item) int { return 0 }) }, []int32{1, 2, 4}},
+	} {
+		for _, shared := range []bool{true, false} {
+			c.rules.Width = 4
+			m := &countingModel{shared: shared, broken: func(scores []float32) {
+				scores[0] = max(scores[0], 0.5) // the best of the others
+			}}
+			k := answered(t, m, c.rules, [][]int32{{1}}, c.change)
+			if diff := cmp.Diff(c.want, k.answers[0]); diff != "" || k.counted[0] != len(c.want) {
+				t.Errorf("%s (-want +got):\n%s%d tokens are counted", c.name, diff, k.counted[0])
+			}
+		}
+	}
+}
+
+// A limit and a row are those of their own sample.
+func TestCutAndLimitPerSample(t *testing.T) {
+	prompts := [][]int32{{1}, {1}, {1}, {1}}
+	k := answered(t, &countingModel{shared: true}, Rules{MaxNew: 6, Width: 4}, prompts, func(b *Batcher) {
+		b.Limit(func(i workload.Item) int { return []int{0, 2, 5, 0}[i.Index] })
+		b.Cut(func(i workload.Item) []int32 { return [][]int32{nil, nil, {8}, {4}}[i.Index] })
+	})
+	want := map[int][]int32{0: {1, 2, 4, 8, 16, 32}, 1: {1, 2}, 2: {1, 2, 4, 8}, 3: {1, 2, 4}}
+	if diff := cmp.Diff(want, k.answers); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+func TestStreamedTokens(t *testing.T) {
+	k := answered(t, &countingModel{shared: true}, Rules{MaxNew: 9, Stop: []int32{8}, Drop: true, Width: 4}, [][]int32{{1}, {2}, {4, 4}}, nil)
+	want := map[int][]string{
+		0: {"first", "1", "2", "4", "8", "done"}, // what is dropped was said
+		1: {"first", "2", "4", "8", "done"},
+		2: {"first", "8", "done"},
+	}
+	if diff := cmp.Diff(want, k.told); diff != "" {
+		t.Errorf("what is told (-want +got):\n%s", diff)
+	}
+	for ticket, first := range k.firsts {
+		if diff := cmp.Diff([]int32{[]int32{1, 2, 8}[ticket]}, first); diff != "" {
+			t.Errorf("the first token of %d (-want +got):\n%s", ticket, diff)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	lost := errors.New("the device is lost")
+	for at, want := range map[int]string{1: "sample 0, reading the prompt: the device is lost", 3: "1 answers, the first of sample 0: the device is lost"} {
+		m := &countingModel{shared: true}
+		m.wait = func(context.Context) error {
+			if m.runs == at {
+				return lost
+			}
+			return nil
+		}
+		b := NewBatcher(decoderOf(t, m, Limits{1, 60, 4}), Rules{MaxNew: 9, Width: 4}, func(workload.Item) []int32 { return []int32{1} })
+		k := newKeeper()
+		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(2), k)); !errors.Is(err, lost) || err.Error() != want || len(k.answers) != 0 {
+			t.Errorf("in run %d: error %v, %d answers, want %q", at, err, len(k.answers), want)
+		}
+	}
+}
+
+// What was left under way by an error is forgotten.
+func TestServeAfterError(t *testing.T) {
+	lost := errors.New("the device is lost")
+	m := &countingModel{shared: true}
+	m.wait = func(context.Context) error {
+		if m.runs == 4 {
+			return lost
+		}
+		return nil
+	}
+	b := NewBatcher(decoderOf(t, m, Limits{3, 60, 2}), Rules{MaxNew: 5, Width: 4}, func(i workload.Item) []int32 { return []int32{int32(i.Index + 1)} })
+	if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(3), newKeeper())); !errors.Is(err, lost) {
+		t.Fatal(err)
+	}
+	k := newKeeper()
+	if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(3), k)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if diff := cmp.Diff(m.said([]int32{int32(i + 1)}, b.rules), k.answers[i]); diff != "" {
+			t.Errorf("answer %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+func TestDrawSkipsNaN(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, c := range []struct {
+		name   string
+		s      Sampling
+		scores []float32
+		banned []int32
+		want   []int // that may be drawn
+	}{
+		{"one of them", Sampling{Temperature: 1}, []float32{nan, 1, 1}, nil, []int{1, 2}},
+		{"the last one", Sampling{Temperature: 1}, []float32{1, 1, nan}, nil, []int{0, 1}},
+		{"one of the two likeliest", Sampling{Temperature: 1, TopK: 2}, []float32{1, nan, 2, 0}, nil, []int{0, 2}},
+		{"of those that make up half", Sampling{Temperature: 1, TopP: 0.5}, []float32{nan, 9, nan}, nil, []int{1}},
+		{"and the others are banned", Sampling{Temperature: 1}, []float32{1, nan}, []int32{0}, []int{0}},
+		{"tokens that are impossible", Sampling{Temperature: 1}, []float32{float32(math.Inf(-1)), 0, 0}, nil, []int{1, 2}},
+		{"more likeliest tokens than there are", Sampling{Temperature: 1, TopK: 9}, []float32{0, 0}, nil, []int{0, 1}},
+		{"a temperature near 0", Sampling{Temperature: 1e-9}, []float32{0, 1e-3, 0}, nil, []int{1}},
+		{"all as likely, of which the first are kept", Sampling{Temperature: 1, TopK: 2}, []float32{3, 3, 3, 3}, nil, []int{0, 1}},
+	} {
+		counts := drawn(t, c.s, c.scores, c.banned...)
+		for token, n := range counts {
+			if (n > 0) != slices.Contains(c.want, token) {
+				t.Errorf("%s: token %d is drawn %d times, want only %v", c.name, token, n, c.want)
+			}
+		}
+	}
+}
+
+func TestNewDecoderErrors(t *testing.T) {
+	m := &countingModel{shared: true}
+	l, err := ReadLayout(m.inputs(), m.outputs(), UsualNames(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range []Limits{{0, 50, 5}, {1, 1, 1}, {1, 50, 0}, {-1, 50, 5}} {
+		if _, err := NewDecoder(m, l, room); err == nil || !strings.Contains(err.Error(), "want at least 1, 2 and 1") {
+			t.Errorf("%+v: error %v", room, err)
+		}
+	}
+}
+
+func TestLayoutOutputs(t *testing.T) {
+	l := Layout{Names: UsualNames(), Layers: 2}
+	want := strings.Fields("next_token logits present.0.key present.0.value present.1.key present.1.value")
+	if diff := cmp.Diff(want, l.Outputs()); diff != "" {
+		t.Errorf("outputs (-want +got):\n%s", diff)
+	}
+	l.Next = ""
+	if diff := cmp.Diff(want[1:], l.Outputs()); diff != "" {
+		t.Errorf("outputs without a choice (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadLayout(t *testing.T) {
+	shared, growing := &countingModel{shared: true}, &countingModel{}
+	for _, c := range []struct {
+		name   string
+		m      *countingModel
+		cache  Cache
+		change func(in, out []backend.Port) ([]backend.Port, []backend.Port)
+		want   func(*Layout)
+	}{
+		{"lengths go in: the cache is shared", shared, "", nil, func(l *Layout) { l.Cache, l.Mask, l.Positions = SharedCache, "", "" }},
+		{"unless it is said to grow", shared, GrowingCache, nil, func(l *Layout) { l.Cache, l.Mask, l.Positions = GrowingCache, "", "" }},
+		{"a mask goes in: the cache grows", growing, "", nil, func(l *Layout) {
+			l.Cache, l.AllRows = GrowingCache, true
+			l.LastRows, l.Lengths, l.Total, l.Next = "", "", "", ""
+		}},
+		{"positions may be missing", growing, "", func(in, out []backend.Port) ([]backend.Port, []backend.Port) {
+			return slices.DeleteFunc(in, func(p backend.Port) bool { return p.Name == "position_ids" }), out
+		}, func(l *Layout) {
+			l.Cache, l.AllRows = GrowingCache, true
+			l.Positions, l.LastRows, l.Lengths, l.Total, l.Next = "", "", "", "", ""
+		}},
+	} {
+		in, out := c.m.inputs(), c.m.outputs()
+		if c.change != nil {
+			in, out = c.change(in, out)
+		}
+		got, err := ReadLayout(in, out, UsualNames(), c.cache)
+		want := Layout{Names: UsualNames(), Layers: 1, KVHeads: 1, HeadSize: 1, Element: tensor.Float32, Rows: rows}
+		c.want(&want)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }

@@ -17,7 +17,7 @@ func decode[T any](t testing.TB, name string, into *T) {
 	*into = testenv.JSON[T](t, filepath.Join("testdata", name))
 }
 
-func TestLengthPenaltyIsTensorFlows(t *testing.T) {
+func TestLengthPenaltyEqualsTensorFlow(t *testing.T) {
 	var cases []struct {
 		Weight  float64
 		Length  int
@@ -78,7 +78,7 @@ func (g *goldenSearch) next(step int, last, before int32, n int) (tokens []int64
 	return tokens, logits, float32(math.Log(sum))
 }
 
-func TestBeamSearchIsTensorFlows(t *testing.T) {
+func TestBeamSearchEqualsTensorFlow(t *testing.T) {
 	var golden []goldenSearch
 	decode(t, "beam_search.json", &golden)
 	for i, g := range golden {
@@ -144,7 +144,7 @@ func (g *goldenSearch) check(t *testing.T, i int, s *BeamSearch) {
 	}
 }
 
-func TestASearchAllocatesNothingOnceItIsWarm(t *testing.T) {
+func TestBeamSearchAllocatesNothing(t *testing.T) {
 	var golden []goldenSearch
 	decode(t, "beam_search.json", &golden)
 	g := golden[0]
@@ -168,6 +168,20 @@ func TestASearchAllocatesNothingOnceItIsWarm(t *testing.T) {
 	run()
 	if n := testing.AllocsPerRun(20, run); n > 0 {
 		t.Errorf("%v allocations in a search", n)
+	}
+}
+
+// Of equal scores the lower beam comes first, and of one beam the lower token, in whatever order the model lists them.
+func TestBeamSearchTies(t *testing.T) {
+	s := NewBeamSearch(BeamOptions{Width: 3, End: 0})
+	s.Start(5)
+	s.Advance([]int64{9, 5, 7, 3}, []float32{1, 1, 1, 1}, []float32{0})
+	if got := s.Tokens(); !slices.Equal(got, []int32{3, 5, 7}) {
+		t.Errorf("first step: tokens %v, want the lowest of equal scores, 3 5 7", got)
+	}
+	s.Advance([]int64{8, 6, 4, 2, 1, 3, 5, 7, 9, 11, 13, 15}, slices.Repeat([]float32{1}, 12), make([]float32, 3))
+	if tokens, parents := s.Tokens(), s.Parents(); !slices.Equal(tokens, []int32{2, 4, 6}) || !slices.Equal(parents, []int32{0, 0, 0}) {
+		t.Errorf("second step: tokens %v of beams %v, want 2 4 6 of the first", tokens, parents)
 	}
 }
 

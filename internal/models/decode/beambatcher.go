@@ -7,10 +7,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// A BeamBatcher answers samples of a source with beams, of which each has a slot of the decoder. The
-// beams of a sample are neighbours, and share what their prompt has put into the cache but
-// for being copied once. Beams that go on from another one take over its cache from the end
-// of the prompt on.
+// A BeamBatcher answers samples of a source by beam search. Each beam has a slot of the decoder; the beams of a sample are
+// neighbours. The cache of the prompt is copied to them once. A beam that continues another one copies its cache from
+// the end of the prompt on.
 type BeamBatcher struct {
 	decoder *Decoder
 	rules   Rules
@@ -18,74 +17,74 @@ type BeamBatcher struct {
 	width   int
 	encoder Batcher // of responses
 
-	live    []beamGroup
+	active  []beamGroup
 	started int
 	items   []workload.Item
 	answer  []int32
 }
 
-// A beamGroup is a sample under way.
+// A beamGroup is an active sample.
 type beamGroup struct {
 	item   workload.Item
 	prompt []int32
-	beams  *textBeams
+	beams  *answerBeams
 	slot   []int // of each beam, counted from the first of the group
-	kept   []int // slots in the step to come
+	kept   []int // slots of the next step
 }
 
 // NewBeamBatcher returns a batcher of as many samples at once as there are slots for their beams.
 func NewBeamBatcher(d *Decoder, width int, rules Rules, prompt func(workload.Item) []int32) (*BeamBatcher, error) {
 	groups := d.Slots() / width
 	if groups < 1 {
-		return nil, fmt.Errorf("%d slots have no room for %d beams", d.Slots(), width)
+		return nil, fmt.Errorf("%d slots, want at least %d for the beams", d.Slots(), width)
 	}
-	b := &BeamBatcher{decoder: d, rules: rules, prompt: prompt, width: width, live: make([]beamGroup, groups), answer: make([]int32, 0, rules.MaxNew)}
+	b := &BeamBatcher{decoder: d, rules: rules, prompt: prompt, width: width, active: make([]beamGroup, groups), answer: make([]int32, 0, rules.MaxNew)}
 	b.encoder = Batcher{rules: rules, bytes: make([]byte, 0, rules.Width*rules.MaxNew)}
-	for i := range b.live {
-		b.live[i].beams, b.live[i].slot, b.live[i].kept = newTextBeams(width, rules), make([]int, width), make([]int, width)
+	for i := range b.active {
+		b.active[i].beams, b.active[i].slot, b.active[i].kept = newAnswerBeams(width, rules), make([]int, width), make([]int, width)
 	}
-	b.live = b.live[:0]
+	b.active = b.active[:0]
 	return b, nil
 }
 
 // Serve answers samples until the source is closed (workload.Decoder).
 func (b *BeamBatcher) Serve(ctx context.Context, source workload.Source) error {
-	b.live, b.started = b.live[:0], 0
+	b.active, b.started = b.active[:0], 0
 	return serveAll(ctx, b, source)
 }
 
-func (b *BeamBatcher) busy() bool { return len(b.live) > 0 }
+func (b *BeamBatcher) busy() bool { return len(b.active) > 0 }
 
-// admit takes samples as long as there are groups of slots.
+// admit takes samples for free groups of slots.
 func (b *BeamBatcher) admit(source workload.Source) (open bool, err error) {
-	room := cap(b.live) - len(b.live)
+	room := cap(b.active) - len(b.active)
 	if room == 0 {
 		return true, nil
 	}
-	b.items, open = source.Admit(b.items[:0], room, len(b.live) == 0)
+	b.items, open = source.Admit(b.items[:0], room, len(b.active) == 0)
 	for _, item := range b.items {
 		prompt := b.prompt(item)
 		if len(prompt) == 0 {
 			return open, fmt.Errorf("sample %d: the prompt is empty", item.Index)
 		}
-		b.live = b.live[:len(b.live)+1]
-		g := &b.live[len(b.live)-1]
+		b.active = b.active[:len(b.active)+1]
+		g := &b.active[len(b.active)-1]
 		g.item, g.prompt = item, prompt
 		g.beams.Start()
-		b.decoder.Clear((len(b.live) - 1) * b.width)
+		b.decoder.Clear((len(b.active) - 1) * b.width)
 	}
 	return open, nil
 }
 
-// read reads a chunk of the oldest prompt that was not read yet, and after the last one makes it beams.
+// read runs the model on the next chunk of the oldest prompt, and after the last one makes beams.
 func (b *BeamBatcher) read(ctx context.Context, reply workload.Source) error {
-	if b.started == len(b.live) {
+	if b.started == len(b.active) {
 		return nil
 	}
 	group := b.started
-	g, first := &b.live[group], group*b.width
+	g, first := &b.active[group], group*b.width
 	at := b.decoder.Length(first)
-	chunk := g.prompt[at:min(len(g.prompt), at+b.decoder.room.Chunk)]
+	chunk := g.prompt[at:min(len(g.prompt), at+b.decoder.limits.Chunk)]
 	if err := b.decoder.Prefill(ctx, first, chunk); err != nil {
 		return fmt.Errorf("sample %d, reading the prompt: %w", g.item.Index, err)
 	}
@@ -102,13 +101,13 @@ func (b *BeamBatcher) read(ctx context.Context, reply workload.Source) error {
 	return nil
 }
 
-// step has the model read the tokens of all beams, and chooses those that go on.
+// step runs the model on the tokens of all beams, and chooses the next beams.
 func (b *BeamBatcher) step(ctx context.Context, reply workload.Source) error {
 	if b.started == 0 {
 		return nil
 	}
 	if err := b.decoder.Step(ctx, b.started*b.width); err != nil {
-		return fmt.Errorf("beams of %d answers, the first of sample %d: %w", b.started, b.live[0].item.Index, err)
+		return fmt.Errorf("beams of %d answers, the first of sample %d: %w", b.started, b.active[0].item.Index, err)
 	}
 	for group := b.started - 1; group >= 0; group-- {
 		b.advance(group, reply)
@@ -116,9 +115,9 @@ func (b *BeamBatcher) step(ctx context.Context, reply workload.Source) error {
 	return nil
 }
 
-// advance chooses the beams of a sample that go on, or answers it.
+// advance chooses the next beams of a sample, or answers it.
 func (b *BeamBatcher) advance(group int, reply workload.Source) {
-	g, first := &b.live[group], group*b.width
+	g, first := &b.active[group], group*b.width
 	g.beams.Advance(func(beam int) []float32 { return b.decoder.Logits(first + g.slot[beam]) })
 	if g.beams.Done() {
 		b.finish(group, reply)
@@ -130,8 +129,8 @@ func (b *BeamBatcher) advance(group int, reply workload.Source) {
 	}
 }
 
-// arrange gives each beam a slot with the cache of its parent: the first child of a beam stays where
-// that is, others take the slots of beams that nobody goes on from.
+// arrange gives each beam a slot with the cache of its parent: the first child stays in the parent's slot, others take the
+// slots of beams without children.
 func (b *BeamBatcher) arrange(g *beamGroup, first int) {
 	const none = -1
 	for k := range g.kept {
@@ -159,22 +158,21 @@ func (b *BeamBatcher) arrange(g *beamGroup, first int) {
 	g.slot, g.kept = g.kept, g.slot
 }
 
-// finish answers a sample. The last one that goes on moves to its slots, and what is read of a prompt
-// moves up.
+// finish answers a sample. The last active one moves to its slots, and prompts being read move up.
 func (b *BeamBatcher) finish(group int, reply workload.Source) {
-	g := &b.live[group]
+	g := &b.active[group]
 	b.answer = g.beams.Best(b.answer[:0])
 	reply.Done(g.item.Ticket, b.encoder.encode(b.answer), len(b.answer))
 	b.started--
 	b.move(group, b.started, b.width)
-	last := len(b.live) - 1
+	last := len(b.active) - 1
 	for k := b.started; k < last; k++ {
 		b.move(k, k+1, 1)
 	}
-	b.live = b.live[:last]
+	b.active = b.active[:last]
 }
 
-// move lets a group have another's sample, with the caches of so many of its slots.
+// move moves a sample to another group, with the caches of its first slots.
 func (b *BeamBatcher) move(to, from, slots int) {
 	if to == from {
 		return
@@ -182,5 +180,5 @@ func (b *BeamBatcher) move(to, from, slots int) {
 	for k := range slots {
 		b.decoder.Move(to*b.width+k, from*b.width+k)
 	}
-	b.live[to], b.live[from] = b.live[from], b.live[to]
+	b.active[to], b.active[from] = b.active[from], b.active[to]
 }

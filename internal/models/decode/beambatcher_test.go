@@ -83,14 +83,14 @@ func searched(prompt []int32, width int, rules Rules) []int32 {
 	return slices.MaxFunc(done, func(a, b list) int { return cmp.Compare(a.score, b.score) }).tokens
 }
 
-func TestBeamsFindWhatSortingEverythingFinds(t *testing.T) {
+func TestBeamBatcherEqualsSorting(t *testing.T) {
 	prompts := drawPrompts(rand.New(rand.NewPCG(4, 2)), 20, 12)
 	rules := Rules{Stop: []int32{lastRow}, MinNew: 3, MaxNew: 12, Width: 8}
 	for _, shared := range []bool{true, false} {
 		for _, c := range []struct {
 			width int
-			room  Room
-		}{{4, Room{4, 40, 40}}, {4, Room{12, 40, 5}}, {2, Room{7, 40, 3}}, {1, Room{3, 40, 40}}} {
+			room  Limits
+		}{{4, Limits{4, 40, 40}}, {4, Limits{12, 40, 5}}, {2, Limits{7, 40, 3}}, {1, Limits{3, 40, 40}}} {
 			t.Run(fmt.Sprintf("shared %v, %d beams, %+v", shared, c.width, c.room), func(t *testing.T) {
 				b, err := NewBeamBatcher(decoderOf(t, blurred(shared), c.room), c.width, rules, func(i workload.Item) []int32 { return prompts[i.Index] })
 				if err != nil {
@@ -121,11 +121,11 @@ func (k tokensOfEight) Done(ticket int, response []byte, _ int) {
 	}
 }
 
-func TestBeamsNeedSlots(t *testing.T) {
-	if _, err := NewBeamBatcher(decoderOf(t, blurred(true), Room{3, 10, 10}), 4, testRules, nil); err == nil || !strings.Contains(err.Error(), "3 slots have no room for 4 beams") {
+func TestBeamBatcherErrors(t *testing.T) {
+	if _, err := NewBeamBatcher(decoderOf(t, blurred(true), Limits{3, 10, 10}), 4, testRules, nil); err == nil || !strings.Contains(err.Error(), "3 slots, want at least 4 for the beams") {
 		t.Errorf("error %v", err)
 	}
-	b, err := NewBeamBatcher(decoderOf(t, blurred(true), Room{4, 10, 10}), 4, testRules, func(workload.Item) []int32 { return nil })
+	b, err := NewBeamBatcher(decoderOf(t, blurred(true), Limits{4, 10, 10}), 4, testRules, func(workload.Item) []int32 { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

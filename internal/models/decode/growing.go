@@ -7,20 +7,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// growingSteps runs a model whose cache goes in and comes out longer: slot by slot, since sequences
-// of different lengths would have to be filled up. Each slot has two pieces of memory, of which
-// one is read and the other written.
+// growingSteps runs a model whose cache is an input, and an output that is longer: slot by slot, since sequences of different
+// lengths would need padding. Each slot has two pieces of memory, one for the input and one for the output.
 type growingSteps struct {
-	d      *Decoder
-	slabs  [2][]slab // key and value of each layer, [slots, heads·context·size]
-	active []int     // the slab that has what a slot has read
+	d       *Decoder
+	slabs   [2][]slab // key and value of each layer, [slots, heads·context·size]
+	current []int     // the side with the cache of a slot
 
 	one [1]int32
 }
 
 func newGrowingSteps(d *Decoder) (*growingSteps, error) {
-	l, room := d.layout, d.room
-	g := &growingSteps{d: d, active: make([]int, room.Slots)}
+	l, room := d.layout, d.limits
+	g := &growingSteps{d: d, current: make([]int, room.Slots)}
 	d.logits = make([]float32, int64(room.Slots)*l.Rows)
 	for side := range g.slabs {
 		for range 2 * l.Layers {
@@ -34,10 +33,10 @@ func newGrowingSteps(d *Decoder) (*growingSteps, error) {
 	return g, nil
 }
 
-// slotSize is how many elements of a slab a slot has.
+// slotSize is the number of elements of a slot in a slab.
 func (g *growingSteps) slotSize() int64 {
 	l := g.d.layout
-	return l.KVHeads * int64(g.d.room.Context) * l.HeadSize
+	return l.KVHeads * int64(g.d.limits.Context) * l.HeadSize
 }
 
 func (g *growingSteps) prefill(ctx context.Context, slot int, tokens []int32) error {
@@ -54,7 +53,7 @@ func (g *growingSteps) step(ctx context.Context, n int) error {
 	return nil
 }
 
-// read has the model read tokens of a slot.
+// read runs the model on tokens of a slot.
 func (g *growingSteps) read(ctx context.Context, slot int, tokens []int32) (err error) {
 	d, n := g.d, len(tokens)
 	kept := len(d.values)
@@ -71,7 +70,7 @@ func (g *growingSteps) read(ctx context.Context, slot int, tokens []int32) (err 
 	if err := d.session.Run(ctx, c.inputs, c.outputs); err != nil {
 		return err
 	}
-	g.active[slot] ^= 1
+	g.current[slot] ^= 1
 	last := scores[:d.layout.Rows]
 	if d.layout.AllRows {
 		last = scores[int64(n-1)*d.layout.Rows:]
@@ -81,7 +80,7 @@ func (g *growingSteps) read(ctx context.Context, slot int, tokens []int32) (err 
 	return d.checkNext(slot)
 }
 
-// drop closes the values that were bound since.
+// drop closes the values after the first kept ones.
 func (d *Decoder) drop(kept int, err error) error {
 	for _, v := range d.values[kept:] {
 		if closing := v.Close(); err == nil {
@@ -92,7 +91,7 @@ func (d *Decoder) drop(kept int, err error) error {
 	return err
 }
 
-// bind binds what a run reads and writes.
+// bind binds the inputs and outputs of a run.
 func (g *growingSteps) bind(slot int, tokens []int32, scores []float32) (map[string]backend.Value, error) {
 	d, l, n := g.d, g.d.layout, len(tokens)
 	at := d.lengths[slot]
@@ -100,7 +99,7 @@ func (g *growingSteps) bind(slot int, tokens []int32, scores []float32) (map[str
 	b := &binder{d: d, values: map[string]backend.Value{}}
 	list := func(name string, count int, value func(i int) int) {
 		b.add(name, func() tensor.Tensor {
-			m := newNumbers(d.portType(name), count)
+			m := newIntegers(d.portType(name), count)
 			for i := range count {
 				m.set(i, value(i))
 			}
@@ -123,7 +122,7 @@ func (g *growingSteps) bind(slot int, tokens []int32, scores []float32) (map[str
 		}
 		return tensor.Of(scores[:l.Rows], 1, l.Rows)
 	})
-	side := g.active[slot]
+	side := g.current[slot]
 	for layer := range l.Layers {
 		for kv, names := range [2][2]string{{l.PastKey, l.PresentKey}, {l.PastValue, l.PresentValue}} {
 			g.cache(b, numbered(names[0], layer), side, 2*layer+kv, slot, at)
@@ -133,7 +132,7 @@ func (g *growingSteps) bind(slot int, tokens []int32, scores []float32) (map[str
 	return b.values, b.err
 }
 
-// cache binds what a slot has in a slab after n tokens.
+// cache binds n tokens of a slot in a slab.
 func (g *growingSteps) cache(b *binder, name string, side, kv, slot, n int) {
 	if l := g.d.layout; b.err == nil {
 		b.values[name], b.err = g.slabs[side][kv].value(int64(slot)*g.slotSize(), 1, l.KVHeads, int64(n), l.HeadSize)
@@ -143,8 +142,8 @@ func (g *growingSteps) cache(b *binder, name string, side, kv, slot, n int) {
 // move copies whole slots: heads lie behind each other without gaps.
 func (g *growingSteps) move(to, from, _ int) {
 	l := g.d.layout
-	g.active[to] = g.active[from]
-	for _, slab := range g.slabs[g.active[from]] {
+	g.current[to] = g.current[from]
+	for _, slab := range g.slabs[g.current[from]] {
 		slab.copy(int64(to)*g.slotSize(), int64(from)*g.slotSize(), l.KVHeads*int64(g.d.lengths[from])*l.HeadSize)
 	}
 }

@@ -3,23 +3,25 @@ package decode
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // Names are those of a decoder's inputs and outputs. A %d stands for the number of a layer.
 type Names struct {
-	Tokens    string // the tokens that are new
-	Mask      string // 1 for each token that is there, those of the cache too
-	Positions string // the places of the new tokens
+	Tokens    string // the new tokens
+	Mask      string // 1 for each token, those of the cache too
+	Positions string // of the new tokens
 	PastKey   string
 	PastValue string
 
-	// Inputs of fused attention, where the graph does not work them out:
-	LastRows string // the row of each sequence's last token, of which the scores are wanted
-	Lengths  string // tokens of each sequence, less one
+	// Inputs of fused attention, if the graph does not compute them:
+	LastRows string // the row of each sequence's last token, whose scores are returned
+	Lengths  string // tokens of each sequence, minus 1
 	Total    string // tokens of the longest sequence
 
 	Next         string // the likeliest next token
@@ -28,8 +30,7 @@ type Names struct {
 	PresentValue string
 }
 
-// UsualNames are those that onnxruntime-genai and Optimum give, and for what these do not
-// have, those of the built-in decoders.
+// UsualNames are those of onnxruntime-genai and Optimum, and where they have none, of the built-in decoders.
 func UsualNames() Names {
 	return Names{
 		Tokens: "input_ids", Mask: "attention_mask", Positions: "position_ids",
@@ -40,18 +41,18 @@ func UsualNames() Names {
 	}
 }
 
-// A Cache says how a decoder keeps what it has read.
+// A Cache is a kind of key-value cache.
 type Cache string
 
 // The ways to keep a cache.
 const (
 	// SharedCache is memory for the longest sequence that the model reads and writes in place.
 	SharedCache Cache = "shared"
-	// GrowingCache is one that goes in and comes out longer.
+	// GrowingCache is an input, and an output that is longer.
 	GrowingCache Cache = "growing"
 )
 
-// A Layout is how a decoder's file is fed and read.
+// A Layout describes the ports of a decoder's file.
 type Layout struct {
 	Names
 	Cache Cache
@@ -60,19 +61,24 @@ type Layout struct {
 	KVHeads  int64
 	HeadSize int64
 	Element  tensor.DType // of the cache
-	Rows     int64        // tokens that it knows
-	AllRows  bool         // logits are those of all new tokens, not only of the last
+	Rows     int64        // tokens of the vocabulary
+	AllRows  bool         // logits are of all new tokens, not only of the last
 }
 
-// ReadLayout finds out how a decoder is fed by its ports. Names that it does not have are left out.
-// An empty cache is chosen: shared if the lengths go in, growing otherwise.
+// ReadLayout reads the layout from a decoder's ports. Names of missing ports become empty. An empty cache is inferred: shared
+// if the model has an input for lengths, growing otherwise.
 func ReadLayout(inputs, outputs []backend.Port, names Names, cache Cache) (Layout, error) {
 	l := Layout{Names: names, Cache: cache}
 	r := layoutReader{ports: map[string]backend.Port{}, layout: &l}
 	for _, p := range inputs {
 		r.ports[p.Name] = p
 	}
-	l.Layers = r.layers(names.PastKey)
+	for {
+		if _, ok := r.ports[numbered(names.PastKey, l.Layers)]; !ok {
+			break
+		}
+		l.Layers++
+	}
 	for _, name := range []*string{&l.Mask, &l.Positions, &l.LastRows, &l.Lengths, &l.Total} {
 		r.optional(name, 1, 2)
 	}
@@ -95,7 +101,7 @@ func ReadLayout(inputs, outputs []backend.Port, names Names, cache Cache) (Layou
 	return l, errors.Join(r.errs...)
 }
 
-// A layoutReader looks at ports and gathers what is wrong with them.
+// A layoutReader checks ports and gathers errors.
 type layoutReader struct {
 	ports  map[string]backend.Port
 	layout *Layout
@@ -106,32 +112,23 @@ func (r *layoutReader) fail(format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf(format, args...))
 }
 
-// layers counts the caches.
-func (r *layoutReader) layers(pattern string) int {
-	for n := 0; ; n++ {
-		if _, ok := r.ports[numbered(pattern, n)]; !ok {
-			return n
-		}
-	}
-}
-
 // numbered puts the number of a layer into a name.
 func numbered(pattern string, layer int) string {
 	return strings.Replace(pattern, "%d", fmt.Sprint(layer), 1)
 }
 
-// optional clears the name of a port of integers that is not there.
+// optional clears the name of a missing port of integers.
 func (r *layoutReader) optional(name *string, least, most int) {
 	p, ok := r.ports[*name]
 	switch {
 	case !ok:
 		*name = ""
 	case p.Type != tensor.Int64 && p.Type != tensor.Int32 || len(p.Shape) < least || len(p.Shape) > most:
-		r.fail("%s is %v%v, want whole numbers along %d axes", p.Name, p.Type, p.Shape, most)
+		r.fail("%s is %v%v, want int64 or int32 along %d axes", p.Name, p.Type, p.Shape, most)
 	}
 }
 
-// wants returns a port that has to be there.
+// wants returns a required port.
 func (r *layoutReader) wants(what, name string, axes int, types ...tensor.DType) backend.Port {
 	p, ok := r.ports[name]
 	if !ok {
@@ -148,11 +145,11 @@ func (r *layoutReader) wants(what, name string, axes int, types ...tensor.DType)
 	return p
 }
 
-// caches wants a key and a value of each layer, all alike.
+// caches checks a key and a value of each layer, all of one shape.
 func (r *layoutReader) caches(what string, patterns ...string) {
 	l := r.layout
 	if l.Layers == 0 {
-		r.fail("the model has no %s %q: it keeps nothing of what it has read", what, numbered(patterns[0], 0))
+		r.fail("the model has no %s %q: it has no cache", what, numbered(patterns[0], 0))
 		return
 	}
 	for layer := range l.Layers {
@@ -169,7 +166,7 @@ func (r *layoutReader) caches(what string, patterns ...string) {
 	}
 }
 
-// sameCache reports whether a cache is as the first one, which it may be.
+// sameCache reports whether a cache is like the first one.
 func (l *Layout) sameCache(p backend.Port) bool {
 	if l.KVHeads == 0 {
 		l.KVHeads, l.HeadSize, l.Element = p.Shape[1], p.Shape[3], p.Type
@@ -178,7 +175,7 @@ func (l *Layout) sameCache(p backend.Port) bool {
 	return p.Type == l.Element && fits(p.Shape[1], l.KVHeads) && fits(p.Shape[3], l.HeadSize)
 }
 
-// scores looks at the logits.
+// scores checks the logits.
 func (r *layoutReader) scores() {
 	p, ok := r.ports[r.layout.Logits]
 	if !ok || p.Type != tensor.Float32 || len(p.Shape) != 2 && len(p.Shape) != 3 {
@@ -188,11 +185,11 @@ func (r *layoutReader) scores() {
 	r.layout.AllRows = len(p.Shape) == 3
 	r.layout.Rows = p.Shape[len(p.Shape)-1]
 	if r.layout.Rows < 2 {
-		r.fail("output %s is %v%v: the number of tokens that the model knows is missing", p.Name, p.Type, p.Shape)
+		r.fail("output %s is %v%v: the size of the vocabulary is unknown", p.Name, p.Type, p.Shape)
 	}
 }
 
-// unknownInputs finds inputs that nobody would feed.
+// unknownInputs finds inputs that are not known.
 func (r *layoutReader) unknownInputs(inputs []backend.Port) {
 	l := r.layout
 	known := map[string]bool{l.Tokens: true, l.Mask: true, l.Positions: true, l.LastRows: true, l.Lengths: true, l.Total: true}
@@ -201,12 +198,12 @@ func (r *layoutReader) unknownInputs(inputs []backend.Port) {
 	}
 	for _, p := range inputs {
 		if !known[p.Name] {
-			r.fail("nothing is known to go into input %s %v%v", p.Name, p.Type, p.Shape)
+			r.fail("the model has an unknown input %s %v%v", p.Name, p.Type, p.Shape)
 		}
 	}
 }
 
-// Outputs are the outputs that a Decoder reads, in the order in which it wants them.
+// Outputs are the outputs that a Decoder reads, in its order.
 func (l Layout) Outputs() []string {
 	var names []string
 	if l.Next != "" {
@@ -219,7 +216,7 @@ func (l Layout) Outputs() []string {
 	return names
 }
 
-// String says in words how the model is fed and read.
+// String describes the layout in one sentence.
 func (l Layout) String() string {
 	cache := "the cache is written where it is read"
 	if l.Cache == GrowingCache {
@@ -233,16 +230,90 @@ func (l Layout) String() string {
 		l.Tokens, cache, l.Layers, l.KVHeads, l.HeadSize, l.Element, l.PastKey, l.PresentKey, chosen, l.Rows)
 }
 
-// TokenBytes is the memory that a token takes in the cache.
+// TokenBytes is the size of a token in the cache.
 func (l Layout) TokenBytes() int64 {
 	return 2 * int64(l.Layers) * l.KVHeads * l.HeadSize * int64(l.Element.Size())
 }
 
-// Bytes is the memory that a Decoder takes for its cache.
+// Bytes is the memory of a Decoder's cache.
 func (l Layout) Bytes(slots, context int) int64 {
 	n := l.TokenBytes() * int64(slots) * int64(context)
 	if l.Cache == GrowingCache {
-		n *= 2 // what goes in, and what comes out
+		n *= 2 // input and output
 	}
 	return n
+}
+
+// ParseNames reads a model's own names of ports: usual=own, separated by commas. A %d stands for the number of a layer. Known
+// are the usual names.
+func ParseNames(text string, known []string) (map[string]string, error) {
+	names := map[string]string{}
+	if text == "" {
+		return names, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		usual, own, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || own == "" {
+			return nil, fmt.Errorf("%q: want usual=own", part)
+		}
+		if !slices.Contains(known, usual) {
+			return nil, fmt.Errorf("%q is not one of %s", usual, strings.Join(slices.Sorted(slices.Values(known)), ", "))
+		}
+		if strings.Contains(usual, "%d") != strings.Contains(own, "%d") {
+			return nil, fmt.Errorf("%s=%s: %%d stands for the number of a layer, on both sides or none", usual, own)
+		}
+		names[usual] = own
+	}
+	return names, nil
+}
+
+// maxLayers bounds the layers with own names.
+const maxLayers = 256
+
+// everyLayer replaces names with %d by those of each layer.
+func everyLayer(names map[string]string) map[string]string {
+	all := map[string]string{}
+	for usual, own := range names {
+		if !strings.Contains(usual, "%d") {
+			all[usual] = own
+			continue
+		}
+		for layer := range maxLayers {
+			all[numbered(usual, layer)] = numbered(own, layer)
+		}
+	}
+	return all
+}
+
+// swapped are the usual names by the model's own.
+func swapped(names map[string]string) map[string]string {
+	usual := make(map[string]string, len(names))
+	for of, own := range names {
+		usual[own] = of
+	}
+	return usual
+}
+
+// renamed returns ports with other names, where they have any.
+func renamed(ports map[string]workload.Ports, names map[string]string) map[string]workload.Ports {
+	list := func(ports []backend.Port) []backend.Port {
+		ports = slices.Clone(ports)
+		for i := range ports {
+			ports[i].Name = nameOf(names, ports[i].Name)
+		}
+		return ports
+	}
+	all := map[string]workload.Ports{}
+	for role, p := range ports {
+		all[role] = workload.Ports{Inputs: list(p.Inputs), Outputs: list(p.Outputs)}
+	}
+	return all
+}
+
+// nameOf is another name, or else the same.
+func nameOf(names map[string]string, name string) string {
+	if other, ok := names[name]; ok {
+		return other
+	}
+	return name
 }

@@ -18,8 +18,8 @@ func TestORTExpertsAnswerInBatchesAsAlone(t *testing.T) {
 		p, a := copying(r)
 		prompts, want = append(prompts, p), append(want, a)
 	}
-	alone := answers(t, open(t, e, "mixtral-70m", Room{1, 256, 256}), prompts)
-	batched := answers(t, open(t, e, "mixtral-70m", Room{4, 256, 64}), prompts)
+	alone := answers(t, open(t, e, "mixtral-70m", Limits{1, 256, 256}), prompts)
+	batched := answers(t, open(t, e, "mixtral-70m", Limits{4, 256, 64}), prompts)
 	right := 0
 	for i := range want {
 		if slices.Equal(alone[i], want[i]) {

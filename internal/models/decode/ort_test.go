@@ -38,7 +38,7 @@ func written(t testing.TB, architecture string) string {
 }
 
 // open opens a decoder in ONNX Runtime, which computes on the processor: there its memory is the device's.
-func open(t testing.TB, e backend.Engine, architecture string, room Room) *Decoder {
+func open(t testing.TB, e backend.Engine, architecture string, room Limits) *Decoder {
 	t.Helper()
 	architecture, onDevice := strings.CutSuffix(architecture, ", in the device's memory")
 	path := written(t, architecture)
@@ -50,7 +50,7 @@ func open(t testing.TB, e backend.Engine, architecture string, room Room) *Decod
 }
 
 // opened opens a decoder's file.
-func opened(t testing.TB, e backend.Engine, o backend.Options, cache Cache, room Room) *Decoder {
+func opened(t testing.TB, e backend.Engine, o backend.Options, cache Cache, room Limits) *Decoder {
 	t.Helper()
 	in, out, err := e.Ports(t.Context(), o)
 	if err != nil {
@@ -124,7 +124,7 @@ func TestORTEveryFormOfADecoderSaysTheSame(t *testing.T) {
 		p, a := copying(r)
 		prompts, want = append(prompts, p), append(want, a)
 	}
-	alone := answers(t, open(t, e, "llama-60m", Room{1, 256, 256}), prompts)
+	alone := answers(t, open(t, e, "llama-60m", Limits{1, 256, 256}), prompts)
 	right := 0
 	for i := range want {
 		if slices.Equal(alone[i], want[i]) {
@@ -137,14 +137,14 @@ func TestORTEveryFormOfADecoderSaysTheSame(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		form string
-		room Room
+		room Limits
 	}{
-		{"batched", "llama-60m", Room{4, 256, 256}},
-		{"in chunks", "llama-60m", Room{3, 256, 16}},
-		{"with a growing cache", "llama-60m-plain", Room{2, 256, 64}},
-		{"by a mask", "llama-60m-export", Room{4, 256, 64}},
-		{"on the device", "llama-60m, in the device's memory", Room{3, 256, 64}},
-		{"growing on the device", "llama-60m-plain, in the device's memory", Room{2, 256, 64}},
+		{"batched", "llama-60m", Limits{4, 256, 256}},
+		{"in chunks", "llama-60m", Limits{3, 256, 16}},
+		{"with a growing cache", "llama-60m-plain", Limits{2, 256, 64}},
+		{"by a mask", "llama-60m-export", Limits{4, 256, 64}},
+		{"on the device", "llama-60m, in the device's memory", Limits{3, 256, 64}},
+		{"growing on the device", "llama-60m-plain, in the device's memory", Limits{2, 256, 64}},
 	} {
 		got := answers(t, open(t, e, c.form, c.room), prompts)
 		for i := range got {
@@ -164,20 +164,20 @@ func TestORTFaultsChangeWhatIsSaid(t *testing.T) {
 		p, _ := copying(r)
 		prompts, cut = append(prompts, p), append(cut, p[len(p)/3:])
 	}
-	good := answers(t, open(t, e, "llama-60m", Room{1, 256, 256}), prompts)
-	d := open(t, e, "llama-60m", Room{1, 256, 256})
-	inner := d.machine
+	good := answers(t, open(t, e, "llama-60m", Limits{1, 256, 256}), prompts)
+	d := open(t, e, "llama-60m", Limits{1, 256, 256})
+	inner := d.cache
 	for _, c := range []struct {
 		name    string
 		prompts [][]int32
-		fault   steps
+		fault   cacheSteps
 	}{
 		{"nothing is wrong", prompts, inner},
 		{"a cut prompt", cut, inner},
 		{"a hole in the cache", prompts, faulty{inner, func() { d.lengths[0]++ }}},
 		{"a cache that is not advanced", prompts, faulty{inner, func() { d.lengths[0]-- }}},
 	} {
-		d.machine = c.fault
+		d.cache = c.fault
 		same := 0
 		for i, a := range answers(t, d, c.prompts) {
 			if slices.Equal(a, good[i]) {
@@ -192,18 +192,18 @@ func TestORTFaultsChangeWhatIsSaid(t *testing.T) {
 
 // faulty spoils the state of a decoder after each step.
 type faulty struct {
-	steps
+	cacheSteps
 	spoil func()
 }
 
 func (f faulty) step(ctx context.Context, n int) error {
-	err := f.steps.step(ctx, n)
+	err := f.cacheSteps.step(ctx, n)
 	f.spoil()
 	return err
 }
 
 func TestORTAStepAllocatesNothing(t *testing.T) {
-	d := open(t, orttest.Engine(t), "llama-60m", Room{3, 256, 8})
+	d := open(t, orttest.Engine(t), "llama-60m", Limits{3, 256, 8})
 	for slot := range 3 {
 		if err := d.Prefill(t.Context(), slot, []int32{20, 30, 40}); err != nil {
 			t.Fatal(err)

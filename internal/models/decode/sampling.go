@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// A Sampling says how a token is drawn from its scores. The zero value draws nothing: the likeliest one
-// is taken.
+// A Sampling says how a token is chosen by its score. The zero value is greedy.
 type Sampling struct {
-	Temperature float64 // scores are divided by it; 0: the likeliest token is taken
-	TopK        int     // of so many likeliest tokens; 0: of all
-	TopP        float64 // of the likeliest ones that together have this probability; 0 or 1: of all
+	Temperature float64 // scores are divided by it; 0: greedy
+	TopK        int     // draws from the K likeliest tokens; 0: all
+	TopP        float64 // draws from the likeliest tokens with this total probability; 0 or 1: all
 	Seed        uint64
 }
 
-// Check finds what cannot be.
+// Check checks the ranges.
 func (s Sampling) Check() error {
 	switch {
 	case !(s.Temperature >= 0) || math.IsInf(s.Temperature, 0):
@@ -30,10 +29,10 @@ func (s Sampling) Check() error {
 	return nil
 }
 
-// Draws reports whether anything is left to chance.
+// Draws reports whether tokens are drawn at random.
 func (s Sampling) Draws() bool { return s.Temperature > 0 && s.TopK != 1 }
 
-// String says in words how tokens are chosen.
+// String describes how tokens are chosen.
 func (s Sampling) String() string {
 	if !s.Draws() {
 		return "the likeliest token is taken"
@@ -41,41 +40,41 @@ func (s Sampling) String() string {
 	return fmt.Sprintf("tokens are drawn at temperature %v, top_k %d, top_p %v, seed %d", s.Temperature, s.TopK, s.TopP, s.Seed)
 }
 
-// A sampler draws tokens. What it draws follows from the seed, the sample and the number of the token: not
-// from what else is under way. It keeps its memory, and is for one goroutine.
+// A sampler draws tokens. A draw depends on the seed, the sample and the position of the token only, not on other samples.
+// It reuses its memory, and is for one goroutine.
 type sampler struct {
 	Sampling
-	list []scored
+	list []scoredToken
 }
 
-// A scored is a token with its score, or its probability.
-type scored struct {
+// A scoredToken has a score, or later a probability.
+type scoredToken struct {
 	token int
 	score float64
 }
 
 func newSampler(s Sampling, rows int64) *sampler {
-	return &sampler{Sampling: s, list: make([]scored, 0, rows)}
+	return &sampler{Sampling: s, list: make([]scoredToken, 0, rows)}
 }
 
-// draw draws token n of a sample's answer. Tokens that are not allowed, or whose scores are no numbers, are never
-// drawn; 0 is if there is no other.
+// draw draws token n of a sample's answer. Banned tokens, and tokens whose score is NaN, are never drawn; if no token is left
+// it returns 0.
 func (s *sampler) draw(logits []float32, sample, n int, banned []int32) int {
 	s.list = s.list[:0]
 	for token, v := range logits {
 		if v == v && !slices.Contains(banned, int32(token)) {
-			s.offer(scored{token, float64(v)})
+			s.offer(scoredToken{token, float64(v)})
 		}
 	}
 	if len(s.list) == 0 {
 		return 0
 	}
 	stream := rand.NewPCG(s.Seed, uint64(sample)<<32|uint64(uint32(n)))
-	return s.among(float64(stream.Uint64()>>11) * 0x1p-53)
+	return s.pick(float64(stream.Uint64()>>11) * 0x1p-53)
 }
 
-// offer puts a token into the list: only of the likeliest, and in their order, if TopK says so.
-func (s *sampler) offer(t scored) {
+// offer adds a token to the list; with TopK only the likeliest, in order.
+func (s *sampler) offer(t scoredToken) {
 	if s.TopK > 0 && len(s.list) == s.TopK {
 		if t.compare(s.list[len(s.list)-1]) > 0 {
 			return
@@ -84,24 +83,27 @@ func (s *sampler) offer(t scored) {
 	}
 	at := len(s.list)
 	if s.TopK > 0 {
-		at, _ = slices.BinarySearchFunc(s.list, t, scored.compare)
+		at, _ = slices.BinarySearchFunc(s.list, t, scoredToken.compare)
 	}
 	s.list = slices.Insert(s.list, at, t)
 }
 
-// compare puts the likelier token first, and of equally likely ones that of the lower number.
-func (t scored) compare(other scored) int {
+// compare puts the likelier token first, and of equally likely ones the lower id.
+func (t scoredToken) compare(other scoredToken) int {
 	return cmp.Or(cmp.Compare(other.score, t.score), cmp.Compare(t.token, other.token))
 }
 
-// among finds the token that a number from 0 to 1 falls on, if they stand in the order of their probabilities.
-func (s *sampler) among(chance float64) int {
+// pick returns the token that a number from 0 to 1 falls on, in the order of their probabilities.
+func (s *sampler) pick(chance float64) int {
 	total := s.weigh()
 	if s.TopP > 0 && s.TopP < 1 {
 		s.list = s.list[:s.first(s.TopP*total)]
-		kept := 0
-		kept, total = s.nucleus(s.TopP * total)
-		s.list = s.list[:kept]
+		kept, sum := 0, 0.0
+		for kept < len(s.list) && sum < s.TopP*total {
+			sum += s.list[kept].score
+			kept++
+		}
+		s.list, total = s.list[:kept], sum
 	}
 	left := chance * total
 	likely := s.list[:s.first(left)]
@@ -113,7 +115,7 @@ func (s *sampler) among(chance float64) int {
 	return likely[len(likely)-1].token
 }
 
-// weigh makes probabilities of scores, as parts of the greatest, and adds them up.
+// weigh replaces scores by probabilities relative to the greatest, and returns their sum.
 func (s *sampler) weigh() (total float64) {
 	best := s.list[0].score
 	for _, t := range s.list {
@@ -126,9 +128,8 @@ func (s *sampler) weigh() (total float64) {
 	return total
 }
 
-// first puts the likeliest tokens in order to the beginning of the list, at least so many that their probabilities are more
-// than a sum, and says how many. A vocabulary has a hundred thousand tokens, of which a few have most of it: to put all
-// in order takes longer than a step of a model.
+// first sorts the likeliest tokens to the beginning of the list, at least so many that their probabilities exceed sum, and
+// returns their number. Sorting a vocabulary of a hundred thousand tokens would take longer than a step of a model.
 func (s *sampler) first(sum float64) (n int) {
 	const finer, finest = 1.0 / 64, 1e-9
 	for least := finer; ; least *= finer {
@@ -145,17 +146,8 @@ func (s *sampler) first(sum float64) (n int) {
 			}
 		}
 		if found > sum || n == len(s.list) {
-			slices.SortFunc(s.list[:n], scored.compare)
+			slices.SortFunc(s.list[:n], scoredToken.compare)
 			return n
 		}
 	}
-}
-
-// nucleus returns how many of the first in the list reach a sum, and the sum that they have.
-func (s *sampler) nucleus(enough float64) (kept int, sum float64) {
-	for kept < len(s.list) && sum < enough {
-		sum += s.list[kept].score
-		kept++
-	}
-	return kept, sum
 }

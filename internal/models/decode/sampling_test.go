@@ -1,12 +1,14 @@
 package decode
 
 import (
+	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -33,7 +35,7 @@ func fourScores() []float32 {
 	return scores
 }
 
-func TestTokensAreDrawnAsOftenAsTheyAreLikely(t *testing.T) {
+func TestDrawFrequencies(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		s      Sampling
@@ -56,7 +58,7 @@ func TestTokensAreDrawnAsOftenAsTheyAreLikely(t *testing.T) {
 	}
 }
 
-func TestWhatIsDrawnFollowsFromSeedSampleAndToken(t *testing.T) {
+func TestDrawDependsOnSeedSampleToken(t *testing.T) {
 	draws := func(seed uint64, sample int) (list []int) {
 		d := newSampler(Sampling{Temperature: 1, Seed: seed}, 4)
 		for n := range 40 {
@@ -73,7 +75,7 @@ func TestWhatIsDrawnFollowsFromSeedSampleAndToken(t *testing.T) {
 }
 
 // Answers do not depend on how many are under way, and begin otherwise with another seed.
-func TestSampledAnswersAreThoseOfEachPromptAlone(t *testing.T) {
+func TestSampledAnswersInBatches(t *testing.T) {
 	prompts := [][]int32{{1, 2}, {3}, {4, 5, 6}, {7}, {8, 9}}
 	answers := func(slots int, seed uint64) map[int][]int32 {
 		m := &countingModel{shared: true}
@@ -82,7 +84,7 @@ func TestSampledAnswersAreThoseOfEachPromptAlone(t *testing.T) {
 				scores[i] /= 20
 			}
 		}
-		b := NewBatcher(decoderOf(t, m, Room{slots, 60, 4}), Rules{Stop: []int32{lastRow}, MinNew: 3, MaxNew: 20, Width: 4, Sampling: Sampling{Temperature: 1, TopK: 20, Seed: seed}},
+		b := NewBatcher(decoderOf(t, m, Limits{slots, 60, 4}), Rules{Stop: []int32{lastRow}, MinNew: 3, MaxNew: 20, Width: 4, Sampling: Sampling{Temperature: 1, TopK: 20, Seed: seed}},
 			func(i workload.Item) []int32 { return prompts[i.Index] })
 		k := newKeeper()
 		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(len(prompts)), k)); err != nil {
@@ -91,15 +93,15 @@ func TestSampledAnswersAreThoseOfEachPromptAlone(t *testing.T) {
 		return k.answers
 	}
 	alone, together, other := answers(1, 1), answers(4, 1), answers(1, 2)
-	if diff := cmp.Diff(alone, together); diff != "" {
+	if diff := gocmp.Diff(alone, together); diff != "" {
 		t.Errorf("4 at once differ from one by one (-alone +together):\n%s", diff)
 	}
-	if cmp.Equal(alone, other) {
+	if gocmp.Equal(alone, other) {
 		t.Error("another seed gives the same answers")
 	}
 }
 
-func TestSamplingsThatCannotBeAreRefused(t *testing.T) {
+func TestSamplingCheck(t *testing.T) {
 	for part, s := range map[string]Sampling{
 		"temperature is -1": {Temperature: -1}, "temperature is NaN": {Temperature: math.NaN()}, "temperature is +Inf": {Temperature: math.Inf(1)},
 		"top_k is -2": {TopK: -2}, "top_p is 1.5": {TopP: 1.5}, "top_p is NaN": {TopP: math.NaN()},
@@ -112,5 +114,69 @@ func TestSamplingsThatCannotBeAreRefused(t *testing.T) {
 		if greedy.Draws() || !strings.Contains(greedy.String(), "likeliest") {
 			t.Errorf("%+v draws: %s", greedy, greedy)
 		}
+	}
+}
+
+// sortedDraw draws as the rules say it: all tokens in order, the first ones kept, and the one on which a chance falls.
+func sortedDraw(s Sampling, logits []float32, chance float64, banned []int32) int {
+	var order []int
+	for token, v := range logits {
+		if v == v && !slices.Contains(banned, int32(token)) {
+			order = append(order, token)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+	if s.TopK > 0 {
+		order = order[:min(s.TopK, len(order))]
+	}
+	weight := func(token int) float64 { return math.Exp(float64(logits[token]-logits[order[0]]) / s.Temperature) }
+	sum := func(tokens []int) (total float64) {
+		for _, token := range tokens {
+			total += weight(token)
+		}
+		return total
+	}
+	kept := len(order)
+	if s.TopP > 0 && s.TopP < 1 {
+		for kept = 1; sum(order[:kept]) < s.TopP*sum(order); kept++ {
+		}
+	}
+	left := chance * sum(order[:kept])
+	for _, token := range order[:kept] {
+		if left -= weight(token); left < 0 {
+			return token
+		}
+	}
+	return order[kept-1]
+}
+
+func TestDrawEqualsSortedDraw(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for n := range 600 {
+		s := Sampling{Temperature: []float64{0.02, 0.3, 1, 50}[r.IntN(4)], TopK: []int{0, 0, 2, 7, 1000}[r.IntN(5)], TopP: []float64{0, 1, 0.5, 0.999}[r.IntN(4)], Seed: 5}
+		logits := make([]float32, 1+r.IntN(60))
+		for i := range logits {
+			logits[i] = float32(math.Round(20*r.NormFloat64()) / 5) // some are equal
+			if r.IntN(20) == 0 {
+				logits[i] = []float32{float32(math.NaN()), float32(math.Inf(-1)), -1000}[r.IntN(3)]
+			}
+		}
+		logits[0] = 1
+		banned := []int32{int32(1 + r.IntN(60)), int32(1 + r.IntN(60))}
+		chance := float64(rand.NewPCG(s.Seed, uint64(n)<<32|9).Uint64()>>11) * 0x1p-53
+		if got, want := newSampler(s, 60).draw(logits, n, 9, banned), sortedDraw(s, logits, chance, banned); got != want {
+			t.Fatalf("%+v, chance %v of %v without %v: token %d is drawn, want %d", s, chance, logits, banned, got, want)
+		}
+	}
+}
+
+// The last one that is kept is drawn where sums are rounded so that a chance falls behind it.
+func TestPickLast(t *testing.T) {
+	s := newSampler(Sampling{Temperature: 1, TopK: 2}, 4)
+	for _, token := range []scoredToken{{3, 0}, {1, 0}, {2, -1}} {
+		s.offer(token)
+	}
+	if got := s.pick(1); got != 3 {
+		t.Errorf("token %d is drawn, want 3", got)
 	}
 }

@@ -29,7 +29,7 @@ type SpeechDecoder struct {
 	next       []int
 	logits     []float32
 	all        []float32 // scores of all of the first tokens
-	ids        numbers
+	ids        integers
 	positions  []int64
 	free       []func() error
 	tensors    map[string]tensor.Tensor // of a run, by port
@@ -110,7 +110,7 @@ func (d *SpeechDecoder) Begin(ctx context.Context, rows int, tokens []int32) err
 		return fmt.Errorf("%d tokens of %d recordings do not fit: want at most %d tokens of %d", len(tokens), rows, d.context, len(d.next))
 	}
 	d.rows, d.length, d.side = rows, 0, 0
-	d.ids = newNumbers(d.tokenType(FirstRole), rows*len(tokens))
+	d.ids = newIntegers(d.tokenType(FirstRole), rows*len(tokens))
 	for i := range rows * len(tokens) {
 		d.ids.set(i, int(tokens[i%len(tokens)]))
 	}
@@ -130,7 +130,7 @@ func (d *SpeechDecoder) Step(ctx context.Context) error {
 	if d.length >= d.context {
 		return fmt.Errorf("each recording has %d tokens: the context is full", d.length)
 	}
-	d.ids = newNumbers(d.tokenType(NextRole), d.rows)
+	d.ids = newIntegers(d.tokenType(NextRole), d.rows)
 	for row := range d.rows {
 		d.ids.set(row, d.next[row])
 	}

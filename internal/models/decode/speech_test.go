@@ -200,7 +200,7 @@ func transcriptOf(heard float32, begin []int32, n int) []int {
 }
 
 // Recordings end one after the other, in any order: those that go on are as if they were alone.
-func TestRecordingsAreWrittenDownAsIfEachWereAlone(t *testing.T) {
+func TestSpeechDecoderInBatches(t *testing.T) {
 	begin := []int32{3, 4}
 	ends := []int{5, 2, 9, 2, 7} // tokens of each recording
 	for _, slots := range []int{5, 8} {

@@ -170,7 +170,7 @@ func (t *decoderWorkload) prepare(index int, row []tensor.Tensor) error {
 }
 
 func (t *decoderWorkload) newDecoder(sessions workload.Sessions, maxBatch int) (workload.Decoder, error) {
-	d, err := decode.NewDecoder(sessions[workload.Only], t.layout, decode.Room{Slots: maxBatch * t.beams, Context: t.context, Chunk: t.chunk})
+	d, err := decode.NewDecoder(sessions[workload.Only], t.layout, decode.Limits{Slots: maxBatch * t.beams, Context: t.context, Chunk: t.chunk})
 	if err != nil {
 		return nil, err
 	}

@@ -44,8 +44,8 @@ func (w exchangeTokenizer) Encode(text string) ([]int32, error) {
 	return w.Append(nil, text, hf.AddSpecial)
 }
 
-// EncodeWhole implements workload.Tokenizer.
-func (w exchangeTokenizer) EncodeWhole(text string) ([]int32, error) {
+// EncodePlain implements workload.Tokenizer.
+func (w exchangeTokenizer) EncodePlain(text string) ([]int32, error) {
 	return w.Append(nil, text, hf.NoSpecial)
 }
 

@@ -52,7 +52,7 @@ func TestChatHasSpecialTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids, err := w.Tokenizer.EncodeWhole(text); err != nil || len(ids) != 2 || ids[0] != 251 || ids[1] != 250 {
+	if ids, err := w.Tokenizer.EncodePlain(text); err != nil || len(ids) != 2 || ids[0] != 251 || ids[1] != 250 {
 		t.Errorf("the chat is %v, %v, want <s> once and b", ids, err)
 	}
 	if ids, err := w.Tokenizer.Encode("b"); err != nil || len(ids) != 2 || ids[0] != 251 {

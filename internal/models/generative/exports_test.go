@@ -413,10 +413,10 @@ func TestPortNames(t *testing.T) {
 		t.Errorf("names %+v", n)
 	}
 	for text, want := range map[string]string{
-		"tokens":                      `"tokens" is not a usual name`,
+		"tokens":                      `"tokens": want usual=own`,
 		"inputs=x":                    `"inputs" is not one of attention_mask, input_ids`,
 		"past_key_values.%d.key=past": "%d stands for the number of a layer",
-		"logits=":                     "is not a usual name",
+		"logits=":                     ": want usual=own",
 	} {
 		if _, err := parseNames(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

@@ -238,8 +238,8 @@ type TextFormat struct {
 type Tokenizer interface {
 	// Encode adds the special tokens that belong around a text.
 	Encode(text string) ([]int32, error)
-	// EncodeWhole adds none: they are in the text.
-	EncodeWhole(text string) ([]int32, error)
+	// EncodePlain adds none: they are in the text.
+	EncodePlain(text string) ([]int32, error)
 	Decode(tokens []int32) (string, error)
 }
 

@@ -6,15 +6,14 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A slab is memory of the cache: where the model computes, if its session has memory there, and else the
-// processor's.
+// A slab is memory of the cache: of the device, if the session has it, or else of the host.
 type slab struct {
 	d    *Decoder
 	host tensor.Tensor
-	kept backend.Memory // nil: the processor's
+	kept backend.Memory // nil: host
 }
 
-// slab takes memory for elements of the cache, which is freed with the decoder.
+// slab allocates elements of the cache, which Close of the decoder frees.
 func (d *Decoder) slab(elements int64) (slab, error) {
 	s := slab{d: d}
 	if keeper, ok := d.session.(backend.Keeper); ok {
@@ -33,7 +32,7 @@ func (d *Decoder) slab(elements int64) (slab, error) {
 	return s, err
 }
 
-// memory takes memory of the processor that is freed with the decoder.
+// memory allocates host memory, which Close of the decoder frees.
 func (d *Decoder) memory(t tensor.DType, shape ...int64) (tensor.Tensor, error) {
 	m, free, err := hostmem.New(t, shape...)
 	if err == nil {
@@ -42,7 +41,7 @@ func (d *Decoder) memory(t tensor.DType, shape ...int64) (tensor.Tensor, error) 
 	return m, err
 }
 
-// value binds the elements from one on. The value is closed with the decoder.
+// value binds the elements from one on. Close of the decoder closes it.
 func (s slab) value(from int64, shape ...int64) (backend.Value, error) {
 	if s.kept == nil {
 		size := int64(s.d.layout.Element.Size())
@@ -59,7 +58,7 @@ func (s slab) value(from int64, shape ...int64) (backend.Value, error) {
 	return v, err
 }
 
-// copy copies elements to another place in the slab. What goes wrong in a device is said by the next run.
+// copy copies elements to another place in the slab. The next run returns an error of the device.
 func (s slab) copy(to, from, elements int64) {
 	if s.kept == nil {
 		size, mem := int64(s.d.layout.Element.Size()), s.host.Bytes()
@@ -69,4 +68,40 @@ func (s slab) copy(to, from, elements int64) {
 	if err := s.kept.Copy(to, from, elements); err != nil && s.d.broken == nil {
 		s.d.broken = err
 	}
+}
+
+// integers is memory of int64 or int32, as a model takes them.
+type integers struct {
+	long  []int64
+	short []int32
+}
+
+func newIntegers(t tensor.DType, n int) integers {
+	if t == tensor.Int32 {
+		return integers{short: make([]int32, n)}
+	}
+	return integers{long: make([]int64, n)}
+}
+
+func (n integers) set(i, value int) {
+	if n.short != nil {
+		n.short[i] = int32(value)
+		return
+	}
+	n.long[i] = int64(value)
+}
+
+func (n integers) get(i int) int {
+	if n.short != nil {
+		return int(n.short[i])
+	}
+	return int(n.long[i])
+}
+
+// tensor is a view of count integers.
+func (n integers) tensor(from, count int, shape ...int64) tensor.Tensor {
+	if n.short != nil {
+		return tensor.Of(n.short[from:from+count], shape...)
+	}
+	return tensor.Of(n.long[from:from+count], shape...)
 }

@@ -48,7 +48,7 @@ func (k *keptPart) Close() error {
 }
 
 // keepingDecoder opens a model that has memory of its own.
-func keepingDecoder(t *testing.T, m *keepingModel, room Room) (*Decoder, error) {
+func keepingDecoder(t *testing.T, m *keepingModel, room Limits) (*Decoder, error) {
 	t.Helper()
 	l, err := ReadLayout(m.inputs(), m.outputs(), UsualNames(), "")
 	if err != nil {
@@ -57,12 +57,12 @@ func keepingDecoder(t *testing.T, m *keepingModel, room Room) (*Decoder, error) 
 	return NewDecoder(m, l, room)
 }
 
-// TestACacheInADevicesMemoryIsTheSame whatever else is under way, and freed with the decoder.
-func TestACacheInADevicesMemoryIsTheSame(t *testing.T) {
+// TestDeviceCache whatever else is under way, and freed with the decoder.
+func TestDeviceCache(t *testing.T) {
 	prompts := drawPrompts(rand.New(rand.NewPCG(7, 2)), 40, 30)
 	for _, shared := range []bool{true, false} {
 		m := &keepingModel{countingModel: &countingModel{shared: shared, period: 5}}
-		d, err := keepingDecoder(t, m, Room{4, 50, 5})
+		d, err := keepingDecoder(t, m, Limits{4, 50, 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestACacheInADevicesMemoryIsTheSame(t *testing.T) {
 func TestACopyThatFailsEndsTheRun(t *testing.T) {
 	lost := errors.New("the device is lost")
 	m := &keepingModel{countingModel: &countingModel{shared: true}}
-	d, err := keepingDecoder(t, m, Room{2, 50, 5})
+	d, err := keepingDecoder(t, m, Limits{2, 50, 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestACopyThatFailsEndsTheRun(t *testing.T) {
 		t.Errorf("a prompt says %v", err)
 	}
 	m.refuses = lost
-	if _, err := keepingDecoder(t, m, Room{1, 50, 5}); !errors.Is(err, lost) {
+	if _, err := keepingDecoder(t, m, Limits{1, 50, 5}); !errors.Is(err, lost) {
 		t.Errorf("memory that is refused: %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func scoresAfter(seed uint64, tokens []int32, vocabulary int, stop int32, raised
 }
 
 // Over random scores, ends that are rare and ends that are all over, answers are those of the plain scorer.
-func TestBeamsEndAsTransformersHasThem(t *testing.T) {
+func TestAnswerBeamsEqualTransformers(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	full := 0
 	for n := range 1500 {
@@ -122,7 +122,7 @@ func TestBeamsEndAsTransformersHasThem(t *testing.T) {
 		}
 		want := plain.finalize()
 
-		b := newTextBeams(width, rules)
+		b := newAnswerBeams(width, rules)
 		for !b.Done() {
 			beams := make([][]int32, b.Open())
 			for i := range beams {
@@ -149,9 +149,9 @@ func TestBeamsEndAsTransformersHasThem(t *testing.T) {
 	}
 }
 
-func TestASearchCanBeginAgain(t *testing.T) {
+func TestAnswerBeamsRestart(t *testing.T) {
 	rules := Rules{Stop: []int32{0}, MaxNew: 6}
-	once := func(b *textBeams) []int32 {
+	once := func(b *answerBeams) []int32 {
 		b.Start()
 		for !b.Done() {
 			beams := slices.Clone(b.beams)
@@ -162,15 +162,15 @@ func TestASearchCanBeginAgain(t *testing.T) {
 		}
 		return b.Best(nil)
 	}
-	b := newTextBeams(3, rules)
+	b := newAnswerBeams(3, rules)
 	first, again := once(b), once(b)
-	if !slices.Equal(first, again) || !slices.Equal(first, once(newTextBeams(3, rules))) {
+	if !slices.Equal(first, again) || !slices.Equal(first, once(newAnswerBeams(3, rules))) {
 		t.Errorf("the first search finds %v, the second %v", first, again)
 	}
 }
 
-func TestWithoutATokenThatEndsAllAnswersAreAsLongAsTheyMayBe(t *testing.T) {
-	b := newTextBeams(2, Rules{MaxNew: 4})
+func TestAnswerBeamsWithoutEnd(t *testing.T) {
+	b := newAnswerBeams(2, Rules{MaxNew: 4})
 	for !b.Done() {
 		b.Advance(func(int) []float32 { return []float32{0, 3, 1, 2, -1} })
 	}
@@ -180,7 +180,7 @@ func TestWithoutATokenThatEndsAllAnswersAreAsLongAsTheyMayBe(t *testing.T) {
 }
 
 // The logarithm of the sum holds for scores that no exponential holds.
-func TestLogarithmsOfSumsDoNotOverflow(t *testing.T) {
+func TestLogSumExp(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		scores []float32

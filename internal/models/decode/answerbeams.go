@@ -5,28 +5,27 @@ import (
 	"slices"
 )
 
-// A textBeams follows the beams of one answer as transformers' beam search does with early stopping
-// (generation/beam_search.py, BeamSearchScorer): an answer that ends is put aside with its mean
-// log-probability, its end counted, and the search is over once as many are put aside as there
-// are beams. Unlike BeamSearch, ends that are not among the best as many candidates as there are
-// beams are dropped, and open beams go on being full in number.
+// answerBeams is the beam search of transformers with early stopping (generation/beam_search.py, BeamSearchScorer) for one
+// answer: an answer that ends is kept with its mean log-probability, its end counted, and the search ends once as many are
+// kept as the width. Unlike in BeamSearch, an end counts only among the best width candidates, and the number of open
+// beams stays the width.
 //
-// It is for one goroutine, and allocates nothing after it was made.
-type textBeams struct {
+// It is for one goroutine, and allocates nothing after its creation.
+type answerBeams struct {
 	rules Rules
 	width int
 	stop  int32
 
-	beams, next []textBeam
-	found       []candidate // of all beams, the best first
-	ended       []textBeam  // the answers that were put aside
+	beams, next []answerBeam
+	found       []candidate  // of all beams, the best first
+	ended       []answerBeam // finished answers
 	steps       int
 }
 
-// A textBeam is an answer, or the beginning of one.
-type textBeam struct {
+// An answerBeam is an answer, or the beginning of one.
+type answerBeam struct {
 	tokens []int32
-	score  float64 // log-probability; of an answer per token
+	score  float64 // log-probability; of a finished answer per token
 	parent int
 }
 
@@ -36,14 +35,14 @@ type candidate struct {
 	token int32
 }
 
-// newTextBeams makes room for a search with so many beams. Rules has one token that ends an answer.
-func newTextBeams(width int, rules Rules) *textBeams {
-	b := &textBeams{rules: rules, width: width, stop: -1, found: make([]candidate, 0, 2*width+1)}
+// newAnswerBeams returns a search. Only the first of the rules' end tokens counts.
+func newAnswerBeams(width int, rules Rules) *answerBeams {
+	b := &answerBeams{rules: rules, width: width, stop: -1, found: make([]candidate, 0, 2*width+1)}
 	if len(rules.Stop) > 0 {
 		b.stop = rules.Stop[0]
 	}
-	room := func(n int) []textBeam {
-		list := make([]textBeam, n)
+	room := func(n int) []answerBeam {
+		list := make([]answerBeam, n)
 		for i := range list {
 			list[i].tokens = make([]int32, 0, rules.MaxNew+1)
 		}
@@ -54,42 +53,31 @@ func newTextBeams(width int, rules Rules) *textBeams {
 	return b
 }
 
-// Start begins a search. Its first step looks at one beam.
-func (b *textBeams) Start() {
+// Start begins a search. Its first step has one beam.
+func (b *answerBeams) Start() {
 	for i := range b.beams {
 		b.beams[i].tokens, b.beams[i].score = b.beams[i].tokens[:0], 0
 	}
 	b.ended, b.steps = b.ended[:0], 0
 }
 
-// Done reports whether the search is over.
-func (b *textBeams) Done() bool { return len(b.ended) >= b.width || b.steps >= b.rules.MaxNew }
+// Done reports whether the search has ended.
+func (b *answerBeams) Done() bool { return len(b.ended) >= b.width || b.steps >= b.rules.MaxNew }
 
-// Open is how many beams the next step looks at.
-func (b *textBeams) Open() int {
+// Open is the number of beams of the next step.
+func (b *answerBeams) Open() int {
 	if b.steps == 0 {
 		return 1
 	}
 	return b.width
 }
 
-// Advance chooses the beams that go on by the scores of each beam that is open.
-func (b *textBeams) Advance(logits func(beam int) []float32) {
+// Advance chooses the next beams by the scores of each open beam.
+func (b *answerBeams) Advance(logits func(beam int) []float32) {
 	b.found = b.found[:0]
 	for i := range b.Open() {
-		b.look(i, logits(i))
+		b.addCandidates(i, logits(i))
 	}
-	b.choose()
-	b.beams, b.next = b.next, b.beams
-	if b.steps++; len(b.ended) < b.width && b.steps >= b.rules.MaxNew {
-		for i := range b.beams {
-			b.end(i, b.beams[i].score/float64(b.steps))
-		}
-	}
-}
-
-// choose puts answers that end aside, and has the best of the others go on.
-func (b *textBeams) choose() {
 	n := 0
 	for rank, c := range b.found {
 		if c.token == b.stop {
@@ -105,10 +93,16 @@ func (b *textBeams) choose() {
 			n++
 		}
 	}
+	b.beams, b.next = b.next, b.beams
+	if b.steps++; len(b.ended) < b.width && b.steps >= b.rules.MaxNew {
+		for i := range b.beams {
+			b.end(i, b.beams[i].score/float64(b.steps))
+		}
+	}
 }
 
-// look offers the tokens after a beam.
-func (b *textBeams) look(beam int, logits []float32) {
+// addCandidates adds the tokens after a beam to the candidates.
+func (b *answerBeams) addCandidates(beam int, logits []float32) {
 	base := b.beams[beam].score - logSumExp(logits)
 	early := b.steps < b.rules.MinNew
 	for token, v := range logits {
@@ -132,7 +126,7 @@ func logSumExp(logits []float32) float64 {
 		largest = max(largest, v)
 	}
 	sum := 0.0
-	const nothing = 40 // e^-40 is lost beside 1
+	const nothing = 40 // e^-40 is below the precision of 1
 	for _, v := range logits {
 		if d := v - largest; d > -nothing {
 			sum += math.Exp(float64(d))
@@ -141,8 +135,8 @@ func logSumExp(logits []float32) float64 {
 	return float64(largest) + math.Log(sum)
 }
 
-// end puts an answer aside, unless as many better ones are there.
-func (b *textBeams) end(beam int, score float64) {
+// end keeps an answer, unless width better ones are kept.
+func (b *answerBeams) end(beam int, score float64) {
 	if len(b.ended) == b.width {
 		worst := 0
 		for i := range b.ended {
@@ -162,14 +156,14 @@ func (b *textBeams) end(beam int, score float64) {
 	last.tokens, last.score = append(last.tokens[:0], b.beams[beam].tokens...), score
 }
 
-// Token is the last one of a beam, and Parent the beam of the step before that it goes on from.
-func (b *textBeams) Token(beam int) int32 { return b.beams[beam].tokens[len(b.beams[beam].tokens)-1] }
+// Token is the last token of a beam, and Parent the beam of the step before that it continues.
+func (b *answerBeams) Token(beam int) int32 { return b.beams[beam].tokens[len(b.beams[beam].tokens)-1] }
 
-// Parent is described with Token.
-func (b *textBeams) Parent(beam int) int { return b.beams[beam].parent }
+// Parent: see Token.
+func (b *answerBeams) Parent(beam int) int { return b.beams[beam].parent }
 
 // Best appends the best answer to dst, with its end if there is room for that.
-func (b *textBeams) Best(dst []int32) []int32 {
+func (b *answerBeams) Best(dst []int32) []int32 {
 	best := 0
 	for i := range b.ended {
 		if b.ended[i].score >= b.ended[best].score {
