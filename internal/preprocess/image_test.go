@@ -88,6 +88,7 @@ func oriented(file []byte, orientation byte) []byte {
 func TestDecodePartOfOrientedImage(t *testing.T) {
 	file := photo(t)
 	corner := func(Size) image.Rectangle { return image.Rect(0, 0, 16, 16) }
+	var upright Image
 	for o := range byte(9) {
 		want, err := new(Scratch).Decode(oriented(file, o))
 		if err != nil {
@@ -99,6 +100,11 @@ func TestDecodePartOfOrientedImage(t *testing.T) {
 		}
 		if !bytes.Equal(got.Pix[:3*16], want.Pix[:3*16]) {
 			t.Errorf("orientation %d: the first pixels are %v, want %v", o, got.Pix[:3*16], want.Pix[:3*16])
+		}
+		if as := new(Scratch); o <= 1 {
+			upright = want
+		} else if turned := as.turn(upright, int(o)); !bytes.Equal(want.Pix, turned.Pix) {
+			t.Errorf("orientation %d: Decode gives %d×%d other pixels than turning the image", o, want.Width, want.Height)
 		}
 		stored, err := new(Scratch).decode(oriented(file, o), false, corner)
 		if err != nil || stored.Width != 500 {
