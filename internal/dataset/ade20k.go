@@ -38,15 +38,8 @@ var adeLayouts = []struct{ images, masks string }{
 
 // OpenADE20K opens the data set in a folder: images/NAME.jpg or .png, in the order of
 // their names, and a mask annotations/NAME.png for each; or the validation images in the official folders.
-func OpenADE20K(dir string, o Options) (*ADE20K, error) {
-	d, err := openADE20K(dir, o)
-	if err != nil {
-		return nil, fmt.Errorf("opening ADE20K: %w", err)
-	}
-	return d, nil
-}
-
-func openADE20K(dir string, o Options) (*ADE20K, error) {
+func OpenADE20K(dir string, o Options) (_ *ADE20K, err error) {
+	defer opening("ADE20K", &err)
 	var names []string
 	layout := adeLayouts[0]
 	for _, layout = range adeLayouts {
@@ -97,10 +90,11 @@ func openADE20K(dir string, o Options) (*ADE20K, error) {
 			break
 		}
 	}
-	var err error
-	d.fingerprint, err = files.result()
-	d.paths, d.masks = d.paths[:min(o.Count, len(d.paths))], d.masks[:min(o.Count, len(d.masks))]
-	return d, err
+	if d.fingerprint, err = files.result(); err != nil {
+		return nil, err
+	}
+	d.paths, d.masks = d.paths[:o.Count], d.masks[:o.Count]
+	return d, nil
 }
 
 // imageSize reads the size of a JPEG or PNG picture, mostly from its first bytes.

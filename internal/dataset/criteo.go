@@ -40,19 +40,18 @@ const (
 // int32, the label, 13 numbers and 26 categories. The runs are those of
 // dlrm_trace_of_aggregated_samples.txt if that exists, or else drawn as the reference draws
 // them.
-func OpenCriteo(dir string) (*Criteo, error) {
+func OpenCriteo(dir string) (_ *Criteo, err error) {
+	defer opening("Criteo", &err)
 	d := &Criteo{path: filepath.Join(dir, criteoPairs)}
 	info, err := fileio.Stat(d.path)
 	if err != nil {
-		return nil, fmt.Errorf("opening Criteo: %w", err)
+		return nil, err
 	}
 	if size := info.Size(); size == 0 || size%criteoBytes != 0 {
-		return nil, fmt.Errorf("opening Criteo: %s has %d bytes, want %d for each pair", d.path, size, criteoBytes)
+		return nil, fmt.Errorf("%s has %d bytes, want %d for each pair", d.path, size, criteoBytes)
 	}
-	if d.Runs, err = runsOf(dir, int(info.Size()/criteoBytes)); err != nil {
-		return nil, fmt.Errorf("opening Criteo: %w", err)
-	}
-	return d, nil
+	d.Runs, err = runsOf(dir, int(info.Size()/criteoBytes))
+	return d, err
 }
 
 // A Click is the model's input for pairs.

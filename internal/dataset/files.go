@@ -64,6 +64,13 @@ func (c *fileCheck) result() (fingerprint string, err error) {
 	return hex.EncodeToString(c.hash.Sum(nil)[:10]), errors.Join(c.errs...)
 }
 
+// opening adds the data set to an error: deferred, it sees all errors of a function.
+func opening(name string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("opening %s: %w", name, *err)
+	}
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -90,6 +97,7 @@ func parseJSON(data []byte, v any) error {
 		at = syntactic.ByteOffset
 	case errors.As(err, &semantic):
 		at = semantic.ByteOffset
+		err = fmt.Errorf("unexpected %v at %q", semantic.JSONKind, semantic.JSONPointer)
 	default:
 		return err
 	}

@@ -45,17 +45,9 @@ type kitsFiles interface {
 //
 // The cases are those of inference_cases.json or preprocessed_files.pkl if the folder has
 // one, and otherwise the 43 of the benchmark.
-func OpenKiTS19(dir string, o Options) (*KiTS19, error) {
-	d, err := openKiTS19(dir, o.Count)
-	if err != nil {
-		return nil, fmt.Errorf("opening KiTS19: %w", err)
-	}
-	return d, nil
-}
-
-func openKiTS19(dir string, count int) (*KiTS19, error) {
+func OpenKiTS19(dir string, o Options) (_ *KiTS19, err error) {
+	defer opening("KiTS19", &err)
 	d := &KiTS19{}
-	var err error
 	if path := filepath.Join(dir, "preprocessed_files.pkl"); exists(path) {
 		d.how = "volumes were prepared by the reference's preprocess.py"
 		d.cases, err = readPickledCases(dir, path)
@@ -66,11 +58,11 @@ func openKiTS19(dir string, count int) (*KiTS19, error) {
 	if err != nil {
 		return nil, err
 	}
-	if count > len(d.cases) {
-		return nil, fmt.Errorf("%d cases are wanted, %s has %d", count, dir, len(d.cases))
+	if o.Count > len(d.cases) {
+		return nil, fmt.Errorf("%d cases are wanted, %s has %d", o.Count, dir, len(d.cases))
 	}
-	if count > 0 {
-		d.cases = d.cases[:count]
+	if o.Count > 0 {
+		d.cases = d.cases[:o.Count]
 	}
 	files := newFileCheck()
 	for i := range d.cases {

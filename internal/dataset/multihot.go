@@ -28,21 +28,13 @@ type MultiHot struct {
 // folder (python/multihot_criteo.py), or the same with _sample at the end of their names. Of the former the first half is
 // the validation set. The runs are those of dlrm_trace_of_aggregated_samples.txt if that exists, or else drawn as the
 // reference draws them.
-func OpenMultiHot(dir string) (*MultiHot, error) {
-	d, err := openMultiHot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening Criteo: %w", err)
-	}
-	return d, nil
-}
-
-func openMultiHot(dir string) (*MultiHot, error) {
+func OpenMultiHot(dir string) (_ *MultiHot, err error) {
+	defer opening("Criteo", &err)
 	end := ""
 	if exists(filepath.Join(dir, "day_23_dense_sample.npy")) {
 		end = "_sample"
 	}
 	d := &MultiHot{}
-	var err error
 	if d.numbers, err = openArray(filepath.Join(dir, "day_23_dense"+end+".npy"), tensor.Float32, CriteoNumbers); err != nil {
 		return nil, err
 	}

@@ -26,15 +26,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // OpenSampleCache opens the cache of a key in a folder, which it makes if needed. The key must name everything that decides the
 // content of the rows. Row i has the bytes from starts(i) to starts(i+1) of the file: rows may differ in length.
-func OpenSampleCache(dir, key string, starts func(i int) int64) (*SampleCache, error) {
-	c, err := openSampleCache(dir, key, starts)
-	if err != nil {
-		return nil, fmt.Errorf("opening the cache of pre-processed samples: %w", err)
-	}
-	return c, nil
-}
-
-func openSampleCache(dir, key string, starts func(i int) int64) (*SampleCache, error) {
+func OpenSampleCache(dir, key string, starts func(i int) int64) (_ *SampleCache, err error) {
+	defer opening("the cache of pre-processed samples", &err)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

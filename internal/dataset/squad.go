@@ -29,19 +29,20 @@ func VocabularyPath(dir string) string { return filepath.Join(dir, "vocab.txt") 
 
 // OpenSQuAD reads dev-v1.1.json of a folder. Missing fields, repeated ids and
 // text that is not UTF-8 are errors, which name the place.
-func OpenSQuAD(dir string) (*SQuAD, error) {
+func OpenSQuAD(dir string) (_ *SQuAD, err error) {
+	defer opening("SQuAD", &err)
 	path := filepath.Join(dir, "dev-v1.1.json")
 	data, err := fileio.ReadFile(path, maxText)
 	if err != nil {
-		return nil, fmt.Errorf("opening SQuAD: %w", err)
+		return nil, err
 	}
 	d, err := parseSQuAD(data)
 	if err != nil {
-		return nil, fmt.Errorf("opening SQuAD: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	vocabulary, err := fileio.ReadFile(VocabularyPath(dir), maxText)
 	if err != nil {
-		return nil, fmt.Errorf("opening SQuAD: the model's vocabulary must be beside the questions: %w", err)
+		return nil, fmt.Errorf("the model's vocabulary must be beside the questions: %w", err)
 	}
 	sum := sha256.New()
 	sum.Write(data)

@@ -59,7 +59,7 @@ func TestSQuADErrors(t *testing.T) {
 	}
 	for _, test := range []struct{ name, text, want string }{
 		{"no JSON", "{\n\"data\":\n<html>", "line 3: jsontext: invalid character '<'"},
-		{"another kind", "{\n\"data\": 7}", "line 2: json: cannot unmarshal"},
+		{"another kind", "{\n\"data\": 7}", `line 2: unexpected number at "/data"`},
 		{"cut off", about(asked("1"))[:60], "unexpected EOF"},
 		{"not UTF-8", "{\"ä\":\n\"\xff\"}", "line 2: jsontext: invalid UTF-8"},
 		{"something else", `{"questions":[]}`, `no "data": not SQuAD`},

@@ -158,7 +158,7 @@ func TestBadRequestJSON(t *testing.T) {
 		{"too few bytes", one(`"datatype":"FP32","shape":[2],"parameters":{"binary_data_size":8}`), "1234", "4 of 8 bytes arrived"},
 		{"too few elements", one(`"datatype":"FP32","shape":[2],"data":[1]`), "", "1 elements, want 2"},
 		{"too many elements", one(`"datatype":"FP32","shape":[2],"data":[1,2,3]`), "", "more than 2"},
-		{"a number too large", one(`"datatype":"UINT8","shape":[1],"data":[256]`), "", "element 0: json: cannot unmarshal JSON number 256"},
+		{"a number too large", one(`"datatype":"UINT8","shape":[1],"data":[256]`), "", "unmarshal JSON number 256"},
 		{"a number that no float is", one(`"datatype":"FP32","shape":[1],"data":[1e39]`), "", "out of range"},
 		{"a negative number for a count", one(`"datatype":"UINT32","shape":[1],"data":[-1]`), "", "element 0: "},
 		{"a fraction for a whole number", one(`"datatype":"INT32","shape":[1],"data":[1.5]`), "", "invalid syntax"},
