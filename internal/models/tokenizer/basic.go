@@ -10,9 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
-// Basic splits text into words and punctuation marks, lower-cased and without accents, as
-// BERT does before it looks for pieces. The names of special pieces, as [SEP], stay as they
-// are where white space is around them.
+// Basic splits text into words and punctuation marks, lower-cased and without accents, as BERT's BasicTokenizer. Names of
+// special pieces, for example [SEP], stay as they are between white space.
 func Basic(text string) []string {
 	var words []string
 	var memory scratch
@@ -29,7 +28,7 @@ func special(word string) bool {
 	return false
 }
 
-// What bytes of ASCII are.
+// Classes of ASCII bytes.
 const (
 	upper byte = 1 << iota
 	punctuation
@@ -56,11 +55,10 @@ var classes = func() (table [256]byte) {
 	return table
 }()
 
-// scratch is memory for words that are not in the text as they stand.
+// scratch is memory for words that differ from the text.
 type scratch [128]byte
 
-// splitText calls emit for every word and punctuation mark. What emit gets is
-// overwritten afterwards.
+// splitText calls emit for every word and punctuation mark. The next call overwrites its argument.
 func splitText(text string, memory *scratch, emit func([]byte)) {
 	for i := 0; i < len(text); {
 		start, kinds := i, byte(0)
@@ -78,7 +76,7 @@ func splitText(text string, memory *scratch, emit func([]byte)) {
 	}
 }
 
-// splitASCII splits a word that has no character to drop.
+// splitASCII splits a word of ASCII without control characters.
 func splitASCII(word string, kinds byte, memory *scratch, emit func([]byte)) {
 	if word[0] == '[' && special(word) {
 		emit(append(memory[:0], word...))
@@ -86,26 +84,17 @@ func splitASCII(word string, kinds byte, memory *scratch, emit func([]byte)) {
 	}
 	lower := append(memory[:0], word...)
 	if kinds&upper != 0 {
-		lowerASCII(lower)
+		for i, c := range lower {
+			if classes[c] == upper {
+				lower[i] = c + 'a' - 'A'
+			}
+		}
 	}
 	if kinds&punctuation == 0 {
 		emit(lower)
 		return
 	}
-	splitMarks(lower, emit)
-}
-
-func lowerASCII(word []byte) {
-	for i, c := range word {
-		if classes[c] == upper {
-			word[i] = c + 'a' - 'A'
-		}
-	}
-}
-
-// splitMarks makes a word of each mark of ASCII.
-func splitMarks(lower []byte, emit func([]byte)) {
-	start := 0
+	start := 0 // each mark is a word
 	for i, c := range lower {
 		if classes[c] != punctuation {
 			continue
@@ -123,12 +112,32 @@ func splitMarks(lower []byte, emit func([]byte)) {
 
 // splitUnicode splits text of any kind.
 func splitUnicode(text string, emit func([]byte)) {
-	for _, word := range strings.FieldsFunc(clean(text), wordBreak) {
+	for _, word := range strings.FieldsFunc(clean(text), pytext.IsSpace) {
 		if special(word) {
 			emit([]byte(word))
 			continue
 		}
-		splitPunctuation(stripAccents(pytext.Lower(word)), emit)
+		word = strings.Map(func(r rune) rune { // without accents
+			if unicode.Is(unicode.Mn, r) {
+				return -1
+			}
+			return r
+		}, norm.NFD.String(pytext.Lower(word)))
+		start := 0 // each punctuation mark is a word: all of ASCII but letters, digits and blanks, and Unicode's
+		for i, r := range word {
+			if r < utf8.RuneSelf && classes[r] != punctuation || r >= utf8.RuneSelf && !unicode.Is(unicode.P, r) {
+				continue
+			}
+			if start < i {
+				emit([]byte(word[start:i]))
+			}
+			next := i + utf8.RuneLen(r)
+			emit([]byte(word[i:next]))
+			start = next
+		}
+		if start < len(word) {
+			emit([]byte(word[start:]))
+		}
 	}
 }
 
@@ -137,7 +146,8 @@ func clean(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {
-		case r == utf8.RuneError || r == 0 || isControl(r):
+		case r == utf8.RuneError || r == 0:
+		case !unicode.IsPrint(r) && !unicode.In(r, unicode.Z) && r != '\t' && r != '\n' && r != '\r': // categories C*
 		case isIdeograph(r):
 			b.WriteByte(' ')
 			b.WriteRune(r)
@@ -149,14 +159,6 @@ func clean(text string) string {
 	return b.String()
 }
 
-// isControl reports whether a character is of one of the categories C*: controls, formats,
-// and what is private or not assigned.
-func isControl(r rune) bool {
-	return !unicode.IsPrint(r) && !unicode.In(r, unicode.Z) && r != '\t' && r != '\n' && r != '\r'
-}
-
-func wordBreak(r rune) bool { return pytext.IsSpace(r) }
-
 // ideographs are the blocks that BERT splits into single characters: Chinese as it is
 // written in all languages, but neither Hangul nor kana.
 var ideographs = &unicode.RangeTable{
@@ -165,41 +167,3 @@ var ideographs = &unicode.RangeTable{
 }
 
 func isIdeograph(r rune) bool { return r >= 0x3400 && unicode.Is(ideographs, r) }
-
-// stripAccents takes characters apart and drops the marks.
-func stripAccents(word string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return r
-	}, norm.NFD.String(word))
-}
-
-// splitPunctuation makes a word of each punctuation mark.
-func splitPunctuation(word string, emit func([]byte)) {
-	start := 0
-	for i, r := range word {
-		if !isPunctuation(r) {
-			continue
-		}
-		if start < i {
-			emit([]byte(word[start:i]))
-		}
-		next := i + utf8.RuneLen(r)
-		emit([]byte(word[i:next]))
-		start = next
-	}
-	if start < len(word) {
-		emit([]byte(word[start:]))
-	}
-}
-
-// isPunctuation reports whether BERT takes a character for a punctuation mark: all of
-// ASCII but letters, digits and blanks, and elsewhere what Unicode takes for one.
-func isPunctuation(r rune) bool {
-	if r < utf8.RuneSelf {
-		return classes[r] == punctuation
-	}
-	return unicode.Is(unicode.P, r)
-}

@@ -1,4 +1,4 @@
-// Package tokenizer cuts text into the pieces that models know by number.
+// Package tokenizer converts text to the ids of pieces, and back.
 //
 //	v, err := tokenizer.ReadVocabulary(file, "vocab.txt")    // one piece per line
 //	w, err := tokenizer.NewWordPiece(v)                      // BERT, MobileBERT
@@ -13,6 +13,6 @@
 // WordPiece gives what BertTokenizer of HuggingFace transformers 2.4 gives. It depends on
 // tables of Unicode, see package pytext.
 //
-// The package leaves out training, tokenizers that work on bytes, and cutting text into
-// pieces of subword-nmt: the data set of GNMT has been cut already.
+// Package hf reads tokenizer.json, package clip has CLIP's tokenizer, package chat the chat templates of models. Training and
+// encoding for subword-nmt are left out: the data set of GNMT has pieces.
 package tokenizer

@@ -35,7 +35,7 @@ func goldenWordPiece(t testing.TB) *WordPiece {
 	return w
 }
 
-func TestWordPieceIsTheReferences(t *testing.T) {
+func TestWordPieceEqualsReference(t *testing.T) {
 	var cases []struct {
 		Text          string
 		Tokens, Basic []string
@@ -62,7 +62,7 @@ func TestWordPieceIsTheReferences(t *testing.T) {
 	}
 }
 
-func TestJoinedPiecesAreTheReferences(t *testing.T) {
+func TestJoinBPEEqualsReference(t *testing.T) {
 	var golden struct {
 		Cases []struct {
 			Tokens []string

@@ -15,13 +15,11 @@ type Vocabulary struct {
 	ids    map[string]int32
 }
 
-// maxLine bounds a line of a vocabulary: a file with longer ones is
-// something else.
+// maxLine bounds a line of a vocabulary.
 const maxLine = 1 << 16
 
-// ReadVocabulary reads a vocabulary with one piece per line, of which the first has number
-// 0. Space around a piece does not count. A line that is empty, was there before or is not
-// UTF-8 is an error that names the file and the line.
+// ReadVocabulary reads a vocabulary with one piece per line, from id 0. It trims space around pieces. A line that is empty, a
+// duplicate or not UTF-8 is an error with file and line.
 func ReadVocabulary(r io.Reader, name string) (*Vocabulary, error) {
 	v := &Vocabulary{name: name, ids: make(map[string]int32)}
 	err := eachLine(r, name, func(line string) error {
@@ -70,16 +68,16 @@ func eachLine(r io.Reader, name string, read func(line string) error) error {
 // Len is the number of pieces.
 func (v *Vocabulary) Len() int { return len(v.pieces) }
 
-// ID returns the number of a piece, and whether there is one.
+// ID returns the id of a piece, and whether the vocabulary has it.
 func (v *Vocabulary) ID(piece string) (int32, bool) {
 	id, ok := v.ids[piece]
 	return id, ok
 }
 
-// Piece returns the piece of a number, which must be below Len.
+// Piece returns the piece of an id, which must be below Len.
 func (v *Vocabulary) Piece(id int32) string { return v.pieces[id] }
 
-// need returns the numbers of pieces without which the vocabulary is of no use.
+// need returns the ids of required pieces.
 func (v *Vocabulary) need(pieces ...string) ([]int32, error) {
 	ids := make([]int32, len(pieces))
 	for i, piece := range pieces {

@@ -10,33 +10,31 @@ import (
 // tokenizer that Google published has 200).
 const maxWord = 100
 
-// A WordPiece numbers text as BERT's tokenizer for lower-cased text does. It may be used by
-// several goroutines.
+// A WordPiece is BERT's tokenizer for lower-cased text. Several goroutines may use it.
 type WordPiece struct {
 	// Pad, Unknown, Begin and Separator are the numbers of the special pieces [PAD], [UNK],
 	// [CLS] and [SEP].
 	Pad, Unknown, Begin, Separator int32
 
 	vocabulary  *Vocabulary
-	first, next tree
+	first, next pieceIndex
 }
 
-// tree finds pieces: those that begin a word, or those that go on, without their ##.
-type tree struct {
+// A pieceIndex has the pieces that begin a word, or those that continue one, without ##.
+type pieceIndex struct {
 	ids     map[string]int32
 	longest int // in bytes
 }
 
-func (t *tree) add(piece string, id int32) {
+func (t *pieceIndex) add(piece string, id int32) {
 	t.ids[piece] = id
 	t.longest = max(t.longest, len(piece))
 }
 
-// continued marks pieces that go on with a word.
+// continued marks pieces that continue a word.
 const continued = "##"
 
-// NewWordPiece returns the tokenizer of a vocabulary, which must have the special pieces
-// and pieces that go on with a word.
+// NewWordPiece returns the tokenizer of a vocabulary, which must have the special pieces and pieces that continue a word.
 func NewWordPiece(v *Vocabulary) (*WordPiece, error) {
 	ids, err := v.need("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 	if err != nil {
@@ -44,7 +42,7 @@ func NewWordPiece(v *Vocabulary) (*WordPiece, error) {
 	}
 	w := &WordPiece{
 		Pad: ids[0], Unknown: ids[1], Begin: ids[2], Separator: ids[3], vocabulary: v,
-		first: tree{ids: make(map[string]int32)}, next: tree{ids: make(map[string]int32)},
+		first: pieceIndex{ids: make(map[string]int32)}, next: pieceIndex{ids: make(map[string]int32)},
 	}
 	for id, piece := range v.pieces {
 		if rest, ok := strings.CutPrefix(piece, continued); ok {
@@ -54,12 +52,12 @@ func NewWordPiece(v *Vocabulary) (*WordPiece, error) {
 		}
 	}
 	if len(w.next.ids) == 0 {
-		return nil, fmt.Errorf("%s: none of the %d lines begins with %s: this is no vocabulary of WordPiece", v.name, len(v.pieces), continued)
+		return nil, fmt.Errorf("%s: none of the %d lines begins with %s: not a vocabulary of WordPiece", v.name, len(v.pieces), continued)
 	}
 	return w, nil
 }
 
-// Vocabulary is the one that the tokenizer was made of.
+// Vocabulary is the tokenizer's vocabulary.
 func (w *WordPiece) Vocabulary() *Vocabulary { return w.vocabulary }
 
 // Append appends the numbers of the pieces of a text.
@@ -69,28 +67,26 @@ func (w *WordPiece) Append(dst []int32, text string) []int32 {
 	return dst
 }
 
-// appendWord appends the pieces of a word: the longest that fits, again and again. If none
-// fits, the whole word is unknown.
+// appendWord appends the pieces of a word, the longest first. If no piece fits, the whole word is unknown.
 func (w *WordPiece) appendWord(dst []int32, word []byte) []int32 {
 	if len(word) > maxWord && utf8.RuneCount(word) > maxWord {
 		return append(dst, w.Unknown)
 	}
 	n := len(dst)
-	tree := &w.first
+	index := &w.first
 	for len(word) > 0 {
-		id, size := tree.find(word)
+		id, size := index.find(word)
 		if size == 0 {
 			return append(dst[:n], w.Unknown)
 		}
 		dst = append(dst, id)
-		word, tree = word[size:], &w.next
+		word, index = word[size:], &w.next
 	}
 	return dst
 }
 
-// find returns the longest piece with which a word begins, and its length in bytes; 0 if
-// there is none.
-func (t *tree) find(word []byte) (int32, int) {
+// find returns the longest piece at the beginning of a word, and its length in bytes; 0: none.
+func (t *pieceIndex) find(word []byte) (int32, int) {
 	for end := min(len(word), t.longest); end > 0; end-- {
 		if id, ok := t.ids[string(word[:end])]; ok {
 			return id, end
@@ -99,9 +95,28 @@ func (t *tree) find(word []byte) (int32, int) {
 	return 0, 0
 }
 
-// JoinWordPieces puts pieces together again, with a blank between words.
+// JoinWordPieces joins pieces, with a blank between words.
 func JoinWordPieces(pieces []string) string {
 	text := strings.Join(pieces, " ")
 	text = strings.ReplaceAll(text, " "+continued, "")
 	return strings.ReplaceAll(text, continued, "")
+}
+
+// joiner is subword-nmt's mark of a piece that continues.
+const joiner = "@@"
+
+// JoinBPE joins the pieces of words, with a blank between words. It drops incomplete words at the end, as the reference does.
+func JoinBPE(pieces []string) string {
+	var text strings.Builder
+	complete := 0 // how much of the text is of complete words
+	for _, piece := range pieces {
+		if head, ok := strings.CutSuffix(piece, joiner); ok {
+			text.WriteString(head)
+			continue
+		}
+		text.WriteString(piece)
+		complete = text.Len()
+		text.WriteByte(' ')
+	}
+	return text.String()[:complete]
 }

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ func pieces(t *testing.T, vocabulary, text string) []string {
 	return out
 }
 
-func TestWordsAreTheirLongestPieces(t *testing.T) {
+func TestWordPieces(t *testing.T) {
 	const vocabulary = "a\nab\nabc\n##c\n##cd\n##d\né\n##é\nx\n##x\n,\n"
 	for _, c := range []struct {
 		claim, text string
@@ -56,7 +57,7 @@ func TestWordsAreTheirLongestPieces(t *testing.T) {
 }
 
 // What the tokenizer of BERT (tokenization.py, BasicTokenizer with do_lower_case) makes of these.
-func TestTextIsCleanedAsBERTDoes(t *testing.T) {
+func TestBasic(t *testing.T) {
 	for _, c := range []struct {
 		claim, text string
 		want        []string
@@ -79,7 +80,7 @@ func TestTextIsCleanedAsBERTDoes(t *testing.T) {
 	}
 }
 
-func TestPiecesAreJoinedAgain(t *testing.T) {
+func TestJoin(t *testing.T) {
 	for _, c := range []struct {
 		claim string
 		join  func([]string) string
@@ -103,14 +104,14 @@ func TestPiecesAreJoinedAgain(t *testing.T) {
 	}
 }
 
-func TestALongWordIsJoinedWithFewAllocations(t *testing.T) {
+func TestJoinBPEAllocations(t *testing.T) {
 	pieces := slices.Repeat([]string{"ab@@"}, 10_000)
 	if n := testing.AllocsPerRun(1, func() { JoinBPE(pieces) }); n > 100 {
 		t.Errorf("JoinBPE of %d pieces of one word allocates %v times, want at most 100", len(pieces), n)
 	}
 }
 
-func TestAWordPieceIsForSeveralGoroutines(t *testing.T) {
+func TestWordPieceFromSeveralGoroutines(t *testing.T) {
 	w := goldenWordPiece(t)
 	want := w.Append(nil, "Who built the castle, and when?")
 	var wait sync.WaitGroup
@@ -124,4 +125,97 @@ func TestAWordPieceIsForSeveralGoroutines(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+func TestVocabularyErrors(t *testing.T) {
+	const special = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n"
+	tests := []struct{ name, text, want string }{
+		{"empty", "", "v.txt: the vocabulary is empty, want a piece of text per line"},
+		{"an empty line", special + "a\n\nb\n", "v.txt: line 6: the line is empty, want a piece of text"},
+		{"a piece twice", special + "a\nb\na\n", `v.txt: line 7: piece "a" is in line 5 already`},
+		{"not UTF-8", special + "a\xff\n", "v.txt: line 5: the line is not UTF-8"},
+		{"a line without end", special + strings.Repeat("x", maxLine+1), "v.txt: line 5: bufio.Scanner: token too long"},
+		{"cut before the special pieces", "[PAD]\n[UNK]\na\n", "v.txt: none of the 3 lines is [CLS], want a vocabulary with [PAD], [UNK], [CLS], [SEP]"},
+		{"of whole words", special + "the\nof\n", "v.txt: none of the 6 lines begins with ##: not a vocabulary of WordPiece"},
+		{"right", special + "a\n##b\r\n", ""},
+	}
+	for _, test := range tests {
+		v, err := ReadVocabulary(strings.NewReader(test.text), "v.txt")
+		if err == nil {
+			_, err = NewWordPiece(v)
+		}
+		if got := message(err); got != test.want {
+			t.Errorf("%s: error %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func FuzzWordPiece(f *testing.F) {
+	w := goldenWordPiece(f)
+	for _, s := range []string{"The castle", "a[SEP]b [SEP]", "中文字符test", "\xff\x00", "ΟΔΟΣ \u2028x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		words := Basic(s)
+		for _, word := range words {
+			if word == "" || strings.ContainsAny(word, " \t\n") {
+				t.Errorf("Basic(%q) has the word %q", s, word)
+			}
+		}
+		ids := w.Append(nil, s)
+		if len(ids) < len(words) {
+			t.Errorf("Append(%q) gives %d pieces of %d words", s, len(ids), len(words))
+		}
+		// What is left of a text is split the same way again.
+		again := w.Append(nil, strings.Join(words, " "))
+		if len(again) < len(words) {
+			t.Errorf("%q splits into fewer pieces than words", words)
+		}
+	})
+}
+
+func FuzzReadVocabulary(f *testing.F) {
+	f.Add("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n")
+	f.Add("\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := ReadVocabulary(strings.NewReader(s), "v")
+		if err != nil {
+			return
+		}
+		for id := range v.Len() {
+			if got, ok := v.ID(v.Piece(int32(id))); !ok || int(got) != id {
+				t.Errorf("piece %d has number %d", id, got)
+			}
+		}
+	})
+}
+
+func ExampleBasic() {
+	fmt.Printf("%q\n", Basic("The Café's [SEP] 日本!"))
+	// Output: ["the" "cafe" "'" "s" "[SEP]" "日" "本" "!"]
+}
+
+func ExampleJoinBPE() {
+	fmt.Println(JoinBPE([]string{"un@@", "aff@@", "able", "king"}))
+	// Output: unaffable king
+}
+
+func ExampleWordPiece_Append() {
+	v, err := ReadVocabulary(strings.NewReader("[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\n!\n"), "vocab.txt")
+	if err != nil {
+		panic(err)
+	}
+	w, err := NewWordPiece(v)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(w.Append(nil, "Unaffable!"), w.Append(nil, "king"))
+	// Output: [4 5 6 7] [1]
 }

@@ -69,11 +69,11 @@ func TestOpenFindsTemplate(t *testing.T) {
 	}
 }
 
-func TestBadTemplateIsAnErrorOfRender(t *testing.T) {
+func TestRenderErrors(t *testing.T) {
 	for _, c := range []struct{ config, template, want string }{
 		{`{`, "", "unexpected end"},
 		{`{"chat_template": 3}`, "", "want a string"},
-		{`{"chat_template": [{"name": "rag", "template": "x"}]}`, "", "none of the templates is the default"},
+		{`{"chat_template": [{"name": "rag", "template": "x"}]}`, "", "has no default template"},
 		{`{"bos_token": 3}`, "", "bos_token"},
 		{`{"chat_template": "{% if %}"}`, "", "chat template"},
 		{"", "a\n{% for m in messages %}", templateFile},
@@ -85,25 +85,27 @@ func TestBadTemplateIsAnErrorOfRender(t *testing.T) {
 	}
 }
 
-func TestDateOfToday(t *testing.T) {
-	p := Open(folder(t, "", `{{ strftime_now("%Y-%m-%d") }}`))
-	before := time.Now()
-	got, err := p.Render(nil)
-	if day, _ := time.ParseInLocation(time.DateOnly, got, time.Local); err != nil || day.After(time.Now()) || before.Sub(day) > 25*time.Hour {
-		t.Errorf("today is %q, %v", got, err)
+// The formats of published templates.
+func TestStrftimeNow(t *testing.T) {
+	for format, layout := range map[string]string{"%Y-%m-%d": time.DateOnly, "%d %b %Y": "02 Jan 2006", "%B %d, %Y": "January 02, 2006", "%d-%m-%Y": "02-01-2006"} {
+		before := time.Now()
+		got, err := Open(folder(t, "", `{{ strftime_now("`+format+`") }}`)).Render(nil)
+		if after := time.Now(); err != nil || got != before.Format(layout) && got != after.Format(layout) {
+			t.Errorf("strftime_now(%q) = %q, %v", format, got, err)
+		}
 	}
 }
 
-func TestRenderIsBounded(t *testing.T) {
+func TestRenderLimits(t *testing.T) {
 	p := Open(folder(t, "", "{% for i in range(100) %}{% for k in range(100) %}{% for m in messages %}{% endfor %}{% endfor %}{% endfor %}x"))
-	p.limit = time.Millisecond
+	p.timeout = time.Millisecond
 	if got, err := p.Render(make([]map[string]any, 100)); err == nil || !strings.Contains(err.Error(), "not done after 1ms") {
 		t.Errorf("a long chat = %q, %v", got, err)
 	}
 	if _, err := p.Render(nil); err == nil || !strings.Contains(err.Error(), "another chat") {
 		t.Errorf("a chat beside it: %v", err)
 	}
-	p.limit = time.Minute
+	p.timeout = time.Minute
 	if got, err := p.Render(nil); got != "x" || err != nil {
 		t.Errorf("a chat after it = %q, %v", got, err)
 	}

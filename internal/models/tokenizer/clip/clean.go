@@ -26,9 +26,14 @@ func repair(text string) string {
 	var out strings.Builder
 	entities := true
 	for line := range strings.SplitAfterSeq(text, "\n") {
-		entities = entities && !strings.Contains(line, "<") // from here on it is HTML, where they are meant
+		entities = entities && !strings.Contains(line, "<") // HTML from here on: entities stay
 		for {
-			repaired := repairOnce(line, entities)
+			repaired := line
+			if entities {
+				repaired = entity.ReplaceAllStringFunc(repaired, unescaped)
+			}
+			repaired = escapes.ReplaceAllString(plain(characters.Replace(repaired)), "")
+			repaired = norm.NFC.String(strings.Map(visible, repaired))
 			if repaired == line {
 				break
 			}
@@ -39,21 +44,11 @@ func repair(text string) string {
 	return out.String()
 }
 
-func repairOnce(line string, entities bool) string {
-	if entities {
-		line = entity.ReplaceAllStringFunc(line, unescaped)
-	}
-	line = plain(characters.Replace(line))
-	line = escapes.ReplaceAllString(line, "")
-	line = strings.Map(visible, line)
-	return norm.NFC.String(line)
-}
-
 // entity is an HTML entity with its semicolon.
 var entity = regexp.MustCompile(`&#?[0-9A-Za-z]{1,24};`)
 
-// unescaped is the character of an entity, or the text itself if it is none as a whole. Names
-// that are in small letters may be in capitals: then so is the character.
+// unescaped is the character of an entity, or the text itself if the whole is not an entity. A name in capitals that exists in
+// lower case gives the character in upper case.
 func unescaped(text string) string {
 	got := html.UnescapeString(text)
 	if text[1] == '#' {
@@ -62,18 +57,18 @@ func unescaped(text string) string {
 		}
 		return got
 	}
-	if whole(got, text) {
+	if isWhole(got, text) {
 		return got
 	}
 	small := strings.ToLower(text)
-	if got = html.UnescapeString(small); text == strings.ToUpper(text) && whole(got, small) {
+	if got = html.UnescapeString(small); text == strings.ToUpper(text) && isWhole(got, small) {
 		return strings.ToUpper(got)
 	}
 	return text
 }
 
-// whole reports whether what became of an entity is that of its whole name, not of its beginning.
-func whole(got, text string) bool {
+// isWhole reports whether an entity was replaced by its whole name, not by a prefix.
+func isWhole(got, text string) bool {
 	return got != text && (text == "&semi;" || !strings.HasSuffix(got, ";"))
 }
 
@@ -93,33 +88,28 @@ func plain(text string) string {
 		if r >= 0x80 && r < 0xa0 {
 			r = charmap.Windows1252.DecodeByte(byte(r))
 		}
-		if r >= 0xff01 && r <= 0xffef {
+		switch {
+		case r >= 0xff01 && r <= 0xffef:
 			out.WriteString(norm.NFKC.String(string(r)))
-		} else {
-			out.WriteRune(plainRune(r))
+		case r == 0x3000:
+			out.WriteByte(' ')
+		case r == 0x02bc || r >= 0x2018 && r <= 0x201b:
+			out.WriteByte('\'')
+		case r >= 0x201c && r <= 0x201f:
+			out.WriteByte('"')
+		case r == '\r' || r == 0x2028 || r == 0x2029:
+			out.WriteByte('\n')
+		default:
+			out.WriteRune(r)
 		}
 	}
 	return out.String()
 }
 
-func plainRune(r rune) rune {
-	switch r {
-	case 0x3000:
-		return ' '
-	case 0x02bc, 0x2018, 0x2019, 0x201a, 0x201b:
-		return '\''
-	case 0x201c, 0x201d, 0x201e, 0x201f:
-		return '"'
-	case '\r', 0x2028, 0x2029:
-		return '\n'
-	}
-	return r
-}
-
-// escapes are what programs write to colour the text of a terminal.
+// escapes are the colour codes of terminals.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[a-zA-Z]")
 
-// visible drops control characters that no text has.
+// visible drops control characters.
 func visible(r rune) rune {
 	switch {
 	case r < 0x09, r == 0x0b, r >= 0x0e && r < 0x20, r == 0x7f, r >= 0x206a && r < 0x2070, r == 0xfeff, r >= 0xfff9 && r < 0xfffd:

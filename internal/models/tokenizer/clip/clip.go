@@ -1,15 +1,14 @@
-// Package clip cuts captions into the tokens of CLIP, as Stable Diffusion XL reads them.
+// Package clip has CLIP's tokenizer, as Stable Diffusion XL uses it.
 //
 //	t, err := clip.Open("model/tokenizer", clip.First)   // vocab.json and merges.txt
 //	ids := make([]int64, clip.Length)
 //	whole, err := t.Encode(ids, "a man riding a wave")   // a start, the words, an end, and filling
 //
-// A caption is cleaned, cut into words, runs of marks and single digits, and each of them is
-// joined from bytes by package hf's BPE; the last part of a word bears "</w>". There are always
-// 77 tokens: what is too long is cut before the end, what is too short filled.
+// A caption is cleaned and split into words, runs of marks and single digits, which package hf's BPE splits into tokens; the last
+// token of a word ends with "</w>". The result always has 77 tokens: longer captions are truncated before the end token,
+// shorter ones padded.
 //
-// Three readers of the same vocabulary differ in little (Kind): with what they fill, and
-// whether that is a token which may stand in a caption.
+// Three tokenizers of one vocabulary (Kind) differ in the padding token, and whether it is special in a caption.
 //
 // # How equal is equal
 //
@@ -32,20 +31,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 )
 
-// Length is how many tokens a caption has (tokenizer_config.json: model_max_length).
+// Length is the number of tokens of a caption (tokenizer_config.json: model_max_length).
 const Length = 77
 
-// A Kind is a reader of captions.
+// A Kind is one of CLIP's tokenizers.
 type Kind uint8
 
 // The kinds.
 const (
-	// First is the tokenizer of the first text encoder of Stable Diffusion XL, which fills with the end.
+	// First is the tokenizer of the first text encoder of Stable Diffusion XL, padded with the end token.
 	First Kind = iota
-	// Second is that of the second one. It fills with "!", which therefore is a token of its own
-	// wherever it stands.
+	// Second is that of the second encoder, padded with "!", which therefore is a special token.
 	Second
-	// OpenCLIP is that of open_clip, which the scores are computed with. It fills with 0.
+	// OpenCLIP is that of open_clip, for scores, padded with 0.
 	OpenCLIP
 )
 
@@ -61,13 +59,13 @@ const (
 	maxFile = 64 << 20
 )
 
-// A Tokenizer cuts captions. It may be used by several goroutines.
+// A Tokenizer converts captions to tokens. Several goroutines may use it.
 type Tokenizer struct {
-	words      *hf.Tokenizer
+	bpe        *hf.Tokenizer
 	kind       Kind
 	start, end int32
 	fill       int32
-	special    []string // tokens that are found before anything else
+	special    []string // tokens that are found before any other step
 }
 
 // Open reads the tokenizer of a folder.
@@ -114,17 +112,17 @@ func New(vocabulary, merges []byte, kind Kind) (*Tokenizer, error) {
 	case OpenCLIP:
 		t.fill, t.special = 0, nil
 	}
-	t.words, err = describe(ids, pairs)
+	t.bpe, err = describe(ids, pairs)
 	return t, err
 }
 
-// mostMerges is how many lines of merges count (transformers, tokenization_clip.py).
-const mostMerges = 49152 - 256 - 2
+// maxMerges is the number of merges that are used (transformers, tokenization_clip.py).
+const maxMerges = 49152 - 256 - 2
 
 // readMerges reads pairs of tokens, one a line, after a line that names the format.
 func readMerges(data []byte) (pairs []string, err error) {
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	for i, line := range lines[1:min(len(lines), mostMerges+1)] {
+	for i, line := range lines[1:min(len(lines), maxMerges+1)] {
 		fields := strings.Fields(line)
 		if len(fields) != 2 {
 			return nil, fmt.Errorf("line %d: %d tokens, want 2", i+2, len(fields))
@@ -138,7 +136,7 @@ func readMerges(data []byte) (pairs []string, err error) {
 // single digits, runs of marks.
 const wordPattern = `'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+`
 
-// describe writes the tokenizer as a tokenizer.json, which package hf reads.
+// describe writes the tokenizer as a tokenizer.json for package hf.
 func describe(ids map[string]int32, pairs []string) (*hf.Tokenizer, error) {
 	type object map[string]any
 	text, err := json.Marshal(object{
@@ -155,7 +153,7 @@ func describe(ids map[string]int32, pairs []string) (*hf.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range hf.ByteCharacters { // without one, parts of a caption would be lost
+	for _, name := range hf.ByteCharacters { // otherwise parts of a caption would be lost
 		for _, token := range []string{name, name + "</w>"} {
 			if _, ok := words.ID(token); !ok {
 				return nil, fmt.Errorf("%s has no %q: want a token for each byte", VocabularyFile, token)
@@ -165,14 +163,13 @@ func describe(ids map[string]int32, pairs []string) (*hf.Tokenizer, error) {
 	return words, nil
 }
 
-// Size is how many tokens there are.
-func (t *Tokenizer) Size() int { return t.words.Size() }
+// Size is the size of the vocabulary.
+func (t *Tokenizer) Size() int { return t.bpe.Size() }
 
 // Fits returns an error unless every token has a row in a model's table.
-func (t *Tokenizer) Fits(rows int) error { return t.words.Fits(rows) }
+func (t *Tokenizer) Fits(rows int) error { return t.bpe.Fits(rows) }
 
-// Encode writes the tokens of a caption into ids, of which there are Length. It reports whether
-// the caption is there as a whole.
+// Encode writes the tokens of a caption into ids, of length Length. It reports whether the caption was not truncated.
 func (t *Tokenizer) Encode(ids []int64, caption string) (whole bool, err error) {
 	if len(ids) != Length {
 		return false, errors.New("clip: want room for 77 tokens")
@@ -194,16 +191,16 @@ func (t *Tokenizer) Encode(ids []int64, caption string) (whole bool, err error) 
 	return whole, nil
 }
 
-// append appends the tokens of a caption. What lies between special tokens is cleaned for itself.
+// append appends the tokens of a caption. Each part between special tokens is cleaned by itself.
 func (t *Tokenizer) append(dst []int32, caption string) ([]int32, error) {
 	for caption != "" {
 		at, token := t.nextSpecial(caption)
 		var err error
-		if dst, err = t.words.Append(dst, clean(caption[:at], t.kind == OpenCLIP), hf.NoSpecial); err != nil {
+		if dst, err = t.bpe.Append(dst, clean(caption[:at], t.kind == OpenCLIP), hf.NoSpecial); err != nil {
 			return nil, err
 		}
 		if token != "" {
-			id, _ := t.words.ID(token)
+			id, _ := t.bpe.ID(token)
 			dst = append(dst, id)
 		}
 		caption = caption[at+len(token):]
@@ -211,8 +208,7 @@ func (t *Tokenizer) append(dst []int32, caption string) ([]int32, error) {
 	return dst, nil
 }
 
-// nextSpecial returns the first special token of a text, and where it is: at its end if there is
-// none.
+// nextSpecial returns the first special token of a text and its place; without one, the end of the text.
 func (t *Tokenizer) nextSpecial(text string) (at int, token string) {
 	at = len(text)
 	for _, s := range t.special {

@@ -45,7 +45,7 @@ func open(t testing.TB, kind Kind) *Tokenizer {
 	return tok
 }
 
-func TestCaptionsBecomeTheTokensOfCLIP(t *testing.T) {
+func TestEncode(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind Kind
 		want func(tokensCase) []int64
@@ -66,7 +66,7 @@ func TestCaptionsBecomeTheTokensOfCLIP(t *testing.T) {
 	}
 }
 
-func TestALongCaptionIsCutBeforeItsEnd(t *testing.T) {
+func TestEncodeLongCaption(t *testing.T) {
 	tok, ids := open(t, First), make([]int64, Length)
 	for words, want := range map[int]bool{1: true, 75: true, 76: false, 10_000: false} {
 		whole, err := tok.Encode(ids, strings.Repeat("7 ", words))
@@ -79,7 +79,7 @@ func TestALongCaptionIsCutBeforeItsEnd(t *testing.T) {
 	}
 }
 
-func TestATokenizerThatIsNoneOfCLIPIsNamed(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
@@ -128,8 +128,8 @@ func FuzzTokenizerFiles(f *testing.F) {
 				continue
 			}
 			for _, id := range ids {
-				if id < 0 || int(id) >= tok.words.Size() {
-					t.Fatalf("token %d of %q is beyond the vocabulary of %d", id, caption, tok.words.Size())
+				if id < 0 || int(id) >= tok.bpe.Size() {
+					t.Fatalf("token %d of %q is beyond the vocabulary of %d", id, caption, tok.bpe.Size())
 				}
 			}
 		}

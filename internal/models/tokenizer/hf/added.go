@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// An addedToken is one that is found before anything else is done to a text.
+// An addedToken is found in a text before any other step.
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
@@ -20,15 +20,14 @@ type addedToken struct {
 	Special    bool   `json:"special"`
 }
 
-// addedTokens are those of a tokenizer. Some are looked for in the text as it is, others after
-// normalization, which they go through too.
+// addedTokens are those of a tokenizer. Some are searched in the raw text, others, normalized too, in the normalized text.
 type addedTokens struct {
 	ids             map[string]int32
 	special         map[int32]bool
 	raw, normalized tokenFinder
 }
 
-// addTokens finds what contradicts the vocabulary, and adds the tokens.
+// addTokens checks tokens against the vocabulary and adds them.
 func (t *Tokenizer) addTokens(tokens []addedToken) error {
 	t.added.ids, t.added.special = make(map[string]int32), make(map[int32]bool)
 	for i, token := range tokens {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A modelFile is what the file has of a model.
+// A modelFile is the model of the file.
 type modelFile struct {
 	Type         string         `json:"type"` // older files leave BPE out
 	Vocab        jsontext.Value `json:"vocab"`
@@ -25,7 +25,7 @@ type modelFile struct {
 	IgnoreMerges bool           `json:"ignore_merges"`
 }
 
-// A mergeText is a pair of tokens that are joined. A file has two strings, or one with a blank between.
+// A mergeText is a pair of tokens of a merge: two strings in the file, or one with a blank between.
 type mergeText [2]string
 
 func (m *mergeText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -44,19 +44,20 @@ func (m *mergeText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// A bpe joins pairs of neighbours, those first that were learnt first, until no pair is left that was learnt.
+// A bpe merges pairs of neighbours, those of the lowest rank first, until no pair has a merge.
 type bpe struct {
-	ids         map[string]int32
-	merges      map[uint64]merge
-	bytes       [256]int32 // tokens of bytes, as <0x0A>; -1: none
-	fallback    bool       // to them
-	unknown     int32      // -1: none
-	fuse, whole bool       // fuse_unk, ignore_merges
-	suffix      string     // of the last character of a word
-	memory      sync.Pool  // of *bpeWord
+	ids        map[string]int32
+	merges     map[uint64]merge
+	bytes      [256]int32 // tokens of bytes, as <0x0A>; -1: none
+	fallback   bool       // to them
+	unknown    int32      // -1: none
+	fuse       bool       // fuse_unk
+	wholeWords bool       // ignore_merges
+	suffix     string     // of the last character of a word
+	memory     sync.Pool  // of *bpeWord
 }
 
-// A merge is what two tokens become, and when that was learnt.
+// A merge has the token that a pair becomes, and its rank.
 type merge struct{ rank, id int32 }
 
 func pair(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) }
@@ -64,8 +65,7 @@ func pair(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(u
 const (
 	// maxID bounds the numbers of tokens.
 	maxID = 1 << 24
-	// maxGap is how many numbers a vocabulary may leave out, beyond as many as it has: memory is
-	// bounded by the file.
+	// maxGap bounds the unused ids of a vocabulary, beyond its size, so that the file bounds the memory.
 	maxGap = 1 << 16
 )
 
@@ -77,11 +77,11 @@ func (f *modelFile) bpe() (m *bpe, pieces []string, err error) {
 	case f.Type != "BPE" && (f.Type != "" || f.Merges == nil):
 		return nil, nil, fmt.Errorf("model: type %q is not supported, want BPE", f.Type)
 	case f.Dropout != 0:
-		return nil, nil, fmt.Errorf("model: dropout is %v: the same text would be cut differently each time", f.Dropout)
+		return nil, nil, fmt.Errorf("model: dropout is %v: want 0, since results would be random", f.Dropout)
 	case f.Prefix != "":
 		return nil, nil, fmt.Errorf("model: continuing_subword_prefix %q is not supported, want none", f.Prefix)
 	}
-	m = &bpe{merges: make(map[uint64]merge, len(f.Merges)), fallback: f.ByteFallback, unknown: -1, fuse: f.FuseUnknown, whole: f.IgnoreMerges, suffix: f.Suffix}
+	m = &bpe{merges: make(map[uint64]merge, len(f.Merges)), fallback: f.ByteFallback, unknown: -1, fuse: f.FuseUnknown, wholeWords: f.IgnoreMerges, suffix: f.Suffix}
 	m.memory.New = func() any { return new(bpeWord) }
 	if err := json.Unmarshal(f.Vocab, &m.ids); err != nil {
 		return nil, nil, fmt.Errorf("model: vocab: want an object of tokens with their numbers: %w", err)
@@ -137,7 +137,7 @@ func (f *modelFile) bpe() (m *bpe, pieces []string, err error) {
 
 // append appends the tokens of a word.
 func (m *bpe) append(dst []int32, word string) []int32 {
-	if m.whole {
+	if m.wholeWords {
 		if id, ok := m.ids[word]; ok {
 			return append(dst, id)
 		}
@@ -148,8 +148,8 @@ func (m *bpe) append(dst []int32, word string) []int32 {
 	return w.join(dst, m.merges)
 }
 
-// characters appends the tokens of the single characters of a word. Unknown ones that follow each other may be one token,
-// even if characters that have only bytes lie between them.
+// characters appends the tokens of the characters of a word. With fuse_unk consecutive unknown characters are one token, even
+// with characters of bytes between them.
 func (m *bpe) characters(dst []int32, word string) []int32 {
 	waiting := false // an unknown token is not appended yet
 	flush := func() {
@@ -192,21 +192,20 @@ func (m *bpe) characters(dst []int32, word string) []int32 {
 	return dst
 }
 
-// A bpeWord is a word on its way to its tokens. It is memory to be used again.
+// A bpeWord is the reusable memory of a word.
 type bpeWord struct {
 	initial []int32
 	symbols []symbol
 	queue   []candidate
 }
 
-// A symbol is a token with its neighbours, -1 for none. Without a size it has become a part
-// of the one before.
+// A symbol is a token with its neighbours, -1 for none. If gone it is part of the symbol before.
 type symbol struct {
 	id, left, right int32
 	gone            bool
 }
 
-// A candidate is a pair that can be joined: what it becomes, and where its left part is.
+// A candidate is a pair with a merge, and where its left part is.
 type candidate struct {
 	merge
 	at int32
@@ -216,7 +215,7 @@ func (c candidate) before(o candidate) bool {
 	return c.rank < o.rank || c.rank == o.rank && c.at < o.at
 }
 
-// join appends the tokens that are left when nothing can be joined any more.
+// join applies all merges and appends the tokens.
 func (w *bpeWord) join(dst []int32, merges map[uint64]merge) []int32 {
 	w.begin(merges)
 	for len(w.queue) > 0 {
@@ -230,7 +229,7 @@ func (w *bpeWord) join(dst []int32, merges map[uint64]merge) []int32 {
 	return dst
 }
 
-// begin lines up the single characters, and puts all pairs that can be joined into the queue.
+// begin sets the symbols to the characters, and queues all pairs with a merge.
 func (w *bpeWord) begin(merges map[uint64]merge) {
 	w.symbols, w.queue = w.symbols[:0], w.queue[:0]
 	for i, id := range w.initial {
@@ -244,7 +243,7 @@ func (w *bpeWord) begin(merges map[uint64]merge) {
 	}
 }
 
-// joinPair joins a pair, unless one of its parts has become another token since.
+// joinPair joins a pair, unless one of its parts has changed since.
 func (w *bpeWord) joinPair(c candidate, merges map[uint64]merge) {
 	left := &w.symbols[c.at]
 	if left.gone || left.right < 0 {
@@ -264,7 +263,7 @@ func (w *bpeWord) joinPair(c candidate, merges map[uint64]merge) {
 	}
 }
 
-// offer puts the pair whose left part is at i into the queue, if it can be joined.
+// offer queues the pair whose left part is at i, if it has a merge.
 func (w *bpeWord) offer(i int32, merges map[uint64]merge) {
 	left := w.symbols[i]
 	m, ok := merges[pair(left.id, w.symbols[left.right].id)]

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// ByteCharacters are the characters that stand for bytes (GPT-2, bytes_to_unicode): those that can be seen stand for
-// themselves, others for what follows U+00FF.
+// ByteCharacters are the characters for bytes (GPT-2, bytes_to_unicode): visible ones stand for themselves, those after U+00FF
+// for the others.
 var ByteCharacters, characterBytes = func() (to [256]string, back map[rune]byte) {
 	back = make(map[rune]byte, 256)
 	next := rune(256)

@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// A gptMatcher cuts text into words as GPT-2 and its descendants do, without an engine for
-// regular expressions. All of a text matches.
+// A gptMatcher splits text into words as GPT-2 and its descendants do, without a regular expression. All of a text matches.
 type gptMatcher struct {
-	// modern is the pattern of tiktoken's cl100k, which Llama 3 has: short forms in capitals,
-	// any mark before a word, and ends of lines on their own.
+	// modern is the pattern of tiktoken's cl100k, which Llama 3 uses: contractions in any case, any mark before a word, and line
+	// ends apart.
 	modern bool
-	digits int // at the most in a number, 0 for any
+	digits int // maximum in a number; 0: any
 }
 
-// The patterns of which there is a gptMatcher.
+// The patterns with a gptMatcher.
 const (
 	gpt2Pattern   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 	llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -123,7 +122,7 @@ func (m gptMatcher) blanks(text string) int {
 	return end
 }
 
-// shortForm is the length of the apostrophe and the letters of a short form, as 's.
+// shortForm is the length of a contraction, for example 's, with its apostrophe.
 func (m gptMatcher) shortForm(text string) int {
 	if len(text) < 2 || text[0] != '\'' {
 		return 0
@@ -140,12 +139,12 @@ func (m gptMatcher) shortForm(text string) int {
 	return 0
 }
 
-// isForm compares letters with those of a short form.
+// isForm compares letters with those of a contraction.
 func (m gptMatcher) isForm(got, form string) bool {
 	return got == form || m.modern && strings.EqualFold(got, form)
 }
 
-// A class is what a character is to the patterns.
+// A class is a class of characters in the patterns.
 type class uint8
 
 const (

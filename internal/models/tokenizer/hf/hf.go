@@ -1,5 +1,5 @@
-// Package hf reads tokenizer.json, the file in which HuggingFace's tokenizers library keeps a
-// tokenizer, and cuts text into the numbers of tokens and back as that library does.
+// Package hf reads tokenizer.json, the file of HuggingFace's tokenizers library, and converts text to the ids of tokens and
+// back as that library does.
 //
 //	t, err := hf.Open("Llama-3.1-8B-Instruct/tokenizer.json")
 //	ids, err := t.Append(nil, "Who built the castle?", hf.AddSpecial)
@@ -7,22 +7,23 @@
 //
 // # Terms
 //
-// A text passes five stations, which the file describes. Added tokens, for example <|eot_id|>, are found first
-// and are never cut. The normalizer changes the text between them. The pre-tokenizer cuts it into words. The model
-// cuts each word into tokens by merging pairs (BPE). The post-processor adds special tokens. A decoder goes the
-// other way.
+// The file describes five steps. Added tokens, for example <|eot_id|>, are found first (added.go). The normalizer changes the
+// text between them (normalize.go). The pre-tokenizer splits it into words (pretokenize.go, regex.go, gpt.go). The model
+// splits each word into tokens by merging pairs (BPE, bpe.go). The post-processor adds special tokens. The decoder
+// (decode.go) converts tokens to text.
 //
 // # How equal is equal
 //
 // The tests compare with version 0.23 of the library over text of all scripts, for each kind of tokenizer that a
 // language model or Whisper has. One thing is that of earlier versions, which the reference pins: added tokens are
 // decoded as the file writes them, not in their normalized form. Letters and digits are those of Go's Unicode
-// tables. A number that no token has is an error, where the library leaves it out.
+// tables. An id without a token is an error, where the library skips it.
 //
 // # What it leaves out
 //
 // Models other than BPE and the components that only they use; patterns beyond those of known tokenizers; training,
-// pairs of texts, dropout, offsets, truncation and padding. Whatever would cut a text otherwise is refused by name.
+// pairs of texts, dropout, offsets, truncation and padding. A file that needs any of these for its tokens is an error that names
+// the component and its type.
 package hf
 
 import (
@@ -41,7 +42,7 @@ import (
 // maxFile bounds tokenizer.json: the largest known have some 35 MB.
 const maxFile = 256 << 20
 
-// A component is any normalizer, pre-tokenizer, post-processor or decoder. Its type says which fields count.
+// A component is any normalizer, pre-tokenizer, post-processor or decoder. Its type decides which fields are used.
 type component struct {
 	Type string `json:"type"`
 
@@ -76,9 +77,9 @@ type component struct {
 	} `json:"special_tokens"`
 }
 
-// A Tokenizer cuts text into tokens. It may be used by several goroutines.
+// A Tokenizer converts text to tokens and back. Several goroutines may use it.
 type Tokenizer struct {
-	pieces []string // by number; empty where there is none
+	pieces []string // by id; empty: none
 	model  *bpe
 	added  addedTokens
 
@@ -88,7 +89,7 @@ type Tokenizer struct {
 	decode        decoder
 }
 
-// Open reads a file of a tokenizer.
+// Open reads a tokenizer.json.
 func Open(path string) (*Tokenizer, error) {
 	data, err := fileio.ReadFile(path, maxFile)
 	if err != nil {
@@ -97,7 +98,7 @@ func Open(path string) (*Tokenizer, error) {
 	return Read(bytes.NewReader(data), path)
 }
 
-// Read reads tokenizer.json. Errors begin with the name and say which part of the file is wrong.
+// Read reads tokenizer.json. Errors begin with the name and the part of the file.
 func Read(r io.Reader, name string) (*Tokenizer, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -140,7 +141,7 @@ func Read(r io.Reader, name string) (*Tokenizer, error) {
 	for _, ids := range [][]int32{t.before, t.after} {
 		for _, id := range ids {
 			if _, ok := t.Token(id); !ok && err == nil {
-				err = fmt.Errorf("post_processor: it adds token %d, which the vocabulary of %d does not have", id, t.Size())
+				err = fmt.Errorf("post_processor: token %d is not in the vocabulary of %d", id, t.Size())
 			}
 		}
 	}
@@ -152,7 +153,7 @@ func Read(r io.Reader, name string) (*Tokenizer, error) {
 
 // newProcessor returns the special tokens before and after a text; where is the place in the file.
 func newProcessor(c *component, where string) (before, after []int32, err error) {
-	if c == nil || c.Type == "ByteLevel" { // which moves the offsets of tokens only
+	if c == nil || c.Type == "ByteLevel" { // which changes offsets only
 		return nil, nil, nil
 	}
 	switch c.Type {
@@ -177,7 +178,7 @@ func newProcessor(c *component, where string) (before, after []int32, err error)
 			}
 		}
 		if texts != 1 {
-			return nil, nil, fmt.Errorf("%s.single: the text is there %d times, want once", where, texts)
+			return nil, nil, fmt.Errorf("%s.single: the text occurs %d times, want once", where, texts)
 		}
 		return before, after, nil
 	case "Sequence":
@@ -187,8 +188,8 @@ func newProcessor(c *component, where string) (before, after []int32, err error)
 			if err != nil {
 				return nil, nil, err
 			}
-			if len(b)+len(a) > 0 && len(before)+len(after) > 0 { // the library takes the first's tokens for a text of their own
-				return nil, nil, fmt.Errorf("%s: a processor before it adds tokens too: want one that does", place)
+			if len(b)+len(a) > 0 && len(before)+len(after) > 0 { // the library would treat the first's tokens as text
+				return nil, nil, fmt.Errorf("%s: a processor before it adds tokens too: want one processor with tokens", place)
 			}
 			before, after = append(before, b...), append(after, a...)
 		}
@@ -197,19 +198,19 @@ func newProcessor(c *component, where string) (before, after []int32, err error)
 	return nil, nil, fmt.Errorf("%s: type %q is not supported, want TemplateProcessing, ByteLevel or Sequence", where, c.Type)
 }
 
-// Special says what happens to special tokens.
+// Special selects the use of special tokens.
 type Special bool
 
-// Their values, by what they do.
+// The values.
 const (
-	AddSpecial  Special = true  // those that the file puts around a text are added
-	NoSpecial   Special = false // or not
-	SkipSpecial Special = true  // they do not appear in decoded text
-	KeepSpecial Special = false // or do
+	AddSpecial  Special = true  // Append adds the post-processor's tokens
+	NoSpecial   Special = false // Append adds none
+	SkipSpecial Special = true  // Decode leaves special tokens out
+	KeepSpecial Special = false // Decode writes them
 )
 
-// Append appends the numbers of the tokens of a text. Special tokens that stand in the text
-// are found in any case. Where the text is not UTF-8, it is read with U+FFFD there.
+// Append appends the ids of the tokens of a text. Special tokens in the text are found in any case. U+FFFD replaces invalid
+// UTF-8.
 func (t *Tokenizer) Append(dst []int32, text string, special Special) (_ []int32, err error) {
 	if special {
 		dst = append(dst, t.before...)
@@ -245,13 +246,13 @@ func (t *Tokenizer) Append(dst []int32, text string, special Special) (_ []int32
 	return dst, nil
 }
 
-// Decode returns the text of tokens. A number that no token has is an error.
+// Decode returns the text of tokens. An id without a token is an error.
 func (t *Tokenizer) Decode(ids []int32, special Special) (string, error) {
 	tokens := make([]string, 0, len(ids))
 	for i, id := range ids {
 		token, ok := t.Token(id)
 		if !ok {
-			return "", fmt.Errorf("token %d is %d, which the vocabulary of %d does not have", i, id, t.Size())
+			return "", fmt.Errorf("token %d is %d: not in the vocabulary of %d", i, id, t.Size())
 		}
 		if !bool(special) || !t.added.special[id] {
 			tokens = append(tokens, token)
@@ -260,11 +261,10 @@ func (t *Tokenizer) Decode(ids []int32, special Special) (string, error) {
 	return t.decode.text(tokens)
 }
 
-// Size is one more than the largest number of a token: what a model needs as the size of its
-// vocabulary, at the least.
+// Size is the largest id plus one: the least size of a model's vocabulary.
 func (t *Tokenizer) Size() int { return len(t.pieces) }
 
-// ID returns the number of a token as the file writes it, and whether there is one.
+// ID returns the id of a token as the file writes it, and whether it exists.
 func (t *Tokenizer) ID(token string) (int32, bool) {
 	if id, ok := t.added.ids[token]; ok {
 		return id, true
@@ -273,7 +273,7 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	return id, ok
 }
 
-// Token returns the token of a number as the file writes it, and whether there is one.
+// Token returns the token of an id as the file writes it, and whether it exists.
 func (t *Tokenizer) Token(id int32) (string, bool) {
 	if id < 0 || int(id) >= len(t.pieces) || t.pieces[id] == "" {
 		return "", false
@@ -281,8 +281,7 @@ func (t *Tokenizer) Token(id int32) (string, bool) {
 	return t.pieces[id], true
 }
 
-// Fits returns an error unless every token has a place in a vocabulary of a size, which a
-// model has.
+// Fits returns an error unless all tokens are in a model's vocabulary of a size.
 func (t *Tokenizer) Fits(vocabulary int) error {
 	if t.Size() > vocabulary {
 		return fmt.Errorf("the tokenizer has tokens up to %d, the model a vocabulary of %d: they do not belong together", t.Size()-1, vocabulary)

@@ -132,7 +132,7 @@ func small(model, rest string) string {
 	return `{"model":` + cmp.Or(model, `{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}`) + rest + `}`
 }
 
-func TestBadFilesAreNamed(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	for _, c := range []struct {
 		claim, text string
 		parts       []string
@@ -193,7 +193,7 @@ func TestBadFilesAreNamed(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestTruncatedFiles(t *testing.T) {
 	whole := small("", `,"normalizer":{"type":"NFC"},"added_tokens":[{"id":3,"content":"<s>"}]`)
 	for n := range len(whole) {
 		if _, err := Read(strings.NewReader(whole[:n]), "tokenizer.json"); err == nil || !strings.Contains(err.Error(), "tokenizer.json: line 1: not a tokenizer.json") {
@@ -219,7 +219,7 @@ func TestOldAndNewFiles(t *testing.T) {
 	}
 }
 
-func TestNumbersOfTokens(t *testing.T) {
+func TestIDs(t *testing.T) {
 	tok := read(t, small("", `,"added_tokens":[{"id":9,"content":"<s>","special":true}],"decoder":{"type":"Fuse"}`))
 	if err := tok.Fits(10); err != nil {
 		t.Errorf("ten tokens do not fit into ten: %v", err)
@@ -271,7 +271,7 @@ func TestAppendFromSeveralGoroutines(t *testing.T) {
 	}
 }
 
-func TestPatternThatTakesForeverEnds(t *testing.T) {
+func TestMatchTimeout(t *testing.T) {
 	m, err := newRegexMatcher("(a+)+$")
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestPatternThatTakesForeverEnds(t *testing.T) {
 	}
 }
 
-func TestPatternsThatWouldCutDifferently(t *testing.T) {
+func TestPatternErrors(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`a\h`: `\h is not supported`, `\w+`: `\w is not supported`, `[\w]`: `\w is not supported`, `a\`: "ends with a backslash", `[\`: "ends with a backslash",
 		`\p{L`: "no closing brace", `[a`: "no closing bracket", `[[a]b]`: "set within a set", `[a&&b]`: "set within a set", `(?x) a`: "the only option is", `(?i)a`: "the only option is (?i:",
@@ -318,7 +318,7 @@ func engines(t testing.TB) map[string]matcher {
 }
 
 // The hand-made matchers equal their patterns over all short texts of characters of each class.
-func TestHandMadeMatchersEqualTheirPatterns(t *testing.T) {
+func TestGPTMatchersEqualPatterns(t *testing.T) {
 	texts := []string{""}
 	for range 3 {
 		for _, text := range texts {
@@ -338,7 +338,7 @@ func TestHandMadeMatchersEqualTheirPatterns(t *testing.T) {
 	}
 }
 
-func FuzzHandMadeMatchers(f *testing.F) {
+func FuzzGPTMatchers(f *testing.F) {
 	g, _ := readGolden(f)
 	for _, text := range g.Texts {
 		f.Add(text)

@@ -10,8 +10,8 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// patience bounds the search for one match: there are patterns that take forever.
-const patience = 5 * time.Second
+// matchTimeout bounds the search for one match: some patterns take exponential time.
+const matchTimeout = 5 * time.Second
 
 // newRegexMatcher makes a matcher of a regular expression, without an engine if it is known.
 func newRegexMatcher(text string) (matcher, error) {
@@ -27,7 +27,7 @@ func newRegexMatcher(text string) (matcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", text, err)
 	}
-	compiled.MatchTimeout = patience
+	compiled.MatchTimeout = matchTimeout
 	return regexMatcher{compiled}, nil
 }
 
@@ -60,18 +60,18 @@ func (m regexMatcher) divide(text string, emit func(string, bool)) error {
 	return nil
 }
 
-// A translation is a pattern on its way from Oniguruma, with the syntax of Ruby, which the library has, to the engine
-// here, which has that of .NET. Known patterns mean the same to both except for ^ and $, repetitions that give nothing
-// back, and the letter ſ where capitals do not count. Whatever else differs is refused.
+// A translation translates a pattern of Oniguruma, with Ruby's syntax, which HuggingFace's library uses, into one of regexp2, with
+// that of .NET. Patterns of known tokenizers differ in ^ and $, possessive repetitions, and the letter ſ where case is
+// ignored. Other differences are refused.
 type translation struct {
-	rest   string // not read yet
+	rest   string // to be read
 	out    string
-	atom   int     // where in out the last thing begins that can be repeated; -1: none can
-	groups []group // that are open
-	fold   bool    // capitals do not count, (?i:
+	atom   int     // where in out the last repeatable item begins; -1: none
+	groups []group // open groups
+	fold   bool    // case is ignored, (?i:
 }
 
-// A group begins at a place of out. Behind it capitals count as before.
+// A group begins at a place of out. After it fold is as before.
 type group struct {
 	begin int
 	fold  bool
@@ -132,7 +132,7 @@ func (t *translation) letter() string {
 	return t.take(n)
 }
 
-// put writes something that can be repeated.
+// put writes a repeatable item.
 func (t *translation) put(text string) {
 	t.atom = len(t.out)
 	t.out += text
@@ -212,7 +212,7 @@ func (t *translation) repeat() error {
 	if count == "{" {
 		end := strings.IndexByte(t.rest, '}')
 		if end < 2 || strings.Trim(t.rest[1:end], "0123456789,") != "" || t.rest[1] == ',' {
-			return errors.New("a brace that does not count is not supported: want {2} or {1,3}")
+			return errors.New("the braces are not a count: want {2} or {1,3}")
 		}
 		count = t.rest[:end+1]
 	}
