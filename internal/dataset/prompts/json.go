@@ -50,6 +50,10 @@ func (t *Table) parseJSON(data []byte, count int) error {
 			err = errors.New("want an object, got null")
 		}
 		if err != nil {
+			if !list {
+				rest := bytes.TrimLeft(data[d.InputOffset():], " \t\r\n")
+				err = fmt.Errorf("line %d: %w", 1+bytes.Count(data[:len(data)-len(rest)], []byte("\n")), err)
+			}
 			return &Error{t.name, len(t.rows), "", err}
 		}
 		t.rows = append(t.rows, r)

@@ -188,7 +188,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{"a list of numbers", `[1]`, []string{"row 0", "want an object, got number"}},
 		{"a list with null", `[null]`, []string{"row 0", "null"}},
 		{"data after the list", `[{"a":1}] x`, []string{"more data after the list"}},
-		{"a bad line", "{\"a\":1}\n{\"a\":}\n", []string{"row 1", "invalid character"}},
+		{"a bad line", "{\"a\":1}\n{\"a\":}\n", []string{"row 1: line 2: ", "invalid character"}},
 		{"an object without a list", "{\n\"a\":1}", []string{"no list of rows"}},
 		{"an object with two lists", "{\n\"a\":[],\"b\":[]}", []string{"one of several lists"}},
 		{"a pickle that calls", "\x80\x04cos\nsystem\n\x8c\x02ls\x85R.", []string{"os.system", "refused"}},
