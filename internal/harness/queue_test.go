@@ -410,3 +410,16 @@ func TestOvertakingEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestBatchesByLengthWaitForMaxDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(batching{maxBatch: 2, maxDelay: 20 * time.Millisecond, length: func(loadgen.QuerySampleIndex) int { return 1 }})
+		q.add(queryOf(0, 3))
+		began := time.Now()
+		for i, want := range []time.Duration{0, 20 * time.Millisecond} {
+			if q.take(nil); time.Since(began) != want {
+				t.Errorf("batch %d is taken after %v, want %v", i, time.Since(began), want)
+			}
+		}
+	})
+}

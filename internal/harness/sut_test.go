@@ -79,7 +79,7 @@ func TestMaxOutstanding(t *testing.T) {
 	}
 }
 
-func TestOvertakingIsLimitedByTheBound(t *testing.T) {
+func TestBatching(t *testing.T) {
 	for _, c := range []struct {
 		scenario        loadgen.Scenario
 		tokens          bool
@@ -88,11 +88,12 @@ func TestOvertakingIsLimitedByTheBound(t *testing.T) {
 		{loadgen.Server, false, 100 * time.Millisecond, 50 * time.Millisecond}, {loadgen.Server, true, 0, 3 * time.Second}, {loadgen.Offline, false, 0, 0},
 	} {
 		r := measured(time.Millisecond, shape{1, 1, 4})
+		r.cfg.MaxDelay = time.Millisecond
 		r.workload = &workload.Workload{Length: func(index int) int { return []int{5, 7}[index] }}
 		r.cfg.Settings = loadgen.TestSettings{Scenario: c.scenario, UseTokenLatencies: c.tokens, ServerTargetLatency: 100 * time.Millisecond, ServerTTFTLatency: 6 * time.Second}
 		b := r.batching()
-		if b.bound != c.bound || b.overtake != c.overtake || b.maxBatch != 4 || b.length(1) != 7 {
-			t.Errorf("%v, tokens %t: bound %v, overtaken for %v, length %d", c.scenario, c.tokens, b.bound, b.overtake, b.length(1))
+		if b.bound != c.bound || b.overtake != c.overtake || b.maxBatch != 4 || b.maxDelay != time.Millisecond || b.length(1) != 7 {
+			t.Errorf("%v, tokens %t: %+v, want the bound %v, overtaking for %v", c.scenario, c.tokens, b, c.bound, c.overtake)
 		}
 		if r.workload = (&workload.Workload{}); r.batching().length != nil {
 			t.Error("samples that are all alike have lengths")

@@ -34,14 +34,16 @@ func (e *threadedEngine) Open(ctx context.Context, opts backend.Options) (backen
 	return engine(e.t, simulated.Config{Latency: e.one / time.Duration(max(1, opts.IntraThreads))}).Open(ctx, opts)
 }
 
-// opened warms a Server run up on four cores and returns the shape that it has then.
-func warmedUp(t *testing.T, one, bound time.Duration, change func(*Config)) (shape, *observer) {
+// warmedUp warms a Server run up on four cores. It returns the shape that it has then, and whether a worker with all cores
+// was tried.
+func warmedUp(t *testing.T, one, bound time.Duration, change func(*Config)) (_ shape, tried bool, _ *observer) {
 	t.Helper()
 	n := newNumbers(100)
 	cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
 	cfg.Instances = 0
 	cfg.Settings.ServerTargetLatency = bound
-	cfg.Engine = &threadedEngine{Engine: engine(t, simulated.Config{}), t: t, one: one}
+	e := &threadedEngine{Engine: engine(t, simulated.Config{}), t: t, one: one}
+	cfg.Engine = e
 	change(&cfg)
 	r := newRun(cfg)
 	defer r.close()
@@ -54,7 +56,7 @@ func warmedUp(t *testing.T, one, bound time.Duration, change func(*Config)) (sha
 	if err := r.widen(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
-	return r.model.shape, cfg.Observer.(*observer)
+	return r.model.shape, slices.Contains(e.opened, 4), cfg.Observer.(*observer)
 }
 
 func TestOneWorkerWithAllCores(t *testing.T) {
@@ -76,9 +78,12 @@ func TestOneWorkerWithAllCores(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got, o := warmedUp(t, c.one, c.bound, c.change)
+				got, tried, o := warmedUp(t, c.one, c.bound, c.change)
 				if got != c.want {
 					t.Errorf("the shape is %+v, want %+v", got, c.want)
+				}
+				if c.one/4 > c.bound && tried {
+					t.Error("all cores were tried, and cannot keep the bound")
 				}
 				if wide := c.want.workers == 1; o.noted("one worker has all cores") != wide {
 					t.Errorf("notes %q", o.notes)
