@@ -65,7 +65,7 @@ func (o *tuneFlags) run(cmd *cobra.Command) (err error) {
 		return usage("tune needs --model")
 	}
 	q := o.Request
-	if q.Bench, err = o.build(cmd.Flags()); err != nil {
+	if q.Run, err = o.build(cmd.Flags()); err != nil {
 		return err
 	}
 	for _, text := range o.delays {

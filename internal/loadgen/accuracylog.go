@@ -82,7 +82,7 @@ type responseLog struct {
 	limits logLimits
 
 	mu      sync.Mutex
-	filling logBatch // what the writer has not taken yet
+	filling logBatch // for the writer
 	spare   logBatch // empty; its memory is used again
 	tokens  map[ResponseID][]byte
 	closed  bool
@@ -101,7 +101,7 @@ type responseLog struct {
 	ended chan struct{} // closed when the writer has ended
 }
 
-// logLimits bound what a responseLog holds.
+// logLimits bound the memory of a responseLog.
 type logLimits struct {
 	hold    int64         // bytes that are held back before any is written; performance mode only
 	most    int64         // bytes that may wait
@@ -114,7 +114,7 @@ type logBatch struct {
 	data    []byte
 }
 
-// recordBytes is about what a record takes beside its data.
+// recordBytes is about the memory of a record beside its data.
 const recordBytes = 80
 
 func newResponseLog(to AccuracyLog, limits logLimits, tokens bool) *responseLog {

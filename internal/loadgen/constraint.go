@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Constraint is a rule that a performance phase was judged by, as data: what the rule
-// asks for and what was measured, both as numbers with units. Every text about a rule, in
+// A Constraint is a rule that a performance phase was judged by, as data: the requirement
+// and the observation, both as numbers with units. Every text about a rule, in
 // logs, reports and errors, is made from it.
 type Constraint struct {
 	ID ConstraintID `json:"id"`
@@ -60,7 +60,7 @@ const (
 	AtMost  Bound = "at_most"
 )
 
-// RequiredText says what the rule asks for, e.g. "≤ 15ms at the 99th percentile".
+// RequiredText is the requirement, e.g. "≤ 15ms at the 99th percentile".
 func (c Constraint) RequiredText() string { return c.required("≥", "≤") }
 
 func (c Constraint) required(least, most string) string {
@@ -74,7 +74,7 @@ func (c Constraint) required(least, most string) string {
 	return least + " " + text
 }
 
-// ObservedText says what was measured.
+// ObservedText is the observation.
 func (c Constraint) ObservedText() string {
 	_, observed := c.texts()
 	return observed
@@ -92,7 +92,7 @@ func (c Constraint) texts() (required, observed string) {
 	return required, observed
 }
 
-// String says in one sentence how the rule was kept, and if it was not, what to do.
+// String is one sentence about the rule; if it was not kept, with advice.
 func (c Constraint) String() string {
 	text := c.ID.String() + ": " + c.ObservedText() + ", want " + c.required("at least", "at most")
 	if c.Advice != "" {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EffectiveSettings are what a test really uses: the requested settings, reduced
+// EffectiveSettings are the settings of a test in effect: the requested ones, reduced
 // to its scenario and completed by the QSL's sample counts
 // (loadgen/test_settings_internal.cc).
 type EffectiveSettings struct {
@@ -131,7 +131,7 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 		e.TargetQPS = s.OfflineExpectedQPS
 		e.TargetLatencyPercentile = 0.99 // not used, but logged
 		e.MaxAsyncQueries = 1
-		// All queries become one, and what was a number of queries is one of samples.
+		// All queries become one, and a number of queries becomes one of samples.
 		e.SamplesPerQuery = max(s.MinQueryCount, uint64(offlineSlack*seconds(e.TargetDuration)*e.TargetQPS))
 		if s.PerformanceIssueUnique {
 			e.SamplesPerQuery = e.PerformanceSampleCount

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// This file turns what was recorded of a phase into its outcome (loadgen/results.cc).
+// This file turns the records of a phase into its outcome (loadgen/results.cc).
 
 // performance evaluates a phase of a test that began at begin. maxIssueDelay bounds the generator's own delay; 0: the
 // default.
@@ -140,7 +140,7 @@ func (p *Performance) judgeGenerator(bound time.Duration) {
 	p.GeneratorMet = p.MaxIssueDelay == 0 || p.GeneratorDelay.Target <= p.MaxIssueDelay
 }
 
-// warnings are what a user should know of a finished phase although it breaks no rule.
+// warnings are facts about a finished phase that break no rule, and matter to a user.
 func (p *Performance) warnings() (list []string) {
 	if c, ok := p.expectedLatencyConstraint(); ok {
 		list = append(list, c.String())

@@ -21,7 +21,7 @@ type Options struct {
 	// latencies half the bound of the first token.
 	MaxIssueDelay time.Duration
 	// MaxOutstanding ends a Server performance phase, INVALID, when more queries
-	// are outstanding and the settings give no limit; 0: it goes on.
+	// are outstanding and the settings give no limit; 0: it continues.
 	MaxOutstanding uint64
 	// LogTimeout is how long the accuracy log may take for one response before it is given up,
 	// and the run with it. Default: 30 s.

@@ -58,7 +58,7 @@ func (TimerPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Du
 // leastSpinC is the shortest time that is worth a call of C, which takes about 50 ns.
 const leastSpinC = 2 * time.Microsecond
 
-// spinUntil polls the clock until the offset, in C as far as that pays (see spinC).
+// spinUntil polls the clock until the offset, in C where that pays (see spinC).
 func spinUntil(start time.Time, offset time.Duration) time.Duration {
 	if rest := offset - time.Since(start); rest >= leastSpinC {
 		spinC(rest)

@@ -37,7 +37,7 @@ const (
 )
 
 // Begin ties the goroutine to its thread, reduces the thread's timer slack, and raises
-// its priority as far as the system permits.
+// its priority if the system permits that.
 func (p *sleepPacer) Begin(gap time.Duration) string {
 	runtime.LockOSThread()
 	// The slack is how late the kernel may wake the thread in order to wake several at once, 50 µs by default.
@@ -87,7 +87,7 @@ func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time
 		case rest <= p.spin+leastSleep:
 			return spinUntil(start, offset)
 		default:
-			// An interrupted sleep is shorter; the loop goes on sleeping.
+			// An interrupted sleep is shorter; the loop sleeps on.
 			now = p.sleep(start, min(rest-p.spin, maxSleep))
 		}
 	}

@@ -203,7 +203,7 @@ func (r *recorder) now() int64 { return int64(time.Since(r.started)) }
 func (r *recorder) expect(n int64) { r.awaited.Store(n) }
 
 // await blocks until as many samples are complete as are expected. Only one goroutine
-// may wait at a time. The order of the steps is what makes a lost wake-up impossible:
+// may wait at a time. The order of the steps makes a lost wake-up impossible:
 // either the waiter sees the last completion after it has parked, or the last completion
 // sees the parked waiter.
 func (r *recorder) await(ctx context.Context) error {
@@ -234,7 +234,7 @@ func (r *recorder) close(cutShort bool) {
 	r.closed.Store(true)
 }
 
-// What follows runs in the SUT's goroutines.
+// The following functions run in the SUT's goroutines.
 
 // complete records the answers of samples.
 func (r *recorder) complete(responses []QuerySampleResponse) {

@@ -19,7 +19,7 @@ type Result struct {
 	Effective EffectiveSettings
 
 	StartTime time.Time
-	Events    []Event // what happened, in order, with the reference's keys
+	Events    []Event // in order, with the reference's keys
 
 	AccuracySamples uint64       // answered in accuracy mode
 	accuracy        []*recorder  // of the phases of accuracy mode

@@ -115,7 +115,7 @@ func (t *test) measure(ctx context.Context, e EffectiveSettings) (perf *Performa
 	return perf, err
 }
 
-// performanceSet is what a performance phase has in memory: the first loadable set.
+// performanceSet is in memory during a performance phase: the first loadable set.
 func (t *test) performanceSet(e EffectiveSettings) loadableSet {
 	return loadableSets(e, uint64(t.result.QSLTotalSampleCount), e.PerformanceSampleCount)[0]
 }
@@ -155,7 +155,7 @@ func (t *test) withLoaded(ctx context.Context, set loadableSet, f func() error) 
 	}
 	err := f()
 	if e := guard(func() error { return t.qsl.UnloadSamplesFromRAM(set.indices) }); e != nil && !errors.Is(e, errOver) {
-		t.events.warn("unloading %d samples: %v", len(set.indices), e) // what was measured stays measured
+		t.events.warn("unloading %d samples: %v", len(set.indices), e) // the measurements stand
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*p
 // powerTime is how the reference writes instants for power measurements.
 const powerTime = "01-02-2006 15:04:05.000"
 
-// runPhase draws the traffic of a phase, issues it, and records what came of it.
+// runPhase draws the traffic of a phase, issues it, and records the outcome.
 func (t *test) runPhase(ctx context.Context, p *phase) error {
 	if err := p.prepare(ctx); err != nil {
 		if ctx.Err() != nil {

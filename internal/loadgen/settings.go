@@ -99,7 +99,7 @@ type TestSettings struct {
 	MultiStreamExpectedLatencyNS        float64
 	MultiStreamTargetLatencyPercentile  float64
 	MultiStreamSamplesPerQuery          uint64
-	// MultiStreamQPS makes MultiStream what it was before rules v2.0: a query is issued at
+	// MultiStreamQPS makes MultiStream that of rules before v2.0: a query is issued at
 	// fixed intervals, and an interval at which the one before still runs is skipped.
 	// 0: the next query follows the answer.
 	MultiStreamQPS float64

@@ -125,8 +125,8 @@ const (
 
 // orderStatistics returns the elements of v at the ranks, counted from 0 in
 // ascending order. Each pass over the values counts those inside the interval of
-// each search in equal buckets and goes on with the bucket of the rank: three
-// passes for nanoseconds up to minutes, whatever their distribution.
+// each search in equal buckets and continues with the bucket of the rank: three
+// passes for nanoseconds up to minutes, for any distribution.
 func orderStatistics(v values, s summary, ranks []uint64) []int64 {
 	searches := make([]search, len(ranks))
 	shift := uint(0)

@@ -98,7 +98,7 @@ func (t *test) watch(ctx context.Context, p *phase) {
 	}
 }
 
-// owes says what the test is waiting for; empty if that is the schedule.
+// owes names the part that the test waits for; empty if it waits for the schedule.
 func (p *phase) owes() string {
 	entered, returned := p.entered(), p.returned.Load()
 	outstanding := returned*int64(p.rec.perQuery) - p.rec.completed.Load()

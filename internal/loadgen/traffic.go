@@ -166,7 +166,7 @@ type traffic struct {
 	equalIssue bool
 	endless    bool
 
-	// What the reference would have prepared, known once wanted is false.
+	// The queries that the reference would have prepared, known once wanted is false.
 	count  uint64
 	length time.Duration // sum of the gaps
 

@@ -34,7 +34,7 @@ func (p *Prepared) startMeter(ctx context.Context) (meter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
-	p.bench.Observer.Note(fmt.Sprintf("energy is read from %v", m))
+	p.config.Observer.Note(fmt.Sprintf("energy is read from %v", m))
 	return m, nil
 }
 
@@ -103,7 +103,7 @@ func (p *Prepared) runTwice(ctx context.Context) (results *report.Results, err e
 	if err != nil {
 		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
-	root, o := filepath.Dir(p.bench.OutputDir), p.bench.Observer
+	root, o := filepath.Dir(p.config.OutputDir), p.config.Observer
 	o.Note(fmt.Sprintf("energy is read from %v, in two runs: ranging first", pair))
 	defer func() {
 		if err = errors.Join(err, pair.Close()); err == nil {
@@ -114,7 +114,7 @@ func (p *Prepared) runTwice(ctx context.Context) (results *report.Results, err e
 	if err := pair.Begin(ctx); err != nil {
 		return nil, err
 	}
-	ranging := *p.bench
+	ranging := *p.config
 	ranging.OutputDir = filepath.Join(root, power.Ranging)
 	_, err = harness.Run(ctx, ranging)
 	record, problem := pair.Stop()

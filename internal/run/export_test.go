@@ -1,4 +1,4 @@
 package run
 
 // Workers is the number of workers that a run is given; 0: the harness chooses.
-func (p *Prepared) Workers() int { return p.bench.Instances }
+func (p *Prepared) Workers() int { return p.config.Instances }

@@ -32,12 +32,12 @@ func (f Fingerprint) String() string { return digest(f) }
 // Version names the content of the model.
 func (p *Prepared) Version() string { return p.Fingerprint.Model }
 
-// fingerprint fills in the fingerprint of a request that has its files, and chooses the folder for what devices compile.
+// fingerprint fills in the fingerprint of a request that has its files, and chooses the folder for compiled models.
 func (p *Prepared) fingerprint(ctx context.Context) error {
-	q, c, f := &p.Request, p.bench, &p.Fingerprint
+	q, c, f := &p.Request, p.config, &p.Fingerprint
 	if path := c.Backend.ModelPath; path == "" || path != q.ModelPath {
 		var err error
-		if f.Model, err = p.modelFingerprint(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) { // opening the model says better what is missing
+		if f.Model, err = p.modelFingerprint(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) { // opening the model gives a better error
 			return err
 		}
 	}
@@ -81,13 +81,13 @@ func (p *Prepared) modelFingerprint(ctx context.Context, path string) (string, e
 // dataFingerprint names the content of the data set. The folder of a built-in one is named by its content, and gets
 // scores later. Prompts that are made up follow from the request.
 func (p *Prepared) dataFingerprint(ctx context.Context) (string, error) {
-	if p.bench.DatasetDir == "" {
+	if p.config.DatasetDir == "" {
 		return "", nil
 	}
 	if p.Request.DatasetPath == "" {
-		return filepath.Base(p.bench.DatasetDir), nil
+		return filepath.Base(p.config.DatasetDir), nil
 	}
-	dir, err := filepath.EvalSymlinks(p.bench.DatasetDir)
+	dir, err := filepath.EvalSymlinks(p.config.DatasetDir)
 	if err == nil {
 		dir, err = listing(ctx, dir)
 	}

@@ -29,9 +29,9 @@ type Prepared struct {
 	*Resolved
 	Fingerprint Fingerprint
 
-	bench *harness.Config
-	maker builtin.Maker
-	leave func() // the cache
+	config *harness.Config
+	maker  builtin.Maker
+	leave  func() // gives the cache free
 }
 
 // Provide opens the engine, and finds or makes the data set and the model, in the precision of the request.
@@ -69,7 +69,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		cfg.Made = append(cfg.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
 	}
 	cfg.Made = append(cfg.Made, r.fromProfile...)
-	p = &Prepared{Resolved: r, bench: cfg, leave: func() {}, maker: builtin.Maker{
+	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, maker: builtin.Maker{
 		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
 	if q.ModelPath != "" { // before data are made for it
@@ -95,9 +95,9 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 }
 
 // openEngines opens the engine, unless it is simulated, and ONNX Runtime beside one that asks servers: to make data
-// and to score. Without ONNX Runtime, data are made as far as that is possible.
+// and to score. Without ONNX Runtime, only data are made that do not need it.
 func (p *Prepared) openEngines(ctx context.Context) (err error) {
-	q, cfg := &p.Request, p.bench
+	q, cfg := &p.Request, p.config
 	remote := &q.Engine.Remote
 	switch q.Engine.Name {
 	case engine.ONNXRuntime:
@@ -131,9 +131,9 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 	return err
 }
 
-// findFiles finds or makes the data set and the model, and what the score of built-in data is compared with.
+// findFiles finds or makes the data set and the model, and computes the reference score of built-in data.
 func (p *Prepared) findFiles(ctx context.Context) (err error) {
-	q, cfg := &p.Request, p.bench
+	q, cfg := &p.Request, p.config
 	cfg.BuiltInData, cfg.BuiltInModel = p.builtInData(), p.builtInModel()
 	if q.DatasetPath == "" && !q.noBenchmark() {
 		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
@@ -180,7 +180,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 // InPrecision returns the options of the engine that run the model in a precision. The
 // model is converted, once, unless the device does that by itself. Empty: as it is.
 func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.Options, error) {
-	cfg, options := p.bench, p.bench.Backend
+	cfg, options := p.config, p.config.Backend
 	if precision == "" || precision == convert.FP32 || ort.Converts(options.Device, precision) {
 		options.Precision = precision
 		return options, nil
@@ -208,10 +208,10 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 func (p *Prepared) Close() error {
 	p.leave()
 	var errs []error
-	if p.bench.Engine != nil {
-		errs = append(errs, p.bench.Engine.Close())
+	if p.config.Engine != nil {
+		errs = append(errs, p.config.Engine.Close())
 	}
-	if p.maker.Engine != nil && p.maker.Engine != p.bench.Engine {
+	if p.maker.Engine != nil && p.maker.Engine != p.config.Engine {
 		errs = append(errs, p.maker.Engine.Close())
 	}
 	return errors.Join(errs...)

@@ -79,11 +79,11 @@ type Request struct {
 	// NoReport leaves out the page beside the results.
 	NoReport bool
 
-	// Given has the fields that the user gave, with where: "flag --instances".
+	// Given has the fields that the user gave, with their origin: "flag --instances".
 	Given map[string]string
 }
 
-// Prompts say what servers of text are asked, and how.
+// Prompts are the prompts for servers of text.
 type Prompts struct {
 	Synthetic int    // prompts that are made up; 0: they are in the file of DatasetPath
 	Words     int    // of a prompt that is made up; 0: 256
@@ -99,7 +99,7 @@ const FindPeak = "find-peak"
 // Auto is the profile of this machine.
 const Auto = "auto"
 
-// origin says where a field was given.
+// origin is the origin of a field.
 func (q *Request) origin(name string) string {
 	if origin, ok := q.Given[name]; ok {
 		return origin
@@ -129,7 +129,7 @@ func (q *Request) streams(s loadgen.Scenario) bool {
 	return q.Prompts.Stream == "on"
 }
 
-// check finds wrong values, whatever the model and the rules are. It fills in the name of the engine.
+// check finds wrong values that do not depend on the model and the rules. It fills in the name of the engine.
 func (q *Request) check() error {
 	for _, check := range []func() error{q.checkNumbers, q.Engine.Check, q.checkEngine, q.checkPrompts, q.checkPower} {
 		if err := check(); err != nil {
@@ -139,7 +139,7 @@ func (q *Request) check() error {
 	return nil
 }
 
-// checkNumbers finds numbers that no machine has: they are slips of the fingers.
+// checkNumbers finds numbers beyond any machine: typing errors.
 func (q *Request) checkNumbers() error {
 	const mostThreads, mostBatch = 4096, 1 << 20
 	for _, n := range []struct {
@@ -205,7 +205,7 @@ func (q *Request) checkEngine() error {
 	return nil
 }
 
-// checkPrompts finds prompts that no server is asked, and those that cannot be made or scored.
+// checkPrompts finds prompts without a server, and prompts that cannot be made or scored.
 func (q *Request) checkPrompts() error {
 	p := q.Prompts
 	if !q.asksServers() {
@@ -235,7 +235,7 @@ func (q *Request) checkPrompts() error {
 	synthetic, free := p.Synthetic > 0, q.noBenchmark()
 	switch {
 	case q.Instances != 0 || q.MaxBatch != 0:
-		return userinput.Errorf("instances", "there are no batches and no workers for them: the engine %s asks for each sample by itself, want concurrency", engine.OpenAI)
+		return userinput.Errorf("instances", "the engine %s has no batches and no workers, it sends each sample by itself: want concurrency", engine.OpenAI)
 	case free && !synthetic && q.DatasetPath == "":
 		return userinput.Missing("dataset_path", "want a file of prompts, or a number of synthetic_prompts")
 	case synthetic && q.DatasetPath != "":

@@ -34,7 +34,7 @@ import (
 type Resolved struct {
 	// Request has the defaults filled in, and the values of a profile.
 	Request Request
-	// The settings, and where each comes from.
+	// The settings with their origins.
 	*config.Resolved
 	Notes []string // for the user before the run
 
@@ -46,7 +46,7 @@ type Resolved struct {
 	newFolder   bool // the results go to a folder that the run makes
 }
 
-// Resolve finds out what a request means. It reads files of settings and a profile, and nothing else.
+// Resolve finds the model, the rules and the settings of a request. It reads only files of settings and a profile.
 func Resolve(q Request) (*Resolved, error) {
 	r, err := resolve(q)
 	if err != nil {
@@ -68,8 +68,8 @@ func Resolve(q Request) (*Resolved, error) {
 	return r, nil
 }
 
-// ResolveService finds out what a request means whose model answers others, without a test. The model runs as in
-// Offline, whatever the scenario of the request: on all cores, in batches. Nothing is written.
+// ResolveService resolves a request to serve a model, without a test. The model runs as in Offline: on all cores, in
+// batches. Nothing is written.
 func ResolveService(q Request) (*Resolved, error) {
 	q.Scenario, q.Output, q.Force = loadgen.Offline.String(), "", false
 	return resolve(q)
@@ -150,8 +150,8 @@ func (r *Resolved) lookUp() (err error) {
 	return r.model.CheckOptions(q.Options)
 }
 
-// exact reports whether responses are to be as long as their limit: those to prompts that are made up, which say
-// nothing about where a model ends.
+// exact reports whether responses have to be as long as their limit: those to synthetic prompts, after which models end
+// anywhere.
 func (q *Request) exact() bool { return q.Prompts.Synthetic > 0 }
 
 // settings merges rules, conf files and overrides.
@@ -269,7 +269,7 @@ func (r *Resolved) fitStreams() bool {
 	return r.Request.Quick && r.Request.Mode != FindPeak && atIntervals && r.placeholder("samples_per_query")
 }
 
-// Subject says which profile fits the request.
+// Subject is the subject of profiles that fit the request.
 func (r *Resolved) Subject() profile.Subject {
 	device := cmp.Or(r.Request.Backend.Device, "cpu")
 	if r.Request.Engine.Name != engine.ONNXRuntime {
@@ -341,7 +341,7 @@ func (r *Resolved) profile() error {
 	return nil
 }
 
-// How many requests are under way, unless the user says how many.
+// The number of requests under way, unless the user gives one.
 const (
 	samplesAtOnce  = 64  // inferences or tasks
 	severalAtOnce  = 8   // samples of a model of several files: each takes hundreds of requests, and its state lies here
@@ -349,8 +349,8 @@ const (
 	measuredAtOnce = 16  // prompts that measure the rate of Server
 )
 
-// servers chooses the workers of a run on servers, where a worker waits for a response and computes nothing, and finds
-// what servers cannot do.
+// servers chooses the workers of a run on servers, where a worker waits for a response and computes nothing, and refuses
+// requests that servers cannot answer.
 func (r *Resolved) servers() error {
 	q, s := &r.Request, r.Settings.Scenario
 	remote := &q.Engine.Remote
@@ -390,7 +390,7 @@ func (r *Resolved) servers() error {
 		return err
 	}
 	if r.model.FilesRunTogether() && !network {
-		return userinput.Errorf("backend", "%s keeps what one step of its decoder leaves in memory for the next: over the protocol that would be sent for every token; want the division network, which has servers answer whole samples (%s), or the engine %s",
+		return userinput.Errorf("backend", "%s keeps the state of its decoder in memory from step to step: over the protocol it would be sent for every token; want the division network, which has servers answer whole samples (%s), or the engine %s",
 			r.model.Name, remote.TaskName(r.model), engine.OpenAI)
 	}
 	if network && r.Settings.UseTokenLatencies && s == loadgen.Server {

@@ -167,7 +167,7 @@ func TestResolveRefuses(t *testing.T) {
 			"remote_model: is the same as model_name, and both are given (flag --model-name, mlperf.yaml): want one of the two"},
 		{func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=a,joint=b" }, `remote_model: "encoder=a,joint=b": the model has no file "joint", want encoder, decoder`},
 		{func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=" }, `remote_model: "encoder=": the encoder has no name, want role=name`},
-		{func(q *Request) { q.Model = "llama3.1-8b" }, "backend: llama3.1-8b keeps what one step of its decoder leaves in memory for the next"},
+		{func(q *Request) { q.Model = "llama3.1-8b" }, "backend: llama3.1-8b keeps the state of its decoder in memory from step to step"},
 		{func(q *Request) { q.Model, q.Division, q.Scenario = "llama3.1-8b", "network", "server" },
 			"scenario: llama3.1-8b bounds the time to the first token, and the answers of llama3.1-8b-task come whole: want offline, or the engine openai"},
 		{func(q *Request) { q.Division, q.MaxBatch = "network", 4 }, "max_batchsize: is not for the Network division"},
@@ -190,7 +190,7 @@ func TestResolveRefuses(t *testing.T) {
 		{func(q *Request) { q.Prompts.Stream = "ON" }, `stream is "ON", want auto, on or off`},
 		{func(q *Request) { q.Mode = "submission" }, "mode: submission needs a benchmark of the catalogue: other prompts have no ground truth"},
 		{func(q *Request) { q.Prompts.Artifacts, q.Mode = "out", FindPeak }, "endpoints_artifacts: are of one test of performance or accuracy, and find-peak is several"},
-		{func(q *Request) { q.MaxBatch = 2 }, "instances: there are no batches and no workers for them"},
+		{func(q *Request) { q.MaxBatch = 2 }, "instances: the engine openai has no batches and no workers"},
 		{func(q *Request) { q.Model, q.Prompts = "resnet50", Prompts{} }, "model: resnet50 takes no prompts: servers of text are asked for language models only"},
 	} {
 		check(textPrompts(), c.edit, c.want)

@@ -13,7 +13,7 @@ import (
 )
 
 // Forecast says before a run that its result cannot be VALID, or which caveats it will have; those of a quick run come with its
-// result. Empty: as far as is known before anything is opened, the result may comply with the rules.
+// result. Empty: nothing known before files are opened speaks against a compliant result.
 func (r *Resolved) Forecast() string {
 	if conflict := r.conflict(); conflict != "" {
 		return "this run cannot be VALID: " + conflict

@@ -42,7 +42,7 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 	if err := p.makeFolder(); err != nil {
 		return nil, err
 	}
-	dir := p.bench.OutputDir
+	dir := p.config.OutputDir
 	unlock, err := outdir.Lock(dir)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p *Prepared) makeFolder() error {
 	if !p.newFolder {
 		return nil
 	}
-	dir, below := p.bench.OutputDir, ""
+	dir, below := p.config.OutputDir, ""
 	if p.Request.Ranging {
 		dir, below = filepath.Split(dir)
 	}
@@ -79,14 +79,14 @@ func (p *Prepared) makeFolder() error {
 	if err != nil {
 		return fmt.Errorf("making the output folder: %w", err)
 	}
-	p.bench.OutputDir = filepath.Join(made, below)
-	p.Request.Output = p.bench.OutputDir
+	p.config.OutputDir = filepath.Join(made, below)
+	p.Request.Output = p.config.OutputDir
 	return nil
 }
 
 // run is Run with a meter that reads already; nil: none.
 func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, error) {
-	q, c := &p.Request, p.bench
+	q, c := &p.Request, p.config
 	before := machine.CurrentConditions()
 	settings := before.Settings()
 	if len(settings) > 0 && !q.Quick { // a short run has them in its notes
@@ -141,7 +141,7 @@ type Way struct {
 
 // Open opens the model in a way, to measure it.
 func (p *Prepared) Open(ctx context.Context, w Way) (*harness.Probe, error) {
-	cfg := *p.bench
+	cfg := *p.config
 	cfg.Observer = harness.Silent{}
 	cfg.Instances, cfg.MaxBatch, cfg.MaxDelay = w.Instances, w.MaxBatch, w.MaxDelay
 	if w.Backend != nil {
@@ -156,31 +156,31 @@ func (p *Prepared) Open(ctx context.Context, w Way) (*harness.Probe, error) {
 
 // WithModel are the options of the engine with another model file.
 func (p *Prepared) WithModel(path string) backend.Options {
-	options := p.bench.Backend
+	options := p.config.Backend
 	options.ModelPath = path
 	return options
 }
 
 // Cores is how many of the cores are for workers.
-func (p *Prepared) Cores(all int) int { return p.bench.Cores(all) }
+func (p *Prepared) Cores(all int) int { return p.config.Cores(all) }
 
 // DatasetDir is the folder of the data.
-func (p *Prepared) DatasetDir() string { return p.bench.DatasetDir }
+func (p *Prepared) DatasetDir() string { return p.config.DatasetDir }
 
 // ModelPath is the file of the model, in the precision of the request.
-func (p *Prepared) ModelPath() string { return p.bench.Backend.ModelPath }
+func (p *Prepared) ModelPath() string { return p.config.Backend.ModelPath }
 
 // Parts are the files of the model that can run by themselves; none: only the model's own predictors can run them.
 func (p *Prepared) Parts() ([]workload.File, error) {
 	if p.model.FilesRunTogether() {
 		return nil, nil
 	}
-	return p.model.FilesOf(p.bench.Backend.ModelPath)
+	return p.model.FilesOf(p.config.Backend.ModelPath)
 }
 
 // OpenService opens a file of the model as another workload, without a test.
 func (p *Prepared) OpenService(ctx context.Context, path string, w workload.Model, done harness.Answered) (*harness.Service, error) {
-	cfg := *p.bench
+	cfg := *p.config
 	cfg.Model, cfg.Options, cfg.Judge, cfg.Backend.ModelPath = w, nil, nil, path
 	return harness.OpenService(ctx, cfg, done)
 }
@@ -188,7 +188,7 @@ func (p *Prepared) OpenService(ctx context.Context, path string, w workload.Mode
 // OpenSequences opens the model with the benchmark's own predictors, for a row for each limit at a
 // time: how many tokens its next response may have. It also returns the workload with the data set.
 func (p *Prepared) OpenSequences(ctx context.Context, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error) {
-	cfg := *p.bench
+	cfg := *p.config
 	cfg.Judge = nil
 	var w *workload.Workload
 	open := cfg.Model.Open
@@ -205,9 +205,9 @@ func (p *Prepared) OpenSequences(ctx context.Context, limits []int, done harness
 	return s, w, err
 }
 
-// OpenWorkload joins the model with its data, as a test does, and says what its files take and give.
+// OpenWorkload joins the model with its data, as a test does. It also returns the inputs and outputs of the model's files.
 func (p *Prepared) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
-	cfg := p.bench
+	cfg := p.config
 	files, err := p.model.FilesOf(cfg.Backend.ModelPath)
 	if err != nil {
 		return nil, nil, err

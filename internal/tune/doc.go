@@ -2,7 +2,7 @@
 // how many threads each, how large batches get, how long a sample waits for a batch to
 // fill, and which of several files of the model.
 //
-//	outcome, err := tune.Find(ctx, tune.Request{Bench: request, Budget: 5 * time.Minute}, observer, observer)
+//	outcome, err := tune.Find(ctx, tune.Request{Run: request, Budget: 5 * time.Minute}, observer, observer)
 //
 // A Point is one way to run the model (point.go). A search decides which point to measure next,
 // for how long, and when to stop; it is arithmetic over the measurements so far, without a clock (search.go).

@@ -130,7 +130,7 @@ func (m meter) test(ctx context.Context, expected float64, d time.Duration) (flo
 }
 
 const (
-	// A test of a rate should see this many queries beyond the percentile, if there is time.
+	// A test of a rate should have this many queries beyond the percentile, if the time suffices.
 	queriesBeyond         = 2
 	leastTests, mostTests = 3, 6
 	// More outstanding queries than these end a test: the rate is too high. As in a search for the highest load.

@@ -39,7 +39,7 @@ type Axes struct {
 	Delays    []time.Duration
 }
 
-// facts are what the values of open axes follow from.
+// facts decide the values of open axes.
 type facts struct {
 	scenario        loadgen.Scenario
 	cores           int
@@ -61,8 +61,8 @@ const (
 // little of it.
 var delayShares = []time.Duration{50, 10}
 
-// points lists what to try: base first, the others in an order in which any beginning is
-// spread over the whole space, because the time may not suffice for all of them.
+// points lists the points to try: base first, the others in random order, so that the first of them are spread over the
+// whole space: the time may not suffice for all.
 func (a Axes) points(base Point, f facts) []Point {
 	points := []Point{base}
 	variants := a.Variants

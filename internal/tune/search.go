@@ -26,7 +26,7 @@ func objectiveOf(s loadgen.TestSettings) Objective {
 	return Objective{Name: "samples", Unit: "samples/s"}
 }
 
-// score is a number that is the larger the better, and 0 for a value that counts nothing.
+// score is larger for better values, and 0 for a value that does not count.
 func (o Objective) score(value float64) float64 {
 	if !(value > 0) || math.IsInf(value, 1) {
 		return 0
@@ -89,7 +89,7 @@ const (
 	noise = 1.02
 )
 
-// A search decides what to measure.
+// A search chooses the points to measure.
 type search struct {
 	scenario  loadgen.Scenario
 	points    []Point // the first is the base, which every stage measures, to compare with
@@ -99,8 +99,7 @@ type search struct {
 	done      []Measurement
 }
 
-// next returns what to measure next. It returns false if the search is over: all stages
-// are through, or the time is up.
+// next returns the next trial; false: the search is over, because all stages are done or the time is up.
 func (s *search) next() (trial, bool) {
 	spent, extra := s.spent()
 	for i, st := range stages(s.scenario) {

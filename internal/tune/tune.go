@@ -19,9 +19,9 @@ import (
 
 // A Request asks for the fastest way to run a model.
 type Request struct {
-	// Bench says what is measured. Its workers, threads, batches, files and precision are
+	// Run is the run to make faster. Its workers, threads, batches, files and precision are
 	// those of the axes below.
-	Bench  run.Request
+	Run    run.Request
 	Budget time.Duration
 	Axes   Axes // without variants
 	// ModelFiles are compared, each as FILE or LABEL=FILE; nil: the built-in model.
@@ -31,18 +31,18 @@ type Request struct {
 	Output     string // file of the profile; empty: where runs look for the one of this machine
 }
 
-// An Observer hears how a search goes on.
+// An Observer follows a search.
 type Observer interface {
-	// Begin says what is compared, and for how many points.
+	// Begin has the objective and the number of points.
 	Begin(o Objective, points int)
-	// Measured passes on a measurement, and how much of the budget is left.
+	// Measured has a measurement, and the rest of the budget.
 	Measured(m Measurement, left time.Duration)
 }
 
 // An Outcome is a search that is over, or was interrupted.
 type Outcome struct {
 	Objective Objective
-	Points    []Point       // the first is what a run chooses by itself
+	Points    []Point       // the first is the choice of a run without a profile
 	Done      []Measurement // in the order in which they were made
 	Bound     time.Duration // latency bound of Server
 	Found     bool          // a point gave a value
@@ -68,9 +68,9 @@ func Find(ctx context.Context, q Request, o Observer, b run.Observer) (*Outcome,
 		return nil, err
 	}
 	if len(files) > 0 {
-		q.Bench.ModelPath = files[0].path
+		q.Run.ModelPath = files[0].path
 	}
-	resolved, err := run.Resolve(q.Bench)
+	resolved, err := run.Resolve(q.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -82,18 +82,18 @@ func Find(ctx context.Context, q Request, o Observer, b run.Observer) (*Outcome,
 	return out, errors.Join(err, prepared.Close())
 }
 
-// check finds what no search is possible with, and parses the model files.
+// check finds wrong values, and parses the model files.
 func (q Request) check() ([]modelFile, error) {
 	if q.Budget <= 0 {
 		return nil, userinput.Invalid("budget", q.Budget, "a time to search")
 	}
-	bench := q.Bench // with the largest value of each axis, which a run checks
+	request := q.Run // with the largest value of each axis, which a run checks
 	for _, axis := range []struct {
 		field   string
 		values  []int
 		largest *int
 	}{
-		{"instances", q.Axes.Instances, &bench.Instances}, {"intra_threads", q.Axes.Threads, &bench.Backend.IntraThreads}, {"max_batchsize", q.Axes.Batches, &bench.MaxBatch},
+		{"instances", q.Axes.Instances, &request.Instances}, {"intra_threads", q.Axes.Threads, &request.Backend.IntraThreads}, {"max_batchsize", q.Axes.Batches, &request.MaxBatch},
 	} {
 		*axis.largest = 0
 		for _, v := range axis.values {
@@ -116,18 +116,18 @@ func (q Request) check() ([]modelFile, error) {
 		return nil, userinput.Errorf("precision", "precisions of one model file can be compared, not of %d", len(files))
 	}
 	if len(files) > 0 {
-		bench.ModelPath = files[0].path
+		request.ModelPath = files[0].path
 	}
-	for _, precision := range append([]string{bench.Precision}, q.Precisions...) {
-		bench.Precision = precision
-		if _, err := run.Resolve(bench); err != nil {
+	for _, precision := range append([]string{request.Precision}, q.Precisions...) {
+		request.Precision = precision
+		if _, err := run.Resolve(request); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-// A modelFile is a file of the model, in a precision. Where there are several, their labels are the variants of points.
+// A modelFile is a file of the model, in a precision. The labels of several files are the variants of points.
 type modelFile struct {
 	label, path string
 	options     backend.Options // that run it
@@ -159,7 +159,7 @@ func parseModelFiles(list []string) ([]modelFile, error) {
 // only take longer to load.
 const probeSamples = 64
 
-// find searches with a model and data that are there.
+// find searches with a model and data that exist.
 func (q Request) find(ctx context.Context, p *run.Prepared, files []modelFile, o Observer) (out *Outcome, err error) {
 	path, subject := q.Output, p.Subject()
 	if path == "" {
@@ -221,7 +221,7 @@ func (q Request) find(ctx context.Context, p *run.Prepared, files []modelFile, o
 		return out, err
 	}
 	out.Profile = out.profile(subject)
-	out.Profile.Program, out.Profile.Created = q.Bench.Program, time.Now().UTC().Truncate(time.Second)
+	out.Profile.Program, out.Profile.Created = q.Run.Program, time.Now().UTC().Truncate(time.Second)
 	if len(q.Precisions) > 0 {
 		out.Profile.Precision = out.Winner.Variant
 	}
@@ -243,7 +243,7 @@ func hasProcessors(device string) bool {
 	return !slices.Contains([]string{"", "cpu", "xnnpack", "dnnl", "acl"}, first)
 }
 
-// none says why there is no winner.
+// none is the error of a search without a winner.
 func (o *Outcome) none() error {
 	for _, m := range o.Done {
 		if m.Err != "" {
@@ -320,8 +320,8 @@ func (s searcher) search(ctx context.Context) (*Outcome, error) {
 	return out, err
 }
 
-// base opens the model as a run without a profile would, as far as the axes leave that open. It returns
-// this way to run the model, and the facts that the others follow from.
+// base opens the model as a run without a profile would, where the axes leave the choice open. It returns
+// this way to run the model, and the facts that the other points follow from.
 func (s searcher) base(ctx context.Context) (base Point, f facts, err error) {
 	only := func(axis []int) int { // 0 if the value is open
 		if len(axis) == 1 {

@@ -67,7 +67,7 @@ func material(t *testing.T, scenario string) Request {
 		t.Fatal(err)
 	}
 	return Request{
-		Bench: run.Request{
+		Run: run.Request{
 			Program: "mlperf test", Model: "resnet50", Scenario: scenario, DatasetPath: "imagenet", Output: "out",
 			Engine:   engine.Config{Name: engine.Simulated, Latency: 20 * time.Millisecond},
 			NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
@@ -94,7 +94,7 @@ func TestProfileOfTheFastestWay(t *testing.T) {
 	if err != nil || p.MaxBatch != 4 || p.Instances != 1 || p.Program != "mlperf test" || p.Value <= 0 || p.Default <= 0 || p.Points != 2 || filepath.Base(p.ModelPath) != "tiny.onnx" || !filepath.IsAbs(p.ModelPath) {
 		t.Errorf("profile %+v, %v", p, err)
 	}
-	again := q.Bench
+	again := q.Run
 	again.Profile = q.Output
 	resolved, err := run.Resolve(again)
 	if err != nil || resolved.Request.MaxBatch != 4 || resolved.Request.ModelPath != p.ModelPath {
@@ -132,7 +132,7 @@ func TestInterruptedSearchWritesNoProfile(t *testing.T) {
 
 func TestNoWayKeepsTheBound(t *testing.T) {
 	q := material(t, "server")
-	q.Bench.Engine.Latency = 50 * time.Millisecond // the bound is 15
+	q.Run.Engine.Latency = 50 * time.Millisecond // the bound is 15
 	q.Axes.Batches = []int{1}
 	var none *NoneError
 	if _, err := find(t, q, &recorder{}); !errors.As(err, &none) || none.Bound != 15*time.Millisecond ||
@@ -165,7 +165,7 @@ func TestFindNamesTheWrongField(t *testing.T) {
 		{"two files of one name", func(q *Request) { q.ModelFiles = []string{"a/m.onnx", "b/m.onnx"} }, "model_path", "b/m.onnx: another file is called m, too; give them labels"},
 		{"precisions of several files", func(q *Request) { q.ModelFiles, q.Precisions = []string{"a.onnx", "b.onnx"}, []string{"int8"} }, "precision", "not of 2"},
 		{"an unknown precision", func(q *Request) { q.Precisions = []string{"fp32", "int4"} }, "precision", `precision is "int4"`},
-		{"an unknown model", func(q *Request) { q.Bench.Model = "alexnet" }, "model", "alexnet"},
+		{"an unknown model", func(q *Request) { q.Run.Model = "alexnet" }, "model", "alexnet"},
 	} {
 		q := good
 		c.change(&q)

@@ -7,8 +7,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// advice says what was wrong and what to do about it: the constraints that were not met, in the reference's order, then
-// what only this program checks. Early stopping has a text of its own.
+// advice has the reasons of an INVALID result and their remedies: the constraints that were not met, in the reference's
+// order, then those of this program only. Early stopping has a text of its own.
 func advice(r *loadgen.Result) []string {
 	var list []string
 	for _, c := range broken(r.Performance.Constraints()) {

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// About is what a detail log says of the program that wrote it.
+// About describes the program that wrote a detail log.
 type About struct {
 	Version string // e.g. "mlperf 0.3.0 (Go)"
 	PID     int    // of the process
@@ -104,7 +104,7 @@ func appendValue(b []byte, value any) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // replaces what is not UTF-8
+	b, _ = jsontext.AppendQuote(b, s) // replaces bytes that are not UTF-8
 	return b
 }
 
@@ -186,7 +186,7 @@ func (d *detailWriter) requested(r *loadgen.Result) {
 	}
 }
 
-// effective writes what the test made of them (ibid., LogEffectiveSettings).
+// effective writes the effective settings (ibid., LogEffectiveSettings).
 func (d *detailWriter) effective(e loadgen.EffectiveSettings) {
 	d.log("effective_scenario", e.Scenario.String())
 	d.log("effective_test_mode", e.Mode.String())

@@ -72,7 +72,7 @@ func percent(p float64, decimals int) string { return fixed(p*100, decimals) }
 
 func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
-// oneLine replaces what would end a line of a log.
+// oneLine replaces line breaks, which would end a line of a log.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {

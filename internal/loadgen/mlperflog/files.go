@@ -34,7 +34,7 @@ func WriteTraceFile(dir string, r *loadgen.Result, about About) error {
 	return writeFile(filepath.Join(dir, TraceFile), func(w io.Writer) error { return writeTrace(w, r, about) })
 }
 
-// writeFile replaces a file atomically. What is not a regular file, e.g. a pipe, it writes into.
+// writeFile replaces a file atomically. It writes into other files, e.g. a pipe.
 func writeFile(path string, write func(io.Writer) error) error {
 	var err error
 	if info, errInfo := os.Lstat(path); errInfo == nil && !info.Mode().IsRegular() {

@@ -124,7 +124,7 @@ type message struct {
 }
 
 func (m *message) parse(text []byte) error {
-	return json.Unmarshal(text, m, jsontext.AllowDuplicateNames(true)) // of which Python takes the last
+	return json.Unmarshal(text, m, jsontext.AllowDuplicateNames(true)) // Python takes the last one
 }
 
 func (d *Detail) parseLine(n int, line []byte, bad *problems) {
@@ -275,7 +275,7 @@ func (p *problems) join() error {
 	return errors.Join(p.list...)
 }
 
-// shorten cuts what a message quotes of a log.
+// shorten cuts a quotation of a log.
 func shorten(s string) string { return cut(s, 80) }
 
 func cut(s string, most int) string {

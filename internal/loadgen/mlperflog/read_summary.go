@@ -20,14 +20,14 @@ type Summary struct {
 	fields map[string]any // by label, the first of each: string, bool, int64, uint64 or float64
 }
 
-// Field returns the value of a label; false if there is none. Scenarios and modes have the names that they have had since
+// Field returns the value of a label; false: none. Scenarios and modes have the names that they have had since
 // v1.0, and constraints are true or false.
 func (s *Summary) Field(label string) (any, bool) {
 	v, ok := s.fields[label]
 	return v, ok
 }
 
-// Float returns the number of a label; false if there is none.
+// Float returns the number of a label; false: none.
 func (s *Summary) Float(label string) (float64, bool) { return toFloat(s.fields[label]) }
 
 // Estimate returns the latency in nanoseconds that early stopping guarantees at a percentile, e.g. 90; false if there is

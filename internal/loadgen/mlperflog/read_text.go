@@ -39,7 +39,7 @@ func (p *textParser) line(n int, line string) {
 
 var severalLines = map[string]bool{"loadgen_git_log_message": true, "loadgen_git_status_message": true, "loadgen_file_sha1": true}
 
-// textKeys are the keys of messages that have a name, and of what the rest says.
+// textKeys are today's keys of the messages of text logs.
 var textKeys = map[string]string{
 	"version":                         "loadgen_version",
 	"build_date_local":                "loadgen_build_date_local",

@@ -1,4 +1,4 @@
-// Package catalogue tells users what the program knows before it runs: models, data sets and engines (catalogue.go),
+// Package catalogue describes what users can choose before a run: models, data sets and engines (catalogue.go),
 // options of models (options.go), and how long runs under the rules take (plan.go).
 package catalogue
 
@@ -114,7 +114,7 @@ type Card struct {
 	Metric             string         `json:"metric"`
 	Reference          float64        `json:"reference"`
 	Fraction           float64        `json:"fraction"`       // of the reference that is the target
-	Also               []string       `json:"also,omitempty"` // what else has to be kept, as rouge2 ≥ 21.8
+	Also               []string       `json:"also,omitempty"` // further bounds, as rouge2 ≥ 21.8
 	Source             string         `json:"source"`
 	Rules              string         `json:"rules"`
 	Scenarios          []ScenarioCard `json:"scenarios"`

@@ -34,7 +34,7 @@ type PacedResult struct {
 	Sent99NS    int64  `json:"latency_p99_from_send_ns"` // as clients without a schedule count
 }
 
-// Run runs the test. What it writes is removed.
+// Run runs the test and removes its files.
 func (t PacedTest) Run(ctx context.Context) (out *PacedResult, err error) {
 	folder, err := os.MkdirTemp("", "mlperf-selftest-")
 	if err != nil {

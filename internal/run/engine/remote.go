@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// Remote says which servers an engine asks whose models run elsewhere, and how.
+// Remote has the servers of an engine whose models run elsewhere, and its options.
 type Remote struct {
 	Endpoints   []string      // URLs
 	Model       string        // its name at the servers, or role=name,… of several files; empty: that of the catalogue
@@ -35,9 +35,9 @@ type Remote struct {
 }
 
 const (
-	// MostConcurrent is how many requests may be under way at most: far beyond all machines, it only tells slips
-	// of the fingers from wishes.
-	MostConcurrent = 4096
+	// mostConcurrent is the largest number of requests under way. It is far beyond all machines, and only finds typing
+	// errors.
+	mostConcurrent = 4096
 	mostRetries    = 100
 )
 
@@ -54,8 +54,8 @@ func (r *Remote) check(engine string) error {
 	switch {
 	case len(r.Endpoints) == 0:
 		return userinput.Missing("endpoint", "the engine asks servers, as http://host:8000")
-	case r.Concurrency < 0 || r.Concurrency > MostConcurrent:
-		return userinput.Invalid("concurrency", r.Concurrency, fmt.Sprintf("from 1 to %d, or 0 for the default", MostConcurrent))
+	case r.Concurrency < 0 || r.Concurrency > mostConcurrent:
+		return userinput.Invalid("concurrency", r.Concurrency, fmt.Sprintf("from 1 to %d, or 0 for the default", mostConcurrent))
 	case r.Retry < 0 || r.Retry > mostRetries:
 		return userinput.Invalid("retry", r.Retry, fmt.Sprintf("from 0 to %d", mostRetries))
 	case r.Timeout < 0:
@@ -101,7 +101,7 @@ func (r *Remote) names(m workload.Model) (name string, files map[string]string) 
 	return m.Name, files
 }
 
-// CheckNames wants a name for files that the model has only.
+// CheckNames finds names of files that the model does not have, and files without a name.
 func (r *Remote) CheckNames(m workload.Model) error {
 	_, files := r.names(m)
 	for _, role := range slices.Sorted(maps.Keys(files)) {

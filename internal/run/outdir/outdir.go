@@ -38,7 +38,7 @@ func Check(dir string) error {
 	return nil
 }
 
-// Clear removes what an earlier run left in a folder, and nothing else.
+// Clear removes the files of an earlier run from a folder, and no others.
 func Clear(dir string) error {
 	var errs []error
 	for _, folder := range append(fileio.Glob(dir, "run_[0-9]*"), dir) {

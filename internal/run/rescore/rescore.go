@@ -46,17 +46,16 @@ type Result struct {
 	Kept string
 }
 
-// harmless are the options that change only what is shown, and how much of a response can be judged: programs that are
-// run make the score that the benchmark wants.
+// harmless are the options that change only the output, and how much of a response can be judged: running programs gives
+// the score that the benchmark wants.
 var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench"}
 
 // Score scores an accuracy log. The score of a run's own log, model and data is kept with the run. With anything else
 // it is a what-if: the record of the run stays as it is. The observer may be nil.
-func Score(ctx context.Context, q Request, o harness.Observer) (*Result, error) {
-	out := &Result{}
+func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err error) {
+	out = &Result{}
 	warn := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
-	var whatIf []string // what differs from the run's own
-	var err error
+	var whatIf []string // inputs that differ from the run's own
 	if q.Run != "" {
 		if out.Run, err = report.Read(q.Run); err != nil {
 			return nil, err
@@ -124,7 +123,13 @@ func Score(ctx context.Context, q Request, o harness.Observer) (*Result, error) 
 			how.Keep = q.Run
 		}
 	}
-	score, err := score(ctx, q, model, how, target)
+	if model.ScoresWithEngine {
+		if how.Engine, err = ort.Open(q.Library, nil); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, how.Engine.Close()) }()
+	}
+	score, err := harness.Score(ctx, q.Log, model, how, target)
 	if err != nil && out.Run != nil && out.Run.Mode == loadgen.PerformanceOnly.String() {
 		return nil, fmt.Errorf("%w; it was a run of performance, which logs no answers: one in accuracy mode does", err)
 	}
@@ -161,17 +166,6 @@ func Score(ctx context.Context, q Request, o harness.Observer) (*Result, error) 
 	}
 	out.Kept = filepath.Join(dir, harness.AccuracyFile)
 	return out, harness.WriteAccuracy(dir, out.Accuracy)
-}
-
-// score opens ONNX Runtime if networks compute the score.
-func score(ctx context.Context, q Request, m workload.Model, how workload.Scoring, target harness.Target) (a *report.Accuracy, err error) {
-	if m.ScoresWithEngine {
-		if how.Engine, err = ort.Open(q.Library, nil); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, how.Engine.Close()) }()
-	}
-	return harness.Score(ctx, q.Log, m, how, target)
 }
 
 // same reports whether two names mean the same, as text or as files.
