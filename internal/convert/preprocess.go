@@ -28,7 +28,7 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o harness.Observer) er
 	if q.Model == "" {
 		return userinput.Missing("model", "want a model of the catalogue")
 	}
-	model, err := models.LookupAsked(q.Model)
+	model, err := models.LookupAny(q.Model)
 	if err != nil {
 		return userinput.Wrap("model", err)
 	}

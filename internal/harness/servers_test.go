@@ -70,7 +70,7 @@ func articles(t *testing.T, s *tokenserver.Server, n int) string {
 func llamaConfig(t *testing.T, s loadgen.Scenario) Config {
 	t.Helper()
 	server := tokenserver.New(tokenserver.Options{Prefill: known, PerToken: known / 7, Tokens: 21})
-	m, err := models.LookupAsked("llama3.1-8b")
+	m, err := models.LookupAny("llama3.1-8b")
 	if err != nil {
 		t.Fatal(err)
 	}

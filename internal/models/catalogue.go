@@ -1,7 +1,9 @@
 package models
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
 	"github.com/mlperf-go/mlperf/internal/models/generative"
@@ -10,9 +12,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/text"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// All returns the catalogue, in the order in which it is shown. To add a family, add a row.
+// All returns the catalogue in display order. To add a family, add a row.
 func All() []workload.Model {
 	return slices.Concat(
 		vision.Models(),
@@ -26,3 +29,30 @@ func All() []workload.Model {
 
 // RemoteModels are the benchmarks that only servers of text can answer.
 func RemoteModels() []workload.Model { return generative.RemoteModels() }
+
+// Lookup returns the model of a name or alias, of the catalogue or the rules, without regard to case, hyphens and underscores.
+func Lookup(name string) (workload.Model, error) { return find(name, All()) }
+
+// LookupAny is Lookup with the benchmarks of RemoteModels, for servers of text and for scoring logs.
+func LookupAny(name string) (workload.Model, error) {
+	return find(name, slices.Concat(All(), RemoteModels()))
+}
+
+// find prefers a model's own name to aliases.
+func find(name string, among []workload.Model) (workload.Model, error) {
+	own := func(m workload.Model) bool { return userinput.Same(m.Name, name) }
+	other := func(m workload.Model) bool {
+		return slices.ContainsFunc(slices.Concat([]string{m.Rules.Name}, m.Aliases, m.Rules.Aliases), func(n string) bool { return userinput.Same(n, name) })
+	}
+	for _, is := range []func(workload.Model) bool{own, other} {
+		if i := slices.IndexFunc(among, is); i >= 0 {
+			return among[i], nil
+		}
+	}
+	var choices []string
+	for _, m := range among {
+		choices = append(choices, m.Name)
+	}
+	slices.Sort(choices)
+	return workload.Model{}, fmt.Errorf("unknown model %q, want one of %s%s", name, strings.Join(choices, ", "), userinput.Meant(name, choices))
+}

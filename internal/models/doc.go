@@ -2,7 +2,6 @@
 //
 //	model, err := models.Lookup("resnet50")
 //
-// What a benchmark is says package workload; each family has a package of its own below this
-// one. Benchmarks of the rules that no family has yet are known by name (Rules), because
-// submissions and logs of others name them.
+// Package workload defines a benchmark; each family has a package below this one. Rules also has the benchmarks of the rules that
+// no family implements, since submissions and logs of others contain them.
 package models

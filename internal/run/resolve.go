@@ -122,13 +122,13 @@ func (r *Resolved) lookUp() (err error) {
 			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
 		})
 	case q.asksServers():
-		if r.model, err = models.LookupAsked(q.Model); err == nil && r.model.OpenRemote == nil {
+		if r.model, err = models.LookupAny(q.Model); err == nil && r.model.OpenRemote == nil {
 			err = fmt.Errorf("%s takes no prompts: servers of text are asked for language models only", r.model.Name)
 		}
 		r.model = r.model.Remote()
 	default:
 		if r.model, err = models.Lookup(q.Model); err != nil {
-			if m, other := models.LookupAsked(q.Model); other == nil {
+			if m, other := models.LookupAny(q.Model); other == nil {
 				err = fmt.Errorf("%s does not run here: servers of text are asked (backend %s)", m.Name, engine.OpenAI)
 			}
 		}

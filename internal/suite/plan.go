@@ -209,7 +209,7 @@ func (p *Plan) add(b Benchmark, scenario string) {
 // lookup finds a model among those that the engine of the suite can run.
 func (p *Plan) lookup(name string) (workload.Model, error) {
 	if p.request.Base.Engine.Name == engine.OpenAI {
-		return models.LookupAsked(name)
+		return models.LookupAny(name)
 	}
 	return models.Lookup(name)
 }

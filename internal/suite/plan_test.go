@@ -424,7 +424,7 @@ func TestNameInRound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := models.LookupAsked(c.model)
+		m, err := models.LookupAny(c.model)
 		if err != nil {
 			t.Fatal(err)
 		}

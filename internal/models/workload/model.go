@@ -12,53 +12,48 @@ import (
 // A Model is one benchmark.
 type Model struct {
 	Name    string   // in the catalogue
-	Aliases []string // other names by which users know it, besides those of the rules
+	Aliases []string // other names, besides those of the rules
 	Title   string
 	Task    string // one line: what it does
 	Dataset string // the catalogue name of its data set
 
-	// Rules are its names in conf files and what the rounds ask of it.
+	// Rules are its names in conf files and the size of its samples.
 	Rules config.Model
-	// PerformanceSampleCount is how many samples the official runs keep in memory.
+	// PerformanceSampleCount is the number of samples that official runs load.
 	PerformanceSampleCount int
 	Quality                Quality
 
-	// BuiltIn is what package builtin makes the built-in model and its data from: a value of
-	// a type of the family's own.
+	// BuiltIn describes the built-in model and its data for package builtin: a type of the family's own.
 	BuiltIn any
-	// Source says where the official model file comes from.
+	// Source is the address of the official model file.
 	Source string
 
-	// Options say how a model file and its data may be fed and read, ScoreOptions are those
-	// of the official accuracy script, and ReaderOptions those of NewReader.
+	// Options are those of Open, ScoreOptions those of the official accuracy script, and ReaderOptions those of NewReader.
 	Options, ScoreOptions, ReaderOptions []Option
 
-	// Roles are those of the files of a model that has several, each of which can be run by itself,
-	// wherever it is.
+	// Roles are the files of a model of several files that can run one by one, on any machine.
 	Roles []string
-	// Files finds the files of a model, by role, where they are not named by Roles. With Roles nil
-	// only the predictors of the model can run them: a run takes what the one before it left in
-	// memory. Nil, and no Roles: it is one file.
+	// Files finds the files of a model, by role, if their names are not those of Roles. With Roles nil only the model's predictors
+	// can run them, since a run uses the memory of the run before. Nil, and no Roles: one file.
 	Files func(path string) ([]File, error)
-	// Attends says that the model is made of attention, whose activations have outliers that differ from
-	// text to text: in 8-bit integers it has the ranges of each run, not those of a calibration.
+	// Attends says that the model is a transformer whose activations have outliers that depend on the text: its INT8 form uses
+	// the ranges of each run, not those of a calibration.
 	Attends bool
-	// Open joins the model with a data set and model files.
+	// Open opens the data set and checks the ports of the model files.
 	Open func(Setup) (*Workload, error)
-	// Ask joins prompts with an engine that takes text: there is no model file then, and
-	// AskOptions are the options; nil: the samples are no prompts.
+	// OpenRemote opens the prompts for an engine that takes text instead of model files, with RemoteOptions; nil: the samples are
+	// not prompts.
 	OpenRemote    func(Setup) (*Workload, error)
 	RemoteOptions []Option
 	// Score scores an accuracy log as the official script does.
 	Score func(ctx context.Context, log accuracy.Input, s Scoring) (*accuracy.Score, error)
 	// ScoresWithEngine says that Score runs networks.
 	ScoresWithEngine bool
-	// NewReader returns what makes the model's input of a file of a user; nil: its samples
-	// are no files.
+	// NewReader returns a reader that makes the model's input from a file; nil: its samples are not files.
 	NewReader func(Values) (*Reader, error)
 }
 
-// Several reports whether a model has other files than one that can be run by itself.
+// Several reports whether a model has several files.
 func (m Model) Several() bool { return m.Files != nil || m.Roles != nil }
 
 // FilesRunTogether reports whether only the model's own predictors can run its files.
@@ -70,40 +65,36 @@ func (m Model) Remote() Model {
 	return m
 }
 
-// Setup is what a model is opened with.
+// Setup are the arguments of Open.
 type Setup struct {
 	ModelPath  string // the model's file, or the folder of its files
 	DatasetDir string
 	Count      int // use the first samples only; 0: all
 
 	Ports   map[string]Ports // of the model files, by role
-	Options Values           // of Model.Options; what is not there is inferred from the ports
+	Options Values           // of Model.Options; the others are inferred from the ports
 
-	Scored bool // the test is one of accuracy
-	Logged bool // responses are kept: all, or some of a test of performance
+	Scored bool // an accuracy test
+	Logged bool // all or some responses are logged
 }
 
-// Ports are what a model file takes and gives.
+// Ports are the inputs and outputs of a model file.
 type Ports struct{ Inputs, Outputs []backend.Port }
 
-// Scoring is what an accuracy log is scored with: the ground truth, and the options of
-// the official script.
+// Scoring are the arguments of Score: the ground truth and the options of the official script.
 type Scoring struct {
 	DatasetDir string
-	// Samples is how many samples the log is of, if not of the whole data set. Only some
-	// scripts want every sample to be there.
+	// Samples is the number of samples of the log, if it is not of the whole data set. Some scripts require every sample.
 	Samples int
-	// Foreign says that the log is of an unknown model. The family may
-	// then guess by the log what no option says.
+	// Foreign says that the log is of an unknown model: the family may infer missing options from it.
 	Foreign bool
-	Options Values // of Model.ScoreOptions; what is not there is the script's default
+	Options Values // of Model.ScoreOptions; the others are the script's defaults
 
-	// Engine runs the networks that a score is computed with; nil: there is none. It is the caller's.
+	// Engine runs the networks of a score; nil: none. The caller closes it.
 	Engine backend.Engine
-	// Progress is told how much of what takes long is done; nil: no progress.
+	// Progress reports the progress of long scores; nil: none.
 	Progress func(done, of int)
-	// Keep is a folder for what the official script leaves beside the score; empty: it leaves
-	// nothing.
+	// Keep is a folder for the other files of the official script; empty: none.
 	Keep string
 }
 

@@ -8,8 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
-// Prompts are samples for an engine that takes text. Methods may be called from several goroutines at
-// once.
+// Prompts are samples for an engine that takes text. Several goroutines may call the methods at once.
 type Prompts interface {
 	// Texts says what the prompts have in common.
 	Texts() backend.Texts
@@ -17,9 +16,9 @@ type Prompts interface {
 	WithoutIDs() error
 	// Prompt is that of a sample.
 	Prompt(index int) *backend.Prompt
-	// First is what is logged of the first piece of an answer.
+	// First is the logged form of the first piece of an answer.
 	First(index int, piece []byte, ids []int32) []byte
-	// Response is what is logged of an answer, and how many tokens it has.
+	// Response is the logged form of an answer, and its number of tokens.
 	Response(index int, a backend.Answer) (response []byte, tokens int)
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
-// Quality is the accuracy that the closed division asks for.
+// Quality is the accuracy that the closed division requires.
 type Quality struct {
 	Metric   string  // a value of the accuracy score: "accuracy"
-	Fraction float64 // of the official FP32 model's score that is asked for: 0.99
+	Fraction float64 // required part of the official FP32 model's score: 0.99
 
-	// The rest is in the table of the rounds (QualityIn), but for a benchmark that no round has.
+	// QualityIn takes the rest from the table of the rounds; a benchmark of no round needs its Reference here.
 	Reference float64 // score of the official FP32 model
 	Target    float64 // 0: the fraction of the reference
 	Also      []Bound // further values, with the official model and data
@@ -43,34 +43,34 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%.6g ≤ %s ≤ %.6g", b.Least, b.Metric, b.Most)
 }
 
-// scoreNames are the names of values of scores that the submission checker calls otherwise. WER is a share of right words there.
+// scoreNames are the names of values of scores by those of the submission checker, whose WER is a share of right words.
 var scoreNames = map[string]string{
 	"acc": "accuracy", "WER": "accuracy", "ACCURACY": "accuracy", "bleu": "BLEU", "F1": "f1", "DICE": "mean",
 	"ROUGE1": "rouge1", "ROUGE2": "rouge2", "ROUGEL": "rougeL", "ROUGELSUM": "rougeLsum",
 	"GEN_LEN": "gen_len", "TOKENS_PER_SAMPLE": "tokens_per_sample", "gsm8k_accuracy": "gsm8k", "mbxp_accuracy": "mbxp",
 }
 
-// QualityIn returns the accuracy that the rules of a version ask for; if its round does not have the benchmark, those of the
-// newest that has it.
+// QualityIn returns the accuracy that the rules of a version require; if its round does not have the benchmark, that of the
+// newest round with it.
 func (m Model) QualityIn(version string) Quality {
 	q := m.Quality
 	strict := func(name string) bool { return strings.HasSuffix(name, "-99.9") }
 	names := slices.DeleteFunc(m.Rules.Names(), func(name string) bool { return strict(name) != strict(m.Name) })
-	asked, ok := rounds.ModelOf(version, names...)
+	model, ok := rounds.ModelOf(version, names...)
 	if !ok {
-		if asked, ok = rounds.NewestModelOf(names...); !ok {
+		if model, ok = rounds.NewestModelOf(names...); !ok {
 			return q
 		}
 	}
 	q.Also = nil
-	for _, least := range asked.AccuracyOf("") {
+	for _, least := range model.AccuracyOf("") {
 		if name := cmp.Or(scoreNames[least.Name], least.Name); name == q.Metric {
 			q.Target = least.Bound
 		} else {
 			q.Also = append(q.Also, Bound{Metric: name, Least: least.Bound})
 		}
 	}
-	for _, most := range asked.Limits {
+	for _, most := range model.Limits {
 		name := cmp.Or(scoreNames[most.Name], most.Name)
 		if i := slices.IndexFunc(q.Also, func(b Bound) bool { return b.Metric == name }); i >= 0 {
 			q.Also[i].Most = most.Bound
@@ -78,7 +78,7 @@ func (m Model) QualityIn(version string) Quality {
 			q.Also = append(q.Also, Bound{Metric: name, Most: most.Bound})
 		}
 	}
-	// The table has products: the score is their first factor, which has ten digits at most.
+	// The table has products: the reference is the first factor, of at most ten digits.
 	q.Reference, _ = strconv.ParseFloat(strconv.FormatFloat(q.Target/q.Fraction, 'g', 10, 64), 64)
 	return q
 }

@@ -5,7 +5,7 @@ package workload
 type Recipe struct {
 	Parts   []Part // one for each file
 	Samples int    // of the data set
-	// Reference are options with which the FP32 reference gives the same answers sooner.
+	// Reference are options that make the FP32 reference faster with the same answers.
 	Reference Values
 	// TokenBytes are those of a token in a response, where responses are tokens.
 	TokenBytes int
@@ -22,19 +22,16 @@ type Questions struct {
 type Part struct {
 	Role         string
 	Architecture string // of package arch
-	// Full is the architecture of the real file, where that of Architecture stands in for it
-	// until it is asked for; empty: it is the same.
+	// Full is the architecture of the real size, if Architecture is a smaller stand-in; empty: the same.
 	Full string
 
-	// Layers and Rows are fewer than the real ones, where the real file is too large to be
-	// made without being asked for; 0: they are the real ones.
+	// Layers and Rows are smaller than the real numbers, if the real file is too large by default; 0: the real ones.
 	Layers, Rows int64
-	// Beside is whether large tensors lie in a file of their own beside the model's, which engines map
-	// into memory instead of reading it.
+	// Beside says that large tensors are in a file beside the model's, which engines map into memory.
 	Beside bool
 }
 
-// Tables reports whether the model has tables of which Rows can be chosen.
+// Tables reports whether the model has tables with a choice of Rows.
 func (r Recipe) Tables() bool {
 	for _, p := range r.Parts {
 		if p.Rows != 0 && p.Beside {

@@ -32,8 +32,8 @@ type column struct {
 const (
 	// alignment is that of a row whose shape is not that of the one before.
 	alignment = 64
-	// mostBytes is more than any memory has.
-	mostBytes = 1 << 56
+	// maxBytes exceeds any memory.
+	maxBytes = 1 << 56
 )
 
 // NewStore makes room for rows. The store must be closed.
@@ -64,7 +64,7 @@ func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, er
 		if n < 0 {
 			return c, nil, fmt.Errorf("sample %d: %v is more than any memory", i, s)
 		}
-		if total += n*int64(max(s.Type.Size(), 1)) + alignment; total > mostBytes { // hostmem refuses strings, which have no size
+		if total += n*int64(max(s.Type.Size(), 1)) + alignment; total > maxBytes { // hostmem refuses strings, which have no size
 			return c, nil, fmt.Errorf("sample %d: up to %v it is more than any memory", i, s)
 		}
 		same = same && slices.Equal(s.Shape, first.Shape)

@@ -10,9 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A Workload is a model joined with its data: everything that is specific to a benchmark
-// while it runs. What a benchmark does not need stays nil or 0. The functions may be called
-// from several goroutines at once.
+// A Workload is a model with its data: everything that is specific to a benchmark while it runs. Unused fields stay nil or 0.
+// Several goroutines may call the functions at once.
 type Workload struct {
 	Samples int // in the data set
 	// Row lists the tensors of a sample: their number and types are the same for all samples,

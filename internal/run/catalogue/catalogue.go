@@ -135,7 +135,7 @@ type CardRow struct {
 
 // Describe returns the card of a model.
 func Describe(name, rules string) (*Card, error) {
-	m, err := models.LookupAsked(name)
+	m, err := models.LookupAny(name)
 	if err != nil {
 		return nil, userinput.Wrap("model", err)
 	}

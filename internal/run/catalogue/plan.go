@@ -66,7 +66,7 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 	case q.ValueBytes < 1:
 		return nil, userinput.Invalid("value_bytes", q.ValueBytes, "at least 1")
 	}
-	m, err := models.LookupAsked(q.Model)
+	m, err := models.LookupAny(q.Model)
 	if err != nil {
 		return nil, userinput.Wrap("model", err)
 	}

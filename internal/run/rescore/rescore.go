@@ -81,7 +81,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	if q.Model == "" || q.Log == "" || q.DatasetPath == "" {
 		return nil, errors.New("the score needs the folder of a run, or a model, a log and a data set")
 	}
-	model, err := models.LookupAsked(q.Model)
+	model, err := models.LookupAny(q.Model)
 	if err != nil {
 		return nil, userinput.Wrap("model", err)
 	}

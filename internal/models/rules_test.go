@@ -105,7 +105,7 @@ func TestBandwidthOfModels(t *testing.T) {
 }
 
 // Every model is one of some round's mlperf.conf, or of no round at all.
-func TestEveryNameInConfFilesIsThatOfAModel(t *testing.T) {
+func TestRulesOfConfNames(t *testing.T) {
 	known := func(name string) bool {
 		return slices.ContainsFunc(config.Versions(), func(version string) bool { return rules(t, version).Conf.Knows(name) })
 	}
@@ -120,7 +120,7 @@ func TestEveryNameInConfFilesIsThatOfAModel(t *testing.T) {
 	}
 }
 
-func TestNoNameIsThatOfTwoModels(t *testing.T) {
+func TestNamesAreUnique(t *testing.T) {
 	of := map[string]string{}
 	add := func(m config.Model) {
 		for _, name := range append([]string{m.Name}, m.Aliases...) {
@@ -140,7 +140,7 @@ func TestNoNameIsThatOfTwoModels(t *testing.T) {
 
 // The checker of a round asks for no other numbers than its conf file sets, where that sets them for a model, and the
 // checker has them.
-func TestMinimaAgreeWithTheConfFilesOfTheirRounds(t *testing.T) {
+func TestMinimaEqualConfFiles(t *testing.T) {
 	all := others()
 	for _, m := range slices.Concat(All(), RemoteModels()) {
 		all = append(all, m.Rules)
@@ -232,7 +232,7 @@ func TestTargetOfTheRound(t *testing.T) {
 }
 
 // Whoever looks for names in conf files and submissions finds each by one of these.
-func TestAllNamesAreListed(t *testing.T) {
+func TestRuleNames(t *testing.T) {
 	names := RuleNames()
 	for _, name := range []string{"resnet50", "resnet", "llama3_1-405b", "llama3.1-405b", "gpt-oss-120b", "rgat", "r-gat", "yolo-95", "e2e-rag-db"} {
 		if !slices.Contains(names, name) {

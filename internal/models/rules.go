@@ -6,8 +6,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 )
 
-// Rules returns what the rules know of a benchmark by any of its names; false if no round has
-// it. Unlike Lookup it also knows those that the catalogue does not have.
+// Rules returns the rules of a benchmark by any of its names; false if no round has it. Unlike Lookup it also has the benchmarks
+// that the catalogue lacks.
 func Rules(name string) (config.Model, bool) {
 	for _, m := range slices.Concat(All(), RemoteModels()) {
 		if m.Rules.Is(name) {
@@ -22,7 +22,7 @@ func Rules(name string) (config.Model, bool) {
 	return config.Model{}, false
 }
 
-// RuleNames lists all names by which conf files and submissions call benchmarks.
+// RuleNames lists all names of benchmarks in conf files and submissions.
 func RuleNames() []string {
 	var names []string
 	add := func(m config.Model) { names = append(append(names, m.Name), m.Aliases...) }
@@ -35,9 +35,8 @@ func RuleNames() []string {
 	return names
 }
 
-// others are the benchmarks of the rules that the catalogue does not have. One that is added to it takes its entry along.
-// Samples are the table of inference_rules.adoc, appendix "Datacenter Bandwidth Requirements" (ingress and egress); models that
-// are no longer in it have the last values that they had.
+// others are the benchmarks of the rules that the catalogue lacks. Samples are from the table of inference_rules.adoc, appendix "Datacenter Bandwidth Requirements" (ingress and egress); models that
+// are no longer in it have their last values.
 func others() []config.Model {
 	return []config.Model{
 		{
