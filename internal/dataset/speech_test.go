@@ -54,7 +54,7 @@ func TestSpeechManifestErrors(t *testing.T) {
 	good := speechEntryJSON("a.wav", 1, 16000, "a")
 	for _, test := range []struct{ name, content, want string }{
 		{"nothing", "", "EOF"},
-		{"no list", `{"files": []}`, `line 1: unexpected { at ""`},
+		{"no list", `{"files": []}`, `line 1: unexpected object at ""`},
 		{"cut off", "[" + good, "unexpected EOF"},
 		{"more after the list", "[" + good + "] []", "line 1: "},
 		{"not UTF-8", "[\"\xff\"]", "invalid UTF-8"},
