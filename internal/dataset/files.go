@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -86,6 +87,8 @@ func firstExisting(dir string, paths ...string) string {
 	return filepath.Join(dir, filepath.FromSlash(paths[0]))
 }
 
+var kindNames = map[jsontext.Kind]string{'{': "object", '[': "list"}
+
 // parseJSON reads JSON. Errors name the line.
 func parseJSON(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
@@ -97,7 +100,7 @@ func parseJSON(data []byte, v any) error {
 		at = syntactic.ByteOffset
 	case errors.As(err, &semantic):
 		at = semantic.ByteOffset
-		err = fmt.Errorf("unexpected %v at %q", semantic.JSONKind, semantic.JSONPointer)
+		err = fmt.Errorf("unexpected %v at %q", cmp.Or(kindNames[semantic.JSONKind], semantic.JSONKind.String()), semantic.JSONPointer)
 	default:
 		return err
 	}
