@@ -400,7 +400,7 @@ func TestShortOfflineTestRunsAgain(t *testing.T) {
 			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 			cfg.Calibrate = calibrate
 			cfg.Settings.OfflineExpectedQPS = 300
-			var rested atomic.Bool // told by one goroutine, asked by the workers
+			var rested atomic.Bool // set by one goroutine, read by the workers
 			cfg.Observer.(*observer).on = func(what string) {
 				if what == "traffic" {
 					rested.Store(true)
@@ -579,8 +579,8 @@ func TestFitStreamsAndAutoLatency(t *testing.T) {
 		{"with fewer samples", 15 * time.Millisecond, fit, auto, 2, 50 * time.Millisecond, true},
 		{"with fewer samples, whether or not the interval may be longer", 15 * time.Millisecond, fit, !auto, 2, 50 * time.Millisecond, true},
 		{"with one sample at longer intervals", 98 * time.Millisecond, fit, auto, 1, 200 * time.Millisecond, true},
-		{"with as many samples as somebody gave, at longer intervals", 24500 * time.Microsecond, !fit, auto, 4, 200 * time.Millisecond, true},
-		{"nobody asked for it", 20 * time.Millisecond, !fit, !auto, 4, 50 * time.Millisecond, false},
+		{"with the given number of samples, at longer intervals", 24500 * time.Microsecond, !fit, auto, 4, 200 * time.Millisecond, true},
+		{"not asked for", 20 * time.Millisecond, !fit, !auto, 4, 50 * time.Millisecond, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestGaugesAreThinnedOut(t *testing.T) {
@@ -48,9 +49,7 @@ func TestRunWritesCharts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
 		r, err := Run(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c, err := charts.Read(cfg.OutputDir)
 		if err != nil || c == nil {
 			t.Fatalf("charts %v, %v", c, err)

@@ -24,9 +24,7 @@ import (
 func sequenceConfig(t *testing.T, s loadgen.Scenario, m loadgen.Mode, observe func(live int, admitted []int)) Config {
 	t.Helper()
 	engine, err := simulated.New(simulated.Config{Latency: time.Millisecond, PerSample: 100 * time.Microsecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if observe == nil {
 		observe = func(int, []int) {}
 	}
@@ -55,9 +53,7 @@ func TestSequences(t *testing.T) {
 				if mode == loadgen.AccuracyOnly && (r.Accuracy.Value != 100 || r.Accuracy.Samples != 64) {
 					t.Errorf("%v: accuracy %+v", scenario, r.Accuracy)
 				}
-				if err := cfg.Engine.Close(); err != nil {
-					t.Error(err)
-				}
+				testenv.Must(t, cfg.Engine.Close())
 			})
 		}
 	}
@@ -139,9 +135,7 @@ func TestInterruptedSequences(t *testing.T) {
 		if took := time.Since(began); took > 11*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if err := cfg.Engine.Close(); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, cfg.Engine.Close())
 	})
 }
 
@@ -162,9 +156,7 @@ func TestFailedDecoderAnswersItsSequences(t *testing.T) {
 			if _, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile)); err != nil {
 				t.Error(err)
 			}
-			if err := cfg.Engine.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, cfg.Engine.Close())
 		})
 	}
 }
@@ -175,23 +167,19 @@ func TestDecodingIsFasterThanBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
 		r, err := Run(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		open := cfg.Model.Open
 		cfg.OutputDir = t.TempDir()
 		cfg.Model.Open = closedBatches(open)
 		batches, err := Run(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if ratio := r.Metric.Value / batches.Metric.Value; ratio < 1.2 {
 			t.Errorf("admitting is %.2f times as fast as closed batches: %v, %v", ratio, r.Metric.Value, batches.Metric.Value)
 		}
 	})
 }
 
-// A fakeDecoder is a Puller that is wrong in one way.
+// A fakeDecoder is a decoder with one fault.
 type fakeDecoder struct {
 	workload.Predictor
 	serve func(context.Context, workload.Source) error

@@ -133,9 +133,7 @@ func checkFailed(t *testing.T, cfg Config, r *report.Results, result, problem st
 		t.Errorf("problems %q, want %q among them", all, problem)
 	}
 	back, err := report.Read(cfg.OutputDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(r, back, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("results.json (-returned +written):\n%s", diff)
 	}
@@ -275,9 +273,7 @@ func TestInterruptionBeforeTraffic(t *testing.T) {
 				if took > test.most {
 					t.Errorf("it took %v to stop", took)
 				}
-				if err := cfg.Engine.Close(); err != nil {
-					t.Error(err)
-				}
+				testenv.Must(t, cfg.Engine.Close())
 			})
 		})
 	}
@@ -327,7 +323,7 @@ func TestInterruptionOfTraffic(t *testing.T) {
 }
 
 // TestMemoryInUseIsNotFreed interrupts predictions that go on for
-// half a minute, and then use their samples and their model once more.
+// half a minute, and then use their samples and their model again.
 func TestMemoryInUseIsNotFreed(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range loadgen.Scenarios() {
@@ -372,9 +368,7 @@ func TestUnwritableFolderIsNoticedFirst(t *testing.T) {
 		{"a file", func(c *Config) { c.OutputDir = file }, "making the output folder: "},
 		{"a conf file is in the way", func(c *Config) {
 			c.Files = map[string][]byte{"user.conf": nil}
-			if err := os.Mkdir(filepath.Join(c.OutputDir, "user.conf"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Mkdir(filepath.Join(c.OutputDir, "user.conf"), 0o755))
 		}, "writing to the output folder: "},
 	}
 	for _, test := range tests {

@@ -104,9 +104,7 @@ func TestSearchWithOtherSettings(t *testing.T) {
 		cfg := peakConfig(t, n)
 		mustRun(t, n, cfg)
 		finished, err := os.ReadFile(filepath.Join(cfg.OutputDir, report.FileName))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 
 		cfg.Engine = peakConfig(t, n).Engine
 		again, err := Run(t.Context(), cfg)

@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -130,9 +131,7 @@ func TestOpenErrorsCloseEverything(t *testing.T) {
 				if r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
 					t.Errorf("results %v, error %v, want %q", r, err, test.want)
 				}
-				if err := cfg.Engine.Close(); err != nil {
-					t.Error(err)
-				}
+				testenv.Must(t, cfg.Engine.Close())
 				if _, err := os.Stat(filepath.Join(cfg.OutputDir, report.FileName)); err == nil {
 					t.Error("results were written")
 				}
@@ -160,7 +159,7 @@ func TestPinnedThreads(t *testing.T) {
 		sessions         [][]int
 		own              []int // processors of the workers' own threads
 	}{
-		{"nobody asked", nil, 2, 2, [][]int{nil, nil}, []int{-1, -1}},
+		{"not asked for", nil, 2, 2, [][]int{nil, nil}, []int{-1, -1}},
 		{"several threads", []int{1, 3, 5, 7, 9}, 2, 2, [][]int{{1, 3}, {5, 7}}, []int{1, 5}},
 		{"one thread, a shared session", []int{1, 3, 5}, 3, 1, [][]int{nil}, []int{1, 3, 5}},
 		{"one worker", []int{4, 5}, 1, 2, [][]int{{4, 5}}, []int{4}},
@@ -171,9 +170,7 @@ func TestPinnedThreads(t *testing.T) {
 			e := &pinnedEngine{Engine: engine(t, simulated.Config{})}
 			cfg.Engine, cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = e, test.processors, test.workers, test.threads
 			r := newRun(cfg)
-			if err := r.open(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, r.open(t.Context()))
 			if !slices.EqualFunc(e.opened, test.sessions, slices.Equal) {
 				t.Errorf("sessions have the processors %v, want %v", e.opened, test.sessions)
 			}
@@ -189,9 +186,7 @@ func TestPinnedThreads(t *testing.T) {
 			if got, want := r.backend().PinnedTo, test.processors[:min(len(test.processors), test.workers*test.threads)]; !slices.Equal(got, want) {
 				t.Errorf("the results say %v, want %v", got, want)
 			}
-			if err := errors.Join(r.close(), e.Close()); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, errors.Join(r.close(), e.Close()))
 		})
 	}
 }
@@ -272,7 +267,7 @@ func TestImpossibleShapes(t *testing.T) {
 		}, "instances", "2 threads are asked for, the container's limit on processes and threads leaves 1"},
 		{"an Offline query", loadgen.Offline, func(c *Config) { c.Settings.OfflineExpectedQPS = 1e9 }, "target_qps", "a query of 4400000000 samples would take 2.686e+05 MiB of memory, 8192 MiB are free"},
 		{"a MultiStream query", loadgen.MultiStream, func(c *Config) { c.Settings.MultiStreamSamplesPerQuery = 1e9 }, "samples_per_query", "would take"},
-		{"a batch that nobody asked for", loadgen.MultiStream, func(c *Config) {
+		{"a batch that was not asked for", loadgen.MultiStream, func(c *Config) {
 			c.MaxBatch, c.FreeMemory, c.Settings.MultiStreamSamplesPerQuery = 0, func() uint64 { return 8 << 20 }, 1e5
 		}, "samples_per_query", "batches of 100000 samples of 4 bytes would take"},
 	} {
@@ -286,9 +281,7 @@ func TestImpossibleShapes(t *testing.T) {
 			if !errors.As(err, &of) || of.Field != test.field || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: %v, want %s: %s", test.name, err, test.field, test.want)
 			}
-			if err := cfg.Engine.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, cfg.Engine.Close())
 		})
 	}
 }
@@ -323,9 +316,7 @@ func TestSlotsMustFitInMemory(t *testing.T) {
 			if c.refused == "" && err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
-			if err := cfg.Engine.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, cfg.Engine.Close())
 		})
 	}
 }

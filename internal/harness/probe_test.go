@@ -10,23 +10,20 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // openProbe opens a probe. closeProbe wants everything to be closed with it.
 func openProbe(t *testing.T, cfg Config) *Probe {
 	t.Helper()
 	p, err := OpenProbe(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return p
 }
 
 func closeProbe(t *testing.T, p *Probe, n *numbers, cfg Config) {
 	t.Helper()
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, p.Close())
 	cfg.Instances, _, _ = p.Shape()
 	checkClosed(t, n, cfg)
 }

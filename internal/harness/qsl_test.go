@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // accurate runs an accuracy run over numbers with a cache and returns how many samples it
@@ -61,15 +62,11 @@ func TestDamagedSampleCache(t *testing.T) {
 		t.Fatalf("files %v, %v", files, err)
 	}
 	f, err := os.OpenFile(files[0], os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := f.WriteAt([]byte("bad!"), 17*4); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Close())
 	for _, want := range []int64{1, 0} {
 		if got, _ := accurate(t, newNumbers(100), cache); got != want {
 			t.Errorf("%d samples were prepared, want %d", got, want)
@@ -118,21 +115,19 @@ func TestSamplesMustFitInMemory(t *testing.T) {
 func TestPerformanceSampleCount(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		samples, said int
-		want          uint64
+		samples, given int
+		want           uint64
 	}{{100, 0, 40}, {10, 0, 10}, {100, 25, 25}, {100, 100, 100}} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(test.samples)
 			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
-			cfg.PerformanceSampleCount = test.said
+			cfg.PerformanceSampleCount = test.given
 			mustRun(t, n, cfg)
 			detail, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if e, err := detail.Effective(); err != nil || e.PerformanceSampleCount != test.want {
 				t.Errorf("of %d samples, with %d asked for, %d are kept in memory, want %d (%v)",
-					test.samples, test.said, e.PerformanceSampleCount, test.want, err)
+					test.samples, test.given, e.PerformanceSampleCount, test.want, err)
 			}
 		})
 	}
@@ -140,14 +135,14 @@ func TestPerformanceSampleCount(t *testing.T) {
 
 // library returns a QSL over numbers, and what it had its users do.
 func library(n *numbers) (*qsl, *[]string) {
-	var said []string
+	var calls []string
 	q := &qsl{name: "numbers", workload: n.workload(), performance: 40, freeMemory: func() uint64 { return 0 }, idle: func() bool { return true }}
 	q.use = func(s *workload.Store) error {
-		said = append(said, fmt.Sprintf("use %d rows", rowsOf(s)))
+		calls = append(calls, fmt.Sprintf("use %d rows", rowsOf(s)))
 		return nil
 	}
-	q.progress = func(done, of int) { said = append(said, fmt.Sprintf("%d of %d", done, of)) }
-	return q, &said
+	q.progress = func(done, of int) { calls = append(calls, fmt.Sprintf("%d of %d", done, of)) }
+	return q, &calls
 }
 
 func rowsOf(s *workload.Store) int {
@@ -158,19 +153,17 @@ func rowsOf(s *workload.Store) int {
 }
 
 func TestSamplesAreLoadedInOrder(t *testing.T) {
-	q, said := library(newNumbers(100))
+	q, calls := library(newNumbers(100))
 	order := []loadgen.QuerySampleIndex{7, 99, 3, 0, 7, 99} // MultiStream repeats the first ones
-	if err := q.LoadSamplesToRAM(t.Context(), order); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, q.LoadSamplesToRAM(t.Context(), order))
 	for i, index := range order {
 		if got := tensor.Data[float32](q.store.Row(i)[0])[0]; got != float32(index) {
 			t.Errorf("row %d holds %v, want %d", i, got, index)
 		}
 	}
 	want := []string{"1 of 6", "2 of 6", "3 of 6", "4 of 6", "5 of 6", "6 of 6", "use 6 rows", "use 0 rows"}
-	if err := q.UnloadSamplesFromRAM(order); err != nil || !slices.Equal(*said, want) {
-		t.Errorf("unloading: %v; said %q, want %q", err, *said, want)
+	if err := q.UnloadSamplesFromRAM(order); err != nil || !slices.Equal(*calls, want) {
+		t.Errorf("unloading: %v; calls %q, want %q", err, *calls, want)
 	}
 	if q.store != nil || q.Close() != nil {
 		t.Error("something is still loaded")
@@ -202,9 +195,7 @@ func TestRowsOfRepeatedSamples(t *testing.T) {
 func TestFailedLoadKeepsTheOldSamples(t *testing.T) {
 	n := newNumbers(100)
 	q, _ := library(n)
-	if err := q.LoadSamplesToRAM(t.Context(), []loadgen.QuerySampleIndex{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, q.LoadSamplesToRAM(t.Context(), []loadgen.QuerySampleIndex{1, 2}))
 	damaged := errors.New("damaged")
 	n.prepare = func(i int) error {
 		if i == 50 {
@@ -224,23 +215,17 @@ func TestFailedLoadKeepsTheOldSamples(t *testing.T) {
 	if err := q.LoadSamplesToRAM(ctx, []loadgen.QuerySampleIndex{1}); !errors.Is(err, errStopped) {
 		t.Errorf("error %v, want the interruption", err)
 	}
-	if err := q.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, q.Close())
 }
 
 func TestSamplesInUseAreNotUnloaded(t *testing.T) {
 	q, _ := library(newNumbers(100))
-	if err := q.LoadSamplesToRAM(t.Context(), []loadgen.QuerySampleIndex{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, q.LoadSamplesToRAM(t.Context(), []loadgen.QuerySampleIndex{1, 2}))
 	q.idle = func() bool { return false }
 	if err := q.UnloadSamplesFromRAM(nil); err != nil || q.store == nil || tensor.Data[float32](q.store.Row(0)[0])[0] != 1 {
 		t.Errorf("error %v, store %v", err, q.store)
 	}
-	if err := q.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, q.Close())
 }
 
 // TestSamplesAreLoadedInParallel has samples that take their time.
@@ -248,21 +233,17 @@ func TestSamplesAreLoadedInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(1000)
 		n.prepareTime = time.Second
-		q, said := library(n)
+		q, calls := library(n)
 		order := make([]loadgen.QuerySampleIndex, 64)
 		for i := range order {
 			order[i] = loadgen.QuerySampleIndex(rand.IntN(1000))
 		}
 		began := time.Now()
-		if err := q.LoadSamplesToRAM(t.Context(), order); err != nil {
-			t.Fatal(err)
+		testenv.Must(t, q.LoadSamplesToRAM(t.Context(), order))
+		if took := time.Since(began); took > 64*time.Second/time.Duration(runtime.GOMAXPROCS(0))+time.Second || len(*calls) != 65 {
+			t.Errorf("it took %v on %d cores, %d calls", took, runtime.GOMAXPROCS(0), len(*calls))
 		}
-		if took := time.Since(began); took > 64*time.Second/time.Duration(runtime.GOMAXPROCS(0))+time.Second || len(*said) != 65 {
-			t.Errorf("it took %v on %d cores, said %d things", took, runtime.GOMAXPROCS(0), len(*said))
-		}
-		if err := q.Close(); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, q.Close())
 	})
 }
 
@@ -289,18 +270,14 @@ func TestSamplesOfDifferentSizes(t *testing.T) {
 	u := unequal(&count)
 	for round, prepared := range []int64{3, 3} { // the second time they come from the cache
 		cache, err := dataset.OpenSampleCache(dir, "key", func(i int) int64 { return int64(i*(i+1)) / 2 })
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		free := uint64(1 + 5 + 10)
 		q := &qsl{
 			workload: u, cache: cache, freeMemory: func() uint64 { return free }, use: func(*workload.Store) error { return nil },
 			idle: func() bool { return true }, warn: func(err error) { t.Error(err) },
 		}
 		samples := []loadgen.QuerySampleIndex{0, 4, 9}
-		if err := q.LoadSamplesToRAM(t.Context(), samples); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, q.LoadSamplesToRAM(t.Context(), samples))
 		for row, i := range samples {
 			data := tensor.Data[uint8](q.store.Slot(0, row, 1))
 			if len(data) != int(i+1) || data[0] != uint8(i+1) || data[i] != uint8(i+1) {
@@ -314,9 +291,7 @@ func TestSamplesOfDifferentSizes(t *testing.T) {
 		if err := q.LoadSamplesToRAM(t.Context(), samples); err == nil || !strings.Contains(err.Error(), "3 samples need") {
 			t.Errorf("with a byte less: %v", err)
 		}
-		if err := q.Close(); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, q.Close())
 	}
 }
 
@@ -329,9 +304,7 @@ func TestCacheTakesHalfOfTheDisk(t *testing.T) {
 			t.Errorf("%d bytes free: cache %v, warnings %q", free, cache, r.warnings.list)
 		}
 		if cache != nil {
-			if err := cache.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, cache.Close())
 		}
 	}
 }
@@ -355,11 +328,9 @@ func TestKeptSamplesAreLoadedOnce(t *testing.T) {
 		{"the same ones", []loadgen.QuerySampleIndex{0, 4, 9}, 3, 1},
 		{"in another order, with no room for both", []loadgen.QuerySampleIndex{9, 4, 0}, 6, 3},
 		{"others", []loadgen.QuerySampleIndex{1}, 7, 5},
-		{"the same ones once more", []loadgen.QuerySampleIndex{1}, 7, 5},
+		{"the same ones again", []loadgen.QuerySampleIndex{1}, 7, 5},
 	} {
-		if err := q.LoadSamplesToRAM(t.Context(), c.samples); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, q.LoadSamplesToRAM(t.Context(), c.samples))
 		if count.Load() != c.prepared || len(used) != c.uses || used[len(used)-1] != q.store || q.store.Rows() != len(c.samples) {
 			t.Errorf("%s: %d samples were prepared, %d stores were handed over, want %d and %d", c.name, count.Load(), len(used), c.prepared, c.uses)
 		}
@@ -376,7 +347,5 @@ func TestKeptSamplesAreLoadedOnce(t *testing.T) {
 	if err := q.UnloadSamplesFromRAM(nil); err != nil || q.store != nil || used[len(used)-1] != nil {
 		t.Errorf("after the search: %v, %v", q.store, err)
 	}
-	if err := q.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, q.Close())
 }

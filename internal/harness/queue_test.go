@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // linear costs take a millisecond for each piece of a sample, and a start for each batch.
@@ -94,9 +95,7 @@ func TestProbeMeasuresCosts(t *testing.T) {
 		if p.r.costs == nil {
 			t.Error("what batches cost is not known")
 		}
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, p.Close())
 	})
 }
 
@@ -112,7 +111,7 @@ func TestCostsOfClosedBatches(t *testing.T) {
 		{"closed batches in Server", loadgen.Server, 4, false, true},
 		{"one by one", loadgen.Server, 1, false, false},
 		{"who pulls has no batches", loadgen.Server, 4, true, false},
-		{"nobody waits in Offline", loadgen.Offline, 4, false, false},
+		{"no sample waits in Offline", loadgen.Offline, 4, false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -127,12 +126,8 @@ func TestCostsOfClosedBatches(t *testing.T) {
 				}
 				r := newRun(cfg)
 				defer r.close()
-				if err := r.open(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if err := r.calibrate(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, r.open(t.Context()))
+				testenv.Must(t, r.calibrate(t.Context()))
 				if got := r.costs != nil; got != test.want {
 					t.Fatalf("costs are known: %t", got)
 				}
@@ -330,7 +325,7 @@ func TestQueueIdle(t *testing.T) {
 	}
 	q.done()
 	if !q.idle() {
-		t.Error("not idle though nobody works")
+		t.Error("not idle, and no worker has a batch")
 	}
 	q.add(queryOf(5, 1))
 	if got := ids(q.take(nil)); !slices.Equal(got, []int{5}) {

@@ -82,7 +82,7 @@ func TestLowestRunCounts(t *testing.T) {
 			t.Fatalf("%s %v: %+v", r.Result, r.Problems, r.Runs)
 		}
 		if o := cfg.Observer.(*observer); !o.noted("run 1 of 5") || !o.noted("run 5 of 5") {
-			t.Errorf("the observer is told %q", o.notes)
+			t.Errorf("the observer got %q", o.notes)
 		}
 		for _, run := range r.Runs {
 			if run.Metric.Value < r.Metric.Value || run.Result != report.Valid {
@@ -129,7 +129,7 @@ func TestInterruptedRuns(t *testing.T) {
 	})
 }
 
-// described runs a test of Server of which everything is said that can be said.
+// described runs a test of Server with a value for everything that results can have.
 func described(t *testing.T) (Config, *report.Results) {
 	t.Helper()
 	n := newNumbers(100)
@@ -157,9 +157,7 @@ func described(t *testing.T) (Config, *report.Results) {
 func mustRun(t *testing.T, n *numbers, cfg Config) *report.Results {
 	t.Helper()
 	r, err := Run(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	checkClosed(t, n, cfg)
 	return r
 }
@@ -168,9 +166,7 @@ func mustRun(t *testing.T, n *numbers, cfg Config) *report.Results {
 // not while something used them.
 func checkClosed(t *testing.T, n *numbers, cfg Config) {
 	t.Helper()
-	if err := cfg.Engine.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, cfg.Engine.Close())
 	if c := n.closed.Load(); c != int64(cfg.Instances) {
 		t.Errorf("%d predictors were closed, want %d", c, cfg.Instances)
 	}
@@ -248,16 +244,12 @@ func checkAccuracy(t *testing.T, got *report.Accuracy) {
 func checkFiles(t *testing.T, cfg Config, r *report.Results) {
 	t.Helper()
 	back, err := report.Read(cfg.OutputDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(r, back, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("results.json (-returned +written):\n%s", diff)
 	}
 	detail, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if scenario, err := detail.Scenario(); err != nil || scenario != cfg.Settings.Scenario {
 		t.Errorf("the detail log has scenario %v, %v", scenario, err)
 	}
@@ -287,9 +279,7 @@ func checkFiles(t *testing.T, cfg Config, r *report.Results) {
 func checkSummary(t *testing.T, cfg Config, r *report.Results) {
 	t.Helper()
 	summary, err := mlperflog.ReadSummary(filepath.Join(cfg.OutputDir, mlperflog.SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if f, ok := summary.Field("SUT name"); !ok || f != "mlperf-go numbers simulated cpu" {
 		t.Errorf("the summary names the SUT %+v", f)
 	}
@@ -306,15 +296,11 @@ func checkSummary(t *testing.T, cfg Config, r *report.Results) {
 func readAccuracyLog(t *testing.T, dir string) int {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, mlperflog.AccuracyFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	n := 0
 	for _, err := range accuracy.Records(f) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		n++
 	}
 	return n

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestTargetOfAReference(t *testing.T) {
@@ -39,9 +40,7 @@ func TestTargetOfAReference(t *testing.T) {
 				Values: []accuracy.Value{{Name: "other", Value: 1}, {Name: "m", Value: test.value, Unit: "%", LowerIsBetter: test.lower}},
 				Lines:  []string{"m=1"},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			reference := test.reference
 			if reference == 0 {
 				reference = 76.46

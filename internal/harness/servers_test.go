@@ -33,9 +33,7 @@ import (
 func answerOf(t *testing.T, s *tokenserver.Server, ids []int, most int) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"prompt": ids, "max_tokens": most})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/completions", strings.NewReader(string(body))))
 	var answer struct{ Choices []struct{ Text string } }
@@ -54,14 +52,10 @@ func articles(t *testing.T, s *tokenserver.Server, n int) string {
 		rows = append(rows, map[string]any{"tok_input": ids, "output": answerOf(t, s, ids, 128)})
 	}
 	text, err := json.Marshal(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	for name, content := range map[string][]byte{"cnn_eval.json": text, "tokenizer.json": tokentest.Tokenizer(t)} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	return dir
 }
@@ -71,9 +65,7 @@ func llamaConfig(t *testing.T, s loadgen.Scenario) Config {
 	t.Helper()
 	server := tokenserver.New(tokenserver.Options{Prefill: known, PerToken: known / 7, Tokens: 21})
 	m, err := models.LookupAny("llama3.1-8b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cfg := tokenConfig(t, server, s, nil)
 	cfg.Model, cfg.DatasetDir = m.Remote(), articles(t, server, 24)
 	cfg.Settings.PerformanceSampleCountOverride = 24
@@ -117,9 +109,7 @@ func tokenConfig(t *testing.T, server *tokenserver.Server, s loadgen.Scenario, c
 		change(&c)
 	}
 	e, err := openai.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	set := settings(s)
 	set.Mode, set.MinDuration, set.MinQueryCount = loadgen.PerformanceOnly, 4*time.Second, 100
@@ -356,7 +346,7 @@ func TestServerCounts(t *testing.T) {
 		{"a hit in a cache", backend.Account{Server: count(99, 1)}, false, report.Invalid, "from a cache"},
 		{"fewer than were sent", backend.Account{Server: count(50, 0)}, false, report.Valid, "50 of 100 samples"},
 		{"more than were sent", backend.Account{Server: count(150, 0)}, false, report.Valid, "others used them"},
-		{"nothing is told", backend.Account{}, false, report.Valid, "tell no statistics (not found)"},
+		{"no statistics", backend.Account{}, false, report.Valid, "tell no statistics (not found)"},
 		{"a server that is gone", backend.Account{Server: count(100, 0), Down: []string{"a: reset"}}, false, report.Invalid, "a: reset"},
 		{"requests that were sent twice", backend.Account{Server: count(100, 0), Retried: 2}, false, report.Valid, "2 requests were sent again"},
 	} {
@@ -365,9 +355,9 @@ func TestServerCounts(t *testing.T) {
 			e.compare(c.account, c.restarted, 100, false)
 			out := &report.Results{Result: report.Valid}
 			e.apply(out)
-			said := strings.Join(append(append(out.Problems, out.Caveats...), out.Warnings...), "\n")
-			if out.Result != c.result || !strings.Contains(said, c.want) || c.want == "" && said != "" {
-				t.Errorf("%s: %q, want %s: %q", out.Result, said, c.result, c.want)
+			found := strings.Join(append(append(out.Problems, out.Caveats...), out.Warnings...), "\n")
+			if out.Result != c.result || !strings.Contains(found, c.want) || c.want == "" && found != "" {
+				t.Errorf("%s: %q, want %s: %q", out.Result, found, c.result, c.want)
 			}
 		})
 	}
@@ -385,8 +375,8 @@ func TestServerCountsOfSeveralFiles(t *testing.T) {
 	} {
 		e := serverCheck{}
 		e.compare(backend.Account{RoundTrip: backend.Sum{Count: c.answered}, Server: &backend.ServerCount{Inferences: c.counted}}, false, 100, true)
-		if said := strings.Join(append(append(e.problems, e.caveats...), e.warnings...), "\n"); !strings.Contains(said, c.want) || c.want == "" && said != "" {
-			t.Errorf("%s: %q, want %q", c.name, said, c.want)
+		if found := strings.Join(append(append(e.problems, e.caveats...), e.warnings...), "\n"); !strings.Contains(found, c.want) || c.want == "" && found != "" {
+			t.Errorf("%s: %q, want %q", c.name, found, c.want)
 		}
 	}
 }
@@ -406,13 +396,9 @@ func TestServersAreWarmedUpOnce(t *testing.T) {
 		cfg.Engine, cfg.Instances, cfg.MaxBatch = remoteEngine{engine(t, simulated.Config{Latency: time.Second})}, 64, 1
 		r := newRun(cfg)
 		defer r.close()
-		if err := r.open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.open(t.Context()))
 		began := time.Now()
-		if err := r.tryModel(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.tryModel(t.Context()))
 		if took := time.Since(began); took > 4*warmUpBudget {
 			t.Errorf("64 workers took %v to warm up servers", took)
 		}

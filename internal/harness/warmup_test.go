@@ -47,15 +47,9 @@ func warmedUp(t *testing.T, one, bound time.Duration, change func(*Config)) (_ s
 	change(&cfg)
 	r := newRun(cfg)
 	defer r.close()
-	if err := r.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.reopen(t.Context(), r.shapeInput(4).shape()); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.widen(t.Context(), 4); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.open(t.Context()))
+	testenv.Must(t, r.reopen(t.Context(), r.shapeInput(4).shape()))
+	testenv.Must(t, r.widen(t.Context(), 4))
 	return r.model.shape, slices.Contains(e.opened, 4), cfg.Observer.(*observer)
 }
 
@@ -160,19 +154,13 @@ func TestWarmUpOfLengths(t *testing.T) {
 			}
 			cfg.MaxBatch = 1
 			r := newRun(cfg)
-			if err := r.open(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, r.open(t.Context()))
 			r.cfg.Backend.Device = c.device // simulated engines have none
-			if err := r.tryModel(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, r.tryModel(t.Context()))
 			if all := len(seen) == 4; all != c.all {
 				t.Errorf("device %q: lengths %v are warmed up, want all four: %t", c.device, seen, c.all)
 			}
-			if err := errors.Join(r.close(), cfg.Engine.Close()); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, errors.Join(r.close(), cfg.Engine.Close()))
 		})
 	}
 }
@@ -184,9 +172,7 @@ func TestWarmUpOfAnInstantModel(t *testing.T) {
 		cfg.Engine = engine(t, simulated.Config{})
 		r := newRun(cfg)
 		defer r.close()
-		if err := r.open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.open(t.Context()))
 		if err := r.warmUp(t.Context()); err != nil || r.warm.latency < 1 {
 			t.Errorf("latency %v, error %v", r.warm.latency, err)
 		}
@@ -239,9 +225,7 @@ func TestWarmUpSizes(t *testing.T) {
 		cfg.MaxBatch = 3
 		r := newRun(cfg)
 		defer r.close()
-		if err := r.open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.open(t.Context()))
 		var batches [][]workload.Item
 		for i, p := range r.model.predictors {
 			r.model.predictors[i].Predictor = recordingPredictor{p.Predictor, &batches}

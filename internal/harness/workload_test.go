@@ -18,13 +18,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(content), 0o644))
 }
 
 func settings(s loadgen.Scenario) loadgen.TestSettings {
@@ -197,9 +196,7 @@ func engine(t testing.TB, c simulated.Config) *simulated.Engine {
 	t.Helper()
 	c.Inputs, c.Outputs = numberInputs, numberOutputs
 	e, err := simulated.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return e
 }
 
@@ -207,9 +204,7 @@ func engine(t testing.TB, c simulated.Config) *simulated.Engine {
 func bare(t testing.TB) *simulated.Engine {
 	t.Helper()
 	e, err := simulated.New(simulated.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return e
 }
 
@@ -234,7 +229,7 @@ func config(t testing.TB, n *numbers, s loadgen.Scenario, m loadgen.Mode) Config
 	}
 }
 
-// An observer keeps what it is told, and notices when it is told two things at once.
+// An observer keeps what it gets, and notices calls at the same time.
 type observer struct {
 	t    testing.TB
 	busy atomic.Bool
@@ -251,7 +246,7 @@ type observer struct {
 
 func (o *observer) tell(what string, note func()) {
 	if !o.busy.CompareAndSwap(false, true) {
-		o.t.Error("the observer is told two things at once")
+		o.t.Error("the observer is called twice at the same time")
 	}
 	defer o.busy.Store(false)
 	note()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestSamplerEqualsTheReference(t *testing.T) {
@@ -67,7 +69,7 @@ func TestSampledResponsesAreWrittenAfterTheRun(t *testing.T) {
 	}
 }
 
-func TestManySampledResponsesAreWrittenDuringTheRun(t *testing.T) {
+func TestManySampledResponsesAreWrittenInTheRun(t *testing.T) {
 	log, early := &memoryLog{}, 0
 	sut := atOnce()
 	sut.flush = func() { time.Sleep(time.Millisecond); early = len(log.records) }
@@ -86,15 +88,13 @@ func TestFailingLogIsAFault(t *testing.T) {
 	}
 }
 
-func TestAnswersAfterTheEndAreNotLogged(t *testing.T) {
+func TestLateAnswersAreNotLogged(t *testing.T) {
 	for _, hold := range []int64{0, 1 << 10} {
 		kept := &memoryLog{}
 		log := newResponseLog(kept, logLimits{hold: hold, most: 1 << 20, timeout: time.Second}, false)
 		log.begin()
 		log.add(QuerySample{ID: 1}, &QuerySampleResponse{ID: 1})
-		if err := log.close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, log.close())
 		log.add(QuerySample{ID: 2}, &QuerySampleResponse{ID: 2}) // the caller may have closed its file
 		if err := log.close(); err != nil || len(kept.records) != 1 || kept.records[0].SeqID != 1 {
 			t.Errorf("records %+v, want that of sample 1", kept.records)
@@ -117,7 +117,7 @@ func (l *blockedLog) Append(r AccuracyRecord) error {
 	return l.memoryLog.Append(r)
 }
 
-func TestBlockedLogHangsNeitherTheSUTNorTheTest(t *testing.T) {
+func TestBlockedLogHangsNothing(t *testing.T) {
 	list := []TestSettings{quick(Server, func(s *TestSettings) { s.AccuracyLogProbability = 1 })}
 	for _, s := range Scenarios() {
 		list = append(list, quick(s, accuracyOnly))

@@ -25,7 +25,7 @@ func everythingWrong() *Performance {
 	}
 }
 
-func TestProblemsNameObservationRequirementAndAdvice(t *testing.T) {
+func TestProblems(t *testing.T) {
 	want := []string{
 		"time to first token: 2s, want at most 1s at the 99th percentile; lower the target QPS, or make the system faster",
 		"time per output token: 2ms, want at most 1ms at the 99th percentile; lower the target QPS, or make the system faster",

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A fakeQSL has samples without content and remembers what was loaded.
@@ -120,9 +122,7 @@ var timers = Options{NewPacer: func() Pacer { return TimerPacer{} }}
 func mustRun(t *testing.T, sut SUT, qsl QSL, s TestSettings, opts Options) *Result {
 	t.Helper()
 	r, err := Run(t.Context(), sut, qsl, s, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return r
 }
 

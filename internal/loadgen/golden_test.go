@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // The values below are those of the reference LoadGen and of libstdc++: see testdata/README.md.
@@ -26,9 +28,7 @@ func eachGolden[T any](t *testing.T, pattern string, f func(name string, golden 
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var v T
 		if err := json.Unmarshal(data, &v); err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -183,9 +183,7 @@ func TestTracesEqualTheReference(t *testing.T) {
 				s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = g.QSLSeed, g.SampleSeed, g.ScheduleSeed
 
 				got, err := NewTrace(s, g.Perf, g.Total)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if got.Queries != c.Queries || len(got.Loads) != len(c.Loads) {
 					t.Fatalf("%d queries and %d loaded sets, want %d and %d", got.Queries, len(got.Loads), c.Queries, len(c.Loads))
 				}

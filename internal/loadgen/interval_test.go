@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // atIntervals are settings for 200 queries, one every 50 ms.
@@ -59,7 +61,7 @@ func TestOnePercentOfIntervalsMayBeSkipped(t *testing.T) {
 	}
 }
 
-func TestALongQuerySkipsAsManyIntervalsAsItLasts(t *testing.T) {
+func TestLongQuerySkipsIntervals(t *testing.T) {
 	n := 0
 	sut := &fakeSUT{issue: func(q Query) {
 		latency := 10 * time.Millisecond
@@ -92,9 +94,7 @@ func TestInterruptedIntervalIssuesNothing(t *testing.T) {
 			defer cancel()
 			sut := atOnce()
 			r, err := Run(ctx, sut, samples(), atIntervals(), timers)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if p := r.Performance; len(sut.queries) != want || p.QueryCount != uint64(want) || p.Skips != 0 || r.Valid() {
 				t.Errorf("%d queries issued in %v, %d counted; want %d", len(sut.queries), after, p.QueryCount, want)
 			}

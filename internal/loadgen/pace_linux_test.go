@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // threadState is what a pacer changes of its thread.
@@ -19,13 +21,9 @@ type threadState struct {
 func currentThread(t *testing.T) threadState {
 	t.Helper()
 	attr, err := unix.SchedGetAttr(0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return threadState{*attr, slack}
 }
 
@@ -73,9 +71,7 @@ func TestPacerRaisesAndRestoresItsThread(t *testing.T) {
 	} {
 		for _, nice := range []int{0, 3} { // as the program was started
 			onThread(func() {
-				if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice))
 				before := currentThread(t)
 				p := NewPacer(DefaultSpin, test.priority)
 				got := p.Begin(test.gap)
@@ -146,9 +142,7 @@ func TestRaisedThreadStartsOrdinaryProcesses(t *testing.T) {
 			name, _, restore := raisePriority(realTime)
 			defer restore()
 			stat, err := exec.Command("cat", "/proc/self/stat").Output() // forked from this thread
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			fields := strings.Fields(string(stat)) // proc(5): 19 is the nice value, 41 the policy, counted from 1
 			if fields[18] != "0" || fields[40] != "0" {
 				t.Errorf("%s: what the thread starts has nice %s and policy %s", name, fields[18], fields[40])
@@ -157,7 +151,7 @@ func TestRaisedThreadStartsOrdinaryProcesses(t *testing.T) {
 	}
 }
 
-func TestRealTimeThreadStaysWhatItIs(t *testing.T) {
+func TestRealTimeThreadStaysRealTime(t *testing.T) {
 	onThread(func() {
 		if err := unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_RR, Priority: 7}, 0); err != nil {
 			t.Skipf("the system permits no real-time threads: %v", err)

@@ -122,7 +122,7 @@ func TestCheckpointIsAnInterruptedResult(t *testing.T) {
 	}
 }
 
-func TestCheckpointIsMadeOnceAMinuteByDefault(t *testing.T) {
+func TestCheckpointInterval(t *testing.T) {
 	n := 0
 	s := quick(Server, func(s *TestSettings) { s.MinDuration, s.ServerTargetQPS = 130*time.Second, 10 })
 	runFake(t, after(time.Millisecond), s, Options{Checkpoint: func(*Result) { n++ }})

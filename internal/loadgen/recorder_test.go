@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // recording returns a recorder with one block of Server queries, none of them issued.
@@ -13,9 +15,7 @@ func recording(t *testing.T, queries uint64) *recorder {
 	t.Helper()
 	e := quick(Server, count(queries)).Effective(10, 10)
 	traffic, err := newTraffic(e, false, loadableSets(e, 10, 10)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r := newRecorder(1000, 1, maxSamples, false)
 	r.started = time.Now()
 	if !r.grow(traffic, &e, nil) || r.grow(traffic, &e, nil) {
@@ -33,7 +33,7 @@ func TestUnknownIDs(t *testing.T) {
 	}
 }
 
-func TestCompletionAndCancellationMayCoincide(t *testing.T) {
+func TestCompletionDuringCancellation(t *testing.T) {
 	why := errors.New("enough")
 	r := recording(t, 2000)
 	waited, cancelled := 0, 0

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestEveryScenarioIsValidWithAFastSUT(t *testing.T) {
@@ -75,9 +77,7 @@ func TestServerKeepsItsSchedule(t *testing.T) {
 	s := quick(Server)
 	s.MinDuration, s.ServerTargetQPS = 10*time.Minute, 50
 	trace, err := NewTrace(s, 100, 500)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p := runFake(t, after(250*time.Millisecond), s, Options{}).Performance
 	n, last := float64(trace.Queries), float64(slices.Max(trace.ScheduledNS))/1e9
 	if got, want := p.ScheduledQPS(), (n-1)/last; got != want {
@@ -93,9 +93,7 @@ func TestServerKeepsItsSchedule(t *testing.T) {
 
 func TestIssueThreadsShareTheTraffic(t *testing.T) {
 	trace, err := NewTrace(quick(Server), 100, 500)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, threads := range []uint64{1, 2, 3, 7} {
 		r := runFake(t, atOnce(), quick(Server, func(s *TestSettings) { s.ServerNumIssueQueryThreads = threads }), Options{})
 		if !r.Valid() || r.Performance.QueryCount != trace.Queries {
@@ -210,7 +208,7 @@ func TestValidity(t *testing.T) {
 	}
 }
 
-func TestASlowQueryMustBeMadeUpFor(t *testing.T) {
+func TestSlowQueryNeedsMoreQueries(t *testing.T) {
 	// Early stopping wants 662 queries if one of them is above the limit, although 1 of 661
 	// is well below the percentile.
 	for queries, valid := range map[uint64]bool{661: false, 662: true} {
@@ -255,9 +253,7 @@ func TestEachSample(t *testing.T) {
 	s := quick(Server, count(300), func(s *TestSettings) { s.ServerCoalesceQueries, s.ServerNumIssueQueryThreads = true, 2 })
 	p := runFake(t, after(7*time.Millisecond), s, late(2*time.Millisecond)).Performance
 	trace, err := NewTrace(s, 100, 500)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	i := 0
 	var latest time.Duration
 	p.EachSample(func(r SampleRecord) {
@@ -350,7 +346,7 @@ func late(by time.Duration) Options {
 	return Options{NewPacer: func() Pacer { return latePacer{by: by} }}
 }
 
-func TestALateGeneratorIsToldFromASlowSUT(t *testing.T) {
+func TestLateGenerator(t *testing.T) {
 	server := func(latency time.Duration) TestSettings {
 		return quick(Server, count(459), func(s *TestSettings) { s.ServerTargetQPS, s.ServerTargetLatency = 2, latency })
 	}
@@ -499,7 +495,7 @@ func TestCompletionFromManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestABatchMayAnswerManyQueries(t *testing.T) {
+func TestBatchOfManyQueries(t *testing.T) {
 	// Ten queries are held back and then answered through the last of them.
 	var held []QuerySampleResponse
 	var last Query

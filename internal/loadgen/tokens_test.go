@@ -81,7 +81,7 @@ func TestTokenConstraints(t *testing.T) {
 			t.Errorf("%s: valid %v, constraints met %v, problems %q, want %q", name, r.Valid(), r.Performance.PerfConstraintsMet, problems, test.problems)
 		}
 	}
-	// As in TestASlowQueryMustBeMadeUpFor, with one first token that is late.
+	// As in TestSlowQueryNeedsMoreQueries, with one first token that is late.
 	for queries, valid := range map[uint64]bool{661: false, 662: true} {
 		s := quick(Server, count(queries))
 		s.UseTokenLatencies = true

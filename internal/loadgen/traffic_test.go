@@ -89,9 +89,7 @@ func TestIDsMayRunOut(t *testing.T) {
 			s := quick(SingleStream)
 			s.SingleStreamExpectedLatencyNS, s.MinDuration = 1e9, time.Minute
 			test := lastIDs(blocking(10*time.Microsecond, 0), s)
-			if err := test.run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, test.run(t.Context()))
 			test.result.Events = test.events.list
 			p := test.result.Performance
 			if p.QueryCount != blockSamples || p.Valid() || !hasEvent(test.result, "all prepared queries are issued") {

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // ortRequest is a request with the library that MLPERF_ORT_LIB names.
@@ -35,28 +36,18 @@ func TestORTConvertedModel(t *testing.T) {
 	for _, output := range []string{"first", "second"} {
 		q.Output = output
 		r, err := run.Resolve(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		p, err := r.Provide(t.Context(), harness.Silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		results, err := p.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if in := results.Input; in.Precision != "int8" || results.Performance.Samples < 5 {
 			t.Errorf("%s: precision %q, %d samples, want int8 and 5 or more", output, in.Precision, results.Performance.Samples)
 		}
 		paths = append(paths, p.ModelPath())
 		probe, err := p.Open(t.Context(), run.Way{Instances: 1, Threads: 1, Samples: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(probe.Close(), p.Close()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, errors.Join(probe.Close(), p.Close()))
 	}
 	if paths[0] != paths[1] || paths[0] == q.ModelPath {
 		t.Errorf("the models are %q, want one that was converted", paths)

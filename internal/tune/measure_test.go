@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A fakeModel takes a time for a batch, and as much more for each further sample. It answers
@@ -108,9 +109,7 @@ func TestServerTriesRates(t *testing.T) {
 	for _, share := range []float64{0.3, 0.6, 0.9, 1, 1.1, 1.4} {
 		model := &fakeModel{point: point, first: estimator.first, perSample: estimator.perSample, capacity: share * expected}
 		got, err := meter{model, point, s}.measure(t.Context(), 1, 60*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got > model.capacity || got < 0.6*model.capacity && share < 1.3 {
 			t.Errorf("measure = %.4g, the capacity is %.4g, %g of the estimate", got, model.capacity, share)
 		}

@@ -88,9 +88,7 @@ func TestSweepPoint(t *testing.T) {
 		t.Errorf("of a run without traffic: %+v", empty)
 	}
 	dir := t.TempDir()
-	if err := writeSweep(dir, []SweepPoint{scheduled, empty}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, writeSweep(dir, []SweepPoint{scheduled, empty}))
 	text, err := os.ReadFile(filepath.Join(dir, SweepCSV))
 	rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000  2.000 4.000 10 qps-0.5" {
@@ -103,9 +101,7 @@ func TestSweepPoint(t *testing.T) {
 	}
 	for _, name := range []string{SweepJSON, SweepCSV} {
 		dir := t.TempDir()
-		if err := os.MkdirAll(filepath.Join(dir, name, "folder"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Join(dir, name, "folder"), 0o755))
 		if err := writeSweep(dir, points); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("with a folder in the place of %s: %v", name, err)
 		}

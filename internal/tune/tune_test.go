@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -52,9 +53,7 @@ func material(t *testing.T, scenario string) Request {
 	t.Chdir(dir)
 	t.Setenv("MLPERF_CACHE_DIR", filepath.Join(dir, "cache"))
 	t.Setenv("MLPERF_DATA_DIR", filepath.Join(dir, "data"))
-	if err := synth.WriteImageNet(t.Context(), "imagenet", synth.ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, synth.WriteImageNet(t.Context(), "imagenet", synth.ImageNetSpec{Seed: 1, Images: 4, Classes: 3, Jitter: 0.1}, nil))
 	b := arch.NewBuilder("tiny", 1)
 	x := b.Input("image", onnx.Float32, onnx.Batched(3, 224, 224))
 	x = b.MaxPool("grid", x, arch.Pool{Kernel: arch.Axes{56}, Strides: arch.Axes{56}})
@@ -63,9 +62,7 @@ func material(t *testing.T, scenario string) Request {
 	if err == nil {
 		err = errors.Join(model.WriteFile(t.Context(), "tiny.onnx"), model.WriteFile(t.Context(), "small.onnx"))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return Request{
 		Run: run.Request{
 			Program: "mlperf test", Model: "resnet50", Scenario: scenario, DatasetPath: "imagenet", Output: "out",

@@ -24,9 +24,7 @@ func TestRun(t *testing.T) {
 		t.Run(scenario.String(), func(t *testing.T) {
 			s := Test{Scenario: scenario, TargetQPS: 5000, Duration: 100 * time.Millisecond}
 			r, err := s.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if r.Scenario != scenario.String() || r.Queries == 0 || r.DurationNS <= 0 || r.IssuedQPS <= 0 || r.PeakRSSBytes == 0 {
 				t.Errorf("result %+v", r)
 			}
@@ -73,9 +71,7 @@ func TestResponsesInACall(t *testing.T) {
 			t.Errorf("%d responses: %+v, %v", test.responses, r, err)
 		}
 		d, err := mlperflog.ReadDetail(filepath.Join(s.OutputDir, mlperflog.DetailFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if valid, _, err := d.Valid(); err != nil || !valid {
 			t.Errorf("the detail log says valid %v, %v", valid, err)
 		}
@@ -109,9 +105,7 @@ func TestShortTests(t *testing.T) {
 	} {
 		s.Duration = 10 * time.Millisecond
 		r, err := s.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		want := uint64(s.TargetQPS / 100) // MultiStream fills its last query
 		if r.Queries < want || r.Queries >= want+8 || r.DurationNS <= 0 || r.DurationNS > 1e10 || r.PostRunNS < 0 || r.PostRunNS > 1e10 {
 			t.Errorf("%v, accuracy %v: %d queries, %d ns and %d ns afterwards, want %d", s.Scenario, s.Accuracy, r.Queries, r.DurationNS, r.PostRunNS, want)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A randomCase is a test with random settings, and what the reference made of it
@@ -152,12 +153,8 @@ func (c *randomCase) run(t *testing.T) (*randomSUT, *loadgen.Result, string) {
 			AccuracyLog: log, NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} }, MaxIssueDelay: 100 * time.Hour,
 			StallTimeout: time.Hour, ProgressEvery: time.Hour,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, log.Close())
 	})
 	return sut, result, accuracy.String()
 }

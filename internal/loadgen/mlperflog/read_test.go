@@ -16,23 +16,20 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func readDetail(t testing.TB, name, text string) *Detail {
 	t.Helper()
 	d, err := parseDetail(name, strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
 func readSummary(t testing.TB, name, text string) *Summary {
 	t.Helper()
 	s, err := parseSummary(name, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s
 }
 
@@ -129,9 +126,7 @@ func TestOldDetailLogsHaveTodaysKeys(t *testing.T) {
 	for _, version := range []string{"v0.5", "v0.7", "v1.0", "v2.0", "v4.0"} {
 		d := readDetail(t, version, readTestdata(t, "old", version+"-server.detail.txt.gz"))
 		e, err := d.Effective()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		want := loadgen.EffectiveSettings{
 			Scenario: loadgen.Server, Mode: loadgen.PerformanceOnly, SamplesPerQuery: 1, TargetQPS: 1000, TargetLatency: 100,
 			TargetLatencyPercentile: 0.99, TargetDuration: 300 * time.Millisecond, MinDuration: 300 * time.Millisecond,
@@ -384,9 +379,7 @@ func TestRequestedKeepsTheBase(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	l := readCases(t)[0].run(t)
-	if err := errors.Join(WriteFiles(dir, l.result, aboutTest), WriteTraceFile(dir, l.result, aboutTest)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(WriteFiles(dir, l.result, aboutTest), WriteTraceFile(dir, l.result, aboutTest)))
 	if d, err := ReadDetail(filepath.Join(dir, DetailFile)); err != nil || len(d.Entries) == 0 {
 		t.Errorf("ReadDetail = %v, %v", d, err)
 	}

@@ -63,9 +63,7 @@ type testCase struct {
 func readCases(t *testing.T) []testCase {
 	t.Helper()
 	text, err := os.ReadFile("testdata/reference/cases.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var cases []testCase
 	for line := range strings.Lines(string(text)) {
 		cases = append(cases, parseCase(line))
@@ -91,9 +89,7 @@ func (c testCase) whole(t *testing.T, key string) uint64 {
 		return 0
 	}
 	v, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return v
 }
 
@@ -104,18 +100,14 @@ func (c testCase) float(t *testing.T, key string, otherwise float64) float64 {
 		return otherwise
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return v
 }
 
 func (c testCase) settings(t *testing.T) loadgen.TestSettings {
 	t.Helper()
 	scenario, err := loadgen.ParseScenario(c.args["scenario"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := loadgen.DefaultSettings()
 	s.Scenario = scenario
 	s.Mode = loadgen.Mode(c.float(t, "mode", 2))
@@ -166,12 +158,8 @@ func runInFakeTime(t *testing.T, sut loadgen.SUT, s loadgen.TestSettings) logs {
 			AccuracyLog: log, NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 			MaxIssueDelay: time.Hour, // a SUT that sleeps in IssueQuery keeps the generator waiting
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, log.Close())
 		out.result = result
 	})
 	out.summary, out.detail, out.trace = summaryOf(t, out.result), detailOf(t, out.result), traceOf(t, out.result)
@@ -197,9 +185,7 @@ func traceOf(t *testing.T, r *loadgen.Result) string {
 func written(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, write(&b))
 	return b.String()
 }
 

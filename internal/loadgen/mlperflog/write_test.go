@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A brokenWriter takes so many bytes.
@@ -46,9 +47,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err == nil {
 		dir := t.TempDir()
 		path := filepath.Join(dir, SummaryFile)
-		if err := os.Symlink("/dev/full", path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink("/dev/full", path))
 		if err := WriteFiles(dir, judged(), aboutTest); err == nil || !strings.HasPrefix(err.Error(), path+": writing the summary log: ") {
 			t.Errorf("WriteFiles = %v", err)
 		}
@@ -91,9 +90,7 @@ func TestAccuracyRecords(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
 			log := NewAccuracyLog(&b, c.scenario)
-			if err := errors.Join(log.Append(c.record), log.Append(c.record), log.Close()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, errors.Join(log.Append(c.record), log.Append(c.record), log.Close()))
 			if want := "[\n" + c.want + ",\n" + c.want + "\n]\n"; b.String() != want {
 				t.Errorf("log =\n%s, want\n%s", b.String(), want)
 			}
@@ -277,9 +274,7 @@ func TestTraceOfUnansweredSample(t *testing.T) {
 	tr := &traceWriter{w: bufio.NewWriter(&b), pid: 1}
 	lost := loadgen.SampleRecord{Start: 1500, Issued: 1700, Completed: -1, FirstToken: -1}
 	tr.life(lost, true)
-	if err := tr.w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tr.w.Flush())
 	want := `{"name":"Sample","cat":"default","ph":"b","pid":1,"id":0,"ts":1.500,"args":` +
 		`{"sample_seq":0,"query_seq":0,"sample_idx":0,"issue_start_ns":200,"complete_ns":-1}},` + "\n"
 	if b.String() != want {
@@ -326,14 +321,12 @@ func BenchmarkAccuracyLog(b *testing.B) {
 
 func TestNoSummaryWithoutDetail(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, DetailFile), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, DetailFile), 0o755))
 	if err := WriteFiles(dir, judged(), aboutTest); err == nil || !strings.Contains(err.Error(), DetailFile) {
 		t.Errorf("WriteFiles = %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, SummaryFile)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a verdict that nobody can check: %v", err)
+		t.Errorf("a verdict without a detail log: %v", err)
 	}
 }
 

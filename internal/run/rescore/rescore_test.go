@@ -88,7 +88,7 @@ func TestWhatIfLeavesTheRecord(t *testing.T) {
 	}
 }
 
-// A log into which somebody wrote the right answers gives their score, and a mark.
+// A log with forged answers gives their score, and a mark.
 func TestChangedLogIsMarked(t *testing.T) {
 	accuracyRun(t)
 	text := testenv.Read(t, log)
