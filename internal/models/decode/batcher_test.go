@@ -48,7 +48,7 @@ func drawPrompts(r *rand.Rand, n, most int) [][]int32 {
 
 var testRules = Rules{Stop: []int32{lastRow}, MinNew: 2, MaxNew: 20, Width: 4}
 
-// TestAnswersInBatches whatever else is under way, in all ways to keep the cache.
+// Answers do not depend on other active samples, for both kinds of cache.
 func TestAnswersInBatches(t *testing.T) {
 	prompts := drawPrompts(rand.New(rand.NewPCG(1, 2)), 60, 30)
 	for _, shared := range []bool{true, false} {
@@ -140,7 +140,7 @@ func TestServeErrors(t *testing.T) {
 		{"an empty prompt", nil, nil, "sample 0: the prompt is empty"},
 		{"a prompt that does not fit", append(long, long...), nil, "do not fit: a slot has 50"},
 		{"an answer that does not fit", long, nil, "the context is full"},
-		{"scores that are no numbers", []int32{1}, func(s []float32) {
+		{"NaN scores", []int32{1}, func(s []float32) {
 			for i := range s {
 				s[i] = float32(math.NaN())
 			}
@@ -215,8 +215,8 @@ func TestReadLayoutErrors(t *testing.T) {
 		{"a cache of another shape", in, change(out, "present.0.key", port("present.0.key", tensor.Float32, -1, 2, -1, 1)), "present.0.key is float32[? 2 ? 1], want float32[batch 1 length 1]"},
 		{"no scores", in, change(out, "logits"), `the model's output "logits"`},
 		{"an unknown vocabulary", in, change(out, "logits", port("logits", tensor.Float32, -1, -1)), "the size of the vocabulary is unknown"},
-		{"tokens that are no numbers", change(in, "input_ids", port("input_ids", tensor.Float32, -1, -1)), out, "input input_ids is float32[? ?], want int64"},
-		{"lengths that are no numbers", change(in, "seqlens_k", port("seqlens_k", tensor.Float32, -1)), out, "seqlens_k is float32[?], want int64 or int32"},
+		{"float tokens", change(in, "input_ids", port("input_ids", tensor.Float32, -1, -1)), out, "input input_ids is float32[? ?], want int64"},
+		{"float lengths", change(in, "seqlens_k", port("seqlens_k", tensor.Float32, -1)), out, "seqlens_k is float32[?], want int64 or int32"},
 		{"another input", append(slices.Clone(in), port("encoder_states", tensor.Float32, -1)), out, "the model has an unknown input encoder_states"},
 	} {
 		if _, err := ReadLayout(c.in, c.out, UsualNames(), ""); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -369,7 +369,7 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// What was left under way by an error is forgotten.
+// Samples that an error left active are dropped.
 func TestServeAfterError(t *testing.T) {
 	lost := errors.New("the device is lost")
 	m := &countingModel{shared: true}
@@ -411,7 +411,7 @@ func TestDrawSkipsNaN(t *testing.T) {
 		{"tokens that are impossible", Sampling{Temperature: 1}, []float32{float32(math.Inf(-1)), 0, 0}, nil, []int{1, 2}},
 		{"more likeliest tokens than there are", Sampling{Temperature: 1, TopK: 9}, []float32{0, 0}, nil, []int{0, 1}},
 		{"a temperature near 0", Sampling{Temperature: 1e-9}, []float32{0, 1e-3, 0}, nil, []int{1}},
-		{"all as likely, of which the first are kept", Sampling{Temperature: 1, TopK: 2}, []float32{3, 3, 3, 3}, nil, []int{0, 1}},
+		{"equally likely: the first are kept", Sampling{Temperature: 1, TopK: 2}, []float32{3, 3, 3, 3}, nil, []int{0, 1}},
 	} {
 		counts := drawn(t, c.s, c.scores, c.banned...)
 		for token, n := range counts {

@@ -171,7 +171,7 @@ func TestBeamSearchAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Of equal scores the lower beam comes first, and of one beam the lower token, in whatever order the model lists them.
+// Of equal scores the lower beam comes first, and of one beam the lower token, in any order of the model's list.
 func TestBeamSearchTies(t *testing.T) {
 	s := NewBeamSearch(BeamOptions{Width: 3, End: 0})
 	s.Start(5)

@@ -57,7 +57,7 @@ func keepingDecoder(t *testing.T, m *keepingModel, room Limits) (*Decoder, error
 	return NewDecoder(m, l, room)
 }
 
-// TestDeviceCache whatever else is under way, and freed with the decoder.
+// A cache in device memory gives the same answers, and Close frees it.
 func TestDeviceCache(t *testing.T) {
 	prompts := drawPrompts(rand.New(rand.NewPCG(7, 2)), 40, 30)
 	for _, shared := range []bool{true, false} {

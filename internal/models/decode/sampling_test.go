@@ -74,7 +74,7 @@ func TestDrawDependsOnSeedSampleToken(t *testing.T) {
 	}
 }
 
-// Answers do not depend on how many are under way, and begin otherwise with another seed.
+// Answers depend on the seed, not on the number of active samples.
 func TestSampledAnswersInBatches(t *testing.T) {
 	prompts := [][]int32{{1, 2}, {3}, {4, 5, 6}, {7}, {8, 9}}
 	answers := func(slots int, seed uint64) map[int][]int32 {

@@ -22,9 +22,9 @@ type SpeechDecoder struct {
 
 	encoded    tensor.Tensor      // hidden states of the encoder, recording by recording
 	crossCache []tensor.Tensor    // keys and values of it
-	selfCache  [2][]tensor.Tensor // those of the tokens, of which one side is read and the other written
+	selfCache  [2][]tensor.Tensor // of the tokens: one side is the input, the other the output
 	side       int
-	rows       int // recordings under way
+	rows       int // active recordings
 	length     int // tokens that each has in the cache
 	next       []int
 	logits     []float32
@@ -194,7 +194,7 @@ func (d *SpeechDecoder) view(slab tensor.Tensor, n int) tensor.Tensor {
 	return tensor.Of(tensor.Data[float32](slab)[:tensor.Shape(shape).Len()], shape...)
 }
 
-// choose takes the likeliest token of each row, of which n have scores.
+// choose takes the likeliest token of each row, from the last of n scores.
 func (d *SpeechDecoder) choose(scores []float32, n int) error {
 	size := int(d.layout.Rows)
 	for row := range d.rows {

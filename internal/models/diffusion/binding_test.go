@@ -111,7 +111,7 @@ func TestBindFailure(t *testing.T) {
 	}{
 		{"an input that has no memory", func(l *countingSession, _ map[string]tensor.Tensor) { l.refuse = 4 }, "the model's vae_decoder, latent_sample: no memory on the device"},
 		{"an output that has no memory", func(l *countingSession, _ map[string]tensor.Tensor) { l.refuse = 3 }, "the model's vae_decoder, sample: no memory on the device"},
-		{"an output that nobody reads", func(l *countingSession, _ map[string]tensor.Tensor) {
+		{"an unknown output", func(l *countingSession, _ map[string]tensor.Tensor) {
 			l.info.Outputs = append(slices.Clone(l.info.Outputs), port("moments", tensor.Float32, 1))
 		}, "the model's vae_decoder has an unknown port moments"},
 		{"an input without a tensor", func(_ *countingSession, tensors map[string]tensor.Tensor) {

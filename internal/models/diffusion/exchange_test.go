@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// sent is the row of a sample as it comes from elsewhere.
+// sent is the row of a sample that is sent.
 func sent(t *testing.T, w *pipeline, index int) (*workload.Store, []tensor.Tensor) {
 	t.Helper()
 	var shapes []tensor.Shape
@@ -121,7 +121,7 @@ func TestOpenWithoutFiles(t *testing.T) {
 	}
 }
 
-// writeNoSchedule writes what would be taken for the schedule of a model, and is none.
+// writeNoSchedule writes an invalid schedule.
 func writeNoSchedule(folder string) error {
 	return errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, "scheduler_config.json"), []byte("no schedule"), 0o644))
 }

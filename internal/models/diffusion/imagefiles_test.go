@@ -68,7 +68,7 @@ func TestImageFilesWithoutOfficialIDs(t *testing.T) {
 	}
 }
 
-// The official ten, in the order of the reference's file, of which a part of the data may lack some.
+// The official ten that the data set has, in the order of the reference's file.
 func TestOfficialImages(t *testing.T) {
 	for count, want := range map[int]string{
 		5000: "4475 3627 1046 4937 3867 1671 3789 1206 4111 3093",

@@ -333,7 +333,7 @@ func TestOpenErrors(t *testing.T) {
 		want       string
 	}{
 		{"a UNet with another input", unet, false, "text_embeds", rename("class_labels"), `the model's unet has no input "text_embeds", it has`},
-		{"an input that nobody knows", unet, false, "time_ids", func(p *backend.Port) { p.Name = "guidance" }, "the model's unet has an unknown input guidance"},
+		{"an unknown input", unet, false, "time_ids", func(p *backend.Port) { p.Name = "guidance" }, "the model's unet has an unknown input guidance"},
 		{"half precision", unet, false, "sample", func(p *backend.Port) { p.Type = tensor.Float16 }, "the input sample of type float16, want one of [float32]"},
 		{"too few axes", vaeDecoder, true, "sample", shape(1, 3), "the output sample of shape [1 3], want 4 axes"},
 		{"any shape", vaeDecoder, true, "sample", func(p *backend.Port) { p.AnyShape = true }, "want 4 axes"},

@@ -105,8 +105,7 @@ func TestUNetBatchIsEven(t *testing.T) {
 	}
 }
 
-// Whatever extent of whatever port is another one than what the other files have, it is an error that names the port. Those that
-// fix a size themselves are changed where nothing else would follow them.
+// An extent that differs from those of the other files is an error that names the port.
 func TestSizesThatDoNotFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {

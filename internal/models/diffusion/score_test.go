@@ -161,7 +161,7 @@ func TestScore(t *testing.T) {
 		t.Errorf("%s is %v, want %v", accuracy.CLIPScore, clipScore.Value, want)
 	}
 	s, _ := table.Statistics()
-	distance := 9.0 // of the mean that the statistics have elsewhere
+	distance := 9.0 // of the mean in the other statistics
 	for k := range arch.EyesFeatures {
 		distance += s.Mean[k]*s.Mean[k] + s.Covariance[k*arch.EyesFeatures+k]
 	}
@@ -304,7 +304,7 @@ func TestScoreWritesImages(t *testing.T) {
 	}
 }
 
-// Features that are no numbers would be in the mean of all images.
+// NaN features would spread to the mean of all images.
 func TestFeaturesNaN(t *testing.T) {
 	b := newBench(t)
 	engine, err := simulated.New(simulated.Config{NaNEvery: 2})

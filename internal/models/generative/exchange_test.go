@@ -75,7 +75,7 @@ func opened(t *testing.T, tokenizer string) *decoderWorkload {
 	return o
 }
 
-// errorText is what an error says; empty: there is none.
+// errorText is the text of an error; empty: none.
 func errorText(err error) string {
 	if err == nil {
 		return ""
@@ -257,7 +257,7 @@ func TestLogDType(t *testing.T) {
 	}
 }
 
-// Each row from elsewhere may have an answer of its own length, and all that the benchmark allows where nothing is said.
+// Each row that is sent may limit its answer; without a limit that of the benchmark holds.
 func TestSentLimits(t *testing.T) {
 	limited := make([]int, 3)
 	w := opened(t, wordsOnly).forRows(limited)

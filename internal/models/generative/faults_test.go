@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A scriptedSession is a decoder of which a test says what its scores are.
+// A scriptedSession is a decoder with the scores of a test.
 type scriptedSession struct {
 	ports workload.Ports
 	say   func(ctx context.Context, run int, scores []float32) error
@@ -47,8 +47,7 @@ func (c tokenCounter) Done(ticket int, _ []byte, tokens int) { c[ticket] = token
 
 const smallTokenizer = `{"model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 250}, "unk_token": "a"}}`
 
-// TestFaults has everything that can be wrong with prompts, files and what a model says: none ends in
-// an answer that nobody gave, and none hangs.
+// Faults of prompts, files and models give neither a wrong answer nor a hang.
 func TestFaults(t *testing.T) {
 	stopped := errors.New("interrupted by the user")
 	first := func(_ context.Context, _ int, scores []float32) error { scores[3] = 1; return nil }
@@ -67,7 +66,7 @@ func TestFaults(t *testing.T) {
 		{name: "a cache of another type", spoil: func(p *workload.Ports) { p.Inputs[2].Type = tensor.Int64 }, want: "past_key_values.0.key is int64"},
 		{name: "a cache that comes out otherwise", spoil: func(p *workload.Ports) { p.Outputs[1].Type = tensor.Float16 }, want: "present.0.key is float16"},
 		{name: "a missing key", files: map[string]string{"genai_config.json": strings.Replace(export, `"context_length"`, `"context"`, 1)}, want: "model.context_length is missing"},
-		{name: "scores that are no numbers", say: func(_ context.Context, _ int, scores []float32) error {
+		{name: "NaN scores", say: func(_ context.Context, _ int, scores []float32) error {
 			for i := range scores {
 				scores[i] = float32(math.NaN())
 			}

@@ -152,7 +152,7 @@ func (s runOptions) chooseSampling(card modelCard, beams int) (own decode.Sampli
 	return own, userinput.Wrap(samplingOption, err)
 }
 
-// parseSampling reads temperature=T,top_k=K,top_p=P,seed=S, each of which may be missing.
+// parseSampling reads temperature=T,top_k=K,top_p=P,seed=S, any of them optional.
 func parseSampling(text string) (decode.Sampling, error) {
 	s := decode.Sampling{Temperature: 1}
 	for part := range strings.SplitSeq(text, ",") {

@@ -35,7 +35,7 @@ func TestLiveCodeBenchFolder(t *testing.T) {
 	}
 }
 
-// A score says how programs were run, and which problems nobody could judge; without programs it says nothing.
+// Warnings say how programs were run, and which problems have no tests.
 func TestReasoningWarnings(t *testing.T) {
 	if got := (*reasoningScorer)(nil).warn(&accuracy.Score{}); len(got.Warnings) != 0 {
 		t.Errorf("nothing was run: %q", got.Warnings)

@@ -3,10 +3,9 @@
 //
 //	model = netdivision.Wrap(model, engine)
 //
-// A sample is sent as it lies in memory after it was loaded, alone, without its index; what
-// comes back are the bytes that LoadGen logs. Nothing is padded, batched, kept or computed on
-// this side. The one thing that is written into an answer here is the index of the sample, in
-// responses that have it, because the other side must not know it.
+// A sample is sent as it was loaded, alone, without its index; the response is logged as it came. This side neither pads, batches,
+// caches nor computes. It writes the index of the sample into responses that have one, because the other side must not know
+// it.
 //
-// The name of the system says "Network SUT", and is asked of every node.
+// The name of the system begins with "Network SUT" and has the names of all nodes.
 package netdivision

@@ -12,16 +12,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// A Remote is the system under test, on other machines.
+// A Remote is a system under test on other machines.
 type Remote interface {
-	// Respond sends a sample and appends the response to dst. Tokens counts those of the response; 0:
-	// the system does not count them.
+	// Respond sends a sample and appends the response to dst. Tokens is the number of tokens of the response; 0: unknown.
 	Respond(ctx context.Context, sample []tensor.Tensor, dst []byte) (response []byte, tokens int, err error)
 	// Nodes asks every node for its name.
 	Nodes(ctx context.Context) ([]string, error)
 }
 
-// Wrap returns a model whose samples a system under test on other machines answers.
+// Wrap returns a model whose samples r answers.
 func Wrap(m workload.Model, r Remote) workload.Model {
 	open := m.Open
 	m.Open = func(s workload.Setup) (*workload.Workload, error) {
@@ -65,7 +64,7 @@ func systemName(ctx context.Context, model string, r Remote) (string, error) {
 	return fmt.Sprintf("Network SUT: %s on %s", model, strings.Join(nodes, ", ")), nil
 }
 
-// A predictor has the system under test answer samples.
+// A predictor sends samples to the system under test.
 type predictor struct {
 	exchange *workload.Exchange
 	remote   Remote
@@ -91,7 +90,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 		row := p.store.Batch(item.Row, 1)
 		sent := row
 		if inputs := p.exchange.Inputs; inputs != nil {
-			sent = row[:min(len(row), len(inputs)-len(p.exchange.Constants))] // the rest stays here
+			sent = row[:min(len(row), len(inputs)-len(p.exchange.Constants))] // the other tensors stay here
 		}
 		var tokens int
 		p.response, tokens, err = p.remote.Respond(ctx, slices.Concat(sent, p.exchange.Constants), p.response[:0])
@@ -102,7 +101,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 			p.exchange.Stamp(p.response, item.Index, row)
 		}
 		if s := p.exchange.Sequences; s != nil && s.Text != nil {
-			tokens = len(s.Text.Tokens(nil, p.response)) // of other responses, the system says how many
+			tokens = len(s.Text.Tokens(nil, p.response)) // of other responses, the system returns the number
 		}
 		reply.Done(item.Ticket, p.response, tokens)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -14,33 +15,33 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-// Config says which prompts there are. The zero value of every field but Name is useful.
+// Config selects the prompts. The zero value of every field but Name is useful.
 type Config struct {
-	Name      string // of what answers
-	Synthetic int    // prompts to make up; 0: they are in a file
+	Name      string // of the model
+	Synthetic int    // number of synthetic prompts; 0: the prompts of a file
 	Words     int    // of each; 0: defaultWords
-	Answer    int    // tokens of an answer, at most, where a prompt does not say; 0: defaultAnswer
-	Exact     bool   // answers are to have that many
+	Answer    int    // maximum of tokens of an answer, if the prompt has none; 0: defaultAnswer
+	Exact     bool   // answers have exactly that many
 }
 
 const (
-	// defaultWords and defaultAnswer are the lengths of prompts and answers that nobody chose.
+	// defaultWords and defaultAnswer are the default lengths of prompts and answers.
 	defaultWords  = 256
 	defaultAnswer = 128
-	// mostInMemory is how many prompts a test draws from.
-	mostInMemory = 1 << 17
-	// seed is that of made up prompts.
+	// maxLoaded is the number of prompts that a test draws from.
+	maxLoaded = 1 << 17
+	// seed is that of synthetic prompts.
 	seed = 20260101
 )
 
-// errNoTruth says that there is nothing to score answers with.
-var errNoTruth = errors.New("there is no truth for prompts that belong to no benchmark: the accuracy of answers to them cannot be told")
+// errNoTruth is the error of Score.
+var errNoTruth = errors.New("prompts of no benchmark have no reference answers: accuracy is undefined")
 
 // Model returns the benchmark.
 func Model(c Config) workload.Model {
 	return workload.Model{
 		Name: c.Name, Title: c.Name, Task: "text generation", Dataset: "prompts",
-		Rules: config.Model{Name: c.Name}, PerformanceSampleCount: mostInMemory,
+		Rules: config.Model{Name: c.Name}, PerformanceSampleCount: maxLoaded,
 		Open: c.open,
 		Score: func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
 			return nil, errNoTruth
@@ -48,10 +49,10 @@ func Model(c Config) workload.Model {
 	}
 }
 
-// inNames are the characters that names may have. Dots are none of them: conf files separate by them.
+// inNames are the characters of names. A dot would separate keys of conf files.
 const inNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
-// NameOf makes a name that folders and conf files can have of that of a model.
+// NameOf makes a name for folders and conf files from that of a model.
 func NameOf(model string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(inNames, r) {
@@ -61,7 +62,7 @@ func NameOf(model string) string {
 	}, model)
 }
 
-// open reads the prompts or makes them up.
+// open reads or makes the prompts.
 func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 	list, err := c.prompts(s)
 	if err != nil {
@@ -77,38 +78,35 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 	return &workload.Workload{Samples: len(list.prompts), Prompts: list, Notes: []string{list.note}}, nil
 }
 
-// prompts are those of the file, or made up ones.
-func (c Config) prompts(s workload.Setup) (*texts, error) {
+// prompts are those of the file, or synthetic ones.
+func (c Config) prompts(s workload.Setup) (*textPrompts, error) {
 	if c.Synthetic > 0 {
 		n, words := c.Synthetic, cmp.Or(c.Words, defaultWords)
 		if s.Count > 0 {
 			n = min(n, s.Count)
 		}
-		return &texts{synthetic(n, words, seed), fmt.Sprintf("%d prompts that are made up, of %d common words each", n, words)}, nil
+		return &textPrompts{synthetic(n, words, seed), fmt.Sprintf("%d synthetic prompts of %d common words each", n, words)}, nil
 	}
 	list, err := readFile(s.DatasetDir, s.Count)
-	return &texts{list, "prompts of " + s.DatasetDir}, err
+	return &textPrompts{list, "prompts of " + s.DatasetDir}, err
 }
 
-// texts are prompts in memory.
-type texts struct {
+// textPrompts are prompts in memory.
+type textPrompts struct {
 	prompts []backend.Prompt
 	note    string
 }
 
 // WithoutIDs implements workload.Prompts.
-func (t *texts) WithoutIDs() error {
-	if slices.ContainsFunc(t.prompts, onlyIDs) {
+func (t *textPrompts) WithoutIDs() error {
+	if slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return p.Text == "" && len(p.Messages) == 0 }) {
 		return errors.New("the server takes no token ids, and some prompts have no text")
 	}
 	return nil
 }
 
-// onlyIDs reports whether a prompt is nothing but token ids.
-func onlyIDs(p backend.Prompt) bool { return p.Text == "" && len(p.Messages) == 0 }
-
 // Texts implements workload.Prompts.
-func (t *texts) Texts() backend.Texts {
+func (t *textPrompts) Texts() backend.Texts {
 	return backend.Texts{
 		IDs:  !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
 		Chat: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.Messages) > 0 }),
@@ -116,10 +114,34 @@ func (t *texts) Texts() backend.Texts {
 }
 
 // Prompt implements workload.Prompts.
-func (t *texts) Prompt(index int) *backend.Prompt { return &t.prompts[index] }
+func (t *textPrompts) Prompt(index int) *backend.Prompt { return &t.prompts[index] }
 
 // First implements workload.Prompts: the text.
-func (*texts) First(_ int, piece []byte, _ []int32) []byte { return piece }
+func (*textPrompts) First(_ int, piece []byte, _ []int32) []byte { return piece }
 
 // Response implements workload.Prompts: the text.
-func (*texts) Response(_ int, a backend.Answer) ([]byte, int) { return a.Text, a.Tokens }
+func (*textPrompts) Response(_ int, a backend.Answer) ([]byte, int) { return a.Text, a.Tokens }
+
+// common words. Most tokenizers have a token for each of the words.
+var common = []string{"the", "a", "of", "and", "to", "in", "is", "it", "that", "for", "on", "with", "as", "was", "at", "by", "an", "be", "this", "from",
+	"or", "had", "not", "are", "but", "have", "they", "which", "one", "you", "were", "all", "her", "she", "there", "would", "their", "we", "him", "been",
+	"has", "when", "who", "will", "more", "no", "if", "out", "so", "said", "what", "up", "its", "about", "into", "than", "them", "can", "only", "other",
+	"time", "new", "some", "could"}
+
+// synthetic makes n prompts of common words from the seed. Each has its own random stream, so that prompts share no prefix that a
+// server could cache.
+func synthetic(n, words int, seed uint64) []backend.Prompt {
+	list := make([]backend.Prompt, n)
+	for i := range list {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		var b strings.Builder
+		for k := range words {
+			if k > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(common[r.IntN(len(common))])
+		}
+		list[i].Text = b.String()
+	}
+	return list
+}

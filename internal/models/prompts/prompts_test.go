@@ -1,9 +1,13 @@
 package prompts
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
-func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
+func TestReadFile(t *testing.T) {
 	text := func(s string) []backend.Prompt { return []backend.Prompt{{Text: s}} }
 	chat := func(m ...backend.Message) []backend.Prompt { return []backend.Prompt{{Messages: m}} }
 	for _, test := range []struct {
@@ -33,18 +37,18 @@ func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
 		{"a list of prompts", ` [ {"prompt":"a"} , {"prompt":"b"} ] `, []backend.Prompt{{Text: "a"}, {Text: "b"}}, ""},
 		{"token ids", `{"prompt_token_ids":[3,4]}`, []backend.Prompt{{IDs: []int32{3, 4}}}, ""},
 		{"token ids and their text", `{"tok_input":[3],"input":"a","output_len":9}`, []backend.Prompt{{Text: "a", IDs: []int32{3}, MaxTokens: 9}}, ""},
-		{"token ids below 0", `{"tok_input":[-3]}`, nil, "row 0: tok_input are no token ids"},
-		{"a content that is no text", `{"messages":[{"role":"user","content":5}]}`, nil, "message 1: content is no text"},
-		{"messages that are none", `{"messages":"u"}`, nil, "messages is no list of objects"},
-		{"turns that are none", `{"conversations":[1,2]}`, nil, "conversations is no list of objects"},
+		{"token ids below 0", `{"tok_input":[-3]}`, nil, "row 0: tok_input: want token ids"},
+		{"a content that is not a text", `{"messages":[{"role":"user","content":5}]}`, nil, "message 1: content is not a text"},
+		{"messages that are none", `{"messages":"u"}`, nil, "messages is not a list of objects"},
+		{"turns that are none", `{"conversations":[1,2]}`, nil, "conversations is not a list of objects"},
 		{"nothing", " \n", nil, "neither JSON"},
-		{"no prompt", `{"prompt":"a"}` + "\n" + `{"x":1}`, nil, "row 1: there is no prompt, want one of prompt,"},
+		{"no prompt", `{"prompt":"a"}` + "\n" + `{"x":1}`, nil, "row 1: the row has no prompt, want one of prompt,"},
 		{"an empty prompt", `{"prompt":""}`, nil, "row 0: the prompt is empty"},
-		{"a prompt that is no text", `{"prompt":5}`, nil, "row 0: prompt is no text"},
+		{"a prompt that is not a text", `{"prompt":5}`, nil, "row 0: prompt is not a text"},
 		{"no JSON", "{\"prompt\":\"a\"}\n\nhello", nil, "line 3: "},
 		{"a length below 1", `{"prompt":"a","max_tokens":0}`, nil, "max_tokens is 0, want"},
-		{"a length that is none", `{"prompt":"a","output_len":"x"}`, nil, "output_len is x, want"},
-		{"somebody else", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `row 0: turn 1: from is "robot", want human, gpt or system`},
+		{"a length of letters", `{"prompt":"a","output_len":"x"}`, nil, "output_len is x, want"},
+		{"an unknown role", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `row 0: turn 1: from is "robot", want human, gpt or system`},
 		{"ShareGPT with a greeting between system and user", `[{"conversations":[{"from":"system","value":"s"},{"from":"gpt","value":"hello"},{"from":"Human","value":"u"},{"from":"GPT","value":"a"}]}]`,
 			chat(backend.Message{Role: "system", Content: "s"}, backend.Message{Role: "user", Content: "u"}), ""},
 		{"two turns of a user", `[{"conversations":[{"from":"user","value":"u"},{"from":"human","value":"v"},{"from":"bard","value":"a"},{"from":"robot"}]}]`,
@@ -54,19 +58,19 @@ func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
 		{"a chat before a text", `{"messages":[{"role":"user","content":"u"}],"prompt":"p"}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"a chat before a conversation", `{"messages":[{"role":"user","content":"u"}],"conversations":[{"from":"user","value":"v"}]}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"a chat and its tokens", `{"messages":[{"role":"user","content":""}],"token_ids":[0]}`, []backend.Prompt{{IDs: []int32{0}, Messages: []backend.Message{{Role: "user"}}}}, ""},
-		{"a chat of nothing", `{"messages":[]}`, nil, "row 0: messages is no list of objects"},
+		{"a chat of nothing", `{"messages":[]}`, nil, "row 0: messages is not a list of objects"},
 		{"a chat in which nothing is said", `{"messages":[{"role":"system"},{"role":"user","content":""}]}`, nil, "row 0: the prompt is empty"},
-		{"a conversation that nobody begins", `[{"conversations":[{"from":"gpt","value":"a"}]}]`, nil, "row 0: the prompt is empty"},
+		{"a conversation without a user", `[{"conversations":[{"from":"gpt","value":"a"}]}]`, nil, "row 0: the prompt is empty"},
 		{"a message that is a text", `{"messages":["u"]}`, nil, "message 1: want an object"},
 		{"a turn that is a list", `{"conversations":[{"from":"user","value":"u"},[{}]]}`, nil, "turn 2: want an object"},
-		{"a turn without a text", `{"conversations":[{"from":"user","value":7}]}`, nil, "turn 1: value is no text"},
+		{"a turn without a text", `{"conversations":[{"from":"user","value":7}]}`, nil, "turn 1: value is not a text"},
 		{"a null before a text", `{"prompt":null,"text":"a"}`, text("a"), ""},
 		{"the longest answer", `{"prompt":"a","max_tokens":1048576}`, []backend.Prompt{{Text: "a", MaxTokens: 1 << 20}}, ""},
 		{"one that is longer", `{"prompt":"a","max_completion_tokens":1048577}`, nil, "max_completion_tokens is 1048577, want a whole number from 1 to 1048576"},
 		{"half a token", `{"prompt":"a","output_length":1.5}`, nil, "output_length is 1.5, want a whole number"},
-		{"a token that is too large", `{"token_ids":[2147483648]}`, nil, "row 0: token_ids are no token ids"},
+		{"a token that is too large", `{"token_ids":[2147483648]}`, nil, "row 0: token_ids: want token ids"},
 		{"a token of the largest number", `{"token_ids":[2147483647]}`, []backend.Prompt{{IDs: []int32{2147483647}}}, ""},
-		{"no role", `{"messages":[{"content":"u"}]}`, nil, "message 1: there is no role"},
+		{"no role", `{"messages":[{"content":"u"}]}`, nil, "message 1: the role is missing"},
 		{"half a list", `[{"prompt":"a"},`, nil, "row 1"},
 	} {
 		path := filepath.Join(t.TempDir(), "prompts.jsonl")
@@ -83,7 +87,7 @@ func TestPromptsAreReadByWhatLinesHave(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyPromptsAreReadAsAreUsed(t *testing.T) {
+func TestCount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prompts.jsonl")
 	if err := os.WriteFile(path, []byte(`{"prompt":"a"}`+"\nbroken"), 0o644); err != nil {
 		t.Fatal(err)
@@ -96,13 +100,13 @@ func TestOnlySoManyPromptsAreReadAsAreUsed(t *testing.T) {
 	}
 }
 
-func TestPromptsThatAreMadeUpAreTheSameEachTime(t *testing.T) {
-	open := func(c Config, count int) *texts {
+func TestSyntheticPrompts(t *testing.T) {
+	open := func(c Config, count int) *textPrompts {
 		w, err := Model(c).Open(workload.Setup{Count: count})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return w.Prompts.(*texts)
+		return w.Prompts.(*textPrompts)
 	}
 	a, b := open(Config{Synthetic: 20, Words: 11, Answer: 5, Exact: true}, 0), open(Config{Synthetic: 20, Words: 11, Answer: 5, Exact: true}, 7)
 	if len(a.prompts) != 20 || len(b.prompts) != 7 {
@@ -120,14 +124,14 @@ func TestPromptsThatAreMadeUpAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-func TestPromptsOfAnotherSeedAreOthers(t *testing.T) {
+func TestSyntheticSeeds(t *testing.T) {
 	a, b := synthetic(2, 30, 1), synthetic(2, 30, 2)
 	if a[0].Text == b[0].Text || a[0].Text == a[1].Text || strings.Join(strings.Fields(a[0].Text), " ") != a[0].Text {
 		t.Errorf("%+v and %+v", a, b)
 	}
 }
 
-func TestLengthsThatNobodyChoseAreUsual(t *testing.T) {
+func TestDefaultLengths(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prompts.jsonl")
 	if err := os.WriteFile(path, []byte(`{"prompt":"a"}`+"\n"+`{"prompt":"b","max_tokens":9}`), 0o644); err != nil {
 		t.Fatal(err)
@@ -153,7 +157,7 @@ func TestLengthsThatNobodyChoseAreUsual(t *testing.T) {
 		if words := len(strings.Fields(w.Prompts.Prompt(0).Text)); c.config.Synthetic > 0 && words != 256 {
 			t.Errorf("%d words", words)
 		}
-		if note := w.Notes[0]; c.config.Synthetic == 0 && note != "prompts of "+path || c.config.Synthetic > 0 && note != "1 prompts that are made up, of 256 common words each" {
+		if note := w.Notes[0]; c.config.Synthetic == 0 && note != "prompts of "+path || c.config.Synthetic > 0 && note != "1 synthetic prompts of 256 common words each" {
 			t.Errorf("note %q", note)
 		}
 	}
@@ -167,7 +171,7 @@ type generator struct {
 
 func (g generator) TakesIDs() bool { return g.ids }
 
-func TestAServerHasToTakeWhatThePromptsAre(t *testing.T) {
+func TestWithoutIDs(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
 		texts      backend.Texts
@@ -200,8 +204,8 @@ func TestAServerHasToTakeWhatThePromptsAre(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfAnAnswerIsItsText(t *testing.T) {
-	w := &texts{}
+func TestResponse(t *testing.T) {
+	w := &textPrompts{}
 	if got := w.First(0, []byte("on"), []int32{5}); string(got) != "on" {
 		t.Errorf("first %q", got)
 	}
@@ -210,7 +214,7 @@ func TestWhatIsKeptOfAnAnswerIsItsText(t *testing.T) {
 	}
 }
 
-func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
+func TestModel(t *testing.T) {
 	m := Model(Config{Name: NameOf("meta-llama/Llama-3.1-8B"), Synthetic: 1})
 	if m.Name != "meta-llama_Llama-3_1-8B" || m.Rules.Name != m.Name || m.Title != m.Name || m.Task == "" || m.Dataset == "" || m.PerformanceSampleCount < 100_000 {
 		t.Errorf("%+v", m)
@@ -236,7 +240,7 @@ func TestPromptsHaveNoAccuracyAndNeedAServer(t *testing.T) {
 	}
 }
 
-func TestPromptsAreReadFromParquet(t *testing.T) {
+func TestReadParquet(t *testing.T) {
 	got, err := readFile("../../dataset/prompts/testdata/hyparquet.parquet", 2) // of another writer
 	if diff := cmp.Diff([]backend.Prompt{{Text: "first"}, {Text: "zweite Zeile ü"}}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -261,4 +265,188 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// lines writes rows as lines of JSON and reads them.
+func lines(t *testing.T, rows ...string) ([]backend.Prompt, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "prompts.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(rows, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return readFile(path, 0)
+}
+
+// Of several columns with a text the first in the list is used, in any order of the line.
+func TestFirstColumn(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	for range 60 {
+		var has []string
+		for _, list := range [][]string{textFields, tokenFields, limitFields} {
+			for _, column := range list {
+				if r.IntN(2) == 0 {
+					has = append(has, column)
+				}
+			}
+		}
+		first := func(list []string) int {
+			return slices.IndexFunc(list, func(c string) bool { return slices.Contains(has, c) })
+		}
+		var parts []string
+		for _, i := range r.Perm(len(has)) {
+			column, value := has[i], ""
+			switch {
+			case slices.Contains(textFields, column):
+				value = fmt.Sprintf(`"text of %s"`, column)
+			case slices.Contains(tokenFields, column):
+				value = fmt.Sprintf("[%d, 5]", slices.Index(tokenFields, column))
+			default:
+				value = fmt.Sprint(100 + slices.Index(limitFields, column))
+			}
+			parts = append(parts, fmt.Sprintf("%q: %s", column, value))
+		}
+		row := "{" + strings.Join(parts, ", ") + "}"
+		got, err := lines(t, row)
+		text, ids, limit := first(textFields), first(tokenFields), first(limitFields)
+		if text < 0 && ids < 0 {
+			if err == nil || !strings.Contains(err.Error(), "the row has no prompt, want one of prompt, text") {
+				t.Errorf("%s: %v", row, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", row, err)
+		}
+		var want backend.Prompt
+		if text >= 0 {
+			want.Text = "text of " + textFields[text]
+		}
+		if ids >= 0 {
+			want.IDs = []int32{int32(ids), 5}
+		}
+		if limit >= 0 {
+			want.MaxTokens = 100 + limit
+		}
+		if diff := cmp.Diff([]backend.Prompt{want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row, diff)
+		}
+	}
+}
+
+func TestRowErrors(t *testing.T) {
+	for _, c := range []struct{ name, row, want string }{
+		{"nothing", `{}`, "the row has no prompt"},
+		{"an empty text", `{"prompt": ""}`, "the prompt is empty"},
+		{"a text of white space", `{"prompt": " "}`, ""},
+		{"a number for a text", `{"prompt": 7}`, "prompt is not a text"},
+		{"a list of texts for tokens", `{"token_ids": ["a"]}`, "token_ids: want token ids"},
+		{"no token", `{"token_ids": []}`, ""},
+		{"a negative token", `{"token_ids": [3, -1]}`, "token_ids: want token ids"},
+		{"a token beyond 32 bits", `{"token_ids": [4294967296]}`, "token_ids: want token ids"},
+		{"half a token", `{"token_ids": [0.5]}`, "token_ids: want token ids"},
+		{"an answer of nothing", `{"prompt": "a", "max_tokens": 0}`, "max_tokens is 0, want a whole number from 1 to 1048576"},
+		{"an answer without end", `{"prompt": "a", "output_len": 1e18}`, "output_len is 1e+18, want a whole number from 1 to 1048576"},
+		{"the longest answer", `{"prompt": "a", "output_len": 1048576}`, ""},
+		{"one more", `{"prompt": "a", "output_len": 1048577}`, "output_len is 1048577"},
+		{"an answer in words", `{"prompt": "a", "max_tokens": "many"}`, "max_tokens is many, want a whole number"},
+		{"a chat that is a text", `{"messages": "hello"}`, "messages is not a list of objects"},
+		{"a chat of texts", `{"messages": ["hello"]}`, "message 1: want an object"},
+		{"a message without a role", `{"messages": [{"content": "hello"}]}`, "message 1: the role is missing"},
+		{"a message of pictures", `{"messages": [{"role": "system", "content": "a"}, {"role": "user", "content": [1]}]}`, "message 2: content is not a text"},
+		{"a chat in which nothing is said", `{"messages": [{"role": "user", "content": ""}]}`, "the prompt is empty"},
+		{"an empty chat", `{"messages": []}`, "messages is not a list of objects"},
+		{"a conversation that is an object", `{"conversations": {"from": "human"}}`, "conversations is not a list of objects"},
+		{"a turn of another role", `{"conversations": [{"from": "tool", "value": "a"}]}`, `turn 1: from is "tool", want human, gpt or system`},
+		{"a turn without a value", `{"conversations": [{"from": "human"}]}`, "the prompt is empty"},
+		{"a conversation of answers alone", `{"conversations": [{"from": "gpt", "value": "Hello."}]}`, "the prompt is empty"},
+	} {
+		_, err := lines(t, `{"prompt": "the first line is right"}`, c.row)
+		if c.name == "no token" {
+			if err == nil {
+				t.Errorf("%s is a prompt", c.name)
+			}
+			continue
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		if err != nil && !strings.Contains(err.Error(), "prompts.jsonl: row 1") && !strings.Contains(err.Error(), "line 2") {
+			t.Errorf("%s: %v, want that it says where", c.name, err)
+		}
+	}
+}
+
+// A conversation is the prompt up to its first answer to a user.
+func TestConversations(t *testing.T) {
+	type turn struct{ From, Value string }
+	said := func(turns ...string) []turn {
+		var list []turn
+		for _, s := range turns {
+			from, value, _ := strings.Cut(s, ":")
+			list = append(list, turn{from, value})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		turns []turn
+		want  []string
+	}{
+		{said("human:Hi", "gpt:Hello", "human:Bye"), []string{"user:Hi"}},
+		{said("gpt:Welcome", "human:Hi", "gpt:Hello"), []string{"user:Hi"}},
+		{said("system:Be brief", "Human:Hi"), []string{"system:Be brief", "user:Hi"}},
+		{said("USER:One", "user:Two", "ChatGPT:Three"), []string{"user:One", "user:Two"}},
+		{said("system:Be brief", "bing:Welcome", "human:Hi", "bard:Hello"), []string{"system:Be brief", "user:Hi"}},
+	} {
+		var turns []map[string]string
+		for _, s := range c.turns {
+			turns = append(turns, map[string]string{"from": s.From, "value": s.Value})
+		}
+		text, err := json.Marshal(map[string]any{"conversations": turns, "id": "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := lines(t, string(text))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var messages []string
+		for _, m := range got[0].Messages {
+			messages = append(messages, m.Role+":"+m.Content)
+		}
+		if diff := cmp.Diff(c.want, messages); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// An answer has the length that its prompt says, or else the one that was chosen, exactly or at most.
+func TestAnswerLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prompts.jsonl")
+	if err := os.WriteFile(path, []byte("{\"prompt\": \"a\", \"max_tokens\": 7}\r\n{\"prompt\": \"b\"}\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		config      Config
+		most, least [2]int
+	}{
+		{Config{}, [2]int{7, 128}, [2]int{0, 0}},
+		{Config{Answer: 50}, [2]int{7, 50}, [2]int{0, 0}},
+		{Config{Answer: 50, Exact: true}, [2]int{7, 50}, [2]int{7, 50}},
+		{Config{Exact: true}, [2]int{7, 128}, [2]int{7, 128}},
+	} {
+		w, err := Model(c.config).Open(workload.Setup{DatasetDir: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if p := w.Prompts.Prompt(i); p.MaxTokens != c.most[i] || p.MinTokens != c.least[i] || p.Exact != c.config.Exact {
+				t.Errorf("%+v: prompt %d is %+v, want %d to %d tokens", c.config, i, p, c.least[i], c.most[i])
+			}
+		}
+	}
+}
+
+func ExampleNameOf() {
+	fmt.Println(NameOf("meta-llama/Llama-3.1-8B"), NameOf("größe 2"))
+	// Output: meta-llama_Llama-3_1-8B gr__e_2
 }

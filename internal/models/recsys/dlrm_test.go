@@ -444,8 +444,7 @@ func TestLabelsOfDataSet(t *testing.T) {
 	}
 }
 
-// threeHot are pairs of which the first table has three categories of a pair and all others
-// one: 10·pair, and so on.
+// threeHot are pairs with three categories in the first table and one in all others: 10·pair, and so on.
 type threeHot struct{}
 
 func (threeHot) Len() int                   { return 2 }

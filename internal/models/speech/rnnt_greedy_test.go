@@ -166,7 +166,7 @@ func labelsOf(response []byte) (labels []int64) {
 	return labels
 }
 
-// write has a batch of recordings written down, each of which has a number and so many steps.
+// write decodes a batch of recordings, each with a number and its steps.
 func (d *randomModel) write(ctx context.Context, g *greedyDecoder, batch [][2]int) (taken, error) {
 	g.reset()
 	for ticket, r := range batch {

@@ -25,7 +25,7 @@ type scriptedWhisper struct {
 	heard int
 	fails map[string]error // by role
 	runs  int
-	ran   func(role string) // is told of each run; nil: nobody is
+	ran   func(role string) // called for each run; nil: none
 }
 
 type scriptedFile struct {

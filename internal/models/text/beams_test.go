@@ -189,8 +189,7 @@ func openRandomModel(t *testing.T, r *rand.Rand, n int) (*workload.Workload, wor
 	return w, workload.Sessions{encoderRole: encoder, decoderRole: decoder}, sentences
 }
 
-// However many sentences are under way, whenever they begin and wherever their beams go on, each is translated as by a search over
-// whole texts, by itself.
+// Translations equal those of a search over whole texts, for any number of active sentences and any times of their beginning.
 func TestTranslatorEqualsPlainSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	w, sessions, sentences := openRandomModel(t, r, 10)

@@ -355,7 +355,7 @@ func TestPaceOfSentences(t *testing.T) {
 	}
 }
 
-// A step of sentences that are under way copies no state and allocates nothing.
+// A step of active sentences allocates nothing.
 func TestStepAllocatesNothing(t *testing.T) {
 	w, sessions, _ := openCopying(t, strings.Repeat("a ", 200)+"\n")
 	p, items := loaded(t, w, sessions, 1, 0)

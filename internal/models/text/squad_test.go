@@ -305,7 +305,7 @@ func TestLogitsNaN(t *testing.T) {
 	}
 }
 
-// rowOf is a row of a window: so many pieces that are 7, of which the last ones are of the document.
+// rowOf is a row of a window: pieces of id 7, the last ones of the document.
 func rowOf(pieces, document int) []tensor.Tensor {
 	row := []tensor.Tensor{tensor.New(tensor.Int64, windowLength), tensor.New(tensor.Int64, windowLength), tensor.New(tensor.Int64, windowLength)}
 	for i := range pieces {

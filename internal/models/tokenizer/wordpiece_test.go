@@ -37,7 +37,7 @@ func TestWordPieces(t *testing.T) {
 	}{
 		{"the longest first", "abcd", []string{"abc", "##d"}},
 		{"then the longest that goes on", "acd", []string{"a", "##cd"}},
-		{"a word of which a part is unknown", "abz ab", []string{"[UNK]", "ab"}},
+		{"a word with an unknown part", "abz ab", []string{"[UNK]", "ab"}},
 		{"a piece that goes on begins no word", "c", []string{"[UNK]"}},
 		{"marks are words", "a,ab", []string{"a", ",", "ab"}},
 		{"the longest word", strings.Repeat("x", 100), append([]string{"x"}, slices.Repeat([]string{"##x"}, 99)...)},

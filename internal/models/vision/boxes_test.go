@@ -106,10 +106,10 @@ func TestBoxErrors(t *testing.T) {
 		change func(o []tensor.Tensor)
 		want   string
 	}{
-		{"a score that is no number", func(o []tensor.Tensor) { tensor.Data[float32](o[1])[0] = nan }, "score of box 0 is not a number"},
-		{"a class that is no number", func(o []tensor.Tensor) { tensor.Data[float32](o[2])[0] = nan }, "box 0: NaN is not a class"},
+		{"a score that is NaN", func(o []tensor.Tensor) { tensor.Data[float32](o[1])[0] = nan }, "score of box 0 is not a number"},
+		{"a class that is NaN", func(o []tensor.Tensor) { tensor.Data[float32](o[2])[0] = nan }, "box 0: NaN is not a class"},
 		{"a class that is huge", func(o []tensor.Tensor) { tensor.Data[float32](o[2])[0] = 1e30 }, "is not a class"},
-		{"a corner that is no number", func(o []tensor.Tensor) {
+		{"a corner that is NaN", func(o []tensor.Tensor) {
 			tensor.Data[float32](o[0])[3], tensor.Data[float32](o[2])[0] = nan, 7
 		}, "box 0: the corners ["},
 		{"an infinite box", func(o []tensor.Tensor) {
@@ -118,7 +118,7 @@ func TestBoxErrors(t *testing.T) {
 		{"five numbers of a box", func(o []tensor.Tensor) { o[0] = tensor.New(tensor.Float32, 1, 2, 5) }, "do not belong to a batch"},
 		{"more boxes than there is room for", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = 3 }, "is 3 boxes, want 0 to 2"},
 		{"fewer than none", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = -1 }, "is -1 boxes"},
-		{"a count that is no number", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = nan }, "is NaN boxes"},
+		{"a count that is NaN", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = nan }, "is NaN boxes"},
 		{"no count", func(o []tensor.Tensor) { o[3] = tensor.New(tensor.Float32, 0) }, "too short for the batch"},
 		{"fewer scores", func(o []tensor.Tensor) { o[1] = tensor.New(tensor.Float32, 1, 1) }, "do not belong to a batch"},
 		{"another batch", func(o []tensor.Tensor) { o[0] = tensor.New(tensor.Float32, 0, 2, 4) }, "do not belong to a batch"},

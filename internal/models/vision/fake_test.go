@@ -132,7 +132,7 @@ func fakeRespond(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([
 	return append(dst, byte(numbers[k])), nil
 }
 
-// numberedStore has rows of which row i holds base+i and then noise.
+// numberedStore has rows; row i holds base+i and then noise.
 func numberedStore(t testing.TB, row []workload.Slot, rows, base int) *workload.Store {
 	t.Helper()
 	store, err := workload.NewStore(rows, func(int) []workload.Slot { return row })

@@ -117,7 +117,7 @@ func TestMaskResponses(t *testing.T) {
 	}
 }
 
-// maskLog has masks of which row y has the class of classOf.
+// maskLog has masks whose row y has the class classOf(y).
 func maskLog(n int, classOf func(y int) int) accuracy.Input {
 	var data []byte
 	for i := range maskPixels {
@@ -188,7 +188,7 @@ func TestMasksOfOtherSizes(t *testing.T) {
 	}
 }
 
-// The app has no number if one class is nowhere, which is often so in a few images.
+// The app has no number if a class is in no image.
 func TestMeanIoUWithoutAClass(t *testing.T) {
 	counts := accuracy.NewIoUCounts(3)
 	if err := counts.Add(0, []uint8{1, 1, 2, 0}, []uint8{1, 1, 2, 2}); err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// Windows are cubes of this side, of which neighbours overlap by half
-// (3d-unet-kits19, inference_utils.py).
+// Windows are cubes of this side that overlap by half (3d-unet-kits19, inference_utils.py).
 const (
 	windowSide   = volume.Window
 	windowStep   = volume.Stride
@@ -21,9 +20,8 @@ const (
 	windowLabels = 3 // background, kidney, tumour
 )
 
-// windowWeights are the weights with which the voxels of a window count: a bell around
-// its middle, the cube root of the product of three of deviation 16, in float64 and
-// then rounded.
+// windowWeights are the weights of the voxels of a window: the cube root of the product of three Gaussians of deviation 16 around
+// its middle, computed in float64 and then rounded.
 func windowWeights() []float32 {
 	const deviation = 0.125 * windowSide
 	var bell [windowSide]float64
@@ -65,8 +63,7 @@ type slidingWindow struct {
 	labels  []byte
 }
 
-// newSlidingWindow makes a predictor for volumes of which no slice has more voxels than
-// the largest.
+// newSlidingWindow makes a predictor for volumes up to the largest slice and volume, in voxels.
 func newSlidingWindow(session backend.Session, weights []float32, largestSlice, largestVolume int) (*slidingWindow, error) {
 	p := &slidingWindow{
 		session: session, weights: weights,

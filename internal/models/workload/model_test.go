@@ -146,7 +146,7 @@ func TestFilesOfAModel(t *testing.T) {
 		{"roles in a folder", Model{Roles: []string{"b", "a"}}, dir, true, false, []File{{"b", filepath.Join(dir, "b.onnx")}, {"a", filepath.Join(dir, "a.onnx")}}},
 		{"roles behind a link", Model{Roles: []string{"a"}}, link, true, false, []File{{"a", filepath.Join(link, "a.onnx")}}},
 		{"files that only the model runs", Model{Files: find}, dir, true, true, []File{{"unet", "found"}}},
-		{"roles that lie elsewhere", Model{Files: find, Roles: []string{"a", "b"}}, dir, true, false, []File{{"unet", "found"}}},
+		{"roles with other names", Model{Files: find, Roles: []string{"a", "b"}}, dir, true, false, []File{{"unet", "found"}}},
 	} {
 		if m := test.model; m.Several() != test.several || m.FilesRunTogether() != test.together {
 			t.Errorf("%s: Several() = %v, FilesRunTogether() = %v", test.name, m.Several(), m.FilesRunTogether())

@@ -10,8 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// An Option is something that may be said of how a model is fed, read or scored. Options
-// of several models that have the same name mean the same.
+// An Option is an option of Open, Score or NewReader. Options of one name mean the same in all models.
 type Option struct {
 	Name    string   // lower case, with hyphens
 	Aliases []string // other spellings, those of the official scripts
@@ -54,7 +53,7 @@ func (m Model) CheckScoreOptions(v Values) error { return m.check(m.ScoreOptions
 // CheckReaderOptions finds how files cannot be made into inputs of the model.
 func (m Model) CheckReaderOptions(v Values) error { return m.check(m.ReaderOptions, v) }
 
-// Shared are the options of a run that the score of its log has too, such as a tokenizer.
+// Shared are the options that a run and the score of its log have in common, for example a tokenizer.
 func (m Model) Shared(run Values) Values {
 	shared := Values{}
 	for _, o := range m.ScoreOptions {

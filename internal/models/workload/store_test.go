@@ -158,9 +158,9 @@ func TestImpossibleShapesAreRefused(t *testing.T) {
 		want string
 	}{
 		{"a negative extent", wrong(tensor.Shape{-1}), "memory for 4 samples: sample 2: float32[?] has an axis of -1, want 0 or more"},
-		{"two negative extents, of which the product is positive", wrong(tensor.Shape{-2, -2}), "sample 2: float32[? ?] has an axis of -2"},
+		{"two negative extents with a positive product", wrong(tensor.Shape{-2, -2}), "sample 2: float32[? ?] has an axis of -2"},
 		{"an extent that overflows", wrong(tensor.Shape{1 << 62}), "sample 2: float32[4611686018427387904] is more than any memory"},
-		{"extents of which the product overflows to 0", wrong(tensor.Shape{1 << 32, 1 << 32}), "sample 2: float32[4294967296 4294967296] is more than any memory"},
+		{"extents whose product overflows to 0", wrong(tensor.Shape{1 << 32, 1 << 32}), "sample 2: float32[4294967296 4294967296] is more than any memory"},
 		{"all alike, and a negative extent", all(tensor.Shape{2, -1}), "sample 0: int64[2 ?] has an axis of -1"},
 		{"rows that overflow only together", all(tensor.Shape{1 << 52}), "sample 1: up to int64[4503599627370496] it is more than any memory"},
 	} {

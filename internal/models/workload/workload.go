@@ -32,7 +32,7 @@ type Workload struct {
 	PaddedLength func(index int) int
 
 	// One of these three answers samples. NewPredictor returns a predictor for one worker, for up
-	// to maxBatch samples at once, NewDecoder one for up to so many sequences under way at once.
+	// to maxBatch samples at once, NewDecoder one for up to maxBatch active sequences.
 	// Prompts are samples for an engine that takes text.
 	NewPredictor func(sessions Sessions, maxBatch int) (Predictor, error)
 	NewDecoder   func(sessions Sessions, maxBatch int) (Decoder, error)
@@ -41,7 +41,7 @@ type Workload struct {
 	// Outputs names the outputs of the file of a role that predictors read, in order. Nil: all.
 	Outputs func(role string) []string
 	Batch   int // samples in one run of the model; 0: any number
-	Slots   int // samples that a worker has under way at once; 0: the scenario decides
+	Slots   int // active samples of a worker; 0: the scenario decides
 	// PredictorBytes is the memory that a predictor takes for so many samples at once. Nil: it does not count.
 	PredictorBytes func(samples int) int64
 

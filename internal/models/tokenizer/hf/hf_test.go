@@ -166,7 +166,7 @@ func TestReadErrors(t *testing.T) {
 		{"an unknown behavior", small("", `,"pre_tokenizer":{"type":"Split","behavior":"Split","pattern":{"String":"a"}}`), []string{"behavior", "MergedWithNext"}},
 		{"no pattern", small("", `,"pre_tokenizer":{"type":"Split","behavior":"Removed"}`), []string{"no pattern"}},
 		{"an empty pattern", small("", `,"normalizer":{"type":"Replace","pattern":{"String":""},"content":"x"}`), []string{"pattern is empty"}},
-		{"a pattern that is none", small("", `,"pre_tokenizer":{"type":"Split","behavior":"Removed","pattern":{"Regex":"(a"}}`), []string{`"(a"`}},
+		{"an invalid pattern", small("", `,"pre_tokenizer":{"type":"Split","behavior":"Removed","pattern":{"Regex":"(a"}}`), []string{`"(a"`}},
 		{"a replacement of none", small("", `,"decoder":{"type":"Metaspace","replacement":""}`), []string{"one character"}},
 		{"an unknown scheme", small("", `,"pre_tokenizer":{"type":"Metaspace","replacement":"_","prepend_scheme":"last"}`), []string{`"last"`, "always, first, never"}},
 		{"a contradiction", small("", `,"pre_tokenizer":{"type":"Metaspace","replacement":"_","add_prefix_space":false}`), []string{"add_prefix_space", "always"}},
