@@ -554,7 +554,7 @@ func TestThroughputErrorsOfDecoders(t *testing.T) {
 		}, errStopped.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := measuring{items: make([]workload.Item, 8), batch: 4, enough: func() {}, stop: func() bool { return false }}
+			m := speedTest{items: make([]workload.Item, 8), batch: 4, enough: func() {}, stop: func() bool { return false }}
 			if _, err := m.throughput(test.ctx, predictor{decoder: fakeDecoder{serve: test.serve}}); err == nil || err.Error() != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}

@@ -73,7 +73,7 @@ func (s *source) hand(items []workload.Item, t task) []workload.Item {
 	}
 	s.prevRow = row
 	item := workload.Item{Row: row, Index: int(t.sample.Index), Ticket: ticket}
-	if bound := s.w.sut.bound; bound > 0 {
+	if bound := s.w.sut.queue.bound; bound > 0 {
 		item.Due = t.added.Add(bound)
 	}
 	return append(items, item)

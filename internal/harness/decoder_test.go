@@ -191,7 +191,7 @@ func (m fakeDecoder) Serve(ctx context.Context, s workload.Source) error { retur
 func TestUnknownTicketFails(t *testing.T) {
 	for _, ticket := range []int{-1, 0, 1, 2, 1 << 30} {
 		var failures []error
-		s := newSUT("fake", []predictor{{decoder: fakeDecoder{}}}, &rows{}, batching{maxBatch: 2}, false, func(err error) { failures = append(failures, err) })
+		s := newSUT("fake", []predictor{{decoder: fakeDecoder{}}}, &rows{}, batchOptions{maxBatch: 2}, false, func(err error) { failures = append(failures, err) })
 		source := newSource(s.workers[0])
 		for _, reply := range []func(){func() { source.Done(ticket, nil, 1) }, func() { source.FirstToken(ticket, nil) }} {
 			reply()

@@ -61,7 +61,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	// The issue thread answers a query itself, if it waits for the response anyway. At fixed intervals it keeps the schedule,
 	// and a thread that waits for a server gains nothing by staying on its core.
 	oneAtATime := s.Scenario == loadgen.SingleStream || s.Scenario == loadgen.MultiStream && s.MultiStreamQPS == 0
-	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batching(), oneAtATime && !r.asksServers(), failed)
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batchOptions(), oneAtATime && !r.asksServers(), failed)
 	if r.workload.SystemName != nil {
 		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
@@ -91,10 +91,10 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	return test, err
 }
 
-// batching says how workers gather samples: with others of about the same length where
+// batchOptions say how workers gather samples: with others of about the same length where
 // that matters, as long as half of the Server bound remains.
-func (r *run) batching() batching {
-	b := batching{maxBatch: r.model.shape.batch, maxDelay: r.cfg.MaxDelay, costs: r.costs}
+func (r *run) batchOptions() batchOptions {
+	b := batchOptions{maxBatch: r.model.shape.batch, maxDelay: r.cfg.MaxDelay, costs: r.costs}
 	if r.workload.Length != nil {
 		b.length = func(i loadgen.QuerySampleIndex) int { return r.workload.Length(int(i)) }
 		if r.cfg.Settings.Scenario == loadgen.Server {

@@ -18,8 +18,7 @@ type task struct {
 // A queue holds the queries that no worker has taken yet, oldest first. Workers take
 // batches of samples from it: the samples of one large query, or one each of several.
 type queue struct {
-	maxBatch int
-	maxDelay time.Duration // how long the oldest sample may wait for a batch to fill
+	batchOptions
 
 	mu      sync.Mutex
 	ready   sync.Cond // there may be something to take
@@ -30,10 +29,7 @@ type queue struct {
 	active  int         // workers between take and done
 	full    *time.Timer // wakes a worker when the oldest sample has waited long enough
 
-	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
-	overtake time.Duration                      // how long a sample may be overtaken; 0: always
-	costs    *batchCosts                        // of samples of different lengths; nil: not known
-	near     []waiting                          // the oldest of those that wait, where length matters
+	oldest []queuedSample // that were taken from spans to compare their lengths
 
 	peak     int       // largest number of samples that waited
 	peakTime time.Time // when that was
@@ -41,7 +37,17 @@ type queue struct {
 	backlog  backlog   // when the last query had been added
 }
 
-// A backlog is what waits when the last query has been added.
+// batchOptions say how workers gather samples.
+type batchOptions struct {
+	maxBatch int
+	maxDelay time.Duration                      // how long the oldest sample may wait for a batch to fill
+	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
+	overtake time.Duration                      // how long a sample may be overtaken; 0: always
+	costs    *batchCosts                        // of samples of different lengths; nil: not known
+	bound    time.Duration                      // after which the answer of a sample is late; 0: never
+}
+
+// A backlog is the queue when the last query has been added.
 type backlog struct {
 	samples int
 	since   time.Time // when nothing waited for the last time; zero: never
@@ -54,8 +60,8 @@ type span struct {
 	added time.Time
 }
 
-func newQueue(b batching) *queue {
-	q := &queue{maxBatch: b.maxBatch, maxDelay: b.maxDelay, length: b.length, overtake: b.overtake, costs: b.costs}
+func newQueue(b batchOptions) *queue {
+	q := &queue{batchOptions: b}
 	q.ready.L = &q.mu
 	return q
 }
@@ -184,7 +190,7 @@ func (q *queue) done() {
 func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.spans, q.near, q.samples = ring{}, nil, 0
+	q.spans, q.oldest, q.samples = ring{}, nil, 0
 	return q.active == 0
 }
 
@@ -197,13 +203,13 @@ func (q *queue) due() bool {
 	if q.maxDelay == 0 || q.flushed || q.samples >= q.maxBatch {
 		return true
 	}
-	var oldest time.Time
-	if len(q.near) > 0 {
-		oldest = q.near[0].added
+	var added time.Time // of the oldest sample
+	if len(q.oldest) > 0 {
+		added = q.oldest[0].added
 	} else {
-		oldest = q.spans.front().added
+		added = q.spans.front().added
 	}
-	rest := q.maxDelay - time.Since(oldest)
+	rest := q.maxDelay - time.Since(added)
 	if rest <= 0 {
 		return true
 	}
@@ -242,8 +248,8 @@ func (r *ring) pop() {
 	r.n--
 }
 
-// A waiting is one of the oldest samples that wait, and how long it is.
-type waiting struct {
+// A queuedSample is one of the oldest samples, and its length.
+type queuedSample struct {
 	task
 	length int
 }
@@ -256,29 +262,29 @@ const lookAhead = 16
 // Because the oldest always goes, none is overtaken by more than lookAhead batches; and none
 // is overtaken any more once it has waited longer than q.overtake.
 func (q *queue) fillByLength(batch []task, n int) []task {
-	for len(q.near) < lookAhead*q.maxBatch && len(q.near) < q.samples {
+	for len(q.oldest) < lookAhead*q.maxBatch && len(q.oldest) < q.samples {
 		s := q.spans.front()
 		sample := s.query.Samples[s.next]
-		q.near = append(q.near, waiting{task{s.query, sample, s.added}, q.length(sample.Index)})
+		q.oldest = append(q.oldest, queuedSample{task{s.query, sample, s.added}, q.length(sample.Index)})
 		if s.next++; s.next == len(s.query.Samples) {
 			q.spans.pop()
 		}
 	}
-	chosen := q.companions(min(n, len(q.near)))
+	chosen := q.companions(min(n, len(q.oldest)))
 	slices.Sort(chosen)
 	for _, i := range chosen {
-		batch = append(batch, q.near[i].task)
+		batch = append(batch, q.oldest[i].task)
 	}
 	next := 0
-	kept := q.near[:0]
-	for i, w := range q.near {
+	kept := q.oldest[:0]
+	for i, w := range q.oldest {
 		if next < len(chosen) && chosen[next] == i {
 			next++
 			continue
 		}
 		kept = append(kept, w)
 	}
-	q.near = kept
+	q.oldest = kept
 	q.samples -= len(chosen)
 	return batch
 }
@@ -287,23 +293,23 @@ func (q *queue) fillByLength(batch []task, n int) []task {
 // next in age if it has been overtaken for long enough. Where the costs are known, only those go with it that
 // take less time with it than alone.
 func (q *queue) companions(n int) []int {
-	order := make([]int, len(q.near))
+	order := make([]int, len(q.oldest))
 	for i := range order {
 		order[i] = i
 	}
-	if q.overtake == 0 || time.Since(q.near[0].added) <= q.overtake {
-		oldest := q.near[0].length
-		away := func(i int) int { return max(q.near[i].length-oldest, oldest-q.near[i].length) }
+	if q.overtake == 0 || time.Since(q.oldest[0].added) <= q.overtake {
+		length := q.oldest[0].length
+		away := func(i int) int { return max(q.oldest[i].length-length, length-q.oldest[i].length) }
 		slices.SortStableFunc(order, func(a, b int) int { return away(a) - away(b) })
 	}
 	if q.costs == nil {
 		return order[:n]
 	}
-	first := q.near[order[0]].length
+	first := q.oldest[order[0]].length
 	group := &batchGroup{costs: q.costs, n: 1, longest: first, takes: q.costs.of(1, first)}
 	chosen := order[:1]
 	for _, i := range order[1:] {
-		if len(chosen) < n && group.join(q.near[i].length) {
+		if len(chosen) < n && group.join(q.oldest[i].length) {
 			chosen = append(chosen, i)
 		}
 	}

@@ -64,7 +64,7 @@ func TestBatchesByCost(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := linear(test.start, 10, 100)
 			c.limit = test.limit
-			q := newQueue(batching{maxBatch: 4, costs: c, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+			q := newQueue(batchOptions{maxBatch: 4, costs: c, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
 			for i := range lengths {
 				q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: loadgen.QuerySampleIndex(i)}}})
 			}
@@ -165,7 +165,7 @@ func ids(batch []task) []int {
 func TestQueueTakesTheOldestFirst(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, maxBatch := range []int{1, 3, 8} {
-		q := newQueue(batching{maxBatch: maxBatch})
+		q := newQueue(batchOptions{maxBatch: maxBatch})
 		next, list, longest := 0, []int{}, 0
 		for range 5000 {
 			if random.IntN(2) == 0 {
@@ -233,7 +233,7 @@ func TestBatchesWaitForMaxDelay(t *testing.T) {
 	const ms = time.Millisecond
 	for _, workers := range []int{1, 2, 5} {
 		synctest.Test(t, func(t *testing.T) {
-			q := newQueue(batching{maxBatch: 4, maxDelay: 20 * ms})
+			q := newQueue(batchOptions{maxBatch: 4, maxDelay: 20 * ms})
 			got, stop := takers(q, workers, 0)
 			at := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 			at(0, func() { q.add(queryOf(0, 3)) })    // waits
@@ -269,7 +269,7 @@ func TestQueueLosesNoSample(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 5))
 			delay := time.Duration(random.IntN(3)) * 10 * ms
-			q := newQueue(batching{maxBatch: 1 + random.IntN(6), maxDelay: delay})
+			q := newQueue(batchOptions{maxBatch: 1 + random.IntN(6), maxDelay: delay})
 			// More workers than batches can be under way: one is always free.
 			got, stop := takers(q, 30, time.Duration(random.IntN(3))*ms)
 			began := time.Now()
@@ -302,7 +302,7 @@ func TestQueueLosesNoSample(t *testing.T) {
 
 func TestClosedQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(batching{maxBatch: 2, maxDelay: time.Second})
+		q := newQueue(batchOptions{maxBatch: 2, maxDelay: time.Second})
 		got, stop := takers(q, 3, 0)
 		q.add(queryOf(0, 1)) // waits for a second one
 		synctest.Wait()
@@ -315,7 +315,7 @@ func TestClosedQueue(t *testing.T) {
 }
 
 func TestQueueIdle(t *testing.T) {
-	q := newQueue(batching{maxBatch: 2})
+	q := newQueue(batchOptions{maxBatch: 2})
 	if !q.idle() {
 		t.Error("a new queue is not idle")
 	}
@@ -335,7 +335,7 @@ func TestQueueIdle(t *testing.T) {
 
 func TestQueueStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(batching{maxBatch: 8})
+		q := newQueue(batchOptions{maxBatch: 8})
 		began := time.Now()
 		q.add(queryOf(0, 3))
 		time.Sleep(time.Second)
@@ -351,7 +351,7 @@ func TestQueueStats(t *testing.T) {
 
 // BenchmarkQueue is the way of a Server query through the queue.
 func BenchmarkQueue(b *testing.B) {
-	q := newQueue(batching{maxBatch: 8})
+	q := newQueue(batchOptions{maxBatch: 8})
 	query := queryOf(0, 1)
 	batch := make([]task, 0, 8)
 	b.ReportAllocs()
@@ -377,7 +377,7 @@ func batchesOf(q *queue) (batches []string) {
 
 func TestBatchesByLength(t *testing.T) {
 	lengths := []int{5, 1, 9, 5, 1, 9, 4, 6, 1}
-	q := newQueue(batching{maxBatch: 3, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+	q := newQueue(batchOptions{maxBatch: 3, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
 	var query loadgen.Query
 	for i := range lengths {
 		query.Samples = append(query.Samples, loadgen.QuerySample{Index: loadgen.QuerySampleIndex(i)})
@@ -391,7 +391,7 @@ func TestBatchesByLength(t *testing.T) {
 func TestOvertakingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lengths := []int{5, 1, 5, 1, 1}
-		q := newQueue(batching{maxBatch: 2, overtake: time.Second, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
+		q := newQueue(batchOptions{maxBatch: 2, overtake: time.Second, length: func(i loadgen.QuerySampleIndex) int { return lengths[i] }})
 		for i := range lengths {
 			q.add(loadgen.Query{Samples: []loadgen.QuerySample{{Index: loadgen.QuerySampleIndex(i)}}})
 		}
@@ -408,7 +408,7 @@ func TestOvertakingEnds(t *testing.T) {
 
 func TestBatchesByLengthWaitForMaxDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(batching{maxBatch: 2, maxDelay: 20 * time.Millisecond, length: func(loadgen.QuerySampleIndex) int { return 1 }})
+		q := newQueue(batchOptions{maxBatch: 2, maxDelay: 20 * time.Millisecond, length: func(loadgen.QuerySampleIndex) int { return 1 }})
 		q.add(queryOf(0, 3))
 		began := time.Now()
 		for i, want := range []time.Duration{0, 20 * time.Millisecond} {

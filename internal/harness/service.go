@@ -65,7 +65,7 @@ func (s *Service) Start(store *workload.Store) error {
 		return err
 	}
 	r := s.run
-	r.sut = newSUT(r.sutName(), r.model.predictors, &s.rows, r.batching(), false, func(error) {})
+	r.sut = newSUT(r.sutName(), r.model.predictors, &s.rows, r.batchOptions(), false, func(error) {})
 	r.sut.answered = func(t task, a loadgen.QuerySampleResponse, err error) {
 		s.done(int(t.sample.ID), a.Data, int(a.NTokens), err)
 	}

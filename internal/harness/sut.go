@@ -37,27 +37,16 @@ type sut struct {
 	// answers on the thread that issues: a thread that is woken for each query is sometimes
 	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
 	inline     *worker
-	dispatcher *dispatcher   // of the only predictor, if that answers prompts; else nil
-	tokens     bool          // first tokens are measured
-	worked     atomic.Int64  // how often there was work on answers that were still to come
-	bound      time.Duration // after which an answer is late; 0: never
-}
-
-// batching says how workers gather samples.
-type batching struct {
-	maxBatch int
-	maxDelay time.Duration
-	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
-	overtake time.Duration                      // how long a sample may be overtaken; 0: always
-	costs    *batchCosts                        // of samples of different lengths; nil: not known
-	bound    time.Duration                      // after which the answer of a sample is late; 0: never
+	dispatcher *dispatcher  // of the only predictor, if that answers prompts; else nil
+	tokens     bool         // first tokens are measured
+	worked     atomic.Int64 // how often there was work on answers that were still to come
 }
 
 // newSUT makes a worker for each predictor. They begin with start and end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
-func newSUT(name string, predictors []predictor, rows *rows, b batching, oneAtATime bool, failed func(error)) *sut {
+func newSUT(name string, predictors []predictor, rows *rows, b batchOptions, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, bound: b.bound}
+	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed}
 	for _, p := range predictors {
 		w := &worker{
 			sut:       s,

@@ -91,11 +91,11 @@ func TestBatching(t *testing.T) {
 		r.cfg.MaxDelay = time.Millisecond
 		r.workload = &workload.Workload{Length: func(index int) int { return []int{5, 7}[index] }}
 		r.cfg.Settings = loadgen.TestSettings{Scenario: c.scenario, UseTokenLatencies: c.tokens, ServerTargetLatency: 100 * time.Millisecond, ServerTTFTLatency: 6 * time.Second}
-		b := r.batching()
+		b := r.batchOptions()
 		if b.bound != c.bound || b.overtake != c.overtake || b.maxBatch != 4 || b.maxDelay != time.Millisecond || b.length(1) != 7 {
 			t.Errorf("%v, tokens %t: %+v, want the bound %v, overtaking for %v", c.scenario, c.tokens, b, c.bound, c.overtake)
 		}
-		if r.workload = (&workload.Workload{}); r.batching().length != nil {
+		if r.workload = (&workload.Workload{}); r.batchOptions().length != nil {
 			t.Error("samples that are all alike have lengths")
 		}
 	}

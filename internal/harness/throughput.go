@@ -39,7 +39,7 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	for i, p := range r.model.predictors {
 		wg.Go(func() {
 			stop := func() bool { return ready.Load() >= int64(workers) }
-			m := measuring{items: rotated(items, i*batch), batch: batch, enough: func() { ready.Add(1) }, stop: stop}
+			m := speedTest{items: rotated(items, i*batch), batch: batch, enough: func() { ready.Add(1) }, stop: stop}
 			rates[i], errs[i] = m.throughput(ctx, p)
 			if errs[i] != nil {
 				ready.Store(int64(workers))
@@ -54,8 +54,8 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	return rate, errors.Join(errs...)
 }
 
-// A measuring measures the speed of a predictor.
-type measuring struct {
+// A speedTest measures the speed of a predictor.
+type speedTest struct {
 	items  []workload.Item
 	batch  int         // samples at once
 	enough func()      // is called once, when it was measured for long enough
@@ -65,31 +65,28 @@ type measuring struct {
 }
 
 // throughput measures the samples per second of a predictor.
-func (m *measuring) throughput(ctx context.Context, p predictor) (float64, error) {
+func (m *speedTest) throughput(ctx context.Context, p predictor) (float64, error) {
 	m.began = time.Now()
-	n, took, err := 0, time.Duration(0), error(nil)
+	n, took := 0, time.Duration(0)
 	if p.decoder != nil {
-		n, took, err = m.pull(ctx, p.decoder)
-	} else {
-		n, took, err = m.batches(ctx, p)
-	}
-	return float64(n) / max(took, 1).Seconds(), err
-}
-
-// batches has a predictor answer batch after batch.
-func (m *measuring) batches(ctx context.Context, p workload.Predictor) (n int, took time.Duration, err error) {
-	for !m.over(n) {
-		if err := tryOut(ctx, p, rotated(m.items, n)[:m.batch]); err != nil {
-			return 0, 0, err
+		var err error
+		if n, took, err = m.pull(ctx, p.decoder); err != nil {
+			return 0, err
 		}
-		n += m.batch
-		took = time.Since(m.began)
+	} else {
+		for !m.over(n) {
+			if err := tryOut(ctx, p, rotated(m.items, n)[:m.batch]); err != nil {
+				return 0, err
+			}
+			n += m.batch
+			took = time.Since(m.began)
+		}
 	}
-	return n, took, nil
+	return float64(n) / max(took, 1).Seconds(), nil
 }
 
 // over reports whether n samples are enough, of this predictor and of all others.
-func (m *measuring) over(n int) bool {
+func (m *speedTest) over(n int) bool {
 	took := time.Since(m.began)
 	if !m.ready && n >= leastBatches*m.batch && took >= probeTime {
 		m.ready = true
@@ -100,10 +97,10 @@ func (m *measuring) over(n int) bool {
 
 // pull has a decoder answer samples without end, as in a test under load. Answers after the last admission do not
 // count: it is less and less busy then.
-func (m *measuring) pull(ctx context.Context, p workload.Decoder) (n int, took time.Duration, err error) {
+func (m *speedTest) pull(ctx context.Context, p workload.Decoder) (n int, took time.Duration, err error) {
 	stop := m.stop
 	m.stop = func() bool { return ctx.Err() != nil || stop() }
-	s := &endlessSource{measuring: m}
+	s := &endlessSource{speedTest: m}
 	for ticket := range m.batch {
 		s.free = append(s.free, ticket)
 	}
@@ -118,7 +115,7 @@ func (m *measuring) pull(ctx context.Context, p workload.Decoder) (n int, took t
 
 // An endlessSource is a source with samples for as long as a decoder is measured.
 type endlessSource struct {
-	*measuring
+	*speedTest
 	free     []int // tickets
 	admitted int
 	closed   bool
