@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func TestFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
@@ -348,5 +349,64 @@ func TestAModelThatAnotherProgramHasMadeIsLeftAlone(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
 		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+func TestMakeNamesWrongFields(t *testing.T) {
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	model := func(name, library string, rows int64) error {
+		_, err := MakeModel(t.Context(), "test", name, library, Size{Rows: rows}, harness.Silent{})
+		return err
+	}
+	data := func(name, library string) error {
+		return MakeDataset(t.Context(), "test", name, library, false, harness.Silent{}, nil)
+	}
+	for _, c := range []struct {
+		err         error
+		field, want string
+	}{
+		{model("alexnet", "", 0), "model", "unknown model"},
+		{model("resnet50", "", 5000), "rows", "resnet50 has no tables of categories"},
+		{model("dlrm", "", 10), "rows", "want 1000 or more rows of each table"},
+		{model("resnet50", "nowhere.so", 0), "", "nowhere.so"},
+		{data("mnist", ""), "dataset", `unknown data set "mnist", want one of `},
+		{data("imagenet", "nowhere.so"), "", "nowhere.so"},
+		{data("resnet50", "nowhere.so"), "", "nowhere.so"},
+	} {
+		of := &userinput.Error{}
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) || c.field != "" && (!errors.As(c.err, &of) || of.Field != c.field) {
+			t.Errorf("%v, want %s: %s", c.err, c.field, c.want)
+		}
+	}
+}
+
+// The decoder of 8 B parameters takes 5.7 GB: nothing of it is written where it has no room.
+func TestAModelThatIsTooLargeIsRefusedWithBothNumbers(t *testing.T) {
+	const gb = 1_000_000_000
+	for _, test := range []struct {
+		name         string
+		disk, memory uint64
+		full         bool
+		want         string
+	}{
+		{"too little disk", 3 * gb, 100 * gb, true, "has room for 3000 MB"},
+		{"too little memory", 100 * gb, 6 * gb, true, "MB of memory, 6000 MB are free"},
+		{"a small model on a full disk", 1000, 100 * gb, false, "has room for 0 MB"},
+	} {
+		m := Maker{
+			Dir: t.TempDir(), Observer: &observer{t: t}, FullSize: test.full,
+			FreeDisk: func(string) uint64 { return test.disk }, FreeMemory: func() uint64 { return test.memory },
+		}
+		_, err := m.Model(t.Context(), lookupModel(t, "llama3.1-8b"))
+		var named *userinput.Error
+		if errors.As(err, &named) != test.full || test.full && named.Field != "full_size" || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+		if test.full && !strings.Contains(err.Error(), "57") { // 5.7 GB
+			t.Errorf("%s: %v does not say how much is needed", test.name, err)
+		}
+		if list, err := os.ReadDir(m.Dir + "/models"); err != nil || len(list) > 0 {
+			t.Errorf("%s: %d files were written, %v", test.name, len(list), err)
+		}
 	}
 }

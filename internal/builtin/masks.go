@@ -2,8 +2,10 @@ package builtin
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/dataset/volume"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -71,4 +73,84 @@ func disturbedMask(r *chance, classes []uint8, width, height int) []uint8 {
 		}
 	}
 	return mask
+}
+
+// volumeSet is a data set for a model that gives voxels labels. Its truth is what the
+// model says in FP32 on the CPU, disturbed.
+func (m Maker) volumeSet(model workload.Model, r vision.BuiltIn) (set, error) {
+	truth, err := m.truth(model)
+	if err != nil {
+		return set{}, err
+	}
+	spec := synth.KiTS19Spec{Seed: segmentationSeed, Cases: m.samples(r.Samples), Truth: truth}
+	return set{spec.Key(), func(ctx context.Context, dir string) error {
+		var judge synth.Judge
+		if m.Engine != nil {
+			judge = func(folder string) (map[string]float64, error) { return m.markVoxels(ctx, model, spec, folder) }
+		}
+		return synth.WriteKiTS19(ctx, dir, spec, judge, m.Observer.Items)
+	}}, nil
+}
+
+// markVoxels writes the segmentations and returns the model's score.
+func (m Maker) markVoxels(ctx context.Context, model workload.Model, spec synth.KiTS19Spec, folder string) (map[string]float64, error) {
+	responses, err := m.answers(ctx, model, folder)
+	if err != nil {
+		return nil, err
+	}
+	for i, labels := range responses {
+		grid, err := volume.ReadGrid(filepath.Join(folder, spec.Name(i), "imaging.nii.gz"))
+		if err != nil {
+			return nil, err
+		}
+		disturbed := disturbedLabels(newChance("disturbed labels", spec.Seed, uint64(i)), labels, volume.PreparedShape(grid))
+		if err := spec.WriteSegmentation(folder, i, volume.Unprepare(disturbed, grid)); err != nil {
+			return nil, err
+		}
+	}
+	return m.scores(ctx, model, folder, responses)
+}
+
+// disturbedLabels returns what a model says about a volume, moved by a voxel or two, with
+// some boxes of other labels.
+func disturbedLabels(r *chance, labels []uint8, n [3]int) []uint8 {
+	const boxes = 6
+	out := movedLabels(r, labels, n)
+	for range boxes {
+		label := uint8(r.below(3))
+		var first, size [3]int
+		for axis := range n {
+			size[axis] = 12 + r.below(n[axis]/4)
+			first[axis] = r.below(n[axis] - size[axis])
+		}
+		for z := first[0]; z < first[0]+size[0]; z++ {
+			for y := first[1]; y < first[1]+size[1]; y++ {
+				row := out[(z*n[1]+y)*n[2]+first[2]:][:size[2]]
+				for x := range row {
+					row[x] = label
+				}
+			}
+		}
+	}
+	return out
+}
+
+// movedLabels returns the labels moved by a voxel or two along each axis.
+func movedLabels(r *chance, labels []uint8, n [3]int) []uint8 {
+	const reach = 2
+	var by [3]int
+	for axis := range by {
+		by[axis] = r.below(2*reach+1) - reach
+	}
+	out := make([]uint8, 0, len(labels))
+	inside := func(at, axis int) int { return min(max(at+by[axis], 0), n[axis]-1) }
+	for z := range n[0] {
+		for y := range n[1] {
+			row := labels[(inside(z, 0)*n[1]+inside(y, 1))*n[2]:][:n[2]]
+			for x := range n[2] {
+				out = append(out, row[inside(x, 2)])
+			}
+		}
+	}
+	return out
 }

@@ -344,3 +344,76 @@ func TestORTResNet50IsRightAsOftenAsOnAllImages(t *testing.T) {
 		t.Errorf("accuracy %+v with %d classes, on all images %v", a, distinct(labels), score)
 	}
 }
+
+func TestORTMake(t *testing.T) {
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+
+	path, err := MakeModel(t.Context(), "test", "dlrm", "", Size{Rows: 1000}, harness.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 || !strings.HasPrefix(path, os.Getenv("MLPERF_CACHE_DIR")) {
+		t.Errorf("%s: %v", path, err)
+	}
+	var all []MadeDataset
+	done := func(s MadeDataset) { all = append(all, s) }
+	if err := MakeDataset(t.Context(), "test", "squad", "", false, harness.Silent{}, done); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Dir != all[0].Dir || s.Metric == "" || s.Score != 0 {
+			t.Errorf("made %+v and %+v", all[0], s)
+		}
+		if _, err := os.Stat(filepath.Join(s.Dir, "dev-v1.1.json")); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(all) == 0 {
+		t.Error("no model has questions about texts")
+	}
+}
+
+// Data sets that are made now, unlike those of the other tests, which are kept: the score that is kept with them is as far
+// from all and nothing as it is meant to be. Long tests see that a run has the same.
+func TestORTDataAreMarkedByTheirModels(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		model       workload.Model
+		count       int
+		least, most float64
+	}{
+		{"pictures", lookup(t, "stable-diffusion-xl"), 2, 25, 40},
+		{"prompts", decoderOf(t, workload.Part{Role: workload.Only, Architecture: "llama-60m", Layers: 1, Rows: 1000}), 2, 20, 80},
+		{"masks", lookup(t, "deeplab-v3plus"), 1, 0.05, 0.95},
+		{"objects", lookup(t, "ssd-mobilenet"), 2, 10, 90},
+		{"clicks", lookup(t, "dlrm"), 2, 55, 99},
+		{"images", lookup(t, "mobilenet"), 0, 40, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := Maker{Dir: t.TempDir(), Engine: orttest.Engine(t), Observer: &observer{t: t}, Program: "test", images: small, count: c.count, Rows: 1000}
+			score, err := m.Reference(t.Context(), c.model)
+			if err != nil || !(score >= c.least && score <= c.most) {
+				t.Fatalf("the reference is %v, %v, want %v to %v", score, err, c.least, c.most)
+			}
+			dir, err := m.Dataset(t.Context(), c.model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifest, err := synth.ReadManifest(dir)
+			if err != nil || len(manifest.Scores) != 1 {
+				t.Errorf("scores %v, %v, want that of the model", manifest.Scores, err)
+			}
+			if !testenv.Long() {
+				return
+			}
+			path, err := m.Model(t.Context(), c.model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := m.measure(t.Context(), c.model, path, dir); err != nil || math.Abs(again-score) > 1e-3 {
+				t.Errorf("a run scores %v, %v, want %v", again, err, score)
+			}
+		})
+	}
+}

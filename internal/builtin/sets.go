@@ -2,7 +2,12 @@ package builtin
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
@@ -104,3 +109,145 @@ func (m Maker) samples(usual int) int {
 	}
 	return usual
 }
+
+// meanRun is how many pairs a sample has on average.
+const meanRun = 270
+
+// multiHotSet is the data set of DLRM-v2, the other than that of DLRM.
+const multiHotSet = "criteo-multihot"
+
+// clickSet is the data set of user-item pairs. Its labels are drawn with the chance that the
+// model gives in FP32 on the CPU: so the model is as right as one can be, which is far
+// from always.
+func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
+	rows := m.options(r.Parts[0]).Rows
+	if rows == 0 {
+		a, err := arch.Lookup(r.Parts[0].Architecture)
+		if err != nil {
+			return set{}, err
+		}
+		rows = a.Rows
+	}
+	spec := synth.CriteoSpec{Seed: 1, Pairs: meanRun * m.samples(r.Samples), Rows: arch.DLRMRows(rows)}
+	if model.Dataset == multiHotSet {
+		spec.Rows, spec.Hot = arch.DLRMv2Rows(rows), arch.DLRMv2Hot()
+	}
+	if m.Engine != nil {
+		path, err := m.partsPath(r)
+		if err != nil {
+			return set{}, err
+		}
+		spec.Truth = filepath.Base(path)
+	}
+	return set{spec.Key(), func(ctx context.Context, dir string) error {
+		var judge synth.Judge
+		if m.Engine != nil {
+			judge = func(folder string) (map[string]float64, error) { return m.markClicks(ctx, model, spec, folder) }
+		}
+		return synth.WriteCriteo(ctx, dir, spec, judge)
+	}}, nil
+}
+
+// markClicks draws the labels. The score of the model is measured later.
+func (m Maker) markClicks(ctx context.Context, model workload.Model, spec synth.CriteoSpec, folder string) (map[string]float64, error) {
+	responses, err := m.answers(ctx, model, folder)
+	if err != nil {
+		return nil, err
+	}
+	r := newChance("clicks", spec.Seed)
+	var labels []bool
+	for _, response := range responses {
+		for i := 0; i < len(response); i += 8 {
+			p := math.Float32frombits(binary.LittleEndian.Uint32(response[i:]))
+			labels = append(labels, r.happens(float64(p)))
+		}
+	}
+	return nil, spec.WriteLabels(folder, labels)
+}
+
+// The data sets of prompts.
+const (
+	articlePrompts = "cnn_dailymail"
+	orcaPrompts    = "open-orca"
+	mixedPrompts   = "mixtral"
+)
+
+// promptSet is the data set of prompts. Its targets are what the model answers in FP32 on the CPU,
+// with half of the words replaced: so the model is as right as one can be, and every word
+// that it says otherwise counts.
+func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
+	a, err := m.architecture(r.Parts[0])
+	if err != nil {
+		return set{}, err
+	}
+	rows := a.Rows
+	if o := m.options(r.Parts[0]); o.Rows != 0 {
+		rows = o.Rows
+	}
+	spec := synth.PromptSpec{Seed: 1, Prompts: m.samples(r.Samples), Tokens: int(rows), Mixed: model.Dataset == mixedPrompts}
+	if m.Engine != nil && !m.FullSize {
+		path, err := m.partsPath(r)
+		if err != nil {
+			return set{}, err
+		}
+		spec.Truth = filepath.Base(path) + " " + model.Dataset // which says how long answers are
+	}
+	return set{spec.Key(), func(ctx context.Context, dir string) error {
+		var judge synth.Judge
+		if spec.Truth != "" {
+			judge = func(folder string) (map[string]float64, error) {
+				return m.markPrompts(ctx, model, spec, r.TokenBytes, folder)
+			}
+		}
+		return synth.WritePrompts(ctx, dir, spec, judge)
+	}}, nil
+}
+
+// markPrompts writes the targets, and scores the model's answers by them.
+func (m Maker) markPrompts(ctx context.Context, model workload.Model, spec synth.PromptSpec, width int, folder string) (map[string]float64, error) {
+	responses, err := m.answers(ctx, model, folder)
+	if err != nil {
+		return nil, err
+	}
+	said := make([][]int32, len(responses))
+	for i, response := range responses {
+		var answer []int32
+		for at := 0; at+width <= len(response); at += width {
+			answer = append(answer, int32(binary.LittleEndian.Uint32(response[at:])))
+		}
+		said[i] = spec.Disturbed(i, answer)
+	}
+	if err := spec.WriteTargets(folder, said); err != nil {
+		return nil, err
+	}
+	return m.scores(ctx, model, folder, responses)
+}
+
+// chance gives random numbers that follow from what they are for. Only the generator is
+// taken from math/rand/v2: what is made of its bits is not promised to stay as it is.
+type chance struct{ pcg rand.PCG }
+
+func newChance(purpose string, numbers ...uint64) *chance {
+	return &chance{synth.Seeded(purpose, numbers...)}
+}
+
+// uniform returns a number from 0 up to but not including 1.
+func (c *chance) uniform() float64 { return float64(c.pcg.Uint64()>>11) * 0x1p-53 }
+
+// bell returns a number of mean 0 and variance 1, as the sum of twelve uniform ones.
+func (c *chance) bell() float64 {
+	sum := -6.0
+	for range 12 {
+		sum += c.uniform()
+	}
+	return sum
+}
+
+// below returns a whole number from 0 to n-1.
+func (c *chance) below(n int) int {
+	high, _ := bits.Mul64(c.pcg.Uint64(), uint64(n))
+	return int(high)
+}
+
+// happens says yes with a probability.
+func (c *chance) happens(probability float64) bool { return c.uniform() < probability }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -319,5 +321,172 @@ func TestDoubtfulBoxesAreNoObjects(t *testing.T) {
 	}
 	if got := sure(make([][]found, 3)); len(got) != 3 {
 		t.Errorf("of three images without boxes %d are left", len(got))
+	}
+}
+
+func TestASmallerModelSaysWhatItLacks(t *testing.T) {
+	bert, err := models.Lookup("bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, full := Maker{Dir: "dir"}, Maker{Dir: "dir", FullSize: true}
+	if got := small.Smaller(bert); got != "3 of 24 layers" {
+		t.Errorf("the default lacks %q", got)
+	}
+	if got := full.Smaller(bert); got != "" {
+		t.Errorf("the full size lacks %q", got)
+	}
+	a, err := small.modelPath(bert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := full.modelPath(bert)
+	if err != nil || a == b || !strings.HasPrefix(b, filepath.Join("dir", "models", "bert-")) {
+		t.Errorf("files %s and %s, %v", a, b, err)
+	}
+}
+
+// Rows of tables can be chosen, and lie in a file of their own. Those of vocabularies cannot.
+func TestTablesHaveTheRowsThatAreAskedFor(t *testing.T) {
+	dlrm, err := models.Lookup("dlrm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gnmt, err := models.Lookup("gnmt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Maker{Dir: t.TempDir(), Rows: 1000, Observer: &observer{t: t}}
+	if got := m.Smaller(dlrm); got != "1000 of 40000000 rows in its tables" {
+		t.Errorf("it lacks %q", got)
+	}
+	if a, b := m.Smaller(gnmt), (Maker{}).Smaller(gnmt); a != b {
+		t.Errorf("the vocabulary of GNMT lacks %q, want %q", a, b)
+	}
+	path, err := m.Model(t.Context(), dlrm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, least := range map[string]int64{path: 1 << 20, path + onnx.DataSuffix: 1000 * 128 * 4 * 10} {
+		info, err := os.Stat(name)
+		if err != nil || name != path && info.Size() < least || name == path && info.Size() > 16*least {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	full := Maker{Dir: m.Dir, Rows: 1000, FullSize: true}
+	if same, err := full.modelPath(dlrm); err != nil || same != path {
+		t.Errorf("with all layers it is %s, %v; want %s", same, err, path)
+	}
+	if other, err := (Maker{Dir: m.Dir}).modelPath(dlrm); err != nil || other == path {
+		t.Errorf("with the default rows it is %s, %v", other, err)
+	}
+}
+
+func TestTheQuestionsAreThoseThatTheModelKnows(t *testing.T) {
+	bert, err := models.Lookup("bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := Maker{Dir: t.TempDir(), count: 12, Observer: &observer{t: t}}.Dataset(t.Context(), bert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports, err := bert.Open(setupOf(dir))
+	if err != nil || ports.Samples < 12 {
+		t.Errorf("the data set cannot be opened: %v", err)
+	}
+}
+
+// setupOf opens a model for questions about texts with ports like those of the built-in one.
+func setupOf(dir string) workload.Setup {
+	in := func(name string) backend.Port {
+		return backend.Port{Name: name, Type: tensor.Int64, Shape: tensor.Shape{-1, -1}}
+	}
+	out := func(name string) backend.Port {
+		return backend.Port{Name: name, Type: tensor.Float32, Shape: tensor.Shape{-1, -1}}
+	}
+	return workload.Setup{DatasetDir: dir, Ports: map[string]workload.Ports{workload.Only: {
+		Inputs:  []backend.Port{in("input_ids"), in("input_mask"), in("segment_ids")},
+		Outputs: []backend.Port{out("output_start_logits"), out("output_end_logits")},
+	}}}
+}
+
+// The mean of a number that is drawn again and again, and its deviation.
+func moments(n int, draw func() float64) (mean, deviation float64) {
+	sum, squares := 0.0, 0.0
+	for range n {
+		v := draw()
+		sum, squares = sum+v, squares+v*v
+	}
+	mean = sum / float64(n)
+	return mean, math.Sqrt(squares/float64(n) - mean*mean)
+}
+
+func TestChancesAreWhatTheySay(t *testing.T) {
+	const n = 20000
+	c := newChance("test", 1)
+	if mean, deviation := moments(n, c.uniform); math.Abs(mean-0.5) > 0.01 || math.Abs(deviation-1/math.Sqrt(12)) > 0.01 {
+		t.Errorf("uniform numbers have the mean %v and the deviation %v", mean, deviation)
+	}
+	if mean, deviation := moments(n, c.bell); math.Abs(mean) > 0.03 || math.Abs(deviation-1) > 0.03 {
+		t.Errorf("bell-shaped numbers have the mean %v and the deviation %v", mean, deviation)
+	}
+	for _, p := range []float64{0, 0.15, 0.5, 1} {
+		yes := 0
+		for range n {
+			if c.happens(p) {
+				yes++
+			}
+		}
+		if share := float64(yes) / n; math.Abs(share-p) > 0.012 || p == 0 && yes > 0 || p == 1 && yes < n {
+			t.Errorf("with a probability of %v it happens %d times of %d", p, yes, n)
+		}
+	}
+	counts := make([]int, 7)
+	for range n {
+		counts[c.below(7)]++
+	}
+	for i, count := range counts {
+		if math.Abs(float64(count)-n/7.0) > 300 {
+			t.Errorf("%d comes %d times of %d", i, count, n)
+		}
+	}
+	if c.below(1) != 0 {
+		t.Error("of one number another one was drawn")
+	}
+}
+
+func TestNumbersAreInTheirRange(t *testing.T) {
+	c := newChance("test", 2)
+	for range 20000 {
+		if u := c.uniform(); u < 0 || u >= 1 {
+			t.Fatalf("a uniform number is %v", u)
+		}
+		if b := c.bell(); b < -6 || b > 6 {
+			t.Fatalf("a bell-shaped number is %v", b)
+		}
+	}
+}
+
+// Data sets are kept by their seeds: what is drawn may not change.
+func TestWhatIsDrawnFollowsFromItsPurpose(t *testing.T) {
+	same, again := newChance("clicks", 1), newChance("clicks", 1)
+	for range 10 {
+		if a, b := same.uniform(), again.uniform(); a != b {
+			t.Fatalf("the same purpose draws %v and %v", a, b)
+		}
+	}
+	first := func(purpose string, numbers ...uint64) float64 { return newChance(purpose, numbers...).uniform() }
+	seen := map[float64]string{}
+	for name, v := range map[string]float64{
+		"clicks 1": first("clicks", 1), "clicks 2": first("clicks", 2), "clicks 1 1": first("clicks", 1, 1), "clicks": first("clicks"), "other 1": first("other", 1),
+	} {
+		if other, ok := seen[v]; ok {
+			t.Errorf("%s and %s draw the same", name, other)
+		}
+		seen[v] = name
+	}
+	if got := newChance("clicks", 1).below(1000000); got != 121455 {
+		t.Errorf("the first number is %d: data sets that were kept are of another", got)
 	}
 }

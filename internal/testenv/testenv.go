@@ -81,13 +81,13 @@ func Tree[T string | []byte](t testing.TB, dir string, files map[string]T) {
 	}
 }
 
-// Long reports whether long tests run: MLPERF_LONG_TESTS is set, as by make test.
+// Long reports whether long tests run: MLPERF_LONG_TESTS is set, as by make nightly.
 func Long() bool { return os.Getenv("MLPERF_LONG_TESTS") != "" }
 
 // SkipLong skips a test unless long tests run, and says why the test takes long.
 func SkipLong(t testing.TB, why string) {
 	t.Helper()
 	if !Long() {
-		t.Skip(why + ": make test")
+		t.Skip(why + ": make nightly")
 	}
 }

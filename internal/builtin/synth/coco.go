@@ -1,11 +1,19 @@
 package synth
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Layout is how a data set for detection lies on disk, and which categories it has.
@@ -184,3 +192,248 @@ func (s COCOSpec) fill(ctx context.Context, folder string, progress func(done, t
 	}
 	return s.writeAnnotations(annotations, func(func(Annotation) bool) {})
 }
+
+// An Annotation is an object in an image. In the file they are numbered from 1 in the
+// order given; pycocotools takes number 0 for no match.
+type Annotation struct {
+	ImageID    int64
+	CategoryID int64
+	Box        [4]float64 // x, y, width, height in pixels
+	Area       float64    // 0: that of the box
+	Crowd      bool       // a region of objects that are not told apart
+}
+
+// A Category is one entry of "categories".
+type Category struct {
+	ID    int64
+	Name  string
+	Super string // the group that it belongs to; empty for OpenImages
+}
+
+// Categories returns the categories of a layout in the order of their ids: 80 of COCO,
+// with ids from 1 to 90, or the 264 of OpenImages that MLPerf uses, from 0 to 263.
+func (l Layout) Categories() []Category {
+	if l == OpenImages {
+		return openImagesCategories()
+	}
+	return cocoCategories()
+}
+
+// WriteAnnotations replaces the objects in the annotation file of a data set, which need
+// not have its Manifest yet. The file is written while the annotations come, and appears
+// when it is complete; if one of them is wrong, the old file stays.
+//
+// Numbers are written with as few digits as tell them from all others.
+func (s COCOSpec) WriteAnnotations(dir string, annotations iter.Seq[Annotation]) error {
+	if err := s.writeAnnotations(filepath.Join(dir, filepath.FromSlash(s.Layout.annotationFile())), annotations); err != nil {
+		return fmt.Errorf("writing the annotations of %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (s COCOSpec) writeAnnotations(path string, annotations iter.Seq[Annotation]) error {
+	return fileio.WriteAtomic(path, 0o644, func(f io.Writer) error {
+		w := &annotationWriter{
+			Writer: bufio.NewWriter(f), openImages: s.Layout == OpenImages,
+			images: map[int64]bool{}, categories: map[int64]bool{},
+		}
+		for _, c := range s.Layout.Categories() {
+			w.categories[c.ID] = true
+		}
+		w.writeHead(s)
+		w.writeImages(s.List())
+		if err := w.writeObjects(annotations); err != nil {
+			return err
+		}
+		w.writeCategories(s.Layout.Categories())
+		return w.Flush()
+	})
+}
+
+// An annotationWriter writes the sections of an annotation file, one entry to a line.
+// Errors of the file are kept until Flush.
+type annotationWriter struct {
+	*bufio.Writer
+	openImages         bool // has some fields more
+	images, categories map[int64]bool
+	line               []byte
+}
+
+func (w *annotationWriter) writeHead(s COCOSpec) {
+	fmt.Fprintf(w, "{\"info\":{\"description\":\"built-in scenes in the layout of %s, seed %d, version %d\"},\n\"licenses\":[],\n",
+		s.Layout, s.Seed, FormatVersion)
+}
+
+// section begins a section and returns what separates its entries.
+func (w *annotationWriter) section(name string) (separate func()) {
+	w.WriteString("\"" + name + "\":[")
+	separator := "\n"
+	return func() {
+		w.WriteString(separator)
+		separator = ",\n"
+	}
+}
+
+func (w *annotationWriter) writeImages(images []COCOImage) {
+	separate := w.section("images")
+	for _, m := range images {
+		separate()
+		w.images[m.ID] = true
+		// The accuracy scripts want coco_url to be there.
+		fmt.Fprintf(w, `{"id":%d,"file_name":%q,"height":%d,"width":%d,"license":null,"coco_url":null}`,
+			m.ID, m.FileName, m.Height, m.Width)
+	}
+	w.WriteString("\n],\n")
+}
+
+func (w *annotationWriter) writeCategories(categories []Category) {
+	separate := w.section("categories")
+	for _, c := range categories {
+		separate()
+		super := "null"
+		if c.Super != "" {
+			super = strconv.Quote(c.Super)
+		}
+		fmt.Fprintf(w, `{"id":%d,"name":%q,"supercategory":%s}`, c.ID, c.Name, super)
+	}
+	w.WriteString("\n]}\n")
+}
+
+func (w *annotationWriter) writeObjects(annotations iter.Seq[Annotation]) error {
+	separate := w.section("annotations")
+	id := int64(0)
+	for a := range annotations {
+		id++
+		if a.Area == 0 {
+			a.Area = a.Box[2] * a.Box[3]
+		}
+		if err := w.check(a); err != nil {
+			return fmt.Errorf("annotation %d: %w", id, err)
+		}
+		separate()
+		w.writeObject(id, a)
+	}
+	w.WriteString("\n],\n")
+	return nil
+}
+
+// check finds what would fail, or worse, be passed over, when the file is used.
+func (w *annotationWriter) check(a Annotation) error {
+	switch {
+	case !w.images[a.ImageID]:
+		return fmt.Errorf("there is no image %d", a.ImageID)
+	case !w.categories[a.CategoryID]:
+		return fmt.Errorf("there is no category %d", a.CategoryID)
+	case a.Box[2] < 0 || a.Box[3] < 0:
+		return fmt.Errorf("the box %v has a negative size", a.Box)
+	case a.Area < 0:
+		return fmt.Errorf("the area %v is negative", a.Area)
+	}
+	if !finite(append(a.Box[:], a.Area)...) {
+		return fmt.Errorf("the box %v or area %v is not finite", a.Box, a.Area)
+	}
+	return nil
+}
+
+func finite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+func (w *annotationWriter) writeObject(id int64, a Annotation) {
+	crowd := int64(0)
+	if a.Crowd {
+		crowd = 1
+	}
+	w.line = w.line[:0]
+	w.field(`{"id":`, id)
+	w.field(`,"image_id":`, a.ImageID)
+	w.field(`,"category_id":`, a.CategoryID)
+	for i, v := range append(a.Box[:], a.Area) {
+		w.line = append(w.line, [...]string{`,"bbox":[`, ",", ",", ",", `],"area":`}[i]...)
+		w.line = strconv.AppendFloat(w.line, v, 'f', -1, 64)
+	}
+	w.field(`,"iscrowd":`, crowd)
+	if w.openImages {
+		w.line = append(w.line, `,"IsOccluded":0,"IsInside":0,"IsDepiction":0,"IsTruncated":0`...)
+		w.field(`,"IsGroupOf":`, crowd)
+	}
+	w.line = append(w.line, '}')
+	w.Write(w.line)
+}
+
+func (w *annotationWriter) field(name string, v int64) {
+	w.line = strconv.AppendInt(append(w.line, name...), v, 10)
+}
+
+// cocoCategories follows the official annotation files: 80 of 91 planned categories were
+// kept, so that some ids are missing.
+func cocoCategories() []Category {
+	groups := []struct {
+		super string
+		first int64
+		names string // ids count up from first; "-" is an id that is missing
+	}{
+		{"person", 1, "person"},
+		{"vehicle", 2, "bicycle, car, motorcycle, airplane, bus, train, truck, boat"},
+		{"outdoor", 10, "traffic light, fire hydrant, -, stop sign, parking meter, bench"},
+		{"animal", 16, "bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe"},
+		{"accessory", 27, "backpack, umbrella, -, -, handbag, tie, suitcase"},
+		{"sports", 34, "frisbee, skis, snowboard, sports ball, kite, baseball bat, baseball glove, skateboard, surfboard, tennis racket"},
+		{"kitchen", 44, "bottle, -, wine glass, cup, fork, knife, spoon, bowl"},
+		{"food", 52, "banana, apple, sandwich, orange, broccoli, carrot, hot dog, pizza, donut, cake"},
+		{"furniture", 62, "chair, couch, potted plant, bed, -, dining table, -, -, toilet"},
+		{"electronic", 72, "tv, laptop, mouse, remote, keyboard, cell phone"},
+		{"appliance", 78, "microwave, oven, toaster, sink, refrigerator"},
+		{"indoor", 84, "book, clock, vase, scissors, teddy bear, hair drier, toothbrush"},
+	}
+	var categories []Category
+	for _, g := range groups {
+		for i, name := range strings.Split(g.names, ", ") {
+			if name != "-" {
+				categories = append(categories, Category{g.first + int64(i), name, g.super})
+			}
+		}
+	}
+	return categories
+}
+
+// openImagesCategories are the classes of OpenImages that MLPerf kept, in alphabetical
+// order (mlcommons/inference, vision/classification_and_detection/tools/openimages_mlperf.sh).
+func openImagesCategories() []Category {
+	var categories []Category
+	for line := range strings.Lines(openImagesNames) {
+		for name := range strings.SplitSeq(strings.TrimSpace(line), ", ") {
+			categories = append(categories, Category{ID: int64(len(categories)), Name: name})
+		}
+	}
+	return categories
+}
+
+// openImagesNames in lines of ten.
+const openImagesNames = `Airplane, Antelope, Apple, Backpack, Balloon, Banana, Barrel, Baseball bat, Baseball glove, Bee
+Beer, Bench, Bicycle, Bicycle helmet, Bicycle wheel, Billboard, Book, Bookcase, Boot, Bottle
+Bowl, Bowling equipment, Box, Boy, Brassiere, Bread, Broccoli, Bronze sculpture, Bull, Bus
+Bust, Butterfly, Cabinetry, Cake, Camel, Camera, Candle, Candy, Cannon, Canoe
+Carrot, Cart, Castle, Cat, Cattle, Cello, Chair, Cheese, Chest of drawers, Chicken
+Christmas tree, Coat, Cocktail, Coffee, Coffee cup, Coffee table, Coin, Common sunflower, Computer keyboard, Computer monitor
+Convenience store, Cookie, Countertop, Cowboy hat, Crab, Crocodile, Cucumber, Cupboard, Curtain, Deer
+Desk, Dinosaur, Dog, Doll, Dolphin, Door, Dragonfly, Drawer, Dress, Drum
+Duck, Eagle, Earrings, Egg (Food), Elephant, Falcon, Fedora, Flag, Flowerpot, Football
+Football helmet, Fork, Fountain, French fries, French horn, Frog, Giraffe, Girl, Glasses, Goat
+Goggles, Goldfish, Gondola, Goose, Grape, Grapefruit, Guitar, Hamburger, Handbag, Harbor seal
+Headphones, Helicopter, High heels, Hiking equipment, Horse, House, Houseplant, Human arm, Human beard, Human body
+Human ear, Human eye, Human face, Human foot, Human hair, Human hand, Human head, Human leg, Human mouth, Human nose
+Ice cream, Jacket, Jeans, Jellyfish, Juice, Kitchen & dining room table, Kite, Lamp, Lantern, Laptop
+Lavender (Plant), Lemon, Light bulb, Lighthouse, Lily, Lion, Lipstick, Lizard, Man, Maple
+Microphone, Mirror, Mixing bowl, Mobile phone, Monkey, Motorcycle, Muffin, Mug, Mule, Mushroom
+Musical keyboard, Necklace, Nightstand, Office building, Orange, Owl, Oyster, Paddle, Palm tree, Parachute
+Parrot, Pen, Penguin, Personal flotation device, Piano, Picture frame, Pig, Pillow, Pizza, Plate
+Platter, Porch, Poster, Pumpkin, Rabbit, Rifle, Roller skates, Rose, Salad, Sandal
+Saucer, Saxophone, Scarf, Sea lion, Sea turtle, Sheep, Shelf, Shirt, Shorts, Shrimp
+Sink, Skateboard, Ski, Skull, Skyscraper, Snake, Sock, Sofa bed, Sparrow, Spider
+Spoon, Sports uniform, Squirrel, Stairs, Stool, Strawberry, Street light, Studio couch, Suit, Sun hat
+Sunglasses, Surfboard, Sushi, Swan, Swimming pool, Swimwear, Tank, Tap, Taxi, Tea
+Teddy bear, Television, Tent, Tie, Tiger, Tin can, Tire, Toilet, Tomato, Tortoise
+Tower, Traffic light, Train, Tripod, Truck, Trumpet, Umbrella, Van, Vase, Vehicle registration plate
+Violin, Wall clock, Waste container, Watch, Whale, Wheel, Wheelchair, Whiteboard, Window, Wine
+Wine glass, Woman, Zebra, Zucchini`

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -10,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy/englishtext"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // loudness is how much of a tone is in a wave, by its correlation with a sine and a cosine; 1 is a tone of full amplitude.
@@ -250,6 +253,194 @@ func TestTonesFadeInAndOut(t *testing.T) {
 	for i, v := range wave {
 		if math.Abs(v) > 1e-6 {
 			t.Errorf("sample %d of two opposite tones is %v, one alone is %v", i, v, before[i])
+		}
+	}
+}
+
+func smallSpeech() SpeechSpec {
+	s := SpeechSpec{Seed: 1, Utterances: 30}
+	for i := range speechLetters {
+		s.Pitches = append(s.Pitches, 500+float64(i)*250)
+	}
+	return s
+}
+
+func TestRecordingsAreAsLongAsTheManifestSays(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "speech")
+	if err := WriteSpeech(t.Context(), dir, smallSpeech()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, speechManifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []speechUtterance
+	if err := json.Unmarshal(data, &entries); err != nil {
+		t.Fatal(err)
+	}
+	texts, lengths := map[string]bool{}, map[int]bool{}
+	for _, e := range entries {
+		info, err := os.Stat(filepath.Join(dir, e.Files[0].Name))
+		if err != nil || info.Size() != int64(44+2*e.Samples) || e.Files[0].Samples != e.Samples {
+			t.Errorf("%s has %v bytes, %v; want %d samples", e.Files[0].Name, info, err, e.Samples)
+		}
+		if e.Duration < 0.5 || e.Duration > 15 || strings.Trim(e.Transcript, speechLetters) != "" {
+			t.Errorf("%q takes %v s", e.Transcript, e.Duration)
+		}
+		texts[e.Transcript], lengths[e.Samples] = true, true
+	}
+	if len(entries) != 30 || len(texts) < 29 || len(lengths) < 25 {
+		t.Errorf("%d utterances, of which %d differ, of %d lengths", len(entries), len(texts), len(lengths))
+	}
+}
+
+// Each tone must be heard at its pitch: a correlation with a sine finds it.
+func TestACharacterIsATone(t *testing.T) {
+	s := smallSpeech()
+	power := func(wave []int16, pitch float64) float64 {
+		re, im := 0.0, 0.0
+		for i, v := range wave {
+			sin, cos := math.Sincos(2 * math.Pi * pitch / speechRate * float64(i))
+			re, im = re+float64(v)*cos, im+float64(v)*sin
+		}
+		return re*re + im*im
+	}
+	for i, c := range []string{" ", "a", "m", "z", "'"} {
+		wave := s.spell(newStream("test", uint64(i)), c)
+		loudest, at := 0.0, -1
+		for label, pitch := range s.Pitches {
+			if p := power(wave, pitch); p > loudest {
+				loudest, at = p, label
+			}
+		}
+		if speechLetters[at] != c[0] {
+			t.Errorf("%q sounds like %q", c, speechLetters[at])
+		}
+	}
+}
+
+func TestNoLetterIsSaidTwiceInARow(t *testing.T) {
+	s, otherwise := smallSpeech(), 0
+	for i := range 200 {
+		said, transcript := s.sentence(newStream("test", uint64(i)))
+		for k := 1; k < len(said); k++ {
+			if said[k] == said[k-1] {
+				t.Fatalf("%q", said)
+			}
+		}
+		if said != transcript {
+			otherwise++
+		}
+	}
+	if otherwise < 20 || otherwise > 120 {
+		t.Errorf("%d of 200 sentences were taken down otherwise", otherwise)
+	}
+}
+
+func TestSpecsOfSpeechThatCannotBe(t *testing.T) {
+	for name, change := range map[string]func(*SpeechSpec){
+		"no utterances": func(s *SpeechSpec) { s.Utterances = 0 },
+		"few pitches":   func(s *SpeechSpec) { s.Pitches = s.Pitches[1:] },
+		"too high":      func(s *SpeechSpec) { s.Pitches[3] = 8000 },
+		"no number":     func(s *SpeechSpec) { s.Pitches[3] = math.NaN() },
+	} {
+		spec := smallSpeech()
+		change(&spec)
+		if err := WriteSpeech(t.Context(), t.TempDir(), spec); err == nil || !strings.Contains(err.Error(), "making the built-in recordings") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func smallTalk() TalkSpec {
+	return TalkSpec{Seed: 1, Recordings: 4, Low: []float64{300, 600, 900}, High: []float64{2000, 2800}, Start: 0.3, Each: 0.4, FirstWord: 16}
+}
+
+func readJSON[T any](t *testing.T, path string, v *T) {
+	t.Helper()
+	*v = testenv.JSON[T](t, path)
+}
+
+// Recordings are as long as their words take, and what people took down are words of the tokenizer, nearly all those that
+// were said.
+func TestTalkIsRecordedAndTakenDown(t *testing.T) {
+	dir, s := filepath.Join(t.TempDir(), "talk"), smallTalk()
+	if err := WriteTalk(t.Context(), dir, s); err != nil {
+		t.Fatal(err)
+	}
+	var entries []speechUtterance
+	readJSON(t, filepath.Join(dir, talkManifest), &entries)
+	var tokenizer struct {
+		Added []struct {
+			ID      int
+			Content string
+		} `json:"added_tokens"`
+		Model struct{ Vocab map[string]int }
+	}
+	readJSON(t, filepath.Join(dir, "tokenizer.json"), &tokenizer)
+	if len(tokenizer.Added) != 16 || tokenizer.Added[1].Content != "<|startoftranscript|>" || len(tokenizer.Model.Vocab) != 16+2*3*2 {
+		t.Errorf("%d marks and %d tokens", len(tokenizer.Added), len(tokenizer.Model.Vocab))
+	}
+	for i, e := range entries {
+		said, words := s.say(newStream("talk", s.Seed, uint64(i))), strings.Fields(e.Transcript)
+		info, err := os.Stat(filepath.Join(dir, e.Files[0].Name))
+		if want := int((0.3 + 0.4*float64(len(said))) * speechRate); err != nil || math.Abs(float64(e.Samples-want)) > 1 || info.Size() != int64(44+2*e.Samples) || e.Duration > longestTalk {
+			t.Errorf("%s has %d samples, want %d, %v", e.Files[0].Name, e.Samples, want, err)
+		}
+		other := 0
+		for k, word := range words {
+			id, ok := tokenizer.Model.Vocab["Ġ"+word]
+			if !ok || englishtext.Normalize(word) != word {
+				t.Errorf("%q is no word, or one that the metric changes", word)
+			}
+			if id != s.FirstWord+said[k] {
+				other++
+			}
+		}
+		if len(words) != len(said) || other > len(words)/4 {
+			t.Errorf("recording %d: %d words of %d, of which %d are others", i, len(words), len(said), other)
+		}
+	}
+}
+
+// Which of two words with the same chord is said follows from the last but one.
+func TestTwoWordsOfOneChordAreToldApartByTheLastButOne(t *testing.T) {
+	s, second := smallTalk(), 0
+	for i := range 20 {
+		said := s.say(newStream("test", uint64(i)))
+		for k, word := range said {
+			want := 0
+			if k >= 2 {
+				low, high := s.tones(said[k-2])
+				want = (low + high) % 2
+			}
+			if word%2 != want {
+				t.Fatalf("word %d of %v", k, said)
+			}
+			second += word % 2
+		}
+	}
+	if second == 0 {
+		t.Error("the second word of a chord is never said")
+	}
+}
+
+func TestTalkThatCannotBeMadeIsRefused(t *testing.T) {
+	for part, spoil := range map[string]func(*TalkSpec){
+		"recordings is 0":        func(s *TalkSpec) { s.Recordings = 0 },
+		"0 low tones":            func(s *TalkSpec) { s.Low = nil },
+		"a tone is 9000":         func(s *TalkSpec) { s.High[0] = 9000 },
+		"words begin at 29 s":    func(s *TalkSpec) { s.Start = 29 },
+		"first_word is 2":        func(s *TalkSpec) { s.FirstWord = 2 },
+		"begin at NaN s":         func(s *TalkSpec) { s.Start = math.NaN() },
+		"and take 0.1 s":         func(s *TalkSpec) { s.Each = 0.1 },
+		"a tone is NaN":          func(s *TalkSpec) { s.Low[0] = math.NaN() },
+		"recordings is 10000000": func(s *TalkSpec) { s.Recordings = 10000000 },
+	} {
+		s := smallTalk()
+		spoil(&s)
+		if err := WriteTalk(t.Context(), filepath.Join(t.TempDir(), "talk"), s); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want %q", err, part)
 		}
 	}
 }
