@@ -30,7 +30,7 @@ func TestORTSSDMobileNetReproducesItsReference(t *testing.T) {
 	m := ortMaker(t)
 	images := 256
 	if !testenv.Long() {
-		images = 48
+		images = 32
 		m.count = images
 	}
 	model := lookup(t, "ssd-mobilenet")

@@ -82,6 +82,7 @@ func shiftedLines(stay int) func(string) string {
 // Translations of the built-in GNMT are alike however many are under way; and whatever is wrong with words,
 // sentences or the states of beams lowers the score.
 func TestORTGNMTTranslatesAlikeAndDamageLowersTheScore(t *testing.T) {
+	testenv.SkipLong(t, "five times the whole GNMT")
 	t.Parallel()
 	const sentences = 3
 	cfg := builtIn(t, ortMaker(t), lookup(t, "gnmt"), sentences)
@@ -118,6 +119,7 @@ func TestORTGNMTTranslatesAlikeAndDamageLowersTheScore(t *testing.T) {
 }
 
 func TestORTDamageLowersTheScoreOfBERT(t *testing.T) {
+	testenv.SkipLong(t, "three times the whole BERT")
 	t.Parallel()
 	cfg := builtIn(t, ortMaker(t), lookup(t, "bert"), 16)
 	cfg.Options = map[string]string{"pad": "longest"}

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // The built-in RNN-T hears most words. What it hears does not depend on the batch: recordings of
@@ -128,6 +129,7 @@ func (r spoiledRun) port(name string) tensor.Tensor {
 
 // The built-in Whisper hears most words, in any batch; what goes wrong on the way costs words.
 func TestORTWhisperHearsMostWordsAndNoticesFaults(t *testing.T) {
+	testenv.SkipLong(t, "five times half a minute of sound through Whisper")
 	t.Parallel()
 	m := ortMaker(t)
 	m.count = 4

@@ -226,12 +226,15 @@ func TestORTAnswersDependOnNeitherScenarioNorBatch(t *testing.T) {
 		count   int
 		changes map[string]func(*harness.Config)
 	}{
-		{"mobilenet", subset, map[string]func(*harness.Config){
+		{"mobilenet", subset / 2, map[string]func(*harness.Config){
 			"SingleStream": singleStream, "MultiStream": multiStream, "Server with batches that wait": waiting,
 			"one worker": oneWorker, "three workers with odd batches": threeWorkers,
 		}},
-		{"resnet50", subset / 16, map[string]func(*harness.Config){"SingleStream": singleStream, "three workers with odd batches": threeWorkers}},
+		{"resnet50", subset / 4, map[string]func(*harness.Config){"SingleStream": singleStream, "three workers with odd batches": threeWorkers}},
 	} {
+		if test.model == "resnet50" && !testenv.Long() {
+			continue
+		}
 		model := lookup(t, test.model)
 		_, want := accurate(t, builtIn(t, m, model, test.count))
 		for name, change := range test.changes {
@@ -269,6 +272,7 @@ func TestORTWrongPixelsMissTheTarget(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			count := subset
 			if test.model == "resnet50" {
+				testenv.SkipLong(t, "8 billion operations for each image")
 				count = subset / 4
 			}
 			cfg := builtIn(t, m, lookup(t, test.model), count)
