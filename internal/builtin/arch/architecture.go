@@ -149,30 +149,16 @@ func (a Architecture) resolve(o Options) (Options, error) {
 		return o, fmt.Errorf("building %s: %d rows, it has %d", a.Name, o.Rows, a.Rows)
 	case o.Layers < 0 || o.Layers > a.Layers:
 		return o, fmt.Errorf("building %s: %d layers, it has %d", a.Name, o.Layers, a.Layers)
-	}
-	return o, o.checkClasses(a)
-}
-
-// checkClasses looks at what the last layer would be.
-func (o Options) checkClasses(a Architecture) error {
-	switch {
 	case a.FeatureSize == 0 && (o.Classes != 0 || o.Classifier != nil):
-		return fmt.Errorf("building %s: it has no classes to choose", a.Name)
+		return o, fmt.Errorf("building %s: it has no classes to choose", a.Name)
 	case o.Classes < 0:
-		return fmt.Errorf("building %s: %d classes", a.Name, o.Classes)
+		return o, fmt.Errorf("building %s: %d classes", a.Name, o.Classes)
 	}
-	return o.Classifier.validate(a, o.Classes)
-}
-
-func (c *Classifier) validate(a Architecture, classes int64) error {
-	if c == nil {
-		return nil
+	if c := o.Classifier; c != nil && (int64(len(c.Bias)) != o.Classes || int64(len(c.Weights)) != o.Classes*a.FeatureSize) {
+		return o, fmt.Errorf("building %s: the classifier has %d weights and %d biases, want %d×%d and %d",
+			a.Name, len(c.Weights), len(c.Bias), o.Classes, a.FeatureSize, o.Classes)
 	}
-	if int64(len(c.Bias)) != classes || int64(len(c.Weights)) != classes*a.FeatureSize {
-		return fmt.Errorf("building %s: the classifier has %d weights and %d biases, want %d×%d and %d",
-			a.Name, len(c.Weights), len(c.Bias), classes, a.FeatureSize, classes)
-	}
-	return nil
+	return o, nil
 }
 
 // classifierFillers returns the weights and biases of the last layer.
