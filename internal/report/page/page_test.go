@@ -70,7 +70,7 @@ func TestThePageSaysTheVerdictFirstAndHasEveryChart(t *testing.T) {
 	page := written(t, func(w io.Writer) error { return Run(w, r, c, 0) })
 	last := 0
 	for _, want := range []string{
-		"<title>VALID · resnet50 Server", `>✓ VALID</span>`, "What this result is not", "not an official MLPerf result", "<h2>Constraints</h2>",
+		"<title>VALID · resnet50 Server", `>✓ VALID</span>`, "Limitations", "not an official MLPerf result", "<h2>Constraints</h2>",
 		`id="f-distribution" role="img" aria-label="100 % of the queries were answered within the bound`, `id="f-latency" role="img" aria-label="p99, by the instant`,
 		`id="f-throughput"`, `id="f-queue"`, `id="f-delay" role="img" aria-label="Half of the queries were issued within 50 ns`, `id="f-batches"`, `id="f-gauge-p"`,
 		"Latency percentiles", "user.conf:2", "mlperf run --model resnet50", "Not an official MLPerf result", `type="application/json"`,
