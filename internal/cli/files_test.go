@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/convert/quantize"
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
-	"github.com/mlperf-go/mlperf/internal/quantize"
 )
 
 func TestCacheClear(t *testing.T) {

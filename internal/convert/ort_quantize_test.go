@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/convert/quantize"
 	"github.com/mlperf-go/mlperf/internal/harness"
-	"github.com/mlperf-go/mlperf/internal/quantize"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )

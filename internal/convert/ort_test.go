@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
+	"github.com/mlperf-go/mlperf/internal/convert/quantize"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/quantize"
 )
 
 // real is a converter with the library that MLPERF_ORT_LIB names.
