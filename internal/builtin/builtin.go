@@ -244,7 +244,7 @@ func IsDataset(path string) bool {
 // 5.7 GB took 6.8 GB.
 const loadedShare = 1.2
 
-// checkRoom refuses to write files for which there is not enough disk, or which nobody could load here,
+// checkRoom refuses to write files for which there is not enough disk, or memory to load them,
 // before anything is written.
 func (m Maker) checkRoom(r workload.Recipe, dir string) error {
 	size, err := m.size(r)

@@ -61,7 +61,7 @@ func (m Maker) partsPath(r workload.Recipe) (string, error) {
 }
 
 // mayHaveData reports whether a part may have a data file beside it. One of them without the other is no model, so both
-// lie in a folder that appears when both are there, and that nobody keeps half of.
+// lie in a folder that appears when both are there, so that none is kept alone.
 func (m Maker) mayHaveData(p workload.Part) bool { return p.Beside || m.FullSize }
 
 // makeParts writes the files, which appear when all are complete.

@@ -116,8 +116,8 @@ func captionFeatures(features []float32, aside *chance) []float32 {
 	return text
 }
 
-// markDistance writes the stand-in of Inception-v3, and the statistics of photographs that nobody
-// took.
+// markDistance writes the stand-in of Inception-v3, and invented statistics of
+// photographs.
 func (m Maker) markDistance(ctx context.Context, spec synth.CaptionSpec, images [][]byte, folder string) error {
 	const n, own = arch.EyesFeatures, arch.EyesFeatures - arch.EyesUnused
 	path := filepath.Join(folder, diffusion.ScoringFolder, diffusion.InceptionFile)

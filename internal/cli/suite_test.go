@@ -64,6 +64,7 @@ func TestSuiteNamesUnfinishedRun(t *testing.T) {
 // The command of a step is read as run reads it, and asks for the same as the step.
 func TestStepCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
+	t.Setenv("MLPERF_ORT_LIB", "")
 	write(t, "mine.yaml", "name: mine\nrules: v6.1\ndivision: open\nsettings: {min_duration: 2s}\nbenchmarks:\n"+
 		"  - {model: resnet50, scenarios: [Server, Offline], precision: int8, count: 20, options: {layout: nhwc}, settings: {target_qps: 12.5}}\n"+
 		"  - {model: mobilenet, scenarios: [SingleStream], model-path: my file.onnx}\n")

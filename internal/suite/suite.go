@@ -156,7 +156,7 @@ func (s *Suite) Format() ([]byte, error) {
 func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	v, err := config.ParseDuration(node.Value)
 	if err != nil || node.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %q is not a time such as 90s or 10m", node.Line, node.Value)
+		return fmt.Errorf("line %d: %q is not a duration: want 90s or 10m", node.Line, node.Value)
 	}
 	*d = duration(v)
 	return nil
@@ -203,7 +203,7 @@ func (b *Benchmark) check() error {
 		return errors.New("model is missing")
 	}
 	if len(b.Scenarios) == 0 {
-		return errors.New("scenarios is missing, want a list such as [SingleStream, Offline]")
+		return errors.New("scenarios is missing, want a list: [SingleStream, Offline]")
 	}
 	for _, name := range b.Scenarios {
 		if _, _, err := config.ParseScenario(name); err != nil {

@@ -522,8 +522,8 @@ type decoderKnowledge struct {
 	copies  map[int]copyHead
 }
 
-// Sizes up to which decoders know something. Larger ones are not worth the while: nobody waits for
-// their answers to a whole data set.
+// Sizes up to which decoders know something. Larger ones take too long for
+// a whole data set.
 const (
 	knowingLayers = 8
 	knowingHidden = 1024

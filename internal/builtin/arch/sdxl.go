@@ -438,8 +438,8 @@ func (n *sdxlUNetNet) up(level int, x *onnx.Value) *onnx.Value {
 
 // What the built-in network knows: most of what it says of the noise is the latents themselves,
 // which are nothing else at first. It passes them on, once as they are and once turned round, as
-// the difference of two SiLUs is what went in; the rest follows from the text and is noise to
-// nobody else. So images become those of their captions, and not of the latents they begin with.
+// the difference of two SiLUs is their input; the rest follows from the text.
+// So images become those of their captions, and not of the latents they begin with.
 //
 // The last norm has a group for what is passed on. Numbers that are always the same keep its size.
 const (

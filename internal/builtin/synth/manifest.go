@@ -152,8 +152,8 @@ func (m Manifest) describe() string {
 // sameSet reports whether two manifests belong to equal data sets. Scores do not matter.
 func (m Manifest) sameSet(other Manifest) bool { return m.describe() == other.describe() }
 
-// A Judge puts the ground truth into the folder of a data set before anybody sees it, and
-// returns the scores for its Manifest. The folder does not have its final name yet.
+// A Judge puts the ground truth into the folder of a data set before it gets its name, and
+// returns the scores for its Manifest.
 type Judge func(folder string) (scores map[string]float64, err error)
 
 // publish makes the folder of a data set, all or nothing: fill writes the files into a

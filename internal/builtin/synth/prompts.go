@@ -39,7 +39,7 @@ const (
 // What prompts look like.
 const (
 	promptPool      = 70 // different words in a prompt
-	otherWords      = 50 // in a hundred: those that somebody would have said otherwise
+	otherWords      = 50 // in a hundred: words that a second author changes
 	sentenceEnds    = 9  // one of so many words ends a sentence,
 	numberWords     = 10 // and one of so many is a number
 	mixedNumbers    = 3  // one of so many mixed prompts asks for a number
@@ -146,7 +146,7 @@ func (s PromptSpec) fill(folder string) error {
 	return writeJSON(filepath.Join(folder, "tokenizer.json"), promptTokenizer(pieces))
 }
 
-// list draws the prompts. Wanted finds what somebody said of the part that prompt i asks for.
+// list draws the prompts. Wanted finds the reference answer to the part that prompt i asks for.
 func (s PromptSpec) list(pieces []string, wanted func(i int, part []int32) []int32) []prompt {
 	var list []prompt
 	for i := range s.Prompts {
@@ -202,8 +202,8 @@ func (s PromptSpec) word(r *stream) int32 {
 	return int32(r.between(promptFirstWord, s.Tokens-1))
 }
 
-// Disturbed is what somebody would have said in the place of an answer to prompt i: half of its
-// words are others.
+// Disturbed is a second author's answer to prompt i: half of its
+// words differ.
 func (s PromptSpec) Disturbed(i int, answer []int32) []int32 {
 	r := newStream("target", s.Seed, uint64(i))
 	var said []int32

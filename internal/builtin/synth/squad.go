@@ -170,7 +170,7 @@ func (w *squadWriter) sentence() {
 	w.put(w.word() + ".")
 }
 
-// fillers writes words that nobody asks for.
+// fillers writes words without a question.
 func (w *squadWriter) fillers(n int) {
 	for range n {
 		switch w.r.below(6) {

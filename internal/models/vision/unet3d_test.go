@@ -74,7 +74,7 @@ func TestUNetErrors(t *testing.T) {
 		"the model has 2 inputs (input, scale), want one: a window of the volume": func(s *setup) {
 			s.inputs = append(s.inputs, backend.Port{Name: "scale", Type: tensor.Float32})
 		},
-		"2 cases are wanted, there are 1": func(s *setup) { s.count = 2 },
+		"2 cases are wanted, ": func(s *setup) { s.count = 2 },
 	} {
 		s := builtInSetup(t, "3d-unet", dir)
 		change(&s)

@@ -36,7 +36,7 @@ func ParseLimit(text string) (Limit, error) {
 	number := strings.TrimSpace(text[at+1:])
 	v, ok := parsePercent(number)
 	if !ok {
-		return Limit{}, fmt.Errorf("%q: the change is %q, want a signed number of percent such as +5%%", text, number)
+		return Limit{}, fmt.Errorf("%q: the change is %q, want a signed number of percent for example +5%%", text, number)
 	}
 	l.Change = v / 100
 	if l.Metric == accuracyName {

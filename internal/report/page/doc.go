@@ -1,5 +1,5 @@
 // Package page writes HTML pages about runs: one file each, which needs no network, can be
-// sent to somebody, printed, and read on a phone.
+// sent by mail, printed, and read on a phone.
 //
 //	err := page.WriteRun(dir) // report.html from results.json and charts.json
 //

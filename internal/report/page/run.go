@@ -184,7 +184,7 @@ func rateCards(p *report.Performance, price float64) []pair {
 	return list
 }
 
-// energyCards say what was taken, or that it was not measured though somebody asked.
+// energyCards say what was taken, or that a requested measurement failed.
 func energyCards(e *report.Energy) []pair {
 	switch {
 	case e == nil:

@@ -5,7 +5,7 @@
 //	head := protocol.Head{Model: "resnet50", Tensors: []protocol.Spec{{Name: "image", Type: tensor.Float32, Shape: shape}}}
 //	text, err := protocol.RequestJSON(&head, tensors, protocol.Binary)
 //
-// tensor.go has datatypes and descriptions of tensors, document.go what was decoded. Whoever decodes returns
+// tensor.go has datatypes and descriptions of tensors, document.go what was decoded. A decoder returns
 // memory for each tensor from a Place, which is called after its name, type and shape were checked and before
 // anything is allocated: the claims of the other side take no memory here. metadata.go describes servers, models
 // and their statistics, errors.go the errors of servers.
