@@ -156,7 +156,7 @@ func (s *Suite) Format() ([]byte, error) {
 func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	v, err := config.ParseDuration(node.Value)
 	if err != nil || node.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %q is not a duration: want 90s or 10m", node.Line, node.Value)
+		return fmt.Errorf("line %d: %q is not a time: want 90s or 10m", node.Line, node.Value)
 	}
 	*d = duration(v)
 	return nil
