@@ -51,6 +51,7 @@ type batchOptions struct {
 type backlog struct {
 	samples int
 	since   time.Time // when nothing waited for the last time; zero: never
+	at      time.Time // when the last query had been added
 }
 
 // A span is the part of a query that no worker has taken.
@@ -100,7 +101,7 @@ func (q *queue) waiting() bool {
 func (q *queue) flush() {
 	q.mu.Lock()
 	q.flushed = true
-	q.backlog = backlog{q.samples, q.emptied}
+	q.backlog = backlog{q.samples, q.emptied, time.Now()}
 	q.mu.Unlock()
 	q.ready.Broadcast()
 }

@@ -79,11 +79,14 @@ func (r *run) queueStats(test *loadgen.Result) *report.QueueStats {
 		began = began.Add(p.Started) // after loading
 	}
 	stats := &report.QueueStats{Peak: n, PeakSeconds: when.Sub(began).Seconds()}
-	if test.Effective.Scenario == loadgen.Server && left.samples > len(r.sut.workers)*r.model.shape.batch {
-		stats.Backlog = left.samples
-		if !left.since.IsZero() {
-			stats.GrewSeconds = left.since.Sub(began).Seconds()
-		}
+	grew := began
+	if left.since.After(began) {
+		grew = left.since
+	}
+	// A few queries in the last moment are no backlog.
+	if test.Effective.Scenario == loadgen.Server && left.samples > len(r.sut.workers)*r.model.shape.batch &&
+		left.at.Sub(grew) >= left.at.Sub(began)/10 {
+		stats.Backlog, stats.GrewSeconds = left.samples, grew.Sub(began).Seconds()
 	}
 	return stats
 }

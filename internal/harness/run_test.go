@@ -70,6 +70,27 @@ func TestBurstIsNoOverload(t *testing.T) {
 	})
 }
 
+// Queries that wait at the very end are not the sign of an overload.
+func TestBacklogHasGrownForATenthOfTheTest(t *testing.T) {
+	began := time.Unix(1e9, 0)
+	for _, c := range []struct {
+		since time.Time // when the queue was empty for the last time
+		want  report.QueueStats
+	}{
+		{began.Add(9500 * time.Millisecond), report.QueueStats{Peak: 50, PeakSeconds: 10}},
+		{began.Add(5 * time.Second), report.QueueStats{Peak: 50, PeakSeconds: 10, Backlog: 40, GrewSeconds: 5}},
+		{time.Time{}, report.QueueStats{Peak: 50, PeakSeconds: 10, Backlog: 40}},
+	} {
+		end := began.Add(10 * time.Second)
+		r := &run{sut: &sut{queue: &queue{peak: 50, peakTime: end, backlog: backlog{40, c.since, end}}, workers: make([]*worker, 2)}}
+		r.model.shape.batch = 1
+		got := r.queueStats(&loadgen.Result{StartTime: began, Effective: loadgen.EffectiveSettings{Scenario: loadgen.Server}})
+		if *got != c.want {
+			t.Errorf("last empty at %v: %+v, want %+v", c.since, *got, c.want)
+		}
+	}
+}
+
 func TestLowestRunCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
