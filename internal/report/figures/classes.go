@@ -51,7 +51,7 @@ func (x run) classes() *Figure {
 	for i, class := range list {
 		f.At, values[i], f.Places = append(f.At, float64(i+1)), class.Value, append(f.Places, class.Name)
 	}
-	f.Series = []Series{{Label: c.Metric, Kind: Bars, Color: Main, Values: values}}
+	f.Series = []Series{{Label: c.Metric, Kind: Bars, Color: Bar, Values: values}}
 	least, most, _ := extremes(values)
 	f.Y.From, f.Y.To = fromZero(most)
 	f.Y.From = min(f.Y.From, least)

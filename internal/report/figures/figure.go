@@ -46,9 +46,10 @@ const (
 // A Color is a role of a series.
 type Color string
 
-// The colours. Pages have them in light and dark.
+// The colours, by the names of the variables in page.css, which has each in light and dark.
 const (
 	Main   Color = "a"
+	Bar    Color = "bar"
 	Second Color = "b" // also for what decides
 	Quiet  Color = "c"
 	Good   Color = "ok"

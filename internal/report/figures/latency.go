@@ -90,7 +90,7 @@ func shares(h *backend.Times, bound, required float64) *Figure {
 		Right: &Axis{Label: "answered within", Unit: "%", To: 104},
 		At:    at,
 		Series: []Series{
-			{Label: "share", Kind: Bars, Color: Main, Values: share},
+			{Label: "share", Kind: Bars, Color: Bar, Values: share},
 			{Label: "answered within", Kind: Line, Color: Second, Right: true, Values: within},
 		},
 	}

@@ -151,7 +151,7 @@ func (x run) batchSizes() *Figure {
 	}
 	_, most, _ := extremes(share)
 	f.Y.From, f.Y.To = fromZero(most)
-	f.Series = []Series{{Label: "share of batches", Kind: Bars, Color: Main, Values: share}}
+	f.Series = []Series{{Label: "share of batches", Kind: Bars, Color: Bar, Values: share}}
 	f.Sentence = fmt.Sprintf("The model ran %s with %s on average", counted(batches, "time"), counted(samples/batches, "sample"))
 	if x.r.Backend.MaxBatch > 0 {
 		f.Sentence += fmt.Sprintf("; %s of the batches were full (%d)", percent(full/batches), x.r.Backend.MaxBatch)

@@ -79,7 +79,7 @@ function series(f) {
     var color = css(s.color), a = s.right ? f.right : f.y;
     var o = { label: s.label, scale: s.right ? "right" : "y", stroke: color, width: 2, points: { show: false }, value: function (u, v) { return text(v, a.unit); }, spanGaps: !!f.names };
     if (s.kind === "dots" || f.names) { o.points = { show: true, size: f.names || f.at.length < 60 ? 8 : 4.5, fill: color, width: 0 }; if (s.kind === "dots") o.width = 0; }
-    if (s.kind === "bars") { o.width = 0; o.fill = css("bar"); o.paths = uPlot.paths.bars({ size: [.92, 80], gap: 1 }); }
+    if (s.kind === "bars") { o.width = 0; o.fill = color; o.paths = uPlot.paths.bars({ size: [.92, 80], gap: 1 }); }
     if (s.kind === "steps") { o.fill = color + "33"; o.paths = uPlot.paths.stepped({ align: 0 }); }
     return o;
   }));
@@ -99,7 +99,7 @@ function draw(f) {
     axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.places && {
       incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5], values: function (u, v) { return v.map(function (x) { return place(f, x, narrow); }); }
     })), axis(f.y, { size: width })],
-    legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].kind === "bars" ? "bar" : f.series[i - 1].color) : ""; } } },
+    legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].color) : ""; } } },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, sync: over ? { key: "time", setSeries: false } : undefined },
     hooks: { draw: (f.marks || []).map(mark).concat([names(f)]) }
   };
