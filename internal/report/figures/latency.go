@@ -22,7 +22,7 @@ func (x run) distribution() *Figure {
 	f.Sentence = x.distributionSentence(x.c.Latency, "were answered", x.bound())
 	if p := x.r.Performance; p != nil && x.bound() > 0 && p.Samples > 0 { // exactly
 		within := 1 - float64(min(p.Overlatency, p.Samples))/float64(p.Samples)
-		f.Sentence = x.within(within, "were answered", x.bound(), x.c.Latency)
+		f.Sentence = x.within(within, "were answered", x.bound())
 	}
 	return f
 }
@@ -51,16 +51,16 @@ func (x run) distributionSentence(h *backend.Times, did string, bound float64) s
 		return fmt.Sprintf("Half of the %s took at most %s, 99 %% at most %s, the slowest %s.", x.unit(), Text(float64(h.Quantile(0.5)), "ns"),
 			Text(float64(h.Quantile(0.99)), "ns"), Text(float64(h.Spread().Max), "ns"))
 	}
-	return x.within(1-h.Above(time.Duration(bound)), did, bound, h)
+	return x.within(1-h.Above(time.Duration(bound)), did, bound)
 }
 
-func (x run) within(share float64, did string, bound float64, h *backend.Times) string {
+func (x run) within(share float64, did string, bound float64) string {
 	p := x.percentile()
 	if !(p > 0 && p < 1) {
 		p = 0.99
 	}
-	return fmt.Sprintf("%s of the %s %s within the bound of %s; %s are required. %s is %s.",
-		percent(share), x.unit(), did, Text(bound, "ns"), percent(p), Percentile(p), Text(float64(h.Quantile(p)), "ns"))
+	return fmt.Sprintf("%s of the %s %s within the bound of %s; %s are required.",
+		percent(share), x.unit(), did, Text(bound, "ns"), percent(p))
 }
 
 // shares draws a histogram over the logarithm: the share of each bin, and of all up to it.
