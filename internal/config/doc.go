@@ -38,5 +38,5 @@
 // settings. rules.go has the rule sets of the rounds from v0.5 on (package rounds has
 // what they ask of each benchmark), differences.go compares settings with the rules.
 // plan.go computes before a run how many queries it needs, how long it takes, and which
-// network a datacenter system must have.
+// network a datacenter system must have; quick.go has the settings of a quick run.
 package config

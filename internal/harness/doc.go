@@ -9,6 +9,9 @@
 // to the SUT (sut.go, queue.go), which takes samples from the QSL (qsl.go); scores the
 // accuracy log (score.go); and leaves the log files and results.json in a folder.
 //
+// issue.go sets the limits of a test: samples under way, and when it is given up. decoder.go and dispatcher.go answer
+// samples of sequences and of servers of texts, each in place of the worker in sut.go. shape.go chooses workers and threads.
+//
 // Package selftest measures the generator alone; package peak searches for the highest load.
 //
 // The package prints nothing: an Observer follows the run.

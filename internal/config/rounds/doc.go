@@ -8,8 +8,8 @@
 //
 //	model, ok := rounds.ModelOf("v1.1", "3d-unet-99") // of any version
 //
-// The tables are rounds.json and older.json, which make_rounds.py and make_older.py write
-// from the reference's tools/submission (submission_checker/constants.py, and the checkers
+// The tables are rounds.json (v5.0 and later) and older.json (before; a row may hold for several rounds). Do not edit
+// them: make_rounds.py and make_older.py write them from the reference's tools/submission (submission_checker/constants.py, and the checkers
 // before it). Package checker judges submissions by them, package workload has their
 // accuracy targets for runs. patterns.go finds metrics in lines of accuracy.txt.
 package rounds

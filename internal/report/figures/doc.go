@@ -6,5 +6,7 @@
 //		fmt.Println(f.Title, f.Sentence)
 //	}
 //
+// The colours of series are names in figure.go; their values are in page.css of package page.
+//
 // Everything drawn is in results.json and charts.json; nothing is measured or judged here.
 package figures

@@ -23,5 +23,5 @@
 //
 // check.go finds the results, result.go judges one of them with performance.go,
 // accuracy.go, audits.go, power.go, endpoints.go and strict.go, system.go judges the
-// description of a system, tree.go walks the folders, report.go has what is returned.
+// description of a system by the table in fields.go, tree.go walks the folders, report.go has what is returned.
 package checker
