@@ -23,18 +23,18 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// A pace is how patient a download is. Tests are less patient.
-type pace struct {
+// A retryPolicy says how often a download is tried and how long it waits. Tests wait less.
+type retryPolicy struct {
 	attempts int           // in a row that bring nothing
 	pause    time.Duration // before the second attempt; it doubles
 	maxPause time.Duration
 	stall    time.Duration // of silence after which a connection is given up
 }
 
-// usualPace is for real servers: half a minute of silence is a broken connection, and six attempts in a row span about a
+// defaultRetries is for real servers: half a minute of silence is a broken connection, and six attempts in a row span about a
 // minute, longer than a server takes to restart.
-func usualPace() pace {
-	return pace{attempts: 6, pause: 2 * time.Second, maxPause: 30 * time.Second, stall: 30 * time.Second}
+func defaultRetries() retryPolicy {
+	return retryPolicy{attempts: 6, pause: 2 * time.Second, maxPause: 30 * time.Second, stall: 30 * time.Second}
 }
 
 // newClient has a time limit for connecting only: a stalled transfer ends by its own.
@@ -148,7 +148,7 @@ func (j *job) transfer(ctx context.Context, address string, f File, part string,
 	if err != nil {
 		return err
 	}
-	err = j.pace.retry(ctx, j.Observer.Note, func() (int64, error) { return j.attempt(ctx, address, f, part, file, show) })
+	err = j.retries.retry(ctx, j.Observer.Note, func() (int64, error) { return j.attempt(ctx, address, f, part, file, show) })
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
@@ -158,12 +158,12 @@ var errSilent = errors.New("nothing came")
 func (j *job) attempt(ctx context.Context, address string, f File, part string, file *os.File, show func(done, of int64)) (n int64, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silent := time.AfterFunc(j.pace.stall, func() { cancel(errSilent) })
+	silent := time.AfterFunc(j.retries.stall, func() { cancel(errSilent) })
 	defer silent.Stop()
 	name := shown(address)
 	defer func() {
 		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-			err = fmt.Errorf("%s: nothing came for %v", name, j.pace.stall)
+			err = fmt.Errorf("%s: nothing came for %v", name, j.retries.stall)
 		}
 	}()
 
@@ -249,7 +249,7 @@ func (j *job) attempt(ctx context.Context, address string, f File, part string, 
 		}
 	}
 	n, err = io.CopyBuffer(file, &reading{ctx: ctx, r: body, done: have, of: of, show: func(done, of int64) {
-		silent.Reset(j.pace.stall)
+		silent.Reset(j.retries.stall)
 		show(done, of)
 	}}, make([]byte, 128<<10))
 	if errors.As(err, new(*fs.PathError)) {
@@ -302,7 +302,7 @@ func (j *job) do(req *http.Request) (*http.Response, error) {
 }
 
 // retry calls f until it succeeds, fails for good, or has failed often enough in a row without bringing anything.
-func (p pace) retry(ctx context.Context, note func(string), f func() (n int64, err error)) error {
+func (p retryPolicy) retry(ctx context.Context, note func(string), f func() (n int64, err error)) error {
 	pauses := &backoff.ExponentialBackOff{InitialInterval: p.pause, MaxInterval: p.maxPause, Multiplier: 2, RandomizationFactor: 0.1}
 	tries := 0
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {

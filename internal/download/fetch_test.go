@@ -357,7 +357,7 @@ func TestAttemptsAreSpacedOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o, _ := options(t)
-				o.pace = usualPace()
+				o.retries = defaultRetries()
 				must(t, os.MkdirAll(filepath.Join(o.Dir, stateDir), 0o755))
 				root, err := os.OpenRoot(o.Dir)
 				must(t, err)

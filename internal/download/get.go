@@ -32,8 +32,8 @@ type Options struct {
 	KeepArchives bool
 	Observer     Observer // nil: silence
 
-	free func(dir string) (uint64, error) // bytes on the disk; nil: what the system says
-	pace pace
+	free    func(dir string) (uint64, error) // bytes on the disk; nil: what the system says
+	retries retryPolicy
 }
 
 // An Observer hears how a download goes on. Its methods may be called from several goroutines.
@@ -178,8 +178,8 @@ func Get(ctx context.Context, it Item, o Options) (result Result, err error) {
 			return disk.FreeBytes, err
 		}
 	}
-	if o.pace == (pace{}) {
-		o.pace = usualPace()
+	if o.retries == (retryPolicy{}) {
+		o.retries = defaultRetries()
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return result, err

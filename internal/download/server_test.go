@@ -155,8 +155,8 @@ func (n *notes) has(part string) bool {
 // options are those of a download into a fresh folder.
 func options(t *testing.T) (Options, *notes) {
 	n := &notes{}
-	hasty := pace{attempts: 3, pause: time.Microsecond, maxPause: time.Microsecond, stall: 10 * time.Second}
-	return Options{Dir: filepath.Join(t.TempDir(), "item"), Observer: n, pace: hasty}, n
+	hasty := retryPolicy{attempts: 3, pause: time.Microsecond, maxPause: time.Microsecond, stall: 10 * time.Second}
+	return Options{Dir: filepath.Join(t.TempDir(), "item"), Observer: n, retries: hasty}, n
 }
 
 // model is an item of some files.
