@@ -406,13 +406,16 @@ func FuzzReadDetail(f *testing.F) {
 		}
 		_, _ = d.Effective()
 		for _, e := range d.Entries {
+			if _, ok := e.Value.(Compound); ok {
+				continue // cut: the rest is not known
+			}
 			again, err := parseDetail("again", strings.NewReader(messageOf(e.Key, e.Value)))
 			if err != nil || len(again.Entries) != 1 {
 				t.Fatalf("%v: %q = %#v cannot be written and read", err, e.Key, e.Value)
 			}
 			got := again.Entries[0].Value
 			switch v := e.Value.(type) {
-			case float64, Compound: // rounded, cut
+			case float64: // rounded
 			case string:
 				if utf8.ValidString(v) && got != v {
 					t.Fatalf("%q is read back as %q", v, got)
