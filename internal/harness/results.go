@@ -143,7 +143,7 @@ func (r *run) input() report.Input {
 		return in // a simulated model
 	}
 	if r.model.changed(r.files) {
-		r.warnings.add(errors.New("the model file was changed during the run: " + in.ModelPath + " is no longer the one that was measured"))
+		r.warnings.add(errors.New("the model file was changed during the run, its hash is left out: " + in.ModelPath))
 		return in
 	}
 	sum, size, err := HashFiles(context.Background(), r.files) // after an interruption too

@@ -124,7 +124,7 @@ func (b *Builder) Node(op, name string, inputs []*onnx.Value, attrs []onnx.Attri
 	for _, v := range inputs {
 		n.Inputs = append(n.Inputs, nameOf(v))
 		if v != nil && b.values[v.Name] != v {
-			b.fail(op, name, fmt.Errorf("reads %q, which is no value of this model", v.Name))
+			b.fail(op, name, fmt.Errorf("reads %q, which this model does not have", v.Name))
 		}
 	}
 	results := make([]*onnx.Value, len(outputs))

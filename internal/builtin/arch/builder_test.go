@@ -224,8 +224,8 @@ func TestWrongShapesAreErrorsThatNameTheLayer(t *testing.T) {
 		{"concat of other sizes", "axis 3 differs", func(b *Builder, x *onnx.Value) *onnx.Value {
 			return b.Concat("l", 1, x, b.Input("y", onnx.Float32, onnx.Batched(8, 14, 16)))
 		}},
-		{"transpose of half the axes", "[0 1] is no order of the axes", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Transpose("l", x, 0, 1) }},
-		{"transpose with an axis twice", "is no order of the axes", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Transpose("l", x, 0, 1, 2, 2) }},
+		{"transpose of half the axes", "[0 1] does not order the axes", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Transpose("l", x, 0, 1) }},
+		{"transpose with an axis twice", "does not order the axes", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Transpose("l", x, 0, 1, 2, 2) }},
 		{"resize of a vector", "needs spatial axes", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Resize("l", vector(b), Resize{Sizes: Axes{1}}) }},
 		{"resize to nothing", "14 to 0 elements", func(b *Builder, x *onnx.Value) *onnx.Value { return b.Resize("l", x, Resize{Sizes: Axes{0}}) }},
 		{"transposed convolution of a vector", "cannot read input v", func(b *Builder, x *onnx.Value) *onnx.Value {
@@ -259,7 +259,7 @@ func TestWrongShapesAreErrorsThatNameTheLayer(t *testing.T) {
 		}},
 		{"a name given twice", `output "x": defined twice`, func(b *Builder, x *onnx.Value) *onnx.Value { return b.rename(b.Relu("l", x), "x") }},
 		{"two layers of one name", `value "l:0": defined twice`, func(b *Builder, x *onnx.Value) *onnx.Value { return b.Relu("l", b.Relu("l", x)) }},
-		{"a value of another model", `reads "y", which is no value of this model`, func(b *Builder, x *onnx.Value) *onnx.Value {
+		{"a value of another model", `reads "y", which this model does not have`, func(b *Builder, x *onnx.Value) *onnx.Value {
 			return b.Relu("l", &onnx.Value{Name: "y", Type: x.Type})
 		}},
 		{"flatten of unknown axes", "inner axes of unknown size", func(b *Builder, x *onnx.Value) *onnx.Value {

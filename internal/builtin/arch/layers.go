@@ -471,7 +471,7 @@ func (b *Builder) Transpose(name string, x *onnx.Value, perm ...int64) *onnx.Val
 	seen := make(map[int64]bool)
 	for i, p := range perm {
 		if p < 0 || int(p) >= len(x.Type.Shape) || seen[p] || len(perm) != len(x.Type.Shape) {
-			return b.fail("Transpose", name, fmt.Errorf("%v is no order of the axes of %v", perm, x))
+			return b.fail("Transpose", name, fmt.Errorf("%v does not order the axes of %v", perm, x))
 		}
 		seen[p] = true
 		out[i] = x.Type.Shape[p]

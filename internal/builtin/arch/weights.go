@@ -431,7 +431,7 @@ func (g *groupWriter) flush() error {
 	g.written += int64(n)
 	g.buf = g.buf[:0]
 	if err == nil && len(g.group) > 0 {
-		return errors.New("the weights are no whole number of groups")
+		return errors.New("the weights do not divide into groups")
 	}
 	return err
 }
@@ -481,7 +481,7 @@ func (b *Builder) matMulInt4(name string, x *onnx.Value, units int64, f Filler, 
 	case b.given != nil:
 		return b.fail("weights", name+"/weights", errFewBits)
 	case inputs == 0 || inputs%int4Block != 0:
-		return b.fail("MatMulNBits", name, fmt.Errorf("the inputs of %v are no whole blocks of %d", x, int4Block))
+		return b.fail("MatMulNBits", name, fmt.Errorf("the inputs of %v do not divide into blocks of %d", x, int4Block))
 	}
 	source, err := f.fill(b.seed, name+"/weights", []int64{inputs, units})
 	if err != nil {
