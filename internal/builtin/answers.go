@@ -132,7 +132,7 @@ func (a *answerer) answer(ctx context.Context, i int) ([]byte, error) {
 	a.response = nil
 	err := a.predictor.Predict(ctx, []workload.Item{{Row: 0, Index: i}}, a)
 	if err == nil && a.response == nil {
-		err = fmt.Errorf("sample %d: the model gave no answer", i)
+		err = fmt.Errorf("sample %d: %w", i, workload.ErrNoAnswer)
 	}
 	return a.response, err
 }

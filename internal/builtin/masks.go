@@ -26,10 +26,7 @@ func (m Maker) maskSet(model workload.Model, r vision.BuiltIn) (set, error) {
 	}
 	spec := synth.ADE20KSpec{Seed: segmentationSeed, Images: m.samples(r.Samples), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
-		var judge synth.Judge
-		if m.Engine != nil {
-			judge = func(folder string) (map[string]float64, error) { return m.markPixels(ctx, model, spec, folder) }
-		}
+		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markPixels(ctx, model, spec, folder) })
 		return synth.WriteADE20K(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
 }
@@ -84,10 +81,7 @@ func (m Maker) volumeSet(model workload.Model, r vision.BuiltIn) (set, error) {
 	}
 	spec := synth.KiTS19Spec{Seed: segmentationSeed, Cases: m.samples(r.Samples), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
-		var judge synth.Judge
-		if m.Engine != nil {
-			judge = func(folder string) (map[string]float64, error) { return m.markVoxels(ctx, model, spec, folder) }
-		}
+		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markVoxels(ctx, model, spec, folder) })
 		return synth.WriteKiTS19(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
 }

@@ -42,10 +42,7 @@ func (m Maker) captionSet(model workload.Model, r workload.Recipe) (set, error) 
 		spec.Truth = filepath.Base(path)
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
-		var judge synth.Judge
-		if spec.Truth != "" {
-			judge = func(folder string) (map[string]float64, error) { return m.markPictures(ctx, model, spec, folder) }
-		}
+		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markPictures(ctx, model, spec, folder) })
 		return synth.WriteCaptions(ctx, dir, spec, judge)
 	}}, nil
 }

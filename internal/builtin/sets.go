@@ -102,6 +102,14 @@ func (m Maker) truth(model workload.Model) (string, error) {
 	return fmt.Sprintf("%s-v%d", key, version), err
 }
 
+// judgeBy returns the judge of a data set whose ground truth comes from a model, nil without one.
+func judgeBy(truth string, judge synth.Judge) synth.Judge {
+	if truth == "" {
+		return nil
+	}
+	return judge
+}
+
 // samples is how many samples a data set has.
 func (m Maker) samples(usual int) int {
 	if m.count != 0 {
@@ -140,10 +148,7 @@ func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
 		spec.Truth = filepath.Base(path)
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
-		var judge synth.Judge
-		if m.Engine != nil {
-			judge = func(folder string) (map[string]float64, error) { return m.markClicks(ctx, model, spec, folder) }
-		}
+		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markClicks(ctx, model, spec, folder) })
 		return synth.WriteCriteo(ctx, dir, spec, judge)
 	}}, nil
 }
@@ -193,12 +198,9 @@ func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
 		spec.Truth = filepath.Base(path) + " " + model.Dataset // which says how long answers are
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
-		var judge synth.Judge
-		if spec.Truth != "" {
-			judge = func(folder string) (map[string]float64, error) {
-				return m.markPrompts(ctx, model, spec, r.TokenBytes, folder)
-			}
-		}
+		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) {
+			return m.markPrompts(ctx, model, spec, r.TokenBytes, folder)
+		})
 		return synth.WritePrompts(ctx, dir, spec, judge)
 	}}, nil
 }

@@ -145,7 +145,7 @@ func (w *worker) serve(ctx context.Context, p workload.Decoder) {
 	s := newSource(w)
 	err := serving(ctx, p, s)
 	if err == nil && s.admitted() > 0 {
-		err = errors.New("the model gave no answer")
+		err = workload.ErrNoAnswer
 	}
 	if err == nil && !w.sut.queue.isClosed() {
 		err = errors.New("the model's code stopped before the test did")

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -77,7 +76,7 @@ func (d *dispatcher) answer(t task) {
 	a := &promptReply{dispatcher: d, task: t}
 	err := d.ask(a)
 	if err == nil && !a.done {
-		err = errors.New("the model gave no answer")
+		err = workload.ErrNoAnswer
 	}
 	if err == nil {
 		d.inARow.Store(0)

@@ -233,7 +233,7 @@ func (w *worker) answer(ctx context.Context) {
 			continue
 		}
 		if err == nil {
-			err = errors.New("the model gave no answer")
+			err = workload.ErrNoAnswer
 			w.sut.fail(err)
 		}
 		w.answered[i] = true

@@ -32,11 +32,11 @@ type Source interface {
 // Options say how a model is offered.
 type Options struct {
 	Name string // for clients
-	Room int    // requests under way at most; 0: 256
+	Room int    // requests under way at most; 0: DefaultRoom
 }
 
-// defaultRoom is how many requests may be under way.
-const defaultRoom = 256
+// DefaultRoom is how many requests of a model may be under way.
+const DefaultRoom = 256
 
 // An Offer is a model that is offered. It must be closed.
 type Offer struct {
@@ -60,7 +60,7 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 	if o.Room < 0 {
 		return nil, fmt.Errorf("room for %d requests", o.Room)
 	}
-	o.Room = cmp.Or(o.Room, defaultRoom)
+	o.Room = cmp.Or(o.Room, DefaultRoom)
 	files, err := s.Parts()
 	if err != nil {
 		return nil, err

@@ -221,7 +221,7 @@ func (j *taskJob) answer(ctx context.Context) error {
 	a.response, a.done = a.response[:0], false
 	err := a.predictor.Predict(ctx, []workload.Item{{}}, a)
 	if err == nil && !a.done {
-		err = errors.New("the model gave no answer")
+		err = workload.ErrNoAnswer
 	}
 	if err != nil {
 		return protocol.Errorf(protocol.Internal, "answering a sample: %w", err)

@@ -57,7 +57,7 @@ func TestTaskCountsTokens(t *testing.T) {
 		{"two counts", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text, count(7, 8)}, outs: both}, 0, "want tokens INT32[1]"},
 		{"no count", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{text}, outs: both}, 0, "1 outputs, asked were 2"},
 		{"the count first", &scribe{said: []protocol.Port{response, tokens}, outputs: []tensor.Tensor{count(7), text}, outs: []string{"tokens", "response"}}, 0, "want response UINT8[1 ?]"},
-		{"a count that nobody knows of", &scribe{said: []protocol.Port{response}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 0, "2 outputs, asked were 1"},
+		{"a count that was not asked for", &scribe{said: []protocol.Port{response}, outputs: []tensor.Tensor{text, count(7)}, outs: both}, 0, "2 outputs, asked were 1"},
 		{"another second output", &scribe{said: []protocol.Port{response, {Name: "words", Datatype: "INT32", Shape: []int64{1}}}}, 0, "has the outputs"},
 		{"a count of another type", &scribe{said: []protocol.Port{response, {Name: "tokens", Datatype: "FP32", Shape: []int64{1}}}}, 0, "has the outputs"},
 	} {

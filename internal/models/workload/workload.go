@@ -107,6 +107,9 @@ func Bytes(row []Slot) int64 {
 	return n
 }
 
+// ErrNoAnswer is the error of a sample that a predictor or decoder left without an answer, and without an error.
+var ErrNoAnswer = errors.New("the model gave no answer")
+
 // A Predictor answers samples on behalf of one worker. One goroutine uses it.
 type Predictor interface {
 	// Use says that samples come from this store from now on. The store may be nil: then none come.

@@ -272,7 +272,7 @@ func TestDeadServerIsLeftOut(t *testing.T) {
 			checkDouble(t, retrying, 1)
 		}
 		if retrying.Traffic().Retried != 1 {
-			t.Errorf("%s: %d requests were sent once more, want 1", scheme, retrying.Traffic().Retried)
+			t.Errorf("%s: %d requests were sent again, want 1", scheme, retrying.Traffic().Retried)
 		}
 		alone := open(t, Options{Endpoints: []string{dead}})
 		for range 2 {
