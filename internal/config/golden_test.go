@@ -267,4 +267,7 @@ func TestSeedsOfTheChecker(t *testing.T) {
 			}
 		}
 	}
+	if got := NewestSeeds(); got != want[Newest][0] {
+		t.Errorf("NewestSeeds() = %v, want those of %s, %v", got, Newest, want[Newest][0])
+	}
 }
