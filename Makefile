@@ -43,11 +43,12 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 # Packages that start goroutines outside their tests.
 CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\b' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-nightly: onnxruntime ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target (some hours)
+nightly: onnxruntime ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again (some hours)
 	MLPERF_LONG_TESTS=1 $(GO) test -timeout 30m ./...
 	MLPERF_LONG_TESTS=1 MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 60m -tags ort -run '^TestORT' ./...
 	$(GO) test -timeout 60m -race ./...
 	scripts/fuzz.sh 30s
+	scripts/goldens.sh
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
 	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(testenv|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|backend/oip/oiptest|backend/openai/tokenserver/tokentest|machine/power/ptdtest|run/runtest)/|TimerPacer'); \

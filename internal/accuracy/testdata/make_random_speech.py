@@ -13,7 +13,6 @@ import contextlib, gzip, io, json, os, random, runpy, struct, sys, tempfile, typ
 inference, whisper = sys.argv[1:3]
 seed, count, out = (int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]) if len(sys.argv) > 3 else (5, 40, "random_speech.json.gz")
 rng = random.Random(seed)
-sys.path.insert(0, whisper)
 RETIRED = inference + "/retired_benchmarks/"
 RNNT = " abcdefghijklmnopqrstuvwxyz'"
 WHISPER = RNNT + "0123456789$%+-"
@@ -110,6 +109,7 @@ def translation(folder):
     return dict({"texts": references, "log": log}, **run(script, ["--reference", folder + "/reference", "--accuracy_log", folder + "/log"], os.path.dirname(script)))
 
 
+module("whisper", __path__=[whisper + "/whisper"])  # without what it imports
 module("manifest", Manifest=Manifest)
 module("parts")
 module("parts.manifest", Manifest=Manifest)

@@ -21,7 +21,7 @@ from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktParameters
 
 rng = random.Random(11)
 params = PunktParameters()
-for line in gzip.open(here + "/../../sentences/english.txt.gz", "rt"):
+for line in gzip.open(here + "/../sentences/english.txt.gz", "rt"):
     kind, *f = line.rstrip("\n").split("\t")
     if kind == "a": params.abbrev_types.add(f[0])
     if kind == "s": params.sent_starters.add(f[0])

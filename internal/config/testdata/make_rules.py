@@ -1,5 +1,5 @@
-"""make_rules.py INFERENCE [--write]: makes rules.json, every key and value of the official mlperf.conf of each round, from a git
-repository of mlcommons/inference. Without --write it says whether the file differs."""
+"""make_rules.py INFERENCE [--write]: makes rules.json, every key and value of the official mlperf.conf of each round, from a clone
+of mlcommons/inference. Without --write it says whether the file differs."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 FILE = pathlib.Path(__file__).parent / "rules.json"
 CONFS = {
-    "v0.5": "r0.5:v0.5/mlperf.conf", "v0.7": "v0.7:mlperf.conf", "v1.0": "v1.0.1:mlperf.conf", "v1.1": "r1.1:mlperf.conf", "v2.0": "v2.0:mlperf.conf",
+    "v0.5": "origin/r0.5:v0.5/mlperf.conf", "v0.7": "v0.7:mlperf.conf", "v1.0": "v1.0.1:mlperf.conf", "v1.1": "origin/r1.1:mlperf.conf", "v2.0": "v2.0:mlperf.conf",
     "v2.1": "v2.1:mlperf.conf", "v3.0": "v3.0:mlperf.conf", "v3.1": "v3.1:mlperf.conf", "v4.0": "v4.0:mlperf.conf", "v4.1": "v4.1:mlperf.conf",
     "v5.0": "v5.0.1:loadgen/mlperf.conf", "v5.1": "v5.1.1:loadgen/mlperf.conf", "v6.0": "80aaa82a:loadgen/mlperf.conf", "v6.1": "b0662794:loadgen/mlperf.conf",
 }

@@ -3,7 +3,7 @@
 
     oddities.py PROGRAM > oddities.json
 
-PROGRAM is oddities.cc, built in loadgen/ of mlcommons/inference beside a mlperf_conf.h that has any text:
+PROGRAM is oddities.cc, built in loadgen/ of mlcommons/inference beside a mlperf_conf.h with the line `const char* mlperf_conf = "";`:
 
     g++ -std=c++17 -I. -o PROGRAM oddities.cc test_settings_internal.cc logging.cc utils.cc version.cc
 """
