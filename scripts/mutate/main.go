@@ -2,7 +2,9 @@
 // changed package, then of the packages that import it, directly or not.
 //
 //	go run ./scripts/mutate --seed 1 --count 200 > mutants.txt
+//	go run ./scripts/mutate --seed 1 --again mutants.txt        # those that survived once more, with the tests of today
 //
+// With --near only the tests of the changed package run, which is quick; --again then asks its importers about the survivors.
 // A line per change: NOTICED or SURVIVED, place, change, the package whose test failed, seconds. Changes that do not compile
 // are replaced by others. The last line is the share that was noticed. Survivors want a look: a test is missing, the line is
 // not needed, or the change is equivalent (it has no effect).
@@ -38,10 +40,12 @@ func main() {
 	count := flag.Int("count", 200, "how many changes")
 	timeout := flag.Duration("timeout", 2*time.Minute, "for the tests of a package; longer is noticed, too")
 	only := flag.String("only", "", "change only files whose path contains this")
+	near := flag.Bool("near", false, "run only the tests of the changed package")
+	again := flag.String("again", "", "make only the changes that survived in this earlier output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := mutate(ctx, *seed, *count, *timeout, *only); err != nil {
+	if err := mutate(ctx, *seed, *count, *timeout, *only, *near, *again); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -55,7 +59,20 @@ type pkg struct {
 	TestGoFiles, XTestGoFiles          []string
 }
 
-func mutate(ctx context.Context, seed uint64, count int, timeout time.Duration, only string) error {
+func mutate(ctx context.Context, seed uint64, count int, timeout time.Duration, only string, near bool, again string) error {
+	survived := map[string]bool{}
+	if again != "" {
+		text, err := os.ReadFile(again)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Split(line, "  "); len(f) > 2 && f[0] == "SURVIVED" {
+				survived[f[1]+f[2]] = true
+			}
+		}
+		count = min(count, len(survived))
+	}
 	root, err := os.Getwd()
 	if err != nil {
 		return err
@@ -80,7 +97,15 @@ func mutate(ctx context.Context, seed uint64, count int, timeout time.Duration, 
 		if err != nil {
 			return err
 		}
-		by, compiles, err := try(ctx, p, text, packages, timeout)
+		name, err := filepath.Rel(root, p.file)
+		if err != nil {
+			name = p.file
+		}
+		at := fmt.Sprintf("%s:%d", name, line)
+		if again != "" && !survived[at+what] {
+			continue
+		}
+		by, compiles, err := try(ctx, p, text, packages, near, timeout)
 		if err != nil {
 			return err
 		}
@@ -93,11 +118,7 @@ func mutate(ctx context.Context, seed uint64, count int, timeout time.Duration, 
 			noticed++
 			verdict = "NOTICED"
 		}
-		name, err := filepath.Rel(root, p.file)
-		if err != nil {
-			name = p.file
-		}
-		fmt.Printf("%-8s  %s:%d  %s  %s  %.0f s\n", verdict, name, line, what, by, time.Since(began).Seconds())
+		fmt.Printf("%-8s  %s  %s  %s  %.0f s\n", verdict, at, what, by, time.Since(began).Seconds())
 	}
 	fmt.Printf("%d of %d changes were noticed: %.1f %% (seed %d)\n", noticed, tried, 100*float64(noticed)/float64(max(tried, 1)), seed)
 	return ctx.Err()
@@ -227,7 +248,7 @@ func (p place) apply() (text []byte, line int, what string, err error) {
 }
 
 // try runs the tests over a change until one fails: by is the package whose tests failed, "" if none did.
-func try(ctx context.Context, p place, text []byte, packages map[string]pkg, timeout time.Duration) (by string, compiles bool, err error) {
+func try(ctx context.Context, p place, text []byte, packages map[string]pkg, near bool, timeout time.Duration) (by string, compiles bool, err error) {
 	dir, err := os.MkdirTemp("", "mutate-")
 	if err != nil {
 		return "", false, err
@@ -246,7 +267,10 @@ func try(ctx context.Context, p place, text []byte, packages map[string]pkg, tim
 	if exec.CommandContext(ctx, "go", "build", "-overlay", overlay, p.pkg).Run() != nil {
 		return "", false, ctx.Err()
 	}
-	for _, tests := range rings(p.pkg, packages) {
+	for i, tests := range rings(p.pkg, packages) {
+		if near && i > 0 {
+			break
+		}
 		args := append([]string{"test", "-overlay", overlay, "-vet=off", "-failfast", "-timeout", timeout.String()}, tests...)
 		out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 		if ctx.Err() != nil {

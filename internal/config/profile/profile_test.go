@@ -54,7 +54,7 @@ func TestWrongProfiles(t *testing.T) {
 		{"without a device", func(p *Profile) { p.Device = "" }, "device is missing"},
 		{"of another precision", func(p *Profile) { p.Precision = "int4" }, `precision is "int4", want fp32, fp16 or int8`},
 		{"without workers", func(p *Profile) { p.Instances = 0 }, "instances is 0, want at least 1"},
-		{"with negative threads", func(p *Profile) { p.Threads = -1 }, "intra_threads is -1, want at least 1"},
+		{"without threads", func(p *Profile) { p.Threads = 0 }, "intra_threads is 0, want at least 1"},
 		{"without batches", func(p *Profile) { p.MaxBatch = 0 }, "max_batch_size is 0, want at least 1"},
 		{"with a negative delay", func(p *Profile) { p.MaxDelay = "-1ms" }, `max_batch_delay is "-1ms"`},
 		{"with no delay", func(p *Profile) { p.MaxDelay = "" }, `max_batch_delay is ""`},
