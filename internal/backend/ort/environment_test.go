@@ -120,6 +120,16 @@ func TestORTLeaks(t *testing.T) {
 		engine, model := openEngine(t), doubled("N").write(t)
 		leakTest(t, 20, func() { openRunClose(t, engine, model) })
 	})
+	t.Run("closed values", func(t *testing.T) {
+		s, err := openEngine(t).Open(t.Context(), backend.Options{ModelPath: doubled("N").write(t)})
+		testenv.Must(t, err)
+		leakTest(t, 20, func() {
+			for range 4000 {
+				testenv.Must(t, bind(t, s, tensor.New(tensor.Float32, 1, 4)).Close())
+			}
+		})
+		testenv.Must(t, s.Close())
+	})
 	t.Run("engines", func(t *testing.T) {
 		library, _, err := Search{}.Find()
 		if err != nil {
