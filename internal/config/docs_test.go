@@ -139,6 +139,9 @@ func scenarioCell(t *testing.T, r *RuleSet, s loadgen.Scenario) string {
 	case e.FixedInterval:
 		return fmt.Sprintf("a query every %v, %g %% in time, %d queries", e.TargetLatency, e.TargetLatencyPercentile*100, n)
 	}
+	if s == loadgen.MultiStream { // a count of the checker that early stopping replaces
+		n = e.MinQueryCount
+	}
 	return fmt.Sprintf("%g %%, %d queries of %d", e.TargetLatencyPercentile*100, n, e.SamplesPerQuery)
 }
 
