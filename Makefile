@@ -12,8 +12,10 @@ ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+LDFLAGS ?= -s -w # a third smaller; LDFLAGS= keeps the symbols for a debugger
+
 build: ## build bin/mlperf
-	$(GO) build -o $(BIN) ./cmd/mlperf
+	$(GO) build -ldflags "$(strip $(LDFLAGS))" -o $(BIN) ./cmd/mlperf
 
 PREFIX  ?= $(HOME)/.local
 
@@ -22,7 +24,8 @@ install: build ## put mlperf into $(PREFIX)/bin, where the commands of the READM
 	install -m 755 $(BIN) "$(PREFIX)/bin/mlperf"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH";; esac
 
-run: onnxruntime build ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
+run: ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
+	@$(MAKE) -j2 onnxruntime build # downloads beside compiling
 	$(BIN) run --model resnet50 --scenario server --quick --target-latency auto
 
 quick: ## tests of what changed and of what imports it directly (30 s)
