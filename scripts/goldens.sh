@@ -5,12 +5,12 @@
 #   scripts/goldens.sh squad      only makers whose line in the list below holds "squad"
 #
 # It needs git, g++, Node.js with npm and Python 3.11 with venv, for the makers of images Debian 12's python3-opencv and
-# libjpeg-turbo-progs, and some 500 MB in ${MLPERF_GOLDENS:-~/.cache/mlperf-goldens}, where packages and checkouts of other projects
+# libjpeg-turbo-progs, and some 500 MB in ${GOLDENS_DIR:-~/.cache/mlperf-goldens}, where packages and checkouts of other projects
 # stay. What this machine lacks is listed as NOT RUN; a file that comes out otherwise, or a maker that fails, is the exit status 1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 only=${1:-}
-cache=${MLPERF_GOLDENS:-$HOME/.cache/mlperf-goldens}
+cache=${GOLDENS_DIR:-$HOME/.cache/mlperf-goldens}
 mkdir -p "$cache"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -33,6 +33,7 @@ type selftestFlags struct {
 	all         bool
 	peer        string
 	rounds      int
+	sources     string
 	asJSON      bool
 }
 
@@ -60,6 +61,7 @@ late, and how much memory a query takes.`,
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&o.all, "all", false, "measure every scenario and print a table")
 	f.StringVar(&o.peer, "peer", "", "with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
+	f.StringVar(&o.sources, "verify", "", "compare the sources of the load generator with those in a checkout, or with those that the detail log in a folder names")
 	f.IntVar(&o.rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
 	return cmd
 }
@@ -69,7 +71,7 @@ func (o *selftestFlags) run(cmd *cobra.Command) error {
 	for _, k := range []struct {
 		flag  string
 		given bool
-	}{{"--token-server", o.tokenServer.address != ""}, {"--endpoint", o.endpoint}, {"--all", o.all}} {
+	}{{"--token-server", o.tokenServer.address != ""}, {"--endpoint", o.endpoint}, {"--all", o.all}, {"--verify", o.sources != ""}} {
 		switch {
 		case k.given && kind != "":
 			return usage("%s and %s are different tests: give one of them", kind, k.flag)
@@ -99,6 +101,15 @@ func (o *selftestFlags) run(cmd *cobra.Command) error {
 		return o.runEndpoint(cmd)
 	case "--all":
 		return o.runAll(cmd)
+	case "--verify":
+		files, differ, err := selftest.CompareSources(o.sources)
+		if err == nil && len(differ) > 0 {
+			err = fmt.Errorf("%d of %d files of the load generator differ between this program and %s: %s", len(differ), files, o.sources, strings.Join(differ, ", "))
+		}
+		if err != nil {
+			return err
+		}
+		return say(w, "all %d files of the load generator are those of %s\n", files, o.sources)
 	default:
 		return o.runOne(cmd.Context(), w)
 	}

@@ -126,7 +126,7 @@ func (r *run) sutName() string {
 
 // writeLogs writes the log files of the reference.
 func (r *run) writeLogs(test *loadgen.Result, dir string) error {
-	about := mlperflog.About{Version: r.cfg.Program, PID: os.Getpid()}
+	about := mlperflog.ThisProgram(r.cfg.Program)
 	err := mlperflog.WriteFiles(dir, test, about)
 	if r.cfg.Trace && !errors.Is(test.Interrupted, loadgen.ErrUnfinished) {
 		err = errors.Join(err, mlperflog.WriteTraceFile(dir, test, about))

@@ -170,7 +170,7 @@ func (s Test) issue(ctx context.Context, sut loadgen.SUT, qsl loadgen.QSL) (*loa
 	case s.OutputDir == "":
 		return r, nil
 	}
-	return r, mlperflog.WriteFiles(s.OutputDir, r, mlperflog.About{Version: "selftest", PID: os.Getpid()})
+	return r, mlperflog.WriteFiles(s.OutputDir, r, mlperflog.ThisProgram("selftest"))
 }
 
 // measured is the result as far as the test itself tells.

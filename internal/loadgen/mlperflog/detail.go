@@ -2,13 +2,17 @@ package mlperflog
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -16,20 +20,55 @@ import (
 
 // About describes the program that wrote a detail log.
 type About struct {
-	Version string // e.g. "mlperf 0.3.0 (Go)"
-	PID     int    // of the process
+	Version    string            // e.g. "mlperf 0.9.0"
+	Revision   string            // the first ten digits of the commit that it was built from; "" here and below: not known
+	CommitDate string            // of that commit
+	Status     string            // "modified" if files differed from the commit
+	Sources    map[string]string // SHA-1 sums of the load generator's files, by path
+	PID        int               // of the process
+}
+
+// ThisProgram describes the running program.
+func ThisProgram(version string) About {
+	about := About{Version: version, Sources: loadgen.Sources(), PID: os.Getpid()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return about
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			about.Revision = s.Value[:min(len(s.Value), 10)]
+		case "vcs.time":
+			about.CommitDate = s.Value
+		case "vcs.modified":
+			if s.Value == "true" {
+				about.Status = "modified"
+			}
+		}
+	}
+	return about
 }
 
 // writeDetail writes mlperf_log_detail.txt.
 func writeDetail(w io.Writer, r *loadgen.Result, about About) error {
 	d := &detailWriter{w: bufio.NewWriter(w), pid: about.PID, start: r.StartTime, now: r.StartTime}
-	d.log("loadgen_version", about.Version+" @ NA")
-	d.log("loadgen_build_date_local", "NA")
-	d.log("loadgen_build_date_utc", "NA")
-	d.log("loadgen_git_commit_date", "NA")
-	d.log("loadgen_git_log_message", "NA")
-	d.log("loadgen_git_status_message", "NA")
-	d.log("loadgen_file_sha1", jsontext.Value("{}"))
+	sums, err := json.Marshal(about.Sources, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	const unknown = "NA" // as the reference says
+	status := about.Status
+	if about.Revision == "" {
+		status = unknown
+	}
+	d.log("loadgen_version", about.Version+" @ "+cmp.Or(about.Revision, unknown))
+	d.log("loadgen_build_date_local", unknown) // so that equal sources give equal programs
+	d.log("loadgen_build_date_utc", unknown)
+	d.log("loadgen_git_commit_date", cmp.Or(about.CommitDate, unknown))
+	d.log("loadgen_git_log_message", unknown)
+	d.log("loadgen_git_status_message", status)
+	d.log("loadgen_file_sha1", jsontext.Value(sums))
 	d.log("test_datetime", r.StartTime.UTC().Format("2006-01-02T15:04:05Z"))
 	d.log("sut_name", r.SUTName)
 	d.log("get_sut_name_duration_ns", r.NamingTook.Nanoseconds())
