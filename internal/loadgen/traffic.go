@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -175,8 +176,14 @@ type traffic struct {
 	arrival int64  // scheduled offset of the next, ns
 }
 
-var errNoQueries = errors.New("the settings ask for no query at all: min_query_count and min_duration are both 0, " +
-	"or the data set has fewer samples than one query")
+var errNoQueries = errors.New("the settings ask for no query at all: min_query_count and min_duration are both 0")
+
+// A FewSamplesError says that the samples of a loaded set do not fill one query, and the test issues each of them once.
+type FewSamplesError struct{ Loaded, PerQuery int }
+
+func (e *FewSamplesError) Error() string {
+	return fmt.Sprintf("each sample is to be issued once, in queries of %d, and only %d are loaded: the test needs a larger data set or a smaller performance_sample_count_override", e.PerQuery, e.Loaded)
+}
 
 // newTraffic prepares to draw the traffic of one loaded set.
 func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, error) {
@@ -209,10 +216,13 @@ func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, 
 	if loaded := uint64(len(set.indices)); t.equalIssue && !accuracy && t.minQueries%loaded != 0 {
 		t.minQueries += loaded - t.minQueries%loaded
 	}
-	if !t.wanted() {
-		return nil, errNoQueries
+	switch {
+	case t.wanted():
+		return t, nil
+	case accuracy || e.PerformanceIssueUnique:
+		return nil, &FewSamplesError{len(set.indices), t.perQuery}
 	}
-	return t, nil
+	return nil, errNoQueries
 }
 
 // wanted reports whether the reference would prepare another query.
