@@ -32,6 +32,8 @@ type Texts struct {
 
 	// Tokenize is the model's tokenizer; nil: there is none here. It may be called from several goroutines at once.
 	Tokenize func(text []byte) ([]int32, error)
+	// Detokenize is its inverse; nil as Tokenize.
+	Detokenize func(ids []int32) (text string, err error)
 }
 
 // A Prompt asks for an answer.
@@ -83,14 +85,27 @@ type Generated struct {
 	PerToken   Spread // from the first piece to the end, by the tokens less one
 	Between    Spread // from a piece to the next; 0 for those that came together
 
-	Pieces      int64  // of answers
-	Tokens      int64  // of answers
-	PromptTotal int64  // tokens of prompts, as far as the servers count them
+	Pieces      int64 // of answers
+	Tokens      int64 // of answers
+	PromptTotal int64 // tokens of prompts, as far as the servers count them
+	Cached      int64 // of these, taken from a cache, as far as the servers tell
+	Prompts     int64 // different ones that were answered
+	Distinct    int64 // different ones among the last answers to these
+	Check       TokenCheck
 	Counted     string // the source of the numbers of tokens, in words
 	Tokenized   int64  // answers whose token ids the local tokenizer made
 	Most        int64  // requests under way at once, at most
 	Servers     []ServerLoad
 	Finished    map[string]int64 // answers by finish_reason
+}
+
+// A TokenCheck compares the numbers of tokens that servers tell with others.
+type TokenCheck struct {
+	// In a sample of the answers: what the servers tell, the tokens of the tokenizer, and by how much these may differ.
+	Answers, Told, Counted, Allowed int64
+	Unknown                         string // why it could not count an answer; empty: it could
+	// In the answers that have both: usage, and token ids.
+	WithIDs, Usage, IDs int64
 }
 
 // Failures counts the failures of a kind.

@@ -63,6 +63,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 			Busy:    time.Duration(w.busy.Load()).Seconds(),
 		})
 	}
+	r.serverCheck.judgeTokens(out.Generation, r.workload.Alike, r.workload.Samples)
 	r.serverCheck.apply(out)
 	r.addCaveats(out)
 	return out

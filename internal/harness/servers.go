@@ -102,6 +102,33 @@ func (c *serverCheck) compare(a backend.Account, restarted bool, samples uint64,
 	}
 }
 
+// judgeTokens judges the numbers of tokens that servers tell, and their answers. Some samples' reference answers are alike.
+func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int) {
+	if g == nil {
+		return
+	}
+	caveat := func(on bool, format string, args ...any) {
+		if on {
+			c.caveats = append(c.caveats, fmt.Sprintf(format, args...))
+		}
+	}
+	check := g.TokenCheck
+	if fault := check.Fault(); fault != "" {
+		c.problems = append(c.problems, fault)
+	}
+	caveat(check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized, "tokens as counted by the servers (%s): no tokenizer here checks them", g.Counted)
+	caveat(check.Told < check.Counted-check.Allowed, "tokens: the servers tell of %d in %d answers, the tokenizer counts %d: it may be that of another model", check.Told, check.Answers, check.Counted)
+	caveat(g.CachedTokens > 0, "the servers took %d of %d tokens of prompts from a cache, which the rules forbid", g.CachedTokens, g.PromptTokens)
+	const mostInPiece = 16 // servers gather up to 10 (stream_interval of vLLM)
+	caveat(g.Pieces > 0 && g.Tokens > mostInPiece*g.Pieces, "%d tokens came in %d pieces: times to the first token and per token are those of pieces", g.Tokens, g.Pieces)
+	same, expected := g.Prompts-g.Distinct, int64(alike)*g.Prompts/int64(max(1, samples))
+	own := ""
+	if expected > 0 {
+		own = fmt.Sprintf("; the data set has %d", g.Prompts-expected)
+	}
+	caveat(same > expected+g.Prompts/20, "the servers gave %d distinct answers to %d distinct prompts%s", g.Distinct, g.Prompts, own)
+}
+
 // apply adds the findings to results. A run with a problem is INVALID.
 func (c *serverCheck) apply(out *report.Results) {
 	out.Remote = c.remote
@@ -132,6 +159,7 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 	m := d.predictor.Measured()
 	g := &report.Generation{
 		Limit: int(d.limit), Most: m.Most, Answers: m.Answers, Retries: m.Retries, Pieces: m.Pieces, Tokens: m.Tokens, PromptTokens: m.PromptTotal,
+		CachedTokens: m.Cached, TokenCheck: new(report.TokenCheck(m.Check)), Prompts: m.Prompts, Distinct: m.Distinct,
 		Counted: m.Counted, Tokenized: m.Tokenized, Finished: m.Finished, Cores: r.cfg.ClientCores,
 		FirstTokenFromSendNS: spread(m.FirstToken), LatencyFromSendNS: spread(m.Whole), PerTokenNS: spread(m.PerToken), BetweenPiecesNS: spread(m.Between), HandoverNS: spread(d.handover.Spread()),
 	}

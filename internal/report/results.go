@@ -470,8 +470,13 @@ type Generation struct {
 	Tokens       int64  `json:"tokens"`
 	Pieces       int64  `json:"pieces,omitempty"`
 	PromptTokens int64  `json:"prompt_tokens,omitempty"`
+	CachedTokens int64  `json:"cached_prompt_tokens,omitempty"` // of these, as far as the servers tell
 	Counted      string `json:"tokens_counted_by"`
 	Tokenized    int64  `json:"answers_tokenized_here,omitempty"` // whose token ids the local tokenizer made of their text
+
+	TokenCheck *TokenCheck `json:"token_check,omitempty"`
+	Prompts    int64       `json:"different_prompts,omitempty"` // that were answered
+	Distinct   int64       `json:"different_answers,omitempty"` // to these
 
 	FirstTokenFromSendNS *Latencies `json:"first_token_from_send_ns,omitempty"`
 	PerTokenNS           *Latencies `json:"per_token_ns,omitempty"`
@@ -486,6 +491,33 @@ type Generation struct {
 
 	CPUCores float64 `json:"client_cpu_cores"` // that this client kept busy, on average
 	Cores    int     `json:"client_cores"`
+}
+
+// A TokenCheck compares the numbers of tokens that servers tell with others.
+type TokenCheck struct {
+	Answers int64  `json:"answers,omitempty"`                    // that were sampled and counted with the tokenizer
+	Told    int64  `json:"tokens_as_told,omitempty"`             // of these
+	Counted int64  `json:"tokens_counted,omitempty"`             // of these
+	Allowed int64  `json:"allowed_difference,omitempty"`         // one model may say a word in several ways
+	Unknown string `json:"not_counted,omitempty"`                // why the tokenizer could not count an answer
+	WithIDs int64  `json:"answers_with_usage_and_ids,omitempty"` // answers with both
+	Usage   int64  `json:"tokens_by_usage,omitempty"`            // of these
+	IDs     int64  `json:"tokens_by_ids,omitempty"`              // of these
+}
+
+// Fault says why the numbers that the servers tell cannot be true; empty: they may be.
+func (c *TokenCheck) Fault() string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Unknown != "":
+		return "the tokenizer cannot read an answer: " + c.Unknown
+	case c.Usage > c.IDs+c.WithIDs, c.IDs > c.Usage+c.WithIDs: // servers may leave out the token that ends an answer
+		return fmt.Sprintf("tokens: the servers tell of %d in %d answers, and send the ids of %d", c.Usage, c.WithIDs, c.IDs)
+	case c.Told > c.Counted+c.Allowed:
+		return fmt.Sprintf("tokens: the servers tell of %d in %d answers, the tokenizer counts %d (%d more are allowed)", c.Told, c.Answers, c.Counted, c.Allowed)
+	}
+	return ""
 }
 
 // A GenerationServer is the load of one of several servers.

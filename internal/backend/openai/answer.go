@@ -29,6 +29,7 @@ const (
 type answer struct {
 	session  *session
 	prompt   *backend.Prompt
+	request  uint64 // hash of its body
 	sink     backend.Sink
 	attempts int
 	started  bool // the sink has the first piece
@@ -42,16 +43,23 @@ type answer struct {
 	first, last  time.Duration // when the first and the last piece came
 	pieces       int
 	usage        int64 // tokens as the server says
+	told         bool  // usage came after the end
 	promptTokens int64
-	finish       string
-	tokenized    bool // its ids were made here
+	cached       int64  // of promptTokens, taken from a cache
+	finish       string // why the answer ended; empty: it goes on
+	tokenized    bool   // its ids were made here
 	tokens       int
 	counted      string
+
+	// Runs of equal pieces: where the last piece begins, how often it came in a row, the runs before it, and whether a
+	// piece came once only.
+	lastAt, times, runs int
+	single              bool
 }
 
 // begin starts an attempt: what an earlier one left is gone, except for what the sink has.
 func (a *answer) begin() {
-	*a = answer{session: a.session, prompt: a.prompt, sink: a.sink, attempts: a.attempts + 1, started: a.started, sent: time.Now()}
+	*a = answer{session: a.session, prompt: a.prompt, request: a.request, sink: a.sink, attempts: a.attempts + 1, started: a.started, sent: time.Now()}
 }
 
 // end says once that the request is no longer outstanding.
@@ -135,7 +143,7 @@ const doneMark = "[DONE]"
 
 // take takes the data of an event that came at a time.
 func (a *answer) take(data []byte, now time.Duration) *failure {
-	before := len(a.text)
+	before, idsBefore, over := len(a.text), len(a.ids), a.finish != ""
 	text, ids, ok := a.shape.find(data)
 	if !ok || a.add(text, ids) != nil {
 		var e event
@@ -144,9 +152,13 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 		}
 		a.shape.learn(data, &e)
 	}
+	if over && (len(a.text) > before || len(a.ids) > idsBefore) {
+		return failf(kindAfterEnd, "the server ended the answer (%q) and sent another piece of it: %s", a.finish, a.session.quote(string(a.text[before:])))
+	}
 	if f := a.checkTokens(int64(len(a.ids))); f != nil || len(a.text) == before {
 		return f
 	}
+	a.compare(before)
 	if a.pieces++; a.pieces == 1 {
 		a.start(a.text, now)
 	} else {
@@ -160,6 +172,21 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 		return failf(kindTooLong, "the answer is longer than %d bytes", maxAnswer)
 	}
 	return nil
+}
+
+// compare compares the piece that begins at a place in the text with the one before it, until one differs from both of
+// its neighbours.
+func (a *answer) compare(at int) {
+	switch {
+	case a.single:
+		return
+	case a.pieces > 0 && bytes.Equal(a.text[a.lastAt:at], a.text[at:]):
+		a.times++
+	default:
+		a.single = a.times == 1
+		a.times, a.runs = 1, a.runs+1
+	}
+	a.lastAt = at
 }
 
 // add appends a text and token ids as JSON has them, both or none.
@@ -217,14 +244,21 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	if e.Usage.CompletionTokens < 0 {
 		return failf(kindMalformed, "the answer has %d tokens as the server says", e.Usage.CompletionTokens)
 	}
-	if e.Usage.CompletionTokens > 0 {
-		a.usage = e.Usage.CompletionTokens
+	if n := e.Usage.CompletionTokens; n > 0 {
+		if a.told && n != a.usage {
+			return failf(kindAfterEnd, "the server ended the answer (%q), counted %d tokens, and then %d", a.finish, a.usage, n)
+		}
+		a.usage, a.told = n, a.finish != ""
 	}
 	a.promptTokens = max(a.promptTokens, e.Usage.PromptTokens)
+	a.cached = max(a.cached, e.Usage.PromptDetails.CachedTokens)
 	if len(e.Choices) == 0 {
 		return nil
 	}
 	choice := &e.Choices[0]
+	if len(e.Choices) > 1 || choice.Index != 0 {
+		return failf(kindChoices, "asked was for one answer, and the server sent choice %d", e.Choices[len(e.Choices)-1].Index)
+	}
 	if choice.FinishReason != "" {
 		a.finish = a.session.quote(choice.FinishReason)
 	}
@@ -251,17 +285,39 @@ func (a *answer) checkTokens(n int64) *failure {
 	return nil
 }
 
+// mostHidden is how many tokens of an answer may have no text: one that ends it, bytes of an unfinished character, a text
+// that ended it (Prompt.Stop). Servers of chats also take the marks of reasoning, tools and turns out of it.
+func (s *session) mostHidden() int64 {
+	if s.dialect.chat {
+		return 16
+	}
+	return 4
+}
+
+// fewestRuns is how many pieces an answer must have, each of them several times in a row, to have been repeated.
+const fewestRuns = 8
+
 // check refuses an answer that cannot count, and counts its tokens.
 func (a *answer) check() *failure {
 	texts := &a.session.texts
+	// A token has a byte of text at least, except for hidden ones. After ignore_eos models go on with hidden tokens.
+	most := int64(len(a.text))
+	if most == 0 {
+		most = int64(len(a.ids))
+	}
+	told := max(a.usage, int64(len(a.ids)))
+	if f := a.checkTokens(a.usage); f != nil {
+		return f
+	}
 	switch {
 	case len(a.text) == 0 && a.usage == 0 && len(a.ids) == 0:
 		return failf(kindEmpty, "the server ended the answer (%q) without a text, and tells of no tokens", a.finish)
 	case a.usage > 0 && int64(a.pieces) > a.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", a.pieces, a.usage)
-	}
-	if f := a.checkTokens(a.usage); f != nil {
-		return f
+	case told > most+a.session.mostHidden() && !a.prompt.Exact:
+		return failf(kindNoText, "the answer has %d tokens as the server says, and its text %d bytes", told, len(a.text))
+	case !a.single && a.times > 1 && a.runs >= fewestRuns:
+		return failf(kindRepeated, "the answer came in %d pieces, each several times in a row", a.pieces)
 	}
 	if len(a.ids) == 0 && len(a.text) > 0 && (texts.Logged || a.usage == 0) {
 		switch {

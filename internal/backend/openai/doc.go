@@ -13,8 +13,8 @@
 // of the read that brought it. stats.go counts, and failure.go names what went wrong.
 //
 // An answer counts if it is complete: status 200, the content type that was asked for, events that are
-// JSON, [DONE] at the end, and no more pieces than it says it has tokens. Anything else fails its
-// prompt. Time and size of an answer are bounded.
+// JSON, [DONE] at the end, nothing behind the reason why it ended, no more pieces than it says it has
+// tokens, and no more of these than bytes. Anything else fails its prompt. Time and size of an answer are bounded.
 //
 // The package knows no schedule and no scenario.
 package openai

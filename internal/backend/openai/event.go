@@ -67,6 +67,7 @@ func (e *events) next() ([]byte, error) {
 // An event is what counts in the JSON of an event, or of an answer that comes whole.
 type event struct {
 	Choices []struct {
+		Index        int            `json:"index"`
 		Text         jsontext.Value `json:"text"`
 		Delta        content        `json:"delta"`
 		Message      content        `json:"message"`
@@ -76,6 +77,9 @@ type event struct {
 	Usage struct {
 		CompletionTokens int64 `json:"completion_tokens"`
 		PromptTokens     int64 `json:"prompt_tokens"`
+		PromptDetails    struct {
+			CachedTokens int64 `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
 	Error jsontext.Value `json:"error"`
 }

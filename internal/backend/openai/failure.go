@@ -42,6 +42,10 @@ const (
 	kindPacked    = "compressed answer"
 	kindRedirect  = "redirection"
 	kindPieces    = "more pieces than tokens"
+	kindNoText    = "more tokens than text"
+	kindAfterEnd  = "more after the end"
+	kindRepeated  = "repeated events"
+	kindChoices   = "another choice"
 	kindNoIDs     = "no token ids"
 	kindEnded     = "the test was over"
 )

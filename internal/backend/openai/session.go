@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"hash/maphash"
 	"mime"
 	"net/http"
 	"strconv"
@@ -44,6 +45,7 @@ func (s *session) Reset() {
 
 func (s *session) Measured() backend.Generated {
 	g := s.stats.measured()
+	s.count(&g.Check)
 	s.servers.mu.Lock()
 	defer s.servers.mu.Unlock()
 	for _, server := range s.servers.list {
@@ -65,7 +67,7 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 	if err != nil {
 		return err
 	}
-	a := &answer{session: s, prompt: p, sink: sink}
+	a := &answer{session: s, prompt: p, request: maphash.Bytes(s.stats.seed, body), sink: sink}
 	s.stats.begin()
 	defer a.end()
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {

@@ -160,9 +160,9 @@ func TestTokensWithoutText(t *testing.T) {
 		firsts  int
 		failure string
 	}{
-		{"a stream", tokenserver.Options{}, nil, 5, 1, ""},
-		{"a whole answer", tokenserver.Options{}, func(c *setup) { c.Stream = false }, 5, 0, ""},
-		{"one that is kept as token ids", tokenserver.Options{NoExtras: true}, func(c *setup) { c.texts.Logged, c.texts.Tokenize = true, bytewise }, 5, 1, ""},
+		{"a stream", tokenserver.Options{}, nil, 4, 1, ""},
+		{"a whole answer", tokenserver.Options{}, func(c *setup) { c.Stream = false }, 4, 0, ""},
+		{"one that is kept as token ids", tokenserver.Options{NoExtras: true}, func(c *setup) { c.texts.Logged, c.texts.Tokenize = true, bytewise }, 4, 1, ""},
 		{"a server that counts nothing", tokenserver.Options{NoUsage: true}, nil, 0, 0, "empty answer"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -176,13 +176,13 @@ func TestTokensWithoutText(t *testing.T) {
 			}
 			g, _ := openTokens(t, test.o, test.change)
 			mute.Store(true)
-			p := backend.Prompt{Text: "one two three", MaxTokens: 5}
+			p := backend.Prompt{Text: "one two three", MaxTokens: 4}
 			h := &recorder{began: time.Now()}
 			err := g.Generate(t.Context(), &p, h)
 			if (err == nil) != (test.failure == "") || err != nil && !contains(err, test.failure) || h.tokens != test.tokens || h.text != "" || h.firsts != test.firsts {
 				t.Errorf("%s: %v, %+v", test.name, err, h)
 			}
-			if err == nil && (h.doneAt != 50*ms || test.firsts == 1 && h.firstAt != 50*ms || p.Told != 3) {
+			if err == nil && (h.doneAt != 40*ms || test.firsts == 1 && h.firstAt != 40*ms || p.Told != 3) {
 				t.Errorf("%s: first %v, whole %v, the prompt has %d tokens", test.name, h.firstAt, h.doneAt, p.Told)
 			}
 		})

@@ -1,9 +1,12 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -29,10 +32,26 @@ type stats struct {
 	sums        backend.Generated // the counts of it
 	failures    map[string]*backend.Failures
 	counted     map[string]int64 // answers by the source of their number of tokens
+	// Answers that are counted again after the test, of those whose tokens the server tells: each had the same chance.
+	told    int64
+	sampled []sampledAnswer
+	random  *rand.Rand
+	last    map[uint64]uint64 // hash of the last answer by the hash of its request
+	seed    maphash.Seed
 }
 
+// A sampledAnswer is an answer, and its number of tokens as the server tells it. It has a text or token ids.
+type sampledAnswer struct {
+	text   []byte
+	ids    []int32
+	tokens int64
+}
+
+// mostSampled is the number of sampled answers.
+const mostSampled = 64
+
 func newStats() *stats {
-	s := &stats{first: backend.NewTimes(), latency: backend.NewTimes(), perToken: backend.NewTimes(), between: backend.NewTimes()}
+	s := &stats{seed: maphash.MakeSeed(), first: backend.NewTimes(), latency: backend.NewTimes(), perToken: backend.NewTimes(), between: backend.NewTimes()}
 	s.reset()
 	return s
 }
@@ -44,7 +63,8 @@ func (s *stats) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sums = backend.Generated{Most: s.outstanding, Finished: map[string]int64{}}
-	s.failures, s.counted = map[string]*backend.Failures{}, map[string]int64{}
+	s.failures, s.counted, s.last = map[string]*backend.Failures{}, map[string]int64{}, map[uint64]uint64{}
+	s.told, s.sampled, s.random = 0, nil, rand.New(rand.NewPCG(1, 2))
 }
 
 // begin counts a request that is outstanding until end.
@@ -92,11 +112,72 @@ func (s *stats) answered(a *answer, took time.Duration) {
 	s.sums.Pieces += int64(a.pieces)
 	s.sums.Tokens += int64(a.tokens)
 	s.sums.PromptTotal += a.promptTokens
+	s.sums.Cached += min(a.cached, a.promptTokens)
 	if a.tokenized {
 		s.sums.Tokenized++
 	}
 	s.counted[a.counted]++
 	s.sums.Finished[a.finish]++
+	var ids []int32 // of the server
+	if !a.tokenized {
+		ids = a.ids
+	}
+	content := a.text
+	if len(content) == 0 {
+		content = fmt.Append(nil, ids)
+	}
+	s.last[a.request] = maphash.Bytes(s.seed, content)
+	if c := &s.sums.Check; a.usage > 0 && len(ids) > 0 {
+		c.WithIDs++
+		c.Usage += a.usage
+		c.IDs += int64(len(ids))
+	}
+	told := max(a.usage, int64(len(ids)))
+	if told == 0 || a.session.texts.Tokenize == nil {
+		return
+	}
+	s.told++
+	if at := s.random.Int64N(s.told); len(s.sampled) < mostSampled || at < mostSampled {
+		one := sampledAnswer{text: bytes.Clone(a.text), tokens: told}
+		if len(one.text) == 0 {
+			one.ids = slices.Clone(ids)
+		}
+		if len(s.sampled) < mostSampled {
+			s.sampled = append(s.sampled, one)
+		} else {
+			s.sampled[at] = one
+		}
+	}
+}
+
+// count counts the tokens of the sampled answers with the tokenizer.
+func (s *session) count(c *backend.TokenCheck) {
+	s.stats.mu.Lock()
+	sampled := slices.Clone(s.stats.sampled)
+	s.stats.mu.Unlock()
+	for _, a := range sampled {
+		text := a.text
+		if len(a.ids) > 0 {
+			decoded, err := s.texts.Detokenize(a.ids)
+			if err != nil {
+				c.Unknown = err.Error()
+				continue
+			}
+			text = []byte(decoded)
+		}
+		ids, err := s.texts.Tokenize(text)
+		if err != nil {
+			c.Unknown = err.Error()
+			continue
+		}
+		c.Answers++
+		c.Told += a.tokens
+		c.Counted += int64(len(ids))
+	}
+	// Now and then a model says a word in other tokens than those that the tokenizer makes of it, or in bytes: one token in
+	// twenty may be of this kind. The tokenizer makes the same tokens of its own text again. On average answers have fewer
+	// hidden tokens than one may have.
+	c.Allowed = c.Counted/20 + c.Answers*s.mostHidden()/2
 }
 
 func (s *stats) measured() backend.Generated {
@@ -105,6 +186,8 @@ func (s *stats) measured() backend.Generated {
 	g := s.sums
 	g.FirstToken, g.Whole, g.PerToken, g.Between = s.first.Spread(), s.latency.Spread(), s.perToken.Spread(), s.between.Spread()
 	g.Finished = maps.Clone(g.Finished)
+	answers := slices.Sorted(maps.Values(s.last))
+	g.Prompts, g.Distinct = int64(len(answers)), int64(len(slices.Compact(answers)))
 	for _, f := range s.failures {
 		g.Failures = append(g.Failures, *f)
 	}

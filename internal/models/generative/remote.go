@@ -46,7 +46,14 @@ func (w benchmark) openRemote(s workload.Setup) (*workload.Workload, error) {
 	if a.tokenizer != nil {
 		tokenizer = "where servers send no token ids, " + a.tokenizerFile + " counts tokens"
 	}
-	return &workload.Workload{Samples: len(a.prompts), Prompts: a, Notes: []string{
+	seen, alike := map[string]bool{}, 0
+	for _, text := range data.targets {
+		if seen[text] && data.reasoned == nil { // the reasons of reasoned answers differ
+			alike++
+		}
+		seen[text] = true
+	}
+	return &workload.Workload{Samples: len(a.prompts), Prompts: a, Alike: alike, Notes: []string{
 		fmt.Sprintf("%d prompts of %s, answers of %d to %d tokens at temperature %g", len(a.prompts), s.DatasetDir, a.rules.MinNew, a.rules.MaxNew, a.remote.temperature),
 		tokenizer,
 	}}, nil
@@ -115,6 +122,7 @@ func (a *remotePrompts) Texts() backend.Texts {
 	t := backend.Texts{IDs: true, Chat: a.data.questions != nil, Least: a.rules.MinNew > 1, Logged: a.logged, KeepSpecial: a.remote.keepSpecial, Temperature: a.remote.temperature}
 	if a.tokenizer != nil {
 		t.Tokenize = func(text []byte) ([]int32, error) { return a.tokenizer.Append(nil, string(text), hf.KeepSpecial) }
+		t.Detokenize = func(ids []int32) (string, error) { return a.tokenizer.Decode(ids, hf.KeepSpecial) }
 	}
 	return t
 }

@@ -48,6 +48,7 @@ type Workload struct {
 	Notes        []string // how the model files were understood
 	Caveats      []string // what options make the benchmark do differently from the rules
 	EndTokens    []int32  // the tokens that end an answer
+	Alike        int      // samples whose reference answer is that of an earlier sample, too
 	ScoreOptions Values   // the options of the official script that the choice of samples asks for
 
 	// Exchange says how a sample gets to another machine and its response back. Nil: it cannot.

@@ -29,7 +29,8 @@ func (q *request) token(n int) int {
 	if q.right != nil {
 		return int(q.right[n])
 	}
-	return int(q.seed+uint32(n)*7) % vocab.Plain
+	x := (q.seed + uint32(n)) * 0x9E3779B1 // Fibonacci hashing: the upper bits depend on the whole seed
+	return int(x>>16) % vocab.Plain
 }
 
 // stream sends the tokens at their times.

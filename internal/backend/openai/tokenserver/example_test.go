@@ -21,5 +21,5 @@ func ExampleNew() {
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(answer.Body)
 	fmt.Println(string(text))
-	// Output: {"id":"1","model":"m","choices":[{"index":0,"text":" token60 token03 token10","finish_reason":"length"}],"usage":{"prompt_tokens":4,"completion_tokens":3,"total_tokens":7}}
+	// Output: {"id":"1","model":"m","choices":[{"index":0,"text":" token50 😀 token33","finish_reason":"length"}],"usage":{"prompt_tokens":4,"completion_tokens":3,"total_tokens":7}}
 }
