@@ -134,17 +134,16 @@ func (r *run) writeLogs(test *loadgen.Result, dir string) error {
 	return err
 }
 
-// maxOutstanding is how many queries of a Server test may be outstanding before it ends: as many
-// as are 10 s of work, or come within four latency bounds, and at least 1000. A system with
-// such a queue has lost its bound, and answering all of it would only take longer than
-// the test, and memory. 0: any number, where only tokens have bounds, and for servers of text, whose behaviour under
-// load is the result.
+// maxOutstanding is how many queries of a Server test may be outstanding before it ends: as many as the system answers in 10 s, or
+// in four latency bounds if these are longer, and 1000. A system with such a queue has lost its bound, and answering more of it
+// would only take longer than the test, and memory. 0: any number, where only tokens have bounds, and for servers of text, whose
+// behaviour under load is the result.
 func (r *run) maxOutstanding() uint64 {
 	s := r.cfg.Settings
 	if s.UseTokenLatencies || r.model.prompts() != nil {
 		return 0
 	}
-	const work, bounds, least = 10 * time.Second, 4, 1000
-	queries := float64(work) / float64(r.warm.latency) * float64(r.model.shape.workers*r.model.shape.batch)
-	return uint64(queries + bounds*s.ServerTargetQPS*s.ServerTargetLatency.Seconds() + least)
+	const least = 1000
+	longest := max(10*time.Second, 4*s.ServerTargetLatency)
+	return least + uint64(float64(longest)/float64(r.warm.latency)*float64(r.model.shape.workers*r.model.shape.batch))
 }

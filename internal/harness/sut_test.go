@@ -67,7 +67,8 @@ func TestMaxOutstanding(t *testing.T) {
 	}{
 		{"ten seconds of a worker, and a thousand", 10 * time.Millisecond, shape{1, 1, 1}, 0, 0, false, 1000 + 1000},
 		{"of several workers with batches", 10 * time.Millisecond, shape{4, 1, 8}, 0, 0, false, 32000 + 1000},
-		{"and four bounds of the rate", 10 * time.Millisecond, shape{1, 1, 1}, 500, 100 * time.Millisecond, false, 1000 + 200 + 1000},
+		{"of four longer bounds", 10 * time.Millisecond, shape{1, 1, 1}, 500, 5 * time.Second, false, 2000 + 1000},
+		{"whatever the rate", 10 * time.Millisecond, shape{1, 1, 1}, 1e8, 100 * time.Millisecond, false, 1000 + 1000},
 		{"never, where tokens have bounds", 10 * time.Millisecond, shape{1, 1, 1}, 500, 100 * time.Millisecond, true, 0},
 		{"a model that takes minutes", 5 * time.Minute, shape{1, 1, 1}, 0, 0, false, 1000},
 	} {

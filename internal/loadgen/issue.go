@@ -29,6 +29,7 @@ type phase struct {
 	maxOutstanding uint64 // Server, where the settings give no limit; 0: none
 
 	stop     context.CancelCauseFunc // gives the phase up
+	issued   atomic.Bool             // all queries
 	flushing atomic.Bool             // inside FlushQueries
 	early    atomic.Uint32           // the first ending that was not planned
 	priority atomic.Value            // of the issue threads, in words

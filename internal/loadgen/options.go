@@ -72,6 +72,8 @@ type Progress struct {
 	// number of samples decides.
 	PlannedDuration time.Duration
 	Issued          uint64 // queries
+	// AllIssued says that in Server no query follows: the test waits for the answers of those that are outstanding.
+	AllIssued bool
 	// Planned is the number of queries if the SUT is as fast as expected;
 	// SingleStream and MultiStream may have more, or fewer.
 	Planned   uint64

@@ -28,6 +28,7 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 	go func() {
 		defer close(issued)
 		p.run(running)
+		p.issued.Store(true)
 		p.flushing.Store(true)
 		p.guard(func() ending {
 			p.sut.FlushQueries()
@@ -117,14 +118,18 @@ func (p *phase) owes() string {
 const recentQueries = 2048
 
 func (p *phase) progress(now time.Time, scratch []int64) Progress {
-	issued := uint64(p.returned.Load())
+	all, issued := p.e.Scenario == Server && p.issued.Load(), uint64(p.returned.Load())
 	planned := max(p.planned(), issued)
+	if all {
+		planned = issued
+	}
 	g := Progress{
 		Accuracy:  p.accuracy,
 		Set:       p.number,
 		Sets:      p.of,
 		Elapsed:   now.Sub(p.rec.started),
 		Issued:    issued,
+		AllIssued: all,
 		Planned:   planned,
 		Completed: p.rec.answered(),
 		Samples:   planned * uint64(p.rec.perQuery),

@@ -71,6 +71,12 @@ func (s testState) needed() uint64 {
 
 // left is how long the test still takes: its planned time, its queries, and those that early stopping asks for.
 func (s testState) left() time.Duration {
+	if s.AllIssued {
+		if s.Completed == 0 || s.Samples <= s.Completed {
+			return 0
+		}
+		return min(seconds(float64(s.Samples-s.Completed)/s.rate()), math.MaxInt64-max(s.Elapsed, 0))
+	}
 	left := s.PlannedDuration - s.Elapsed
 	if s.Test != nil && s.Test.Scenario == loadgen.Offline && s.Samples > s.Completed && s.Completed > 0 {
 		left = max(left, seconds(float64(s.Samples-s.Completed)/s.rate()))
@@ -129,7 +135,10 @@ func (s testState) line() string {
 	case s.RecentP99 > 0:
 		text += fmt.Sprintf(", p50 %v, p99 %v", loadgen.Round(s.RecentP50), loadgen.Round(s.RecentP99))
 	}
-	if queue := s.queue(); queue > 0 {
+	switch queue := s.queue(); {
+	case queue > 0 && s.AllIssued:
+		text += fmt.Sprintf(", all queries are issued, %d samples wait for their answers", queue)
+	case queue > 0:
 		text += fmt.Sprintf(", queue %d", queue)
 	}
 	if verdict, why := s.outlook(); verdict == "INVALID" {

@@ -3,6 +3,7 @@
 package power
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,8 @@ func TestCards(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := record.Between(from, to)
-	if err != nil || len(e.Parts) != 2 || !near(e.MeanWatts, 400.5) || !near(e.Parts[1].Joules, 300.5*to.Sub(from).Seconds()) {
+	roughly := func(a, b float64) bool { return math.Abs(a-b) < 1e-3*b } // the clock of the readings may be put right meanwhile
+	if err != nil || len(e.Parts) != 2 || !roughly(e.MeanWatts, 400.5) || !roughly(e.Parts[1].Joules, 300.5*to.Sub(from).Seconds()) {
 		t.Errorf("%+v, %v, want 100 W and 300.5 W", e, err)
 	}
 }
