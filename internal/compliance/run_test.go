@@ -3,20 +3,26 @@ package compliance
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -329,5 +335,103 @@ func testQuestionsOfTEST07(t *testing.T, count int) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// A trafficObserver knows whether the traffic has begun.
+type trafficObserver struct {
+	quiet
+	traffic atomic.Bool
+}
+
+func (o *trafficObserver) Phase(name string) { o.traffic.Store(name == "traffic") }
+
+// TEST06 fails at servers that tell of more tokens than they send, with both numbers.
+func TestLiarsFailTEST06(t *testing.T) {
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	data := t.TempDir()
+	var rows []string
+	for i := range 30 {
+		rows = append(rows, fmt.Sprintf(`{"tok_input": [%d, 5, 7], "output": "a"}`, i))
+	}
+	for name, content := range map[string]string{"cnn_eval.json": "[" + strings.Join(rows, ",") + "]", "tokenizer.json": string(tokentest.Tokenizer(t))} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const words = 20
+	answer := func(n int32) (text, ids string) {
+		for i := range int32(words) {
+			id := (n + i*i) % vocab.Plain
+			text, ids = text+vocab.Words[id], ids+fmt.Sprintf(",%d", id)
+		}
+		quoted, _ := json.Marshal(text)
+		return string(quoted), ids[1:]
+	}
+	honest := func(text, ids string) string {
+		return fmt.Sprintf(`{"choices":[{"index":0,"text":%s,"token_ids":[%s]}],"usage":{"completion_tokens":%d}}`, text, ids, words)
+	}
+	more := strings.TrimPrefix(strings.Repeat(",1", 80), ",")
+	for name, c := range map[string]struct {
+		answer func(text, ids string) string
+		want   string // empty: it passes
+	}{
+		"an honest server": {honest, ""},
+		"an honest server without ids": {func(text, _ string) string {
+			return fmt.Sprintf(`{"choices":[{"index":0,"text":%s}],"usage":{"completion_tokens":%d}}`, text, words+1)
+		}, ""},
+		"usage is more than the text": {func(text, _ string) string {
+			return fmt.Sprintf(`{"choices":[{"index":0,"text":%s}],"usage":{"completion_tokens":65}}`, text)
+		}, "tokens: the servers tell of 4160 in 64 answers, the tokenizer counts 1280"},
+		"usage is more than the ids": {func(text, ids string) string {
+			return fmt.Sprintf(`{"choices":[{"index":0,"text":%s,"token_ids":[%s]}],"usage":{"completion_tokens":65}}`, text, ids)
+		}, "tokens: the servers tell of 6500 in 100 answers, and send the ids of 2000"},
+		"ids are more than the text": {func(text, _ string) string {
+			return fmt.Sprintf(`{"choices":[{"index":0,"text":%s,"token_ids":[%s]}],"usage":{"completion_tokens":80}}`, text, more)
+		}, "tokens: the servers tell of 5120 in 64 answers, the tokenizer counts 1280"},
+		"spaces": {func(string, string) string {
+			return fmt.Sprintf(`{"choices":[{"index":0,"text":"%s"}],"usage":{"completion_tokens":128}}`, strings.Repeat(" ", 128))
+		}, "tokens: the servers tell of 8192 in 64 answers, the tokenizer counts 64"},
+		"one letter": {func(string, string) string {
+			return `{"choices":[{"index":0,"text":"a"}],"usage":{"completion_tokens":128}}`
+		},
+			"requests failed: more tokens than text: the answer has 128 tokens as the server says, and its text 1 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &trafficObserver{}
+			var asked atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n := asked.Add(1)
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				text, ids := answer(n)
+				switch {
+				case r.Method == http.MethodGet:
+					fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+				case !bytes.Contains(body, []byte(`"max_tokens":128`)): // the client asks what the server understands
+					fmt.Fprint(w, `{"choices":[{"index":0,"text":" token01 token02","token_ids":[1,2]}],"usage":{"completion_tokens":2}}`)
+				case !o.traffic.Load(): // and warms up
+					fmt.Fprint(w, honest(text, ids))
+				default:
+					fmt.Fprint(w, c.answer(text, ids))
+				}
+			}))
+			defer server.Close()
+			q := Request{Test: test06}
+			q.Request = run.Request{
+				Model: "llama3.1-8b", Scenario: "offline", DatasetPath: data, Output: t.TempDir(), NoReport: true, Anyway: true,
+				Engine:   engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{server.URL}, Model: "tiny"}},
+				Settings: []config.Override{{Key: "target_qps", Value: "10", Origin: "test"}},
+			}
+			v, err := Run(t.Context(), q, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			findings := strings.Join(v.Findings, "\n")
+			if v.Passed != (c.want == "") || !strings.Contains(findings, c.want) || strings.Contains(v.texts[accuracyFile], "False") == v.Passed {
+				t.Errorf("passed %v, findings %q, want %q; the text is\n%s", v.Passed, findings, c.want, v.texts[accuracyFile])
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -105,7 +106,8 @@ func (v *verification) verify06(context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if count == 0 {
+	told := v.toldWrong()
+	if count == 0 && len(told) == 0 {
 		return fmt.Errorf("%s has no responses", v.responses)
 	}
 	v.Facts = append(v.Facts, fmt.Sprintf("%d answers", count))
@@ -118,6 +120,9 @@ func (v *verification) verify06(context.Context) error {
 		case wrong[check] > 0:
 			outcome, end = "False", " verification failed"
 			v.fail(fmt.Sprintf("%s: %d of %d answers do not; %s", c.name, wrong[check], count, example[check]), c.cause)
+		case check == length && len(told) > 0:
+			outcome, end = "False", " verification failed"
+			v.fail(c.name+": "+strings.Join(told, "; "), "the server counts tokens that it does not send")
 		}
 		v.write(accuracyFile, c.name+": "+outcome)
 	}
@@ -126,6 +131,21 @@ func (v *verification) verify06(context.Context) error {
 		v.Notes = append(v.Notes, fmt.Sprintf("%d answers report no first token, or more than they have, which the reference accepts", unknown))
 	}
 	return nil
+}
+
+// toldWrong says which requests of the run failed, and whether servers told of other numbers of tokens than their answers have:
+// logged answers have as many as their ids, whatever servers tell.
+func (v *verification) toldWrong() (list []string) {
+	if v.results == nil || v.results.Generation == nil {
+		return nil
+	}
+	for _, f := range v.results.Generation.Failures {
+		list = append(list, fmt.Sprintf("%d requests failed: %s: %s", f.Count, f.Kind, f.First))
+	}
+	if fault := v.results.Generation.TokenCheck.Fault(); fault != "" {
+		list = append(list, fault)
+	}
+	return list
 }
 
 // endTokens returns the tokens that end answers. The reference's script has that of Llama 2 for all models.
