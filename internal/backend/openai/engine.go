@@ -3,11 +3,11 @@ package openai
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,10 +88,10 @@ func (e *engine) Close() error {
 func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
 	began := time.Now()
 	s := &session{config: e.config, servers: e.servers, texts: o.Texts, stats: newStats(), model: e.config.Model}
-	if err := s.warm(ctx); err != nil {
+	notes, err := s.warm(ctx)
+	if err != nil {
 		return nil, err
 	}
-	var notes []string
 	if s.model == "" {
 		var err error
 		if s.model, err = s.onlyModel(ctx); err != nil {
@@ -135,34 +135,96 @@ func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 	return s, nil
 }
 
-// warm makes the connections, all at the same time so that each request needs one of its own, and fails if a server is not
-// there or refuses the key.
-func (s *session) warm(ctx context.Context) error {
-	limit := min(s.config.Timeout, 3*connectTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, failf(kindTimeout, "no answer within %v", limit))
+const (
+	// connectAtOnce is how many connections are opened to a server at the same time: some have room for five that wait.
+	connectAtOnce = 4
+	// connectRetries is how often a further connection is tried again: after firstPause, and then twice as long each time.
+	connectRetries = 5
+	// connectPatience bounds the wait for a further connection, beside four times as long as the first took.
+	connectPatience = 3 * time.Second
+)
+
+// warm makes the connections, and fails if a server is not there or refuses the key. The notes name servers that took fewer
+// than wanted.
+func (s *session) warm(ctx context.Context) (notes []string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var all []*server
-	for _, one := range s.servers.list {
-		all = append(all, slices.Repeat([]*server{one}, max(1, s.config.Warm))...)
-	}
-	responses, errs := make([]*http.Response, len(all)), make([]error, len(all))
+	list, want := s.servers.list, max(1, s.config.Warm)
+	opened, errs := make([]int, len(list)), make([]error, len(list))
 	var group sync.WaitGroup
-	for i, server := range all {
-		group.Go(func() { responses[i], errs[i] = s.getModels(ctx, server) })
+	for i, server := range list {
+		group.Go(func() {
+			if opened[i], errs[i] = s.connect(ctx, server, want); errs[i] != nil {
+				errs[i] = fmt.Errorf("%s: %w", server.url, errs[i])
+			}
+		})
 	}
 	group.Wait()
-	for i, r := range responses {
-		if r == nil {
-			errs[i] = fmt.Errorf("%s: %w", all[i].url, errs[i])
-			continue
+	for i, n := range opened {
+		if errs[i] == nil && n < want {
+			notes = append(notes, fmt.Sprintf("%s took %d of %d connections: more of them are opened during the test, and count as its latency", list[i].url, n, want))
 		}
-		if r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden {
-			errs[i] = fmt.Errorf("%s: %w", all[i].url, statusFailure(r.StatusCode, s.complaint(r.Body)))
-		}
-		_, _ = io.CopyN(io.Discard, r.Body, maxRest)
-		_ = r.Body.Close()
 	}
-	return cmp.Or(errs...) // the first: the others say the same
+	return notes, cmp.Or(errs...) // the first: the others say the same
+}
+
+// connect makes connections to a server, at most so many, and returns their number. The first must come; it goes on with
+// further ones until one does not. The answers are read when all are there, so that each request needs a connection of its own.
+func (s *session) connect(ctx context.Context, server *server, want int) (int, error) {
+	began := time.Now()
+	first, err := s.openConnection(ctx, server, min(s.config.Timeout, 3*connectTimeout), 0)
+	if err != nil {
+		return 0, err
+	}
+	open := []*http.Response{first}
+	defer func() {
+		for _, r := range open {
+			_, _ = io.CopyN(io.Discard, r.Body, maxRest)
+			_ = r.Body.Close()
+		}
+	}()
+	if first.StatusCode == http.StatusUnauthorized || first.StatusCode == http.StatusForbidden {
+		return 0, statusFailure(first.StatusCode, s.complaint(first.Body))
+	}
+	patience := connectPatience + 4*time.Since(began)
+	for all := true; all && len(open) < want; {
+		more := make([]*http.Response, min(connectAtOnce, want-len(open)))
+		var group sync.WaitGroup
+		for i := range more {
+			group.Go(func() { more[i], _ = s.openConnection(ctx, server, patience, connectRetries) })
+		}
+		group.Wait()
+		for _, r := range more {
+			if all = all && r != nil; r != nil {
+				open = append(open, r)
+			}
+		}
+	}
+	return len(open), nil
+}
+
+// openConnection asks a server for its models. It waits so long for the head of the answer, and tries again so often if the
+// connection is refused. The body may be read as long as ctx lasts.
+func (s *session) openConnection(ctx context.Context, server *server, patience time.Duration, retries int) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(patience, func() { cancel(failf(kindTimeout, "no answer within %v", patience)) })
+	defer late.Stop()
+	for pause := firstPause; ; pause *= 2 {
+		r, err := s.getModels(ctx, server)
+		if err == nil {
+			return r, nil
+		}
+		var f *failure
+		if retries--; retries < 0 || !errors.As(err, &f) || !f.again {
+			cancel(err)
+			return nil, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, transportFailure(ctx, ctx.Err())
+		}
+	}
 }
 
 // getModels asks a server for the list of its models.

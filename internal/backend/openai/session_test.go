@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -424,4 +425,80 @@ func TestSeveralServersShareTheLoad(t *testing.T) {
 			t.Errorf("%+v, want most requests at the fast one", m.Servers)
 		}
 	})
+}
+
+// Servers have room for few connections, or for few that wait: those that come are enough.
+func TestConnectionsOfSmallServers(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for _, test := range []struct {
+		name string
+		dial func(of *atomic.Int32, waiting int32, since time.Duration) error // nil: it is accepted
+		note string
+		err  string
+	}{
+		{"room for all", func(*atomic.Int32, int32, time.Duration) error { return nil }, "", ""},
+		{"five may wait", func(_ *atomic.Int32, waiting int32, _ time.Duration) error {
+			if waiting > 5 {
+				return refused
+			}
+			return nil
+		}, "", ""},
+		{"busy for half a second", func(of *atomic.Int32, _ int32, since time.Duration) error {
+			if since < 500*ms && of.Load() > 3 {
+				return refused
+			}
+			return nil
+		}, "", ""},
+		{"room for ten", func(of *atomic.Int32, _ int32, _ time.Duration) error {
+			if of.Load() > 10 {
+				return refused
+			}
+			return nil
+		}, "http://server took 10 of 64 connections: ", ""},
+		{"others are not answered", func(of *atomic.Int32, _ int32, _ time.Duration) error {
+			if of.Load() > 1 {
+				return errors.ErrUnsupported
+			}
+			return nil
+		}, "http://server took 1 of 64 connections: ", ""},
+		{"none comes", func(*atomic.Int32, int32, time.Duration) error { return refused }, "", "http://server: no connection"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network, c := serve(t, tokenserver.New(tokenserver.Options{}))
+			var of, waiting atomic.Int32
+			began := time.Now()
+			c.Warm = 64
+			c.Dial = func(ctx context.Context, n, address string) (net.Conn, error) {
+				defer waiting.Add(-1)
+				now := waiting.Add(1)
+				of.Add(1)
+				time.Sleep(10 * ms)
+				switch err := test.dial(&of, now, time.Since(began)); {
+				case errors.Is(err, errors.ErrUnsupported):
+					<-ctx.Done()
+					return nil, ctx.Err()
+				case err != nil:
+					of.Add(-1)
+					return nil, err
+				}
+				return network.Dial(ctx, n, address)
+			}
+			g, notes, err := open(t, c)
+			if test.err != "" {
+				if !contains(err, test.err) || time.Since(began) > time.Second {
+					t.Errorf("%s: %v after %v, want %q", test.name, err, time.Since(began), test.err)
+				}
+				return
+			}
+			if took := time.Since(began); err != nil || took > 10*time.Second || (len(notes) > 0) != (test.note != "") || !strings.HasPrefix(strings.Join(notes, "; "), test.note) {
+				t.Fatalf("%s: %v, notes %q after %v, want %q", test.name, err, notes, took, test.note)
+			}
+			if test.note == "" && of.Load() != 64 {
+				t.Errorf("%s: %d connections", test.name, of.Load())
+			}
+			if _, err := ask(t, g, backend.Prompt{Text: "x"}); err != nil {
+				t.Errorf("%s: %v", test.name, err)
+			}
+		})
+	}
 }
