@@ -126,9 +126,10 @@ golden submission/checker "go test -C ../../../.. ./internal/submission/checker 
 golden submission/output "$py make_final.py $inference >final.json"
 golden tensor/npy "$py make_numpy.py --write"
 if /usr/bin/python3 -c 'import cv2, PIL, sys; sys.exit((cv2.__version__, PIL.__version__) != ("4.6.0", "9.4.0"))' && command -v cjpeg >/dev/null; then
-	golden preprocess/jpeg "/usr/bin/python3 make_corpus.py && /usr/bin/python3 make_orientations.py"
+	golden models/vision "/usr/bin/python3 make_responses.py $inference --write"
+	golden preprocess/jpeg "/usr/bin/python3 make_corpus.py && /usr/bin/python3 make_images.py --write && /usr/bin/python3 make_orientations.py"
 	golden preprocess "PYTHONPATH=$inference/vision/classification_and_detection/python /usr/bin/python3 make_random.py"
 else
-	echo "NOT RUN  preprocess, preprocess/jpeg: they need Debian 12's python3-opencv, python3-pil and libjpeg-turbo-progs"
+	echo "NOT RUN  models/vision, preprocess, preprocess/jpeg: they need Debian 12's python3-opencv, python3-pil and libjpeg-turbo-progs"
 fi
 exit $status
