@@ -390,6 +390,11 @@ func TestLyingServersWithoutStreams(t *testing.T) {
 			return strings.Replace(honestWhole(q), `"choices":[`, `"choices":[{"index":1,"text":"a"},`, 1)
 		}},
 		"as it should be": {valid, valid, honestWhole},
+		"reasons": {valid, valid, func(q question) string {
+			reasons, _ := json.Marshal(strings.Join(q.words[:60], ""))
+			answer, _ := json.Marshal(strings.Join(q.words[60:], ""))
+			return fmt.Sprintf(`{"choices":[{"index":0,"message":{"content":%s,"reasoning":%s,"reasoning_content":%s}}],"usage":{"completion_tokens":64}}`, answer, reasons, reasons)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := runOf(t, &liar{whole: c.whole}, loadgen.Offline, data)

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -262,7 +263,8 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	if choice.FinishReason != "" {
 		a.finish = a.session.quote(choice.FinishReason)
 	}
-	if err := a.add(e.text(), choice.TokenIDs); err != nil {
+	reasons, text := e.texts()
+	if err := cmp.Or(a.add(reasons, nil), a.add(text, choice.TokenIDs)); err != nil {
 		return a.malformed(err, data)
 	}
 	return nil

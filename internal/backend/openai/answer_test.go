@@ -65,6 +65,14 @@ data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":3}}
 data: [DONE]
 
 `, "hm so yes", "stop", 3, 3},
+	{"reasons and answers in the same events", `
+data: {"choices":[{"delta":{"content":"yes","reasoning":"so ","reasoning_content":"so "}}]}
+
+data: {"choices":[{"delta":{"content":"!","reasoning":" "},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+`, "so yes !", "stop", 2, 2},
 	{"a proxy: comments, names, ids and carriage returns", ": OPENROUTER PROCESSING\r\n\r\n: OPENROUTER PROCESSING\r\n\r\nid: 1\r\nevent: message\r\ndata: {\"choices\":[{\"text\":\"a\"}]}\r\n\r\nretry: 10\r\n\r\n" +
 		"data: {\"choices\":[{\"text\":\"b\",\"finish_reason\":\"stop\"}]}\r\n\r\ndata: [DONE] \r\n\r\n", "ab", "stop", 2, 2},
 	{"an event over several lines", "data: {\"choices\":\ndata: [{\"text\":\ndata: \"a\"}]}\n\ndata: [DONE]\n\n", "a", "", 1, 1},

@@ -90,21 +90,23 @@ type content struct {
 	Reasoning        jsontext.Value `json:"reasoning"`
 }
 
-// text is the text of the answer as the event writes it in JSON, with quotes; nil: the event has none. Of several the first
-// that is not empty counts.
-func (e *event) text() jsontext.Value {
+// texts are the reasons and the text of the answer as the event writes them in JSON, with quotes; nil: the event has none. Of
+// several names the first that is not empty counts: servers write the same under an old and a new one.
+func (e *event) texts() (reasons, text jsontext.Value) {
 	if len(e.Choices) == 0 {
+		return nil, nil
+	}
+	first := func(list ...jsontext.Value) jsontext.Value {
+		for _, v := range list {
+			if v.Kind() == '"' && len(v) > len(`""`) {
+				return v
+			}
+		}
 		return nil
 	}
 	c := &e.Choices[0]
-	for _, v := range []jsontext.Value{
-		c.Text, c.Delta.Content, c.Delta.ReasoningContent, c.Delta.Reasoning, c.Message.Content, c.Message.ReasoningContent, c.Message.Reasoning,
-	} {
-		if v.Kind() == '"' && len(v) > len(`""`) {
-			return v
-		}
-	}
-	return nil
+	return first(c.Delta.ReasoningContent, c.Delta.Reasoning, c.Message.ReasoningContent, c.Message.Reasoning),
+		first(c.Text, c.Delta.Content, c.Message.Content)
 }
 
 // fault is what went wrong, as the server says it; empty: nothing.
@@ -143,7 +145,13 @@ func (s *shape) find(data []byte) (text, ids jsontext.Value, ok bool) {
 
 // learn takes the shape of an event that has a text, and apart from token ids nothing that the next may not have.
 func (s *shape) learn(data []byte, e *event) {
-	text := e.text()
+	reasons, text := e.texts()
+	if len(reasons) > 0 && len(text) > 0 {
+		return
+	}
+	if len(text) == 0 {
+		text = reasons
+	}
 	if len(e.Choices) != 1 || len(text) == 0 || e.Choices[0].FinishReason != "" || e.Usage.CompletionTokens != 0 || bytes.Count(data, text) != 1 {
 		return
 	}
