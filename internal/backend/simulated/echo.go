@@ -32,7 +32,10 @@ func rowOf(t tensor.Tensor, row int) tensor.Tensor {
 	return t.Rows(row, 1)
 }
 
-const maxMark = 1 << 16 // a float32 holds it and a count of elements exactly
+const (
+	maxMark  = 1 << 16 // a float32 holds it and a count of elements exactly
+	hashMark = 1000    // of marks that are hashes: all are classes of ImageNet
+)
 
 func markOf(inputs []tensor.Tensor, row int) int64 {
 	if len(inputs) > 0 {
@@ -48,7 +51,7 @@ func markOf(inputs []tensor.Tensor, row int) int64 {
 			h.bytes([]byte(s))
 		}
 	}
-	return int64(h % maxMark)
+	return int64(h % hashMark)
 }
 
 // hash is FNV-1a, which is the same in every process.

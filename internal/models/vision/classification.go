@@ -65,10 +65,12 @@ func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
 		return 0, err
 	}
 	switch {
-	case out.argmax && t.Type == tensor.Int64:
-		return int(tensor.Data[int64](t)[k]), nil
 	case out.argmax:
-		return int(tensor.Data[int32](t)[k]), nil
+		class := numberAt(t, k)
+		if class < 0 || class >= background {
+			return 0, fmt.Errorf("the model's output %s is %.0f: want a class, 0 to %d", out.port.Name, class, background-1)
+		}
+		return int(class), nil
 	case t.Type == tensor.Float32:
 		return argmax(tensor.Data[float32](t)[k*n:][:n])
 	case t.Type == tensor.Uint8:

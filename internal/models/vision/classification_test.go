@@ -407,6 +407,19 @@ func TestOutputsWithoutClass(t *testing.T) {
 	}
 }
 
+// A server may answer anything. A run stops at a class that no model of ImageNet has, in performance mode, too.
+func TestClassesOutOfRange(t *testing.T) {
+	for _, class := range []int64{0, 1, 1000, -1, -5, 1001, 1 << 31, 1 << 62, math.MinInt64} {
+		out := tensor.New(tensor.Int64, 1)
+		tensor.Data[int64](out)[0] = class
+		o := classOutput{port: backend.Port{Name: "out"}, argmax: true, offset: -1}
+		_, err := classResponse{output: o}.append(nil, []tensor.Tensor{out}, 0, workload.Item{})
+		if bad := class < 0 || class > 1000; bad != (err != nil) || bad && !strings.Contains(err.Error(), "the model's output out is "+fmt.Sprint(class)+": want a class") && class > -1<<53 && class < 1<<53 {
+			t.Errorf("class %d: %v", class, err)
+		}
+	}
+}
+
 func TestPredictorAnswersLabels(t *testing.T) {
 	s := imageSetup(images(t, "a.jpg", "b.jpg"), tensor.Float32, -1, 3, 224, 224)
 	w := open(t, "resnet50", s)
