@@ -324,3 +324,39 @@ func TestTokenServerEndsWithInput(t *testing.T) {
 		t.Error("it did not end by itself: ", err)
 	}
 }
+
+// A run whose output nobody reads any more ends as after SIGHUP: all that was measured is written and marked.
+func TestBrokenPipe(t *testing.T) {
+	made := material(t)
+	p := start(t, made, single+"20s", "sh", "-c", `{ "$@" 2>&1; echo $? >status; } | grep -m 1 '"phase":"traffic"'`, "sh")
+	if p.wait(t); p.text() == "" {
+		t.Fatal("no traffic")
+	}
+	p.out = "."
+	if status := strings.TrimSpace(p.read("status")); status != strconv.Itoa(cli.ExitInterrupted) {
+		t.Errorf("status %s, want %d", status, cli.ExitInterrupted)
+	}
+	p.out = "out"
+	if results := p.read("results.json"); !strings.Contains(results, "the test was stopped early: interrupted") {
+		t.Errorf("not the results of an interrupted run: %s", results)
+	}
+	noValid(t, p)
+}
+
+// Signals that end the program at once have their own status, not that of a wrong command line.
+func TestFatalSignals(t *testing.T) {
+	made := material(t)
+	for _, s := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			p := start(t, made, single+"20s")
+			p.waitFor(t, "a checkpoint", func() bool { return p.read("results.json") != "" })
+			testenv.Must(t, p.cmd.Process.Signal(s))
+			<-p.done
+			if status := p.cmd.ProcessState.ExitCode(); status != cli.ExitSignal+int(s) || !strings.Contains(p.text(), "goroutine ") {
+				t.Errorf("status %d: %s", status, p.text())
+			}
+			noValid(t, p)
+		})
+	}
+}

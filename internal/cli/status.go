@@ -25,6 +25,7 @@ const (
 	ExitInvalid     = 3   // finished, INVALID
 	ExitInaccurate  = 4   // finished, accuracy below the target
 	ExitChanged     = 5   // compare: a change is beyond a --fail-if
+	ExitSignal      = 128 // plus the number of a signal that ends the program at once, as SIGQUIT
 	ExitInterrupted = 130 // interrupted; the results so far are written and marked
 )
 
