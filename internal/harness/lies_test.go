@@ -7,6 +7,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -368,6 +370,23 @@ func TestLyingServers(t *testing.T) {
 			r, err = runOf(t, &liar{stream: c.stream}, loadgen.Server, "")
 			checkFate(t, r, err, c.unknown, false)
 		})
+	}
+}
+
+// Answers may be alike where those of the data set are.
+func TestAnswersAreAlikeAsInTheDataSet(t *testing.T) {
+	t.Parallel()
+	for fate, outputs := range map[string]int{valid: 3, alike + "3 distinct answers to 21 distinct prompts; the data set has 18": 20} {
+		data := articles(t, tokenserver.New(tokenserver.Options{}), 24)
+		var rows []map[string]any
+		for i := range 24 {
+			rows = append(rows, map[string]any{"tok_input": []int{i, 2 * i % 64, 7}, "output": vocab.Words[i%outputs]})
+		}
+		text, err := json.Marshal(rows)
+		testenv.Must(t, err)
+		testenv.Must(t, os.WriteFile(filepath.Join(data, "cnn_eval.json"), text, 0o600))
+		r, err := runOf(t, &liar{stream: func(q question) []string { return told(2, vocab.Words[q.ids[0]%3], " token60") }}, loadgen.Server, data)
+		checkFate(t, r, err, fate, true)
 	}
 }
 

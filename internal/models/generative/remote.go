@@ -46,14 +46,11 @@ func (w benchmark) openRemote(s workload.Setup) (*workload.Workload, error) {
 	if a.tokenizer != nil {
 		tokenizer = "where servers send no token ids, " + a.tokenizerFile + " counts tokens"
 	}
-	seen, alike := map[string]bool{}, 0
+	distinct := map[string]bool{}
 	for _, text := range data.targets {
-		if seen[text] && data.reasoned == nil { // the reasons of reasoned answers differ
-			alike++
-		}
-		seen[text] = true
+		distinct[text] = true
 	}
-	return &workload.Workload{Samples: len(a.prompts), Prompts: a, Alike: alike, Notes: []string{
+	return &workload.Workload{Samples: len(a.prompts), Prompts: a, Alike: len(data.targets) - len(distinct), Notes: []string{
 		fmt.Sprintf("%d prompts of %s, answers of %d to %d tokens at temperature %g", len(a.prompts), s.DatasetDir, a.rules.MinNew, a.rules.MaxNew, a.remote.temperature),
 		tokenizer,
 	}}, nil
