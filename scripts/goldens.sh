@@ -5,7 +5,7 @@
 #   scripts/goldens.sh squad      only makers whose line in the list below holds "squad"
 #
 # It needs git, g++, Node.js with npm and Python 3.11 with venv, for the makers of images Debian 12's python3-opencv and
-# libjpeg-turbo-progs, and some 500 MB in ${GOLDENS_DIR:-~/.cache/mlperf-goldens}, where packages and checkouts of other projects
+# libjpeg-turbo-progs, and some 2 GB in ${GOLDENS_DIR:-~/.cache/mlperf-goldens}, where packages and checkouts of other projects
 # stay. What this machine lacks is listed as NOT RUN; a file that comes out otherwise, or a maker that fails, is the exit status 1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -23,6 +23,7 @@ checkout() {
 checkout inference mlcommons/inference b66003e1 || exit
 checkout whisper openai/whisper v20250625 || exit
 checkout prm800k openai/prm800k 7ecc794 || exit
+checkout deeplearningexamples NVIDIA/DeepLearningExamples b03375bd6c2c5233130e61a3be49e26d1a20ac7c || exit
 checkout livecodebench LiveCodeBench/LiveCodeBench b1e7cab44d610bbc2e10d36d270cd0c89c600492 || exit
 
 # venv NAME PACKAGE…
@@ -36,6 +37,13 @@ venv python numpy==1.24.2 scipy==1.10.1 pandas==1.5.3 nltk==3.8 scikit-learn==1.
 	sacrebleu==2.6.0 nibabel==5.0.0 sympy==1.14.0 pylatexenc==2.10 jinja2==3.1.6 ftfy==6.3.1 regex more-itertools pyyaml || exit
 venv python-numpy2 numpy==2.4.1 pandas==2.3.3 || exit
 venv python-tensorflow tensorflow-cpu==2.15.1 tensorflow-addons==0.23.0 || exit
+# torchvision 0.15.1 wants PyTorch 2, but its functions for Pillow's images run with 1.13.1. Without PyTorch's own index pip takes 2 GB.
+pytorch="--extra-index-url https://download.pytorch.org/whl/cpu"
+venv python-torch $pytorch numpy==1.24.2 pillow==9.4.0 requests torch==1.13.1 || exit
+torch=$(echo "$cache"/python-torch/lib/python3.*/site-packages)
+[ -d "$torch/torchvision" ] || "$cache/python-torch/bin/pip" install -q --no-deps $pytorch torchvision==0.15.1 || exit
+# Of transformers 2.4.0 two Python files are used, not what it depends on.
+[ -d "$cache/transformers" ] || "$cache/python/bin/pip" install -q --no-deps --target "$cache/transformers" transformers==2.4.0 || exit
 [ -d "$cache/node/node_modules" ] || npm install --silent --prefix "$cache/node" tokenizers@0.23.2 hyparquet-writer || exit
 
 git clone -q . "$work/mlperf" && cd "$work/mlperf" || exit
@@ -86,6 +94,7 @@ golden() {
 }
 
 py=$cache/python/bin/python inference=$cache/inference whisper=$cache/whisper loadgen=$cache/inference/loadgen
+bert="$inference $cache/deeplearningexamples $cache/transformers"
 export PYTHONDONTWRITEBYTECODE=1
 mkdir "$work/oddities" && echo 'const char* mlperf_conf = "";' >"$work/oddities/mlperf_conf.h"
 
@@ -118,16 +127,20 @@ golden loadgen/mlperflog "cd random && $py generate.py $loadgen"
 golden loadgen "$py make_golden.py $loadgen --write"
 golden models/decode "$cache/python-tensorflow/bin/python make_beam_search.py --write"
 golden models/diffusion "$py make_scheduler.py >scheduler.json"
+golden models/text "$py make_bert.py $bert --write"
+golden models/tokenizer "$py make_tokens.py $bert --write"
 golden models/tokenizer/chat "$py render.py >golden.json"
 golden models/tokenizer/clip "$py make_tokens.py"
 golden models/tokenizer/hf "cd $cache/node && node \$OLDPWD/make_corners.mjs && node \$OLDPWD/make_golden.mjs"
 golden preprocess/audio "$py make_whisper.py"
+golden preprocess/text "$py make_squad.py $bert --write"
 golden submission/checker "go test -C ../../../.. ./internal/submission/checker -run Official -trees $work/trees && $py make_verdicts.py $inference $work/trees >verdicts.json"
 golden submission/output "$py make_final.py $inference >final.json"
 golden tensor/npy "$py make_numpy.py --write"
 if /usr/bin/python3 -c 'import cv2, PIL, sys; sys.exit((cv2.__version__, PIL.__version__) != ("4.6.0", "9.4.0"))' && command -v cjpeg >/dev/null; then
 	golden models/vision "/usr/bin/python3 make_responses.py $inference --write"
 	golden preprocess/jpeg "/usr/bin/python3 make_corpus.py && /usr/bin/python3 make_images.py --write && /usr/bin/python3 make_orientations.py"
+	golden preprocess "PYTHONPATH=$torch /usr/bin/python3 make_images.py $inference --write"
 	golden preprocess "PYTHONPATH=$inference/vision/classification_and_detection/python /usr/bin/python3 make_random.py"
 else
 	echo "NOT RUN  models/vision, preprocess, preprocess/jpeg: they need Debian 12's python3-opencv, python3-pil and libjpeg-turbo-progs"
