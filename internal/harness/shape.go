@@ -181,6 +181,11 @@ func (r *run) checkShape(s shape) error {
 			batch = load // a batch has as many
 		}
 	}
+	length := "min_duration"
+	queries, drawn := e.Prepared()
+	if queries == float64(e.MinQueryCount) {
+		length = "min_query_count"
+	}
 	for _, need := range []struct {
 		field, what string
 		bytes       float64
@@ -189,8 +194,9 @@ func (r *run) checkShape(s shape) error {
 		{load, fmt.Sprintf("a query of %d samples", e.SamplesPerQuery), issueBytes * float64(e.SamplesPerQuery)},
 		{batch, fmt.Sprintf("%d workers with batches of %d samples of %d bytes", s.workers, s.batch, row),
 			float64(s.workers) * float64(s.batch) * float64(row+placeBytes)},
+		{length, fmt.Sprintf("drawing %.4g queries before the test", queries), drawn},
 	} {
-		if need.bytes > float64(free) {
+		if need.bytes > max(float64(free), 1<<20) {
 			return userinput.Errorf(need.field, "%s would take %.4g MiB of memory, %d MiB are free", need.what, need.bytes/(1<<20), free>>20)
 		}
 	}

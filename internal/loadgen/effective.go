@@ -146,6 +146,17 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 // seconds divides once, as the reference does; time.Duration.Seconds rounds twice.
 func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
+// Prepared returns how many queries are drawn before a phase is issued, and the least memory that they take, in bytes.
+func (e EffectiveSettings) Prepared() (queries, memory float64) {
+	const ofQuery, ofSample = 8, 16 // start; name, answer
+	seconds := e.TargetDuration.Seconds()
+	if e.Scenario != Server {
+		seconds *= 2 // the SUT may be faster than expected
+	}
+	queries = max(float64(e.MinQueryCount), seconds*e.TargetQPS)
+	return queries, queries * (ofQuery + ofSample*float64(e.SamplesPerQuery))
+}
+
 // Validate reports the errors that only the QSL's sample counts show.
 func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 	var errs []error
