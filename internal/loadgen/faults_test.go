@@ -93,6 +93,30 @@ func TestFaultsOfTheSUT(t *testing.T) {
 	}
 }
 
+// An error comes faster than an answer: it must not lower the latency, nor raise the throughput.
+func TestFailuresHaveNoLatency(t *testing.T) {
+	for _, scenario := range []Scenario{SingleStream, Server} {
+		s := quick(scenario, func(s *TestSettings) { s.MinDuration = 10 * time.Second })
+		n := 0
+		sut := &fakeSUT{issue: func(q Query) {
+			if n++; n > 10 {
+				time.Sleep(time.Millisecond)
+				q.Fail(q.Samples[0].ID, errors.New("the server has gone"))
+				return
+			}
+			time.AfterFunc(70*time.Millisecond, func() { answer(q) })
+		}}
+		r := runFake(t, sut, s, Options{})
+		p := r.Performance
+		if r.Valid() || p.SampleCount != 10 || p.SampleLatency.Count != 10 || p.SampleLatency.Min != 70*time.Millisecond || p.SampleLatency.Mean != 70*time.Millisecond {
+			t.Errorf("%v: valid %v, %d samples, %+v, want INVALID and ten of 70 ms", scenario, r.Valid(), p.SampleCount, p.SampleLatency)
+		}
+		if scenario == Server && !(p.CompletedQPS() <= 9/p.LastCompletion.Seconds()) {
+			t.Errorf("%v samples per second with 10 answers until %v", p.CompletedQPS(), p.LastCompletion)
+		}
+	}
+}
+
 func TestStallTimeout(t *testing.T) {
 	began := time.Time{}
 	working := func(works time.Duration) func() int64 {

@@ -28,7 +28,7 @@ func (p *phase) performance(begin time.Time, maxIssueDelay time.Duration) *Perfo
 	if p.traffic.endless {
 		perf.Prepared = p.traffic.count
 	}
-	perf.SampleLatency, _ = latencyStats(rec.latencies(), max(1, rec.answered()), e.TargetLatencyPercentile)
+	perf.SampleLatency, _ = latencyStats(rec.latencies(), max(1, rec.answered()-uint64(rec.failed.Load())), e.TargetLatencyPercentile)
 	perf.SampleCount = perf.SampleLatency.Count
 	if e.UseTokenLatencies {
 		perf.TokenCount = rec.tokenCount()
@@ -44,7 +44,9 @@ func (p *phase) performance(begin time.Time, maxIssueDelay time.Duration) *Perfo
 			perf.FinalQueryScheduled = time.Duration(b.start[q])
 			perf.FinalQueryIssued += time.Duration(b.late[q].ns())
 		}
-		perf.FinalQueryCompleted = time.Duration(rec.queryCompletion(b, q))
+		if perf.FinalQueryCompleted = time.Duration(rec.queryCompletion(b, q)); perf.FinalQueryCompleted < 0 && rec.failed.Load() > 0 {
+			perf.FinalQueryCompleted = perf.LastCompletion
+		}
 	}
 	switch e.Scenario {
 	case Offline:

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// The state of a sample is kept in one word, its slot: not issued, issued, or the
+// The state of a sample is kept in one word, its slot: not issued, issued, failed, or the
 // instant of its completion. Instants are nanoseconds since the start of the phase.
 const (
+	slotFailed  = -1 // it has no latency: an error may come faster than any answer
 	slotIdle    = 0
 	slotPending = 1
 	slotDone    = 2 // slotDone + n: completed n ns after the start
@@ -82,9 +83,10 @@ type recorder struct {
 
 	started time.Time
 
-	// completed counts answered samples. When it reaches awaited, the waiter is
+	// completed counts answered samples, and those that failed. When it reaches awaited, the waiter is
 	// woken if it has parked.
 	completed atomic.Int64
+	failed    atomic.Int64
 	awaited   atomic.Int64
 	parked    atomic.Bool
 	wake      chan struct{}
@@ -244,7 +246,7 @@ func (r *recorder) complete(responses []QuerySampleResponse) {
 	}
 	n := int64(0)
 	for i := range responses {
-		b, slot := r.take(responses[i].ID, now)
+		b, slot := r.take(responses[i].ID, slotDone+now)
 		if b == nil {
 			continue
 		}
@@ -262,14 +264,14 @@ func (r *recorder) complete(responses []QuerySampleResponse) {
 
 // fail records that a sample could not be answered.
 func (r *recorder) fail(id ResponseID, err error) {
-	now := r.now()
 	if r.over("the SUT completed sample %d after its part of the test had ended", id) {
 		return
 	}
-	b, i := r.take(id, now)
+	b, i := r.take(id, slotFailed)
 	if b == nil {
 		return
 	}
+	r.failed.Add(1)
 	if r.logs(b, i) {
 		r.log.add(b.samples[i], &QuerySampleResponse{})
 	}
@@ -310,10 +312,10 @@ func (r *recorder) over(fault string, id ResponseID) bool {
 
 // take fills the slot of a sample. It returns its block and its number there, or nil if the
 // sample cannot be completed.
-func (r *recorder) take(id ResponseID, now int64) (*block, int) {
+func (r *recorder) take(id ResponseID, outcome int64) (*block, int) {
 	b, i := r.sample(id)
 	switch {
-	case b != nil && b.slots[i].CompareAndSwap(slotPending, slotDone+now):
+	case b != nil && b.slots[i].CompareAndSwap(slotPending, outcome):
 		return b, i
 	case b == nil || b.slots[i].Load() == slotIdle:
 		r.faults.add(faultUnknownID, "the SUT completed response id %d, which this part of the test has not issued", id)

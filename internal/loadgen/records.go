@@ -109,7 +109,7 @@ func (r *recorder) tokenCount() int64 {
 	})).sumLow)
 }
 
-// answered is the number of samples that are complete.
+// answered is the number of samples that are complete, those that failed among them.
 func (r *recorder) answered() uint64 { return uint64(r.completed.Load()) }
 
 // lastCompletion is the latest instant at which a sample was completed; 0 if none was.
