@@ -28,8 +28,8 @@ const (
 // maxErrors limits the reported errors of one data set.
 const maxErrors = 5
 
-// A fileCheck looks for the files of a data set. It gathers the first errors, and hashes names, sizes and times of the
-// files, without the path of their folder: copies and links share a cache of prepared samples.
+// A fileCheck looks for the files of a data set. It gathers the first errors, and hashes names and versions of the
+// files, without the path of their folder: links share a cache of prepared samples.
 type fileCheck struct {
 	hash hash.Hash
 	errs []error
@@ -46,7 +46,7 @@ func (c *fileCheck) add(name, path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.hash, name, info.Size(), info.ModTime().UnixNano())
+	fmt.Fprintln(c.hash, name, fileio.Version(info))
 	return nil
 }
 

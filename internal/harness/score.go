@@ -27,6 +27,8 @@ type Target struct {
 	Reference float64
 	// None says why the score is not compared; empty: it is compared.
 	None string
+	// JudgeData, if not nil, compares the size of the data set with the official one.
+	JudgeData func(samples int) (caveats []string)
 }
 
 // Score scores an accuracy log of a model as the official script does, and compares the
@@ -45,9 +47,15 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	if err != nil {
 		return nil, err
 	}
-	missed := t.missed(score)
-	a.Met = a.Met && len(missed) == 0
-	a.Warnings = slices.Concat(score.Warnings, missed)
+	a.AlsoMissed = t.missed(score)
+	a.Met = a.Met && len(a.AlsoMissed) == 0
+	a.Warnings = slices.Clone(score.Warnings)
+	for _, missed := range a.AlsoMissed {
+		a.Warnings = append(a.Warnings, missed+": the target is not met")
+	}
+	if t.JudgeData != nil {
+		a.Warnings = append(a.Warnings, t.JudgeData(score.Coverage.Samples)...)
+	}
 	a.Samples = uint64(score.Coverage.Scored)
 	whole, of := score.Coverage.Samples, "data set"
 	if s.Samples > 0 {
@@ -57,7 +65,7 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 		return a, nil
 	}
 	a.Met = false
-	a.Warnings = append(a.Warnings, fmt.Sprintf("the log has %d different samples, the %s %d: the target is not met",
+	a.Warnings = append(a.Warnings, fmt.Sprintf("incomplete log: it has %d different samples, the %s %d: the target is not met",
 		score.Coverage.Scored, of, whole))
 	return a, nil
 }
@@ -121,9 +129,9 @@ func (t Target) missed(score *accuracy.Score) (list []string) {
 		v, ok := score.Lookup(b.Metric)
 		switch {
 		case !ok:
-			list = append(list, fmt.Sprintf("the score has no value %s, want %v: the target is not met", b.Metric, b))
+			list = append(list, fmt.Sprintf("the score has no value %s, want %v", b.Metric, b))
 		case !b.Keeps(v.Value):
-			list = append(list, fmt.Sprintf("%s is %.6g, want %v: the target is not met", b.Metric, v.Value, b))
+			list = append(list, fmt.Sprintf("%s is %.6g, want %v", b.Metric, v.Value, b))
 		}
 	}
 	return list

@@ -131,10 +131,10 @@ func TestFurtherBounds(t *testing.T) {
 		want      []string
 	}{
 		{"all are kept", map[string]float64{"other": 9, "length": 110, "size": 100}, 0, nil},
-		{"the official reference by its number", map[string]float64{"other": 8.9, "length": 100, "size": 1}, 50, []string{"other is 8.9, want other ≥ 9: the target is not met"}},
+		{"the official reference by its number", map[string]float64{"other": 8.9, "length": 100, "size": 1}, 50, []string{"other is 8.9, want other ≥ 9"}},
 		{"too long and too large", map[string]float64{"other": 10, "length": 111, "size": 101}, 0,
-			[]string{"length is 111, want 90 ≤ length ≤ 110: the target is not met", "size is 101, want size ≤ 100: the target is not met"}},
-		{"one is missing", map[string]float64{"other": 10, "size": 1}, 0, []string{"the score has no value length, want 90 ≤ length ≤ 110: the target is not met"}},
+			[]string{"length is 111, want 90 ≤ length ≤ 110", "size is 101, want size ≤ 100"}},
+		{"one is missing", map[string]float64{"other": 10, "size": 1}, 0, []string{"the score has no value length, want 90 ≤ length ≤ 110"}},
 		{"another reference", map[string]float64{}, 40, nil},
 	} {
 		score := &accuracy.Score{}

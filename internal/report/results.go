@@ -373,6 +373,8 @@ type Accuracy struct {
 	Warnings  []string `json:"warnings,omitempty"` // of the score
 	// NoTarget says why the score is not compared with a target; empty: it is.
 	NoTarget string `json:"no_target,omitempty"`
+	// AlsoMissed names further values of the score that miss their bounds.
+	AlsoMissed []string `json:"also_missed,omitempty"`
 }
 
 // Resamples are the numbers of Resampled; nil if there are none.
@@ -396,8 +398,8 @@ type Classes struct {
 	Counts map[string]int     `json:"counts"` // in the ground truth
 }
 
-// Below reports whether the score misses a target that it has.
-func (a *Accuracy) Below() bool { return a != nil && !a.Met && a.NoTarget == "" }
+// Below reports whether the score misses a target that it has, or is of an incomplete log.
+func (a *Accuracy) Below() bool { return a != nil && !a.Met && (a.NoTarget == "" || a.Partial) }
 
 // Energy is the energy that the machine took during the traffic.
 type Energy struct {

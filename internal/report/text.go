@@ -121,18 +121,25 @@ func Score(w io.Writer, a *Accuracy) error {
 
 func accuracyLines(a *Accuracy) []string {
 	verdict := "reached"
-	if !a.Met {
+	if reached := a.Value >= a.Target || a.Target > a.Reference && a.Value <= a.Target; !a.Met && (!reached || len(a.AlsoMissed) == 0) {
 		verdict = "MISSED"
 	}
 	n := func(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.6g %s", v, a.Unit)) }
-	if a.NoTarget != "" {
+	switch {
+	case a.NoTarget != "" && a.Partial:
+		return append(slices.Clone(a.Lines), fmt.Sprintf("%s: %s, of an incomplete log of %d samples: MISSED", a.Metric, n(a.Value), a.Samples))
+	case a.NoTarget != "":
 		return append(slices.Clone(a.Lines), fmt.Sprintf("%s: %s, without a target: %s", a.Metric, n(a.Value), a.NoTarget))
 	}
 	target := fmt.Sprintf("%s: %s, target %s: %s (the FP32 reference has %s)", a.Metric, n(a.Value), n(a.Target), verdict, n(a.Reference))
 	if a.Partial {
 		target += fmt.Sprintf("; the log has %d samples only", a.Samples)
 	}
-	return append(slices.Clone(a.Lines), target)
+	lines := append(slices.Clone(a.Lines), target)
+	for _, missed := range a.AlsoMissed {
+		lines = append(lines, missed+": MISSED")
+	}
+	return lines
 }
 
 // performanceLines are latencies, the throughput unless it is the metric, and the delays of queries.

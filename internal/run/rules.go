@@ -93,17 +93,16 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 	return caveats, notes
 }
 
-// judgeData compares the size of a data set with the rules: loaded samples are in memory at once, of all that it has.
+// judgeData compares the size of a data set with the official one: loaded samples are in memory at once, of all that it has.
 func (r *Resolved) judgeData(loaded, all int) (caveats []string) {
-	least, known := r.Rules.Minima(r.model.Rules)
-	if !known {
+	if r.Request.noBenchmark() {
 		return nil
 	}
-	if r.Settings.Mode != loadgen.AccuracyOnly && uint64(loaded) < least.PerformanceSamples {
-		caveats = append(caveats, fmt.Sprintf("%d samples are in memory at once instead of the official %d", loaded, least.PerformanceSamples))
+	if least := r.model.OfficialSamples(r.Rules).PerformanceSamples; r.Settings.Mode != loadgen.AccuracyOnly && uint64(loaded) < least {
+		caveats = append(caveats, fmt.Sprintf("%d samples are in memory at once instead of the official %d", loaded, least))
 	}
-	if r.Settings.Mode != loadgen.PerformanceOnly && least.AccuracySamples > 0 && uint64(all) != least.AccuracySamples {
-		caveats = append(caveats, fmt.Sprintf("the data set has %d samples instead of the official %d", all, least.AccuracySamples))
+	if r.Settings.Mode != loadgen.PerformanceOnly {
+		caveats = append(caveats, r.model.OtherSamples(r.Rules, all)...)
 	}
 	return caveats
 }

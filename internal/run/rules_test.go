@@ -51,8 +51,13 @@ func TestJudgeData(t *testing.T) {
 		{"resnet50", "", "", 1024, 2000, ""},
 		{"resnet50", "accuracy", "", 4, 4, part},
 		{"resnet50", "submission", "", 4, 4, few + "; " + part},
-		{"resnet50", "accuracy", "v4.1", 4, 4, ""}, // the round asks for no number of samples
-		{"mobilenet", "", "", 4, 4, ""},            // the round does not have the model
+		{"resnet50", "accuracy", "v4.1", 4, 4, part}, // the checker of the round asks for no number of samples
+		{"mobilenet", "accuracy", "v0.5", 8, 8, "the data set has 8 samples instead of the official 50000"},
+		{"mobilenet", "", "", 4, 4, few}, // the round does not have the model
+		{"3d-unet", "accuracy", "v2.0", 42, 42, ""},
+		{"3d-unet", "accuracy", "v5.1", 42, 42, "the data set has 42 samples instead of the official 43"},
+		{"ssd-mobilenet", "accuracy", "v0.5", 256, 4952, ""},
+		{"ssd-mobilenet", "accuracy", "v0.5", 256, 5000, ""},
 	} {
 		q := here()
 		q.Model, q.Mode, q.Rules = c.model, c.mode, c.rules

@@ -360,7 +360,7 @@ func accuracyCells(s Score) (accuracy, target string) {
 		return s.AccuracyError, ""
 	case a == nil:
 		return "not known", ""
-	case a.NoTarget != "":
+	case a.NoTarget != "" && !a.Partial:
 		return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), "none"
 	case a.Met:
 		target = "reached"

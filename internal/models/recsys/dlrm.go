@@ -29,6 +29,7 @@ func dlrm() workload.Model {
 			Sample: &config.SampleSize{InValues: 270 * (dataset.CriteoNumbers + dataset.CriteoCategories)},
 		},
 		PerformanceSampleCount: 204800,
+		DatasetSamples:         330067,
 		Quality:                workload.Quality{Metric: "AUC", Fraction: 0.99},
 		Open:                   opening(openCriteo),
 		Score:                  scoring(openCriteo),

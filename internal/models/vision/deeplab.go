@@ -26,6 +26,7 @@ func deepLabV3Plus() workload.Model {
 			Aliases: []string{"deeplab", "deeplab-v3+"},
 		},
 		PerformanceSampleCount: 256,
+		DatasetSamples:         2000,
 		// mobile rules: 97 % of 54.8 %.
 		Quality: workload.Quality{Metric: "mIoU", Reference: 0.548, Fraction: 0.97},
 		Open:    opening(m.open),

@@ -24,6 +24,7 @@ func mobilenet() workload.Model {
 			Aliases: []string{"mobilenet-v1"},
 		},
 		PerformanceSampleCount: 1024,
+		DatasetSamples:         50000,
 		// v0.5 rules: 98 % of 71.68 %.
 		Quality: workload.Quality{Metric: "accuracy", Fraction: 0.98},
 		Open:    opening(c.open),

@@ -28,6 +28,7 @@ func mobileNetEdgeTPU() workload.Model {
 			Name: "mobilenet-edgetpu",
 		},
 		PerformanceSampleCount: 1024,
+		DatasetSamples:         50000,
 		// mobile rules: 98 % of the FP32 model's 76.19 %.
 		Quality: workload.Quality{Metric: "accuracy", Reference: 76.19, Fraction: 0.98},
 		Open:    opening(c.open),

@@ -25,6 +25,7 @@ func resnet50() workload.Model {
 			Sample:  &config.SampleSize{InValues: 3 * 224 * 224},
 		},
 		PerformanceSampleCount: 1024,
+		DatasetSamples:         50000,
 		Quality:                workload.Quality{Metric: "accuracy", Fraction: 0.99},
 		Open:                   opening(c.open),
 		Score:                  c.score,

@@ -31,6 +31,7 @@ func retinaNet() workload.Model {
 			Sample: &config.SampleSize{InValues: 3 * 800 * 800},
 		},
 		PerformanceSampleCount: 64,
+		DatasetSamples:         24781,
 		Quality:                workload.Quality{Metric: "mAP", Fraction: 0.99},
 		Open:                   opening(d.open),
 		Score:                  d.score,

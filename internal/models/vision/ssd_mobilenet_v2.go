@@ -29,6 +29,7 @@ func ssdMobileNetV2() workload.Model {
 			Name: "ssd-mobilenet-v2",
 		},
 		PerformanceSampleCount: 256,
+		DatasetSamples:         cocoSamples,
 		// mobile rules v0.7: 93 % of the FP32 model's 0.244.
 		Quality: workload.Quality{Metric: "mAP", Reference: 24.4, Fraction: 0.93},
 		Open:    opening(d.open),

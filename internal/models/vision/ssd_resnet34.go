@@ -37,6 +37,7 @@ func ssdResNet34() workload.Model {
 			Sample:  &config.SampleSize{InValues: 3 * 1200 * 1200},
 		},
 		PerformanceSampleCount: 64,
+		DatasetSamples:         cocoSamples,
 		Quality:                workload.Quality{Metric: "mAP", Fraction: 0.99},
 		Open:                   opening(d.open),
 		Score:                  d.score,

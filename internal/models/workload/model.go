@@ -21,7 +21,9 @@ type Model struct {
 	Rules config.Model
 	// PerformanceSampleCount is the number of samples that official runs load.
 	PerformanceSampleCount int
-	Quality                Quality
+	// DatasetSamples is the size of the official validation set; 0: PerformanceSampleCount, as official runs load all of it.
+	DatasetSamples int
+	Quality        Quality
 
 	// BuiltIn describes the built-in model and its data for package builtin: a type of the family's own.
 	BuiltIn any

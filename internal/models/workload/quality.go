@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
@@ -48,6 +49,24 @@ var scoreNames = map[string]string{
 	"acc": "accuracy", "WER": "accuracy", "ACCURACY": "accuracy", "bleu": "BLEU", "F1": "f1", "DICE": "mean",
 	"ROUGE1": "rouge1", "ROUGE2": "rouge2", "ROUGEL": "rougeL", "ROUGELSUM": "rougeLsum",
 	"GEN_LEN": "gen_len", "TOKENS_PER_SAMPLE": "tokens_per_sample", "gsm8k_accuracy": "gsm8k", "mbxp_accuracy": "mbxp",
+}
+
+// OfficialSamples returns the sizes of the official data set in a round: those that its checker asks for, or else those of the
+// benchmark.
+func (m Model) OfficialSamples(rules *config.RuleSet) config.Minima {
+	asked, _ := rules.Minima(m.Rules)
+	loaded := cmp.Or(asked.PerformanceSamples, uint64(m.PerformanceSampleCount))
+	return config.Minima{PerformanceSamples: loaded, AccuracySamples: cmp.Or(asked.AccuracySamples, uint64(m.DatasetSamples), loaded)}
+}
+
+// OtherSamples is the caveat about a data set that is not as large as the official one of a round, or, where its checker does not
+// ask for a number, smaller; empty: none.
+func (m Model) OtherSamples(rules *config.RuleSet, samples int) []string {
+	asked, _ := rules.Minima(m.Rules)
+	if official := m.OfficialSamples(rules).AccuracySamples; uint64(samples) < official || asked.AccuracySamples > 0 && uint64(samples) != official {
+		return []string{fmt.Sprintf("the data set has %d samples instead of the official %d", samples, official)}
+	}
+	return nil
 }
 
 // QualityIn returns the accuracy that the rules of a version require; if its round does not have the benchmark, that of the

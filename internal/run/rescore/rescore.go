@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -110,7 +111,16 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 		}
 	}
 	target := harness.Target{Quality: model.QualityIn(config.Newest)}
-	if run := out.Run; run != nil {
+	switch run := out.Run; {
+	case run == nil && builtin.IsDataset(q.DatasetPath):
+		warn("%s", report.CaveatBuiltInData)
+	case run == nil:
+		rules, err := config.Rules(config.Newest)
+		if err != nil {
+			return nil, err
+		}
+		target.JudgeData = func(samples int) []string { return model.OtherSamples(rules, samples) }
+	default: // its caveats are about its data
 		target.Quality = model.QualityIn(run.Rules)
 		how.Samples = run.Input.Samples
 		reference := run.Input.Reference // as the score of the run would be compared
