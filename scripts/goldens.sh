@@ -39,11 +39,14 @@ venv python-numpy2 numpy==2.4.1 pandas==2.3.3 || exit
 venv python-tensorflow tensorflow-cpu==2.15.1 tensorflow-addons==0.23.0 || exit
 # torchvision 0.15.1 wants PyTorch 2, but its functions for Pillow's images run with 1.13.1. Without PyTorch's own index pip takes 2 GB.
 pytorch="--extra-index-url https://download.pytorch.org/whl/cpu"
-venv python-torch $pytorch numpy==1.24.2 pillow==9.4.0 requests torch==1.13.1 || exit
+venv python-torch $pytorch numpy==1.24.2 scipy==1.10.1 pillow==9.4.0 requests six torch==1.13.1 || exit
 torch=$(echo "$cache"/python-torch/lib/python3.*/site-packages)
 [ -d "$torch/torchvision" ] || "$cache/python-torch/bin/pip" install -q --no-deps $pytorch torchvision==0.15.1 || exit
-# Of transformers 2.4.0 two Python files are used, not what it depends on.
-[ -d "$cache/transformers" ] || "$cache/python/bin/pip" install -q --no-deps --target "$cache/transformers" transformers==2.4.0 || exit
+# A few Python files of these are used, not what they depend on.
+for package in transformers==2.4.0 librosa==0.7.2; do
+	folder=$cache/${package%%=*}
+	[ -d "$folder" ] || "$cache/python/bin/pip" install -q --no-deps --target "$folder" $package || exit
+done
 [ -d "$cache/node/node_modules" ] || npm install --silent --prefix "$cache/node" tokenizers@0.23.2 hyparquet-writer || exit
 
 git clone -q . "$work/mlperf" && cd "$work/mlperf" || exit
@@ -132,6 +135,7 @@ golden models/tokenizer "$py make_tokens.py $bert --write"
 golden models/tokenizer/chat "$py render.py >golden.json"
 golden models/tokenizer/clip "$py make_tokens.py"
 golden models/tokenizer/hf "cd $cache/node && node \$OLDPWD/make_corners.mjs && node \$OLDPWD/make_golden.mjs"
+golden preprocess/audio "$cache/python-torch/bin/python make_rnnt.py $inference $cache/librosa --write"
 golden preprocess/audio "$py make_whisper.py"
 golden preprocess/text "$py make_squad.py $bert --write"
 golden submission/checker "go test -C ../../../.. ./internal/submission/checker -run Official -trees $work/trees && $py make_verdicts.py $inference $work/trees >verdicts.json"
