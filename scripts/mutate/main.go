@@ -5,6 +5,7 @@
 //	go run ./scripts/mutate --seed 1 --again mutants.txt        # those that survived once more, with the tests of today
 //
 // With --near only the tests of the changed package run, which is quick; --again then asks its importers about the survivors.
+// With MLPERF_ORT_LIB in the environment the tests run, too, that 'make test' runs with ONNX Runtime.
 // A line per change: NOTICED or SURVIVED, place, change, the package whose test failed, seconds. Changes that do not compile
 // are replaced by others. The last line is the share that was noticed. Survivors want a look: a test is missing, the line is
 // not needed, or the change is equivalent (it has no effect).
@@ -271,21 +272,34 @@ func try(ctx context.Context, p place, text []byte, packages map[string]pkg, nea
 		if near && i > 0 {
 			break
 		}
-		args := append([]string{"test", "-overlay", overlay, "-vet=off", "-failfast", "-timeout", timeout.String()}, tests...)
-		out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
-		if ctx.Err() != nil {
-			return "", false, ctx.Err()
+		if by, err = run(ctx, append([]string{"-overlay", overlay, "-failfast", "-timeout", timeout.String()}, tests...)); by != "" || err != nil {
+			return by, true, err
 		}
-		if err != nil {
-			for line := range strings.Lines(string(out)) {
-				if rest, failed := strings.CutPrefix(line, "FAIL\t"); failed {
-					return strings.Fields(rest)[0], true, nil
-				}
+		if i == 0 && !near && os.Getenv("MLPERF_ORT_LIB") != "" {
+			by, err = run(ctx, append([]string{"-overlay", overlay, "-failfast", "-timeout", timeout.String(), "-tags", "ort", "-run", "^TestORT"}, withEngine...))
+			if by != "" || err != nil {
+				return by, true, err
 			}
-			return "", false, fmt.Errorf("go test %s: %w\n%s", p.pkg, err, out)
 		}
 	}
 	return "", true, nil
+}
+
+// withEngine are the packages whose tests 'make test' runs with ONNX Runtime, too.
+var withEngine = []string{"./cmd/mlperf", "./internal/backend/ort", "./internal/builtin/arch", "./internal/convert", "./internal/run"}
+
+// run runs tests, and returns the first package that failed.
+func run(ctx context.Context, args []string) (failed string, err error) {
+	out, err := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off"}, args...)...).CombinedOutput()
+	if err == nil || ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	for line := range strings.Lines(string(out)) {
+		if rest, found := strings.CutPrefix(line, "FAIL\t"); found {
+			return strings.Fields(rest)[0], nil
+		}
+	}
+	return "", fmt.Errorf("go test %s: %w\n%s", strings.Join(args, " "), err, out)
 }
 
 // rings are the packages with tests that a change can reach: the package itself, those that import it, and those behind them.
