@@ -135,9 +135,12 @@ type optionFlags []*pflag.Flag
 
 func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 	for _, option := range options {
-		if option.Switch {
+		switch {
+		case option.Switch:
 			f.Bool(option.Name, false, option.Help)
-		} else {
+		case option.Repeats:
+			f.StringSlice(option.Name, nil, option.Help)
+		default:
 			f.String(option.Name, "", option.Help)
 		}
 		*o = append(*o, f.Lookup(option.Name))
@@ -148,8 +151,12 @@ func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 func (o optionFlags) values() map[string]string {
 	values := map[string]string{}
 	for _, f := range o {
-		if f.Changed {
-			values[f.Name] = f.Value.String()
+		if !f.Changed {
+			continue
+		}
+		values[f.Name] = f.Value.String()
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values[f.Name] = strings.Join(list.GetSlice(), ",")
 		}
 	}
 	return values

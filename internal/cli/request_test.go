@@ -178,7 +178,7 @@ func TestServersOfRequest(t *testing.T) {
 // Each flag changes the request, and in another way than every other flag does.
 func TestFlagsReachRequest(t *testing.T) {
 	pointers := regexp.MustCompile("0x[0-9a-f]{6,}")
-	values := map[string]string{"bool": "true", "int": "7", "int64": "7", "float64Slice": "7", "intSlice": "7", "duration": "7s", "key=value": "a=7", "string": "seven", "stringArray": "a=7"}
+	values := map[string]string{"bool": "true", "int": "7", "int64": "7", "float64": "7", "float64Slice": "7", "intSlice": "7", "duration": "7s", "key=value": "a=7", "string": "seven", "stringArray": "a=7"}
 	var o runFlags
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.define(f)

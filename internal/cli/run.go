@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,13 +35,22 @@ type runFlags struct {
 func newRun() *cobra.Command {
 	o := &runFlags{}
 	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Run one benchmark: --model M --scenario S",
-		Long: `Run one benchmark and judge it by the rules.
+		Use:   "run [MODEL.onnx]",
+		Short: "Run a model file of yours, or a benchmark: --model M --scenario S",
+		Long: `Run a model file of yours, or a benchmark, which is judged by the rules.
 
-Without --model-path and --dataset-path the built-in model and data are used: the
-official architecture with random weights, and synthetic images. Speed is representative,
-answers are not, and the result says so.
+MODEL.onnx is any model that ONNX Runtime opens, of any task. Its inputs are made from a
+seed by type and shape (--input, --shape), or read from --data: a folder with an array for
+each input (NAME.npy, or .npz), or with images: a folder per class, val_map.txt, or without
+labels. Images and labels give Top-1 and Top-5 accuracy (--mode accuracy). The result says
+"own model": it has no rules to keep.
+
+Without --scenario all four traffic patterns run for a few seconds each. Without MODEL.onnx
+and --model the model is the built-in resnet50.
+
+--model M runs a benchmark. Without --model-path and --dataset-path the built-in model and
+data are used: the official architecture with random weights, and synthetic images. Speed is
+representative, answers are not, and the result says so.
 
 If neither user.conf nor a flag gives a target (--target-qps in Server and Offline,
 --target-latency in SingleStream and MultiStream), one is measured first.
@@ -55,10 +65,13 @@ VALID: it ends before its traffic begins, and --anyway runs it.
 
 Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below target,
 130 interrupted.`,
-		Example: `  mlperf run --model resnet50 --scenario server --quick --target-latency auto
+		Example: `  mlperf run my.onnx
+  mlperf run my.onnx --scenario server --target-latency 20ms --data images
+  mlperf run --model resnet50 --scenario server --quick --target-latency auto
   mlperf run --model mobilenet --scenario offline --mode accuracy
   mlperf run --model resnet50 --scenario server --target-qps 30 --model-path my.onnx --dataset-path imagenet`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.define(cmd.Flags())
 	return cmd
@@ -73,6 +86,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	}
 	f.StringVar(&o.AuditConf, "audit-conf", "", "audit.config of a compliance test")
 	f.StringVar(&o.ModelPath, "model-path", "", "ONNX `file` to use instead of the built-in model")
+	f.Float64Var(&o.TargetAccuracy, "target-accuracy", 0, "own models: Top-1 accuracy to reach, in `percent` (default: none)")
 	f.StringVar(&o.Precision, "precision", "", "fp32, fp16 or int8: converted by the device, or once by mlperf (see quantize); default: as the model is")
 	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
 	f.IntVar(&o.Backend.IntraThreads, "intra-threads", 0, "threads inside an operator; 0: chosen for the scenario")
@@ -93,10 +107,29 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil, "servers of text: an Offline run with each of these `numbers` of requests under way, and a table of them")
 }
 
-func (o *runFlags) run(cmd *cobra.Command) error {
+func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	sweeps := len(o.sweep.Rates)+len(o.sweep.Concurrency) > 0
-	if o.Model == "" && o.Engine.Name != engine.OpenAI || o.Scenario == "" && !sweeps {
-		return usage("run needs --model and --scenario, for instance:\n  mlperf run --model resnet50 --scenario offline --quick\nmlperf list names the models; the scenarios are SingleStream, MultiStream, Server and Offline")
+	for name, value := range map[string]string{"model": o.Model, "scenario": o.Scenario, "model-path": o.ModelPath} {
+		if value == "" && originOf(cmd.Flags(), name) != "" { // a variable of a shell that is not set
+			return usage("--%s is empty", name)
+		}
+	}
+	if err := o.takeModel(args); err != nil {
+		return err
+	}
+	if o.Model == "" && o.ModelPath == "" && o.Engine.Name != engine.OpenAI {
+		o.Model = "resnet50"
+	}
+	patterns := false
+	if o.Scenario == "" && !sweeps {
+		switch o.Mode {
+		case "performance":
+			patterns = true
+		case run.FindPeak:
+			o.Scenario = loadgen.Server.String()
+		default:
+			o.Scenario = loadgen.Offline.String()
+		}
 	}
 	q, err := o.build(cmd.Flags())
 	if err != nil {
@@ -109,6 +142,9 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 	}
 	if sweeps {
 		return runSweep(cmd, o.sweep, q, o.asJSON)
+	}
+	if patterns {
+		return o.runPatterns(cmd, q)
 	}
 	resolved, err := run.Resolve(q)
 	if err != nil {
@@ -132,6 +168,48 @@ func (o *runFlags) run(cmd *cobra.Command) error {
 		err = errors.Join(err, o.show(cmd, results, resolved.Request.Output))
 	}
 	return exitOfRun(results, explainHopeless(err))
+}
+
+// takeModel takes the model from the argument of a verb: a file, or a name of the catalogue.
+func (q *requestFlags) takeModel(args []string) error {
+	switch {
+	case len(args) == 0:
+	case q.Model != "" && q.ModelPath != "":
+		return usage("unexpected argument %q: --model and --model-path name the model", args[0])
+	case !isModelFile(args[0]) && q.Model == "":
+		q.Model = args[0]
+	case q.ModelPath != "":
+		return usage("two model files are given: %s and --model-path %s", args[0], q.ModelPath)
+	default:
+		q.ModelPath = args[0]
+	}
+	return nil
+}
+
+// isModelFile tells the file of a model from the name of one.
+func isModelFile(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil || strings.ContainsAny(arg, "./\\")
+}
+
+// runPatterns runs a model under all four traffic patterns.
+func (o *runFlags) runPatterns(cmd *cobra.Command, q run.Request) error {
+	display := newDisplay(cmd)
+	defer display.Done()
+	display.About(cmp.Or(q.Model, q.ModelPath))
+	list, err := run.Patterns(cmd.Context(), q, display)
+	display.Done()
+	if len(list) > 0 {
+		if o.asJSON {
+			err = errors.Join(err, printJSON(cmd.OutOrStdout(), "patterns", list))
+		} else {
+			err = errors.Join(err, report.Patterns(cmd.OutOrStdout(), list))
+		}
+	}
+	if errors.Is(err, ErrInterrupted) {
+		return interrupted(err)
+	}
+	return err
 }
 
 // show prints the results, where they are, and which command helps.

@@ -68,7 +68,7 @@ func (r *run) chooseLatencyBound() error {
 		auto := (factor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 		r.cfg.Settings.ServerTargetLatency = auto
 		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", factor, took))
-		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v; the official limit is %v: using %v (open division)", took, bound, auto))
+		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v; the latency bound of %v has no room for two: using %v (open division)", took, bound, auto))
 		return nil
 	}
 	if r.warm.least <= bound {

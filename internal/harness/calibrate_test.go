@@ -47,7 +47,7 @@ func TestAutoLatencyRaisesTheBound(t *testing.T) {
 		want    time.Duration // the bound, of 15 ms
 		noted   string
 	}{
-		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20ms; the official limit is 15ms: using 80ms (open division)"},
+		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20ms; the latency bound of 15ms has no room for two: using 80ms (open division)"},
 		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8ms"},
 		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "using 81ms"},
 		{"within reach", true, 7 * ms, 15 * ms, ""},

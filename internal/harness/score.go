@@ -43,6 +43,9 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	if err != nil {
 		return nil, fmt.Errorf("scoring: %w", err)
 	}
+	if t.None == "" && t.Reference == 0 && t.Quality.Reference == 0 && t.Target == 0 {
+		t.None = "none is known"
+	}
 	a, err := t.compare(score)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
 	"github.com/mlperf-go/mlperf/internal/models/generative"
+	"github.com/mlperf-go/mlperf/internal/models/own"
 	"github.com/mlperf-go/mlperf/internal/models/recsys"
 	"github.com/mlperf-go/mlperf/internal/models/speech"
 	"github.com/mlperf-go/mlperf/internal/models/text"
@@ -32,6 +33,14 @@ func RemoteModels() []workload.Model { return generative.RemoteModels() }
 
 // Lookup returns the model of a name or alias, of the catalogue or the rules, without regard to case, hyphens and underscores.
 func Lookup(name string) (workload.Model, error) { return find(name, All()) }
+
+// Find is Lookup, and without a name the workload of a model file of the user.
+func Find(name, path string) (workload.Model, error) {
+	if name == "" && path != "" {
+		return own.Model(path), nil
+	}
+	return Lookup(name)
+}
 
 // LookupAny is Lookup with the benchmarks of RemoteModels, for servers of text and for scoring logs.
 func LookupAny(name string) (workload.Model, error) {

@@ -242,6 +242,8 @@ const BelowTarget = "BELOW TARGET"
 const (
 	// CaveatUnofficial is a caveat of every run.
 	CaveatUnofficial = "not an official MLPerf result: those come from the C++ LoadGen, unmodified, and are reviewed by MLCommons"
+	// CaveatOwnModel is a caveat of every run of a model file without a benchmark.
+	CaveatOwnModel = "own model: not a benchmark of the rules, and without their settings, data and targets"
 	// CaveatBuiltInModel: no submission of the closed division may use the model.
 	CaveatBuiltInModel = "the built-in model: the official architecture with random weights, not the trained ones"
 	// CaveatBuiltInData: no submission may use the data.

@@ -3,6 +3,7 @@
 package run_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
@@ -76,5 +79,72 @@ func TestORTReferenceOfAllData(t *testing.T) {
 		if a := results.Accuracy; (a.NoTarget == "") != measured || (count > 0 && len(a.Warnings) > 0) {
 			t.Errorf("of %d samples: %+v", count, a)
 		}
+	}
+}
+
+// Model files of any task run by themselves, and say why they do not.
+func TestORTOwnModels(t *testing.T) {
+	base := ortRequest(t)
+	base.Model, base.DatasetPath, base.NoReport, base.Quick = "", "", true, true
+	value := func(name string, elem onnx.ElemType, dims ...onnx.Dim) *onnx.Value {
+		return &onnx.Value{Name: name, Type: onnx.Type{Elem: elem, Shape: append(onnx.Shape{}, dims...)}}
+	}
+	node := func(op, in, out string, attributes ...onnx.Attribute) *onnx.Node {
+		return &onnx.Node{Op: op, Inputs: strings.Split(in, " "), Outputs: strings.Split(out, " "), Attributes: attributes}
+	}
+	n, seq := onnx.Free("N"), onnx.Free("seq")
+	weights := func(name string, dims ...int64) *onnx.Tensor {
+		size := int64(1)
+		for _, d := range dims {
+			size *= d
+		}
+		return onnx.TensorOf(name, make([]float32, size), dims...)
+	}
+	for _, test := range []struct {
+		name     string
+		graph    onnx.Graph
+		opset    int64
+		options  map[string]string
+		scenario string
+		row      string // in the notes
+		err      string
+	}{
+		{name: "table", row: "x float32[4]", graph: onnx.Graph{Nodes: []*onnx.Node{node("MatMul", "x w", "y")}, Initializers: []*onnx.Tensor{weights("w", 4, 3)},
+			Inputs: []*onnx.Value{value("x", onnx.Float32, n, onnx.Fixed(4))}, Outputs: []*onnx.Value{value("y", onnx.Float32, n, onnx.Fixed(3))}}},
+		{name: "embedding", row: "ids below 7", scenario: "server", graph: onnx.Graph{Nodes: []*onnx.Node{node("Gather", "table ids", "y")}, Initializers: []*onnx.Tensor{weights("table", 7, 4)},
+			Inputs: []*onnx.Value{value("ids", onnx.Int64, n, seq)}, Outputs: []*onnx.Value{value("y", onnx.Float32, n, seq, onnx.Fixed(4))}}},
+		{name: "a sum over all axes", row: "x float32[1 3 8 8]", graph: onnx.Graph{Nodes: []*onnx.Node{node("ReduceSum", "x", "y", onnx.Attr("keepdims", int64(0)))},
+			Inputs: []*onnx.Value{value("x", onnx.Float32, n, onnx.Fixed(3), onnx.Fixed(8), onnx.Fixed(8))}, Outputs: []*onnx.Value{value("y", onnx.Float32)}}},
+		{name: "boxes, as many as there are", row: "x float32[6]", graph: onnx.Graph{Nodes: []*onnx.Node{node("NonZero", "x", "y")},
+			Inputs: []*onnx.Value{value("x", onnx.Float32, onnx.Fixed(1), onnx.Fixed(6))}, Outputs: []*onnx.Value{value("y", onnx.Int64, onnx.Fixed(2), onnx.Free("found"))}}},
+		{name: "two inputs of other ranks", row: "t float32[]", scenario: "multistream", graph: onnx.Graph{Nodes: []*onnx.Node{node("Mul", "x t", "y")},
+			Inputs: []*onnx.Value{value("x", onnx.Float32, n, onnx.Fixed(6)), value("t", onnx.Float32)}, Outputs: []*onnx.Value{value("y", onnx.Float32, n, onnx.Fixed(6))}}},
+		{name: "a sequence beside a tensor", row: "x float32[6]", graph: onnx.Graph{Nodes: []*onnx.Node{node("SplitToSequence", "x", "list", onnx.Attr("axis", int64(1))), node("Identity", "x", "y")},
+			Inputs: []*onnx.Value{value("x", onnx.Float32, n, onnx.Fixed(6))}, Outputs: []*onnx.Value{{Name: "list", Type: onnx.Type{Extra: "\x22\x06\x0a\x04\x0a\x02\x08\x01"}}, value("y", onnx.Float32, n, onnx.Fixed(6))}}},
+		{name: "bytes and a new operator set", opset: 22, row: "x uint8[2 2]", scenario: "singlestream", graph: onnx.Graph{Nodes: []*onnx.Node{node("Identity", "x", "y")},
+			Inputs: []*onnx.Value{value("x", onnx.Uint8, n, onnx.Fixed(2), onnx.Fixed(2))}, Outputs: []*onnx.Value{value("y", onnx.Uint8, n, onnx.Fixed(2), onnx.Fixed(2))}}},
+		{name: "one sample at a time, which the file does not say", err: "--max-batchsize 1", graph: onnx.Graph{Nodes: []*onnx.Node{node("Reshape", "x shape", "y")}, Initializers: []*onnx.Tensor{onnx.TensorOf("shape", []int64{1, 6}, 2)},
+			Inputs: []*onnx.Value{value("x", onnx.Float32, n, onnx.Fixed(6))}, Outputs: []*onnx.Value{value("y", onnx.Float32, n, onnx.Fixed(6))}}},
+		{name: "an index beyond the table", options: map[string]string{"input": "i=uniform"}, err: "--input and --shape", graph: onnx.Graph{Nodes: []*onnx.Node{node("Add", "i i", "k"), node("Mul", "k k", "j"), node("Gather", "table j", "y")},
+			Initializers: []*onnx.Tensor{weights("table", 2, 4)}, Inputs: []*onnx.Value{value("i", onnx.Int64, n)}, Outputs: []*onnx.Value{value("y", onnx.Float32, n, onnx.Fixed(4))}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: cmp.Or(test.opset, 13)}}, Graph: &test.graph}
+			m.Graph.Name = "g"
+			testenv.Must(t, m.WriteFile(t.Context(), "own.onnx"))
+			q := base
+			q.ModelPath, q.Scenario, q.Output, q.Options, q.Force = "own.onnx", cmp.Or(test.scenario, "offline"), "own", test.options, true
+			results, err := run.Do(t.Context(), q, harness.Silent{})
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Fatalf("error %v, want %q", err, test.err)
+				}
+				return
+			}
+			testenv.Must(t, err)
+			if notes := strings.Join(results.Input.Binding, "\n"); !strings.Contains(notes, test.row) || !slices.Contains(results.Caveats, report.CaveatOwnModel) || results.Performance.Samples == 0 {
+				t.Errorf("notes %q, want %q; caveats %q", notes, test.row, results.Caveats)
+			}
+		})
 	}
 }

@@ -151,7 +151,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	if p.Fingerprint.Data, err = p.dataFingerprint(ctx); err != nil {
 		return fmt.Errorf("the data set: %w", err)
 	}
-	if q.noBenchmark() {
+	if q.freePrompts() {
 		return nil
 	}
 	if cfg.Backend, err = p.InPrecision(ctx, q.Precision); err != nil {
@@ -168,6 +168,8 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	_, questions := p.model.BuiltIn.(workload.Questions)
 	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
 	switch {
+	case q.ownModel():
+		cfg.Reference = q.TargetAccuracy
 	case q.DatasetPath != "":
 	case questions:
 		cfg.Reference = 100 // percent: the answers are in the questions

@@ -26,7 +26,7 @@ type Request struct {
 	Program string   // name and version, for the results
 	Command []string // the command line, for the results
 
-	Model    string // of the catalogue; needed, except for prompts that go to servers
+	Model    string // of the catalogue; empty: the file of ModelPath by itself, or prompts that go to servers
 	Scenario string // needed
 	Mode     string // performance, accuracy, submission or find-peak; empty: performance
 	Rules    string // version; empty: the newest
@@ -47,8 +47,10 @@ type Request struct {
 	DatasetPath string // folder; empty: the built-in data
 	Precision   string // fp32, fp16 or int8; empty: as the model is
 	Count       int    // of samples that are used; 0: all
-	FullSize    bool   // built-in models have all layers and rows of the real ones
-	Rows        int64  // of the tables of a built-in model for recommendation, at most; 0: the default
+	// TargetAccuracy is what an own model has to reach, in percent; 0: it has no target.
+	TargetAccuracy float64
+	FullSize       bool  // built-in models have all layers and rows of the real ones
+	Rows           int64 // of the tables of a built-in model for recommendation, at most; 0: the default
 	// Options say how the model is fed and read, by the names of workload.Option.
 	Options map[string]string
 
@@ -118,8 +120,14 @@ func (q *Request) loadgenMode() string {
 // asksServers reports whether prompts go to servers of text.
 func (q *Request) asksServers() bool { return q.Engine.Name == engine.OpenAI }
 
-// noBenchmark reports whether the prompts belong to no benchmark.
-func (q *Request) noBenchmark() bool { return q.asksServers() && q.Model == "" }
+// freePrompts reports whether the prompts belong to no benchmark.
+func (q *Request) freePrompts() bool { return q.asksServers() && q.Model == "" }
+
+// ownModel reports whether the model is a file of the user, and no benchmark.
+func (q *Request) ownModel() bool { return q.Model == "" && q.ModelPath != "" && !q.asksServers() }
+
+// noBenchmark reports whether the run is of no benchmark.
+func (q *Request) noBenchmark() bool { return q.freePrompts() || q.ownModel() }
 
 // streams reports whether responses come in pieces: by default not in Offline, where only the last piece counts.
 func (q *Request) streams(s loadgen.Scenario) bool {
@@ -232,7 +240,7 @@ func (q *Request) checkPrompts() error {
 			return err
 		}
 	}
-	synthetic, free := p.Synthetic > 0, q.noBenchmark()
+	synthetic, free := p.Synthetic > 0, q.freePrompts()
 	switch {
 	case q.Instances != 0 || q.MaxBatch != 0:
 		return userinput.Errorf("instances", "the engine %s has no batches and no workers, it sends each sample by itself: want concurrency", engine.OpenAI)

@@ -113,10 +113,10 @@ func (r *Resolved) lookUp() (err error) {
 	q := &r.Request
 	switch {
 	case q.Model == "" && !q.noBenchmark():
-		return userinput.Missing("model", "want a model of the catalogue")
+		return userinput.Missing("model", "want a model of the catalogue, or a model file")
 	case q.Scenario == "":
 		return userinput.Missing("scenario", "want SingleStream, MultiStream, Server, Offline or Interactive")
-	case q.noBenchmark():
+	case q.freePrompts():
 		p := q.Prompts
 		r.model = prompts.Model(prompts.Config{
 			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
@@ -127,7 +127,7 @@ func (r *Resolved) lookUp() (err error) {
 		}
 		r.model = r.model.Remote()
 	default:
-		if r.model, err = models.Lookup(q.Model); err != nil {
+		if r.model, err = models.Find(q.Model, q.ModelPath); err != nil {
 			if m, other := models.LookupAny(q.Model); other == nil {
 				err = fmt.Errorf("%s does not run here: servers of text are asked (backend %s)", m.Name, engine.OpenAI)
 			}
@@ -138,6 +138,15 @@ func (r *Resolved) lookUp() (err error) {
 	}
 	if r.division, err = config.ParseDivision(q.Division); err != nil {
 		return userinput.Wrap("division", err)
+	}
+	if q.ownModel() && r.division == config.Closed {
+		if q.origin("division") != config.Default {
+			return userinput.Errorf("division", "the closed division has only the benchmarks of the rules: %s is of the open one", q.ModelPath)
+		}
+		r.division = config.Open
+	}
+	if q.TargetAccuracy != 0 && !q.ownModel() {
+		return userinput.Errorf("target_accuracy", "is of own models: %s has the target of the rules", q.Model)
 	}
 	if q.Rows != 0 {
 		if err := builtin.CheckRows(r.model, q.Rows); err != nil {
@@ -173,7 +182,7 @@ func (r *Resolved) settings() error {
 	}
 	r.interactive = interactive && !q.noBenchmark()
 	c := config.Request{Model: r.model.Rules, Known: models.RuleNames(), Interactive: r.interactive, Scenario: scenario, Rules: rules}
-	if q.noBenchmark() {
+	if q.freePrompts() {
 		c.Options = q.promptSettings(scenario, interactive)
 	}
 	if q.Quick {
@@ -200,6 +209,9 @@ func (r *Resolved) settings() error {
 	}
 	if r.Resolved, err = config.Resolve(c); err != nil {
 		return err
+	}
+	if q.ownModel() && scenario == loadgen.Server && r.placeholder("target_latency") {
+		q.AutoLatency = true
 	}
 	if q.noBenchmark() { // the rules know no model, which is no news
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "have no settings for the model") })

@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
@@ -18,7 +19,7 @@ func (r *Resolved) Forecast() string {
 	if conflict := r.conflict(); conflict != "" {
 		return "this run cannot be VALID: " + conflict
 	}
-	if r.Request.Quick {
+	if r.Request.Quick || r.Request.ownModel() {
 		return ""
 	}
 	caveats, _ := r.judge(r.Settings, r.Origin)
@@ -69,6 +70,9 @@ func (r *Resolved) conflict() string {
 // judge compares the settings of a test with the rules. Each that makes the test easier is
 // a caveat, each that makes it harder, or that the division allows, a note. Origin says where a setting comes from.
 func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string) {
+	if r.Request.ownModel() { // the rules have no settings for it
+		return nil, nil
+	}
 	list, err := r.Differences(s, r.division)
 	if err != nil {
 		return []string{fmt.Sprintf("the settings could not be compared with the rules: %v", err)}, nil
@@ -122,7 +126,8 @@ func (r *Resolved) caveats() (list []string) {
 	caveat(q.Engine.Name == engine.Simulated, "the engine is simulated: it takes its time and computes nothing")
 	caveat(r.division == config.Network && !q.Engine.IsRemote(), "not of the Network division: the system under test is on this machine")
 	caveat(q.Engine.IsRemote(), "the servers have the model: whether it is the official one cannot be checked")
-	caveat(q.noBenchmark(), "not a benchmark of the rules: model and prompts are the user's")
+	caveat(q.freePrompts(), "not a benchmark of the rules: model and prompts are the user's")
+	caveat(q.ownModel(), report.CaveatOwnModel)
 	return list
 }
 

@@ -28,7 +28,12 @@ func Do(ctx context.Context, q Request, o Observer) (*report.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := resolved.Provide(ctx, o)
+	return resolved.do(ctx, o)
+}
+
+// do provides what a resolved request needs, and runs it.
+func (r *Resolved) do(ctx context.Context, o Observer) (*report.Results, error) {
+	prepared, err := r.Provide(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/singlepass"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -170,7 +171,9 @@ func shapeless(outputs []backend.Port, override binding) *backend.Port {
 }
 
 // isScore reports whether scores may be of a type.
-func isScore(d tensor.DType) bool { return isFloat(d) || d == tensor.Uint8 || d == tensor.Int8 }
+func isScore(d tensor.DType) bool {
+	return singlepass.IsFloat(d) || d == tensor.Uint8 || d == tensor.Int8
+}
 
 // classPort returns whether an output is a class index, or else its number of scores; 0: neither.
 func classPort(port backend.Port) (isIndex bool, scores int64) {

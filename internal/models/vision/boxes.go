@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/models/singlepass"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -231,7 +232,7 @@ func roleOf(port backend.Port) int {
 		return -1
 	case isWhole(port.Type):
 		return 2
-	case !isFloat(port.Type):
+	case !singlepass.IsFloat(port.Type):
 		return -1
 	case axes >= 2 && port.Shape[axes-1] == 4:
 		return 0
@@ -276,7 +277,7 @@ func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
 // check checks the types.
 func (p boxPorts) check() (boxPorts, error) {
 	for role, port := range p {
-		if !isFloat(port.Type) && (role < 2 || !isWhole(port.Type)) {
+		if !singlepass.IsFloat(port.Type) && (role < 2 || !isWhole(port.Type)) {
 			return nil, fmt.Errorf("output %s has elements of type %v, not supported for the %s", port.Name, port.Type, boxRoles()[role][0])
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/models/singlepass"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -529,25 +530,12 @@ func TestOtherFloatInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		var memory []float32
-		got := tensor.Data[float32](asFloat32(row, &memory))
+		got := tensor.Data[float32](singlepass.AsFloat32(row, &memory))
 		for i, v := range tensor.Data[float32](want) {
 			if diff := math.Abs(float64(got[i] - v)); diff > 0.07 {
 				t.Fatalf("%v: number %d is %v, want %v", d, i, got[i], v)
 			}
 		}
-	}
-}
-
-func TestOtherFloatScores(t *testing.T) {
-	session := fakeModel(-1, 1, tensor.Shape{-1})
-	session.info.Outputs[0].Type = tensor.Float64
-	p, err := newSinglePass(session, session.row(), 2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := p.readable([]tensor.Tensor{tensor.Of([]float64{0.5, 2}, 2)})
-	if data := tensor.Data[float32](got[0]); data[0] != 0.5 || data[1] != 2 {
-		t.Errorf("the scores are %v", data)
 	}
 }
 

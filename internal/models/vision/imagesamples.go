@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mlperf-go/mlperf/internal/models/singlepass"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -78,7 +79,7 @@ func bindPipeline(s setup, pipelines []string) (preprocess.Pipeline, imageInput,
 // made is the pre-processing that makes the type of an input: p, or the first of others, or p without its arithmetic.
 func made(p preprocess.Pipeline, s setup, taken tensor.DType, others []string) (preprocess.Pipeline, error) {
 	dtype := taken
-	if isOtherFloat(dtype) {
+	if singlepass.IsOtherFloat(dtype) {
 		dtype = tensor.Float32
 	}
 	for _, name := range others {
@@ -118,12 +119,12 @@ func quantised(p preprocess.Pipeline, dtype tensor.DType) preprocess.Pipeline {
 }
 
 // workload returns a workload that answers a batch with one run of the model, from some of its outputs.
-func (s *imageSamples) workload(outputs []string, respond respondFunc, notes ...string) *workload.Workload {
+func (s *imageSamples) workload(outputs []string, respond singlepass.Respond, notes ...string) *workload.Workload {
 	batch := max(s.batch, 0)
 	return &workload.Workload{
 		Samples: s.data.Len(), Row: func(int) []workload.Slot { return s.row }, Path: s.data.Path, Prepare: s.prepare, CacheKey: s.cacheKey,
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-			return newSinglePass(sessions[workload.Only], s.row, maxBatch, respond)
+			return singlepass.New(sessions[workload.Only], s.row, maxBatch, respond)
 		},
 		Outputs: func(string) []string { return outputs }, Batch: batch, Notes: append([]string{s.note()}, notes...),
 		Exchange: &workload.Exchange{Decode: s.decode},
@@ -172,7 +173,7 @@ func (s *imageSamples) decode(file []byte, row []tensor.Tensor) error {
 	}
 	err := s.pipeline.ApplyFile(dst, file, scratch)
 	if err == nil && s.converts() {
-		fromFloat32(row[0], tensor.Data[float32](dst))
+		singlepass.FromFloat32(row[0], tensor.Data[float32](dst))
 	}
 	return err
 }

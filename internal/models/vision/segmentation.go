@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/models/singlepass"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -45,7 +46,7 @@ func bindPixels(outputs []backend.Port, override binding) (backend.Port, error) 
 	for _, port := range outputs {
 		s := port.Shape
 		shaped := (len(s) == 3 || len(s) == 4 && s[3] == 1) && fits(s[1], dataset.ADE20KSize) && fits(s[2], dataset.ADE20KSize)
-		typed := isFloat(port.Type) || isWhole(port.Type) || port.Type == tensor.Uint8
+		typed := singlepass.IsFloat(port.Type) || isWhole(port.Type) || port.Type == tensor.Uint8
 		if shaped && typed && override.allows(port) {
 			return port, nil
 		}

@@ -29,6 +29,7 @@ const (
 	Integer
 	Bool
 	Path // of a file or a folder
+	List // of values with commas between; its flag is repeatable
 )
 
 // OutputOption is the name of the option that says which outputs of a model are read.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/own"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
@@ -13,6 +14,7 @@ type Option struct {
 	Aliases []string // other spellings, those of the official scripts
 	Help    string
 	Switch  bool // true or false
+	Repeats bool // values are joined with commas
 }
 
 // ModelOptions lists how the models of the catalogue may be fed and read.
@@ -37,14 +39,14 @@ func ReaderOptions() []Option {
 	return optionsOf(func(m workload.Model) []workload.Option { return m.ReaderOptions })
 }
 
-// optionsOf lists options of all models, each name once, those of models that only servers run last.
+// optionsOf lists options of all models, each name once, those of models that only servers run and of own models last.
 func optionsOf(of func(workload.Model) []workload.Option) []Option {
 	var list []Option
 	seen := map[string]bool{}
-	for _, m := range slices.Concat(models.All(), models.RemoteModels()) {
+	for _, m := range slices.Concat(models.All(), models.RemoteModels(), []workload.Model{own.Model("")}) {
 		for _, o := range of(m) {
 			if !seen[o.Name] {
-				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Bool})
+				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Bool, o.Kind == workload.List})
 			}
 			seen[o.Name] = true
 		}

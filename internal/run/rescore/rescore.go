@@ -83,6 +83,9 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 		return nil, errors.New("the score needs the folder of a run, or a model, a log and a data set")
 	}
 	model, err := models.LookupAny(q.Model)
+	if out.Run != nil && out.Run.Model == q.Model && slices.Contains(out.Run.Caveats, report.CaveatOwnModel) {
+		model, err = models.Find("", q.Model)
+	}
 	if err != nil {
 		return nil, userinput.Wrap("model", err)
 	}

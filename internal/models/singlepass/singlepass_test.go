@@ -1,4 +1,4 @@
-package vision
+package singlepass
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 )
 
 // predictor returns a predictor of a session that uses a store of ten rows.
-func predictor(t testing.TB, s *fakeSession, maxBatch int) (*singlePass, *workload.Store) {
+func predictor(t testing.TB, s *fakeSession, maxBatch int) (*Predictor, *workload.Store) {
 	t.Helper()
-	p, err := newSinglePass(s, s.row(), maxBatch, fakeRespond)
+	p, err := New(s, s.row(), maxBatch, fakeRespond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func predictor(t testing.TB, s *fakeSession, maxBatch int) (*singlePass, *worklo
 }
 
 // ask has a predictor answer the samples in some rows, and wants the right answers.
-func ask(t testing.TB, p *singlePass, base int, rows ...int) {
+func ask(t testing.TB, p *Predictor, base int, rows ...int) {
 	t.Helper()
 	got := replies{}
 	if err := p.Predict(t.Context(), itemsOf(rows...), got); err != nil {
@@ -119,7 +119,7 @@ func TestFixedBatchIsFilledUp(t *testing.T) {
 
 func TestBatchBeyondFixed(t *testing.T) {
 	s := fakeModel(4, 1, tensor.Shape{4})
-	if _, err := newSinglePass(s, s.row(), 5, fakeRespond); err == nil || !strings.Contains(err.Error(), "batches of 4, want 5") {
+	if _, err := New(s, s.row(), 5, fakeRespond); err == nil || !strings.Contains(err.Error(), "batches of 4, want 5") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func (s steadySession) Run(_ context.Context, _, outputs []backend.Value) error 
 func TestEngineOutputsAllocateNothing(t *testing.T) {
 	fake := fakeModel(1, 1, tensor.Shape{-1})
 	s := steadySession{fake, []*fakeValue{{tensor: tensor.Of([]int64{7}, 1)}}}
-	p, err := newSinglePass(s, fake.row(), 1, fakeRespond)
+	p, err := New(s, fake.row(), 1, fakeRespond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,3 +318,16 @@ type lastReply struct{ last byte }
 
 func (*lastReply) FirstToken(int, []byte)               {}
 func (r *lastReply) Done(_ int, response []byte, _ int) { r.last = response[0] }
+
+func TestOtherFloatScores(t *testing.T) {
+	session := fakeModel(-1, 1, tensor.Shape{-1})
+	session.info.Outputs[0].Type = tensor.Float64
+	p, err := New(session, session.row(), 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := p.readable([]tensor.Tensor{tensor.Of([]float64{0.5, 2}, 2)})
+	if data := tensor.Data[float32](got[0]); data[0] != 0.5 || data[1] != 2 {
+		t.Errorf("the scores are %v", data)
+	}
+}

@@ -1,4 +1,4 @@
-package vision
+package singlepass
 
 import (
 	"math"
@@ -6,18 +6,18 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// isFloat reports whether a type is one of numbers with a fraction.
-func isFloat(d tensor.DType) bool {
-	return d == tensor.Float32 || isOtherFloat(d)
+// IsFloat reports whether a type is one of numbers with a fraction.
+func IsFloat(d tensor.DType) bool {
+	return d == tensor.Float32 || IsOtherFloat(d)
 }
 
-// isOtherFloat reports whether numbers of a type are converted on the way in and out.
-func isOtherFloat(d tensor.DType) bool {
+// IsOtherFloat reports whether numbers of a type are converted on the way in and out.
+func IsOtherFloat(d tensor.DType) bool {
 	return d == tensor.Float16 || d == tensor.BFloat16 || d == tensor.Float64
 }
 
-// asFloat32 returns the numbers of a tensor of another float type, in memory that is reused.
-func asFloat32(t tensor.Tensor, memory *[]float32) tensor.Tensor {
+// AsFloat32 returns the numbers of a tensor of another float type, in memory that is reused.
+func AsFloat32(t tensor.Tensor, memory *[]float32) tensor.Tensor {
 	n := t.Len()
 	if cap(*memory) < n {
 		*memory = make([]float32, n)
@@ -40,8 +40,8 @@ func asFloat32(t tensor.Tensor, memory *[]float32) tensor.Tensor {
 	return tensor.Of(to, t.Shape...)
 }
 
-// fromFloat32 fills a tensor of another float type.
-func fromFloat32(dst tensor.Tensor, from []float32) {
+// FromFloat32 fills a tensor of another float type.
+func FromFloat32(dst tensor.Tensor, from []float32) {
 	switch dst.Type {
 	case tensor.Float64:
 		to := tensor.Data[float64](dst)
@@ -52,6 +52,11 @@ func fromFloat32(dst tensor.Tensor, from []float32) {
 		to := tensor.Data[uint16](dst)
 		for i, v := range from {
 			to[i] = toHalf(v)
+		}
+	case tensor.BFloat16:
+		to := tensor.Data[uint16](dst)
+		for i, v := range from {
+			to[i] = toBrain(v)
 		}
 	}
 }
@@ -83,4 +88,13 @@ func toHalf(v float32) uint16 {
 	}
 	rounded := bits&0x7fffffff + 0xfff + bits>>13&1
 	return sign | uint16(rounded>>13-(127-15)<<10)
+}
+
+// toBrain returns the nearest bfloat16, of two that are as near the even one.
+func toBrain(v float32) uint16 {
+	bits := math.Float32bits(v)
+	if v != v {
+		return uint16(bits>>16) | 0x40
+	}
+	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }

@@ -1,4 +1,4 @@
-package vision
+package singlepass
 
 import (
 	"context"
@@ -11,19 +11,22 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// A respondFunc appends the response of the k-th sample of a batch to dst. outputs are
+// A Respond appends the response of the k-th sample of a batch to dst. outputs are
 // the model's outputs for the whole batch.
-type respondFunc func(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error)
+type Respond func(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error)
 
-// A singlePass answers a batch with one run of the model: the predictor of all models that are a function of one sample.
+// A Predictor answers a batch with one run of the model: the predictor of all models that are a function of one sample.
 //
 // A batch whose rows lie side by side in the store is the input as it is; other batches are copied into a buffer. Values are
 // bound once and kept, so that later runs allocate nothing.
-type singlePass struct {
+//
+// If the slots have as many axes as the inputs, they are the whole inputs: the model has no batch axis, and a run answers one sample.
+type Predictor struct {
 	session backend.Session
-	respond respondFunc
+	respond Respond
 	batch   int  // largest
 	fixed   bool // the model takes exactly that many
+	whole   bool // a row is all of the inputs: they have no batch axis
 
 	store   *workload.Store
 	windows map[window][]backend.Value // over rows of the store
@@ -45,10 +48,18 @@ type singlePass struct {
 // A window is a range of rows of the store.
 type window struct{ first, n int }
 
-func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, respond respondFunc) (*singlePass, error) {
+// New returns a predictor for up to maxBatch samples, whose rows have these slots: one for each input, in the order of the model.
+func New(session backend.Session, row []workload.Slot, maxBatch int, respond Respond) (*Predictor, error) {
 	info := session.Info()
-	p := &singlePass{session: session, respond: respond, batch: maxBatch, windows: map[window][]backend.Value{}}
-	if n := info.Inputs[0].Batch(); n > 0 {
+	p := &Predictor{session: session, respond: respond, batch: maxBatch, windows: map[window][]backend.Value{}}
+	n := 1
+	if len(info.Inputs) > 0 {
+		first := info.Inputs[0]
+		if p.whole = !first.AnyShape && len(first.Shape) == len(row[0].Shape); !p.whole {
+			n = first.Batch()
+		}
+	}
+	if n > 0 {
 		if maxBatch > n {
 			return nil, fmt.Errorf("the model takes batches of %d, want %d", n, maxBatch)
 		}
@@ -60,12 +71,12 @@ func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, r
 	p.outputs = make([]tensor.Tensor, len(info.Outputs))
 	for i, port := range info.Outputs {
 		var ok bool
-		if p.outputs[i], ok = batchOf(port, p.batch, p.fixed); !ok {
+		if p.outputs[i], ok = p.output(port); !ok {
 			p.outputs = nil
 			break
 		}
 	}
-	if slices.ContainsFunc(info.Outputs, func(port backend.Port) bool { return isOtherFloat(port.Type) }) {
+	if slices.ContainsFunc(info.Outputs, func(port backend.Port) bool { return IsOtherFloat(port.Type) }) {
 		p.floats, p.readers = make([][]float32, len(info.Outputs)), make([]tensor.Tensor, len(info.Outputs))
 	}
 	p.copied = make([][]backend.Value, p.batch+1)
@@ -74,16 +85,19 @@ func newSinglePass(session backend.Session, row []workload.Slot, maxBatch int, r
 	return p, nil
 }
 
-// batchOf allocates a batch of a port's values, if its first axis is the batch and the others are known. If the model takes
-// a fixed batch, a free first axis is something else, perhaps the number of boxes.
-func batchOf(port backend.Port, batch int, fixed bool) (tensor.Tensor, bool) {
+// output allocates a batch of a port's values, if its first axis is the batch and the others are known. If the model takes
+// a fixed batch, a free first axis is something else, perhaps the number of boxes. Without a batch axis all axes have to be known.
+func (p *Predictor) output(port backend.Port) (tensor.Tensor, bool) {
 	if len(port.Shape) == 0 || port.Type == tensor.String {
 		return tensor.Tensor{}, false
 	}
-	if first := port.Shape[0]; first != int64(batch) && (first != -1 || fixed) {
-		return tensor.Tensor{}, false
+	shape := port.Shape
+	if !p.whole {
+		if first := port.Shape[0]; first != int64(p.batch) && (first != -1 || p.fixed) {
+			return tensor.Tensor{}, false
+		}
+		shape = append(tensor.Shape{int64(p.batch)}, port.Shape[1:]...)
 	}
-	shape := append(tensor.Shape{int64(batch)}, port.Shape[1:]...)
 	if shape.Len() < 0 {
 		return tensor.Tensor{}, false
 	}
@@ -91,14 +105,14 @@ func batchOf(port backend.Port, batch int, fixed bool) (tensor.Tensor, bool) {
 }
 
 // Use implements workload.Predictor.
-func (p *singlePass) Use(store *workload.Store) error {
+func (p *Predictor) Use(store *workload.Store) error {
 	err := p.closeWindows()
 	p.store = store
 	return err
 }
 
 // Predict implements workload.Predictor.
-func (p *singlePass) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+func (p *Predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -134,7 +148,7 @@ func (p *singlePass) Predict(ctx context.Context, items []workload.Item, reply w
 }
 
 // predictFresh lets the engine allocate the outputs, because only the run knows their shapes.
-func (p *singlePass) predictFresh(ctx context.Context, inputs []backend.Value, items []workload.Item, reply workload.Reply) error {
+func (p *Predictor) predictFresh(ctx context.Context, inputs []backend.Value, items []workload.Item, reply workload.Reply) error {
 	if p.fresh == nil {
 		n := len(p.session.Info().Outputs)
 		p.fresh, p.freshViews = make([]backend.Value, n), make([]tensor.Tensor, n)
@@ -160,7 +174,7 @@ func (p *singlePass) predictFresh(ctx context.Context, inputs []backend.Value, i
 }
 
 // answer turns the outputs of a batch into responses.
-func (p *singlePass) answer(items []workload.Item, outputs []tensor.Tensor, reply workload.Reply) (err error) {
+func (p *Predictor) answer(items []workload.Item, outputs []tensor.Tensor, reply workload.Reply) (err error) {
 	outputs = p.readable(outputs)
 	for k, item := range items {
 		if p.scratch, err = p.respond(p.scratch[:0], outputs, k, item); err != nil {
@@ -172,13 +186,13 @@ func (p *singlePass) answer(items []workload.Item, outputs []tensor.Tensor, repl
 }
 
 // readable converts outputs of other float types to float32.
-func (p *singlePass) readable(outputs []tensor.Tensor) []tensor.Tensor {
+func (p *Predictor) readable(outputs []tensor.Tensor) []tensor.Tensor {
 	if p.readers == nil {
 		return outputs
 	}
 	for i, t := range outputs {
-		if isOtherFloat(t.Type) {
-			t = asFloat32(t, &p.floats[i])
+		if IsOtherFloat(t.Type) {
+			t = AsFloat32(t, &p.floats[i])
 		}
 		p.readers[i] = t
 	}
@@ -186,7 +200,7 @@ func (p *singlePass) readable(outputs []tensor.Tensor) []tensor.Tensor {
 }
 
 // Close implements workload.Predictor.
-func (p *singlePass) Close() error {
+func (p *Predictor) Close() error {
 	errs := []error{p.closeWindows()}
 	for n := range p.copied {
 		errs = append(errs, backend.CloseAll(p.copied[n]), backend.CloseAll(p.results[n]))
@@ -196,7 +210,7 @@ func (p *singlePass) Close() error {
 }
 
 // inputs returns values over n rows: the store's own if they are there side by side.
-func (p *singlePass) inputs(items []workload.Item, n int) ([]backend.Value, error) {
+func (p *Predictor) inputs(items []workload.Item, n int) ([]backend.Value, error) {
 	if len(items) == n && p.store.Alike(items) {
 		return p.window(window{items[0].Row, n})
 	}
@@ -212,13 +226,16 @@ func (p *singlePass) inputs(items []workload.Item, n int) ([]backend.Value, erro
 }
 
 // window returns values over the store's own memory.
-func (p *singlePass) window(w window) ([]backend.Value, error) {
+func (p *Predictor) window(w window) ([]backend.Value, error) {
 	if values, ok := p.windows[w]; ok {
 		return values, nil
 	}
 	slots := make([]tensor.Tensor, len(p.buffer))
 	for k := range slots {
 		slots[k] = p.store.Slot(k, w.first, w.n)
+		if p.whole {
+			slots[k] = slots[k].Reshape(slots[k].Shape[1:]...)
+		}
 	}
 	values, err := backend.BindAll(p.session, slots)
 	if err == nil {
@@ -229,7 +246,7 @@ func (p *singlePass) window(w window) ([]backend.Value, error) {
 
 // gather copies the rows of the items to the first n rows of the buffer. A short batch
 // is filled up with its last row.
-func (p *singlePass) gather(items []workload.Item, n int) {
+func (p *Predictor) gather(items []workload.Item, n int) {
 	for k := range p.buffer {
 		mem := p.buffer[k].Bytes()
 		size := len(mem) / p.batch
@@ -240,15 +257,18 @@ func (p *singlePass) gather(items []workload.Item, n int) {
 	}
 }
 
-func (p *singlePass) bindRows(of []tensor.Tensor, n int) ([]backend.Value, error) {
+func (p *Predictor) bindRows(of []tensor.Tensor, n int) ([]backend.Value, error) {
 	rows := make([]tensor.Tensor, len(of))
 	for i, t := range of {
-		rows[i] = t.Rows(0, n)
+		rows[i] = t
+		if !p.whole {
+			rows[i] = t.Rows(0, n)
+		}
 	}
 	return backend.BindAll(p.session, rows)
 }
 
-func (p *singlePass) closeWindows() error {
+func (p *Predictor) closeWindows() error {
 	var errs []error
 	for _, values := range p.windows {
 		errs = append(errs, backend.CloseAll(values))

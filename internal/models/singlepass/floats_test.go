@@ -1,4 +1,4 @@
-package vision
+package singlepass
 
 import (
 	"math"
@@ -45,7 +45,7 @@ func TestAsFloat32(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, from := range []tensor.Tensor{half, brain, tensor.Of([]float64{1, -2}, 1, 2)} {
-		got := asFloat32(from, &memory)
+		got := AsFloat32(from, &memory)
 		if data := tensor.Data[float32](got); got.String() != "float32[1 2]" || data[0] != 1 || data[1] != -2 {
 			t.Errorf("%v is %v with %v", from, got, data)
 		}

@@ -1,0 +1,305 @@
+package own
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/models/singlepass"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// The options of own models.
+const (
+	inputOption   = "input"
+	shapeOption   = "shape"
+	layoutOption  = "layout"
+	processOption = "preprocess"
+	pixelsOption  = "max-image-pixels"
+	outputOption  = workload.OutputOption
+	offsetOption  = "label-offset"
+)
+
+// maxLoaded is the number of samples that a test draws from: that of the rules for ImageNet.
+const maxLoaded = 1024
+
+// Name is the name of a file as a model. It has a dot, so that it is never the name of a benchmark.
+func Name(path string) string {
+	name := filepath.Base(path)
+	if !strings.Contains(name, ".") {
+		name += ".onnx"
+	}
+	return name
+}
+
+// Model is the workload of a model file.
+func Model(path string) workload.Model {
+	name := Name(path)
+	return workload.Model{
+		Name: name, Title: name, Task: "own model", Dataset: "own data",
+		Rules:                  config.Model{Name: "own-" + strings.Map(inKeys, name)},
+		PerformanceSampleCount: maxLoaded,
+		Quality:                workload.Quality{Metric: "accuracy", Fraction: 1},
+		Options:                append(Options(), offset()),
+		ScoreOptions:           []workload.Option{offset()},
+		Open:                   open, Score: score,
+	}
+}
+
+// inKeys keeps the characters that keys of conf files may have.
+func inKeys(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+		return r
+	}
+	return '_'
+}
+
+// Options say how own models are fed and read.
+func Options() []workload.Option {
+	return []workload.Option{
+		{Name: inputOption, Kind: workload.List, Help: "own models: content of an input, as NAME=normal, uniform, zeros, ones, ids or FILE.npy (repeatable; default: by type and name)"},
+		{Name: shapeOption, Kind: workload.List, Help: "own models: shape of an input with free axes, as NAME=1x3x640x640 (repeatable; default: a guess, which is printed)"},
+		{Name: layoutOption, Help: "order of the image axes, NCHW or NHWC (default: the model's own)", Choices: []string{nchw, nhwc}},
+		{Name: processOption, Help: "name of the pre-processing (default: the model's own)"},
+		{Name: pixelsOption, Kind: workload.Integer, Help: "largest image that is decoded, in pixels (default 67108864)"},
+		workload.ChooseOutput(),
+	}
+}
+
+func offset() workload.Option {
+	return workload.Option{Name: offsetOption, Kind: workload.Integer, Help: "what to add to the model's class to get the label (default: inferred)"}
+}
+
+func open(s workload.Setup) (*workload.Workload, error) {
+	ports := s.Ports[workload.Only]
+	outputs, names, err := chosen(ports.Outputs, s.Options[outputOption])
+	if err != nil {
+		return nil, err
+	}
+	in, batch, err := openInputs(s, ports.Inputs, outputs)
+	if err != nil {
+		return nil, err
+	}
+	w := &workload.Workload{
+		Samples: in.samples, Row: func(int) []workload.Slot { return in.row }, Prepare: in.prepare, Batch: batch,
+		Outputs: func(string) []string { return names },
+		Notes:   in.notes, Caveats: in.caveats,
+	}
+	if in.batched {
+		w.Exchange = &workload.Exchange{}
+	}
+	if in.images != nil {
+		w.Path, w.CacheKey = in.images.Path, in.cacheKey
+	}
+	respond := func(dst []byte, _ []tensor.Tensor, _ int, _ workload.Item) ([]byte, error) { return dst, nil }
+	if s.Scored && in.labels == nil {
+		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: want a folder per class, val_map.txt beside the images, or labels.npy beside the arrays", in.unlabelled())
+	}
+	if in.labels != nil {
+		c, err := bindClasses(outputs, s.Options, in)
+		if err != nil && s.Scored {
+			return nil, err
+		}
+		if err == nil {
+			respond = c.append
+			w.Notes = append(w.Notes, c.String())
+		}
+	}
+	w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+		p, err := singlepass.New(sessions[workload.Only], in.row, maxBatch, respond)
+		return predictor{p, maxBatch, len(in.caveats) > 0}, err
+	}
+	return w, nil
+}
+
+// A predictor adds to the error of a run what a user can change.
+type predictor struct {
+	*singlepass.Predictor
+	batch int
+	made  bool // inputs are made
+}
+
+// Predict implements workload.Predictor.
+func (p predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	err := p.Predictor.Predict(ctx, items, reply)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	var remedies []string
+	if p.batch > 1 {
+		remedies = append(remedies, "--max-batchsize 1, if it takes one sample at a time")
+	}
+	if p.made {
+		remedies = append(remedies, "--"+inputOption+" and --"+shapeOption+", if made inputs do not suit it")
+	}
+	if len(remedies) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\nThe model refused its inputs; what may help: %s", err, strings.Join(remedies, "; "))
+}
+
+// chosen are the outputs that an option names, or all that are tensors; names is nil for all.
+func chosen(ports []backend.Port, option string) (outputs []backend.Port, names []string, err error) {
+	if option == "" {
+		outputs = slices.DeleteFunc(slices.Clone(ports), func(p backend.Port) bool { return p.Other != "" })
+		if len(outputs) == 0 {
+			return nil, nil, fmt.Errorf("no output of the model is a tensor: it has %s", described(ports))
+		}
+		return outputs, nil, nil
+	}
+	names = strings.Split(option, ",")
+	for _, name := range names {
+		p, ok := workload.PortNamed(ports, name)
+		if !ok || p.Other != "" {
+			return nil, nil, userinput.Errorf(outputOption, "the model has no tensor %q among its outputs; it has %s", name, described(ports))
+		}
+		outputs = append(outputs, p)
+	}
+	return outputs, names, nil
+}
+
+// described lists ports, also those that are not tensors.
+func described(ports []backend.Port) string {
+	var list []string
+	for _, p := range ports {
+		text := workload.DescribePorts([]backend.Port{p})
+		if p.Other != "" {
+			text = p.Name + " (a " + p.Other + ")"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// best is the number of classes of a response: Top-5 needs as many.
+const best = 5
+
+// A classes reads the classes of a sample from an output.
+type classes struct {
+	output int // among those that are computed
+	port   backend.Port
+	argmax bool // the output is the class itself
+	whole  bool // outputs have no batch axis
+	offset int  // label = class + offset
+}
+
+// bindClasses finds the first output with a row of scores for each sample, or else with a whole number.
+func bindClasses(outputs []backend.Port, v workload.Values, in *inputs) (*classes, error) {
+	c := &classes{output: -1, whole: !in.batched}
+	for i, p := range outputs {
+		shape := p.Shape
+		if in.batched && len(shape) > 0 {
+			shape = shape[1:]
+		}
+		for len(shape) > 1 && (shape[len(shape)-1] == 1 || shape[0] == 1) { // [N 1000 1 1]
+			if shape[0] == 1 {
+				shape = shape[1:]
+			} else {
+				shape = shape[:len(shape)-1]
+			}
+		}
+		float := singlepass.IsFloat(p.Type)
+		if row := len(shape) == 1 && shape[0] != 1 || p.AnyShape; float && row {
+			c.output, c.port, c.argmax = i, p, false
+			break
+		}
+		if number := len(shape) == 0 || len(shape) == 1 && shape[0] == 1; c.output < 0 && number && (p.Type == tensor.Int64 || p.Type == tensor.Int32) {
+			c.output, c.port, c.argmax = i, p, true
+		}
+	}
+	if c.output < 0 {
+		return nil, userinput.Errorf(outputOption, "no output is a class or a row of scores for each sample, and so accuracy is undefined; the model has %s", described(outputs))
+	}
+	n, err := v.Integer(offsetOption)
+	if err != nil {
+		return nil, err
+	}
+	scores := int64(-1)
+	if k := len(c.port.Shape); k > 0 && !c.argmax {
+		scores = slices.Max(c.port.Shape)
+	}
+	switch most := slices.Max(in.labels); {
+	case n != nil:
+		c.offset = *n
+	case scores > 1 && scores == most+2 && slices.Min(in.labels) == 0: // one more than there are classes
+		c.offset = -1
+	case scores > 1 && most >= scores:
+		return nil, userinput.Errorf(offsetOption, "the data have labels up to %d, and output %s has %d scores", most, c.port.Name, scores)
+	}
+	return c, nil
+}
+
+// append appends the labels of the highest scores, the best first, as int32 each.
+func (c *classes) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+	t := outputs[c.output]
+	n := t.Len()
+	if !c.whole && len(t.Shape) > 0 && t.Shape[0] > 0 {
+		n /= int(t.Shape[0])
+	}
+	if n == 0 || (k+1)*n > t.Len() {
+		return dst, fmt.Errorf("the model's output %s is %v, too short for the batch", c.port.Name, t)
+	}
+	put := func(class int) { dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(class+c.offset))) }
+	switch {
+	case c.argmax && t.Type == tensor.Int64:
+		put(int(tensor.Data[int64](t)[k*n]))
+		return dst, nil
+	case c.argmax:
+		put(int(tensor.Data[int32](t)[k*n]))
+		return dst, nil
+	}
+	scores := tensor.Data[float32](t)[k*n:][:n]
+	var top [best]int
+	found := 0
+	for class, s := range scores {
+		if s != s {
+			return dst, fmt.Errorf("the model's score of class %d is not a number", class)
+		}
+		if found == best && s <= scores[top[best-1]] {
+			continue
+		}
+		at := min(found, best-1)
+		for at > 0 && s > scores[top[at-1]] {
+			top[at] = top[at-1]
+			at--
+		}
+		top[at] = class
+		found = min(found+1, best)
+	}
+	for _, class := range top[:found] {
+		put(class)
+	}
+	return dst, nil
+}
+
+func (c *classes) String() string {
+	text := "label = " + c.port.Name
+	if !c.argmax {
+		text = "label = argmax of " + c.port.Name
+	}
+	if c.offset != 0 {
+		text += fmt.Sprintf(" %+d (--%s changes it)", c.offset, offsetOption)
+	}
+	return text
+}
+
+// score scores a log of labels.
+func score(_ context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	if s.DatasetDir == "" {
+		return nil, errors.New("inputs that were made have no labels")
+	}
+	labels, err := readLabels(s.DatasetDir)
+	if err != nil {
+		return nil, err
+	}
+	return accuracy.ScoreTopK(log, labels, best)
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+)
+
+// A Pattern is a run of a model under one traffic pattern.
+type Pattern struct {
+	Scenario string   `json:"scenario"`
+	Folder   string   `json:"folder,omitempty"` // of the run
+	Error    string   `json:"error,omitempty"`  // why there are no results
+	Results  *Results `json:"results,omitempty"`
+}
+
+// Patterns prints a model under several traffic patterns: a row for each with its latencies, throughput and what limits it, and the
+// limitations that all have.
+func Patterns(w io.Writer, runs []Pattern) error {
+	var b strings.Builder
+	t := newTable(table.Row{"scenario", "p50", "p90", "p99", "samples/s", "result", "what limits"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: 2}, {Number: 3, Align: 2}, {Number: 4, Align: 2}, {Number: 5, Align: 2}})
+	var first *Results
+	var caveats [][]string
+	for _, one := range runs {
+		r := one.Results
+		if r == nil || r.Performance == nil {
+			t.AppendRow(table.Row{one.Scenario, "", "", "", "", "failed", one.Error})
+			continue
+		}
+		if first == nil {
+			first = r
+		}
+		caveats = append(caveats, r.Caveats)
+		p := r.Performance
+		latency, row := p.LatencyNS, table.Row{r.ScenarioName()}
+		if p.QueryLatencyNS != nil {
+			latency = p.QueryLatencyNS
+		}
+		if latency == nil {
+			latency = &Latencies{}
+		}
+		for _, ns := range []int64{latency.P50, latency.P90, latency.P99} {
+			row = append(row, shorten(ns))
+		}
+		t.AppendRow(append(row, digits(p.SamplesPerSecond), r.Verdict(), r.Limit()))
+	}
+	if first != nil {
+		system := orDash(first.Backend.Engine) + ", " + orDash(deviceNames(first))
+		if first.Input.Precision != "" {
+			system += ", " + first.Input.Precision
+		}
+		fmt.Fprintf(&b, "%s on %s\n", first.Model, system)
+	}
+	b.WriteString(indent(t.Render()))
+	for _, r := range runs {
+		if r.Results != nil && r.Scenario == loadgen.Offline.String() {
+			b.WriteString("  Offline: latencies count from the start, where all samples arrive at once\n")
+		}
+	}
+	for _, r := range runs {
+		if r.Folder != "" {
+			fmt.Fprintf(&b, "%s: %s\n", r.Scenario, r.Folder)
+		}
+	}
+	if first != nil {
+		shared := slices.DeleteFunc(slices.Clone(first.Caveats), func(text string) bool {
+			return slices.ContainsFunc(caveats, func(others []string) bool { return !slices.Contains(others, text) })
+		})
+		list(&b, "Limitations", shared)
+	}
+	return say(w, b.String())
+}
+
+// Limit says in a few words what limits the throughput or the latency of a run of performance.
+func (r *Results) Limit() string {
+	p := r.Performance
+	if p == nil || len(r.Workers) == 0 || p.DurationNS == 0 {
+		return ""
+	}
+	busy, batches, samples := 0.0, int64(0), int64(0)
+	for _, w := range r.Workers {
+		busy, batches, samples = busy+w.Busy, batches+w.Batches, samples+w.Samples
+	}
+	share := 100 * busy / float64(len(r.Workers)) / (float64(p.DurationNS) / 1e9)
+	mean := float64(samples) / float64(max(batches, 1))
+	text := fmt.Sprintf("%s × %s, %.0f %% busy", Counted(fmt.Sprint(len(r.Workers)), "worker"), Counted(fmt.Sprint(max(r.Backend.Threads, 1)), "thread"), min(share, 100))
+	if mean > 1.05 {
+		text += fmt.Sprintf(", batches of %.3g", mean)
+	}
+	late := p.GeneratorDelayNS != nil && p.LatencyNS != nil && 10*p.GeneratorDelayNS.P99 > p.LatencyNS.P50
+	switch i := slices.IndexFunc(r.Constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintLatency }); {
+	case late:
+		return "the load generator, which was late (" + text + ")"
+	case i >= 0 && share < 90:
+		return fmt.Sprintf("the latency bound of %s (%s)", strings.TrimPrefix(r.Constraints[i].RequiredText(), "≤ "), text)
+	case share >= 90 || r.Scenario == loadgen.Offline.String():
+		return "the model (" + text + ")"
+	}
+	return "one query at a time (" + text + ")"
+}

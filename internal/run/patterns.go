@@ -1,0 +1,84 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
+)
+
+// patternTime is the traffic of each of the runs of Patterns.
+const patternTime = "3s"
+
+// Patterns runs a request under each of the four traffic patterns, about three seconds each. A run that fails does not keep the
+// others from running; an error is that of an interruption, or of all of them.
+func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern, err error) {
+	q.Quick = true
+	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin}}, q.Settings...)
+	o = &onceNoted{o, map[string]bool{}}
+	output, failed := q.Output, 0
+	for _, s := range loadgen.Scenarios() {
+		q.Scenario, q.AutoLatency = s.String(), s == loadgen.Server
+		if output != "" {
+			q.Output = filepath.Join(output, strings.ToLower(q.Scenario))
+		}
+		p := report.Pattern{Scenario: q.Scenario}
+		var resolved *Resolved
+		given := slices.ContainsFunc(q.Settings, func(o config.Override) bool { return o.Key == "target_qps" })
+		if resolved, err = Resolve(q); err == nil {
+			o.Note(fmt.Sprintf("%s: %s", resolved.ModelName(), resolved.ScenarioName()))
+			p.Results, err = resolved.do(ctx, o)
+			p.Folder = resolved.Request.Output
+		}
+		for tries := 0; err == nil && s == loadgen.Server && !given && tooFast(p.Results) && tries < 2; tries++ {
+			again := q
+			again.Force = again.Force || output != ""
+			rate := p.Results.Performance.SamplesPerSecond / 2
+			again.Settings = append(slices.Clone(q.Settings), config.Override{Key: "target_qps", Value: fmt.Sprintf("%.4g", rate), Origin: "half of what the run before completed"})
+			o.Note(fmt.Sprintf("the rate was too high for the latency bound: running it again with %.4g queries/s", rate))
+			if resolved, err = Resolve(again); err == nil {
+				p.Results, err = resolved.do(ctx, o)
+				p.Folder = resolved.Request.Output
+			}
+		}
+		if ctx.Err() != nil {
+			return list, err
+		}
+		if err != nil {
+			p.Error, failed = err.Error(), failed+1
+		}
+		if list = append(list, p); failed == 1 && len(list) == 1 { // the others would fail for the same reason
+			return nil, err
+		}
+	}
+	if failed == len(list) {
+		return nil, errors.New(list[0].Error)
+	}
+	return list, nil
+}
+
+// tooFast reports whether a run was INVALID because its rate was more than keeps the latency bound.
+func tooFast(r *report.Results) bool {
+	return r.Performance != nil && r.Performance.SamplesPerSecond > 0 &&
+		slices.ContainsFunc(r.Constraints, func(c report.Constraint) bool { return c.ID == loadgen.ConstraintLatency && !c.Met })
+}
+
+// A onceNoted passes each note on once: the runs of one model have most in common.
+type onceNoted struct {
+	Observer
+	seen map[string]bool
+}
+
+// Note implements Observer.
+func (n *onceNoted) Note(text string) {
+	if !n.seen[text] {
+		n.Observer.Note(text)
+	}
+	n.seen[text] = true
+}
