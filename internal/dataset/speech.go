@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -165,22 +166,38 @@ func (f SpeechForm) parse(data []byte) (*Speech, error) {
 	return d, nil
 }
 
+// abbreviations are those that the reference spells out, one after the other (pytorch/parts/text/cleaners.py).
+var abbreviations = [][2]string{
+	{"mrs", "misess"}, {"mr", "mister"}, {"dr", "doctor"}, {"st", "saint"}, {"co", "company"}, {"jr", "junior"}, {"maj", "major"},
+	{"gen", "general"}, {"drs", "doctors"}, {"rev", "reverend"}, {"lt", "lieutenant"}, {"hon", "honorable"}, {"sgt", "sergeant"},
+	{"capt", "captain"}, {"esq", "esquire"}, {"ltd", "limited"}, {"col", "colonel"}, {"ft", "fort"},
+}
+
 // cleanTranscript keeps the characters of the model, in lower case. The reference also spells
-// out numbers and abbreviations and drops accents, which LibriSpeech does not have: here
-// they are errors.
+// out numbers and drops accents, which LibriSpeech does not have: here they are errors.
 func cleanTranscript(text string) (string, error) {
 	var b strings.Builder
-	for _, c := range strings.ToLower(text) {
+	text = strings.ToLower(text)
+	for _, a := range abbreviations {
+		if strings.Contains(text, a[0]+".") {
+			text = regexp.MustCompile(`\b`+a[0]+`\.`).ReplaceAllString(text, a[1])
+		}
+	}
+	for _, c := range text {
 		switch {
-		case c >= 'a' && c <= 'z', c == ' ', c == '\'':
+		case c >= 'a' && c <= 'z', c == '\'':
 			b.WriteRune(c)
 		case c >= '0' && c <= '9' || c > '~':
 			return "", fmt.Errorf("the transcript has %q, want letters, blanks and apostrophes", c)
+		case c == '&':
+			b.WriteString(" and ")
+		case c == '+':
+			b.WriteString(" plus ")
 		default:
 			b.WriteByte(' ')
 		}
 	}
-	return strings.TrimSpace(b.String()), nil
+	return strings.Join(strings.Fields(b.String()), " "), nil
 }
 
 // Read returns the file of a recording.

@@ -30,7 +30,7 @@ func TestOpenSpeechLeavesOutLongRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Utterance{
-		{filepath.Join(dir, "dev-clean-wav/1/2/1-2-0.wav"), 32000, "he said  it's  fine"},
+		{filepath.Join(dir, "dev-clean-wav/1/2/1-2-0.wav"), 32000, "he said it's fine"},
 		{filepath.Join(dir, "LibriSpeech/dev-clean/1/2/1-2-2.flac"), 15 * 16000, "just right"},
 	}
 	if diff := cmp.Diff(want, d.Utterances); diff != "" || d.LeftOut != 1 {
@@ -101,15 +101,23 @@ func TestJoinedSpeechFindsRecordings(t *testing.T) {
 	}
 }
 
+// Expected values are those of english_cleaners (RNN-T's pytorch/parts/text/cleaners.py) with the punctuation of manifest.py, stripped.
 func TestCleanTranscript(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                       "",
-		"MISTER QUILTER'S":       "mister quilter's",
-		"  a  b ":                "a  b",
-		"well-known, isn't it?":  "well known  isn't it",
-		"a\tb\nc":                "a b c",
-		"(he) said: \"yes\"; no": "he  said   yes   no",
-		"~":                      "",
+		"":                                     "",
+		"MISTER QUILTER'S":                     "mister quilter's",
+		"  a  b ":                              "a b",
+		"well-known, isn't it?":                "well known isn't it",
+		"a\tb\nc":                              "a b c",
+		"(he) said: \"yes\"; no":               "he said yes no",
+		"~":                                    "",
+		"Salt & pepper":                        "salt and pepper",
+		"a+b&c":                                "a plus b and c",
+		"R&B ++ &":                             "r and b plus plus and",
+		"Mrs. Smith and Mr. Jones of St. Ives": "misess smith and mister jones of saint ives",
+		"drs. dr. amr. mr.x co.":               "doctors doctor amr misterx company",
+		"Lt.Col. co.st. Gen.":                  "lieutenantcol companysaint general",
+		"ft.& ltd.+":                           "fort and limited plus",
 	} {
 		if got, err := cleanTranscript(text); err != nil || got != want {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
