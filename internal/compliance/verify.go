@@ -153,12 +153,13 @@ func findLog(dir, file, within string) (string, error) {
 	return "", fmt.Errorf("%s has no %s, and neither has its folder %s", dir, file, within)
 }
 
-// readResults reads the results of a run; nil: another program made it.
+// readResults reads the results of a run; nil: there are none of this program.
 func readResults(folder string) (*report.Results, error) {
-	if _, err := os.Stat(filepath.Join(folder, report.FileName)); err != nil {
+	r, err := report.Read(folder)
+	if errors.Is(err, report.ErrNoRun) {
 		return nil, nil
 	}
-	return report.Read(folder)
+	return r, err
 }
 
 // addCaveats adds the caveats in the results of the runs, and refuses runs of different models. A caveat about a setting of
@@ -171,6 +172,10 @@ func (v *verification) addCaveats() error {
 			return err
 		}
 		if r == nil {
+			detail, _ := mlperflog.ReadDetail(filepath.Join(dir, mlperflog.DetailFile)) // the accuracy log may lie alone
+			if detail != nil && detail.Ours() && !slices.Contains(v.Caveats, report.CaveatNoRecord) {
+				v.Caveats = append(v.Caveats, report.CaveatNoRecord)
+			}
 			continue
 		}
 		first = cmp.Or(first, r)

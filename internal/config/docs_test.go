@@ -81,8 +81,12 @@ func caveatsText() string {
 	b.WriteString(`
 ## Caveats and notes
 
-Built-in models and data are known by what their files say of themselves, wherever they lie. ` + "`results.json`" + ` ends with a digest of
-itself (` + "`seal`" + `): of a document that was edited, every command says so, as a caveat.
+Built-in models and data are known by what their files say of themselves, wherever they lie. ` + "`results.json`" + ` has
+SHA-256 sums of the logs, the score and the charts beside it (` + "`files_sha256`" + `), and ends with a digest of itself (` + "`seal`" + `). If one of
+them does not fit, every command that reads the record says CHANGED after the verdict, and which file it is, as a caveat; a suite
+makes the run anew, and ` + "`submission build`" + ` refuses it. Records of the schema before this one may have no seal: UNSEALED. Logs of this program
+without their ` + "`results.json`" + ` are WITHOUT RECORD. The seal has no key: it shows accidents and careless edits. Whoever makes a new seal
+with this program's source passes; only a repetition of the run, or a review, helps against that.
 
 Every setting that a test really had is compared with what the rules say for its model, scenario and division. What makes
 the test easier is a caveat of the result, with both values and who made it; what makes it harder is a note. In the open

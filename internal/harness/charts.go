@@ -16,15 +16,15 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
-// writeCharts writes the data of charts beside the results of a test.
-func (r *run) writeCharts(test *loadgen.Result, dir string) error {
+// chartsOf has the data of charts of a test; nil: there are none.
+func (r *run) chartsOf(test *loadgen.Result) *charts.Charts {
 	c := charts.Of(test.Performance)
 	if c == nil {
 		return nil
 	}
 	c.BatchSizes = r.sut.batchSizes()
 	c.Gauges = r.gauges.since(test.StartTime.Add(test.Performance.Started))
-	return c.Write(dir)
+	return c
 }
 
 // copyCharts copies the charts of one folder to another, if there are any.

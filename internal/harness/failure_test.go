@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -389,7 +390,7 @@ func TestUnwritableFolderIsNoticedFirst(t *testing.T) {
 func TestUnwrittenFiles(t *testing.T) {
 	t.Parallel()
 	for name, problem := range map[string]string{
-		mlperflog.SummaryFile: "the logs are not complete: ", mlperflog.DetailFile: "the logs are not complete: ", mlperflog.TraceFile: "the logs are not complete: ",
+		mlperflog.SummaryFile: "the logs are not complete: ", mlperflog.DetailFile: "the logs are not complete: ", mlperflog.TraceFile: "", charts.FileName: "",
 		report.FileName: "the results were not written: ", AccuracyFile: "", mlperflog.AccuracyFile: "",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -407,6 +408,9 @@ func TestUnwrittenFiles(t *testing.T) {
 				}
 				if problem != "" && (r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), problem)) {
 					t.Errorf("result %s, problems %q, want INVALID: %s", r.Result, r.Problems, problem)
+				}
+				if problem == "" && r != nil && r.Result != report.Valid { // the measurement is complete
+					t.Errorf("result %s, problems %q, want VALID", r.Result, r.Problems)
 				}
 				if written, err := report.Read(cfg.OutputDir); r != nil && name != report.FileName && (err != nil || written.Result != r.Result) {
 					t.Errorf("the file says %+v, %v", written, err)

@@ -101,6 +101,9 @@ func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir 
 		return nil, err
 	}
 	results := r.results(test)
+	if t.Full {
+		err = errors.Join(err, r.writePictures(test, dir))
+	}
 	if err := errors.Join(append(test.Faults, err, r.outcome(ctx, test, results, dir))...); err != nil {
 		return results, err
 	}

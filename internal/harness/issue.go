@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
 // issue has the load generator run the test of the run's settings, and writes its logs.
@@ -37,9 +38,28 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	if test == nil {
 		return nil, err
 	}
-	err = errors.Join(err, accuracyLog.Close(), file.Close(), r.writeLogs(test, dir), r.writeCharts(test, dir))
-	r.logSHA256 = hex.EncodeToString(sum.Sum(nil))
-	return test, err
+	sums, errLogs := r.writeLogs(test, dir)
+	complete := errors.Join(accuracyLog.Close(), file.Close())
+	if complete == nil {
+		sums[mlperflog.AccuracyFile] = hex.EncodeToString(sum.Sum(nil))
+	}
+	if r.charts = r.chartsOf(test); r.charts != nil {
+		sums[charts.FileName] = r.charts.Sum()
+	}
+	r.sums = sums
+	return test, errors.Join(err, complete, errLogs)
+}
+
+// writePictures writes what a result can do without, when the rest is on the disk: the charts and the trace.
+func (r *run) writePictures(test *loadgen.Result, dir string) error {
+	var err error
+	if r.charts != nil {
+		err = r.charts.Write(dir)
+	}
+	if r.cfg.Trace {
+		err = errors.Join(err, mlperflog.WriteTraceFile(dir, test, mlperflog.ThisProgram(r.cfg.Program)))
+	}
+	return err
 }
 
 // traffic has the load generator run a test. The accuracy log and the checkpoint may be nil.
@@ -124,14 +144,9 @@ func (r *run) sutName() string {
 	return strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision))
 }
 
-// writeLogs writes the log files of the reference.
-func (r *run) writeLogs(test *loadgen.Result, dir string) error {
-	about := mlperflog.ThisProgram(r.cfg.Program)
-	err := mlperflog.WriteFiles(dir, test, about)
-	if r.cfg.Trace && !errors.Is(test.Interrupted, loadgen.ErrUnfinished) {
-		err = errors.Join(err, mlperflog.WriteTraceFile(dir, test, about))
-	}
-	return err
+// writeLogs writes the summary and the detail log, and returns their sums.
+func (r *run) writeLogs(test *loadgen.Result, dir string) (map[string]string, error) {
+	return mlperflog.WriteFiles(dir, test, mlperflog.ThisProgram(r.cfg.Program))
 }
 
 // maxOutstanding is how many queries of a Server test may be outstanding before it ends: as many as the system answers in 10 s, or

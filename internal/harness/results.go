@@ -41,13 +41,11 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Command:     r.cfg.Command,
 		Backend:     r.backend(),
 		Input:       input,
+		Files:       maps.Clone(r.sums),
 	}
 	out.Fill(test, r.origin)
 	if r.failure.Load() != nil {
 		out.Result = report.Invalid // the run stopped the test itself
-	}
-	if r.cfg.Settings.Mode != loadgen.PerformanceOnly {
-		out.AccuracyLogSHA256 = r.logSHA256
 	}
 	out.Queue = r.queueStats(test)
 	out.Generation = r.generation(test)
@@ -201,7 +199,7 @@ func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Res
 		return err
 	}
 	out.Accuracy = a
-	return WriteAccuracy(dir, a)
+	return WriteAccuracy(dir, out)
 }
 
 // checkpoint returns a function that writes a test that has not ended, so that a program that is
@@ -219,6 +217,7 @@ func (r *run) checkpoint(dir string) func(*loadgen.Result) {
 		out.Created = test.StartTime.UTC().Truncate(time.Second)
 		out.Fill(test, r.origin)
 		r.addCaveats(&out)
-		_ = errors.Join(r.writeLogs(test, dir), out.Write(dir)) // an error now is one when the test has ended, too
+		_, err := r.writeLogs(test, dir)
+		_ = errors.Join(err, out.Write(dir)) // an error now is one when the test has ended, too
 	}
 }

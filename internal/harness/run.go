@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
 // errFailed is the error of a run whose model or data failed. The results say why.
@@ -71,8 +72,9 @@ type run struct {
 	// Of the last test.
 	sut         *sut
 	gauges      *gauges
-	cpuTime     time.Duration // of this process
-	logSHA256   string        // of the accuracy log
+	cpuTime     time.Duration     // of this process
+	sums        map[string]string // SHA-256, of its files
+	charts      *charts.Charts    // nil: none
 	serverCheck serverCheck
 }
 
@@ -154,7 +156,7 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 	}
 	results := r.results(test)
 	incomplete(results, "the logs are not complete", err)
-	err = errors.Join(err, r.outcome(ctx, test, results, dir), writeResults(results, dir))
+	err = errors.Join(err, r.outcome(ctx, test, results, dir), writeResults(results, dir), r.writePictures(test, dir))
 	if r.cfg.Also != nil {
 		var prompt func(index int) *backend.Prompt
 		if r.workload.Prompts != nil {
@@ -207,6 +209,7 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 	var lowest *report.Results
 	var lowestDir string
 	var outcomes []report.RunOutcome
+	files := map[string]string{}
 	var err error
 	for i := range r.cfg.Runs {
 		folder := fmt.Sprintf("run_%d", i+1)
@@ -220,6 +223,9 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 		if results, err = r.test(ctx, dir); results == nil {
 			break
 		}
+		for name, sum := range results.Files {
+			files[folder+"/"+name] = sum
+		}
 		outcomes = append(outcomes, report.RunOutcome{Folder: folder, Result: results.Result, Metric: results.Metric})
 		if lowest == nil || lower(results, lowest) {
 			lowest, lowestDir = results, dir
@@ -232,12 +238,15 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 		return nil, err
 	}
 	all := *lowest
-	all.Runs, all.Phases = outcomes, r.phases
+	all.Runs, all.Phases, all.Files = outcomes, r.phases, files
+	if sum := lowest.Files[charts.FileName]; sum != "" {
+		all.Files[charts.FileName] = sum
+	}
 	if n := len(outcomes); n < r.cfg.Runs && all.Result == report.Valid {
 		all.Result = report.Invalid
 		all.Problems = append(all.Problems, fmt.Sprintf("only %d of %d runs were made", n, r.cfg.Runs))
 	}
-	return &all, errors.Join(err, copyCharts(lowestDir, r.cfg.OutputDir), writeResults(&all, r.cfg.OutputDir))
+	return &all, errors.Join(err, writeResults(&all, r.cfg.OutputDir), copyCharts(lowestDir, r.cfg.OutputDir))
 }
 
 // lower reports whether a is worse than b: not valid, or slower.

@@ -3,7 +3,9 @@ package harness
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -140,12 +142,17 @@ func (t Target) missed(score *accuracy.Score) (list []string) {
 	return list
 }
 
-// WriteAccuracy writes the output of the official script.
-func WriteAccuracy(dir string, a *report.Accuracy) error {
+// WriteAccuracy writes the output of the official script, and notes the sum of the file in the results of the run.
+func WriteAccuracy(dir string, r *report.Results) error {
 	text := ""
-	for _, line := range a.Lines {
+	for _, line := range r.Accuracy.Lines {
 		text += line + "\n"
 	}
+	sum := sha256.Sum256([]byte(text))
+	if r.Files == nil {
+		r.Files = map[string]string{}
+	}
+	r.Files[AccuracyFile] = hex.EncodeToString(sum[:])
 	if err := fileio.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -10,9 +11,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
 
 // Write stores the document in the folder of a run. It replaces an older one atomically.
@@ -41,8 +46,30 @@ const maxFile = 64 << 20
 // ErrNoRun is the cause of errors about folders without a run.
 var ErrNoRun = errors.New("not the folder of a run")
 
-// Read reads the document of a run from its folder.
+// Read reads the document of a run from its folder, and marks by caveats what is not as the run wrote it: the document, or
+// the files beside it.
 func Read(dir string) (*Results, error) {
+	r, err := ReadDocument(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		if sum, _, err := fileio.SHA256(context.Background(), filepath.Join(dir, name)); err == nil && sum != r.Files[name] {
+			r.limit(CaveatFileChanged(name))
+		}
+	}
+	return r, nil
+}
+
+// limit adds a caveat, if the results do not have it.
+func (r *Results) limit(caveat string) {
+	if !slices.Contains(r.Caveats, caveat) {
+		r.Caveats = append(r.Caveats, caveat)
+	}
+}
+
+// ReadDocument is Read without a look at the other files. A document of another program wraps ErrNoRun.
+func ReadDocument(dir string) (*Results, error) {
 	path := filepath.Join(dir, FileName)
 	data, err := fileio.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,11 +78,24 @@ func Read(dir string) (*Results, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the results: %w", err)
 	}
+	if foreign(data) {
+		return nil, fmt.Errorf("%s is %w: its %s is of another program", dir, ErrNoRun, FileName)
+	}
 	r, err := Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return r, nil
+}
+
+// foreign reports whether a file of the same name is of another program: it does not name a schema of ours, and is not
+// the cut beginning of such a file either.
+func foreign(data []byte) bool {
+	var d struct{ Schema string }
+	if json.Unmarshal(data, &d) == nil {
+		return !strings.HasPrefix(d.Schema, schemas)
+	}
+	return !bytes.Contains(data, []byte(schemas)) && !strings.HasPrefix(beginningOf3, string(bytes.TrimSpace(data)))
 }
 
 // Parse reads the document from the content of its file. A document that was changed after the run gets CaveatChanged.
@@ -64,11 +104,26 @@ func Parse(data []byte) (*Results, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err
 	}
-	if r.Schema != Schema {
-		return nil, fmt.Errorf("schema is %q, this program reads %q", r.Schema, Schema)
+	switch r.Schema {
+	case Schema:
+	case olderSchema:
+		var old struct {
+			Log string `json:"accuracy_log_sha256"`
+		}
+		if err := json.Unmarshal(data, &old); err != nil {
+			return nil, err
+		}
+		if old.Log != "" && r.Files == nil {
+			r.Files = map[string]string{mlperflog.AccuracyFile: old.Log}
+		}
+	default:
+		return nil, fmt.Errorf("schema is %q, this program reads %q and %q", r.Schema, Schema, olderSchema)
 	}
-	if r.breaks(data) {
-		r.Caveats = append(r.Caveats, CaveatChanged)
+	switch {
+	case r.Seal == "" && r.Schema == olderSchema:
+		r.limit(CaveatUnsealed)
+	case !r.fits(data):
+		r.limit(CaveatChanged)
 	}
 	r.Seal = ""
 	switch r.Result {
@@ -104,15 +159,12 @@ func sealOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// breaks reports whether a document does not fit its seal. Documents without a seal fit.
-func (r *Results) breaks(data []byte) bool {
-	if r.Seal == "" {
-		return false
-	}
+// fits reports whether a document fits its seal.
+func (r *Results) fits(data []byte) bool {
 	var plain bytes.Buffer
 	if err := json.Compact(&plain, data); err != nil {
-		return true
+		return false
 	}
 	body, last := bytes.CutSuffix(plain.Bytes(), []byte(`,"seal":"`+r.Seal+`"}`))
-	return !last || sealOf(append(body, '}')) != r.Seal
+	return last && sealOf(append(body, '}')) == r.Seal
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -48,9 +49,9 @@ func TestParseErrors(t *testing.T) {
 		{"cut off", `{"schema": "mlperf-go/results/2", "result"`, "unexpected end"},
 		{"something after it", `{"schema": "mlperf-go/results/2", "result": "VALID"} {}`, "invalid character '{'"},
 		{"a list", `[]`, "cannot unmarshal array"},
-		{"no schema", `{}`, `schema is "", this program reads "mlperf-go/results/2"`},
+		{"no schema", `{}`, `schema is "", this program reads "mlperf-go/results/3" and "mlperf-go/results/2"`},
 		{"another program's", `{"schema": "results/1"}`, `schema is "results/1", this program reads`},
-		{"a later form", `{"schema": "mlperf-go/results/3", "result": "VALID"}`, `schema is "mlperf-go/results/3", this program reads "mlperf-go/results/2"`},
+		{"a later form", `{"schema": "mlperf-go/results/4", "result": "VALID"}`, `schema is "mlperf-go/results/4", this program reads "mlperf-go/results/3"`},
 		{"no result", `{"schema": "mlperf-go/results/2"}`, `result is "", want VALID, INVALID or INTERRUPTED`},
 		{"an unknown result", `{"schema": "mlperf-go/results/2", "result": "valid"}`, `result is "valid"`},
 		{"a number that is a text", `{"schema": "mlperf-go/results/2", "result": "VALID", "metric": {"value": "fast"}}`, "cannot unmarshal string"},
@@ -72,11 +73,16 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	path := filepath.Join(dir, FileName)
-	if err := os.WriteFile(path, []byte("{}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(dir); err == nil || !strings.HasPrefix(err.Error(), "reading "+path+": schema is") {
-		t.Errorf("error %v", err)
+	for text, foreign := range map[string]bool{
+		`{}`: true, `[]`: true, `{"schema": 5}`: true, `{"qps": 12}`: true, "qps: 12": true, `{"schema": "results/1"}`: true,
+		``: false, `{`: false, "{\n  \"schema\": \"mlp": false, `{"schema": "mlperf-go/results/4"}`: false, `{"schema": "mlperf-go/results/3", "result"`: false,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil || errors.Is(err, ErrNoRun) != foreign || !foreign && !strings.HasPrefix(err.Error(), "reading "+path+": ") {
+			t.Errorf("%q: error %v, of another program: %t", text, err, foreign)
+		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -235,10 +241,13 @@ func TestChangeIsRemembered(t *testing.T) {
 	}
 }
 
+// A document without a seal is a changed one; an older document never had one.
 func TestDocumentWithoutSeal(t *testing.T) {
-	r, err := Parse([]byte(`{"schema":"` + Schema + `","result":"VALID","caveats":[]}`))
-	if err != nil || len(r.Caveats) > 0 {
-		t.Errorf("%v: %+v", err, r)
+	for schema, want := range map[string]string{Schema: CaveatChanged, olderSchema: CaveatUnsealed} {
+		r, err := Parse([]byte(`{"schema":"` + schema + `","result":"VALID","caveats":[]}`))
+		if err != nil || !slices.Equal(r.Caveats, []string{want}) || r.Intact() || r.Verdict() == Valid {
+			t.Errorf("%s: %v: %+v", schema, err, r)
+		}
 	}
 }
 

@@ -13,8 +13,13 @@ import (
 )
 
 // Schema names the form of results.json. It changes when a reader of the old form
-// would misread the new one.
-const Schema = "mlperf-go/results/2"
+// would misread the new one. Documents of olderSchema are read too: they have no sums of files, and the first no seal.
+const (
+	Schema       = schemas + "3"
+	olderSchema  = schemas + "2"
+	schemas      = "mlperf-go/results/"
+	beginningOf3 = "{\n  \"schema\": \"" + Schema
+)
 
 // FileName is the name of the document in the folder of a run.
 const FileName = "results.json"
@@ -53,11 +58,9 @@ type Results struct {
 	Constraints []Constraint `json:"constraints,omitempty"`
 	Performance *Performance `json:"performance,omitempty"`
 	Accuracy    *Accuracy    `json:"accuracy,omitempty"`
-	// AccuracyLogSHA256 is of the log as the test wrote it.
-	AccuracyLogSHA256 string       `json:"accuracy_log_sha256,omitempty"`
-	Calibration       *Calibration `json:"calibration,omitempty"`
-	Peak              *Peak        `json:"find_peak,omitempty"`
-	Runs              []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
+	Calibration *Calibration `json:"calibration,omitempty"`
+	Peak        *Peak        `json:"find_peak,omitempty"`
+	Runs        []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
 
 	Settings   []Setting     `json:"settings"`
 	Test       *Test         `json:"test,omitempty"` // the settings that the test really had
@@ -71,7 +74,10 @@ type Results struct {
 	Energy     *Energy       `json:"energy,omitempty"`     // if the run was to measure it
 	System     any           `json:"system,omitempty"`
 
-	Seal string `json:"seal,omitempty"` // digest of all above; empty but in files
+	// Files are the SHA-256 sums of the logs, the score and the charts as the run wrote them, by their paths in its folder.
+	// Absent while the test runs.
+	Files map[string]string `json:"files_sha256,omitempty"`
+	Seal  string            `json:"seal,omitempty"` // digest of all above; empty but in files
 }
 
 // A Metric is a number with its name and unit.
@@ -250,10 +256,38 @@ const (
 	CaveatBuiltInData = "the built-in data: synthetic, not the official set"
 	// CaveatChanged: the document is not as the run wrote it. The seal shows every change except by a program that
 	// makes a new seal.
-	CaveatChanged = FileName + " was changed after the run: the results are not those of the run"
-	// CaveatLogChanged: the accuracy log is not as the run wrote it.
-	CaveatLogChanged = "the accuracy log was changed after the run: the score is not that of the run"
+	CaveatChanged = FileName + changedAfter + ": the results are not those of the run"
+	// CaveatUnsealed: nothing shows whether the document is as the run wrote it.
+	CaveatUnsealed = FileName + " of an older version without a seal: nothing shows whether it was changed after the run"
+	// CaveatNoRecord: the logs of this program lie without the document that has their caveats.
+	CaveatNoRecord = "this program made the logs, but " + FileName + ", which lists the caveats, is missing"
 )
+
+const changedAfter = " was changed after the run"
+
+// CaveatFileChanged is the caveat about a file beside the document that is not as the run wrote it.
+func CaveatFileChanged(name string) string {
+	return name + changedAfter + ": it does not belong to these results"
+}
+
+// mark says what of a record is not as the run wrote it, after its verdict; empty: all is, as far as the sums tell.
+func (r *Results) mark() string {
+	mark := ""
+	for _, c := range r.Caveats {
+		switch {
+		case strings.Contains(c, changedAfter+":"):
+			return ", CHANGED"
+		case c == CaveatUnsealed:
+			mark = ", UNSEALED"
+		case c == CaveatNoRecord:
+			mark = ", WITHOUT RECORD"
+		}
+	}
+	return mark
+}
+
+// Intact reports whether a record and its files are as the run wrote them.
+func (r *Results) Intact() bool { return r.mark() == "" }
 
 // A Constraint is a rule that a run was judged by.
 type Constraint struct {

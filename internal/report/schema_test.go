@@ -118,7 +118,7 @@ func generated(t *testing.T) []byte {
 		p := s.Properties["accuracy"].Properties[name]
 		p.Type, p.Types, p.Items, p.ContentEncoding = "string", nil, nil, "base64"
 	}
-	s.Schema, s.ID = "https://json-schema.org/draft/2020-12/schema", "urn:mlperf-go:results:2"
+	s.Schema, s.ID = "https://json-schema.org/draft/2020-12/schema", "urn:mlperf-go:results:3"
 	s.Properties["created"].Format = "date-time"
 	s.Title = "results.json of mlperf: one run, with every number's unit in its name or beside it"
 	s.Properties["schema"].Enum = []any{Schema}

@@ -100,12 +100,13 @@ func (r *Results) ScenarioName() string {
 	return r.Scenario
 }
 
-// Verdict is the result; BelowTarget if a VALID run misses its accuracy target.
+// Verdict is the result; BelowTarget if a VALID run misses its accuracy target. A record that was changed after the run is
+// marked.
 func (r *Results) Verdict() string {
 	if r.Result == Valid && r.Accuracy.Below() {
-		return BelowTarget
+		return BelowTarget + r.mark()
 	}
-	return r.Result
+	return r.Result + r.mark()
 }
 
 // say writes a text for people. Documents and logs may be foreign: control characters in them are escaped.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A recorder keeps what an observer is told.
@@ -224,6 +226,19 @@ func TestKeptResults(t *testing.T) {
 		t.Error("results count for a new suite")
 	}
 	p.request.Resume = true
+	path := filepath.Join("out", s.Folder, report.FileName)
+	record := string(testenv.Read(t, path))
+	for _, forged := range []string{
+		regexp.MustCompile(`"value": [0-9.e+-]+`).ReplaceAllString(record, `"value": 99999`),
+		regexp.MustCompile(`,\s*"seal": "[0-9a-f]+"`).ReplaceAllString(record, ""),
+		regexp.MustCompile(`,\s*"seal": "[0-9a-f]+"`).ReplaceAllString(strings.Replace(record, report.Schema, "mlperf-go/results/2", 1), ""),
+	} {
+		testenv.Must(t, os.WriteFile(path, []byte(forged), 0o600))
+		if forged == record || p.kept(s, r.Fingerprint) != nil {
+			t.Error("a record that was changed counts")
+		}
+	}
+	testenv.Must(t, os.WriteFile(path, []byte(record), 0o600))
 	r.Result = report.Interrupted
 	if err := r.Write(filepath.Join("out", s.Folder)); err != nil || p.kept(s, r.Fingerprint) != nil {
 		t.Errorf("results of an interrupted run count: %v", err)

@@ -170,7 +170,8 @@ func (s Test) issue(ctx context.Context, sut loadgen.SUT, qsl loadgen.QSL) (*loa
 	case s.OutputDir == "":
 		return r, nil
 	}
-	return r, mlperflog.WriteFiles(s.OutputDir, r, mlperflog.ThisProgram("selftest"))
+	_, err = mlperflog.WriteFiles(s.OutputDir, r, mlperflog.ThisProgram("selftest"))
+	return r, err
 }
 
 // measured is the result as far as the test itself tells.

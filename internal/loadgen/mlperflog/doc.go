@@ -19,7 +19,7 @@
 //	log := mlperflog.NewAccuracyLog(file, settings.Scenario)
 //	result, err := loadgen.Run(ctx, sut, qsl, settings, loadgen.Options{AccuracyLog: log})
 //	…
-//	err = errors.Join(log.Close(), mlperflog.WriteFiles(dir, result, about))
+//	sums, err := mlperflog.WriteFiles(dir, result, about)
 //
 // # Reading
 //

@@ -1,6 +1,8 @@
 package mlperflog
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,14 +21,25 @@ const (
 	TraceFile    = "mlperf_log_trace.json"
 )
 
-// WriteFiles writes the detail log and then the summary into a folder. Without the first it does not write the second: a
-// verdict needs the log that proves it.
-func WriteFiles(dir string, r *loadgen.Result, about About) error {
-	err := writeFile(filepath.Join(dir, DetailFile), func(w io.Writer) error { return writeDetail(w, r, about) })
-	if err != nil {
-		return err
+// WriteFiles writes the detail log and then the summary into a folder, and returns their SHA-256 sums by name. Without the
+// first it does not write the second: a verdict needs the log that proves it.
+func WriteFiles(dir string, r *loadgen.Result, about About) (sums map[string]string, err error) {
+	sums = map[string]string{}
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{DetailFile, func(w io.Writer) error { return writeDetail(w, r, about) }},
+		{SummaryFile, func(w io.Writer) error { return writeSummary(w, r) }},
+	} {
+		sum := sha256.New()
+		err := writeFile(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(io.MultiWriter(w, sum)) })
+		if err != nil {
+			return sums, err
+		}
+		sums[f.name] = hex.EncodeToString(sum.Sum(nil))
 	}
-	return writeFile(filepath.Join(dir, SummaryFile), func(w io.Writer) error { return writeSummary(w, r) })
+	return sums, nil
 }
 
 // WriteTraceFile writes the trace into a folder.

@@ -325,6 +325,12 @@ func (d *Detail) wrong(e Entry, want string) error {
 	return &LineError{d.Name, e.Line, fmt.Sprintf("%s is %s, want %s", shorten(e.Key), shorten(fmt.Sprint(e.Value)), want)}
 }
 
+// Ours reports whether this program made the log.
+func (d *Detail) Ours() bool {
+	version, _ := d.Text("loadgen_version")
+	return strings.HasPrefix(version, "mlperf ")
+}
+
 // Text returns a text.
 func (d *Detail) Text(key string) (string, error) {
 	e, err := d.find(key)

@@ -379,7 +379,8 @@ func TestRequestedKeepsTheBase(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	l := readCases(t)[0].run(t)
-	testenv.Must(t, errors.Join(WriteFiles(dir, l.result, aboutTest), WriteTraceFile(dir, l.result, aboutTest)))
+	_, err := WriteFiles(dir, l.result, aboutTest)
+	testenv.Must(t, errors.Join(err, WriteTraceFile(dir, l.result, aboutTest)))
 	if d, err := ReadDetail(filepath.Join(dir, DetailFile)); err != nil || len(d.Entries) == 0 {
 		t.Errorf("ReadDetail = %v, %v", d, err)
 	}
@@ -390,7 +391,7 @@ func TestFiles(t *testing.T) {
 	if d, err := ReadDetail(missing); d != nil || err == nil || !strings.Contains(err.Error(), missing) {
 		t.Errorf("ReadDetail = %v", err)
 	}
-	if err := WriteFiles(filepath.Join(dir, "none"), l.result, aboutTest); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, err := WriteFiles(filepath.Join(dir, "none"), l.result, aboutTest); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("WriteFiles = %v", err)
 	}
 }

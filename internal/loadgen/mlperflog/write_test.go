@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, SummaryFile)
 		testenv.Must(t, os.Symlink("/dev/full", path))
-		if err := WriteFiles(dir, judged(), aboutTest); err == nil || !strings.HasPrefix(err.Error(), path+": writing the summary log: ") {
+		if _, err := WriteFiles(dir, judged(), aboutTest); err == nil || !strings.HasPrefix(err.Error(), path+": writing the summary log: ") {
 			t.Errorf("WriteFiles = %v", err)
 		}
 		if _, err := ReadDetail(filepath.Join(dir, DetailFile)); err != nil {
@@ -322,7 +322,7 @@ func BenchmarkAccuracyLog(b *testing.B) {
 func TestNoSummaryWithoutDetail(t *testing.T) {
 	dir := t.TempDir()
 	testenv.Must(t, os.Mkdir(filepath.Join(dir, DetailFile), 0o755))
-	if err := WriteFiles(dir, judged(), aboutTest); err == nil || !strings.Contains(err.Error(), DetailFile) {
+	if _, err := WriteFiles(dir, judged(), aboutTest); err == nil || !strings.Contains(err.Error(), DetailFile) {
 		t.Errorf("WriteFiles = %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, SummaryFile)); !errors.Is(err, os.ErrNotExist) {

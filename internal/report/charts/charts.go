@@ -1,6 +1,8 @@
 package charts
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,6 +96,15 @@ func (c *Charts) Write(dir string) error {
 		return fmt.Errorf("writing the charts: %w", err)
 	}
 	return nil
+}
+
+// Sum is the SHA-256 of the file that Write writes; empty if the charts cannot be written.
+func (c *Charts) Sum() string {
+	sum := sha256.New()
+	if json.NewEncoder(sum).Encode(c) != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // maxFile is the largest file that is read.

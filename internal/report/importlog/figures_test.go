@@ -98,7 +98,7 @@ func TestEstimateFromTheSummary(t *testing.T) {
 	for _, scenario := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream} {
 		dir := t.TempDir()
 		test := tested(t, shortSettings(scenario), 2*time.Millisecond)
-		if err := mlperflog.WriteFiles(dir, test, mlperflog.About{Version: "5.1"}); err != nil {
+		if _, err := mlperflog.WriteFiles(dir, test, mlperflog.About{Version: "5.1"}); err != nil {
 			t.Fatal(err)
 		}
 		want, err := Read(dir, About{})

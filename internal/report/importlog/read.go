@@ -133,6 +133,9 @@ func (l *logs) results(about About) (*report.Results, error) {
 		f.complete(r)
 	}
 	r.Caveats, r.Notes = round.compare(l)
+	if l.detail.Ours() {
+		r.Caveats = append(r.Caveats, report.CaveatNoRecord)
+	}
 	r.Notes = append(r.Notes, l.notes...)
 	r.Warnings = append(l.findings, l.messages()...)
 	return r, nil

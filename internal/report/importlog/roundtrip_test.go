@@ -135,7 +135,7 @@ func TestOwnLogsRoundTrip(t *testing.T) {
 			}
 			test := tested(t, s, c.latency)
 			dir := t.TempDir()
-			if err := mlperflog.WriteFiles(dir, test, mlperflog.About{Version: "5.1"}); err != nil {
+			if _, err := mlperflog.WriteFiles(dir, test, mlperflog.About{Version: "5.1"}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := Read(dir, About{})

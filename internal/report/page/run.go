@@ -44,7 +44,7 @@ type runPage struct {
 
 // WriteRun writes the page of the run in a folder beside its results.
 func WriteRun(dir string) error {
-	r, err := report.Read(dir)
+	r, err := report.ReadDocument(dir) // of a run that has just ended
 	if err != nil {
 		return err
 	}

@@ -152,8 +152,8 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	out.Accuracy, out.Warnings = score, append(out.Warnings, score.Warnings...)
 
 	dir := filepath.Dir(q.Log)
-	switch _, err := os.Stat(filepath.Join(dir, report.FileName)); {
-	case out.Run == nil && err == nil:
+	switch {
+	case out.Run == nil && isRun(dir):
 		warn("%s is the folder of a run, whose record stays as it is: the score is not kept", dir)
 		return out, nil
 	case len(whatIf) > 0:
@@ -161,24 +161,35 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 		return out, nil
 	case out.Run != nil:
 		dir = q.Run
-		if logged := out.Run.AccuracyLogSHA256; logged != "" {
+		changed := report.CaveatFileChanged(mlperflog.AccuracyFile)
+		out.Run.Caveats = slices.DeleteFunc(out.Run.Caveats, func(c string) bool { // of the score before
+			return c == changed || c == report.CaveatFileChanged(harness.AccuracyFile)
+		})
+		if logged := out.Run.Files[mlperflog.AccuracyFile]; logged != "" {
 			sum, _, err := fileio.SHA256(ctx, q.Log)
 			if err != nil {
 				return nil, fmt.Errorf("reading the accuracy log: %w", err)
 			}
-			out.Run.Caveats = slices.DeleteFunc(out.Run.Caveats, func(c string) bool { return c == report.CaveatLogChanged }) // of the score before
 			if sum != logged {
-				warn("%s", report.CaveatLogChanged)
-				out.Run.Caveats = append(out.Run.Caveats, report.CaveatLogChanged)
+				warn("%s", changed)
+				out.Run.Caveats = append(out.Run.Caveats, changed)
 			}
 		}
-		out.Run.Accuracy = out.Accuracy
-		if err := out.Run.Write(dir); err != nil {
-			return out, err
-		}
+	}
+	record := cmp.Or(out.Run, &report.Results{})
+	record.Accuracy = out.Accuracy
+	err = harness.WriteAccuracy(dir, record)
+	if err == nil && out.Run != nil {
+		err = record.Write(dir)
 	}
 	out.Kept = filepath.Join(dir, harness.AccuracyFile)
-	return out, harness.WriteAccuracy(dir, out.Accuracy)
+	return out, err
+}
+
+// isRun reports whether a folder has the record of a run.
+func isRun(dir string) bool {
+	_, err := report.ReadDocument(dir)
+	return !errors.Is(err, report.ErrNoRun)
 }
 
 // same reports whether two names mean the same, as text or as files.

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -95,11 +96,11 @@ func TestChangedLogIsMarked(t *testing.T) {
 	changed := bytes.Replace(text, []byte("\n"), []byte("\n "), 1)
 	for i, content := range [][]byte{text, changed, changed, text} {
 		testenv.Must(t, os.WriteFile(log, content, 0o600))
-		warned := slices.Contains(score(t, rescore.Request{Run: "out"}).Warnings, report.CaveatLogChanged)
+		warned := slices.Contains(score(t, rescore.Request{Run: "out"}).Warnings, report.CaveatFileChanged(mlperflog.AccuracyFile))
 		r, err := report.Read("out")
 		testenv.Must(t, err)
 		want := bytes.Equal(content, changed)
-		if marked := strings.Count(strings.Join(r.Caveats, "\n"), report.CaveatLogChanged) == 1; warned != want || marked != want {
+		if marked := strings.Count(strings.Join(r.Caveats, "\n"), report.CaveatFileChanged(mlperflog.AccuracyFile)) == 1; warned != want || marked != want {
 			t.Errorf("time %d: warned %t, caveats %q", i, warned, r.Caveats)
 		}
 		if slices.Contains(r.Caveats, report.CaveatChanged) {

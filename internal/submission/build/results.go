@@ -157,14 +157,14 @@ func refuse(r *run, part, division string) string {
 		return fmt.Sprintf("%s:%d: the log has %d errors, first %v", r.log.Name, errors[0].Line, len(errors), errors[0].Value)
 	}
 	if r.results == nil {
-		if version, _ := r.log.Text("loadgen_version"); strings.HasPrefix(version, "mlperf ") {
-			return "this program made the logs, but " + report.FileName + ", which lists the caveats, is missing"
+		if r.log.Ours() {
+			return report.CaveatNoRecord
 		}
 		return ""
 	}
 	switch in := r.results.Input; {
-	case r.results.Result != report.Valid:
-		return "the run is " + r.results.Result
+	case r.results.Result != report.Valid, !r.results.Intact():
+		return "the run is " + r.results.Verdict()
 	case strings.HasPrefix(r.results.Backend.Engine, "simulated"):
 		return "the engine is simulated"
 	case in.BuiltInData:

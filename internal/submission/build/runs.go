@@ -110,11 +110,11 @@ func (b *builder) read(folder string) (*run, error) {
 	if r.log, err = mlperflog.ReadDetail(path); err != nil {
 		return nil, err
 	}
-	if exists(filepath.Join(folder, report.FileName)) {
-		if r.results, err = report.Read(folder); err != nil {
-			return nil, err
-		}
+	switch r.results, err = report.Read(folder); {
+	case err == nil:
 		r.made = r.results.Created
+	case !errors.Is(err, report.ErrNoRun):
+		return nil, err
 	}
 	scenario, err := r.log.Text("effective_scenario")
 	if err != nil {
