@@ -77,7 +77,7 @@ func TestTraceFlags(t *testing.T) {
 		s := loadgen.DefaultSettings()
 		s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = seeds.QSL, seeds.SampleIndex, seeds.Schedule
 		c.change(&s)
-		want, err := loadgen.NewTrace(s, c.perf, c.total)
+		want, err := loadgen.NewTrace(t.Context(), s, c.perf, c.total)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -98,7 +99,10 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 	if err := o.checkSize(); err != nil {
 		return err
 	}
-	trace, err := loadgen.NewTrace(o.settings, o.perf, o.total)
+	trace, err := loadgen.NewTrace(cmd.Context(), o.settings, o.perf, o.total)
+	if ctx := cmd.Context(); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		return usage("%w", err) // all of it comes from flags
 	}

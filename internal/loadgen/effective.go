@@ -146,14 +146,19 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 // seconds divides once, as the reference does; time.Duration.Seconds rounds twice.
 func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
-// Prepared returns how many queries are drawn before a phase is issued, and the least memory that they take, in bytes.
+// Prepared returns how many queries are drawn before the performance phase is issued, and the least memory that they take, in bytes.
 func (e EffectiveSettings) Prepared() (queries, memory float64) {
 	const ofQuery, ofSample = 8, 16 // start; name, answer
-	seconds := e.TargetDuration.Seconds()
-	if e.Scenario != Server {
-		seconds *= 2 // the SUT may be faster than expected
+	switch {
+	case e.Mode == AccuracyOnly:
+		return 0, 0
+	case e.PerformanceIssueUnique:
+		queries = float64(e.MinQueryCount)
+	case e.Scenario == Server:
+		queries = max(float64(e.MinQueryCount), seconds(e.TargetDuration)*e.TargetQPS)
+	default:
+		queries = max(float64(e.MinQueryCount), 2*seconds(e.TargetDuration)*e.TargetQPS) // the SUT may be faster than expected
 	}
-	queries = max(float64(e.MinQueryCount), seconds*e.TargetQPS)
 	return queries, queries * (ofQuery + ofSample*float64(e.SamplesPerQuery))
 }
 
@@ -181,13 +186,7 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 	check(!e.PerformanceIssueSame || e.PerformanceIssueSameIndex < smallest,
 		"performance_issue_same_index %d is not below the %d samples of the smallest set that is loaded", e.PerformanceIssueSameIndex, smallest)
 
-	queries := float64(e.MinQueryCount) // of the performance phase, about
-	switch {
-	case e.Mode == AccuracyOnly:
-		queries = 0
-	case !e.PerformanceIssueUnique:
-		queries = max(queries, seconds(e.TargetDuration)*e.TargetQPS)
-	}
+	queries, _ := e.Prepared()
 	check(queries*float64(e.SamplesPerQuery) <= maxSamples,
 		"%.0f queries of %d samples are more than the %d samples a test can have", queries, e.SamplesPerQuery, uint64(maxSamples))
 	return errors.Join(errs...)

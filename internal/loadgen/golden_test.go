@@ -182,7 +182,7 @@ func TestTracesEqualTheReference(t *testing.T) {
 				s.PerformanceIssueUnique, s.PerformanceIssueSame, s.PerformanceIssueSameIndex = g.Unique == 1, g.Same == 1, g.SameIndex
 				s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = g.QSLSeed, g.SampleSeed, g.ScheduleSeed
 
-				got, err := NewTrace(s, g.Perf, g.Total)
+				got, err := NewTrace(t.Context(), s, g.Perf, g.Total)
 				testenv.Must(t, err)
 				if got.Queries != c.Queries || len(got.Loads) != len(c.Loads) {
 					t.Fatalf("%d queries and %d loaded sets, want %d and %d", got.Queries, len(got.Loads), c.Queries, len(c.Loads))

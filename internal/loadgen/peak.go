@@ -68,7 +68,7 @@ func (t *test) findPeak(ctx context.Context) error {
 			}
 			middle := low + (high-low)/2
 			t.events.message(fmt.Sprintf("trying the middle of [%f, %f): %f", low, high, middle))
-			p, err := t.newPhase(atRate(middle), set, false)
+			p, err := t.newPhase(ctx, atRate(middle), set, false)
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ import (
 func recording(t *testing.T, queries uint64) *recorder {
 	t.Helper()
 	e := quick(Server, count(queries)).Effective(10, 10)
-	traffic, err := newTraffic(e, false, loadableSets(e, 10, 10)[0])
+	traffic, err := newTraffic(t.Context(), e, false, loadableSets(e, 10, 10)[0])
 	testenv.Must(t, err)
 	r := newRecorder(1000, 1, maxSamples, false)
 	r.started = time.Now()

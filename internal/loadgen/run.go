@@ -84,7 +84,7 @@ func (t *test) runAccuracyMode(ctx context.Context) error {
 	t.events.message("accuracy mode begins")
 	sets := loadableSets(t.e, uint64(t.result.QSLTotalSampleCount), t.e.AccuracySampleCount)
 	for i, set := range sets {
-		p, err := t.newPhase(t.e, set, true)
+		p, err := t.newPhase(ctx, t.e, set, true)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (t *test) runAccuracyMode(ctx context.Context) error {
 // measure loads the samples of a performance phase, runs it and judges it (loadgen/loadgen.cc, RunPerformanceMode).
 func (t *test) measure(ctx context.Context, e EffectiveSettings) (perf *Performance, err error) {
 	set := t.performanceSet(e)
-	p, err := t.newPhase(e, set, false) // fails before samples are loaded for nothing
+	p, err := t.newPhase(ctx, e, set, false) // fails before samples are loaded for nothing
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +168,12 @@ func (t *test) interrupted(ctx context.Context) error {
 }
 
 // newPhase prepares to draw and to record the traffic of a loaded set.
-func (t *test) newPhase(e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
-	traffic, err := newTraffic(e, accuracy, set)
-	if err != nil {
+func (t *test) newPhase(ctx context.Context, e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
+	traffic, err := newTraffic(ctx, e, accuracy, set)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, t.interrupted(ctx)
+	case err != nil:
 		return nil, err
 	}
 	limit := uint64(maxSamples)

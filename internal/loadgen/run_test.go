@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -76,7 +77,7 @@ func TestLatencyCountsFromTheRightInstant(t *testing.T) {
 func TestServerKeepsItsSchedule(t *testing.T) {
 	s := quick(Server)
 	s.MinDuration, s.ServerTargetQPS = 10*time.Minute, 50
-	trace, err := NewTrace(s, 100, 500)
+	trace, err := NewTrace(t.Context(), s, 100, 500)
 	testenv.Must(t, err)
 	p := runFake(t, after(250*time.Millisecond), s, Options{}).Performance
 	n, last := float64(trace.Queries), float64(slices.Max(trace.ScheduledNS))/1e9
@@ -92,7 +93,7 @@ func TestServerKeepsItsSchedule(t *testing.T) {
 }
 
 func TestIssueThreadsShareTheTraffic(t *testing.T) {
-	trace, err := NewTrace(quick(Server), 100, 500)
+	trace, err := NewTrace(t.Context(), quick(Server), 100, 500)
 	testenv.Must(t, err)
 	for _, threads := range []uint64{1, 2, 3, 7} {
 		r := runFake(t, atOnce(), quick(Server, func(s *TestSettings) { s.ServerNumIssueQueryThreads = threads }), Options{})
@@ -252,7 +253,7 @@ func TestMaxDurationEndsARun(t *testing.T) {
 func TestEachSample(t *testing.T) {
 	s := quick(Server, count(300), func(s *TestSettings) { s.ServerCoalesceQueries, s.ServerNumIssueQueryThreads = true, 2 })
 	p := runFake(t, after(7*time.Millisecond), s, late(2*time.Millisecond)).Performance
-	trace, err := NewTrace(s, 100, 500)
+	trace, err := NewTrace(t.Context(), s, 100, 500)
 	testenv.Must(t, err)
 	i := 0
 	var latest time.Duration
@@ -452,7 +453,7 @@ func TestConcurrentRunsDoNotDisturbEachOther(t *testing.T) {
 				s.ServerTargetQPS, s.ServerNumIssueQueryThreads, s.ServerTargetLatency = 10000, 2, time.Minute
 				s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = seed, seed+1, seed+2
 				log := &memoryLog{}
-				trace, err := NewTrace(s, 100, 500)
+				trace, err := NewTrace(t.Context(), s, 100, 500)
 				if err != nil {
 					t.Error(err)
 					return
@@ -533,5 +534,17 @@ func TestIssuingAndCompletingAllocateNothing(t *testing.T) {
 		if got := after.Mallocs - before.Mallocs; n < 5000 || got > 20 { // those of the runtime and of the watchdog
 			t.Errorf("%v: 4000 queries made %d allocations", scenario, got)
 		}
+	}
+}
+
+// TestCancelEndsPreparation of queries that would take seconds to draw.
+func TestCancelEndsPreparation(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	begin := time.Now()
+	r, err := Run(ctx, atOnce(), samples(), quick(SingleStream, count(1<<30)), timers)
+	if err != nil || !errors.Is(r.Interrupted, why) || time.Since(begin) > time.Second {
+		t.Errorf("%+v, %v after %v, want %v at once", r, err, time.Since(begin), why)
 	}
 }

@@ -79,7 +79,7 @@ func TestSettingsThatCannotRun(t *testing.T) {
 	} {
 		s := quick(c.scenario, c.change)
 		_, runErr := Run(t.Context(), atOnce(), samples(), s, timers)
-		_, traceErr := NewTrace(s, 100, 500)
+		_, traceErr := NewTrace(t.Context(), s, 100, 500)
 		for _, err := range []error{runErr, traceErr} {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v: error %v, want …%s…", c.scenario, err, c.want)
@@ -87,7 +87,7 @@ func TestSettingsThatCannotRun(t *testing.T) {
 		}
 	}
 	// A performance run loads the first set only.
-	if _, err := NewTrace(quick(Server, same(80, 480, 0, PerformanceOnly)), 100, 500); err != nil {
+	if _, err := NewTrace(t.Context(), quick(Server, same(80, 480, 0, PerformanceOnly)), 100, 500); err != nil {
 		t.Error(err)
 	}
 	for _, qsl := range []*fakeQSL{{}, {total: 10}, {performance: 10}} {

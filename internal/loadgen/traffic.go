@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -52,8 +53,8 @@ type sampleDistribution func() uint32
 
 // newSampleDistribution draws from a set for at least minQueries queries. All three
 // ways of choosing take their shuffles from the generator whether they are used or
-// not: the reference does so, and it decides all later draws.
-func newSampleDistribution(e EffectiveSettings, accuracy bool, set loadableSet, minQueries uint64) sampleDistribution {
+// not: the reference does so, and it decides all later draws. The error is that of ctx: a billion queries take seconds.
+func newSampleDistribution(ctx context.Context, e EffectiveSettings, accuracy bool, set loadableSet, minQueries uint64) (sampleDistribution, error) {
 	g := newMT19937(e.SampleIndexRNGSeed)
 	stride := 1
 	if e.Scenario == MultiStream {
@@ -64,21 +65,25 @@ func newSampleDistribution(e EffectiveSettings, accuracy bool, set loadableSet, 
 		random = inOrder(permutation(g, set.end, stride))
 	}
 	unique := inOrder(permutation(g, set.end, stride))
-	equal := permutations(g, minQueries, len(set.indices))
+	concatenated := e.SampleConcatenatePermutation && e.Scenario != MultiStream && !e.PerformanceIssueUnique && !e.PerformanceIssueSame
+	equal, err := permutations(ctx, g, minQueries, len(set.indices), concatenated)
+	if err != nil {
+		return nil, err
+	}
 
 	same := uint32(e.PerformanceIssueSameIndex)
 	switch {
 	case e.PerformanceIssueUnique:
-		return unique
+		return unique, nil
 	case e.PerformanceIssueSame:
-		return func() uint32 { return same }
-	case e.SampleConcatenatePermutation && e.Scenario != MultiStream:
+		return func() uint32 { return same }, nil
+	case concatenated:
 		if len(equal) == 0 { // the settings ask for no query; the reference would divide by zero
-			equal = permutations(g, 1, len(set.indices))
+			equal = permutation(g, len(set.indices), 1)
 		}
-		return inOrder(equal)
+		return inOrder(equal), nil
 	}
-	return random
+	return random, nil
 }
 
 // permutation returns 0, stride, 2·stride, … below n in random order.
@@ -91,18 +96,26 @@ func permutation(g *mt19937, n, stride int) []uint32 {
 	return s
 }
 
-// permutations returns as many random orders of 0…n-1 as cover count.
-func permutations(g *mt19937, count uint64, n int) []uint32 {
+// permutations returns as many random orders of 0…n-1 as cover count; without keep it only takes their draws from the generator.
+func permutations(ctx context.Context, g *mt19937, count uint64, n int, keep bool) ([]uint32, error) {
 	order := make([]uint32, n)
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	s := make([]uint32, 0, (count+uint64(n)-1)/uint64(n)*uint64(n))
-	for done := uint64(0); done < count; done += uint64(n) {
-		shuffle(g, order) // shuffles the previous order again, not the identity
-		s = append(s, order...)
+	var s []uint32
+	if keep {
+		s = make([]uint32, 0, (count+uint64(n)-1)/uint64(n)*uint64(n))
 	}
-	return s
+	for done := uint64(0); done < count; done += uint64(n) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		shuffle(g, order) // shuffles the previous order again, not the identity
+		if keep {
+			s = append(s, order...)
+		}
+	}
+	return s, nil
 }
 
 // inOrder walks through s and begins again at its end.
@@ -141,7 +154,7 @@ func offlineSamples(e EffectiveSettings, accuracy bool, set loadableSet) []Query
 			permutation(g, set.end, 1)
 		}
 		permutation(g, set.end, 1)
-		permutations(g, 1, len(set.indices)) // Offline has one query
+		permutation(g, len(set.indices), 1) // Offline has one query
 	}
 	for rest := samples; len(rest) > 0; {
 		n := copy(rest, set.indices)
@@ -186,7 +199,7 @@ func (e *FewSamplesError) Error() string {
 }
 
 // newTraffic prepares to draw the traffic of one loaded set.
-func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, error) {
+func newTraffic(ctx context.Context, e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, error) {
 	t := &traffic{
 		set:        set,
 		perQuery:   int(e.SamplesPerQuery),
@@ -211,7 +224,10 @@ func newTraffic(e EffectiveSettings, accuracy bool, set loadableSet) (*traffic, 
 		t.offline = offlineSamples(e, accuracy, set)
 		t.perQuery = len(t.offline)
 	} else {
-		t.first = newSampleDistribution(e, accuracy, set, t.minQueries)
+		var err error
+		if t.first, err = newSampleDistribution(ctx, e, accuracy, set, t.minQueries); err != nil {
+			return nil, err
+		}
 	}
 	if loaded := uint64(len(set.indices)); t.equalIssue && !accuracy && t.minQueries%loaded != 0 {
 		t.minQueries += loaded - t.minQueries%loaded
@@ -277,7 +293,7 @@ type Trace struct {
 // NewTrace draws the traffic of a test without running it. SingleStream and
 // MultiStream have as many queries as min_query_count and the expected latency over
 // min_duration ask for.
-func NewTrace(settings TestSettings, qslPerformanceSampleCount, qslTotalSampleCount uint64) (*Trace, error) {
+func NewTrace(ctx context.Context, settings TestSettings, qslPerformanceSampleCount, qslTotalSampleCount uint64) (*Trace, error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
 	}
@@ -287,7 +303,7 @@ func NewTrace(settings TestSettings, qslPerformanceSampleCount, qslTotalSampleCo
 	}
 	trace := &Trace{ScheduledNS: []int64{}}
 	add := func(accuracy bool, set loadableSet) error {
-		t, err := newTraffic(e, accuracy, set)
+		t, err := newTraffic(ctx, e, accuracy, set)
 		if err != nil {
 			return err
 		}
@@ -296,6 +312,9 @@ func NewTrace(settings TestSettings, qslPerformanceSampleCount, qslTotalSampleCo
 			stream := e.Scenario == SingleStream || e.Scenario == MultiStream // ends with enough queries and time
 			if !accuracy && (stream && t.drawn >= e.MinQueryCount && t.last >= int64(e.TargetDuration) || e.MaxQueryCount > 0 && t.drawn == e.MaxQueryCount) {
 				break
+			}
+			if err := ctx.Err(); err != nil {
+				return err
 			}
 			samples, _ := t.next()
 			trace.Queries++

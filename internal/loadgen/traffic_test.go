@@ -45,7 +45,7 @@ func TestRunIssuesItsTrace(t *testing.T) {
 		s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed = r.Uint64(), r.Uint64(), r.Uint64()
 		inFakeTime(t, func(t *testing.T) {
 			where := fmt.Sprintf("%+v with %d of %d samples", s, performance, total)
-			trace, err := NewTrace(s, performance, total)
+			trace, err := NewTrace(t.Context(), s, performance, total)
 			if err != nil {
 				t.Fatalf("%s: %v", where, err)
 			}
