@@ -26,7 +26,6 @@ type Loss interface {
 // An Account counts what went to servers, and what they did.
 type Account struct {
 	Endpoints []string
-	Local     []string // endpoints that are certainly on this machine
 	Requests  []int64  // to each endpoint
 	Down      []string // endpoints that are left out since they failed, with how many requests and why
 	Retried   int64    // requests that were sent again

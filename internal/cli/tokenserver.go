@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -23,6 +24,7 @@ type tokenServer struct {
 	options      tokenserver.Options
 	fault        string
 	every        int
+	insecure     bool
 	endWithInput bool
 }
 
@@ -39,6 +41,7 @@ func (t *tokenServer) define(f *pflag.FlagSet) {
 	f.Float64Var(&o.Right, "token-right", 1, "token server: the share of built-in questions that it answers right")
 	f.StringVar(&t.fault, "token-fault", "none", "token server: fault of its answers (none, 500, break, stall, …)")
 	f.IntVar(&t.every, "token-fault-every", 1, "token server: every Nth answer has the fault")
+	f.BoolVar(&t.insecure, "insecure", false, "token server: listen beyond this machine")
 	f.BoolVar(&t.endWithInput, endWithInput, false, "token server: end when standard input does")
 	f.Lookup(endWithInput).Hidden = true
 }
@@ -71,6 +74,13 @@ func (t *tokenServer) serve(ctx context.Context, w io.Writer) error {
 			return fault
 		}
 		return tokenserver.None
+	}
+	local, err := serve.IsLocal(t.address)
+	if err == nil && !local && !t.insecure {
+		err = fmt.Errorf("%s is beyond this machine: want one of this machine, as 127.0.0.1:8000, or --insecure", t.address)
+	}
+	if err != nil {
+		return userinput.Wrap("token_server", err)
 	}
 	listener, err := net.Listen("tcp", t.address)
 	if err != nil {

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +21,9 @@ const (
 	logWord      = "{accuracy_log}"            // the accuracy log in the command of a score
 	longestScore = 12 * time.Hour
 )
+
+// errNoCommand is the error about a command that does not get the log.
+var errNoCommand = userinput.Errorf("accuracy_script", "TEST07 needs the command that scores a log, with %s for the log", logWord)
 
 // leastScores are those of the audit.config files in compliance/TEST07, by the rules' names of the models.
 var leastScores = map[string]float64{gptOSS: 60.698}
@@ -78,11 +79,8 @@ func (v *verification) runScore(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !strings.Contains(v.Score, logWord) {
-		return 0, userinput.Errorf("accuracy_script", "TEST07 needs the command that scores a log, with %s for the log", logWord)
-	}
-	if runtime.GOOS == "windows" {
-		return 0, errors.New("TEST07 runs its command in a shell, which Windows does not have")
+	if v.Score == "" {
+		return 0, errNoCommand
 	}
 	path, err := filepath.Abs(v.responses)
 	if err != nil {

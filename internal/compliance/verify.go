@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -57,6 +58,12 @@ func (o Options) check() error {
 	}
 	if o.Tolerance >= 1 {
 		return userinput.Invalid("tolerance", o.Tolerance, "a fraction below 1")
+	}
+	switch {
+	case o.Score != "" && !strings.Contains(o.Score, logWord):
+		return errNoCommand
+	case o.Score != "" && runtime.GOOS == "windows":
+		return userinput.Errorf("accuracy_script", "TEST07 runs its command in a shell, which Windows does not have")
 	}
 	_, err := o.pattern()
 	return err

@@ -176,7 +176,7 @@ func (r *run) finishPeak(results *report.Results, state *peak.State, dir string)
 		results.Problems = append(results.Problems, "the search is not over; the same command with the output folder "+r.cfg.OutputDir+" continues it")
 	case found.Best == 0:
 		results.Result = report.Invalid
-		results.Problems = append(results.Problems, "no load that was tried kept the bound")
+		results.Problems = append(results.Problems, found.Unconfirmed())
 	}
 	results.Mode, results.Peak = "FindPeak", found
 	return writeResults(results, dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -256,4 +257,25 @@ func TestOversleepPercentiles(t *testing.T) {
 			t.Errorf("oversleep is %+v, %v, want %+v", late, err, want)
 		}
 	})
+}
+
+func TestHasAddress(t *testing.T) {
+	hosts := map[string]bool{
+		"localhost": true, "LOCALHOST": true, "127.0.0.1": true, "127.5.4.3": true, "::1": true, "::ffff:127.0.0.1": true, "0.0.0.0": true, "::": true,
+		"192.0.2.1": false, "2001:db8::1": false, "::ffff:192.0.2.1": false, "no-such-host.invalid": false, "": false,
+	}
+	own, err := net.InterfaceAddrs()
+	testenv.Must(t, err)
+	for _, a := range own { // also those that others can reach
+		ip := a.(*net.IPNet).IP
+		hosts[ip.String()] = true
+		if ip.To4() != nil {
+			hosts["::ffff:"+ip.String()] = true
+		}
+	}
+	for host, want := range hosts {
+		if got := HasAddress(t.Context(), host); got != want {
+			t.Errorf("HasAddress(%q) = %t", host, got)
+		}
+	}
 }

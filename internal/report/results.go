@@ -124,8 +124,8 @@ type Latencies struct {
 
 // A Peak is the result of a search for the highest load.
 type Peak struct {
-	Unit     string     `json:"unit"` // of loads
-	Best     float64    `json:"best"` // 0: none was found
+	Unit     string     `json:"unit"`           // of loads
+	Best     float64    `json:"best,omitempty"` // confirmed at full length; 0: none was
 	UserConf string     `json:"user_conf,omitempty"`
 	Steps    []PeakStep `json:"steps"` // in the order in which they were tried
 }

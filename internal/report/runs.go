@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Run is the document of a run and where it lies.
@@ -267,7 +269,6 @@ func Table(w io.Writer, lines []Line) error {
 // CSV prints runs with all digits, one line each after a line of names. What was not
 // measured is empty.
 func CSV(w io.Writer, lines []Line) error {
-	c := csv.NewWriter(w)
 	records := [][]string{{"folder", "created", "model", "scenario", "mode", "result", "engine", "device", "precision", "batch", "concurrency",
 		"samples_per_second", "latency_p95_ms", "metric", "metric_value", "metric_unit",
 		"accuracy_metric", "accuracy", "accuracy_unit", "accuracy_met", "accuracy_folder", "samples_per_second_per_dollar", "joules_per_sample"}}
@@ -286,7 +287,23 @@ func CSV(w io.Writer, lines []Line) error {
 		}
 		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample)))
 	}
-	return c.WriteAll(records)
+	return WriteCSV(w, records)
+}
+
+// WriteCSV writes records. Texts of other programs cannot steer a terminal that shows the file.
+func WriteCSV(w io.Writer, records [][]string) error {
+	c := csv.NewWriter(w)
+	for _, record := range records {
+		safe := make([]string, len(record))
+		for i, text := range record {
+			safe[i] = userinput.PrintableText(text)
+		}
+		if err := c.Write(safe); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
 }
 
 // exact writes a number with all its digits; nothing for what was not measured.

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestAccuracyOfTheSameSystem(t *testing.T) {
@@ -136,5 +138,15 @@ func TestListsWithoutValues(t *testing.T) {
 		if got := a.three(); got != want {
 			t.Errorf("%+v is %q, want %q", a, got, want)
 		}
+	}
+}
+
+// Results may be of others: what a terminal shows of a file cannot steer it.
+func TestCSVHasNoControlCharacters(t *testing.T) {
+	var b strings.Builder
+	line := Line{Folder: "f\x1b[2J", Model: "m\x07", Engine: "e\u009b1m", Device: "a,b", Metric: &Metric{Name: "n\x1b]0;x\x07"}}
+	testenv.Must(t, CSV(&b, []Line{line}))
+	if text := b.String(); strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || !strings.Contains(text, `f\x1b[2J,`) || !strings.Contains(text, `"a,b"`) {
+		t.Errorf("%q", text)
 	}
 }

@@ -184,10 +184,25 @@ func latencyLine(b *strings.Builder, name string, l *Latencies) {
 		name, shorten(l.Min), shorten(l.P50), shorten(l.P90), shorten(l.P99), shorten(l.Max))
 }
 
+// Unconfirmed says how far a search came that confirmed no load at full length.
+func (p *Peak) Unconfirmed() string {
+	kept, highest := 0, 0.0
+	for _, s := range p.Steps {
+		if s.Met {
+			kept, highest = kept+1, max(highest, s.Load)
+		}
+	}
+	if kept == 0 {
+		return fmt.Sprintf("no load that was tried (%d) kept the bound", len(p.Steps))
+	}
+	return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s, and none did at full length",
+		kept, len(p.Steps), digits(highest), p.Unit)
+}
+
 // peakLines are the result of a search for the highest load.
 func peakLines(p *Peak) []string {
 	if p.Best == 0 {
-		return []string{fmt.Sprintf("no load that was tried (%d) kept the bound", len(p.Steps))}
+		return []string{p.Unconfirmed()}
 	}
 	lines := []string{fmt.Sprintf("of %d loads that were tried, %s %s is the highest that kept the bound", len(p.Steps), digits(p.Best), p.Unit)}
 	if p.UserConf != "" {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"os/exec"
@@ -222,6 +223,24 @@ func TestCommandLine(t *testing.T) {
 			if i >= len(got) || got[i] != args[i] {
 				t.Fatalf("argument %d is read as %q, want %q", i, got[min(i, len(got)-1)], args[i])
 			}
+		}
+	}
+}
+
+func TestUnconfirmedSearch(t *testing.T) {
+	short, none := []PeakStep{{Load: 40, Met: true}, {Load: 60}, {Load: 50, Met: true}, {Load: 50, Full: true}}, []PeakStep{{Load: 40}, {Load: 20}}
+	for want, steps := range map[string][]PeakStep{
+		"no load was confirmed: 2 of 4 that were tried kept the bound in a short test, the highest 50 queries/s, and none did at full length": short,
+		"no load that was tried (2) kept the bound": none,
+	} {
+		r := searched()
+		r.Peak = &Peak{Unit: "queries/s", Steps: steps}
+		if text := summary(t, r); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+		document, err := json.Marshal(r.Peak)
+		if err != nil || strings.Contains(string(document), `"best"`) {
+			t.Errorf("a load that was not found: %s, %v", document, err)
 		}
 	}
 }

@@ -99,6 +99,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 func (p *Prepared) openEngines(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.config
 	remote := &q.Engine.Remote
+	var local []string
 	switch q.Engine.Name {
 	case engine.ONNXRuntime:
 		cfg.Engine, err = q.Engine.OpenORT(q.Backend)
@@ -109,15 +110,14 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		if p.Settings.Scenario == loadgen.SingleStream {
 			warm = 1
 		}
-		cfg.Engine, err = remote.OpenOpenAI(q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm)
+		cfg.Engine, local, err = remote.OpenOpenAI(ctx, q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm)
 	case engine.OIP:
-		var local []string
 		cfg.Engine, cfg.Model, local, err = remote.OpenOIP(ctx, p.model, p.division == config.Network)
-		if p.division == config.Network && len(local) > 0 {
-			cfg.Caveats = append(cfg.Caveats, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
-		}
 	default:
 		return nil
+	}
+	if p.division == config.Network && len(local) > 0 {
+		cfg.Caveats = append(cfg.Caveats, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
 	}
 	if err != nil || q.noBenchmark() {
 		return err

@@ -180,3 +180,18 @@ func TestCancelledRunLeavesNoConnection(t *testing.T) {
 		server.Close()
 	}
 }
+
+// A server on this machine is not behind a network, whatever its protocol.
+func TestOwnServerIsNotOfTheNetworkDivision(t *testing.T) {
+	t.Parallel() // it waits for the clock
+	server := httptest.NewServer(tokenserver.New(tokenserver.Options{Tokens: 4}))
+	defer server.Close()
+	q := shortAt(t, server.URL, "offline")
+	q.Division = "network"
+	r, err := run.Do(t.Context(), q, &observer{})
+	if err != nil || !slices.ContainsFunc(r.Caveats, func(c string) bool {
+		return strings.HasPrefix(c, "not of the Network division: "+server.URL+" is on this machine")
+	}) {
+		t.Errorf("%v, %+v", err, r)
+	}
+}

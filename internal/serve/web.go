@@ -96,7 +96,7 @@ func (w Web) config() (c oipserver.Config, err error) {
 		if at.address == "" && at.field == "grpc_listen" {
 			continue
 		}
-		local, err := isLocal(at.address)
+		local, err := IsLocal(at.address)
 		if err != nil {
 			return c, userinput.Wrap(at.field, err)
 		}
@@ -119,8 +119,8 @@ func (w Web) config() (c oipserver.Config, err error) {
 	return c, err
 }
 
-// isLocal reports whether an address is for this machine only.
-func isLocal(address string) (bool, error) {
+// IsLocal reports whether an address to listen at is for this machine only.
+func IsLocal(address string) (bool, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		if path == "" {
 			return false, errors.New("want unix:/path/of/socket")

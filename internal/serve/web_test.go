@@ -79,7 +79,7 @@ func TestLocalAddresses(t *testing.T) {
 		"unix:": "want unix:/path/of/socket", "localhost": "want host:port, or unix:/path/of/socket", "::1:80": "want host:port", "localhost:65536": "localhost:65536: not a port, want a number from 0 to 65535",
 		"localhost:-1": "not a port", "localhost:x": "not a port", "": "want host:port",
 	} {
-		local, err := isLocal(address)
+		local, err := IsLocal(address)
 		got := map[bool]string{true: "local", false: "beyond"}[local]
 		if err != nil {
 			got = err.Error()

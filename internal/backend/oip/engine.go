@@ -212,7 +212,7 @@ func (e *Engine) Check(ctx context.Context) error {
 func (e *Engine) Account(ctx context.Context) (backend.Account, error) {
 	t := e.client.Traffic()
 	a := backend.Account{
-		Endpoints: e.client.Endpoints(), Local: e.client.Local(), Requests: t.Requests, Down: e.client.Down(), Retried: t.Retried,
+		Endpoints: e.client.Endpoints(), Requests: t.Requests, Down: e.client.Down(), Retried: t.Retried,
 		Connections: t.Connections, Sent: t.Sent, Received: t.Received,
 		RoundTrip: backend.Sum{Count: e.answered.Load(), Time: time.Duration(e.roundTrip.Load())},
 	}
@@ -253,7 +253,7 @@ func (e *Engine) infer(ctx context.Context, r *client.Request) error {
 }
 
 // Local names the servers that are certainly on this machine.
-func (e *Engine) Local() []string { return e.client.Local() }
+func (e *Engine) Local(ctx context.Context) []string { return e.client.Local(ctx) }
 
 // Nodes asks every server for its name, and adds its endpoint.
 func (e *Engine) Nodes(ctx context.Context) ([]string, error) {

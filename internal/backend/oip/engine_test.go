@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	a, err := e.Account(t.Context())
-	if err != nil || a.Server.Inferences != 4 || a.Requests[0] != 2 || a.RoundTrip.Count != 2 || a.RoundTrip.Mean() <= 0 || len(a.Local) != 1 {
+	if err != nil || a.Server.Inferences != 4 || a.Requests[0] != 2 || a.RoundTrip.Count != 2 || a.RoundTrip.Mean() <= 0 {
 		t.Errorf("the account is %+v, %v", a, err)
 	}
 }
@@ -228,8 +228,8 @@ func TestServersAreNamed(t *testing.T) {
 			t.Errorf("of %d servers the engine is %q, want %q", n, got, want)
 		}
 		nodes, err := e.Nodes(t.Context())
-		if err != nil || len(nodes) != n || nodes[n-1] != "test at "+urls[n-1] || !slices.Equal(e.Local(), urls[:n]) {
-			t.Errorf("the nodes are %q, %v, and local %q", nodes, err, e.Local())
+		if err != nil || len(nodes) != n || nodes[n-1] != "test at "+urls[n-1] || !slices.Equal(e.Local(t.Context()), urls[:n]) {
+			t.Errorf("the nodes are %q, %v, and local %q", nodes, err, e.Local(t.Context()))
 		}
 	}
 }

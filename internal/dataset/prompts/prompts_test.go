@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/mlperf-go/mlperf/internal/machine"
 )
 
 func parse(t *testing.T, text string) *Table {
@@ -424,4 +426,28 @@ func ExampleParse() {
 	// 1 [answer question tok_input] [1 2 3] <nil>
 	// 4 <nil>
 	// questions.jsonl: row 0, column tok_input: want a text, got a list of 3 numbers
+}
+
+// A small file may unpack to more than the memory has.
+func TestUnpackedFileHasToFitTheMemory(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lying := append(bytes.Clone(b.Bytes()[:b.Len()-4]), 0xff, 0xff, 0xff, 0xff) // about its size
+	for _, file := range [][]byte{b.Bytes(), lying} {
+		if _, err := unpack(file, 1<<20-1); err == nil || !strings.Contains(err.Error(), "more than 1048575 bytes after unpacking") {
+			t.Errorf("error %v", err)
+		}
+	}
+	if data, err := unpack(b.Bytes(), 1<<20); err != nil || len(data) != 1<<20 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if free := machine.AvailableMemory(); free > 0 && uint64(mostBytes()) > free/2 {
+		t.Errorf("files of %d bytes may be read into %d bytes of free memory", mostBytes(), free)
+	}
 }

@@ -3,6 +3,7 @@ package prompts
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/machine"
 )
 
 // Options choose rows.
@@ -57,9 +59,17 @@ func (e *Error) Unwrap() error { return e.Err }
 // maxFile limits files in bytes, also after unpacking. The largest published one has 1.2 GB.
 const maxFile = 4 << 30
 
+// mostBytes is how long a file may be, also after unpacking: it and its rows take about three times as much memory.
+func mostBytes() int64 {
+	if free := machine.AvailableMemory(); free > 0 {
+		return int64(min(maxFile, free/3))
+	}
+	return maxFile
+}
+
 // Read reads a file.
 func Read(path string, o Options) (*Table, error) {
-	data, err := fileio.ReadFile(path, maxFile)
+	data, err := fileio.ReadFile(path, mostBytes())
 	if err != nil {
 		return nil, fmt.Errorf("reading prompts: %w", err)
 	}
@@ -90,15 +100,9 @@ func Parse(data []byte, name string, o Options) (*Table, error) {
 
 func (t *Table) parse(data []byte, count int) error {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
+		var err error
+		if data, err = unpack(data, mostBytes()); err != nil {
 			return err
-		}
-		if data, err = io.ReadAll(io.LimitReader(z, maxFile+1)); err != nil {
-			return err
-		}
-		if len(data) > maxFile {
-			return fmt.Errorf("more than %d bytes after unpacking", maxFile)
 		}
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
@@ -111,6 +115,20 @@ func (t *Table) parse(data []byte, count int) error {
 		return t.parseJSON(text, count)
 	}
 	return errors.New("neither JSON, JSONL, Parquet nor a pickle of pandas")
+}
+
+// unpack returns the content of a gzip file of at most so many bytes.
+func unpack(data []byte, most int64) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	size := int64(binary.LittleEndian.Uint32(data[len(data)-4:])) // RFC 1952, ISIZE: without growing, if it is true
+	plain := bytes.NewBuffer(make([]byte, 0, min(size, most)+bytes.MinRead))
+	if _, err = plain.ReadFrom(io.LimitReader(z, most+1)); err == nil && int64(plain.Len()) > most {
+		err = fmt.Errorf("it has more than %d bytes after unpacking, the most for which the memory is enough", most)
+	}
+	return plain.Bytes(), err
 }
 
 // parsePickle reads a table of pandas, or a list of dictionaries.

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/machine"
 )
 
 // A Grid is the number of voxels along each axis and their distance.
@@ -92,6 +93,9 @@ func read(r io.Reader) (*Volume, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.fits(machine.AvailableMemory()); err != nil {
+		return nil, err
+	}
 	if _, err := io.CopyN(io.Discard, r, h.offset-headerSize); err != nil {
 		return nil, fmt.Errorf("the file ends before the voxels: %w", cut(err))
 	}
@@ -164,6 +168,17 @@ func readHeader(r io.Reader) (header, error) {
 		return h, fmt.Errorf("voxels are scaled by %v plus %v, want finite numbers", h.slope, h.intercept)
 	}
 	return h, nil
+}
+
+// fits refuses a volume that takes more than the free memory, if that is known: a small file of gzip may have a large one.
+func (h *header) fits(free uint64) error {
+	const bytes = 4 // of a voxel
+	p := PreparedShape(h.Grid)
+	need := bytes * (2*uint64(h.Len()) + uint64(p[0])*uint64(p[1])*uint64(p[2])) // as stored, turned, and prepared
+	if free > 0 && need > free {
+		return fmt.Errorf("the volume of %v voxels takes %.1f GiB of memory, %.1f GiB are free", h.Shape, float64(need)/(1<<30), float64(free)/(1<<30))
+	}
+	return nil
 }
 
 func (h *header) float(raw []byte) float32 { return math.Float32frombits(h.order.Uint32(raw)) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -359,5 +360,15 @@ func TestDamagedGzip(t *testing.T) {
 	}
 	if _, err := read(bytes.NewReader(append(small().file(), make([]byte, 2*maxBehind)...))); err != nil {
 		t.Errorf("more data after the voxels: %v", err)
+	}
+}
+
+func TestVolumeHasToFitTheMemory(t *testing.T) {
+	h := header{Grid: Grid{Shape: [3]int{512, 1024, 1024}, Spacing: [3]float64{1.6, 1.6, 1.6}}} // 512 kB of gzip may have it
+	if err := h.fits(4 << 30); err == nil || !strings.Contains(err.Error(), "GiB of memory, 4.0 GiB are free") {
+		t.Errorf("error %v", err)
+	}
+	if err := errors.Join(h.fits(16<<30), h.fits(0)); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -98,7 +97,6 @@ func (m Metric) how() string {
 
 // CSV writes the metrics of all comparisons, exactly.
 func CSV(w io.Writer, list []Comparison) error {
-	c := csv.NewWriter(w)
 	records := [][]string{{"model", "scenario", "mode", "metric", "unit", "base", "new", "change", "lower", "upper", "differs", "decides", "repeats", "repeats_needed", "method", "unlike"}}
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, x := range list {
@@ -113,5 +111,5 @@ func CSV(w io.Writer, list []Comparison) error {
 			})
 		}
 	}
-	return c.WriteAll(records)
+	return report.WriteCSV(w, records)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models/netdivision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -150,20 +152,26 @@ func (r *Remote) OpenOIP(ctx context.Context, m workload.Model, networkDivision 
 	if networkDivision {
 		m = netdivision.Wrap(m, servers)
 	}
-	return servers, m, servers.Local(), nil
+	return servers, m, servers.Local(ctx), nil
 }
 
 // WarmConnections is how many connections to each server are made before the first request, at most.
 const WarmConnections = 64
 
-// OpenOpenAI opens the engine that has servers of text answer prompts. Exact answers are as long as their limit.
-func (r *Remote) OpenOpenAI(route string, stream, exact bool, warm int) (backend.Engine, error) {
+// OpenOpenAI opens the engine that has servers of text answer prompts. Exact answers are as long as their limit. Local lists
+// servers on this machine.
+func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int) (_ backend.Engine, local []string, err error) {
 	e, err := openai.New(openai.Config{
 		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: []string{"MLPERF_API_KEY", "OPENAI_API_KEY"}, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
 		Model: r.Model, Route: route, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm,
 	})
 	if err != nil {
-		return nil, err // and no engine that is nil
+		return nil, nil, err // and no engine that is nil
 	}
-	return e, nil
+	for _, text := range r.Endpoints {
+		if u, err := url.Parse(text); err == nil && machine.HasAddress(ctx, u.Hostname()) {
+			local = append(local, credentials.Address(text))
+		}
+	}
+	return e, local, nil
 }

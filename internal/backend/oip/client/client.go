@@ -214,10 +214,10 @@ func (c *Client) Endpoints() []string {
 }
 
 // Local names the servers that are certainly on this machine.
-func (c *Client) Local() []string {
+func (c *Client) Local(ctx context.Context) []string {
 	var list []string
 	for _, s := range c.servers {
-		if s.local() {
+		if s.local(ctx) {
 			list = append(list, s.name)
 		}
 	}

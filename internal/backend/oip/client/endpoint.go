@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
+	"github.com/mlperf-go/mlperf/internal/machine"
 )
 
 // An endpoint is the address of one server.
@@ -113,11 +113,7 @@ func endpoints(ctx context.Context, o Options) ([]endpoint, error) {
 }
 
 // local reports whether an endpoint is certainly on this machine.
-func (e endpoint) local() bool {
-	if e.network == "unix" || strings.EqualFold(e.host, "localhost") {
-		return true
-	}
+func (e endpoint) local(ctx context.Context) bool {
 	host, _, _ := net.SplitHostPort(e.address)
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
+	return e.network == "unix" || machine.HasAddress(ctx, host)
 }
