@@ -61,7 +61,8 @@ or in mlperf.yaml (target-qps: 100). Each setting that makes the test easier tha
 rules do is a caveat of the result, with both values.
 
 If a single sample takes longer than the latency bound, no rate can make a Server run
-VALID: it ends before its traffic begins, and --anyway runs it.
+VALID: it is INVALID after ten seconds at the rate that the machine sustains, which show
+how far off it is. --anyway runs it in full length, --target-latency auto chooses a bound.
 
 Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below target,
 130 interrupted.`,
@@ -97,7 +98,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Profile, "profile", "", "instances, threads, batches and delay that mlperf tune found: auto, or the file of a profile; other flags win")
 	f.StringVar(&o.Output, "output", "", "`folder` for logs and results (default results/<model>/<scenario>/<mode>/<time>)")
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
-	f.BoolVar(&o.Anyway, "anyway", false, "Server: run even if no rate can keep the latency bound")
+	f.BoolVar(&o.Anyway, "anyway", false, "Server: run in full length even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
 	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
 	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
@@ -268,6 +269,7 @@ func nextCommand(args []string, r *report.Results, dir string) string {
 	if change := changeFor(r); change != nil {
 		effect = map[string]string{
 			"mode":            "searches the highest load that keeps the bound",
+			"target_latency":  "chooses a bound that can be met, of the open division",
 			"target_qps":      "has enough samples for the time",
 			"min_query_count": "runs until it has enough queries",
 			"reserve_core":    "leaves a core to the load generator, which was late",
@@ -291,7 +293,12 @@ func changeFor(r *report.Results) *change {
 	}
 	server := r.Scenario == loadgen.Server.String()
 	switch c, p := r.Constraints[i], r.Performance; c.ID {
-	case loadgen.ConstraintLatency, loadgen.ConstraintFirstToken, loadgen.ConstraintPerToken, loadgen.ConstraintIntervals:
+	case loadgen.ConstraintLatency:
+		if server && p != nil && p.LatencyNS != nil && float64(p.LatencyNS.Min) > c.Required.Value {
+			return &change{"target_latency", autoLatency}
+		}
+		return &change{"mode", run.FindPeak}
+	case loadgen.ConstraintFirstToken, loadgen.ConstraintPerToken, loadgen.ConstraintIntervals:
 		return &change{"mode", run.FindPeak}
 	case loadgen.ConstraintDuration:
 		if r.Scenario == loadgen.Offline.String() && p != nil && p.SamplesPerSecond > 0 { // a fifth more, for a faster run

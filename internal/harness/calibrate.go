@@ -75,12 +75,24 @@ func (r *run) chooseLatencyBound() error {
 		return nil
 	}
 	err := &LatencyBoundError{Latency: r.warm.least.Round(10 * time.Microsecond), Bound: bound}
-	if !r.cfg.Anyway {
+	switch {
+	case r.cfg.Anyway:
+		r.cfg.Observer.Note(err.Error())
+	case !r.cfg.Brief || r.cfg.FindPeak || r.cfg.Settings.Mode != loadgen.PerformanceOnly:
 		return err
+	default:
+		r.impossible = err
+		s, origin := &r.cfg.Settings, "no rate can meet the latency bound"
+		s.MinDuration, s.MinQueryCount, r.cfg.Runs = min(s.MinDuration, briefTime), min(s.MinQueryCount, 1), 1
+		r.set("min_duration", s.MinDuration.String(), origin)
+		r.set("min_query_count", fmt.Sprint(s.MinQueryCount), origin)
+		r.cfg.Observer.Note(fmt.Sprintf("%v; %v of traffic show how far off it is", err, s.MinDuration))
 	}
-	r.cfg.Observer.Note(err.Error())
 	return nil
 }
+
+// briefTime is the traffic of a run that cannot be VALID.
+const briefTime = 10 * time.Second
 
 // limitDelay has no sample wait longer for a batch to fill than the Server bound
 // leaves beside the time that the batch takes.
@@ -224,6 +236,9 @@ func (r *run) chooseRate(ctx context.Context) error {
 		s.ServerTargetQPS = load * capacity
 		c.Chosen = report.Metric{Name: "target_qps", Value: s.ServerTargetQPS, Unit: "queries/s"}
 		c.Reason = fmt.Sprintf("measured %.4g samples/s with %s, %s; using %.0f %% to keep %s below %v", capacity, who, how, load*100, what, bound)
+		if took > bound {
+			c.Reason = fmt.Sprintf("measured %.4g samples/s with %s, %s; using %.0f %%, which the machine sustains", capacity, who, how, load*100)
+		}
 		r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration")
 	}
 	return nil
@@ -236,10 +251,10 @@ func (r *run) chooseRate(ctx context.Context) error {
 // keeps latencies below 70 % of the bound, or leaves half of the room beside the sample
 // itself if that is more. The percentile is further out, because chance,
 // which early stopping allows for, needs room too. If the sample alone takes longer
-// than the bound, no load is safe, and a tenth is as good as any.
+// than the bound, no load is safe: it is the highest at which a queue does not grow by chance.
 func safeLoad(c int, s, bound time.Duration, percentile float64) float64 {
 	if s > bound {
-		return 0.1
+		return 0.9
 	}
 	const (
 		least, most = 0.01, 0.6

@@ -206,6 +206,22 @@ func TestImpossibleBoundEndsTheRun(t *testing.T) {
 	})
 }
 
+// A run of performance leaves ten seconds at the rate that the machine sustains, and says why they are INVALID.
+func TestImpossibleBoundIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.Engine = engine(t, simulated.Config{Latency: 20 * time.Millisecond})
+		cfg.Settings.ServerTargetLatency, cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = 15*time.Millisecond, 10*time.Minute, 270336
+		cfg.Brief, cfg.Calibrate, cfg.Runs, cfg.Instances = true, true, 5, 1
+		r := mustRun(t, n, cfg)
+		if d := time.Duration(r.Performance.DurationNS); r.Valid() || d < 10*time.Second || d > 12*time.Second || math.Abs(r.Performance.SamplesPerSecond-45) > 5 ||
+			len(r.Problems) == 0 || r.Problems[0] != "one sample takes at least 20ms, the latency bound is 15ms: no rate can meet it" || setting(r, "min_duration").Value != "10s" {
+			t.Errorf("%s after %v at %v/s: %q", r.Result, d, r.Performance.SamplesPerSecond, r.Problems)
+		}
+	})
+}
+
 func TestImpossibleBoundCountsTheQuickestRun(t *testing.T) {
 	const bound = 15 * time.Millisecond
 	for name, test := range map[string]struct {
@@ -447,7 +463,7 @@ func TestSafeLoadIsMonotone(t *testing.T) {
 		}
 	}
 	for _, bound := range []time.Duration{0, 1, 7*ms - 1} {
-		if load := safeLoad(4, 7*ms, bound, 0.99); load != 0.1 {
+		if load := safeLoad(4, 7*ms, bound, 0.99); load != 0.9 {
 			t.Errorf("safeLoad of a bound of %v that no load keeps is %v", bound, load)
 		}
 	}

@@ -77,6 +77,8 @@ type Config struct {
 	JudgeData func(loaded, all int) (caveats []string)
 	// Anyway runs a test even if no rate can keep the latency bound.
 	Anyway bool
+	// Brief shortens a test of performance for which no rate can keep the latency bound to ten seconds, instead of refusing it.
+	Brief bool
 	// Fingerprint names everything that can change a result. A search goes on with what one
 	// of the same fingerprint has found.
 	Fingerprint string

@@ -44,6 +44,9 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Files:       maps.Clone(r.sums),
 	}
 	out.Fill(test, r.origin)
+	if r.impossible != nil {
+		out.Problems = append([]string{r.impossible.Error()}, out.Problems...)
+	}
 	if r.failure.Load() != nil {
 		out.Result = report.Invalid // the run stopped the test itself
 	}

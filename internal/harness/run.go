@@ -46,7 +46,7 @@ func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
 	switch {
 	case cfg.FindPeak:
 		return r.findPeak(ctx)
-	case cfg.Runs > 1:
+	case r.cfg.Runs > 1:
 		return r.repeat(ctx)
 	}
 	return r.test(ctx, cfg.OutputDir)
@@ -67,6 +67,7 @@ type run struct {
 	costs       *batchCosts // nil: not measured
 	calibration *report.Calibration
 	failure     atomic.Pointer[error] // the first of a prediction
+	impossible  *LatencyBoundError    // why the test is short; nil: it is not
 	stuck       bool                  // a prediction outlived its test
 
 	// Of the last test.
