@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 	"github.com/mlperf-go/mlperf/internal/run/rescore"
@@ -18,8 +19,8 @@ func newAccuracy() *cobra.Command {
 		Use:   "accuracy [RUN_DIR]",
 		Short: "Score an accuracy log as the official script does",
 		Long: `Score the accuracy log of a run, print what the official script prints, and write it to
-accuracy.txt beside the log. Without RUN_DIR, --model, --log and --dataset-path name what
-to score.
+accuracy.txt beside the log. Without RUN_DIR it is the newest accuracy run under results, or
+what --model, --log and --dataset-path name.
 
 With RUN_DIR and flags that name other files than the run's own, the score is printed, and
 the record of the run stays as it is. Spellings of the official scripts work too
@@ -35,10 +36,19 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 			"  mlperf accuracy --model resnet50 --log mlperf_log_accuracy.json --dataset-path imagenet",
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
+			switch {
+			case len(args) == 1:
 				q.Run = args[0]
-			} else if q.Model == "" || q.Log == "" || q.DatasetPath == "" {
-				return usage("accuracy needs a RUN_DIR, or --model, --log and --dataset-path")
+			case q.Model == "" && q.Log == "" && q.DatasetPath == "":
+				var err error
+				q.Run, err = newestRun(cmd, "accuracy run", "mlperf run --model resnet50 --scenario offline --mode accuracy", func(r *report.Results) bool {
+					return r.Mode == loadgen.AccuracyOnly.String() || r.Mode == loadgen.SubmissionRun.String()
+				})
+				if err != nil {
+					return err
+				}
+			case q.Model == "" || q.Log == "" || q.DatasetPath == "":
+				return usage("accuracy needs --model, --log and --dataset-path together, or a RUN_DIR")
 			}
 			q.Options, q.OpenImagesAnnotations = options.values(), os.Getenv("DATASET_ANNOTATIONS_FILE_PATH")
 			display := newDisplay(cmd)

@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/compare"
 	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
 
 // compareFlags are the flags of compare.
@@ -27,13 +29,15 @@ func newCompare() *cobra.Command {
 	o := &compareFlags{}
 	formats := []string{"table", "json", "csv", "markdown", "html"}
 	cmd := &cobra.Command{
-		Use:   "compare BASE… -- NEW…",
+		Use:   "compare [BASE… -- NEW…]",
 		Short: "Compare two sets of runs: what changed, and how sure that is",
 		Long: `Compare runs before and after a change, benchmark by benchmark. BASE and NEW are folders of
 runs, or folders with such below, or patterns; of just two, no -- is needed, and flags come
-before it. Other differences (settings, machine, rules, caveats) are listed first.
+before it. Without folders it compares the newest run under results with the one before it of
+the same model, scenario and mode. Other differences (settings, machine, rules, caveats) are
+listed first.
 
-Each change has a 95 % interval. ~ means no change beyond noise, ? not enough data. Queries
+Each change has a 95 % interval. ~ means no change beyond noise. Queries
 wait for each other, so one run is worth far fewer independent measurements than it has
 queries; and one run each says nothing of what changes from run to run. For that make five
 or more of each in turns: the command prints how.
@@ -50,7 +54,7 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 		Example: `  mlperf compare results/fp32 results/int8
   mlperf compare --fail-if 'p99>+5%' --fail-if 'accuracy<-0.5%' base/* -- new/*
   mlperf compare --format html --output compare.html old new`,
-		Args: arguments(2, 1000),
+		Args: arguments(0, 1000),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.format, err = chosenFormat(cmd.Flags(), formats, o.format, o.asJSON); err != nil {
 				return err
@@ -62,6 +66,11 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 					return usage("--fail-if %w", err)
 				}
 				limits = append(limits, l)
+			}
+			if len(args) == 0 {
+				if args, err = lastTwo(cmd); err != nil {
+					return err
+				}
 			}
 			at := cmd.ArgsLenAtDash()
 			switch {
@@ -102,6 +111,23 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if even if machine, rules or caveats differ")
 	return cmd
+}
+
+// lastTwo are the folders of the newest run and of the one before it of the same benchmark, the older first.
+func lastTwo(cmd *cobra.Command) ([]string, error) {
+	var newest *report.Results
+	same := newestRuns(func(*report.Results) bool { return true })
+	if len(same) > 0 {
+		newest = same[0].Results
+	}
+	same = slices.DeleteFunc(same, func(r report.Run) bool {
+		return r.Results.Model != newest.Model || r.Results.ScenarioName() != newest.ScenarioName() || r.Results.Mode != newest.Mode
+	})
+	if len(same) < 2 {
+		return nil, usage("compare: %s has no two runs of one benchmark: want BASE and NEW", outdir.Root)
+	}
+	_ = say(cmd.ErrOrStderr(), "the newest two runs: %s, %s\n", same[1].Folder, same[0].Folder)
+	return []string{same[1].Folder, same[0].Folder}, nil
 }
 
 func (o *compareFlags) print(cmd *cobra.Command, list []compare.Comparison) error {

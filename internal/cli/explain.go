@@ -11,9 +11,9 @@ func newExplain() *cobra.Command {
 	asJSON := false
 	var about importlog.About
 	cmd := &cobra.Command{
-		Use:   "explain RUN_DIR",
+		Use:   "explain [RUN_DIR]",
 		Short: "Show every constraint of a run: required, observed, verdict, which file set it, what to do",
-		Long: `Show the constraints of a run, and its settings.
+		Long: `Show the constraints of a run, and its settings. Without RUN_DIR it is the newest under results.
 
 RUN_DIR may also have the summary and the detail log of any LoadGen since v0.5, and nothing of
 ours. The rules are then those of the round and the model that its path names
@@ -22,9 +22,15 @@ of LoadGen, or what --rules and --model say.`,
 		Example: "  mlperf explain results/resnet50/server/performance/latest\n" +
 			"  mlperf explain --json results/resnet50/server/performance/latest\n" +
 			"  mlperf explain --model resnet50 --rules v5.1 logs",
-		Args: arguments(1, 1),
+		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := importlog.Read(args[0], about)
+			dir, err := "", error(nil)
+			if len(args) == 1 {
+				dir = args[0]
+			} else if dir, err = newestRun(cmd, "run", "mlperf run", func(*report.Results) bool { return true }); err != nil {
+				return err
+			}
+			r, err := importlog.Read(dir, about)
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -68,6 +69,24 @@ func ask(cmd *cobra.Command, question string) (yes, asked bool) {
 	answer, _ := bufio.NewReader(in).ReadString('\n') // an answer may lack its end of line
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes", true
+}
+
+// newestRuns are the runs under results that a verb can take, the newest first.
+func newestRuns(takes func(*report.Results) bool) []report.Run {
+	runs, _, _ := report.Collect([]string{outdir.Root}, report.Read) // it need not exist
+	runs = slices.DeleteFunc(runs, func(r report.Run) bool { return !takes(r.Results) })
+	slices.SortStableFunc(runs, func(a, b report.Run) int { return b.Results.Created.Compare(a.Results.Created) })
+	return runs
+}
+
+// newestRun is the first of them, which standard error names, or an error with the command that makes one.
+func newestRun(cmd *cobra.Command, what, command string, takes func(*report.Results) bool) (string, error) {
+	runs := newestRuns(takes)
+	if len(runs) == 0 {
+		return "", usage("no %s is below %s: %s makes one; or name a folder (RUN_DIR)", what, outdir.Root, command)
+	}
+	_ = say(cmd.ErrOrStderr(), "the newest %s: %s\n", what, runs[0].Folder)
+	return runs[0].Folder, nil
 }
 
 // jsonFlag defines --json.

@@ -35,6 +35,18 @@ type Comparison struct {
 // Title names the benchmark.
 func (c *Comparison) Title() string { return c.Model + " " + c.Scenario + ", " + c.Mode }
 
+// Shown are the metrics without the scenario's result, where that repeats another row.
+func (c *Comparison) Shown() []Metric {
+	return slices.DeleteFunc(slices.Clone(c.Metrics), func(m Metric) bool {
+		return m.Name == resultName && slices.ContainsFunc(c.Metrics, func(o Metric) bool {
+			return o.Name != m.Name && o.Unit == m.Unit && o.Base == m.Base && o.New == m.New
+		})
+	})
+}
+
+// resultName is the name of the scenario's result among the metrics.
+const resultName = "metric"
+
 // Unlike are the differences with which the two sides are different tests, or on different machines.
 func (c *Comparison) Unlike() []Difference {
 	var list []Difference

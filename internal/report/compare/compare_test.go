@@ -121,7 +121,7 @@ func TestMethods(t *testing.T) {
 	}{
 		{"the same traffic", []Run{short.run(begin)}, []Run{sameTraffic.run(begin)}, "t over 20 pairs of batches of the same traffic, within these two runs", false, true},
 		{"other traffic", []Run{short.run(begin)}, []Run{other.run(begin)}, "independent queries' worth, within these two runs", false, true},
-		{"no charts", []Run{short.run(begin)}, []Run{bare}, "no charts.json: repeat the runs", false, false},
+		{"no charts", []Run{short.run(begin)}, []Run{bare}, "one run each: no charts.json", false, false},
 		{"three repeats", series(3, 0, short, 0), series(3, time.Minute, other, 0), "t over 3 pairs of runs in turns", false, true},
 		{"five repeats", series(5, 0, short, 0), series(5, time.Minute, other, 0), "t over 5 pairs of runs in turns", true, true},
 		{"five repeats one after the other", series(5, 0, short, 0), series(5, 100*time.Hour, other, 0), "Welch's t over 5 and 5 runs, not in turns", false, true},
@@ -403,7 +403,7 @@ func TestThroughput(t *testing.T) {
 		t.Errorf("no more: %+v", m)
 	}
 	m = named(t, compared(t, []Run{offline(1, 100, true)}, []Run{offline(2, 110, false)}), "samples/s")
-	if m.Interval != nil || m.Verdict() != "?" {
+	if m.Interval != nil || m.Verdict() != "+10 %, not confirmed" {
 		t.Errorf("parts that depend on each other: %+v", m)
 	}
 }
@@ -726,7 +726,7 @@ func TestVerdicts(t *testing.T) {
 		{"less", Metric{Unit: "/s", Base: 20, New: 10, Change: -0.5, Interval: &Interval{-0.6, -0.4}, Better: "up"}, "−50 %", "−60 % to −40 %", "bad", "20/s", "10/s"},
 		{"neither better nor worse", Metric{Unit: "/s", Base: 10, New: 20, Change: 1, Interval: &Interval{0.9, 1.1}}, "+100 %", "+90 % to +110 %", "", "10/s", "20/s"},
 		{"noise", Metric{Unit: "/s", Base: 10, New: 10, Interval: &Interval{-0.1, 0.1}, Better: "up"}, "~", "−10 % to +10 %", "", "10/s", "10/s"},
-		{"not known", Metric{Unit: "/s", Base: 10, New: 10, Better: "up"}, "?", "–", "", "10/s", "10/s"},
+		{"not known", Metric{Unit: "/s", Base: 10, New: 10, Better: "up"}, "none, not confirmed", "–", "", "10/s", "10/s"},
 		{"points", Metric{Unit: "%", Base: 76, New: 75, Change: -1, Points: true, Interval: &Interval{-1.5, -0.5}, Better: "up"}, "−1 points", "−1.5 points to −0.5 points", "bad", "76 %", "75 %"},
 	} {
 		base, new := c.m.Values()

@@ -42,12 +42,13 @@ type Metric struct {
 // Differs reports whether the change is beyond noise.
 func (m Metric) Differs() bool { return m.Interval != nil && !m.Interval.has(0) }
 
-// Verdict is ~ for a change within noise, ? without enough data, and the
-// change otherwise.
+// Verdict is the change, and ~ for one within noise. Without enough data for an interval the change is not confirmed.
 func (m Metric) Verdict() string {
 	switch {
+	case m.Interval == nil && m.Change == 0:
+		return "none, not confirmed"
 	case m.Interval == nil:
-		return "?"
+		return m.Text(m.Change) + ", not confirmed"
 	case !m.Differs():
 		return "~"
 	}
@@ -117,7 +118,7 @@ func quantities(r *report.Results) []quantity {
 	})
 	if m := r.Metric; m != nil && (strings.Contains(m.Name, "tokens") || r.Scenario == "Offline") {
 		throughput := r.Scenario == "Offline" && !strings.Contains(m.Name, "tokens")
-		list = append(list, quantity{name: "metric", unit: strings.TrimPrefix(m.Unit, "samples"), better: "up", throughput: throughput, of: func(r *report.Results) float64 {
+		list = append(list, quantity{name: resultName, unit: strings.TrimPrefix(m.Unit, "samples"), better: "up", throughput: throughput, of: func(r *report.Results) float64 {
 			if r.Metric == nil || r.Metric.Unit != m.Unit {
 				return math.NaN()
 			}
@@ -252,7 +253,7 @@ func (d *decider) repeated(m *Metric, a, b []float64) {
 func (d *decider) single(m *Metric, q quantity) {
 	a, b := d.base[0].Charts, d.new[0].Charts
 	if a == nil || b == nil {
-		m.Method = "no " + charts.FileName + ": repeat the runs"
+		m.Method = oneEach + "no " + charts.FileName
 		return
 	}
 	switch {
@@ -265,7 +266,7 @@ func (d *decider) single(m *Metric, q quantity) {
 		aroundRatio(m, x, y)
 		m.Method = fmt.Sprintf("%d means of each run, within these two runs", rateBatches)
 	case !q.latency:
-		m.Method = "not enough data in one run each: repeat the runs"
+		m.Method = oneEach + "repeat both"
 	case d.sameBatches(q):
 		change, i, _ := paired(batchValues(a, q), batchValues(b, q))
 		m.fromLogs(change, i)
@@ -282,7 +283,7 @@ func (d *decider) single(m *Metric, q quantity) {
 	default:
 		x, y := batchMeans(a), batchMeans(b)
 		if x == nil || y == nil {
-			m.Method = "too few queries for batches: repeat the runs"
+			m.Method = oneEach + "too few queries for batches"
 			return
 		}
 		aroundRatio(m, x, y)
@@ -290,7 +291,10 @@ func (d *decider) single(m *Metric, q quantity) {
 	}
 }
 
-const tooShort = "the runs are too short for an interval: run longer, or repeat them"
+const (
+	oneEach  = "one run each: "
+	tooShort = oneEach + "too short for an interval"
+)
 
 // sameBatches reports whether the batches of both runs can be compared in pairs.
 func (d *decider) sameBatches(q quantity) bool {

@@ -34,7 +34,7 @@ func render(w io.Writer, list []Comparison, draw func(table.Writer) string, head
 		if len(c.Differences) > 0 {
 			b.WriteString("\n" + draw(differencesTable(c.Differences)) + "\n")
 		}
-		b.WriteString("\n" + draw(metricsTable(c.Metrics)) + "\n\n")
+		b.WriteString("\n" + draw(metricsTable(c.Shown())) + "\n\n")
 		for _, n := range c.Notes {
 			b.WriteString(n + "\n")
 		}

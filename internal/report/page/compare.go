@@ -51,7 +51,7 @@ func newComparison(c compare.Comparison) comparison {
 	out := comparison{
 		C: c, Scale: "±" + figures.Text(100*reach, "%"), Runs: fmt.Sprintf("%d new against %d of the base", len(c.New), len(c.Base)),
 	}
-	for _, m := range c.Metrics {
+	for _, m := range c.Shown() {
 		base, new := m.Values()
 		row := change{Name: m.Name, Base: base, New: new, Verdict: m.Verdict(), Range: m.Range(), How: m.Method, Tone: m.Tone()}
 		if m.Needed > 0 {
