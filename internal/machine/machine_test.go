@@ -262,7 +262,7 @@ func TestOversleepPercentiles(t *testing.T) {
 func TestHasAddress(t *testing.T) {
 	hosts := map[string]bool{
 		"localhost": true, "LOCALHOST": true, "127.0.0.1": true, "127.5.4.3": true, "::1": true, "::ffff:127.0.0.1": true, "0.0.0.0": true, "::": true,
-		"192.0.2.1": false, "2001:db8::1": false, "::ffff:192.0.2.1": false, "no-such-host.invalid": false, "": false,
+		"192.0.2.1": false, "2001:db8::1": false, "::ffff:192.0.2.1": false, "": false,
 	}
 	own, err := net.InterfaceAddrs()
 	testenv.Must(t, err)

@@ -3,7 +3,6 @@ package prompts
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -117,18 +116,26 @@ func (t *Table) parse(data []byte, count int) error {
 	return errors.New("neither JSON, JSONL, Parquet nor a pickle of pandas")
 }
 
-// unpack returns the content of a gzip file of at most so many bytes.
+// unpack returns the content of a gzip file of at most so many bytes. It counts them first: a buffer that grows takes three times
+// as much memory, and the size in the file may be wrong.
 func unpack(data []byte, most int64) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	size := int64(binary.LittleEndian.Uint32(data[len(data)-4:])) // RFC 1952, ISIZE: without growing, if it is true
-	plain := bytes.NewBuffer(make([]byte, 0, min(size, most)+bytes.MinRead))
-	if _, err = plain.ReadFrom(io.LimitReader(z, most+1)); err == nil && int64(plain.Len()) > most {
-		err = fmt.Errorf("it has more than %d bytes after unpacking, the most for which the memory is enough", most)
+	size, err := io.Copy(io.Discard, io.LimitReader(z, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case size > most:
+		return nil, fmt.Errorf("it has more than %d bytes after unpacking: want fewer, or a machine with more free memory", most)
 	}
-	return plain.Bytes(), err
+	if err := z.Reset(bytes.NewReader(data)); err != nil {
+		return nil, err
+	}
+	plain := make([]byte, size)
+	_, err = io.ReadFull(z, plain)
+	return plain, err
 }
 
 // parsePickle reads a table of pandas, or a list of dictionaries.
