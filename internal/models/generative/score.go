@@ -73,7 +73,7 @@ func (w benchmark) score(ctx context.Context, log accuracy.Input, s workload.Sco
 	if w.remote.keepSpecial {
 		special = hf.KeepSpecial
 	}
-	decode := func(ids []int32) (string, error) { return tokenizer.Decode(ids, special) }
+	decode := func(ids []int32) (string, error) { return tokenizer.DecodeClean(ids, special) }
 	return w.scorer(ctx, log, data, decode, scorerOptions{
 		ProgramOptions: accuracy.ProgramOptions{DType: w.dtype(s.Options), Progress: s.Progress},
 		execute:        execute, scoring: s,

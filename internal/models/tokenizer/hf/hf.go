@@ -31,6 +31,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -87,15 +90,34 @@ type Tokenizer struct {
 	split         preTokenizer
 	before, after []int32 // special tokens around a text
 	decode        decoder
+	cleansUp      bool // as tokenizer_config.json says
 }
 
-// Open reads a tokenizer.json.
+// Open reads a tokenizer.json, and what the tokenizer_config.json beside it says of DecodeClean.
 func Open(path string) (*Tokenizer, error) {
 	data, err := fileio.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the tokenizer: %w", err)
 	}
-	return Read(bytes.NewReader(data), path)
+	t, err := Read(bytes.NewReader(data), path)
+	if err != nil {
+		return nil, err
+	}
+	beside := filepath.Join(filepath.Dir(path), "tokenizer_config.json")
+	switch data, err = fileio.ReadFile(beside, maxFile); {
+	case errors.Is(err, fs.ErrNotExist):
+		return t, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the tokenizer: %w", err)
+	}
+	var config struct {
+		CleansUp bool `json:"clean_up_tokenization_spaces"`
+	}
+	if err := json.Unmarshal(data, &config); err != nil {
+		return nil, fmt.Errorf("%s: %w", beside, err)
+	}
+	t.cleansUp = config.CleansUp
+	return t, nil
 }
 
 // Read reads tokenizer.json. Errors begin with the name and the part of the file.
@@ -259,6 +281,23 @@ func (t *Tokenizer) Decode(ids []int32, special Special) (string, error) {
 		}
 	}
 	return t.decode.text(tokens)
+}
+
+// cleanUp is clean_up_tokenization of transformers (tokenization_utils_base.py), which replaces these one after the other.
+var cleanUp = [][2]string{
+	{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+}
+
+// DecodeClean is Decode as the scripts of the reference call it, through transformers: where tokenizer_config.json says
+// clean_up_tokenization_spaces, blanks before punctuation go.
+func (t *Tokenizer) DecodeClean(ids []int32, special Special) (string, error) {
+	text, err := t.Decode(ids, special)
+	if t.cleansUp {
+		for _, r := range cleanUp {
+			text = strings.ReplaceAll(text, r[0], r[1])
+		}
+	}
+	return text, err
 }
 
 // Size is the largest id plus one: the least size of a model's vocabulary.

@@ -240,6 +240,32 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// The reference's scripts decode through transformers, where tokenizer_config.json may ask for fewer blanks.
+func TestDecodeClean(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tokenizer.json")
+	model := `{"vocab":{"do":0," n't":1," .":2," '":3," s":4," 's":5," ,":6},"merges":[]}`
+	testenv.Must(t, os.WriteFile(path, []byte(small(model, `,"decoder":{"type":"Fuse"}`)), 0o600))
+	ids := []int32{0, 1, 3, 4, 5, 6, 2, 2}
+	const plain, clean = "do n't ' s 's , . .", "don't's's,.."
+	for config, want := range map[string]string{"": plain, `{}`: plain, `{"clean_up_tokenization_spaces": false}`: plain, `{"clean_up_tokenization_spaces": true}`: clean} {
+		if config != "" {
+			testenv.Must(t, os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(config), 0o600))
+		}
+		tok, err := Open(path)
+		testenv.Must(t, err)
+		if got, err := tok.DecodeClean(ids, SkipSpecial); got != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", config, got, err, want)
+		}
+		checkText(t, tok, ids, SkipSpecial, plain)
+		testenv.Must(t, os.RemoveAll(filepath.Join(dir, "tokenizer_config.json")))
+	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(`{"clean_up_tokenization_spaces": 1}`), 0o600))
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "tokenizer_config.json") {
+		t.Errorf("a number for true or false: %v", err)
+	}
+}
+
 func TestAppendKeepsWhatIsThere(t *testing.T) {
 	tok := read(t, small("", ""))
 	memory := make([]int32, 2, 16)
