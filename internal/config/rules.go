@@ -37,6 +37,20 @@ type RuleSet struct {
 // them are issued in which order, and when.
 type Seeds struct{ QSL, SampleIndex, Schedule uint64 }
 
+// RulesBySeed returns the rules whose mlperf.conf has a qsl_rng_seed. Each round has its own.
+func RulesBySeed(qsl uint64) (*RuleSet, bool) {
+	for _, version := range Versions() {
+		rules, err := Rules(version)
+		if err != nil {
+			continue
+		}
+		if r, err := Resolve(Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Offline, Rules: rules}); err == nil && r.Settings.QSLRNGSeed == qsl {
+			return rules, true
+		}
+	}
+	return nil, false
+}
+
 // NewestSeeds are the seeds of the rules Newest, for what shows them before any file of rules is read.
 func NewestSeeds() Seeds {
 	return Seeds{QSL: 2085463073848966840, SampleIndex: 2747215439041700203, Schedule: 16159082839903944936}

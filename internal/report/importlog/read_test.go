@@ -72,7 +72,7 @@ func TestPublishedLogs(t *testing.T) {
 			[]string{"latency .*130ms .*99.33ms .*yes .*mlperf_log_detail.txt:106, requested settings", "311986 queries", "rules v0.7, as the path says"}},
 		{"v1.1-singlestream", "logs", About{}, report.NotKnown, "v1.1", report.Valid,
 			report.Metric{Name: "90th percentile latency", Value: 1.620436, Unit: "ms"},
-			[]string{"not in the logs", "the settings are not compared with rules: the model is not known", "rules v1.1, by the version of LoadGen"}},
+			[]string{"not in the logs", "the settings are not compared with rules: the model is not known", "rules v1.1, by its seeds"}},
 		{"v2.0-multistream", "closed/Alibaba/results/x/ssd-resnet34/multistream/" + run, About{}, "ssd-resnet34", "v2.0", report.Valid,
 			report.Metric{Name: "99th percentile query latency (early stopping estimate)", Value: 120.236881, Unit: "ms"},
 			[]string{"closed division: min_query_count is 6285 instead of the official 270336 (mlperf_log_detail.txt:20, requested settings)", "11m44s"}},

@@ -66,10 +66,16 @@ var (
 	versionNumber = regexp.MustCompile(`^(\d+\.\d+)\b`)
 )
 
-// guessRules finds the round by the path, or else by the version of LoadGen.
+// guessRules finds the round by the path, or else by the seeds, or else by the version of LoadGen: submitters often build an older one.
 func (l *logs) guessRules(c *context, path []string) {
 	for _, folder := range path {
 		if m := roundName.FindStringSubmatch(folder); m != nil && l.setRules(c, m[1], "as the path says") {
+			return
+		}
+	}
+	if seed, err := l.detail.Uint("requested_qsl_rng_seed"); err == nil {
+		if rules, known := config.RulesBySeed(seed); known {
+			l.setRules(c, rules.Version, "by its seeds")
 			return
 		}
 	}

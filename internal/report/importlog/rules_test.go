@@ -11,7 +11,9 @@ import (
 func TestModelAndRules(t *testing.T) {
 	good, summary := published(t, "v5.1-offline-invalid")
 	const version = `"loadgen_version", "value": "5.1.0 @ NA"`
-	as := func(v string) []string { return []string{version, `"loadgen_version", "value": "` + v + `"`} }
+	const seed = `"requested_qsl_rng_seed", "value": 1780908523862526354`
+	other := []string{seed, `"requested_qsl_rng_seed", "value": 1`}
+	as := func(v string) []string { return append([]string{version, `"loadgen_version", "value": "` + v + `"`}, other...) }
 	dated := func(date string) []string {
 		return append(as(".5a1"), `"loadgen_git_commit_date", "value": "NA"`, `"loadgen_git_commit_date", "value": "`+date+`"`)
 	}
@@ -23,11 +25,13 @@ func TestModelAndRules(t *testing.T) {
 		notes        []string
 	}{
 		{"a tree of a submission", "closed/x/results/y/resnet50/Offline/performance/run_1", nil, About{}, "resnet50", "v5.1",
-			[]string{"the model is resnet50, as the path says", "closed division, as the path says", "rules v5.1, by the version of LoadGen"}},
+			[]string{"the model is resnet50, as the path says", "closed division, as the path says", "rules v5.1, by its seeds"}},
+		{"LoadGen of another round", "resnet50", []string{version, `"loadgen_version", "value": "5.0.0 @ NA"`}, About{}, "resnet50", "v5.1", []string{"rules v5.1, by its seeds"}},
+		{"seeds of no round", "resnet50", other, About{}, "resnet50", "v5.1", []string{"rules v5.1, by the version of LoadGen"}},
 		{"the innermost folder counts", "open/bert-99/closed/retinanet/x", nil, About{}, "retinanet", "v5.1", []string{"closed division", "the model is retinanet"}},
 		{"another name of a model", "x/bert-99.9/y", nil, About{}, "bert", "v5.1", []string{"the model is bert-99.9"}},
 		{"the repository of a round", "inference_results_v4.1/closed/resnet50", nil, About{}, "resnet50", "v4.1", []string{"rules v4.1, as the path says"}},
-		{"a round that there is not", "inference_results_v4.7/closed/resnet50", nil, About{}, "resnet50", "v5.1", []string{"rules v5.1, by the version"}},
+		{"a round that there is not", "inference_results_v4.7/closed/resnet50", nil, About{}, "resnet50", "v5.1", []string{"rules v5.1, by its seeds"}},
 		{"a folder that is called like one", "my_inference_results_v4.1/resnet50", nil, About{}, "resnet50", "v5.1", nil},
 		{"what the user says", "inference_results_v4.1/open/bert", nil, About{Model: "resnet50", Rules: "v3.1"}, "resnet50", "v3.1", []string{"open division"}},
 		{"nothing that is known", "a/b", as("99.1 @ x"), About{}, report.NotKnown, report.NotKnown, []string{"not compared with rules: the model is not known"}},
