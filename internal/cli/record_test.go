@@ -198,6 +198,14 @@ func TestEditedRecords(t *testing.T) {
 						t.Errorf("audit verify: %s", o.stdout)
 					}
 				},
+				func() {
+					if c.name == "score" {
+						return // it is written anew
+					}
+					if o := mlperf(t, "accuracy", dir); o.status != ExitError && !strings.Contains(o.stdout+o.stderr, because) {
+						t.Errorf("accuracy: status %d: %s%s", o.status, o.stdout, o.stderr)
+					}
+				},
 			}
 			if !testenv.Long() {
 				others = others[i%len(others):][:1]

@@ -157,7 +157,12 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 	}
 	results := r.results(test)
 	incomplete(results, "the logs are not complete", err)
-	err = errors.Join(err, r.outcome(ctx, test, results, dir), writeResults(results, dir), r.writePictures(test, dir))
+	err = errors.Join(err, r.outcome(ctx, test, results, dir))
+	written := writeResults(results, dir)
+	if written == nil {
+		written = r.writePictures(test, dir)
+	}
+	err = errors.Join(err, written)
 	if r.cfg.Also != nil {
 		var prompt func(index int) *backend.Prompt
 		if r.workload.Prompts != nil {

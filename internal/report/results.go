@@ -270,24 +270,31 @@ func CaveatFileChanged(name string) string {
 	return name + changedAfter + ": it does not belong to these results"
 }
 
-// mark says what of a record is not as the run wrote it, after its verdict; empty: all is, as far as the sums tell.
+// Doubts are the caveats that say what of a record and its files is not as the run wrote it, as far as the sums tell.
+func (r *Results) Doubts() (list []string) {
+	for _, c := range r.Caveats {
+		if strings.Contains(c, changedAfter+":") || c == CaveatUnsealed || c == CaveatNoRecord {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// mark follows the verdict on a record that is in doubt.
 func (r *Results) mark() string {
 	mark := ""
-	for _, c := range r.Caveats {
-		switch {
-		case strings.Contains(c, changedAfter+":"):
-			return ", CHANGED"
-		case c == CaveatUnsealed:
+	for _, c := range r.Doubts() {
+		switch c {
+		case CaveatUnsealed:
 			mark = ", UNSEALED"
-		case c == CaveatNoRecord:
+		case CaveatNoRecord:
 			mark = ", WITHOUT RECORD"
+		default:
+			return ", CHANGED"
 		}
 	}
 	return mark
 }
-
-// Intact reports whether a record and its files are as the run wrote them.
-func (r *Results) Intact() bool { return r.mark() == "" }
 
 // A Constraint is a rule that a run was judged by.
 type Constraint struct {

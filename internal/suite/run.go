@@ -116,7 +116,7 @@ func (p *Plan) kept(s *Step, fingerprint string) *report.Results {
 		return nil
 	}
 	r, err := report.Read(filepath.Join(p.request.Output, s.Folder))
-	if err != nil || r.Result == report.Interrupted || r.Fingerprint != fingerprint || !r.Intact() {
+	if err != nil || r.Result == report.Interrupted || r.Fingerprint != fingerprint || len(r.Doubts()) > 0 {
 		return nil
 	}
 	return r

@@ -152,6 +152,15 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	out.Accuracy, out.Warnings = score, append(out.Warnings, score.Warnings...)
 
 	dir := filepath.Dir(q.Log)
+	if out.Run != nil {
+		if len(whatIf) == 0 {
+			dir = q.Run
+			if err := markLog(ctx, out.Run, q.Log); err != nil {
+				return nil, err
+			}
+		}
+		out.Warnings = append(out.Warnings, out.Run.Doubts()...)
+	}
 	switch {
 	case out.Run == nil && isRun(dir):
 		warn("%s is the folder of a run, whose record stays as it is: the score is not kept", dir)
@@ -159,22 +168,6 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	case len(whatIf) > 0:
 		warn("this is a what-if (%s): the record of the run stays as it is", strings.Join(whatIf, ", "))
 		return out, nil
-	case out.Run != nil:
-		dir = q.Run
-		changed := report.CaveatFileChanged(mlperflog.AccuracyFile)
-		out.Run.Caveats = slices.DeleteFunc(out.Run.Caveats, func(c string) bool { // of the score before
-			return c == changed || c == report.CaveatFileChanged(harness.AccuracyFile)
-		})
-		if logged := out.Run.Files[mlperflog.AccuracyFile]; logged != "" {
-			sum, _, err := fileio.SHA256(ctx, q.Log)
-			if err != nil {
-				return nil, fmt.Errorf("reading the accuracy log: %w", err)
-			}
-			if sum != logged {
-				warn("%s", changed)
-				out.Run.Caveats = append(out.Run.Caveats, changed)
-			}
-		}
 	}
 	record := cmp.Or(out.Run, &report.Results{})
 	record.Accuracy = out.Accuracy
@@ -184,6 +177,26 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	}
 	out.Kept = filepath.Join(dir, harness.AccuracyFile)
 	return out, err
+}
+
+// markLog marks a run by its accuracy log, and takes back what marks the score before.
+func markLog(ctx context.Context, run *report.Results, log string) error {
+	changed := report.CaveatFileChanged(mlperflog.AccuracyFile)
+	run.Caveats = slices.DeleteFunc(run.Caveats, func(c string) bool {
+		return c == changed || c == report.CaveatFileChanged(harness.AccuracyFile)
+	})
+	logged := run.Files[mlperflog.AccuracyFile]
+	if logged == "" {
+		return nil
+	}
+	sum, _, err := fileio.SHA256(ctx, log)
+	if err != nil {
+		return fmt.Errorf("reading the accuracy log: %w", err)
+	}
+	if sum != logged {
+		run.Caveats = append(run.Caveats, changed)
+	}
+	return nil
 }
 
 // isRun reports whether a folder has the record of a run.

@@ -163,7 +163,7 @@ func refuse(r *run, part, division string) string {
 		return ""
 	}
 	switch in := r.results.Input; {
-	case r.results.Result != report.Valid, !r.results.Intact():
+	case r.results.Result != report.Valid, len(r.results.Doubts()) > 0:
 		return "the run is " + r.results.Verdict()
 	case strings.HasPrefix(r.results.Backend.Engine, "simulated"):
 		return "the engine is simulated"
