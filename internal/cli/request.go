@@ -136,6 +136,9 @@ type optionFlags []*pflag.Flag
 func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 	for _, option := range options {
 		switch {
+		case option.Switch && len(option.Choices) > 0: // a value is optional
+			f.String(option.Name, "", option.Help)
+			f.Lookup(option.Name).NoOptDefVal = "true"
 		case option.Switch:
 			f.Bool(option.Name, false, option.Help)
 		case option.Repeats:

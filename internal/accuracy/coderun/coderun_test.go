@@ -37,10 +37,10 @@ func TestProgramsPassOrFail(t *testing.T) {
 			if _, err := exec.LookPath(c.command); err != nil {
 				t.Skipf("%s is not installed", c.command)
 			}
-			if right, _ := run(t, New(), c.language, c.right); !right {
+			if right, _ := run(t, newRunner(t), c.language, c.right); !right {
 				t.Errorf("%q fails", c.right)
 			}
-			if wrong, _ := run(t, New(), c.language, c.wrong); wrong {
+			if wrong, _ := run(t, newRunner(t), c.language, c.wrong); wrong {
 				t.Errorf("%q passes", c.wrong)
 			}
 		})
@@ -53,7 +53,7 @@ func TestProgramsPassOrFail(t *testing.T) {
 // Compilers make shell programs: g++ copies the file, tsc runs it, so that it decides its output and status.
 func shells(t *testing.T) (folder string) {
 	t.Helper()
-	folder = t.TempDir()
+	folder = public(t)
 	if err := os.Symlink("/bin/sh", filepath.Join(folder, "python3")); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func shells(t *testing.T) (folder string) {
 }
 
 // runners returns runners with and without isolation, where this machine has both.
-func runners(change func(r *Runner)) map[string]*Runner {
-	isolated := New()
+func runners(t *testing.T, change func(r *Runner)) map[string]*Runner {
+	isolated := newRunner(t)
 	change(isolated)
 	plain := *isolated
 	plain.isolated, plain.counted = false, false
@@ -84,6 +84,22 @@ func runners(change func(r *Runner)) map[string]*Runner {
 }
 
 func unchanged(*Runner) {}
+
+// public returns a folder that programs reach, also those of the superuser.
+func public(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	testenv.Must(t, os.Chmod(filepath.Dir(folder), 0o755))
+	return folder
+}
+
+// newRunner may run programs as the superuser.
+func newRunner(t *testing.T) *Runner {
+	t.Helper()
+	r, err := New(true)
+	testenv.Must(t, err)
+	return r
+}
 
 func run(t *testing.T, r *Runner, language, code string) (passed bool, output string) {
 	t.Helper()
@@ -97,7 +113,7 @@ func run(t *testing.T, r *Runner, language, code string) (passed bool, output st
 
 func TestStatusDecides(t *testing.T) {
 	shells(t)
-	for kind, r := range runners(unchanged) {
+	for kind, r := range runners(t, unchanged) {
 		for _, c := range []struct {
 			name, language, code string
 			want                 bool
@@ -132,7 +148,7 @@ func TestMissingInterpretersAreNamed(t *testing.T) {
 		if err := os.Remove(filepath.Join(folder, c.missing)); err != nil {
 			t.Fatal(err)
 		}
-		passed, err := New().Run(t.Context(), Program{Language: c.language})
+		passed, err := newRunner(t).Run(t.Context(), Program{Language: c.language})
 		if want := c.missing + " is not installed, which programs of this language need"; passed || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: Run = %t, %v, want %q", c.language, passed, err, want)
 		}
@@ -141,7 +157,7 @@ func TestMissingInterpretersAreNamed(t *testing.T) {
 
 func TestInputAndOutput(t *testing.T) {
 	shells(t)
-	for kind, r := range runners(unchanged) {
+	for kind, r := range runners(t, unchanged) {
 		for _, c := range []struct{ name, code, input, want string }{
 			{"all of the input", "cat", "one\ntwo\x00three", "one\ntwo\x00three"},
 			{"a part of the input", "head -n 1 >/dev/null; echo done", strings.Repeat("line\n", 1<<16), "done\n"},
@@ -162,7 +178,7 @@ func TestLimits(t *testing.T) {
 	shells(t)
 	const print = `ulimit -t; ulimit -f; ulimit -n; ulimit -c; `
 	seconds := func(limit int) string { return strconv.Itoa((limit+2)*runtime.NumCPU()) + "\n" }
-	for kind, r := range runners(func(r *Runner) {
+	for kind, r := range runners(t, func(r *Runner) {
 		r.runTime, r.compileTime, r.memory = 7900*time.Millisecond, 50*time.Second, 6<<30
 	}) {
 		for language, code := range map[string]string{"python": print + "ulimit -v", "javascript": print + "ulimit -d"} {
@@ -182,7 +198,7 @@ func TestLimits(t *testing.T) {
 
 func TestTimeEndsPrograms(t *testing.T) {
 	shells(t)
-	for kind, r := range runners(func(r *Runner) { r.runTime, r.compileTime = 20*time.Millisecond, 20*time.Millisecond }) {
+	for kind, r := range runners(t, func(r *Runner) { r.runTime, r.compileTime = 20*time.Millisecond, 20*time.Millisecond }) {
 		for _, c := range []struct{ name, language, code string }{
 			{"ignores signals", "python", "trap '' TERM INT HUP; while :; do sleep 20; done"},
 			{"computes", "python", "while :; do :; done"},
@@ -201,7 +217,7 @@ func TestTimeEndsPrograms(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	shells(t)
 	t.Setenv("SECRET_KEY", "x")
-	for kind, r := range runners(unchanged) {
+	for kind, r := range runners(t, unchanged) {
 		got := map[string]string{}
 		_, env := run(t, r, "python", "env")
 		for line := range strings.Lines(env) {
@@ -222,10 +238,8 @@ func TestEnvironment(t *testing.T) {
 // pipe returns a named pipe and a function that waits until no process has it open for writing.
 func pipe(t *testing.T) (path string, wait func()) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path = filepath.Join(public(t), "pipe")
+	testenv.Must(t, errors.Join(syscall.Mkfifo(path, 0o666), os.Chmod(path, 0o666)))
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opens without a writer
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +260,7 @@ func (w cancelWriter) Write(p []byte) (int, error) { w(errors.New("enough")); re
 
 func TestChildrenEndWithTheirProgram(t *testing.T) {
 	shells(t)
-	for kind, r := range runners(unchanged) {
+	for kind, r := range runners(t, unchanged) {
 		for _, c := range []struct {
 			name, code string
 			time       time.Duration
@@ -278,7 +292,7 @@ func TestCancelEndsCompilers(t *testing.T) {
 	shells(t)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Millisecond, errors.New("enough"))
 	defer cancel()
-	if _, err := New().Run(ctx, Program{Language: "typescript", Code: "sleep 20"}); fmt.Sprint(err) != "enough" {
+	if _, err := newRunner(t).Run(ctx, Program{Language: "typescript", Code: "sleep 20"}); fmt.Sprint(err) != "enough" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -288,16 +302,16 @@ const killedEnv = "CODERUN_TEST_PIPE"
 
 func TestProgramsEndWithThisProcess(t *testing.T) {
 	if path := os.Getenv(killedEnv); path != "" { // this is the process to kill
-		_, err := New().Run(t.Context(), Program{Language: "python", Code: "exec 3>" + path + "; echo started; sleep 20; :", Output: os.Stdout})
+		_, err := newRunner(t).Run(t.Context(), Program{Language: "python", Code: "exec 3>" + path + "; echo started; sleep 20; :", Output: os.Stdout})
 		t.Fatal(err)
 	}
 	shells(t)
-	if !New().isolated {
+	if !newRunner(t).isolated {
 		t.Skip("without isolation only the first process of a program ends with this one")
 	}
 	path, wait := pipe(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProgramsEndWithThisProcess$")
-	cmd.Env = append(os.Environ(), killedEnv+"="+path, "TMPDIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), killedEnv+"="+path, "TMPDIR="+public(t))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -317,24 +331,31 @@ func TestProgramsEndWithThisProcess(t *testing.T) {
 
 func TestFoldersAreRemoved(t *testing.T) {
 	shells(t)
-	temp, kept := t.TempDir(), t.TempDir()
+	temp, kept := public(t), public(t)
 	t.Setenv("TMPDIR", temp)
 	if err := errors.Join(os.WriteFile(filepath.Join(kept, "file"), []byte("x"), 0o600), os.Chmod(kept, 0o500)); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ name, code string }{
-		{"writes files and folders", "mkdir -p a/b/c; echo x > a/b/c/d"},
-		{"makes folders unreadable", "mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a ."},
-		{"makes a folder read-only", "mkdir a; echo x > a/b; chmod 0444 a/b; chmod 0555 a ."},
-		{"links to the user's files", "ln -s " + kept + " a"},
-		{"replaces its folder by a link", `cd /; rm -rf "$HOME"; ln -s ` + kept + ` "$HOME"`},
-		{"replaces its folder by a file", `cd /; rm -rf "$HOME"; echo x > "$HOME"`},
-	} {
-		if passed, _ := run(t, New(), "python", c.code); !passed {
-			t.Errorf("a program that %s fails", c.name)
-		}
-		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-			t.Errorf("a program that %s leaves %v, %v", c.name, left, err)
+	elsewhere := public(t)
+	testenv.Must(t, os.Chmod(elsewhere, 0o777))
+	for kind, r := range runners(t, unchanged) {
+		for _, c := range []struct{ name, code string }{
+			{"writes files and folders", "mkdir -p a/b/c; echo x > a/b/c/d"},
+			{"makes folders unreadable", "mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a ."},
+			{"makes a folder read-only", "mkdir a; echo x > a/b; chmod 0444 a/b; chmod 0555 a ."},
+			{"links to the user's files", "ln -s " + kept + " a"},
+			{"replaces its folder by a link", `cd /; rm -rf "$HOME"; ln -s ` + kept + ` "$HOME"`},
+			{"replaces its folder by a file", `cd /; rm -rf "$HOME"; echo x > "$HOME" || :`},
+			{"renames its folder", `echo x > a; cd /; mv "$HOME" ` + elsewhere + `/renamed || :`},
+		} {
+			if passed, _ := run(t, r, "python", c.code); !passed {
+				t.Errorf("%s: a program that %s fails", kind, c.name)
+			}
+			for _, dir := range []string{temp, elsewhere} {
+				if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+					t.Errorf("%s: a program that %s leaves %v, %v", kind, c.name, left, err)
+				}
+			}
 		}
 	}
 	about, err := os.Stat(kept)

@@ -18,23 +18,32 @@ import (
 // A Runner runs programs. It may be used by several goroutines.
 type Runner struct {
 	runTime, compileTime time.Duration
-	memory               int64 // bytes
+	memory, disk         int64 // bytes
 	isolated             bool  // programs have a network and a process space of their own
 	counted              bool  // processes are counted per program, so that their number can be limited
 }
 
+// ErrSuperuser says that programs would run as the superuser, without isolation.
+var ErrSuperuser = errors.New("the programs of the model would run as the superuser, and this system lets mlperf not isolate them: " +
+	"run mlperf as an ordinary user, or let the value be unsafe")
+
 // New returns a runner with the time limits of the reference (mxeval, execution.py), after trying how far this system can
-// isolate programs.
-func New() *Runner {
-	r := &Runner{runTime: 20 * time.Second, compileTime: 100 * time.Second, memory: 4 << 30}
+// isolate programs. The superuser's are isolated, unless unsafe allows the contrary where that is impossible; else the error is ErrSuperuser.
+func New(unsafe bool) (*Runner, error) {
+	r := &Runner{runTime: 20 * time.Second, compileTime: 100 * time.Second, memory: 4 << 30, disk: 256 << 20}
 	r.isolated, r.counted = probe()
-	return r
+	if !r.isolated && !unsafe && os.Getuid() == superuser {
+		return nil, ErrSuperuser
+	}
+	return r, nil
 }
 
 // Isolation describes the isolation of programs.
 func (r *Runner) Isolation() string {
 	switch {
-	case r.counted && os.Getuid() != superuser:
+	case r.isolated && os.Getuid() == superuser:
+		return "by an unprivileged user, without network or access to other processes, with limits on time, memory, processes and disk; they can write to no file of this machine"
+	case r.counted:
 		return "without network or access to other processes, with limits on time, memory and processes; they can access the user's files"
 	case r.isolated:
 		return "without network or access to other processes, with limits on time and memory; they can access the user's files"
@@ -42,7 +51,7 @@ func (r *Runner) Isolation() string {
 	return "with limits on time and memory; they can access the network, other processes and the user's files"
 }
 
-// superuser is the user whose processes the system does not limit.
+// superuser is the user whom the system does not limit.
 const superuser = 0
 
 // A Program is a program for a Runner.
@@ -89,9 +98,38 @@ func (r *Runner) Run(ctx context.Context, p Program) (passed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, removeAll(dir)) }()
-	if err := os.WriteFile(filepath.Join(dir, program+l.extension), []byte(p.Code), 0o600); err != nil {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return false, errors.Join(err, os.Remove(dir))
+	}
+	defer func() {
+		if now, e := whereabouts(folder); e == nil && now != dir { // the program has renamed it
+			err = errors.Join(err, removeAll(now))
+		}
+		err = errors.Join(err, folder.Close(), removeAll(dir))
+	}()
+	judge := func() error {
+		passed, err = r.judge(ctx, dir, l, p)
+		return err
+	}
+	if r.isolated {
+		err = confined(dir, r.disk, judge)
+	} else {
+		err = judge()
+	}
+	return passed, err
+}
+
+// judge writes a program to its folder, compiles it if need be, and runs it.
+func (r *Runner) judge(ctx context.Context, dir string, l language, p Program) (passed bool, err error) {
+	file := filepath.Join(dir, program+l.extension)
+	if err := os.WriteFile(file, []byte(p.Code), 0o600); err != nil {
 		return false, err
+	}
+	if r.isolated {
+		if err := own(file); err != nil {
+			return false, err
+		}
 	}
 	if l.compile != nil {
 		status, err := r.command(ctx, dir, l.compile, r.compileTime, true, Program{})
@@ -111,9 +149,15 @@ const noStatus = -1
 func (r *Runner) command(ctx context.Context, dir string, args []string, limit time.Duration, virtual bool, p Program) (int, error) {
 	path := filepath.Join(dir, program) // of a compiled program
 	if args[0] != "./%" {
-		var err error
-		if path, err = exec.LookPath(args[0]); err != nil {
+		look, err := exec.LookPath, error(nil)
+		if r.isolated {
+			look = find
+		}
+		switch path, err = look(args[0]); {
+		case errors.Is(err, exec.ErrNotFound):
 			return noStatus, fmt.Errorf("%s is not installed, which programs of this language need: %w", args[0], err)
+		case err != nil:
+			return noStatus, err
 		}
 	}
 	memory := 'v'

@@ -3,7 +3,7 @@
 //
 //	tests, err := livecode.Open(ctx, folder, 6) // test.jsonl to test6.jsonl: release_v6
 //	defer tests.Close()
-//	passed, err := tests.Judge(ctx, coderun.New(), "abc301_a", code)
+//	passed, err := tests.Judge(ctx, runner, "abc301_a", code)
 //	if errors.Is(err, livecode.ErrUnknown) { … } // the release has no such problem
 //
 // A problem is a line of the files of livecodebench/code_generation_lite: its public tests, its private ones,

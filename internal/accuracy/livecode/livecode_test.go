@@ -141,10 +141,17 @@ func TestProgramsRunOnAllTests(t *testing.T) {
 		{"text", "import os\nfor f in range(64):\n    try: os.write(f, b'x' * 26)\n    except OSError: pass\nos._exit(0)", false},
 		{"call", "def add(a, b):\n    return a + b", true},
 	} {
-		if passes, err := tests.Judge(t.Context(), coderun.New(), c.id, c.code); passes != c.want || err != nil {
+		if passes, err := tests.Judge(t.Context(), runner(t), c.id, c.code); passes != c.want || err != nil {
 			t.Errorf("%q: passes %t, %v, want %t", c.code, passes, err, c.want)
 		}
 	}
+}
+
+func runner(t *testing.T) *coderun.Runner {
+	t.Helper()
+	r, err := coderun.New(true)
+	testenv.Must(t, err)
+	return r
 }
 
 // A shell takes the place of Python here.
@@ -153,6 +160,7 @@ func TestOnlyTheSecretPasses(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
+	testenv.Must(t, os.Chmod(filepath.Dir(dir), 0o755)) // programs of the superuser reach it
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	tests, err := open(t, row(t, "a", onePlusTwo, "[]", "{}"))
 	if err != nil {
@@ -174,7 +182,7 @@ func TestOnlyTheSecretPasses(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "python3"), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if passes, err := tests.Judge(t.Context(), coderun.New(), "a", "pass"); passes != c.want || err != nil {
+		if passes, err := tests.Judge(t.Context(), runner(t), "a", "pass"); passes != c.want || err != nil {
 			t.Errorf("%s: passes %t, %v, want %t", c.script, passes, err, c.want)
 		}
 	}

@@ -26,6 +26,7 @@ const (
 	tokenizerOption = "tokenizer"
 	dtypeOption     = "dtype"
 	executeOption   = "execute-code"
+	unsafely        = "unsafe" // value of executeOption
 	liveOption      = "livecodebench"
 )
 
@@ -55,8 +56,9 @@ func textScoreOptions() []workload.Option {
 }
 
 func executionChoice() workload.Option {
-	return workload.Option{Name: executeOption, Kind: workload.Bool, Scoring: true,
-		Help: "for the score, run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and write what you can (default: they get no score)"}
+	return workload.Option{Name: executeOption, Kind: workload.Bool, Choices: []string{unsafely}, Scoring: true,
+		Help: "for the score, run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and write what you can; " +
+			"the superuser's run as another user, read-only, and where that is impossible only with =unsafe (default: they get no score)"}
 }
 
 // reasoningScoreOptions are those of benchmarks with programs for LiveCodeBench among the answers.

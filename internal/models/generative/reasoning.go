@@ -25,11 +25,15 @@ func reasoning(form accuracy.ReasoningForm, release int) scorer {
 			if o.Progress != nil {
 				o.Progress(0, len(p.reasoned)) // finding the tests takes seconds
 			}
+			runner, err := coderun.New(o.unsafe)
+			if err != nil {
+				return nil, userinput.Wrap(executeOption, err)
+			}
 			tests, err := livecode.Open(ctx, testsOf(o.scoring), release)
 			if err != nil {
 				return nil, userinput.Wrap(liveOption, err)
 			}
-			e = &reasoningScorer{runner: coderun.New(), tests: tests}
+			e = &reasoningScorer{runner: runner, tests: tests}
 			defer func() { err = errors.Join(err, e.tests.Close()) }()
 			o.Execute = e.passes
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // The tests of LiveCodeBench are where an option says, in the data set, or else beside it.
@@ -40,7 +41,9 @@ func TestReasoningWarnings(t *testing.T) {
 	if got := (*reasoningScorer)(nil).warn(&accuracy.Score{}); len(got.Warnings) != 0 {
 		t.Errorf("nothing was run: %q", got.Warnings)
 	}
-	e := &reasoningScorer{runner: coderun.New()}
+	runner, err := coderun.New(true)
+	testenv.Must(t, err)
+	e := &reasoningScorer{runner: runner}
 	if got := e.warn(&accuracy.Score{}).Warnings; len(got) != 1 || !strings.HasPrefix(got[0], "programs that the model wrote were executed ") {
 		t.Errorf("all problems are known: %q", got)
 	}

@@ -118,7 +118,7 @@ func TestLiveCodeBenchScore(t *testing.T) {
 		want     string
 		warnings []string
 	}{
-		{"right", right, workload.Values{executeOption: "true", liveOption: beside}, "'exact_match': 66.66", []string{`no problem "elsewhere": 1 answers`, "were executed with"}},
+		{"right", right, workload.Values{executeOption: "true", liveOption: beside}, "'exact_match': 66.66", []string{`no problem "elsewhere": 1 answers`, "were executed"}},
 		{"wrong", wrong, workload.Values{executeOption: "true", liveOption: beside}, "'exact_match': 33.33", []string{`no problem "elsewhere"`, "were executed"}},
 		{"not run", right, nil, "'exact_match': 33.33", []string{"the programs of 2 answers"}},
 	} {

@@ -90,6 +90,9 @@ func (o Option) check(value string) error {
 			return fmt.Errorf("%q is not a whole number", value)
 		}
 	case Bool:
+		if slices.Contains(o.Choices, value) {
+			return nil
+		}
 		if _, err = strconv.ParseBool(value); err != nil {
 			return fmt.Errorf("%q is neither true nor false", value)
 		}

@@ -13,8 +13,9 @@ type Option struct {
 	Name    string   // with hyphens
 	Aliases []string // other spellings, those of the official scripts
 	Help    string
-	Switch  bool // true or false
-	Repeats bool // values are joined with commas
+	Switch  bool     // true or false
+	Repeats bool     // values are joined with commas
+	Choices []string // of a switch: further values
 }
 
 // ModelOptions lists how the models of the catalogue may be fed and read.
@@ -46,7 +47,7 @@ func optionsOf(of func(workload.Model) []workload.Option) []Option {
 	for _, m := range slices.Concat(models.All(), models.RemoteModels(), []workload.Model{own.Model("")}) {
 		for _, o := range of(m) {
 			if !seen[o.Name] {
-				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Bool, o.Kind == workload.List})
+				list = append(list, Option{o.Name, o.Aliases, o.Help, o.Kind == workload.Bool, o.Kind == workload.List, o.Choices})
 			}
 			seen[o.Name] = true
 		}
