@@ -138,7 +138,8 @@ func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 		switch {
 		case option.Switch && len(option.Choices) > 0: // a value is optional
 			f.String(option.Name, "", option.Help)
-			f.Lookup(option.Name).NoOptDefVal = "true"
+			flag := f.Lookup(option.Name)
+			flag.Value, flag.NoOptDefVal = switchValue{flag.Value}, "true"
 		case option.Switch:
 			f.Bool(option.Name, false, option.Help)
 		case option.Repeats:
@@ -149,6 +150,12 @@ func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 		*o = append(*o, f.Lookup(option.Name))
 	}
 }
+
+// A switchValue is a switch that may have other values than true and false.
+type switchValue struct{ pflag.Value }
+
+// Type is that of switches, so that the help shows none.
+func (switchValue) Type() string { return "bool" }
 
 // values are the options that were given.
 func (o optionFlags) values() map[string]string {
