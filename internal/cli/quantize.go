@@ -15,7 +15,7 @@ func newQuantize() *cobra.Command {
 	var options optionFlags
 	var sensitivity, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "quantize",
+		Use:   "quantize [MODEL.onnx]",
 		Short: "Make a model of lower precision: 8-bit integers or float16",
 		Long: `Make a model of lower precision and a description of how, as the rules ask for.
 
@@ -28,16 +28,23 @@ With --target, layers are left in FP32, the most sensitive first, until that par
 FP32 accuracy is reached. With --sensitivity nothing is made: it shows what each layer
 costs alone.
 
+MODEL.onnx is any model file: it is calibrated with --data, or with inputs that are made.
+
 run --precision makes its own files: for that this command is not needed.
 
 Exit status 4: the target cannot be reached; the best model was written.`,
-		Example: `  mlperf quantize --model mobilenet --output mobilenet-int8.onnx
+		Example: `  mlperf quantize my.onnx
+  mlperf quantize --model mobilenet --output mobilenet-int8.onnx
   mlperf quantize --model resnet50 --model-path my.onnx --dataset-path imagenet --calibration cal_image_list_option_1.txt --target 0.99`,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			f, w := cmd.Flags(), cmd.OutOrStdout()
+			if err := takeModel(f, args); err != nil {
+				return err
+			}
 			switch {
-			case q.Model == "":
-				return usage("quantize needs --model")
+			case q.Model == "" && q.ModelPath == "":
+				return usage("quantize needs a model file, or --model")
 			case sensitivity:
 				err = refuseFlags(f, "is of a model that is made, and --sensitivity makes none", "output", "target", "rank", "count")
 			case q.Target == 0:

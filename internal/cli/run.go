@@ -115,7 +115,7 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 			return usage("--%s is empty", name)
 		}
 	}
-	if err := o.takeModel(args); err != nil {
+	if err := takeModel(cmd.Flags(), args); err != nil {
 		return err
 	}
 	if o.Model == "" && o.ModelPath == "" && o.Engine.Name != engine.OpenAI {
@@ -171,20 +171,22 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	return exitOfRun(results, explainHopeless(err))
 }
 
-// takeModel takes the model from the argument of a verb: a file, or a name of the catalogue.
-func (q *requestFlags) takeModel(args []string) error {
-	switch {
-	case len(args) == 0:
-	case q.Model != "" && q.ModelPath != "":
-		return usage("unexpected argument %q: --model and --model-path name the model", args[0])
-	case !isModelFile(args[0]) && q.Model == "":
-		q.Model = args[0]
-	case q.ModelPath != "":
-		return usage("two model files are given: %s and --model-path %s", args[0], q.ModelPath)
-	default:
-		q.ModelPath = args[0]
+// takeModel takes the model from the argument of a verb, a file or a name of the catalogue, as its flag would.
+func takeModel(flags *pflag.FlagSet, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	name := "model"
+	if isModelFile(args[0]) {
+		name = "model-path"
+	}
+	if f := flags.Lookup(name); f.Changed {
+		return usage("unexpected argument %q: --%s names the model already", args[0], name)
+	}
+	if err := flags.Set(name, args[0]); err != nil {
+		return err
+	}
+	return flags.SetAnnotation(name, originKey, []string{"argument"})
 }
 
 // isModelFile tells the file of a model from the name of one.

@@ -34,11 +34,12 @@ func newServe() *cobra.Command {
 		Long: `Offer models as a server of the Open Inference Protocol (KServe v2), with the queue, the
 batches and the workers of a benchmark.
 
-Each model has two names: MODEL takes and gives the tensors of the model file; MODEL-task
-takes the parts of a sample of the benchmark, or the file of an image or a recording, and
-answers with the bytes that LoadGen would log. A model of several files has a name for each,
-as MODEL-encoder. Models that write texts run as MODEL-task only; they also speak OpenAI's
-protocol (/v1/completions and /v1/chat/completions, whole or as a stream).
+MODEL is a name of the catalogue, or any model file, which takes and gives its tensors only.
+Each model of the catalogue has two names: MODEL takes and gives the tensors of the model
+file; MODEL-task takes the parts of a sample of the benchmark, or the file of an image or a
+recording, and answers with the bytes that LoadGen would log. A model of several files has a
+name for each, as MODEL-encoder. Models that write texts run as MODEL-task only; they also
+speak OpenAI's protocol (/v1/completions and /v1/chat/completions, whole or as a stream).
 
 The server listens on this machine only, unless --listen names another address; beyond this
 machine it wants TLS, or --insecure. A full queue answers 503. /v2/health/ready and the
@@ -93,7 +94,9 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) error {
 		if err != nil {
 			return err
 		}
-		q.Model = name
+		if q.Model = name; isModelFile(name) {
+			q.Model, q.ModelPath = "", name
+		}
 		resolved, err := run.ResolveService(q)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 func newTune() *cobra.Command {
 	o := &tuneFlags{}
 	cmd := &cobra.Command{
-		Use:   "tune",
+		Use:   "tune [MODEL.onnx]",
 		Short: "Search the fastest instances, threads, batches and delays for a model on this machine",
 		Long: `Try ways to run a model, drop the slow ones early, and keep the best in a profile that
 run --profile auto uses (docs/tuning.md).
@@ -35,7 +35,8 @@ Exit status: 0 a winner was found, 1 none was or an error, 2 usage, 130 interrup
 		Example: `  mlperf tune --model mobilenet --scenario offline --budget 2m
   mlperf tune --model resnet50 --scenario server --target-latency auto --max-batchsize 1,2,4
   mlperf tune --model resnet50 --model-path fp32=my.onnx --model-path other=my.onnx --output my.json`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	f := cmd.Flags()
 	o.Scenario = "offline"
@@ -60,9 +61,12 @@ type tuneFlags struct {
 	asJSON bool
 }
 
-func (o *tuneFlags) run(cmd *cobra.Command) (err error) {
-	if o.Model == "" {
-		return usage("tune needs --model")
+func (o *tuneFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if err := takeModel(cmd.Flags(), args); err != nil {
+		return err
+	}
+	if o.Model == "" && len(o.ModelFiles) == 0 {
+		return usage("tune needs a model file, or --model")
 	}
 	q := o.Request
 	if q.Run, err = o.build(cmd.Flags()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/convert/quantize"
@@ -22,7 +23,7 @@ import (
 // A QuantizeRequest asks for a model of lower precision.
 type QuantizeRequest struct {
 	Program     string
-	Model       string // of the catalogue; needed
+	Model       string // of the catalogue; empty: the file of ModelPath by itself
 	ModelPath   string // FP32 ONNX file; empty: the built-in model
 	DatasetPath string // empty: the built-in data
 	Options     map[string]string
@@ -114,10 +115,10 @@ func Sensitivity(ctx context.Context, q QuantizeRequest, o harness.Observer) (sc
 
 // withConverter checks the request, fills in its defaults, finds or makes the model and the data, and calls f.
 func (q *QuantizeRequest) withConverter(ctx context.Context, o harness.Observer, f func(Converter, Request) error) error {
-	if q.Model == "" {
-		return userinput.Missing("model", "want a model of the catalogue")
+	if q.Model == "" && q.ModelPath == "" {
+		return userinput.Missing("model", "want a model of the catalogue, or a model file")
 	}
-	model, err := models.Lookup(q.Model)
+	model, err := models.Find(q.Model, q.ModelPath)
 	if err != nil {
 		return userinput.Wrap("model", err)
 	}
@@ -133,7 +134,7 @@ func (q *QuantizeRequest) withConverter(ctx context.Context, o harness.Observer,
 			Model: model, Source: q.ModelPath, DatasetDir: q.DatasetPath, Options: q.Options,
 			Engine: maker.Engine, Threads: q.Threads, Program: q.Program, Observer: o,
 		}
-		if c.DatasetDir == "" {
+		if c.DatasetDir == "" && q.Model != "" {
 			if c.DatasetDir, err = maker.Dataset(ctx, model); err != nil {
 				return err
 			}
@@ -178,7 +179,7 @@ func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	}
 	q.Precision, q.Method = cmp.Or(q.Precision, INT8), cmp.Or(q.Method, string(method))
 	q.Activations, q.Rank = cmp.Or(q.Activations, string(quantize.U8)), cmp.Or(q.Rank, rankByScore)
-	q.Output = cmp.Or(q.Output, fmt.Sprintf("%s-%s%s", q.Model, q.Precision, output))
+	q.Output = cmp.Or(q.Output, fmt.Sprintf("%s-%s%s", cmp.Or(q.Model, strings.TrimSuffix(model.Name, ".onnx")), q.Precision, output))
 	r = Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise, Method: quantize.Method(q.Method)}
 	r.Options.Activations = quantize.Activations(q.Activations)
 	for _, err := range []error{

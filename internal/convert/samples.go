@@ -77,7 +77,7 @@ func (c Converter) open() (*workload.Workload, error) {
 		fits = takes(inputs[i].Shape, row[i].Shape)
 	}
 	if !fits {
-		return nil, fmt.Errorf("%s cannot be calibrated here: a sample is not one input of the model", c.Model.Name)
+		return nil, fmt.Errorf("%s cannot be calibrated here: a sample is not one input of the model; the method dynamic needs no samples", c.Model.Name)
 	}
 	return w, nil
 }

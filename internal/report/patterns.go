@@ -93,7 +93,7 @@ func (r *Results) Limit() string {
 	if mean > 1.05 {
 		text += fmt.Sprintf(", batches of %.3g", mean)
 	}
-	late := p.GeneratorDelayNS != nil && p.LatencyNS != nil && 10*p.GeneratorDelayNS.P99 > p.LatencyNS.P50
+	late := slices.ContainsFunc(r.Constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintGenerator && !c.Met })
 	switch i := slices.IndexFunc(r.Constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintLatency }); {
 	case late:
 		return "the load generator, which was late (" + text + ")"

@@ -311,8 +311,12 @@ func (r *Resolved) profile() error {
 	}
 	p, err := profile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) && q.Profile == Auto {
-		r.Notes = append(r.Notes, fmt.Sprintf("no profile of %s %s on this machine: mlperf tune --model %s --scenario %s makes one",
-			subject.Model, subject.Scenario, subject.Model, strings.ToLower(subject.Scenario)))
+		model := "--model " + subject.Model
+		if q.ownModel() {
+			model = q.ModelPath
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("no profile of %s %s on this machine: mlperf tune %s --scenario %s makes one",
+			subject.Model, subject.Scenario, model, strings.ToLower(subject.Scenario)))
 		return nil
 	}
 	if err != nil {

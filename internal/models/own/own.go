@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -32,10 +33,15 @@ const (
 // maxLoaded is the number of samples that a test draws from: that of the rules for ImageNet.
 const maxLoaded = 1024
 
-// Name is the name of a file as a model. It has a dot, so that it is never the name of a benchmark.
+// Name is the name of a file as a model. It ends as no name of a benchmark does, and can be a key of conf files.
 func Name(path string) string {
-	name := filepath.Base(path)
-	if !strings.Contains(name, ".") {
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || strings.ContainsRune("*=#", r) {
+			return '_'
+		}
+		return r
+	}, filepath.Base(path))
+	if ext := filepath.Ext(name); ext != ".onnx" && ext != ".ort" {
 		name += ".onnx"
 	}
 	return name
@@ -46,21 +52,13 @@ func Model(path string) workload.Model {
 	name := Name(path)
 	return workload.Model{
 		Name: name, Title: name, Task: "own model", Dataset: "own data",
-		Rules:                  config.Model{Name: "own-" + strings.Map(inKeys, name)},
+		Rules:                  config.Model{Name: name},
 		PerformanceSampleCount: maxLoaded,
 		Quality:                workload.Quality{Metric: "accuracy", Fraction: 1},
 		Options:                append(Options(), offset()),
 		ScoreOptions:           []workload.Option{offset()},
 		Open:                   open, Score: score,
 	}
-}
-
-// inKeys keeps the characters that keys of conf files may have.
-func inKeys(r rune) rune {
-	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
-		return r
-	}
-	return '_'
 }
 
 // Options say how own models are fed and read.
@@ -93,9 +91,6 @@ func open(s workload.Setup) (*workload.Workload, error) {
 		Samples: in.samples, Row: func(int) []workload.Slot { return in.row }, Prepare: in.prepare, Batch: batch,
 		Outputs: func(string) []string { return names },
 		Notes:   in.notes, Caveats: in.caveats,
-	}
-	if in.batched {
-		w.Exchange = &workload.Exchange{}
 	}
 	if in.images != nil {
 		w.Path, w.CacheKey = in.images.Path, in.cacheKey
