@@ -105,6 +105,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		Working:        r.sut.worked.Load,
 		NewPacer:       r.cfg.NewPacer,
 		MaxOutstanding: r.maxOutstanding(),
+		MaxDrain:       2 * r.longestQueue(),
 	})
 	r.cpuTime = cpuTime() - before
 	r.stuck = r.sut.stop() != nil
@@ -159,6 +160,11 @@ func (r *run) maxOutstanding() uint64 {
 		return 0
 	}
 	const least = 1000
-	longest := max(10*time.Second, 4*s.ServerTargetLatency)
-	return least + uint64(float64(longest)/float64(r.warm.latency)*float64(r.model.shape.workers*r.model.shape.batch))
+	return least + uint64(float64(r.longestQueue())/float64(r.warm.latency)*float64(r.model.shape.workers*r.model.shape.batch))
+}
+
+// longestQueue is how long a system may take for the queue with which a test ends. It has twice as long for that: answers
+// under load take longer than in the warm-up.
+func (r *run) longestQueue() time.Duration {
+	return max(10*time.Second, 4*r.cfg.Settings.ServerTargetLatency)
 }

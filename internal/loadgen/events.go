@@ -76,6 +76,7 @@ const (
 	faultToken
 	faultPanic
 	faultStall
+	faultDropped
 	faultAccuracyLog
 	faultKinds
 )

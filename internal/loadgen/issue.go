@@ -30,6 +30,7 @@ type phase struct {
 
 	stop     context.CancelCauseFunc // gives the phase up
 	issued   atomic.Bool             // all queries
+	dropAt   atomic.Int64            // when answers are no longer awaited, in ns since the start; 0: never
 	flushing atomic.Bool             // inside FlushQueries
 	early    atomic.Uint32           // the first ending that was not planned
 	priority atomic.Value            // of the issue threads, in words

@@ -23,6 +23,9 @@ type Options struct {
 	// MaxOutstanding ends a Server performance phase, INVALID, when more queries
 	// are outstanding and the settings give no limit; 0: it continues.
 	MaxOutstanding uint64
+	// MaxDrain is how long such a test then waits for answers. Samples without one are dropped, which is a fault; 0: as
+	// long as it takes.
+	MaxDrain time.Duration
 	// LogTimeout is how long the accuracy log may take for one response before it is given up,
 	// and the run with it. Default: 30 s.
 	LogTimeout time.Duration
@@ -74,6 +77,8 @@ type Progress struct {
 	Issued          uint64 // queries
 	// AllIssued says that in Server no query follows: the test waits for the answers of those that are outstanding.
 	AllIssued bool
+	// DropIn is how long these answers are still awaited; 0: as long as it takes.
+	DropIn time.Duration
 	// Planned is the number of queries if the SUT is as fast as expected;
 	// SingleStream and MultiStream may have more, or fewer.
 	Planned   uint64

@@ -548,3 +548,33 @@ func TestCancelEndsPreparation(t *testing.T) {
 		t.Errorf("%+v, %v after %v, want %v at once", r, err, time.Since(begin), why)
 	}
 }
+
+// TestDrainIsLimited after too many outstanding queries, and only then.
+func TestDrainIsLimited(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		latency time.Duration
+		inTest  uint64 // max_async_queries
+		dropped bool
+		least   time.Duration // until the last answer
+	}{
+		{"answers in time", time.Second, 0, false, 0},
+		{"late answers", time.Hour, 0, true, 0},
+		{"the setting of the reference", time.Minute, 100, false, time.Minute},
+	} {
+		s := quick(Server)
+		s.ServerMaxAsyncQueries = c.inTest
+		longest := time.Duration(0)
+		begin := time.Duration(0)
+		r := runFake(t, after(c.latency), s, Options{MaxOutstanding: 100, MaxDrain: 10 * time.Second, Progress: func(p Progress) {
+			if begin == 0 && p.DropIn > 0 {
+				begin = p.DropIn
+			}
+			longest = max(longest, p.DropIn-begin)
+		}})
+		if dropped := strings.Contains(strings.Join(r.Problems(), "\n"), "had no answer 10s later: they are dropped"); dropped != c.dropped || r.Valid() ||
+			longest > 0 || r.Performance.LastCompletion < c.least || (begin > 0) == (c.inTest > 0) {
+			t.Errorf("%s: dropped %t, last answer %v, rising by %v, %q", c.name, dropped, r.Performance.LastCompletion, longest, r.Problems())
+		}
+	}
+}

@@ -43,7 +43,7 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 	select {
 	case <-issued:
 		p.rec.expect(p.returned.Load() * int64(p.rec.perQuery))
-		complete = p.rec.await(running) == nil
+		complete = t.drain(running, p)
 	case <-running.Done():
 		select {
 		case <-issued:
@@ -60,6 +60,25 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 		return t.interrupted(ctx)
 	}
 	return errOver
+}
+
+// drain waits for the last answer and reports whether it came: in a test that ended by Options.MaxOutstanding for at most MaxDrain.
+func (t *test) drain(ctx context.Context, p *phase) bool {
+	limit := t.opts.MaxDrain
+	if limit <= 0 || ending(p.early.Load()) != endOutstanding || p.e.MaxAsyncQueries != 0 {
+		return p.rec.await(ctx) == nil
+	}
+	p.dropAt.Store(p.rec.now() + int64(limit))
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if p.rec.await(limited) == nil {
+		return true
+	}
+	if ctx.Err() == nil {
+		p.rec.faults.add(faultDropped, "too many queries were outstanding when issuing ended, and %d samples had no answer %v later: they are dropped",
+			p.rec.awaited.Load()-p.rec.completed.Load(), limit)
+	}
+	return false
 }
 
 // watch reports progress, saves checkpoints, and gives up a SUT or a log that makes no progress.
@@ -134,6 +153,9 @@ func (p *phase) progress(now time.Time, scratch []int64) Progress {
 		Completed: p.rec.answered(),
 		Samples:   planned * uint64(p.rec.perQuery),
 		Test:      &p.e,
+	}
+	if at := p.dropAt.Load(); at > 0 {
+		g.DropIn = max(time.Duration(at)-g.Elapsed, 1)
 	}
 	if p.e.Scenario == Offline {
 		return g

@@ -59,6 +59,11 @@ func TestLine(t *testing.T) {
 		{"late", func(s *testState) { s.RecentP50, s.RecentP99, s.RecentTarget, s.Completed = 0, 0, 0, 0 }, "0 of 77520 samples, 0/s of 129.2, queue 9760, 8m48s left"},
 		{"late", func(s *testState) { s.AllIssued, s.Planned, s.Samples, s.Completed = true, 9760, 9760, 2440; good(s) },
 			"2440 of 9760 samples, 33.89/s of 129.2, p99 21ms of 27ms, all queries are issued, 7320 samples wait for their answers, 3m36s left"},
+		{"late", func(s *testState) {
+			s.AllIssued, s.DropIn, s.Planned, s.Samples, s.Completed = true, 8*time.Second, 9760, 9760, 2440
+			good(s)
+		},
+			"2440 of 9760 samples, 33.89/s of 129.2, p99 21ms of 27ms, all queries are issued, 7320 samples wait for their answers, 8s left"},
 		{"stream", nil, "30 of 100 samples, 10/s, p50 99ms, p99 120ms, 7s left"},
 		{"stream", func(s *testState) { s.PlannedDuration, s.Elapsed, s.Issued, s.Completed = 0, 630*time.Second, 63, 63 }, // early stopping asks for one more
 			"63 of 100 samples, 0.1/s, p50 99ms, p99 120ms, 10s left"},

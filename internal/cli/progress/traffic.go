@@ -72,6 +72,9 @@ func (s testState) needed() uint64 {
 // left is how long the test still takes: its planned time, its queries, and those that early stopping asks for.
 func (s testState) left() time.Duration {
 	if s.AllIssued {
+		if s.DropIn > 0 {
+			return s.DropIn
+		}
 		if s.Completed == 0 || s.Samples <= s.Completed {
 			return 0
 		}
