@@ -67,6 +67,10 @@ func (r *Resolved) conflict() string {
 	return ""
 }
 
+// serversModel is a caveat in the closed division, and a note in the open one, where any model is allowed, and in the Network
+// division, whose systems are remote.
+const serversModel = "the servers have the model: whether it is the official one cannot be checked"
+
 // judge compares the settings of a test with the rules. Each that makes the test easier is
 // a caveat, each that makes it harder, or that the division allows, a note. Origin says where a setting comes from.
 func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string) {
@@ -76,6 +80,9 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 	list, err := r.Differences(s, r.division)
 	if err != nil {
 		return []string{fmt.Sprintf("the settings could not be compared with the rules: %v", err)}, nil
+	}
+	if r.Request.Engine.IsRemote() && r.division != config.Closed {
+		notes = append(notes, serversModel)
 	}
 	var quick []string
 	for _, d := range list {
@@ -125,7 +132,7 @@ func (r *Resolved) caveats() (list []string) {
 	caveat(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && r.runs() < rules.ServerRuns, "one Server run, where rules %s want the lowest of %d", rules.Version, rules.ServerRuns)
 	caveat(q.Engine.Name == engine.Simulated, "the engine is simulated: it takes its time and computes nothing")
 	caveat(r.division == config.Network && !q.Engine.IsRemote(), "not of the Network division: the system under test is on this machine")
-	caveat(q.Engine.IsRemote(), "the servers have the model: whether it is the official one cannot be checked")
+	caveat(q.Engine.IsRemote() && r.division == config.Closed, "%s", serversModel)
 	caveat(q.freePrompts(), "not a benchmark of the rules: model and prompts are the user's")
 	caveat(q.ownModel(), report.CaveatOwnModel)
 	return list

@@ -195,3 +195,19 @@ func TestOwnServerIsNotOfTheNetworkDivision(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// What model the servers have cannot be checked: that counts against a run in the closed division only.
+func TestModelOfServersByDivision(t *testing.T) {
+	server := httptest.NewServer(tokenserver.New(tokenserver.Options{Tokens: 4}))
+	defer server.Close()
+	for division, caveat := range map[string]bool{"closed": true, "open": false, "network": false} {
+		q := shortAt(t, server.URL, "offline")
+		q.Division, q.Output = division, t.TempDir()
+		r, err := run.Do(t.Context(), q, &observer{})
+		testenv.Must(t, err)
+		const text = "the servers have the model: whether it is the official one cannot be checked"
+		if slices.Contains(r.Caveats, text) != caveat || slices.Contains(r.Notes, text) == caveat {
+			t.Errorf("%s: caveats %q, notes %q", division, r.Caveats, r.Notes)
+		}
+	}
+}
