@@ -91,7 +91,7 @@ nothing is removed.`,
 			kinds := home.Kinds()
 			for _, a := range args {
 				if !slices.ContainsFunc(list, func(e home.Entry) bool { return means(a, e) }) && !slices.Contains(kinds, a) {
-					return usage("unknown entry %q, want a kind (%s) or the beginning of an entry's name%s", a, strings.Join(kinds, ", "), userinput.Meant(a, kinds))
+					return usage("unknown entry %q%s", a, userinput.Want(a, kinds, "a kind ("+strings.Join(kinds, ", ")+") or the beginning of an entry's name"))
 				}
 			}
 			list = slices.DeleteFunc(list, func(e home.Entry) bool {

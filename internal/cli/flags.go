@@ -119,13 +119,30 @@ func newDisplay(cmd *cobra.Command) *progress.Display {
 	return progress.New(cmd.ErrOrStderr(), progress.Style(cmd.Flag("progress").Value.String()))
 }
 
+// otherWords are the commands for words that people try.
+var otherWords = map[string][]string{
+	"bench": {"run"}, "benchmark": {"run"}, "test": {"run"}, "profile": {"tune"}, "find-peak": {"run --mode find-peak"},
+	"check": {"doctor", "submission check"}, "data": {"list datasets", "download dataset"}, "datasets": {"list datasets"},
+	"model": {"list models", "download model"}, "models": {"list models"}, "results": {"report"}, "diff": {"compare"},
+}
+
+// otherFlags are ours for flags of other programs.
+var otherFlags = map[string]string{
+	"batch": "max-batchsize", "batch-size": "max-batchsize", "batchsize": "max-batchsize", "slo": "target-latency", "duration": "min-duration", "time": "min-duration",
+	"threads": "intra-threads", "qps": "target-qps", "rate": "target-qps", "iterations": "min-query-count", "requests": "min-query-count",
+}
+
 // noVerb are the arguments of a command that only has others below it: any is the name of a command that does not exist.
 func noVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	near := otherWords[args[0]]
+	if cmd.HasParent() || near == nil {
+		near = cmd.SuggestionsFor(args[0])
+	}
+	if len(near) > 0 {
 		text += fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
 	}
 	return usage("%s", text)

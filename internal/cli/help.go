@@ -209,9 +209,15 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	if !unknown {
 		return usage("%w", plainFlagError(err))
 	}
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 { // the word before it is no command
+		return noVerb(cmd, words)
+	}
 	var all []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
 	name = strings.ReplaceAll(name, "_", "-")
+	if ours := otherFlags[name]; cmd.Flags().Lookup(ours) != nil {
+		return usage("%w, did you mean --%s?", err, ours)
+	}
 	if near := userinput.Nearest(name, all); near != "" {
 		return usage("%w, did you mean --%s?", err, near)
 	}

@@ -47,7 +47,7 @@ func newList() *cobra.Command {
 			case "suites":
 				return listSuites(w, asJSON)
 			}
-			return usage("cannot list %q, want %s%s", kind, strings.Join(kinds, ", "), userinput.Meant(kind, kinds))
+			return usage("cannot list %q%s", kind, userinput.Want(kind, kinds, strings.Join(kinds, ", ")))
 		},
 	}
 	jsonFlag(cmd.Flags(), &asJSON)

@@ -115,7 +115,7 @@ func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
 	if kind == Dataset {
 		what = "data set"
 	}
-	return Item{}, fmt.Errorf("unknown %s %q, want one of %s%s", what, name, strings.Join(names, ", "), userinput.Meant(name, names))
+	return Item{}, fmt.Errorf("unknown %s %q%s", what, name, userinput.Want(name, names, "one of "+strings.Join(names, ", ")))
 }
 
 // Names lists the items of a kind.

@@ -63,5 +63,5 @@ func find(name string, among []workload.Model) (workload.Model, error) {
 		choices = append(choices, m.Name)
 	}
 	slices.Sort(choices)
-	return workload.Model{}, fmt.Errorf("unknown model %q, want one of %s%s", name, strings.Join(choices, ", "), userinput.Meant(name, choices))
+	return workload.Model{}, fmt.Errorf("unknown model %q%s", name, userinput.Want(name, choices, "one of "+strings.Join(choices, ", ")))
 }

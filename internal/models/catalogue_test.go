@@ -1,6 +1,7 @@
 package models
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -107,15 +108,15 @@ func TestLookupUnknown(t *testing.T) {
 }
 
 func TestLookupMisspelt(t *testing.T) {
-	for name, want := range map[string]string{"resnet51": "; did you mean resnet50?", "retinanett": "; did you mean retinanet?", "whispr": "; did you mean whisper?", "something else entirely": ""} {
+	for name, want := range map[string]string{"resnet51": "; did you mean resnet50? Want one of ", "retinanett": "; did you mean retinanet? Want one of ", "whispr": "; did you mean whisper? Want one of ", "something else entirely": ", want one of "} {
 		_, err := Lookup(name)
 		if err == nil {
 			t.Fatalf("Lookup(%q) finds something", name)
 		}
-		if _, meant, found := strings.Cut(err.Error(), "; did"); found != (want != "") || found && "; did"+meant != want {
+		_, list, found := strings.Cut(err.Error(), fmt.Sprintf("unknown model %q%s", name, want))
+		if !found {
 			t.Errorf("Lookup(%q): %v, want %q", name, err, want)
 		}
-		list, _, _ := strings.Cut(strings.SplitAfter(err.Error(), "want one of ")[1], ";")
 		if choices := strings.Split(list, ", "); !slices.IsSorted(choices) || len(choices) != len(All()) {
 			t.Errorf("Lookup(%q): the choices are %v", name, choices)
 		}

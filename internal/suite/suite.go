@@ -103,7 +103,7 @@ func Load(name string) (*Suite, error) {
 		}
 		return parse(name, text)
 	}
-	unknown := userinput.Invalid("suite", name, strings.Join(Names(), ", ")+" or a YAML file"+userinput.Meant(name, Names()))
+	unknown := userinput.Errorf("suite", "unknown suite %q%s", name, userinput.Want(name, Names(), strings.Join(Names(), ", ")+" or a YAML file"))
 	if !strings.ContainsAny(name, "./\\") {
 		return nil, unknown
 	}

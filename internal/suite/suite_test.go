@@ -41,8 +41,8 @@ func TestParseErrors(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, want string }{
-		{"edgy", `suite is "edgy", want v0.5, edge, datacenter, mobile, mlmark or a YAML file; did you mean edge?`},
-		{"nothing-like-it", `mlmark or a YAML file`}, {"v0.6", `suite is "v0.6", want v0.5, edge`}, {"mine.yaml", "no such file"},
+		{"edgy", `unknown suite "edgy"; did you mean edge? Want v0.5, edge, datacenter, mobile, mlmark or a YAML file`},
+		{"nothing-like-it", `mlmark or a YAML file`}, {"v0.6", `unknown suite "v0.6"; did you mean v0.5? Want v0.5, edge`}, {"mine.yaml", "no such file"},
 		{filepath.Join(dir, "none.yaml"), "no such file"},
 		{dir + "/", "is a folder"},
 	} {

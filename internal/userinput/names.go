@@ -37,12 +37,12 @@ func Nearest(name string, choices []string) string {
 	return best
 }
 
-// Meant is Nearest as the end of an error about a name: "; did you mean resnet50?". Without a near one it is "".
-func Meant(name string, choices []string) string {
+// Want follows a wrong name in an error: the nearest of the choices, if one is near, and then what is wanted.
+func Want(name string, choices []string, want string) string {
 	if near := Nearest(name, choices); near != "" {
-		return "; did you mean " + near + "?"
+		return "; did you mean " + near + "? Want " + want
 	}
-	return ""
+	return ", want " + want
 }
 
 // Distance counts the letters to insert, delete or replace, and the neighbours to swap (Damerau and Levenshtein, restricted),

@@ -47,10 +47,10 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-func ExampleMeant() {
-	fmt.Printf("unknown model %q%s\n", "resnet5", Meant("resnet5", []string{"bert", "resnet50"}))
-	fmt.Printf("unknown model %q%s\n", "alexnet", Meant("alexnet", []string{"bert", "resnet50"}))
+func ExampleWant() {
+	fmt.Printf("unknown model %q%s\n", "resnet5", Want("resnet5", []string{"bert", "resnet50"}, "bert or resnet50"))
+	fmt.Printf("unknown model %q%s\n", "alexnet", Want("alexnet", []string{"bert", "resnet50"}, "bert or resnet50"))
 	// Output:
-	// unknown model "resnet5"; did you mean resnet50?
-	// unknown model "alexnet"
+	// unknown model "resnet5"; did you mean resnet50? Want bert or resnet50
+	// unknown model "alexnet", want bert or resnet50
 }
