@@ -346,6 +346,8 @@ func (i *input) guess(axis int) int64 {
 		return 1
 	case has(name, "past"):
 		return defaultExtent
+	case name == "" && has(i.Name, "state", "hidden"): // the batch of a recurrent network, behind its layers
+		return 1
 	case has(name, "channel") || len(i.Shape) == 4 && (name == "" && axis == 1 && !slices.Contains(i.Shape[2:], 3)):
 		return 3
 	case len(i.Shape) == 4 && !has(name, "seq", "len"):
@@ -487,7 +489,13 @@ func (i *input) make(kind string, place int, length int64) (fill func(int, tenso
 		}
 		return wholes(func(r *rand.Rand) int64 { return low + r.Int64N(most-low+1) }), fmt.Sprintf("uniform from %d to %d%s", low, most, seeded), nil
 	}
-	return nil, "", userinput.Errorf(inputOption, "%s=%s: want normal, uniform, zeros, ones, ids (of inputs that are indices into an embedding) or a file that ends in .npy", i.Name, kind)
+	if v, err := strconv.ParseFloat(kind, 32); err == nil && float {
+		return floats(func(*rand.Rand) float32 { return float32(v) }), "all " + kind, nil
+	}
+	if n, err := strconv.ParseInt(kind, 10, 64); err == nil && !float {
+		return constant(n), "all " + kind, nil
+	}
+	return nil, "", userinput.Errorf(inputOption, "%s=%s: want normal, uniform, zeros, ones, ids (of inputs that are indices into an embedding), a number or a file that ends in .npy", i.Name, kind)
 }
 
 // putFloats writes numbers into a tensor of floats.

@@ -64,7 +64,7 @@ func Model(path string) workload.Model {
 // Options say how own models are fed and read.
 func Options() []workload.Option {
 	return []workload.Option{
-		{Name: inputOption, Kind: workload.List, Help: "own models: content of an input, as NAME=normal, uniform, zeros, ones, ids or FILE.npy (repeatable; default: by type and name)"},
+		{Name: inputOption, Kind: workload.List, Help: "own models: content of an input, as NAME=normal, uniform, zeros, ones, ids, a number or FILE.npy (repeatable; default: by type and name)"},
 		{Name: shapeOption, Kind: workload.List, Help: "own models: shape of an input with free axes, as NAME=1x3x640x640 (repeatable; default: a guess, which is printed)"},
 		{Name: layoutOption, Help: "order of the image axes, NCHW or NHWC (default: the model's own)", Choices: []string{nchw, nhwc}},
 		{Name: processOption, Help: "name of the pre-processing (default: the model's own)"},

@@ -79,6 +79,7 @@ func TestShapes(t *testing.T) {
 		{name: "one length for all", inputs: "ids:i:batch,seq mask:i:batch,seq", outputs: "y:f:batch,2", options: []string{"shape ids=1x32"}, row: "int64[32] int64[32]"},
 		{name: "cache of a decoder", inputs: "ids:i:batch,seq mask:i:batch,past+seq past:f:batch,4,past,8", outputs: "y:f:batch,seq,9", row: "int64[128] int64[144] float32[4 16 8]"},
 		{name: "time first", inputs: "x:f:time,1,80", outputs: "y:f:time,1,40", row: "float32[128 1 80]", batch: 1},
+		{name: "recurrent state", inputs: "x:f:?,512 state:f:2,?,128 sr:i:", outputs: "y:f:?,1", row: "float32[1 512] float32[2 1 128] int64[]", batch: 1},
 		{name: "no batch, as the user says", inputs: "x:f:?,1,80", outputs: "y:f:?,1,40", options: []string{"shape x=50x1x80"}, row: "float32[50 1 80]", batch: 1},
 		{name: "image and threshold", inputs: "x:f:N,3,8,8 t:f:", outputs: "y:f:N,10", row: "float32[1 3 8 8] float32[]", batch: 1},
 		{name: "sound", inputs: "audio:f:N,samples", outputs: "y:f:N,12", row: "float32[16000]"},
@@ -132,10 +133,10 @@ func prepared(t *testing.T, w *workload.Workload, index int) (row []tensor.Tenso
 }
 
 func TestContents(t *testing.T) {
-	w, err := setup(t, "a:f:N,2 b:i:N,2 c:b:N,2 attention_mask:i:N,2 h:h:N,2", "y:f:N,2", "", "input a=ones,c=zeros,b=uniform,h=ones")
+	w, err := setup(t, "a:f:N,2 b:i:N,2 c:b:N,2 attention_mask:i:N,2 h:h:N,2", "y:f:N,2", "", "input a=-1.5,c=zeros,b=7,h=ones")
 	testenv.Must(t, err)
 	row := prepared(t, w, 3)
-	if a, mask := tensor.Data[float32](row[0]), tensor.Data[int64](row[3]); a[0] != 1 || mask[1] != 1 || row[2].Bytes()[0] != 0 || row[4].Bytes()[1] != 0x3c {
+	if a, mask := tensor.Data[float32](row[0]), tensor.Data[int64](row[3]); a[0] != -1.5 || tensor.Data[int64](row[1])[1] != 7 || mask[1] != 1 || row[2].Bytes()[0] != 0 || row[4].Bytes()[1] != 0x3c {
 		t.Errorf("a %v, mask %v, c %v, h %v", a, mask, row[2].Bytes(), row[4].Bytes())
 	}
 }
