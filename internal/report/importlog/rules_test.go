@@ -13,7 +13,9 @@ func TestModelAndRules(t *testing.T) {
 	const version = `"loadgen_version", "value": "5.1.0 @ NA"`
 	const seed = `"requested_qsl_rng_seed", "value": 1780908523862526354`
 	other := []string{seed, `"requested_qsl_rng_seed", "value": 1`}
-	as := func(v string) []string { return append([]string{version, `"loadgen_version", "value": "` + v + `"`}, other...) }
+	as := func(v string) []string {
+		return append([]string{version, `"loadgen_version", "value": "` + v + `"`}, other...)
+	}
 	dated := func(date string) []string {
 		return append(as(".5a1"), `"loadgen_git_commit_date", "value": "NA"`, `"loadgen_git_commit_date", "value": "`+date+`"`)
 	}
