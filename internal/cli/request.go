@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +140,7 @@ func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 		case option.Switch && len(option.Choices) > 0: // a value is optional
 			f.String(option.Name, "", option.Help)
 			flag := f.Lookup(option.Name)
-			flag.Value, flag.NoOptDefVal = switchValue{flag.Value}, "true"
+			flag.Value, flag.NoOptDefVal = switchValue{flag.Value, option.Choices}, "true"
 		case option.Switch:
 			f.Bool(option.Name, false, option.Help)
 		case option.Repeats:
@@ -152,7 +153,18 @@ func (o *optionFlags) define(f *pflag.FlagSet, options []catalogue.Option) {
 }
 
 // A switchValue is a switch that may have other values than true and false.
-type switchValue struct{ pflag.Value }
+type switchValue struct {
+	pflag.Value
+	choices []string
+}
+
+// Set implements pflag.Value.
+func (s switchValue) Set(text string) error {
+	if _, err := strconv.ParseBool(text); err != nil && !slices.Contains(s.choices, text) {
+		return fmt.Errorf("want true, false or %s", strings.Join(s.choices, ", "))
+	}
+	return s.Value.Set(text)
+}
 
 // Type is that of switches, so that the help shows none.
 func (switchValue) Type() string { return "bool" }

@@ -16,7 +16,7 @@ type Option struct {
 	Aliases []string // other spellings, those of the official scripts
 	Kind    OptionKind
 	Help    string   // one line, lower case, no full stop
-	Choices []string // the only values of a text, in any case; nil: any
+	Choices []string // the only values of a text, in any case (nil: any), or those that a Bool has beside true and false
 	Scoring bool     // it says how a log is scored, also where it is an option of a run
 }
 
@@ -96,6 +96,7 @@ func (o Option) check(value string) error {
 		if _, err = strconv.ParseBool(value); err != nil {
 			return fmt.Errorf("%q is neither true nor false", value)
 		}
+		return nil
 	}
 	known := func(choice string) bool { return strings.EqualFold(choice, value) }
 	if len(o.Choices) > 0 && !slices.ContainsFunc(o.Choices, known) {
