@@ -58,6 +58,9 @@ const imageNetClasses = 1000
 // ReadValMap reads the images and labels of ImageNet in a folder.
 func ReadValMap(dir string) ([]accuracy.LabeledImage, error) {
 	f, err := fileio.Open(filepath.Join(dir, valMap))
+	if errors.Is(err, fs.ErrNotExist) && !exists(dir) {
+		return nil, fmt.Errorf("opening ImageNet: the folder %s is missing", dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("opening ImageNet in %s: %s is missing: "+
 			"want one line per image, its path below the folder and its class from 0 to %d", dir, valMap, imageNetClasses-1)
@@ -168,6 +171,9 @@ func ReadAnnotations(path string) (*accuracy.GroundTruth, error) {
 
 // read reads the annotations and returns their path.
 func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error) {
+	if !exists(dir) {
+		return nil, "", fmt.Errorf("opening %s: the folder %s is missing", l.name, dir)
+	}
 	path := firstExisting(dir, l.annotations...)
 	truth, err := ReadAnnotations(path)
 	if errors.Is(err, fs.ErrNotExist) {

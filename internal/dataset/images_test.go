@@ -320,3 +320,14 @@ func ExampleOptions() {
 	fmt.Println(d.Len(), filepath.Base(d.Path(0)), err)
 	// Output: 1 b.JPEG <nil>
 }
+
+func TestMissingFolderIsCalledMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	_, err := OpenImageNet(dir, Options{})
+	_, err2 := OpenCOCO(dir, Options{})
+	for _, err := range []error{err, err2} {
+		if err == nil || !strings.Contains(err.Error(), "the folder "+dir+" is missing") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
