@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +27,7 @@ type compareFlags struct {
 	format, output string
 	failIf         []string
 	anyway, asJSON bool
+	repeat         int
 }
 
 func newCompare() *cobra.Command {
@@ -40,7 +45,7 @@ listed first.
 Each change has a 95 % interval. ~ means no change beyond noise. Queries
 wait for each other, so one run is worth far fewer independent measurements than it has
 queries; and one run each says nothing of what changes from run to run. For that make five
-or more of each in turns: the command prints how.
+or more of each in turns: --repeat 5 does.
 
 --fail-if 'p99>+5%' ends with status 5 if a change is beyond that with its whole interval,
 and only with five or more repeats in turns (accuracy: on the same samples). Each limit gets
@@ -52,6 +57,7 @@ and per output token (ttft p99, tpot p99), samples/s, metric, accuracy (in point
 
 Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 		Example: `  mlperf compare results/fp32 results/int8
+  mlperf compare --repeat 5 results/fp32 results/int8
   mlperf compare --fail-if 'p99>+5%' --fail-if 'accuracy<-0.5%' base/* -- new/*
   mlperf compare --format html --output compare.html old new`,
 		Args: arguments(0, 1000),
@@ -83,11 +89,22 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 			case slices.ContainsFunc(args[at:], func(a string) bool { return strings.HasPrefix(a, "--") }):
 				return usage("compare: %s: flags come before the folders and --", strings.Join(args[at:], " "))
 			}
-			base, err := compared(cmd, args[:at])
+			before, after := args[:at], args[at:]
+			switch {
+			case o.repeat < 0:
+				return usage("--repeat is %d, want a number of runs", o.repeat)
+			case o.repeat > 0 && len(args) != 2:
+				return usage("--repeat repeats one run with one other: want two folders")
+			case o.repeat > 0:
+				if before, after, err = o.inTurns(cmd, args); err != nil {
+					return err
+				}
+			}
+			base, err := compared(cmd, before)
 			if err != nil {
 				return err
 			}
-			new, err := compared(cmd, args[at:])
+			new, err := compared(cmd, after)
 			if err != nil {
 				return err
 			}
@@ -109,8 +126,47 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 	f.StringVar(&o.output, "output", "", "file to write (default: standard output; html: compare.html)")
 	f.StringArrayVar(&o.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON, with the id of its form")
+	f.IntVar(&o.repeat, "repeat", 0, "repeat both runs so many `times` in turns, with their own command lines, and compare those")
 	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if even if machine, rules or caveats differ")
 	return cmd
+}
+
+// inTurns repeats two runs in turns, and returns the folders of the repeats.
+func (o *compareFlags) inTurns(cmd *cobra.Command, args []string) (base, new []string, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := outdir.New(filepath.Join(outdir.Root, "compare", time.Now().Format("20060102-150405")))
+	if err != nil {
+		return nil, nil, err
+	}
+	folders := [2]string{filepath.Join(root, "base"), filepath.Join(root, "new")}
+	for i := range o.repeat {
+		for side, folder := range args {
+			r, err := report.Read(folder)
+			if err != nil {
+				return nil, nil, err
+			}
+			if len(r.Command) < 2 || r.Command[0] != "mlperf" {
+				return nil, nil, fmt.Errorf("%s does not have the command line of its run", folder)
+			}
+			line := withFlag(withFlag(r.Command[1:], "output", filepath.Join(folders[side], strconv.Itoa(i+1))), "no-report", "")
+			_ = say(cmd.ErrOrStderr(), "repeat %d of %d: mlperf %s\n", i+1, o.repeat, report.CommandLine(line))
+			again := exec.CommandContext(cmd.Context(), program, line...)
+			again.Stderr = cmd.ErrOrStderr()
+			again.Cancel = func() error { return again.Process.Signal(os.Interrupt) }
+			err = again.Run()
+			var exit *exec.ExitError
+			if errors.As(err, &exit) && (exit.ExitCode() == ExitInvalid || exit.ExitCode() == ExitInaccurate) { // a result all the same
+				err = nil
+			}
+			if err != nil {
+				return nil, nil, fmt.Errorf("repeating %s: %w", folder, err)
+			}
+		}
+	}
+	return folders[:1], folders[1:], nil
 }
 
 // lastTwo are the folders of the newest run and of the one before it of the same benchmark, the older first.

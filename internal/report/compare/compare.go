@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -124,30 +124,12 @@ func folders(runs []Run) []string {
 // leastRepeats is how many pairs of runs may fail a build.
 const leastRepeats = 5
 
-// inTurns are the commands of a series of repeats in which both sides take turns, so that a
-// drift meets both; nil if a run does not know its command.
+// inTurns is the command that repeats both sides in turns, so that a drift meets both; nil if a run does not know how it was made.
 func inTurns(base, new Run) []string {
-	commandOf := func(r Run, folder string) string {
-		if len(r.Results.Command) == 0 {
-			return ""
-		}
-		var words []string // without the folder
-		for i := 0; i < len(r.Results.Command); i++ {
-			switch word := r.Results.Command[i]; {
-			case word == "--output":
-				i++
-			case strings.HasPrefix(word, "--output="), word == "--force":
-			default:
-				words = append(words, word)
-			}
-		}
-		return report.CommandLine(words) + ` --output ` + folder + `/$i`
-	}
-	a, b := commandOf(base, "base"), commandOf(new, "new")
-	if a == "" || b == "" {
+	if len(base.Results.Command) == 0 || len(new.Results.Command) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("for i in 1 2 3 4 5; do\n  %s\n  %s\ndone\nmlperf compare base -- new", a, b)}
+	return []string{report.CommandLine([]string{"mlperf", "compare", "--repeat", strconv.Itoa(leastRepeats), base.Folder, new.Folder})}
 }
 
 // notes for the reader.
