@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,13 +46,13 @@ type liar struct {
 	stream func(q question) []string // the data of events; all end with [DONE] unless the last is empty
 	whole  func(q question) string   // the answer to a request without a stream
 	raw    bool                      // events are written as they are
-	asked  int
+	asked  atomic.Int64
 
 	observer
-	traffic bool // it has begun: the server lies
+	traffic atomic.Bool // it has begun: the server lies
 }
 
-func (l *liar) Phase(name string) { l.traffic = name == "traffic" }
+func (l *liar) Phase(name string) { l.traffic.Store(name == "traffic") }
 
 func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
@@ -64,15 +65,15 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
 		return
 	}
-	l.asked++
+	asked := int(l.asked.Add(1))
 	n, stream, whole := honestTokens, l.stream, l.whole
-	if !l.traffic {
+	if !l.traffic.Load() {
 		n, stream, whole = min(q.MaxTokens, n), honest, honestWhole
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(q.Prompt)
 	random := rand.New(rand.NewPCG(h.Sum64(), 1))
-	a := question{nth: l.asked, stream: q.Stream}
+	a := question{nth: asked, stream: q.Stream}
 	for range n {
 		id := int32(random.IntN(vocab.Plain))
 		a.ids, a.words = append(a.ids, id), append(a.words, vocab.Words[id])
@@ -85,7 +86,7 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	events := stream(a)
-	if l.raw && l.traffic {
+	if l.raw && l.traffic.Load() {
 		fmt.Fprint(w, strings.Join(events, ""))
 		return
 	}
