@@ -170,7 +170,7 @@ var faults = []fault{
 		Rule: "system-nameplate", Path: "open/ExampleOrg/systems/board1_power.yaml", Message: "cannot be read: is longer than",
 	}},
 	{"a detail log of 5 GB without an end of line", Reference, func(e *edit) { e.grow(perf("S"), 5<<30) }, Finding{
-		Rule: "log-format", Path: results + "SingleStream/performance/run_1/mlperf_log_detail.txt", Message: "cannot be read: the line is longer than 64 MiB",
+		Rule: "log-format", Path: results + "SingleStream/performance/run_1/mlperf_log_detail.txt", Line: -1, Message: "cannot be read: the line is longer than 64 MiB",
 	}},
 }
 
