@@ -325,7 +325,7 @@ func TestTokenServerEndsWithInput(t *testing.T) {
 	}
 }
 
-// A run whose output nobody reads any more ends as after SIGHUP: all that was measured is written and marked.
+// A run whose output is no longer read ends as after SIGHUP: all that was measured is written and marked.
 func TestBrokenPipe(t *testing.T) {
 	made := material(t)
 	p := start(t, made, single+"20s", "sh", "-c", `{ "$@" 2>&1; echo $? >status; } | grep -m 1 '"phase":"traffic"'`, "sh")

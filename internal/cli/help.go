@@ -209,7 +209,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	if !unknown {
 		return usage("%w", plainFlagError(err))
 	}
-	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 { // the word before it is no command
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 { // the word before it is not a command
 		return noVerb(cmd, words)
 	}
 	var all []string

@@ -85,7 +85,7 @@ Built-in models and data are known by what their files say of themselves, wherev
 SHA-256 sums of the logs, the score and the charts beside it (` + "`files_sha256`" + `), and ends with a digest of itself (` + "`seal`" + `). If one of
 them does not fit, every command that reads the record says CHANGED after the verdict, and which file it is, as a caveat; a suite
 makes the run anew, and ` + "`submission build`" + ` refuses it. Records of the schema before this one may have no seal: UNSEALED. Logs of this program
-without their ` + "`results.json`" + ` are WITHOUT RECORD. The seal has no key: it shows accidents and careless edits. Whoever makes a new seal
+without their ` + "`results.json`" + ` are WITHOUT RECORD. The seal has no key: it shows accidents and careless edits. A seal that is made anew
 with this program's source passes; only a repetition of the run, or a review, helps against that.
 
 Every setting that a test really had is compared with what the rules say for its model, scenario and division. What makes

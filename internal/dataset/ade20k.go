@@ -48,8 +48,7 @@ func OpenADE20K(dir string, o Options) (_ *ADE20K, err error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			switch strings.ToLower(filepath.Ext(e.Name())) {
-			case ".jpg", ".jpeg", ".png":
+			if isImage(e.Name()) {
 				names = append(names, e.Name())
 			}
 		}

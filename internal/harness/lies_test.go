@@ -446,7 +446,7 @@ func TestHonestServers(t *testing.T) {
 			return append(list, usage(64))
 		},
 		"vLLM: the token that ends the answer counts": func(q question) []string { return told(65, q.words...) },
-		"vLLM: ids, with the one that ends the answer": func(q question) (list []string) {
+		"vLLM: ids, with the id that ends the answer": func(q question) (list []string) {
 			for i, w := range q.words {
 				list = append(list, idsOf(q.ids[i:i+1], w))
 			}

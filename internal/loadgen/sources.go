@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"strings"
+	"sync"
 )
 
 //go:embed *.go mlperflog/*.go
@@ -13,13 +14,14 @@ var sources embed.FS
 
 // Sources returns the SHA-1 sum of each file of the load generator that the program was built from, by a path that begins with a
 // slash, as the reference logs those of its own (loadgen_file_sha1; version_generator.py). Tests are left out.
-func Sources() map[string]string {
+// The map is shared: it must not be changed.
+var Sources = sync.OnceValue(func() map[string]string {
 	sums, err := SourcesIn(sources)
 	if err != nil {
 		panic(err) // the files are in the program
 	}
 	return sums
-}
+})
 
 // SourcesIn returns the same sums of the files in a folder.
 func SourcesIn(folder fs.FS) (map[string]string, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
@@ -24,7 +25,11 @@ type Pattern struct {
 func Patterns(w io.Writer, runs []Pattern) error {
 	var b strings.Builder
 	t := newTable(table.Row{"scenario", "p50", "p90", "p99", "samples/s", "result", "what limits"})
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: 2}, {Number: 3, Align: 2}, {Number: 4, Align: 2}, {Number: 5, Align: 2}})
+	var numbers []table.ColumnConfig
+	for column := 2; column <= 5; column++ {
+		numbers = append(numbers, table.ColumnConfig{Number: column, Align: text.AlignCenter})
+	}
+	t.SetColumnConfigs(numbers)
 	var first *Results
 	var caveats [][]string
 	for _, one := range runs {

@@ -98,7 +98,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 // and to score. Without ONNX Runtime, only data are made that do not need it.
 func (p *Prepared) openEngines(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.config
-	remote := &q.Engine.Remote
+	remote, network := &q.Engine.Remote, p.division == config.Network
 	var local []string
 	switch q.Engine.Name {
 	case engine.ONNXRuntime:
@@ -110,13 +110,13 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		if p.Settings.Scenario == loadgen.SingleStream {
 			warm = 1
 		}
-		cfg.Engine, local, err = remote.OpenOpenAI(ctx, q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm)
+		cfg.Engine, local, err = remote.OpenOpenAI(ctx, q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm, network)
 	case engine.OIP:
-		cfg.Engine, cfg.Model, local, err = remote.OpenOIP(ctx, p.model, p.division == config.Network)
+		cfg.Engine, cfg.Model, local, err = remote.OpenOIP(ctx, p.model, network)
 	default:
 		return nil
 	}
-	if p.division == config.Network && len(local) > 0 {
+	if len(local) > 0 {
 		cfg.Caveats = append(cfg.Caveats, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
 	}
 	if err != nil || q.noBenchmark() {

@@ -6,6 +6,7 @@
 //
 // With --near only the tests of the changed package run, which is quick; --again then asks its importers about the survivors.
 // With MLPERF_ORT_LIB in the environment the tests run, too, that 'make test' runs with ONNX Runtime.
+//
 // A line per change: NOTICED or SURVIVED, place, change, the package whose test failed, seconds. Changes that do not compile
 // are replaced by others. The last line is the share that was noticed. Survivors want a look: a test is missing, the line is
 // not needed, or the change is equivalent (it has no effect).

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is the user and group that programs have where this process is the superuser's: the overflow id of the kernel.
-const nobody = 65534
+// programUser is the user and group that programs have where this process is the superuser's: the overflow id of the kernel.
+const programUser = 65534
 
 // isolate gives a command a process group, which ends as a whole, and on request a host name, an empty network and an
 // empty process space. Where this process is the superuser's, the command has a user who owns nothing.
@@ -27,8 +27,8 @@ func isolate(cmd *exec.Cmd, namespaces bool) {
 	}
 	uid, gid := os.Getuid(), os.Getgid()
 	if uid == superuser {
-		uid, gid = nobody, nobody
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody} // and no other groups
+		uid, gid = programUser, programUser
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: programUser, Gid: programUser} // and no other groups
 		cmd.SysProcAttr.GidMappingsEnableSetgroups = true
 	}
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
@@ -61,7 +61,7 @@ func confined(folder string, disk int64, f func() error) error {
 			func() error { return set("/proc", 0, unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}) }, // Go maps users in it
 			func() error {
 				return unix.Mount("tmpfs", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
-					fmt.Sprintf("size=%d,nr_inodes=100000,mode=700,uid=%d,gid=%[2]d", disk, nobody))
+					fmt.Sprintf("size=%d,nr_inodes=100000,mode=700,uid=%d,gid=%[2]d", disk, programUser))
 			},
 		} {
 			if err == nil {
@@ -83,7 +83,7 @@ func own(path string) error {
 	if os.Getuid() != superuser {
 		return nil
 	}
-	return os.Chown(path, nobody, nobody)
+	return os.Chown(path, programUser, programUser)
 }
 
 // find looks for a program in PATH; where this process is the superuser's, for one that the user of the programs can reach.
@@ -97,7 +97,7 @@ func find(name string) (string, error) {
 			return candidate, nil
 		}
 	}
-	return "", fmt.Errorf("%s is in a folder that is closed to the user %d, who runs the programs: put it where all users reach it", path, nobody)
+	return "", fmt.Errorf("%s is in a folder that is closed to the user %d, who runs the programs: put it where all users reach it", path, programUser)
 }
 
 // reachable reports whether every user may execute a file.

@@ -3,7 +3,6 @@
 package coderun
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
 )
@@ -14,13 +13,3 @@ func isolate(cmd *exec.Cmd, _ bool) {
 }
 
 func endGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-
-func probe() (isolated, counted bool) { return false, false }
-
-func confined(_ string, _ int64, f func() error) error { return f() }
-
-func own(string) error { return nil }
-
-func find(name string) (string, error) { return exec.LookPath(name) }
-
-func whereabouts(folder *os.File) (string, error) { return folder.Name(), nil }

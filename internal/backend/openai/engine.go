@@ -93,7 +93,6 @@ func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 		return nil, err
 	}
 	if s.model == "" {
-		var err error
 		if s.model, err = s.onlyModel(ctx); err != nil {
 			return nil, err
 		}

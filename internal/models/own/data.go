@@ -365,7 +365,7 @@ func (in *inputs) openImages(s workload.Setup, data map[string]content) error {
 	in.images, in.labels, in.samples, in.pipeline = folder, folder.Labels, folder.Len(), fmt.Sprintf("%+v gray %v", p, gray)
 	shape := p.Shape()
 	if gray {
-		shape = map[preprocess.Layout]tensor.Shape{preprocess.NCHW: {1, shape[1], shape[2]}, preprocess.NHWC: {shape[0], shape[1], 1}}[p.Layout]
+		shape = grayShape(shape, p.Layout)
 	}
 	data[image.Name] = content{shape: shape, from: note, open: func(*input) (func(int, tensor.Tensor) error, error) {
 		return func(index int, dst tensor.Tensor) error {
@@ -385,11 +385,14 @@ func (in *inputs) openImages(s workload.Setup, data map[string]content) error {
 			if gray {
 				made = luminance(made, p.Layout)
 			}
-			t, err := converted(made, dst.Type)
-			if err == nil && gray || p.Type != dst.Type {
+			if gray || p.Type != dst.Type {
+				t, err := converted(made, dst.Type)
+				if err != nil {
+					return err
+				}
 				copy(dst.Bytes(), t.Bytes())
 			}
-			return err
+			return nil
 		}, nil
 	}}
 	if folder.Classes > 0 {
@@ -458,15 +461,22 @@ func imagePipeline(i *input, v workload.Values) (p preprocess.Pipeline, gray boo
 	return p, gray, fmt.Sprintf("images of %d×%d in %s, pre-processed as %s%s", p.Size, p.Size, layout, name, guess), nil
 }
 
+// grayShape is the shape of an image with one channel instead of three.
+func grayShape(shape tensor.Shape, layout preprocess.Layout) tensor.Shape {
+	if layout == preprocess.NHWC {
+		return tensor.Shape{shape[0], shape[1], 1}
+	}
+	return tensor.Shape{1, shape[1], shape[2]}
+}
+
 // luminance is an image of three channels as one of gray (ITU-R BT.601).
 func luminance(t tensor.Tensor, layout preprocess.Layout) tensor.Tensor {
 	n := t.Len() / 3
-	shape := tensor.Shape{1, t.Shape[1], t.Shape[2]}
 	step, plane := 1, n
 	if layout == preprocess.NHWC {
-		shape, step, plane = tensor.Shape{t.Shape[0], t.Shape[1], 1}, 3, 1
+		step, plane = 3, 1
 	}
-	gray := tensor.New(t.Type, shape...)
+	gray := tensor.New(t.Type, grayShape(t.Shape, layout)...)
 	mix := func(at func(int) float64, put func(int, float64)) {
 		for k := range n {
 			put(k, 0.299*at(k*step)+0.587*at(k*step+plane)+0.114*at(k*step+2*plane))

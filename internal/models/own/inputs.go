@@ -433,24 +433,10 @@ func (i *input) make(kind string, place int, length int64) (fill func(int, tenso
 	random := func(index int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(index)<<16|uint64(place))) }
 	float := singlepass.IsFloat(i.Type)
 	floats := func(next func(*rand.Rand) float32) func(int, tensor.Tensor) error {
-		return func(index int, dst tensor.Tensor) error {
-			r, values := random(index), make([]float32, dst.Len())
-			for k := range values {
-				values[k] = next(r)
-			}
-			putFloats(dst, values)
-			return nil
-		}
+		return filled(random, next, putFloats)
 	}
 	wholes := func(next func(*rand.Rand) int64) func(int, tensor.Tensor) error {
-		return func(index int, dst tensor.Tensor) error {
-			r, values := random(index), make([]int64, dst.Len())
-			for k := range values {
-				values[k] = next(r)
-			}
-			putIntegers(dst, values)
-			return nil
-		}
+		return filled(random, next, putIntegers)
 	}
 	constant := func(n int64) func(int, tensor.Tensor) error {
 		if float {
@@ -496,6 +482,18 @@ func (i *input) make(kind string, place int, length int64) (fill func(int, tenso
 		return constant(n), "all " + kind, nil
 	}
 	return nil, "", userinput.Errorf(inputOption, "%s=%s: want normal, uniform, zeros, ones, ids (of inputs that are indices into an embedding), a number or a file that ends in .npy", i.Name, kind)
+}
+
+// filled returns a function that fills a tensor with the next numbers of a sample's generator.
+func filled[T float32 | int64](random func(index int) *rand.Rand, next func(*rand.Rand) T, put func(tensor.Tensor, []T)) func(int, tensor.Tensor) error {
+	return func(index int, dst tensor.Tensor) error {
+		r, values := random(index), make([]T, dst.Len())
+		for k := range values {
+			values[k] = next(r)
+		}
+		put(dst, values)
+		return nil
+	}
 }
 
 // putFloats writes numbers into a tensor of floats.

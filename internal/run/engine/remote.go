@@ -125,7 +125,7 @@ func (r *Remote) TaskName(m workload.Model) string {
 
 // OpenOIP opens the engine that asks servers of the Open Inference Protocol, and returns the model as it runs there:
 // its files have the names by which the servers know them, or, in the Network division, whole samples are answered
-// by a task. Local lists servers on this machine.
+// by a task, and local lists servers on this machine.
 func (r *Remote) OpenOIP(ctx context.Context, m workload.Model, networkDivision bool) (e backend.Engine, _ workload.Model, local []string, err error) {
 	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
 	if r.TokenFile != "" {
@@ -150,23 +150,26 @@ func (r *Remote) OpenOIP(ctx context.Context, m workload.Model, networkDivision 
 		m.Files = func(string) ([]workload.File, error) { return files, nil }
 	}
 	if networkDivision {
-		m = netdivision.Wrap(m, servers)
+		m, local = netdivision.Wrap(m, servers), servers.Local(ctx)
 	}
-	return servers, m, servers.Local(ctx), nil
+	return servers, m, local, nil
 }
 
 // WarmConnections is how many connections to each server are made before the first request, at most.
 const WarmConnections = 64
 
-// OpenOpenAI opens the engine that has servers of text answer prompts. Exact answers are as long as their limit. Local lists
-// servers on this machine.
-func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int) (_ backend.Engine, local []string, err error) {
+// OpenOpenAI opens the engine that has servers of text answer prompts. Exact answers are as long as their limit. In the
+// Network division local lists servers on this machine.
+func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, networkDivision bool) (_ backend.Engine, local []string, err error) {
 	e, err := openai.New(openai.Config{
 		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: []string{"MLPERF_API_KEY", "OPENAI_API_KEY"}, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
 		Model: r.Model, Route: route, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm,
 	})
 	if err != nil {
 		return nil, nil, err // and no engine that is nil
+	}
+	if !networkDivision {
+		return e, nil, nil
 	}
 	for _, text := range r.Endpoints {
 		if u, err := url.Parse(text); err == nil && machine.HasAddress(ctx, u.Hostname()) {
