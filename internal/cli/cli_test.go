@@ -87,18 +87,25 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("%s: --json: %v", name, has)
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && !strings.Contains(cmd.UsageString(), "--"+f.Name) {
+			if !f.Hidden && !strings.Contains(usageText(cmd, true), "--"+f.Name) {
 				t.Errorf("help of %s lacks --%s", name, f.Name)
 			}
 		})
-		for line := range strings.Lines(cmd.Long + "\n" + cmd.UsageString()) {
+		if n := strings.Count(cmd.Long+"\n\n"+cmd.UsageString(), "\n"); n > helpLines {
+			t.Errorf("help of %s has %d lines, want two screens", name, n)
+		}
+		for line := range strings.Lines(cmd.Long + "\n" + usageText(cmd, true)) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
 				t.Errorf("help of %s has a line of %d columns: %s", name, n, line)
 			}
 		}
 	}
+	short, all := mlperf(t, "run", "--help"), mlperf(t, "run", "--help-all")
+	if strings.Contains(short.stdout, "--memory-pattern") || !strings.Contains(short.stdout, "more flags: mlperf run --help-all") || !strings.Contains(all.stdout, "--memory-pattern") {
+		t.Errorf("help of run:\n%s\nwith all flags:\n%s", short.stdout, all.stdout)
+	}
 	o := mlperf(t, "help", "--markdown")
-	for _, want := range []string{"# The command line\n", "## mlperf run\n", "## mlperf suite show\n", "--target-latency"} {
+	for _, want := range []string{"# The command line\n", "## mlperf run\n", "## mlperf suite show\n", "--memory-pattern"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("help --markdown lacks %q", want)
 		}
@@ -107,7 +114,7 @@ func TestVerbs(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
-		"run --model ": "resnet50", "run --device ": "cuda", "tune --rules ": "v0.5", "suite run --only ": "mobilenet", "suite run ": "mlmark",
+		"run --model ": "resnet50", "run --scenario o": "offline", "run --scenario Of": "Offline", "run --scenario SINGLES": "SINGLEStream", "show Res": "Resnet50", "run --device ": "cuda", "tune --rules ": "v0.5", "suite run --only ": "mobilenet", "suite run ": "mlmark",
 		"synth dataset ": "imagenet", "download model ": "resnet50", "report --format ": "mlmark", "submission check --rules ": "v6.1",
 	} {
 		o := mlperf(t, append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Split(line, " ")...)...)

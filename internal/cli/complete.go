@@ -24,7 +24,7 @@ func completeValues(root *cobra.Command) {
 	flags := map[string]func() []string{
 		"model":     modelNames,
 		"only":      modelNames,
-		"scenario":  words("SingleStream", "MultiStream", "Server", "Offline", "Interactive"),
+		"scenario":  words("single-stream", "multi-stream", "server", "offline", "interactive", "SingleStream", "MultiStream"),
 		"mode":      words("performance", "accuracy", "submission", "find-peak"),
 		"rules":     config.Versions,
 		"division":  words("closed", "open", "network"),
@@ -49,17 +49,27 @@ func completeValues(root *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if list, ok := flags[f.Name]; ok {
 				// An error says that the flag is completed in its own way already.
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-					return list(), cobra.ShellCompDirectiveNoFileComp
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+					return inCase(list(), begun), cobra.ShellCompDirectiveNoFileComp
 				})
 			}
 		})
 		if list, ok := arguments[cmd.CommandPath()]; ok {
-			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return list(), cobra.ShellCompDirectiveDefault
+			cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return inCase(list(), begun), cobra.ShellCompDirectiveDefault
 			}
 		}
 	}
+}
+
+// inCase are the words that begin so in any case, with the beginning as it was typed: shells drop the others.
+func inCase(words []string, begun string) (list []string) {
+	for _, w := range words {
+		if len(w) >= len(begun) && strings.EqualFold(w[:len(begun)], begun) {
+			list = append(list, begun+w[len(begun):])
+		}
+	}
+	return list
 }
 
 // completeWith has shells complete the value of a flag of one command with one of a few words.

@@ -121,15 +121,20 @@ func newDisplay(cmd *cobra.Command) *progress.Display {
 
 // otherWords are the commands for words that people try.
 var otherWords = map[string][]string{
-	"bench": {"run"}, "benchmark": {"run"}, "test": {"run"}, "profile": {"tune"}, "find-peak": {"run --mode find-peak"},
-	"check": {"doctor", "submission check"}, "data": {"list datasets", "download dataset"}, "datasets": {"list datasets"},
-	"model": {"list models", "download model"}, "models": {"list models"}, "results": {"report"}, "diff": {"compare"},
+	"bench": {"run"}, "benchmark": {"run"}, "test": {"run"}, "start": {"run"}, "infer": {"run"}, "peak": {"run --mode find-peak"}, "find-peak": {"run --mode find-peak"},
+	"profile": {"tune"}, "optimize": {"tune", "quantize"}, "optimise": {"tune", "quantize"}, "sweep": {"tune", "run --sweep-qps"},
+	"check": {"doctor", "submission check"}, "validate": {"submission check", "verify"}, "install": {"doctor --fix"}, "setup": {"doctor --fix"},
+	"data": {"list datasets", "download dataset"}, "dataset": {"list datasets", "download dataset"}, "datasets": {"list datasets"},
+	"model": {"list models", "download model"}, "models": {"list models"}, "results": {"report"}, "plot": {"report --format html"}, "diff": {"compare"}, "score": {"accuracy"},
+	"clean": {"cache clear"},
 }
 
 // otherFlags are ours for flags of other programs.
 var otherFlags = map[string]string{
-	"batch": "max-batchsize", "batch-size": "max-batchsize", "batchsize": "max-batchsize", "slo": "target-latency", "duration": "min-duration", "time": "min-duration",
-	"threads": "intra-threads", "qps": "target-qps", "rate": "target-qps", "iterations": "min-query-count", "requests": "min-query-count",
+	"batch": "max-batchsize", "batch-size": "max-batchsize", "batchsize": "max-batchsize",
+	"latency": "target-latency", "slo": "target-latency", "duration": "min-duration", "time": "min-duration",
+	"threads": "intra-threads", "qps": "target-qps", "rate": "target-qps", "request-rate": "target-qps", "iterations": "min-query-count", "requests": "min-query-count",
+	"num-requests": "min-query-count", "streams": "instances",
 }
 
 // noVerb are the arguments of a command that only has others below it: any is the name of a command that does not exist.

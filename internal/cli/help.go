@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,29 +18,52 @@ import (
 // helpWidth is how wide help is at most.
 const helpWidth = 100
 
-// flagGroups are the purposes of flags of verbs that have many. The group without names takes all other flags.
+// helpLines is how long help is at most, two screens: where all flags do not fit, only the usual ones are shown.
+const helpLines = 100
+
+// flagGroups are the purposes of flags of verbs that have many, the usual flags first. The group without others takes all other
+// flags.
 var flagGroups = []struct {
-	title string
-	flags []string
+	title         string
+	usual, others []string
 }{
-	{"Model, data, scenario", []string{"model", "scenario", "mode", "rules", "division", "quick", "only", "model-path", "dataset-path", "precision", "count", "full-size", "rows", "no-accuracy"}},
-	{"How long, how much, how late", []string{"target-qps", "target-latency", "min-duration", "max-duration", "min-query-count", "max-query-count", "samples-per-query",
-		"performance-sample-count", "ttft", "tpot", "cooldown", "set", "mlperf-conf", "user-conf", "audit-conf", "allow-unknown-keys", "anyway"}},
-	{"How the model is run", []string{"instances", "intra-threads", "inter-threads", "max-batchsize", "max-batch-delay", "profile", "reserve-core", "pin", "thread-affinity", "execution",
-		"spinning", "arena", "memory-pattern", "graph-optimization", "optimized-model", "free-dimension", "custom-ops", "ort-config", "spin", "issue-priority"}},
-	{"Engine and device", []string{"backend", "device", "provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "endpoint", "remote-model",
-		"model-name", "concurrency", "request-timeout", "retry", "token-file", "tls-ca", "tls-cert", "tls-key"}},
-	{"How the model is fed and read", nil},
-	{"Output", []string{"output", "force", "resume", "trace", "json", "progress", "no-report", "power", "power-ranging", "help"}},
+	{"Model, data, scenario",
+		[]string{"model", "scenario", "mode", "rules", "division", "quick", "only", "model-path", "dataset-path", "precision", "count"},
+		[]string{"full-size", "rows", "no-accuracy"}},
+	{"How long, how much, how late",
+		[]string{"budget", "target-qps", "target-latency", "min-duration", "min-query-count", "user-conf"},
+		[]string{"ttft", "tpot", "max-duration", "max-query-count", "samples-per-query", "performance-sample-count", "cooldown", "set", "mlperf-conf", "audit-conf", "allow-unknown-keys", "anyway"}},
+	{"How the model is run",
+		[]string{"instances", "intra-threads", "max-batchsize", "max-batch-delay", "profile"},
+		[]string{"inter-threads", "reserve-core", "pin", "thread-affinity", "execution", "spinning", "arena", "memory-pattern", "graph-optimization", "optimized-model", "free-dimension",
+			"custom-ops", "ort-config", "spin", "issue-priority"}},
+	{"Engine and device",
+		[]string{"backend", "device", "endpoint", "listen", "grpc-listen", "insecure"},
+		[]string{"provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "remote-model", "model-name", "concurrency", "request-timeout", "retry", "token-file", "tls-ca",
+			"tls-cert", "tls-key"}},
+	{"How the model is fed and read",
+		[]string{"input", "shape", "calibration", "samples", "method", "exclude", "exclude-op", "target", "sensitivity", "yaml",
+			"performance-logs", "accuracy-logs"},
+		nil},
+	{"Output",
+		[]string{"output", "force", "resume", "json", "power", "help"},
+		[]string{"trace", "progress", "no-report", "power-ranging"}},
 }
 
 // setHelp has a command and all below it explain themselves.
 func setHelp(root *cobra.Command) {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd))
+		text := usageText(cmd, true)
+		if all := cmd.Root().PersistentFlags().Lookup(helpAllFlag).Value; all.String() == "" && strings.Count(cmd.Long+"\n\n"+text, "\n") > helpLines {
+			text = usageText(cmd, false)
+		}
+		_, err := io.WriteString(cmd.OutOrStderr(), text)
 		return err
 	})
+	root.PersistentFlags().Var(new(helpAll), helpAllFlag, "help with all flags")
+	f := root.PersistentFlags().Lookup(helpAllFlag)
+	f.NoOptDefVal, f.Hidden = "true", true // the help that it makes longer names it
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
@@ -68,7 +92,7 @@ func setHelp(root *cobra.Command) {
 			if text == "" {
 				text = c.Short + "."
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "\n## %s\n\n%s\n\n```\n%s```\n", c.CommandPath(), text, c.UsageString())
+			fmt.Fprintf(cmd.OutOrStdout(), "\n## %s\n\n%s\n\n```\n%s```\n", c.CommandPath(), text, usageText(c, true))
 		}
 	}
 }
@@ -84,8 +108,26 @@ func commandsBelow(root *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// usageText says how to call a command, no line wider than helpWidth.
-func usageText(cmd *cobra.Command) string {
+// helpAllFlag is the flag that shows all flags of a command.
+const helpAllFlag = "help-all"
+
+// helpAll is its value, set once it was seen. It ends the reading of flags as --help does.
+type helpAll string
+
+// String implements pflag.Value.
+func (h *helpAll) String() string { return string(*h) }
+
+// Type implements pflag.Value.
+func (*helpAll) Type() string { return "bool" }
+
+// Set implements pflag.Value.
+func (h *helpAll) Set(text string) error {
+	*h = helpAll(text)
+	return pflag.ErrHelp
+}
+
+// usageText says how to call a command, with all flags or the usual ones, no line wider than helpWidth.
+func usageText(cmd *cobra.Command, everything bool) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() && cmd.Parent() != nil {
@@ -114,39 +156,44 @@ func usageText(cmd *cobra.Command) string {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	all.AddFlagSet(cmd.LocalFlags())
 	all.AddFlagSet(cmd.InheritedFlags())
-	const many = 24 // flags on, they are shown in groups
-	shown, grouped := 0, map[string]bool{}
+	var visible []string
 	all.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			shown++
+			visible = append(visible, f.Name)
 		}
 	})
-	if shown < many {
+	const many = 24 // flags on, they are shown in groups
+	if len(visible) < many {
 		fmt.Fprintf(&b, "\nFlags:\n%s", all.FlagUsagesWrapped(helpWidth))
 	} else {
+		rest := slices.Clone(visible)
 		for _, g := range flagGroups {
-			for _, name := range g.flags {
-				grouped[name] = true
-			}
+			rest = slices.DeleteFunc(rest, func(name string) bool { return slices.Contains(g.usual, name) || slices.Contains(g.others, name) })
 		}
+		left := len(rest)
 		for _, g := range flagGroups {
+			names := g.usual
+			switch {
+			case everything && g.others == nil:
+				names = slices.Sorted(slices.Values(slices.Concat(names, rest)))
+			case everything:
+				names = slices.Concat(names, g.others)
+			default:
+				left += len(slices.DeleteFunc(slices.Clone(g.others), func(name string) bool { return !slices.Contains(visible, name) }))
+			}
 			group := pflag.NewFlagSet("", pflag.ContinueOnError)
 			group.SortFlags = false
-			for _, name := range g.flags {
+			for _, name := range names {
 				if f := all.Lookup(name); f != nil {
 					group.AddFlag(f)
 				}
 			}
-			if g.flags == nil {
-				all.VisitAll(func(f *pflag.Flag) {
-					if !grouped[f.Name] {
-						group.AddFlag(f)
-					}
-				})
-			}
 			if group.HasAvailableFlags() {
 				fmt.Fprintf(&b, "\n%s:\n%s", g.title, group.FlagUsagesWrapped(helpWidth))
 			}
+		}
+		if !everything {
+			fmt.Fprintf(&b, "\n%d more flags: %s --%s\n", left, cmd.CommandPath(), helpAllFlag)
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
@@ -205,6 +252,9 @@ func newMan() *cobra.Command {
 // explainFlagError adds to the error of a flag that does not exist which one was meant or which command has it, and puts a wrong
 // value into plain words.
 func explainFlagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) { // --help-all
+		return err
+	}
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !unknown {
 		return usage("%w", plainFlagError(err))

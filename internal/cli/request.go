@@ -199,7 +199,7 @@ var settingFlags = []setting{
 	{"max-query-count", "max_query_count", "greatest `number` of queries", false},
 	{"samples-per-query", "samples_per_query", "`number` of samples of a MultiStream query", false},
 	{"performance-sample-count", "performance_sample_count_override", "`number` of samples to keep in memory", false},
-	{"target-latency", "target_latency", "Server: latency bound, a `duration` or auto (also for MultiStream of rules v0.5 to v1.0: its interval); SingleStream and MultiStream: expected latency", true},
+	{"target-latency", "target_latency", "Server: latency bound, a `duration` or auto; others: expected latency (rules to v1.0: MultiStream's interval, or auto)", true},
 	{"ttft", "ttft_latency", "Server and Interactive: greatest `time` to the first token, as 500ms", true},
 	{"tpot", "tpot_latency", "Server and Interactive: greatest `time` per further token, as 50ms", true},
 }

@@ -64,7 +64,7 @@ Every flag may also be an environment variable (MLPERF_TARGET_QPS for --target-q
 a line of mlperf.yaml (target-qps: 100); the flag wins, then the variable, then the
 file. MLPERF_CONFIG names another file, MLPERF_CACHE_DIR and MLPERF_DATA_DIR the folders
 for what can be made again and for what was downloaded.`,
-		Example:       "  mlperf trace --scenario server --target-qps 500 --min-duration 1s --json",
+		Example:       "  mlperf run my.onnx\n  mlperf run --model resnet50 --scenario server --quick --target-latency auto",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       program(),

@@ -37,32 +37,27 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [MODEL.onnx]",
 		Short: "Run a model file of yours, or a benchmark: --model M --scenario S",
-		Long: `Run a model file of yours, or a benchmark, which is judged by the rules.
+		Long: `Run a model file of yours, or a benchmark, which is judged by the rules. Without --scenario
+all four traffic patterns run for a few seconds each; without a model it is the built-in
+resnet50.
 
 MODEL.onnx is any model that ONNX Runtime opens, of any task. Its inputs are made from a
 seed by type and shape (--input, --shape), or read from --data: a folder with an array for
 each input (NAME.npy, or .npz), or with images: a folder per class, val_map.txt, or without
-labels. Images and labels give Top-1 and Top-5 accuracy (--mode accuracy). The result says
-"own model": it has no rules to keep.
-
-Without --scenario all four traffic patterns run for a few seconds each. Without MODEL.onnx
-and --model the model is the built-in resnet50.
+labels. Labels give Top-1 and Top-5 accuracy (--mode accuracy). The result says "own model":
+it has no rules to keep.
 
 --model M runs a benchmark. Without --model-path and --dataset-path the built-in model and
 data are used: the official architecture with random weights, and synthetic images. Speed is
 representative, answers are not, and the result says so.
 
-If neither user.conf nor a flag gives a target (--target-qps in Server and Offline,
---target-latency in SingleStream and MultiStream), one is measured first.
+A target that is not given (--target-qps in Server and Offline, else --target-latency) is
+measured first. Settings come from the rule set's mlperf.conf, then user.conf, flags and
+audit.config; each that is easier than the rules is a limitation of the result.
 
-Settings come from the rule set's mlperf.conf, then user.conf, then flags, then
-audit.config. A flag may also be given as an environment variable (MLPERF_TARGET_QPS)
-or in mlperf.yaml (target-qps: 100). Each setting that makes the test easier than the
-rules do is a caveat of the result, with both values.
-
-If a single sample takes longer than the latency bound, no rate can make a Server run
-VALID: it is INVALID after ten seconds at the rate that the machine sustains, which show
-how far off it is. --anyway runs it in full length, --target-latency auto chooses a bound.
+If one sample takes longer than the latency bound, a Server run is INVALID after ten seconds
+at the rate that the machine sustains. --anyway runs it in full length, --target-latency
+auto chooses a bound.
 
 Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below target,
 130 interrupted.`,
