@@ -57,32 +57,44 @@ func gpus(root string) []GPU {
 
 var nvidiaVersion = regexp.MustCompile(`Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 
-// smiMemory asks nvidia-smi how many bytes of memory each card has, by its address on the bus. Without
-// its answer the map is empty.
-func smiMemory(ctx context.Context) map[string]uint64 {
+// An smi is what nvidia-smi tells of the memory of a card.
+type smi struct {
+	bytes uint64
+	ecc   string // Enabled or Disabled; empty: the card has none
+}
+
+// smiMemory asks nvidia-smi about the memory of each card, by its address on the bus. Without its answer the map is empty.
+func smiMemory(ctx context.Context) map[string]smi {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=pci.bus_id,memory.total", "--format=csv,noheader,nounits").Output()
+	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=pci.bus_id,memory.total,ecc.mode.current", "--format=csv,noheader,nounits").Output()
 	if err != nil {
 		return nil
 	}
 	return parseSMI(string(out))
 }
 
-// parseSMI reads lines of the form "00000000:3B:00.0, 81559": an address with a domain of eight
-// digits, and MiB; the kernel writes four of the digits.
-func parseSMI(text string) map[string]uint64 {
-	memory := map[string]uint64{}
+// parseSMI reads lines of the form "00000000:3B:00.0, 81559, Enabled": an address with a domain of eight
+// digits, MiB, and ECC; the kernel writes four of the digits.
+func parseSMI(text string) map[string]smi {
+	memory := map[string]smi{}
 	for l := range strings.Lines(text) {
-		address, size, ok := strings.Cut(strings.TrimSpace(l), ", ")
-		mib, err := strconv.ParseUint(size, 10, 32)
-		if !ok || err != nil {
+		fields := strings.Split(strings.TrimSpace(l), ", ")
+		if len(fields) != 3 {
 			continue
+		}
+		address, ecc := fields[0], fields[2]
+		mib, err := strconv.ParseUint(fields[1], 10, 32)
+		if err != nil {
+			continue
+		}
+		if ecc != "Enabled" && ecc != "Disabled" {
+			ecc = ""
 		}
 		if domain, rest, ok := strings.Cut(address, ":"); ok && len(domain) == 8 {
 			address = domain[4:] + ":" + rest
 		}
-		memory[strings.ToLower(address)] = mib << 20
+		memory[strings.ToLower(address)] = smi{mib << 20, ecc}
 	}
 	return memory
 }

@@ -17,6 +17,7 @@ type Inventory struct {
 	Vendor, Product string // of the machine; empty where the firmware does not tell
 	Firmware        string // name and version
 	MaxMHz          float64
+	ECC             bool     // the memory controllers correct errors; false where they do not tell
 	Caches          []string // of the first processor, e.g. "L2 2048K"
 	Drives          []Drive
 	NICs            []NIC
@@ -43,13 +44,14 @@ type NIC struct {
 type Accelerator struct {
 	GPU
 	MemoryBytes uint64
+	ECC         string // of the memory: Enabled or Disabled; empty: not known
 	Link        string // e.g. PCIe Gen5 x16
 }
 
 // TakeInventory lists the parts of this machine. The memory of NVIDIA's cards comes from nvidia-smi, if that is installed.
 func TakeInventory(ctx context.Context) Inventory { return inventory("/", smiMemory(ctx)) }
 
-func inventory(root string, memory map[string]uint64) Inventory {
+func inventory(root string, memory map[string]smi) Inventory {
 	i := Inventory{
 		Vendor:   line(root, "sys/class/dmi/id/sys_vendor"),
 		Product:  line(root, "sys/class/dmi/id/product_name"),
@@ -58,6 +60,13 @@ func inventory(root string, memory map[string]uint64) Inventory {
 	}
 	khz, _ := strconv.ParseFloat(line(root, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"), 64)
 	i.MaxMHz = khz / 1000
+
+	for _, modules := range []string{"dimm*", "rank*"} { // the kernel's EDAC drivers have one or the other
+		modes, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/edac/mc/mc*", modules, "dimm_edac_mode"))
+		for _, mode := range modes { // SECDED, S4ECD4ED and so on; None, Unknown and EC correct nothing
+			i.ECC = i.ECC || strings.Contains(line("", mode), "ECD")
+		}
+	}
 
 	caches, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu0/cache/index*"))
 	slices.Sort(caches)
@@ -70,7 +79,8 @@ func inventory(root string, memory map[string]uint64) Inventory {
 
 	for _, g := range gpus(root) {
 		dir := filepath.Join(root, "sys/bus/pci/devices", g.PCI)
-		a := Accelerator{GPU: g, MemoryBytes: memory[strings.ToLower(g.PCI)]}
+		told := memory[strings.ToLower(g.PCI)]
+		a := Accelerator{GPU: g, MemoryBytes: told.bytes, ECC: told.ecc}
 		if vram, err := strconv.ParseUint(line(dir, "mem_info_vram_total"), 10, 64); err == nil { // of amdgpu
 			a.MemoryBytes = vram
 		}

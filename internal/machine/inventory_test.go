@@ -21,6 +21,8 @@ func TestInventory(t *testing.T) {
 		"sys/devices/system/cpu/cpu0/cache/index2/size":        "2048K",
 		"sys/devices/system/cpu/cpu0/cache/index3/level":       "3", // without a size
 		"sys/devices/system/cpu/cpu0/cache/index4/size":        "1K",
+		"sys/devices/system/edac/mc/mc0/dimm0/dimm_edac_mode":  "Unknown",
+		"sys/devices/system/edac/mc/mc1/rank1/dimm_edac_mode":  "S4ECD4ED",
 		"sys/block/nvme0n1/size":                               "3907029168",
 		"sys/block/sda/size":                                   "1000",
 		"sys/block/sda/queue/rotational":                       "1",
@@ -51,15 +53,15 @@ func TestInventory(t *testing.T) {
 		"sys/bus/pci/devices/0000:00:02.0/class":               "0x030000",
 	}.write(t)
 	want := Inventory{
-		Vendor: "Example Inc.", Product: "Board 1", Firmware: "AMI 2.4", MaxMHz: 3700, Caches: []string{"L1d 48K", "L2 2048K"},
+		Vendor: "Example Inc.", Product: "Board 1", Firmware: "AMI 2.4", MaxMHz: 3700, ECC: true, Caches: []string{"L1d 48K", "L2 2048K"},
 		Drives: []Drive{{"nvme0n1", "NVMe SSD", 3907029168 * 512}, {"sda", "HDD", 512000}},
 		NICs:   []NIC{{"eth0", "mlx5_core", 25000, "Ethernet", "15b3:101f"}, {"eth1", "", 0, "InfiniBand", ""}, {"wlan0", "", 0, "802.11", ""}},
 		Accelerators: []Accelerator{
-			{GPU{Name: "NVIDIA H100 PCIe", Vendor: "NVIDIA", PCI: "0000:3b:00.0"}, 81559 << 20, "PCIe Gen5 x16"},
-			{GPU{Name: "Instinct", Vendor: "AMD", PCI: "0000:5e:00.0"}, 68702699520, ""},
+			{GPU{Name: "NVIDIA H100 PCIe", Vendor: "NVIDIA", PCI: "0000:3b:00.0"}, 81559 << 20, "Enabled", "PCIe Gen5 x16"},
+			{GPU{Name: "Instinct", Vendor: "AMD", PCI: "0000:5e:00.0"}, 68702699520, "", ""},
 		},
 	}
-	if diff := cmp.Diff(want, inventory(root, map[string]uint64{"0000:3b:00.0": 81559 << 20})); diff != "" {
+	if diff := cmp.Diff(want, inventory(root, map[string]smi{"0000:3b:00.0": {81559 << 20, "Enabled"}})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -92,13 +94,13 @@ func TestDrivesHoldData(t *testing.T) {
 }
 
 func TestParseSMI(t *testing.T) {
-	for text, want := range map[string]map[string]uint64{
-		"00000000:3B:00.0, 81559":                          {"0000:3b:00.0": 81559 << 20},
-		"0001:3B:00.0, 2\r\n00000001:aF:00.0, 3\n":         {"0001:3b:00.0": 2 << 20, "0001:af:00.0": 3 << 20},
-		"00000000:3B:00.0, 99999999999\n":                  {},
-		"No devices were found\n00000000:3B:00.0, [N/A]\n": {},
+	for text, want := range map[string]map[string]smi{
+		"00000000:3B:00.0, 81559, Enabled":                                    {"0000:3b:00.0": {81559 << 20, "Enabled"}},
+		"0001:3B:00.0, 2, Disabled\r\n00000001:aF:00.0, 3, [N/A]\n":           {"0001:3b:00.0": {2 << 20, "Disabled"}, "0001:af:00.0": {3 << 20, ""}},
+		"00000000:3B:00.0, 99999999999, Enabled\n":                            {},
+		"No devices were found\n00000000:3B:00.0, [N/A], [N/A]\n0, 81559\n\n": {},
 	} {
-		if diff := cmp.Diff(want, parseSMI(text)); diff != "" {
+		if diff := cmp.Diff(want, parseSMI(text), cmp.AllowUnexported(smi{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}

@@ -1,6 +1,10 @@
 package checker
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // A Field is a field that a file of a submission must have (submission_checker/constants.py).
 type Field struct {
@@ -22,7 +26,7 @@ func SystemFields() []Field {
 		{"host_processors_per_node", "a whole number", true},
 		{"host_processor_core_count", "cores of one processor", true},
 		{"host_memory_capacity", "of a node, e.g. 512 GB", true},
-		{"host_memory_configuration", "modules, e.g. 16 x 32 GB DDR5-4800", true},
+		{"host_memory_configuration", "modules, and ECC, e.g. 16 x 32 GB DDR5-4800 ECC", true},
 		{"host_storage_capacity", "of a node, e.g. 2 TB", true},
 		{"host_storage_type", "e.g. NVMe SSD", true},
 		{"host_networking", "e.g. 2 x 100 Gb/s Ethernet", true},
@@ -32,7 +36,7 @@ func SystemFields() []Field {
 		{"accelerator_model_name", "e.g. NVIDIA H100-SXM-80GB; N/A for none", true},
 		{"accelerator_memory_capacity", "of one accelerator, e.g. 80 GB; N/A for none", true},
 		{"accelerator_host_interconnect", "e.g. PCIe Gen5 x16; N/A for none", true},
-		{"accelerator_memory_configuration", "e.g. HBM3; N/A for none", true},
+		{"accelerator_memory_configuration", "and ECC, e.g. HBM3 ECC; N/A for none", true},
 		{"accelerator_interconnect", "e.g. NVLink; N/A for none", true},
 		{"cooling", "e.g. air, liquid or passive", true},
 		{"framework", "with version, e.g. ONNX Runtime 1.24", true},
@@ -43,6 +47,47 @@ func SystemFields() []Field {
 		{Name: "accelerator_on-chip_memories"}, {Name: "hw_notes"}, {Name: "sw_notes"},
 	}
 }
+
+// DatacenterLacks lists the fields of a description that do not say what a datacenter system of closed and network must
+// have (inference_rules, Minimum requirements of a datacenter system): ECC of DRAM and HBM, enabled in every run, and a network.
+// ECC may stand in the field of the memory or in a sentence of hw_notes. An open system, or one of edge alone, lacks nothing.
+func DatacenterLacks(value func(field string) string) []Field {
+	var lacks []Field
+	if !strings.Contains(value("system_type"), "datacenter") || value("division") == "open" {
+		return nil
+	}
+	hasECC := func(field string, own, others *regexp.Regexp) bool {
+		texts := []string{value(field)}
+		for _, note := range strings.FieldsFunc(value("hw_notes"), func(r rune) bool { return strings.ContainsRune(";.,\n", r) }) {
+			if own.MatchString(note) || !others.MatchString(note) {
+				texts = append(texts, note)
+			}
+		}
+		yes := func(s string) bool { return ecc.MatchString(s) && !noECC.MatchString(s) }
+		return slices.ContainsFunc(texts, yes) && !slices.ContainsFunc(texts, noECC.MatchString)
+	}
+	if !hasECC("host_memory_configuration", ofHost, ofAccelerators) {
+		lacks = append(lacks, Field{Name: "host_memory_configuration", Hint: "ECC, enabled in every run, e.g. 16 x 32 GB DDR5-4800 ECC"})
+	}
+	if memory := value("accelerator_memory_configuration"); !absent.MatchString(value("accelerators_per_node")) && !absent.MatchString(memory) &&
+		!strings.EqualFold(memory, "SRAM") && !hasECC("accelerator_memory_configuration", ofAccelerators, ofHost) {
+		lacks = append(lacks, Field{Name: "accelerator_memory_configuration", Hint: "ECC, enabled in every run, e.g. HBM3 ECC"})
+	}
+	for _, name := range []string{"host_networking", "host_network_card_count"} {
+		if absent.MatchString(value(name)) {
+			lacks = append(lacks, Field{Name: name, Hint: "the network that carries the samples, e.g. 2 x 100 Gb/s Ethernet"})
+		}
+	}
+	return lacks
+}
+
+var (
+	ecc            = regexp.MustCompile(`(?i)\becc\b`)
+	noECC          = regexp.MustCompile(`(?i)\b(no|non|not|without|disabled)[ -]*ecc\b|\becc[ :=]+(is +)?(no|not|none|false)\b|\becc\b[^;.,\n]*\b(off|disabled)\b`)
+	ofAccelerators = regexp.MustCompile(`(?i)\b(accelerators?|gpus?|hbm\w*|gddr\w*)\b`)
+	ofHost         = regexp.MustCompile(`(?i)\b(hosts?|cpus?|dram|ddr\w*|dimms?)\b`)
+	absent         = regexp.MustCompile(`(?i)^\s*(n/?a|none|no|0|-)?\s*$`)
+)
 
 // NetworkFields lists the further fields of a system of the network division.
 func NetworkFields() []Field {

@@ -58,6 +58,7 @@ var rules = map[string]rule{
 	"system-text":        {link: resultsFile, fix: "write plain text"},
 	"system-quote":       {link: resultsFile, fix: "write the text without quotation marks and line breaks: the official summary does not escape them", strict: true},
 	"system-placeholder": {link: systemFile, fix: "fill in the field; `mlperf system --from FILE` keeps what is filled in", strict: true},
+	"system-datacenter":  {link: policies + "#constraints-for-the-closed-division", fix: "describe ECC (also in hw_notes) and the network if the system has them: closed and network ask for both in a datacenter", strict: true},
 	"system-nameplate":   {link: systemFile, fix: "correct systems/<system>_power.yaml"},
 
 	"mapping-json":      {link: loaderFile, fix: "write an object from your names of models to official ones"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
@@ -49,6 +50,7 @@ var strictChanges = map[string]struct {
 	"src is a file":                {"tree-source", func(e *edit) { e.remove(home + "/src"); e.write(home+"/src", "x") }},
 	"both spellings of a scenario": {"scenario-twice", func(e *edit) { e.copy("R/SingleStream", "R/singlestream") }},
 	"a field to fill in":           {"system-placeholder", func(e *edit) { e.system("cooling", `"FILL IN: e.g. air"`) }},
+	"a datacenter without ECC":     {"system-datacenter", func(e *edit) { recommender(e) }},
 	"measurements to fill in":      {"text-placeholder", func(e *edit) { e.field("S/measurements.json", "retraining", `"FILL IN: no"`) }},
 	"a README to fill in":          {"text-placeholder", func(e *edit) { e.write("S/README.md", "FILL IN: how it was run\n") }},
 	"calibration to fill in":       {"text-placeholder", func(e *edit) { e.write(home+"/documentation/calibration.md", "# Numerics\n\nFILL IN: data\n") }},
@@ -112,6 +114,47 @@ func videos(e *edit, prompts, samples string) {
 		e.set(acc(to+"/"+s), "effective_accuracy_sample_count", "248")
 	}
 	e.set(perf(to+"/Offline"), "effective_samples_per_query", samples)
+}
+
+func TestDatacenterLacks(t *testing.T) {
+	const host, accelerator, network = "host_memory_configuration", "accelerator_memory_configuration", "host_networking"
+	for _, c := range []struct {
+		fields string // changes to a system that lacks nothing
+		want   []string
+	}{
+		{"", nil},
+		{"system_type=edge|host_memory_configuration=2x16GB|host_networking=N/A", nil},
+		{"division=open|host_memory_configuration=2x16GB", nil},
+		{"host_memory_configuration=16 x 32 GB", []string{host}},
+		{"host_memory_configuration=16 x 32 GB ECC, no spare", nil},
+		{"host_memory_configuration=16 x 32 GB non-ECC", []string{host}},
+		{"host_memory_configuration=16 x 32 GB|hw_notes=air; DRAM with ECC", nil},
+		{"host_memory_configuration=16 x 32 GB|hw_notes=HBM with ECC", []string{host}},
+		{"hw_notes=ECC of the accelerators' memory disabled", []string{accelerator}},
+		{"hw_notes=ECC: off", []string{host, accelerator}},
+		{"accelerator_memory_configuration=HBM3", []string{accelerator}},
+		{"accelerator_memory_configuration=HBM3|hw_notes=ECC of the host's memory enabled", []string{accelerator}},
+		{"accelerator_memory_configuration=HBM3|host_memory_configuration=DDR5|hw_notes=DRAM and HBM have ECC", nil},
+		{"accelerator_memory_configuration=N/A|accelerators_per_node=0", nil},
+		{"host_networking=N/A", []string{network}},
+		{"host_networking=none|host_network_card_count=0", []string{network, "host_network_card_count"}},
+	} {
+		d := map[string]string{
+			"system_type": "datacenter,edge", "division": "closed", host: "16 x 32 GB DDR5 ECC", accelerator: "HBM3 (ECC)", "accelerators_per_node": "8",
+			network: "2 x 100 Gb/s Ethernet", "host_network_card_count": "2",
+		}
+		for _, change := range strings.Split(c.fields, "|") {
+			name, value, _ := strings.Cut(change, "=")
+			d[name] = value
+		}
+		var got []string
+		for _, f := range DatacenterLacks(func(name string) string { return d[name] }) {
+			got = append(got, f.Name)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: lacks %q, want %q", c.fields, got, c.want)
+		}
+	}
 }
 
 func rounded(e *edit, version string) *rounds.Round {

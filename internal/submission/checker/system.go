@@ -135,6 +135,17 @@ func (d *description) check(division, submitter string, strict bool) {
 			problem("system-placeholder", "field "+f.Name+" was not filled in", v, f.Hint)
 		}
 	}
+	value := func(field string) string { // null and absent fields are findings of their own
+		if v := d.fields[field]; v != nil {
+			return str(v)
+		}
+		return ""
+	}
+	for _, f := range DatacenterLacks(value) {
+		if v := value(f.Name); !HasPlaceholder(v) {
+			problem("system-datacenter", f.Name+" does not have what a datacenter system needs", v, f.Hint)
+		}
+	}
 }
 
 var summaryFields = []string{

@@ -104,12 +104,17 @@ func (d Description) fill(values map[string]string) {
 	}
 }
 
-// Unfinished lists the fields that are to be filled in, by name.
+// Unfinished lists the fields that are to be filled in, by name, and what a datacenter system needs and others do not say.
 func (d Description) Unfinished() []string {
 	names := []string{}
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		if checker.HasPlaceholder(d[name]) {
 			names = append(names, name)
+		}
+	}
+	for _, f := range checker.DatacenterLacks(func(field string) string { return d[field] }) {
+		if !checker.HasPlaceholder(d[f.Name]) {
+			names = append(names, f.Name+" ("+f.Hint+")")
 		}
 	}
 	return names

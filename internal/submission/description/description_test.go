@@ -67,7 +67,15 @@ func TestMachine(t *testing.T) {
 			t.Errorf("a system of closed without power has %s", name)
 		}
 	}
+	d = describe(t, m, i, Request{Division: "closed", Type: "datacenter", Values: map[string]string{"host_memory_configuration": "16 x 16 GB", "accelerator_memory_configuration": "HBM3"}})
+	if got := strings.Join(d.Unfinished(), "; "); !strings.Contains(got, "; host_memory_configuration (ECC,") || !strings.Contains(got, "accelerator_memory_configuration (ECC,") {
+		t.Errorf("a datacenter without a word of ECC: unfinished %q", got)
+	}
+	i.ECC, i.Accelerators[0].ECC, i.Accelerators[1].ECC = true, "Enabled", "Disabled"
 	d = describe(t, m, i, Request{Power: true})
+	if want := "ECC of the host's memory enabled; ECC of the accelerators' memory enabled and disabled"; !strings.HasSuffix(d["hw_notes"], want) {
+		t.Errorf("hw_notes is %q, want its end %q", d["hw_notes"], want)
+	}
 	if d["power_management"] != "governor performance" || d["boot_firmware_version"] != "1.2" {
 		t.Errorf("with power: %q, %q", d["power_management"], d["boot_firmware_version"])
 	}

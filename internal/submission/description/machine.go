@@ -32,6 +32,16 @@ func (d Description) host(m machine.Machine, i machine.Inventory, power bool) {
 	if m.Memory.LimitBytes > 0 {
 		notes = append(notes, "memory limited to "+binary(m.Memory.LimitBytes))
 	}
+	if i.ECC {
+		notes = append(notes, "ECC of the host's memory enabled")
+	}
+	var modes []string
+	for _, a := range i.Accelerators {
+		modes = appendNew(modes, strings.ToLower(a.ECC))
+	}
+	if len(modes) > 0 { // disabled on one of them says both
+		notes = append(notes, "ECC of the accelerators' memory "+strings.Join(modes, " and "))
+	}
 	frequency := ""
 	if mhz := max(i.MaxMHz, m.CPU.MHz); mhz > 0 {
 		frequency = fmt.Sprintf("%.4g GHz", mhz/1000)
