@@ -73,8 +73,8 @@ type Config struct {
 	// what makes it harder a note. Origin returns the origin of a setting. It may be nil.
 	Judge func(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string)
 	// JudgeData compares the user's data set with the rules': how many samples are in memory at
-	// once, and how many it has. It may be nil.
-	JudgeData func(loaded, all int) (caveats []string)
+	// once, how many it has, and of those seen so far how many have distinct contents. It may be nil.
+	JudgeData func(loaded, all, seen, distinct int) (caveats []string)
 	// Anyway runs a test even if no rate can keep the latency bound.
 	Anyway bool
 	// Brief shortens a test of performance for which no rate can keep the latency bound to ten seconds, instead of refusing it.

@@ -37,6 +37,8 @@ type qsl struct {
 
 	rows  rows
 	store *workload.Store // of the loaded samples
+
+	contents contents // of all samples that were loaded
 }
 
 // Name implements loadgen.QSL.
@@ -66,6 +68,7 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 		return fmt.Errorf("%d samples need %d MiB of memory, %d MiB are free: lower performance_sample_count",
 			len(indices), need>>20, free>>20)
 	}
+	q.contents.grow(q.workload.Samples)
 	samples := make([]int, len(indices))
 	for i, index := range indices {
 		samples[i] = int(index)
@@ -78,6 +81,7 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 	err = workerpool.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
 		err := q.load(store, i, int(indices[i]))
 		if err == nil {
+			q.contents.add(int(indices[i]), q.workload, store, i)
 			loaded(1)
 		}
 		return err

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -306,6 +307,71 @@ func TestCacheTakesHalfOfTheDisk(t *testing.T) {
 		if cache != nil {
 			testenv.Must(t, cache.Close())
 		}
+	}
+}
+
+// Samples are counted by their content, however many names they have.
+func TestCopiesAreCounted(t *testing.T) {
+	same := func(int) float32 { return 1 }
+	each := func(i int) float32 { return float32(i) }
+	for _, c := range []struct {
+		name     string
+		size     int64 // numbers of a row
+		value    func(index int) float32
+		distinct int
+	}{
+		{"all", 1, each, 100},
+		{"eight", 1, func(i int) float32 { return float32(i % 8) }, 8},
+		{"one", 1, same, 1},
+		{"large rows", 150528, each, 100},
+		{"pairs of large rows", wholeRow/4 + 1, func(i int) float32 { return float32(i / 2) }, 50},
+		{"one large row", 150528, same, 1},
+	} {
+		w := newNumbers(100).workload()
+		w.Row = func(int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{c.size}}}
+		}
+		w.Prepare = func(i int, row []tensor.Tensor) error {
+			for k := range tensor.Data[float32](row[0]) {
+				tensor.Data[float32](row[0])[k] = c.value(i)
+			}
+			return nil
+		}
+		q := &qsl{workload: w, freeMemory: func() uint64 { return 0 }, idle: func() bool { return true }, use: func(*workload.Store) error { return nil }}
+		for from := range loadgen.QuerySampleIndex(10) { // as accuracy does, set by set, and the last twice
+			var set []loadgen.QuerySampleIndex
+			for i := range loadgen.QuerySampleIndex(10) {
+				set = append(set, 10*from+i)
+			}
+			testenv.Must(t, q.LoadSamplesToRAM(t.Context(), append(set, set[9])))
+		}
+		if seen, distinct := q.contents.count(); seen != 100 || distinct != c.distinct {
+			t.Errorf("%s: %d distinct of %d, want %d of 100", c.name, distinct, seen, c.distinct)
+		}
+		testenv.Must(t, q.Close())
+	}
+}
+
+// promptList are prompts without a server.
+type promptList struct {
+	workload.Prompts
+	list []backend.Prompt
+}
+
+func (p promptList) Prompt(i int) *backend.Prompt { return &p.list[i] }
+
+func TestCopiesOfPromptsAreCounted(t *testing.T) {
+	said := func(role, text string) backend.Prompt {
+		return backend.Prompt{Messages: []backend.Message{{Role: role, Content: text}}}
+	}
+	list := promptList{list: []backend.Prompt{
+		{IDs: []int32{1, 2}}, {IDs: []int32{1, 2}, MaxTokens: 9}, {IDs: []int32{2, 1}}, {Text: "a"}, {Text: "a", Told: 3}, said("user", "a"), said("user", "a"), said("user", "b"),
+	}}
+	w := &workload.Workload{Samples: len(list.list), Prompts: list}
+	q := &qsl{workload: w, freeMemory: func() uint64 { return 0 }, idle: func() bool { return true }, use: func(*workload.Store) error { return nil }}
+	testenv.Must(t, q.LoadSamplesToRAM(t.Context(), []loadgen.QuerySampleIndex{0, 1, 2, 3, 4, 5, 6, 7}))
+	if seen, distinct := q.contents.count(); seen != 8 || distinct != 5 {
+		t.Errorf("%d distinct of %d, want 5 of 8", distinct, seen)
 	}
 }
 

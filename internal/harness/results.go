@@ -106,10 +106,11 @@ func (r *run) addCaveats(out *report.Results) {
 	}
 	if r.cfg.JudgeData != nil && !r.cfg.BuiltInData && r.cfg.Count == 0 {
 		loaded := r.performanceSamples()
+		seen, distinct := r.qsl.contents.count()
 		if n := r.cfg.Settings.PerformanceSampleCountOverride; n > 0 { // LoadGen takes it, even if the data set has fewer samples
 			loaded = int(min(n, uint64(r.workload.Samples)))
 		}
-		out.Caveats = append(out.Caveats, r.cfg.JudgeData(loaded, r.workload.Samples)...)
+		out.Caveats = append(out.Caveats, r.cfg.JudgeData(loaded, r.workload.Samples, seen, distinct)...)
 	}
 	out.Caveats = append(out.Caveats, r.workload.Caveats...)
 	caveat := func(on bool, text string) {

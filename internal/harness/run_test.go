@@ -164,7 +164,7 @@ func described(t *testing.T) (Config, *report.Results) {
 	cfg.Judge = func(s loadgen.TestSettings, origin func(string) string) (caveats, notes []string) {
 		return []string{fmt.Sprintf("the bound is %v (%s)", s.ServerTargetLatency, origin("target_latency"))}, []string{"a note"}
 	}
-	cfg.JudgeData = func(int, int) []string { return []string{"made data and parts have caveats of their own"} }
+	cfg.JudgeData = func(int, int, int, int) []string { return []string{"made data and parts have caveats of their own"} }
 	cfg.Fingerprint = "f"
 	cfg.BuiltInModel, cfg.BuiltInData, cfg.Count = true, true, 100
 	cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}
@@ -376,9 +376,11 @@ func TestJudgeData(t *testing.T) {
 			n := newNumbers(100)
 			cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
 			cfg.Model.PerformanceSampleCount, cfg.Settings.PerformanceSampleCountOverride = 64, c.override
-			cfg.JudgeData = func(loaded, all int) []string { return []string{fmt.Sprintf("%d of %d", loaded, all)} }
+			cfg.JudgeData = func(loaded, all, seen, distinct int) []string {
+				return []string{fmt.Sprintf("%d of %d, %d of %d", loaded, all, distinct, seen)}
+			}
 			r := mustRun(t, n, cfg)
-			if want := fmt.Sprintf("%d of 100", c.loaded); len(r.Caveats) == 0 || r.Caveats[0] != want {
+			if want := fmt.Sprintf("%d of 100, %[1]d of %[1]d", c.loaded); len(r.Caveats) == 0 || r.Caveats[0] != want {
 				t.Errorf("%s: caveats %q, want %q first", name, r.Caveats, want)
 			}
 		})

@@ -104,8 +104,9 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 	return caveats, notes
 }
 
-// judgeData compares the size of a data set with the official one: loaded samples are in memory at once, of all that it has.
-func (r *Resolved) judgeData(loaded, all int) (caveats []string) {
+// judgeData compares the size of a data set with the official one: loaded samples are in memory at once, of all that it has. Those
+// seen so far have distinct contents, but for a few: ImageNet has tens of copies among 50,000 images, KiTS19 one among 43 cases.
+func (r *Resolved) judgeData(loaded, all, seen, distinct int) (caveats []string) {
 	if r.Request.noBenchmark() {
 		return nil
 	}
@@ -115,8 +116,14 @@ func (r *Resolved) judgeData(loaded, all int) (caveats []string) {
 	if r.Settings.Mode != loadgen.PerformanceOnly {
 		caveats = append(caveats, r.model.OtherSamples(r.Rules, all)...)
 	}
+	if float64(distinct) < (1-mostCopies)*float64(seen)/float64(max(1, r.model.Repeats)) {
+		caveats = append(caveats, fmt.Sprintf("%d of %d samples are copies of others by their content", seen-distinct, seen))
+	}
 	return caveats
 }
+
+// mostCopies is the part of a data set that may be copies of other samples.
+const mostCopies = 0.05
 
 // caveats are those that follow from the request and not from a setting.
 func (r *Resolved) caveats() (list []string) {

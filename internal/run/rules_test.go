@@ -43,25 +43,30 @@ func TestJudgeData(t *testing.T) {
 	for _, c := range []struct {
 		model, mode, rules string
 		loaded, all        int
+		copies             int // of as many samples as there are
 		want               string
 	}{
-		{"resnet50", "submission", "", 1024, 50000, ""},
-		{"resnet50", "", "", 4, 4, few},
-		{"resnet50", "", "", 4, 50000, few},
-		{"resnet50", "", "", 1024, 2000, ""},
-		{"resnet50", "accuracy", "", 4, 4, part},
-		{"resnet50", "submission", "", 4, 4, few + "; " + part},
-		{"resnet50", "accuracy", "v4.1", 4, 4, part}, // the checker of the round asks for no number of samples
-		{"mobilenet", "accuracy", "v0.5", 8, 8, "the data set has 8 samples instead of the official 50000"},
-		{"mobilenet", "", "", 4, 4, few}, // the round does not have the model
-		{"3d-unet", "accuracy", "v2.0", 42, 42, ""},
-		{"3d-unet", "accuracy", "v5.1", 42, 42, "the data set has 42 samples instead of the official 43"},
-		{"ssd-mobilenet", "accuracy", "v0.5", 256, 4952, ""},
-		{"ssd-mobilenet", "accuracy", "v0.5", 256, 5000, ""},
+		{"resnet50", "submission", "", 1024, 50000, 0, ""},
+		{"resnet50", "", "", 4, 4, 0, few},
+		{"resnet50", "", "", 4, 50000, 0, few},
+		{"resnet50", "", "", 1024, 2000, 0, ""},
+		{"resnet50", "accuracy", "", 4, 4, 0, part},
+		{"resnet50", "submission", "", 4, 4, 0, few + "; " + part},
+		{"resnet50", "accuracy", "v4.1", 4, 4, 0, part}, // the checker of the round asks for no number of samples
+		{"mobilenet", "accuracy", "v0.5", 8, 8, 0, "the data set has 8 samples instead of the official 50000"},
+		{"mobilenet", "", "", 4, 4, 0, few}, // the round does not have the model
+		{"3d-unet", "accuracy", "v2.0", 42, 42, 0, ""},
+		{"3d-unet", "accuracy", "v5.1", 42, 42, 0, "the data set has 42 samples instead of the official 43"},
+		{"ssd-mobilenet", "accuracy", "v0.5", 256, 4952, 0, ""},
+		{"ssd-mobilenet", "accuracy", "v0.5", 256, 5000, 0, ""},
+		{"resnet50", "accuracy", "", 1024, 50000, 49999, "49999 of 50000 samples are copies of others by their content"},
+		{"resnet50", "", "", 1024, 50000, 3000, "3000 of 50000 samples are copies of others by their content"},
+		{"resnet50", "accuracy", "", 1024, 50000, 60, ""}, // as the official images
+		{"3d-unet", "accuracy", "v5.1", 43, 43, 1, ""},    // case_00400
 	} {
 		q := here()
 		q.Model, q.Mode, q.Rules = c.model, c.mode, c.rules
-		if got := strings.Join(resolved(t, q).judgeData(c.loaded, c.all), "; "); got != c.want {
+		if got := strings.Join(resolved(t, q).judgeData(c.loaded, c.all, c.all, c.all-c.copies), "; "); got != c.want {
 			t.Errorf("%+v: caveats %q", c, got)
 		}
 	}

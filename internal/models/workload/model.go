@@ -23,7 +23,9 @@ type Model struct {
 	PerformanceSampleCount int
 	// DatasetSamples is the size of the official validation set; 0: PerformanceSampleCount, as official runs load all of it.
 	DatasetSamples int
-	Quality        Quality
+	// Repeats is how often the official data set has a sample, at most; 0: once.
+	Repeats int
+	Quality Quality
 
 	// BuiltIn describes the built-in model and its data for package builtin: a type of the family's own.
 	BuiltIn any
