@@ -132,7 +132,7 @@ var otherWords = map[string][]string{
 // otherFlags are ours for flags of other programs.
 var otherFlags = map[string]string{
 	"batch": "max-batchsize", "batch-size": "max-batchsize", "batchsize": "max-batchsize",
-	"latency": "target-latency", "slo": "target-latency", "duration": "min-duration", "time": "min-duration",
+	"latency": "target-latency", "goodput": "slo", "duration": "min-duration", "time": "min-duration",
 	"threads": "intra-threads", "qps": "target-qps", "rate": "target-qps", "request-rate": "target-qps", "iterations": "min-query-count", "requests": "min-query-count",
 	"num-requests": "min-query-count", "streams": "instances",
 }

@@ -31,7 +31,7 @@ var flagGroups = []struct {
 		[]string{"model", "scenario", "mode", "rules", "division", "quick", "only", "model-path", "dataset-path", "precision", "count"},
 		[]string{"full-size", "rows", "no-accuracy"}},
 	{"How long, how much, how late",
-		[]string{"budget", "target-qps", "target-latency", "min-duration", "min-query-count", "user-conf"},
+		[]string{"budget", "target-qps", "target-latency", "slo", "min-duration", "min-query-count", "user-conf"},
 		[]string{"ttft", "tpot", "max-duration", "max-query-count", "samples-per-query", "performance-sample-count", "cooldown", "set", "mlperf-conf", "audit-conf", "allow-unknown-keys", "anyway"}},
 	{"How the model is run",
 		[]string{"instances", "intra-threads", "max-batchsize", "max-batch-delay", "profile"},

@@ -21,10 +21,10 @@ func newReport() *cobra.Command {
 	var format, output string
 	var price float64
 	asJSON := false
-	formats := []string{"table", "csv", "json", "html", "mlmark"}
+	formats := []string{"table", "csv", "json", "markdown", "html", "mlmark"}
 	cmd := &cobra.Command{
 		Use:   "report [RUN_DIR…]",
-		Short: "List runs side by side: as a table, CSV, JSON, a page with charts, or as MLMark does",
+		Short: "List runs side by side: as a table, CSV, JSON, Markdown, a page with charts, or as MLMark does",
 		Long: `List the runs below folders (default: results), also those that another LoadGen has
 logged: what its logs do not say, for instance the engine, is not known.
 
@@ -69,6 +69,8 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 				fill = func(w io.Writer) error { return report.CSV(w, lines) }
 			case "json":
 				fill = func(w io.Writer) error { return printJSON(w, "report", lines) }
+			case "markdown":
+				fill = func(w io.Writer) error { return report.Markdown(w, lines) }
 			case "html":
 				name, fill = cmp.Or(name, "report.html"), func(w io.Writer) error { return page.Runs(w, lines, runs, program()) }
 				if len(runs) == 1 {

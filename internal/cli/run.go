@@ -29,6 +29,7 @@ import (
 type runFlags struct {
 	requestFlags
 	asJSON bool
+	slo    []string
 	sweep  tune.Sweep
 }
 
@@ -70,6 +71,7 @@ Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below tar
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.define(cmd.Flags())
+	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "service level `objective`: 'p99<50ms', 'ttft<500ms', 'tpot p90<40ms' (repeatable): met or not, goodput; Server: the bound, too")
 	return cmd
 }
 
@@ -130,6 +132,13 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	q, err := o.build(cmd.Flags())
 	if err != nil {
 		return err
+	}
+	for _, text := range o.slo {
+		objective, err := report.ParseObjective(text)
+		if err != nil {
+			return usage("--slo %w", err)
+		}
+		q.SLO = append(q.SLO, objective)
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
 	if q.Engine.Name == engine.OpenAI || q.Engine.Name == engine.OIP { // this process is only the client of servers

@@ -37,6 +37,8 @@ type Config struct {
 	// FewQueries lets a slow model be judged by the median of as few queries as that takes,
 	// instead of the settings' percentile and number.
 	FewQueries bool
+	// SLO are the user's objectives, which the results are compared with beside the rules.
+	SLO []report.Objective
 
 	// Runs is how many runs make the result: the lowest counts. 0: one.
 	Runs int

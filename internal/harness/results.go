@@ -44,6 +44,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Files:       maps.Clone(r.sums),
 	}
 	out.Fill(test, r.origin)
+	out.JudgeObjectives(r.cfg.SLO, test.Performance)
 	if r.impossible != nil {
 		out.Problems = append([]string{r.impossible.Error()}, out.Problems...)
 	}

@@ -26,6 +26,9 @@ func Explain(w io.Writer, r *Results) error {
 		b.WriteString(constraintTable(r.Constraints, true))
 		b.WriteString("\n")
 	}
+	if lines := sloLines(r.SLO); lines != nil {
+		b.WriteString(strings.Join(lines, "\n") + "\n\n")
+	}
 	if r.Peak != nil {
 		b.WriteString(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n") + "\n\n")
 	}

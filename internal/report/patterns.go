@@ -69,6 +69,11 @@ func Patterns(w io.Writer, runs []Pattern) error {
 		}
 	}
 	for _, r := range runs {
+		if r.Results != nil && r.Results.SLO != nil {
+			fmt.Fprintf(&b, "  %s: %s\n", r.Scenario, strings.Join(sloLines(r.Results.SLO), "; "))
+		}
+	}
+	for _, r := range runs {
 		if r.Folder != "" {
 			fmt.Fprintf(&b, "%s: %s\n", r.Scenario, r.Folder)
 		}

@@ -54,13 +54,14 @@ type Results struct {
 	// Fingerprint names everything that can change the result.
 	Fingerprint string `json:"fingerprint,omitempty"`
 
-	Metric      *Metric      `json:"metric,omitempty"` // the scenario's result
-	Constraints []Constraint `json:"constraints,omitempty"`
-	Performance *Performance `json:"performance,omitempty"`
-	Accuracy    *Accuracy    `json:"accuracy,omitempty"`
-	Calibration *Calibration `json:"calibration,omitempty"`
-	Peak        *Peak        `json:"find_peak,omitempty"`
-	Runs        []RunOutcome `json:"runs,omitempty"` // if there were several: the lowest metric counts
+	Metric      *Metric       `json:"metric,omitempty"` // the scenario's result
+	Constraints []Constraint  `json:"constraints,omitempty"`
+	Performance *Performance  `json:"performance,omitempty"`
+	SLO         *ServiceLevel `json:"slo,omitempty"` // absent: no objective was given
+	Accuracy    *Accuracy     `json:"accuracy,omitempty"`
+	Calibration *Calibration  `json:"calibration,omitempty"`
+	Peak        *Peak         `json:"find_peak,omitempty"`
+	Runs        []RunOutcome  `json:"runs,omitempty"` // if there were several: the lowest metric counts
 
 	Settings   []Setting     `json:"settings"`
 	Test       *Test         `json:"test,omitempty"` // the settings that the test really had

@@ -251,7 +251,12 @@ func MLMark(w io.Writer, lines []Line) error {
 }
 
 // Table prints runs with the metric of their scenarios.
-func Table(w io.Writer, lines []Line) error {
+func Table(w io.Writer, lines []Line) error { return say(w, runsTable(lines).Render()+"\n") }
+
+// Markdown prints the same table as Markdown.
+func Markdown(w io.Writer, lines []Line) error { return say(w, runsTable(lines).RenderMarkdown()+"\n") }
+
+func runsTable(lines []Line) table.Writer {
 	t := newTable(table.Row{"model", "scenario", "mode", "result", "metric", "accuracy", "device", "engine", "precision", "folder"})
 	for _, l := range lines {
 		metric, accuracy := "-", "-"
@@ -263,7 +268,7 @@ func Table(w io.Writer, lines []Line) error {
 		}
 		t.AppendRow(table.Row{l.Model, l.Scenario, l.Mode, l.Result, metric, strings.TrimSpace(accuracy), l.Device, orDash(l.Engine), orDash(l.Precision), l.Folder})
 	}
-	return say(w, t.Render()+"\n")
+	return t
 }
 
 // CSV prints runs with all digits, one line each after a line of names. What was not

@@ -30,6 +30,9 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 	if len(r.Constraints) > 0 {
 		b.WriteString(indent(constraintTable(shownConstraints(r.Constraints), false)))
 	}
+	if lines := sloLines(r.SLO); lines != nil {
+		b.WriteString(indent(strings.Join(lines, "\n")))
+	}
 	if p := r.Performance; p != nil {
 		performanceLines(&b, p, r.Metric)
 	}

@@ -24,7 +24,7 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 	o = &onceNoted{o, map[string]bool{}}
 	output, failed := q.Output, 0
 	for _, s := range loadgen.Scenarios() {
-		q.Scenario, q.AutoLatency = s.String(), s == loadgen.Server
+		q.Scenario, q.AutoLatency = s.String(), s == loadgen.Server && len(q.SLO) == 0
 		if output != "" {
 			q.Output = filepath.Join(output, strings.ToLower(q.Scenario))
 		}

@@ -53,7 +53,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	cfg := &harness.Config{
 		Program: q.Program, Command: q.Command, Model: r.model, Rules: r.Rules.Version, Interactive: r.interactive,
 		Settings: r.Settings, Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge, JudgeData: r.judgeData,
-		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
+		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), SLO: q.SLO, Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
 		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		DatasetDir: q.DatasetPath, Count: q.Count, Options: q.Options,
 		OutputDir: q.Output, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles, Trace: q.Trace,

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -42,6 +43,9 @@ type Request struct {
 	Settings []config.Override
 	// AutoLatency asks for a Server bound that this machine can keep, if the rules' is out of reach.
 	AutoLatency bool
+	// SLO are service level objectives. In Server the first of latency is the latency bound, and those of tokens at p99 are the
+	// token bounds, unless Settings have others; the rest is compared with the results.
+	SLO []report.Objective
 
 	ModelPath   string // ONNX file; empty: the built-in model
 	DatasetPath string // folder; empty: the built-in data

@@ -189,6 +189,9 @@ func (r *Resolved) settings() error {
 		c.Options = append(c.Options, config.QuickRun(scenario)...)
 	}
 	c.Options = append(c.Options, config.Override{Key: "mode", Value: q.loadgenMode(), Origin: q.origin("mode")})
+	if scenario == loadgen.Server {
+		c.Options = append(c.Options, q.objectiveSettings()...)
+	}
 	c.Options = append(c.Options, q.Settings...) // the user's come last, and win
 
 	if _, err := os.Stat("user.conf"); err == nil && q.UserConf == "" {
@@ -210,6 +213,11 @@ func (r *Resolved) settings() error {
 	if r.Resolved, err = config.Resolve(c); err != nil {
 		return err
 	}
+	for _, o := range q.SLO {
+		if o.Of != report.OfLatency && !r.Settings.UseTokenLatencies {
+			return userinput.Errorf("slo", "%v: the times of tokens are measured of language models only: want a latency", o)
+		}
+	}
 	if q.ownModel() && scenario == loadgen.Server && r.placeholder("target_latency") {
 		q.AutoLatency = true
 	}
@@ -220,6 +228,32 @@ func (r *Resolved) settings() error {
 		r.Warnings = append(r.Warnings, s.Origin+": the mode is that of each test: find-peak still searches")
 	}
 	return userinput.Wrap("settings", r.Settings.Validate())
+}
+
+// objectiveSettings are the bounds of Server that objectives make. LoadGen has one bound of the latency, and judges those of tokens at
+// the 99th percentile. A quick run keeps its own percentile.
+func (q *Request) objectiveSettings() (list []config.Override) {
+	set := func(key, value string) {
+		if !slices.ContainsFunc(list, func(o config.Override) bool { return o.Key == key }) {
+			list = append(list, config.Override{Key: key, Value: value, Origin: q.origin("slo")})
+		}
+	}
+	for _, o := range q.SLO {
+		bound, percentile := time.Duration(o.BoundNS).String(), strings.TrimPrefix(o.Percentile, "p")
+		switch {
+		case o.Of == report.OfLatency:
+			set("target_latency", bound)
+			if !q.Quick {
+				set("target_latency_percentile", percentile)
+			}
+		case percentile != "99":
+		case o.Of == report.OfFirstToken:
+			set("ttft_latency", bound)
+		default:
+			set("tpot_latency", bound)
+		}
+	}
+	return list
 }
 
 // promptsOrigin is the origin of settings for prompts that belong to no benchmark.
