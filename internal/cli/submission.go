@@ -211,6 +211,7 @@ not.`,
 	f.StringArrayVar(&o.measurements, "measurement", nil, "FIELD=VALUE, a field of measurements.json (repeatable)")
 	f.StringVar(&o.Calibration, "calibration", "", "file for documentation/calibration.md (default: the facts that are known)")
 	f.StringVar(&o.Source, "source", "", "folder with the code (default: a README that says which program it was)")
+	f.StringVar(&o.Network, "network", "", "division network: file for documentation/network_SYSTEM.md, with the diagram (default: the facts that are known)")
 	f.StringVar(&o.Bandwidth, "bandwidth", "", "datacenter: how the bandwidth was provided or measured")
 	f.BoolVar(&o.Infer, "infer", false, "infer results of scenarios without runs, where the rules allow it")
 	f.BoolVar(&o.Newest, "newest", false, "of several runs of the same, take the newest (default: an error)")

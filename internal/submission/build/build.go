@@ -35,6 +35,7 @@ type Request struct {
 	Measurements   map[string]string // fields of measurements.json
 	Calibration    string            // file for calibration.md; empty: made from the runs
 	Source         string            // folder for src; empty: a README that names the program
+	Network        string            // file for network_<system>.md of the division network; empty: made from the description and the runs
 	Bandwidth      string            // how a datacenter system's bandwidth was provided or measured
 
 	Infer  bool // infer results of scenarios without runs from others, where the rules allow it
@@ -118,7 +119,7 @@ func (b *builder) make(ctx context.Context, results []*result) error {
 			return fmt.Errorf("%s: %w", r.name(), err)
 		}
 	}
-	for _, step := range []func(context.Context, []*result) error{b.system, b.source, b.calibration, b.bandwidth, b.mapping} {
+	for _, step := range []func(context.Context, []*result) error{b.system, b.source, b.calibration, b.bandwidth, b.network, b.mapping} {
 		if err := step(ctx, results); err != nil {
 			return err
 		}
@@ -153,6 +154,9 @@ func (b *builder) check() (err error) {
 		if !slices.Contains(known, name) {
 			return userinput.Errorf("measurement", "unknown field %q: want one of %s", name, strings.Join(known, ", "))
 		}
+	}
+	if b.Network != "" && b.Division != "network" {
+		return userinput.Errorf("network", "the division %s has no document of its network", b.Division)
 	}
 	if b.Source != "" { // which may be a link to a folder
 		if b.Source, err = filepath.EvalSymlinks(b.Source); err != nil {

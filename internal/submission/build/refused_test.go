@@ -54,6 +54,7 @@ func TestWrongRequests(t *testing.T) {
 		"a hidden folder":      {"implementation", func(q *Request) { q.Implementation = ".x" }},
 		"an unknown field":     {"measurement", func(q *Request) { q.Measurements = map[string]string{"weights": "x"} }},
 		"a name in closed":     {"name", func(q *Request) { q.Name = "mine" }},
+		"a network of closed":  {"network", func(q *Request) { q.Network = q.Calibration }},
 		"no tree to add to":    {"add", func(q *Request) { q.Add = true }},
 		"no model":             {"model", func(q *Request) { q.Model = "" }},
 		"a file as source":     {"source", func(q *Request) { q.Source = right.Calibration }},

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
@@ -98,6 +99,10 @@ func (b *builder) readme(r *result) (string, error) {
 	}
 	fmt.Fprintf(&w, "- Data: %d samples\n", in.Samples)
 	fmt.Fprintf(&w, "- Engine: %s, %d instances with %d threads each, batches of %d at most\n", be.Engine, be.Instances, be.Threads, be.MaxBatch)
+	if remote := run.Remote; remote != nil {
+		fmt.Fprintf(&w, "- Network: %d requests on %d connections, mean round trip %s; %d bytes sent, %d received\n", remote.Requests, remote.Connections,
+			time.Duration(remote.RoundTripNS).Round(time.Microsecond), remote.SentBytes, remote.ReceivedBytes)
+	}
 	w.WriteString("\n## Settings\n\nWhat the test had besides the defaults of the rules:\n\n")
 	for _, s := range run.Settings {
 		if !strings.HasPrefix(s.Origin, "rules ") {

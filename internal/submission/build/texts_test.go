@@ -4,12 +4,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
@@ -179,5 +181,46 @@ func TestUserConf(t *testing.T) {
 		if text, err := r.userConf(); err != nil || string(text) != "mine" {
 			t.Errorf("with a user.conf of the run: %q, %v", text, err)
 		}
+	}
+}
+
+func TestNetworkDocument(t *testing.T) {
+	t.Parallel()
+	q := withResults(t, golden(t, "v6.1"), "", func(r *report.Results) {
+		r.Remote = &report.Remote{Endpoints: []report.Endpoint{{URL: "http://10.0.0.2:8000"}, {URL: "http://10.0.0.3:8000"}}, Requests: 7, RoundTripNS: 1500000}
+		r.System = machine.Machine{OS: "Debian 12", Kernel: "6.1", CPU: machine.CPU{Model: "Example CPU", Sockets: 2, Cores: 64}, Memory: machine.Memory{TotalBytes: 256 << 30}}
+	})
+	logs, err := filepath.Glob(filepath.Join(q.Runs[0], home, "results/board1/resnet50/*/*/run_1/mlperf_log_detail.txt"))
+	ok(t, err)
+	for _, log := range logs {
+		write(t, log, setKeys(read(t, log), map[string]string{"sut_name": `"Network SUT: resnet50 on rack1, rack2"`}))
+	}
+	q.Division, q.Description = "network", complete(t, "network", "datacenter")
+	for _, f := range checker.NetworkFields() {
+		q.Description[f.Name] = "a " + f.Name
+	}
+	q.Description["network_media"] = `3" fibre`
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if slices.Contains(rulesOf(built.Check), "tree-network") {
+		t.Error("the document does not pass")
+	}
+	path := filepath.Join(q.Tree, "network/ExampleOrg/documentation/network_board1.md")
+	text := read(t, path)
+	for _, want := range []string{
+		"node0[\"rack1<br>a number_nic_sut x a nic_sut\"]", "node1[\"rack2<br>", "fabric <--> node1\n", "a network_type, 3' fibre, a network_rate", "LoadGen, QSL and QDL: mlperf 1.2",
+		"- Processor: Example CPU, 2 sockets, 64 cores\n- Memory: 256 GiB\n- Software: Debian 12, kernel 6.1", "Addresses: 10.0.0.2:8000, 10.0.0.3:8000.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if text := read(t, q.Tree, "network/ExampleOrg/results/board1/resnet/Offline/README.md"); !strings.Contains(text, "- Network: 7 requests on 0 connections, mean round trip 1.5ms") {
+		t.Errorf("README.md without the requests:\n%s", text)
+	}
+	q.Force, q.Network = true, q.Calibration
+	_, err = Build(t.Context(), q)
+	if ok(t, err); read(t, path) != read(t, q.Calibration) {
+		t.Error("the user's document was not taken")
 	}
 }

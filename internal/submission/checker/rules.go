@@ -41,6 +41,7 @@ var rules = map[string]rule{
 	"tree-pycache":        {link: structure, fix: "remove __pycache__", strict: true},
 	"tree-empty-folder":   {link: structure, fix: "remove the folder, or add its files", strict: true},
 	"tree-calibration":    {link: policies + "#quantization", fix: "write documentation/calibration.md: how numerics were chosen, and from which data", strict: true},
+	"tree-network":        {link: policies + "#network-division", fix: "write documentation/network_<system>.md: a diagram of all between LoadGen and the nodes, layers 1 to 4, both ends; `mlperf submission build` begins it", strict: true},
 	"tree-orphan":         {link: structure, fix: "remove the description, or add the results", strict: true},
 	"tree-source":         {link: measurementsFile, fix: "put the code of the benchmark into src/ (code/ up to v5.1)"},
 	"tree-results":        {link: loaderFile, fix: "add results/, or take the submitter's folder out"},

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -27,6 +28,9 @@ func (c *resultCheck) checkStrictly() {
 	if c.division == "open" {
 		return
 	}
+	if c.division == "network" {
+		c.strictNetwork()
+	}
 	for _, test := range []string{"TEST01", "TEST04"} {
 		folder := c.auditFolder(test)
 		path := folder + "/performance/run_1/mlperf_log_detail.txt"
@@ -50,6 +54,42 @@ func (c *resultCheck) checkStrictly() {
 			}
 		}
 		c.strictHash(folder + "/accuracy")
+	}
+}
+
+// NetworkDocument is the path of the description of a system's network, with its diagram.
+func NetworkDocument(home, system string) string {
+	return home + "/documentation/network_" + system + ".md"
+}
+
+// NetworkNodes returns the nodes that the name of a system under test of this program lists:
+// Network SUT: resnet50 on node1, node2.
+func NetworkNodes(sutName string) []string {
+	_, nodes, ok := strings.Cut(sutName, " on ")
+	if !ok || !strings.HasPrefix(sutName, "Network SUT: ") {
+		return nil
+	}
+	return strings.Split(nodes, ", ")
+}
+
+// strictNetwork wants the description of the network, with a diagram and all nodes of the run.
+func (c *resultCheck) strictNetwork() {
+	path := NetworkDocument(c.division+"/"+c.submitter, c.system)
+	text, err := c.read(path, 1<<20)
+	switch {
+	case err != nil:
+		c.fail("tree-network", problem{path: path, message: "the network is not described: " + cause(err).Error(), wanted: "the file, with a diagram"})
+		return
+	case !bytes.Contains(text, []byte("```mermaid")) && !bytes.Contains(text, []byte("![")):
+		c.fail("tree-network", problem{path: path, message: "the description of the network has no diagram", wanted: "a block of mermaid, or an image"})
+	}
+	if c.performance == nil {
+		return
+	}
+	for _, node := range NetworkNodes(c.performance.text("sut_name")) {
+		if !bytes.Contains(text, []byte(node)) {
+			c.fail("tree-network", problem{path: path, message: "the description of the network does not name a node of the system under test", wanted: node})
+		}
 	}
 }
 

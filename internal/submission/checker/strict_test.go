@@ -59,6 +59,18 @@ var strictChanges = map[string]struct {
 		network(e, true)
 		e.set(perf("network/ExampleOrg/results/board1/resnet50/Offline"), "effective_samples_per_query", "5")
 	}},
+	"a network without its document": {"tree-network", func(e *edit) { network(e, true) }},
+	"a network without a diagram": {"tree-network", func(e *edit) {
+		network(e, true)
+		e.write(NetworkDocument("network/ExampleOrg", "board1"), "All is connected.\n")
+	}},
+	"a node that the diagram lacks": {"tree-network", func(e *edit) {
+		network(e, true)
+		e.write(NetworkDocument("network/ExampleOrg", "board1"), "```mermaid\nnode1\n```\n")
+		for _, log := range e.logs("network/ExampleOrg") {
+			e.set(log, "sut_name", `"Network SUT: resnet50 on node1, node2"`)
+		}
+	}},
 	"one sample again and again":       {"perf-issue", func(e *edit) { e.set(perf("S"), "effective_performance_issue_same", "true") }},
 	"no sample twice":                  {"perf-issue", func(e *edit) { e.set(perf("O"), "effective_performance_issue_unique", "true") }},
 	"a short query of MultiStream":     {"perf-issue", func(e *edit) { e.set(perf("M"), "effective_samples_per_query", "7") }},

@@ -141,6 +141,9 @@ func (d *description) check(division, submitter string, strict bool) {
 		}
 		return ""
 	}
+	if division == "network" && !strings.Contains(d.systemType, "datacenter") {
+		problem("system-datacenter", "the division network is for datacenter systems", d.systemType, "datacenter")
+	}
 	for _, f := range DatacenterLacks(value) {
 		if v := value(f.Name); !HasPlaceholder(v) {
 			problem("system-datacenter", f.Name+" does not have what a datacenter system needs", v, f.Hint)

@@ -163,14 +163,14 @@ func TestBothEndsOfANetwork(t *testing.T) {
 		t.Errorf("the end of the system describes the other: %v", sut)
 	}
 	i.NICs = []machine.NIC{{Driver: "virtio_net", Mbit: 10000, Kind: "Ethernet"}}
-	endpoints := []string{"http://a:1", "http://b:1", "dns+grpcs://c:1", "https://d", "dns:///e:1", "unix:/run/f.sock"}
+	endpoints := []string{"http://10.0.0.1:1", "http://[fd00::1]:1", "http://10.0.0.2:1", "dns+grpcs://c:1", "https://d", "dns:///e:1", "unix:/run/f.sock"}
 	d := describe(t, m, i, Request{Division: "network", End: LoadGen, Old: sut, Link: Link{Endpoints: endpoints, Connections: 64}})
 	for name, want := range map[string]string{
 		"is_network": "true", "network_type": "Ethernet", "network_rate": "100 Gb/s", "number_connections": "64",
 		"nic_sut": "mlx5_core (PCI 15b3:1017)", "number_nic_sut": "2", "net_software_stack_sut": "Debian 12, kernel 6.1, its TCP, go1.26",
 		"nic_loadgen": "virtio_net", "number_nic_loadgen": "1", "net_software_stack_loadgen": "Debian 12, kernel 6.1, its TCP, go1.26",
-		"network_protocol": "TCP, HTTP/1.1 with binary tensors (Open Inference Protocol); TCP, TLS, gRPC (Open Inference Protocol); " +
-			"TCP, TLS, HTTP/1.1 with binary tensors (Open Inference Protocol); TCP, gRPC (Open Inference Protocol)",
+		"network_protocol": "TCP/IPv4, HTTP/1.1 with binary tensors (Open Inference Protocol); TCP/IPv6, HTTP/1.1 with binary tensors (Open Inference Protocol); " +
+			"TCP/IP, TLS, gRPC (Open Inference Protocol); TCP/IP, TLS, HTTP/1.1 with binary tensors (Open Inference Protocol); TCP/IP, gRPC (Open Inference Protocol)",
 	} {
 		if d[name] != want {
 			t.Errorf("%s is %q, want %q", name, d[name], want)

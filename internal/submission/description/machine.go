@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,10 +157,22 @@ func (d Description) network(m machine.Machine, nics []machine.NIC, end string, 
 	}
 	for _, e := range link.Endpoints {
 		scheme, _, _ := strings.Cut(strings.TrimPrefix(e, "dns+"), ":")
-		protocols = appendNew(protocols, map[string]string{
-			"http": "TCP, HTTP/1.1 with binary tensors (Open Inference Protocol)", "https": "TCP, TLS, HTTP/1.1 with binary tensors (Open Inference Protocol)",
-			"grpc": "TCP, gRPC (Open Inference Protocol)", "dns": "TCP, gRPC (Open Inference Protocol)", "grpcs": "TCP, TLS, gRPC (Open Inference Protocol)",
-		}[scheme])
+		above, ok := map[string]string{
+			"http": "HTTP/1.1 with binary tensors (Open Inference Protocol)", "https": "TLS, HTTP/1.1 with binary tensors (Open Inference Protocol)",
+			"grpc": "gRPC (Open Inference Protocol)", "dns": "gRPC (Open Inference Protocol)", "grpcs": "TLS, gRPC (Open Inference Protocol)",
+		}[scheme]
+		if !ok {
+			continue
+		}
+		ip := "IP" // of a name, which has addresses of either version
+		if u, err := url.Parse(e); err == nil {
+			if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.Is4() {
+				ip = "IPv4"
+			} else if err == nil {
+				ip = "IPv6"
+			}
+		}
+		protocols = appendNew(protocols, "TCP/"+ip+", "+above)
 	}
 	d.fill(map[string]string{"is_network": "true", "network_type": strings.Join(kinds, ", "), "network_protocol": strings.Join(protocols, "; ")})
 	if fastest > 0 {
