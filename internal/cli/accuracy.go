@@ -24,8 +24,10 @@ what --model, --log and --dataset-path name.
 
 With RUN_DIR and flags that name other files than the run's own, the score is printed, and
 the record of the run stays as it is. Spellings of the official scripts work too
-(--use_inv_map, --output_dtype), and so does the variable DATASET_ANNOTATIONS_FILE_PATH of
+(--use_inv_map, --output_dtype, --day-23-file), and so does the variable DATASET_ANNOTATIONS_FILE_PATH of
 the script for OpenImages.
+
+Logs of DLRM with labels, as the official script expects them, need no --dataset-path.
 
 --remove-48-empty-images numbers the samples in the order of the annotation file, as the
 reference loads them, and as a run does. The official script numbers them in the order of a
@@ -47,8 +49,8 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 				if err != nil {
 					return err
 				}
-			case q.Model == "" || q.Log == "" || q.DatasetPath == "":
-				return usage("accuracy needs --model, --log and --dataset-path together, or a RUN_DIR")
+			case q.Model == "" || q.Log == "":
+				return usage("accuracy needs --model, --log and --dataset-path together, or a RUN_DIR; logs of DLRM with labels need no --dataset-path")
 			}
 			q.Options, q.OpenImagesAnnotations = options.values(), os.Getenv("DATASET_ANNOTATIONS_FILE_PATH")
 			display := newDisplay(cmd)

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -116,6 +118,8 @@ func clicked(labels []float32) []bool {
 // A Run is a run of user-item pairs that makes one sample of the recommendation benchmarks.
 type Run struct{ First, Count int }
 
+func (r Run) end() int { return r.First + r.Count }
+
 // runSizes are the sizes from which the reference draws (tools/dist_quantile.txt): 100 to
 // 700 pairs, 270 on average.
 var runSizes = [20]int{100, 100, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 300, 300, 400, 500, 600, 700}
@@ -150,10 +154,22 @@ func WriteRuns(w io.Writer, runs []Run) error {
 // runsOf returns the runs of a folder with some pairs.
 func runsOf(dir string, pairs int) ([]Run, error) {
 	path := filepath.Join(dir, criteoTrace)
-	f, err := fileio.Open(path)
+	runs, err := openRuns(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return AggregatePairs(pairs), nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	if end := runs[len(runs)-1].end(); end > pairs {
+		return nil, fmt.Errorf("%s lists %d pairs, %s has %d", path, end, dir, pairs)
+	}
+	return runs, nil
+}
+
+// openRuns reads a trace, which has at least one run.
+func openRuns(path string) ([]Run, error) {
+	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -164,10 +180,6 @@ func runsOf(dir string, pairs int) ([]Run, error) {
 		return nil, fmt.Errorf("%s: line %d: %w", path, len(runs)+1, err)
 	case len(runs) == 0:
 		return nil, fmt.Errorf("%s is empty, want first pair, end and count of each sample", path)
-	}
-	last := runs[len(runs)-1]
-	if end := last.First + last.Count; end > pairs {
-		return nil, fmt.Errorf("%s lists %d pairs, %s has %d", path, end, dir, pairs)
 	}
 	return runs, nil
 }
@@ -190,4 +202,43 @@ func readRuns(r io.Reader) (runs []Run, err error) {
 		runs, end = append(runs, r), next
 	}
 	return runs, lines.Err()
+}
+
+// Clicks are the labels of samples, as accuracy-dlrm.py reads them.
+type Clicks [][]bool
+
+// Labels implements accuracy.ClickTruth.
+func (c Clicks) Labels(sample int) ([]bool, error) { return c[sample], nil }
+
+// ReadClicks reads the labels of the samples of a trace from the published text of day 23, where each line is a pair and
+// begins with its label and a tab.
+func ReadClicks(day, trace string) (labels Clicks, err error) {
+	defer opening("Criteo", &err)
+	runs, err := openRuns(trace)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fileio.Open(day)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for _, r := range runs {
+		var list []bool
+		for len(list) < r.Count {
+			before := r.First + len(list)
+			if !lines.Scan() {
+				err := cmp.Or(lines.Err(), fmt.Errorf("%s lists %d pairs", trace, runs[len(runs)-1].end()))
+				return nil, fmt.Errorf("%s has %d lines, %w", day, before, err)
+			}
+			label, _, _ := bytes.Cut(lines.Bytes(), []byte("\t"))
+			if s := string(label); s != "0" && s != "1" {
+				return nil, fmt.Errorf("%s: line %d: the label is %.20q, want 0 or 1 and a tab", day, before+1, s)
+			}
+			list = append(list, label[0] == '1')
+		}
+		labels = append(labels, list)
+	}
+	return labels, nil
 }

@@ -61,10 +61,7 @@ func TestSpeechManifestErrors(t *testing.T) {
 		{"no file", `[{"files": [], "original_duration": 1, "transcript": "a"}]`, "utterance 0: no file (files, fname)"},
 		{"no duration", "[" + good + `, {"files": [{"fname": "a", "num_samples": 1}], "transcript": "a"}]`, "utterance 1: no original_duration"},
 		{"no transcript", `[{"files": [{"fname": "a", "num_samples": 1}], "original_duration": 1}]`, "no transcript"},
-		{"an empty recording", "[" + speechEntryJSON("a.wav", 1, 0, "a") + "]", "num_samples is 0"},
-		{"a recording too large", "[" + speechEntryJSON("a.wav", 9e9, 1<<25+1, "a") + "]", "num_samples is 33554433, want 1 to 33554432"},
 		{"a file elsewhere", "[" + speechEntryJSON("../a.wav", 1, 16000, "a") + "]", "not below the folder"},
-		{"a duration too short", "[" + speechEntryJSON("a.wav", 1, 35*16000, "a") + "]", "more than original_duration 1 s"},
 		{"numbers", "[" + speechEntryJSON("a.wav", 1, 16000, "at 8") + "]", "the transcript has '8'"},
 		{"accents", "[" + speechEntryJSON("a.wav", 1, 16000, "café") + "]", "the transcript has 'é'"},
 		{"only long ones", "[" + speechEntryJSON("a.wav", 16, 16*16000, "a") + "]", "no utterances of up to 15 s"},
@@ -135,6 +132,22 @@ func TestCleanTranscript(t *testing.T) {
 	}
 }
 
+// A score needs no num_samples, a run does.
+func TestLengthsOfRecordings(t *testing.T) {
+	for _, samples := range []int{0, -1, 15*16000 + 1, 1<<25 + 1} {
+		dir := t.TempDir()
+		put(t, dir, "dev-clean-wav.json", "["+speechEntryJSON("a.wav", 1, samples, "a")+"]")
+		put(t, dir, "a.wav", "wav")
+		want := fmt.Sprintf("dev-clean-wav.json: a.wav: num_samples is %d, want 1 to 240000 (15 s)", samples)
+		if _, err := OpenSpeech(ShortSpeech(), dir, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if texts, err := ReadTranscripts(ShortSpeech(), dir); err != nil || len(texts) != 1 {
+			t.Errorf("num_samples %d: transcripts %q, %v", samples, texts, err)
+		}
+	}
+}
+
 func FuzzParseSpeech(f *testing.F) {
 	f.Add([]byte("[" + speechEntryJSON("a.wav", 1, 16000, "it's") + "]"))
 	f.Add([]byte(`[{"files": [{"fname": "a", "num_samples": 1}], "original_duration": null, "transcript": "a"}]`))
@@ -144,7 +157,7 @@ func FuzzParseSpeech(f *testing.F) {
 			return
 		}
 		for i, u := range d.Utterances {
-			if u.Samples < 1 || u.Samples > 15*speechRate || !filepath.IsLocal(filepath.FromSlash(u.Path)) || strings.Trim(u.Transcript, "abcdefghijklmnopqrstuvwxyz '") != "" {
+			if !filepath.IsLocal(filepath.FromSlash(u.Path)) || strings.Trim(u.Transcript, "abcdefghijklmnopqrstuvwxyz '") != "" {
 				t.Errorf("utterance %d is %+v", i, u)
 			}
 		}

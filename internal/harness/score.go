@@ -52,7 +52,9 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	if err != nil {
 		return nil, err
 	}
-	a.AlsoMissed = t.missed(score)
+	if a.AlsoMissed = t.missed(score); a.Metric != t.Metric && t.None == "" {
+		a.AlsoMissed = append([]string{"the score has no value " + t.Metric}, a.AlsoMissed...)
+	}
 	a.Met = a.Met && len(a.AlsoMissed) == 0
 	a.Warnings = slices.Clone(score.Warnings)
 	for _, missed := range a.AlsoMissed {
@@ -77,6 +79,9 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 
 func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	v, ok := score.Lookup(t.Metric)
+	if !ok && len(score.Values) > 0 && slices.ContainsFunc(t.Also, func(b workload.Bound) bool { return b.Metric == score.Values[0].Name }) {
+		v, ok, t.None = score.Values[0], true, cmp.Or(t.None, "the log has no sample with a "+t.Metric)
+	}
 	if !ok {
 		return nil, fmt.Errorf("the score has no value %q", t.Metric)
 	}
@@ -92,6 +97,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 		target = reference * (2 - t.Fraction)
 		met = v.Value <= target
 	}
+	met = met && v.Name == t.Metric
 	var resampled []byte // float32 is enough for confidence intervals
 	for _, value := range v.Resampled {
 		resampled = binary.LittleEndian.AppendUint32(resampled, math.Float32bits(float32(value)))

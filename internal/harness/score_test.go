@@ -119,6 +119,16 @@ func TestScoreWithoutATarget(t *testing.T) {
 	}
 }
 
+// A log of Mixtral without a sample of OpenOrca has no rouge1: what it has is shown, and misses.
+func TestScoreWithoutItsMetric(t *testing.T) {
+	q := workload.Quality{Metric: "rouge1", Reference: 50, Fraction: 0.99, Also: []workload.Bound{{Metric: "gsm8k", Least: 9}, {Metric: "rouge2", Least: 9}}}
+	target := Target{Quality: q}
+	a, err := target.compare(&accuracy.Score{Values: []accuracy.Value{{Name: "gsm8k", Value: 70}}})
+	if err != nil || a.Metric != "gsm8k" || a.Value != 70 || a.Met || a.NoTarget != "the log has no sample with a rouge1" {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
 // TestFurtherBounds and data: with another reference they do not count.
 func TestFurtherBounds(t *testing.T) {
 	q := workload.Quality{Metric: "m", Reference: 50, Fraction: 0.99, Also: []workload.Bound{

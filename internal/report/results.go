@@ -442,8 +442,10 @@ type Classes struct {
 	Counts map[string]int     `json:"counts"` // in the ground truth
 }
 
-// Below reports whether the score misses a target that it has, or is of an incomplete log.
-func (a *Accuracy) Below() bool { return a != nil && !a.Met && (a.NoTarget == "" || a.Partial) }
+// Below reports whether the score misses a target that it has, or lacks its metric, or is of an incomplete log.
+func (a *Accuracy) Below() bool {
+	return a != nil && !a.Met && (a.NoTarget == "" || a.Partial || len(a.AlsoMissed) > 0)
+}
 
 // Energy is the energy that the machine took during the traffic.
 type Energy struct {

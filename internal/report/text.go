@@ -129,14 +129,13 @@ func accuracyLines(a *Accuracy) []string {
 		verdict = "MISSED"
 	}
 	n := func(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.6g %s", v, a.Unit)) }
+	target := fmt.Sprintf("%s: %s, target %s: %s (the FP32 reference has %s)", a.Metric, n(a.Value), n(a.Target), verdict, n(a.Reference))
 	switch {
 	case a.NoTarget != "" && a.Partial:
-		return append(slices.Clone(a.Lines), fmt.Sprintf("%s: %s, of an incomplete log of %d samples: MISSED", a.Metric, n(a.Value), a.Samples))
+		target = fmt.Sprintf("%s: %s, of an incomplete log of %d samples: MISSED", a.Metric, n(a.Value), a.Samples)
 	case a.NoTarget != "":
-		return append(slices.Clone(a.Lines), fmt.Sprintf("%s: %s, without a target: %s", a.Metric, n(a.Value), a.NoTarget))
-	}
-	target := fmt.Sprintf("%s: %s, target %s: %s (the FP32 reference has %s)", a.Metric, n(a.Value), n(a.Target), verdict, n(a.Reference))
-	if a.Partial {
+		target = fmt.Sprintf("%s: %s, without a target: %s", a.Metric, n(a.Value), a.NoTarget)
+	case a.Partial:
 		target += fmt.Sprintf("; the log has %d samples only", a.Samples)
 	}
 	lines := append(slices.Clone(a.Lines), target)

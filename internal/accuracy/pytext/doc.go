@@ -6,5 +6,5 @@
 //
 // It follows Python 3.11 except for the version of Unicode, which is Go's: 3.11 has
 // Unicode 14 and Go 1.26 has Unicode 15, so characters that are newer than 2021 may differ.
-// Regular expressions and normal forms are left to those who need them.
+// Regular expressions are left to those who need them.
 package pytext

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 )
 
 // The results are those of Python 3.11.
@@ -134,5 +135,24 @@ func TestLines(t *testing.T) {
 	}
 	if got, want := Lines("a\r\nb\u2028\rc", true), []string{"a\r\n", "b\u2028", "\r", "c"}; !slices.Equal(got, want) {
 		t.Errorf("Lines with ends = %q, want %q", got, want)
+	}
+}
+
+// Long runs of marks, as unicodedata.normalize of Python has them.
+func TestNormalizeLongRuns(t *testing.T) {
+	acute, mixed := strings.Repeat("\u0301", 40), strings.Repeat("\u0301\u0323", 20)
+	for _, c := range []struct {
+		form norm.Form
+		text string
+		want string
+	}{
+		{norm.NFC, "e" + acute, "é" + acute[2:]},
+		{norm.NFD, "é" + acute, "e\u0301" + acute},
+		{norm.NFKC, "ﬁe" + mixed, "fi\u1eb9" + strings.Repeat("\u0323", 19) + acute[:40]},
+		{norm.NFKD, "ﬁ" + mixed + "\u034f", "fi" + strings.Repeat("\u0323", 20) + acute[:40] + "\u034f"},
+	} {
+		if got := Normalize(c.form, c.text); got != c.want {
+			t.Errorf("%d of %q: %q, want %q", c.form, c.text, got, c.want)
+		}
 	}
 }

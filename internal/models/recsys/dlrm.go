@@ -29,15 +29,18 @@ func dlrm() workload.Model {
 			Sample: &config.SampleSize{InValues: 270 * (dataset.CriteoNumbers + dataset.CriteoCategories)},
 		},
 		PerformanceSampleCount: 204800,
-		DatasetSamples:         330067,
+		DatasetSamples:         officialSamples,
 		Quality:                workload.Quality{Metric: "AUC", Fraction: 0.99},
 		Open:                   opening(openCriteo),
 		Score:                  scoring(openCriteo),
+		ScoresLogAlone:         true,
 
 		ScoreOptions: []workload.Option{
 			{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: []string{"float32", "int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
 			{Name: verboseOption, Kind: workload.Bool, Help: "also print every wrong sample, where the official script can"},
 			{Name: predictionsOption, Kind: workload.Bool, Help: "the log has predictions only, and the labels are those of the data set"},
+			{Name: dayOption, Kind: workload.Path, Help: "text of day 23, whose labels count, as the log has predictions only; it takes the place of the data set, with the trace"},
+			{Name: traceOption, Kind: workload.Path, Help: "dlrm_trace_of_aggregated_samples.txt: the lines of day 23 that are a sample"},
 		},
 	}
 }
@@ -51,11 +54,16 @@ func dlrmHighAccuracy() workload.Model {
 	return m
 }
 
+// officialSamples is the number of samples of both benchmarks.
+const officialSamples = 330067
+
 // The options of the family.
 const (
 	dtypeOption       = "dtype"
 	verboseOption     = "verbose"
 	predictionsOption = "predictions-only"
+	dayOption         = "day-23-file"
+	traceOption       = "aggregation-trace-file"
 )
 
 // dlrmV2 is DLRM-v2 on the Criteo Terabyte data with several categories a table (rules v3.1 to

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // writePairs makes a data set in which number k of pair i is i, and category k is i+k.
@@ -401,15 +402,16 @@ func TestScoreErrors(t *testing.T) {
 	}
 }
 
-// The same log is scored alike with labels in it and with those of the data set.
+// The same log is scored alike with labels in it, with those of the data set, and with those of the text of day 23.
 func TestLabelsOfDataSet(t *testing.T) {
 	dir := writePairs(t, 9, threeRuns, nil)
 	data, err := dataset.OpenCriteo(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines [2]string
-	for k, options := range []workload.Values{nil, {predictionsOption: "true"}} {
+	var day strings.Builder
+	logs := map[bool]string{} // with labels, without
+	for _, labelled := range []bool{true, false} {
 		var records []string
 		for i := range data.Runs {
 			labels, err := data.Labels(i)
@@ -418,29 +420,61 @@ func TestLabelsOfDataSet(t *testing.T) {
 			}
 			var payload []byte
 			for j, click := range labels {
-				v := []float32{float32(j*7%5) / 5, 0}
+				payload = binary.LittleEndian.AppendUint32(payload, math.Float32bits(float32(j*7%5)/5))
+				label := float32(0)
 				if click {
-					v[1] = 1
+					label = 1
 				}
-				payload = binary.LittleEndian.AppendUint32(payload, math.Float32bits(v[0]))
-				if k == 0 {
-					payload = binary.LittleEndian.AppendUint32(payload, math.Float32bits(v[1]))
+				if labelled {
+					payload = binary.LittleEndian.AppendUint32(payload, math.Float32bits(label))
+					fmt.Fprintf(&day, "%g\t1\t\tab\n", label)
 				}
 			}
 			records = append(records, fmt.Sprintf(`{"seq_id":%d,"qsl_idx":%d,"data":"%X"}`, i, i, payload))
 		}
-		log := accuracy.Named("log", strings.NewReader("["+strings.Join(records, ",")+"]"))
-		score, err := dlrm().Score(t.Context(), log, workload.Scoring{DatasetDir: dir, Options: options})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines[k] = score.Text()
-		if want := (accuracy.Coverage{Samples: 3, Scored: 3}); score.Coverage != want {
-			t.Errorf("the score is over %+v, want %+v", score.Coverage, want)
-		}
+		logs[labelled] = "[" + strings.Join(records, ",") + "]"
 	}
-	if lines[0] != lines[1] || !strings.Contains(lines[0], "queries=3") {
-		t.Errorf("%q and %q", lines[0], lines[1])
+	texts := t.TempDir()
+	dayFile, trace := filepath.Join(texts, "day_23"), filepath.Join(texts, "trace.txt")
+	testenv.Tree(t, texts, map[string]string{"day_23": day.String(), "trace.txt": threeRuns, "short": day.String()[:30], "odd": "2\t\n", "empty": ""})
+	official := workload.Values{dayOption: dayFile, traceOption: trace}
+	lines := ""
+	for _, c := range []struct {
+		labelled bool
+		dir      string
+		options  workload.Values
+		samples  int // 0: an error
+		want     string
+	}{
+		{true, dir, nil, 3, ""},
+		{false, dir, workload.Values{predictionsOption: "true"}, 3, ""},
+		{false, "", official, 3, ""},
+		{true, "", nil, officialSamples, "no data set confirms them"},
+		{true, "", official, 0, "response has 6 predictions, the sample has 3 pairs"},
+		{false, "", nil, 0, "want a prediction and a label"},
+		{false, "", workload.Values{predictionsOption: "true"}, 0, "predictions-only: the labels are missing"},
+		{false, dir, workload.Values{dayOption: dayFile}, 0, "aggregation-trace-file: missing"},
+		{false, dir, workload.Values{traceOption: trace}, 0, "day-23-file: missing"},
+		{false, "", workload.Values{dayOption: filepath.Join(texts, "short"), traceOption: trace}, 0, "short has 4 lines, "},
+		{false, "", workload.Values{dayOption: filepath.Join(texts, "odd"), traceOption: trace}, 0, `odd: line 1: the label is "2"`},
+		{false, "", workload.Values{dayOption: dayFile, traceOption: filepath.Join(texts, "empty")}, 0, "empty is empty"},
+		{false, "", workload.Values{dayOption: dayFile, traceOption: filepath.Join(texts, "none")}, 0, "none: no such file"},
+	} {
+		score, err := dlrm().Score(t.Context(), accuracy.Named("log", strings.NewReader(logs[c.labelled])), workload.Scoring{DatasetDir: c.dir, Options: c.options})
+		switch {
+		case c.samples == 0:
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		case err != nil:
+			t.Fatalf("%+v: %v", c, err)
+		case lines == "":
+			lines = score.Text()
+		}
+		if score.Text() != lines || !strings.Contains(lines, "queries=3") || score.Coverage.Samples != c.samples || !strings.Contains(strings.Join(score.Warnings, "\n"), c.want) {
+			t.Errorf("%+v: %q over %+v with %q, want %q", c, score.Text(), score.Coverage, score.Warnings, lines)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A pairSet are user-item pairs of a folder.
@@ -163,6 +164,28 @@ func scoring(open func(dir string) (*clickWorkload, error)) func(context.Context
 		bare, err := s.Options.On(predictionsOption)
 		if err != nil {
 			return nil, err
+		}
+		day, trace := s.Options[dayOption], s.Options[traceOption]
+		switch {
+		case day != "" && trace != "":
+			labels, err := dataset.ReadClicks(day, trace)
+			if err != nil {
+				return nil, err
+			}
+			o.Truth = labels
+			return accuracy.ScoreClicks(log, len(labels), o)
+		case day != "":
+			return nil, userinput.Errorf(traceOption, "missing: it says which lines of %s are a sample", day)
+		case trace != "":
+			return nil, userinput.Errorf(dayOption, "missing: %s says which of its lines are a sample", trace)
+		case s.DatasetDir == "" && bare:
+			return nil, userinput.Errorf(predictionsOption, "the labels are missing: want a data set, or %s and %s", dayOption, traceOption)
+		case s.DatasetDir == "":
+			score, err := accuracy.ScoreClicks(log, officialSamples, o)
+			if err == nil {
+				score.Warnings = append(score.Warnings, "the labels are those that the log itself has: no data set confirms them")
+			}
+			return score, err
 		}
 		w, err := open(s.DatasetDir)
 		if err != nil {

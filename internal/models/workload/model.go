@@ -51,6 +51,8 @@ type Model struct {
 	RemoteOptions []Option
 	// Score scores an accuracy log as the official script does.
 	Score func(ctx context.Context, log accuracy.Input, s Scoring) (*accuracy.Score, error)
+	// ScoresLogAlone says that logs may have the ground truth in them, as the official script expects it: Score needs no data set.
+	ScoresLogAlone bool
 	// ScoresWithEngine says that Score runs networks.
 	ScoresWithEngine bool
 	// NewReader returns a reader that makes the model's input from a file; nil: its samples are not files.
@@ -87,7 +89,7 @@ type Ports struct{ Inputs, Outputs []backend.Port }
 
 // Scoring are the arguments of Score: the ground truth and the options of the official script.
 type Scoring struct {
-	DatasetDir string
+	DatasetDir string // empty: none, with ScoresLogAlone only
 	// Samples is the number of samples of the log, if it is not of the whole data set. Some scripts require every sample.
 	Samples int
 	// Foreign says that the log is of an unknown model: the family may infer missing options from it.

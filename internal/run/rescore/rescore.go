@@ -30,7 +30,7 @@ type Request struct {
 	Run         string            // folder of a run; empty: none, and the next three are needed
 	Model       string            // empty: the run's
 	Log         string            // file; empty: the run's
-	DatasetPath string            // folder; empty: the run's
+	DatasetPath string            // folder; empty: the run's; some logs need none (workload.Model.ScoresLogAlone)
 	Options     map[string]string // of the official script, by the names of workload.Model.ScoreOptions
 	// OpenImagesAnnotations is the file that the official script for OpenImages takes from the
 	// environment if no option names one. Empty: the data set's own.
@@ -79,7 +79,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 			}
 		}
 	}
-	if q.Model == "" || q.Log == "" || q.DatasetPath == "" {
+	if q.Model == "" || q.Log == "" {
 		return nil, errors.New("the score needs the folder of a run, or a model, a log and a data set")
 	}
 	model, err := models.LookupAny(q.Model)
@@ -88,6 +88,9 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	}
 	if err != nil {
 		return nil, userinput.Wrap("model", err)
+	}
+	if q.DatasetPath == "" && !model.ScoresLogAlone {
+		return nil, userinput.Errorf("dataset_path", "missing: a log of %s is compared with its data set", model.Name)
 	}
 	if q.OpenImagesAnnotations != "" && model.Dataset == "openimages" && q.Options["annotations"] == "" {
 		options := map[string]string{"annotations": q.OpenImagesAnnotations}

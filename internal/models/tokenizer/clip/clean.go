@@ -33,7 +33,7 @@ func repair(text string) string {
 				repaired = entity.ReplaceAllStringFunc(repaired, unescaped)
 			}
 			repaired = escapes.ReplaceAllString(plain(characters.Replace(repaired)), "")
-			repaired = norm.NFC.String(strings.Map(visible, repaired))
+			repaired = pytext.Normalize(norm.NFC, strings.Map(visible, repaired))
 			if repaired == line {
 				break
 			}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 )
 
 // A normalizer changes a text before it is cut.
@@ -18,7 +20,7 @@ func newNormalizer(c *component, where string) (normalizer, error) {
 		return func(text string) (string, error) { return text, nil }, nil
 	}
 	if form, ok := unicodeForms[c.Type]; ok {
-		return func(text string) (string, error) { return form.String(text), nil }, nil
+		return func(text string) (string, error) { return pytext.Normalize(form, text), nil }, nil
 	}
 	switch c.Type {
 	case "Sequence":
