@@ -100,7 +100,9 @@ type Config struct {
 	CPUTime     func() time.Duration    // of this process; nil: not known
 	// Also writes each test, its results, and the prompts by their index if the model has prompts, in another
 	// form. It may be nil.
-	Also        func(test *loadgen.Result, results *report.Results, prompt func(index int) *backend.Prompt) error
+	Also func(test *loadgen.Result, results *report.Results, prompt func(index int) *backend.Prompt) error
+	// Complete adds what others know of a test that has ended, before its results are written. It may be nil.
+	Complete    func(results *report.Results)
 	ClientCores int // that a client of servers has, for the results
 	NewPacer    func() loadgen.Pacer
 	Observer    Observer

@@ -429,6 +429,32 @@ func TestUnwrittenFiles(t *testing.T) {
 	})
 }
 
+// What others know of a test is in its results when they are first written, and charts that cannot be written take
+// nothing from a search.
+func TestResultsAreWrittenWhole(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config){
+		"one":    func(*Config) {},
+		"two":    func(c *Config) { c.Runs = 2 },
+		"search": func(c *Config) { *c = peakConfig(t, newNumbers(20)) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := config(t, newNumbers(20), loadgen.Server, loadgen.PerformanceOnly)
+			change(&cfg)
+			cfg.Complete = func(r *report.Results) { r.Caveats = append(r.Caveats, "the clock jumped") }
+			testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, charts.FileName), 0o755))
+			_, err := Run(t.Context(), cfg)
+			r, errRead := report.Read(cfg.OutputDir)
+			if err == nil || !strings.Contains(err.Error(), charts.FileName) || errRead != nil {
+				t.Fatalf("%s: %v, %v, want an error about charts, and results", name, err, errRead)
+			}
+			if strings.Count(strings.Join(r.Caveats, ","), "the clock jumped") != 1 || r.Result != report.Valid || cfg.FindPeak && (r.Peak == nil || r.Peak.Best == 0) {
+				t.Errorf("%s: %s, peak %+v, caveats %q", name, r.Result, r.Peak, r.Caveats)
+			}
+		})
+	}
+}
+
 // A panic while samples are loaded, on a goroutine of its own, ends the test with a result.
 func TestPanicInTheDataIsInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

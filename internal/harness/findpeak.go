@@ -53,7 +53,10 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 		last, err = r.tryLoad(ctx, trial, state, to)
 		if err == nil && trial.Full && state.Steps[len(state.Steps)-1].Met {
 			best = last
-			if err = r.finishPeak(best, state, to); err == nil && to != dir {
+			if err = r.finishPeak(best, state, to); err == nil {
+				err = r.writePictures(to)
+			}
+			if err == nil && to != dir {
 				err = state.TakeHigher()
 			}
 		}
@@ -61,16 +64,16 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 		case err != nil && best != nil:
 			return best, err // which were written when the load was confirmed
 		case err != nil:
-			return last, errors.Join(err, r.finishPeak(last, state, dir))
+			return last, errors.Join(err, r.finishPeak(last, state, dir), r.writePictures(dir))
 		}
 	}
-	if best != nil {
-		last = best
+	switch {
+	case best != nil:
+		return best, errors.Join(r.finishPeak(best, state, dir), os.RemoveAll(filepath.Join(dir, peak.HigherDir)))
+	case last != nil:
+		return last, errors.Join(r.finishPeak(last, state, dir), r.writePictures(dir))
 	}
-	if last == nil { // an earlier process finished the search, and confirmed no load
-		return report.Read(dir)
-	}
-	return last, errors.Join(r.finishPeak(last, state, dir), os.RemoveAll(filepath.Join(dir, peak.HigherDir)))
+	return report.Read(dir) // an earlier process finished the search, and confirmed no load
 }
 
 // tryLoad tests a load and keeps the outcome: at full length in a folder, or briefly.
@@ -101,9 +104,7 @@ func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir 
 		return nil, err
 	}
 	results := r.results(test)
-	if t.Full {
-		err = errors.Join(err, r.writePictures(test, dir))
-	}
+	r.complete(results)
 	if err := errors.Join(append(test.Faults, err, r.outcome(ctx, test, results, dir))...); err != nil {
 		return results, err
 	}

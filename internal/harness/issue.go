@@ -46,18 +46,18 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	if r.charts = r.chartsOf(test); r.charts != nil {
 		sums[charts.FileName] = r.charts.Sum()
 	}
-	r.sums = sums
+	r.sums, r.issued = sums, test
 	return test, errors.Join(err, complete, errLogs)
 }
 
-// writePictures writes what a result can do without, when the rest is on the disk: the charts and the trace.
-func (r *run) writePictures(test *loadgen.Result, dir string) error {
+// writePictures writes what the result of the last test can do without, when the rest is on the disk: the charts and the trace.
+func (r *run) writePictures(dir string) error {
 	var err error
 	if r.charts != nil {
 		err = r.charts.Write(dir)
 	}
-	if r.cfg.Trace {
-		err = errors.Join(err, mlperflog.WriteTraceFile(dir, test, mlperflog.ThisProgram(r.cfg.Program)))
+	if r.cfg.Trace && r.issued != nil {
+		err = errors.Join(err, mlperflog.WriteTraceFile(dir, r.issued, mlperflog.ThisProgram(r.cfg.Program)))
 	}
 	return err
 }

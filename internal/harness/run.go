@@ -71,6 +71,7 @@ type run struct {
 	stuck       bool                  // a prediction outlived its test
 
 	// Of the last test.
+	issued      *loadgen.Result // at full length; nil: none
 	sut         *sut
 	gauges      *gauges
 	cpuTime     time.Duration     // of this process
@@ -156,11 +157,14 @@ func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
 		return nil, err
 	}
 	results := r.results(test)
+	if dir == r.cfg.OutputDir { // otherwise one of several runs
+		r.complete(results)
+	}
 	incomplete(results, "the logs are not complete", err)
 	err = errors.Join(err, r.outcome(ctx, test, results, dir))
 	written := writeResults(results, dir)
 	if written == nil {
-		written = r.writePictures(test, dir)
+		written = r.writePictures(dir)
 	}
 	err = errors.Join(err, written)
 	if r.cfg.Also != nil {
@@ -189,6 +193,13 @@ func (r *run) lengthen(test *loadgen.Result) bool {
 	r.calibration.Reason = fmt.Sprintf("a test reached %.4g samples/s and was too short; a quarter more makes it long enough", reached)
 	r.set("target_qps", fmt.Sprintf("%.4g", r.cfg.Settings.OfflineExpectedQPS), "calibration")
 	return true
+}
+
+// complete has others add what they know of a test that has ended.
+func (r *run) complete(results *report.Results) {
+	if r.cfg.Complete != nil {
+		r.cfg.Complete(results)
+	}
 }
 
 // incomplete makes results INVALID if something could not be written: they cannot be checked.
@@ -252,6 +263,7 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 		all.Result = report.Invalid
 		all.Problems = append(all.Problems, fmt.Sprintf("only %d of %d runs were made", n, r.cfg.Runs))
 	}
+	r.complete(&all)
 	return &all, errors.Join(err, writeResults(&all, r.cfg.OutputDir), copyCharts(lowestDir, r.cfg.OutputDir))
 }
 

@@ -106,25 +106,26 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 			})
 		}
 	}
+	c.Complete = func(results *report.Results) {
+		after := machine.CurrentConditions()
+		for _, text := range settings {
+			results.Notes = append(results.Notes, "this machine: "+text)
+		}
+		results.Warnings = append(results.Warnings, before.During(after)...)
+		if jump := before.ClockJump(after); jump != "" {
+			results.Caveats = append(results.Caveats, jump)
+		}
+	}
 	results, err := harness.Run(ctx, *c)
 	if energy != nil {
 		record, problem := energy.Stop()
 		if results != nil {
-			err = errors.Join(err, addEnergy(results, energy.String(), record, problem, c.OutputDir))
+			err = errors.Join(err, addEnergy(results, energy.String(), record, problem, c.OutputDir), results.Write(c.OutputDir))
 		}
 	}
 	if results == nil {
 		return nil, err
 	}
-	after := machine.CurrentConditions()
-	for _, text := range settings {
-		results.Notes = append(results.Notes, "this machine: "+text)
-	}
-	results.Warnings = append(results.Warnings, before.During(after)...)
-	if jump := before.ClockJump(after); jump != "" {
-		results.Caveats = append(results.Caveats, jump)
-	}
-	err = errors.Join(err, results.Write(c.OutputDir))
 	if !q.NoReport {
 		if problem := page.WriteRun(c.OutputDir); problem != nil {
 			c.Observer.Note(fmt.Sprintf("report.html was not written: %v", problem)) // the results are there
