@@ -327,18 +327,23 @@ func changeFor(r *report.Results) *change {
 
 // withFlag sets a flag in arguments, in place of the value that they have for it.
 func withFlag(args []string, name, value string) []string {
+	list := append(withoutFlag(args, name, value != ""), "--"+name)
+	if value != "" {
+		list = append(list, value)
+	}
+	return list
+}
+
+// withoutFlag removes a flag from arguments.
+func withoutFlag(args []string, name string, hasValue bool) []string {
 	var list []string
 	for i := 0; i < len(args); i++ {
 		word, _, inWord := strings.Cut(args[i], "=")
 		if !strings.HasPrefix(word, "--") || strings.ReplaceAll(word[2:], "_", "-") != name {
 			list = append(list, args[i])
-		} else if value != "" && !inWord {
+		} else if hasValue && !inWord {
 			i++
 		}
-	}
-	list = append(list, "--"+name)
-	if value != "" {
-		list = append(list, value)
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
@@ -84,7 +87,11 @@ func (o *tuneFlags) run(cmd *cobra.Command, args []string) (err error) {
 	found, err := tune.Find(cmd.Context(), q, &tuneProgress{display: display}, display)
 	display.Done()
 	if found != nil {
-		err = errors.Join(err, showTuned(cmd.OutOrStdout(), found, o.asJSON))
+		command := os.Args[1:]
+		if found.Profile != nil && o.Model == "" && len(args) == 0 { // the file came as --model-path
+			command = append(slices.Clone(command), found.Profile.ModelPath)
+		}
+		err = errors.Join(err, showTuned(cmd.OutOrStdout(), found, tunedCommand(command, o.Scenario, q.Output), o.asJSON))
 	}
 	var none *tune.NoneError
 	switch {
@@ -114,47 +121,55 @@ func (p *tuneProgress) Begin(o tune.Objective, points int) {
 
 // Measured implements tune.Observer.
 func (p *tuneProgress) Measured(m tune.Measurement, left time.Duration) {
-	outcome := measured(m)
-	switch outcome {
-	case "failed":
-		outcome += ": " + m.Err
-	case overBound:
-	default:
-		outcome += " " + p.objective.Unit
+	outcome := "failed: " + m.Err
+	if m.Err == "" {
+		var values []string
+		for _, v := range m.Values {
+			values = append(values, tuned(v))
+		}
+		outcome = strings.Join(values, ", ") + " " + p.objective.Unit
 	}
-	p.display.Note(fmt.Sprintf("stage %d, %v: %s (%v left)", m.Stage+1, m.Point, outcome, left.Round(time.Second)))
+	p.display.Note(fmt.Sprintf("stage %d, round %d, %v: %s (%v left)", m.Stage+1, m.Round+1, m.Point, outcome, left.Round(time.Second)))
 }
 
-const overBound = "over the bound"
+// tuned is a value of the objective.
+func tuned(v float64) string {
+	if v == 0 {
+		return "over the bound"
+	}
+	return fmt.Sprintf("%.4g", v)
+}
 
-// measured is a measurement in a cell of the table.
-func measured(m tune.Measurement) string {
+// resultCell is a result in a cell of the table, with its interval.
+func resultCell(r tune.Result) string {
 	switch {
-	case m.Err != "":
+	case r.Err != "":
 		return "failed"
-	case m.Value == 0:
-		return overBound
+	case r.High == 0:
+		return tuned(r.Value)
 	}
-	return fmt.Sprintf("%.4g", m.Value)
+	return fmt.Sprintf("%s (%s to %s)", tuned(r.Value), tuned(r.Low), tuned(r.High))
 }
 
-// showTuned prints the points, the best first, and the winner.
-func showTuned(w io.Writer, out *tune.Outcome, asJSON bool) error {
+// showTuned prints the points, the best first, the winner, and the command that uses it.
+func showTuned(w io.Writer, out *tune.Outcome, command string, asJSON bool) error {
 	if asJSON {
-		return printJSON(w, "tune", map[string]any{"finished": out.Finished, "profile": out.Profile, "measurements": out.Done})
+		return printJSON(w, "tune", map[string]any{
+			"finished": out.Finished, "profile": out.Profile, "tied": out.Tied, "results": out.Results, "measurements": out.Done, "load": out.Load, "command": command,
+		})
 	}
 	type line struct {
 		point  tune.Point
 		stages [3]string
-		last   tune.Measurement
+		last   tune.Result
 	}
 	var lines []*line
-	for _, m := range out.Done {
-		i := slices.IndexFunc(lines, func(l *line) bool { return l.point == m.Point })
+	for _, r := range out.Results {
+		i := slices.IndexFunc(lines, func(l *line) bool { return l.point == r.Point })
 		if i < 0 {
-			i, lines = len(lines), append(lines, &line{point: m.Point})
+			i, lines = len(lines), append(lines, &line{point: r.Point})
 		}
-		lines[i].stages[m.Stage], lines[i].last = measured(m), m
+		lines[i].stages[r.Stage], lines[i].last = resultCell(r), r
 	}
 	slices.SortStableFunc(lines, func(a, b *line) int {
 		if c := cmp.Compare(b.last.Stage, a.last.Stage); c != 0 {
@@ -166,7 +181,10 @@ func showTuned(w io.Writer, out *tune.Outcome, asJSON bool) error {
 	for _, l := range lines {
 		var marks []string
 		if out.Found && out.Finished && l.point == out.Winner.Point {
-			marks = append(marks, "fastest")
+			marks = append(marks, "best")
+		}
+		if out.Finished && slices.Contains(out.Tied, l.point) {
+			marks = append(marks, "tie")
 		}
 		if l.point == out.Points[0] {
 			marks = append(marks, "default")
@@ -185,7 +203,7 @@ func showTuned(w io.Writer, out *tune.Outcome, asJSON bool) error {
 	if p == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "Fastest: %v: %.4g %s", out.Winner.Point, p.Value, p.Objective.Unit)
+	fmt.Fprintf(w, "Best: %v: %s %s", out.Winner.Point, resultCell(out.Winner), p.Objective.Unit)
 	if out.Winner.Stage == 0 {
 		fmt.Fprint(w, " (an estimate: the budget was too short for the traffic of the scenario)")
 	}
@@ -196,6 +214,9 @@ func showTuned(w io.Writer, out *tune.Outcome, asJSON bool) error {
 		fmt.Fprintf(w, "; the default of a run (%v) reaches %.4g", out.Points[0], p.Default)
 	}
 	fmt.Fprintln(w)
+	if len(out.Tied) > 0 {
+		fmt.Fprintf(w, "A tie with %s within noise: the simplest is taken.\n", report.Counted(fmt.Sprint(len(out.Tied)), "other way"))
+	}
 	if out.Bound > 0 {
 		fmt.Fprintf(w, "Latency bound: %v\n", out.Bound)
 	}
@@ -205,6 +226,19 @@ func showTuned(w io.Writer, out *tune.Outcome, asJSON bool) error {
 	if n := len(out.Points) - p.Points; n > 0 {
 		fmt.Fprintf(w, "The budget was too short for %d of %d ways: --budget gives more time.\n", n, len(out.Points))
 	}
-	_, err := fmt.Fprintf(w, "Profile: %s\n", out.Path)
+	for _, text := range out.Load {
+		fmt.Fprintf(w, "This machine: %s\n", text)
+	}
+	_, err := fmt.Fprintf(w, "Profile: %s\n%s\n", out.Path, command)
 	return err
+}
+
+// tunedCommand is the command line of a run with the profile that a search wrote, made of that of the search.
+func tunedCommand(args []string, scenario, output string) string {
+	args = append([]string{"run"}, slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "tune" })...)
+	for _, name := range []string{"budget", "instances", "intra-threads", "max-batchsize", "max-batch-delay", "precision", "model-path", "output", "progress"} {
+		args = withoutFlag(args, name, true)
+	}
+	args = withFlag(withoutFlag(args, "json", false), "scenario", strings.ToLower(scenario))
+	return "mlperf " + report.CommandLine(withFlag(args, "profile", cmp.Or(output, run.Auto)))
 }

@@ -29,17 +29,26 @@ type meter struct {
 // traffic is chosen.
 const estimateShare = 0.2
 
-// measure takes about the given time to find the value of the objective. In the first stage that
-// is an estimate.
-func (m meter) measure(ctx context.Context, stage int, length time.Duration) (float64, error) {
+// estimates is how many a measurement of the first stage makes: their spread is its noise.
+const estimates = 3
+
+// measure takes about the given time to find values of the objective: in the first stage estimates, else one.
+func (m meter) measure(ctx context.Context, stage int, length time.Duration) (values []float64, err error) {
 	if stage == 0 {
-		return m.estimate(ctx, length)
+		for range estimates {
+			v, err := m.estimate(ctx, length/estimates)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, v)
+		}
+		return values, nil
 	}
-	expected, err := m.estimate(ctx, time.Duration(estimateShare*float64(length)))
-	if err != nil || expected == 0 {
-		return 0, err
+	v, err := m.estimate(ctx, time.Duration(estimateShare*float64(length)))
+	if err == nil && v > 0 {
+		v, err = m.test(ctx, v, time.Duration((1-estimateShare)*float64(length)))
 	}
-	return m.test(ctx, expected, time.Duration((1-estimateShare)*float64(length)))
+	return []float64{v}, err
 }
 
 // estimate times batches with all workers busy that the scenario keeps busy, and computes

@@ -28,7 +28,7 @@ func (m simulated) measure(t trial) Measurement {
 	if m.noise > 0 {
 		v *= max(1+m.noise*m.random.NormFloat64()/math.Sqrt(t.length.Seconds()), 0.1)
 	}
-	return Measurement{Point: t.Point, Stage: t.stage, Length: t.length, Value: v, Took: m.opening + max(t.length, m.slowest)}
+	return Measurement{Point: t.Point, Stage: t.stage, Round: t.round, Length: t.length, Values: []float64{v}, Took: m.opening + max(t.length, m.slowest)}
 }
 
 // run lets a search measure a simulated machine until it is over.
@@ -39,8 +39,10 @@ func (m simulated) run(t *testing.T, s *search) {
 		if !more {
 			return
 		}
-		if slices.ContainsFunc(s.done, func(d Measurement) bool { return d.Point == trial.Point && d.Stage == trial.stage }) {
-			t.Fatalf("%v is measured twice in stage %d", trial.Point, trial.stage)
+		if slices.ContainsFunc(s.done, func(d Measurement) bool {
+			return d.Point == trial.Point && d.Stage == trial.stage && d.Round == trial.round
+		}) {
+			t.Fatalf("%v is measured twice in round %d of stage %d", trial.Point, trial.round, trial.stage)
 		}
 		s.done = append(s.done, m.measure(trial))
 	}
@@ -68,14 +70,16 @@ func hill(p Point, _ int) float64 {
 func TestSearchClimbsASmoothHill(t *testing.T) {
 	s := offline()
 	simulated{value: hill, opening: time.Second}.run(t, s)
-	if best, ok := s.best(); !ok || best.Point != (Point{Instances: 4, Threads: 2, MaxBatch: 16}) {
+	if best, _, ok := s.best(); !ok || best.Point != (Point{Instances: 4, Threads: 2, MaxBatch: 16}) {
 		t.Errorf("best() = %v, %v, want 4 × 2 threads, batch 16", best, ok)
 	}
 	count := map[int]int{}
-	for _, m := range s.done {
-		count[m.Stage]++
-		if m.Stage > 0 && m.Point != s.points[0] && m.Value < 750 {
-			t.Errorf("%v with %.0f of 1000 reaches stage %d", m.Point, m.Value, m.Stage)
+	for stage := range stageCount {
+		for _, r := range s.results(stage) {
+			count[stage]++
+			if stage > 0 && r.Point != s.points[0] && r.Value < 750 {
+				t.Errorf("%v with %.0f of 1000 reaches stage %d", r.Point, r.Value, stage)
+			}
 		}
 	}
 	if count[0] != len(s.points) || count[1] >= count[0]/2 || count[2] >= count[1] || count[2] < 2 {
@@ -90,7 +94,7 @@ func TestNoiseCostsLittle(t *testing.T) {
 	for seed := range uint64(50) {
 		s := offline()
 		simulated{value: hill, noise: 0.05, opening: 500 * time.Millisecond, random: rand.New(rand.NewPCG(seed, 1))}.run(t, s)
-		best, ok := s.best()
+		best, _, ok := s.best()
 		if !ok {
 			t.Fatal("no winner")
 		}
@@ -140,7 +144,7 @@ func TestEveryStageMeasuresTheBase(t *testing.T) {
 			t.Errorf("the first is %v, want the base", m.Point)
 		}
 	}
-	if !slices.Equal(stages, []int{0, 1, 2}) {
+	if stages = slices.Compact(stages); !slices.Equal(stages, []int{0, 1, 2}) {
 		t.Errorf("the base is measured in the stages %v", stages)
 	}
 }
@@ -148,35 +152,42 @@ func TestEveryStageMeasuresTheBase(t *testing.T) {
 // TestBest has cases that a whole search does not easily come to.
 func TestBest(t *testing.T) {
 	base, a, b := Point{Instances: 1}, Point{Instances: 2}, Point{Instances: 3}
-	m := func(p Point, stage int, value float64) Measurement {
-		return Measurement{Point: p, Stage: stage, Value: value}
+	m := func(p Point, stage int, values ...float64) Measurement {
+		return Measurement{Point: p, Stage: stage, Values: values}
 	}
 	failed := Measurement{Point: a, Stage: 0, Err: "out of memory"}
 	for _, c := range []struct {
 		name  string
 		least bool
 		done  []Measurement
-		want  Measurement
+		want  Point
+		tied  []Point
 		none  bool
 	}{
 		{name: "nothing was measured", none: true},
-		{name: "only the base was measured", done: []Measurement{m(base, 0, 5)}, want: m(base, 0, 5)},
-		{name: "the larger rate wins", done: []Measurement{m(base, 0, 5), m(a, 0, 7), m(b, 0, 6)}, want: m(a, 0, 7)},
-		{name: "the smaller latency wins", least: true, done: []Measurement{m(base, 0, 5), m(a, 0, 3)}, want: m(a, 0, 3)},
-		{name: "less than two percent is noise", done: []Measurement{m(base, 0, 100), m(a, 0, 101.9)}, want: m(base, 0, 100)},
-		{name: "more than that is not", done: []Measurement{m(base, 0, 100), m(a, 0, 102.1)}, want: m(a, 0, 102.1)},
-		{name: "a later stage decides", done: []Measurement{m(base, 0, 5), m(a, 0, 7), m(b, 0, 7), m(a, 1, 4), m(base, 1, 5)}, want: m(base, 1, 5)},
-		{name: "one point of a stage decides nothing", done: []Measurement{m(base, 0, 7), m(a, 0, 8), m(a, 1, 1)}, want: m(a, 0, 8)},
-		{name: "what failed later does not win", done: []Measurement{m(base, 0, 7), m(a, 0, 8), m(a, 1, 0)}, want: m(base, 0, 7)},
-		{name: "a failure is no value", done: []Measurement{m(base, 0, 5), failed}, want: m(base, 0, 5)},
+		{name: "only the base was measured", done: []Measurement{m(base, 0, 5)}, want: base},
+		{name: "the larger rate wins", done: []Measurement{m(base, 0, 5, 5, 5), m(a, 0, 7, 7, 7), m(b, 0, 6, 6, 6)}, want: a},
+		{name: "the smaller latency wins", least: true, done: []Measurement{m(base, 0, 5, 5.1), m(a, 0, 3, 3.1)}, want: a},
+		{name: "single values are far apart", done: []Measurement{m(base, 0, 100), m(a, 0, 130)}, want: a},
+		{name: "or a tie", done: []Measurement{m(base, 0, 100), m(a, 0, 120)}, want: base, tied: []Point{a}},
+		{name: "less than two percent is noise", done: []Measurement{m(base, 0, 100, 100, 100), m(a, 0, 101.9, 101.9, 101.9)}, want: base, tied: []Point{a}},
+		{name: "more than that is not", done: []Measurement{m(base, 0, 100, 100, 100), m(a, 0, 102.1, 102.1, 102.1)}, want: a},
+		{name: "one good round decides nothing", done: []Measurement{m(base, 1, 100, 101, 99), m(a, 1, 99, 240, 101)}, want: base, tied: []Point{a}},
+		{name: "rounds in turns pair up", done: []Measurement{m(base, 1, 100, 50, 80), m(a, 1, 110, 56, 88)}, want: a},
+		{name: "a round beyond the bound decides nothing", done: []Measurement{m(base, 1, 100, 100, 100), m(a, 1, 120, 0, 120)}, want: base, tied: []Point{a}},
+		{name: "of ties the smallest wins", done: []Measurement{m(base, 0, 5, 5, 5), m(b, 0, 9, 9, 9), m(a, 0, 9, 9, 9)}, want: a, tied: []Point{b}},
+		{name: "a later stage decides", done: []Measurement{m(base, 0, 5, 5, 5), m(a, 0, 7, 7, 7), m(b, 0, 7, 7, 7), m(a, 1, 4, 4, 4), m(base, 1, 5, 5, 5)}, want: base},
+		{name: "one point of a stage decides nothing", done: []Measurement{m(base, 0, 7, 7, 7), m(a, 0, 8, 8, 8), m(a, 1, 1)}, want: a},
+		{name: "what failed later does not win", done: []Measurement{m(base, 0, 7), m(a, 0, 8), m(a, 1, 0)}, want: base},
+		{name: "a failure is no value", done: []Measurement{m(base, 0, 5), failed}, want: base},
 		{name: "nothing keeps the bound", done: []Measurement{m(base, 0, 0), m(a, 0, 0)}, none: true},
 		{name: "nothing keeps the bound under traffic", done: []Measurement{m(base, 0, 5), m(a, 0, 6), m(b, 0, 6), m(a, 1, 0), m(base, 1, 0)}, none: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := search{points: []Point{base, a, b}, objective: Objective{Least: c.least}, done: c.done}
-			got, ok := s.best()
-			if ok == c.none || !c.none && got != c.want {
-				t.Errorf("best() = %v, %v, want %v", got, ok, c.want)
+			got, tied, ok := s.best()
+			if ok == c.none || !c.none && (got.Point != c.want || !slices.Equal(tied, c.tied)) {
+				t.Errorf("best() = %v, %v, %v, want %v, %v", got, tied, ok, c.want, c.tied)
 			}
 		})
 	}
@@ -203,7 +214,7 @@ func TestEstimateAloneMakesNoWinner(t *testing.T) {
 			}
 			return traffic
 		}}.run(t, s)
-		if best, ok := s.best(); ok != (traffic > 0) || ok && (best.Stage != 1 || best.Value != 8) {
+		if best, _, ok := s.best(); ok != (traffic > 0) || ok && (best.Stage != 1 || math.Abs(best.Value-8) > 1e-9) {
 			t.Errorf("best() = %+v, %v, want the %g of the traffic", best, ok, traffic)
 		}
 	}

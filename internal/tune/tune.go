@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -45,8 +46,11 @@ type Outcome struct {
 	Points    []Point       // the first is the choice of a run without a profile
 	Done      []Measurement // in the order in which they were made
 	Bound     time.Duration // latency bound of Server
+	Results   []Result      // of the stages, the first stage first
 	Found     bool          // a point gave a value
-	Winner    Measurement
+	Winner    Result
+	Tied      []Point          // that are as good as the winner within noise, and not as simple
+	Load      []string         // what else made this machine slower, or its speed vary
 	Finished  bool             // not interrupted
 	Profile   *profile.Profile // the winner; nil: none was found
 	Path      string           // file of the profile, which is written when the search is over
@@ -78,7 +82,11 @@ func Find(ctx context.Context, q Request, o Observer, b run.Observer) (*Outcome,
 	if err != nil {
 		return nil, err
 	}
+	before := machine.CurrentConditions()
 	out, err := q.find(ctx, prepared, files, o)
+	if out != nil {
+		out.Load = append(before.Settings(), before.During(machine.CurrentConditions())...)
+	}
 	return out, errors.Join(err, prepared.Close())
 }
 
@@ -264,12 +272,12 @@ func (o *Outcome) profile(subject profile.Subject) *profile.Profile {
 		Instances: w.Instances, Threads: w.Threads, MaxBatch: w.MaxBatch, MaxDelay: w.MaxDelay.String(),
 		Objective: profile.Objective(o.Objective), Value: w.Value,
 	}
-	for _, m := range o.Done {
-		if m.Stage == 0 {
+	for _, r := range o.Results {
+		if r.Stage == 0 {
 			p.Points++
 		}
-		if m.Stage == w.Stage && m.Point == o.Points[0] {
-			p.Default = m.Value
+		if r.Stage == w.Stage && r.Point == o.Points[0] {
+			p.Default = r.Value
 		}
 	}
 	return p
@@ -316,7 +324,10 @@ func (s searcher) search(ctx context.Context) (*Outcome, error) {
 		}
 	}
 	out.Done = plan.done
-	out.Winner, out.Found = plan.best()
+	for i := range stageCount {
+		out.Results = append(out.Results, plan.results(i)...)
+	}
+	out.Winner, out.Tied, out.Found = plan.best()
 	return out, err
 }
 
@@ -355,18 +366,18 @@ func (s searcher) base(ctx context.Context) (base Point, f facts, err error) {
 
 // measure measures a point. A point that cannot be measured is an outcome too, unless ctx has ended.
 func (s searcher) measure(ctx context.Context, t trial) (Measurement, error) {
-	result := Measurement{Point: t.Point, Stage: t.stage, Length: t.length}
+	result := Measurement{Point: t.Point, Stage: t.stage, Round: t.round, Length: t.length}
 	begin := time.Now()
 	m, err := s.open(ctx, t.Point)
 	if err == nil {
-		result.Value, err = meter{m, t.Point, s.settings}.measure(ctx, t.stage, t.length)
+		result.Values, err = meter{m, t.Point, s.settings}.measure(ctx, t.stage, t.length)
 		err = errors.Join(err, m.Close())
 	}
 	if ctx.Err() != nil {
 		return result, context.Cause(ctx)
 	}
 	if err != nil {
-		result.Err, result.Value = err.Error(), 0
+		result.Err, result.Values = err.Error(), nil
 	}
 	result.Took = time.Since(begin)
 	return result, nil
