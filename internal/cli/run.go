@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -30,7 +32,9 @@ type runFlags struct {
 	requestFlags
 	asJSON bool
 	slo    []string
-	sweep  tune.Sweep
+	// writeUserConf puts what find-peak found into user.conf.
+	writeUserConf bool
+	sweep         tune.Sweep
 }
 
 func newRun() *cobra.Command {
@@ -72,6 +76,7 @@ Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below tar
 	}
 	o.define(cmd.Flags())
 	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "service level `objective`: 'p99<50ms', 'ttft<500ms', 'tpot p90<40ms' (repeatable): met or not, goodput; Server: the bound, too")
+	cmd.Flags().BoolVar(&o.writeUserConf, "write-user-conf", false, "find-peak: put the load that was found into the file of --user-conf, or ./user.conf")
 	return cmd
 }
 
@@ -114,6 +119,9 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := takeModel(cmd.Flags(), args); err != nil {
 		return err
+	}
+	if o.writeUserConf && o.Mode != run.FindPeak {
+		return usage("--write-user-conf is of --mode %s, which finds a load", run.FindPeak)
 	}
 	if o.Model == "" && o.ModelPath == "" && o.Engine.Name != engine.OpenAI {
 		o.Model = "resnet50"
@@ -171,6 +179,9 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	display.Done()
 	if results != nil {
 		err = errors.Join(err, o.show(cmd, results, resolved.Request.Output))
+		if peak := results.Peak; o.writeUserConf && peak != nil && peak.UserConf != "" {
+			err = errors.Join(err, writeUserConf(cmd, cmp.Or(o.UserConf, "user.conf"), peak.UserConf))
+		}
 	}
 	return exitOfRun(results, explainHopeless(err))
 }
@@ -235,6 +246,33 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 	text := strings.Replace(b.String(), ": "+r.Verdict()+" on", ": "+colour(cmd.OutOrStdout(), r.Verdict())+" on", 1)
 	_, err := io.WriteString(cmd.OutOrStdout(), text)
 	return err
+}
+
+// writeUserConf puts lines into a file, in place of those that have their keys.
+func writeUserConf(cmd *cobra.Command, path, lines string) error {
+	const most = 1 << 20
+	old, err := fileio.ReadFile(path, most)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text := string(old)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	key := func(line string) string {
+		before, _, _ := strings.Cut(line, "=")
+		return strings.TrimSpace(before)
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		if !slices.ContainsFunc(strings.Split(lines, "\n"), func(new string) bool { return key(new) == key(line) }) {
+			kept.WriteString(line)
+		}
+	}
+	if err := fileio.WriteFile(path, []byte(kept.String()+lines+"\n"), 0o644); err != nil {
+		return err
+	}
+	return say(cmd.ErrOrStderr(), "written into %s: %s\n", path, strings.ReplaceAll(lines, "\n", ", "))
 }
 
 // explainHopeless adds to the error of a run that no rate can save the commands that work.

@@ -94,7 +94,6 @@ func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir 
 		}
 		test, err = r.issue(ctx, dir)
 	} else {
-		r.cfg.Observer.Note(fmt.Sprintf("trying %.5g %s", t.Load, state.Unit))
 		err = r.phase(ctx, "search", func() (err error) {
 			test, err = r.traffic(ctx, shortTest(r.cfg.Settings, t.Load), nil, nil)
 			return err
@@ -108,7 +107,12 @@ func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir 
 	if err := errors.Join(append(test.Faults, err, r.outcome(ctx, test, results, dir))...); err != nil {
 		return results, err
 	}
-	return results, state.Add(peakStep(t, test, results.Queue))
+	step, how := peakStep(t, test, results.Queue), "trying %.5g %s: %s"
+	if t.Full {
+		how = "%.5g %s at full length: %s"
+	}
+	r.cfg.Observer.Note(fmt.Sprintf(how, t.Load, state.Unit, step))
+	return results, state.Add(step)
 }
 
 // peakStep is the outcome of a test. A short one need not satisfy early stopping, but its

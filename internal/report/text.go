@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -41,7 +40,7 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 		fmt.Fprintf(&b, "  energy: %v\n", r.Energy)
 	}
 	if r.Peak != nil {
-		b.WriteString(indent(strings.Join(peakLines(r.Peak), "\n")))
+		b.WriteString(indent(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n")))
 	}
 	if len(r.Runs) > 0 {
 		b.WriteString(indent(runTable(r.Runs)))
@@ -201,18 +200,45 @@ func (p *Peak) Unconfirmed() string {
 		kept, len(p.Steps), digits(highest), p.Unit)
 }
 
-// peakLines are the result of a search for the highest load.
+// peakLines are the result of a search for the highest load, and why it is that one.
 func peakLines(p *Peak) []string {
 	if p.Best == 0 {
 		return []string{p.Unconfirmed()}
 	}
-	lines := []string{fmt.Sprintf("of %d loads that were tried, %s %s is the highest that kept the bound", len(p.Steps), digits(p.Best), p.Unit)}
+	lines := []string{fmt.Sprintf("Of %d loads that were tried, %s %s is the highest that kept the bound at full length.", len(p.loads()), digits(p.Best), p.Unit)}
+	broke, brokeFull, kept := math.Inf(1), math.Inf(1), map[float64]bool{} // the lowest loads above it that did not
+	for _, s := range p.Steps {
+		switch {
+		case s.Met:
+			kept[s.Load] = true
+		case s.Load > p.Best && s.Full:
+			brokeFull = min(brokeFull, s.Load)
+		case s.Load > p.Best && !kept[s.Load]:
+			broke = min(broke, s.Load)
+		}
+	}
+	switch {
+	case kept[brokeFull]:
+		lines = append(lines, fmt.Sprintf("%s %s kept it in a short test, and broke it at full length.", digits(brokeFull), p.Unit))
+	case min(broke, brokeFull) < math.Inf(1):
+		lines = append(lines, fmt.Sprintf("%s %s broke it.", digits(min(broke, brokeFull)), p.Unit))
+	}
 	if p.UserConf != "" {
+		lines = append(lines, "For user.conf (--write-user-conf writes it there):")
 		for line := range strings.SplitSeq(p.UserConf, "\n") {
-			lines = append(lines, "for user.conf: "+line)
+			lines = append(lines, "  "+line)
 		}
 	}
 	return lines
+}
+
+// loads are those that were tried, in ascending order.
+func (p *Peak) loads() (list []float64) {
+	for _, s := range p.Steps {
+		list = append(list, s.Load)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func shorten(ns int64) time.Duration { return loadgen.Round(time.Duration(ns)) }
@@ -277,21 +303,41 @@ func list(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// peakTable has every load of a search in ascending order, with its latency.
+// peakTable has a row for every load of a search, in ascending order, with the verdicts of its tests.
 func peakTable(p *Peak) string {
-	t := newTable(table.Row{"load, " + p.Unit, "length", "latency", "kept the bound", "why not"})
-	for _, s := range slices.SortedStableFunc(slices.Values(p.Steps), func(a, b PeakStep) int { return cmp.Compare(a.Load, b.Load) }) {
-		length := "short"
-		if s.Full {
-			length = "full"
+	t := newTable(table.Row{"load, " + p.Unit, "short tests", "full length", ""})
+	for _, load := range p.loads() {
+		var tests [2][]string
+		for _, s := range p.Steps {
+			if full := 0; s.Load == load {
+				if s.Full {
+					full = 1
+				}
+				tests[full] = append(tests[full], s.String())
+			}
 		}
-		latency := ""
-		if s.LatencyNS > 0 {
-			latency = shorten(s.LatencyNS).String()
+		mark := ""
+		if load == p.Best {
+			mark = "chosen"
 		}
-		t.AppendRow(table.Row{digits(s.Load), length, latency, yesNo(s.Met), s.Reason})
+		t.AppendRow(table.Row{digits(load), strings.Join(tests[0], ", "), strings.Join(tests[1], ", "), mark})
 	}
 	return t.Render() + "\n"
+}
+
+// String is the verdict of a test, with the latency or the reason.
+func (s PeakStep) String() string {
+	verdict, why := "NO", ""
+	if s.Met {
+		verdict = "kept"
+	}
+	if s.LatencyNS > 0 {
+		why = shorten(s.LatencyNS).String()
+	}
+	if reason := s.Reason; reason != "" && !strings.HasPrefix(reason, loadgen.ConstraintLatency.String()) {
+		why, _, _ = strings.Cut(reason, ";") // the advice is for a run by itself
+	}
+	return verdict + inBrackets("", why)
 }
 
 // runTable lists several runs. The lowest metric counts.
