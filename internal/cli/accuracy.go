@@ -24,8 +24,8 @@ what --model, --log and --dataset-path name.
 
 With RUN_DIR and flags that name other files than the run's own, the score is printed, and
 the record of the run stays as it is. Spellings of the official scripts work too
-(--use_inv_map, --output_dtype, --day-23-file), and so does the variable DATASET_ANNOTATIONS_FILE_PATH of
-the script for OpenImages.
+(--use_inv_map, --output_dtype, --day-23-file), and so does the variable
+DATASET_ANNOTATIONS_FILE_PATH of the script for OpenImages.
 
 Logs of DLRM with labels, as the official script expects them, need no --dataset-path.
 

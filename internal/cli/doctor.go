@@ -198,7 +198,7 @@ func (d *diagnosis) findLibrary(ctx context.Context, path string) {
 	library, candidates, err := ort.Search{Explicit: path}.Find()
 	d.Candidates = candidates
 	if err != nil {
-		d.miss("ONNX Runtime: "+strings.TrimSuffix(err.Error(), "\n"+ort.Remedy), ort.Remedy)
+		d.miss("ONNX Runtime: "+strings.TrimSuffix(err.Error(), "\nRun: "+ort.Remedy), ort.Remedy+", or name a library with --ort-lib FILE")
 		d.Missing[len(d.Missing)-1].Installs = path == "" // an install does not bring a file that the user named
 		return
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -37,11 +39,33 @@ of LoadGen, or what --rules and --model say.`,
 			if asJSON {
 				return report.JSON(cmd.OutOrStdout(), r)
 			}
-			return report.Explain(cmd.OutOrStdout(), r)
+			var commands []string
+			if r.Result == report.Invalid {
+				for _, c := range changesFor(r) {
+					commands = append(commands, c.of(commandOf(r)))
+				}
+			}
+			return report.Explain(cmd.OutOrStdout(), r, commands...)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole of results.json")
 	cmd.Flags().StringVar(&about.Model, "model", "", "benchmark that the logs of another LoadGen are of")
 	cmd.Flags().StringVar(&about.Rules, "rules", "", "rule set of the logs of another LoadGen")
 	return cmd
+}
+
+// commandOf are the arguments that made a run, or those that make one like it.
+func commandOf(r *report.Results) []string {
+	if c := r.Command; len(c) > 1 && c[0] == "mlperf" && c[1] == "run" {
+		return c[1:]
+	}
+	args := []string{"run"}
+	if r.Model != report.NotKnown {
+		args = append(args, "--model", r.Model)
+	}
+	args = append(args, "--scenario", strings.ToLower(r.ScenarioName()))
+	if r.Rules != report.NotKnown {
+		args = append(args, "--rules", r.Rules)
+	}
+	return args
 }

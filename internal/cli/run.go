@@ -309,55 +309,64 @@ func nextCommand(args []string, r *report.Results, dir string) string {
 	if r.Result != report.Invalid {
 		return ""
 	}
-	effect, command := "shows why", []string{"explain", dir}
-	if change := changeFor(r); change != nil {
-		effect = map[string]string{
-			"mode":            "searches the highest load that keeps the bound",
-			"target_latency":  "chooses a bound that can be met, of the open division",
-			"target_qps":      "has enough samples for the time",
-			"min_query_count": "runs until it has enough queries",
-			"reserve_core":    "leaves a core to the load generator, which was late",
-		}[change.field]
-		command = withFlag(withoutSetting(args, change.field), strings.ReplaceAll(change.field, "_", "-"), change.value)
-		if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") {
-			command = append(command, "--force") // the same folder takes the results
-		}
+	if changes := changesFor(r); len(changes) > 0 {
+		return "Next: " + changes[0].of(args)
 	}
-	return fmt.Sprintf("Next: mlperf %s\n  which %s", report.CommandLine(command), effect)
+	return fmt.Sprintf("Next: mlperf %s\n  which shows why", report.CommandLine([]string{"explain", dir}))
 }
 
 // A change of a request may make the next run VALID.
-type change struct{ field, value string } // as errors name the field; a switch has no value
+type change struct{ field, value, effect string } // as errors name the field; a switch has no value
 
-// changeFor is the change for the first constraint that a run broke; nil: none is known.
-func changeFor(r *report.Results) *change {
-	i := slices.IndexFunc(r.Constraints, func(c report.Constraint) bool { return !c.Met && !c.ReferenceOnly })
-	if i < 0 {
-		return nil
+// of is the command line with the change, and what comes of it.
+func (c change) of(args []string) string {
+	command := withFlag(withoutSetting(args, c.field), strings.ReplaceAll(c.field, "_", "-"), c.value)
+	if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") {
+		command = append(command, "--force") // the same folder takes the results
 	}
+	return fmt.Sprintf("mlperf %s\n  which %s", report.CommandLine(command), c.effect)
+}
+
+// changesFor are the changes for the constraints that a run broke, as far as they are known, the first constraint first.
+func changesFor(r *report.Results) (list []change) {
+	for _, c := range r.Constraints {
+		stopping := c.ID == loadgen.ConstraintEarlyStopping || c.ID == loadgen.ConstraintFirstTokenStopping
+		if c.Met || c.ReferenceOnly || stopping && len(list) > 0 { // beyond the bound a longer run would need more queries again
+			continue
+		}
+		if new := changeFor(c, r); new != nil && !slices.ContainsFunc(list, func(o change) bool { return o.field == new.field }) {
+			list = append(list, *new)
+		}
+	}
+	return list
+}
+
+// changeFor is the change for a constraint that a run broke; nil: none is known.
+func changeFor(c report.Constraint, r *report.Results) *change {
 	server := r.Scenario == loadgen.Server.String()
-	switch c, p := r.Constraints[i], r.Performance; c.ID {
+	peak := &change{"mode", run.FindPeak, "searches the highest load that keeps the bound"}
+	switch p := r.Performance; c.ID {
 	case loadgen.ConstraintLatency:
 		if server && p != nil && p.LatencyNS != nil && float64(p.LatencyNS.Min) > c.Required.Value {
-			return &change{"target_latency", autoLatency}
+			return &change{"target_latency", autoLatency, "chooses a bound that can be met, of the open division"}
 		}
-		return &change{"mode", run.FindPeak}
+		return peak
 	case loadgen.ConstraintFirstToken, loadgen.ConstraintPerToken, loadgen.ConstraintIntervals:
-		return &change{"mode", run.FindPeak}
+		return peak
 	case loadgen.ConstraintDuration:
 		if r.Scenario == loadgen.Offline.String() && p != nil && p.SamplesPerSecond > 0 { // a fifth more, for a faster run
-			return &change{"target_qps", strconv.FormatFloat(1.2*p.SamplesPerSecond, 'g', 4, 64)}
+			return &change{"target_qps", strconv.FormatFloat(1.2*p.SamplesPerSecond, 'g', 4, 64), "has enough samples for the time"}
 		}
 	case loadgen.ConstraintGenerator:
 		if server {
-			return &change{"reserve_core", ""}
+			return &change{"reserve_core", "", "leaves a core to the load generator, which was late"}
 		}
 	case loadgen.ConstraintSamples, loadgen.ConstraintQueries, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
 		if c.ID == loadgen.ConstraintSamples && !server { // only in Server a query is a sample
 			return nil
 		}
 		if c.Words == nil && c.Required.Value > 0 { // a tenth more than the constraint asks for
-			return &change{"min_query_count", strconv.FormatFloat(c.Required.Value+math.Ceil(c.Required.Value/10), 'f', 0, 64)}
+			return &change{"min_query_count", strconv.FormatFloat(c.Required.Value+math.Ceil(c.Required.Value/10), 'f', 0, 64), "runs until it has enough queries"}
 		}
 	}
 	return nil

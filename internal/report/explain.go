@@ -14,8 +14,8 @@ import (
 )
 
 // Explain prints everything that a run was judged by and with: each constraint with
-// the file or flag that set it, why the run is not VALID and what to do, the settings, and the system.
-func Explain(w io.Writer, r *Results) error {
+// the file or flag that set it, why the run is not VALID and the commands that help, the settings, and the system.
+func Explain(w io.Writer, r *Results, commands ...string) error {
 	var b strings.Builder
 	headline(&b, r)
 	fmt.Fprintf(&b, "rules %s, run by %s on %s\n\n", r.Rules, r.Program, r.Created.Format(time.RFC3339))
@@ -23,7 +23,7 @@ func Explain(w io.Writer, r *Results) error {
 		fmt.Fprintf(&b, "The result of this scenario is %s: %s.\n\n", number(*r.Metric), r.Metric.Name)
 	}
 	if len(r.Constraints) > 0 {
-		b.WriteString(constraintTable(r.Constraints, true))
+		b.WriteString(constraintTable(shownConstraints(r.Constraints), true))
 		b.WriteString("\n")
 	}
 	if lines := sloLines(r.SLO); lines != nil {
@@ -42,7 +42,12 @@ func Explain(w io.Writer, r *Results) error {
 		generationLines(&b, g)
 		list(&b, "Terms", g.Definitions())
 	}
-	remarks(&b, r)
+	short := *r
+	short.Problems = r.withoutNumbers()
+	remarks(&b, &short)
+	if len(commands) > 0 {
+		b.WriteString("What to do:\n" + indent(strings.Join(commands, "\n")))
+	}
 	list(&b, "Limitations", r.Caveats)
 	var reference []string // rules of the reference alone, which are no problem
 	for _, c := range r.Constraints {
@@ -67,6 +72,19 @@ func Explain(w io.Writer, r *Results) error {
 		systemLines(&b, r)
 	}
 	return say(w, b.String())
+}
+
+// withoutNumbers are the problems of a run, without the numbers that the table of constraints has.
+func (r *Results) withoutNumbers() (list []string) {
+	for _, problem := range r.Problems {
+		for _, c := range r.Constraints {
+			if problem == c.Sentence() {
+				problem = strings.TrimSuffix(c.ID.String()+": "+c.Advice, ": ")
+			}
+		}
+		list = append(list, problem)
+	}
+	return list
 }
 
 // systemLines are the model, the data and the engine, and the time of each part of the run.

@@ -57,7 +57,7 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 func shownConstraints(constraints []Constraint) []Constraint {
 	queries := slices.IndexFunc(constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintQueries })
 	return slices.DeleteFunc(slices.Clone(constraints), func(c Constraint) bool {
-		return c.ID == loadgen.ConstraintSamples && queries >= 0 &&
+		return c.ID == loadgen.ConstraintSamples && queries >= 0 && c.Words == nil && c.Observed != nil && constraints[queries].Observed != nil &&
 			c.Required.Value == constraints[queries].Required.Value && c.Observed.Value == constraints[queries].Observed.Value
 	})
 }

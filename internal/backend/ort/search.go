@@ -51,12 +51,13 @@ func (e *NotFoundError) Error() string {
 			text += fmt.Sprintf("\n  %s (%s): %s", c.Path, c.Where, c.Reason)
 		}
 	}
-	return text + "\n" + Remedy
+	return text + remedyLine
 }
 
-// Remedy says what to do if there is no library.
-const Remedy = "mlperf doctor --fix, or scripts/install_onnxruntime.sh, installs version " + pinnedVersion +
-	"; or name a library of version " + minVersion + " or newer with --ort-lib FILE or " + LibraryVariable
+// Remedy is the command that gets the library.
+const Remedy = "mlperf doctor --fix"
+
+const remedyLine = "\nRun: " + Remedy
 
 const noSuchFile = "no such file"
 
@@ -115,7 +116,7 @@ func Open(file string, pool *Pool) (*Engine, error) {
 	case errors.As(err, &none):
 		return nil, err // it says what to do
 	case err != nil:
-		return nil, fmt.Errorf("%w\n%s", err, Remedy)
+		return nil, fmt.Errorf("%w%s", err, remedyLine)
 	}
 	return New(library, pool)
 }
