@@ -58,7 +58,7 @@ func (m Maker) spec() synth.ImageNetSpec {
 // 1,000 classes pass through the network when a model is made: all of them, less disturbed, give about the same
 // score and take four times as long.
 func imageNet() synth.ImageNetSpec {
-	return synth.ImageNetSpec{Seed: 1, Images: 1024, Classes: 250, Jitter: 0.1}
+	return synth.ImageNetSpec{Seed: synth.Seed, Images: 1024, Classes: 250, Jitter: 0.1}
 }
 
 // Dataset returns the folder of the built-in data set of a model.
@@ -226,18 +226,19 @@ func IsModel(path string) bool {
 	return err == nil && arch.Untrained(head.Metadata)
 }
 
-// IsDataset reports whether a folder, or that of a file, is a data set that was made here. One whose manifest
-// cannot be read is one as well.
+// IsDataset reports whether a folder, or that of a file, is a data set that was made here, or has copies of its files. One
+// whose manifest cannot be read is one as well.
 func IsDataset(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
 	}
+	folder := path
 	if !info.IsDir() {
-		path = filepath.Dir(path)
+		folder = filepath.Dir(path)
 	}
-	_, err = synth.ReadManifest(path)
-	return !errors.Is(err, fs.ErrNotExist)
+	_, err = synth.ReadManifest(folder)
+	return !errors.Is(err, fs.ErrNotExist) || synth.HasMark(path)
 }
 
 // loadedShare is how much memory a model takes while it is loaded and runs, for each byte of its files: the one of

@@ -139,7 +139,7 @@ func (m Maker) lacks(p workload.Part, a arch.Architecture) (list []string) {
 // squadSet is the data set of questions about texts. The models are made to know the
 // answers.
 func (m Maker) squadSet(r workload.Recipe) set {
-	spec := synth.SQuADSpec{Seed: 1, Questions: m.samples(r.Samples), FirstWord: arch.BERTFirstWord, Lengths: arch.BERTLengths}
+	spec := synth.SQuADSpec{Seed: synth.Seed, Questions: m.samples(r.Samples), FirstWord: arch.BERTFirstWord, Lengths: arch.BERTLengths}
 	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSQuAD(ctx, dir, spec) }}
 }
 
@@ -158,7 +158,7 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 	if o.Rows != 0 {
 		rows = int(o.Rows)
 	}
-	spec := synth.TranslationSpec{Seed: 1, Sentences: m.samples(r.Samples), Pieces: rows, Lexicon: key}
+	spec := synth.TranslationSpec{Seed: synth.Seed, Sentences: m.samples(r.Samples), Pieces: rows, Lexicon: key}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		var lexicon synth.Lexicon
 		lexicon.Pieces, lexicon.First = arch.GNMTLexicon(rows)
@@ -168,7 +168,7 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 
 // speechSet is the data set of recordings. The model is made to hear what is said.
 func (m Maker) speechSet(r workload.Recipe) set {
-	spec := synth.SpeechSpec{Seed: 1, Utterances: m.samples(r.Samples)}
+	spec := synth.SpeechSpec{Seed: synth.Seed, Utterances: m.samples(r.Samples)}
 	for _, band := range arch.RNNTBands() {
 		spec.Pitches = append(spec.Pitches, audio.BandPitch(band, 80))
 	}
@@ -178,7 +178,7 @@ func (m Maker) speechSet(r workload.Recipe) set {
 // talkSet is the data set of recordings of words. The model is made to hear what is said.
 func (m Maker) talkSet(r workload.Recipe) set {
 	const bands = 128
-	spec := synth.TalkSpec{Seed: 1, Recordings: m.samples(r.Samples), Start: arch.WhisperStart, Each: arch.WhisperEach, FirstWord: arch.WhisperFirstWord}
+	spec := synth.TalkSpec{Seed: synth.Seed, Recordings: m.samples(r.Samples), Start: arch.WhisperStart, Each: arch.WhisperEach, FirstWord: arch.WhisperFirstWord}
 	low, high := arch.WhisperTones()
 	for _, band := range low {
 		spec.Low = append(spec.Low, audio.BandPitch(band, bands))

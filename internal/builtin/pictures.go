@@ -32,7 +32,7 @@ const (
 // in which no image ever lies. So any other image fits its caption worse, and images of other
 // statistics are farther away.
 func (m Maker) captionSet(model workload.Model, r workload.Recipe) (set, error) {
-	spec := synth.CaptionSpec{Seed: 1, Captions: m.samples(r.Samples)}
+	spec := synth.CaptionSpec{Seed: synth.Seed, Captions: m.samples(r.Samples)}
 	spec.Tokens, spec.Side = arch.DiffusionSizes(m.FullSize)
 	if m.Engine != nil && !m.FullSize {
 		path, err := m.partsPath(r)

@@ -55,7 +55,7 @@ func (m Maker) picturesOrVolumes(model workload.Model) (set, error) {
 
 // questionSet is the data set of questions for a form of prompt.
 func (m Maker) questionSet(q workload.Questions) set {
-	spec := synth.QuestionSpec{Seed: 1, Questions: m.samples(q.Samples), Form: q.Form}
+	spec := synth.QuestionSpec{Seed: synth.Seed, Questions: m.samples(q.Samples), Form: q.Form}
 	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteQuestions(ctx, dir, spec) }}
 }
 
@@ -136,7 +136,7 @@ func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
 		}
 		rows = a.Rows
 	}
-	spec := synth.CriteoSpec{Seed: 1, Pairs: meanRun * m.samples(r.Samples), Rows: arch.DLRMRows(rows)}
+	spec := synth.CriteoSpec{Seed: synth.Seed, Pairs: meanRun * m.samples(r.Samples), Rows: arch.DLRMRows(rows)}
 	if model.Dataset == multiHotSet {
 		spec.Rows, spec.Hot = arch.DLRMv2Rows(rows), arch.DLRMv2Hot()
 	}
@@ -189,7 +189,7 @@ func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
 	if o := m.options(r.Parts[0]); o.Rows != 0 {
 		rows = o.Rows
 	}
-	spec := synth.PromptSpec{Seed: 1, Prompts: m.samples(r.Samples), Tokens: int(rows), Mixed: model.Dataset == mixedPrompts}
+	spec := synth.PromptSpec{Seed: synth.Seed, Prompts: m.samples(r.Samples), Tokens: int(rows), Mixed: model.Dataset == mixedPrompts}
 	if m.Engine != nil && !m.FullSize {
 		path, err := m.partsPath(r)
 		if err != nil {

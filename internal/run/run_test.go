@@ -1,12 +1,14 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image/jpeg"
 	"net"
 	"os"
 	"path/filepath"
@@ -325,14 +327,22 @@ func TestBuiltInFilesAreMarked(t *testing.T) {
 	testenv.Must(t, err)
 	testenv.Must(t, model.WriteFile(t.Context(), "drawn.onnx"))
 	testenv.Must(t, os.Symlink("drawn.onnx", "link.onnx"))
-	for _, dir := range []string{"copied", "damaged", "theirs"} {
+	for _, dir := range []string{"copied", "damaged", "stripped", "theirs"} {
 		testenv.Must(t, os.CopyFS(dir, os.DirFS("imagenet")))
 	}
 	testenv.Must(t, os.WriteFile("damaged/builtin.json", []byte("{"), 0o600))
+	testenv.Must(t, os.Remove("stripped/builtin.json"))
 	testenv.Must(t, os.Remove("theirs/builtin.json"))
+	for _, file := range fileio.Glob("theirs", "*.JPEG") { // encoded again: other files
+		picture, err := jpeg.Decode(bytes.NewReader(testenv.Read(t, file)))
+		testenv.Must(t, err)
+		var again bytes.Buffer
+		testenv.Must(t, jpeg.Encode(&again, picture, nil))
+		testenv.Must(t, os.WriteFile(file, again.Bytes(), 0o600))
+	}
 	for _, c := range []struct{ model, data, want string }{
 		{"tiny.onnx", "theirs", ""}, {"nowhere.onnx", "nowhere", ""},
-		{"tiny.onnx", "copied", "built-in data"}, {"tiny.onnx", "damaged", "built-in data"}, {"tiny.onnx", "imagenet/val_map.txt", "built-in data"},
+		{"tiny.onnx", "copied", "built-in data"}, {"tiny.onnx", "damaged", "built-in data"}, {"tiny.onnx", "stripped", "built-in data"}, {"tiny.onnx", "imagenet/val_map.txt", "built-in data"},
 		{"drawn.onnx", "theirs", "built-in model"}, {"link.onnx", "theirs", "built-in model"}, {"link.onnx", "imagenet", "built-in model and data"},
 	} {
 		q.ModelPath, q.DatasetPath = c.model, c.data

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"image"
@@ -130,6 +131,11 @@ func (s ADE20KSpec) WriteMask(folder string, i int, classes []uint8) error {
 	path := filepath.Join(folder, "annotations", s.Name(i)+".png")
 	return fileio.WriteAtomic(path, 0o644, func(f io.Writer) error {
 		m := &image.Gray{Pix: classes, Stride: adeSize, Rect: image.Rect(0, 0, adeSize, adeSize)}
-		return png.Encode(f, m)
+		var file bytes.Buffer
+		if err := png.Encode(&file, m); err != nil {
+			return err
+		}
+		_, err := f.Write(withPNGComment(file.Bytes()))
+		return err
 	})
 }

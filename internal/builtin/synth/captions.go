@@ -111,7 +111,7 @@ func (s CaptionSpec) table(words []string) string {
 		if strings.Contains(caption, `"`) {
 			caption = `"` + strings.ReplaceAll(caption, `"`, `""`) + `"`
 		}
-		fmt.Fprintf(&b, "%d\t%d\t%s\t480\t640\tCOCO_val2014_%012d.jpg\t\n", i, 1000+i, caption, 1000+i)
+		fmt.Fprintf(&b, "%d\t%d\t%s\t480\t640\tCOCO_val2014_%012d.jpg\t%s\n", i, 1000+i, caption, 1000+i, Mark)
 	}
 	return b.String()
 }

@@ -260,8 +260,8 @@ type annotationWriter struct {
 }
 
 func (w *annotationWriter) writeHead(s COCOSpec) {
-	fmt.Fprintf(w, "{\"info\":{\"description\":\"built-in scenes in the layout of %s, seed %d, version %d\"},\n\"licenses\":[],\n",
-		s.Layout, s.Seed, FormatVersion)
+	fmt.Fprintf(w, "{\"info\":{\"description\":\"%s: scenes in the layout of %s, seed %d, version %d\"},\n\"licenses\":[],\n",
+		Mark, s.Layout, s.Seed, FormatVersion)
 }
 
 // section begins a section and returns what separates its entries.

@@ -86,6 +86,11 @@ func (s CriteoSpec) fill(folder string) error {
 	if len(s.Hot) > 0 {
 		return s.fillMultiHot(folder)
 	}
+	return os.WriteFile(filepath.Join(folder, criteoFile), s.pairs(), 0o644)
+}
+
+// pairs are the content of the file.
+func (s CriteoSpec) pairs() []byte {
 	r := newStream("criteo", s.Seed)
 	data := make([]byte, 0, s.Pairs*criteoFields*4)
 	for range s.Pairs {
@@ -101,7 +106,7 @@ func (s CriteoSpec) fill(folder string) error {
 			data = binary.LittleEndian.AppendUint32(data, uint32(category(r, rows)))
 		}
 	}
-	return os.WriteFile(filepath.Join(folder, criteoFile), data, 0o644)
+	return data
 }
 
 // category draws one of so many. Small numbers are frequent, as those of popular items are.
@@ -148,14 +153,19 @@ const (
 	multiHotSparse = "day_23_sparse_multi_hot_sample.npz"
 )
 
-// fillMultiHot writes the pairs in the form of DLRM-v2. Numbers are ln(x+3), as torchrec keeps
-// them.
-func (s CriteoSpec) fillMultiHot(folder string) error {
-	r := newStream("multi-hot", s.Seed)
+// logs draws the numbers of the pairs in the form of DLRM-v2: ln(x+3), as torchrec keeps them.
+func (s CriteoSpec) logs(r *stream) []float32 {
 	numbers := make([]float32, s.Pairs*criteoNumbers)
 	for i := range numbers {
 		numbers[i] = float32(math.Log(float64(count(r) + 3)))
 	}
+	return numbers
+}
+
+// fillMultiHot writes the pairs in the form of DLRM-v2.
+func (s CriteoSpec) fillMultiHot(folder string) error {
+	r := newStream("multi-hot", s.Seed)
+	numbers := s.logs(r)
 	labels := make([]bool, s.Pairs)
 	for i := range labels {
 		labels[i] = r.below(30) == 0

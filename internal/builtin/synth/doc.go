@@ -30,6 +30,8 @@
 // has to raise FormatVersion. Folders appear when they are complete, and several
 // processes may make the same one at once.
 //
+// Files with samples have a Mark, which copies keep (mark.go).
+//
 // # What is left out
 //
 // Progressive JPEG, CMYK and damaged files, of which the official sets have very few.

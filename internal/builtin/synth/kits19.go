@@ -266,6 +266,7 @@ func writeNIfTI[T int16 | uint8](path string, g VolumeGrid, voxels []T) error {
 		if err != nil {
 			return err
 		}
+		packed.Comment = markComment
 		w := bufio.NewWriterSize(packed, 1<<16)
 		_, err = w.Write(niftiHeaderOf(g, code, 8*size))
 		n := g.Shape
@@ -301,10 +302,11 @@ func niftiHeaderOf(g VolumeGrid, code, bitsPerVoxel int) []byte {
 	}
 	le.PutUint16(h[70:], uint16(code))
 	le.PutUint16(h[72:], uint16(bitsPerVoxel))
-	float(108, niftiHeader)  // vox_offset
-	float(112, 1)            // scl_slope
-	h[123] = 2               // xyzt_units: mm
-	le.PutUint16(h[254:], 1) // sform_code: the affine that follows
+	copy(h[148:228], markComment) // descrip
+	float(108, niftiHeader)       // vox_offset
+	float(112, 1)                 // scl_slope
+	h[123] = 2                    // xyzt_units: mm
+	le.PutUint16(h[254:], 1)      // sform_code: the affine that follows
 	float(280+8, -g.Spacing[2])
 	float(296+4, -g.Spacing[1])
 	float(312, -g.Spacing[0])

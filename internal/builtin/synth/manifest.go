@@ -16,7 +16,7 @@ import (
 
 // FormatVersion is part of every Key and Manifest. It has to be raised with any change
 // that makes another file of the same spec.
-const FormatVersion = 3
+const FormatVersion = 4
 
 const manifestName = "builtin.json"
 

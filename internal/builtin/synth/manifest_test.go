@@ -180,13 +180,13 @@ func TestOtherFoldersAreNotTouched(t *testing.T) {
 	}{
 		"another set": {
 			func(dir string) error { return WriteImageNet(t.Context(), dir, other, nil) },
-			"holds another data set: version 3, ImageNet {Seed:99",
+			"holds another data set: version 4, ImageNet {Seed:99",
 		},
 		"a set for detection": {
 			func(dir string) error {
 				return WriteCOCO(t.Context(), dir, COCOSpec{Layout: COCO, Seed: 1, Images: 1}, nil, nil)
 			},
-			"holds another data set: version 3, COCO {Layout:coco",
+			"holds another data set: version 4, COCO {Layout:coco",
 		},
 		"a folder of the user": {
 			func(dir string) error {

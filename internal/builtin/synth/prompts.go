@@ -66,6 +66,7 @@ func (s PromptSpec) Key() string {
 
 // A prompt is a sample.
 type prompt struct {
+	Mark        bool    `json:"mlperf_built_in_data"`
 	Dataset     string  `json:"-"` // of a mixed one
 	ID          string  `json:"-"`
 	Instruction string  `json:"instruction"`
@@ -113,7 +114,7 @@ func (s PromptSpec) write(folder string, list []prompt) error {
 	}
 	var rows []map[string]any
 	for _, p := range list {
-		rows = append(rows, map[string]any{"dataset": p.Dataset, "id": p.ID, "input": p.Input, "tok_input": p.Tokens, "gt_output": p.Output})
+		rows = append(rows, map[string]any{Mark: true, "dataset": p.Dataset, "id": p.ID, "input": p.Input, "tok_input": p.Tokens, "gt_output": p.Output})
 	}
 	return writeJSON(path, rows)
 }
@@ -151,7 +152,7 @@ func (s PromptSpec) list(pieces []string, wanted func(i int, part []int32) []int
 	var list []prompt
 	for i := range s.Prompts {
 		tokens, part := s.draw(newStream("prompt", s.Seed, uint64(i)))
-		p := prompt{Instruction: "Go on with the part of the text that begins with its last two words.", Input: spelled(pieces, tokens), Tokens: tokens}
+		p := prompt{Mark: true, Instruction: "Go on with the part of the text that begins with its last two words.", Input: spelled(pieces, tokens), Tokens: tokens}
 		s.want(&p, i, spelled(pieces, wanted(i, part)))
 		list = append(list, p)
 	}

@@ -119,11 +119,12 @@ func (s QuestionSpec) fill(folder string) error {
 	case longQuestions:
 		var rows []map[string]any
 		for _, q := range list {
-			rows = append(rows, map[string]any{"metric": q.Set, "gt_output": q.Wanted, "input": vocab.Text(q.Tokens), "tok_input": q.Tokens})
+			rows = append(rows, map[string]any{Mark: true, "metric": q.Set, "gt_output": q.Wanted, "input": vocab.Text(q.Tokens), "tok_input": q.Tokens})
 		}
 		return writeJSON(filepath.Join(folder, "llama3.1_405b.json"), rows)
 	}
 	type row struct {
+		Mark   bool    `parquet:"mlperf_built_in_data"`
 		Set    string  `parquet:"dataset"`
 		Wanted string  `parquet:"ground_truth"`
 		Text   string  `parquet:"text_input"`
@@ -131,13 +132,14 @@ func (s QuestionSpec) fill(folder string) error {
 	}
 	var rows []row
 	for _, q := range list {
-		rows = append(rows, row{q.Set, q.Wanted, vocab.Text(q.Tokens), q.Tokens})
+		rows = append(rows, row{true, q.Set, q.Wanted, vocab.Text(q.Tokens), q.Tokens})
 	}
 	return parquet.WriteFile(filepath.Join(folder, "deepseek_r1_eval.parquet"), rows)
 }
 
 // A question is a sample.
 type question struct {
+	Mark   bool    `parquet:"mlperf_built_in_data"`
 	Set    string  `parquet:"dataset"`
 	Wanted string  `parquet:"ground_truth"`
 	Tokens []int32 `parquet:"input_tokens,list"`
@@ -149,7 +151,7 @@ type question struct {
 func (s QuestionSpec) draw(i int) question {
 	r := newStream("question "+s.Form, s.Seed, uint64(i))
 	set := questionSets[s.Form][i%len(questionSets[s.Form])]
-	q := question{Set: set.name}
+	q := question{Mark: true, Set: set.name}
 	for range r.between(fewestAsked, mostAsked) {
 		q.Tokens = append(q.Tokens, int32(r.below(vocab.Plain)))
 	}

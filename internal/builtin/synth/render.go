@@ -285,13 +285,14 @@ func (f frame) encode(picture *image.RGBA) ([]byte, error) {
 	if err := jpeg.Encode(&file, stored, &jpeg.Options{Quality: f.quality}); err != nil {
 		return nil, err
 	}
+	marked := slices.Insert(file.Bytes(), 2, jpegComment()...) // behind SOI
 	if f.orientation == 0 {
-		return file.Bytes(), nil
+		return marked, nil
 	}
 	// Behind SOI comes an APP1 segment with a TIFF header and a directory of one entry (EXIF 2.3 §4.5.2, tag 0x0112).
 	app1 := "\xFF\xE1\x00\x22Exif\x00\x00MM\x00\x2A\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" +
 		string(rune(f.orientation)) + "\x00\x00\x00\x00\x00\x00"
-	return slices.Insert(file.Bytes(), 2, []byte(app1)...), nil
+	return slices.Insert(marked, 2, []byte(app1)...), nil
 }
 
 // A mix is a distribution of frames.

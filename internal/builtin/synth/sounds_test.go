@@ -60,7 +60,7 @@ func TestWAVFilesHaveTheirHeader(t *testing.T) {
 		at, size int
 		want     uint32
 	}{
-		{"what follows", 4, 4, 36 + 20}, {"the length of the format", 16, 4, 16}, {"PCM", 20, 2, 1}, {"channels", 22, 2, 1}, {"samples a second", 24, 4, 16000},
+		{"what follows", 4, 4, 36 + 20 + uint32(len(wavComment()))}, {"the length of the format", 16, 4, 16}, {"PCM", 20, 2, 1}, {"channels", 22, 2, 1}, {"samples a second", 24, 4, 16000},
 		{"bytes a second", 28, 4, 32000}, {"bytes of a sample", 32, 2, 2}, {"bits of a sample", 34, 2, 16}, {"bytes of all samples", 40, 4, 20},
 	} {
 		got := uint32(le.Uint16(file[c.at:]))
@@ -71,7 +71,7 @@ func TestWAVFilesHaveTheirHeader(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-	if string(file[:4]) != "RIFF" || string(file[8:16]) != "WAVEfmt " || string(file[36:40]) != "data" || len(file) != 44+20 {
+	if string(file[:4]) != "RIFF" || string(file[8:16]) != "WAVEfmt " || string(file[36:40]) != "data" || len(file) != 44+20+len(wavComment()) {
 		t.Errorf("%q of %d bytes", file[:44], len(file))
 	}
 }
@@ -281,7 +281,7 @@ func TestRecordingsAreAsLongAsTheManifestSays(t *testing.T) {
 	texts, lengths := map[string]bool{}, map[int]bool{}
 	for _, e := range entries {
 		info, err := os.Stat(filepath.Join(dir, e.Files[0].Name))
-		if err != nil || info.Size() != int64(44+2*e.Samples) || e.Files[0].Samples != e.Samples {
+		if err != nil || info.Size() != int64(44+2*e.Samples+len(wavComment())) || e.Files[0].Samples != e.Samples {
 			t.Errorf("%s has %v bytes, %v; want %d samples", e.Files[0].Name, info, err, e.Samples)
 		}
 		if e.Duration < 0.5 || e.Duration > 15 || strings.Trim(e.Transcript, speechLetters) != "" {
@@ -384,7 +384,7 @@ func TestTalkIsRecordedAndTakenDown(t *testing.T) {
 	for i, e := range entries {
 		said, words := s.say(newStream("talk", s.Seed, uint64(i))), strings.Fields(e.Transcript)
 		info, err := os.Stat(filepath.Join(dir, e.Files[0].Name))
-		if want := int((0.3 + 0.4*float64(len(said))) * speechRate); err != nil || math.Abs(float64(e.Samples-want)) > 1 || info.Size() != int64(44+2*e.Samples) || e.Duration > longestTalk {
+		if want := int((0.3 + 0.4*float64(len(said))) * speechRate); err != nil || math.Abs(float64(e.Samples-want)) > 1 || info.Size() != int64(44+2*e.Samples+len(wavComment())) || e.Duration > longestTalk {
 			t.Errorf("%s has %d samples, want %d, %v", e.Files[0].Name, e.Samples, want, err)
 		}
 		other := 0

@@ -197,8 +197,8 @@ func (s SpeechSpec) spell(r *stream, said string) []int16 {
 
 // wav is a WAV file of one channel of 16 bits.
 func wav(samples []int16) []byte {
-	size := 2 * len(samples)
-	b := binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(36+size))
+	size, comment := 2*len(samples), wavComment()
+	b := binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(36+len(comment)+size))
 	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00"...)
 	b = binary.LittleEndian.AppendUint32(b, speechRate)
 	b = binary.LittleEndian.AppendUint32(b, 2*speechRate)
@@ -207,5 +207,5 @@ func wav(samples []int16) []byte {
 	for _, v := range samples {
 		b = binary.LittleEndian.AppendUint16(b, uint16(v))
 	}
-	return b
+	return append(b, comment...)
 }

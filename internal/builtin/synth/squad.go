@@ -104,7 +104,7 @@ func (s SQuADSpec) fill(folder string) error {
 		i := asked / perText
 		w := &squadWriter{spec: s, v: v, r: newStream("squad text", s.Seed, uint64(i))}
 		p := w.paragraph(i, min(perText, s.Questions-asked))
-		file.Data = append(file.Data, squadArticle{Title: fmt.Sprintf("Text_%d", i), Paragraphs: []squadParagraph{p}})
+		file.Data = append(file.Data, squadArticle{Title: fmt.Sprintf("%s_%d", Mark, i), Paragraphs: []squadParagraph{p}})
 	}
 	data, err := json.MarshalIndent(file, "", " ")
 	if err != nil {
