@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -24,6 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
@@ -32,6 +34,7 @@ type runFlags struct {
 	requestFlags
 	asJSON bool
 	slo    []string
+	first  bool // there are no results yet
 	// writeUserConf puts what find-peak found into user.conf.
 	writeUserConf bool
 	sweep         tune.Sweep
@@ -125,6 +128,9 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if o.Model == "" && o.ModelPath == "" && o.Engine.Name != engine.OpenAI {
 		o.Model = "resnet50"
+	}
+	if entries, err := os.ReadDir(outdir.Root); len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		o.first = o.Output == "" && cmd.Flag("progress").Value.String() != string(progress.None)
 	}
 	patterns := false
 	if o.Scenario == "" && !sweeps {
@@ -221,7 +227,7 @@ func (o *runFlags) runPatterns(cmd *cobra.Command, q run.Request) error {
 		if o.asJSON {
 			err = errors.Join(err, printJSON(cmd.OutOrStdout(), "patterns", list))
 		} else {
-			err = errors.Join(err, report.Patterns(cmd.OutOrStdout(), list))
+			err = errors.Join(err, report.Patterns(cmd.OutOrStdout(), list), o.welcome(cmd.OutOrStdout(), list[0].Folder))
 		}
 	}
 	if errors.Is(err, ErrInterrupted) {
@@ -244,7 +250,29 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 		return err
 	}
 	text := strings.Replace(b.String(), ": "+r.Verdict()+" on", ": "+colour(cmd.OutOrStdout(), r.Verdict())+" on", 1)
-	_, err := io.WriteString(cmd.OutOrStdout(), text)
+	if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil || r.Result != report.Valid {
+		return err
+	}
+	return o.welcome(cmd.OutOrStdout(), dir)
+}
+
+// welcome names what to try after the first result.
+func (o *runFlags) welcome(w io.Writer, dir string) error {
+	if !o.first {
+		return nil
+	}
+	program := "mlperf"
+	if strings.ContainsAny(os.Args[0], `/\`) { // it is not in the PATH
+		program = os.Args[0]
+	}
+	_, err := fmt.Fprintf(w, `Try next:
+  %[1]s explain %[2]s
+    what the run was judged by; report.html in that folder is its page
+  %[1]s run my.onnx
+    any model of yours under all four traffic patterns
+  %[1]s suite run v0.5 --quick
+    every benchmark of a round, with accuracy
+`, program, dir)
 	return err
 }
 
