@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/suite"
@@ -236,13 +233,9 @@ func explainExists(err error) error {
 	return err
 }
 
-// show prints the outcome of a suite, and writes the page about all its runs.
+// show prints the outcome of a suite, and writes its page.
 func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
-	file := filepath.Join(out.Folder, "report.html")
-	runs, _, err := report.Collect([]string{out.Folder}, report.Read)
-	if err == nil && len(runs) > 0 {
-		err = fileio.WriteAtomic(file, 0o644, func(w io.Writer) error { return page.Runs(w, report.Lines(runs, nil, 0), runs, program()) })
-	}
+	file, err := out.WritePage()
 	if o.asJSON {
 		return errors.Join(report.JSON(w, out), err)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +14,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -48,6 +52,8 @@ type Score struct {
 	AccuracyError string  `json:"accuracy_error,omitempty"`
 	Seconds       float64 `json:"seconds"` // of its runs; an accuracy run that counts for several scenarios is of that in which it ran
 	Folder        string  `json:"folder"`
+	// AccuracyFolder is that of the accuracy run, which may be of another scenario.
+	AccuracyFolder string `json:"accuracy_folder,omitempty"`
 }
 
 // A Caveat limits the use of some of the results.
@@ -105,8 +111,8 @@ func (p *Plan) score(s *Step) Score {
 	switch {
 	case a == nil:
 	case a.Results != nil && a.Results.Accuracy != nil:
-		out.Accuracy = a.Results.Accuracy
-	case a.State == Planned:
+		out.Accuracy, out.AccuracyFolder = a.Results.Accuracy, a.Folder
+	case a.State == Planned && a.Results == nil:
 		out.AccuracyError = notRun
 	default:
 		out.AccuracyError = cmp.Or(a.Error, verdict(a))
@@ -136,7 +142,7 @@ func (s *Score) measured(r *report.Results) {
 // verdict is the outcome of a step in a word.
 func verdict(s *Step) string {
 	switch {
-	case s.Results != nil && s.State == Done:
+	case s.Results != nil && (s.State == Done || s.Results.Result == report.Interrupted):
 		return s.Results.Verdict()
 	case s.State == Failed:
 		return failed
@@ -301,17 +307,57 @@ func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	fmt.Fprintln(&b, userinput.PrintableLine(o.headline()))
 	b.WriteString(o.table(paint))
 	list(&b, "Why", o.reasons())
-	var caveats []string
-	for _, c := range o.Caveats {
-		caveats = append(caveats, fmt.Sprintf("%s (%s)", c.Text, runs(c.Results)))
-	}
-	list(&b, "Caveats", caveats)
+	list(&b, "Caveats", o.caveats())
 	list(&b, "Missing for a submission", o.Missing)
 	if o.Left.Steps > 0 {
 		fmt.Fprintf(&b, "Not run yet: %v\n", o.Left)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func (o *Outcome) caveats() []string {
+	var list []string
+	for _, c := range o.Caveats {
+		list = append(list, fmt.Sprintf("%s (%s)", c.Text, runs(c.Results)))
+	}
+	return list
+}
+
+// WritePage writes the page of the suite into its folder: the table of the screen, with links to the runs, and charts of them.
+func (o *Outcome) WritePage() (file string, err error) {
+	found, _, err := report.Collect([]string{o.Folder}, report.Read)
+	if err != nil {
+		return "", err
+	}
+	p := page.Suite{Title: "suite " + o.Suite, Sub: cmp.Or(o.Title, "rules "+o.Rules) + " · " + o.headline(), Caveats: o.caveats(), Missing: o.Missing}
+	if o.Left.Steps > 0 {
+		p.Left = o.Left.String()
+	}
+	link := func(folder string) string {
+		if _, err := os.Stat(filepath.Join(o.Folder, folder, page.FileName)); err != nil || folder == "" {
+			return ""
+		}
+		return filepath.ToSlash(filepath.Join(folder, page.FileName))
+	}
+	for _, s := range o.Scores {
+		row := page.SuiteRow{
+			Benchmark: name(s.Model, s.Precision), Scenario: s.Scenario, Result: s.Result, Score: metricCell(s.Metric), Bound: s.Bound, Time: timeCell(s.Seconds),
+			Page: link(s.Folder), AccuracyPage: link(s.AccuracyFolder), Missed: s.Accuracy.Below(),
+		}
+		row.Accuracy, row.Target = accuracyCells(s)
+		if s.Why != "" && s.Result != report.Valid {
+			row.Reasons = append(row.Reasons, s.Why)
+		}
+		if s.AccuracyError != "" && s.AccuracyError != notRun {
+			row.Reasons = append(row.Reasons, "accuracy: "+s.AccuracyError)
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	file = filepath.Join(o.Folder, page.FileName)
+	return file, fileio.WriteAtomic(file, 0o644, func(w io.Writer) error {
+		return page.WriteSuite(w, p, report.Lines(found, nil, 0), o.Program)
+	})
 }
 
 func runs(n int) string { return report.Counted(strconv.Itoa(n), "run") }

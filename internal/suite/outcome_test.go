@@ -2,6 +2,7 @@ package suite
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 )
 
 func TestFailures(t *testing.T) {
@@ -115,7 +117,9 @@ func TestScoreAccuracy(t *testing.T) {
 		{"it failed and nobody knows why", []State{Failed, Done}, nil, Score{Result: report.Valid, Seconds: 30, AccuracyError: failed}},
 		{"it was not scored", []State{Done, Done}, func(p *Plan) { p.Steps[0].Results.Accuracy = nil }, Score{Result: report.Valid, Seconds: 30, AccuracyError: report.Valid}},
 		{"the speed failed", []State{Done, Failed}, func(p *Plan) { p.Steps[1].Error = "no room" }, Score{Result: failed, Why: "no room", Seconds: 30, Accuracy: &report.Accuracy{Value: 70, Met: true}}},
-		{"an interrupted run is none", []State{Done, Planned}, func(p *Plan) { p.Steps[1].Results = &report.Results{Result: report.Interrupted} }, Score{Result: notRun, Seconds: 30, Accuracy: &report.Accuracy{Value: 70, Met: true}}},
+		{"an interrupted run has no speed", []State{Done, Planned}, func(p *Plan) {
+			p.Steps[1].Results = &report.Results{Result: report.Interrupted, Metric: &report.Metric{Value: 5}}
+		}, Score{Result: report.Interrupted, Seconds: 30, Accuracy: &report.Accuracy{Value: 70, Met: true}}},
 	} {
 		p := scored(c.states...)
 		if c.change != nil {
@@ -123,7 +127,12 @@ func TestScoreAccuracy(t *testing.T) {
 		}
 		got := p.score(p.Steps[1])
 		c.first.Model, c.first.Scenario, c.first.Folder = "m", "Offline", "1"
-		got.Metric = nil
+		if c.first.Accuracy != nil {
+			c.first.AccuracyFolder = "0"
+		}
+		if got.Result != report.Interrupted {
+			got.Metric = nil
+		}
 		if diff := cmp.Diff(c.first, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -233,6 +242,53 @@ func TestScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "screen.golden", b.String())
+}
+
+// The page has a row for each benchmark, with its state, its speed and its accuracy, and links to the pages that there are.
+func TestPage(t *testing.T) {
+	o := everything()
+	o.Folder = t.TempDir()
+	o.Scores[0].AccuracyFolder = "resnet50/server/accuracy"
+	for _, folder := range []string{o.Scores[0].Folder, o.Scores[0].AccuracyFolder} {
+		path := filepath.Join(o.Folder, folder, page.FileName)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := o.WritePage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "<tbody>")
+	rows := strings.Split(rest, "<tbody>")
+	if len(rows) != len(o.Scores) {
+		t.Fatalf("%d rows, want %d", len(rows), len(o.Scores))
+	}
+	for i, wants := range [][]string{
+		{"resnet50<", "Server<", `<a href="resnet50/server/performance/report.html">VALID</a>`, "1234.6 queries/s", "≤ 15ms", `<a href="resnet50/server/accuracy/report.html">76.456 %</a>`, "75.695 reached", "1m1s"},
+		{"resnet50 int8<", `<span class="n">INVALID</span>`, "0.5 samples/s", "71 %", `<span class="n">75.695 MISSED</span>`, "too few samples: 5 of 24576"},
+		{"bert<", "SingleStream<", "FAILED", "no room left", "accuracy: no such file"},
+		{"bert<", "Offline<", "NOT RUN", "accuracy: no such file"},
+		{"alexnet<", "NOT SUPPORTED", "not in the catalogue"},
+	} {
+		at := 0
+		for _, want := range wants {
+			found := strings.Index(rows[i][at:], want)
+			if found < 0 {
+				t.Fatalf("row %d has no %q after\n%s", i, want, rows[i][:at])
+			}
+			at += found
+		}
+	}
+	for _, want := range []string{"Not run yet: 1 run", "the engine is simulated (2 runs)", "Missing for a submission"} {
+		if !strings.Contains(rest, want) {
+			t.Errorf("no %q", want)
+		}
+	}
 }
 
 func TestOutcomeJSON(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/report/figures"
 )
@@ -65,7 +66,10 @@ type listing struct {
 
 // render fills a template. Nothing is written if that fails.
 func render(w io.Writer, name string, data any) error {
-	funcs := template.FuncMap{"list": func(class, title string, items []string) listing { return listing{class, title, items} }}
+	funcs := template.FuncMap{
+		"list":  func(class, title string, items []string) listing { return listing{class, title, items} },
+		"parts": func(path string) []string { return strings.SplitAfter(path, "/") }, // between which a line may end
+	}
 	t, err := template.New(name).Funcs(funcs).ParseFS(files, name, "parts.html")
 	if err != nil {
 		return fmt.Errorf("the template of a page: %w", err)

@@ -4,22 +4,29 @@ var D = JSON.parse(document.getElementById("data").textContent), drawn = [];
 var font = "12px system-ui,-apple-system,'Segoe UI',Roboto,Inter,Arial,sans-serif";
 function css(n) { return getComputedStyle(document.documentElement).getPropertyValue("--" + n).trim(); }
 
-// Numbers with units.
-function short(v) {
+// Numbers with units: of three digits, and more of them if asked for.
+function short(v, more) {
   var a = Math.abs(v);
-  return a >= 1000 ? Math.round(v).toLocaleString("en-US") : a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1) : a >= 1 ? v.toFixed(2) : a === 0 ? "0" : v.toPrecision(2);
+  return a >= 1000 ? v.toLocaleString("en-US", { maximumFractionDigits: more }) : a === 0 ? "0" : a < 1 ? v.toPrecision(2 + more) : v.toFixed((a >= 100 ? 0 : a >= 10 ? 1 : 2) + more);
 }
 function trim(s) { return s.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""); }
-function time(ns) {
+function time(ns, more) {
   var a = Math.abs(ns), u = a >= 1e9 ? [1e9, " s"] : a >= 1e6 ? [1e6, " ms"] : a >= 1e3 ? [1e3, " µs"] : [1, " ns"];
-  return trim(short(ns / u[0])) + u[1];
+  return trim(short(ns / u[0], more)) + u[1];
 }
-function text(v, unit) {
+function text(v, unit, more) {
   if (v == null) return "–";
-  if (unit === "ns") return time(v);
-  return trim(short(v)) + (!unit ? "" : unit[0] === "/" ? unit : " " + unit);
+  if (unit === "ns") return time(v, more);
+  return trim(short(v, more)) + (!unit ? "" : unit[0] === "/" ? unit : " " + unit);
 }
-function tick(v, unit) { return v == null ? "" : unit === "ns" || unit === "%" || unit === "s" ? text(v, unit) : trim(short(v)); }
+// Ticks have as many digits as it takes to tell them apart.
+function ticks(list, unit) {
+  if (unit !== "ns" && unit !== "%" && unit !== "s") unit = "";
+  for (var more = 0; ; more++) {
+    var labels = list.map(function (v) { return v == null ? "" : text(v, unit, more); }), shown = labels.filter(String);
+    if (more === 9 || new Set(shown).size === shown.length) return labels;
+  }
+}
 
 // Splits of a logarithmic axis.
 function decades(u, i, lo, hi) {
@@ -37,7 +44,7 @@ function axis(a, o) {
   return Object.assign({
     stroke: css("dim"), font: font, grid: { stroke: css("grid"), width: 1 }, ticks: { show: false }, gap: 6,
     splits: a.log ? decades : undefined, incrs: !a.log && a.unit === "ns" ? steps : undefined,
-    filter: function (u, v) { return v; }, values: function (u, v) { return v.map(function (x) { return tick(x, a.unit); }); }
+    filter: function (u, v) { return v; }, values: function (u, v) { return ticks(v, a.unit); }
   }, o);
 }
 function scale(a) { return { time: false, distr: a.log ? 3 : 1, range: [a.from, a.to] }; }
@@ -55,9 +62,13 @@ function mark(m) {
     c.textBaseline = "bottom"; c.textAlign = "right"; x = b.left + b.width - 4 * p;
     if (across && y - 14 * p < b.top) { c.textBaseline = "top"; y = at + 4 * p; }
     if (!across) { c.textAlign = right ? "right" : "left"; c.textBaseline = "top"; x = at + (right ? -6 : 6) * p; y = b.top + (u.scales.right ? .3 * b.height : 4 * p); }
-    c.lineJoin = "round"; c.strokeStyle = css("card"); c.lineWidth = 4 * p; c.strokeText(m.label, x, y); c.fillText(m.label, x, y);
+    outlined(c, m.label, x, y);
     c.restore();
   };
+}
+// A text that is readable on lines.
+function outlined(c, text, x, y) {
+  c.lineJoin = "round"; c.strokeStyle = css("card"); c.lineWidth = 4 * (devicePixelRatio || 1); c.strokeText(text, x, y); c.fillText(text, x, y);
 }
 // Names of points, where they have some and there is room.
 function names(f) {
@@ -69,15 +80,15 @@ function names(f) {
       var v = null; f.series.forEach(function (s) { if (s.values[i] != null) v = s.values[i]; });
       if (v == null) return;
       var x = u.valToPos(f.at[i], "x", true), right = x > u.bbox.left + u.bbox.width * .7;
-      c.textAlign = right ? "right" : "left"; c.fillText(n, x + (right ? -7 : 7) * p, u.valToPos(v, "y", true) - 5 * p);
+      c.textAlign = right ? "right" : "left"; outlined(c, n, x + (right ? -7 : 7) * p, u.valToPos(v, "y", true) - 5 * p);
     });
     c.restore();
   };
 }
 function series(f) {
-  return [{ label: f.x.label || "at", value: function (u, v, s, i) { return f.places ? f.places[i] || "–" : text(v, f.x.unit); } }].concat(f.series.map(function (s) {
+  return [{ label: f.x.label || "at", value: function (u, v, s, i) { return i == null ? "" : f.places ? f.places[i] || "–" : text(v, f.x.unit, 1); } }].concat(f.series.map(function (s) {
     var color = css(s.color), a = s.right ? f.right : f.y;
-    var o = { label: s.label, scale: s.right ? "right" : "y", stroke: color, width: 2, points: { show: false }, value: function (u, v) { return text(v, a.unit); }, spanGaps: !!f.names };
+    var o = { label: s.label, scale: s.right ? "right" : "y", stroke: color, width: 2, points: { show: false }, value: function (u, v, s, i) { return i == null ? "" : text(v, a.unit, 1); }, spanGaps: !!f.names };
     if (s.kind === "dots" || f.names) { o.points = { show: true, size: f.names || f.at.length < 60 ? 8 : 4.5, fill: color, width: 0 }; if (s.kind === "dots") o.width = 0; }
     if (s.kind === "bars") { o.width = 0; o.fill = color; o.paths = uPlot.paths.bars({ size: [.92, 80], gap: 1 }); }
     if (s.kind === "steps") { o.fill = color + "33"; o.paths = uPlot.paths.stepped({ align: 0 }); }
@@ -89,16 +100,18 @@ function place(f, x, narrow) {
   var n = f.places[x - 1];
   return n == null || f.places.length > (narrow ? 5 : 14) ? "" : n.length > 14 ? n.slice(0, 13) + "…" : n;
 }
+// The width of an axis follows from its labels.
+function wide(u, labels) { return Math.max.apply(null, [50].concat((labels || []).map(function (l) { return 7 * l.length + 12; }))); }
 function draw(f) {
   var el = document.getElementById("f-" + f.id); if (!el) return;
   el.textContent = "";
-  var narrow = innerWidth < 720, width = f.y.unit === "ns" ? 62 : 50, over = f.x.unit === "s";
+  var narrow = innerWidth < 720, over = f.x.unit === "s";
   var o = {
     width: el.clientWidth, height: el.clientHeight, padding: [12, f.right ? 4 : 18, 0, 0],
     scales: { x: scale(f.x), y: scale(f.y) }, series: series(f),
     axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.places && {
       incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5], values: function (u, v) { return v.map(function (x) { return place(f, x, narrow); }); }
-    })), axis(f.y, { size: width })],
+    })), axis(f.y, { size: wide })],
     legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].color) : ""; } } },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, sync: over ? { key: "time", setSeries: false } : undefined },
     hooks: { draw: (f.marks || []).map(mark).concat([names(f)]) }

@@ -73,7 +73,7 @@ func TestThePageSaysTheVerdictFirstAndHasEveryChart(t *testing.T) {
 		"<title>VALID · resnet50 Server", `>✓ VALID</span>`, "Limitations", "not an official MLPerf result", "<h2>Constraints</h2>",
 		`id="f-distribution" role="img" aria-label="100 % of the queries were answered within the bound`, `id="f-latency" role="img" aria-label="p99, by the instant`,
 		`id="f-throughput"`, `id="f-queue"`, `id="f-delay" role="img" aria-label="Half of the queries were issued within 50 ns`, `id="f-batches"`, `id="f-gauge-p"`,
-		"Latency percentiles", "user.conf:2", "mlperf run --model resnet50", "Not an official MLPerf result", `type="application/json"`,
+		"Latency percentiles", "user.conf:2", "<span>mlperf</span> <span>run</span> <span>--model</span>", "Not an official MLPerf result", `type="application/json"`,
 	} {
 		at := strings.Index(page[last:], want)
 		if at < 0 {
@@ -176,6 +176,10 @@ func TestNoTextCanBecomeMarkup(t *testing.T) {
 	poison(reflect.ValueOf(&list).Elem(), hostile)
 	harmless(t, written(t, func(w io.Writer) error { return Compare(w, list, hostile) }))
 
+	suite := Suite{Rows: []SuiteRow{{Reasons: []string{""}, Missed: true}}, Caveats: []string{""}, Missing: []string{""}}
+	poison(reflect.ValueOf(&suite).Elem(), hostile)
+	harmless(t, written(t, func(w io.Writer) error { return WriteSuite(w, suite, nil, hostile) }))
+
 	lines := manyLines()
 	for i := range lines {
 		lines[i].Accuracy.Metric = hostile
@@ -266,7 +270,7 @@ func TestThePageOfAnAccuracyHasItsClasses(t *testing.T) {
 	}}
 	page := written(t, func(w io.Writer) error { return Run(w, r, nil, 0) })
 	last := 0
-	for _, want := range []string{"All 3 classes", "<td>toaster</td>", `data-v="1.5">1.5 %<`, `data-v="1">1<`, "<td>dog</td>", "<td>cat</td>",
+	for _, want := range []string{"All 3 classes", ">toaster</td>", `data-v="1.5">1.5 %<`, `data-v="1">1<`, ">dog</td>", ">cat</td>",
 		"AP by class", "Of 3 classes, half have at most 21.25 %. Worst: toaster 1.5 %, dog 21.25 %, cat 40 %."} {
 		at := strings.Index(page[last:], want)
 		if at < 0 {

@@ -254,16 +254,17 @@ func TestVerdictsOfManyRunsAreCounted(t *testing.T) {
 func TestColumnsWithoutNumbersAreLeftOut(t *testing.T) {
 	heads := func(lines ...report.Line) string {
 		var names []string
-		for _, c := range used(lines) {
+		list, shared := used(lines)
+		for _, c := range list {
 			names = append(names, c.head)
 		}
-		return strings.Join(names, " ")
+		return strings.Join(append(names, shared...), " ")
 	}
 	if got, want := heads(report.Line{Model: "m", Result: "VALID"}), "model result"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := heads(report.Line{Result: "VALID"}, report.Line{Result: "VALID", LatencyP95MS: 2, Batch: 3}), "result p95 latency batch"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	if got, want := heads(report.Line{Result: "VALID", Engine: "ort"}, report.Line{Result: "VALID", Engine: "ort", Precision: "int8", LatencyP95MS: 2, Batch: 3}), "result p95 latency precision batch ort"; got != want {
+		t.Errorf("%s, want %s: what all runs share is said above the table", got, want)
 	}
 }
 

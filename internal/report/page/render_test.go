@@ -17,7 +17,7 @@ import (
 var tags = regexp.MustCompile(`<(/?)([a-z][a-z0-9]*)([^>]*?)(/?)>`)
 
 // empty are the elements that HTML closes by itself.
-var empty = map[string]bool{"meta": true, "br": true, "hr": true, "input": true, "link": true, "img": true, "col": true, "path": true}
+var empty = map[string]bool{"meta": true, "br": true, "hr": true, "input": true, "link": true, "img": true, "col": true, "path": true, "wbr": true}
 
 // Each element that is opened is closed, in the order of their nesting: browsers would otherwise guess.
 func TestElementsAreClosedInOrder(t *testing.T) {
@@ -25,10 +25,13 @@ func TestElementsAreClosedInOrder(t *testing.T) {
 	r.Problems, r.Warnings, r.Notes = []string{"a < b"}, []string{"w"}, []string{"n"}
 	r.Accuracy = &report.Accuracy{Metric: "mAP", Lines: []string{"mAP=1"}, Classes: &report.Classes{Metric: "AP", Unit: "%", Of: "objects", Values: map[string]float64{"a": 1, "b": 2}}}
 	pages := map[string]string{
-		"a run":         written(t, func(w io.Writer) error { return Run(w, r, c, 5) }),
-		"an empty run":  written(t, func(w io.Writer) error { return Run(w, &report.Results{}, nil, 0) }),
-		"many runs":     written(t, func(w io.Writer) error { return Runs(w, manyLines(), []report.Run{{Folder: "a", Results: r}}, "p") }),
-		"no runs":       written(t, func(w io.Writer) error { return Runs(w, nil, nil, "p") }),
+		"a run":        written(t, func(w io.Writer) error { return Run(w, r, c, 5) }),
+		"an empty run": written(t, func(w io.Writer) error { return Run(w, &report.Results{}, nil, 0) }),
+		"many runs":    written(t, func(w io.Writer) error { return Runs(w, manyLines(), []report.Run{{Folder: "a", Results: r}}, "p") }),
+		"no runs":      written(t, func(w io.Writer) error { return Runs(w, nil, nil, "p") }),
+		"a suite": written(t, func(w io.Writer) error {
+			return WriteSuite(w, Suite{Left: "1 run", Missing: []string{"m"}, Rows: []SuiteRow{{Benchmark: "b", Page: "p", AccuracyPage: "a", Missed: true, Reasons: []string{"r"}}}}, manyLines(), "p")
+		}),
 		"no comparison": written(t, func(w io.Writer) error { return Compare(w, nil, "p") }),
 	}
 	scripts := regexp.MustCompile(`(?s)<(script|style)[^>]*>.*?</(script|style)>`)

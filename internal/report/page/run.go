@@ -25,6 +25,7 @@ type pair struct {
 // A runPage is the data of run.html.
 type runPage struct {
 	shell
+	Title         string
 	R             *report.Results
 	Verdict       string
 	Tone, Sign    string
@@ -39,7 +40,7 @@ type runPage struct {
 	Percentiles   []pair
 	System        []pair
 	Runs          []pair
-	Command       string
+	Command       []string // quoted
 }
 
 // WriteRun writes the page of the run in a folder beside its results.
@@ -62,11 +63,15 @@ func Run(w io.Writer, r *report.Results, c *charts.Charts, price float64) error 
 	if err != nil {
 		return err
 	}
-	p := runPage{shell: s, R: r, Verdict: r.Verdict(), Command: report.CommandLine(r.Command), Meters: meters(r), Constraints: constraints(r)}
+	p := runPage{shell: s, R: r, Verdict: r.Verdict(), Meters: meters(r), Constraints: constraints(r)}
 	p.Tone, p.Sign = tone(p.Verdict)
 	if m := r.Metric; m != nil {
 		p.Number = figures.Text(m.Value, "")
 		p.Value = p.Number + " " + m.Unit
+	}
+	p.Title = joined([]string{p.Verdict, r.Model + " " + r.Scenario, p.Value}, " · ")
+	for _, argument := range r.Command {
+		p.Command = append(p.Command, report.CommandLine([]string{argument}))
 	}
 	if a := r.Accuracy; a != nil {
 		p.Score, p.ScoreLines = figures.Text(a.Value, ""), scoreLines(a)

@@ -43,7 +43,8 @@ func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) e
 	if parent != "" {
 		p.Sub += " · below " + parent
 	}
-	columns := used(lines)
+	columns, shared := used(lines)
+	p.Sub = joined(append([]string{p.Sub}, shared...), " · ")
 	for _, c := range columns {
 		p.Table.Heads = append(p.Table.Heads, pair{Name: c.head, Key: c.number})
 	}
@@ -120,16 +121,23 @@ func caveats(runs []report.Run) []string {
 type column struct {
 	head   string
 	number bool
+	once   bool // a value that all runs share is said once, above the table
 	of     func(report.Line) cell
 }
 
 func text(head string, of func(report.Line) string) column {
-	return column{head, false, func(l report.Line) cell { return cell{Text: of(l)} }}
+	return column{head, false, false, func(l report.Line) cell { return cell{Text: of(l)} }}
+}
+
+func once(head string, of func(report.Line) string) column {
+	c := text(head, of)
+	c.once = true
+	return c
 }
 
 // number shows nothing for 0, which is what was not measured.
 func numbers(head, unit string, of func(report.Line) float64) column {
-	return column{head, true, func(l report.Line) cell {
+	return column{head, true, false, func(l report.Line) cell {
 		v := of(l)
 		if v == 0 {
 			return cell{Text: "–", Number: true}
@@ -140,9 +148,9 @@ func numbers(head, unit string, of func(report.Line) float64) column {
 
 var columns = []column{
 	text("model", func(l report.Line) string { return l.Model }),
-	text("scenario", func(l report.Line) string { return l.Scenario }),
-	text("mode", func(l report.Line) string { return l.Mode }),
-	{"result", false, func(l report.Line) cell {
+	once("scenario", func(l report.Line) string { return l.Scenario }),
+	once("mode", func(l report.Line) string { return l.Mode }),
+	{"result", false, false, func(l report.Line) cell {
 		class := map[string]string{report.Valid: "y"}[l.Result]
 		if class == "" {
 			class = "n"
@@ -151,7 +159,7 @@ var columns = []column{
 	}},
 	numbers("samples/s", "", func(l report.Line) float64 { return l.SamplesPerSecond }),
 	numbers("p95 latency", "ns", func(l report.Line) float64 { return l.LatencyP95MS * 1e6 }),
-	{"accuracy", true, func(l report.Line) cell {
+	{"accuracy", true, false, func(l report.Line) cell {
 		if l.Accuracy == nil {
 			return cell{Text: "–", Number: true}
 		}
@@ -161,23 +169,31 @@ var columns = []column{
 		}
 		return c
 	}},
-	text("precision", func(l report.Line) string { return l.Precision }),
+	once("precision", func(l report.Line) string { return l.Precision }),
 	numbers("batch", "", func(l report.Line) float64 { return float64(l.Batch) }),
 	numbers("concurrency", "", func(l report.Line) float64 { return float64(l.Concurrency) }),
 	numbers("samples/s per dollar", "", func(l report.Line) float64 { return l.PerDollar }),
 	numbers("energy per sample", "J", func(l report.Line) float64 { return l.JoulesPerSample }),
-	text("engine", func(l report.Line) string { return l.Engine }),
-	text("device", func(l report.Line) string { return l.Device }),
+	once("engine", func(l report.Line) string { return l.Engine }),
+	once("device", func(l report.Line) string { return l.Device }),
 	text("folder", func(l report.Line) string { return l.Folder }),
 }
 
-// used are the columns that tell something of any run.
-func used(lines []report.Line) []column {
-	var list []column
+// used are the columns that tell something of any run, and the values that several runs share.
+func used(lines []report.Line) (list []column, shared []string) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
 	for _, c := range columns {
-		if slices.ContainsFunc(lines, func(l report.Line) bool { t := c.of(l).Text; return t != "" && t != "–" }) {
+		first := c.of(lines[0]).Text
+		same := !slices.ContainsFunc(lines, func(l report.Line) bool { return c.of(l).Text != first })
+		switch {
+		case same && (first == "" || first == "–"):
+		case same && c.once && len(lines) > 1:
+			shared = append(shared, first)
+		default:
 			list = append(list, c)
 		}
 	}
-	return list
+	return list, shared
 }
