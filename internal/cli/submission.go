@@ -210,6 +210,7 @@ not.`,
 	f.StringVar(&o.Implementation, "implementation", "mlperf", "name for the code of the benchmark")
 	f.StringArrayVar(&o.measurements, "measurement", nil, "FIELD=VALUE, a field of measurements.json (repeatable)")
 	f.StringVar(&o.Calibration, "calibration", "", "file for documentation/calibration.md (default: the facts that are known)")
+	f.StringVar(&o.ModelSource, "model-source", "", "where model files of unknown source come from, for the README of their results")
 	f.StringVar(&o.Source, "source", "", "folder with the code (default: a README that says which program it was)")
 	f.StringVar(&o.Network, "network", "", "division network: file for documentation/network_SYSTEM.md, with the diagram (default: the facts that are known)")
 	f.StringVar(&o.Bandwidth, "bandwidth", "", "datacenter: how the bandwidth was provided or measured")

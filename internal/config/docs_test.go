@@ -81,7 +81,7 @@ func caveatsText() string {
 	b.WriteString(`
 ## Caveats and notes
 
-Built-in models and data are known by what their files say of themselves, wherever they lie. ` + "`results.json`" + ` has
+Built-in models and data are known by what their files say of themselves, wherever they lie, and models by their checksums ([data.md](data.md#what-a-run-checks-of-the-data)). ` + "`results.json`" + ` has
 SHA-256 sums of the logs, the score and the charts beside it (` + "`files_sha256`" + `), and ends with a digest of itself (` + "`seal`" + `). If one of
 them does not fit, every command that reads the record says CHANGED after the verdict, and which file it is, as a caveat; a suite
 makes the run anew, and ` + "`submission build`" + ` refuses it. Records of the schema before this one may have no seal: UNSEALED. Logs of this program

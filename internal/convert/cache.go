@@ -17,7 +17,7 @@ import (
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
-const version = 4
+const version = 5
 
 // Cached returns the file of a converted model in dir, or the folder of its files, and makes it if it is
 // missing. The description is beside it, with the extension .md.
@@ -81,10 +81,13 @@ func (c Converter) key(ctx context.Context, r Request) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// Write writes a model and, beside it, its description, which ends with the origin.
+// Write writes a model, which says of which file it was made, and, beside it, its description, which ends with the same.
 func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Model, d Description) error {
 	if err := c.describe(ctx, path, precision, d); err != nil {
 		return fmt.Errorf("writing the description of the model: %w", err)
+	}
+	if err := c.addOrigin(ctx, m, c.Source, precision); err != nil {
+		return err
 	}
 	return m.WriteFile(ctx, path)
 }

@@ -229,6 +229,9 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 		if err != nil {
 			return nil, err
 		}
+		if err := c.addOrigin(ctx, m, f.Path, r.Precision); err != nil {
+			return nil, err
+		}
 		to := filepath.Join(folder, c.nameOf(f.Path))
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package convert
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -262,6 +263,56 @@ func TestDescriptionEndsWithOrigin(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(text), want) {
 		t.Errorf("the description is %q, %v, want %q at its end", text, err, want)
 	}
+}
+
+// A model says of which file it was made, and that of which one before.
+func TestModelsSayTheirOrigin(t *testing.T) {
+	c := tiny(t)
+	c.Program = "mlperf 0.9"
+	first := Origin{File: "tiny.onnx", By: "mlperf 0.9 quantize --precision fp16"}
+	content, err := os.ReadFile(c.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.SHA256, first.MD5 = fmt.Sprintf("%x", sha256.Sum256(content)), fmt.Sprintf("%x", md5.Sum(content))
+	path, err := c.Cached(t.Context(), Request{Precision: FP16}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := originsOf(t, path); !slices.Equal(got, []Origin{first}) {
+		t.Errorf("it says %+v, want %+v", got, first)
+	}
+	m, err := onnx.ReadWhole(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(t.TempDir(), "again.onnx")
+	c.Source = path
+	if err := c.Write(t.Context(), again, FP16, m, Descriptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := originsOf(t, again); len(got) != 2 || got[0] != first || got[1].File != filepath.Base(path) {
+		t.Errorf("after two steps it says %+v", got)
+	}
+
+	several, folder := severalFiles(t), filepath.Join(t.TempDir(), "two")
+	if _, err := several.WriteFolder(t.Context(), Request{Precision: INT8}, folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"encoder.onnx", "decoder.onnx"} {
+		if got := originsOf(t, filepath.Join(folder, name)); len(got) != 1 || got[0].File != name || len(got[0].MD5) != 32 {
+			t.Errorf("%s says %+v", name, got)
+		}
+	}
+}
+
+func originsOf(t *testing.T, path string) []Origin {
+	t.Helper()
+	head, err := onnx.ReadHead(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Origins(head.Metadata)
 }
 
 // A steadyEngine gives the same few numbers for any model, and counts its runs.

@@ -24,6 +24,10 @@ func GNMT(ctx context.Context, checkpoint, folder string) error {
 	if err != nil {
 		return err
 	}
+	origin, err := checkpointOrigin(ctx, c)
+	if err != nil {
+		return fmt.Errorf("converting %s: %w", checkpoint, err)
+	}
 	var paths []string
 	var models []*onnx.Model
 	for _, role := range []string{"encoder", "decoder"} {
@@ -32,6 +36,9 @@ func GNMT(ctx context.Context, checkpoint, folder string) error {
 			return fmt.Errorf("%s is there already", path)
 		}
 		m, err := gnmtModel(c, role)
+		if err == nil {
+			err = addOrigin(m, origin)
+		}
 		if err != nil {
 			return fmt.Errorf("converting %s: %w", checkpoint, err)
 		}

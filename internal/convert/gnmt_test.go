@@ -193,6 +193,9 @@ func TestGNMTWritesBothNetworks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if o := Origins(m.Metadata); len(o) != 1 || !strings.Contains(o[0].File, ".data-00000-of-00001") || len(o[0].SHA256) != 64 {
+			t.Errorf("%s says that it was made of %+v", role, o)
+		}
 		for name, dims := range weights {
 			if w := m.Graph.Index().Initializer(name); w == nil || fmt.Sprint(w.Dims) != fmt.Sprint(dims) {
 				t.Errorf("%s has the weights %s as %+v, want %v", role, name, w, dims)

@@ -20,5 +20,7 @@
 // Count and Seed choose a part of ImageNet, COCO or OpenImages, and the annotations are cut to it (layout.go). For
 // OpenImages the annotations are made from the published tables as the reference's openimages.py does (openimages.go).
 //
+// Official and Fetched tell official model files from others (known.go).
+//
 // The package asks no person whether a licence is accepted, and logs in nowhere.
 package download

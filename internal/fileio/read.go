@@ -3,10 +3,12 @@ package fileio
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -78,11 +80,20 @@ func Glob(folder, pattern string) (paths []string) {
 
 // SHA256 returns the SHA-256 of a file, in hexadecimal digits, and its size in bytes. It stops when the context ends.
 func SHA256(ctx context.Context, path string) (sum string, size int64, err error) {
+	return sumOf(ctx, path, sha256.New())
+}
+
+// MD5 returns the MD5 of a file, which many publishers give, in hexadecimal digits. It stops when the context ends.
+func MD5(ctx context.Context, path string) (sum string, err error) {
+	sum, _, err = sumOf(ctx, path, md5.New())
+	return sum, err
+}
+
+func sumOf(ctx context.Context, path string, h hash.Hash) (sum string, size int64, err error) {
 	f, err := Open(path)
 	if err != nil {
 		return "", 0, err
 	}
-	h := sha256.New()
 	size, err = io.Copy(h, untilDone{ctx, f})
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", 0, err

@@ -154,30 +154,34 @@ func (r *run) input() report.Input {
 		r.warnings.add(errors.New("the model file was changed during the run, its hash is left out: " + in.ModelPath))
 		return in
 	}
-	sum, size, err := HashFiles(context.Background(), r.files) // after an interruption too
+	sum, prints, err := HashFiles(context.Background(), r.files) // after an interruption too
 	if err != nil {
 		r.warnings.add(fmt.Errorf("the model file cannot be hashed: %w", err))
 		return in
 	}
-	in.ModelSHA256, in.ModelBytes = sum, size
+	in.ModelSHA256 = sum
+	for _, p := range prints {
+		in.ModelBytes += p.Bytes
+	}
 	return in
 }
 
-// HashFiles returns the SHA-256 of a model's file with its external data, or one of the sums of several, and their size.
-func HashFiles(ctx context.Context, files []workload.File) (sum string, size int64, err error) {
+// HashFiles returns the SHA-256 of a model's file with its external data, or one of the sums of several, and the fingerprint
+// of each file.
+func HashFiles(ctx context.Context, files []workload.File) (sum string, prints []onnx.Fingerprint, err error) {
 	all := sha256.New()
 	for _, f := range files {
 		model, err := onnx.FingerprintOf(ctx, f.Path)
 		if err != nil {
-			return "", 0, err
+			return "", nil, err
 		}
-		sum, size = model.SHA256, size+model.Bytes
+		sum, prints = model.SHA256, append(prints, model)
 		fmt.Fprintf(all, "%s %s\n", sum, f.Role)
 	}
 	if len(files) > 1 {
 		sum = hex.EncodeToString(all.Sum(nil))
 	}
-	return sum, size, nil
+	return sum, prints, nil
 }
 
 // outcome scores the run if it has responses of all samples, and returns the error that stopped it.

@@ -255,6 +255,8 @@ const (
 	CaveatBuiltInModel = "the built-in model: the official architecture with random weights, not the trained ones"
 	// CaveatBuiltInData: no submission may use the data.
 	CaveatBuiltInData = "the built-in data: synthetic, not the official set"
+	// unknownModel: a submission of the closed division needs a statement of the file's source.
+	unknownModel = "model file of unknown source: "
 	// CaveatChanged: the document is not as the run wrote it. The seal shows every change except by a program that
 	// makes a new seal.
 	CaveatChanged = FileName + changedAfter + ": the results are not those of the run"
@@ -265,6 +267,19 @@ const (
 )
 
 const changedAfter = " was changed after the run"
+
+// CaveatUnknownModel is the caveat about a model file that is neither official nor, as it says, made of an official one. Made is
+// what it says; empty: nothing.
+func CaveatUnknownModel(name, sha256, made string) string {
+	text := fmt.Sprintf("%s%s (SHA-256 %s) is no official file", unknownModel, name, sha256)
+	if made != "" {
+		text += "; it says that it was " + made
+	}
+	return text
+}
+
+// IsUnknownModel reports whether a caveat is CaveatUnknownModel.
+func IsUnknownModel(caveat string) bool { return strings.HasPrefix(caveat, unknownModel) }
 
 // CaveatFileChanged is the caveat about a file beside the document that is not as the run wrote it.
 func CaveatFileChanged(name string) string {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
 // A Fingerprint names everything that can change a result, part by part. Equal
@@ -37,7 +38,7 @@ func (p *Prepared) fingerprint(ctx context.Context) error {
 	q, c, f := &p.Request, p.config, &p.Fingerprint
 	if path := c.Backend.ModelPath; path == "" || path != q.ModelPath {
 		var err error
-		if f.Model, err = p.modelFingerprint(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) { // opening the model gives a better error
+		if f.Model, _, err = p.modelFingerprint(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) { // opening the model gives a better error
 			return err
 		}
 	}
@@ -65,17 +66,17 @@ func (p *Prepared) fingerprint(ctx context.Context) error {
 	return nil
 }
 
-// modelFingerprint names the content of the files of a model.
-func (p *Prepared) modelFingerprint(ctx context.Context, path string) (string, error) {
+// modelFingerprint names the content of the files of a model, of all and of each.
+func (p *Prepared) modelFingerprint(ctx context.Context, path string) (string, []onnx.Fingerprint, error) {
 	files, err := p.model.FilesOf(path)
 	if err != nil {
-		return "", fmt.Errorf("the model file: %w", err)
+		return "", nil, fmt.Errorf("the model file: %w", err)
 	}
-	sum, _, err := harness.HashFiles(ctx, files)
+	sum, prints, err := harness.HashFiles(ctx, files)
 	if err != nil {
-		return "", fmt.Errorf("the model file: %w", err)
+		return "", nil, fmt.Errorf("the model file: %w", err)
 	}
-	return digest(sum), nil
+	return digest(sum), prints, nil
 }
 
 // dataFingerprint names the content of the data set. The folder of a built-in one is named by its content, and gets

@@ -47,6 +47,9 @@ func TestORTConvertedModel(t *testing.T) {
 		if in := results.Input; in.Precision != "int8" || results.Performance.Samples < 5 {
 			t.Errorf("%s: precision %q, %d samples, want int8 and 5 or more", output, in.Precision, results.Performance.Samples)
 		}
+		if n := len(slices.DeleteFunc(slices.Clone(results.Caveats), func(c string) bool { return !report.IsUnknownModel(c) })); n != 1 {
+			t.Errorf("%s: caveats %q, want one about the unknown model", output, results.Caveats)
+		}
 		paths = append(paths, p.ModelPath())
 		probe, err := p.Open(t.Context(), run.Way{Instances: 1, Threads: 1, Samples: 2})
 		testenv.Must(t, err)

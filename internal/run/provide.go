@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -73,9 +74,15 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
 	if q.ModelPath != "" { // before data are made for it
-		if p.Fingerprint.Model, err = p.modelFingerprint(ctx, q.ModelPath); err != nil {
+		var prints []onnx.Fingerprint
+		if p.Fingerprint.Model, prints, err = p.modelFingerprint(ctx, q.ModelPath); err != nil {
 			return nil, err
 		}
+		caveats, notes, err := p.sourceOfModel(ctx, prints)
+		if err != nil {
+			return nil, fmt.Errorf("the model file: %w", err)
+		}
+		cfg.Caveats, p.source = append(cfg.Caveats, caveats...), notes
 	}
 	err = p.openEngines(ctx)
 	if err == nil {

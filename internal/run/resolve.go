@@ -43,7 +43,8 @@ type Resolved struct {
 	interactive bool              // Server with the bounds of the model's Interactive
 	confFiles   map[string][]byte // the files that settings were read from, by their usual names
 	fromProfile []report.Setting
-	newFolder   bool // the results go to a folder that the run makes
+	source      []string // notes about where the model files come from
+	newFolder   bool     // the results go to a folder that the run makes
 }
 
 // Resolve finds the model, the rules and the settings of a request. It reads only files of settings and a profile.

@@ -2,13 +2,10 @@ package run
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
@@ -84,6 +81,7 @@ func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string)
 	if r.Request.Engine.IsRemote() && r.division != config.Closed {
 		notes = append(notes, serversModel)
 	}
+	notes = append(notes, r.source...)
 	var quick []string
 	for _, d := range list {
 		from := origin(d.Key)
@@ -143,20 +141,4 @@ func (r *Resolved) caveats() (list []string) {
 	caveat(q.freePrompts(), "not a benchmark of the rules: model and prompts are the user's")
 	caveat(q.ownModel(), report.CaveatOwnModel)
 	return list
-}
-
-// builtInData reports whether the data are made here, or lie in a folder that was.
-func (r *Resolved) builtInData() bool {
-	q := &r.Request
-	return q.DatasetPath == "" && !q.noBenchmark() || builtin.IsDataset(q.DatasetPath)
-}
-
-// builtInModel reports whether the model is made here, or is a file that was.
-func (r *Resolved) builtInModel() bool {
-	q := &r.Request
-	if q.ModelPath == "" || q.Engine.IsRemote() {
-		return !q.Engine.IsRemote()
-	}
-	files, err := r.model.FilesOf(q.ModelPath)
-	return err == nil && slices.ContainsFunc(files, func(f workload.File) bool { return builtin.IsModel(f.Path) })
 }

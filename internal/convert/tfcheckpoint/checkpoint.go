@@ -49,6 +49,11 @@ func Open(path string) (*Checkpoint, error) {
 	return c, nil
 }
 
+// DataFile is the path of a file with elements, counted from 0.
+func (c *Checkpoint) DataFile(shard uint64) string {
+	return fmt.Sprintf("%s.data-%05d-of-%05d", c.prefix, shard, c.shards)
+}
+
 // fileExt follows the prefix in the names of a checkpoint's files.
 var fileExt = regexp.MustCompile(`\.(index|meta|data-[0-9]{5}-of-[0-9]{5})$`)
 
@@ -236,7 +241,7 @@ func (c *Checkpoint) Read(v Variable) ([]float32, error) {
 	if v.shard >= c.shards {
 		return nil, fmt.Errorf("variable %q is in file %d of %d", v.Name, v.shard, c.shards)
 	}
-	path := fmt.Sprintf("%s.data-%05d-of-%05d", c.prefix, v.shard, c.shards)
+	path := c.DataFile(v.shard)
 	f, err := fileio.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("variable %q: %w", v.Name, err)

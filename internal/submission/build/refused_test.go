@@ -137,27 +137,32 @@ func TestRunsThatMayNotEnter(t *testing.T) {
 		return "closed division: " + setting + " is 1 instead of the official 0 (" + origin + ")"
 	}
 	ownSeed, ownDuration := caveat("accuracy_log_rng_seed", "audit.config:2"), caveat("min_duration", "flag --min-duration")
+	unknown := report.CaveatUnknownModel("my.onnx", "ab", "")
 	for _, c := range []struct {
 		name, part, division string
 		change               func(r *report.Results)
-		want                 string
+		want, source         string
 	}{
-		{"the usual caveat", "performance", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial} }, ""},
-		{"INVALID", "performance", "closed", func(r *report.Results) { r.Result = report.Invalid }, "the run is INVALID"},
-		{"a simulated engine", "accuracy", "open", func(r *report.Results) { r.Backend.Engine = "simulated 1ms" }, "the engine is simulated"},
-		{"built-in data", "performance", "open", func(r *report.Results) { r.Input.BuiltInData = true }, report.CaveatBuiltInData},
-		{"a built-in model in closed", "performance", "closed", func(r *report.Results) { r.Input.BuiltIn = true }, report.CaveatBuiltInModel},
-		{"a built-in model in open", "performance", "open", func(r *report.Results) { r.Input.BuiltIn, r.Caveats = true, []string{report.CaveatBuiltInModel} }, ""},
-		{"a test's own setting", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, ""},
-		{"the same setting of a result", "performance", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed},
-		{"another test's setting", "TEST04", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed},
-		{"a test's own setting by a flag", "TEST06", "closed", func(r *report.Results) { r.Caveats = []string{ownDuration} }, "it has a caveat: " + ownDuration},
-		{"one of several caveats", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial, "quick"} }, "it has a caveat: quick"},
+		{"the usual caveat", "performance", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial} }, "", ""},
+		{"INVALID", "performance", "closed", func(r *report.Results) { r.Result = report.Invalid }, "the run is INVALID", ""},
+		{"a simulated engine", "accuracy", "open", func(r *report.Results) { r.Backend.Engine = "simulated 1ms" }, "the engine is simulated", ""},
+		{"built-in data", "performance", "open", func(r *report.Results) { r.Input.BuiltInData = true }, report.CaveatBuiltInData, ""},
+		{"a built-in model in closed", "performance", "closed", func(r *report.Results) { r.Input.BuiltIn = true }, report.CaveatBuiltInModel, ""},
+		{"a built-in model in open", "performance", "open", func(r *report.Results) { r.Input.BuiltIn, r.Caveats = true, []string{report.CaveatBuiltInModel} }, "", ""},
+		{"a test's own setting", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "", ""},
+		{"the same setting of a result", "performance", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed, ""},
+		{"another test's setting", "TEST04", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed, ""},
+		{"a test's own setting by a flag", "TEST06", "closed", func(r *report.Results) { r.Caveats = []string{ownDuration} }, "it has a caveat: " + ownDuration, ""},
+		{"one of several caveats", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial, "quick"} }, "it has a caveat: quick", ""},
+		{"an unknown model", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{unknown} }, "it has a caveat: " + unknown + ": state where the file comes from by --model-source", " "},
+		{"a stated model", "performance", "closed", func(r *report.Results) { r.Caveats = []string{unknown} }, "", "exported from the official weights"},
+		{"a stated model and more", "performance", "closed", func(r *report.Results) { r.Caveats = []string{unknown, "quick"} }, "it has a caveat: quick", "exported"},
 	} {
 		r := runOf(t, `result_validity "VALID"`)
 		r.results = &report.Results{Result: report.Valid, Backend: report.Backend{Engine: "onnxruntime 1.24"}}
 		c.change(r.results)
-		if got := refuse(r, c.part, c.division); got != c.want {
+		b := &builder{Request: Request{Division: c.division, ModelSource: c.source}}
+		if got := b.refuse(r, c.part); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -116,7 +116,7 @@ func (b *builder) chooseRun(part string, list []*run) (*run, error) {
 	var may []*run
 	var refused, folders []string
 	for _, r := range list {
-		if why := refuse(r, part, b.Division); why != "" {
+		if why := b.refuse(r, part); why != "" {
 			refused = append(refused, fmt.Sprintf("%s may not enter the division %s: %s", r.folder, b.Division, why))
 			continue
 		}
@@ -148,7 +148,7 @@ var auditSettings = map[string][]string{
 var auditCaveat = regexp.MustCompile(`^closed division: (\w+) is .*audit\.config:\d+\)$`)
 
 // refuse says why a run may not enter a division as a part of a result; empty: it may.
-func refuse(r *run, part, division string) string {
+func (b *builder) refuse(r *run, part string) string {
 	if validity, err := r.log.Text("result_validity"); err == nil && validity != report.Valid {
 		reason, _ := r.log.Text("result_invalid_reason")
 		return strings.TrimSpace("the run is " + validity + " " + reason)
@@ -169,10 +169,16 @@ func refuse(r *run, part, division string) string {
 		return "the engine is simulated"
 	case in.BuiltInData:
 		return report.CaveatBuiltInData
-	case in.BuiltIn && division != "open":
+	case in.BuiltIn && b.Division != "open":
 		return report.CaveatBuiltInModel
 	}
 	for _, caveat := range r.results.Caveats { // they name each setting that is easier than the rules of the division
+		if report.IsUnknownModel(caveat) {
+			if strings.TrimSpace(b.ModelSource) == "" {
+				return "it has a caveat: " + caveat + ": state where the file comes from by --model-source"
+			}
+			continue
+		}
 		m := auditCaveat.FindStringSubmatch(caveat)
 		if (m == nil || !slices.Contains(auditSettings[part], m[1])) && caveat != report.CaveatUnofficial && caveat != report.CaveatBuiltInModel {
 			return "it has a caveat: " + caveat

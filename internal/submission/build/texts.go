@@ -94,6 +94,11 @@ func (b *builder) readme(r *result) (string, error) {
 	in, be := run.Input, run.Backend
 	fmt.Fprintf(&w, "- Program: %s, which is not an official LoadGen\n", run.Program)
 	fmt.Fprintf(&w, "- Model: %s, SHA-256 %s, precision %s\n", filepath.Base(in.ModelPath), in.ModelSHA256, cmp.Or(in.Precision, report.NotKnown))
+	for _, caveat := range run.Caveats {
+		if report.IsUnknownModel(caveat) {
+			fmt.Fprintf(&w, "- Model: %s. The submitter states its source: %s\n", caveat, b.ModelSource)
+		}
+	}
 	for _, line := range in.Binding {
 		fmt.Fprintf(&w, "- Model: %s\n", line)
 	}

@@ -1,0 +1,121 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/builtin"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+)
+
+// builtInData reports whether the data are made here, or lie in a folder that was, or that has copies of such files.
+func (r *Resolved) builtInData() bool {
+	q := &r.Request
+	return q.DatasetPath == "" && !q.noBenchmark() || builtin.IsDataset(q.DatasetPath)
+}
+
+// builtInModel reports whether the model is made here, or is a file that was.
+func (r *Resolved) builtInModel() bool {
+	q := &r.Request
+	if q.ModelPath == "" || q.Engine.IsRemote() {
+		return !q.Engine.IsRemote()
+	}
+	files, err := r.model.FilesOf(q.ModelPath)
+	return err == nil && slices.ContainsFunc(files, func(f workload.File) bool { return builtin.IsModel(f.Path) })
+}
+
+// sourceOfModel says where the files of the user's model come from. What is known, or stated in a file that anybody can write,
+// is a note; a file (with its fingerprint in prints) of unknown source is a caveat in the closed division, whose models are made of the official weights.
+func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint) (caveats, notes []string, err error) {
+	q := &r.Request
+	if q.ModelPath == "" || q.noBenchmark() || q.Engine.Name != engine.ONNXRuntime || r.builtInModel() {
+		return nil, nil, nil
+	}
+	files, err := r.model.FilesOf(q.ModelPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := download.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, f := range files {
+		text, ok, err := r.sourceOf(ctx, known, f.Path, prints[i])
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case !ok && r.division == config.Closed:
+			caveats = append(caveats, text)
+		default:
+			notes = append(notes, text)
+		}
+	}
+	return caveats, notes, nil
+}
+
+// sourceOf says where a model file comes from, and whether that is an official file.
+func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path string, print onnx.Fingerprint) (text string, ok bool, err error) {
+	path, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", false, err
+	}
+	benchmark := func(name string) bool { return name == r.model.Name || r.model.Rules.Is(name) }
+	name, md5 := filepath.Base(path), ""
+	if len(print.Data) == 0 && known.HasMD5(benchmark, filepath.Ext(path)) {
+		if md5, err = fileio.MD5(ctx, path); err != nil {
+			return "", false, err
+		}
+	}
+	if official := known.Official(benchmark, print.SHA256, md5); official != "" {
+		return fmt.Sprintf("model file %s: the official file %s, by its checksum", name, official), true, nil
+	}
+	if fetched := r.fetched(ctx, known, benchmark, path, print); fetched != "" {
+		return fmt.Sprintf("model file %s: as downloaded, %s; its publisher gives no checksum", name, fetched), true, nil
+	}
+	var steps []convert.Origin
+	if head, err := onnx.ReadHead(path); err == nil {
+		steps = convert.Origins(head.Metadata)
+	}
+	if len(steps) == 0 {
+		return report.CaveatUnknownModel(name, print.SHA256, ""), false, nil
+	}
+	first := steps[0]
+	var by []string
+	for _, s := range steps {
+		by = append(by, s.By)
+	}
+	made := fmt.Sprintf("made of %s (SHA-256 %s) by %s", first.File, first.SHA256, strings.Join(by, ", then "))
+	if official := known.Official(benchmark, first.SHA256, first.MD5); official != "" {
+		return fmt.Sprintf("model file %s: says that it was %s, the official file %s: a statement, not a proof", name, made, official), true, nil
+	}
+	return report.CaveatUnknownModel(name, print.SHA256, made), false, nil
+}
+
+// fetched names the files of a model as a download brought them, if all are; empty: not all are.
+func (r *Resolved) fetched(ctx context.Context, known *download.Manifest, benchmark func(string) bool, path string, print onnx.Fingerprint) string {
+	if len(print.Data) == 0 {
+		return known.Fetched(benchmark, path, print.SHA256)
+	}
+	name := ""
+	for _, file := range append(slices.Clone(print.Data), filepath.Base(path)) { // the model's own name is the last one, and stays
+		file = filepath.Join(filepath.Dir(path), filepath.FromSlash(file))
+		sum, _, err := fileio.SHA256(ctx, file)
+		if err != nil {
+			return ""
+		}
+		if name = known.Fetched(benchmark, file, sum); name == "" {
+			return ""
+		}
+	}
+	return name
+}
