@@ -193,6 +193,7 @@ type setting struct {
 // settingFlags are the flags that set one key of conf files.
 var settingFlags = []setting{
 	{"target-qps", "target_qps", "Server: `rate` of queries per second; Offline: of samples, expected", false},
+	{"arrivals", "arrivals", "Server: poisson, or burst:4x500ms: bursts of 500ms on average with 4 times the target rate, then pauses (a `process` not of the rules)", false},
 	{"min-duration", "min_duration", "shortest test, a `duration` as 60s or 10m", true},
 	{"max-duration", "max_duration", "longest test, a `duration`", true},
 	{"min-query-count", "min_query_count", "least `number` of queries; in Offline of samples", false},

@@ -51,6 +51,10 @@ With --aggregation it is the trace by which the recommendation benchmarks make s
 	f.Uint64Var(&o.total, "total-sample-count", 50000, "samples in the data set")
 	f.Uint64Var(&o.perf, "performance-sample-count", 1024, "samples that fit in memory together; 0: all")
 	f.Float64Var(&o.qps, "target-qps", 0, "queries per second; in SingleStream and MultiStream the reciprocal of the expected latency")
+	f.Func("arrivals", "Server: poisson, or `bursts` as burst:4x500ms, not of the rules (default poisson)", func(text string) (err error) {
+		s.ServerArrivals, err = loadgen.ParseArrivals(text)
+		return err
+	})
 	durationVar(f, &s.MinDuration, "min-duration", s.MinDuration, "shortest test")
 	durationVar(f, &s.MaxDuration, "max-duration", 0, "longest test; 0: no limit")
 	f.Uint64Var(&s.MinQueryCount, "min-query-count", s.MinQueryCount, "fewest queries; in Offline fewest samples")
@@ -121,6 +125,9 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "loaded set %d: %d samples %s\n", i+1, len(load), first(load))
 	}
 	fmt.Fprintf(&b, "%d queries with %d samples %s\n", trace.Queries, len(trace.Samples), first(trace.Samples))
+	if trace.Arrivals != "" {
+		fmt.Fprintf(&b, "arrivals: %s, not of the rules\n", trace.Arrivals)
+	}
 	if n := len(trace.ScheduledNS); n > 0 {
 		fmt.Fprintf(&b, "the last is scheduled at %v\n", time.Duration(trace.ScheduledNS[n-1]))
 	}

@@ -26,6 +26,9 @@ func (d Difference) String() string {
 	if d.Allowed || !d.Easier {
 		division = ""
 	}
+	if key == "arrivals" {
+		return fmt.Sprintf("not of the rules: queries arrive by %s instead of %s", d.Value, d.Want)
+	}
 	if key == "target_latency" { // in other scenarios an expectation
 		key = "the latency bound"
 	}
@@ -245,6 +248,8 @@ var fieldRules = []fieldRule{
 	{field: "SampleIndexRNGSeed", key: "sample_index_rng_seed", kind: exactly, value: func(s settings) any { return s.SampleIndexRNGSeed }},
 	{field: "ScheduleRNGSeed", key: "schedule_rng_seed", kind: exactly,
 		applies: in(loadgen.Server), value: func(s settings) any { return s.ScheduleRNGSeed }},
+	{field: "ServerArrivals", key: "arrivals", kind: exactly,
+		applies: in(loadgen.Server), value: func(s settings) any { return s.ServerArrivals }},
 	{field: "PerformanceSampleCountOverride", key: "performance_sample_count_override", kind: least, unlimited: true,
 		value: func(s settings) any { return s.PerformanceSampleCountOverride }},
 	{field: "AccuracySampleCountOverride", key: "accuracy_sample_count_override", kind: least, unlimited: true, accuracy: true,

@@ -150,3 +150,15 @@ func TestDifferencesOfAnAccuracyRunWithTEST05(t *testing.T) {
 		}
 	}
 }
+
+func TestOtherArrivalsAreNotOfTheRules(t *testing.T) {
+	for _, division := range []config.Division{config.Closed, config.Open} {
+		got := differences(t, config.Request{
+			Model: known(t, "resnet50"), Scenario: loadgen.Server, Rules: rules(t, config.Newest),
+			Options: []config.Override{{Key: "arrivals", Value: "burst:4x500ms", Origin: "flag --arrivals"}},
+		}, division)
+		if want := "caveat: not of the rules: queries arrive by burst:4x500ms instead of poisson (flag --arrivals)"; len(got) != 1 || got[0] != want {
+			t.Errorf("%v: %q, want %q", division, got, want)
+		}
+	}
+}

@@ -180,6 +180,8 @@ func TestEveryFieldIsComparedOrFree(t *testing.T) {
 			field.SetUint(7)
 		case time.Duration:
 			field.SetInt(7)
+		case loadgen.Arrivals:
+			field.Field(0).SetFloat(7)
 		default:
 			t.Fatalf("%s has a type that this test does not know", f.field)
 		}

@@ -131,6 +131,7 @@ func keys() []key {
 		// Fields of TestSettings without a key in files.
 		{name: "num_issue_query_threads", scenario: server, kind: smallCount, optionOnly: true,
 			set: func(t *target, v value) { t.ServerNumIssueQueryThreads = v.whole }},
+		{name: "arrivals", scenario: server, kind: arrivals, optionOnly: true, set: func(t *target, v value) { t.ServerArrivals = v.arrivals }},
 		{name: "find_peak_qps_decimals_of_precision", scenario: server, kind: smallCount, optionOnly: true,
 			set: func(t *target, v value) { t.ServerFindPeakQPSDecimalsOfPrecision = int(v.whole) }},
 		{name: "find_peak_qps_boundary_step_size", scenario: server, kind: rate, optionOnly: true,

@@ -25,6 +25,7 @@ const (
 	probability             // percent, 0 to 100
 	rate                    // per second
 	number                  // any
+	arrivals                // poisson or burst:4x500ms
 )
 
 // unit returns the unit of a kind in files.
@@ -46,8 +47,9 @@ func (k kind) isWhole() bool { return k <= wholeMillis }
 // A value is the parsed text of a setting: whole or real by its kind, times in
 // nanoseconds.
 type value struct {
-	whole uint64
-	real  float64
+	whole    uint64
+	real     float64
+	arrivals loadgen.Arrivals
 }
 
 // parseValue reads a value of a file as LoadGen does. A value that LoadGen would misread is an
@@ -178,6 +180,9 @@ func parseOption(k kind, text string) (v value, inFile string, err error) {
 	case k == modeNumber:
 		mode, err := ParseMode(text)
 		return value{whole: uint64(mode)}, strconv.Itoa(int(mode)), err
+	case k == arrivals:
+		a, err := loadgen.ParseArrivals(text)
+		return value{arrivals: a}, text, err
 	case k == toggle:
 		on, err := strconv.ParseBool(text)
 		switch {

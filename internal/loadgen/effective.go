@@ -49,6 +49,7 @@ type EffectiveSettings struct {
 	InferTokenLatencies       bool
 	TokenLatencyScalingFactor uint64
 
+	ServerArrivals        Arrivals
 	ServerCoalesceQueries bool
 	IssueQueryThreads     int
 }
@@ -125,6 +126,7 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 		e.TargetLatency = s.ServerTargetLatency
 		e.TargetLatencyPercentile = s.ServerTargetLatencyPercentile
 		e.MaxAsyncQueries = s.ServerMaxAsyncQueries
+		e.ServerArrivals = s.ServerArrivals
 		e.ServerCoalesceQueries = s.ServerCoalesceQueries
 		e.IssueQueryThreads = max(1, int(s.ServerNumIssueQueryThreads))
 	case Offline:
@@ -174,6 +176,10 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 	check(loaded > 0, "the query sample library is empty, or its performance sample count is 0")
 	check(e.Scenario == Offline || e.TargetQPS >= minRate && e.TargetQPS <= maxRate,
 		"the target QPS, or what the expected latency makes of it, must be between %g and %g, is %g", minRate, maxRate, e.TargetQPS)
+	if a := e.ServerArrivals; a != (Arrivals{}) {
+		n := a.Factor * e.TargetQPS * a.Burst.Seconds()
+		check(n >= 1, "bursts of %v at %g times %g queries/s have %.3g queries on average, want at least one", a.Burst, a.Factor, e.TargetQPS, n)
+	}
 	check(e.SamplesPerQuery > 0 || e.Mode == AccuracyOnly, // whose query is the loaded set
 		"the query would have no samples: min_query_count and target_qps times min_duration are both 0")
 

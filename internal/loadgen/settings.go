@@ -105,6 +105,7 @@ type TestSettings struct {
 	MultiStreamQPS float64
 
 	ServerTargetQPS                      float64
+	ServerArrivals                       Arrivals // beyond the reference: its tests have the zero value
 	ServerTargetLatency                  time.Duration
 	ServerTargetLatencyPercentile        float64
 	ServerCoalesceQueries                bool
@@ -224,6 +225,9 @@ func (s TestSettings) Validate() error {
 		check(s.MultiStreamSamplesPerQuery <= maxSamples, "MultiStream samples_per_query must be at most %d", uint64(maxSamples))
 	case Server:
 		positive("Server target_qps", s.ServerTargetQPS)
+		if err := s.ServerArrivals.validate(); err != nil {
+			errs = append(errs, err)
+		}
 		fraction("Server target_latency_percentile", s.ServerTargetLatencyPercentile)
 		check(s.ServerTargetLatency >= 0, "Server target_latency must not be negative, is %v", s.ServerTargetLatency)
 		check(s.ServerNumIssueQueryThreads <= maxIssueThreads, "server_num_issue_query_threads must be at most %d, is %d",

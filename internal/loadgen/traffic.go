@@ -264,12 +264,10 @@ func (t *traffic) next() (samples []QuerySampleIndex, at int64) {
 	return samples, at
 }
 
-// newGap returns the source of the times between queries: exponentially distributed
-// in Server, so that arrivals are a Poisson process, and constant otherwise.
+// newGap returns the source of the times between queries: those of the arrivals in Server, and constant otherwise.
 func newGap(e EffectiveSettings) func() int64 {
 	if e.Scenario == Server {
-		g := newMT19937(e.ScheduleRNGSeed)
-		return func() int64 { return nanoseconds(g.exponential(e.TargetQPS)) }
+		return e.ServerArrivals.gap(newMT19937(e.ScheduleRNGSeed), e.TargetQPS)
 	}
 	period := nanoseconds(1 / e.TargetQPS)
 	return func() int64 { return period }
@@ -281,6 +279,7 @@ func nanoseconds(seconds float64) int64 { return int64(seconds * 1e9) }
 // A Trace is the traffic that a test issues to a SUT that answers at once, in the
 // order of issue, over all loaded sets.
 type Trace struct {
+	Arrivals   string               `json:"arrivals,omitempty"` // of Server, where they are not of the rules
 	Queries    uint64               `json:"queries"`
 	Loads      [][]QuerySampleIndex `json:"loads"`       // sets given to LoadSamplesToRAM
 	QuerySizes []int                `json:"query_sizes"` // samples of each query
@@ -302,6 +301,9 @@ func NewTrace(ctx context.Context, settings TestSettings, qslPerformanceSampleCo
 		return nil, err
 	}
 	trace := &Trace{ScheduledNS: []int64{}}
+	if e.ServerArrivals != (Arrivals{}) {
+		trace.Arrivals = e.ServerArrivals.String()
+	}
 	add := func(accuracy bool, set loadableSet) error {
 		t, err := newTraffic(ctx, e, accuracy, set)
 		if err != nil {

@@ -98,3 +98,66 @@ func TestIDsMayRunOut(t *testing.T) {
 		})
 	})
 }
+
+// Bursts have the target rate on average, Factor times that rate inside, and a schedule that depends on the seed alone.
+func TestBurstArrivals(t *testing.T) {
+	s := DefaultSettings()
+	s.Scenario, s.ServerTargetQPS, s.MinDuration = Server, 200, 2000*time.Second
+	schedule := func(a Arrivals, seed uint64) []int64 {
+		s.ServerArrivals, s.ScheduleRNGSeed = a, seed
+		trace, err := NewTrace(t.Context(), s, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trace.ScheduledNS
+	}
+	a := Arrivals{Factor: 4, Burst: 500 * time.Millisecond}
+	got := schedule(a, 7)
+	if again, other := schedule(a, 7), schedule(a, 8); !slices.Equal(got, again) || slices.Equal(got, other) {
+		t.Error("the schedule does not follow from the seed")
+	}
+	// The first draw is the length of a burst. The next ones are those of the Poisson schedule, at four times its rate.
+	poisson := schedule(Arrivals{}, 7)
+	for i := range 3 {
+		if gap, want := got[i+1]-got[i], (poisson[i+2]-poisson[i+1])/4; gap < want-1 || gap > want+1 {
+			t.Errorf("gap %d is %d ns, want %d", i, gap, want)
+		}
+	}
+	if rate := float64(len(got)) / 2000; rate < 190 || rate > 210 {
+		t.Errorf("%.1f queries/s on average, want 200", rate)
+	}
+	// Pauses of 1.5 s on average divide the queries into bursts of 400 on average; gaps of 100 ms are rare inside at 800 queries/s.
+	pauses, paused := 0, 0.0
+	for i := range got[1:] {
+		if gap := got[i+1] - got[i]; gap > 1e8 {
+			pauses++
+			paused += float64(gap) / 1e9
+		}
+	}
+	if n := float64(len(got)) / float64(pauses); n < 350 || n > 480 {
+		t.Errorf("%.0f queries a burst, want about 400", n)
+	}
+	if share := paused / 2000; share < 0.70 || share > 0.80 {
+		t.Errorf("%.2f of the time are pauses, want 0.75", share)
+	}
+}
+
+func TestParseArrivals(t *testing.T) {
+	for text, want := range map[string]Arrivals{
+		"poisson": {}, "burst:4x500ms": {4, 500 * time.Millisecond}, "burst:1.5x2s": {1.5, 2 * time.Second},
+	} {
+		if got, err := ParseArrivals(text); err != nil || got != want || got.String() != text {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "Poisson", "burst", "burst:4", "burst:4x", "burst:x1s", "burst:1x1s", "burst:0x0s", "burst:NaNx1s", "burst:-2x1s", "burst:1e9x1s", "burst:4x0s", "burst:4x-1s", "burst:4x9999h", "burst:4x5"} {
+		if a, err := ParseArrivals(text); err == nil {
+			t.Errorf("%q is %v", text, a)
+		}
+	}
+	s := DefaultSettings()
+	s.Scenario, s.ServerArrivals = Server, Arrivals{2, time.Millisecond} // a burst has no query at 1 query/s
+	if _, err := NewTrace(t.Context(), s, 1, 1); err == nil {
+		t.Error("bursts without a query are accepted")
+	}
+}

@@ -178,6 +178,9 @@ func newTest(e loadgen.EffectiveSettings) *Test {
 		SamplesPerQuery: e.SamplesPerQuery, PerformanceSampleCount: e.PerformanceSampleCount,
 		QSLSeed: e.QSLRNGSeed, SampleSeed: e.SampleIndexRNGSeed, ScheduleSeed: e.ScheduleRNGSeed,
 	}
+	if e.ServerArrivals != (loadgen.Arrivals{}) {
+		t.Arrivals = e.ServerArrivals.String()
+	}
 	if e.UseTokenLatencies && e.Scenario == loadgen.Server {
 		t.FirstTokenLatencyNS, t.PerTokenLatencyNS = int64(e.ServerTTFTLatency), int64(e.ServerTPOTLatency)
 	}

@@ -383,6 +383,7 @@ func (s Setting) MarshalJSON() ([]byte, error) {
 // the number of samples. Times are nanoseconds, shares fractions.
 type Test struct {
 	TargetQPS               float64 `json:"target_qps,omitempty"`
+	Arrivals                string  `json:"arrivals,omitempty"` // of Server; absent: the rules', a Poisson process
 	TargetLatencyNS         int64   `json:"target_latency_ns,omitempty"`
 	TargetLatencyPercentile float64 `json:"target_latency_percentile,omitempty"`
 	FirstTokenLatencyNS     int64   `json:"ttft_latency_ns,omitempty"` // bounds of token latencies
@@ -404,7 +405,7 @@ type Test struct {
 func (t *Test) SameTraffic(o *Test) bool {
 	traffic := func(t *Test) Test {
 		return Test{
-			TargetQPS: t.TargetQPS, SamplesPerQuery: t.SamplesPerQuery, PerformanceSampleCount: t.PerformanceSampleCount,
+			TargetQPS: t.TargetQPS, Arrivals: t.Arrivals, SamplesPerQuery: t.SamplesPerQuery, PerformanceSampleCount: t.PerformanceSampleCount,
 			QSLSeed: t.QSLSeed, SampleSeed: t.SampleSeed, ScheduleSeed: t.ScheduleSeed,
 		}
 	}

@@ -188,6 +188,9 @@ func (d *detailWriter) requested(r *loadgen.Result) {
 		d.log("requested_multi_stream_samples_per_query", s.MultiStreamSamplesPerQuery)
 	case loadgen.Server:
 		d.log("requested_server_target_qps", s.ServerTargetQPS)
+		if s.ServerArrivals != (loadgen.Arrivals{}) { // the reference has no other
+			d.log("requested_arrivals", s.ServerArrivals.String())
+		}
 		d.log("requested_server_target_latency_ns", s.ServerTargetLatency.Nanoseconds())
 		d.log("requested_server_target_latency_percentile", s.ServerTargetLatencyPercentile)
 		d.log("requested_server_coalesce_queries", s.ServerCoalesceQueries)

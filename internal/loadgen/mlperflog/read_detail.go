@@ -465,6 +465,8 @@ func (d *Detail) read(fields []logged) error {
 			err = set(field, d.Time, f.key)
 		case *loadgen.Scenario:
 			err = set(field, func(key string) (loadgen.Scenario, error) { return parsed(d, key, loadgen.ParseScenario) }, f.key)
+		case *loadgen.Arrivals:
+			err = set(field, func(key string) (loadgen.Arrivals, error) { return parsed(d, key, loadgen.ParseArrivals) }, f.key)
 		case *loadgen.Mode:
 			err = set(field, func(key string) (loadgen.Mode, error) { return parsed(d, key, loadgen.ParseMode) }, f.key)
 		}
@@ -500,6 +502,7 @@ func (d *Detail) Effective() (loadgen.EffectiveSettings, error) {
 		{"effective_min_query_count", &e.MinQueryCount},
 		{"effective_max_query_count", &e.MaxQueryCount},
 		{"effective_min_sample_count", &e.MinSampleCount},
+		{"requested_arrivals", &e.ServerArrivals},
 		{"effective_qsl_rng_seed", &e.QSLRNGSeed},
 		{"effective_sample_index_rng_seed", &e.SampleIndexRNGSeed},
 		{"effective_schedule_rng_seed", &e.ScheduleRNGSeed},
@@ -521,10 +524,10 @@ func (d *Detail) Effective() (loadgen.EffectiveSettings, error) {
 }
 
 // Requested returns the settings that the test was asked to have. Those that the log does not have, or not as it should,
-// keep the value of base, but for two switches: LoadGen logs them only if they are on.
+// keep the value of base, but for two switches and arrivals: LoadGen logs them only if they are on, or other than the rules'.
 func (d *Detail) Requested(base loadgen.TestSettings) (loadgen.TestSettings, error) {
 	s := base
-	s.UseTokenLatencies, s.InferTokenLatencies = false, false
+	s.UseTokenLatencies, s.InferTokenLatencies, s.ServerArrivals = false, false, loadgen.Arrivals{}
 	err := d.read([]logged{
 		{"requested_test_mode", &s.Mode},
 		{"effective_scenario", &s.Scenario},
@@ -532,6 +535,7 @@ func (d *Detail) Requested(base loadgen.TestSettings) (loadgen.TestSettings, err
 		{"requested_multi_stream_target_latency_percentile", &s.MultiStreamTargetLatencyPercentile},
 		{"requested_multi_stream_samples_per_query", &s.MultiStreamSamplesPerQuery},
 		{"requested_multi_stream_target_qps", &s.MultiStreamQPS},
+		{"requested_arrivals", &s.ServerArrivals},
 		{"requested_server_target_latency_ns", &s.ServerTargetLatency},
 		{"requested_server_target_latency_percentile", &s.ServerTargetLatencyPercentile},
 		{"requested_server_ttft_latency", &s.ServerTTFTLatency},

@@ -171,7 +171,7 @@ func (p *summaryParser) field(text string) {
 	}
 	typed := parseScalar(value)
 	switch {
-	case label == "SUT name":
+	case label == "SUT name", label == arrivalsLabel:
 		typed = value
 	case label == "Scenario":
 		typed = scenarioName(value)

@@ -335,6 +335,9 @@ func randomSettings(r *rand.Rand) loadgen.TestSettings {
 	s.MultiStreamSamplesPerQuery, s.ServerTargetLatency = r.Uint64()>>50, ns()
 	s.ServerCoalesceQueries, s.ServerMaxAsyncQueries = r.IntN(2) == 0, r.Uint64()>>50
 	s.ServerTTFTLatency, s.ServerTPOTLatency = ns(), ns()
+	if r.IntN(2) == 0 {
+		s.ServerArrivals = loadgen.Arrivals{Factor: 1 + r.Float64(), Burst: time.Microsecond + time.Duration(r.IntN(int(time.Minute)))}
+	}
 	return s
 }
 
@@ -355,6 +358,7 @@ func TestRequestedSettings(t *testing.T) {
 		}
 		if s.Scenario != loadgen.Server {
 			s.ServerTargetLatency, s.ServerTargetLatencyPercentile = base.ServerTargetLatency, base.ServerTargetLatencyPercentile
+			s.ServerArrivals = loadgen.Arrivals{}
 			s.ServerCoalesceQueries, s.ServerMaxAsyncQueries = base.ServerCoalesceQueries, base.ServerMaxAsyncQueries
 		}
 		if !s.UseTokenLatencies || s.Scenario == loadgen.Offline {

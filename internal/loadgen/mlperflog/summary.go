@@ -18,6 +18,9 @@ func writeSummary(w io.Writer, r *loadgen.Result) error {
 		s.line("SUT name : %s", oneLine(r.SUTName))
 		s.line("Scenario : %v", p.Effective.Scenario)
 		s.line("Mode     : %v", p.Effective.Mode)
+		if a := p.Effective.ServerArrivals; a != (loadgen.Arrivals{}) {
+			s.line("%s : %v", arrivalsLabel, a)
+		}
 		s.metrics(p)
 		s.verdict(r)
 		s.earlyStopping(p)
@@ -35,6 +38,9 @@ func writeSummary(w io.Writer, r *loadgen.Result) error {
 	}
 	return nil
 }
+
+// arrivalsLabel is the label of arrivals that the reference does not have.
+const arrivalsLabel = "Arrivals (not of the rules)"
 
 // A summaryWriter writes lines; Flush returns the first error of any.
 type summaryWriter struct{ *bufio.Writer }
