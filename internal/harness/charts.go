@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -115,39 +114,49 @@ func (g *gauges) since(start time.Time) *charts.Gauges {
 	return out
 }
 
-// gauges show how busy the workers were, and how large their batches, since the reading before.
+// gauges show how busy the workers were, and how large their batches, or how many slots and tokens they had, since the
+// reading before.
 func (s *sut) gauges() []machine.Gauge {
-	var batches, samples, busy int64
-	last := time.Now()
-	total := func(of func(*worker) *atomic.Int64) (n int64) {
+	total := func(of func(*worker) int64) (n int64) {
 		for _, w := range s.workers {
-			n += of(w).Load()
+			n += of(w)
 		}
 		return n
 	}
-	return []machine.Gauge{
-		{Name: "workers busy", Unit: "%", Read: func() float64 {
-			now, before := time.Now(), busy
-			busy = total(func(w *worker) *atomic.Int64 { return &w.busy })
-			for _, w := range s.workers {
-				if since := w.since.Load(); since > 0 {
-					busy += now.UnixNano() - since
-				}
-			}
-			passed := now.Sub(last) * time.Duration(len(s.workers))
-			last = now
-			return min(max(100*float64(busy-before)/float64(max(passed, 1)), 0), 100)
-		}},
-		{Name: "mean batch", Unit: "samples", Read: func() float64 {
-			b, n := batches, samples
-			batches = total(func(w *worker) *atomic.Int64 { return &w.batches })
-			samples = total(func(w *worker) *atomic.Int64 { return &w.samples })
-			if batches == b {
-				return math.NaN()
-			}
-			return float64(samples-n) / float64(batches-b)
-		}},
+	// rate reads how much a total grew in a nanosecond.
+	rate := func(of func(*worker) int64) func() float64 {
+		last, before := time.Now(), total(of)
+		return func() float64 {
+			now, n := time.Now(), total(of)
+			grown := float64(n-before) / float64(max(now.Sub(last), 1))
+			last, before = now, n
+			return max(grown, 0)
+		}
 	}
+	busy := rate(func(w *worker) int64 {
+		n := w.busy.Load()
+		if since := w.since.Load(); since > 0 {
+			n += time.Now().UnixNano() - since
+		}
+		return n
+	})
+	list := []machine.Gauge{{Name: "workers busy", Unit: "%", Read: func() float64 { return min(100*busy()/float64(len(s.workers)), 100) }}}
+	if s.workers[0].predictor.decoder != nil {
+		tokens, used := rate(func(w *worker) int64 { return w.tokens.Load() }), rate(func(w *worker) int64 { return int64(w.slots.total()) })
+		return append(list,
+			machine.Gauge{Name: "tokens", Unit: "tokens/s", Read: func() float64 { return 1e9 * tokens() }},
+			machine.Gauge{Name: "slots in use", Unit: "slots", Read: used})
+	}
+	batches, samples := int64(0), int64(0)
+	return append(list, machine.Gauge{Name: "mean batch", Unit: "samples", Read: func() float64 {
+		b, n := batches, samples
+		batches = total(func(w *worker) int64 { return w.batches.Load() })
+		samples = total(func(w *worker) int64 { return w.samples.Load() })
+		if batches == b {
+			return math.NaN()
+		}
+		return float64(samples-n) / float64(batches-b)
+	}})
 }
 
 // mostSizes is the largest batch that is counted by its size; larger ones count as that.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -15,15 +16,15 @@ type source struct {
 	w       *worker
 	tasks   []task // by ticket
 	taken   []bool // the ticket is in use
+	tokens  []int  // that were streamed, by ticket
 	free    []int  // tickets
 	batch   []task
 	prevRow int
-	began   time.Time // of the time in which the worker has samples
 }
 
 func newSource(w *worker) *source {
 	n := cap(w.batch)
-	s := &source{w: w, tasks: make([]task, n), taken: make([]bool, n), batch: make([]task, 0, n), prevRow: -1}
+	s := &source{w: w, tasks: make([]task, n), taken: make([]bool, n), tokens: make([]int, n), batch: make([]task, 0, n), prevRow: -1}
 	for ticket := n - 1; ticket >= 0; ticket-- {
 		s.free = append(s.free, ticket)
 	}
@@ -46,10 +47,7 @@ func (s *source) Admit(items []workload.Item, n int, wait bool) ([]workload.Item
 		if len(s.batch) == 0 {
 			return items, open
 		}
-		if idle {
-			s.began = time.Now()
-		}
-		s.w.took(len(s.batch))
+		s.w.batches.Add(1)
 		before := len(items)
 		for _, t := range s.batch {
 			items = s.hand(items, t)
@@ -64,7 +62,10 @@ func (s *source) Admit(items []workload.Item, n int, wait bool) ([]workload.Item
 func (s *source) hand(items []workload.Item, t task) []workload.Item {
 	ticket := s.free[len(s.free)-1]
 	s.free = s.free[:len(s.free)-1]
-	s.tasks[ticket], s.taken[ticket] = t, true
+	s.tasks[ticket], s.taken[ticket], s.tokens[ticket] = t, true, 0
+	if s.admitted() == 1 {
+		s.w.since.Store(time.Now().UnixNano())
+	}
 	row, err := s.w.sut.rows.after(s.prevRow, t.sample.Index)
 	if err != nil {
 		s.w.sut.fail(err)
@@ -79,8 +80,13 @@ func (s *source) hand(items []workload.Item, t task) []workload.Item {
 	return append(items, item)
 }
 
-// Worked implements workload.Source.
-func (s *source) Worked() { s.w.sut.worked.Add(1) }
+// Worked implements workload.Source. The model runs with the samples that are admitted.
+func (s *source) Worked() {
+	s.w.sut.worked.Add(1)
+	n := s.admitted()
+	s.w.sizes[min(n, len(s.w.sizes)-1)].Add(1)
+	s.w.slots.use(n)
+}
 
 // FirstToken implements workload.Reply.
 func (s *source) FirstToken(ticket int, token []byte) {
@@ -91,7 +97,12 @@ func (s *source) FirstToken(ticket int, token []byte) {
 
 // Token implements workload.Source.
 func (s *source) Token(ticket int, token []byte) {
-	if s.w.sut.token != nil && s.known(ticket) {
+	if !s.known(ticket) {
+		return
+	}
+	s.tokens[ticket]++
+	s.w.tokens.Add(1)
+	if s.w.sut.token != nil {
 		s.w.sut.token(s.tasks[ticket], token)
 	}
 }
@@ -99,6 +110,7 @@ func (s *source) Token(ticket int, token []byte) {
 // Done implements workload.Reply.
 func (s *source) Done(ticket int, response []byte, tokens int) {
 	if s.known(ticket) {
+		s.w.tokens.Add(int64(max(tokens-s.tokens[ticket], 0))) // a search of beams streams none
 		s.complete(ticket, loadgen.QuerySampleResponse{Data: response, NTokens: int32(tokens)}, nil)
 	}
 }
@@ -125,7 +137,8 @@ func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure err
 	}
 	s.w.samples.Add(1)
 	if s.admitted() == 0 {
-		s.w.busy.Add(int64(time.Since(s.began)))
+		s.w.busy.Add(time.Now().UnixNano() - s.w.since.Swap(0))
+		s.w.slots.use(0)
 		s.w.sut.queue.done()
 	}
 }
@@ -137,6 +150,30 @@ func (s *source) refuse(err error) {
 			s.complete(ticket, loadgen.QuerySampleResponse{}, err)
 		}
 	}
+}
+
+// slots are the places of a worker for samples that are answered token by token, over time.
+type slots struct {
+	mu    sync.Mutex
+	used  int
+	since time.Time
+	spent time.Duration // time of all slots
+}
+
+// use says how many are in use from now on.
+func (s *slots) use(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.spent += time.Duration(s.used) * now.Sub(s.since)
+	s.used, s.since = n, now
+}
+
+// total is the time for which slots were in use, of all slots together.
+func (s *slots) total() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent + time.Duration(s.used)*time.Since(s.since)
 }
 
 // serve has a decoder answer samples until the queue is closed. If it gives up with an error, that

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -188,6 +189,37 @@ type fakeDecoder struct {
 func (m fakeDecoder) Serve(ctx context.Context, s workload.Source) error { return m.serve(ctx, s) }
 
 // A ticket that no sample has would answer another one, or none.
+// While samples wait, slots are in use: that is what the charts count, not how many samples were admitted at once.
+func TestChartsCountSlotsInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
+		if _, err := Run(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		c, err := charts.Read(cfg.OutputDir)
+		if err != nil || c == nil || c.Gauges == nil {
+			t.Fatalf("charts %+v, %v", c, err)
+		}
+		full, all := 0.0, 0.0
+		for _, s := range c.BatchSizes {
+			all += float64(s.Batches)
+			if s.Samples == 4 {
+				full = float64(s.Batches)
+			}
+		}
+		if full < 0.9*all {
+			t.Errorf("%v of %v steps had all slots, want most: samples waited", full, all)
+		}
+		read := map[string]float64{}
+		for _, s := range c.Gauges.Series {
+			read[s.Name] = s.Values[len(s.Values)/2]
+		}
+		if slots, tokens := read["slots in use"], read["tokens"]; slots < 3.5 || slots > 4.001 || tokens < 100 || read["workers busy"] < 99 {
+			t.Errorf("in the middle: %v, want 4 slots, busy, that make some hundred tokens per second", read)
+		}
+	})
+}
+
 func TestUnknownTicketFails(t *testing.T) {
 	for _, ticket := range []int{-1, 0, 1, 2, 1 << 30} {
 		var failures []error

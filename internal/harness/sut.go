@@ -187,8 +187,10 @@ type worker struct {
 	batches atomic.Int64
 	sizes   []atomic.Int64 // batches by their samples
 	samples atomic.Int64
-	busy    atomic.Int64 // ns inside Predict
+	busy    atomic.Int64 // ns inside Predict, or with samples of a decoder
 	since   atomic.Int64 // when the worker began its batch, in Unix ns; 0: it has none
+	slots   slots        // of a decoder
+	tokens  atomic.Int64 // of a decoder
 }
 
 // run answers samples until the queue is closed. A panic, of LoadGen's code for instance, is an error.

@@ -85,6 +85,7 @@ func (t *translator) Serve(ctx context.Context, source workload.Source) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
+		source.Worked()
 		if err := t.step(ctx, source); err != nil {
 			return err
 		}

@@ -53,18 +53,37 @@ func (x run) gauge(g *charts.Gauges, unit string) Figure {
 		}
 		lowest, highest = min(lowest, least), max(highest, most)
 		names = append(names, s.Name)
-		texts = append(texts, fmt.Sprintf("%s between %s and %s", s.Name, Text(least, unit), Text(most, unit)))
+		says := fmt.Sprintf("%s between %s and %s", s.Name, Text(least, unit), Text(most, unit))
+		if unit == "slots" || unit == "tokens/s" {
+			says += fmt.Sprintf(", %s on average", digits(mean(s.Values)))
+		}
+		texts = append(texts, says)
 		color := []Color{Main, Second, Quiet}[len(f.Series)%3]
 		f.Series = append(f.Series, Series{Label: s.Name, Kind: Line, Color: color, Values: g.Series[i].Values})
 	}
 	f.ID, f.Title = "gauge-"+idOf(unit), capital(strings.Join(names, ", "))
 	f.Sentence = capital(strings.Join(texts, "; ")) + "."
+	if all := float64(x.r.Backend.Instances * x.r.Backend.MaxBatch); unit == "slots" && all > 0 {
+		highest = max(highest, all)
+		f.Marks = []Mark{{Axis: "y", Value: all, Label: "all " + digits(all), Color: Ink, Dashed: true}}
+	}
 	if f.Y.From, f.Y.To = fromZero(highest); unit == "%" {
 		f.Y.To = max(104, highest)
 	}
 	f.Y.From = min(f.Y.From, lowest)
 	f.Y.Label = unit
 	return f
+}
+
+// mean is that of the numbers among values, of which there is one.
+func mean(values Values) float64 {
+	sum, n := 0.0, 0.0
+	for _, v := range values {
+		if finite(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n
 }
 
 // idOf is a unit as a part of a name in a page.

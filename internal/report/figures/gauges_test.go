@@ -56,6 +56,16 @@ func TestGaugesOfAUnitShareAFigure(t *testing.T) {
 	}
 }
 
+// Slots are drawn below all that there are, and say how many were in use on average.
+func TestSlotsAreDrawnBelowAllOfThem(t *testing.T) {
+	g := &charts.Gauges{AtNS: charts.Column{0, 1e9}, Series: []charts.Gauge{{Name: "slots in use", Unit: "slots", Values: charts.Column{6, 7}}}}
+	f := Of(&report.Results{Backend: report.Backend{Instances: 2, MaxBatch: 4}}, &charts.Charts{Gauges: g})[0]
+	check(t, f)
+	if len(f.Marks) != 1 || f.Marks[0].Value != 8 || f.Y.To <= 8 || f.Sentence != "Slots in use between 6 slots and 7 slots, 6.5 on average." {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestAGaugeHasRoomForAllItRead(t *testing.T) {
 	for _, c := range []struct {
 		name     string
