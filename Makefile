@@ -14,8 +14,11 @@ help: ## list the targets
 
 LDFLAGS ?= -s -w # a third smaller; LDFLAGS= keeps the symbols for a debugger
 
+# Garbage collection is a fifth of the compiler's time. With less of it a package takes 700 MB instead of 520.
+FEWER_GC := GOGC=400
+
 build: ## build bin/mlperf
-	$(GO) build -ldflags "$(strip $(LDFLAGS))" -o $(BIN) ./cmd/mlperf
+	$(FEWER_GC) $(GO) build -ldflags "$(strip $(LDFLAGS))" -o $(BIN) ./cmd/mlperf
 
 PREFIX  ?= $(HOME)/.local
 
@@ -38,9 +41,9 @@ test: onnxruntime ## all tests but the long ones, and those of the engine, the b
 check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detector (3 min)
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) mod tidy -diff || { echo "go.mod or go.sum is not as 'go mod tidy' writes it"; exit 1; }
-	$(GO) vet ./...
+	$(FEWER_GC) $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
-	$(GO) tool staticcheck ./...
+	$(FEWER_GC) $(GO) tool staticcheck ./...
 	$(GO) test -timeout 10m -race $(CONCURRENT)
 
 # Packages that start goroutines outside their tests.
@@ -54,7 +57,7 @@ nightly: onnxruntime ## long tests, all tests with the real ONNX Runtime, the ra
 	scripts/goldens.sh
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
-	@found=$$($(GO) tool deadcode ./... | grep -vE '^internal/(testenv|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|backend/oip/oiptest|backend/openai/tokenserver/tokentest|machine/power/ptdtest|run/runtest)/|TimerPacer'); \
+	@found=$$($(FEWER_GC) $(GO) tool deadcode ./... | grep -vE '^internal/(testenv|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|backend/oip/oiptest|backend/openai/tokenserver/tokentest|machine/power/ptdtest|run/runtest)/|TimerPacer'); \
 	test -z "$$found" || { echo "functions that only tests reach, if anybody: delete them, or move them into the tests"; echo "$$found"; exit 1; }
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
