@@ -1,6 +1,6 @@
 """generate.py INFERENCE: writes the logs in reference/ and old/ with the LoadGen of several versions of a checkout of
 mlcommons/inference, in real time: a machine that is not busy takes half a minute. Times in the logs differ from run
-to run, the tests compare the rest."""
+to run, the tests compare the rest. On a busy machine the search of find-peak may end with an error."""
 
 import gzip
 import pathlib
