@@ -34,7 +34,8 @@ type runFlags struct {
 	requestFlags
 	asJSON bool
 	slo    []string
-	first  bool // there are no results yet
+	with   []string // other benchmarks at the same time
+	first  bool     // there are no results yet
 	// writeUserConf puts what find-peak found into user.conf.
 	writeUserConf bool
 	sweep         tune.Sweep
@@ -79,6 +80,7 @@ Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below tar
 	}
 	o.define(cmd.Flags())
 	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "service level `objective`: 'p99<50ms', 'ttft<500ms', 'tpot p90<40ms' (repeatable): met or not, goodput; Server: the bound, too")
+	cmd.Flags().StringArrayVar(&o.with, "with", nil, "another benchmark at the same time on this machine, each with its own verdict: `MODEL/SCENARIO`, MODEL/SCENARIO@RATE or a suite (repeatable); not of the rules")
 	cmd.Flags().BoolVar(&o.writeUserConf, "write-user-conf", false, "find-peak: put the load that was found into the file of --user-conf, or ./user.conf")
 	return cmd
 }
@@ -162,8 +164,14 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	if sweeps {
 		return runSweep(cmd, o.sweep, q, o.asJSON)
 	}
-	if patterns {
+	if patterns && len(o.with) == 0 {
 		return o.runPatterns(cmd, q)
+	}
+	if len(o.with) > 0 {
+		if patterns {
+			return usage("--with needs the --scenario of this benchmark, too")
+		}
+		return o.runTogether(cmd, q)
 	}
 	resolved, err := run.Resolve(q)
 	if err != nil {

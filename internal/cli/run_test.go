@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
@@ -106,5 +108,38 @@ func TestShowSweep(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
+	}
+}
+
+func TestTenants(t *testing.T) {
+	base := run.Request{
+		Model: "resnet50", Scenario: "server", ModelPath: "m.onnx",
+		Settings: []config.Override{{Key: "target_qps", Value: "9"}, {Key: "min_duration", Value: "5s"}},
+	}
+	for text, want := range map[string]string{
+		"mobilenet/offline":          "mobilenet offline min_duration=5s",
+		"bert/server@3.5":            "bert server min_duration=5s target_qps=3.5",
+		"mobilenet/offline@0":        "want MODEL/SCENARIO",
+		"mobilenet/offline@x":        "want MODEL/SCENARIO",
+		"nothing":                    "unknown suite",
+		"testdata/none/tenants.yaml": "tenants.yaml",
+	} {
+		list, err := tenants(base, text)
+		if err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", text, err, want)
+			}
+			continue
+		}
+		got := list[0].Model + " " + list[0].Scenario
+		for _, s := range list[0].Settings {
+			got += " " + s.Key + "=" + s.Value
+		}
+		if got != want || len(list) != 1 || list[0].ModelPath != "" {
+			t.Errorf("%s: %d requests, first %s %s, want %s", text, len(list), got, list[0].ModelPath, want)
+		}
+	}
+	if list, err := tenants(base, "mobile"); err != nil || len(list) < 4 {
+		t.Errorf("a suite: %d requests, %v", len(list), err)
 	}
 }

@@ -70,6 +70,7 @@ type Config struct {
 	// Reference is the score of the FP32 model on this data; 0: the official one.
 	Reference float64
 	Caveats   []string // limitations of the results that the caller knows
+	Beside    []string // benchmarks that run at the same time on this machine, which is not of the rules
 	Warnings  []string
 	// Judge compares the settings of a test with the rules: what makes it easier is a caveat,
 	// what makes it harder a note. Origin returns the origin of a setting. It may be nil.
@@ -104,6 +105,8 @@ type Config struct {
 	// Complete adds what others know of a test that has ended, before its results are written. It may be nil.
 	Complete    func(results *report.Results)
 	ClientCores int // that a client of servers has, for the results
+	// Ready is called when the traffic may begin, and returns when it shall; nil: at once.
+	Ready       func() error
 	NewPacer    func() loadgen.Pacer
 	Observer    Observer
 }

@@ -142,7 +142,16 @@ func (r *run) sutName() string {
 	if r.asksServers() {
 		device = "remote"
 	}
-	return strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision))
+	name := strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision))
+	if len(r.cfg.Beside) > 0 { // the logs have no other place for it
+		name += ", not of the rules: " + beside(r.cfg.Beside)
+	}
+	return name
+}
+
+// beside names the benchmarks that ran at the same time.
+func beside(others []string) string {
+	return "it ran at the same time as " + strings.Join(others, " and ") + " on this machine"
 }
 
 // writeLogs writes the summary and the detail log, and returns their sums.

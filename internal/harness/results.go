@@ -119,6 +119,7 @@ func (r *run) addCaveats(out *report.Results) {
 			out.Caveats = append(out.Caveats, text)
 		}
 	}
+	caveat(len(r.cfg.Beside) > 0, "not of the rules: "+beside(r.cfg.Beside))
 	caveat(r.cfg.BuiltInModel, report.CaveatBuiltInModel)
 	caveat(r.cfg.BuiltInData, report.CaveatBuiltInData)
 	caveat(r.cfg.Count > 0, fmt.Sprintf("a part of the data set: the first %d samples", r.cfg.Count))

@@ -43,6 +43,11 @@ func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
 	if err := r.checkHeadroom(ctx); err != nil {
 		return nil, err
 	}
+	if cfg.Ready != nil {
+		if err := r.phase(ctx, "waiting for the benchmarks at the same time", cfg.Ready); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case cfg.FindPeak:
 		return r.findPeak(ctx)

@@ -104,6 +104,19 @@ type Plan struct {
 	took     map[string]float64     // seconds of the steps of an earlier process, by folder
 }
 
+// Performance returns the requests of the performance runs, for a caller that runs them itself.
+func (p *Plan) Performance() []run.Request {
+	var list []run.Request
+	for _, s := range p.Steps {
+		if s.Mode == modePerformance && s.State == Planned {
+			q := s.request
+			q.Output = ""
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
 // NewPlan makes the steps of a suite. Wrong settings of the suite or of the request are errors; a model that
 // the catalogue lacks is not.
 func NewPlan(s *Suite, q Request) (*Plan, error) {
