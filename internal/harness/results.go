@@ -114,6 +114,9 @@ func (r *run) addCaveats(out *report.Results) {
 		out.Caveats = append(out.Caveats, r.cfg.JudgeData(loaded, r.workload.Samples, seen, distinct)...)
 	}
 	out.Caveats = append(out.Caveats, r.workload.Caveats...)
+	if r.workload.Answers != nil {
+		out.Caveats = append(out.Caveats, r.workload.Answers()...)
+	}
 	caveat := func(on bool, text string) {
 		if on {
 			out.Caveats = append(out.Caveats, text)
@@ -206,6 +209,7 @@ func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Res
 	}
 	a, err := Score(ctx, filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model, how, Target{Quality: r.cfg.Model.QualityIn(r.cfg.Rules), Reference: r.cfg.Reference, None: out.Input.NoTarget()})
 	if err != nil {
+		out.Warnings = append(out.Warnings, report.NotScored+err.Error())
 		return err
 	}
 	out.Accuracy = a

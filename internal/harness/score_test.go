@@ -1,15 +1,20 @@
 package harness
 
 import (
+	"context"
+	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -117,6 +122,24 @@ func TestScoreWithoutATarget(t *testing.T) {
 	if a, err = target.compare(score); err != nil || !a.Below() || len(target.missed(score)) != 1 {
 		t.Errorf("of the whole: %+v, %v, missed %q, want it below and one bound missed", a, err, target.missed(score))
 	}
+}
+
+// A log that cannot be scored leaves a run that says so.
+func TestRunWithoutAScore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config(t, newNumbers(20), loadgen.Offline, loadgen.AccuracyOnly)
+		cfg.Model.Score = func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
+			return nil, errors.New("no detection")
+		}
+		if _, err := Run(t.Context(), cfg); err == nil {
+			t.Error("no error")
+		}
+		r, err := report.Read(cfg.OutputDir)
+		if err != nil || !slices.Contains(r.Warnings, report.NotScored+"scoring: no detection") {
+			t.Errorf("%+v, %v, want the warning", r, err)
+		}
+	})
 }
 
 // A log of Mixtral without a sample of OpenOrca has no rouge1: what it has is shown, and misses.

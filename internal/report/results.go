@@ -412,6 +412,9 @@ func (t *Test) SameTraffic(o *Test) bool {
 	return t != nil && o != nil && traffic(t) == traffic(o)
 }
 
+// NotScored begins the warning about an accuracy log that could not be scored.
+const NotScored = "not scored: "
+
 // Accuracy is the score of an accuracy run.
 type Accuracy struct {
 	Metric    string   `json:"metric"`

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -109,11 +110,41 @@ func open(s workload.Setup) (*workload.Workload, error) {
 			w.Notes = append(w.Notes, c.String())
 		}
 	}
+	look := &finite{ports: outputs}
+	w.Answers = look.caveats
 	w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-		p, err := singlepass.New(sessions[workload.Only], in.row, maxBatch, respond)
+		p, err := singlepass.New(sessions[workload.Only], in.row, maxBatch, look.before(respond))
 		return predictor{p, maxBatch, len(in.caveats) > 0}, err
 	}
 	return w, nil
+}
+
+// A finite looks for values that are not numbers in the first answers of a model, those of the warm-up.
+type finite struct {
+	ports  []backend.Port
+	looked atomic.Int64
+	found  atomic.Pointer[string] // the name of an output
+}
+
+func (f *finite) before(respond singlepass.Respond) singlepass.Respond {
+	const first = 8 // answers
+	return func(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error) {
+		if f.looked.Load() < first && f.looked.Add(1) <= first {
+			for i, t := range outputs {
+				if t.Type == tensor.Float32 && slices.ContainsFunc(tensor.Data[float32](t), func(v float32) bool { return v != v }) {
+					f.found.CompareAndSwap(nil, &f.ports[i].Name)
+				}
+			}
+		}
+		return respond(dst, outputs, k, item)
+	}
+}
+
+func (f *finite) caveats() []string {
+	if name := f.found.Load(); name != nil {
+		return []string{fmt.Sprintf("output %s has values that are not numbers (NaN): the model or its inputs are broken", *name)}
+	}
+	return nil
 }
 
 // A predictor adds to the error of a run what a user can change.

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"image"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -263,5 +264,24 @@ func TestBestClasses(t *testing.T) {
 	}
 	if got, err := (&classes{argmax: true}).append(nil, []tensor.Tensor{tensor.Of([]int64{3, 4}, 2)}, 1, workload.Item{}); err != nil || !slices.Equal(got, []byte{4, 0, 0, 0}) {
 		t.Errorf("label %v, %v", got, err)
+	}
+}
+
+// NaN in the first answers is a caveat.
+func TestAnswersThatAreNotNumbers(t *testing.T) {
+	w, err := setup(t, "x:f:N,2", "y:f:N,2", "")
+	testenv.Must(t, err)
+	if c := w.Answers(); c != nil {
+		t.Errorf("before any answer: %q", c)
+	}
+	look := &finite{ports: []backend.Port{{Name: "y"}}}
+	respond := look.before(func(dst []byte, _ []tensor.Tensor, _ int, _ workload.Item) ([]byte, error) { return dst, nil })
+	for _, c := range []struct {
+		values []float32
+		marked bool
+	}{{[]float32{1, float32(math.Inf(1))}, false}, {[]float32{1, float32(math.NaN())}, true}, {[]float32{1, 2}, true}} {
+		if _, err := respond(nil, []tensor.Tensor{tensor.Of(c.values, 1, 2)}, 0, workload.Item{}); err != nil || (len(look.caveats()) == 1) != c.marked {
+			t.Errorf("%v: %v, caveats %q", c.values, err, look.caveats())
+		}
 	}
 }

@@ -65,8 +65,12 @@ func New(session backend.Session, row []workload.Slot, maxBatch int, respond Res
 		}
 		p.batch, p.fixed = n, true
 	}
-	for _, slot := range row {
-		p.buffer = append(p.buffer, tensor.New(slot.Type, append([]int64{int64(p.batch)}, slot.Shape...)...))
+	for i, slot := range row {
+		shape := append(tensor.Shape{int64(p.batch)}, slot.Shape...)
+		if shape.Len() < 0 {
+			return nil, fmt.Errorf("input %d of the model has too many values: %v", i, shape)
+		}
+		p.buffer = append(p.buffer, tensor.New(slot.Type, shape...))
 	}
 	p.outputs = make([]tensor.Tensor, len(info.Outputs))
 	for i, port := range info.Outputs {
@@ -85,6 +89,10 @@ func New(session backend.Session, row []workload.Slot, maxBatch int, respond Res
 	return p, nil
 }
 
+// mostOutput is the largest output, in bytes, that is allocated here. The engine allocates larger ones: where memory is
+// short, it reports that, while Go would end the program.
+const mostOutput = 1 << 32
+
 // output allocates a batch of a port's values, if its first axis is the batch and the others are known. If the model takes
 // a fixed batch, a free first axis is something else, perhaps the number of boxes. Without a batch axis all axes have to be known.
 func (p *Predictor) output(port backend.Port) (tensor.Tensor, bool) {
@@ -98,7 +106,7 @@ func (p *Predictor) output(port backend.Port) (tensor.Tensor, bool) {
 		}
 		shape = append(tensor.Shape{int64(p.batch)}, port.Shape[1:]...)
 	}
-	if shape.Len() < 0 {
+	if n := shape.Len(); n < 0 || n > mostOutput/int64(port.Type.Size()) {
 		return tensor.Tensor{}, false
 	}
 	return tensor.New(port.Type, shape...), true

@@ -124,6 +124,20 @@ func TestBatchBeyondFixed(t *testing.T) {
 	}
 }
 
+// Sizes that no memory has are errors, or the engine's to allocate.
+func TestImpossibleSizes(t *testing.T) {
+	s := fakeModel(-1, 1, tensor.Shape{-1})
+	row := []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1 << 40, 1 << 40}}}
+	if _, err := New(s, row, 1, fakeRespond); err == nil || !strings.Contains(err.Error(), "input 0 of the model has too many values: [1 1099511627776 1099511627776]") {
+		t.Errorf("an input: %v", err)
+	}
+	s = fakeModel(-1, 1, tensor.Shape{-1, 1 << 36})
+	p, err := New(s, s.row(), 2, fakeRespond)
+	if err != nil || p.outputs != nil {
+		t.Errorf("an output of 1 TiB: %v, allocated %d", err, len(p.outputs))
+	}
+}
+
 func TestEngineOutputsAreClosed(t *testing.T) {
 	tests := []struct {
 		name    string

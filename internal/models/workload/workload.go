@@ -45,11 +45,12 @@ type Workload struct {
 	// PredictorBytes is the memory that a predictor takes for so many samples at once. Nil: it does not count.
 	PredictorBytes func(samples int) int64
 
-	Notes        []string // how the model files were understood
-	Caveats      []string // what options make the benchmark do differently from the rules
-	EndTokens    []int32  // the tokens that end an answer
-	Alike        int      // samples whose reference answer is that of an earlier sample, too
-	ScoreOptions Values   // the options of the official script that the choice of samples asks for
+	Notes        []string        // how the model files were understood
+	Caveats      []string        // what options make the benchmark do differently from the rules
+	Answers      func() []string // caveats that the answers give rise to; nil: none
+	EndTokens    []int32         // the tokens that end an answer
+	Alike        int             // samples whose reference answer is that of an earlier sample, too
+	ScoreOptions Values          // the options of the official script that the choice of samples asks for
 
 	// Exchange says how a sample gets to another machine and its response back. Nil: it cannot.
 	Exchange *Exchange

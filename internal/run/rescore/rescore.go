@@ -174,6 +174,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	}
 	record := cmp.Or(out.Run, &report.Results{})
 	record.Accuracy = out.Accuracy
+	record.Warnings = slices.DeleteFunc(record.Warnings, func(w string) bool { return strings.HasPrefix(w, report.NotScored) })
 	err = harness.WriteAccuracy(dir, record)
 	if err == nil && out.Run != nil {
 		err = record.Write(dir)

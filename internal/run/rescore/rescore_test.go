@@ -51,6 +51,8 @@ func TestScoreOfARunIsKept(t *testing.T) {
 	before, err := report.Read("out")
 	testenv.Must(t, err)
 	testenv.Must(t, os.Remove("out/accuracy.txt"))
+	before.Warnings = append(before.Warnings, report.NotScored+"too early")
+	testenv.Must(t, before.Write("out"))
 	for _, q := range []rescore.Request{
 		{Run: "out"}, {Run: "out", Options: map[string]string{"verbose": "true"}},
 		{Run: "out", Model: "resnet50", Log: "./out/../" + log, DatasetPath: "./imagenet"},
@@ -58,6 +60,9 @@ func TestScoreOfARunIsKept(t *testing.T) {
 		s := score(t, q)
 		if s.Value != before.Accuracy.Value || s.Samples != 4 || s.Kept != filepath.Join("out", "accuracy.txt") || !bytes.Contains(testenv.Read(t, s.Kept), []byte("accuracy=")) {
 			t.Errorf("%+v: the score is %v of %d samples in %q, that of the run %v", q, s.Value, s.Samples, s.Kept, before.Accuracy.Value)
+		}
+		if r, err := report.Read("out"); err != nil || strings.Contains(strings.Join(r.Warnings, ""), report.NotScored) {
+			t.Errorf("%v, %v: the run is scored now", r, err)
 		}
 	}
 }

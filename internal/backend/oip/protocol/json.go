@@ -31,6 +31,7 @@ type jsonDocument struct {
 	ModelName    string         `json:"model_name,omitzero"`
 	ModelVersion string         `json:"model_version,omitzero"`
 	ID           string         `json:"id,omitzero"`
+	Error        string         `json:"error,omitzero"` // of an answer, also with the status of success
 	Inputs       jsonTensors    `json:"inputs,omitzero"`
 	Outputs      jsonTensors    `json:"outputs,omitzero"`
 	Parameters   jsonParameters `json:"parameters,omitzero"`
@@ -192,6 +193,9 @@ func FromResponseJSON(text []byte) (*Document, error) {
 	var j jsonDocument
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("the JSON of an answer: %w", err)
+	}
+	if j.Error != "" {
+		return nil, fmt.Errorf("the answer is an error: %s", j.Error)
 	}
 	d := &Document{Head: Head{Model: j.ModelName, Version: j.ModelVersion, ID: j.ID}}
 	return d, d.addJSON(j.Outputs)

@@ -160,9 +160,10 @@ func TestAnswersOfOtherServers(t *testing.T) {
 			name: "no outputs at all",
 			text: `{"model_name":"m"}`, want: []tensor.Tensor{},
 		},
-		{name: "an error in place of an answer", text: `{"error":"no such model","outputs":[{}]}`, fail: `unknown datatype ""`},
+		{name: "an error in place of an answer", text: `{"error":"no such model","outputs":[{}]}`, fail: "the answer is an error: no such model"},
 		{name: "a page of a proxy", text: "<html>502 Bad Gateway</html>", fail: "invalid character '<'"},
 		{name: "an answer that was cut off", text: `{"model_name":"m","outputs":[{"name":"y"`, fail: "the JSON of an answer: jsontext: unexpected EOF"},
+		{name: "an error beside outputs", text: `{"model_name":"m","outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[1]}],"error":"out of memory"}`, fail: "the answer is an error: out of memory"},
 		{name: "an empty answer", text: "", fail: "the JSON of an answer: jsontext: unexpected EOF"},
 		{name: "NaN, as Python writes it", text: `{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[NaN]}]}`, fail: "invalid character 'N'"},
 	} {
