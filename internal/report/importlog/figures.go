@@ -258,6 +258,10 @@ func (f *figures) complete(r *report.Results) {
 			r.Metric = nil
 		}
 	}
+	if r.Metric == nil && f.valid && r.Mode == loadgen.PerformanceOnly.String() {
+		f.valid = false
+		r.Problems = append(r.Problems, "the logs say VALID, and have no result that can be read")
+	}
 	if f.withoutCount {
 		f.note("the number of queries is not in the logs")
 	}

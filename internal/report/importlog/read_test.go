@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,18 @@ func TestPublishedLogs(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Logs whose numbers nobody can read are not VALID, whatever they say.
+func TestLogsWithoutNumbers(t *testing.T) {
+	number := regexp.MustCompile(`"value": [0-9.]+`)
+	for _, value := range []string{"1e999", "NaN", "-1", `"x"`} {
+		detail, _ := published(t, "v4.1-offline")
+		r, err := Read(folder(t, "logs", number.ReplaceAllString(detail, `"value": `+value), ""), About{})
+		if err == nil && (r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, ""), "no result that can be read")) {
+			t.Errorf("%s: %s, problems %q", value, r.Result, r.Problems)
+		}
 	}
 }
 
