@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/tune"
 )
@@ -53,6 +54,6 @@ func showSweep(w io.Writer, points []tune.SweepPoint, dir string, asJSON bool) e
 		t.AppendRow(tableRow{p.Load, p.Result, digits(p.RequestsPerSecond), digits(p.TokensPerSecond), cell("", p.GoodPerSecond),
 			cell(" ms", p.FirstTokenP50, p.FirstTokenP99), cell(" ms", p.PerTokenP50, p.PerTokenP99), cell(" ms", p.BetweenP99), cell(" ms", p.LatencyP50, p.LatencyP99), p.Failures})
 	}
-	_, err := fmt.Fprintf(w, "%s\nFor charts: %s and %s\n", t.Render(), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON))
+	_, err := fmt.Fprintf(w, "%s\nAs a page: %s, for other charts: %s and %s\n", t.Render(), filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON))
 	return err
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -71,7 +73,7 @@ func (s Sweep) Run(ctx context.Context, q run.Request, o run.Observer) ([]SweepP
 		results, err := run.Do(ctx, r, o)
 		if results != nil {
 			points = append(points, sweepPoint(results, loads[i], unit, filepath.Base(r.Output), len(s.Rates) > 0))
-			if problem := writeSweep(q.Output, points); err == nil {
+			if problem := writeSweep(q.Output, points, q.Program); err == nil {
 				err = problem
 			}
 		}
@@ -157,8 +159,8 @@ func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled 
 	return point
 }
 
-// writeSweep writes the points as JSON and as CSV.
-func writeSweep(dir string, points []SweepPoint) error {
+// writeSweep writes the points as JSON, as CSV and as a page.
+func writeSweep(dir string, points []SweepPoint, program string) error {
 	text, err := json.MarshalIndent(points, "", "  ")
 	if err != nil {
 		return err
@@ -183,5 +185,62 @@ func writeSweep(dir string, points []SweepPoint) error {
 		}
 		rows = append(rows, append(row, strconv.FormatInt(p.Failures, 10), p.Folder))
 	}
-	return fileio.WriteAtomic(filepath.Join(dir, SweepCSV), 0o644, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+	err = fileio.WriteAtomic(filepath.Join(dir, SweepCSV), 0o644, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+	if err != nil {
+		return err
+	}
+	return fileio.WriteAtomic(filepath.Join(dir, page.FileName), 0o644, func(w io.Writer) error { return page.WriteSweep(w, sweepPage(points), program) })
+}
+
+// sweepPage has the numbers and the curves of a sweep.
+func sweepPage(points []SweepPoint) page.Sweep {
+	s := page.Sweep{Load: points[0].Unit, Columns: []string{"requests/s", "tokens/s", "good requests/s", "TTFT p50, ms", "TTFT p99, ms", "TPOT p50, ms", "TPOT p99, ms",
+		"ITL p99, ms", "latency p50, ms", "latency p99, ms", "failed"}}
+	columns := make([][]float64, len(s.Columns))
+	var loads []float64
+	for _, p := range points {
+		loads = append(loads, p.Load)
+		var cells []float64
+		for _, x := range []*float64{&p.RequestsPerSecond, &p.TokensPerSecond, p.GoodPerSecond, p.FirstTokenP50, p.FirstTokenP99, p.PerTokenP50, p.PerTokenP99, p.BetweenP99, p.LatencyP50, p.LatencyP99,
+			new(float64(p.Failures))} {
+			v := math.NaN()
+			if x != nil {
+				v = *x
+			}
+			cells = append(cells, v)
+		}
+		for i, v := range cells {
+			columns[i] = append(columns[i], v)
+		}
+		s.Points = append(s.Points, page.SweepPoint{Load: p.Load, Result: p.Result, Page: p.Folder + "/" + page.FileName, Cells: cells})
+	}
+	type curve struct {
+		label  string
+		column int
+	}
+	for _, f := range []struct {
+		id, title, label, unit string
+		scale                  float64
+		curves                 []curve
+	}{
+		{"requests", "Requests over the load", "requests/s", "/s", 1, []curve{{"answered", 0}, {"within the bounds", 2}}},
+		{"tokens", "Tokens over the load", "tokens/s", "/s", 1, []curve{{"tokens/s", 1}}},
+		{"ttft", "Time to first token over the load", "time to first token", "ns", 1e6, []curve{{"p50", 3}, {"p99", 4}}},
+		{"tpot", "Time per output token over the load", "time per output token", "ns", 1e6, []curve{{"p50", 5}, {"p99", 6}}},
+		{"latency", "Latency over the load", "latency", "ns", 1e6, []curve{{"p50", 8}, {"p99", 9}}},
+	} {
+		var curves []figures.Curve
+		for _, c := range f.curves {
+			of := figures.Curve{Label: c.label, At: loads}
+			for _, v := range columns[c.column] {
+				of.Y = append(of.Y, v*f.scale)
+			}
+			curves = append(curves, of)
+		}
+		if drawn, ok := figures.Curves(f.id, f.title, figures.Axis{Label: s.Load}, figures.Axis{Label: f.label, Unit: f.unit}, curves); ok {
+			s.Figures = append(s.Figures, drawn)
+		}
+	}
+	s.Figures = figures.Paired(s.Figures)
+	return s
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
@@ -88,7 +89,7 @@ func TestSweepPoint(t *testing.T) {
 		t.Errorf("of a run without traffic: %+v", empty)
 	}
 	dir := t.TempDir()
-	testenv.Must(t, writeSweep(dir, []SweepPoint{scheduled, empty}))
+	testenv.Must(t, writeSweep(dir, []SweepPoint{scheduled, empty}, "p"))
 	text, err := os.ReadFile(filepath.Join(dir, SweepCSV))
 	rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000  2.000 4.000 10 qps-0.5" {
@@ -99,10 +100,17 @@ func TestSweepPoint(t *testing.T) {
 	if err = errors.Join(err, json.Unmarshal(text, &points)); err != nil || len(points) != 2 || !cmp.Equal(points[0], want) {
 		t.Errorf("%v, points %+v", err, points)
 	}
-	for _, name := range []string{SweepJSON, SweepCSV} {
+	text, err = os.ReadFile(filepath.Join(dir, page.FileName))
+	testenv.Must(t, err)
+	for _, want := range []string{`<a href="qps-0.5/report.html">INVALID</a>`, `id="f-requests"`, "answered: 3/s at 0.5, 0/s at 8"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	for _, name := range []string{SweepJSON, SweepCSV, page.FileName} {
 		dir := t.TempDir()
 		testenv.Must(t, os.MkdirAll(filepath.Join(dir, name, "folder"), 0o755))
-		if err := writeSweep(dir, points); err == nil || !strings.Contains(err.Error(), name) {
+		if err := writeSweep(dir, points, "p"); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("with a folder in the place of %s: %v", name, err)
 		}
 	}

@@ -41,6 +41,8 @@ const (
 	Dots  Kind = "dots"
 	Bars  Kind = "bars"
 	Steps Kind = "steps" // filled
+	// Joined are few points, joined by lines.
+	Joined Kind = "joined"
 )
 
 // A Color is a role of a series.

@@ -135,7 +135,7 @@ func TestFiguresKeepTheirOrderWhenTheyArePaired(t *testing.T) {
 			list = append(list, Figure{ID: string(rune('a' + i)), Wide: r == 'W'})
 		}
 		after, ids := "", ""
-		for _, f := range paired(list) {
+		for _, f := range Paired(list) {
 			ids += f.ID
 			after += map[bool]string{true: "W", false: "n"}[f.Wide]
 		}

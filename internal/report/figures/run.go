@@ -36,11 +36,11 @@ func Of(r *report.Results, c *charts.Charts) []Figure {
 		}
 	}
 	list = append(list, x.gauges()...)
-	return paired(slices.DeleteFunc(list, func(f Figure) bool { return !f.drawable() }))
+	return Paired(slices.DeleteFunc(list, func(f Figure) bool { return !f.drawable() }))
 }
 
-// paired gives the width of the page to figures that have no neighbour.
-func paired(list []Figure) []Figure {
+// Paired gives the width of the page to figures that have no neighbour.
+func Paired(list []Figure) []Figure {
 	for i := 0; i < len(list); i++ {
 		switch {
 		case list[i].Wide:

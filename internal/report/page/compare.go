@@ -1,10 +1,12 @@
 package page
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
 
+	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/compare"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
 )
@@ -32,7 +34,18 @@ type comparePage struct {
 
 // Compare writes a page about comparisons.
 func Compare(w io.Writer, list []compare.Comparison, program string) error {
-	s, err := newShell(nil, program)
+	var drawn []figures.Figure
+	for i, c := range list {
+		base, err := chartsOf(c.Base)
+		new, also := chartsOf(c.New)
+		if err := errors.Join(err, also); err != nil {
+			return err
+		}
+		if f, ok := figures.Compared(fmt.Sprintf("latency-%d", i), c.Title()+": latency, base and new", base, new); ok {
+			drawn = append(drawn, f)
+		}
+	}
+	s, err := newShell(drawn, program)
 	if err != nil {
 		return err
 	}
@@ -44,6 +57,18 @@ func Compare(w io.Writer, list []compare.Comparison, program string) error {
 		p.List = append(p.List, newComparison(c))
 	}
 	return render(w, "compare.html", p)
+}
+
+// chartsOf are the charts of the runs in folders; those of foreign logs have none.
+func chartsOf(folders []string) (list []*charts.Charts, err error) {
+	for _, folder := range folders {
+		c, err := charts.Read(folder)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
 }
 
 func newComparison(c compare.Comparison) comparison {

@@ -88,8 +88,8 @@ function names(f) {
 function series(f) {
   return [{ label: f.x.label || "at", value: function (u, v, s, i) { return i == null ? "" : f.places ? f.places[i] || "–" : text(v, f.x.unit, 1); } }].concat(f.series.map(function (s) {
     var color = css(s.color), a = s.right ? f.right : f.y;
-    var o = { label: s.label, scale: s.right ? "right" : "y", stroke: color, width: 2, points: { show: false }, value: function (u, v, s, i) { return i == null ? "" : text(v, a.unit, 1); }, spanGaps: !!f.names };
-    if (s.kind === "dots" || f.names) { o.points = { show: true, size: f.names || f.at.length < 60 ? 8 : 4.5, fill: color, width: 0 }; if (s.kind === "dots") o.width = 0; }
+    var o = { label: s.label, scale: s.right ? "right" : "y", stroke: color, width: 2, points: { show: false }, value: function (u, v, s, i) { return i == null ? "" : text(v, a.unit, 1); }, spanGaps: !!f.names || s.kind === "joined" };
+    if (s.kind === "dots" || s.kind === "joined" || f.names) { o.points = { show: true, size: f.names || f.at.length < 60 ? 8 : 4.5, fill: color, width: 0 }; if (s.kind === "dots") o.width = 0; }
     if (s.kind === "bars") { o.width = 0; o.fill = color; o.paths = uPlot.paths.bars({ size: [.92, 80], gap: 1 }); }
     if (s.kind === "steps") { o.fill = color + "33"; o.paths = uPlot.paths.stepped({ align: 0 }); }
     return o;
@@ -109,7 +109,7 @@ function draw(f) {
   var o = {
     width: el.clientWidth, height: el.clientHeight, padding: [12, f.right ? 4 : 18, 0, 0],
     scales: { x: scale(f.x), y: scale(f.y) }, series: series(f),
-    axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.places && {
+    axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.series[0].kind === "joined" && f.at.length < 12 && { splits: function () { return f.at; } }, f.places && {
       incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5], values: function (u, v) { return v.map(function (x) { return place(f, x, narrow); }); }
     })), axis(f.y, { size: wide })],
     legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].color) : ""; } } },

@@ -16,6 +16,7 @@ import (
 type cell struct {
 	Text, Sort, Class string
 	Number            bool
+	Link              string
 }
 
 // A sortable is a table that sorts by a click.
@@ -34,7 +35,7 @@ type runsPage struct {
 // Runs writes a page about many runs: a table that sorts, and speed against accuracy. Caveats
 // are those of all runs, each once, with how many have it.
 func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) error {
-	s, err := newShell(figures.Trades(lines), program)
+	s, err := newShell(figures.Many(lines), program)
 	if err != nil {
 		return err
 	}

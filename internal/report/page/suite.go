@@ -43,7 +43,7 @@ type suitePage struct {
 // WriteSuite writes the page of a suite: its table, with links to the pages of its runs, and charts of the lines, which are
 // those runs.
 func WriteSuite(w io.Writer, s Suite, lines []report.Line, program string) error {
-	shell, err := newShell(figures.Trades(lines), program)
+	shell, err := newShell(figures.Many(lines), program)
 	if err != nil {
 		return err
 	}

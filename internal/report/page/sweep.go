@@ -1,0 +1,55 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf/internal/report/figures"
+)
+
+// A Sweep is runs at one load after the other.
+type Sweep struct {
+	Load    string // what was varied
+	Columns []string
+	Points  []SweepPoint
+	Figures []figures.Figure
+}
+
+// A SweepPoint is a run of a sweep. Cells are those of the columns; NaN: not known.
+type SweepPoint struct {
+	Load   float64
+	Result string
+	Page   string // of the run, relative to that of the sweep
+	Cells  []float64
+}
+
+// WriteSweep writes the page of a sweep: a table that sorts, with links to the pages of the runs, and its figures.
+func WriteSweep(w io.Writer, s Sweep, program string) error {
+	shell, err := newShell(s.Figures, program)
+	if err != nil {
+		return err
+	}
+	p := runsPage{shell: shell, Title: fmt.Sprintf("Sweep of %d loads", len(s.Points)), Sub: s.Load}
+	p.Table.Heads = []pair{{Name: s.Load, Key: true}, {Name: "result"}}
+	for _, c := range s.Columns {
+		p.Table.Heads = append(p.Table.Heads, pair{Name: c, Key: true})
+	}
+	number := func(v float64) cell {
+		return cell{Text: figures.Text(v, ""), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
+	}
+	for _, point := range s.Points {
+		class, _ := tone(point.Result)
+		row := []cell{number(point.Load), {Text: point.Result, Class: cmp.Or(map[string]string{"": "y", "warn": "w"}[class], "n"), Link: point.Page}}
+		for _, v := range point.Cells {
+			c := number(v)
+			if v != v {
+				c.Sort = ""
+			}
+			row = append(row, c)
+		}
+		p.Table.Rows = append(p.Table.Rows, row)
+	}
+	return render(w, "runs.html", p)
+}
