@@ -106,9 +106,9 @@ type Config struct {
 	Complete    func(results *report.Results)
 	ClientCores int // that a client of servers has, for the results
 	// Ready is called when the traffic may begin, and returns when it shall; nil: at once.
-	Ready       func() error
-	NewPacer    func() loadgen.Pacer
-	Observer    Observer
+	Ready    func() error
+	NewPacer func() loadgen.Pacer
+	Observer Observer
 }
 
 // An Observer follows a run. Its methods are not called at the same time.
