@@ -83,6 +83,11 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 			return nil, fmt.Errorf("the model file: %w", err)
 		}
 		cfg.Caveats, p.source = append(cfg.Caveats, caveats...), notes
+		for _, c := range caveats { // which the forecast could not know
+			if !q.Quick {
+				o.Note("not rule-compliant: " + c)
+			}
+		}
 	}
 	err = p.openEngines(ctx)
 	if err == nil {
