@@ -49,11 +49,13 @@ func ReadValMap(in Input) ([]LabeledImage, error) {
 type ImageNetOptions struct {
 	DType   DType // of the label: float32 (default), int32 or int64
 	Verbose bool  // also print every wrong sample and the number of repeated ones
+	// Best has the labels of the highest scores of each sample, the best first: the log has one alone. Nil: not known.
+	Best [][]int32
 }
 
 // ScoreImageNet scores a log of class labels as accuracy-imagenet.py does: the first
 // record of a sample counts, its first number is the label, truncated to an integer.
-// The first value is "accuracy" in percent.
+// The first value is "accuracy" in percent. If the best labels of all samples of the log are known, the second is Top5.
 func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Score, error) {
 	dtype, err := opts.DType.check("dtype", float32s, Int32, Int64)
 	if err != nil {
@@ -61,6 +63,7 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 	}
 	score := &Score{Coverage: Coverage{Samples: len(truth)}, Right: make([]byte, (len(truth)+7)/8)}
 	good, good1, total1 := 0, map[int64]int{}, map[int64]int{} // in all, and by label
+	among, ranked := 0, opts.Best != nil
 	for rec, err := range FirstRecords(log, &score.Coverage) {
 		if err != nil {
 			return nil, err
@@ -71,6 +74,9 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 		}
 		want := truth[rec.QSLIndex]
 		total1[want.Label]++
+		if ranked = ranked && len(opts.Best[rec.QSLIndex]) > 1; ranked && amongFive(want.Label, found, opts.Best[rec.QSLIndex]) {
+			among++
+		}
 		switch {
 		case found == want.Label:
 			good++
@@ -86,6 +92,9 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 	}
 	percent := func(good, total int) float64 { return 100 * float64(good) / float64(total) } // rounded as 100.0 * good / total
 	score.Values = []Value{{Name: "accuracy", Value: percent(good, total), Unit: "%"}}
+	if ranked {
+		score.Values = append(score.Values, Value{Name: Top5, Value: percent(among, total), Unit: "%"})
+	}
 	score.printf("accuracy=%.3f%%, good=%d, total=%d", percent(good, total), good, total)
 	if opts.Verbose {
 		score.printf("found and ignored %d dupes", score.Coverage.Repeated)
@@ -95,6 +104,12 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 		score.Classes.add("", label, percent(good1[label], total1[label]), total1[label])
 	}
 	return score, nil
+}
+
+// amongFive reports whether a label is the answer or one of the four best others.
+func amongFive(want, answer int64, best []int32) bool {
+	others := slices.DeleteFunc(slices.Clone(best), func(label int32) bool { return int64(label) == answer })
+	return want == answer || slices.ContainsFunc(others[:min(4, len(others))], func(label int32) bool { return int64(label) == want })
 }
 
 // parseLabel returns the first number of a payload as an integer, and its digits, which may be more than an int64 has.

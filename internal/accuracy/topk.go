@@ -7,6 +7,31 @@ import (
 	"slices"
 )
 
+// Top5 is the name of the value of classifiers that is the Top-5 accuracy.
+const Top5 = "top5"
+
+// TopK fills top with the places of the highest scores, the highest first and of equal ones the first, and returns how many
+// there are. A NaN is an error: NumPy, and so the reference, would take it as the maximum.
+func TopK[T float32 | uint8 | int8](top []int, scores []T) (int, error) {
+	found := 0
+	for i, s := range scores {
+		if s != s {
+			return 0, fmt.Errorf("the model's score of class %d is not a number", i)
+		}
+		if found == len(top) && s <= scores[top[found-1]] {
+			continue
+		}
+		at := min(found, len(top)-1)
+		for at > 0 && s > scores[top[at-1]] {
+			top[at] = top[at-1]
+			at--
+		}
+		top[at] = i
+		found = min(found+1, len(top))
+	}
+	return found, nil
+}
+
 // ScoreTopK scores a log whose responses are labels as int32, the best first, at least one: the first record of a sample
 // counts. The values are "accuracy", which is Top-1, and "topK", in percent; the second is missing if no response
 // has more than one label.

@@ -69,6 +69,7 @@ func (r *run) openWorkload(ctx context.Context) (err error) {
 		Ports:      ports,
 		Options:    r.cfg.Options,
 		Scored:     scored,
+		Ranked:     s.Mode == loadgen.AccuracyOnly,
 		Logged:     scored || s.AccuracyLogProbability > 0 || s.AccuracyLogSamplingTarget > 0, // audits log performance, too
 	})
 	return err

@@ -200,7 +200,7 @@ func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Res
 	}
 	r.cfg.Observer.Phase("scoring")
 	how := workload.Scoring{
-		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Samples, Options: r.cfg.Model.Shared(r.cfg.Options),
+		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Samples, Options: r.cfg.Model.Shared(r.cfg.Options), Best: r.workload.Best,
 		Engine: r.cfg.ScoreEngine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
 	}
 	maps.Copy(how.Options, r.workload.ScoreOptions)

@@ -102,8 +102,12 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	for _, value := range v.Resampled {
 		resampled = binary.LittleEndian.AppendUint32(resampled, math.Float32bits(float32(value)))
 	}
+	var top5 *float64
+	if v, ok := score.Lookup(accuracy.Top5); ok {
+		top5 = &v.Value
+	}
 	return &report.Accuracy{
-		Metric: v.Name, Value: v.Value, Unit: v.Unit,
+		Top5: top5, Metric: v.Name, Value: v.Value, Unit: v.Unit,
 		Reference: reference, Target: target, Met: met, NoTarget: t.None,
 		Lines: score.Lines, Right: score.Right, Resampled: resampled, Classes: classes(score.Classes),
 	}, nil

@@ -420,7 +420,8 @@ type Accuracy struct {
 	Metric    string   `json:"metric"`
 	Value     float64  `json:"value"`
 	Unit      string   `json:"unit,omitempty"`
-	Reference float64  `json:"reference"` // of the FP32 model on the same data
+	Top5      *float64 `json:"top5,omitempty"` // in percent, beside Top-1; absent: not known
+	Reference float64  `json:"reference"`      // of the FP32 model on the same data
 	Target    float64  `json:"target"`
 	Met       bool     `json:"met"`
 	Lines     []string `json:"lines"` // as the official script prints them

@@ -123,12 +123,13 @@ type Line struct {
 
 // LineAccuracy is an accuracy and the run that measured it, which may be another.
 type LineAccuracy struct {
-	Metric  string  `json:"metric"`
-	Value   float64 `json:"value"`
-	Unit    string  `json:"unit,omitempty"`
-	Met     bool    `json:"met"`
-	Partial bool    `json:"partial,omitempty"`
-	Folder  string  `json:"folder"`
+	Metric  string   `json:"metric"`
+	Value   float64  `json:"value"`
+	Unit    string   `json:"unit,omitempty"`
+	Met     bool     `json:"met"`
+	Partial bool     `json:"partial,omitempty"`
+	Folder  string   `json:"folder"`
+	Top5    *float64 `json:"top5,omitempty"` // in percent; nil: not known
 }
 
 // Lines lists runs. A run that measured only speed gets the accuracy of the newest run of
@@ -178,7 +179,7 @@ func lineAccuracy(run Run) *LineAccuracy {
 	if a == nil {
 		return nil
 	}
-	return &LineAccuracy{a.Metric, a.Value, a.Unit, !a.Below(), a.Partial, run.Folder}
+	return &LineAccuracy{a.Metric, a.Value, a.Unit, !a.Below(), a.Partial, run.Folder, a.Top5}
 }
 
 // accuracyOf finds the accuracy of a run among others. One of the whole data set is
@@ -276,7 +277,7 @@ func runsTable(lines []Line) table.Writer {
 func CSV(w io.Writer, lines []Line) error {
 	records := [][]string{{"folder", "created", "model", "scenario", "mode", "result", "engine", "device", "precision", "batch", "concurrency",
 		"samples_per_second", "latency_p95_ms", "metric", "metric_value", "metric_unit",
-		"accuracy_metric", "accuracy", "accuracy_unit", "accuracy_met", "accuracy_folder", "samples_per_second_per_dollar", "joules_per_sample"}}
+		"accuracy_metric", "accuracy", "accuracy_unit", "accuracy_met", "accuracy_folder", "samples_per_second_per_dollar", "joules_per_sample", "top5"}}
 	for _, l := range lines {
 		record := []string{l.Folder, l.Created.Format(time.RFC3339), l.Model, l.Scenario, l.Mode, l.Result, l.Engine, l.Device, l.Precision,
 			strconv.Itoa(l.Batch), strconv.Itoa(l.Concurrency), exact(l.SamplesPerSecond), exact(l.LatencyP95MS)}
@@ -290,7 +291,11 @@ func CSV(w io.Writer, lines []Line) error {
 		} else {
 			record = append(record, "", "", "", "", "")
 		}
-		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample)))
+		top5 := ""
+		if l.Accuracy != nil && l.Accuracy.Top5 != nil {
+			top5 = strconv.FormatFloat(*l.Accuracy.Top5, 'g', -1, 64)
+		}
+		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample), top5))
 	}
 	return WriteCSV(w, records)
 }
@@ -325,6 +330,9 @@ func (a *LineAccuracy) three() string {
 		return "-"
 	}
 	text := threeDigits(a.Value) + strings.TrimRight(" "+a.Unit, " ")
+	if a.Top5 != nil {
+		text += ", Top-5 " + threeDigits(*a.Top5) + " %"
+	}
 	if a.Partial {
 		text += ", partial"
 	}

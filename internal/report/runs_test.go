@@ -133,7 +133,7 @@ func TestListsWithoutValues(t *testing.T) {
 		t.Errorf("MLMark shows a run without a speed: %v\n%s", err, b.String())
 	}
 	for want, a := range map[string]*LineAccuracy{
-		"-": nil, "76.5 %": {Value: 76.46, Unit: "%", Met: true}, "76.5, partial": {Value: 76.46, Met: true, Partial: true}, "1.00, below target": {Value: 1}, "0.500 F1, partial, below target": {Value: 0.5, Unit: "F1", Partial: true},
+		"-": nil, "76.5 %": {Value: 76.46, Unit: "%", Met: true}, "76.5 %, Top-5 93.1 %": {Value: 76.46, Unit: "%", Met: true, Top5: new(93.125)}, "76.5, partial": {Value: 76.46, Met: true, Partial: true}, "1.00, below target": {Value: 1}, "0.500 F1, partial, below target": {Value: 0.5, Unit: "F1", Partial: true},
 	} {
 		if got := a.three(); got != want {
 			t.Errorf("%+v is %q, want %q", a, got, want)

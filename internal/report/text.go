@@ -137,7 +137,11 @@ func accuracyLines(a *Accuracy) []string {
 	case a.Partial:
 		target += fmt.Sprintf("; the log has %d samples only", a.Samples)
 	}
-	lines := append(slices.Clone(a.Lines), target)
+	lines := slices.Clone(a.Lines)
+	if a.Top5 != nil {
+		lines = append(lines, "Top-5: "+n(*a.Top5))
+	}
+	lines = append(lines, target)
 	for _, missed := range a.AlsoMissed {
 		lines = append(lines, missed+": MISSED")
 	}

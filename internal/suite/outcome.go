@@ -407,13 +407,17 @@ func accuracyCells(s Score) (accuracy, target string) {
 	case a == nil:
 		return "not known", ""
 	case a.NoTarget != "" && !a.Partial:
-		return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), "none"
+		target = "none"
 	case a.Met:
-		target = "reached"
+		target = fmt.Sprintf("%.5g reached", a.Target)
 	default:
-		target = "MISSED"
+		target = fmt.Sprintf("%.5g MISSED", a.Target)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit)), fmt.Sprintf("%.5g %s", a.Target, target)
+	accuracy = strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit))
+	if a.Top5 != nil {
+		accuracy += fmt.Sprintf(", Top-5 %.5g %%", *a.Top5)
+	}
+	return accuracy, target
 }
 
 // reasons say why scores are not VALID, and why accuracies are missing.

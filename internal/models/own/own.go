@@ -285,21 +285,9 @@ func (c *classes) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.
 	}
 	scores := tensor.Data[float32](t)[k*n:][:n]
 	var top [best]int
-	found := 0
-	for class, s := range scores {
-		if s != s {
-			return dst, fmt.Errorf("the model's score of class %d is not a number", class)
-		}
-		if found == best && s <= scores[top[best-1]] {
-			continue
-		}
-		at := min(found, best-1)
-		for at > 0 && s > scores[top[at-1]] {
-			top[at] = top[at-1]
-			at--
-		}
-		top[at] = class
-		found = min(found+1, best)
+	found, err := accuracy.TopK(top[:], scores)
+	if err != nil {
+		return dst, err
 	}
 	for _, class := range top[:found] {
 		put(class)

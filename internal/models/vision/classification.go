@@ -33,23 +33,47 @@ func (c classifier) open(s setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	respond := classResponse{output: out, payload: c.payload}.append
-	return samples.workload([]string{out.port.Name}, respond, out.String()), nil
+	respond := classResponse{output: out, payload: c.payload}
+	if !s.ranked {
+		return samples.workload([]string{out.port.Name}, respond.append, out.String()), nil
+	}
+	names := []string{out.port.Name}
+	respond.scores = out
+	if out.argmax {
+		_, scores := classPorts(s.outputs, binding{})
+		if scores == nil {
+			return samples.workload(names, respond.append, out.String(), "Top-1 only: the model has no output with scores"), nil
+		}
+		names = append(names, scores.Name)
+		respond.scores = classOutput{port: *scores, offset: out.offset}
+	}
+	respond.best = make([][]int32, data.Len())
+	w := samples.workload(names, respond.append, out.String())
+	w.Best = respond.best
+	return w, nil
 }
 
 // A classResponse makes responses from the model's output.
 type classResponse struct {
 	output  classOutput
 	payload accuracy.DType
+
+	scores classOutput // the last output of the model
+	best   [][]int32   // receives the labels of its highest scores; nil: not wanted
 }
 
 // append appends the label: as a float32, which is how the reference writes it
 // (vision/classification_and_detection/python/main.py), or as an int32, as the mobile app
 // does (flutter/cpp/datasets/imagenet.cc).
-func (c classResponse) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+func (c classResponse) append(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error) {
 	class, err := c.output.class(outputs[0], k)
 	if err != nil {
 		return dst, err
+	}
+	if c.best != nil {
+		if c.best[item.Index], err = c.scores.ranking(outputs[len(outputs)-1], k); err != nil {
+			return dst, err
+		}
 	}
 	label := class + c.output.labelOffset(outputs[0])
 	if c.payload == accuracy.Int32 {
@@ -64,19 +88,44 @@ func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch {
-	case out.argmax:
+	if out.argmax {
 		class := numberAt(t, k)
 		if class < 0 || class >= background {
 			return 0, fmt.Errorf("the model's output %s is %.0f: want a class, 0 to %d", out.port.Name, class, background-1)
 		}
 		return int(class), nil
-	case t.Type == tensor.Float32:
-		return argmax(tensor.Data[float32](t)[k*n:][:n])
-	case t.Type == tensor.Uint8:
-		return argmax(tensor.Data[uint8](t)[k*n:][:n])
 	}
-	return argmax(tensor.Data[int8](t)[k*n:][:n])
+	var top [1]int
+	_, err = highest(top[:], t, k, n)
+	return top[0], err
+}
+
+// ranking reads the labels of the highest scores of the k-th sample of a batch.
+func (out classOutput) ranking(t tensor.Tensor, k int) ([]int32, error) {
+	n, err := out.each(t, k)
+	if err != nil {
+		return nil, err
+	}
+	var top [5]int
+	if n, err = highest(top[:], t, k, n); err != nil {
+		return nil, err
+	}
+	var labels []int32
+	for _, class := range top[:n] {
+		labels = append(labels, int32(class+out.labelOffset(t)))
+	}
+	return labels, nil
+}
+
+// highest finds the highest of the n scores of the k-th sample.
+func highest(top []int, t tensor.Tensor, k, n int) (int, error) {
+	switch t.Type {
+	case tensor.Float32:
+		return accuracy.TopK(top, tensor.Data[float32](t)[k*n:][:n])
+	case tensor.Uint8:
+		return accuracy.TopK(top, tensor.Data[uint8](t)[k*n:][:n])
+	}
+	return accuracy.TopK(top, tensor.Data[int8](t)[k*n:][:n])
 }
 
 // each is the number of values that an output has for a sample. The file may not say it; the shape after a run does.
@@ -103,21 +152,6 @@ func (out classOutput) labelOffset(t tensor.Tensor) int {
 	return out.offset
 }
 
-// argmax returns the index of the first maximum. A NaN is an error: NumPy, and so the reference, would take it as the
-// maximum.
-func argmax[T float32 | uint8 | int8](scores []T) (int, error) {
-	best := 0
-	for i, s := range scores {
-		if s != s {
-			return 0, fmt.Errorf("the model's score of class %d is not a number", i)
-		}
-		if s > scores[best] {
-			best = i
-		}
-	}
-	return best, nil
-}
-
 // score scores a log of labels.
 func (c classifier) score(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 	truth, err := dataset.ReadValMap(s.DatasetDir)
@@ -131,5 +165,9 @@ func (c classifier) score(ctx context.Context, log accuracy.Input, s workload.Sc
 	if o.dtype == "" {
 		o.dtype = c.payload
 	}
-	return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: o.dtype, Verbose: o.verbose})
+	score, err := accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: o.dtype, Verbose: o.verbose, Best: s.Best})
+	if err == nil && s.Foreign {
+		score.Warnings = append(score.Warnings, "Top-1 only: the official log has one class for each sample, and so Top-5 is not known")
+	}
+	return score, err
 }

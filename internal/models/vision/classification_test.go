@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -425,42 +426,13 @@ func TestClassesOutOfRange(t *testing.T) {
 
 func TestPredictorAnswersLabels(t *testing.T) {
 	s := imageSetup(images(t, "a.jpg", "b.jpg"), tensor.Float32, -1, 3, 224, 224)
-	w := open(t, "resnet50", s)
-	engine, err := simulated.New(simulated.Config{Inputs: s.inputs, Outputs: s.outputs, Answer: func(_, out []tensor.Tensor) error {
-		scores := tensor.Data[float32](out[0])
-		for k := range int(out[0].Shape[0]) {
-			scores[1001*k+7+k] = 1
-		}
-		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
+	scores := tensor.New(tensor.Float32, 2, 1001)
+	for k := range 2 {
+		tensor.Data[float32](scores)[1001*k+7+k] = 1
 	}
-	session, err := engine.Open(t.Context(), backend.Options{Outputs: w.Outputs(workload.Only)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := w.NewPredictor(workload.Sessions{workload.Only: session}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := workload.NewStore(2, w.Row)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	if err := p.Use(store); err != nil {
-		t.Fatal(err)
-	}
-	got := replies{}
-	if err := p.Predict(t.Context(), itemsOf(0, 1), got); err != nil {
-		t.Fatal(err)
-	}
+	got := answer(t, open(t, "resnet50", s), s.inputs, s.outputs, map[string]tensor.Tensor{"scores": scores})
 	if string(got[0]) != "\x00\x00\xc0\x40" || string(got[1]) != "\x00\x00\xe0\x40" { // 6 and 7
 		t.Errorf("answers %x", got)
-	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -483,6 +455,95 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// Top-5 is kept beside the log, whose bytes stay those of the reference; it costs nothing where time counts.
+func TestTop5(t *testing.T) {
+	dir := images(t, "a.jpg", "b.jpg", "c.jpg")
+	logged := accuracyLog("00000000", "00000000", "00000000") // answers 0, 0 and 0 for the labels 0, 1 and 2
+	scores := tensor.New(tensor.Float32, 3, 1001)
+	for k, classes := range [][]int{{1}, {1, 3, 4, 5, 2}, {1, 4, 5, 6, 7, 3}} { // with the background class
+		for place, class := range classes {
+			tensor.Data[float32](scores)[1001*k+class] = float32(9 - place)
+		}
+	}
+	s := imageSetup(dir, tensor.Float32, -1, 3, 224, 224)
+	class := backend.Port{Name: "ArgMax:0", Type: tensor.Int64, Shape: tensor.Shape{-1}}
+	for _, c := range []struct {
+		outputs, read []string
+		ranked        bool
+		want          float64 // 0: none
+	}{
+		{[]string{"scores"}, []string{"scores"}, false, 0},
+		{[]string{"scores"}, []string{"scores"}, true, 200.0 / 3},
+		{[]string{"ArgMax:0", "scores"}, []string{"ArgMax:0"}, false, 0},
+		{[]string{"ArgMax:0", "scores"}, []string{"ArgMax:0", "scores"}, true, 200.0 / 3},
+		{[]string{"ArgMax:0"}, []string{"ArgMax:0"}, true, 0},
+	} {
+		setup := s.public()
+		ports := []backend.Port{}
+		made := map[string]tensor.Tensor{"scores": scores, "ArgMax:0": tensor.Of([]int64{1, 1, 1}, 3)}
+		for _, name := range c.outputs {
+			ports = append(ports, map[string]backend.Port{"scores": s.outputs[0], "ArgMax:0": class}[name])
+		}
+		setup.Ports[workload.Only] = workload.Ports{Inputs: s.inputs, Outputs: ports}
+		setup.Ranked = c.ranked
+		w, err := resnet50().Open(setup)
+		testenv.Must(t, err)
+		if got := w.Outputs(workload.Only); !slices.Equal(got, c.read) {
+			t.Errorf("%+v: reads %v", c, got)
+		}
+		for ticket, response := range answer(t, w, s.inputs, ports, made) {
+			if string(response) != "\x00\x00\x00\x00" {
+				t.Errorf("%+v: sample %d is answered %x", c, ticket, response)
+			}
+		}
+		score, err := resnet50().Score(t.Context(), accuracy.Named("log", strings.NewReader(logged)), workload.Scoring{DatasetDir: dir, Best: w.Best})
+		testenv.Must(t, err)
+		if top5, ok := score.Lookup(accuracy.Top5); ok != (c.want != 0) || top5.Value != c.want || score.Text() != "accuracy=33.333%, good=1, total=3\n" {
+			t.Errorf("%+v: %+v, lines %q", c, score.Values, score.Lines)
+		}
+	}
+	score, err := resnet50().Score(t.Context(), accuracy.Named("log", strings.NewReader(logged)), workload.Scoring{DatasetDir: dir, Foreign: true})
+	if err != nil || len(score.Warnings) != 1 || !strings.HasPrefix(score.Warnings[0], "Top-1 only") {
+		t.Errorf("a log of others: %+v, %v", score, err)
+	}
+}
+
+func accuracyLog(data ...string) string {
+	var records []string
+	for i, d := range data {
+		records = append(records, fmt.Sprintf(`{"qsl_idx":%d,"data":"%s"}`, i, d))
+	}
+	return "[" + strings.Join(records, ",") + "]"
+}
+
+// answer has a workload answer all its samples with outputs of the model.
+func answer(t *testing.T, w *workload.Workload, inputs, outputs []backend.Port, made map[string]tensor.Tensor) replies {
+	t.Helper()
+	names := w.Outputs(workload.Only)
+	engine, err := simulated.New(simulated.Config{Inputs: inputs, Outputs: outputs, Answer: func(_, out []tensor.Tensor) error {
+		for i, name := range names {
+			copy(out[i].Bytes(), made[name].Bytes())
+		}
+		return nil
+	}})
+	testenv.Must(t, err)
+	session, err := engine.Open(t.Context(), backend.Options{Outputs: names})
+	testenv.Must(t, err)
+	p, err := w.NewPredictor(workload.Sessions{workload.Only: session}, w.Samples)
+	testenv.Must(t, err)
+	store, err := workload.NewStore(w.Samples, w.Row)
+	testenv.Must(t, err)
+	defer store.Close()
+	testenv.Must(t, p.Use(store))
+	got, items := replies{}, []workload.Item{}
+	for i := range w.Samples {
+		items = append(items, workload.Item{Row: i, Index: i, Ticket: i})
+	}
+	testenv.Must(t, p.Predict(t.Context(), items, got))
+	testenv.Must(t, p.Close())
+	return got
+}
+
 func TestMobileLabelsAreIntegers(t *testing.T) {
 	dir := images(t, "a.jpg", "b.jpg")
 	s := imageSetup(dir, tensor.Float32, -1, 224, 224, 3)
@@ -495,7 +556,7 @@ func TestMobileLabelsAreIntegers(t *testing.T) {
 	}
 	out := tensor.New(tensor.Float32, 1, 1001)
 	tensor.Data[float32](out)[259] = 1
-	got, err := classResponse{bound, accuracy.Int32}.append(nil, []tensor.Tensor{out}, 0, workload.Item{})
+	got, err := classResponse{output: bound, payload: accuracy.Int32}.append(nil, []tensor.Tensor{out}, 0, workload.Item{})
 	if err != nil || string(got) != "\x02\x01\x00\x00" {
 		t.Errorf("class 259 is answered %x, %v; want the label 258 as an int32", got, err)
 	}

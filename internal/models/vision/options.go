@@ -127,6 +127,7 @@ type setup struct {
 	count           int
 	inputs, outputs []backend.Port
 	binding         binding
+	ranked          bool // workload.Setup
 }
 
 // opening returns the Open of a model from a function that takes the family's parsed options.
@@ -137,7 +138,7 @@ func opening(open func(setup) (*workload.Workload, error)) func(workload.Setup) 
 			return nil, err
 		}
 		ports := s.Ports[workload.Only]
-		return open(setup{datasetDir: s.DatasetDir, count: s.Count, inputs: ports.Inputs, outputs: ports.Outputs, binding: b})
+		return open(setup{datasetDir: s.DatasetDir, count: s.Count, inputs: ports.Inputs, outputs: ports.Outputs, binding: b, ranked: s.Ranked})
 	}
 }
 

@@ -81,6 +81,7 @@ type Setup struct {
 	Options Values           // of Model.Options; the others are inferred from the ports
 
 	Scored bool // an accuracy test
+	Ranked bool // and nothing is timed: classifiers keep the best classes of each sample
 	Logged bool // all or some responses are logged
 }
 
@@ -95,6 +96,8 @@ type Scoring struct {
 	// Foreign says that the log is of an unknown model: the family may infer missing options from it.
 	Foreign bool
 	Options Values // of Model.ScoreOptions; the others are the script's defaults
+	// Best is that of the workload whose log it is; nil: the log tells all.
+	Best [][]int32
 
 	// Engine runs the networks of a score; nil: none. The caller closes it.
 	Engine backend.Engine

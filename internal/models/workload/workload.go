@@ -45,6 +45,10 @@ type Workload struct {
 	// PredictorBytes is the memory that a predictor takes for so many samples at once. Nil: it does not count.
 	PredictorBytes func(samples int) int64
 
+	// Best has the labels of the five highest scores of each sample that was answered, the best first: the official log has
+	// room for one. Nil: they are not kept.
+	Best [][]int32
+
 	Notes        []string        // how the model files were understood
 	Caveats      []string        // what options make the benchmark do differently from the rules
 	Answers      func() []string // caveats that the answers give rise to; nil: none

@@ -170,6 +170,12 @@ var columns = []column{
 		}
 		return c
 	}},
+	numbers("Top-5", "%", func(l report.Line) float64 {
+		if l.Accuracy == nil || l.Accuracy.Top5 == nil {
+			return 0
+		}
+		return *l.Accuracy.Top5
+	}),
 	once("precision", func(l report.Line) string { return l.Precision }),
 	numbers("batch", "", func(l report.Line) float64 { return float64(l.Batch) }),
 	numbers("concurrency", "", func(l report.Line) float64 { return float64(l.Concurrency) }),

@@ -158,8 +158,12 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	if out.Run != nil {
 		if len(whatIf) == 0 {
 			dir = q.Run
+			before := out.Run.Accuracy
 			if err := markLog(ctx, out.Run, q.Log); err != nil {
 				return nil, err
+			}
+			if before != nil && score.Top5 == nil && len(out.Run.Doubts()) == 0 {
+				score.Top5 = before.Top5 // which the log does not tell
 			}
 		}
 		out.Warnings = append(out.Warnings, out.Run.Doubts()...)

@@ -58,6 +58,9 @@ func TestScoreOfARunIsKept(t *testing.T) {
 		{Run: "out", Model: "resnet50", Log: "./out/../" + log, DatasetPath: "./imagenet"},
 	} {
 		s := score(t, q)
+		if s.Top5 == nil || *s.Top5 != *before.Accuracy.Top5 {
+			t.Errorf("%+v: Top-5 is lost", q)
+		}
 		if s.Value != before.Accuracy.Value || s.Samples != 4 || s.Kept != filepath.Join("out", "accuracy.txt") || !bytes.Contains(testenv.Read(t, s.Kept), []byte("accuracy=")) {
 			t.Errorf("%+v: the score is %v of %d samples in %q, that of the run %v", q, s.Value, s.Samples, s.Kept, before.Accuracy.Value)
 		}
