@@ -16,13 +16,17 @@ func newQuantize() *cobra.Command {
 	var sensitivity, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "quantize [MODEL.onnx]",
-		Short: "Make a model of lower precision: 8-bit integers or float16",
+		Short: "Make a model of lower precision: 8-bit integers, float16, or 4-bit weights",
 		Long: `Make a model of lower precision and a description of how, as the rules ask for.
 
 To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
 of a list, one index or file name per line, or the first ones. With --method dynamic,
 the default of models for text and of several files, nothing is calibrated: matrix
 products and LSTMs find the ranges of their inputs while they convert.
+
+With --precision int4 the weights of matrix products become 4-bit integers in blocks of 32,
+which ONNX Runtime multiplies as floats: nothing is calibrated. bfloat16 is refused, since
+its CPU provider does not compute with it.
 
 With --target, layers are left in FP32, the most sensitive first, until that part of the
 FP32 accuracy is reached. With --sensitivity nothing is made: it shows what each layer
@@ -81,7 +85,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	f.StringVar(&q.Model, "model", "", "model of the catalogue (mlperf list models)")
 	f.StringVar(&q.ModelPath, "model-path", "", "FP32 ONNX file to use instead of the built-in model")
 	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set to use instead of the built-in one")
-	f.StringVar(&q.Precision, "precision", "int8", "int8 or fp16")
+	f.StringVar(&q.Precision, "precision", "int8", "int8, fp16, or int4: weights of matrix products alone")
 	f.StringVar(&q.Calibration, "calibration", "", "list of the samples to calibrate with")
 	f.IntVar(&q.Samples, "samples", 0, "calibrate with the first N samples instead (default 64)")
 	f.StringVar(&q.Method, "method", "", "where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its own (default min-max, of models for text and of several files dynamic)")
@@ -102,7 +106,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	options.define(f, catalogue.ModelOptions())
 	defineLibrary(f, &q.Library)
 	for flag, words := range map[string][]string{
-		"precision": {"int8", "fp16"}, "method": {"min-max", "dynamic"}, "activations": {"u8", "s8"}, "rank": {"score", "noise"},
+		"precision": {"int8", "fp16", "int4"}, "method": {"min-max", "dynamic"}, "activations": {"u8", "s8"}, "rank": {"score", "noise"},
 	} {
 		completeWith(cmd, flag, words...)
 	}
@@ -121,8 +125,8 @@ func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 		return printJSON(w, "quantize", doc)
 	}
 	if r := q.Report; r != nil {
-		fmt.Fprintf(w, "%d layers with 8-bit weights, %d in FP32; weights %.1f MB instead of %.1f MB\n",
-			len(r.Layers), len(r.Excluded), float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+		fmt.Fprintf(w, "%d layers with %d-bit weights, %d in FP32; weights %.1f MB instead of %.1f MB\n",
+			len(r.Layers), r.Bits, len(r.Excluded), float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
 		if s := r.Search; s != nil {
 			fmt.Fprintf(w, "score %.5g, target %.5g\n", s.Score, s.Target)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/convert/quantize"
@@ -15,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // The precisions that a model can have.
@@ -22,10 +24,19 @@ const (
 	FP32 = "fp32"
 	FP16 = "fp16"
 	INT8 = "int8"
+	INT4 = "int4" // of the weights of matrix products
 )
 
-// Precisions returns the three.
-func Precisions() []string { return []string{FP32, FP16, INT8} }
+// Precisions returns all of them.
+func Precisions() []string { return []string{FP32, FP16, INT8, INT4} }
+
+// CheckPrecision says why a model cannot be had in a precision, if it is none of the choices.
+func CheckPrecision(precision string, choices ...string) error {
+	if p := strings.ToLower(precision); p == "bf16" || p == "bfloat16" {
+		return userinput.Errorf("precision", "%s: ONNX Runtime's CPU has no kernels for matrix products and convolutions in bfloat16: want one of %s", precision, strings.Join(choices, ", "))
+	}
+	return userinput.OneOf("precision", precision, choices...)
+}
 
 // A Converter makes models of lower precision from the FP32 model of a benchmark.
 type Converter struct {
@@ -77,6 +88,10 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Descriptio
 		c.Observer.Phase("converting to float16")
 		return half(m, c.Source)
 	}
+	if r.Precision == INT4 {
+		c.Observer.Phase("quantising weights to 4-bit integers")
+		return fourBits(m, r.Options, c.Source)
+	}
 	c.Observer.Phase("quantising to 8-bit integers")
 	store, err := c.prepare(ctx, r.Samples)
 	if err != nil {
@@ -97,8 +112,8 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Descriptio
 }
 
 func (r Request) check() error {
-	if r.Precision != FP16 && r.Precision != INT8 {
-		return fmt.Errorf("models cannot be converted to %q, only to %s or %s", r.Precision, FP16, INT8)
+	if r.Precision == FP32 || !slices.Contains(Precisions(), r.Precision) {
+		return fmt.Errorf("models cannot be converted to %q, only to %s, %s or %s", r.Precision, FP16, INT8, INT4)
 	}
 	return nil
 }
@@ -109,6 +124,14 @@ func half(m *onnx.Model, path string) (*onnx.Model, Description, error) {
 		return nil, nil, fmt.Errorf("converting %s: %w", path, err)
 	}
 	return h, report, nil
+}
+
+func fourBits(m *onnx.Model, o quantize.Options, path string) (*onnx.Model, Description, error) {
+	q, report, err := quantize.FourBit(m, quantize.Options{Exclude: o.Exclude, ExcludeOps: o.ExcludeOps})
+	if err != nil {
+		return nil, nil, fmt.Errorf("quantising %s: %w", path, err)
+	}
+	return q, report, nil
 }
 
 func (c Converter) calibration(ctx context.Context, store *workload.Store) quantize.Calibration {
@@ -264,6 +287,9 @@ func (c Converter) makeFile(path string, r Request) (*onnx.Model, Description, e
 	}
 	o := r.Options
 	o.Exclude = slices.DeleteFunc(slices.Clone(o.Exclude), func(layer string) bool { return !hasLayer(m, layer) }) // those of other files
+	if r.Precision == INT4 {
+		return fourBits(m, o, path)
+	}
 	q, report, err := quantize.Dynamic(m, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("quantising %s: %w", path, err)

@@ -194,7 +194,7 @@ func TestMakeErrors(t *testing.T) {
 		r    Request
 		want string
 	}{
-		{"an unknown precision", t.Context(), c, Request{Precision: "int4"}, `"int4"`},
+		{"an unknown precision", t.Context(), c, Request{Precision: "int3"}, `"int3"`},
 		{"no file", t.Context(), missing, Request{Precision: FP16}, "nowhere.onnx"},
 		{"a sample before the data", t.Context(), c, Request{Precision: INT8, Samples: []int{0, -1}}, "there is no sample -1, the data set has 6"},
 		{"a sample beyond the data", t.Context(), c, Request{Precision: INT8, Samples: []int{0, 6}}, "there is no sample 6, the data set has 6"},
@@ -557,8 +557,8 @@ func TestMakeFolderErrors(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	if _, err := c.MakeFolder(t.Context(), Request{Precision: "int4"}, t.TempDir()); err == nil || err.Error() != `models cannot be converted to "int4", only to fp16 or int8` {
-		t.Errorf("to int4: %v", err)
+	if _, err := c.MakeFolder(t.Context(), Request{Precision: "int3"}, t.TempDir()); err == nil || err.Error() != `models cannot be converted to "int3", only to fp16, int8 or int4` {
+		t.Errorf("to int3: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	for _, precision := range []string{INT8, FP16} {

@@ -30,7 +30,7 @@ type QuantizeRequest struct {
 	Library     string // file of ONNX Runtime; empty: the installed one
 	Threads     int    // inside an operator; 0: all cores
 
-	Precision   string // int8 or fp16
+	Precision   string // int8, fp16 or int4
 	Calibration string // file that lists the samples to calibrate with
 	Samples     int    // calibrate with the first ones instead; 0: 64
 	Method      string // min-max or dynamic; of models with several files dynamic
@@ -80,7 +80,7 @@ func Quantize(ctx context.Context, q QuantizeRequest, o harness.Observer) (out *
 			for _, d := range descriptions {
 				if part, ok := d.(quantize.Report); ok {
 					if out.Report == nil {
-						out.Report = &quantize.Report{}
+						out.Report = &quantize.Report{Bits: part.Bits}
 					}
 					out.Report.Layers, out.Report.Excluded = append(out.Report.Layers, part.Layers...), append(out.Report.Excluded, part.Excluded...)
 					out.Report.BytesBefore += part.BytesBefore
@@ -106,6 +106,9 @@ func Quantize(ctx context.Context, q QuantizeRequest, o harness.Observer) (out *
 
 // Sensitivity says what each layer costs alone. It makes nothing.
 func Sensitivity(ctx context.Context, q QuantizeRequest, o harness.Observer) (scores []LayerNoise, err error) {
+	if q.Precision != INT8 {
+		return nil, userinput.Errorf("precision", "what a layer costs is known of %s only, not of %s", INT8, q.Precision)
+	}
 	err = q.withConverter(ctx, o, func(c Converter, r Request) (err error) {
 		scores, err = c.Sensitivity(ctx, r)
 		return err
@@ -167,6 +170,12 @@ func (q *QuantizeRequest) withConverter(ctx context.Context, o harness.Observer,
 // request fills in the defaults and checks what can be checked without the files.
 func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	method, output := quantize.MinMax, ".onnx"
+	if q.Precision == INT4 {
+		if field := userinput.FirstSet([]string{"calibration", "samples", "target", "method", "activations", "per_tensor"}, q.Calibration != "", q.Samples > 0, q.Target > 0,
+			q.Method != "", q.Activations != "" && q.Activations != string(quantize.U8), q.Quantize.PerTensor); field != "" {
+			return r, userinput.Errorf(field, "%s has 4-bit weights with a scale for each block of them and FP32 activations: nothing is calibrated, and there is no target", INT4)
+		}
+	}
 	if model.Several() {
 		if field := userinput.FirstSet([]string{"calibration", "samples", "target", "method"},
 			q.Calibration != "", q.Samples > 0, q.Target > 0, q.Method != "" && q.Method != string(quantize.AtRunTime)); field != "" {
@@ -183,7 +192,7 @@ func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	r = Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise, Method: quantize.Method(q.Method)}
 	r.Options.Activations = quantize.Activations(q.Activations)
 	for _, err := range []error{
-		userinput.OneOf("precision", q.Precision, INT8, FP16),
+		CheckPrecision(q.Precision, INT8, FP16, INT4),
 		userinput.OneOf("method", q.Method, string(quantize.MinMax), string(quantize.AtRunTime)),
 		userinput.OneOf("activations", q.Activations, string(quantize.U8), string(quantize.S8)),
 		userinput.OneOf("rank", q.Rank, rankByScore, rankByNoise),

@@ -199,7 +199,7 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 		options.Precision = precision
 		return options, nil
 	}
-	if err := userinput.OneOf("precision", precision, convert.Precisions()...); err != nil {
+	if err := convert.CheckPrecision(precision, convert.Precisions()...); err != nil {
 		return options, err
 	}
 	if p.maker.Engine == nil {

@@ -108,7 +108,7 @@ func TestResolveRefuses(t *testing.T) {
 		{func(q *Request) { q.Backend.Device = "cpu,abacus" }, `device: unknown device "abacus"; devices are `},
 		{func(q *Request) { q.Backend.Device = "cuda,,cpu" }, `device is "cuda,,cpu", want names of devices, separated by commas`},
 		{func(q *Request) { q.Given = map[string]string{"device": "flag --device"} }, `device is "", want names of devices`},
-		{func(q *Request) { q.Precision = "FP32" }, `precision is "FP32", want fp32, fp16 or int8`},
+		{func(q *Request) { q.Precision = "FP32" }, `precision is "FP32", want fp32, fp16, int8 or int4`},
 		{func(q *Request) { q.Backend.OptimizeLevel = "99" }, `graph_optimization is "99", want none, basic, extended or all`},
 		{func(q *Request) { q.Engine.SharedThreads, q.Backend.IntraThreads = 4, 4 },
 			"shared_threads: all sessions share 4 threads, so that no worker has threads of its own: want neither intra_threads nor pin beside it"},

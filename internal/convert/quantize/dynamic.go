@@ -1,7 +1,9 @@
 package quantize
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -15,6 +17,17 @@ import (
 // Products of fewer than 16 columns stay in FP32, since they gain nothing, and so do convolutions. A
 // quantised model is an error (errQuantized).
 func Dynamic(original *onnx.Model, o Options) (m *onnx.Model, report Report, err error) {
+	return withoutCalibration(original, o, 8)
+}
+
+// FourBit returns the model with 4-bit weights in its matrix products, which become floats again while a product runs, by ONNX
+// Runtime's operator MatMulNBits. Inputs and sums stay in FP32, so that nothing is calibrated. All else is as Dynamic has it;
+// recurrent layers stay in FP32.
+func FourBit(original *onnx.Model, o Options) (m *onnx.Model, report Report, err error) {
+	return withoutCalibration(original, o, 4)
+}
+
+func withoutCalibration(original *onnx.Model, o Options, bits int) (m *onnx.Model, report Report, err error) {
 	defer func() {
 		if err != nil {
 			m, report, err = nil, Report{}, fmt.Errorf("quantising: %w", err)
@@ -34,7 +47,7 @@ func Dynamic(original *onnx.Model, o Options) (m *onnx.Model, report Report, err
 	d := &dynamizer{
 		plan:   &plan{model: m, index: m.Graph.Index(), consts: constants(m), types: elemTypes(m.Graph)},
 		names:  m.Graph.Index(),
-		report: Report{Model: m.Graph.Name, Method: AtRunTime, Options: o, BytesBefore: weightBytes(original.Graph)},
+		report: Report{Model: m.Graph.Name, Method: AtRunTime, Bits: bits, Options: o, BytesBefore: weightBytes(original.Graph)},
 		made:   make(map[weightKey][2]string),
 	}
 	for _, n := range m.Graph.Nodes {
@@ -42,12 +55,14 @@ func Dynamic(original *onnx.Model, o Options) (m *onnx.Model, report Report, err
 			continue
 		}
 		var err error
-		switch n.Op {
-		case "MatMul", "Gemm":
+		switch {
+		case n.Op == "MatMul" || n.Op == "Gemm":
 			err = d.product(n)
-		case "LSTM":
+		case n.Op == "LSTM" && bits == 4:
+			d.exclude(n, "recurrent layers have no kernels for 4-bit weights")
+		case n.Op == "LSTM":
 			err = d.lstm(n)
-		case "Conv":
+		case n.Op == "Conv":
 			d.exclude(n, "convolutions are not quantised at run time")
 		}
 		if err != nil {
@@ -102,6 +117,9 @@ func (d *dynamizer) product(n *onnx.Node) error {
 		}
 		return nil
 	}
+	if d.report.Bits == 4 {
+		return d.fourBits(n, t, axis)
+	}
 	key := weightKey{t.Name, axis}
 	if _, ok := d.made[key]; !ok {
 		q, err := d.integers(t, t.Dims, axis)
@@ -120,6 +138,56 @@ func (d *dynamizer) product(n *onnx.Node) error {
 	}
 	d.report.Layers = append(d.report.Layers, QuantizedLayer{Layer: layerName(n), Op: n.Op, Channels: int(t.Dims[axis])})
 	n.Op, n.Domain, n.Inputs, n.Attributes = "DynamicQuantizeMatMul", runtimeDomain, inputs, nil
+	return nil
+}
+
+// blockSize is how many weights of an output share a scale, as ONNX Runtime's own tools have it by default.
+const blockSize = 32
+
+// fourBits gives a matrix product 4-bit weights: MatMulNBits of ONNX Runtime, whose weights are [outputs, blocks, bytes], the
+// first of two weights in the low half of a byte, and scales [outputs, blocks]. A weight is (integer - 8)·scale.
+func (d *dynamizer) fourBits(n *onnx.Node, t *onnx.Tensor, axis int) error {
+	outputs, inputs := int(t.Dims[axis]), int(t.Dims[1-axis])
+	key := weightKey{t.Name, axis}
+	if _, ok := d.made[key]; !ok {
+		w, err := onnx.Elements[float32](t)
+		if err != nil || !finite(w) {
+			return fmt.Errorf("weights %q: %w", t.Name, cmp.Or(err, errNotFinite))
+		}
+		at := func(out, in int) float64 {
+			if axis == 0 {
+				return float64(w[out*inputs+in])
+			}
+			return float64(w[in*outputs+out])
+		}
+		blocks := (inputs + blockSize - 1) / blockSize
+		packed, scales := slices.Repeat([]byte{0x88}, outputs*blocks*blockSize/2), make([]float32, outputs*blocks)
+		for out := range outputs {
+			for b := range blocks {
+				begin, end, largest := b*blockSize, min((b+1)*blockSize, inputs), 0.0
+				for in := begin; in < end; in++ {
+					largest = max(largest, math.Abs(at(out, in)))
+				}
+				scale := float32(largest / 7)
+				scales[out*blocks+b] = scale
+				for in := begin; in < end && scale > 0; in++ {
+					q := byte(8 + max(-7, min(7, math.RoundToEven(at(out, in)/float64(scale)))))
+					i, shift := (out*blocks+b)*blockSize/2+(in-begin)/2, 4*(in%2)
+					packed[i] = packed[i]&^(0xf<<shift) | q<<shift
+				}
+			}
+		}
+		integers := &onnx.Tensor{Type: onnx.Uint8, Dims: []int64{int64(outputs), int64(blocks), blockSize / 2}, Data: onnx.Raw(packed)}
+		d.made[key] = d.add(t.Name, integers, onnx.TensorOf("", scales, int64(outputs), int64(blocks)))
+	}
+	inputNames := []string{n.Input(0), d.made[key][0], d.made[key][1]}
+	if bias := n.Input(2); bias != "" {
+		inputNames = append(inputNames, "", "", bias)
+	}
+	d.report.Layers = append(d.report.Layers, QuantizedLayer{Layer: layerName(n), Op: n.Op, Channels: outputs})
+	n.Op, n.Domain, n.Inputs, n.Attributes = "MatMulNBits", runtimeDomain, inputNames, []onnx.Attribute{
+		onnx.Attr("K", int64(inputs)), onnx.Attr("N", int64(outputs)), onnx.Attr("bits", int64(4)), onnx.Attr("block_size", int64(blockSize)),
+	}
 	return nil
 }
 

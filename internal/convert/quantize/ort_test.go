@@ -409,6 +409,47 @@ func TestORTDynamic(t *testing.T) {
 	}
 }
 
+// The 4-bit weights that the engine reads are those that were written: the product is as near as 15 steps allow.
+func TestORTFourBit(t *testing.T) {
+	e := orttest.Engine(t)
+	m := recurrentModel(t)
+	q, _, err := FourBit(m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := random(5, 7, 2, 4)
+	want, got := evaluate(t, e, m, x, "q")[0], evaluate(t, e, q, x, "q")[0]
+	if d := decibelsBetween(want, got); d < 15 {
+		t.Errorf("%.1f dB, want 15", d)
+	}
+	if n := kernelsOf(t, e, q)["MatMulNBits"]; n != 2 {
+		t.Errorf("%d nodes compute with 4-bit weights, want 2", n)
+	}
+}
+
+// ONNX Runtime's CPU has no kernels for bfloat16, for which convert refuses it. If it gets them, this test fails.
+func TestORTHasNoBFloat16(t *testing.T) {
+	e := orttest.Engine(t)
+	weights := &onnx.Tensor{Name: "w", Type: onnx.BFloat16, Dims: []int64{4, 4}, Data: onnx.Raw(make([]byte, 32))}
+	value := func(name string) []*onnx.Value {
+		return []*onnx.Value{{Name: name, Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.FixedShape([]int64{1, 4})}}}
+	}
+	m := &onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: 13}}, Graph: &onnx.Graph{
+		Name: "g", Inputs: value("x"), Outputs: value("y"),
+		Initializers: []*onnx.Tensor{weights},
+		Nodes: []*onnx.Node{
+			{Op: "Cast", Inputs: []string{"x"}, Outputs: []string{"h"}, Attributes: []onnx.Attribute{onnx.Attr("to", int64(onnx.BFloat16))}},
+			{Op: "MatMul", Inputs: []string{"h", "w"}, Outputs: []string{"p"}},
+			{Op: "Cast", Inputs: []string{"p"}, Outputs: []string{"y"}, Attributes: []onnx.Attribute{onnx.Attr("to", int64(onnx.Float32))}},
+		},
+	}}
+	c := Calibration{Engine: e, Samples: func(yield func([]tensor.Tensor, error) bool) { yield([]tensor.Tensor{random(1, 1, 4)}, nil) }}
+	err := c.pass(t.Context(), m, func([]tensor.Tensor, int) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "could not find an implementation for MatMul") {
+		t.Errorf("a product in bfloat16: error %v, want one of a missing kernel", err)
+	}
+}
+
 // A search leaves out what makes the most noise until the target is reached; signal to noise falls with every layer.
 func TestORTSearchByNoise(t *testing.T) {
 	e := orttest.Engine(t)

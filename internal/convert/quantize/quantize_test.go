@@ -582,3 +582,46 @@ func TestDynamic(t *testing.T) {
 		}
 	}
 }
+
+func TestFourBit(t *testing.T) {
+	m := recurrentModel(t)
+	q, report, err := FourBit(m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, op := range map[string]string{"lstm": "LSTM", "product": "MatMulNBits", "gemm": "MatMulNBits", "small": "MatMul"} {
+		if got := find(t, q, name).Op; got != op {
+			t.Errorf("%s is %q, want %s", name, got, op)
+		}
+	}
+	if len(report.Layers) != 2 || len(report.Excluded) != 2 || report.Bits != 4 || report.BytesAfter >= report.BytesBefore || FewBits(q) != 4 {
+		t.Errorf("the report is %+v", report)
+	}
+	// wide is [8 inputs, 24 outputs]: one block of 32 for each output, of which 8 are weights and the others 0.
+	w, _ := onnx.Elements[float32](numbers("wide", 8, 24))
+	consts := constants(q)
+	packed, err := onnx.Elements[uint8](consts["wide_quantized"])
+	scales, errScales := onnx.Elements[float32](consts["wide_scale"])
+	if err != nil || errScales != nil || len(packed) != 24*16 || len(scales) != 24 {
+		t.Fatal(err, errScales, len(packed), len(scales))
+	}
+	for out := range 24 {
+		for in := range 32 {
+			got, want := float32(int(packed[out*16+in/2]>>(4*(in%2))&0xf)-8)*scales[out], float32(0)
+			if in < 8 {
+				want = w[in*24+out]
+			}
+			if math.Abs(float64(got-want)) > 0.51*float64(scales[out]) {
+				t.Fatalf("weight [%d, %d] is %v, want %v", in, out, got, want)
+			}
+		}
+	}
+	if _, _, err := FourBit(q, Options{}); !errors.Is(err, errQuantized) {
+		t.Errorf("a second time: %v", err)
+	}
+	var text strings.Builder
+	if err := report.WriteMarkdown(&text); err != nil || !strings.Contains(text.String(), "2 layers have 4-bit weights") || !strings.Contains(text.String(), "-7 to 7, one scale for each 32 inputs of an output") ||
+		!strings.Contains(text.String(), "| INT4 |") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}

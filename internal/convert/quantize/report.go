@@ -17,6 +17,7 @@ import (
 type Report struct {
 	Model   string  `json:"model"`
 	Method  Method  `json:"calibration_method"`
+	Bits    int     `json:"weight_bits"` // 8 or 4
 	Samples int     `json:"calibration_samples"`
 	Options Options `json:"options"`
 
@@ -50,7 +51,7 @@ type QuantizedRange struct {
 // report describes what was done to the original model.
 func (q *quantizer) report(original *onnx.Model) Report {
 	r := Report{
-		Model: original.Graph.Name, Method: q.ranges.Method, Samples: q.ranges.Samples, Options: q.options,
+		Model: original.Graph.Name, Method: q.ranges.Method, Bits: 8, Samples: q.ranges.Samples, Options: q.options,
 		Ranges: q.parameters, Excluded: q.plan.excluded, Others: make(map[string]int), ClampedBiases: q.clamped,
 		BytesBefore: weightBytes(original.Graph), BytesAfter: weightBytes(q.model.Graph),
 	}
@@ -80,11 +81,17 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	atRunTime := r.Method == AtRunTime
 	fmt.Fprintf(&b, "# Quantisation of %s\n\n", cmp.Or(r.Model, "the model"))
+	computes := "compute with 8-bit integers"
+	if r.Bits == 4 {
+		computes = "have 4-bit weights"
+	}
 	fmt.Fprintf(&b, "The model was quantised after training, without training it further: "+
-		"%d layers compute with 8-bit integers, %d stay in FP32.\n\n", len(r.Layers), len(r.Excluded))
+		"%d layers %s, %d stay in FP32.\n\n", len(r.Layers), computes, len(r.Excluded))
 
 	b.WriteString("## Activations\n\n")
-	if atRunTime {
+	if r.Bits == 4 {
+		b.WriteString("- Activations and sums are FP32: weights become FP32 again while a product runs (MatMulNBits of ONNX Runtime). Nothing was calibrated.\n\n")
+	} else if atRunTime {
 		b.WriteString("- Nothing was calibrated: the input of a layer becomes unsigned bytes while the model runs, asymmetric, one scale for all elements, " +
 			"scale = (max - min) / 255 of its values and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
 	} else {
@@ -106,6 +113,9 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		granularity = "for each tensor"
 	}
 	b.WriteString("## Weights\n\n")
+	if r.Bits == 4 {
+		limit, granularity = 7, fmt.Sprintf("for each %d inputs of an output", blockSize)
+	}
 	fmt.Fprintf(&b, "- Weights: signed, symmetric, %d to %d, one scale %s: scale = max|w| / %d.\n", -limit, limit, granularity, limit)
 	if atRunTime {
 		b.WriteString("- Biases stay in FP32.\n")
@@ -147,7 +157,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		if l.Fused != "" {
 			op += " + " + l.Fused
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | INT8 |\n", cell(l.Layer), op, l.Channels)
+		fmt.Fprintf(&b, "| %s | %s | %d | INT%d |\n", cell(l.Layer), op, l.Channels, r.Bits)
 	}
 	for _, l := range r.Excluded {
 		fmt.Fprintf(&b, "| %s | %s | | FP32: %s |\n", cell(l.Layer), l.Op, cell(l.Reason))
