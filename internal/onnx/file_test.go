@@ -596,3 +596,47 @@ func TestWriteFileBeside(t *testing.T) {
 		t.Errorf("%v; %q are there, want the old model alone", err, names)
 	}
 }
+
+// A function that calls itself would end ONNX Runtime, and this program with it.
+func TestFunctionsThatCallThemselves(t *testing.T) {
+	message := func(num protowire.Number, content string) string {
+		return string(protowire.AppendString(protowire.AppendTag(nil, num, protowire.BytesType), content))
+	}
+	node := func(op, domain string, inside ...string) string {
+		text := message(4, op) + message(7, domain)
+		for _, n := range inside {
+			text += message(5, message(1, "body")+message(6, message(1, n))) // an attribute with a graph
+		}
+		return text
+	}
+	function := func(name string, nodes ...string) string {
+		text := message(1, name) + message(10, "own")
+		for _, n := range nodes {
+			text += message(7, n)
+		}
+		return message(25, text)
+	}
+	for name, c := range map[string]struct{ functions, want string }{
+		"none":             {"", ""},
+		"itself":           {function("F", node("Relu", ""), node("F", "own")), "function F calls itself"},
+		"one another":      {function("F", node("G", "own")) + function("G", node("F", "own")), "calls itself"},
+		"in a graph":       {function("F", node("If", "", node("F", "own"))), "function F calls itself"},
+		"another domain":   {function("F", node("F", "")), ""},
+		"twice the same":   {function("F", node("G", "own"), node("G", "own")) + function("G", node("Relu", "")), ""},
+		"broken encodings": {message(25, "\x0a\xff\xff"), ""},
+	} {
+		m := &Model{IRVersion: 8, Opsets: []Opset{{Version: 17}}, Extra: Extra(c.functions), Graph: &Graph{Name: "g"}}
+		path := filepath.Join(t.TempDir(), "m.onnx")
+		if err := m.WriteFile(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		for kind, read := range map[string]func() error{
+			"head":  func() error { _, err := ReadHead(path); return err },
+			"model": func() error { _, err := ReadFile(path); return err },
+		} {
+			if err := read(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %s: %v, want %q", name, kind, err, c.want)
+			}
+		}
+	}
+}

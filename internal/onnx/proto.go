@@ -18,6 +18,7 @@ const (
 	modelGraph         = 7
 	modelOpsetImport   = 8
 	modelMetadataProps = 14
+	modelFunctions     = 25
 
 	graphInitializer = 5
 	graphInput       = 11

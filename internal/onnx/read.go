@@ -161,11 +161,14 @@ func (r *fileReader) model() (*Model, error) {
 	case m.IRVersion >= 3 && len(m.Opsets) == 0: // required since IR version 3
 		return nil, errors.New("it imports no operator set")
 	}
+	if name := m.selfCalling(); name != "" {
+		return nil, fmt.Errorf("its function %s calls itself", name)
+	}
 	return m, nil
 }
 
 // headFields are the fields of a model in its head.
-var headFields = []protowire.Number{modelIRVersion, modelProducerName, modelOpsetImport, modelMetadataProps}
+var headFields = []protowire.Number{modelIRVersion, modelProducerName, modelOpsetImport, modelMetadataProps, modelFunctions}
 
 // Elements of at least so many bytes stay in the file.
 const lazyFrom = 4 << 10
