@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +16,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/compare"
 	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/report/published"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
 
@@ -28,6 +33,9 @@ type compareFlags struct {
 	failIf         []string
 	anyway, asJSON bool
 	repeat         int
+
+	published, system string
+	all               bool
 }
 
 func newCompare() *cobra.Command {
@@ -52,6 +60,12 @@ and only with five or more repeats in turns (accuracy: on the same samples). Eac
 FAIL, ok, or ? for not enough data. It needs runs of the same machine, rules and caveats
 (--anyway goes on without), and at least one that has the metric.
 
+--published puts one run beside results that MLCommons has published, of its benchmark and
+scenario in the closed division: mlperf download dataset published-results gets those of v5.1,
+--published=FILE takes others in the form of its summary_results.json. It refuses runs whose
+result is another quantity: own models, easier bounds or percentiles, precisions below FP32
+without their accuracy.
+
 Metrics: mean, p50, p90, p95, p97, p99, p99.9 of latency, the same of time to first token
 and per output token (ttft p99, tpot p99), samples/s, metric, accuracy (in points).
 
@@ -59,10 +73,17 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 		Example: `  mlperf compare results/fp32 results/int8
   mlperf compare --repeat 5 results/fp32 results/int8
   mlperf compare --fail-if 'p99>+5%' --fail-if 'accuracy<-0.5%' base/* -- new/*
-  mlperf compare --format html --output compare.html old new`,
+  mlperf compare --format html --output compare.html old new
+  mlperf compare --published --system h100 results/resnet50/offline/performance/latest`,
 		Args: arguments(0, 1000),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.format, err = chosenFormat(cmd.Flags(), formats, o.format, o.asJSON); err != nil {
+				return err
+			}
+			if o.published != "" {
+				return o.beside(cmd, args)
+			}
+			if err := refuseFlags(cmd.Flags(), "is of --published, which is not given", "system", "all"); err != nil {
 				return err
 			}
 			var limits []compare.Limit
@@ -127,8 +148,78 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 	f.StringArrayVar(&o.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.IntVar(&o.repeat, "repeat", 0, "repeat both runs so many `times` in turns, with their own command lines, and compare those")
+	f.StringVar(&o.published, "published", "", "put one run beside published results: those that were downloaded, or of `file`s")
+	f.Lookup("published").NoOptDefVal = run.Auto
+	f.StringVar(&o.system, "system", "", "--published: only results with this `text` in submitter, system, chip, suite or round, in any case")
+	f.BoolVar(&o.all, "all", false, "--published: all results, not the fastest, the slowest and some between")
 	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if even if machine, rules or caveats differ")
 	return cmd
+}
+
+// beside puts a run beside published results.
+func (o *compareFlags) beside(cmd *cobra.Command, args []string) error {
+	if err := refuseFlags(cmd.Flags(), "is of runs against runs, not of --published", "fail-if", "repeat", "anyway"); err != nil {
+		return err
+	}
+	files := strings.Split(o.published, ",")
+	if o.published == run.Auto {
+		_, item, err := lookupItem(download.Dataset, "published-results")
+		if err != nil {
+			return err
+		}
+		dir, err := item.UsualDir()
+		if err != nil {
+			return err
+		}
+		files = []string{dir}
+	}
+	list, err := published.Read(files...)
+	if errors.Is(err, fs.ErrNotExist) && o.published == run.Auto {
+		return errors.New("no published results are on this machine\nRun: mlperf download dataset published-results")
+	}
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		folder, err := newestRun(cmd, "run of performance", "mlperf run", func(r *report.Results) bool { return r.Performance != nil })
+		if err != nil {
+			return err
+		}
+		args = []string{folder}
+	}
+	runs, err := readRuns(cmd, args)
+	if err != nil {
+		return err
+	}
+	if len(runs) != 1 {
+		return usage("compare --published: want one run, %s has %d", strings.Join(args, " "), len(runs))
+	}
+	others, _, _ := report.Collect([]string{outdir.Root}, report.Read) // it need not exist
+	accuracy := report.Lines(runs, others, 0)[0].Accuracy
+	s, err := published.Against(runs[0], accuracy, list, func(name string) bool { return catalogue.NameOf(name) == runs[0].Results.Model })
+	if err != nil {
+		return err
+	}
+	if o.system != "" {
+		if err := s.Only(o.system); err != nil {
+			return fmt.Errorf("--system: %w", err)
+		}
+	}
+	if !o.all {
+		s.Shorten()
+	}
+	name, fill := o.output, s.Text
+	switch o.format {
+	case "json":
+		fill = func(w io.Writer) error { return printJSON(w, "published", s) }
+	case "csv":
+		fill = s.CSV
+	case "markdown":
+		fill = s.Markdown
+	case "html":
+		name, fill = cmp.Or(name, "compare.html"), func(w io.Writer) error { return page.Published(w, s, program()) }
+	}
+	return writeOutput(cmd, name, fill)
 }
 
 // inTurns repeats two runs in turns, and returns the folders of the repeats.

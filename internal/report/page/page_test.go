@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/compare"
+	"github.com/mlperf-go/mlperf/internal/report/published"
 )
 
 // simulated makes the results and the charts of a Server run of n queries.
@@ -179,6 +180,11 @@ func TestNoTextCanBecomeMarkup(t *testing.T) {
 	suite := Suite{Rows: []SuiteRow{{Reasons: []string{""}, Missed: true}}, Caveats: []string{""}, Missing: []string{""}}
 	poison(reflect.ValueOf(&suite).Elem(), hostile)
 	harmless(t, written(t, func(w io.Writer) error { return WriteSuite(w, suite, nil, hostile) }))
+
+	standing := &published.Standing{Run: report.Run{Results: r}, Value: 2, Results: []published.Result{{Value: 1}, {Value: 5}}, Notes: []string{""}}
+	poison(reflect.ValueOf(&standing.Results).Elem(), hostile)
+	poison(reflect.ValueOf(&standing.Notes).Elem(), hostile)
+	harmless(t, written(t, func(w io.Writer) error { return Published(w, standing, hostile) }))
 
 	lines := manyLines()
 	for i := range lines {
@@ -373,4 +379,16 @@ func BenchmarkPage(b *testing.B) {
 func ExampleWriteRun() {
 	fmt.Println(WriteRun("nothing"))
 	// Output: nothing is not the folder of a run: it has no results.json
+}
+
+// The strip has a point for each result in its place, and the words that MLCommons wants.
+func TestPublishedPage(t *testing.T) {
+	s := &published.Standing{Run: report.Run{Results: &report.Results{Model: "resnet50", Scenario: "Offline"}}, Value: 10, Unit: "samples/s", Of: 2,
+		Results: []published.Result{{Submitter: "Able", Value: 1000, Unit: "samples/s"}, {Submitter: "Baker", Value: 100, Unit: "samples/s"}}}
+	text := written(t, func(w io.Writer) error { return Published(w, s, "mlperf") })
+	for _, want := range append(published.Footnotes(), `<circle class="fill" cx="980"`, `<circle class="fill" cx="500"`, `<rect class="at" x="20"`, "unverified", "<td>Baker</td>") {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
 }

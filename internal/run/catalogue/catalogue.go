@@ -68,6 +68,15 @@ func Models() ([]Model, error) {
 	return list, nil
 }
 
+// NameOf is the name in the catalogue for any that a round has for a benchmark; "" if there is none.
+func NameOf(name string) string {
+	m, err := models.LookupAny(name)
+	if err != nil {
+		return ""
+	}
+	return m.Name
+}
+
 // Datasets lists the data sets. Models with the same built-in data share one.
 func Datasets() ([]Dataset, error) {
 	cache, err := home.CacheDir()
