@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/mlperf-go/mlperf/internal/report/figures"
 	"github.com/mlperf-go/mlperf/internal/report/published"
 )
 
@@ -34,7 +35,7 @@ func Published(w io.Writer, s *published.Standing, program string) error {
 	}
 	p := publishedPage{shell: frame, S: s, What: "result, " + s.Unit, Header: s.Header(), Footnotes: published.Footnotes()}
 	least, most := s.Value, s.Value
-	for _, r := range s.Results {
+	for _, r := range s.All {
 		least, most = min(least, r.Value), max(most, r.Value)
 	}
 	at := func(v float64) int {
@@ -43,10 +44,12 @@ func Published(w io.Writer, s *published.Standing, program string) error {
 		}
 		return 20 + int(960*math.Log(v/least)/math.Log(most/least))
 	}
-	p.From, p.To = fmt.Sprintf("%.4g", least), fmt.Sprintf("%.4g", most)
+	p.From, p.To = figures.Text(least, s.Unit), figures.Text(most, s.Unit)
 	p.Run = point{at(s.Value), s.Title()}
-	for _, r := range s.Results {
+	for _, r := range s.All {
 		p.Points = append(p.Points, point{at(r.Value), fmt.Sprintf("%s, %s: %.5g %s, %d × %s (%s, %s)", r.Submitter, r.System, r.Value, r.Unit, r.Chips, r.Chip, r.Round, r.ID)})
+	}
+	for _, r := range s.Results {
 		p.Rows = append(p.Rows, r.Cells())
 	}
 	return render(w, "published.html", p)

@@ -120,7 +120,8 @@ type Standing struct {
 	Unit    string     `json:"unit"`
 	Lower   bool       `json:"lower_is_better"`
 	Results []Result   `json:"results"`
-	Of      int        `json:"of"` // results before Shorten and Only
+	All     []Result   `json:"-"`  // before Shorten and Only
+	Of      int        `json:"of"` // length of All
 	Notes   []string   `json:"notes"`
 }
 
@@ -180,6 +181,7 @@ func Against(run report.Run, accuracy *report.LineAccuracy, list []Result, same 
 	slices.SortStableFunc(s.Results, func(a, b Result) int {
 		return cmp.Or(cmp.Compare(b.speed(), a.speed()), cmp.Compare(a.Submitter, b.Submitter))
 	})
+	s.All = slices.Clone(s.Results)
 	for round := range rounds {
 		if round != r.Rules {
 			s.Notes = append(s.Notes, fmt.Sprintf("the run has the rules of %s, results are of %s", r.Rules, round))
