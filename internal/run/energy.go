@@ -34,7 +34,7 @@ func (p *Prepared) startMeter(ctx context.Context) (meter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
-	p.config.Observer.Note(fmt.Sprintf("energy is read from %v", m))
+	p.config.Observer.Note(fmt.Sprintf("energy source: %v", m))
 	return m, nil
 }
 
@@ -104,7 +104,7 @@ func (p *Prepared) runTwice(ctx context.Context) (results *report.Results, err e
 		return nil, fmt.Errorf("reading the energy: %w", err)
 	}
 	root, o := filepath.Dir(p.config.OutputDir), p.config.Observer
-	o.Note(fmt.Sprintf("energy is read from %v, in two runs: ranging first", pair))
+	o.Note(fmt.Sprintf("energy source: %v, in two runs: ranging first", pair))
 	defer func() {
 		if err = errors.Join(err, pair.Close()); err == nil {
 			err = pair.Write(root, p.Request.Program)

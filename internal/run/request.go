@@ -202,7 +202,11 @@ func (q *Request) checkEngine() error {
 				return userinput.Invalid("device", q.Backend.Device, "names of devices, separated by commas")
 			}
 			if !ort.Knows(name) {
-				return userinput.Errorf("device", "unknown device %q; devices are %s", name, strings.Join(ort.Devices(), ", "))
+				all := "devices are"
+				if near := userinput.Nearest(name, ort.Devices()); near != "" {
+					all = "did you mean " + near + "? Devices are"
+				}
+				return userinput.Errorf("device", "unknown device %q; %s %s", name, all, strings.Join(ort.Devices(), ", "))
 			}
 		}
 	}

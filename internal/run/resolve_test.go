@@ -105,6 +105,7 @@ func TestResolveRefuses(t *testing.T) {
 		{func(q *Request) { q.Engine.Name = "onnx" }, `backend: unknown backend "onnx", want onnxruntime, simulated, oip or openai`},
 		{func(q *Request) { q.Engine.Latency = -1 }, "sim_latency is "},
 		{func(q *Request) { q.Engine.Jitter = -1 }, "sim_jitter is "},
+		{func(q *Request) { q.Backend.Device = "cudaa" }, `device: unknown device "cudaa"; did you mean cuda? Devices are cpu, `},
 		{func(q *Request) { q.Backend.Device = "cpu,abacus" }, `device: unknown device "abacus"; devices are `},
 		{func(q *Request) { q.Backend.Device = "cuda,,cpu" }, `device is "cuda,,cpu", want names of devices, separated by commas`},
 		{func(q *Request) { q.Given = map[string]string{"device": "flag --device"} }, `device is "", want names of devices`},

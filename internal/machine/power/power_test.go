@@ -143,7 +143,7 @@ func TestOnlyAutoMayMeasureNothing(t *testing.T) {
 		}
 	}
 	r, err := start(t.Context(), Source{Kind: Auto}, none, "no-nvidia-smi")
-	if err != nil || r.String() != "nothing: no RAPL; "+noSMI {
+	if err != nil || r.String() != "none: no RAPL; "+noSMI {
 		t.Fatalf("auto: %v, %v", r, err)
 	}
 	record, err := r.Stop()

@@ -161,7 +161,7 @@ func (r *Recorder) String() string {
 		names = append(names, r.cards.names...)
 	}
 	if len(names) == 0 {
-		return "nothing: " + strings.Join(r.notes, "; ")
+		return "none: " + strings.Join(r.notes, "; ")
 	}
 	return strings.Join(names, ", ")
 }
