@@ -81,6 +81,16 @@ func TestWrongLines(t *testing.T) {
 		{"decimal with a leading zero", "*.*.min_query_count = 089", "089 is not an octal number, which is what a leading 0 makes of it"},
 		{"one bad of several values", "*.*.min_query_count = x 5", `"x" is not a number`},
 		{"underscores in a number", "*.*.min_query_count = 1_000", `"1_000" is not a number`},
+		{"Arabic digits", "*.Server.target_qps = ٥٠", `"٥٠" is not a number`},
+		{"wide digits", "*.Server.target_qps = １００", `"１００" is not a number`},
+		{"not a number", "*.Server.target_qps = NaN", "want a finite number, got NaN"},
+		{"minus zero", "*.Server.min_query_count = -0", "want a whole number, got -0"},
+		{"65 bits", "*.Server.min_query_count = 18446744073709551616", "18446744073709551616 does not fit into 64 bits"},
+		{"300 million years", "*.Server.max_duration = 9223372036854775807", "are more than a run can last"},
+		{"negative milliseconds", "*.Server.min_duration = -1", "must not be negative, is -1"},
+		{"NUL", "*.Server.target_latency = 9\x00", `"9\x00" is not a number`},
+		{"blanks that do not break", "*.Server.target_latency\u00a0=\u00a09", "want model.scenario.key = value"},
+		{"a letter that looks like another", "*.Server.tаrget_latency = 9", "unknown key"},
 		{"fraction that Server would read too", "*.*.target_latency = 1.5", "want a whole number, got 1.5"},
 	} {
 		if _, err := ParseConf("dir/user.conf", []byte("# first line\n"+c.line+"\n"), ParseOptions{}); err == nil || !strings.HasPrefix(err.Error(), "dir/user.conf:2: ") || !strings.Contains(err.Error(), c.want) {
