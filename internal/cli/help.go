@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -122,6 +123,10 @@ func (*helpAll) Type() string { return "bool" }
 
 // Set implements pflag.Value.
 func (h *helpAll) Set(text string) error {
+	on, err := strconv.ParseBool(text)
+	if err != nil || !on {
+		return err
+	}
 	*h = helpAll(text)
 	return pflag.ErrHelp
 }
