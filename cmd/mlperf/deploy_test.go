@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -206,4 +208,70 @@ func containersOf(v any) (list []map[string]any) {
 		}
 	}
 	return list
+}
+
+// The Indexed Job of suite.yaml has as many pods as its suite has parts, each with a folder and a machine of its own, and
+// gather.yaml reads these folders.
+func TestIndexedJob(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile("../../configs/kubernetes/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	_, text, _ := strings.Cut(read("suite.yaml"), "\n---\n")
+	var job struct {
+		Spec struct {
+			CompletionMode           string `yaml:"completionMode"`
+			Completions, Parallelism int
+			BackoffLimit             *int `yaml:"backoffLimit"`
+			Template                 struct {
+				Spec struct {
+					Affinity struct {
+						PodAntiAffinity struct {
+							Required []struct {
+								TopologyKey string `yaml:"topologyKey"`
+							} `yaml:"requiredDuringSchedulingIgnoredDuringExecution"`
+						} `yaml:"podAntiAffinity"`
+					}
+					Containers []struct {
+						Args []string
+						Env  []struct {
+							Name      string
+							ValueFrom struct {
+								FieldRef struct {
+									FieldPath string `yaml:"fieldPath"`
+								} `yaml:"fieldRef"`
+							} `yaml:"valueFrom"`
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &job); err != nil {
+		t.Fatal(err)
+	}
+	s := job.Spec
+	pod := s.Template.Spec
+	if s.CompletionMode != "Indexed" || s.Completions < 2 || s.Parallelism != s.Completions || s.BackoffLimit == nil || *s.BackoffLimit != 0 {
+		t.Errorf("the job is %+v", s)
+	}
+	if r := pod.Affinity.PodAntiAffinity.Required; len(r) != 1 || r[0].TopologyKey != "kubernetes.io/hostname" {
+		t.Errorf("two pods may share a machine: %+v", r)
+	}
+	c := pod.Containers[0]
+	if e := c.Env[0]; e.Name != "PART" || e.ValueFrom.FieldRef.FieldPath != "metadata.annotations['batch.kubernetes.io/job-completion-index']" {
+		t.Errorf("the variable is %+v", e)
+	}
+	for i := range s.Completions {
+		args := strings.ReplaceAll(strings.Join(c.Args, " "), "$(PART)", strconv.Itoa(i))
+		if want := fmt.Sprintf("suite run edge --part=%d/%d --output=/results/runs/%d", i, s.Completions, i); args != want {
+			t.Errorf("pod %d runs mlperf %s, want %s", i, args, want)
+		}
+	}
+	if !strings.Contains(read("gather.yaml"), "- /results/runs\n") {
+		t.Error("gather.yaml reads other folders")
+	}
 }

@@ -118,7 +118,7 @@ func TestExplainDownload(t *testing.T) {
 }
 
 func TestShowQuantized(t *testing.T) {
-	q := &convert.Quantized{Model: "m.onnx", Description: "m.md", Missed: true, Report: &quantize.Report{Bits: 8, 
+	q := &convert.Quantized{Model: "m.onnx", Description: "m.md", Missed: true, Report: &quantize.Report{Bits: 8,
 		Layers: make([]quantize.QuantizedLayer, 3), Excluded: []quantize.ExcludedLayer{}, BytesBefore: 4_000_000, BytesAfter: 1_100_000,
 		Search: &quantize.SearchRecord{Score: 75.123456, Target: 76},
 	}}

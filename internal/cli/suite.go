@@ -34,6 +34,7 @@ func newSuite() *cobra.Command {
 type suiteFlags struct {
 	requestFlags
 	suite    suite.Request
+	part     string
 	cooldown time.Duration
 	asJSON   bool
 }
@@ -41,6 +42,7 @@ type suiteFlags struct {
 func (o *suiteFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Quick, "quick", false, "about ten seconds of traffic for each run, no cool-down; not rule-compliant")
 	f.StringSliceVar(&o.suite.Only, "only", nil, "only these benchmarks, as MODEL or MODEL/SCENARIO, separated by commas")
+	f.StringVar(&o.part, "part", "", "of several machines: run the models of one of them, as `INDEX/OF`, 0/4 to 3/4 (docs/clusters.md)")
 	f.BoolVar(&o.suite.NoAccuracy, "no-accuracy", false, "leave the accuracy runs out")
 	durationVar(f, &o.cooldown, "cooldown", 0, "how long the machine cools down before a performance run (default: as the suite says)")
 	f.StringVar(&o.Rules, "rules", "", "rule set (default: the suite's)")
@@ -64,6 +66,9 @@ func (o *suiteFlags) define(f *pflag.FlagSet) {
 func (o *suiteFlags) plan(flags *pflag.FlagSet, s *suite.Suite, folder string) (*suite.Plan, error) {
 	base, err := o.build(flags)
 	if err != nil {
+		return nil, err
+	}
+	if o.suite.Part, err = suite.ParsePart(o.part); err != nil {
 		return nil, err
 	}
 	o.suite.Base, o.suite.Output, o.suite.Command = base, folder, stepCommand(flags)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,6 +85,7 @@ type Request struct {
 	Base run.Request
 	// Only are the benchmarks that are wanted, as MODEL or MODEL/SCENARIO; none: all.
 	Only       []string
+	Part       Part // of several machines, which have a part each; zero: all
 	NoAccuracy bool
 	Cooldown   *time.Duration // instead of the suite's
 	Output     string         // folder; empty: nothing is run
@@ -91,6 +93,39 @@ type Request struct {
 	Earlier    []report.Run   // from which the speed of models on this machine is known
 	// Command is the command line of a single run of a request, argument by argument; nil: not known.
 	Command func(run.Request) []string
+}
+
+// A Part is the benchmarks of one of several machines: the models of the suite are dealt out to them in turn, each with all of its
+// scenarios and precisions.
+type Part struct{ Index, Of int } // Index counts from 0; Of 0: not divided
+
+// ParsePart reads INDEX/OF, as 0/4 to 3/4. Empty: all.
+func ParsePart(text string) (p Part, err error) {
+	if text == "" {
+		return p, nil
+	}
+	index, of, _ := strings.Cut(text, "/")
+	i, errIndex := strconv.Atoi(index)
+	n, errOf := strconv.Atoi(of)
+	if errIndex != nil || errOf != nil || i < 0 || i >= n {
+		return p, userinput.Invalid("part", text, "INDEX/OF with an index from 0, as 0/4 to 3/4")
+	}
+	return Part{i, n}, nil
+}
+
+// deal keeps the steps of a part.
+func (p *Plan) deal() {
+	if p.request.Part.Of == 0 {
+		return
+	}
+	var models []string
+	p.Steps = slices.DeleteFunc(p.Steps, func(s *Step) bool {
+		at := slices.Index(models, s.Model)
+		if at < 0 {
+			at, models = len(models), append(models, s.Model)
+		}
+		return at%p.request.Part.Of != p.request.Part.Index
+	})
 }
 
 // A Plan is a suite with a step for each run.
@@ -190,6 +225,7 @@ func (p *Plan) addAll() (err error) {
 		}
 		seen[s.Folder] = true
 	}
+	p.deal()
 	return nil
 }
 

@@ -546,3 +546,34 @@ func TestEstimateFromThisSuite(t *testing.T) {
 		t.Errorf("%v takes %v", p.Steps[1], got)
 	}
 }
+
+// The parts of several machines have every step once, and a model on one machine alone.
+func TestParts(t *testing.T) {
+	text := "benchmarks:\n  - {model: resnet50, scenarios: [Offline, Server]}\n  - {model: bert, scenarios: [Offline]}\n" +
+		"  - {model: resnet50, precision: int8, scenarios: [Offline]}\n  - {model: retinanet, scenarios: [Offline]}\n"
+	all := len(mustPlan(t, text, Request{}).Steps)
+	for _, n := range []int{1, 2, 3, 5} {
+		steps, home := 0, map[string]int{}
+		for i := range n {
+			part, err := ParsePart(fmt.Sprintf("%d/%d", i, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range mustPlan(t, text, Request{Part: part}).Steps {
+				steps++
+				if at, has := home[s.Model]; has && at != i {
+					t.Errorf("%d parts: %s is in the parts %d and %d", n, s.Model, at, i)
+				}
+				home[s.Model] = i
+			}
+		}
+		if steps != all {
+			t.Errorf("%d parts have %d steps, want %d", n, steps, all)
+		}
+	}
+	for _, text := range []string{"1", "4/4", "-1/4", "a/b", "0/0", "1/", "/2"} {
+		if _, err := ParsePart(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
@@ -386,5 +388,36 @@ func TestReplaceATree(t *testing.T) {
 	write(t, filepath.Join(q.Tree, "thesis.tex"), "years of work")
 	if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), "it has thesis.tex") || !exists(filepath.Join(q.Tree, "thesis.tex")) {
 		t.Errorf("a folder with another file: error %v", err)
+	}
+}
+
+// The results of several nodes, each in a folder of its own as an Indexed Job leaves them, become one tree. Nodes that differ
+// are no system.
+func TestResultsOfSeveralNodes(t *testing.T) {
+	t.Parallel()
+	node := func(cores int) func(*report.Results) {
+		return func(r *report.Results) {
+			r.System = machine.Machine{CPU: machine.CPU{Model: "Example CPU", Cores: cores}, GPUs: []machine.GPU{{Name: "A"}, {Name: "A"}}}
+		}
+	}
+	q := withResults(t, golden(t, "v6.1"), "", node(64))
+	volume := t.TempDir()
+	for i, scenario := range []string{"SingleStream", "MultiStream", "Offline"} {
+		ok(t, os.CopyFS(filepath.Join(volume, "runs", strconv.Itoa(i), "resnet50", scenario), os.DirFS(filepath.Join(q.Runs[0], home, "results/board1/resnet50", scenario))))
+	}
+	q.Runs = []string{filepath.Join(volume, "runs")}
+	q.Tree = filepath.Join(volume, "tree")
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if len(built.Results) != 3 || !built.Check.Passes {
+		t.Errorf("%d results, rules %v", len(built.Results), rulesOf(built.Check))
+	}
+
+	other := withResults(t, golden(t, "v6.1"), "Offline/accuracy", node(32))
+	other.Runs = append(other.Runs, filepath.Join(volume, "runs", "0"))
+	ok(t, os.RemoveAll(filepath.Join(other.Runs[0], home, "results/board1/resnet50/SingleStream")))
+	other.Model = ""
+	if _, err := Build(t.Context(), other); err == nil || !strings.Contains(err.Error(), "are of different machines, which are two systems: Example CPU with ") {
+		t.Errorf("nodes of 64 and 32 cores: %v", err)
 	}
 }

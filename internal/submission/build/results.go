@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -56,6 +58,9 @@ func (b *builder) results(ctx context.Context) ([]*result, error) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		err = errors.Join(err, b.choose(list[name], parts[name]))
 	}
+	if err == nil {
+		err = sameMachine(slices.SortedFunc(maps.Values(list), func(x, y *result) int { return cmp.Compare(x.name(), y.name()) }))
+	}
 	if err == nil && b.Infer {
 		err = b.infer(list)
 	}
@@ -67,6 +72,36 @@ func (b *builder) results(ctx context.Context) ([]*result, error) {
 		return nil, err
 	}
 	return slices.SortedFunc(maps.Values(list), func(x, y *result) int { return cmp.Compare(x.name(), y.name()) }), nil
+}
+
+// sameMachine refuses results of machines that differ: they are of one system, perhaps of several nodes of it. Runs that asked
+// servers do not know the system's.
+func sameMachine(list []*result) error {
+	first, has := "", ""
+	for _, r := range list {
+		for _, one := range append([]*run{r.performance, r.accuracy}, r.tests...) {
+			if one.results == nil || one.results.Remote != nil || one.results.System == nil {
+				continue
+			}
+			var m machine.Machine
+			data, err := json.Marshal(one.results.System)
+			if err != nil || json.Unmarshal(data, &m) != nil {
+				continue
+			}
+			cards := map[string]int{}
+			for _, g := range m.GPUs {
+				cards[g.Name]++
+			}
+			is := fmt.Sprintf("%s with %d cores and accelerators %v", m.CPU.Model, m.CPU.Cores, cards)
+			if first == "" {
+				first, has = one.folder, is
+			}
+			if is != has {
+				return fmt.Errorf("%s and %s are of different machines, which are two systems: %s, and %s", first, one.folder, has, is)
+			}
+		}
+	}
+	return nil
 }
 
 // choose gives a result a run for each part.
