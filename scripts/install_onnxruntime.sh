@@ -21,6 +21,7 @@ version=$default_version
 source=auto
 want=
 dir=
+device=
 print_path=false
 
 usage() {
@@ -37,6 +38,8 @@ Installs the ONNX Runtime library (version $default_version unless told otherwis
                   of this script
   --sha256 HEX    the SHA-256 that the library must have, instead of the table's
   --source NAME   auto (default: github, then npm), github, or npm
+  --device NAME   ONNX Runtime with this device beside it, such as openvino: the same as
+                  mlperf doctor --fix --device NAME, which shows the licences and asks
   --print-path    print where the library is or would be, and do nothing
   --help          this text
 
@@ -65,6 +68,7 @@ parse() {
 		--version) version=${value#v} ;;
 		--sha256) want=$value ;;
 		--source) source=$value ;;
+		--device) device=$value ;;
 		*) misuse "unknown argument: $1" ;;
 		esac
 		[ -n "$value" ] || misuse "$name needs a value"
@@ -319,6 +323,12 @@ finish() {
 
 main() {
 	parse "$@"
+	if [ -n "$device" ]; then
+		self=$(readlink -f "$0" 2>/dev/null) || self=$0
+		# shellcheck source=scripts/find_mlperf.sh
+		. "$(dirname -- "$self")/find_mlperf.sh"
+		exec "$mlperf" doctor --fix --device "$device"
+	fi
 	platform
 	[ -n "$dir" ] || dir=$(data_dir)/onnxruntime/$version/$os_arch
 	target=$dir/$library

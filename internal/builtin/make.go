@@ -23,7 +23,7 @@ func WithMaker(program, library string, o harness.Observer, f func(Maker) error)
 	if err != nil {
 		return err
 	}
-	engine, err := ort.Open(library, nil)
+	engine, err := ort.Open(library, "", nil)
 	if err != nil {
 		return err
 	}

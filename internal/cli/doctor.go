@@ -15,13 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
+	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 	"github.com/mlperf-go/mlperf/scripts"
 )
 
 func newDoctor() *cobra.Command {
-	var library string
+	var library, device string
 	var fix, yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -30,16 +32,24 @@ func newDoctor() *cobra.Command {
 which command fixes that.
 
 Exit status: 0 if nothing is missing, 1 otherwise.`,
-		Example: "  mlperf doctor\n  mlperf doctor --fix",
+		Example: "  mlperf doctor\n  mlperf doctor --fix\n  mlperf doctor --device openvino",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !fix {
 				if err := refuseFlags(cmd.Flags(), "is of --fix: without it nothing is asked", "yes"); err != nil {
 					return err
 				}
 			}
-			d, err := diagnose(cmd.Context(), library)
+			d, err := diagnose(cmd.Context(), library, device)
 			if err != nil {
 				return err
+			}
+			if fix && d.Fetches != nil {
+				if err := fetchRuntime(cmd, *d.Fetches, yes); err != nil {
+					return err
+				}
+				if d, err = diagnose(cmd.Context(), library, device); err != nil {
+					return err
+				}
 			}
 			if fix && slices.ContainsFunc(d.Missing, func(r remedy) bool { return r.Installs }) {
 				if !yes {
@@ -49,7 +59,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 					fmt.Fprintln(cmd.ErrOrStderr(), "nothing was installed: --yes installs without asking")
 				} else if err = install(cmd); err != nil {
 					return fmt.Errorf("installing ONNX Runtime: %w", err)
-				} else if d, err = diagnose(cmd.Context(), library); err != nil {
+				} else if d, err = diagnose(cmd.Context(), library, device); err != nil {
 					return err
 				}
 			}
@@ -65,10 +75,25 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 		},
 	}
 	defineLibrary(cmd.Flags(), &library)
+	cmd.Flags().StringVar(&device, "device", "", "look at the ONNX Runtime that runs on this device take, and whether it can be used; with --fix, get one")
 	cmd.Flags().BoolVar(&fix, "fix", false, "install missing parts, after asking")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
+}
+
+// fetchRuntime gets ONNX Runtime with a device.
+func fetchRuntime(cmd *cobra.Command, it download.Item, yes bool) error {
+	m, err := download.Load()
+	if err != nil {
+		return err
+	}
+	dir, err := it.UsualDir()
+	if err != nil {
+		return err
+	}
+	_, err = fetchItem(cmd, m, it, download.Options{Dir: dir}, yes)
+	return err
 }
 
 // install runs the script that is part of the program.
@@ -151,6 +176,7 @@ type diagnosis struct {
 	Candidates []ort.Candidate `json:"candidates"`
 	Providers  []ort.Provider  `json:"providers,omitempty"`
 	Missing    []remedy        `json:"missing"`
+	Fetches    *download.Item  `json:"-"` // with it the wanted device can be used
 }
 
 // A remedy fixes something that is missing.
@@ -161,8 +187,9 @@ type remedy struct {
 	Installs bool `json:"installs,omitempty"`
 }
 
-// diagnose looks for everything that runs need. Library is the file of ONNX Runtime; empty: the installed one.
-func diagnose(ctx context.Context, library string) (*diagnosis, error) {
+// diagnose looks for everything that runs need. Library is the file of ONNX Runtime; empty: the installed one. Device is one that
+// has to be usable; empty: the CPU is enough.
+func diagnose(ctx context.Context, library, device string) (*diagnosis, error) {
 	d := &diagnosis{Program: program(), Missing: []remedy{}}
 	var err error
 	if d.Cache, err = home.CacheDir(); err != nil {
@@ -176,8 +203,11 @@ func diagnose(ctx context.Context, library string) (*diagnosis, error) {
 		return nil, err
 	}
 	d.checkDisk()
-	d.findLibrary(ctx, library)
-	return d, nil
+	d.findLibrary(ctx, library, device)
+	if device != "" && len(d.Missing) == 0 {
+		err = d.checkDevice(library, device)
+	}
+	return d, err
 }
 
 func (d *diagnosis) miss(what, fix string) {
@@ -193,9 +223,34 @@ func (d *diagnosis) checkDisk() {
 	}
 }
 
-// findLibrary looks for ONNX Runtime and tries its devices.
-func (d *diagnosis) findLibrary(ctx context.Context, path string) {
-	library, candidates, err := ort.Search{Explicit: path}.Find()
+// checkDevice wants a device that can be used. A library that the user names is not replaced by another.
+func (d *diagnosis) checkDevice(library, device string) error {
+	i := slices.IndexFunc(d.Providers, func(p ort.Provider) bool { return userinput.Same(p.Device, device) })
+	if i < 0 {
+		return usage("--device: unknown device %q%s", device, userinput.Want(device, ort.Devices(), "one of "+strings.Join(ort.Devices(), ", ")))
+	}
+	p := d.Providers[i]
+	if p.Usable {
+		return nil
+	}
+	d.miss("device "+p.Device+": "+p.Reason, p.Remedy)
+	if library != "" || os.Getenv(ort.LibraryVariable) != "" || p.Compiled {
+		return nil
+	}
+	m, err := download.Load()
+	if err != nil {
+		return err
+	}
+	if it, err := m.Lookup(download.Runtime, p.Device); err == nil {
+		d.Fetches = &it
+		d.Missing[len(d.Missing)-1].Fix = ort.Remedy + " --device " + p.Device
+	}
+	return nil
+}
+
+// findLibrary looks for ONNX Runtime, for a device or without one, and tries its devices.
+func (d *diagnosis) findLibrary(ctx context.Context, path, device string) {
+	library, candidates, err := ort.Search{Explicit: path, Device: device}.Find()
 	d.Candidates = candidates
 	if err != nil {
 		d.miss("ONNX Runtime: "+strings.TrimSuffix(err.Error(), "\nRun: "+ort.Remedy), ort.Remedy+", or name a library with --ort-lib FILE")

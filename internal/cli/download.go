@@ -17,8 +17,8 @@ import (
 func newDownload() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "download",
-		Short: "Get official data sets and models",
-		Long: `Get official data sets and models. The licence is shown, and has to be accepted, before
+		Short: "Get official data sets and models, and ONNX Runtime with further devices",
+		Long: `Get official data sets and models, and ONNX Runtime with further devices. The licence is shown, and has to be accepted, before
 anything is fetched. After an interruption the same command goes on where it stopped;
 complete files are not fetched again. Files are checked against the checksums
 that their publishers give, where they give any.
@@ -27,7 +27,7 @@ Some need registration: the steps are printed, and --from-file takes the files t
 have got by hand. docs/data.md has the details.`,
 		Example: "  mlperf download list\n  mlperf download model resnet50 --dry-run",
 	}
-	cmd.AddCommand(newDownloadItem(download.Dataset), newDownloadItem(download.Model), newDownloadList())
+	cmd.AddCommand(newDownloadItem(download.Dataset), newDownloadItem(download.Model), newDownloadItem(download.Runtime), newDownloadList())
 	return cmd
 }
 
@@ -87,29 +87,10 @@ func newDownloadItem(kind download.Kind) *cobra.Command {
 			case dryRun:
 				return showItem(cmd.OutOrStdout(), license, it, o)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s\nLicence: %s\n  %s\n  %s\n", it.Title, license.Name, license.Summary, license.URL)
-			if !accept {
-				yes, asked := ask(cmd, "Do you accept it?")
-				if !asked {
-					return usage("%s %s is under %s (%s): read it, and accept it with --accept-license", it.Kind, it.Name, license.Name, license.URL)
-				}
-				if !yes {
-					return errors.New("the licence was not accepted: nothing was fetched")
-				}
-			}
-			display := newDisplay(cmd)
-			defer display.Done()
-			o.Observer = display
-			got, err := download.Get(cmd.Context(), it, o)
-			display.Done()
+			got, err := fetchItem(cmd, m, it, o, accept)
 			if err != nil {
-				return explainDownload(cmd.ErrOrStderr(), it, err)
+				return err
 			}
-			state := "done"
-			if got.Already {
-				state = "already there, with the right checksums"
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d files, %s, in %s\n", state, got.Files, progress.BytesText(got.Bytes), got.Dir)
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), "download", struct {
 					Kind download.Kind `json:"kind"`
@@ -132,17 +113,50 @@ func newDownloadItem(kind download.Kind) *cobra.Command {
 	f.BoolVar(&o.Force, "force", false, "replace files that are in the way")
 	f.BoolVar(&o.KeepArchives, "keep-archives", false, "keep archives after they were unpacked")
 	jsonFlag(f, &asJSON)
-	if kind == download.Dataset {
+	switch kind {
+	case download.Dataset:
 		f.IntVar(&o.Count, "count", 0, "only so many samples (imagenet, coco, openimages); annotations are cut to them")
 		f.Uint64Var(&o.Seed, "seed", 0, "which samples --count chooses")
 		cmd.Short = "Get a data set and print its folder"
 		cmd.Example = "  mlperf download dataset coco --dry-run\n  mlperf download dataset imagenet --count 500 --dry-run"
-	} else {
+	case download.Model:
 		cmd.Short = "Get a model and print its file, or its folder"
 		cmd.Example = "  mlperf download model retinanet --dry-run\n" +
 			"  mlperf download model mobilenet --from-file my.onnx --dir models/mobilenet --accept-license"
+	case download.Runtime:
+		cmd.Short = "Get ONNX Runtime with a device, as mlperf doctor --fix --device does, and print its folder"
+		cmd.Example = "  mlperf download runtime openvino --dry-run"
 	}
 	return cmd
+}
+
+// fetchItem shows the licence of an item, asks unless it is accepted, and fetches the item.
+func fetchItem(cmd *cobra.Command, m *download.Manifest, it download.Item, o download.Options, accept bool) (got download.Result, err error) {
+	license := m.LicenseOf(it)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s\nLicence: %s\n  %s\n  %s\n", it.Title, license.Name, license.Summary, license.URL)
+	if !accept {
+		yes, asked := ask(cmd, "Do you accept it?")
+		if !asked {
+			return got, usage("%s %s is under %s (%s): read it, and accept it with --accept-license", it.Kind, it.Name, license.Name, license.URL)
+		}
+		if !yes {
+			return got, errors.New("the licence was not accepted: nothing was fetched")
+		}
+	}
+	display := newDisplay(cmd)
+	defer display.Done()
+	o.Observer = display
+	got, err = download.Get(cmd.Context(), it, o)
+	display.Done()
+	if err != nil {
+		return got, explainDownload(cmd.ErrOrStderr(), it, err)
+	}
+	state := "done"
+	if got.Already {
+		state = "already there, with the right checksums"
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d files, %s, in %s\n", state, got.Files, progress.BytesText(got.Bytes), got.Dir)
+	return got, nil
 }
 
 // explainDownload says what to do after a download that failed.
@@ -227,7 +241,7 @@ func newDownloadList() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the data sets and models to download, and which are present",
+		Short:   "List what can be downloaded, and what is present",
 		Example: "  mlperf download list",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"runtime"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/configs"
@@ -25,16 +26,17 @@ type License struct {
 	Summary string `json:"summary"`
 }
 
-// A Kind says whether an item is a data set or a model.
+// A Kind says what an item is.
 type Kind string
 
 // The kinds.
 const (
 	Dataset Kind = "dataset"
 	Model   Kind = "model"
+	Runtime Kind = "runtime" // ONNX Runtime with a device, which is its name
 )
 
-// An Item is one data set or model.
+// An Item is one data set, model or runtime.
 type Item struct {
 	Kind    Kind     `json:"kind"`
 	Name    string   `json:"name"`
@@ -50,10 +52,19 @@ type Item struct {
 
 	OpenImages *OpenImages `json:"openimages,omitempty"`
 	Cases      []string    `json:"cases,omitempty"` // of KiTS19, in order
+
+	Version  string `json:"version,omitempty"`  // of a runtime
+	Platform string `json:"platform,omitempty"` // that a runtime is for: GOOS-GOARCH
 }
 
-// UsualDir is the folder for the item, unless another is wanted: one of its own below the data directory.
-func (it Item) UsualDir() (string, error) { return home.DataDir(string(it.Kind)+"s", it.Name) }
+// UsualDir is the folder for the item, unless another is wanted: one of its own below the data directory. That of a runtime is
+// one in which runs look for it.
+func (it Item) UsualDir() (string, error) {
+	if it.Kind == Runtime {
+		return home.DataDir("onnxruntime", it.Version+"-"+it.Name, it.Platform)
+	}
+	return home.DataDir(string(it.Kind)+"s", it.Name)
+}
 
 // A File is one file of an item, or many that a list at a server names.
 type File struct {
@@ -104,16 +115,24 @@ func Load() (*Manifest, error) {
 	return m, nil
 }
 
-// Lookup returns the item of a name; case, hyphens and underscores do not matter.
+const platform = runtime.GOOS + "-" + runtime.GOARCH
+
+// Lookup returns the item of a name, for this platform; case, hyphens and underscores do not matter.
 func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
 	for _, it := range m.Items {
-		if it.Kind == kind && userinput.Same(it.Name, name) {
+		if it.Kind == kind && userinput.Same(it.Name, name) && (it.Platform == "" || it.Platform == platform) {
 			return it, nil
 		}
 	}
 	names, what := m.Names(kind), string(kind)
-	if kind == Dataset {
+	switch kind {
+	case Dataset:
 		what = "data set"
+	case Runtime:
+		if len(names) == 0 {
+			return Item{}, fmt.Errorf("there is no ready-made ONNX Runtime with %s for %s: name one with --ort-lib", name, platform)
+		}
+		what = "device"
 	}
 	return Item{}, fmt.Errorf("unknown %s %q%s", what, name, userinput.Want(name, names, "one of "+strings.Join(names, ", ")))
 }
@@ -121,7 +140,7 @@ func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
 // Names lists the items of a kind.
 func (m *Manifest) Names(kind Kind) (names []string) {
 	for _, it := range m.Items {
-		if it.Kind == kind {
+		if it.Kind == kind && (it.Platform == "" || it.Platform == platform) {
 			names = append(names, it.Name)
 		}
 	}

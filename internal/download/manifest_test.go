@@ -50,7 +50,7 @@ func TestManifestIsWellFormed(t *testing.T) {
 		license := m.LicenseOf(it)
 		check(license.Name != "" && license.Summary != "", "unknown licence %q", it.License)
 		address(license.URL)
-		check((it.Kind == Dataset || it.Kind == Model) && it.Title != "" && !strings.ContainsAny(it.Name, `/\ `), "kind, title or name")
+		check(slices.Contains([]Kind{Dataset, Model, Runtime}, it.Kind) && (it.Kind == Runtime) == (it.Version != "" && it.Platform != "") && it.Title != "" && !strings.ContainsAny(it.Name, `/\ `), "kind, title or name")
 		check(len(it.Files) > 0 || it.Folder != nil, "has neither files nor a folder")
 		_, known := layouts()[it.Layout]
 		check(known && (it.Layout == LayoutOpenImages) == (it.OpenImages != nil), "layout %q", it.Layout)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -121,6 +122,10 @@ func anotherBuild(d *device) string {
 	switch d.name {
 	case "cuda", "tensorrt":
 		text = "use a GPU build of ONNX Runtime (release archive onnxruntime-linux-x64-gpu)"
+	case "openvino":
+		if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" { // as configs/downloads.json has it
+			return "run: " + Remedy + " --device " + d.name
+		}
 	case "coreml", "directml":
 		return "it needs " + d.needs
 	}

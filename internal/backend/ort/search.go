@@ -65,6 +65,7 @@ const noSuchFile = "no such file"
 // and for the flag of the command line.
 type Search struct {
 	Explicit   string // --ort-lib
+	Device     string // as in backend.Options; a library that was installed for one of these comes first
 	Executable string // path of the program; empty: os.Executable
 	WorkDir    string // folder with node_modules; empty: the current one
 	Root       string // put before the system's own folders
@@ -107,10 +108,10 @@ func (s Search) Find() (Library, []Candidate, error) {
 	return found, all, nil
 }
 
-// Open loads the library that Find returns. Its file may be named; empty: the installed one. With a pool, all sessions
-// share its threads.
-func Open(file string, pool *Pool) (*Engine, error) {
-	library, _, err := Search{Explicit: file}.Find()
+// Open loads the library that Find returns. Its file may be named; empty: the installed one. Device is as in
+// backend.Options. With a pool, all sessions share its threads.
+func Open(file, device string, pool *Pool) (*Engine, error) {
+	library, _, err := Search{Explicit: file, Device: device}.Find()
 	var none *NotFoundError
 	switch {
 	case errors.As(err, &none):
@@ -184,7 +185,7 @@ func (s Search) places() []place {
 	if program != "" {
 		add("beside the program", filepath.Dir(program), filepath.Join(filepath.Dir(program), "lib"))
 	}
-	add("data directory", installDirs()...)
+	add("data directory", installDirs(s.Device)...)
 	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform()))
 	for _, dir := range systemDirs() {
 		add("system", filepath.Join(s.Root, dir))
@@ -228,27 +229,51 @@ func (p place) files() []string {
 }
 
 // installDir returns the folder in our data directory that holds a version of the library for this platform.
-// scripts/install_onnxruntime.sh follows the same rule.
+// scripts/install_onnxruntime.sh follows the same rule, and download.Item.UsualDir, whose versions end in "-" and a device.
 func installDir(version string) (string, error) {
 	return home.DataDir("onnxruntime", version, runtime.GOOS+"-"+runtime.GOARCH)
 }
 
-// installDirs lists the folders of the installed versions: first the pinned version, with which results are comparable, then
-// the others from the newest.
-func installDirs() []string {
+// installDirs lists the folders of the installed versions: first those with a wanted device, then the pinned version, with which
+// results are comparable, then the others from the newest, and last those for other devices.
+func installDirs(wanted string) []string {
 	pinned, err := installDir(pinnedVersion)
 	if err != nil {
 		return nil
 	}
 	dirs := []string{pinned}
-	versions := fileio.Glob(filepath.Dir(filepath.Dir(pinned)), "*")
-	slices.SortFunc(versions, func(a, b string) int { return compareVersions(filepath.Base(b), filepath.Base(a)) })
-	for _, version := range versions {
+	for _, version := range fileio.Glob(filepath.Dir(filepath.Dir(pinned)), "*") {
 		dir := filepath.Join(version, filepath.Base(pinned))
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != pinned {
 			dirs = append(dirs, dir)
 		}
 	}
+	parts := func(dir string) (version, device string) {
+		version, device, _ = strings.Cut(filepath.Base(filepath.Dir(dir)), "-")
+		return version, device
+	}
+	names := map[string]bool{}
+	for name := range strings.SplitSeq(wanted, ",") {
+		if d, err := deviceNamed(name); err == nil {
+			names[d.name] = true
+		}
+	}
+	rank := func(dir string) int {
+		switch _, device := parts(dir); {
+		case names[device]:
+			return 0
+		case dir == pinned:
+			return 1
+		case device == "":
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(dirs, func(a, b string) int {
+		x, _ := parts(a)
+		y, _ := parts(b)
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(y, x))
+	})
 	return dirs
 }
 

@@ -82,6 +82,30 @@ func TestSearchOrder(t *testing.T) {
 	}
 }
 
+// A library that was installed for a device is for runs on it, and for others if there is none.
+func TestSearchForADevice(t *testing.T) {
+	m := newFakeMachine(t)
+	platform := runtime.GOOS + "-" + runtime.GOARCH
+	openvino := m.install("data/onnxruntime/1.24.1-openvino/"+platform+"/libonnxruntime.so.1.24.1", "1.24.1")
+	find := func(device string) string {
+		t.Helper()
+		s := m.search()
+		s.Device = device
+		got, _, err := s.Find()
+		testenv.Must(t, err)
+		return got.Path
+	}
+	if got := find(""); got != openvino {
+		t.Errorf("the only library is %s, found %s", openvino, got)
+	}
+	newer := m.install("data/onnxruntime/1.30.0/"+platform+"/libonnxruntime.so.1", "1.30.0")
+	for device, want := range map[string]string{"": newer, "cpu": newer, "cuda,cpu": newer, "openvino": openvino, "OpenVINOExecutionProvider,cpu": openvino} {
+		if got := find(device); got != want {
+			t.Errorf("device %q: found %s, want %s", device, got, want)
+		}
+	}
+}
+
 func TestSearchInFoldersNamedLikePatterns(t *testing.T) {
 	m := newFakeMachine(t)
 	m.root = filepath.Join(m.root, "a[1]", "*")

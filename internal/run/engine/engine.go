@@ -70,7 +70,7 @@ func (c Config) OpenORT(o backend.Options) (backend.Engine, error) {
 	if c.SharedThreads > 0 {
 		pool = &ort.Pool{IntraThreads: c.SharedThreads, InterThreads: max(1, o.InterThreads), NoSpinning: o.NoSpinning, Affinity: o.Affinity}
 	}
-	e, err := ort.Open(c.Library, pool)
+	e, err := ort.Open(c.Library, o.Device, pool)
 	if err != nil {
 		return nil, err // an interface that is nil
 	}

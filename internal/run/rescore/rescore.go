@@ -140,7 +140,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 		}
 	}
 	if model.ScoresWithEngine {
-		if how.Engine, err = ort.Open(q.Library, nil); err != nil {
+		if how.Engine, err = ort.Open(q.Library, "", nil); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, how.Engine.Close()) }()
