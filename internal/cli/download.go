@@ -18,10 +18,10 @@ func newDownload() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "download",
 		Short: "Get official data sets and models, and ONNX Runtime with further devices",
-		Long: `Get official data sets and models, and ONNX Runtime with further devices. The licence is shown, and has to be accepted, before
-anything is fetched. After an interruption the same command goes on where it stopped;
-complete files are not fetched again. Files are checked against the checksums
-that their publishers give, where they give any.
+		Long: `Get official data sets and models, and ONNX Runtime with further devices. The licence is
+shown, and has to be accepted, before anything is fetched. After an interruption the same
+command goes on where it stopped; complete files are not fetched again. Files are checked
+against the checksums that their publishers give, where they give any.
 
 Some need registration: the steps are printed, and --from-file takes the files that you
 have got by hand. docs/data.md has the details.`,

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -36,12 +35,7 @@ type comparePage struct {
 func Compare(w io.Writer, list []compare.Comparison, program string) error {
 	var drawn []figures.Figure
 	for i, c := range list {
-		base, err := chartsOf(c.Base)
-		new, also := chartsOf(c.New)
-		if err := errors.Join(err, also); err != nil {
-			return err
-		}
-		if f, ok := figures.Compared(fmt.Sprintf("latency-%d", i), c.Title()+": latency, base and new", base, new); ok {
+		if f, ok := figures.Compared(fmt.Sprintf("latency-%d", i), c.Title()+": latency, base and new", chartsOf(c.Base), chartsOf(c.New)); ok {
 			drawn = append(drawn, f)
 		}
 	}
@@ -59,16 +53,15 @@ func Compare(w io.Writer, list []compare.Comparison, program string) error {
 	return render(w, "compare.html", p)
 }
 
-// chartsOf are the charts of the runs in folders; those of foreign logs have none.
-func chartsOf(folders []string) (list []*charts.Charts, err error) {
+// chartsOf are the charts of the runs in folders. Those of foreign logs have none, and the page does without those that cannot
+// be read.
+func chartsOf(folders []string) (list []*charts.Charts) {
 	for _, folder := range folders {
-		c, err := charts.Read(folder)
-		if err != nil {
-			return nil, err
+		if c, err := charts.Read(folder); err == nil {
+			list = append(list, c)
 		}
-		list = append(list, c)
 	}
-	return list, nil
+	return list
 }
 
 func newComparison(c compare.Comparison) comparison {
