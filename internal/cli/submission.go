@@ -6,9 +6,11 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/submission/build"
@@ -26,7 +28,7 @@ func newSubmission() *cobra.Command {
 rounds v5.0 to v6.1. docs/submitting.md describes such a tree.`,
 		Example: "  mlperf submission check submission",
 	}
-	cmd.AddCommand(newSubmissionBuild(), newSubmissionCheck(), newSubmissionPack(), newSubmissionReport())
+	cmd.AddCommand(newSubmissionRun(), newSubmissionBuild(), newSubmissionCheck(), newSubmissionPack(), newSubmissionReport())
 	return cmd
 }
 
@@ -203,9 +205,19 @@ not.`,
 	f := cmd.Flags()
 	o.system.define(f)
 	defineRound(cmd, &o.Rules)
+	o.defineTexts(f)
+	f.StringVar(&o.Model, "model", "", "benchmark of logs that do not name it")
+	f.BoolVar(&o.Newest, "newest", false, "of several runs of the same, take the newest (default: an error)")
+	f.BoolVar(&o.Add, "add", false, "add to the tree that is there")
+	f.BoolVar(&o.Force, "force", false, "replace the tree, or with --add the results that it has")
+	jsonFlag(f, &o.asJSON)
+	return cmd
+}
+
+// defineTexts defines the flags of what a tree has besides logs.
+func (o *buildFlags) defineTexts(f *pflag.FlagSet) {
 	f.StringVar(&o.System, "system", "", "name for the system's folder")
 	f.StringVar(&o.description, "description", "", "description of the system, from mlperf system (default: of this machine)")
-	f.StringVar(&o.Model, "model", "", "benchmark of logs that do not name it")
 	f.StringVar(&o.Name, "name", "", "open: your name of the model")
 	f.StringVar(&o.Implementation, "implementation", "mlperf", "name for the code of the benchmark")
 	f.StringArrayVar(&o.measurements, "measurement", nil, "FIELD=VALUE, a field of measurements.json (repeatable)")
@@ -214,16 +226,21 @@ not.`,
 	f.StringVar(&o.Source, "source", "", "folder with the code (default: a README that says which program it was)")
 	f.StringVar(&o.Network, "network", "", "division network: file for documentation/network_SYSTEM.md, with the diagram (default: the facts that are known)")
 	f.StringVar(&o.Bandwidth, "bandwidth", "", "datacenter: how the bandwidth was provided or measured")
+	f.StringVar(&o.Readme, "readme", "", "file that says how the benchmark was run, for the README of each result (default: the commands of the runs)")
+	f.StringVar(&o.Deviations, "deviations", "", "division open: file for documentation/deviations.md, how the model differs from closed (default: its facts, to be completed)")
 	f.BoolVar(&o.Infer, "infer", false, "infer results of scenarios without runs, where the rules allow it")
-	f.BoolVar(&o.Newest, "newest", false, "of several runs of the same, take the newest (default: an error)")
-	f.BoolVar(&o.Add, "add", false, "add to the tree that is there")
-	f.BoolVar(&o.Force, "force", false, "replace the tree, or with --add the results that it has")
-	jsonFlag(f, &o.asJSON)
-	return cmd
 }
 
-func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
+func (o *buildFlags) run(cmd *cobra.Command, args []string) error {
 	o.Tree, o.Runs = args[0], args[1:]
+	if err := o.settle(cmd); err != nil {
+		return err
+	}
+	return o.build(cmd)
+}
+
+// settle reads the description and the fields that flags give.
+func (o *buildFlags) settle(cmd *cobra.Command) (err error) {
 	o.Submitter, o.Division = o.system.Submitter, o.system.Division
 	if o.Measurements, err = assignments("measurement", o.measurements); err != nil {
 		return err
@@ -232,6 +249,11 @@ func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if o.Description, err = o.system.describe(cmd); err != nil {
 			return err
 		}
+		given, err := assignments("set", o.system.set)
+		if err != nil {
+			return err
+		}
+		o.Assumed = slices.DeleteFunc([]string{"framework", "sw_notes"}, func(field string) bool { return given[field] != "" })
 	} else { // the file also says who submits, where no flag does
 		if o.Description, err = description.Read(o.description); err != nil {
 			return err
@@ -248,13 +270,14 @@ func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
 		maps.Copy(o.Description, values)
 		o.Submitter, o.Division = o.Description["submitter"], o.Description["division"]
 	}
+	return nil
+}
+
+// build makes the tree and prints what is in it.
+func (o *buildFlags) build(cmd *cobra.Command) error {
 	built, err := build.Build(cmd.Context(), o.Request)
-	var exists *build.ExistsError
-	if errors.As(err, &exists) {
-		return fmt.Errorf("%w: --add adds to a tree, --force replaces it or the results that it has", err)
-	}
 	if err != nil {
-		return err
+		return explainTree(err)
 	}
 	if o.asJSON {
 		err = printJSON(cmd.OutOrStdout(), "submission-build", built)
@@ -263,6 +286,14 @@ func (o *buildFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if err == nil && !built.Check.Passes {
 		return finished(ExitInvalid)
+	}
+	return err
+}
+
+// explainTree names the flags for a tree that is there.
+func explainTree(err error) error {
+	if errors.As(err, new(*build.ExistsError)) {
+		return fmt.Errorf("%w: --add adds to a tree, --force replaces it or the results that it has", err)
 	}
 	return err
 }

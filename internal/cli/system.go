@@ -56,13 +56,18 @@ file, and --set gives a field. Standard error lists the fields that are left to 
 
 // define defines the flags for facts that the machine does not tell.
 func (o *systemFlags) define(f *pflag.FlagSet) {
-	f.StringVar(&o.Submitter, "submitter", "", "name of the submitter")
+	o.defineSubmitter(f)
 	f.StringVar(&o.Division, "division", "", "closed, open or network; network adds its fields")
+	f.StringVar(&o.library, "ort-lib", "", "ONNX Runtime library that is used (default: the installed one)")
+	f.StringArrayVar(&o.set, "set", nil, "FIELD=VALUE, a field of the description (repeatable)")
+}
+
+// defineSubmitter defines the flags that verbs which run models have, too.
+func (o *systemFlags) defineSubmitter(f *pflag.FlagSet) {
+	f.StringVar(&o.Submitter, "submitter", "", "name of the submitter")
 	f.StringVar(&o.Status, "status", "", "category: available, preview or rdi")
 	f.StringVar(&o.Type, "system-type", "", "edge, datacenter, or both with a comma")
 	f.StringVar(&o.Name, "system-name", "", "name of the system (default: the maker's)")
-	f.StringVar(&o.library, "ort-lib", "", "ONNX Runtime library that is used (default: the installed one)")
-	f.StringArrayVar(&o.set, "set", nil, "FIELD=VALUE, a field of the description (repeatable)")
 }
 
 func (o *systemFlags) run(cmd *cobra.Command) error {

@@ -1,6 +1,7 @@
 package compliance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,49 @@ func RunSet(ctx context.Context, q Request, o run.Observer, tell func(*Verdict) 
 		}
 		if dataset, q.Output = r.dataset, r.Output; test == test01 {
 			q.Performance, q.Accuracy = r.Performance, r.Accuracy
+		}
+	}
+	return nil
+}
+
+// RunResult makes all runs of a result: performance, accuracy, and the compliance tests that its division needs, whose verdicts
+// tell hears. A performance run that is not VALID, or a score below its target, is an error before the tests run.
+func RunResult(ctx context.Context, q Request, o run.Observer, tell func(*Verdict) error) error {
+	needs, err := Needs(q.Rules, q.Model, q.Scenario)
+	if err != nil {
+		return err
+	}
+	tests := needs[0].Tests
+	if q.Division == "open" {
+		tests = nil
+	}
+	r := &runner{Request: q, observer: o}
+	performance, accuracy := q.Request, q.Request
+	performance.Mode, accuracy.Mode, accuracy.AutoLatency = "performance", "accuracy", false
+	for _, part := range []struct {
+		request run.Request
+		folder  *string
+		name    string
+	}{{performance, &q.Performance, "performance"}, {accuracy, &q.Accuracy, "accuracy"}} {
+		*part.folder = r.folder(part.name)
+		if err := r.run(ctx, part.request, *part.folder, ""); err != nil {
+			return err
+		}
+		made, err := report.Read(*part.folder)
+		if err != nil {
+			return err
+		}
+		if v := made.Verdict(); v != report.Valid && (v != report.BelowTarget || q.Division != "open") {
+			return fmt.Errorf("%s: the %s run is %s: mlperf explain %[1]s", *part.folder, part.name, v)
+		}
+	}
+	for _, q.Test = range tests {
+		v, err := Run(ctx, q, o)
+		if err == nil {
+			err = tell(v)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -280,7 +324,7 @@ func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error
 		return err
 	}
 	r.dataset = prepared.DatasetDir()
-	r.observer.Note("run for " + r.Test + ": logs and results go to " + dir)
+	r.observer.Note("run for " + cmp.Or(r.Test, "the result") + ": logs and results go to " + dir)
 	results, err := prepared.Run(ctx)
 	if results != nil && results.Result == report.Invalid && r.Test == test06 {
 		err = nil // the verdict says which requests failed

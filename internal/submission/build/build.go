@@ -28,6 +28,7 @@ type Request struct {
 	// Submitter and System are names of folders.
 	Submitter, System string
 	Description       description.Description // of the system
+	Assumed           []string                // fields of the description that are filled in with this program: they are not of logs of others
 
 	Model          string            // of logs of other LoadGens, which do not name it; may be empty
 	Name           string            // of the model in the open division; empty: as the round calls it
@@ -38,6 +39,8 @@ type Request struct {
 	Source         string            // folder for src; empty: a README that names the program
 	Network        string            // file for network_<system>.md of the division network; empty: made from the description and the runs
 	Bandwidth      string            // how a datacenter system's bandwidth was provided or measured
+	Readme         string            // file that says how the benchmark was run, for the README of each result; empty: the command of the run
+	Deviations     string            // open: file that says how the model differs from closed; empty: a placeholder
 
 	Infer  bool // infer results of scenarios without runs from others, where the rules allow it
 	Newest bool // take the newest of several runs of the same; else they are an error
@@ -78,6 +81,9 @@ type builder struct {
 	runs, tests []*run
 	built       *Built
 }
+
+// Check refuses a request that no runs can satisfy, before there are any.
+func Check(q Request) error { return (&builder{Request: q}).check() }
 
 // Build makes a tree. It also makes a tree that the checker does not pass: Check says what to correct. After an error
 // there is no tree, or the old one.
@@ -120,7 +126,7 @@ func (b *builder) make(ctx context.Context, results []*result) error {
 			return fmt.Errorf("%s: %w", r.name(), err)
 		}
 	}
-	for _, step := range []func(context.Context, []*result) error{b.system, b.source, b.calibration, b.bandwidth, b.network, b.mapping} {
+	for _, step := range []func(context.Context, []*result) error{b.system, b.source, b.deviations, b.calibration, b.bandwidth, b.network, b.mapping} {
 		if err := step(ctx, results); err != nil {
 			return err
 		}
@@ -155,6 +161,14 @@ func (b *builder) check() (err error) {
 		if !slices.Contains(known, name) {
 			return userinput.Errorf("measurement", "unknown field %q: want one of %s", name, strings.Join(known, ", "))
 		}
+	}
+	for name, file := range map[string]string{"readme": b.Readme, "deviations": b.Deviations} {
+		if info, err := os.Stat(file); file != "" && (err != nil || !info.Mode().IsRegular()) {
+			return userinput.Errorf(name, "%s is not a file that can be read", file)
+		}
+	}
+	if b.Deviations != "" && b.Division != "open" {
+		return userinput.Errorf("deviations", "the division %s has none: models of the open division may differ from closed", b.Division)
 	}
 	if b.Network != "" && b.Division != "network" {
 		return userinput.Errorf("network", "the division %s has no document of its network", b.Division)

@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,8 +89,9 @@ func (b *builder) readme(r *result) (string, error) {
 	run := r.performance.results
 	if run == nil {
 		version, _ := r.performance.log.Text("loadgen_version")
-		fmt.Fprintf(&w, "- LoadGen: %s\n\n%s\n", version, checker.Placeholder("how the benchmark was run, command by command"))
-		return w.String(), nil
+		fmt.Fprintf(&w, "- LoadGen: %s\n", version)
+		err = b.howRun(&w, r)
+		return w.String(), err
 	}
 	in, be := run.Input, run.Backend
 	fmt.Fprintf(&w, "- Program: %s, which is not an official LoadGen\n", run.Program)
@@ -117,7 +119,35 @@ func (b *builder) readme(r *result) (string, error) {
 	for _, note := range run.Notes {
 		fmt.Fprintf(&w, "\n%s.\n", note)
 	}
-	return w.String(), nil
+	err = b.howRun(&w, r)
+	return w.String(), err
+}
+
+// howRun writes how the benchmark was run: the submitter's file, or the commands of the runs.
+func (b *builder) howRun(w *strings.Builder, r *result) error {
+	var lines []string
+	for _, one := range append([]*run{r.performance, r.accuracy}, r.tests...) {
+		if one.results == nil || len(one.results.Command) == 0 {
+			continue
+		}
+		if line := "    " + report.CommandLine(one.results.Command); !slices.Contains(lines, line) {
+			lines = append(lines, line) // one may make several runs
+		}
+	}
+	switch {
+	case b.Readme != "":
+		text, err := fileio.ReadFile(b.Readme, largestText)
+		if err != nil {
+			return err
+		}
+		lines = []string{strings.TrimSpace(string(text))}
+	case len(lines) == 0 && r.performance.results != nil: // the settings say it
+		return nil
+	case len(lines) == 0:
+		lines = []string{checker.Placeholder("how the benchmark was run, command by command")}
+	}
+	fmt.Fprintf(w, "\n## How the benchmark was run\n\n%s\n", strings.Join(lines, "\n"))
+	return nil
 }
 
 // number is the first number of a line of a score that does not belong to a word (rouge1).
@@ -203,14 +233,54 @@ func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(
 // keeps reports whether a file of a tree that is added to stays.
 func (b *builder) keeps(path string) bool { return b.Add && !b.Force && exists(b.at(path)) }
 
-// system writes the description of the system.
-func (b *builder) system(context.Context, []*result) error {
+// system writes the description of the system. What was filled in about this program is not of logs of others.
+func (b *builder) system(_ context.Context, results []*result) error {
 	path := b.home() + "/systems/" + b.System + ".json"
 	if b.keeps(path) {
 		return nil
 	}
+	foreign := func(r *result) bool { return r.performance.results == nil }
+	if slices.ContainsFunc(results, foreign) {
+		for _, field := range checker.SystemFields() {
+			if slices.Contains(b.Assumed, field.Name) {
+				b.Description[field.Name] = ""
+				if field.Hint != "" {
+					b.Description[field.Name] = checker.Placeholder(field.Hint)
+				}
+			}
+		}
+	}
 	text, err := b.Description.JSON()
 	return errors.Join(err, b.write(path, text))
+}
+
+// deviations writes how the models of the open division differ from those of closed.
+func (b *builder) deviations(_ context.Context, results []*result) error {
+	path := b.home() + "/documentation/deviations.md"
+	if b.Division != "open" || b.keeps(path) {
+		return nil
+	}
+	if b.Deviations != "" {
+		text, err := fileio.ReadFile(b.Deviations, largestText)
+		return errors.Join(err, b.write(path, text))
+	}
+	var w strings.Builder
+	w.WriteString("# How the models differ from those of the closed division\n")
+	var done []string
+	for _, r := range results {
+		name := b.modelFolder(r)
+		if slices.Contains(done, name) {
+			continue
+		}
+		done = append(done, name)
+		fmt.Fprintf(&w, "\n## %s, for %s\n\n", name, r.benchmark)
+		if run := r.performance.results; run != nil {
+			fmt.Fprintf(&w, "- Model file: %s, SHA-256 %s, precision %s\n", filepath.Base(run.Input.ModelPath), run.Input.ModelSHA256, cmp.Or(run.Input.Precision, report.NotKnown))
+		}
+		fmt.Fprintf(&w, "- Retraining: %s\n- %s\n", cmp.Or(b.Measurements["retraining"], checker.Placeholder("no, yes, or restricted retraining, with the data and the steps")),
+			checker.Placeholder("how model, weights, data, pre-processing and accuracy differ from closed"))
+	}
+	return b.write(path, []byte(w.String()))
 }
 
 // mapping writes the benchmarks of the models of the open division, by the names that they have there.

@@ -227,3 +227,56 @@ func TestNetworkDocument(t *testing.T) {
 		t.Error("the user's document was not taken")
 	}
 }
+
+// What a tree says of how its results came about is what the runs or the submitter say, and of logs of others nothing.
+func TestHowItWasRun(t *testing.T) {
+	const home = "/ExampleOrg/"
+	q := golden(t, "v6.1")
+	q.Description["framework"], q.Description["sw_notes"] = "ONNX Runtime 1.2", "measured with mlperf"
+	q.Assumed = []string{"framework", "sw_notes"}
+	_, err := Build(t.Context(), q)
+	ok(t, err)
+	readme := "closed" + home + "results/board1/resnet/Offline/README.md"
+	if text := read(t, q.Tree, "closed"+home+"systems/board1.json"); strings.Contains(text, "measured with") || !strings.Contains(text, `"framework": "FILL IN: `) {
+		t.Errorf("of other programs' logs the description says %s", text)
+	}
+	if text := read(t, q.Tree, readme); !strings.Contains(text, "FILL IN: how the benchmark was run") {
+		t.Errorf("README.md of other programs' logs:\n%s", text)
+	}
+	q.Force, q.Readme = true, filepath.Join(t.TempDir(), "how.md")
+	write(t, q.Readme, "Run ./bench.\n")
+	_, err = Build(t.Context(), q)
+	ok(t, err)
+	if text := read(t, q.Tree, readme); !strings.HasSuffix(text, "\n## How the benchmark was run\n\nRun ./bench.\n") || strings.Contains(text, "FILL IN") {
+		t.Errorf("README.md with a file of the submitter's:\n%s", text)
+	}
+
+	q = golden(t, "v6.1")
+	q.Division = "open"
+	q.Description["division"] = "open"
+	_, err = Build(t.Context(), q)
+	ok(t, err)
+	if text := read(t, q.Tree, "open"+home+"documentation/deviations.md"); !strings.Contains(text, "Retraining: no\n- FILL IN: how model") {
+		t.Errorf("deviations.md:\n%s", text)
+	}
+	q.Force, q.Deviations = true, q.Calibration
+	_, err = Build(t.Context(), q)
+	ok(t, err)
+	if text := read(t, q.Tree, "open"+home+"documentation/deviations.md"); text != "FP32, nothing was calibrated.\n" {
+		t.Errorf("deviations.md of the submitter's:\n%s", text)
+	}
+	q.Division = "closed"
+	if _, err = Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), "the division closed has none") {
+		t.Errorf("deviations in closed: %v", err)
+	}
+}
+
+func TestCommandsOfRuns(t *testing.T) {
+	of := func(command ...string) *run { return &run{results: &report.Results{Command: command}} }
+	r := &result{performance: of("mlperf", "run", "--model", "my model"), accuracy: of("mlperf", "audit", "TEST01"), tests: []*run{of("mlperf", "audit", "TEST01")}}
+	var w strings.Builder
+	ok(t, (&builder{}).howRun(&w, r))
+	if want := "\n## How the benchmark was run\n\n    mlperf run --model 'my model'\n    mlperf audit TEST01\n"; w.String() != want {
+		t.Errorf("%q, want %q", w.String(), want)
+	}
+}
