@@ -161,7 +161,7 @@ func TestFindNamesTheWrongField(t *testing.T) {
 		{"a file without a path", func(q *Request) { q.ModelFiles = []string{"fp32="} }, "model_path", "fp32=: want a file, or label=file"},
 		{"two files of one name", func(q *Request) { q.ModelFiles = []string{"a/m.onnx", "b/m.onnx"} }, "model_path", "b/m.onnx: another file is called m, too; give them labels"},
 		{"precisions of several files", func(q *Request) { q.ModelFiles, q.Precisions = []string{"a.onnx", "b.onnx"}, []string{"int8"} }, "precision", "not of 2"},
-		{"an unknown precision", func(q *Request) { q.Precisions = []string{"fp32", "int4"} }, "precision", `precision is "int4"`},
+		{"an unknown precision", func(q *Request) { q.Precisions = []string{"fp32", "int5"} }, "precision", `precision is "int5"`},
 		{"an unknown model", func(q *Request) { q.Run.Model = "alexnet" }, "model", "alexnet"},
 	} {
 		q := good
