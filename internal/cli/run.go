@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,6 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
@@ -39,6 +42,7 @@ type runFlags struct {
 	// writeUserConf puts what find-peak found into user.conf.
 	writeUserConf bool
 	sweep         tune.Sweep
+	live          string // address of the live page
 }
 
 func newRun() *cobra.Command {
@@ -81,6 +85,8 @@ Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below tar
 	o.define(cmd.Flags())
 	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "service level `objective`: 'p99<50ms', 'ttft<500ms', 'tpot p90<40ms' (repeatable): met or not, goodput; Server: the bound, too")
 	cmd.Flags().StringArrayVar(&o.with, "with", nil, "another benchmark at the same time on this machine, each with its own verdict: `MODEL/SCENARIO`, MODEL/SCENARIO@RATE or a suite (repeatable); not of the rules")
+	cmd.Flags().StringVar(&o.live, "live", "", "show the run on a page while it goes on, at this `address`: --live=127.0.0.1:8080; alone: any port")
+	cmd.Flags().Lookup("live").NoOptDefVal = anyPort
 	cmd.Flags().BoolVar(&o.writeUserConf, "write-user-conf", false, "find-peak: put the load that was found into the file of --user-conf, or ./user.conf")
 	return cmd
 }
@@ -161,6 +167,9 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 		q.Cores = addThreads()
 		defer runtime.KeepAlive(newBallast())
 	}
+	if o.live != "" && (sweeps || len(o.with) > 0) {
+		return usage("--live shows one test at a time: leave out --sweep-qps, --sweep-concurrency and --with")
+	}
 	if sweeps {
 		return runSweep(cmd, o.sweep, q, o.asJSON)
 	}
@@ -184,7 +193,12 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	if text := resolved.Forecast(); text != "" {
 		display.Note(text)
 	}
-	prepared, err := resolved.Provide(cmd.Context(), display)
+	observer, end, err := o.observer(cmd, display, strings.TrimSpace(resolved.Request.Model+" "+resolved.ScenarioName()))
+	if err != nil {
+		return err
+	}
+	defer func() { end("The run has ended without a result.") }()
+	prepared, err := resolved.Provide(cmd.Context(), observer)
 	if err != nil {
 		return exitOfRun(nil, err)
 	}
@@ -192,12 +206,28 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	err = errors.Join(err, prepared.Close())
 	display.Done()
 	if results != nil {
+		end("The run has ended: " + results.Verdict() + ". Its page: " + filepath.Join(resolved.Request.Output, page.FileName))
+	}
+	if results != nil {
 		err = errors.Join(err, o.show(cmd, results, resolved.Request.Output))
 		if peak := results.Peak; o.writeUserConf && peak != nil && peak.UserConf != "" {
 			err = errors.Join(err, writeUserConf(cmd, cmp.Or(o.UserConf, "user.conf"), peak.UserConf))
 		}
 	}
 	return exitOfRun(results, explainHopeless(err))
+}
+
+// observer is the display of a run, and its live page if that is wanted. End ends the page, once.
+func (o *runFlags) observer(cmd *cobra.Command, display *progress.Display, title string) (observer run.Observer, end func(text string), err error) {
+	if o.live == "" {
+		return display, func(string) {}, nil
+	}
+	d, closeLive, err := listenLive(cmd, display, o.live, title)
+	if err != nil {
+		return nil, nil, err
+	}
+	var once sync.Once
+	return d, func(text string) { once.Do(func() { closeLive(text) }) }, nil
 }
 
 // takeModel takes the model from the argument of a verb, a file or a name of the catalogue, as its flag would.
@@ -229,8 +259,13 @@ func (o *runFlags) runPatterns(cmd *cobra.Command, q run.Request) error {
 	display := newDisplay(cmd)
 	defer display.Done()
 	display.About(cmp.Or(q.Model, q.ModelPath))
-	list, err := run.Patterns(cmd.Context(), q, display)
+	observer, end, err := o.observer(cmd, display, cmp.Or(q.Model, q.ModelPath))
+	if err != nil {
+		return err
+	}
+	list, err := run.Patterns(cmd.Context(), q, observer)
 	display.Done()
+	end("The runs have ended.")
 	if len(list) > 0 {
 		if o.asJSON {
 			err = errors.Join(err, printJSON(cmd.OutOrStdout(), "patterns", list))

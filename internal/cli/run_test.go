@@ -143,3 +143,18 @@ func TestTenants(t *testing.T) {
 		t.Errorf("a suite: %d requests, %v", len(list), err)
 	}
 }
+
+// The live page is for this machine, and of one test.
+func TestLiveAddress(t *testing.T) {
+	inFolder(t)
+	for args, want := range map[string]string{
+		"--live=0.0.0.0:8080":                  "this machine",
+		"--live=here":                          "this machine",
+		"--live --with mobilenet/SingleStream": "--with",
+	} {
+		o := mlperf(t, append([]string{"run", "--model", "resnet50", "--scenario", "server", "--backend", "simulated", "--progress", "none"}, strings.Fields(args)...)...)
+		if o.status != ExitUsage || !strings.Contains(o.stderr, want) {
+			t.Errorf("%s: status %d: %s", args, o.status, o.stderr)
+		}
+	}
+}

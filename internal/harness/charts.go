@@ -48,14 +48,20 @@ type gauges struct {
 	values [][]float64 // by gauge
 }
 
+// A GaugeObserver is an Observer that takes the gauges that are read while a test runs: each second all of them, in the same order.
+type GaugeObserver interface {
+	Gauge(name, unit string, at time.Time, value float64)
+}
+
 // watch reads gauges each second until stop is called. The first reading only begins the rates. When there are mostReadings,
 // it drops every other one, and reads half as often.
-func watch(from []machine.Gauge) (g *gauges, stop func()) {
+func watch(from []machine.Gauge, o Observer) (g *gauges, stop func()) {
 	const mostReadings = 600
 	g = &gauges{from: from, values: make([][]float64, len(from))}
 	for _, f := range from {
 		f.Read()
 	}
+	shows, shown := o.(GaugeObserver)
 	end := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -68,9 +74,14 @@ func watch(from []machine.Gauge) (g *gauges, stop func()) {
 				return
 			case <-timer.C:
 			}
-			g.at = append(g.at, time.Now())
+			now := time.Now()
+			g.at = append(g.at, now)
 			for i, f := range from {
-				g.values[i] = append(g.values[i], f.Read())
+				v := f.Read()
+				g.values[i] = append(g.values[i], v)
+				if shown {
+					shows.Gauge(f.Name, f.Unit, now, v)
+				}
 			}
 			if len(g.at) == mostReadings {
 				g.thin()

@@ -21,14 +21,17 @@ func TestGaugesAreThinnedOut(t *testing.T) {
 	}{{"a short run", 30, 30, time.Second}, {"a long run", 3000, 375, 8 * time.Second}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				start, reads := time.Now(), 0.0
+				start, reads, shown := time.Now(), 0.0, gaugeObserver{}
 				g, stop := watch([]machine.Gauge{
 					{Name: "reads", Unit: "times", Read: func() float64 { reads++; return reads }},
 					{Name: "silent", Read: func() float64 { return math.NaN() }},
-				})
+				}, &shown)
 				time.Sleep(time.Duration(c.seconds)*time.Second + time.Second/2)
 				stop()
 				got := g.since(start)
+				if n := float64(shown.n); n != 2*(reads-1) { // the first reading only begins the rates
+					t.Errorf("an observer got %v values of %v readings of two gauges", n, reads)
+				}
 				if len(got.Series) != 1 || got.Series[0].Name != "reads" {
 					t.Fatalf("series %+v", got.Series)
 				}
@@ -44,6 +47,14 @@ func TestGaugesAreThinnedOut(t *testing.T) {
 		t.Errorf("readings of nothing: %+v", got)
 	}
 }
+
+// A gaugeObserver counts the values that it gets.
+type gaugeObserver struct {
+	Silent
+	n int
+}
+
+func (o *gaugeObserver) Gauge(string, string, time.Time, float64) { o.n++ }
 
 func TestRunWritesCharts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	r.sut.tokens = s.UseTokenLatencies
 	r.sut.start()
 	var watched func()
-	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()))
+	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()), r.cfg.Observer)
 	defer watched()
 	cpuTime := func() time.Duration {
 		if r.cfg.CPUTime == nil {

@@ -91,3 +91,18 @@ type Progress struct {
 	// Test are the settings of the test. They must not be changed.
 	Test *EffectiveSettings
 }
+
+// Needed is how many queries early stopping asks for if latencies stay as they are; 0: it does not apply, or no number suffices.
+func (p Progress) Needed() uint64 {
+	t := p.Test
+	if t == nil || p.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || !(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
+		return 0
+	}
+	switch {
+	case t.Scenario == SingleStream, t.Scenario == MultiStream:
+		return NeededQueries(1, t.TargetLatencyPercentile)
+	case t.Scenario == Server && p.RecentWithin > t.TargetLatencyPercentile:
+		return NeededQueries(uint64((1-p.RecentWithin)*float64(p.Issued)), t.TargetLatencyPercentile)
+	}
+	return 0
+}

@@ -20,7 +20,7 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 	if test.Interrupted != nil {
 		r.Result = Interrupted
 	}
-	r.Test = newTest(test.Effective)
+	r.Test = NewTest(test.Effective)
 	r.Problems = append(r.Problems, test.Problems()...)
 	for _, e := range test.Events {
 		if e.IsWarning {
@@ -170,7 +170,8 @@ func performance(p *loadgen.Performance) *Performance {
 	return out
 }
 
-func newTest(e loadgen.EffectiveSettings) *Test {
+// NewTest describes the settings that a test has.
+func NewTest(e loadgen.EffectiveSettings) *Test {
 	t := &Test{
 		TargetQPS: finite(e.TargetQPS), TargetLatencyNS: int64(e.TargetLatency), TargetLatencyPercentile: finite(e.TargetLatencyPercentile),
 		MinDurationNS: int64(e.MinDuration), MaxDurationNS: int64(e.MaxDuration),

@@ -122,7 +122,7 @@ func TestSeedsSurviveJSON(t *testing.T) {
 	e := passed(loadgen.Server).Effective
 	e.QSLRNGSeed, e.SampleIndexRNGSeed, e.ScheduleRNGSeed = math.MaxUint64, 1<<53+1, 0
 	e.TargetQPS, e.TargetLatencyPercentile = math.Inf(1), math.NaN()
-	data, err := json.Marshal(newTest(e))
+	data, err := json.Marshal(NewTest(e))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +136,11 @@ func TestSeedsSurviveJSON(t *testing.T) {
 	if back.FirstTokenLatencyNS != 0 {
 		t.Error("a model without tokens has bounds of them")
 	}
-	tokened := newTest(tokens(passed(loadgen.Server)).Effective)
+	tokened := NewTest(tokens(passed(loadgen.Server)).Effective)
 	if tokened.FirstTokenLatencyNS != 2e9 || tokened.PerTokenLatencyNS != 2e8 {
 		t.Errorf("bounds of tokens are %d and %d ns", tokened.FirstTokenLatencyNS, tokened.PerTokenLatencyNS)
 	}
-	if offline := newTest(tokens(passed(loadgen.Offline)).Effective); offline.FirstTokenLatencyNS != 0 {
+	if offline := NewTest(tokens(passed(loadgen.Offline)).Effective); offline.FirstTokenLatencyNS != 0 {
 		t.Error("Offline has a bound of the first token")
 	}
 }

@@ -105,7 +105,7 @@ func TestNeeded(t *testing.T) {
 		0:                              func(s *testState) { s.RecentWithin = 0.99 },
 		662:                            func(s *testState) { s.Test.Scenario = loadgen.MultiStream },
 	} {
-		if got := states("late", change).needed(); got != want {
+		if got := states("late", change).Needed(); got != want {
 			t.Errorf("%d queries, want %d", got, want)
 		}
 	}

@@ -54,21 +54,6 @@ func (s testState) queue() uint64 {
 	return issued - s.Completed
 }
 
-// needed is how many queries early stopping asks for if latencies stay as they are; 0: it does not apply, or no number suffices.
-func (s testState) needed() uint64 {
-	t := s.Test
-	if t == nil || s.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || !(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
-		return 0
-	}
-	switch {
-	case t.Scenario == loadgen.SingleStream, t.Scenario == loadgen.MultiStream:
-		return loadgen.NeededQueries(1, t.TargetLatencyPercentile)
-	case t.Scenario == loadgen.Server && s.RecentWithin > t.TargetLatencyPercentile:
-		return loadgen.NeededQueries(uint64((1-s.RecentWithin)*float64(s.Issued)), t.TargetLatencyPercentile)
-	}
-	return 0
-}
-
 // left is how long the test still takes: its planned time, its queries, and those that early stopping asks for.
 func (s testState) left() time.Duration {
 	if s.AllIssued {
@@ -88,7 +73,7 @@ func (s testState) left() time.Duration {
 	if t := s.Test; t != nil && !s.Accuracy && !t.FixedInterval && (t.Scenario == loadgen.SingleStream || t.Scenario == loadgen.MultiStream) {
 		queries = t.MinQueryCount // each query waits for the one before: their planned number follows from the time
 	}
-	if queries = max(queries, s.needed()); queries > s.Issued && s.Issued > 0 {
+	if queries = max(queries, s.Needed()); queries > s.Issued && s.Issued > 0 {
 		left = max(left, seconds(float64(queries-s.Issued)*s.Elapsed.Seconds()/float64(s.Issued)))
 	}
 	return min(max(left, 0), math.MaxInt64-max(s.Elapsed, 0)) // so that the sum of both is a time
@@ -147,7 +132,7 @@ func (s testState) line() string {
 	if verdict, why := s.outlook(); verdict == "INVALID" {
 		text += ", on course for INVALID: " + why
 	}
-	if s.PlannedDuration > 0 || s.needed() > s.Issued {
+	if s.PlannedDuration > 0 || s.Needed() > s.Issued {
 		text += fmt.Sprintf(", %v left", s.left().Round(time.Second))
 	}
 	return text

@@ -108,9 +108,13 @@ func (x run) latencies() *Figure {
 	if x.t == nil || x.t.P50 == nil {
 		return nil
 	}
+	var p99 charts.Column // where the slowest is not known
+	if x.t.Max == nil {
+		p99 = x.t.P99
+	}
 	f := x.overTime("latency", "Latency over time", x.bound(), []Series{
 		{Label: "p50", Kind: Line, Color: Main, Values: x.t.P50}, {Label: "p90", Kind: Line, Color: Second, Values: x.t.P90},
-		{Label: "slowest", Kind: Dots, Color: Quiet, Values: x.t.Max},
+		{Label: "slowest", Kind: Dots, Color: Quiet, Values: x.t.Max}, {Label: "p99", Kind: Line, Color: Quiet, Values: p99},
 	})
 	f.Wide = true
 	deciding, name := x.t.P99, "p99"

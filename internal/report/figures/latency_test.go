@@ -85,7 +85,7 @@ func TestColumnsThatAreNotThereAreNotDrawn(t *testing.T) {
 		want []string // labels; none: no figure
 	}{
 		{"all", func(*charts.Timeline) {}, []string{"p50", "p90", "slowest"}},
-		{"no slowest", func(l *charts.Timeline) { l.Max = nil }, []string{"p50", "p90"}},
+		{"no slowest", func(l *charts.Timeline) { l.Max = nil }, []string{"p50", "p90", "p99"}},
 		{"no p90", func(l *charts.Timeline) { l.P90 = nil }, []string{"p50", "slowest"}},
 		{"no medians", func(l *charts.Timeline) { l.P50 = nil }, nil},
 	} {

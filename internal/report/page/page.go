@@ -41,7 +41,12 @@ func newShell(list []figures.Figure, program string) (shell, error) {
 	if list == nil {
 		list = []figures.Figure{}
 	}
-	data, err := json.Marshal(map[string]any{"figures": list}) // escapes <, > and &
+	return shellOf(map[string]any{"figures": list}, list, program)
+}
+
+// shellOf makes the parts of a page with data for its script.
+func shellOf(values map[string]any, list []figures.Figure, program string) (shell, error) {
+	data, err := json.Marshal(values) // escapes <, > and &
 	if err != nil {
 		return shell{}, fmt.Errorf("writing the figures: %w", err)
 	}

@@ -47,7 +47,7 @@ function axis(a, o) {
     filter: function (u, v) { return v; }, values: function (u, v) { return ticks(v, a.unit); }
   }, o);
 }
-function scale(a) { return { time: false, distr: a.log ? 3 : 1, range: [a.from, a.to] }; }
+function scale(f, key) { return { time: false, distr: f[key].log ? 3 : 1, range: function () { return [f[key].from, f[key].to]; } }; }
 
 // A marked value: a line across the plot, with its name.
 function mark(m) {
@@ -102,22 +102,23 @@ function place(f, x, narrow) {
 }
 // The width of an axis follows from its labels.
 function wide(u, labels) { return Math.max.apply(null, [50].concat((labels || []).map(function (l) { return 7 * l.length + 12; }))); }
+function data(f) { return [f.at].concat(f.series.map(function (s) { return s.values; })); }
 function draw(f) {
   var el = document.getElementById("f-" + f.id); if (!el) return;
   el.textContent = "";
   var narrow = innerWidth < 720, over = f.x.unit === "s";
   var o = {
     width: el.clientWidth, height: el.clientHeight, padding: [12, f.right ? 4 : 18, 0, 0],
-    scales: { x: scale(f.x), y: scale(f.y) }, series: series(f),
+    scales: { x: scale(f, "x"), y: scale(f, "y") }, series: series(f),
     axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.series[0].kind === "joined" && f.at.length < 12 && { splits: function () { return f.at; } }, f.places && {
       incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5], values: function (u, v) { return v.map(function (x) { return place(f, x, narrow); }); }
     })), axis(f.y, { size: wide })],
     legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].color) : ""; } } },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, sync: over ? { key: "time", setSeries: false } : undefined },
-    hooks: { draw: (f.marks || []).map(mark).concat([names(f)]) }
+    hooks: { draw: [function (u) { (f.marks || []).forEach(function (m) { mark(m)(u); }); }, names(f)] }
   };
-  if (f.right) { o.scales.right = scale(f.right); o.axes.push(axis(f.right, { scale: "right", side: 1, size: 50, grid: { show: false }, splits: function () { return [0, 25, 50, 75, 100]; } })); }
-  drawn.push(new uPlot(o, [f.at].concat(f.series.map(function (s) { return s.values; })), el));
+  if (f.right) { o.scales.right = scale(f, "right"); o.axes.push(axis(f.right, { scale: "right", side: 1, size: 50, grid: { show: false }, splits: function () { return [0, 25, 50, 75, 100]; } })); }
+  drawn.push(new uPlot(o, data(f), el));
   el.style.height = "auto";
 }
 function all() {
@@ -130,6 +131,38 @@ var w = innerWidth, timer;
 addEventListener("resize", function () { if (innerWidth === w) return; w = innerWidth; clearTimeout(timer); timer = setTimeout(all, 120); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", all);
 matchMedia("print").addEventListener("change", all);
+
+// A page of a test that runs gets its texts and figures from it.
+if (D.live) {
+  var get = function (id) { return document.getElementById(id); }, source = new EventSource("events");
+  var make = function (parent, tag, className, content) {
+    var e = parent.appendChild(document.createElement(tag)); e.className = className; if (content) e.textContent = content;
+    return e;
+  };
+  // What a chart cannot change once it is drawn.
+  var shape = function (list) { return JSON.stringify(list.map(function (f) { return [f.id, f.wide, f.x.log, f.y.log, f.series.map(function (s) { return s.label; })]; })); };
+  source.onmessage = function (e) {
+    var s = JSON.parse(e.data);
+    document.title = s.title + " · " + s.state;
+    get("title").textContent = s.title; get("state").textContent = s.state; get("outlook").textContent = s.outlook;
+    get("banner").className = "banner " + s.tone;
+    get("cards").textContent = "";
+    s.cards.forEach(function (c) { var d = make(get("cards"), "div", ""); make(d, "span", "", c.name); make(d, "b", "", c.value); });
+    var same = shape(s.figures) === shape(D.figures);
+    if (same) s.figures.forEach(function (f, i) { Object.assign(D.figures[i], { marks: null }, f); drawn[i].setData(data(f)); });
+    else {
+      D.figures = s.figures; get("charts").textContent = "";
+      s.figures.forEach(function (f) {
+        var fig = make(get("charts"), "figure", f.wide ? "wide" : "half"), cap = make(fig, "figcaption", "");
+        make(cap, "h2", "", f.title); make(cap, "p", ""); make(fig, "div", "chart").id = "f-" + f.id;
+      });
+      all();
+    }
+    s.figures.forEach(function (f) { get("f-" + f.id).parentNode.querySelector("p").textContent = f.sentence; });
+    if (s.ended) source.close();
+  };
+  source.onerror = function () { source.close(); get("state").textContent = "The run does not answer any more."; };
+}
 
 // Tables that sort by a column.
 document.querySelectorAll("table.sortable").forEach(function (table) {
