@@ -366,7 +366,7 @@ func TestMobileSuiteNamesUnsupportedModels(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if p.cooldown != 10*time.Minute {
+	if p.cooldown != 5*time.Minute {
 		t.Errorf("it cools down for %v", p.cooldown)
 	}
 }
