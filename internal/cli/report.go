@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -109,7 +112,13 @@ func writeOutput(cmd *cobra.Command, name string, fill func(io.Writer) error) er
 
 // readRuns reads the runs below folders, also those that another LoadGen has logged.
 func readRuns(cmd *cobra.Command, folders []string) ([]report.Run, error) {
-	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) { return importlog.Read(dir, importlog.About{}) })
+	runs, problems, err := report.Collect(folders, func(dir string) (*report.Results, error) {
+		r, err := importlog.Read(dir, importlog.About{})
+		if err == nil {
+			r.UnderWay = underWay(dir, r)
+		}
+		return r, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -120,4 +129,18 @@ func readRuns(cmd *cobra.Command, folders []string) ([]report.Run, error) {
 		return nil, fmt.Errorf("no runs below %s", strings.Join(folders, ", "))
 	}
 	return runs, nil
+}
+
+// underWay reports whether a run has not ended: one of this machine has its folder locked, and one of another machine wrote a
+// checkpoint in the last minutes.
+func underWay(dir string, r *report.Results) bool {
+	const fresh = 150 * time.Second // there is one a minute
+	if r.Result != report.Interrupted || len(r.Files) > 0 {
+		return false
+	}
+	if host, err := os.Hostname(); err != nil || host == r.Host {
+		return outdir.Locked(dir)
+	}
+	info, err := os.Stat(filepath.Join(dir, report.FileName))
+	return err == nil && time.Since(info.ModTime()) < fresh
 }

@@ -79,6 +79,10 @@ type Results struct {
 	// Absent while the test runs.
 	Files map[string]string `json:"files_sha256,omitempty"`
 	Seal  string            `json:"seal,omitempty"` // digest of all above; empty but in files
+
+	// UnderWay says that the test has not ended: the record is what was known at the last checkpoint, as that of an interrupted
+	// test. Readers set it who know.
+	UnderWay bool `json:"-"`
 }
 
 // A Metric is a number with its name and unit.
@@ -241,6 +245,9 @@ const (
 	Invalid     = "INVALID"
 	Interrupted = "INTERRUPTED"
 )
+
+// UnderWay is the verdict on a run that has not ended.
+const UnderWay = "UNDER WAY"
 
 // BelowTarget is the verdict on a VALID run whose accuracy misses its target.
 const BelowTarget = "BELOW TARGET"

@@ -105,6 +105,9 @@ func (r *Results) ScenarioName() string {
 // Verdict is the result; BelowTarget if a VALID run misses its accuracy target. A record that was changed after the run is
 // marked.
 func (r *Results) Verdict() string {
+	if r.UnderWay {
+		return UnderWay + r.mark()
+	}
 	if r.Result == Valid && r.Accuracy.Below() {
 		return BelowTarget + r.mark()
 	}

@@ -94,7 +94,7 @@ func tone(verdict string) (class, sign string) {
 	switch verdict {
 	case report.Valid:
 		return "", "✓"
-	case report.Interrupted, report.BelowTarget:
+	case report.Interrupted, report.BelowTarget, report.UnderWay:
 		return "warn", "!"
 	}
 	return "bad", "✕"

@@ -3,10 +3,12 @@
 package outdir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -76,10 +78,22 @@ func Lock(dir string) (release func(), err error) {
 		return nil, fmt.Errorf("making the output folder: %w", err)
 	}
 	lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
-	if got, err := lock.TryLock(); !got && err == nil {
+	soon, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // Locked may have it for a moment
+	defer cancel()
+	if got, err := lock.TryLockContext(soon, 20*time.Millisecond); !got && errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("%s: another run writes its results there: wait for it, or choose another folder", dir)
 	}
 	return func() { _ = lock.Close() }, nil // the lock ends with the process too
+}
+
+// Locked reports whether a run of this machine has the lock of a folder. A file system without locks does not tell.
+func Locked(dir string) bool {
+	lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
+	got, err := lock.TryRLock()
+	if got {
+		_ = lock.Close()
+	}
+	return !got && err == nil
 }
 
 // LinkLatest points the link "latest" beside a run's folder to it.

@@ -95,3 +95,22 @@ func TestLinkLatest(t *testing.T) {
 		t.Errorf("in a missing folder: %v", err)
 	}
 }
+
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	if Locked(dir) {
+		t.Error("a folder without a run is locked")
+	}
+	release, err := Lock(dir)
+	testenv.Must(t, err)
+	if !Locked(dir) {
+		t.Error("the folder of a run is not locked")
+	}
+	if _, err := Lock(dir); err == nil {
+		t.Error("two runs have a folder")
+	}
+	release()
+	if Locked(dir) {
+		t.Error("the folder is locked after the run")
+	}
+}
