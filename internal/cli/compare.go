@@ -31,6 +31,7 @@ import (
 type compareFlags struct {
 	format, output string
 	failIf         []string
+	reproduces     bool
 	anyway, asJSON bool
 	repeat         int
 
@@ -69,7 +70,7 @@ without their accuracy.
 Metrics: mean, p50, p90, p95, p97, p99, p99.9 of latency, the same of time to first token
 and per output token (ttft p99, tpot p99), samples/s, metric, accuracy (in points).
 
-Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
+Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met or --reproduces is not.`,
 		Example: `  mlperf compare results/fp32 results/int8
   mlperf compare --repeat 5 results/fp32 results/int8
   mlperf compare --fail-if 'p99>+5%' --fail-if 'accuracy<-0.5%' base/* -- new/*
@@ -139,26 +140,30 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met.`,
 			if err := o.print(cmd, list); err != nil {
 				return err
 			}
-			return o.judge(cmd.ErrOrStderr(), list, limits)
+			if err := o.judge(cmd.ErrOrStderr(), list, limits); err != nil {
+				return err
+			}
+			return o.judgeReproduction(cmd.ErrOrStderr(), list)
 		},
 	}
 	f := cmd.Flags()
 	defineFormat(cmd, &o.format, formats)
 	f.StringVar(&o.output, "output", "", "file to write (default: standard output; html: compare.html)")
 	f.StringArrayVar(&o.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
+	f.BoolVar(&o.reproduces, "reproduces", false, "end with status 5 unless the new result is within 5 % of the old one, as the rules of MLPerf Mobile want of a reproduction")
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.IntVar(&o.repeat, "repeat", 0, "repeat both runs so many `times` in turns, with their own command lines, and compare those")
 	f.StringVar(&o.published, "published", "", "put one run beside published results: those that were downloaded, or of `file`s")
 	f.Lookup("published").NoOptDefVal = run.Auto
 	f.StringVar(&o.system, "system", "", "--published: only results with this `text` in submitter, system, chip, suite or round, in any case")
 	f.BoolVar(&o.all, "all", false, "--published: all results, not the fastest, the slowest and some between")
-	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if even if machine, rules or caveats differ")
+	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if and --reproduces even if machine, rules or caveats differ")
 	return cmd
 }
 
 // beside puts a run beside published results.
 func (o *compareFlags) beside(cmd *cobra.Command, args []string) error {
-	if err := refuseFlags(cmd.Flags(), "is of runs against runs, not of --published", "fail-if", "repeat", "anyway"); err != nil {
+	if err := refuseFlags(cmd.Flags(), "is of runs against runs, not of --published", "fail-if", "reproduces", "repeat", "anyway"); err != nil {
 		return err
 	}
 	files := strings.Split(o.published, ",")
@@ -304,12 +309,8 @@ func (o *compareFlags) judge(w io.Writer, list []compare.Comparison, limits []co
 			return fmt.Errorf("--fail-if %s: none of the compared runs has %s, so it can never fail", l, l.Metric)
 		}
 		for _, c := range list {
-			var keys []string
-			for _, d := range c.Unlike() {
-				keys = append(keys, d.Key)
-			}
-			if len(keys) > 0 && !o.anyway {
-				return fmt.Errorf("--fail-if %s: %s: the runs differ in %s; --anyway judges them all the same", l, c.Title(), strings.Join(keys, ", "))
+			if err := o.alike(c); err != nil {
+				return fmt.Errorf("--fail-if %s: %w", l, err)
 			}
 			check := l.Check(c)
 			word := "ok"
@@ -350,4 +351,38 @@ func compared(cmd *cobra.Command, args []string) (list []compare.Run, err error)
 		list = append(list, compare.Run{Run: r, Charts: c})
 	}
 	return list, nil
+}
+
+// alike refuses runs that are not of the same machine and rules.
+func (o *compareFlags) alike(c compare.Comparison) error {
+	var keys []string
+	for _, d := range c.Unlike() {
+		keys = append(keys, d.Key)
+	}
+	if len(keys) > 0 && !o.anyway {
+		return fmt.Errorf("%s: the runs differ in %s; --anyway judges them all the same", c.Title(), strings.Join(keys, ", "))
+	}
+	return nil
+}
+
+// judgeReproduction prints whether the results are reproduced, and fails if one is not.
+func (o *compareFlags) judgeReproduction(w io.Writer, list []compare.Comparison) (err error) {
+	if !o.reproduces {
+		return nil
+	}
+	for _, c := range list {
+		if err := o.alike(c); err != nil {
+			return fmt.Errorf("--reproduces: %w", err)
+		}
+		yes, text, wrong := c.Reproduces()
+		word := "reproduced"
+		switch {
+		case wrong != nil:
+			return fmt.Errorf("--reproduces: %s: %w", c.Title(), wrong)
+		case !yes:
+			word, err = "NOT reproduced", finished(ExitChanged)
+		}
+		_ = say(w, "%s: %s: %s\n", word, c.Title(), text)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -101,4 +102,24 @@ func (l Limit) beyond(i Interval) bool {
 		return i.Lower > l.Change
 	}
 	return i.Upper < l.Change
+}
+
+// reproduced is how far a result may be from the one that it reproduces, in either direction (mobile_inference_rules, "within 5 %").
+const reproduced = 0.05
+
+// Reproduces reports whether the new result of the scenario is within 5 % of the base's, and says it in words. The results
+// of streams are their percentiles, without the allowance of early stopping. An error: the runs have no result.
+func (c *Comparison) Reproduces() (bool, string, error) {
+	find := func(name string) int {
+		return slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == name })
+	}
+	i := find(resultName)
+	if i < 0 {
+		i = find(map[string]string{"SingleStream": "p90", "MultiStream": "p99", "Server": "samples/s", "Interactive": "samples/s"}[c.Scenario])
+	}
+	if i < 0 {
+		return false, "", errors.New("the runs have no result to reproduce: want runs of performance")
+	}
+	m := c.Metrics[i]
+	return math.Abs(m.Change) <= reproduced, fmt.Sprintf("%s %.6g after %.6g %s, %+.2f %%, want within %g %%", m.Name, m.New, m.Base, m.Unit, 100*m.Change, 100*reproduced), nil
 }

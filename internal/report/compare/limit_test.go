@@ -102,3 +102,21 @@ func TestText(t *testing.T) {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }
+
+func TestReproduces(t *testing.T) {
+	for change, want := range map[float64]bool{0.05: true, -0.05: true, 0: true, 0.051: false, -0.051: false} {
+		c := Comparison{Metrics: []Metric{{Name: "p99", Change: 1}, {Name: resultName, Unit: "ms", Base: 10, New: 10 * (1 + change), Change: change}}}
+		if got, text, err := c.Reproduces(); err != nil || got != want {
+			t.Errorf("a change of %v: %v, %s, %v", change, got, text, err)
+		}
+	}
+	for scenario, want := range map[string]bool{"SingleStream": true, "MultiStream": false, "Server": true} {
+		c := Comparison{Scenario: scenario, Metrics: []Metric{{Name: "p90", Change: 0.01}, {Name: "p99", Change: 0.06}, {Name: "samples/s"}}}
+		if got, text, err := c.Reproduces(); err != nil || got != want {
+			t.Errorf("%s: %v, %s, %v", scenario, got, text, err)
+		}
+	}
+	if _, _, err := (&Comparison{Metrics: []Metric{{Name: "accuracy"}}}).Reproduces(); err == nil {
+		t.Error("runs of accuracy reproduce a result")
+	}
+}
