@@ -228,8 +228,10 @@ func deviceNames(r *Results) string {
 // in frames per second, 95th-percentile latency, and accuracy beside them, each with
 // precision, batch and concurrency. As there, numbers have three significant digits
 // (github.com/eembc/mlmark, README, "Scoring"). Lines without a measurement of speed are
-// left out.
+// left out. Those of a device stand together.
 func MLMark(w io.Writer, lines []Line) error {
+	lines = slices.Clone(lines)
+	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Device, b.Device) })
 	header := table.Row{"target", "workload", "scenario", "h/w", "prec", "batch", "conc.", "throughput, fps", "latency p95, ms", "accuracy"}
 	priced := slices.ContainsFunc(lines, func(l Line) bool { return l.PerDollar > 0 })
 	if priced {

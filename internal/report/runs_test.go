@@ -150,3 +150,12 @@ func TestCSVHasNoControlCharacters(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+func TestMLMarkSortsByDevice(t *testing.T) {
+	var b strings.Builder
+	testenv.Must(t, MLMark(&b, []Line{{Model: "first", Device: "cuda", SamplesPerSecond: 1}, {Model: "second", Device: "cpu", SamplesPerSecond: 1}, {Model: "third", Device: "cuda", SamplesPerSecond: 1}}))
+	text := b.String()
+	if at := func(name string) int { return strings.Index(text, name) }; at("second") > at("first") || at("first") > at("third") {
+		t.Errorf("want the devices one after the other:\n%s", text)
+	}
+}
