@@ -106,7 +106,7 @@ func Quantize(ctx context.Context, q QuantizeRequest, o harness.Observer) (out *
 
 // Sensitivity says what each layer costs alone. It makes nothing.
 func Sensitivity(ctx context.Context, q QuantizeRequest, o harness.Observer) (scores []LayerNoise, err error) {
-	if q.Precision != INT8 {
+	if cmp.Or(q.Precision, INT8) != INT8 {
 		return nil, userinput.Errorf("precision", "what a layer costs is known of %s only, not of %s", INT8, q.Precision)
 	}
 	err = q.withConverter(ctx, o, func(c Converter, r Request) (err error) {

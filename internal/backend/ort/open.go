@@ -363,7 +363,8 @@ func (o *opening) count(ctx context.Context) (map[string]int, error) {
 		return nil, err
 	}
 	failed := o.runOnce(ctx, inner)
-	if err := inner.Destroy(); err != nil {
+	keepSignals(func() { err = inner.Destroy() })
+	if err != nil {
 		return nil, err
 	}
 	counts, err := readProfile(folder)

@@ -98,7 +98,7 @@ func (s *session) Close() error {
 	}
 	err := s.turn.take(context.Background())
 	if err == nil {
-		err = s.inner.Destroy()
+		keepSignals(func() { err = s.inner.Destroy() })
 		s.turn.leave()
 	}
 	s.engine.mu.Lock()

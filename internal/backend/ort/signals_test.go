@@ -5,6 +5,7 @@ package ort
 import (
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -63,5 +64,31 @@ func TestReplacedSignalHandlersAreGivenBack(t *testing.T) {
 	case <-arrived:
 	case <-time.After(5 * time.Second):
 		t.Error("SIGUSR1 did not arrive")
+	}
+}
+
+// A thread whose stack for signals was replaced, by memory that may be freed, has its own again.
+func TestReplacedSignalStackIsGivenBack(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	type stack struct {
+		at    uintptr
+		flags int32
+		size  uintptr
+	}
+	sigaltstack := func(next *stack) (now stack) {
+		t.Helper()
+		if _, _, errno := unix.RawSyscall(unix.SYS_SIGALTSTACK, uintptr(unsafe.Pointer(next)), uintptr(unsafe.Pointer(&now)), 0); errno != 0 {
+			t.Fatal(errno)
+		}
+		return now
+	}
+	memory, err := unix.Mmap(-1, 0, 64<<10, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	testenv.Must(t, err)
+	before := sigaltstack(nil)
+	keepSignals(func() { sigaltstack(&stack{at: uintptr(unsafe.Pointer(&memory[0])), size: uintptr(len(memory))}) })
+	testenv.Must(t, unix.Munmap(memory))
+	if after := sigaltstack(nil); after != before || before.at == 0 {
+		t.Errorf("the stack for signals is %+v, want %+v", after, before)
 	}
 }

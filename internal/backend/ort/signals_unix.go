@@ -6,11 +6,12 @@ package ort
 #include <signal.h>
 #include <string.h>
 
-// The handlers of all ordinary signals (1 to 31).
-typedef struct { struct sigaction action[32]; } handlers;
+// The handlers of all ordinary signals (1 to 31), and the stack that this thread handles them on.
+typedef struct { struct sigaction action[32]; stack_t stack; } handlers;
 
 static void save_handlers(handlers *h) {
 	memset(h, 0, sizeof *h);
+	sigaltstack(NULL, &h->stack);
 	for (int s = 1; s < 32; s++) sigaction(s, NULL, &h->action[s]);
 }
 
@@ -22,6 +23,8 @@ static int is_function(const struct sigaction *a) {
 // stays, but runs on the alternate stack, as Go demands of every handler.
 static int restore_handlers(const handlers *h) {
 	int changed = 0;
+	stack_t stack;
+	if (sigaltstack(NULL, &stack) == 0 && stack.ss_sp != h->stack.ss_sp) sigaltstack(&h->stack, NULL);
 	for (int s = 1; s < 32; s++) {
 		struct sigaction now;
 		const struct sigaction *then = &h->action[s];
@@ -41,6 +44,8 @@ static int restore_handlers(const handlers *h) {
 */
 import "C"
 
+import "runtime"
+
 // keepSignals calls f, and afterwards gives back to Go the signal handlers that f replaced.
 //
 // CUDA's libraries install handlers of their own, for SIGINT among others, and without the flag
@@ -49,8 +54,14 @@ import "C"
 // are first used, which is when a session is made or in one of its first runs. signal.Notify does
 // not help: Go installs its handler once, and later calls only note who wants to know.
 //
+// OpenVINO's plug-in for processors with AMX gives its thread another stack for signals, and frees it when the plug-in is
+// unloaded, perhaps by another thread: the next signal, with which Go interrupts its goroutines, would end the program. So the
+// thread gets its own stack back as well.
+//
 // It returns how many handlers were put back.
 func keepSignals(f func()) int {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var h C.handlers
 	C.save_handlers(&h)
 	f()
