@@ -8,15 +8,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
-// itemsOf are samples in the given rows. Their data index is 100 more.
-func itemsOf(rows ...int) []workload.Item {
-	var items []workload.Item
-	for _, row := range rows {
-		items = append(items, workload.Item{Row: row, Index: 100 + row})
-	}
-	return items
-}
-
 // replies keeps what a predictor answers.
 type replies map[int][]byte
 
