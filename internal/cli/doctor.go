@@ -43,8 +43,8 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 			if err != nil {
 				return err
 			}
-			if fix && d.Fetches != nil {
-				if err := fetchRuntime(cmd, *d.Fetches, yes); err != nil {
+			if fix && d.Fetches != "" {
+				if err := fetchRuntime(cmd, d.Fetches, yes); err != nil {
 					return err
 				}
 				if d, err = diagnose(cmd.Context(), library, device); err != nil {
@@ -83,8 +83,8 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 }
 
 // fetchRuntime gets ONNX Runtime with a device.
-func fetchRuntime(cmd *cobra.Command, it download.Item, yes bool) error {
-	m, err := download.Load()
+func fetchRuntime(cmd *cobra.Command, device string, yes bool) error {
+	m, it, err := lookupItem(download.Runtime, device)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ type diagnosis struct {
 	Candidates []ort.Candidate `json:"candidates"`
 	Providers  []ort.Provider  `json:"providers,omitempty"`
 	Missing    []remedy        `json:"missing"`
-	Fetches    *download.Item  `json:"-"` // with it the wanted device can be used
+	Fetches    string          `json:"-"` // the device with which ONNX Runtime can be got; empty: nothing helps
 }
 
 // A remedy fixes something that is missing.
@@ -237,12 +237,8 @@ func (d *diagnosis) checkDevice(library, device string) error {
 	if library != "" || os.Getenv(ort.LibraryVariable) != "" || p.Compiled {
 		return nil
 	}
-	m, err := download.Load()
-	if err != nil {
-		return err
-	}
-	if it, err := m.Lookup(download.Runtime, p.Device); err == nil {
-		d.Fetches = &it
+	if _, _, err := lookupItem(download.Runtime, p.Device); err == nil {
+		d.Fetches = p.Device
 		d.Missing[len(d.Missing)-1].Fix = ort.Remedy + " --device " + p.Device
 	}
 	return nil

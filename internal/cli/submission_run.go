@@ -95,7 +95,7 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 	}
 	display.Done()
 	if !passed {
-		return errors.Join(finished(ExitInvalid), errors.New("a compliance test failed: there is no tree"))
+		return errors.Join(finished(ExitInvalid), errors.New("a compliance test failed, so the tree was not made"))
 	}
 	return t.build(cmd)
 }

@@ -81,7 +81,7 @@ func (c Converter) key(ctx context.Context, r Request) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// Write writes a model, which says of which file it was made, and, beside it, its description, which ends with the same.
+// Write writes a model and, beside it, its description. Both name the file that the model was made of.
 func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Model, d Description) error {
 	if err := c.describe(ctx, path, precision, d); err != nil {
 		return fmt.Errorf("writing the description of the model: %w", err)

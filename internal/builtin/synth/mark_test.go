@@ -67,7 +67,7 @@ func TestCopiedFilesAreKnown(t *testing.T) {
 	}
 }
 
-// What else a copy may have gone through, and what is no copy.
+// Files that were changed otherwise, and files of others.
 func TestHasMark(t *testing.T) {
 	picture, err := (&painter{}).draw(&Scene{}, frame{width: 20, height: 10, quality: 80, orientation: rotate90})
 	testenv.Must(t, err)
