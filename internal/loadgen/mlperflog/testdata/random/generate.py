@@ -141,8 +141,11 @@ def main(loadgen):
         work = pathlib.Path(work)
         driver = build(loadgen, work / "loadgen")
         lines = CORNERS + [case(r, i) for i in range(120)]
-        (work / "cases").write_text("\n".join(lines) + "\n")
-        subprocess.check_call([str(driver), str(work / "cases"), str(work)])
+        late = lines
+        while late:
+            (work / "cases").write_text("\n".join(late) + "\n")
+            subprocess.check_call([str(driver), str(work / "cases"), str(work)])
+            late = [l for l in late if "CAS failed" in (work / l.split()[0] / "mlperf_log_detail.txt").read_text()]
         out = []
         for line in lines:
             folder = work / line.split()[0]
