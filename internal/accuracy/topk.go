@@ -68,12 +68,10 @@ func ScoreTopK(log Input, truth []int64, k int) (*Score, error) {
 	}
 	percent := func(good, total int) float64 { return 100 * float64(good) / float64(total) }
 	score.Values = []Value{{Name: "accuracy", Value: percent(first, n), Unit: "%"}}
-	line := fmt.Sprintf("top1=%.3f%%", percent(first, n))
 	if several {
 		score.Values = append(score.Values, Value{Name: fmt.Sprintf("top%d", k), Value: percent(among, n), Unit: "%"})
-		line += fmt.Sprintf(", top%d=%.3f%%", k, percent(among, n))
 	}
-	score.printf("%s, good=%d, total=%d", line, first, n)
+	score.printf("top1=%.3f%%, good=%d, total=%d", percent(first, n), first, n)
 	score.Classes = &Classes{Metric: "Top-1", Unit: "%", Of: "samples"}
 	for _, label := range slices.Sorted(maps.Keys(total)) {
 		score.Classes.add("", label, percent(good[label], total[label]), total[label])

@@ -47,6 +47,43 @@ func (c *Comparison) Shown() []Metric {
 // resultName is the name of the scenario's result among the metrics.
 const resultName = "metric"
 
+// Headline is the outcome in a sentence: how the scenario's result changed, and how sure that is. Empty: no result to compare.
+func (c *Comparison) Headline() string {
+	i := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == resultName })
+	if i < 0 {
+		i = 0
+	}
+	if i >= len(c.Metrics) {
+		return ""
+	}
+	m := c.Metrics[i]
+	for _, other := range c.Metrics { // the row that says what the result is, as p90
+		if m.Name == resultName && other.Unit == m.Unit && other.Base == m.Base && other.New == m.New {
+			m.Name = other.Name
+		}
+	}
+	if m.Name == resultName {
+		m.Name = "result"
+	}
+	base, new := m.Values()
+	values := fmt.Sprintf("%s against %s", new, base)
+	how := fmt.Sprintf("95 %% interval %s, %s", m.Range(), report.Counted(strconv.Itoa(m.Repeats), "pair"))
+	if m.Repeats == 0 {
+		how = "95 % interval " + m.Range() + " within one run each; other runs may differ by more"
+	}
+	switch tone := m.Tone(); {
+	case m.Interval == nil:
+		return fmt.Sprintf("%s %s, not confirmed: %s", m.Name, m.Text(m.Change), values)
+	case !m.Differs():
+		return fmt.Sprintf("no change of %s beyond noise: %s (%s)", m.Name, values, how)
+	case tone == "good":
+		return fmt.Sprintf("%s better: %s, %s (%s)", m.Name, m.Text(m.Change), values, how)
+	case tone == "bad":
+		return fmt.Sprintf("%s worse: %s, %s (%s)", m.Name, m.Text(m.Change), values, how)
+	}
+	return fmt.Sprintf("%s %s: %s (%s)", m.Name, m.Text(m.Change), values, how)
+}
+
 // Unlike are the differences with which the two sides are different tests, or on different machines.
 func (c *Comparison) Unlike() []Difference {
 	var list []Difference

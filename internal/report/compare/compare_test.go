@@ -853,3 +853,27 @@ func TestSwappedSidesMirror(t *testing.T) {
 		}
 	}
 }
+
+func TestHeadline(t *testing.T) {
+	p90 := func(change float64, i *Interval, repeats int) []Metric {
+		m := Metric{Name: "p90", Unit: "ns", Base: 10e6, New: 10e6 * (1 + change), Change: change, Interval: i, Repeats: repeats, Better: "down"}
+		result := m
+		result.Name = resultName
+		return []Metric{{Name: "mean", Unit: "ns", Base: 1, New: 2, Change: 1}, m, result}
+	}
+	for _, c := range []struct {
+		metrics []Metric
+		want    string
+	}{
+		{nil, ""},
+		{p90(-0.05, nil, 0), "p90 −5 %, not confirmed: 9.5 ms against 10 ms"},
+		{p90(-0.05, &Interval{-0.06, -0.04}, 5), "p90 better: −5 %, 9.5 ms against 10 ms (95 % interval −6 % to −4 %, 5 pairs)"},
+		{p90(0.05, &Interval{0.04, 0.06}, 0), "p90 worse: +5 %, 10.5 ms against 10 ms (95 % interval +4 % to +6 % within one run each; other runs may differ by more)"},
+		{p90(0.05, &Interval{-0.04, 0.06}, 5), "no change of p90 beyond noise: 10.5 ms against 10 ms (95 % interval −4 % to +6 %, 5 pairs)"},
+		{[]Metric{{Name: resultName, Unit: "/s", Base: 10, New: 20, Change: 1, Better: "up", Interval: &Interval{0.9, 1.1}, Repeats: 2}}, "result better: +100 %, 20/s against 10/s (95 % interval +90 % to +110 %, 2 pairs)"},
+	} {
+		if got := (&Comparison{Metrics: c.metrics}).Headline(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -26,6 +26,9 @@ func render(w io.Writer, list []Comparison, draw func(table.Writer) string, head
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "%s%s: %s against %s\n", head, c.Title(), report.Counted(strconv.Itoa(len(c.New)), "run"), report.Counted(strconv.Itoa(len(c.Base)), "run"))
+		if headline := c.Headline(); headline != "" {
+			b.WriteString(headline + "\n")
+		}
 		if len(c.Unlike()) > 0 {
 			b.WriteString("\nDIFFERENT TESTS OR MACHINES (!):\n")
 		} else if len(c.Differences) > 0 {
