@@ -546,6 +546,47 @@ func TestThroughputOfDecoders(t *testing.T) {
 	})
 }
 
+// One answer in eight has 2000 tokens, the others 4: those that end while a decoder is measured are nearly all short.
+func TestThroughputCountsLongAnswers(t *testing.T) {
+	const slots, step, short, long, every = 4, 10 * time.Millisecond, 4, 2000, 8
+	synctest.Test(t, func(t *testing.T) {
+		items := make([]workload.Item, 64)
+		for i := range items {
+			items[i].Row = i
+		}
+		serve := func(_ context.Context, s workload.Source) error {
+			left := map[int]int{} // tokens, by ticket
+			for open := true; open || len(left) > 0; {
+				var admitted []workload.Item
+				if open {
+					admitted, open = s.Admit(nil, slots-len(left), false)
+				}
+				for _, item := range admitted {
+					left[item.Ticket] = short
+					if item.Row%every == every-1 {
+						left[item.Ticket] = long
+					}
+				}
+				time.Sleep(step)
+				for ticket, n := range left {
+					s.Token(ticket, nil)
+					if left[ticket]--; n == 1 {
+						delete(left, ticket)
+						s.Done(ticket, nil, 0)
+					}
+				}
+			}
+			return nil
+		}
+		m := speedTest{items: items, batch: slots, enough: func() {}, stop: func() bool { return false }}
+		rate, err := m.throughput(t.Context(), predictor{decoder: fakeDecoder{serve: serve}})
+		mean := float64((every-1)*short+long) / every
+		if want := slots / (mean * step.Seconds()); err != nil || rate < 0.8*want || rate > 1.25*want {
+			t.Errorf("%.4g samples/s, %v, want about %.4g", rate, err, want)
+		}
+	})
+}
+
 func TestThroughputErrorsOfDecoders(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStopped)

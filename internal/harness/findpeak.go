@@ -26,7 +26,7 @@ const PeakFile = peak.File
 // full-length test at that load, or of the last test if no load keeps it.
 func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 	s, dir := r.cfg.Settings, r.cfg.OutputDir
-	search, unit := peak.Search{First: s.ServerTargetQPS}, "queries/s"
+	search, unit := peak.Search{First: s.ServerTargetQPS, Tests: r.cfg.Runs}, "queries/s"
 	switch {
 	case s.Scenario == loadgen.MultiStream && s.MultiStreamQPS > 0:
 		interval := time.Duration(float64(time.Second) / s.MultiStreamQPS)
@@ -37,12 +37,15 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 		search.Bound = s.ServerTargetLatency
 	}
 	r.qsl.keep = true
-	state, best, err := peak.Open(dir, r.peakKey(), unit)
+	state, best, err := search.Open(dir, r.peakKey(), unit)
 	if err != nil {
 		return nil, err
 	}
 	if n := len(state.Steps); n > 0 {
 		r.cfg.Observer.Note(fmt.Sprintf("the search continues after %d loads", n))
+	}
+	if procedure := search.Procedure(); procedure != "" {
+		r.cfg.Observer.Note(fmt.Sprintf("rules %s confirm a load by %s", r.cfg.Rules, procedure))
 	}
 	last := best // results of the last test; nil: none yet
 	for trial, more := search.Next(state.Steps); more; trial, more = search.Next(state.Steps) {
@@ -51,7 +54,7 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 			to = filepath.Join(dir, peak.HigherDir)
 		}
 		last, err = r.tryLoad(ctx, trial, state, to)
-		if err == nil && trial.Full && state.Steps[len(state.Steps)-1].Met {
+		if err == nil && state.Confirmed() == len(state.Steps)-1 {
 			best = last
 			if err = r.finishPeak(best, state, to); err == nil {
 				err = r.writePictures(to)
@@ -171,8 +174,8 @@ func (r *run) finishPeak(results *report.Results, state *peak.State, dir string)
 	if results == nil {
 		return nil
 	}
-	found := &report.Peak{Unit: state.Unit, Steps: state.Steps}
-	if i := peak.LastConfirmed(state.Steps); i >= 0 {
+	found := &report.Peak{Unit: state.Unit, Procedure: state.Procedure(), Steps: state.Steps}
+	if i := state.Confirmed(); i >= 0 {
 		found.Best = state.Steps[i].Load
 		found.UserConf = r.userConf(found.Best)
 	}

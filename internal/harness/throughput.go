@@ -67,20 +67,16 @@ type speedTest struct {
 // throughput measures the samples per second of a predictor.
 func (m *speedTest) throughput(ctx context.Context, p predictor) (float64, error) {
 	m.began = time.Now()
-	n, took := 0, time.Duration(0)
 	if p.decoder != nil {
-		var err error
-		if n, took, err = m.pull(ctx, p.decoder); err != nil {
+		return m.pull(ctx, p.decoder)
+	}
+	n, took := 0, time.Duration(0)
+	for !m.over(n) {
+		if err := tryOut(ctx, p, rotated(m.items, n)[:m.batch]); err != nil {
 			return 0, err
 		}
-	} else {
-		for !m.over(n) {
-			if err := tryOut(ctx, p, rotated(m.items, n)[:m.batch]); err != nil {
-				return 0, err
-			}
-			n += m.batch
-			took = time.Since(m.began)
-		}
+		n += m.batch
+		took = time.Since(m.began)
 	}
 	return float64(n) / max(took, 1).Seconds(), nil
 }
@@ -95,9 +91,13 @@ func (m *speedTest) over(n int) bool {
 	return m.stop() || took >= probeMost
 }
 
-// pull has a decoder answer samples without end, as in a test under load. Answers after the last admission do not
-// count: it is less and less busy then.
-func (m *speedTest) pull(ctx context.Context, p workload.Decoder) (n int, took time.Duration, err error) {
+// pull measures the samples per second of a decoder that answers samples without end, as in a test under load: until the last
+// admission, because it is less and less busy then.
+//
+// Answers that have ended by then are the short ones, and their number says too much: a decoder that streams tokens is measured by
+// these, and a sample counts as the mean of all answers that were begun, each at its full length. (By Wald's equation it makes no
+// difference to this mean that the last admission depends on the lengths.)
+func (m *speedTest) pull(ctx context.Context, p workload.Decoder) (float64, error) {
 	stop := m.stop
 	m.stop = func() bool { return ctx.Err() != nil || stop() }
 	s := &endlessSource{speedTest: m}
@@ -105,12 +105,16 @@ func (m *speedTest) pull(ctx context.Context, p workload.Decoder) (n int, took t
 		s.free = append(s.free, ticket)
 	}
 	if err := cmp.Or(serving(ctx, p, s), context.Cause(ctx)); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	if under := m.batch - len(s.free); under != 0 || s.admitted == 0 {
-		return 0, 0, fmt.Errorf("the model answered %d of %d samples", s.admitted-under, s.admitted)
+		return 0, fmt.Errorf("the model answered %d of %d samples", s.admitted-under, s.admitted)
 	}
-	return s.answered, s.took, nil
+	seconds := max(s.took, 1).Seconds()
+	if s.streamed > 0 {
+		return float64(s.streamed) / seconds * float64(s.admitted) / float64(s.tokens), nil
+	}
+	return float64(s.answered) / seconds, nil
 }
 
 // An endlessSource is a source with samples for as long as a decoder is measured.
@@ -118,9 +122,11 @@ type endlessSource struct {
 	*speedTest
 	free     []int // tickets
 	admitted int
+	tokens   int // that were streamed of all of them
 	closed   bool
-	answered int           // until it was closed
-	took     time.Duration // until then
+	// Until it was closed:
+	answered, streamed int
+	took               time.Duration // to the last answer or token
 }
 
 // Admit implements workload.Source.
@@ -142,7 +148,13 @@ func (s *endlessSource) Admit(items []workload.Item, n int, _ bool) ([]workload.
 func (*endlessSource) FirstToken(int, []byte) {}
 
 // Token implements workload.Source.
-func (*endlessSource) Token(int, []byte) {}
+func (s *endlessSource) Token(int, []byte) {
+	s.tokens++
+	if !s.closed {
+		s.streamed++
+		s.took = time.Since(s.began)
+	}
+}
 
 // Worked implements workload.Source.
 func (*endlessSource) Worked() {}

@@ -213,6 +213,9 @@ func peakLines(p *Peak) []string {
 		return []string{p.Unconfirmed()}
 	}
 	lines := []string{fmt.Sprintf("Of %d loads that were tried, %s %s is the highest that kept the bound at full length.", len(p.loads()), digits(p.Best), p.Unit)}
+	if p.Procedure != "" {
+		lines = append(lines, "Confirmed as these rules say: "+p.Procedure+".")
+	}
 	broke, brokeFull, kept := math.Inf(1), math.Inf(1), map[float64]bool{} // the lowest loads above it that did not
 	for _, s := range p.Steps {
 		switch {

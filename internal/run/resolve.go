@@ -281,9 +281,9 @@ func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.
 	return list
 }
 
-// runs is how many runs make the result: of Server before v1.0, the lowest of five.
+// runs is how many runs make the result: of Server before v1.0, the lowest of five. A search for the highest load confirms it by as many.
 func (r *Resolved) runs() int {
-	if s := r.Settings; s.Scenario == loadgen.Server && s.Mode == loadgen.PerformanceOnly && !r.Request.Quick && r.Request.Mode != FindPeak {
+	if s := r.Settings; s.Scenario == loadgen.Server && s.Mode == loadgen.PerformanceOnly && (!r.Request.Quick || r.Request.Mode == FindPeak) {
 		return r.Rules.ServerRuns
 	}
 	return 1

@@ -134,7 +134,7 @@ func (r *Resolved) caveats() (list []string) {
 	_, inRules := rules.Minima(r.model.Rules)
 	caveat(!inRules && !q.noBenchmark(), "rules %s have no benchmark %s: settings are those of their mlperf.conf for any model, or of an earlier round", rules.Version, r.model.Name)
 	caveat(s.Scenario == loadgen.MultiStream && rules.MultiStream == config.NoMultiStream, "rules %s have no MultiStream scenario", rules.Version)
-	caveat(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && r.runs() < rules.ServerRuns, "one Server run, where rules %s want the lowest of %d", rules.Version, rules.ServerRuns)
+	caveat(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && rules.ServerRuns > 1 && (r.runs() == 1 || q.Mode == FindPeak), "the logs of one Server run, where rules %s want the lowest of %d", rules.Version, rules.ServerRuns)
 	caveat(q.Engine.Name == engine.Simulated, "the engine is simulated: it takes its time and computes nothing")
 	caveat(r.division == config.Network && !q.Engine.IsRemote(), "not of the Network division: the system under test is on this machine")
 	caveat(q.Engine.IsRemote() && r.division == config.Closed, "%s", serversModel)

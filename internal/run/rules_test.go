@@ -95,7 +95,7 @@ func TestServerRuns(t *testing.T) {
 		runs                  int
 		caveat                bool
 	}{
-		{"server", "v0.5", "", false, 5, false}, {"server", "v0.5", "", true, 1, true}, {"server", "v0.5", FindPeak, false, 1, true},
+		{"server", "v0.5", "", false, 5, false}, {"server", "v0.5", "", true, 1, true}, {"server", "v0.5", FindPeak, false, 5, true}, {"server", "v0.5", FindPeak, true, 5, true},
 		{"server", "v0.5", "submission", false, 1, true}, {"server", "v0.5", "accuracy", false, 1, false}, {"offline", "v0.5", "", false, 1, false},
 		{"server", "v1.0", "", false, 1, false}, {"server", "", "", false, 1, false},
 	} {

@@ -30,14 +30,21 @@ type State struct {
 	Unit  string            `json:"unit"`
 	Steps []report.PeakStep `json:"steps"`
 
-	dir string
+	dir    string
+	search Search
 }
 
-// Open reads the state of a search in a folder, or begins one, and finishes a replacement of files that was interrupted.
+// Confirmed is the last step that confirmed a load; -1: none did.
+func (s *State) Confirmed() int { return s.search.Confirmed(s.Steps) }
+
+// Procedure is that of the search.
+func (s *State) Procedure() string { return s.search.Procedure() }
+
+// Open reads the state of the search in a folder, or begins it, and finishes a replacement of files that was interrupted.
 // It returns the results of the highest load that was confirmed; nil: none was. If the results of a confirmed load were
 // not written, its step is forgotten.
-func Open(dir, key, unit string) (*State, *report.Results, error) {
-	s := &State{Key: key, Unit: unit, dir: dir}
+func (search Search) Open(dir, key, unit string) (*State, *report.Results, error) {
+	s := &State{Key: key, Unit: unit, dir: dir, search: search}
 	path := filepath.Join(dir, File)
 	const most = 16 << 20 // a search makes some dozens of steps
 	data, err := fileio.ReadFile(path, most)
@@ -69,7 +76,7 @@ func Open(dir, key, unit string) (*State, *report.Results, error) {
 		return nil, nil, err
 	}
 	for {
-		last := LastConfirmed(s.Steps)
+		last := s.Confirmed()
 		if last < 0 {
 			return s, nil, nil
 		}

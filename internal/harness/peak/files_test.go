@@ -68,7 +68,7 @@ func TestConfirmedFilesOfAnotherSearchAreDropped(t *testing.T) {
 		if state != "" {
 			testenv.Tree(t, dir, map[string]string{File: state})
 		}
-		_, _, err := Open(dir, "k", "queries/s")
+		_, _, err := Search{}.Open(dir, "k", "queries/s")
 		testenv.Must(t, err)
 		if got := contents(dir); got != want {
 			t.Errorf("with %q: %s, want %s", state, got, want)
@@ -102,7 +102,7 @@ func TestLoadIsConfirmedWithItsResults(t *testing.T) {
 		{"results of a run that searched nothing", []report.PeakStep{short, confirmed}, &report.Results{}, 1, 0},
 	} {
 		dir := t.TempDir()
-		s, _, err := Open(dir, "k", "queries/s")
+		s, _, err := Search{}.Open(dir, "k", "queries/s")
 		testenv.Must(t, err)
 		for _, step := range c.steps {
 			testenv.Must(t, s.Add(step))
@@ -111,7 +111,7 @@ func TestLoadIsConfirmedWithItsResults(t *testing.T) {
 			c.results.Schema, c.results.Result = report.Schema, report.Valid
 			testenv.Must(t, c.results.Write(dir))
 		}
-		s, best, err := Open(dir, "k", "queries/s")
+		s, best, err := Search{}.Open(dir, "k", "queries/s")
 		if err != nil || len(s.Steps) != c.left || (best == nil) != (c.best == 0) || best != nil && best.Peak.Best != c.best {
 			t.Errorf("%s: %+v after %+v, %v, want %g after %d", c.name, best, s, err, c.best, c.left)
 		}
@@ -128,13 +128,13 @@ func TestBrokenState(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		testenv.Tree(t, dir, map[string]string{File: text})
-		if s, _, err := Open(dir, "k", "queries/s"); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, File)) || !strings.Contains(err.Error(), want) {
+		if s, _, err := (Search{}).Open(dir, "k", "queries/s"); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, File)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v, want %q", text, s, err, want)
 		}
 	}
 	dir := t.TempDir()
 	testenv.Tree(t, dir, map[string]string{File: `{"key":"k","steps":[{"load":5,"full_length":true,"met":true}]}`, report.FileName: "{"})
-	if _, _, err := Open(dir, "k", "queries/s"); err == nil || !strings.Contains(err.Error(), report.FileName) {
+	if _, _, err := (Search{}).Open(dir, "k", "queries/s"); err == nil || !strings.Contains(err.Error(), report.FileName) {
 		t.Errorf("results that cannot be read: %v", err)
 	}
 }

@@ -3,6 +3,7 @@
 package peak
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -15,25 +16,30 @@ import (
 // Short tests widen the load until it no longer keeps the bound, or narrow it until it
 // does, and then halve the interval in between. The load at its upper end is tried again
 // then: if it failed by chance, because the machine was busy with something else, the search
-// goes on above. A full-length test confirms the highest load that kept the bound; if it
-// fails twice, over that time or by early stopping, lower loads are tried. If a confirmed
-// load is far from the bound, the next higher one is tried again.
+// goes on above. Full-length tests confirm the highest load that kept the bound. If one fails, over that time or by
+// early stopping, lower loads are tried: under the rules of the first rounds, which have a procedure for it, the next lower
+// one at once, else after a second failure. If a confirmed load is far from the bound, the next higher one is tried again.
 type Search struct {
 	First float64       // load to begin with
-	Whole bool          // loads are whole numbers
+	Whole bool          // loads are streams, whole numbers
 	Bound time.Duration // 0: none by which a confirmed load is compared
+	// Tests is how many full-length tests in a row have to keep the bound: the Server runs of the rules (5 in v0.5 and v0.7); 0: one.
+	Tests int
 }
 
 const (
 	widenFactor = 1.5
 	resolution  = 1.02 // the interval's ends, one by the other, at which the search is over
 	lowerBy     = 0.96 // of a load that was not confirmed
+	// smallDelta is what a QPS that was not confirmed is lowered by where the rules want "a small delta" (inference_policies,
+	// inference_rules.adoc of v0.5 §5.1, which has no number); streams are lowered by one.
+	smallDelta = 0.01
 	// headroomShare is the part of the bound below which a confirmed load is far from it.
 	headroomShare = 0.6
 	// sureFailures is how often a load has to fail before that counts.
 	sureFailures = 2
 
-	mostConfirmations = 12
+	mostConfirmations = 12 // that are made, or by the rules' procedure, that fail
 	// The loads at which a search gives up, relative to the first.
 	leastShare, mostShare = 1e-3, 1e4
 )
@@ -44,19 +50,41 @@ type Trial struct {
 	Full bool // in a full-length test
 }
 
-// LastConfirmed is the last step that confirmed a load; -1: none did.
-func LastConfirmed(steps []report.PeakStep) int {
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Full && steps[i].Met {
-			return i
+// Procedure says how a load is confirmed where the rules say so; empty: they do not.
+func (s Search) Procedure() string {
+	switch {
+	case s.Whole:
+		return "one full-length test; after one that fails, one stream less"
+	case s.Tests > 1:
+		return fmt.Sprintf("%d full-length tests; after one that fails, %g %% less", s.Tests, 100*smallDelta)
+	}
+	return ""
+}
+
+// Confirmed is the last step that confirmed a load: that of as many full-length tests in a row as it takes; -1: none did.
+func (s Search) Confirmed(steps []report.PeakStep) int {
+	for last := len(steps) - 1; last >= 0; last-- {
+		if inARow(steps[:last+1]) >= max(1, s.Tests) {
+			return last
 		}
 	}
 	return -1
 }
 
+// inARow is how many of the last steps are full-length tests of one load that kept the bound.
+func inARow(steps []report.PeakStep) (n int) {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if step := steps[i]; !step.Full || !step.Met || step.Load != steps[len(steps)-1].Load {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // Next returns the load to try next; false: the search is over.
 func (s Search) Next(tried []report.PeakStep) (Trial, bool) {
-	confirmed := LastConfirmed(tried)
+	confirmed := s.Confirmed(tried)
 	switch {
 	case confirmed < 0:
 		return s.search(tried)
@@ -68,21 +96,30 @@ func (s Search) Next(tried []report.PeakStep) (Trial, bool) {
 
 // search looks for a load to confirm, and lowers one that is not.
 func (s Search) search(tried []report.PeakStep) (Trial, bool) {
-	confirmations, last := 0, 0.0
+	var last report.PeakStep // at full length
+	confirmations, failures := 0, 0
 	for _, step := range tried {
 		if step.Full {
+			last = step
 			confirmations++
-			last = step.Load
+			if !step.Met {
+				failures++
+			}
 		}
 	}
-	switch confirmations {
-	case 0:
+	switch {
+	case confirmations == 0:
 		return s.narrow(tried)
-	case 1:
-		return Trial{last, true}, true // again: perhaps it failed by chance
+	case last.Met: // there are more tests to come
+		return Trial{last.Load, true}, true
+	case s.Whole:
+		return Trial{last.Load - 1, true}, failures < mostConfirmations && last.Load > 1
+	case s.Tests > 1:
+		return Trial{last.Load * (1 - smallDelta), true}, failures < mostConfirmations
+	case confirmations == 1:
+		return Trial{last.Load, true}, true // again: perhaps it failed by chance
 	}
-	next := s.round(last*lowerBy, -1)
-	return Trial{next, true}, confirmations < mostConfirmations && next > 0
+	return Trial{last.Load * lowerBy, true}, confirmations < mostConfirmations
 }
 
 // above looks for a higher load than one that was confirmed with room to spare. It ends with

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +90,41 @@ func TestUnconfirmedLoadIsLowered(t *testing.T) {
 	}
 	if full != mostConfirmations {
 		t.Errorf("%d confirmations, want %d", full, mostConfirmations)
+	}
+}
+
+// Rules v0.5 test a candidate of Server five times, and one of MultiStream once. After a failure the next lower load has as many tests.
+func TestLoadIsConfirmedAsTheRulesSay(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		search Search
+		fails  []int // of the full-length tests
+		want   string
+	}{
+		{"Server", Search{First: 100, Tests: 5}, nil, "100 100 100 100 100"},
+		{"Server fails in the third test", Search{First: 100, Tests: 5}, []int{2}, "100 100 100! 99 99 99 99 99"},
+		{"Server fails twice", Search{First: 100, Tests: 5}, []int{0, 5}, "100! 99 99 99 99 99! 98 98 98 98 98"},
+		{"MultiStream", Search{First: 100, Whole: true, Tests: 1}, nil, "100"},
+		{"MultiStream fails twice", Search{First: 100, Whole: true, Tests: 1}, []int{0, 1}, "100! 99! 98"},
+	} {
+		var full []string
+		searched(t, c.search, func(next Trial) bool {
+			if !next.Full {
+				return next.Load <= 100
+			}
+			met, mark := !slices.Contains(c.fails, len(full)), ""
+			if !met {
+				mark = "!"
+			}
+			full = append(full, fmt.Sprintf("%.4g%s", math.Floor(next.Load), mark))
+			return met
+		})
+		if got := strings.Join(full, " "); got != c.want {
+			t.Errorf("%s: full-length tests at %s, want %s", c.name, got, c.want)
+		}
+	}
+	if last := searched(t, Search{First: 100, Tests: 5}, func(next Trial) bool { return !next.Full && next.Load <= 100 }); highest(last) != 0 {
+		t.Errorf("%g is confirmed, which fails all tests", highest(last))
 	}
 }
 
