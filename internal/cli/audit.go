@@ -115,11 +115,7 @@ func printVerdict(w io.Writer, v *compliance.Verdict, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, "audit", v)
 	}
-	outcome := "PASSED"
-	if !v.Passed {
-		outcome = "FAILED"
-	}
-	text := v.Test + ": " + outcome + "\n"
+	text := v.Test + ": " + v.Outcome() + "\n"
 	for _, part := range []struct {
 		title string
 		lines []string

@@ -392,8 +392,8 @@ type change struct{ field, value, effect string } // as errors name the field; a
 // of is the command line with the change, and what comes of it.
 func (c change) of(args []string) string {
 	command := withFlag(withoutSetting(args, c.field), strings.ReplaceAll(c.field, "_", "-"), c.value)
-	if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") {
-		command = append(command, "--force") // the same folder takes the results
+	if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") && args[0] != "submission" {
+		command = append(command, "--force") // the same folder takes the results; submission run replaces those that are not VALID anyway
 	}
 	return fmt.Sprintf("mlperf %s\n  which %s", report.CommandLine(command), c.effect)
 }

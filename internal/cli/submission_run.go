@@ -1,15 +1,22 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/submission/build"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -17,8 +24,12 @@ import (
 // submissionRunFlags are the flags of submission run: those of run and those of submission build.
 type submissionRunFlags struct {
 	runFlags
-	tree buildFlags
+	tree   buildFlags
+	dryRun bool
 }
+
+// ofSingleRuns are the flags of run that submission run does not have.
+var ofSingleRuns = []string{"mode", "audit-conf", "sweep-qps", "sweep-concurrency"}
 
 func newSubmissionRun() *cobra.Command {
 	o := &submissionRunFlags{}
@@ -27,28 +38,35 @@ func newSubmissionRun() *cobra.Command {
 		Short: "Make all runs of a benchmark and the tree from them",
 		Long: `Make all runs that a benchmark needs in a submission, with the flags of run, and the tree
 from them: for each scenario of the kind of system, performance, accuracy and the
-compliance tests, then what submission build does. --scenario makes one scenario.
+compliance tests, then what submission build does. --scenario makes one scenario, and the
+tree of all that are there. --dry-run prints the commands that do the same.
 
-Runs go to --output, one folder for each scenario. A run that is INVALID, an accuracy below
-its target or a test that fails ends it before the tree; submission build makes the tree
-from runs that were repaired or made otherwise.`,
+Runs go to --output, a folder for each scenario. The same command goes on after Ctrl-C or a
+run that is INVALID: stages that are VALID, with the same settings, model, data and program,
+are kept. A stage that fails does not keep the others from running, but there is no tree
+then; for each, a command is shown that can help. --force makes all runs again.
+
+Exit status: 0 the tree passes, 3 it does not or a stage is INVALID, 4 an accuracy is below
+its target, 1 a stage could not be made, 130 interrupted.`,
 		Example: "  mlperf submission run tree --model resnet50 --model-path resnet50_v1.onnx --dataset-path imagenet --description board1.json --system board1",
 		Args:    arguments(1, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	f := cmd.Flags()
 	o.define(f)
-	for _, name := range []string{"mode", "audit-conf", "sweep-qps", "sweep-concurrency"} { // those of single runs
+	for _, name := range ofSingleRuns {
 		f.Lookup(name).Hidden = true
 	}
 	f.Lookup("output").Usage = "`folder` for logs and results (default TREE.runs)"
+	f.Lookup("force").Usage = "make all runs again, and replace the tree"
 	o.tree.system.defineSubmitter(f)
 	o.tree.defineTexts(f)
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the commands that do the same, one by one, and run nothing")
 	return cmd
 }
 
 func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
-	if err := refuseFlags(cmd.Flags(), "is of single runs", "mode", "audit-conf", "sweep-qps", "sweep-concurrency"); err != nil {
+	if err := refuseFlags(cmd.Flags(), "is of single runs", ofSingleRuns...); err != nil {
 		return err
 	}
 	if o.Model == "" {
@@ -58,12 +76,12 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 	if err != nil {
 		return err
 	}
-	runs := request.Output
-	if runs == "" {
-		runs = filepath.Clean(tree) + ".runs"
+	if request.Output == "" {
+		request.Output = filepath.Clean(tree) + ".runs"
 	}
+	request.Command = append([]string{"mlperf"}, os.Args[1:]...)
 	t := &o.tree
-	t.Tree, t.Runs, t.Force, t.asJSON, t.Rules = tree, []string{runs}, o.Force, o.asJSON, request.Rules
+	t.Tree, t.Runs, t.Force, t.asJSON, t.Rules = tree, []string{request.Output}, o.Force, o.asJSON, request.Rules
 	t.system.Division, t.system.library = request.Division, request.Engine.Library
 	if err := t.settle(cmd); err != nil {
 		return err
@@ -74,34 +92,46 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 	if err := build.Check(t.Request); err != nil {
 		return explainTree(err)
 	}
-	scenarios, err := o.scenarios(cmd)
+	scenarios, err := o.scenarios()
 	if err != nil {
 		return err
 	}
-	passed := true
+	stages, err := compliance.Stages(compliance.Request{Request: request}, scenarios)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return o.list(cmd, stages)
+	}
+
 	display := newDisplay(cmd)
 	defer display.Done()
-	for _, scenario := range scenarios {
-		q := compliance.Request{Request: request}
-		q.Scenario, q.Output = scenario, filepath.Join(runs, request.Model, strings.ToLower(scenario))
-		err := compliance.RunResult(cmd.Context(), q, display, func(v *compliance.Verdict) error {
-			display.Done()
-			passed = passed && v.Passed
-			return printVerdict(cmd.ErrOrStderr(), v, false)
-		})
-		if err != nil {
-			return explainHopeless(err)
-		}
+	for _, line := range o.forecast(stages) {
+		display.Note(line)
 	}
+	err = compliance.RunStages(cmd.Context(), stages, display, func(s *compliance.Stage) error {
+		if s.Verdict == nil || s.Kept {
+			return nil
+		}
+		display.Done()
+		return printVerdict(cmd.ErrOrStderr(), s.Verdict, false)
+	})
 	display.Done()
-	if !passed {
-		return errors.Join(finished(ExitInvalid), errors.New("a compliance test failed, so the tree was not made"))
+	if err != nil {
+		if errors.Is(err, ErrInterrupted) {
+			_ = say(cmd.ErrOrStderr(), "Stages that are done are in %s: the same command goes on.\n", request.Output)
+			return interrupted(err)
+		}
+		return err
+	}
+	if slices.ContainsFunc(stages, func(s *compliance.Stage) bool { return !s.Passed }) {
+		return o.explain(cmd, stages)
 	}
 	return t.build(cmd)
 }
 
 // scenarios are those that the system's results need, without those that are inferred.
-func (o *submissionRunFlags) scenarios(cmd *cobra.Command) ([]string, error) {
+func (o *submissionRunFlags) scenarios() ([]string, error) {
 	if o.Scenario != "" {
 		return []string{o.Scenario}, nil
 	}
@@ -109,9 +139,8 @@ func (o *submissionRunFlags) scenarios(cmd *cobra.Command) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds := strings.Split(o.tree.Description["system_type"], ",")
 	var list []string
-	for _, kind := range kinds {
+	for kind := range strings.SplitSeq(o.tree.Description["system_type"], ",") {
 		for _, s := range round.Model(round.ModelName(o.Model, "")).Required[kind] {
 			inferred := o.tree.Infer && kind == "edge" && s != "SingleStream"
 			if !slices.Contains(list, s) && !inferred {
@@ -123,4 +152,112 @@ func (o *submissionRunFlags) scenarios(cmd *cobra.Command) ([]string, error) {
 		return nil, userinput.Errorf("model", "rules %s have no scenarios of %s for a system of the kind %q", o.tree.Rules, o.Model, o.tree.Description["system_type"])
 	}
 	return list, nil
+}
+
+// forecast says how long the runs take, and what the tree will lack.
+func (o *submissionRunFlags) forecast(stages []*compliance.Stage) (lines []string) {
+	var least time.Duration
+	for _, s := range stages {
+		least += s.Least
+	}
+	lines = append(lines, fmt.Sprintf("%d stages with at least %v of traffic, then the tree", len(stages), least.Round(time.Second)))
+	if resolved, err := run.Resolve(stages[0].Request.Request); err == nil {
+		if text := resolved.Forecast(); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	if fields := o.tree.Description.Unfinished(); len(fields) > 0 {
+		lines = append(lines, "to fill in, in the description of the system: "+strings.Join(fields, ", "))
+	}
+	if o.tree.Division == "open" && o.tree.Deviations == "" {
+		lines = append(lines, "to fill in, in documentation/deviations.md of the tree: how the model differs from closed; --deviations takes a file that says so")
+	}
+	return lines
+}
+
+// list prints the commands that do the same.
+func (o *submissionRunFlags) list(cmd *cobra.Command, stages []*compliance.Stage) error {
+	if o.asJSON {
+		return printJSON(cmd.OutOrStdout(), "submission-run", stages)
+	}
+	w := cmd.OutOrStdout()
+	for _, line := range o.forecast(stages) {
+		_ = say(w, "# %s\n", line)
+	}
+	for _, s := range stages {
+		_ = say(w, "mlperf %s\n", report.CommandLine(o.command(cmd.Flags(), s)))
+	}
+	line := append([]string{"submission", "build", o.tree.Tree, o.tree.Runs[0], "--division", o.tree.Division},
+		givenFlags(cmd.Flags(), newSubmissionBuild().Flags(), "division", "set")...) // whose --set is of the description
+	return say(w, "mlperf %s\n", report.CommandLine(line))
+}
+
+// command is the command that makes one stage.
+func (o *submissionRunFlags) command(flags *pflag.FlagSet, s *compliance.Stage) (list []string) {
+	except := []string{"scenario", "output", "division", "force"}
+	q := s.Request
+	own := []string{"--scenario", q.Scenario, "--division", q.Division}
+	if s.IsTest() {
+		list = append(list, "audit", s.Part)
+		own = append(own, "--performance-logs", q.Performance, "--accuracy-logs", q.Accuracy, "--output", q.Output)
+		return append(append(list, own...), givenFlags(flags, newAudit().Flags(), except...)...)
+	}
+	own = append(own, "--mode", q.Mode, "--output", s.Folder)
+	if !q.AutoLatency { // an accuracy run has no bound to choose
+		if f := flags.Lookup("target-latency"); f.Value.String() == autoLatency {
+			except = append(except, f.Name)
+		}
+	}
+	return append(append([]string{"run"}, own...), givenFlags(flags, newRun().Flags(), except...)...)
+}
+
+// explain shows the stages, and what to do about those that keep the tree from being made.
+func (o *submissionRunFlags) explain(cmd *cobra.Command, stages []*compliance.Stage) error {
+	if o.asJSON {
+		if err := printJSON(cmd.OutOrStdout(), "submission-run", stages); err != nil {
+			return err
+		}
+	}
+	w, missing, status := cmd.ErrOrStderr(), 0, ExitInaccurate
+	_ = say(w, "\n")
+	err := printTable(w, tableRow{"scenario", "stage", "outcome", ""}, stages, func(s *compliance.Stage) tableRow {
+		kept := ""
+		if s.Kept {
+			kept = "kept"
+		}
+		return tableRow{s.Scenario, s.Part, strings.TrimSpace(s.Outcome), kept}
+	})
+	for _, s := range stages {
+		if s.Passed {
+			continue
+		}
+		missing++
+		text := s.Error
+		switch {
+		case s.Err != nil:
+			status, text = ExitError, explainHopeless(s.Err).Error()
+		case s.Error != "":
+		default:
+			if status != ExitError && (s.IsTest() || !s.Results.Valid()) {
+				status = ExitInvalid
+			}
+			text = o.next(cmd.Flags(), s)
+		}
+		_ = say(w, "%s %s: %s\n", s.Scenario, s.Part, text)
+	}
+	text := fmt.Errorf("%d of %d stages are not done, so the tree was not made: the same command makes these again and keeps the others", missing, len(stages))
+	return statusError{status, errors.Join(err, text)}
+}
+
+// next is what to try after a stage that has an outcome, which keeps the tree from being made: submission run of its scenario with the
+// change that makes it VALID, if it is known.
+func (o *submissionRunFlags) next(flags *pflag.FlagSet, s *compliance.Stage) string {
+	if s.IsTest() {
+		return "the verdict above has the causes; the same command makes the test again"
+	}
+	args := withFlag(withoutFlag(os.Args[1:], "force", false), "scenario", s.Scenario)
+	if changes := changesFor(s.Results); len(changes) > 0 && changes[0].field == "mode" {
+		args = withoutFlag(o.command(flags, s), "output", true)
+	}
+	return cmp.Or(nextCommand(args, s.Results, s.Folder), "mlperf "+report.CommandLine([]string{"explain", s.Folder})+" shows why")
 }

@@ -255,33 +255,7 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
 // stepCommand says what makes a run of a suite alone: the flags that the suite was given, and those that follow from the step.
 func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
 	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json"} // which differ, or are the suite's
-	var same []string
-	known := newRun().Flags()
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed || known.Lookup(f.Name) == nil || slices.Contains(ofSteps, f.Name) {
-			return
-		}
-		name := "--" + f.Name
-		switch v := f.Value.(type) {
-		case *mapFlag:
-			for _, key := range slices.Sorted(maps.Keys(*v)) {
-				same = append(same, name, key+"="+(*v)[key])
-			}
-		case pflag.SliceValue:
-			for _, one := range v.GetSlice() {
-				same = append(same, name, one)
-			}
-		default:
-			switch {
-			case v.Type() != "bool":
-				same = append(same, name, v.String())
-			case v.String() == "true":
-				same = append(same, name)
-			default:
-				same = append(same, name+"=false")
-			}
-		}
-	})
+	same := givenFlags(flags, newRun().Flags(), ofSteps...)
 	return func(q run.Request) []string {
 		list := []string{"mlperf", "run", "--model", q.Model, "--scenario", q.Scenario}
 		count := ""
@@ -307,4 +281,34 @@ func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
 		}
 		return append(list, same...)
 	}
+}
+
+// givenFlags are the arguments for a verb with known flags that repeat those that another verb was given.
+func givenFlags(flags, known *pflag.FlagSet, except ...string) (list []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || known.Lookup(f.Name) == nil || slices.Contains(except, f.Name) {
+			return
+		}
+		name := "--" + f.Name
+		switch v := f.Value.(type) {
+		case *mapFlag:
+			for _, key := range slices.Sorted(maps.Keys(*v)) {
+				list = append(list, name, key+"="+(*v)[key])
+			}
+		case pflag.SliceValue:
+			for _, one := range v.GetSlice() {
+				list = append(list, name, one)
+			}
+		default:
+			switch {
+			case v.Type() != "bool":
+				list = append(list, name, v.String())
+			case v.String() == "true":
+				list = append(list, name)
+			default:
+				list = append(list, name+"=false")
+			}
+		}
+	})
+	return list
 }

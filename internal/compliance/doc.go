@@ -26,8 +26,11 @@
 // The audit set of v0.5 is TEST01 with seeds of its own, TEST03, TEST04 and TEST05. TEST07
 // takes its score from a command of the user if there is one. Accuracy logs are streamed.
 //
+// Stages are what a submission needs: performance, accuracy and the tests of its scenarios.
+// RunStages makes those that are not there yet.
+//
 // tests.go lists the tests and who needs them, conf.go has their settings, run.go makes
-// their runs. verify.go reads the logs of a test and checks that they fit; performance.go
+// their runs, stages.go those of a submission. verify.go reads the logs of a test and checks that they fit; performance.go
 // judges the results of TEST01, TEST04 and TEST05, and the file of each test the rest;
 // verdict.go writes the outcome.
 package compliance

@@ -29,6 +29,8 @@ type Request struct {
 	Test string
 	// Performance and Accuracy are folders of runs of the result; empty: they are made.
 	Performance, Accuracy string
+	// Keep leaves a run that is in its folder already if it is VALID and was of the same settings, model, data and program.
+	Keep bool
 	// CustomData is the folder of TEST03's data; empty: they are made from the official ones.
 	CustomData string
 	Options    Options
@@ -41,10 +43,11 @@ type runner struct {
 	model    string // of the catalogue
 	observer run.Observer
 	dataset  string // of the last run
+	kept     bool   // the last run was in its folder already
 }
 
 // Run makes the runs that a test needs, verifies them and writes the test's folder. The run under the test's settings has
-// the target of the result's.
+// the target of the result's, unless the request has another.
 func Run(ctx context.Context, q Request, o run.Observer) (*Verdict, error) {
 	return (&runner{Request: q, observer: o}).test(ctx)
 }
@@ -72,49 +75,6 @@ func RunSet(ctx context.Context, q Request, o run.Observer, tell func(*Verdict) 
 		}
 		if dataset, q.Output = r.dataset, r.Output; test == test01 {
 			q.Performance, q.Accuracy = r.Performance, r.Accuracy
-		}
-	}
-	return nil
-}
-
-// RunResult makes all runs of a result: performance, accuracy, and the compliance tests that its division needs, whose verdicts
-// tell hears. A performance run that is not VALID, or a score below its target, is an error before the tests run.
-func RunResult(ctx context.Context, q Request, o run.Observer, tell func(*Verdict) error) error {
-	needs, err := Needs(q.Rules, q.Model, q.Scenario)
-	if err != nil {
-		return err
-	}
-	tests := needs[0].Tests
-	if q.Division == "open" {
-		tests = nil
-	}
-	r := &runner{Request: q, observer: o}
-	performance, accuracy := q.Request, q.Request
-	performance.Mode, accuracy.Mode, accuracy.AutoLatency = "performance", "accuracy", false
-	for _, part := range []struct {
-		request run.Request
-		folder  *string
-		name    string
-	}{{performance, &q.Performance, "performance"}, {accuracy, &q.Accuracy, "accuracy"}} {
-		*part.folder = r.folder(part.name)
-		if err := r.run(ctx, part.request, *part.folder, ""); err != nil {
-			return err
-		}
-		made, err := report.Read(*part.folder)
-		if err != nil {
-			return err
-		}
-		if v := made.Verdict(); v != report.Valid && (v != report.BelowTarget || q.Division != "open") {
-			return fmt.Errorf("%s: the %s run is %s: mlperf explain %[1]s", *part.folder, part.name, v)
-		}
-	}
-	for _, q.Test = range tests {
-		v, err := Run(ctx, q, o)
-		if err == nil {
-			err = tell(v)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return nil
@@ -285,7 +245,7 @@ func (r *runner) runChanged(ctx context.Context) error {
 	return r.run(ctx, q, filepath.Join(r.folder(r.Test), "accuracy"), "")
 }
 
-// sameTarget gives a run the target of the result, which may have been measured.
+// sameTarget gives a run the target of the result, which may have been measured, unless the request itself has one.
 func (r *runner) sameTarget(q *run.Request) error {
 	folder, err := findRun(r.Performance)
 	if err != nil {
@@ -296,7 +256,8 @@ func (r *runner) sameTarget(q *run.Request) error {
 		return err
 	}
 	s, origin := ref.settings, "the performance run"
-	if s.Scenario == loadgen.Offline || s.Scenario == loadgen.Server {
+	asked := slices.ContainsFunc(q.Settings, func(o config.Override) bool { return o.Key == "target_qps" })
+	if !asked && (s.Scenario == loadgen.Offline || s.Scenario == loadgen.Server) {
 		q.Settings = append(q.Settings, config.Override{Key: "target_qps", Value: strconv.FormatFloat(s.TargetQPS, 'g', -1, 64), Origin: origin})
 	}
 	if s.Scenario == loadgen.Server && q.AutoLatency {
@@ -324,6 +285,10 @@ func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error
 		return err
 	}
 	r.dataset = prepared.DatasetDir()
+	earlier := run.Earlier(dir, prepared.Fingerprint.String())
+	if r.kept = r.Keep && earlier != nil && earlier.Valid(); r.kept {
+		return prepared.Close()
+	}
 	r.observer.Note("run for " + cmp.Or(r.Test, "the result") + ": logs and results go to " + dir)
 	results, err := prepared.Run(ctx)
 	if results != nil && results.Result == report.Invalid && r.Test == test06 {

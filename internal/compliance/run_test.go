@@ -263,8 +263,12 @@ func TestTargetOfTheResult(t *testing.T) {
 	if err != nil || log.settings.TargetQPS != 1234.5 || log.settings.Mode != loadgen.PerformanceOnly || !log.settings.PerformanceIssueSame {
 		t.Errorf("the run had %+v, %v, want the target of the result, 1234.5", log, err)
 	}
+	q := run.Request{Settings: []config.Override{{Key: "target_qps", Value: "7"}}}
+	if err := r.sameTarget(&q); err != nil || len(q.Settings) != 1 {
+		t.Errorf("a request with its own target: %+v, %v, want that it stays", q.Settings, err)
+	}
 	r.Performance = fakeRun{scenario: "Server", metric: 1, settings: map[string]any{"effective_target_qps": 12.5, "effective_target_latency_ns": 20000000}}.write(t)
-	q := run.Request{AutoLatency: true}
+	q = run.Request{AutoLatency: true}
 	if err := r.sameTarget(&q); err != nil || q.AutoLatency || len(q.Settings) != 2 || q.Settings[0].Value != "12.5" || q.Settings[1].Key != "target_latency" || q.Settings[1].Value != "20ms" {
 		t.Errorf("Server: %+v, %v, want the rate and the bound of the result", q, err)
 	}

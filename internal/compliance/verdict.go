@@ -57,6 +57,14 @@ func (v *Verdict) mark(format string, args ...any) {
 	v.Caveats = append(v.Caveats, v.Test+": "+fmt.Sprintf(format, args...))
 }
 
+// Outcome is PASSED or FAILED.
+func (v *Verdict) Outcome() string {
+	if v.Passed {
+		return "PASSED"
+	}
+	return "FAILED"
+}
+
 // write adds lines to a file of the verdict.
 func (v *Verdict) write(file string, lines ...string) {
 	v.texts[file] += strings.Join(lines, "\n") + "\n"

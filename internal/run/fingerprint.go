@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // A Fingerprint names everything that can change a result, part by part. Equal
@@ -32,6 +33,15 @@ func (f Fingerprint) String() string { return digest(f) }
 
 // Version names the content of the model.
 func (p *Prepared) Version() string { return p.Fingerprint.Model }
+
+// Earlier returns the results that a folder has of the test with a fingerprint, if it came to its end; else nil.
+func Earlier(dir, fingerprint string) *report.Results {
+	r, err := report.Read(dir)
+	if err != nil || r.Result == report.Interrupted || r.Fingerprint != fingerprint || len(r.Doubts()) > 0 {
+		return nil
+	}
+	return r
+}
 
 // fingerprint fills in the fingerprint of a request that has its files, and chooses the folder for compiled models.
 func (p *Prepared) fingerprint(ctx context.Context) error {

@@ -21,7 +21,7 @@ const patternTime = "3s"
 func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern, err error) {
 	q.Quick = true
 	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin}}, q.Settings...)
-	o = &onceNoted{o, map[string]bool{}}
+	o = &Part{Observer: o, Noted: map[string]bool{}}
 	output, failed := q.Output, 0
 	for _, s := range loadgen.Scenarios() {
 		q.Scenario, q.AutoLatency = s.String(), s == loadgen.Server && len(q.SLO) == 0
@@ -69,16 +69,20 @@ func tooFast(r *report.Results) bool {
 		slices.ContainsFunc(r.Constraints, func(c report.Constraint) bool { return c.ID == loadgen.ConstraintLatency && !c.Met })
 }
 
-// A onceNoted passes each note on once: the runs of one model have most in common.
-type onceNoted struct {
+// A Part is the observer of one of several runs that follow each other.
+type Part struct {
 	Observer
-	seen map[string]bool
+	Title string          // before the names of phases
+	Noted map[string]bool // of all parts: a note comes once, as the runs of one model have most in common
 }
 
+// Phase implements Observer.
+func (p *Part) Phase(name string) { p.Observer.Phase(p.Title + name) }
+
 // Note implements Observer.
-func (n *onceNoted) Note(text string) {
-	if !n.seen[text] {
-		n.Observer.Note(text)
+func (p *Part) Note(text string) {
+	if !p.Noted[text] {
+		p.Observer.Note(text)
 	}
-	n.seen[text] = true
+	p.Noted[text] = true
 }

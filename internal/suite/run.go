@@ -15,7 +15,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
@@ -37,7 +36,7 @@ func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 		}
 		n++
 		title := fmt.Sprintf("[%d/%d] %v: ", n, all, s)
-		err = p.runStep(ctx, s, &observer{o, title, noted})
+		err = p.runStep(ctx, s, &run.Part{Observer: o, Title: title, Noted: noted})
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), p.save())
 			break
@@ -90,9 +89,11 @@ func (p *Plan) runStep(ctx context.Context, s *Step, o run.Observer) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, prepared.Close()) }()
-	if earlier := p.kept(s, prepared.Fingerprint.String()); earlier != nil {
-		s.State, s.Results, s.Seconds = Done, earlier, p.took[s.Folder]
-		return nil
+	if p.request.Resume {
+		if earlier := run.Earlier(s.request.Output, prepared.Fingerprint.String()); earlier != nil {
+			s.State, s.Results, s.Seconds = Done, earlier, p.took[s.Folder]
+			return nil
+		}
 	}
 	if p.coolsBefore(s) {
 		if err := p.coolDown(ctx, s, o); err != nil {
@@ -110,18 +111,6 @@ func (p *Plan) runStep(ctx context.Context, s *Step, o run.Observer) (err error)
 	return err
 }
 
-// kept returns the results that an earlier process left for a step, if they are those of the same run.
-func (p *Plan) kept(s *Step, fingerprint string) *report.Results {
-	if !p.request.Resume {
-		return nil
-	}
-	r, err := report.Read(filepath.Join(p.request.Output, s.Folder))
-	if err != nil || r.Result == report.Interrupted || r.Fingerprint != fingerprint || len(r.Doubts()) > 0 {
-		return nil
-	}
-	return r
-}
-
 // summary is a line about a step that was run.
 func (s *Step) summary() string {
 	text := verdict(s)
@@ -135,24 +124,6 @@ func (s *Step) summary() string {
 	}
 	return strings.TrimSpace(text)
 }
-
-// An observer names the step of phases, and drops notes that it has passed on before.
-type observer struct {
-	run.Observer
-	prefix string
-	noted  map[string]bool
-}
-
-// Note implements run.Observer.
-func (o *observer) Note(text string) {
-	if !o.noted[text] {
-		o.Observer.Note(text)
-	}
-	o.noted[text] = true
-}
-
-// Phase implements run.Observer.
-func (o *observer) Phase(name string) { o.Observer.Phase(o.prefix + name) }
 
 // coolsBefore reports whether the machine cools down before a step: before all that measure
 // speed but the first, before which this suite has not heated it.
