@@ -245,31 +245,26 @@ func (o *buildFlags) settle(cmd *cobra.Command) (err error) {
 	if o.Measurements, err = assignments("measurement", o.measurements); err != nil {
 		return err
 	}
-	if o.description == "" {
-		if o.Description, err = o.system.describe(cmd); err != nil {
-			return err
-		}
-		given, err := assignments("set", o.system.set)
-		if err != nil {
-			return err
-		}
-		o.Assumed = slices.DeleteFunc([]string{"framework", "sw_notes"}, func(field string) bool { return given[field] != "" })
-	} else { // the file also says who submits, where no flag does
-		if o.Description, err = description.Read(o.description); err != nil {
-			return err
-		}
-		values, err := assignments("set", o.system.set)
-		if err != nil {
-			return err
-		}
-		for _, name := range []string{"submitter", "division", "status", "system-type", "system-name"} {
-			if flag := cmd.Flags().Lookup(name); flag.Changed {
-				values[strings.ReplaceAll(name, "-", "_")] = flag.Value.String()
-			}
-		}
-		maps.Copy(o.Description, values)
-		o.Submitter, o.Division = o.Description["submitter"], o.Description["division"]
+	given, err := assignments("set", o.system.set)
+	if err != nil {
+		return err
 	}
+	if o.description == "" {
+		o.Assumed = slices.DeleteFunc([]string{"framework", "sw_notes"}, func(field string) bool { return given[field] != "" })
+		o.Description, err = o.system.describe(cmd)
+		return err
+	}
+	// The file also says who submits, where no flag does.
+	if o.Description, err = description.Read(o.description); err != nil {
+		return err
+	}
+	for _, name := range []string{"submitter", "division", "status", "system-type", "system-name"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed {
+			given[strings.ReplaceAll(name, "-", "_")] = flag.Value.String()
+		}
+	}
+	maps.Copy(o.Description, given)
+	o.Submitter, o.Division = o.Description["submitter"], o.Description["division"]
 	return nil
 }
 

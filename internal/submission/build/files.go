@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -140,8 +139,6 @@ const (
 	largestText = 1 << 20 // bytes of a file that is read as a whole
 )
 
-var hashLine = regexp.MustCompile(`(?m)^hash=\w+\r?$`)
-
 // shorten writes the short form of the accuracy log of a result, or of a test, and accuracy.txt with its hash. Of TEST07
 // and TEST09 accuracy.txt has the hash alone.
 func (b *builder) shorten(ctx context.Context, from, to, test string) error {
@@ -154,16 +151,14 @@ func (b *builder) shorten(ctx context.Context, from, to, test string) error {
 	}
 	log := filepath.Join(from, mlperflog.AccuracyFile)
 	short, hash, err := truncate.Shorten(ctx, log)
-	switch has := hashLine.Find(text); {
-	case errors.Is(err, truncate.ErrCut) && has != nil:
+	switch {
+	case errors.Is(err, truncate.ErrCut) && truncate.HashIn(text) != "":
 	case err != nil:
 		return fmt.Errorf("%s: %w", log, err)
-	case has == nil && test != "" && test != "TEST01":
-		text = []byte("hash=" + hash + "\n")
-	case has == nil:
-		text = fmt.Appendf(text, "\nhash=%s\n", hash)
-	case string(bytes.TrimRight(has, "\r")) != "hash="+hash:
-		return fmt.Errorf("%s has the hash of another log, %s: the hash of %s is %s", filepath.Join(from, scoreFile), has[len("hash="):], log, hash)
+	default:
+		if text, err = truncate.WithHash(text, test, hash); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
 	}
 	return errors.Join(b.write(to+"/"+mlperflog.AccuracyFile, short), b.write(to+"/"+scoreFile, text))
 }

@@ -109,7 +109,7 @@ func (b *builder) choose(r *result, parts map[string][]*run) error {
 	var errs []error
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		if len(parts[part]) == 0 {
-			errs = append(errs, fmt.Errorf("%s has no %s run", r.name(), part))
+			errs = append(errs, fmt.Errorf("%s has no %s run in %s: mlperf submission run makes what is missing", r.name(), part, strings.Join(b.Runs, ", ")))
 			continue
 		}
 		run, err := b.chooseRun(part, parts[part])

@@ -255,14 +255,13 @@ func (b *builder) system(_ context.Context, results []*result) error {
 }
 
 // deviations writes how the models of the open division differ from those of closed.
-func (b *builder) deviations(_ context.Context, results []*result) error {
+func (b *builder) deviations(ctx context.Context, results []*result) error {
 	path := b.home() + "/documentation/deviations.md"
-	if b.Division != "open" || b.keeps(path) {
+	switch {
+	case b.Deviations != "":
+		return b.copy(ctx, b.Deviations, path)
+	case b.Division != "open" || b.keeps(path):
 		return nil
-	}
-	if b.Deviations != "" {
-		text, err := fileio.ReadFile(b.Deviations, largestText)
-		return errors.Join(err, b.write(path, text))
 	}
 	var w strings.Builder
 	w.WriteString("# How the models differ from those of the closed division\n")

@@ -107,6 +107,28 @@ func find(root, submitter string) (paths []string, err error) {
 
 var hashLine = regexp.MustCompile(`(?m)^hash=(\w+)\r?$`)
 
+// HashIn returns the hash that the text of accuracy.txt has; "": none.
+func HashIn(text []byte) string {
+	if m := hashLine.FindSubmatch(text); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// WithHash returns the text of accuracy.txt with the hash of the whole log; of TEST07 and TEST09 it has nothing else. The hash of
+// another log is an error. Test is the compliance test; empty: the log is that of a result.
+func WithHash(text []byte, test, hash string) ([]byte, error) {
+	switch has := HashIn(text); {
+	case has == hash:
+		return text, nil
+	case has != "":
+		return nil, fmt.Errorf("%s has the hash of another log, %s: want %s", textName, has, hash)
+	case test == "TEST07" || test == "TEST09":
+		return []byte("hash=" + hash + "\n"), nil
+	}
+	return fmt.Appendf(text, "\nhash=%s\n", hash), nil
+}
+
 // errAlreadyCut is the error of a log that was cut and whose hash is not known.
 var errAlreadyCut = errors.New("it was cut already and its hash is missing: put the original back")
 
@@ -142,9 +164,7 @@ func cut(ctx context.Context, root, logPath, backup string) (Log, error) {
 	if err != nil {
 		return log, err
 	}
-	if m := hashLine.FindSubmatch(text); m != nil {
-		log.Hash = string(m[1])
-	}
+	log.Hash = HashIn(text)
 	short, hash, err := Shorten(ctx, at)
 	switch {
 	case errors.Is(err, ErrCut) && log.Hash != "":
@@ -153,19 +173,15 @@ func cut(ctx context.Context, root, logPath, backup string) (Log, error) {
 		return log, errAlreadyCut
 	case err != nil:
 		return log, err
-	case log.Hash != "" && log.Hash != hash:
-		return log, fmt.Errorf("%s has the hash of another log, %s: the hash of this one is %s", textName, log.Hash, hash)
-	case log.Hash != "" && log.Size < shortSize:
-		return log, nil
+	}
+	text, err = WithHash(text, test, hash)
+	if err != nil || log.Hash != "" && log.Size < shortSize {
+		return log, err
 	}
 	if err := backUp(ctx, at, backup, hash); err != nil {
 		return log, err
 	}
 	if log.Hash == "" {
-		text = fmt.Appendf(text, "\nhash=%s\n", hash)
-		if test == "TEST07" || test == "TEST09" { // of which nothing else is kept
-			text = fmt.Appendf(nil, "hash=%s\n", hash)
-		}
 		if err := replace(textAt, text, info.Mode().Perm()); err != nil {
 			return log, err
 		}
