@@ -61,6 +61,7 @@ its target, 1 a stage could not be made, 130 interrupted.`,
 	f.Lookup("force").Usage = "make all runs again, and replace the tree"
 	o.tree.system.defineSubmitter(f)
 	o.tree.defineTexts(f)
+	f.BoolVar(&o.tree.Add, "add", false, "add to the tree that is there, for instance another benchmark")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the commands that do the same, one by one, and run nothing")
 	return cmd
 }
@@ -81,7 +82,7 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 	}
 	request.Command = append([]string{"mlperf"}, os.Args[1:]...)
 	t := &o.tree
-	t.Tree, t.Runs, t.Force, t.asJSON, t.Rules = tree, []string{request.Output}, o.Force, o.asJSON, request.Rules
+	t.Tree, t.Runs, t.Force, t.asJSON, t.Rules = tree, []string{filepath.Join(request.Output, request.Model)}, o.Force, o.asJSON, request.Rules
 	t.system.Division, t.system.library = request.Division, request.Engine.Library
 	if err := t.settle(cmd); err != nil {
 		return err
@@ -89,8 +90,10 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 	if request.Division = t.Division; t.Submitter == "" || t.System == "" {
 		return usage("submission run needs --system, and --submitter or a --description that has it")
 	}
-	if err := build.Check(t.Request); err != nil {
-		return explainTree(err)
+	if err := build.Check(t.Request); errors.As(err, new(*build.ExistsError)) {
+		return fmt.Errorf("%w: --add adds to it, submission build %s makes it again from the runs that are there, --force makes the runs again, too", err, t.Runs[0])
+	} else if err != nil {
+		return err
 	}
 	scenarios, err := o.scenarios()
 	if err != nil {

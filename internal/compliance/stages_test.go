@@ -2,23 +2,47 @@ package compliance
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
 
 // exact asks for the stages of a classifier that is always right and takes the same time for each picture, in fake time.
 func exact(t *testing.T) Request {
 	t.Helper()
-	q := classifier(t, "", "")
+	q := classifier(t, "", "single-stream")
 	q.NewPacer = func() loadgen.Pacer { return loadgen.TimerPacer{} }
-	truth := "val/0.JPEG 0\nval/1.JPEG 0\nval/2.JPEG 0\nval/3.JPEG 0\n"
+	first := q.Request // whose answers become the labels
+	first.Mode, first.Output = "accuracy", filepath.Join(t.TempDir(), "labels")
+	synctest.Test(t, func(t *testing.T) {
+		if err := (&runner{Request: q, observer: quiet{}}).run(t.Context(), first, first.Output, ""); err != nil {
+			t.Fatal(err)
+		}
+	})
+	log, err := os.ReadFile(filepath.Join(first.Output, mlperflog.AccuracyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := ""
+	for _, m := range regexp.MustCompile(`"qsl_idx" : (\d+), "data" : "(\w{8})"`).FindAllStringSubmatch(string(log), -1) {
+		class, err := hex.DecodeString(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth += fmt.Sprintf("val/%s.JPEG %.0f\n", m[1], math.Float32frombits(binary.LittleEndian.Uint32(class)))
+	}
 	if err := os.WriteFile(filepath.Join(q.DatasetPath, "val_map.txt"), []byte(truth), 0o644); err != nil {
 		t.Fatal(err)
 	}
