@@ -139,7 +139,7 @@ func PadClasses(classes []uint8, from Size, size int) []uint8 {
 	nearest := func(i int, s span) int {
 		return min(int(math.Round(float64(tflitePosition(i, alignedRatio(s))))), s.src-1)
 	}
-	x, y := PadDeepLab.spans(from, size)
+	x, y := PadDeepLab.spans(from, size, 0)
 	out := bytes.Repeat([]byte{noClass}, size*size)
 	for i := range y.size {
 		row := classes[nearest(i, y)*from.Width:][:from.Width]

@@ -15,19 +15,25 @@ const (
 	CropTorchFull            // torchvision Resize(size) and CenterCrop(size)
 	CropTFLite               // TFLite evaluation stage with a cropping fraction of 0.875
 	PadDeepLab               // DeepLab's input_preprocess.py: the longer side is resized, right and bottom are filled up
+	CropStretched            // both sides are resized to Pipeline.Short, and the middle is cut out
+	PadBlack                 // black below or at the right makes a square, which is resized
 )
 
 // spans returns what to resize along each axis, and what to keep, for an output of size×size
-// pixels.
-func (f Fit) spans(from Size, size int) (x, y span) {
-	short := int(100.0 * float64(size) / 87.5) // the shorter side, before 12.5 % of it are cut off
-	if f == CropTorchFull {
+// pixels. short is the shorter side before the middle is cut out; 0: that of the fit.
+func (f Fit) spans(from Size, size, short int) (x, y span) {
+	if short == 0 && f == CropTorchFull {
 		short = size
+	}
+	if short == 0 {
+		short = int(100.0 * float64(size) / 87.5) // 12.5 % of it are cut off
 	}
 	var to Size // before cropping
 	switch long := func(a, b int) int { return int(float64(short*a) / float64(b)) }; {
-	case f == Stretch:
+	case f == Stretch, f == PadBlack:
 		to = Size{size, size}
+	case f == CropStretched:
+		to = Size{short, short}
 	case f == CropTFLite: // both sides are multiplied by one float32 ratio and rounded half up
 		ratio := max(float32(short)/float32(from.Width), float32(short)/float32(from.Height))
 		round := func(n int) int { return int(math.Round(float64(float32(n) * ratio))) }
@@ -42,7 +48,7 @@ func (f Fit) spans(from Size, size int) (x, y span) {
 		to = Size{long(from.Width, from.Height), short}
 	}
 	x, y = full(from.Width, to.Width), full(from.Height, to.Height)
-	if f == Stretch || f == PadDeepLab {
+	if f == Stretch || f == PadBlack || f == PadDeepLab {
 		return x, y
 	}
 	// margin is how many pixels before the middle are cut off if both sides together lose n.

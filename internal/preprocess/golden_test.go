@@ -160,7 +160,7 @@ func TestFitsEqualTheReference(t *testing.T) {
 	}
 	for _, c := range testenv.JSON[[]picture](t, "testdata/geometry.json.gz") {
 		for f, want := range map[Fit]fit{CropCV2: c.CV2, CropTorch: c.Torch, CropTorchFull: c.CLIP, CropTFLite: c.Mobile} {
-			x, y := f.spans(Size{c.Width, c.Height}, 224)
+			x, y := f.spans(Size{c.Width, c.Height}, 224, 0)
 			if got := (fit{[2]int{x.dst, y.dst}, x.first, y.first}); got != want || x.size != 224 || y.size != 224 {
 				t.Errorf("fit %d of %d×%d = %+v, want %+v", f, c.Width, c.Height, got, want)
 			}
@@ -190,7 +190,7 @@ func TestDeepLabEqualsTheReference(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%d×%d to %d", c.width, c.height, c.size)
 		from := Size{c.width, c.height}
-		if x, y := PadDeepLab.spans(from, c.size); x.size != c.fitWidth || y.size != c.fitHeight {
+		if x, y := PadDeepLab.spans(from, c.size, 0); x.size != c.fitWidth || y.size != c.fitHeight {
 			t.Errorf("%s: %d×%d pixels are the image's, want %d×%d", name, x.size, y.size, c.fitWidth, c.fitHeight)
 		}
 		got := tensor.New(tensor.Uint8, int64(c.size), int64(c.size), 3)

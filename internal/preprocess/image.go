@@ -30,6 +30,7 @@ type Scratch struct {
 	jpeg   jpeg.Decoder
 	pixels []byte // as stored
 	turned []byte // as the EXIF orientation asks
+	square []byte // with black below or at the right
 
 	linearBytes  linearBytes
 	linearFloats linearFloats
@@ -120,4 +121,15 @@ func (s *Scratch) turn(img Image, orientation int) Image {
 	}[orientation](m)
 	s.turned = tensor.Grown(s.turned, len(img.Pix))
 	return withoutAlpha(s.turned, turned)
+}
+
+// squared is the image with black below or at the right.
+func (s *Scratch) squared(img Image) Image {
+	side := max(img.Width, img.Height)
+	s.square = tensor.Grown(s.square, 3*side*side)
+	clear(s.square)
+	for y := range img.Height {
+		copy(s.square[3*y*side:], img.Pix[3*y*img.Width:][:3*img.Width])
+	}
+	return Image{side, side, s.square}
 }

@@ -31,6 +31,7 @@ type Pipeline struct {
 	Name   string
 	Size   int          // height and width of the output in pixels
 	Fit    Fit          // how the image gets that size
+	Short  int          // shorter side in pixels before the middle is cut out, at least Size; 0: that of Fit
 	Kernel Kernel       // how it is resized
 	Float  bool         // resize in float32; otherwise the result is rounded to bytes
 	BGR    bool         // blue first in the output; not with Float
@@ -95,7 +96,7 @@ func (p Pipeline) Shape() tensor.Shape {
 // ApplyFile decodes an image file, as far as the pipeline looks at it, and applies the pipeline.
 func (p Pipeline) ApplyFile(dst tensor.Tensor, data []byte, s *Scratch) error {
 	img, err := s.decode(data, !p.IgnoreOrientation, func(from Size) image.Rectangle {
-		x, y := p.Fit.spans(from, p.Size)
+		x, y := p.Fit.spans(from, p.Size, p.Short)
 		left, right := x.source()
 		top, bottom := y.source()
 		return image.Rect(left, top, right, bottom)
@@ -116,7 +117,13 @@ func (p Pipeline) Apply(dst tensor.Tensor, img Image, s *Scratch) error {
 	if dst.Type != p.Type || !slices.Equal(got, want) {
 		return fmt.Errorf("pipeline %s: output tensor is %v, want %v%v", p.Name, dst, p.Type, want)
 	}
-	x, y := p.Fit.spans(Size{img.Width, img.Height}, p.Size)
+	if p.Short != 0 && p.Short < p.Size {
+		return fmt.Errorf("pipeline %s: the image is resized to %d pixels, and the model takes %d", p.Name, p.Short, p.Size)
+	}
+	if p.Fit == PadBlack {
+		img = s.squared(img)
+	}
+	x, y := p.Fit.spans(Size{img.Width, img.Height}, p.Size, p.Short)
 	t := task{kernel: p.Kernel, x: x, y: y}
 	switch p.Type {
 	case tensor.Float32:

@@ -283,3 +283,53 @@ func ExampleLookup() {
 	// float32 NHWC [800 800 3]
 	// file is image/gif (begins with "GIF89a"), want JPEG or PNG
 }
+
+// TestLookupChanges: NAME,KEY=VALUE,… changes how an image is resized, and the arithmetic.
+func TestLookupChanges(t *testing.T) {
+	img := Image{Width: 40, Height: 30, Pix: noise(3, 3*40*30)}
+	sized := func(name string) Pipeline {
+		p := lookup(t, name)
+		p.Size = 16
+		return p
+	}
+	square := Image{Width: 40, Height: 40, Pix: append(append([]byte{}, img.Pix...), make([]byte, 3*40*10)...)}
+	stretched := Image{Width: 20, Height: 20, Pix: make([]byte, 3*20*20)}
+	new(Scratch).ResizeBytes(stretched.Pix, img.Pix, PillowBilinear, Size{40, 30}, Size{20, 20})
+	middle := Image{Width: 16, Height: 16}
+	for y := 2; y < 18; y++ {
+		middle.Pix = append(middle.Pix, stretched.Pix[3*(20*y+2):][:3*16]...)
+	}
+	for _, c := range []struct {
+		name string
+		img  Image
+		same string
+	}{
+		{"mobilenet_224_uint8,resize=pad", square, "mobilenet_224_uint8,resize=stretch"},
+		{"mobilenet_224_uint8,resize=20x20,kernel=pillow-bilinear", middle, "mobilenet_224_uint8,resize=16"},
+		{"imagenet_pytorch_224,scale=255,mean=0.485/0.456/0.406,std=0.229/0.224/0.225", img, "imagenet_pytorch_224"},
+		{"imagenet_pytorch_224,resize=18", img, "imagenet_pytorch_224"}, // 16/0.875
+	} {
+		got, want := applied(t, sized(c.name), img), applied(t, sized(c.same), c.img)
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
+			t.Errorf("%s differs from %s", c.name, c.same)
+		}
+	}
+	v := tensor.Data[float32](applied(t, sized("mobilenet_224,scale=1,mean=104/117/123,std=2,order=bgr"), Image{Width: 1, Height: 1, Pix: []byte{200, 100, 50}}))
+	if v[0] != (50-104)/2. || v[256] != (100-117)/2. || v[512] != (200-123)/2. {
+		t.Errorf("blue %v, green %v, red %v", v[0], v[256], v[512])
+	}
+	if p := lookup(t, "mobilenet_224,exif=ignore"); !p.IgnoreOrientation {
+		t.Error("exif=ignore turns images")
+	}
+	if err := sized("mobilenet_224_uint8,resize=8").Apply(tensor.New(tensor.Uint8, 3, 16, 16), img, &Scratch{}); err == nil || !strings.Contains(err.Error(), "resized to 8 pixels, and the model takes 16") {
+		t.Errorf("resize=8: error %v", err)
+	}
+	for _, change := range []string{"", "mean", "std=0", "mean=1/2", "resize=0", "resize=20x30", "kernel=lanczos", "order=gbr", "exif=1", "crop=3"} {
+		if _, err := Lookup("mobilenet_224," + change); err == nil || !strings.Contains(err.Error(), `change "`+change+`" of a pre-processing is not known, want resize=`) {
+			t.Errorf("%q: error %v", change, err)
+		}
+	}
+	if _, err := Lookup("mobile_detection_320_float32,order=bgr"); err == nil || !strings.Contains(err.Error(), "resizes in float32") {
+		t.Errorf("order=bgr of floats: error %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package preprocess
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -61,14 +62,89 @@ func mobile(name string, size int, fit Fit, typ tensor.DType, steps []Step) Pipe
 	}
 }
 
-// Lookup returns the reference's pipeline of that name.
+// Lookup returns the reference's pipeline of that name, perhaps with changes: NAME,KEY=VALUE,… as in Changes.
 func Lookup(name string) (Pipeline, error) {
+	name, changes, changed := strings.Cut(name, ",")
 	var names []string
 	for _, p := range pipelines() {
 		if p.Name == name {
-			return p, nil
+			if !changed {
+				return p, nil
+			}
+			return p.changed(changes)
 		}
 		names = append(names, p.Name)
 	}
 	return Pipeline{}, fmt.Errorf("pre-processing pipeline %q is not known, want one of %s", name, strings.Join(names, ", "))
+}
+
+// Changes says what the changes of Lookup may be.
+const Changes = "resize=PIXELS of the shorter side before the middle is cut out, NxN of both sides, stretch or pad; " +
+	"kernel=opencv-linear, opencv-area, pillow-bilinear or pillow-bicubic; scale, mean and std, as (pixel/scale − mean)/std, a number for all channels, or three with / between in the model's order; order=rgb or bgr; exif=apply or ignore the orientation"
+
+var kernels = map[string]Kernel{"opencv-linear": CV2Linear, "opencv-area": CV2Area, "pillow-bilinear": PillowBilinear, "pillow-bicubic": PillowBicubic}
+
+// changed is the pipeline with changes. Each of scale, mean and std that is missing then does nothing, but scale is 255.
+func (p Pipeline) changed(changes string) (Pipeline, error) {
+	steps := map[string]Step{"scale": each(Divide, 255), "mean": each(Subtract, 0), "std": each(Divide, 1)}
+	p.Name += "," + changes
+	for change := range strings.SplitSeq(changes, ",") {
+		key, value, _ := strings.Cut(change, "=")
+		refused := fmt.Errorf("change %q of a pre-processing is not known, want %s", change, Changes)
+		switch key {
+		case "resize":
+			width, height, both := strings.Cut(value, "x")
+			n, err := strconv.Atoi(width)
+			switch {
+			case value == "stretch":
+				p.Fit, p.Short = Stretch, 0
+			case value == "pad":
+				p.Fit, p.Short = PadBlack, 0
+			case err != nil || n < 1 || both && width != height:
+				return p, refused
+			case both:
+				p.Fit, p.Short = CropStretched, n
+			default:
+				p.Short = n
+				if p.Fit != CropCV2 && p.Fit != CropTorch && p.Fit != CropTFLite {
+					p.Fit = CropTorch
+				}
+			}
+		case "kernel":
+			k, ok := kernels[value]
+			if !ok {
+				return p, refused
+			}
+			p.Kernel, p.Float = k, p.Float && k == CV2Linear
+		case "scale", "mean", "std":
+			numbers := strings.Split(value, "/")
+			if len(numbers) == 1 {
+				numbers = []string{value, value, value}
+			}
+			step := steps[key]
+			for i, number := range numbers {
+				v, err := strconv.ParseFloat(number, 32)
+				if err != nil || len(numbers) != 3 || v == 0 && key != "mean" {
+					return p, refused
+				}
+				step.By[i] = float32(v)
+			}
+			steps[key] = step
+			p.Steps = []Step{steps["scale"], steps["mean"], steps["std"]}
+		case "order":
+			if p.BGR = value == "bgr"; !p.BGR && value != "rgb" {
+				return p, refused
+			}
+		case "exif":
+			if p.IgnoreOrientation = value == "ignore"; !p.IgnoreOrientation && value != "apply" {
+				return p, refused
+			}
+		default:
+			return p, refused
+		}
+	}
+	if p.BGR && p.Float {
+		return p, fmt.Errorf("pre-processing %s resizes in float32, and order=bgr needs bytes: choose a kernel that makes bytes", p.Name)
+	}
+	return p, nil
 }

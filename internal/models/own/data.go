@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models/singlepass"
@@ -35,7 +36,7 @@ type content struct {
 }
 
 // openData opens the data of the inputs: arrays of --input, and the arrays or images of the folder.
-func (in *inputs) openData(s workload.Setup, kinds map[string]string) (map[string]content, error) {
+func (in *inputs) openData(s workload.Setup, kinds map[string]string, given map[string]tensor.Shape, outputs []backend.Port) (map[string]content, error) {
 	data := map[string]content{}
 	set := func(name string, arrays []tensor.Tensor, from string) error {
 		i := slices.IndexFunc(in.list, func(i *input) bool { return i.Name == name })
@@ -72,7 +73,16 @@ func (in *inputs) openData(s workload.Setup, kinds map[string]string) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	if found != nil {
+	if in.expected, err = expectedOf(found); err != nil {
+		return nil, fmt.Errorf("arrays in %s: %w", s.DatasetDir, err)
+	}
+	for _, e := range in.expected {
+		if err := e.bind(outputs, in.batched); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(s.DatasetDir, e.name+".npy"), err)
+		}
+		delete(found, e.name)
+	}
+	if len(found) > 0 {
 		if labels, ok := found[labelsName]; ok {
 			delete(found, labelsName)
 			if in.labels, err = integers(labels); err != nil {
@@ -99,7 +109,7 @@ func (in *inputs) openData(s workload.Setup, kinds map[string]string) (map[strin
 		}
 		return data, nil
 	}
-	return data, in.openImages(s, data)
+	return data, in.openImages(s, given, data)
 }
 
 func (in *inputs) names() string {
@@ -303,20 +313,24 @@ func widened[T int32 | int16 | int8 | uint32 | uint16](values []int64, t tensor.
 	return values
 }
 
-// readLabels are the labels of a folder of data.
-func readLabels(dir string) ([]int64, error) {
+// readTruth reads what a folder of data has to compare answers with: expected outputs, or else labels.
+func readTruth(dir string) (labels []int64, expected []*expected, err error) {
 	arrays, err := readArrays(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if expected, err = expectedOf(arrays); err != nil || len(expected) > 0 {
+		return nil, expected, err
 	}
 	if arrays != nil {
-		return integers(arrays[labelsName])
+		labels, err = integers(arrays[labelsName])
+		return labels, nil, err
 	}
 	f, err := dataset.OpenFolder(dir, dataset.Options{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return f.Labels, nil
+	return f.Labels, nil, nil
 }
 
 const (
@@ -330,7 +344,7 @@ var pipelines = map[string]string{
 }
 
 // openImages joins the input that takes images with those of the folder.
-func (in *inputs) openImages(s workload.Setup, data map[string]content) error {
+func (in *inputs) openImages(s workload.Setup, given map[string]tensor.Shape, data map[string]content) error {
 	folder, err := dataset.OpenFolder(s.DatasetDir, dataset.Options{Count: s.Count})
 	if err != nil {
 		return err
@@ -347,7 +361,16 @@ func (in *inputs) openImages(s workload.Setup, data map[string]content) error {
 	if image == nil {
 		return fmt.Errorf("%s has images, and no input of the model (%s) has the four axes of a batch of images: want arrays named as the inputs (NAME.npy)", s.DatasetDir, in.names())
 	}
-	p, gray, note, err := imagePipeline(image, s.Options)
+	sized := *image
+	if shape := given[image.Name]; len(shape) == 4 {
+		sized.Shape = slices.Clone(image.Shape)
+		for k := 1; k < 4; k++ {
+			if sized.Shape[k] < 0 {
+				sized.Shape[k] = shape[k]
+			}
+		}
+	}
+	p, gray, note, err := imagePipeline(&sized, s.Options)
 	if err != nil {
 		return err
 	}
@@ -431,9 +454,12 @@ func imagePipeline(i *input, v workload.Values) (p preprocess.Pipeline, gray boo
 			name = "mobilenet"
 		}
 	}
-	full := name
-	if long, ok := pipelines[strings.ToLower(name)]; ok {
+	full, changes, changed := strings.Cut(name, ",")
+	if long, ok := pipelines[strings.ToLower(full)]; ok {
 		full = long
+	}
+	if changed {
+		full += "," + changes
 	}
 	if p, err = preprocess.Lookup(full); err != nil {
 		return p, false, "", userinput.Wrap(processOption, err)

@@ -3,6 +3,7 @@ package own
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,8 @@ type inputs struct {
 	length  int64 // of a sequence, with the past: what inputs with lengths have
 	samples int
 	labels  []int64 // of the samples; nil: none
+
+	expected []*expected // outputs
 
 	images   *dataset.Folder // nil: no image is read
 	pipeline string          // of the images, in the key of their cache
@@ -92,7 +95,7 @@ func openInputs(s workload.Setup, ports, outputs []backend.Port) (in *inputs, ba
 	if batch, err = in.findBatch(given, outputs); err != nil {
 		return nil, 0, err
 	}
-	data, err := in.openData(s, kinds)
+	data, err := in.openData(s, kinds, given, outputs)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -395,6 +398,11 @@ func (in *inputs) contents(s workload.Setup, kinds map[string]string, data map[s
 			return userinput.Errorf("count", "%d samples are wanted, %s has %d", s.Count, in.dir, in.samples)
 		}
 		in.samples = s.Count
+	}
+	for _, e := range in.expected {
+		if e.samples < in.samples {
+			return fmt.Errorf("%s has %d samples, the inputs have %d", filepath.Join(in.dir, e.name+".npy"), e.samples, in.samples)
+		}
 	}
 	if len(free) > 0 {
 		in.caveats = append(in.caveats, "made inputs ("+strings.Join(free, ", ")+"): speed may depend on their content")

@@ -68,7 +68,7 @@ func Options() []workload.Option {
 		{Name: inputOption, Kind: workload.List, Help: "own models: content of an input, as NAME=normal, uniform, zeros, ones, ids, a number or FILE.npy (repeatable; default: by type and name)"},
 		{Name: shapeOption, Kind: workload.List, Help: "own models: shape of an input with free axes, as NAME=1x3x640x640 (repeatable; default: a guess, which is printed)"},
 		{Name: layoutOption, Help: "order of the image axes, NCHW or NHWC (default: the model's own)", Choices: []string{nchw, nhwc}},
-		{Name: processOption, Help: "name of the pre-processing (default: the model's own)"},
+		{Name: processOption, Help: "name of the pre-processing, perhaps with changes: NAME,KEY=VALUE,… (default: the model's own)"},
 		{Name: pixelsOption, Kind: workload.Integer, Help: "largest image that is decoded, in pixels (default 67108864)"},
 		workload.ChooseOutput(),
 	}
@@ -97,10 +97,14 @@ func open(s workload.Setup) (*workload.Workload, error) {
 		w.Path, w.CacheKey = in.images.Path, in.cacheKey
 	}
 	respond := func(dst []byte, _ []tensor.Tensor, _ int, _ workload.Item) ([]byte, error) { return dst, nil }
-	if s.Scored && in.labels == nil {
-		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: want a folder per class, val_map.txt beside the images, or labels.npy beside the arrays", in.unlabelled())
+	if s.Scored && in.labels == nil && in.expected == nil {
+		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: want a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the arrays", in.unlabelled(), expectedPrefix)
 	}
-	if in.labels != nil {
+	switch {
+	case in.expected != nil && s.Scored:
+		respond = in.answer
+	case in.expected != nil:
+	case in.labels != nil:
 		c, err := bindClasses(outputs, s.Options, in)
 		if err != nil && s.Scored {
 			return nil, err
@@ -306,14 +310,17 @@ func (c *classes) String() string {
 	return text
 }
 
-// score scores a log of labels.
+// score scores a log of labels or of outputs.
 func score(_ context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 	if s.DatasetDir == "" {
 		return nil, errors.New("inputs that were made have no labels")
 	}
-	labels, err := readLabels(s.DatasetDir)
+	labels, expected, err := readTruth(s.DatasetDir)
 	if err != nil {
 		return nil, err
+	}
+	if expected != nil {
+		return scoreExpected(log, expected)
 	}
 	return accuracy.ScoreTopK(log, labels, best)
 }

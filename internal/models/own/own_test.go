@@ -2,6 +2,7 @@ package own
 
 import (
 	"archive/zip"
+	"fmt"
 	"image"
 	"image/png"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -217,6 +219,7 @@ func TestImages(t *testing.T) {
 		{folder: "classes", input: "x:f:N,28,28,1", row: "float32[28 28 1]", samples: 3, labels: []int64{0, 0, 1}},
 		{folder: "listed", input: "x:b:N,8,8,3", row: "uint8[8 8 3]", samples: 2, labels: []int64{70, 12345}},
 		{folder: "flat", input: "x:h:N,3,h,w", row: "float16[3 224 224]", samples: 2},
+		{folder: "flat", input: "x:f:N,3,h,w", options: []string{"shape x=1x3x32x32"}, row: "float32[3 32 32]", samples: 2},
 		{folder: "flat", input: "x:f:N,3,8,8", options: []string{"preprocess resnet"}, row: "float32[3 8 8]", samples: 2},
 		{folder: "flat", input: "x:f:N,3,8,8", options: []string{"preprocess none"}, err: `"none" is not known`},
 		{folder: "flat", input: "x:f:N,3,8,9", err: "square"},
@@ -238,7 +241,7 @@ func TestImages(t *testing.T) {
 			continue
 		}
 		prepared(t, w, test.samples-1)
-		labels, err := readLabels(filepath.Join(dir, test.folder))
+		labels, _, err := readTruth(filepath.Join(dir, test.folder))
 		if got := w.Row(0)[0].String(); got != test.row || w.Samples != test.samples || err != nil || !slices.Equal(labels, test.labels) {
 			t.Errorf("%s, %s: row %s, %d samples, labels %v, %v", test.folder, test.input, got, w.Samples, labels, err)
 		}
@@ -283,5 +286,66 @@ func TestAnswersThatAreNotNumbers(t *testing.T) {
 		if _, err := respond(nil, []tensor.Tensor{tensor.Of(c.values, 1, 2)}, 0, workload.Item{}); err != nil || (len(look.caveats()) == 1) != c.marked {
 			t.Errorf("%v: %v, caveats %q", c.values, err, look.caveats())
 		}
+	}
+}
+
+// TestExpectedOutputs: outputs of another runtime, beside arrays or images, say how many samples have the same.
+func TestExpectedOutputs(t *testing.T) {
+	dir := t.TempDir()
+	array := func(name string, a tensor.Tensor) { testenv.Must(t, npy.WriteFile(filepath.Join(dir, name), a)) }
+	array("x.npy", tensor.New(tensor.Float32, 3, 2))
+	array("expected_y_0.npy", tensor.Of([]float64{1, 2, 3, 4, 5, float64(math.Inf(1))}, 3, 2))
+	array("expected_n.npy", tensor.Of([]int32{7, 8, 9}, 3))
+	w, err := setup(t, "x:f:N,2", "n:i:N y/0:f:N,2", dir)
+	testenv.Must(t, err)
+	in := &inputs{batched: true}
+	_, in.expected, err = readTruth(dir)
+	testenv.Must(t, err)
+	outputs := []backend.Port{{Name: "n", Type: tensor.Int64}, {Name: "y/0", Type: tensor.Float32}}
+	for _, e := range in.expected {
+		testenv.Must(t, e.bind(outputs, true))
+	}
+	answers := func(y float32, n int64) (records [3]string) {
+		got := []tensor.Tensor{tensor.Of([]int64{n, 8, 9}, 3), tensor.Of([]float32{1, 2.0029, y, 4, 5, float32(math.Inf(1))}, 3, 2)}
+		for k := range 3 {
+			data, err := in.answer(nil, got, k, workload.Item{})
+			testenv.Must(t, err)
+			records[k] = fmt.Sprintf(`{"seq_id":%d,"qsl_idx":%d,"data":"%X"}`, k, k, data)
+		}
+		return records
+	}
+	for _, c := range []struct {
+		y    float32
+		n    int64
+		line string
+	}{
+		{3, 7, "equal=3 of 3 within 0.001 + 0.001·|expected|, largest difference 0.0029 (sample 0, y_0)"},
+		{3.1, 7, "equal=2 of 3 within 0.001 + 0.001·|expected|, largest difference 0.1 (sample 1, y_0)"},
+		{3, 6, "equal=2 of 3 within 0.001 + 0.001·|expected|, largest difference 1 (sample 0, n)"},
+		{float32(math.NaN()), 7, "equal=2 of 3 within 0.001 + 0.001·|expected|, largest difference NaN (sample 1, y_0)"},
+	} {
+		records := answers(c.y, c.n)
+		log := accuracy.Named("log", strings.NewReader("["+strings.Join(records[:], ",\n")+"]"))
+		score, err := score(t.Context(), log, workload.Scoring{DatasetDir: dir})
+		if err != nil || w.Samples != 3 || score.Lines[0] != c.line {
+			t.Errorf("%v, %d: %v, %v, want %s", c.y, c.n, score, err, c.line)
+		}
+	}
+	for outputs, want := range map[string]string{
+		"y/0:f:N,2":       `the model has no output "n"; it has y/0`,
+		"n:i:N y/0:i:N,2": "the array has other numbers than output y/0",
+	} {
+		if _, err := setup(t, "x:f:N,2", outputs, dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", outputs, err, want)
+		}
+	}
+	array("expected_n.npy", tensor.Of([]int32{7, 8}, 2))
+	if _, err := setup(t, "x:f:N,2", "n:i:N y/0:f:N,2", dir); err == nil || !strings.Contains(err.Error(), "expected_n.npy has 2 samples, the inputs have 3") {
+		t.Errorf("too few: error %v", err)
+	}
+	testenv.Must(t, os.Remove(filepath.Join(dir, "x.npy")))
+	writeImage(t, filepath.Join(dir, "1.png"))
+	if w, err = setup(t, "x:f:N,3,8,8", "n:i:N y/0:f:N,2", dir); err != nil || w.Samples != 1 {
+		t.Errorf("images: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ const (
 func readerOptions() []workload.Option {
 	return []workload.Option{
 		{Name: layoutOption, Help: "order of the image axes, NCHW or NHWC (default: the model's own)", Choices: []string{nchw, nhwc}},
-		{Name: pipelineOption, Help: "name of the pre-processing (default: the model's own)"},
+		{Name: pipelineOption, Help: "name of the pre-processing, perhaps with changes: NAME,KEY=VALUE,… (default: the model's own)"},
 		{Name: pixelsOption, Kind: workload.Integer, Help: "largest image that is decoded, in pixels (default 67108864)"},
 	}
 }
