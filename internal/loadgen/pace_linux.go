@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf/internal/machine/priority"
 )
 
 // NewPacer returns a pacer that sleeps in the kernel until shortly before an instant
@@ -22,7 +24,7 @@ type sleepPacer struct {
 	spin     time.Duration
 	priority bool
 	slack    int     // of the thread's timers, to restore, ns
-	restore  func()  // the thread's priority
+	restore  func()  // the priorities of the thread and of the program's others
 	budget   *budget // nil: the thread needs no breaks
 }
 
@@ -54,6 +56,8 @@ func (p *sleepPacer) Begin(gap time.Duration) string {
 	p.restore = restore
 	if realTime && gap >= closestGap {
 		p.budget = &budget{debt: mostCredit}
+		others := priority.Raise()
+		p.restore = func() { restore(); others() } // others last: they give this thread, too, what it had before
 	}
 	return name
 }
@@ -142,9 +146,9 @@ var priorities = []struct {
 	name  string
 	raise func(*unix.SchedAttr)
 }{
-	// The lowest real-time priority suffices: it is above all normal threads.
+	// One above the program's other threads (see package priority).
 	{"SCHED_FIFO", func(a *unix.SchedAttr) {
-		*a = unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1, Flags: a.Flags | unix.SCHED_FLAG_RESET_ON_FORK}
+		*a = unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 2, Flags: a.Flags | unix.SCHED_FLAG_RESET_ON_FORK}
 	}},
 	// Well above normal threads and below those of the system itself.
 	{"nice -10", func(a *unix.SchedAttr) { a.Nice, a.Flags = -10, a.Flags|unix.SCHED_FLAG_RESET_ON_FORK }},
@@ -153,11 +157,12 @@ var priorities = []struct {
 	{"short scheduler slice", func(a *unix.SchedAttr) { a.Runtime = uint64(100 * time.Microsecond) }},
 }
 
-// raisePriority gives the calling thread the strongest priority that the system permits. A real-time thread stays what it is.
+// raisePriority gives the calling thread the strongest priority that the system permits. A thread of a program that was started
+// as a real-time one stays what it is; one that was raised for another issue thread has SCHED_FLAG_RESET_ON_FORK.
 func raisePriority(allowRealTime bool) (name string, realTime bool, restore func()) {
 	restore = func() {}
 	before, err := unix.SchedGetAttr(0, 0)
-	if err == nil && (before.Policy == unix.SCHED_FIFO || before.Policy == unix.SCHED_RR) {
+	if err == nil && (before.Policy == unix.SCHED_FIFO || before.Policy == unix.SCHED_RR) && before.Flags&unix.SCHED_FLAG_RESET_ON_FORK == 0 {
 		return "real-time, as the program was started", true, restore
 	}
 	for i, p := range priorities {

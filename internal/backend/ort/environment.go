@@ -67,7 +67,8 @@ func (e *sharedEnvironment) open(path string, pool *Pool) (err error) {
 		if n, err = nativeOf(path); err != nil {
 			return err
 		}
-		if env, err = n.pooledEnvironment(*pool); err != nil {
+		keepSignals(func() { env, err = n.pooledEnvironment(*pool) })
+		if err != nil {
 			return fmt.Errorf("starting the threads of all sessions: %w", err)
 		}
 	}

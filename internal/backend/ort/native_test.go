@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/machine/priority"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -103,6 +104,28 @@ func TestORTParallelExecution(t *testing.T) {
 	all, facts := open(backend.Options{Parallel: true})
 	if facts["inter_threads"] != "default" || all <= one {
 		t.Errorf("parallel: inter_threads is %q, %d threads are started, %d without", facts["inter_threads"], all, one)
+	}
+}
+
+// TestORTThreadsStayOrdinary has a load generator raise the threads of the program while a session with threads of its own runs.
+func TestORTThreadsStayOrdinary(t *testing.T) {
+	s := openModel(t, slow(3), backend.Options{IntraThreads: 3})
+	restore := priority.Raise()
+	defer restore()
+	compute(t, s, tensor.New(tensor.Float32, 2, 256))
+	policies := threadsOf(t, "sched", "policy")
+	engine := 0
+	for thread, name := range threadsOf(t, "status", "Name:") {
+		if name != threadName {
+			continue
+		}
+		engine++
+		if policy := strings.Fields(policies[thread]); len(policy) > 0 && policy[len(policy)-1] != "0" {
+			t.Errorf("a thread of ONNX Runtime has scheduling policy %v, want 0 (SCHED_OTHER)", policy)
+		}
+	}
+	if engine < 2 {
+		t.Errorf("%d threads have the name of the engine, want the two that the session starts", engine)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/machine/priority"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -110,6 +111,9 @@ func (s *session) Close() error {
 	return nil
 }
 
+// threadName is the name of threads while they compute, and of those that ONNX Runtime starts.
+const threadName = "onnxruntime"
+
 // Run computes the outputs. With values for all outputs, on the processor, it allocates nothing.
 func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) error {
 	if len(inputs) != len(s.inputs) || len(outputs) != len(s.outputs) {
@@ -123,6 +127,8 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 	if s.closed.Load() { // its bindings are gone
 		return fmt.Errorf("running the model: %w", errClosed)
 	}
+	computing := priority.Compute(threadName)
+	defer computing.End()
 	given := !slices.Contains(outputs, nil)
 	var err error
 	switch {

@@ -44,7 +44,7 @@ static int restore_handlers(const handlers *h) {
 */
 import "C"
 
-import "runtime"
+import "github.com/mlperf-go/mlperf/internal/machine/priority"
 
 // keepSignals calls f, and afterwards gives back to Go the signal handlers that f replaced.
 //
@@ -58,10 +58,10 @@ import "runtime"
 // unloaded, perhaps by another thread: the next signal, with which Go interrupts its goroutines, would end the program. So the
 // thread gets its own stack back as well.
 //
-// It returns how many handlers were put back.
+// It returns how many handlers were put back. As libraries start threads in these calls, f computes (see package priority).
 func keepSignals(f func()) int {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	computing := priority.Compute(threadName)
+	defer computing.End()
 	var h C.handlers
 	C.save_handlers(&h)
 	f()

@@ -1,0 +1,171 @@
+package priority
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Priorities are a matter of the whole process, and so are these variables. Several tests may run at once.
+var (
+	raised atomic.Bool
+	mu     sync.Mutex
+	users  int // of Raise that have not restored
+	stop   chan struct{}
+	ended  chan struct{}
+)
+
+// program is the name of the program's threads: that of the main thread, on which packages are initialised.
+var program = threadName()
+
+const (
+	// mark (SCHED_RESET_ON_FORK) has everything that a raised thread starts, programs too, begin as ordinary. It also tells
+	// threads that were raised from those of a program that was started as a real-time one.
+	mark   = 0x40000000
+	policy = unix.SCHED_FIFO | mark
+	// lowest is the lowest real-time priority: it is above all ordinary threads.
+	lowest = 1
+	// period is how often threads that have been born since are raised.
+	period = 100 * time.Millisecond
+)
+
+// Raise makes the ordinary threads of the program that have its name real-time ones (SCHED_FIFO, priority 1), and those that are
+// born later within a tenth of a second, until restore is called. Without the privilege nothing changes.
+func Raise() (restore func()) {
+	mu.Lock()
+	defer mu.Unlock()
+	if users++; users == 1 {
+		raised.Store(true)
+		before := map[int]int{}
+		raiseNew(before)
+		stop, ended = make(chan struct{}), make(chan struct{})
+		go keepRaising(before)
+	}
+	return sync.OnceFunc(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if users--; users == 0 {
+			raised.Store(false)
+			close(stop)
+			<-ended
+		}
+	})
+}
+
+// keepRaising raises new threads until it is told to stop, and then gives all that were raised the policy that they had before.
+func keepRaising(before map[int]int) {
+	defer close(ended)
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			raiseNew(before)
+		case <-stop:
+			for thread, was := range before {
+				if policyOf(thread) == policy { // not a later thread of the same number
+					lower(thread, was)
+				}
+			}
+			return
+		}
+	}
+}
+
+// raiseNew raises the ordinary threads that have the program's name, and adds to before what policy they had.
+func raiseNew(before map[int]int) {
+	list, _ := os.ReadDir("/proc/self/task")
+	for _, entry := range list {
+		thread, _ := strconv.Atoi(entry.Name())
+		was := policyOf(thread)
+		if was&^mark != unix.SCHED_NORMAL {
+			continue
+		}
+		ours := func() bool {
+			name, err := os.ReadFile(filepath.Join("/proc/self/task", entry.Name(), "comm"))
+			return err == nil && strings.TrimSuffix(string(name), "\n") == unix.ByteSliceToString(program[:])
+		}
+		if !ours() || setPolicy(thread, policy, lowest) != 0 {
+			continue
+		}
+		before[thread] = was
+		if !ours() { // it has begun to compute at this moment
+			lower(thread, was)
+		}
+	}
+}
+
+// Computing is what a thread was before Compute.
+type Computing struct {
+	name   [16]byte
+	raised bool
+}
+
+// Compute ties the goroutine to its thread, which is an ordinary one and has the given name (of at most 15 bytes) until End. The
+// threads that it starts have that name too. Compute allocates nothing.
+func Compute(name string) Computing {
+	runtime.LockOSThread()
+	c := Computing{name: threadName()}
+	var own [16]byte
+	copy(own[:15], name)
+	setThreadName(&own) // first: a thread with the program's name may be raised at any moment
+	if raised.Load() && policyOf(0) == policy {
+		c.raised = true
+		lower(0, unix.SCHED_NORMAL)
+	}
+	return c
+}
+
+// End gives the thread back as it was.
+func (c *Computing) End() {
+	if c.raised {
+		setPolicy(0, policy, lowest)
+		if !raised.Load() { // all threads have become ordinary, perhaps without this one
+			lower(0, unix.SCHED_NORMAL)
+		}
+	}
+	setThreadName(&c.name)
+	runtime.UnlockOSThread()
+}
+
+// The calls that follow never block, and take less than a microsecond. Thread 0 is the calling one.
+
+// policyOf returns the policy of a thread with its mark, or −1 if the thread has ended.
+func policyOf(thread int) int {
+	p, _, e := syscall.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, uintptr(thread), 0, 0)
+	if e != 0 {
+		return -1
+	}
+	return int(p)
+}
+
+// setPolicy leaves the nice value of an ordinary thread as it is.
+func setPolicy(thread, policy int, priority int32) syscall.Errno {
+	_, _, e := syscall.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, uintptr(thread), uintptr(policy), uintptr(unsafe.Pointer(&priority)))
+	return e
+}
+
+// lower gives a thread an ordinary policy. Without a privilege the mark cannot be taken back.
+func lower(thread, policy int) {
+	if setPolicy(thread, policy, 0) != 0 {
+		setPolicy(thread, policy|mark, 0)
+	}
+}
+
+func threadName() (name [16]byte) {
+	syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_GET_NAME, uintptr(unsafe.Pointer(&name)), 0)
+	return name
+}
+
+func setThreadName(name *[16]byte) {
+	syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0)
+}

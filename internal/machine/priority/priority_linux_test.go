@@ -1,0 +1,125 @@
+package priority
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// onThread starts a goroutine on a thread of its own that calls f, and returns the thread's number. The thread ends with the test.
+func onThread(t *testing.T, f func()) (thread int) {
+	t.Helper()
+	started, release, ended := make(chan int), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // and never unlocked
+		f()
+		started <- unix.Gettid()
+		<-release
+	}()
+	t.Cleanup(func() { close(release); <-ended })
+	return <-started
+}
+
+// mayRaise skips a test where the system permits no real-time threads.
+func mayRaise(t *testing.T) {
+	t.Helper()
+	var e error
+	onThread(t, func() {
+		if errno := setPolicy(0, policy, lowest); errno != 0 {
+			e = errno
+		}
+		lower(0, unix.SCHED_NORMAL)
+	})
+	if e != nil {
+		t.Skipf("the system permits no real-time threads: %v", e)
+	}
+}
+
+// realTimeThreads are the program's threads that are not ordinary.
+func realTimeThreads(t *testing.T) (threads []int) {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range list {
+		thread, _ := strconv.Atoi(entry.Name())
+		if p := policyOf(thread); p > 0 && p != mark {
+			threads = append(threads, thread)
+		}
+	}
+	return threads
+}
+
+func TestRaise(t *testing.T) {
+	mayRaise(t)
+	idle := onThread(t, func() {})
+	computing := onThread(t, func() { Compute("engine") })
+	restore, other := Raise(), Raise()
+	if policyOf(idle) != policy || policyOf(os.Getpid()) != policy {
+		t.Errorf("a thread and the main thread have policies %#x and %#x, want %#x", policyOf(idle), policyOf(os.Getpid()), policy)
+	}
+	later := onThread(t, func() {})
+	for end := time.Now().Add(10 * time.Second); policyOf(later) != policy; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a thread that is born later is never raised")
+		}
+	}
+	if policyOf(computing) != unix.SCHED_NORMAL {
+		t.Errorf("a thread that computes is raised: %#x", policyOf(computing))
+	}
+	restore()
+	restore() // counts once
+	if policyOf(idle) != policy {
+		t.Error("the end of one test restores the threads of another")
+	}
+	other()
+	if left := realTimeThreads(t); len(left) > 0 {
+		t.Errorf("threads %v stay raised", left)
+	}
+}
+
+func TestRaisedThreadComputes(t *testing.T) {
+	mayRaise(t)
+	restore := Raise()
+	var during, after int
+	var name [16]byte
+	onThread(t, func() {
+		setPolicy(0, policy, lowest) // as Raise does within a tenth of a second
+		c := Compute("a name of more than fifteen bytes")
+		during, name = policyOf(0), threadName()
+		c.End()
+		after = policyOf(0)
+		if threadName() != program {
+			t.Errorf("afterwards the thread is called %q", threadName())
+		}
+	})
+	if during != unix.SCHED_NORMAL || after != policy || unix.ByteSliceToString(name[:]) != "a name of more " {
+		t.Errorf("a thread called %q has policy %#x while it computes, and %#x afterwards", name, during, after)
+	}
+
+	onThread(t, func() { // the traffic ends while it computes
+		setPolicy(0, policy, lowest)
+		c := Compute("engine")
+		restore()
+		c.End()
+		after = policyOf(0)
+	})
+	if after&^mark != unix.SCHED_NORMAL {
+		t.Errorf("a thread that computed until after the traffic has policy %#x", after)
+	}
+}
+
+func TestComputeAllocatesNothing(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() {
+		c := Compute("engine")
+		c.End()
+	}); n != 0 {
+		t.Errorf("Compute allocates %v times", n)
+	}
+}
