@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ late, and how much memory a query takes.`,
 	f.BoolVar(&o.all, "all", false, "measure every scenario and print a table")
 	f.StringVar(&o.peer, "peer", "", "with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
 	f.StringVar(&o.sources, "verify", "", "compare the sources of the load generator with those in a checkout, or with those that the detail log in a folder names")
-	f.IntVar(&o.rounds, "rounds", 3, "with --all: how often each measure is taken; the median counts")
+	f.IntVar(&o.rounds, "rounds", 3, "with --all: how often each measure is taken")
 	return cmd
 }
 
@@ -146,13 +147,14 @@ type selftests struct {
 	self, peer []*selftest.Result
 }
 
-// A selftestRow is the outcome of a measure: the median of the rounds.
+// A selftestRow is the outcome of a measure.
 type selftestRow struct {
-	Measure string   `json:"measure"`
-	Unit    string   `json:"unit"`
-	Self    float64  `json:"mlperf"`
-	Peer    *float64 `json:"peer,omitempty"`
-	least   bool
+	Measure  string           `json:"measure"`
+	Unit     string           `json:"unit"`
+	Self     selftest.Figure  `json:"mlperf"`
+	Peer     *selftest.Figure `json:"peer,omitempty"`
+	Priority string           `json:"priority"` // of the issue thread, and of the peer
+	least    bool
 }
 
 // runAll makes all tests, in turn with a peer if one is given, each in a process of its own: its memory is then that of one test.
@@ -184,9 +186,9 @@ func (o *selftestFlags) runAll(cmd *cobra.Command) error {
 	if o.asJSON {
 		return printJSON(cmd.OutOrStdout(), "selftest-all", rows)
 	}
-	header := tableRow{"measure (SUT that answers at once)", "mlperf"}
+	header := tableRow{"measure (SUT that answers at once)", "unit", "mlperf: median [range]", "priority"}
 	if o.peer != "" {
-		header = append(header, "peer", "ratio")
+		header = append(header, "peer: median [range]", "ratio")
 	}
 	return printTable(cmd.OutOrStdout(), header, rows, selftestRow.cells)
 }
@@ -219,19 +221,31 @@ func (o *selftestFlags) compareSelftest(ctx context.Context, self string, flags 
 			all.Wait()
 		}()
 	}
-	for range o.rounds {
-		one, err := runSelftest(ctx, self, append([]string{"selftest"}, flags...))
-		if err != nil {
-			return r, err
+	for round := range o.rounds {
+		ourselves := func() error {
+			one, err := runSelftest(ctx, self, append([]string{"selftest"}, flags...))
+			r.self = append(r.self, one)
+			return err
 		}
-		r.self = append(r.self, one)
-		if o.peer == "" {
-			continue
+		// The peer is started with the priority that the issue thread of this program got in the same test.
+		peer := func() (err error) {
+			var one *selftest.Result
+			loadgen.WithPriority(r.self[0].IssuePriority, func() { one, err = runSelftest(ctx, o.peer, flags) })
+			r.peer = append(r.peer, one)
+			return err
 		}
-		if one, err = runSelftest(ctx, o.peer, flags); err != nil {
-			return r, err
+		turns := []func() error{ourselves, peer}
+		switch {
+		case o.peer == "":
+			turns = turns[:1]
+		case round%2 == 1: // so that what goes on beside is not always met by the same one
+			slices.Reverse(turns)
 		}
-		r.peer = append(r.peer, one)
+		for _, turn := range turns {
+			if err := turn(); err != nil {
+				return r, err
+			}
+		}
 	}
 	return r, nil
 }
@@ -274,27 +288,32 @@ func resultOf(ctx context.Context, program string, args []string, result any) er
 }
 
 func newSelftestRow(m selftest.Measure, r selftests) selftestRow {
-	row := selftestRow{Measure: m.Name, Unit: m.Unit, Self: m.Median(r.self), least: m.Least}
+	row := selftestRow{
+		Measure: m.Name, Unit: m.Unit, Self: m.Figure(r.self), Priority: cmp.Or(r.self[0].IssuePriority, "as started"), least: m.Least,
+	}
 	if len(r.peer) > 0 {
-		peer := m.Median(r.peer)
+		peer := m.Figure(r.peer)
 		row.Peer = &peer
 	}
 	return row
 }
 
-// cells are the line of the table. A zero has no ratio.
+// cells are the line of the table. The ratio is that of the medians; a zero has none.
 func (r selftestRow) cells() tableRow {
-	row := tableRow{r.Measure, digits(r.Self) + " " + r.Unit}
+	figure := func(f selftest.Figure) string {
+		return fmt.Sprintf("%s [%s–%s]", digits(f.Median), digits(f.Min), digits(f.Max))
+	}
+	row := tableRow{r.Measure, r.Unit, figure(r.Self), r.Priority}
 	if r.Peer == nil {
 		return row
 	}
 	ratio := ""
-	switch {
-	case r.Self == 0 || *r.Peer == 0:
+	switch self, peer := r.Self.Median, r.Peer.Median; {
+	case self == 0 || peer == 0:
 	case r.least:
-		ratio = fmt.Sprintf("1/%.3g", *r.Peer/r.Self)
+		ratio = fmt.Sprintf("1/%.3g", peer/self)
 	default:
-		ratio = fmt.Sprintf("%.3g× as many", r.Self / *r.Peer)
+		ratio = fmt.Sprintf("%.3g× as many", self/peer)
 	}
-	return append(row, digits(*r.Peer)+" "+r.Unit, ratio)
+	return append(row, figure(*r.Peer), ratio)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,36 @@ func TestSelftestPeer(t *testing.T) {
 	}
 }
 
+// TestSelftestTurns has neither program always go first, and gives the peer the priority that this one's issue thread got.
+func TestSelftestTurns(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("priorities are of Linux")
+	}
+	calls := filepath.Join(t.TempDir(), "calls")
+	program := func(name, priority string) string { // proc(5): field 19 is the nice value
+		return shell(t, `echo `+name+` $(cut -d" " -f19 /proc/self/stat) >> `+calls+`; echo '{"queries": 10, "duration_ns": 5, "issue_priority": "`+priority+`"}'`)
+	}
+	o := &selftestFlags{rounds: 3, peer: program("peer", "")}
+	if _, err := o.compareSelftest(t.Context(), program("self", "nice -10"), nil, false); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Fields(string(lines))
+	var names, nice []string
+	for i := 0; i+1 < len(got); i += 2 {
+		names, nice = append(names, got[i]), append(nice, got[i+1])
+	}
+	if fmt.Sprint(names) != "[self peer peer self self peer]" {
+		t.Errorf("the turns are %v", names)
+	}
+	if raised := nice[1] == "-10"; raised && fmt.Sprint(nice) != "[0 -10 -10 0 0 -10]" || !raised && fmt.Sprint(nice) != "[0 0 0 0 0 0]" { // without the privilege
+		t.Errorf("the nice values are %v", nice)
+	}
+}
+
 func TestSelftestRow(t *testing.T) {
 	rate := func(values ...float64) (list []*selftest.Result) {
 		for _, v := range values {
@@ -100,10 +131,10 @@ func TestSelftestRow(t *testing.T) {
 		least   bool
 		want    string
 	}{
-		{selftests{self: rate(12345.6)}, false, "[a 12346 /s]"},
-		{selftests{rate(1, 30, 99), rate(20)}, false, "[a 30 /s 20 /s 1.5× as many]"}, // the median
-		{selftests{rate(20), rate(7, 30, 90)}, true, "[a 20 /s 30 /s 1/1.5]"},
-		{selftests{rate(0), rate(30)}, true, "[a 0 /s 30 /s ]"},
+		{selftests{self: rate(12345.6)}, false, "[a /s 12346 [12346–12346] as started]"},
+		{selftests{rate(99, 1, 30), rate(20)}, false, "[a /s 30 [1–99] as started 20 [20–20] 1.5× as many]"},
+		{selftests{rate(20), rate(7, 30, 90)}, true, "[a /s 20 [20–20] as started 30 [7–90] 1/1.5]"},
+		{selftests{rate(0), rate(30)}, true, "[a /s 0 [0–0] as started 30 [30–30] ]"},
 	} {
 		m := selftest.Measure{Name: "a", Unit: "/s", Of: func(r *selftest.Result) float64 { return r.IssuedQPS }, Least: c.least}
 		if got := fmt.Sprint(newSelftestRow(m, c.results).cells()); got != c.want {

@@ -49,12 +49,13 @@ func (p *sleepPacer) Begin(gap time.Duration) string {
 	if !p.priority {
 		return "normal"
 	}
-	if gap >= closestGap {
+	realTime := gap >= closestGap
+	if realTime {
 		p.spin = min(p.spin, gap/2)
 	}
-	name, realTime, restore := raisePriority(gap >= closestGap)
+	name, granted, restore := raisePriority(realTime)
 	p.restore = restore
-	if realTime && gap >= closestGap {
+	if realTime && granted {
 		p.budget = &budget{debt: mostCredit}
 		others := priority.Raise()
 		p.restore = func() { restore(); others() } // others last: they give this thread, too, what it had before
@@ -185,4 +186,24 @@ func raisePriority(allowRealTime bool) (name string, realTime bool, restore func
 		}
 	}
 	return "normal: the system permits nothing better", false, restore
+}
+
+// WithPriority calls f on a thread with a priority that Performance.IssuePriority names. The programs that f starts have it too, unlike
+// those that an issue thread starts. f runs as an ordinary call where the name is of no priority that a thread can be given.
+func WithPriority(name string, f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, p := range priorities {
+		before, err := unix.SchedGetAttr(0, 0)
+		if err != nil || p.name != name {
+			continue
+		}
+		attr := *before
+		p.raise(&attr)
+		attr.Flags &^= unix.SCHED_FLAG_RESET_ON_FORK
+		if unix.SchedSetAttr(0, &attr, 0) == nil {
+			defer func() { _ = unix.SchedSetAttr(0, before, 0) }()
+		}
+	}
+	f()
 }

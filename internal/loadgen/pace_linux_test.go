@@ -151,6 +151,26 @@ func TestRaisedThreadStartsOrdinaryProcesses(t *testing.T) {
 	}
 }
 
+func TestProgramWithPriority(t *testing.T) {
+	for i, p := range priorities[:2] {
+		if !permitted(i) {
+			t.Skipf("the system does not permit %s", p.name)
+		}
+		onThread(func() {
+			before := currentThread(t)
+			var stat []byte
+			WithPriority(p.name, func() { stat, _ = exec.Command("cat", "/proc/self/stat").Output() })
+			fields := strings.Fields(string(stat)) // as above
+			if got := fields[18] + " " + fields[40]; got != []string{"0 1", "-10 0"}[i] {
+				t.Errorf("%s: nice value and policy of a program are %s", p.name, got)
+			}
+			if after := currentThread(t); after != before {
+				t.Errorf("%s: the thread is %+v afterwards, and was %+v", p.name, after, before)
+			}
+		})
+	}
+}
+
 func TestRealTimeThreadStaysRealTime(t *testing.T) {
 	onThread(func() {
 		if err := unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_RR, Priority: 7}, 0); err != nil {

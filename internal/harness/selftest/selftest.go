@@ -49,6 +49,7 @@ type Result struct {
 	AllocsPerQuery  float64 `json:"allocs_per_query"`
 	PostRunNS       int64   `json:"post_run_ns"` // from the last completion until the result exists, and the logs if they are written
 	PeakRSSBytes    uint64  `json:"peak_rss_bytes"`
+	IssuePriority   string  `json:"issue_priority,omitempty"` // as loadgen.Performance has it
 }
 
 const (
@@ -185,6 +186,7 @@ func (s Test) measured(r *loadgen.Result, sut *nullSUT) *Result {
 		result.LatencyMeanNS = int64(p.SampleLatency.Mean)
 		result.LatencyP50NS, result.LatencyP99NS = int64(p.SampleLatency.Percentiles[0]), int64(p.SampleLatency.Percentiles[4])
 		result.IssueDelayP50NS, result.IssueDelayP99NS = int64(p.IssueDelay.Percentiles[0]), int64(p.IssueDelay.Percentiles[4])
+		result.IssuePriority = p.IssuePriority
 	}
 	result.IssuedQPS = float64(result.Queries) / time.Duration(result.DurationNS).Seconds()
 	return result
@@ -249,25 +251,34 @@ type Measure struct {
 	Least bool // less is better
 }
 
-// Median is the result of a test that ran several times.
-func (m Measure) Median(results []*Result) float64 {
+// A Figure is what a test that ran several times gave.
+type Figure struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// Figure is that of the results of a test.
+func (m Measure) Figure(results []*Result) Figure {
 	var values []float64
 	for _, r := range results {
 		values = append(values, m.Of(r))
 	}
 	slices.Sort(values)
-	return values[len(values)/2]
+	return Figure{values[len(values)/2], values[0], values[len(values)-1]}
 }
 
 // Measures lists the numbers by which the load generator is judged: how many queries it issues, how late it is, how much
 // memory a query takes, and how long the logs take. Several belong to the same test.
 func Measures() []Measure {
 	stream := Test{Scenario: loadgen.SingleStream, TargetQPS: 1e6, Duration: 2 * time.Second, Responses: 1}
+	multi := Test{Scenario: loadgen.MultiStream, TargetQPS: 4e5, Duration: time.Second, Responses: 8} // a query has 8 samples
 	kept := Test{Scenario: loadgen.Offline, TargetQPS: 2e6, Duration: time.Second, Responses: 256, Accuracy: true}
 	list := []Measure{
 		{Name: "SingleStream, queries per second", Test: stream, Of: (*Result).issued, Unit: "/s"},
 		{Name: "SingleStream, peak memory per query", Test: stream, Of: (*Result).memory, Unit: "B", Least: true},
 		{Name: "SingleStream, until the logs of a million queries are written", Test: stream, Of: (*Result).logging, Unit: "s", Least: true},
+		{Name: "MultiStream, queries per second", Test: multi, Of: (*Result).issued, Unit: "/s"},
 		{Name: "Server at 1,000 QPS, latency p50", Test: serverTest(1e3), Of: (*Result).p50, Unit: "ns", Least: true},
 		{Name: "Server at 1,000 QPS, latency p99", Test: serverTest(1e3), Of: (*Result).p99, Unit: "ns", Least: true},
 		{Name: "Server at 10,000 QPS, latency p50", Test: serverTest(1e4), Of: (*Result).p50, Unit: "ns", Least: true},

@@ -199,18 +199,18 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
+func TestFigure(t *testing.T) {
 	m := Measure{Of: (*Result).p99}
 	for _, c := range []struct {
 		values []int64
-		want   float64
-	}{{[]int64{7}, 7}, {[]int64{90, 10, 20}, 20}, {[]int64{4, 1, 3, 2}, 3}} {
+		want   Figure
+	}{{[]int64{7}, Figure{7, 7, 7}}, {[]int64{90, 10, 20}, Figure{20, 10, 90}}, {[]int64{4, 1, 3, 2}, Figure{3, 1, 4}}} {
 		var results []*Result
 		for _, v := range c.values {
 			results = append(results, &Result{LatencyP99NS: v})
 		}
-		if got := m.Median(results); got != c.want {
-			t.Errorf("the median of %v is %g, want %g", c.values, got, c.want)
+		if got := m.Figure(results); got != c.want {
+			t.Errorf("the figure of %v is %v, want %v", c.values, got, c.want)
 		}
 	}
 }

@@ -119,6 +119,9 @@ int main(int argc, char** argv) {
   if (scenario == "SingleStream") {
     s.scenario = mlperf::TestScenario::SingleStream;
     s.single_stream_expected_latency_ns = 1e9 / qps;
+  } else if (scenario == "MultiStream") {
+    s.scenario = mlperf::TestScenario::MultiStream;
+    s.multi_stream_expected_latency_ns = 1e9 / qps;
   } else if (scenario == "Server") {
     s.scenario = mlperf::TestScenario::Server;
     s.server_target_qps = qps;
