@@ -26,7 +26,9 @@ type Machine struct {
 	CPU    CPU    `json:"cpu"`
 	Memory Memory `json:"memory"`
 	GPUs   []GPU  `json:"gpus,omitempty"`
-	Disk   *Disk  `json:"disk,omitempty"` // of the directory asked about
+	// Supply is what a machine with a battery runs on.
+	Supply *Supply `json:"power_supply,omitempty"`
+	Disk   *Disk   `json:"disk,omitempty"` // of the directory asked about
 }
 
 // Memory is this machine's main memory.
@@ -63,7 +65,7 @@ func AvailableMemory() uint64 {
 // describe takes the root of the file system, for tests. The values of gopsutil and of system
 // calls are those of the real machine.
 func describe(root string) Machine {
-	m := Machine{OS: systemName(root), Arch: runtime.GOARCH, Go: runtime.Version(), CPU: describeCPU(root), GPUs: gpus(root)}
+	m := Machine{OS: systemName(root), Arch: runtime.GOARCH, Go: runtime.Version(), CPU: describeCPU(root), GPUs: gpus(root), Supply: powerSupply(root)}
 	m.Kernel, _ = host.KernelVersion()
 	if system, role, err := host.Virtualization(); err == nil && role == "guest" {
 		m.Virtualization = system

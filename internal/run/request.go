@@ -81,7 +81,9 @@ type Request struct {
 	Output string // folder; empty: results/MODEL/SCENARIO/MODE/TIME
 	Force  bool   // replace the results that are in Output
 	Anyway bool   // run even if no rate can keep the latency bound
-	Trace  bool   // also write mlperf_log_trace.json
+	// Unplugged makes external power a caveat, for a machine that has a battery.
+	Unplugged bool
+	Trace     bool // also write mlperf_log_trace.json
 	// NoReport leaves out the page beside the results.
 	NoReport bool
 

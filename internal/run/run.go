@@ -94,6 +94,8 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 	q, c := &p.Request, p.config
 	before := machine.CurrentConditions()
 	settings := before.Settings()
+	supply := machine.PowerSupply()
+	plugged := supply != nil && supply.External
 	if len(settings) > 0 && !q.Quick { // a short run has them in its notes
 		c.Observer.Note("this machine: " + strings.Join(settings, "; "))
 	}
@@ -114,6 +116,9 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 		results.Warnings = append(results.Warnings, before.During(after)...)
 		if jump := before.ClockJump(after); jump != "" {
 			results.Caveats = append(results.Caveats, jump)
+		}
+		if s := machine.PowerSupply(); q.Unplugged && s != nil && (s.External || plugged) {
+			results.Caveats = append(results.Caveats, "the device was plugged into external power, and rules of mobile devices want it on its battery")
 		}
 	}
 	results, err := harness.Run(ctx, *c)

@@ -311,6 +311,7 @@ func (p *Plan) step(b Benchmark, scenario, mode string) *Step {
 	q.Options = map[string]string{}
 	maps.Copy(q.Options, p.request.Base.Options)
 	maps.Copy(q.Options, b.Options)
+	q.Unplugged = p.Suite.Unplugged
 	q.Settings = slices.Concat(p.overrides(p.Suite.Settings), p.overrides(b.Settings), q.Settings)
 	// A quick run chooses its bound: that of Server, or the intervals of MultiStream in the first rounds. One that
 	// no rate can keep would end the run, or make it endless.

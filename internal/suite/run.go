@@ -28,6 +28,9 @@ func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 		return nil, err
 	}
 	defer release()
+	if err := p.restAfter(ctx, o); err != nil {
+		return p.outcome(true), err
+	}
 	noted := map[string]bool{}
 	n, all := 0, p.Estimate().Steps // the runs of this call, as the estimate counts them
 	for _, s := range p.Steps {
@@ -131,6 +134,47 @@ func (p *Plan) coolsBefore(s *Step) bool {
 	return (p.cooldown > 0 || p.Suite.Temperature > 0 && !p.request.Base.Quick) && s.Mode != modeAccuracy && s != p.Steps[0]
 }
 
+// restAfter waits until the suite that ran last on this machine is over for as long as this one wants. It looks at the suites
+// beside the folder of this one and below results.
+func (p *Plan) restAfter(ctx context.Context, o run.Observer) error {
+	if p.Suite.Between == 0 || p.request.Base.Quick || p.request.Resume || p.request.Cooldown != nil {
+		return nil
+	}
+	beside, _ := filepath.Glob(filepath.Join(filepath.Dir(p.request.Output), "*", fileName))
+	below, _ := filepath.Glob(filepath.Join(filepath.FromSlash(outdir.Root), "suites", "*", "*", fileName))
+	last, name, between := time.Time{}, "", time.Duration(p.Suite.Between)
+	for _, path := range append(beside, below...) {
+		dir := filepath.Dir(path)
+		if s, err := readState(dir); err == nil && filepath.Clean(dir) != filepath.Clean(p.request.Output) && s.Updated.After(last) && !s.Updated.After(time.Now()) {
+			last, name = s.Updated, s.Suite.Name
+		}
+	}
+	since := time.Since(last)
+	if since >= between {
+		return nil
+	}
+	o.Note(fmt.Sprintf("suite %s ended %v ago, and this one begins %v after another: waiting %v (--cooldown gives another pause)", name, coarse(since), between, coarse(between-since)))
+	o.Phase("pause between suites")
+	return p.wait(ctx, o, between-since, nil)
+}
+
+// wait waits, and then for as long as more asks for it; nil: no longer. It shows the seconds.
+func (p *Plan) wait(ctx context.Context, o run.Observer, least time.Duration, more func(waited time.Duration) bool) error {
+	for begin := time.Now(); ; {
+		waited := time.Since(begin)
+		again := more != nil && more(waited)
+		if waited >= least && !again {
+			return nil
+		}
+		o.Items(int(waited/time.Second), int(max(least, waited)/time.Second))
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(min(coolingInterval, max(least-waited, time.Second))):
+		}
+	}
+}
+
 const (
 	// extraCooldown is how much longer than the cool-down a machine may take that is still too hot.
 	extraCooldown = 10 * time.Minute
@@ -147,28 +191,23 @@ const (
 // coolDown waits as long as the suite says, and longer if the machine is still too hot.
 func (p *Plan) coolDown(ctx context.Context, s *Step, o run.Observer) error {
 	o.Phase("cool-down")
-	begin, limit := time.Now(), p.Suite.Temperature
-	for {
-		waited := time.Since(begin)
-		celsius, known := p.celsius()
-		s.Celsius = celsius
-		hot := known && limit > 0 && celsius > limit
-		if waited >= p.cooldown && (!hot || waited >= p.cooldown+extraCooldown) {
-			switch {
-			case limit > 0 && !known:
-				o.Note("no temperature sensor can be read: the suite's limit was not checked")
-			case hot:
-				o.Note(fmt.Sprintf("the machine has %.0f °C after %v, the suite wants %.0f: its speed may suffer", celsius, waited.Round(time.Second), limit))
-			}
-			return nil
-		}
-		o.Items(int(waited/time.Second), int(max(p.cooldown, waited)/time.Second))
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(min(coolingInterval, max(p.cooldown-waited, time.Second))):
-		}
+	limit := p.Suite.Temperature
+	known, hot, waited := false, false, time.Duration(0)
+	err := p.wait(ctx, o, p.cooldown, func(so time.Duration) bool {
+		waited = so
+		s.Celsius, known = p.celsius()
+		hot = known && limit > 0 && s.Celsius > limit
+		return hot && waited < p.cooldown+extraCooldown
+	})
+	switch {
+	case err != nil:
+		return err
+	case limit > 0 && !known:
+		o.Note("no temperature sensor can be read: the suite's limit was not checked")
+	case hot:
+		o.Note(fmt.Sprintf("the machine has %.0f °C after %v, the suite wants %.0f: its speed may suffer", s.Celsius, waited.Round(time.Second), limit))
 	}
+	return nil
 }
 
 // Schema names the form of suite.json, and of the outcome.

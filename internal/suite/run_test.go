@@ -365,6 +365,42 @@ func contextWithEnd(t *testing.T, d time.Duration) (context.Context, func()) {
 	return ctx, func() { timer.Stop(); cancel(nil) }
 }
 
+// MLPerf Mobile wants ten minutes before its benchmarks run again.
+func TestPauseBetweenSuites(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ago     time.Duration // since the other suite; 0: none ran
+		request Request
+		waits   time.Duration
+	}{
+		{"the first", 0, Request{}, 0},
+		{"after another", 4 * time.Minute, Request{}, 6 * time.Minute},
+		{"long after another", 11 * time.Minute, Request{}, 0},
+		{"a quick one", time.Minute, Request{Base: run.Request{Quick: true}}, 0},
+		{"one that goes on", time.Minute, Request{Resume: true}, 0},
+		{"the user chooses the pause", time.Minute, Request{Cooldown: new(time.Duration)}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			synctest.Test(t, func(t *testing.T) {
+				if c.ago > 0 {
+					other := &Plan{Suite: &Suite{Name: "other"}, request: Request{Output: "first"}}
+					testenv.Must(t, os.Mkdir("first", 0o755))
+					testenv.Must(t, other.save())
+					time.Sleep(c.ago)
+				}
+				c.request.Output = "second"
+				p := &Plan{Suite: &Suite{Name: "mobile", Between: duration(10 * time.Minute)}, request: c.request}
+				begin := time.Now()
+				testenv.Must(t, p.restAfter(t.Context(), &recorder{}))
+				if waited := time.Since(begin); waited != c.waits {
+					t.Errorf("waited %v, want %v", waited, c.waits)
+				}
+			})
+		})
+	}
+}
+
 func TestCooldownEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Plan{Suite: &Suite{}, cooldown: time.Hour, celsius: func() (float64, bool) { return 0, false }}

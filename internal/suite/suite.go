@@ -32,6 +32,8 @@ type Suite struct {
 	Category    string      `yaml:"category,omitempty" json:"category,omitempty"` // of systems: edge or datacenter
 	Accuracy    string      `yaml:"accuracy,omitempty" json:"accuracy,omitempty"` // each (default), once or none
 	Cooldown    duration    `yaml:"cooldown,omitempty" json:"cooldown_ns,omitempty"`
+	Between     duration    `yaml:"between,omitempty" json:"between_ns,omitempty"`              // the end of another suite and the start of this one, at least
+	Unplugged   bool        `yaml:"unplugged,omitempty" json:"unplugged,omitempty"`             // external power is a caveat of devices with a battery
 	Temperature float64     `yaml:"temperature,omitempty" json:"temperature_celsius,omitempty"` // below which a performance run begins
 	Settings    settings    `yaml:"settings,omitempty" json:"settings,omitempty"`               // of all benchmarks, as in conf files
 	Benchmarks  []Benchmark `yaml:"benchmarks,omitempty" json:"benchmarks,omitempty"`           // none: those that the round requires of the category
@@ -183,6 +185,7 @@ func (s *Suite) check() error {
 		{!slices.Contains([]string{"", "edge", "datacenter"}, s.Category), "category", s.Category, "edge or datacenter"},
 		{!slices.Contains([]string{"", accuracyEach, accuracyOnce, accuracyNone}, s.Accuracy), "accuracy", s.Accuracy, "each, once or none"},
 		{s.Cooldown < 0 || time.Duration(s.Cooldown) > mostCooldown, "cooldown", time.Duration(s.Cooldown), wantCooldown},
+		{s.Between < 0 || time.Duration(s.Between) > mostCooldown, "between", time.Duration(s.Between), wantCooldown},
 		{!(s.Temperature >= 0) || math.IsInf(s.Temperature, 0), "temperature", s.Temperature, "degrees Celsius"},
 		{len(s.Benchmarks) == 0 && s.Category == "", "benchmarks", "", "at least one, or a category of systems"},
 	} {
