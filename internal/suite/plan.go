@@ -28,7 +28,10 @@ type Step struct {
 	Scenario  string `json:"scenario"`
 	Mode      string `json:"mode"`
 	Precision string `json:"precision,omitempty"`
-	Folder    string `json:"folder"` // within that of the suite
+	// Batch and Concurrency are those of a point of a grid; 0: the step is none.
+	Batch       int    `json:"batch,omitempty"`
+	Concurrency int    `json:"concurrency,omitempty"`
+	Folder      string `json:"folder"` // within that of the suite
 
 	State State  `json:"state"`
 	Error string `json:"error,omitempty"`
@@ -252,7 +255,27 @@ func (p *Plan) add(b Benchmark, scenario string) {
 	} else if !p.request.NoAccuracy && accuracy != accuracyNone && (accuracy != accuracyOnce || p.accuracyElsewhere(s) == nil) {
 		p.Steps = append(p.Steps, p.step(b, scenario, modeAccuracy))
 	}
-	p.Steps = append(p.Steps, s)
+	if len(b.Batch) == 0 && len(b.Concurrency) == 0 || s.State == Unsupported {
+		p.Steps = append(p.Steps, s)
+		return
+	}
+	axis := func(list []int) []int {
+		if len(list) == 0 {
+			return []int{1}
+		}
+		return list
+	}
+	for _, batch := range axis(b.Batch) {
+		for _, concurrency := range axis(b.Concurrency) {
+			of := p.step(b, scenario, modePerformance)
+			of.Batch, of.Concurrency = batch, concurrency
+			of.Folder = filepath.Join(filepath.Dir(of.Folder), fmt.Sprintf("batch-%d-concurrency-%d", batch, concurrency))
+			q := &of.request
+			q.MaxBatch, q.Instances, q.Output = batch, concurrency, filepath.Join(p.request.Output, of.Folder)
+			q.Settings = append(q.Settings, config.Override{Key: "samples_per_query", Value: strconv.Itoa(batch * concurrency), Origin: "suite " + p.Suite.Name})
+			p.Steps = append(p.Steps, of)
+		}
+	}
 }
 
 // lookup finds a model among those that the engine of the suite can run.

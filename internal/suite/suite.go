@@ -19,6 +19,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -49,7 +50,11 @@ type Benchmark struct {
 	DatasetPath string            `yaml:"dataset-path,omitempty" json:"dataset_path,omitempty"`
 	Count       int               `yaml:"count,omitempty" json:"count,omitempty"`
 	Options     map[string]string `yaml:"options,omitempty" json:"options,omitempty"` // of the model
-	Settings    settings          `yaml:"settings,omitempty" json:"settings,omitempty"`
+	// Batch and Concurrency are a grid of MultiStream: queries of batch × concurrency samples, which so many workers answer in a
+	// batch each, one query after the other.
+	Batch       []int    `yaml:"batch,omitempty,flow" json:"batch,omitempty"`
+	Concurrency []int    `yaml:"concurrency,omitempty,flow" json:"concurrency,omitempty"`
+	Settings    settings `yaml:"settings,omitempty" json:"settings,omitempty"`
 }
 
 // When the accuracy of a benchmark is measured.
@@ -201,6 +206,9 @@ func (s *Suite) check() error {
 	return nil
 }
 
+// mostOfGrid is the largest batch and concurrency of a grid: larger ones are typing errors.
+const mostOfGrid = 4096
+
 func (b *Benchmark) check() error {
 	if b.Model == "" {
 		return errors.New("model is missing")
@@ -215,6 +223,16 @@ func (b *Benchmark) check() error {
 	}
 	if !slices.Contains([]string{"", modePerformance, run.FindPeak}, b.Mode) {
 		return fmt.Errorf("mode is %q, want %s or %s; accuracy runs follow from accuracy of the suite", b.Mode, modePerformance, run.FindPeak)
+	}
+	for name, list := range map[string][]int{"batch": b.Batch, "concurrency": b.Concurrency} {
+		for _, n := range list {
+			if n < 1 || n > mostOfGrid {
+				return fmt.Errorf("%s is %d, want numbers from 1 to %d", name, n, mostOfGrid)
+			}
+		}
+		if s, _, _ := config.ParseScenario(b.Scenarios[0]); len(list) > 0 && (len(b.Scenarios) != 1 || s != loadgen.MultiStream) {
+			return fmt.Errorf("%s is for MultiStream alone, the scenarios are %s", name, strings.Join(b.Scenarios, ", "))
+		}
 	}
 	if b.Count < 0 {
 		return fmt.Errorf("count is %d, want a number of samples", b.Count)

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +133,28 @@ benchmarks:
 		}
 		if err := os.WriteFile(path, again, 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// MLMark measures throughput and p95 over batch and concurrency.
+func TestGrid(t *testing.T) {
+	p := mustPlan(t, "accuracy: none\nbenchmarks:\n  - {model: resnet50, scenarios: [MultiStream], precision: int8, batch: [1, 4], concurrency: [1, 2]}\n", Request{})
+	var got []string
+	for _, s := range p.Steps {
+		q := s.request
+		got = append(got, fmt.Sprintf("%s: batch %d, %d workers, %s samples", filepath.ToSlash(s.Folder), q.MaxBatch, q.Instances, q.Settings[len(q.Settings)-1].Value))
+	}
+	want := []string{
+		"resnet50-int8/multistream/batch-1-concurrency-1: batch 1, 1 workers, 1 samples", "resnet50-int8/multistream/batch-1-concurrency-2: batch 1, 2 workers, 2 samples",
+		"resnet50-int8/multistream/batch-4-concurrency-1: batch 4, 1 workers, 4 samples", "resnet50-int8/multistream/batch-4-concurrency-2: batch 4, 2 workers, 8 samples",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]string{"scenarios: [Offline], batch: [1]": "batch is for MultiStream alone, the scenarios are Offline", "scenarios: [MultiStream], concurrency: [0]": "concurrency is 0, want numbers from 1 to 4096"} {
+		if _, err := parse("mine.yaml", []byte("name: mine\nbenchmarks: [{model: resnet50, "+text+"}]\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }
