@@ -49,7 +49,8 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 # Packages that start goroutines outside their tests.
 CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\b' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-nightly: onnxruntime ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again (some hours)
+nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again (some hours)
+	-$(BIN) download runtime openvino --yes # for the tests that need it; Linux x86-64
 	MLPERF_LONG_TESTS=1 $(GO) test -timeout 30m ./...
 	MLPERF_LONG_TESTS=1 MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 60m -tags ort -run '^TestORT' ./...
 	$(GO) test -timeout 60m -race ./...

@@ -152,6 +152,11 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 			state = "not in this library"
 		case !p.Usable:
 			state = "cannot be used: " + p.Reason
+		case p.Difference != nil:
+			state = fmt.Sprintf("works: outputs of a small model differ from the CPU's by %.2g at most", *p.Difference)
+			if n := p.Nodes["cpu"]; n > 0 {
+				state += fmt.Sprintf("; %d of its %d nodes ran on the CPU", n, n+p.Nodes[p.Device])
+			}
 		}
 		fmt.Fprintf(&b, "  %-10s %s\n", p.Device, state)
 	}

@@ -92,6 +92,7 @@ var libraryMakers = []struct{ prefix, maker string }{
 // lacks the device, and another build of ONNX Runtime helps. CUDA's numbers are those of cudaError_t.
 var knownFailures = []struct{ text, reason, remedy string }{
 	{"is not supported in this build", builtWithout, ""},
+	{"is not enabled in this build", builtWithout, ""},
 	{"does not support CoreML", builtWithout, ""},
 	{"Specified provider is not supported", builtWithout, ""},
 	{"Unknown provider name", builtWithout, ""},

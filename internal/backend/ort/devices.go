@@ -215,7 +215,10 @@ type Provider struct {
 	Device   string `json:"device"`           // our name
 	Provider string `json:"provider"`         // ONNX Runtime's name
 	Compiled bool   `json:"compiled"`         // the library has it
-	Usable   bool   `json:"usable"`           // and it works now
+	Usable   bool   `json:"usable"`           // and it computes a small model as the processor does
 	Reason   string `json:"reason,omitempty"` // why not
 	Remedy   string `json:"remedy,omitempty"` // what helps
+
+	Nodes      map[string]int `json:"nodes,omitempty"`      // of the small model, by the device that ran them; part of a model may be one node
+	Difference *float64       `json:"difference,omitempty"` // largest of its outputs from those of the processor
 }

@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // An Engine opens models with one ONNX Runtime library.
@@ -157,6 +161,9 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 		facts["intra_threads"], facts["shared_threads"] = "shared", strconv.Itoa(e.pool.IntraThreads)
 	}
 	maps.Copy(facts, o.facts)
+	if first := o.plan.requests[0]; first.call != callNone && counts.of("cpu") > 0 {
+		facts["operators on cpu"] = counts.operators("cpu")
+	}
 	s := &session{
 		engine: e, path: options.ModelPath, inner: inner, pointer: pointer, inputs: in, outputs: out, memory: memory,
 		bindable: !slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.call != callNone }), turn: turn, runConfig: o.plan.runConfig,
@@ -184,13 +191,24 @@ func plainPorts(ports []modelPort) []backend.Port {
 }
 
 // Providers says of each device whether the library has it and whether it works now. The binding cannot list them, and a list
-// would not say which work, so Providers tries each: it adds it to a session, which then loads a model of one node. That is
-// quick, and prints nothing. It does not try a device that is known to hang or to end the process.
+// would not say which work, so Providers tries each: it adds it to a session, which then loads a model of one node. If that
+// succeeds, the device computes a small model, and its answer has to be the processor's. It does not try a device that is known to
+// hang or to end the process.
 func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
 	}
 	defer e.leave()
+	folder, err := os.MkdirTemp("", "mlperf-devices-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for a small model: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	model := filepath.Join(folder, "small.onnx")
+	if err := os.WriteFile(model, smallModel(), 0o644); err != nil {
+		return nil, err
+	}
+	var right []float32 // the processor's answer
 	var all []Provider
 	for i := range devices {
 		if err := ctx.Err(); err != nil {
@@ -203,6 +221,9 @@ func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 			p.Compiled = err == nil
 		}
 		if err := d.checkVersion(e.library.Version); d.call == callNone {
+			if right, _, err = e.compute(ctx, d, model); err != nil {
+				return all, err
+			}
 			p.Compiled, p.Usable = true, true
 		} else if err != nil {
 			p.Reason, p.Remedy = "not tried: "+err.Error(), "use ONNX Runtime "+d.since+" or newer"
@@ -210,16 +231,97 @@ func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 			p.Reason, p.Remedy = "not tried: "+d.loads+" is missing", "it needs "+d.needs
 		} else {
 			keepSignals(func() { err = e.tryDevice(d) })
-			p.Usable = err == nil
 			if err != nil {
 				x := explain(d, e.library.Path, err)
 				p.Reason, p.Remedy = x.reason, x.remedy
 				p.Compiled = p.Compiled || !x.absent
+			} else {
+				p.Compiled = true
+				e.check(ctx, d, model, right, &p)
 			}
 		}
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// check compares a device's answer to the small model with the right one.
+func (e *Engine) check(ctx context.Context, d *device, model string, right []float32, p *Provider) {
+	// Devices may compute products in TF32 or bfloat16, whose mantissas have 10 and 7 bits.
+	const tolerance = 0.02
+	got, nodes, err := e.compute(ctx, d, model)
+	if err != nil {
+		p.Reason = "loads, but fails to run a small model: " + strings.TrimPrefix(err.Error(), "device "+d.name+": ")
+		return
+	}
+	p.Nodes = nodes
+	var difference float64
+	for i, v := range got {
+		// Not below: a difference that is not a number is one, too.
+		if x := math.Abs(float64(v - right[i])); !(x <= difference) {
+			difference = x
+		}
+	}
+	if p.Usable = difference <= tolerance; !p.Usable {
+		p.Reason = fmt.Sprintf("computes wrong answers: an output of a small model is %.3g away from the CPU's", difference)
+		return
+	}
+	p.Difference = &difference
+}
+
+// compute runs the small model on a device. It returns the answer, and how many nodes each device ran.
+func (e *Engine) compute(ctx context.Context, d *device, model string) (answer []float32, nodes map[string]int, err error) {
+	s, err := e.Open(ctx, backend.Options{ModelPath: model, Device: d.name, IntraThreads: 1, CountDeviceNode: d.call != callNone})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	x, y := tensor.New(tensor.Float32, 1, 3, 8, 8), tensor.New(tensor.Float32, 1, 5)
+	for i := range tensor.Data[float32](x) {
+		tensor.Data[float32](x)[i] = float32(math.Sin(float64(i)))
+	}
+	in, err := s.Bind(x)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := s.Bind(y)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes = map[string]int{}
+	for _, use := range s.Info().Devices {
+		nodes[use.Device] = use.Nodes
+	}
+	return tensor.Data[float32](y), nodes, s.Run(ctx, []backend.Value{in}, []backend.Value{out})
+}
+
+// smallModel returns a convolution, ReLU and a matrix product, which devices are for. Outputs are between -2 and 2.
+func smallModel() []byte {
+	weights := func(name string, dims ...int64) *format.Tensor {
+		n := 1
+		for _, d := range dims {
+			n *= int(d)
+		}
+		data := make([]float32, n)
+		for i := range data {
+			data[i] = float32(math.Sin(float64(7*i+1))) / 8
+		}
+		return format.TensorOf(name, data, dims...)
+	}
+	value := func(name string, dims ...int64) *format.Value {
+		return &format.Value{Name: name, Type: format.Type{Elem: format.Float32, Shape: format.FixedShape(dims)}}
+	}
+	return encode(&format.Graph{
+		Name: "small",
+		Nodes: []*format.Node{
+			{Op: "Conv", Inputs: []string{"x", "kernel"}, Outputs: []string{"c"}},
+			{Op: "Relu", Inputs: []string{"c"}, Outputs: []string{"r"}},
+			{Op: "Flatten", Inputs: []string{"r"}, Outputs: []string{"f"}},
+			{Op: "MatMul", Inputs: []string{"f", "matrix"}, Outputs: []string{"y"}},
+		},
+		Inputs: []*format.Value{value("x", 1, 3, 8, 8)}, Outputs: []*format.Value{value("y", 1, 5)},
+		Initializers: []*format.Tensor{weights("kernel", 4, 3, 3, 3), weights("matrix", 4*6*6, 5)},
+	})
 }
 
 // tryDevice makes a session on a device, of a model with one node.
@@ -241,18 +343,19 @@ func (e *Engine) tryDevice(d *device) error {
 	return session.Destroy()
 }
 
-// identityModel returns a model of one node, y = Identity(x) for one float. It must fit the oldest ONNX Runtime that can be
-// loaded.
+// identityModel returns a model of one node, y = Identity(x) for one float.
 func identityModel() []byte {
 	one := format.Type{Elem: format.Float32, Shape: format.FixedShape([]int64{1})}
-	model := format.Model{
-		IRVersion: 7, Opsets: []format.Opset{{Version: 13}},
-		Graph: &format.Graph{
-			Name:   "identity",
-			Nodes:  []*format.Node{{Op: "Identity", Inputs: []string{"x"}, Outputs: []string{"y"}}},
-			Inputs: []*format.Value{{Name: "x", Type: one}}, Outputs: []*format.Value{{Name: "y", Type: one}},
-		},
-	}
+	return encode(&format.Graph{
+		Name:   "identity",
+		Nodes:  []*format.Node{{Op: "Identity", Inputs: []string{"x"}, Outputs: []string{"y"}}},
+		Inputs: []*format.Value{{Name: "x", Type: one}}, Outputs: []*format.Value{{Name: "y", Type: one}},
+	})
+}
+
+// encode returns a model of a graph. It fits the oldest ONNX Runtime that can be loaded.
+func encode(g *format.Graph) []byte {
+	model := format.Model{IRVersion: 7, Opsets: []format.Opset{{Version: 13}}, Graph: g}
 	var file bytes.Buffer
 	model.WriteTo(&file)
 	return file.Bytes()

@@ -26,8 +26,31 @@ type profileEvent struct {
 	} `json:"args"`
 }
 
+// nodeCounts has, by device and operator, how many nodes a device runs.
+type nodeCounts map[string]map[string]int
+
+// of returns how many nodes a device runs.
+func (c nodeCounts) of(device string) (n int) {
+	for _, nodes := range c[device] {
+		n += nodes
+	}
+	return n
+}
+
+// operators lists the operators that a device runs: "NonMaxSuppression, 2 × TopK".
+func (c nodeCounts) operators(device string) string {
+	var list []string
+	for _, operator := range slices.Sorted(maps.Keys(c[device])) {
+		if n := c[device][operator]; n > 1 {
+			operator = fmt.Sprintf("%d × %s", n, operator)
+		}
+		list = append(list, operator)
+	}
+	return strings.Join(list, ", ")
+}
+
 // readProfile counts the nodes of the profile in a folder.
-func readProfile(folder string) (map[string]int, error) {
+func readProfile(folder string) (nodeCounts, error) {
 	files := fileio.Glob(folder, "*.json")
 	if len(files) == 0 {
 		return nil, errors.New("ONNX Runtime wrote no profile")
@@ -42,14 +65,14 @@ func readProfile(folder string) (map[string]int, error) {
 
 // countNodes counts, by device, the nodes in a profile of ONNX Runtime: a JSON array of events. It counts a node once however
 // often it ran, as those of loops do. A device that compiles part of the model runs it as one node.
-func countNodes(profile io.Reader) (map[string]int, error) {
+func countNodes(profile io.Reader) (nodeCounts, error) {
 	decoder := json.NewDecoder(profile)
 	if begin, err := decoder.Token(); err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	} else if begin != json.Delim('[') {
 		return nil, fmt.Errorf("reading the profile: it begins with %v, want a list", begin)
 	}
-	counts := map[string]int{}
+	counts := nodeCounts{}
 	seen := map[profileEvent]bool{}
 	for decoder.More() {
 		var e profileEvent
@@ -64,7 +87,10 @@ func countNodes(profile io.Reader) (map[string]int, error) {
 		if i := slices.IndexFunc(devices[:], func(d device) bool { return d.provider == name }); i >= 0 {
 			name = devices[i].name
 		}
-		counts[name]++
+		if counts[name] == nil {
+			counts[name] = map[string]int{}
+		}
+		counts[name][e.Args.Operator]++
 	}
 	if _, err := decoder.Token(); err != nil { // the nodes of a profile that was cut off are not all
 		return nil, fmt.Errorf("reading the profile: %w", err)
@@ -74,28 +100,27 @@ func countNodes(profile io.Reader) (map[string]int, error) {
 
 // deviceUse puts counts in the order of the requests, and behind them the devices that ONNX Runtime chose by itself. counts is
 // nil if nothing was counted.
-func deviceUse(requests []request, counts map[string]int) []backend.DeviceUse {
+func deviceUse(requests []request, counts nodeCounts) []backend.DeviceUse {
 	var use []backend.DeviceUse
 	for _, r := range requests {
-		switch n, counted := counts[r.name]; {
-		case counts == nil:
+		if counts == nil {
 			use = append(use, backend.DeviceUse{Device: r.name, Nodes: -1})
-		case counted:
+		} else if n := counts.of(r.name); n > 0 {
 			use = append(use, backend.DeviceUse{Device: r.name, Nodes: n})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		if !slices.ContainsFunc(use, func(u backend.DeviceUse) bool { return u.Device == name }) {
-			use = append(use, backend.DeviceUse{Device: name, Nodes: counts[name]})
+			use = append(use, backend.DeviceUse{Device: name, Nodes: counts.of(name)})
 		}
 	}
 	return use
 }
 
 // checkUsed returns an error for the first device that the user asked for and that runs nothing.
-func checkUsed(requests []request, counts map[string]int) error {
+func checkUsed(requests []request, counts nodeCounts) error {
 	for _, r := range requests {
-		if counts[r.name] == 0 && !r.implied && r.call != callNone {
+		if counts.of(r.name) == 0 && !r.implied && r.call != callNone {
 			users := strings.Join(slices.Sorted(maps.Keys(counts)), ", ")
 			return &deviceError{r.name, "it is there, but runs no node of this model (all run on " + users +
 				"): it supports none of the operators, or not in this precision"}

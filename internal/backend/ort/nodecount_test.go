@@ -44,7 +44,11 @@ func TestCountNodes(t *testing.T) {
 		{"unknown keys", `[{"cat":"Node","name":"a_kernel_time","new":[1,{"a":null}],"args":{"provider":"CPUExecutionProvider","input_type_shape":[{"float":[1]}]}}]`, map[string]int{"cpu": 1}},
 	} {
 		got, err := countNodes(strings.NewReader(c.text))
-		if err != nil || !maps.Equal(got, c.want) {
+		sums := map[string]int{}
+		for device := range got {
+			sums[device] = got.of(device)
+		}
+		if err != nil || !maps.Equal(sums, c.want) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
 		}
 	}
@@ -59,7 +63,7 @@ func TestDamagedProfile(t *testing.T) {
 			t.Fatalf("the first %d of %d bytes have %v, %v", n, len(text), got, err)
 		}
 	}
-	if got, err := countNodes(strings.NewReader(text[:end+1])); err != nil || got["cpu"] != 2 {
+	if got, err := countNodes(strings.NewReader(text[:end+1])); err != nil || got.of("cpu") != 2 {
 		t.Errorf("all of it has %v, %v", got, err)
 	}
 	for name, text := range map[string]string{
@@ -78,6 +82,15 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, fmt.Errorf("the disk is gone") }
 
+// ran has devices and counts in turn.
+func ran(counts ...any) nodeCounts {
+	all := nodeCounts{}
+	for i := 0; i < len(counts); i += 2 {
+		all[counts[i].(string)] = map[string]int{"Conv": counts[i+1].(int)}
+	}
+	return all
+}
+
 func TestDeviceUse(t *testing.T) {
 	asked, err := requests("tensorrt,cuda,cpu", nil)
 	if err != nil {
@@ -85,14 +98,14 @@ func TestDeviceUse(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		counts map[string]int
+		counts nodeCounts
 		want   string
 	}{
 		{"not counted", nil, "[{tensorrt -1} {cuda -1} {cpu -1}]"},
-		{"nothing ran", map[string]int{}, "[]"},
-		{"all of them", map[string]int{"cpu": 1, "cuda": 2, "tensorrt": 3}, "[{tensorrt 3} {cuda 2} {cpu 1}]"},
-		{"one that ran nothing", map[string]int{"cpu": 1, "tensorrt": 3}, "[{tensorrt 3} {cpu 1}]"},
-		{"devices that ONNX Runtime chose", map[string]int{"xnnpack": 1, "cuda": 2, "dnnl": 3}, "[{cuda 2} {dnnl 3} {xnnpack 1}]"},
+		{"nothing ran", nodeCounts{}, "[]"},
+		{"all of them", ran("cpu", 1, "cuda", 2, "tensorrt", 3), "[{tensorrt 3} {cuda 2} {cpu 1}]"},
+		{"one that ran nothing", ran("cpu", 1, "tensorrt", 3), "[{tensorrt 3} {cpu 1}]"},
+		{"devices that ONNX Runtime chose", ran("xnnpack", 1, "cuda", 2, "dnnl", 3), "[{cuda 2} {dnnl 3} {xnnpack 1}]"},
 	} {
 		if got := deviceUse(asked, c.counts); fmt.Sprint(got) != c.want {
 			t.Errorf("%s: %v, want %s", c.name, got, c.want)
@@ -102,14 +115,14 @@ func TestDeviceUse(t *testing.T) {
 
 func TestDeviceThatRunsNothing(t *testing.T) {
 	asked, _ := requests("tensorrt", nil)
-	if err := checkUsed(asked, map[string]int{"tensorrt": 3, "cpu": 1}); err != nil {
+	if err := checkUsed(asked, ran("tensorrt", 3, "cpu", 1)); err != nil {
 		t.Errorf("got %v though tensorrt runs nodes and the user did not ask for cuda", err)
 	}
-	err := checkUsed(asked, map[string]int{"cuda": 3, "cpu": 1})
+	err := checkUsed(asked, ran("cuda", 3, "cpu", 1))
 	if err == nil || !strings.Contains(err.Error(), "device tensorrt: it is there, but runs no node of this model (all run on cpu, cuda)") {
 		t.Errorf("got %v, want an error about tensorrt", err)
 	}
-	if asked, _ = requests("", nil); checkUsed(asked, map[string]int{}) != nil {
+	if asked, _ = requests("", nil); checkUsed(asked, nil) != nil {
 		t.Error("the processor must not be missed")
 	}
 }
@@ -160,8 +173,8 @@ func FuzzProfile(f *testing.F) {
 			return
 		}
 		total := 0
-		for _, n := range counts {
-			total += n
+		for device := range counts {
+			total += counts.of(device)
 		}
 		if most := strings.Count(text, "{"); total > most {
 			t.Errorf("%d nodes of %d events", total, most)

@@ -220,6 +220,14 @@ func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r
 	if err := r.checkVersion(library.Version); err != nil {
 		return &deviceError{r.name, err.Error()}
 	}
+	if r.call == callOpenVINO {
+		if node, err := lengthsOfSequences(o.plan.options.ModelPath, o.inputs); err != nil {
+			return err
+		} else if node != "" {
+			return &deviceError{r.name, "node " + node + " takes sequence_lens, which OpenVINO ignores where axes of the model are free: the answers to shorter " +
+				"sequences would be those of their padding; run it on the CPU, or fix all axes with free dimensions"}
+		}
+	}
 	add, warnings, err := o.plan.compileOptions(ctx, r, o.inputs, library.Version, "/")
 	if err != nil {
 		return err
@@ -349,7 +357,7 @@ func withOpset(text string, head modelHead) string {
 //
 // A device that was asked for and runs nothing is an error, as if it were missing. If the run fails, the profile lacks the nodes
 // after the failure: then nothing is counted, with a warning, as the inputs may be bad for the model.
-func (o *opening) count(ctx context.Context) (map[string]int, error) {
+func (o *opening) count(ctx context.Context) (nodeCounts, error) {
 	if !o.plan.options.CountDeviceNode {
 		return nil, nil
 	}
