@@ -27,6 +27,11 @@ func (s *Server) handler() http.Handler {
 	}
 	mux.HandleFunc("GET /v2/health/live", func(w http.ResponseWriter, _ *http.Request) {})
 	mux.HandleFunc("GET /v2/health/ready", func(w http.ResponseWriter, _ *http.Request) { ready(w, s.ready()) })
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { // as vLLM; guidellm asks before it begins
+		if !s.ready() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
 	about := func(w http.ResponseWriter, _ *http.Request) error {
 		return writeJSON(w, protocol.ServerMetadata{Name: s.config.Name, Version: s.config.Version, Extensions: extensions})
 	}
@@ -62,9 +67,9 @@ func (s *Server) handler() http.Handler {
 		}))
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
 	}
-	for _, path := range []string{"/v2/systemsharedmemory/", "/v2/cudasharedmemory/"} {
-		mux.HandleFunc(path, s.guarded(func(http.ResponseWriter, *http.Request) error {
-			return protocol.Errorf(protocol.Unsupported, "shared memory is not supported")
+	for _, method := range []string{"GET", "POST"} { // not all of them, which would also answer for wrong methods of the paths above
+		mux.HandleFunc(method+" /", s.guarded(func(_ http.ResponseWriter, r *http.Request) error {
+			return protocol.Errorf(protocol.NotFound, "this server has no %s %s", r.Method, r.URL.Path)
 		}))
 	}
 	for _, route := range s.config.Routes {

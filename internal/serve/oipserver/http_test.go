@@ -52,7 +52,8 @@ func TestHTTPMetadata(t *testing.T) {
 		{"/v2/models/m/versions/4", 404, `{"error":"model \"m\" has no version \"4\""}`},
 		{"/v2/models/n", 404, `{"error":"the server has no model \"n\""}`},
 		{"/v2/models/n/stats", 404, `{"error":"the server has no model \"n\""}`},
-		{"/v2/systemsharedmemory/region/r/status", 501, `{"error":"shared memory is not supported"}`},
+		{"/v2/models/m/config", 404, `{"error":"this server has no GET /v2/models/m/config"}`}, // clients of Triton read errors as JSON
+		{"/health", 503, ""},
 		{"/v2/health/live", 200, ""},
 		{"/v2/health/ready", 400, ""},
 		{"/v2/models/m/ready", 200, ""},

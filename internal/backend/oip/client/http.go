@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,8 @@ type httpTransport struct {
 	base  string // of all URLs
 	token string // empty: none
 	form  atomic.Int32
+	// textOnly: the server's metadata do not name binary tensors
+	textOnly atomic.Bool
 }
 
 // The forms of tensors that a server takes.
@@ -144,6 +147,7 @@ func (h *httpTransport) metadata(ctx context.Context) (*protocol.ServerMetadata,
 	if err == nil {
 		err = json.Unmarshal(text, m)
 	}
+	h.textOnly.Store(err == nil && !slices.Contains(m.Extensions, "binary_tensor_data"))
 	return m, err
 }
 
@@ -185,7 +189,13 @@ func (h *httpTransport) infer(ctx context.Context, r *Request, id string) (*Answ
 		h.form.CompareAndSwap(formUnknown, formBinary)
 		return answer, nil
 	}
-	if code := protocol.CodeOf(err); code != protocol.InvalidArgument && code != protocol.Unsupported {
+	switch protocol.CodeOf(err) {
+	case protocol.InvalidArgument, protocol.Unsupported:
+	case protocol.Internal:
+		if !h.textOnly.Load() { // MLServer fails with status 500 on what it does not know
+			return nil, err
+		}
+	default:
 		return nil, err
 	}
 	again, errJSON := h.post(ctx, r, id, protocol.JSON)

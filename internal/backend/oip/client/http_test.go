@@ -270,13 +270,23 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestServerOfJSONOnly(t *testing.T) {
+	t.Run("that refuses", func(t *testing.T) { checkServerOfJSON(t, http.StatusUnprocessableEntity) })
+	t.Run("that fails, as MLServer", func(t *testing.T) { checkServerOfJSON(t, http.StatusInternalServerError) })
+}
+
+// checkServerOfJSON asks a server that answers binary tensors with a status, and others rightly.
+func checkServerOfJSON(t *testing.T, status int) {
 	l := listen(t, "tcp")
 	binary := 0
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2" {
+			fmt.Fprint(w, `{"name":"mlserver","version":"1.7.1","extensions":[]}`)
+			return
+		}
 		text, _ := io.ReadAll(r.Body)
 		if r.Header.Get(protocol.HeaderLength) != "" {
 			binary++
-			http.Error(w, `{"detail":"no JSON"}`, http.StatusUnprocessableEntity)
+			http.Error(w, `{"detail":"no JSON"}`, status)
 			return
 		}
 		d, err := protocol.FromRequestJSON(text)
@@ -289,6 +299,9 @@ func TestServerOfJSONOnly(t *testing.T) {
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { s.Close() })
 	c := open(t, Options{Endpoints: []string{"http://" + l.Addr().String()}})
+	if _, err := c.Servers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for range 3 {
 		checkDouble(t, c, 1)
 	}

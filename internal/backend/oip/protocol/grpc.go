@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/mlperf-go/mlperf/internal/backend/oip/pb"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -89,7 +91,7 @@ func readTensors[T tensorMessage](d *Document, tensors []T, raw [][]byte) error 
 		switch {
 		case len(raw) == 0:
 			n, read = typedContents(m.GetContents(), s.Type)
-		case m.GetContents() != nil:
+		case proto.Size(m.GetContents()) > 0: // MLServer sends empty ones
 			return fmt.Errorf("tensor %s has contents beside raw contents, want one of them", s.Name)
 		default:
 			s.Size = int64(len(raw[i]))

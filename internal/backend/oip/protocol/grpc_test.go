@@ -101,6 +101,7 @@ func TestTensorsSurviveGRPC(t *testing.T) {
 	if err := proto.Unmarshal(b, m); err != nil {
 		t.Fatal(err)
 	}
+	m.Outputs[0].Contents = &pb.InferTensorContents{} // as MLServer sends
 	d, err := FromResponseMessage(m)
 	if err != nil {
 		t.Fatal(err)
