@@ -1,6 +1,11 @@
 package backend
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
 
 // A Generator is a session that answers prompts with text, token by token. Its methods may be called from
 // several goroutines at once. Bind and Run fail: it takes no tensors.
@@ -120,4 +125,28 @@ type ServerLoad struct {
 	URL      string
 	Requests int64
 	Most     int // outstanding at once
+}
+
+// A MessageText is the content of a message of a chat in a request to a server: a text, or parts that are texts.
+type MessageText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *MessageText) UnmarshalJSON(text []byte) error {
+	if text[0] != '[' {
+		return json.Unmarshal(text, (*string)(m))
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Type != "text" {
+			return fmt.Errorf("a part of a message is of type %q, want text", p.Type)
+		}
+		*m += MessageText(p.Text)
+	}
+	return nil
 }

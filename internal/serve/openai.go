@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
@@ -173,36 +174,12 @@ type prompt struct {
 }
 
 type message struct {
-	Role    string      `json:"role"`
-	Content messageText `json:"content"`
+	Role    string              `json:"role"`
+	Content backend.MessageText `json:"content"`
 }
 
 type streamOptions struct {
 	Usage bool `json:"include_usage"`
-}
-
-// A messageText is the content of a message: a text, or parts that are texts.
-type messageText string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (m *messageText) UnmarshalJSON(text []byte) error {
-	if text[0] != '[' {
-		return json.Unmarshal(text, (*string)(m))
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(text, &parts); err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if p.Type != "text" {
-			return fmt.Errorf("a part of a message is of type %q, want text", p.Type)
-		}
-		*m += messageText(p.Text)
-	}
-	return nil
 }
 
 // neutral are the values of fields with which they do not change the answer; others are refused.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 )
 
@@ -249,7 +250,7 @@ type request struct {
 }
 
 type message struct {
-	Content string `json:"content"`
+	Content backend.MessageText `json:"content"`
 }
 
 const (
@@ -310,8 +311,8 @@ func (q *request) readPrompt(textOnly bool) (answer []int32, err error) {
 	case q.chat:
 		prompt = nil
 		for _, m := range q.Messages {
-			q.length += len(strings.Fields(m.Content))
-			answer, prompt = vocab.AnswerInText(m.Content), append(prompt, m.Content...)
+			q.length += len(strings.Fields(string(m.Content)))
+			answer, prompt = vocab.AnswerInText(string(m.Content)), append(prompt, m.Content...)
 		}
 	case len(prompt) == 0:
 		return nil, errors.New("prompt is missing")

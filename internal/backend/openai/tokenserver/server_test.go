@@ -30,6 +30,7 @@ func TestRefusals(t *testing.T) {
 		"fields of others":          {Options{NoExtras: true}, "/v1/completions", `{"prompt":"x","min_tokens":1}`, "Unrecognized request argument"},
 		"no route":                  {Options{NoText: true}, "/v1/completions", `{"prompt":"x"}`, "Not Found"},
 		"no key":                    {Options{Key: "k"}, "/v1/models", ``, "Incorrect API key"},
+		"part of an image":          {Options{}, "/v1/chat/completions", `{"messages":[{"content":[{"type":"image_url"}]}]}`, "want text"},
 		"no chat":                   {Options{NoChat: true}, "/v1/chat/completions", `{"messages":[{"content":"x"}]}`, "Not Found"},
 		"no prompt":                 {Options{}, "/v1/completions", `{}`, "prompt is missing"},
 		"no messages":               {Options{}, "/v1/chat/completions", `{"prompt":"x"}`, "messages are missing"},
@@ -99,7 +100,7 @@ func TestFormsOfAnswers(t *testing.T) {
 		for _, route := range []string{"/v1/completions", "/v1/chat/completions"} {
 			field := fmt.Sprintf(`"prompt":%s`, quoted(prompt))
 			if strings.Contains(route, "chat") {
-				field = fmt.Sprintf(`"messages":[{"content":%s}]`, quoted(prompt))
+				field = fmt.Sprintf(`"messages":[{"content":[{"type":"text","text":%s}]}]`, quoted(prompt)) // as guidellm sends it
 			}
 			for _, extras := range []string{"", `,"stream":true`, `,"stream":true,"stream_options":{"include_usage":true}`} {
 				a := understood(t, post(t, s, route, `{`+field+`,"max_tokens":12,"return_token_ids":true`+extras+`}`))
