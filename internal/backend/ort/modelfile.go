@@ -146,9 +146,8 @@ func withExtents(in, out []modelPort, extents map[string]int64) (fixedIn, fixedO
 // lengthsOfSequences returns the first recurrent node of a model that is given the lengths of its sequences, if an input of the
 // model has a free axis; empty: none.
 //
-// OpenVINO's CPU plugin (2025.4) takes the lengths into account only where shapes are fixed
-// (src/plugins/intel_cpu/src/transformations/transformation_pipeline.cpp, isSequencePrimitiveSupported, calls it a workaround).
-// GNMT translated into other words for this reason.
+// OpenVINO's CPU plugin (2025.4.1) takes the lengths into account only where shapes are fixed: GNMT translated into other words for
+// this reason.
 func lengthsOfSequences(path string, inputs []modelPort) (node string, err error) {
 	if !slices.ContainsFunc(inputs, func(p modelPort) bool { return p.Shape.Len() < 0 }) {
 		return "", nil
