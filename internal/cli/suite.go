@@ -137,7 +137,7 @@ runs in results tell how fast the models are here.
 				case s.Guessed:
 					took = "≥ " + took
 				}
-				return tableRow{strings.TrimSpace(s.Model + " " + s.Precision), s.Scenario, s.Mode, took}
+				return tableRow{strings.TrimSpace(s.Model + " " + s.Precision), s.ScenarioName(), s.Mode, took}
 			})
 			if err == nil {
 				_, err = fmt.Fprintf(w, "%v\n", p.Estimate())

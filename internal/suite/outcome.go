@@ -39,12 +39,15 @@ type Outcome struct {
 
 // A Score is the result of a benchmark in a scenario.
 type Score struct {
-	Model     string         `json:"model"`
-	Precision string         `json:"precision,omitempty"`
-	Scenario  string         `json:"scenario"`
-	Result    string         `json:"result"` // that of the performance run, or why there is none
-	Why       string         `json:"why,omitempty"`
-	Metric    *report.Metric `json:"metric,omitempty"`
+	Model     string `json:"model"`
+	Precision string `json:"precision,omitempty"`
+	Scenario  string `json:"scenario"`
+	// Batch and Concurrency are those of a point of a grid; 0: the run is none.
+	Batch       int            `json:"batch,omitempty"`
+	Concurrency int            `json:"concurrency,omitempty"`
+	Result      string         `json:"result"` // that of the performance run, or why there is none
+	Why         string         `json:"why,omitempty"`
+	Metric      *report.Metric `json:"metric,omitempty"`
 	// Bound is the constraint on latency, in words.
 	Bound    string           `json:"latency_bound,omitempty"`
 	Accuracy *report.Accuracy `json:"accuracy,omitempty"`
@@ -98,7 +101,7 @@ func (p *Plan) outcome(interrupted bool) *Outcome {
 
 // score joins a performance step and the accuracy that belongs to it.
 func (p *Plan) score(s *Step) Score {
-	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Result: verdict(s), Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
+	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Batch: s.Batch, Concurrency: s.Concurrency, Result: verdict(s), Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
 	if s.Results != nil && s.State == Done {
 		out.measured(s.Results)
 	}
@@ -249,10 +252,14 @@ func (g *gaps) add(s *Score, what string) {
 		at = len(*g)
 		*g = append(*g, gap{s.Model, s.Precision, what, nil})
 	}
-	(*g)[at].scenarios = append((*g)[at].scenarios, s.Scenario)
+	if of := &(*g)[at].scenarios; !slices.Contains(*of, s.Scenario) {
+		*of = append(*of, s.Scenario)
+	}
 }
 
-func (s *Score) name() string { return name(s.Model, s.Precision, s.Scenario) }
+func (s *Score) name() string { return name(s.Model, s.Precision, s.scenarioName()) }
+
+func (s *Score) scenarioName() string { return scenarioName(s.Scenario, s.Batch, s.Concurrency) }
 
 func name(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
@@ -342,7 +349,7 @@ func (o *Outcome) WritePage() (file string, err error) {
 	}
 	for _, s := range o.Scores {
 		row := page.SuiteRow{
-			Benchmark: name(s.Model, s.Precision), Scenario: s.Scenario, Result: s.Result, Score: metricCell(s.Metric), Bound: s.Bound, Time: timeCell(s.Seconds),
+			Benchmark: name(s.Model, s.Precision), Scenario: s.scenarioName(), Result: s.Result, Score: metricCell(s.Metric), Bound: s.Bound, Time: timeCell(s.Seconds),
 			Page: link(s.Folder), AccuracyPage: link(s.AccuracyFolder), Missed: s.Accuracy.Below(),
 		}
 		row.Accuracy, row.Target = accuracyCells(s)
@@ -373,7 +380,7 @@ func (o *Outcome) table(paint func(string) string) string {
 	for _, s := range o.Scores {
 		name := strings.TrimSpace(s.Model + " " + s.Precision)
 		accuracy, target := accuracyCells(s)
-		row := table.Row{name, s.Scenario, s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)}
+		row := table.Row{name, s.scenarioName(), s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)}
 		for i := range row {
 			row[i] = userinput.PrintableLine(row[i].(string))
 		}

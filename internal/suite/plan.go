@@ -72,7 +72,17 @@ func (s *Step) String() string {
 	if s.Precision != "" {
 		model += " " + s.Precision
 	}
-	return fmt.Sprintf("%s %s %s", model, s.Scenario, s.Mode)
+	return fmt.Sprintf("%s %s %s", model, s.ScenarioName(), s.Mode)
+}
+
+// ScenarioName is the scenario, with the point of a grid.
+func (s *Step) ScenarioName() string { return scenarioName(s.Scenario, s.Batch, s.Concurrency) }
+
+func scenarioName(scenario string, batch, concurrency int) string {
+	if batch == 0 {
+		return scenario
+	}
+	return fmt.Sprintf("%s, batch %d × concurrency %d", scenario, batch, concurrency)
 }
 
 // The modes of steps, beside run.FindPeak.

@@ -152,6 +152,9 @@ func TestGrid(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
+	if got, want := p.Steps[3].String(), "resnet50 int8 MultiStream, batch 4 × concurrency 2 performance"; got != want {
+		t.Errorf("the last step is %q, want %q", got, want)
+	}
 	for text, want := range map[string]string{"scenarios: [Offline], batch: [1]": "batch is for MultiStream alone, the scenarios are Offline", "scenarios: [MultiStream], concurrency: [0]": "concurrency is 0, want numbers from 1 to 4096"} {
 		if _, err := parse("mine.yaml", []byte("name: mine\nbenchmarks: [{model: resnet50, "+text+"}]\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
