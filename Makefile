@@ -41,7 +41,7 @@ test: onnxruntime ## all tests but the long ones, and those of the engine, the b
 check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detector (3 min)
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) mod tidy -diff || { echo "go.mod or go.sum is not as 'go mod tidy' writes it"; exit 1; }
-	$(FEWER_GC) $(GO) vet ./...
+	$(FEWER_GC) $(GO) vet -tags ort ./... # with the tests that need ONNX Runtime
 	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
 	$(FEWER_GC) $(GO) tool staticcheck ./...
 	$(GO) test -timeout 10m -race $(CONCURRENT)
