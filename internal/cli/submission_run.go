@@ -43,8 +43,8 @@ tree of all that are there. --dry-run prints the commands that do the same.
 
 Runs go to --output, a folder for each scenario. The same command goes on after Ctrl-C or a
 run that is INVALID: stages that are VALID, with the same settings, model, data and program,
-are kept. A stage that fails does not keep the others from running, but there is no tree
-then; for each, a command is shown that can help. --force makes all runs again.
+are kept. If a stage fails, the others run, the tree is not made, and a command is
+shown that can help. --force makes all runs again.
 
 Exit status: 0 the tree passes, 3 it does not or a stage is INVALID, 4 an accuracy is below
 its target, 1 a stage could not be made, 130 interrupted.`,
@@ -248,8 +248,8 @@ func (o *submissionRunFlags) explain(cmd *cobra.Command, stages []*compliance.St
 		}
 		_ = say(w, "%s %s: %s\n", s.Scenario, s.Part, text)
 	}
-	text := fmt.Errorf("%d of %d stages are not done, so the tree was not made: the same command makes these again and keeps the others", missing, len(stages))
-	return statusError{status, errors.Join(err, text)}
+	undone := fmt.Errorf("%d of %d stages are not done, so the tree was not made: the same command makes these again and keeps the others", missing, len(stages))
+	return statusError{status, errors.Join(err, undone)}
 }
 
 // next is what to try after a stage that has an outcome, which keeps the tree from being made: submission run of its scenario with the

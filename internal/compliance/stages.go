@@ -20,7 +20,7 @@ type Stage struct {
 	Outcome  string        `json:"outcome"`         // the verdict on the run or the test; empty: it was not made
 	Passed   bool          `json:"passed"`          // it may be a part of a result
 	Kept     bool          `json:"kept"`            // an earlier call made the run
-	Error    string        `json:"error,omitempty"` // why there is no outcome
+	Error    string        `json:"error,omitempty"` // why the outcome is missing
 	Least    time.Duration `json:"least_ns"`        // of the traffic
 
 	Request Request         `json:"-"` // of this stage alone

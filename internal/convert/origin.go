@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// An Origin is a step by which a model file was made of another. The properties of the file name it. Anybody can write them:
-// it is a statement, not a proof.
+// An Origin is a step by which a model file was made of another. The properties of the file name it. They can be
+// forged: it is a statement, not a proof.
 type Origin struct {
 	File   string `json:"file"` // the name of the other
 	SHA256 string `json:"sha256"`

@@ -32,7 +32,7 @@ func (m *Manifest) HasMD5(benchmark func(name string) bool, ext string) bool {
 }
 
 // Fetched names the file that a download put there, if its publisher gives no checksum and it still has the one of then;
-// empty: it is none. The record of the download says so, and anybody can write one.
+// empty: it is none. The record of the download says so, and can be forged.
 func (m *Manifest) Fetched(benchmark func(name string) bool, file, sha256 string) string {
 	dir := filepath.Dir(file)
 	if name := m.fetchedInto(dir, benchmark, file, sha256); name != "" {

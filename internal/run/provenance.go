@@ -34,7 +34,7 @@ func (r *Resolved) builtInModel() bool {
 	return err == nil && slices.ContainsFunc(files, func(f workload.File) bool { return builtin.IsModel(f.Path) })
 }
 
-// sourceOfModel says where the files of the user's model come from. What is known, or stated in a file that anybody can write,
+// sourceOfModel says where the files of the user's model come from. What is known, or stated in a file that can be forged,
 // is a note; a file (with its fingerprint in prints) of unknown source is a caveat in the closed division, whose models are made of the official weights.
 func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint) (caveats, notes []string, err error) {
 	q := &r.Request

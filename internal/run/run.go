@@ -94,8 +94,11 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 	q, c := &p.Request, p.config
 	before := machine.CurrentConditions()
 	settings := before.Settings()
-	supply := machine.PowerSupply()
-	plugged := supply != nil && supply.External
+	plugged := func() bool {
+		s := machine.PowerSupply()
+		return s != nil && s.External
+	}
+	pluggedBefore := q.Unplugged && plugged()
 	if len(settings) > 0 && !q.Quick { // a short run has them in its notes
 		c.Observer.Note("this machine: " + strings.Join(settings, "; "))
 	}
@@ -117,7 +120,7 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 		if jump := before.ClockJump(after); jump != "" {
 			results.Caveats = append(results.Caveats, jump)
 		}
-		if s := machine.PowerSupply(); q.Unplugged && s != nil && (s.External || plugged) {
+		if pluggedBefore || q.Unplugged && plugged() {
 			results.Caveats = append(results.Caveats, "the device was plugged into external power, and rules of mobile devices want it on its battery")
 		}
 	}

@@ -6,8 +6,8 @@
 // thread and all cores compute.
 //
 // A thread that computes for the system under test must stay an ordinary one, or it would take the cores from the issue thread
-// and from everything else. It is told by its name: threads start with the name of the one that starts them, so what an engine
-// starts between Compute and End has the engine's name.
+// and from everything else. Its name tells it apart: a thread inherits the name of the thread that starts it, so what an
+// engine starts between Compute and End has the engine's name.
 //
 //	restore := priority.Raise() // the load generator, for the length of its traffic
 //	defer restore()

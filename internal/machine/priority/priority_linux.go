@@ -61,7 +61,7 @@ func Raise() (restore func()) {
 	})
 }
 
-// keepRaising raises new threads until it is told to stop, and then gives all that were raised the policy that they had before.
+// keepRaising raises new threads until it is told to stop, and then restores the policies of all.
 func keepRaising(before map[int]int) {
 	defer close(ended)
 	ticker := time.NewTicker(period)

@@ -78,9 +78,9 @@ func (in *inputs) openData(s workload.Setup, kinds map[string]string, given map[
 	}
 	for _, e := range in.expected {
 		if err := e.bind(outputs, in.batched); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(s.DatasetDir, e.name+".npy"), err)
+			return nil, fmt.Errorf("%s: %w", filepath.Join(s.DatasetDir, e.array()+".npy"), err)
 		}
-		delete(found, e.name)
+		delete(found, e.array())
 	}
 	if len(found) > 0 {
 		if labels, ok := found[labelsName]; ok {

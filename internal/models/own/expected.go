@@ -18,18 +18,9 @@ import (
 // expectedPrefix begins the names of arrays that have what an output should be.
 const expectedPrefix = "expected_"
 
-// tolerance is how far a number may be from the expected one: so much, and this part of the expected one besides.
-// ONNX Runtime judges the models of the ONNX zoo so (onnxruntime/test/providers/cpu/model_tests.cc, per_sample_tolerance).
-const tolerance = 1e-3
-
-// An expected has what an output should be.
+// An expected is bound to an output.
 type expected struct {
-	name    string // of the array, with expectedPrefix
-	samples int
-	length  int       // numbers of a sample
-	floats  []float32 // or else wholes
-	wholes  []int64
-
+	accuracy.Expected
 	output int // its place among those that are computed
 	port   backend.Port
 	whole  bool // the output has no batch axis
@@ -41,28 +32,28 @@ func expectedOf(arrays map[string][]tensor.Tensor) (list []*expected, err error)
 		if !strings.HasPrefix(name, expectedPrefix) {
 			continue
 		}
-		e := &expected{name: name}
+		e := &expected{Expected: accuracy.Expected{Name: strings.TrimPrefix(name, expectedPrefix)}}
 		for _, t := range arrays[name] {
-			if len(t.Shape) == 0 || e.samples > 0 && t.Len()/int(t.Shape[0]) != e.length {
+			if len(t.Shape) == 0 || e.Samples > 0 && t.Len()/int(t.Shape[0]) != e.Length {
 				return nil, fmt.Errorf("%s is %v, want samples along the first axis, all of one shape", name, t)
 			}
-			e.samples += int(t.Shape[0])
-			e.length = t.Len() / int(t.Shape[0])
+			e.Samples += int(t.Shape[0])
+			e.Length = t.Len() / int(t.Shape[0])
 			if !singlepass.IsFloat(t.Type) {
 				values, err := integers([]tensor.Tensor{t})
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
-				e.wholes = append(e.wholes, values...)
+				e.Wholes = append(e.Wholes, values...)
 				continue
 			}
 			t, err := converted(t, tensor.Float32)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			e.floats = append(e.floats, tensor.Data[float32](t)...)
+			e.Floats = append(e.Floats, tensor.Data[float32](t)...)
 		}
-		if len(e.floats) > 0 && len(e.wholes) > 0 {
+		if len(e.Floats) > 0 && len(e.Wholes) > 0 {
 			return nil, fmt.Errorf("%s has floats and whole numbers, want one type", name)
 		}
 		list = append(list, e)
@@ -70,15 +61,17 @@ func expectedOf(arrays map[string][]tensor.Tensor) (list []*expected, err error)
 	return list, nil
 }
 
+// array is the name of the array.
+func (e *expected) array() string { return expectedPrefix + e.Name }
+
 // bind finds the output.
 func (e *expected) bind(outputs []backend.Port, batched bool) error {
-	name := strings.TrimPrefix(e.name, expectedPrefix)
-	e.output = slices.IndexFunc(outputs, func(p backend.Port) bool { return p.Name == name || plainName(p.Name) == name })
+	e.output = slices.IndexFunc(outputs, func(p backend.Port) bool { return p.Name == e.Name || plainName(p.Name) == e.Name })
 	if e.output < 0 {
-		return fmt.Errorf("the model has no output %q; it has %s", name, described(outputs))
+		return fmt.Errorf("the model has no output %q; it has %s", e.Name, described(outputs))
 	}
 	e.port, e.whole = outputs[e.output], !batched
-	if singlepass.IsFloat(e.port.Type) != (e.floats != nil) {
+	if singlepass.IsFloat(e.port.Type) != (e.Floats != nil) {
 		return fmt.Errorf("the array has other numbers than output %s, which has %v", e.port.Name, e.port.Type)
 	}
 	return nil
@@ -88,14 +81,11 @@ func (e *expected) bind(outputs []backend.Port, batched bool) error {
 func (in *inputs) answer(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
 	for _, e := range in.expected {
 		t := outputs[e.output]
-		n := t.Len()
-		if !e.whole && len(t.Shape) > 0 && t.Shape[0] > 0 {
-			n /= int(t.Shape[0])
+		n := ofSample(t, e.whole)
+		if n != e.Length || (k+1)*n > t.Len() {
+			return dst, fmt.Errorf("output %s is %v, %d numbers for a sample; %s has %d", e.port.Name, t, n, e.array(), e.Length)
 		}
-		if n != e.length || (k+1)*n > t.Len() {
-			return dst, fmt.Errorf("output %s is %v, %d numbers for a sample; %s has %d", e.port.Name, t, n, e.name, e.length)
-		}
-		if e.floats != nil {
+		if e.Floats != nil {
 			for _, v := range tensor.Data[float32](t)[k*n:][:n] {
 				dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
 			}
@@ -112,59 +102,10 @@ func (in *inputs) answer(dst []byte, outputs []tensor.Tensor, k int, _ workload.
 	return dst, nil
 }
 
-// scoreExpected scores a log of outputs: the accuracy is the part of the samples, in percent, all of whose numbers are the
-// expected ones within the tolerance; whole numbers have none.
-func scoreExpected(log accuracy.Input, list []*expected) (*accuracy.Score, error) {
-	size, samples := 0, list[0].samples
-	for _, e := range list {
-		samples = min(samples, e.samples)
-		if size += 4 * e.length; e.floats == nil {
-			size += 4 * e.length
-		}
+// ofSample is how many numbers of an output belong to a sample. whole: the output has no batch axis.
+func ofSample(t tensor.Tensor, whole bool) int {
+	if whole || len(t.Shape) == 0 || t.Shape[0] == 0 {
+		return t.Len()
 	}
-	score := &accuracy.Score{Coverage: accuracy.Coverage{Samples: samples}, Right: make([]byte, (samples+7)/8)}
-	equal, farthest, where := 0, 0.0, ""
-	for rec, err := range accuracy.FirstRecords(log, &score.Coverage) {
-		if err != nil {
-			return nil, err
-		}
-		if len(rec.Data) != size {
-			return nil, fmt.Errorf("%s: record %d (qsl_idx %d): payload has %d bytes, want %d", log.Name(), rec.Number, rec.QSLIndex, len(rec.Data), size)
-		}
-		same, data := true, rec.Data
-		for _, e := range list {
-			at := int(rec.QSLIndex) * e.length
-			for i := range e.length {
-				far := 0.0
-				if e.floats == nil {
-					far = math.Abs(float64(int64(binary.LittleEndian.Uint64(data)) - e.wholes[at+i]))
-					same, data = same && far == 0, data[8:]
-				} else {
-					got, want := math.Float32frombits(binary.LittleEndian.Uint32(data)), e.floats[at+i]
-					if got != want { // infinities are equal
-						far = math.Abs(float64(got) - float64(want))
-					}
-					same, data = same && far <= tolerance+tolerance*math.Abs(float64(want)) && !math.IsInf(far, 0), data[4:]
-				}
-				if !(far <= farthest) && farthest == farthest { // NaN is farthest
-					farthest, where = far, fmt.Sprintf("sample %d, %s", rec.QSLIndex, strings.TrimPrefix(e.name, expectedPrefix))
-				}
-			}
-		}
-		if same {
-			equal++
-			score.Right[rec.QSLIndex/8] |= 1 << (rec.QSLIndex % 8)
-		}
-	}
-	n := score.Coverage.Scored
-	if n == 0 {
-		return nil, fmt.Errorf("%s: the log has no record", log.Name())
-	}
-	score.Values = []accuracy.Value{{Name: "accuracy", Value: 100 * float64(equal) / float64(n), Unit: "%"}}
-	line := fmt.Sprintf("equal=%d of %d within %g + %g·|expected|, largest difference %.3g", equal, n, tolerance, tolerance, farthest)
-	if where != "" {
-		line += " (" + where + ")"
-	}
-	score.Lines = []string{line}
-	return score, nil
+	return t.Len() / int(t.Shape[0])
 }

@@ -400,8 +400,8 @@ func (in *inputs) contents(s workload.Setup, kinds map[string]string, data map[s
 		in.samples = s.Count
 	}
 	for _, e := range in.expected {
-		if e.samples < in.samples {
-			return fmt.Errorf("%s has %d samples, the inputs have %d", filepath.Join(in.dir, e.name+".npy"), e.samples, in.samples)
+		if e.Samples < in.samples {
+			return fmt.Errorf("%s has %d samples, the inputs have %d", filepath.Join(in.dir, e.array()+".npy"), e.Samples, in.samples)
 		}
 	}
 	if len(free) > 0 {

@@ -271,10 +271,7 @@ func bindClasses(outputs []backend.Port, v workload.Values, in *inputs) (*classe
 // append appends the labels of the highest scores, the best first, as int32 each.
 func (c *classes) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
 	t := outputs[c.output]
-	n := t.Len()
-	if !c.whole && len(t.Shape) > 0 && t.Shape[0] > 0 {
-		n /= int(t.Shape[0])
-	}
+	n := ofSample(t, c.whole)
 	if n == 0 || (k+1)*n > t.Len() {
 		return dst, fmt.Errorf("the model's output %s is %v, too short for the batch", c.port.Name, t)
 	}
@@ -320,7 +317,11 @@ func score(_ context.Context, log accuracy.Input, s workload.Scoring) (*accuracy
 		return nil, err
 	}
 	if expected != nil {
-		return scoreExpected(log, expected)
+		list := make([]accuracy.Expected, len(expected))
+		for i, e := range expected {
+			list[i] = e.Expected
+		}
+		return accuracy.ScoreExpected(log, list)
 	}
 	return accuracy.ScoreTopK(log, labels, best)
 }

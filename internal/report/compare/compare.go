@@ -38,10 +38,13 @@ func (c *Comparison) Title() string { return c.Model + " " + c.Scenario + ", " +
 // Shown are the metrics without the scenario's result, where that repeats another row.
 func (c *Comparison) Shown() []Metric {
 	return slices.DeleteFunc(slices.Clone(c.Metrics), func(m Metric) bool {
-		return m.Name == resultName && slices.ContainsFunc(c.Metrics, func(o Metric) bool {
-			return o.Name != m.Name && o.Unit == m.Unit && o.Base == m.Base && o.New == m.New
-		})
+		return m.Name == resultName && slices.ContainsFunc(c.Metrics, m.repeats)
 	})
+}
+
+// repeats reports whether another metric has the same values.
+func (m Metric) repeats(o Metric) bool {
+	return o.Name != m.Name && o.Unit == m.Unit && o.Base == m.Base && o.New == m.New
 }
 
 // resultName is the name of the scenario's result among the metrics.
@@ -49,21 +52,16 @@ const resultName = "metric"
 
 // Headline is the outcome in a sentence: how the scenario's result changed, and how sure that is. Empty: no result to compare.
 func (c *Comparison) Headline() string {
-	i := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == resultName })
-	if i < 0 {
-		i = 0
-	}
-	if i >= len(c.Metrics) {
+	if len(c.Metrics) == 0 {
 		return ""
 	}
-	m := c.Metrics[i]
-	for _, other := range c.Metrics { // the row that says what the result is, as p90
-		if m.Name == resultName && other.Unit == m.Unit && other.Base == m.Base && other.New == m.New {
-			m.Name = other.Name
-		}
-	}
+	m := c.Metrics[max(0, slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == resultName }))]
 	if m.Name == resultName {
-		m.Name = "result"
+		name := "result"
+		if i := slices.IndexFunc(c.Metrics, m.repeats); i >= 0 { // the row that says what the result is, as p90
+			name = c.Metrics[i].Name
+		}
+		m.Name = name
 	}
 	base, new := m.Values()
 	values := fmt.Sprintf("%s against %s", new, base)
@@ -76,10 +74,9 @@ func (c *Comparison) Headline() string {
 		return fmt.Sprintf("%s %s, not confirmed: %s", m.Name, m.Text(m.Change), values)
 	case !m.Differs():
 		return fmt.Sprintf("no change of %s beyond noise: %s (%s)", m.Name, values, how)
-	case tone == "good":
-		return fmt.Sprintf("%s better: %s, %s (%s)", m.Name, m.Text(m.Change), values, how)
-	case tone == "bad":
-		return fmt.Sprintf("%s worse: %s, %s (%s)", m.Name, m.Text(m.Change), values, how)
+	case tone != "":
+		outcome := map[string]string{"good": "better", "bad": "worse"}[tone]
+		return fmt.Sprintf("%s %s: %s, %s (%s)", m.Name, outcome, m.Text(m.Change), values, how)
 	}
 	return fmt.Sprintf("%s %s: %s (%s)", m.Name, m.Text(m.Change), values, how)
 }

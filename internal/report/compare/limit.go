@@ -104,7 +104,7 @@ func (l Limit) beyond(i Interval) bool {
 	return i.Upper < l.Change
 }
 
-// reproduced is how far a result may be from the one that it reproduces, in either direction (the rules of MLPerf Mobile).
+// reproduced bounds the relative change of a reproduced result, in either direction (the rules of MLPerf Mobile).
 const reproduced = 0.05
 
 // Reproduces reports whether the new result of the scenario is within 5 % of the base's, and says it in words. The results
