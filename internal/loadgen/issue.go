@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/priority"
 )
 
 // This file issues the queries (loadgen/issue_query_controller.cc).
@@ -125,6 +127,8 @@ func (p *phase) issueInTurn(ctx context.Context) ending {
 		pacer = p.pacer()
 		p.priority.Store(pacer.Begin(meanGap(p.e.TargetQPS)))
 		defer pacer.End()
+	} else {
+		defer priority.LowerMonitor()()
 	}
 	for n := uint64(0); ctx.Err() == nil; {
 		if n == p.rec.queries.Load() && (!p.traffic.endless || !p.rec.grow(p.traffic, &p.e, p.keep)) {

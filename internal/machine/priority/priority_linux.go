@@ -104,6 +104,51 @@ func raiseNew(before map[int]int) {
 	}
 }
 
+// LowerMonitor has the thread with which Go's runtime watches goroutines (sysmon) run after all others, until restore is called.
+func LowerMonitor() (restore func()) {
+	thread := monitor()
+	if thread == 0 || policyOf(thread) != unix.SCHED_NORMAL {
+		return func() {}
+	}
+	low := unix.SCHED_BATCH
+	if mayLeaveIdle() {
+		low = unix.SCHED_IDLE
+	}
+	if setPolicy(thread, low, 0) != 0 {
+		return func() {}
+	}
+	return func() {
+		if policyOf(thread) == low {
+			setPolicy(thread, unix.SCHED_NORMAL, 0)
+		}
+	}
+}
+
+// monitor is the thread that the runtime starts first: the one behind the main thread. 0: not known.
+func monitor() int {
+	dir, err := os.Open("/proc/self/task") // in the order of birth, unlike os.ReadDir
+	if err != nil {
+		return 0
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(2)
+	if len(names) < 2 {
+		return 0
+	}
+	thread, _ := strconv.Atoi(names[1])
+	return thread
+}
+
+// mayLeaveIdle reports whether a thread may become an ordinary one again after SCHED_IDLE, which Linux allows with a privilege.
+var mayLeaveIdle = sync.OnceValue(func() bool {
+	may := make(chan bool)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		may <- setPolicy(0, unix.SCHED_IDLE, 0) == 0 && setPolicy(0, unix.SCHED_NORMAL, 0) == 0
+	}()
+	return <-may
+})
+
 // Computing is what a thread was before Compute.
 type Computing struct {
 	name   [16]byte

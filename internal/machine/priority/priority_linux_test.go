@@ -1,9 +1,11 @@
 package priority
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,6 +114,32 @@ func TestRaisedThreadComputes(t *testing.T) {
 	})
 	if after&^mark != unix.SCHED_NORMAL {
 		t.Errorf("a thread that computed until after the traffic has policy %#x", after)
+	}
+}
+
+// The monitor is the thread that wakes up again and again while a goroutine runs and no other is ready.
+func TestLowerMonitor(t *testing.T) {
+	thread := monitor()
+	wakeUps := func() (n int) {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", thread))
+		_, after, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
+		_, _ = fmt.Sscan(after, &n)
+		return n
+	}
+	before := wakeUps()
+	for end := time.Now().Add(10 * time.Second); wakeUps() < before+50; {
+		if time.Now().After(end) {
+			t.Fatalf("thread %d does not wake up while a goroutine runs", thread)
+		}
+	}
+	restore := LowerMonitor()
+	if p := policyOf(thread); p != unix.SCHED_IDLE && p != unix.SCHED_BATCH {
+		t.Errorf("the monitor has policy %#x", p)
+	}
+	LowerMonitor()() // of a second test, which leaves it to the first
+	restore()
+	if p := policyOf(thread); p != unix.SCHED_NORMAL {
+		t.Errorf("afterwards the monitor has policy %#x", p)
 	}
 }
 

@@ -5,6 +5,9 @@ package priority
 // Raise does nothing: priorities are not raised on this system.
 func Raise() (restore func()) { return func() {} }
 
+// LowerMonitor does nothing.
+func LowerMonitor() (restore func()) { return func() {} }
+
 // Computing is what a thread was before Compute.
 type Computing struct{}
 
