@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum {
 	GetErrorMessage = 2,
@@ -191,3 +194,9 @@ status set_thread_functions(table api, void *options) {
 	return ((status (*)(void *, void *))api[SetCustomJoinThread])(options, (void *)join_thread);
 }
 #endif
+
+void trim_heap(void) {
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}

@@ -53,6 +53,10 @@ const (
 // apiVersion is the version of the interface; the binding asks for the same.
 const apiVersion = 24
 
+// trimHeap gives the memory that C has freed back to the system. ResNet-50's session leaves 100 MB behind of what it needed to
+// optimize the model.
+func trimHeap() { C.trim_heap() }
+
 // nativeOf opens a library and returns its interface. The library stays open.
 func nativeOf(path string) (native, error) {
 	name := C.CString(path)

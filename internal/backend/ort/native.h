@@ -29,3 +29,4 @@ int wait_for_device(void *cuda_synchronize);
 int copy_bytes(void *cuda_memcpy, void *to, const void *from, size_t bytes);
 void call_release(table api, int f, void *object);
 table find_table(const char *path, uint32_t version);
+void trim_heap(void);

@@ -119,6 +119,7 @@ func (o *opening) attempt(ctx context.Context, profile string) (inner *onnx.Dyna
 		saved.discard()
 		return nil, failed, err
 	}
+	trimHeap()
 	if err := saved.commit(); err != nil {
 		o.warn(err.Error())
 	}
