@@ -28,7 +28,7 @@ func completeValues(root *cobra.Command) {
 		"mode":      words("performance", "accuracy", "submission", "find-peak"),
 		"rules":     config.Versions,
 		"division":  words("closed", "open", "network"),
-		"precision": words("fp32", "fp16", "int8", "int4"),
+		"precision": words("fp32", "fp16", "bf16", "int8", "int4"),
 		"device":    func() []string { return catalogue.Backends()[0].Devices },
 		"backend": func() []string {
 			return namesOf(catalogue.Backends(), nil, func(b catalogue.Backend) string { return b.Name })

@@ -195,7 +195,7 @@ type Input struct {
 	ModelPath   string   `json:"model_path"`
 	ModelSHA256 string   `json:"model_sha256,omitempty"`
 	ModelBytes  int64    `json:"model_bytes,omitempty"`
-	Precision   string   `json:"precision,omitempty"` // fp32, fp16, int8 or int4; empty: not known, of a file that only the engine reads
+	Precision   string   `json:"precision,omitempty"` // fp32, fp16, bf16, int8 or int4; empty: not known, of a file that only the engine reads
 	BuiltIn     bool     `json:"built_in_model"`
 	DatasetPath string   `json:"dataset_path"`
 	BuiltInData bool     `json:"built_in_data"`

@@ -49,7 +49,7 @@ type Request struct {
 
 	ModelPath   string // ONNX file; empty: the built-in model
 	DatasetPath string // folder; empty: the built-in data
-	Precision   string // fp32, fp16, int8 or int4; empty: as the model is
+	Precision   string // fp32, fp16, bf16, int8 or int4; empty: as the model is
 	Count       int    // of samples that are used; 0: all
 	// TargetAccuracy is what an own model has to reach, in percent; 0: it has no target.
 	TargetAccuracy float64
@@ -212,7 +212,7 @@ func (q *Request) checkEngine() error {
 			}
 		}
 	}
-	if q.Precision != "" {
+	if q.Precision != "" && !ort.Converts(q.Backend.Device, q.Precision) {
 		if err := convert.CheckPrecision(q.Precision, convert.Precisions()...); err != nil {
 			return err
 		}

@@ -70,7 +70,10 @@ var devices = [...]device{
 		}},
 	{name: "openvino", title: "OpenVINO", provider: "OpenVINOExecutionProvider", call: callOpenVINO, library: "openvino",
 		needs: "Intel OpenVINO", marks: []string{"OpenVINO", "openvino"}, cache: "cache_dir",
-		precision: map[string]map[string]string{"fp32": {"precision": "FP32"}, "fp16": {"precision": "FP16"}}},
+		precision: map[string]map[string]string{
+			"fp32": {"precision": "FP32"},
+			"bf16": {"load_config": `{"CPU":{"INFERENCE_PRECISION_HINT":"bf16"}}`}, // benchmark_app's own choice where processors have it
+		}},
 	{name: "coreml", title: "Core ML", provider: "CoreMLExecutionProvider", call: callCoreML, needs: "macOS", cache: "ModelCacheDirectory"},
 	{name: "directml", aliases: []string{"dml"}, title: "DirectML", provider: "DmlExecutionProvider", call: callDirectML,
 		needs: "Windows and DirectX 12"},

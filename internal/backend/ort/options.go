@@ -73,11 +73,11 @@ func planOf(o backend.Options) (plan, error) {
 	first := &p.requests[0]
 	add := first.precision[o.Precision]
 	switch {
-	case !slices.Contains([]string{"", "fp32", "fp16", "int8"}, o.Precision):
-		return plan{}, fmt.Errorf("unknown precision %q; precisions are fp32, fp16, int8", o.Precision)
+	case !slices.Contains([]string{"", "fp32", "fp16", "bf16", "int8"}, o.Precision):
+		return plan{}, fmt.Errorf("unknown precision %q; precisions are fp32, fp16, bf16, int8", o.Precision)
 	case add != nil:
 		first.options = with(first.options, add)
-	case o.Precision == "fp16" || o.Precision == "int8":
+	case o.Precision != "" && o.Precision != "fp32":
 		return plan{}, fmt.Errorf("device %s does not convert models to %s by itself: give it a converted model", first.name, o.Precision)
 	}
 	if o.NoSpinning {

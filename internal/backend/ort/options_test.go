@@ -108,7 +108,7 @@ func TestOptionErrors(t *testing.T) {
 		{backend.Options{LogSeverity: -2}, "log severity -2: "},
 		{backend.Options{ProfileShapes: [2]int{8, 4}}, "batches 8 to 4 to compile for"},
 		{backend.Options{ProfileShapes: [2]int{0, 4}}, "batches 0 to 4 to compile for"},
-		{backend.Options{Precision: "fp8"}, `unknown precision "fp8"; precisions are fp32, fp16, int8`},
+		{backend.Options{Precision: "fp8"}, `unknown precision "fp8"; precisions are fp32, fp16, bf16, int8`},
 		{backend.Options{Precision: "fp16"}, "device cpu does not convert models to fp16 by itself"},
 		{backend.Options{Precision: "int8", Device: "cuda"}, "device cuda does not convert models to int8 by itself"},
 		{backend.Options{Device: "tpu"}, `unknown device "tpu"`},
@@ -198,6 +198,7 @@ func TestPrecisionOptions(t *testing.T) {
 		{"tensorrt", "fp16", nil, map[string]string{"trt_fp16_enable": "1"}},
 		{"tensorrt", "int8", map[string]string{"trt_fp16_enable": "0"}, map[string]string{"trt_int8_enable": "1", "trt_fp16_enable": "0"}},
 		{"openvino", "fp32", nil, map[string]string{"precision": "FP32"}},
+		{"openvino", "bf16", nil, map[string]string{"load_config": `{"CPU":{"INFERENCE_PRECISION_HINT":"bf16"}}`}},
 	} {
 		p := planned(t, backend.Options{Device: c.device, Precision: c.precision, DeviceOptions: c.given})
 		if diff := cmp.Diff(c.want, p.requests[0].options); diff != "" {

@@ -52,7 +52,7 @@ func TestWrongProfiles(t *testing.T) {
 		{"without a model", func(p *Profile) { p.Model = "" }, "model is missing"},
 		{"with an unknown scenario", func(p *Profile) { p.Scenario = "Online" }, `unknown scenario "Online"`},
 		{"without a device", func(p *Profile) { p.Device = "" }, "device is missing"},
-		{"of another precision", func(p *Profile) { p.Precision = "int3" }, `precision is "int3", want fp32, fp16, int8 or int4`},
+		{"of another precision", func(p *Profile) { p.Precision = "int3" }, `precision is "int3", want fp32, fp16, bf16, int8 or int4`},
 		{"without workers", func(p *Profile) { p.Instances = 0 }, "instances is 0, want at least 1"},
 		{"without threads", func(p *Profile) { p.Threads = 0 }, "intra_threads is 0, want at least 1"},
 		{"without batches", func(p *Profile) { p.MaxBatch = 0 }, "max_batch_size is 0, want at least 1"},
