@@ -6,7 +6,8 @@
 #
 # The library comes from the release archive of the ONNX Runtime project if that can be
 # reached, else from the npm package onnxruntime-node, which carries the same release
-# (another build of it: with WebGPU, hence larger). Only the library is kept. Nothing is
+# (another build of it: with WebGPU, hence larger), else from the wheel on PyPI, for which
+# Python is not needed: it is a zip archive. Only the library is kept. Nothing is
 # installed whose SHA-256 is not the expected one; a download that breaks off goes on
 # where it stopped; two runs at once wait for each other (where flock(1) exists) or
 # work in files of their own.
@@ -37,15 +38,16 @@ Installs the ONNX Runtime library (version $default_version unless told otherwis
   --version V     another version, at least 1.24; needs --sha256 unless it is in the table
                   of this script
   --sha256 HEX    the SHA-256 that the library must have, instead of the table's
-  --source NAME   auto (default: github, then npm), github, or npm
+  --source NAME   auto (default: github, then npm, then pypi), github, npm, or pypi
   --device NAME   ONNX Runtime with this device beside it, such as openvino: the same as
                   mlperf doctor --fix --device NAME, which shows the licences and asks
   --print-path    print where the library is or would be, and do nothing
   --help          this text
 
 Environment: ONNXRUNTIME_RELEASES, another address for the project's release archives
-(default: https://github.com/microsoft/onnxruntime/releases/download); the npm registry is
-the one that npm is configured for, or \$NPM_CONFIG_REGISTRY, or the public one.
+(default: https://github.com/microsoft/onnxruntime/releases/download); ONNXRUNTIME_WHEELS,
+another address for PyPI's files (default: https://files.pythonhosted.org/packages); the npm
+registry is the one that npm is configured for, or \$NPM_CONFIG_REGISTRY, or the public one.
 
 Exit status: 0 installed or already there, 1 failed, 2 wrong usage.
 TEXT
@@ -74,7 +76,7 @@ parse() {
 		[ -n "$value" ] || misuse "$name needs a value"
 		shift "$used"
 	done
-	case $source in auto | github | npm) ;; *) misuse "unknown source: $source (auto, github, npm)" ;; esac
+	case $source in auto | github | npm | pypi) ;; *) misuse "unknown source: $source (auto, github, npm, pypi)" ;; esac
 }
 
 data_dir() {
@@ -86,8 +88,8 @@ data_dir() {
 	esac
 }
 
-# platform sets os_arch (as Go names it), library (the file's name here), and what the two
-# sources call the platform.
+# platform sets os_arch (as Go names it), library (the file's name here), and what npm and
+# the project call the platform.
 platform() {
 	case $(uname -s)/$(uname -m) in
 	Linux/x86_64) os_arch=linux-amd64 npm_dir=linux/x64 github_name=linux-x64 ;;
@@ -109,29 +111,36 @@ such as debian, or build the library and name it with MLPERF_ORT_LIB"
 	esac
 }
 
-# pinned sets the expected SHA-256 of the library in the npm package (npm_sum) and of
-# the project's release archive (github_sum); empty where we know none.
+# pinned sets the expected SHA-256 of the library in the npm package (npm_sum), of the
+# project's release archive (github_sum), and of the wheel (pypi_sum), whose address below
+# PyPI's files is wheel; empty where we know none.
 #
 # The npm sums were taken from the packages. The archives' could not be downloaded when
 # this was written: theirs are the sums that independent public projects pin for the
 # same files. Should one be wrong, the archive is refused and npm is asked instead.
 pinned() {
-	npm_sum='' github_sum=''
+	npm_sum='' github_sum='' pypi_sum='' wheel=''
 	case $version/$os_arch in
 	1.24.3/linux-amd64)
 		npm_sum=92ba8e44d31b80a34f5e805076a044122c3be1fffe0d88ed790de7267b0b2682
-		github_sum=4c436a280d650f8bf32c921a2bf4de7c42cc32884c51c90e47de991708bbb5a4 ;;
+		github_sum=4c436a280d650f8bf32c921a2bf4de7c42cc32884c51c90e47de991708bbb5a4
+		pypi_sum=fb56575d7794bf0781156955610c9e651c9504c64d42ec880784b6106244882d
+		wheel=03/4b/f96b46c1866a293ed23ca2cf5e5a63d413ad3a951da60dd877e3c56cbbca/onnxruntime-1.24.3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl ;;
 	1.24.3/linux-arm64)
 		npm_sum=33032cb5b91c12edbf028d7c69fa40a31848d66c0095448758af237d5e0b07db
-		github_sum=15100fb88b4c692cdd6bf2cca5f4a26a3806cebca8136de6681e2aba4b2ea033 ;;
+		github_sum=15100fb88b4c692cdd6bf2cca5f4a26a3806cebca8136de6681e2aba4b2ea033
+		pypi_sum=8b2ebc54c6d8281dccff78d4b06e47d4cf07535937584ab759448390a70f4978
+		wheel=7e/c5/3af6b325f1492d691b23844d88ed26844c1164620860c5efe95c0e22782d/onnxruntime-1.24.3-cp311-cp311-manylinux_2_27_aarch64.manylinux_2_28_aarch64.whl ;;
 	1.24.3/darwin-arm64)
 		npm_sum=76831409ce6eded92b4cb343cf422c458a60c1ea1d5f3cfa69692ab7fcc67f0f
-		github_sum=c255663d40755f84b1b86373bdb9870bb65f3a2c3d779b3d7ae31aaa00cebb4f ;;
+		github_sum=c255663d40755f84b1b86373bdb9870bb65f3a2c3d779b3d7ae31aaa00cebb4f
+		pypi_sum=3e6456801c66b095c5cd68e690ca25db970ea5202bd0c5b84a2c3ef7731c5a3c
+		wheel=15/41/3253db975a90c3ce1d475e2a230773a21cd7998537f0657947df6fb79861/onnxruntime-1.24.3-cp311-cp311-macosx_14_0_arm64.whl ;;
 	1.27.0/linux-amd64) npm_sum=d8aff4aa8abee8fb2abb2f2f2459ffc94461e781e41b9f7c072829dd0d470221 ;;
 	1.30.0/linux-amd64) npm_sum=ffb75a925ba05e47b235bb66e3e3911714a80b328a9c9425539feb204aa32a23 ;;
 	esac
 	if [ -n "$want" ]; then
-		npm_sum=$want github_sum=''
+		npm_sum=$want github_sum='' pypi_sum=''
 	elif [ -z "$npm_sum$github_sum" ]; then
 		fail "no checksum is known for version $version on $os_arch: give it with --sha256, or install $default_version"
 	fi
@@ -199,7 +208,10 @@ fetch() {
 unpack() {
 	if $whole; then
 		cat >/dev/null
-		tar -xzOf "$2" "$1" >"$tmp/library" 2>"$tmp/tar" || tar -xzOf "$2" "./$1" >"$tmp/library" 2>>"$tmp/tar"
+		case $2 in
+		*.pypi) unzip -p "$2" "$1" >"$tmp/library" 2>"$tmp/tar" ;;
+		*) tar -xzOf "$2" "$1" >"$tmp/library" 2>"$tmp/tar" || tar -xzOf "$2" "./$1" >"$tmp/library" 2>>"$tmp/tar" ;;
+		esac
 		return
 	fi
 	early=
@@ -213,7 +225,7 @@ unpack() {
 # right PART: whether the archive has the expected checksum, or the library in it.
 right() {
 	[ -s "$tmp/library" ] || return 1
-	if $whole && [ -n "$github_sum" ]; then [ "$(sha256_of "$1")" = "$github_sum" ]
+	if $whole && [ -n "$archive_sum" ]; then [ "$(sha256_of "$1")" = "$archive_sum" ]
 	else [ "$(sha256_of "$tmp/library")" = "$npm_sum" ]
 	fi
 }
@@ -275,7 +287,7 @@ from_github() {
 	url=${ONNXRUNTIME_RELEASES:-https://github.com/microsoft/onnxruntime/releases/download}/v$version/$archive.tgz
 	command -v curl >/dev/null 2>&1 || { note github "curl is not installed"; return 1; }
 	[ -n "$github_sum$want" ] || { note github "no checksum is known for $archive.tgz"; return 1; }
-	whole=true patience=3
+	whole=true archive_sum=$github_sum patience=3
 	say "getting ONNX Runtime $version for $os_arch: $url"
 	download "$url" "$part.github" "$archive/lib/$github_file" && return 0
 	note github "${why:-not the file whose checksum is known}"
@@ -304,6 +316,20 @@ from_npm() {
 	unpack "$member" "" <"$tmp/onnxruntime-node-$version.tgz" || :
 	right "" && return 0
 	note "npm pack" "the package does not hold the library whose SHA-256 is $npm_sum"
+	return 1
+}
+
+# from_pypi needs the whole wheel (17 MB), since it is the wheel whose checksum is known.
+from_pypi() {
+	[ -n "$wheel" ] || { note pypi "no wheel is known for version $version"; return 1; }
+	for tool in curl unzip; do
+		command -v $tool >/dev/null 2>&1 || { note pypi "$tool is not installed"; return 1; }
+	done
+	url=${ONNXRUNTIME_WHEELS:-https://files.pythonhosted.org/packages}/$wheel
+	whole=true archive_sum=$pypi_sum patience=10
+	say "getting ONNX Runtime $version for $os_arch: $url"
+	download "$url" "$part.pypi" "onnxruntime/capi/$github_file" && return 0
+	note pypi "${why:-not the file whose checksum is known}"
 	return 1
 }
 
@@ -341,7 +367,7 @@ main() {
 	prepare
 	# Another run may have done it while we waited.
 	if installed; then printf 'already installed: %s\n' "$target"; exit 0; fi
-	if { wanted github && from_github; } || { wanted npm && from_npm; }; then finish; exit 0; fi
+	if { wanted github && from_github; } || { wanted npm && from_npm; } || { wanted pypi && from_pypi; }; then finish; exit 0; fi
 	fail "could not get ONNX Runtime $version for $os_arch:$notes
 With a library that you have, set MLPERF_ORT_LIB=/path/to/$library instead."
 }

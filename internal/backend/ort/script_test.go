@@ -4,6 +4,7 @@ package ort
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -46,6 +47,7 @@ type site struct {
 type content struct {
 	npm    []byte // the package; nil: not found
 	github []byte // the archive; nil: not found
+	pypi   []byte // the wheel; nil: not found
 	limits []int  // of the next answers: break off after so many bytes; negative: then wait
 }
 
@@ -70,8 +72,8 @@ func githubArchive(prefix string, file []byte) []byte {
 // archive is a tar of names and contents in turn, in gzip's format.
 func archive(members ...any) []byte {
 	var b bytes.Buffer
-	zip, _ := gzip.NewWriterLevel(&b, gzip.NoCompression)
-	file := tar.NewWriter(zip)
+	compressed, _ := gzip.NewWriterLevel(&b, gzip.NoCompression)
+	file := tar.NewWriter(compressed)
 	for i := 0; i < len(members); i += 2 {
 		content := members[i+1].([]byte)
 		header := &tar.Header{Name: members[i].(string), Mode: 0o644, Size: int64(len(content))}
@@ -79,13 +81,27 @@ func archive(members ...any) []byte {
 			panic(err)
 		}
 	}
-	if err := errors.Join(file.Close(), zip.Close()); err != nil {
+	if err := errors.Join(file.Close(), compressed.Close()); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
 }
 
 func second(_ int, err error) error { return err }
+
+// wheel holds one file in the place of the library.
+func wheel(file []byte) []byte {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	w, err := archive.Create("onnxruntime/capi/libonnxruntime.so." + pinnedVersion)
+	if err == nil {
+		err = second(w.Write(file))
+	}
+	if err := errors.Join(err, archive.Close()); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limit := s.note(r)
@@ -95,6 +111,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		file = s.npm
 	case strings.HasPrefix(r.URL.Path, "/releases/v"+madeUpVersion):
 		file = s.github
+	case strings.HasPrefix(r.URL.Path, "/packages/") && strings.Contains(r.URL.Path, "/onnxruntime-"+pinnedVersion+"-"):
+		file = s.pypi
 	}
 	if file == nil {
 		http.NotFound(w, r)
@@ -146,7 +164,7 @@ func newUser(t *testing.T, c content) *user {
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	u := &user{t, s, t.TempDir(), filepath.Join(t.TempDir(), "data")}
-	for _, name := range strings.Fields("sh uname mkdir rm mv cat tee touch wc tr awk df sed grep head chmod sha256sum tar gzip sleep flock curl") {
+	for _, name := range strings.Fields("sh uname mkdir rm mv cat tee touch wc tr awk df sed grep head chmod sha256sum tar gzip unzip sleep flock curl") {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Skipf("%s is not installed", name)
@@ -174,7 +192,7 @@ func (u *user) command(args ...string) *exec.Cmd {
 	}
 	command := exec.Command(script, append([]string{"--version", madeUpVersion}, args...)...)
 	command.Env = []string{"PATH=" + u.bin, "MLPERF_DATA_DIR=" + u.data, "HOME=" + u.data,
-		"NPM_CONFIG_REGISTRY=" + u.site.URL, "ONNXRUNTIME_RELEASES=" + u.site.URL + "/releases"}
+		"NPM_CONFIG_REGISTRY=" + u.site.URL, "ONNXRUNTIME_RELEASES=" + u.site.URL + "/releases", "ONNXRUNTIME_WHEELS=" + u.site.URL + "/packages"}
 	return command
 }
 
@@ -353,6 +371,22 @@ func TestInstallScriptRefusesOtherLibrary(t *testing.T) {
 	u.install()
 }
 
+func TestInstallScriptByWheel(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, content{pypi: wheel(library())})
+	version := []string{"--version", pinnedVersion, "--dir", filepath.Dir(u.target())}
+	u.install(version...)
+	testenv.Must(t, os.RemoveAll(u.data))
+	out, status := u.run(append(version, "--source", "pypi")...) // the real one is expected
+	if status != 1 || !strings.Contains(out, "pypi: not the file whose checksum is known") {
+		t.Errorf("a wheel with another checksum: exit status %d: %s", status, out)
+	}
+	u.program("unzip", "")
+	if out, status = u.run(append(version, u.sum())...); status != 1 || !strings.Contains(out, "pypi: unzip is not installed") {
+		t.Errorf("without unzip: exit status %d: %s", status, out)
+	}
+}
+
 func TestInstallScriptByNpm(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, content{}) // a registry that wants credentials, say
@@ -384,7 +418,7 @@ func TestInstallScriptErrors(t *testing.T) {
 	}{
 		{"unknown argument", whole, nil, []string{"--fast"}, 2, []string{"unknown argument: --fast", "try --help"}},
 		{"missing value", whole, nil, []string{"--dir"}, 2, []string{"--dir needs a value"}},
-		{"unknown source", whole, nil, []string{"--source", "ftp"}, 2, []string{"unknown source: ftp (auto, github, npm)"}},
+		{"unknown source", whole, nil, []string{"--source", "ftp"}, 2, []string{"unknown source: ftp (auto, github, npm, pypi)"}},
 		{"version without checksum", whole, nil, nil, 1, []string{"no checksum is known for version 9.9.9", "--sha256"}},
 		{"wrong checksum", whole, nil, []string{"--sha256", nothing}, 1, []string{"could not get ONNX Runtime 9.9.9", "has the SHA-256 ", ", not " + nothing, "MLPERF_ORT_LIB=/path/to/"}},
 		{"package without the library", content{npm: archive("package/readme", []byte("hello"))}, nil, []string{"--sha256", nothing}, 1, []string{"npm: the package has no package/bin/napi-v6/"}},
