@@ -34,7 +34,7 @@ venv() {
 	python3.11 -m venv "$cache/$name" && "$cache/$name/bin/pip" install -q "$@" && touch "$cache/$name/complete"
 }
 venv python numpy==1.24.2 scipy==1.10.1 pandas==1.5.3 nltk==3.8 scikit-learn==1.2.1 pycocotools==2.0.11 rouge_score==0.1.2 \
-	sacrebleu==2.6.0 nibabel==5.0.0 sympy==1.14.0 pylatexenc==2.10 jinja2==3.1.6 ftfy==6.3.1 regex more-itertools pyyaml || exit
+	sacrebleu==2.6.0 jiwer==4.0.0 nibabel==5.0.0 sympy==1.14.0 pylatexenc==2.10 jinja2==3.1.6 ftfy==6.3.1 regex more-itertools pyyaml || exit
 venv python-numpy2 numpy==2.4.1 pandas==2.3.3 || exit
 venv python-tensorflow tensorflow-cpu==2.15.1 tensorflow-addons==0.23.0 || exit
 # torchvision 0.15.1 wants PyTorch 2, but its functions for Pillow's images run with 1.13.1. Without PyTorch's own index pip takes 2 GB.

@@ -18,6 +18,7 @@ type werCase struct {
 	References, Hypotheses []string
 	Expected               struct {
 		RNNT       wordErrors `json:"rnnt"`
+		Jiwer      wordErrors `json:"jiwer"`
 		Concat     wordErrors `json:"whisper_concat"`
 		Normalized wordErrors `json:"whisper_normalized"`
 		References []string   `json:"normalized_references"`
@@ -50,8 +51,8 @@ func TestWordErrorsAgreeWithTheReferences(t *testing.T) {
 				t.Errorf("%s: Normalize(%q) = %q, want %q", c.Name, text, got, c.Expected.Hypotheses[i])
 			}
 		}
-		if got, want := [3]wordErrors{rnnt, concat, normalized}, [3]wordErrors{c.Expected.RNNT, c.Expected.Concat, c.Expected.Normalized}; got != want {
-			t.Errorf("%s: RNN-T, Whisper as it stands, Whisper normalized: %+v, want %+v", c.Name, got, want)
+		if got, want := [4]wordErrors{rnnt, rnnt, concat, normalized}, [4]wordErrors{c.Expected.RNNT, c.Expected.Jiwer, c.Expected.Concat, c.Expected.Normalized}; got != want {
+			t.Errorf("%s: RNN-T, jiwer, Whisper as it stands, Whisper normalized: %+v, want %+v", c.Name, got, want)
 		}
 	}
 }

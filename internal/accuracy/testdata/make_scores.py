@@ -6,12 +6,12 @@
 
 INFERENCE is a checkout of mlcommons/inference (b66003e): bleu.py of GNMT, metrics.py of RNN-T, helpers.py of speech2text and
 evaluate_v1.1.py of BERT run unmodified. WHISPER is one of openai/whisper (v20250625). Needs rouge_score 0.1.2, nltk 3.8,
-sacrebleu 2.6.0, scikit-learn 1.2.1 and NumPy 1.24.2; and regex and more-itertools for Whisper. A new case is an entry without
-its scores; --write completes it. Values of sacreBLEU 1.2.10 and jiwer, which no test reads, stay as they are.
+sacrebleu 2.6.0, jiwer 4.0.0, scikit-learn 1.2.1 and NumPy 1.24.2; and regex and more-itertools for Whisper. A new case is an entry
+without its scores; --write completes it. Values of sacreBLEU 1.2.10, which no test reads, stay as they are.
 """
 import contextlib, gzip, io, json, os, sys, types
 
-import numpy, sacrebleu, sklearn.metrics
+import jiwer, numpy, sacrebleu, sklearn.metrics
 from nltk.stem.porter import PorterStemmer
 from rouge_score import rouge_scorer, tokenize
 
@@ -158,6 +158,8 @@ def word_errors(g):
             e["rnnt"] = {"wer": "inf" if words == 0 else rate, "errors": errors, "reference_words": words}
         except ValueError as error:
             e["rnnt"] = {"error": type(error).__name__}
+        words = jiwer.process_words(*([" ".join(t.split()) for t in c[side]] for side in ("references", "hypotheses")))  # jiwer splits at blanks alone
+        e["jiwer"] = {"errors": words.substitutions + words.deletions + words.insertions, "reference_words": words.hits + words.substitutions + words.deletions}
         for key, clean in (("whisper_concat", str), ("whisper_normalized", normalize)):
             counts = [joined(clean(h).split(), clean(r).split()) for h, r in zip(c["hypotheses"], c["references"])]
             errors, words = sum(n for n, _ in counts), sum(n for _, n in counts)
