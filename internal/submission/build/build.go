@@ -35,7 +35,7 @@ type Request struct {
 	Implementation string            // name for the code; empty: mlperf
 	Measurements   map[string]string // fields of measurements.json
 	Calibration    string            // file for calibration.md; empty: made from the runs
-	ModelSource    string            // where model files of unknown source come from, for the README of their results; empty: they are refused
+	ModelSource    string            // where model files of unknown source come from, for the README of their results; empty: they are refused, except in open
 	Source         string            // folder for src; empty: a README that names the program
 	Network        string            // file for network_<system>.md of the division network; empty: made from the description and the runs
 	Bandwidth      string            // how a datacenter system's bandwidth was provided or measured

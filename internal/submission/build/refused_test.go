@@ -155,6 +155,7 @@ func TestRunsThatMayNotEnter(t *testing.T) {
 		{"a test's own setting by a flag", "TEST06", "closed", func(r *report.Results) { r.Caveats = []string{ownDuration} }, "it has a caveat: " + ownDuration, ""},
 		{"one of several caveats", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial, "quick"} }, "it has a caveat: quick", ""},
 		{"an unknown model", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{unknown} }, "it has a caveat: " + unknown + ": state where the file comes from by --model-source", " "},
+		{"an unknown model in open", "performance", "open", func(r *report.Results) { r.Caveats = []string{unknown} }, "", ""},
 		{"a stated model", "performance", "closed", func(r *report.Results) { r.Caveats = []string{unknown} }, "", "exported from the official weights"},
 		{"a stated model and more", "performance", "closed", func(r *report.Results) { r.Caveats = []string{unknown, "quick"} }, "it has a caveat: quick", "exported"},
 	} {

@@ -98,7 +98,7 @@ func (b *builder) readme(r *result) (string, error) {
 	fmt.Fprintf(&w, "- Model: %s, SHA-256 %s, precision %s\n", filepath.Base(in.ModelPath), in.ModelSHA256, cmp.Or(in.Precision, report.NotKnown))
 	for _, caveat := range run.Caveats {
 		if report.IsUnknownModel(caveat) {
-			fmt.Fprintf(&w, "- Model: %s. The submitter states its source: %s\n", caveat, b.ModelSource)
+			fmt.Fprintf(&w, "- Model: %s. The submitter states its source: %s\n", caveat, cmp.Or(b.ModelSource, report.NotKnown))
 		}
 	}
 	for _, line := range in.Binding {
