@@ -1,6 +1,10 @@
 package loadgen
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"time"
+)
 
 // Options are the parameters of a test that are not settings of LoadGen. The zero value is useful.
 type Options struct {
@@ -105,4 +109,29 @@ func (p Progress) Needed() uint64 {
 		return NeededQueries(uint64((1-p.RecentWithin)*float64(p.Issued)), t.TargetLatencyPercentile)
 	}
 	return 0
+}
+
+// Expected is how many queries the test has at its end if it goes on as it does.
+func (p Progress) Expected() uint64 {
+	t, n := p.Test, p.Planned
+	if t == nil || p.Accuracy {
+		return n
+	}
+	if stream := t.Scenario == SingleStream || t.Scenario == MultiStream; stream && !t.FixedInterval && !t.PerformanceIssueUnique && p.Elapsed > 0 {
+		// Each query waits for the one before, so that time and pace decide.
+		atPace := float64(p.Issued) * p.PlannedDuration.Seconds() / p.Elapsed.Seconds()
+		n = max(p.Issued, t.MinQueryCount, uint64(min(atPace, math.MaxInt64)))
+	}
+	if t.MaxQueryCount > 0 {
+		n = min(n, t.MaxQueryCount)
+	}
+	return n
+}
+
+// TooFew says that early stopping asks for more queries than the test will have; empty: it does not.
+func (p Progress) TooFew() string {
+	if needed, expected := p.Needed(), p.Expected(); needed > expected {
+		return fmt.Sprintf("early stopping needs %d queries, the test will have %d", needed, expected)
+	}
+	return ""
 }

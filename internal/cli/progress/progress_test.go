@@ -65,10 +65,18 @@ func TestLine(t *testing.T) {
 		},
 			"2440 of 9760 samples, 33.89/s of 129.2, p99 21ms of 27ms, all queries are issued, 7320 samples wait for their answers, 8s left"},
 		{"stream", nil, "30 of 100 samples, 10/s, p50 99ms, p99 120ms, 7s left"},
-		{"stream", func(s *testState) { s.PlannedDuration, s.Elapsed, s.Issued, s.Completed = 0, 630*time.Second, 63, 63 }, // early stopping asks for one more
+		{"stream", func(s *testState) { s.PlannedDuration, s.Elapsed, s.Issued, s.Completed = 0, 630*time.Second, 63, 63 },
 			"63 of 100 samples, 0.1/s, p50 99ms, p99 120ms, 10s left"},
 		{"stream", func(s *testState) { s.PlannedDuration, s.Elapsed, s.Issued, s.Completed = 0, 640*time.Second, 64, 64 }, "64 of 100 samples, 0.1/s, p50 99ms, p99 120ms"},
-		{"offline", nil, "600 of 24576 samples, 30/s of 40"},
+		{"stream", func(s *testState) { s.PlannedDuration, s.Test.MinQueryCount = 5*time.Second, 1 },
+			"30 of 100 samples, 10/s, p50 99ms, p99 120ms, on course for INVALID: early stopping needs 64 queries, the test will have 50, 2s left"},
+		{"stream", func(s *testState) { s.Test.MaxQueryCount = 40 },
+			"30 of 100 samples, 10/s, p50 99ms, p99 120ms, on course for INVALID: early stopping needs 64 queries, the test will have 40, 7s left"},
+		{"late", func(s *testState) { s.Test.MaxQueryCount = 11000; good(s); s.RecentWithin = 0.991 },
+			"9758 of 77520 samples, 135.5/s of 129.2, p99 21ms of 27ms, queue 2, on course for INVALID: early stopping needs 11116 queries, the test will have 11000, 8m48s left"},
+		{"late", func(s *testState) { s.Planned, s.Samples = 10000, 10000; good(s); s.RecentWithin = 0.991 },
+			"9758 of 10000 samples, 135.5/s of 129.2, p99 21ms of 27ms, queue 2, on course for INVALID: early stopping needs 11116 queries, the test will have 10000, 8m48s left"},
+		{"offline", nil, "600 of 24576 samples, 30/s of 40, 13m19s left"},
 		{"accuracy", nil, "accuracy, set 2 of 49: 299 of 1024 samples, 14.95/s, p50 0s, p99 30ms, queue 1"},
 		{"nothing", nil, "0 of 0 samples, 0/s"},
 	} {
@@ -86,8 +94,8 @@ func TestLeft(t *testing.T) {
 	}{
 		{"late", nil, 528 * time.Second},
 		{"stream", nil, 7 * time.Second},
-		{"stream", func(s *testState) { s.Issued, s.Completed = 3, 3 }, 61 * time.Second},          // 61 queries of 1 s to min_query_count
-		{"stream", func(s *testState) { s.Test.MinQueryCount, s.Issued = 1, 3 }, 61 * time.Second}, // early stopping asks for 64, too
+		{"stream", func(s *testState) { s.Issued, s.Completed = 3, 3 }, 61 * time.Second}, // 61 queries of 1 s to min_query_count
+		{"stream", func(s *testState) { s.Test.MinQueryCount, s.Issued = 1, 3 }, 7 * time.Second},
 		{"offline", nil, 799200 * ms},
 		{"accuracy", nil, 48267 * ms},
 		{"nothing", nil, 0},
@@ -154,7 +162,7 @@ func TestPlainLines(t *testing.T) {
 		d.Done()
 		d.Done()
 		time.Sleep(time.Minute)
-		want := "model: 5s so far\nmodel: 10s so far\nloading: 4 of 12 samples loaded\nloading: 9 of 12 samples loaded\nloading: 18s so far\ntraffic: 600 of 24576 samples, 30/s of 40\na note\n"
+		want := "model: 5s so far\nmodel: 10s so far\nloading: 4 of 12 samples loaded\nloading: 9 of 12 samples loaded\nloading: 18s so far\ntraffic: 600 of 24576 samples, 30/s of 40, 13m19s left\na note\n"
 		if out.String() != want {
 			t.Errorf("got\n%swant\n%s", out.String(), want)
 		}

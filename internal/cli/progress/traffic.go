@@ -54,7 +54,7 @@ func (s testState) queue() uint64 {
 	return issued - s.Completed
 }
 
-// left is how long the test still takes: its planned time, its queries, and those that early stopping asks for.
+// left is how long the test still takes: its planned time and its queries.
 func (s testState) left() time.Duration {
 	if s.AllIssued {
 		if s.DropIn > 0 {
@@ -69,11 +69,7 @@ func (s testState) left() time.Duration {
 	if s.Test != nil && s.Test.Scenario == loadgen.Offline && s.Samples > s.Completed && s.Completed > 0 {
 		left = max(left, seconds(float64(s.Samples-s.Completed)/s.rate()))
 	}
-	queries := s.Planned
-	if t := s.Test; t != nil && !s.Accuracy && !t.FixedInterval && (t.Scenario == loadgen.SingleStream || t.Scenario == loadgen.MultiStream) {
-		queries = t.MinQueryCount // each query waits for the one before: their planned number follows from the time
-	}
-	if queries = max(queries, s.Needed()); queries > s.Issued && s.Issued > 0 {
+	if queries := s.Expected(); queries > s.Issued && s.Issued > 0 {
 		left = max(left, seconds(float64(queries-s.Issued)*s.Elapsed.Seconds()/float64(s.Issued)))
 	}
 	return min(max(left, 0), math.MaxInt64-max(s.Elapsed, 0)) // so that the sum of both is a time
@@ -99,13 +95,16 @@ func (s testState) share() float64 {
 // outlook is the verdict if latencies stay as they are, VALID or INVALID, and the reason; empty: not enough data.
 func (s testState) outlook() (verdict, reason string) {
 	bound, percentile := s.bound()
-	switch {
-	case bound == 0 || s.RecentTarget == 0:
-		return "", ""
-	case s.RecentTarget > bound:
+	switch few := s.TooFew(); {
+	case s.RecentTarget == 0:
+	case bound > 0 && s.RecentTarget > bound:
 		return "INVALID", fmt.Sprintf("p%.4g is %.2g × the bound", 100*percentile, s.RecentTarget.Seconds()/bound.Seconds())
+	case few != "":
+		return "INVALID", few
+	case bound > 0:
+		return "VALID", ""
 	}
-	return "VALID", ""
+	return "", ""
 }
 
 // line is the state in one line.
@@ -132,8 +131,8 @@ func (s testState) line() string {
 	if verdict, why := s.outlook(); verdict == "INVALID" {
 		text += ", on course for INVALID: " + why
 	}
-	if s.PlannedDuration > 0 || s.Needed() > s.Issued {
-		text += fmt.Sprintf(", %v left", s.left().Round(time.Second))
+	if left := s.left(); s.PlannedDuration > 0 || left > 0 && !s.Accuracy {
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
 	}
 	return text
 }

@@ -154,11 +154,13 @@ func (l *Live) state() liveState {
 	if needed := p.Needed(); needed > 0 {
 		card("queries, of early stopping", figures.Text(float64(p.Issued), "")+" of "+figures.Text(float64(needed), ""))
 	}
-	switch {
-	case bound == 0 || p.RecentTarget == 0:
-	case p.RecentTarget > bound:
+	switch few := p.TooFew(); {
+	case p.RecentTarget == 0:
+	case bound > 0 && p.RecentTarget > bound:
 		s.Outlook, s.Tone = "on course for INVALID: recent queries are slower than the bound", "bad"
-	default:
+	case few != "":
+		s.Outlook, s.Tone = "on course for INVALID: "+few, "bad"
+	case bound > 0:
 		s.Outlook = "recent queries keep the bound"
 	}
 	for _, f := range figures.Of(r, &charts.Charts{Timeline: l.timeline(), Gauges: l.thinned()}) {
