@@ -117,11 +117,24 @@ func systemLines(b *strings.Builder, r *Results) {
 	if p := r.Performance; p != nil {
 		line("memory", "%s, %v paused", Counted(fmt.Sprint(p.GCCycles), "garbage collection"), shorten(p.GCPauseNS))
 	}
-	var times []string
-	for _, phase := range r.Phases {
-		times = append(times, fmt.Sprintf("%s %.3f s", phase.Name, phase.Seconds))
+	line("time", "%s", phaseTimes(r.Phases))
+}
+
+// phaseTimes are the parts of a run in their order, with the sum of those of one name.
+func phaseTimes(phases []PhaseTime) string {
+	sums := map[string]float64{}
+	var names []string
+	for _, p := range phases {
+		if _, known := sums[p.Name]; !known {
+			names = append(names, p.Name)
+		}
+		sums[p.Name] += p.Seconds
 	}
-	line("time", "%s", strings.Join(times, ", "))
+	var times []string
+	for _, name := range names {
+		times = append(times, fmt.Sprintf("%s %v", name, shorten(int64(sums[name]*1e9))))
+	}
+	return strings.Join(times, ", ")
 }
 
 func inBrackets(label, text string) string {

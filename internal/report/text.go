@@ -39,6 +39,9 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 	if r.Energy != nil {
 		fmt.Fprintf(&b, "  energy: %v\n", r.Energy)
 	}
+	if len(r.Phases) > 0 {
+		fmt.Fprintf(&b, "  time: %s\n", phaseTimes(r.Phases))
+	}
 	if r.Peak != nil {
 		b.WriteString(indent(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n")))
 	}
