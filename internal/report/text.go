@@ -197,17 +197,26 @@ func latencyLine(b *strings.Builder, name string, l *Latencies) {
 
 // Unconfirmed says how far a search came that confirmed no load at full length.
 func (p *Peak) Unconfirmed() string {
-	kept, highest := 0, 0.0
+	short, highest, full, fullMet := map[float64]bool{}, 0.0, 0, 0
 	for _, s := range p.Steps {
-		if s.Met {
-			kept, highest = kept+1, max(highest, s.Load)
+		switch {
+		case s.Full && s.Met:
+			full, fullMet = full+1, fullMet+1
+		case s.Full:
+			full++
+		case s.Met:
+			short[s.Load], highest = true, max(highest, s.Load)
 		}
 	}
-	if kept == 0 {
-		return fmt.Sprintf("no load that was tried (%d) kept the bound", len(p.Steps))
+	switch {
+	case len(short)+fullMet == 0:
+		return fmt.Sprintf("no load that was tried (%d) kept the bound", len(p.loads()))
+	case fullMet == 0:
+		return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s, and none did at full length",
+			len(short), len(p.loads()), digits(highest), p.Unit)
 	}
-	return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s, and none did at full length",
-		kept, len(p.Steps), digits(highest), p.Unit)
+	return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s; %d of %d tests at full length kept it",
+		len(short), len(p.loads()), digits(highest), p.Unit, fullMet, full)
 }
 
 // peakLines are the result of a search for the highest load, and why it is that one.
