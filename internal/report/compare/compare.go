@@ -141,7 +141,7 @@ func newComparison(base, new []Run) Comparison {
 	d := decider{base: base, new: new, turns: tookTurns(base, new)}
 	c.Metrics = d.metrics()
 	c.Notes = d.notes(c.Metrics)
-	if r.Performance != nil && (len(base) == 1 || len(new) == 1 || !d.turns) {
+	if r.Performance != nil && (len(base) == 1 || len(new) == 1 || !d.turns) && !d.same() {
 		c.Commands = inTurns(base[0], new[0])
 	}
 	return c
@@ -166,8 +166,16 @@ func inTurns(base, new Run) []string {
 	return []string{report.CommandLine([]string{"mlperf", "compare", "--repeat", strconv.Itoa(leastRepeats), base.Folder, new.Folder})}
 }
 
+// same reports whether the new runs are those of the base.
+func (d *decider) same() bool {
+	return !slices.ContainsFunc(d.new, func(r Run) bool { return !slices.ContainsFunc(d.base, r.isCopyOf) })
+}
+
 // notes for the reader.
 func (d *decider) notes(metrics []Metric) []string {
+	if d.same() {
+		return []string{"Both sides are the same run: nothing is compared."}
+	}
 	var list []string
 	for _, r := range d.new {
 		if slices.ContainsFunc(d.base, r.isCopyOf) {

@@ -470,9 +470,15 @@ func TestCopiesAreNoRepeats(t *testing.T) {
 }
 
 func TestRunOnBothSides(t *testing.T) {
-	list := compared(t, []Run{plain("a", 0, 10, nil)}, []Run{plain("b", 0, 10, nil)})
-	if want := "b is on both sides: it shows no change."; len(list[0].Notes) != 1 || list[0].Notes[0] != want {
-		t.Errorf("notes %q, want %q", list[0].Notes, want)
+	known := func(r *report.Results) { r.Command = []string{"mlperf", "run"} }
+	a, b, c := plain("a", 0, 10, known), plain("b", 0, 10, known), plain("c", 1, 10, known)
+	list := compared(t, []Run{a}, []Run{b})
+	if want := "Both sides are the same run: nothing is compared."; len(list[0].Notes) != 1 || list[0].Notes[0] != want || list[0].Commands != nil {
+		t.Errorf("notes %q, commands %q, want %q alone", list[0].Notes, list[0].Commands, want)
+	}
+	list = compared(t, []Run{a}, []Run{b, c})
+	if want := "b is on both sides: it shows no change."; len(list[0].Notes) == 0 || list[0].Notes[0] != want || list[0].Commands == nil {
+		t.Errorf("notes %q, commands %q, want %q and a command", list[0].Notes, list[0].Commands, want)
 	}
 	list = compared(t, []Run{plain("a", 0, 10, nil)}, []Run{plain("b", 1, 10, nil)})
 	if len(list[0].Notes) != 0 {
