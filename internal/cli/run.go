@@ -416,7 +416,14 @@ func changesFor(r *report.Results) (list []change) {
 func changeFor(c report.Constraint, r *report.Results) *change {
 	server := r.Scenario == loadgen.Server.String()
 	peak := &change{"mode", run.FindPeak, "searches the highest load that keeps the bound"}
-	switch p := r.Performance; c.ID {
+	p := r.Performance
+	switch c.ID {
+	case loadgen.ConstraintDuration, loadgen.ConstraintQueries, loadgen.ConstraintSamples, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
+		if t := r.Test; t != nil && p != nil && t.MaxQueryCount > 0 && p.Queries >= t.MaxQueryCount {
+			return &change{"max_query_count", "0", "is not ended by a number of queries"}
+		}
+	}
+	switch c.ID {
 	case loadgen.ConstraintLatency:
 		if server && p != nil && p.LatencyNS != nil && float64(p.LatencyNS.Min) > c.Required.Value {
 			return &change{"target_latency", autoLatency, "chooses a bound that can be met, of the open division"}
