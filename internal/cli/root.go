@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,12 +42,22 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	status := statusOf(err)
 	if text := errorText(cmd, err); text != "" {
-		fmt.Fprintf(stderr, "mlperf: %s\n", userinput.PrintableText(text))
+		fmt.Fprintf(stderr, "mlperf: %s\n", userinput.PrintableText(shortWords(text)))
 	}
 	if status == ExitUsage {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 	}
 	return status
+}
+
+var longWords = regexp.MustCompile(`[^\s/\\]{201,}`)
+
+// shortWords cuts long words, but for paths, which would hide what is wrong with them.
+func shortWords(text string) string {
+	return longWords.ReplaceAllStringFunc(text, func(word string) string {
+		letters := []rune(word)
+		return string(letters[:100]) + "…" + string(letters[len(letters)-50:])
+	})
 }
 
 // New returns the command line.
