@@ -113,15 +113,17 @@ func TestPipelinesEqualTheReference(t *testing.T) {
 	}
 	var s Scratch
 	for _, c := range testenv.JSON[[]tensorHash](t, "testdata/pipelines.json") {
-		p := lookup(t, c.Pipeline)
-		data := testenv.Read(t, filepath.Join("jpeg/testdata/images", c.Image))
-		for layout, want := range map[Layout]string{NHWC: c.HWC, NCHW: c.CHW} {
-			p.Layout = layout
-			dst := tensor.New(p.Type, p.Shape()...)
-			if err := p.ApplyFile(dst, data, &s); err != nil || hash(dst.Bytes()) != want {
-				t.Errorf("%s of %s in %v differs from the reference, or error: %v", c.Pipeline, c.Image, layout, err)
+		t.Run(c.Pipeline+"/"+c.Image, func(t *testing.T) {
+			p := lookup(t, c.Pipeline)
+			data := testenv.Read(t, filepath.Join("jpeg/testdata/images", c.Image))
+			for layout, want := range map[Layout]string{NHWC: c.HWC, NCHW: c.CHW} {
+				p.Layout = layout
+				dst := tensor.New(p.Type, p.Shape()...)
+				if err := p.ApplyFile(dst, data, &s); err != nil || hash(dst.Bytes()) != want {
+					t.Errorf("in %v it differs from the reference, or error: %v", layout, err)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -136,12 +138,14 @@ func TestPipelinesOfNoiseEqualTheReference(t *testing.T) {
 	for _, c := range testenv.JSON[[]run](t, "testdata/random_pipelines.json") {
 		img := Image{Width: c.Width, Height: c.Height, Pix: noise(c.Seed, 3*c.Width*c.Height)}
 		for name, want := range c.SHA256 {
-			p := lookup(t, name)
-			p.Layout = NHWC
-			dst := tensor.New(p.Type, append(tensor.Shape{1}, p.Shape()...)...)
-			if err := p.Apply(dst, img, &s); err != nil || hash(dst.Bytes()) != want {
-				t.Errorf("%s of %d×%d noise differs from the reference, or error: %v", name, c.Width, c.Height, err)
-			}
+			t.Run(fmt.Sprintf("%s/%dx%d", name, c.Width, c.Height), func(t *testing.T) {
+				p := lookup(t, name)
+				p.Layout = NHWC
+				dst := tensor.New(p.Type, append(tensor.Shape{1}, p.Shape()...)...)
+				if err := p.Apply(dst, img, &s); err != nil || hash(dst.Bytes()) != want {
+					t.Errorf("it differs from the reference, or error: %v", err)
+				}
+			})
 		}
 	}
 }
