@@ -1,10 +1,10 @@
 """ResNet-50 or MobileNet under the official LoadGen with Python's onnxruntime, in the manner of the reference harness
 (mlcommons/inference, vision/classification_and_detection/python/main.py): samples wait in memory as arrays, a query is
-made into a batch by NumPy, SingleStream runs in LoadGen's own thread, Offline in threads that share one session and
-take batches from a queue.
+made into a batch by NumPy, SingleStream runs in LoadGen's own thread, Offline and Server in threads that share one
+session and take batches, in Server of one sample, from a queue.
 
     pip install mlcommons-loadgen==6.0.17 onnxruntime==1.24.3 numpy==2.4.6
-    python loadgen.py --model FILE.onnx --images FOLDER --scenario SingleStream|Offline --seconds 15
+    python loadgen.py --model FILE.onnx --images FOLDER --scenario SingleStream|Offline|Server --seconds 15
 
 FOLDER has the input tensors as .npy: mlperf preprocess makes them. Prints one line of JSON.
 """
@@ -27,10 +27,12 @@ import onnxruntime as ort
 flags = argparse.ArgumentParser()
 flags.add_argument("--model", required=True)
 flags.add_argument("--images", required=True)
-flags.add_argument("--scenario", choices=["SingleStream", "Offline"], required=True)
+flags.add_argument("--scenario", choices=["SingleStream", "Offline", "Server"], required=True)
 flags.add_argument("--seconds", type=float, default=15)
-flags.add_argument("--qps", type=float, default=100, help="Offline: expected rate")
-flags.add_argument("--workers", type=int, default=2, help="Offline: the reference takes one per processor")
+flags.add_argument("--qps", type=float, default=100, help="Offline: expected rate; Server: target")
+flags.add_argument("--bound-ms", type=float, default=100, help="Server: latency bound")
+flags.add_argument("--percentile", type=float, default=0.9, help="Server: of the bound; mlperf run --quick takes 0.9")
+flags.add_argument("--workers", type=int, default=2, help="Offline, Server: the reference takes one per processor")
 flags.add_argument("--intra-threads", type=int, default=0, help="of the session; 0, as in the reference: all cores")
 flags.add_argument("--batch", type=int, default=32, help="Offline: most samples of a run; the reference takes 32")
 flags = flags.parse_args()
@@ -89,14 +91,16 @@ settings.scenario = getattr(lg.TestScenario, flags.scenario)
 settings.mode = lg.TestMode.PerformanceOnly
 settings.min_duration_ms = int(flags.seconds * 1000)
 settings.min_query_count = 1
-settings.offline_expected_qps = flags.qps
+settings.offline_expected_qps = settings.server_target_qps = flags.qps
+settings.server_target_latency_ns = int(flags.bound_ms * 1e6)
+settings.server_target_latency_percentile = flags.percentile
 logs = tempfile.TemporaryDirectory()
 log = lg.LogSettings()
 log.log_output = lg.LogOutputSettings()
 log.log_output.outdir = logs.name
 log.enable_trace = False
 
-workers = [threading.Thread(target=work) for _ in range(flags.workers if flags.scenario == "Offline" else 0)]
+workers = [threading.Thread(target=work) for _ in range(0 if flags.scenario == "SingleStream" else flags.workers)]
 for w in workers:
     w.start()
 sut = lg.ConstructSUT(issue, lambda: None)
@@ -111,7 +115,7 @@ lg.DestroySUT(sut)
 summary = (pathlib.Path(logs.name) / "mlperf_log_summary.txt").read_text()
 found = lambda what: float(re.search(re.escape(what) + r"\s*: ([\d.e+]+)", summary)[1])
 use = resource.getrusage(resource.RUSAGE_SELF)
-result = {"ready_s": round(ready, 2), "peak_mb": use.ru_maxrss // 1024, "cpu_s": round(use.ru_utime + use.ru_stime, 1)}
+result = {"valid": "Result is : VALID" in summary, "ready_s": round(ready, 2), "peak_mb": use.ru_maxrss // 1024, "cpu_s": round(use.ru_utime + use.ru_stime, 1)}
 if flags.scenario == "Offline":
     result["samples_per_s"] = found("Samples per second")
 else:
