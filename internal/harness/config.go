@@ -50,13 +50,14 @@ type Config struct {
 	// ScoreEngine runs the networks that a score is computed with; nil: Engine does, unless it asks servers.
 	ScoreEngine backend.Engine
 	Backend     backend.Options // ModelPath names the model file
-	Instances   int             // workers; 0: chosen for the scenario
+	Accelerator bool            // Backend.Device has processors of its own
+	Instances   int             // workers; 0: chosen for the scenario and the device
 	// ReserveCore leaves a core to the load generator in Server, if there are two or more
 	// and the number of workers is open.
 	ReserveCore bool
 	// Processors are those that threads of workers are pinned to, one each; nil: they are not.
 	Processors []int
-	MaxBatch   int           // samples in a run of the model; 0: chosen for the scenario
+	MaxBatch   int           // samples in a run of the model; 0: chosen for the scenario and the device
 	MaxDelay   time.Duration // how long a sample may wait for a batch to fill
 
 	DatasetDir             string

@@ -294,7 +294,7 @@ func (r *run) widen(ctx context.Context, cores int) error {
 	narrow, took, bound, in := r.model.shape, r.warm.latency, r.cfg.Settings.ServerTargetLatency, r.shapeInput(cores)
 	open := in.asked.workers == 0 && in.asked.threads == 0 && in.scenario == loadgen.Server && !r.cfg.Settings.UseTokenLatencies
 	roomForTwo, inReach := 2*took <= bound, took/time.Duration(in.cores) <= bound
-	if !open || in.cores == 1 || roomForTwo || !inReach {
+	if !open || in.accelerator || in.cores == 1 || roomForTwo || !inReach {
 		return nil
 	}
 	wide := shape{1, in.cores, in.asked.batch}

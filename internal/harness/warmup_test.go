@@ -123,6 +123,11 @@ func TestShape(t *testing.T) {
 		{"a decoder has as many slots as it likes", shapeInput{scenario: server, cores: 2, slots: 8}, shape{2, 1, 8}},
 		{"a decoder has one slot where one query runs at a time", shapeInput{scenario: single, cores: 2, slots: 8}, shape{1, 2, 1}},
 		{"a decoder has the slots that are asked for", shapeInput{scenario: offline, cores: 2, asked: shape{0, 0, 3}, slots: 8}, shape{2, 1, 3}},
+		{"a device has one worker, and large batches", shapeInput{scenario: offline, cores: 8, accelerator: true}, shape{1, 8, 16}},
+		{"a device in Server", shapeInput{scenario: server, cores: 8, accelerator: true}, shape{1, 8, 16}},
+		{"a device and one query at a time", shapeInput{scenario: single, cores: 8, accelerator: true}, shape{1, 8, 1}},
+		{"a device and workers that are asked for", shapeInput{scenario: server, cores: 8, accelerator: true, asked: shape{4, 0, 2}}, shape{4, 2, 2}},
+		{"a device and a decoder", shapeInput{scenario: server, cores: 8, accelerator: true, slots: 8}, shape{1, 8, 8}},
 		{"a fixed batch, less is asked for", shapeInput{scenario: offline, cores: 2, asked: shape{0, 0, 2}, fixed: 8}, shape{2, 1, 2}},
 	} {
 		if got := test.shapeInput.shape(); got != test.want {

@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest/fakedevices"
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -62,6 +66,25 @@ func TestORTConvertedModel(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `Starting weights: "tiny.onnx", SHA-256 `) {
 		t.Errorf("the description is %.80q, %v", text, err)
 	}
+}
+
+// The one worker of a device takes what waits in batches, where a processor has a worker for each core.
+func TestORTWorkersOfADevice(t *testing.T) {
+	q := ortRequest(t)
+	library, err := filepath.Abs(q.Engine.Library)
+	testenv.Must(t, err)
+	fakedevices.With(t, library, func(t *testing.T) {
+		q.Engine.Library, q.Scenario, q.NoReport = fakedevices.Library(), "server", true
+		q.Settings = append(q.Settings, config.Override{Key: "target_qps", Value: "500", Origin: "flag --target-qps"})
+		for device, want := range map[string][2]int{"cuda": {1, 16}, "cpu": {runtime.GOMAXPROCS(0), 1}} {
+			q.Backend.Device, q.Output = device, device
+			results, err := run.Do(t.Context(), q, harness.Silent{})
+			testenv.Must(t, err)
+			if b := results.Backend; b.Instances != want[0] || b.MaxBatch != want[1] || b.Devices[device] == 0 {
+				t.Errorf("%s: %d workers with batches of %d on %v, want %d and %d", device, b.Instances, b.MaxBatch, b.Devices, want[0], want[1])
+			}
+		}
+	}, "FAKE_PROVIDER=CUDAExecutionProvider")
 }
 
 // The score of a part of the built-in data is compared with nothing: its reference, a run over the whole, is

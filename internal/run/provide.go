@@ -55,7 +55,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		Program: q.Program, Command: q.Command, Model: r.model, Rules: r.Rules.Version, Interactive: r.interactive,
 		Settings: r.Settings, Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge, JudgeData: r.judgeData,
 		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), SLO: q.SLO, Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
-		Backend: q.Backend, Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
+		Backend: q.Backend, Accelerator: ort.Accelerates(q.Backend.Device), Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		DatasetDir: q.DatasetPath, Count: q.Count, Options: q.Options,
 		OutputDir: q.Output, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles, Trace: q.Trace,
 		System: machine.Describe(q.Output), Gauges: machine.Gauges(), NewPacer: q.NewPacer, Observer: o,
@@ -63,9 +63,6 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	}
 	cfg.Host, _ = os.Hostname()
 	cfg.Backend.ModelPath = q.ModelPath
-	if cfg.Instances == 0 && ort.OneAtATime(q.Backend.Device) {
-		cfg.Instances = 1 // a second session would only take the time of its warm-up
-	}
 	for _, s := range r.Made {
 		cfg.Made = append(cfg.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
 	}

@@ -354,20 +354,6 @@ func TestBuiltInFilesAreMarked(t *testing.T) {
 	}
 }
 
-// A second session of a device that does one thing at a time would only have to be warmed up.
-func TestWorkersOfADevice(t *testing.T) {
-	for _, c := range []struct {
-		device      string
-		given, want int
-	}{{"", 0, 0}, {"cuda", 0, 0}, {"cuda,webgpu", 0, 1}, {"WebGPU,cpu", 0, 1}, {"webgpu", 3, 3}} {
-		q := runtest.Request(t)
-		q.Backend.Device, q.Instances = c.device, c.given
-		if got := provided(t, q).Workers(); got != c.want {
-			t.Errorf("%s, %d given: %d workers, want %d", c.device, c.given, got, c.want)
-		}
-	}
-}
-
 func TestInPrecision(t *testing.T) {
 	p := provided(t, runtest.Request(t))
 	of := &userinput.Error{}

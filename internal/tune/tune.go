@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -199,7 +200,7 @@ func (q Request) find(ctx context.Context, p *run.Prepared, files []modelFile, o
 	}
 	s := searcher{
 		settings: p.Settings, budget: q.Budget, axes: q.Axes, observer: o,
-		cores: p.Cores(runtime.GOMAXPROCS(0)), accelerator: hasProcessors(p.Request.Backend.Device),
+		cores: p.Cores(runtime.GOMAXPROCS(0)), accelerator: ort.Accelerates(p.Request.Backend.Device),
 		open: func(ctx context.Context, point Point) (model, error) {
 			way := run.Way{Instances: point.Instances, Threads: point.Threads, MaxBatch: point.MaxBatch, MaxDelay: point.MaxDelay, Samples: probeSamples}
 			for _, v := range variants {
@@ -243,12 +244,6 @@ func (q Request) find(ctx context.Context, p *run.Prepared, files []modelFile, o
 		err = out.Profile.Write(path)
 	}
 	return out, err
-}
-
-// hasProcessors reports whether a device computes with processors of its own.
-func hasProcessors(device string) bool {
-	first, _, _ := strings.Cut(strings.ToLower(device), ",")
-	return !slices.Contains([]string{"", "cpu", "xnnpack", "dnnl", "acl"}, first)
 }
 
 // none is the error of a search without a winner.

@@ -174,14 +174,6 @@ func TestFindNamesTheWrongField(t *testing.T) {
 	}
 }
 
-func TestAcceleratorsHaveProcessors(t *testing.T) {
-	for device, want := range map[string]bool{"": false, "CPU": false, "xnnpack,cpu": false, "cuda": true, "tensorrt,cuda,cpu": true} {
-		if got := hasProcessors(device); got != want {
-			t.Errorf("hasProcessors(%q) = %v", device, got)
-		}
-	}
-}
-
 func TestBaseIsTheChoiceOfARunAmongTheAxes(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -41,6 +41,7 @@ type device struct {
 	memory  string   // its own memory, as ONNX Runtime calls it; empty: it has none that we could use
 	needs   string   // what must be installed for it, in words
 	alone   bool     // one session runs on it at a time
+	host    bool     // it computes on the machine's processors, OpenVINO at least unless its options say otherwise
 	loads   string   // library of the system without which it complains on standard error when tried (Linux)
 	marks   []string // texts of failures that are its own, besides the provider's name
 
@@ -56,7 +57,7 @@ type device struct {
 // those of ONNX Runtime 1.24.3 (its message for an unknown name); options are those of the providers' pages under
 // https://onnxruntime.ai/docs/execution-providers/.
 var devices = [...]device{
-	{name: "cpu", provider: "CPUExecutionProvider", memory: "Cpu"},
+	{name: "cpu", provider: "CPUExecutionProvider", memory: "Cpu", host: true},
 	{name: "cuda", title: "CUDA", provider: "CUDAExecutionProvider", call: callCUDA, library: "cuda", memory: "Cuda",
 		needs: "an NVIDIA driver, CUDA 12 and cuDNN 9",
 		marks: []string{"CUDA failure", "CUDNN failure", "CUBLAS failure", "CUDA error", "cudaGetDevice", "libcud", "libcublas"}},
@@ -69,7 +70,7 @@ var devices = [...]device{
 			"int8": {"trt_int8_enable": "1", "trt_fp16_enable": "1"}, // fp16 where int8 has no kernel
 		}},
 	{name: "openvino", title: "OpenVINO", provider: "OpenVINOExecutionProvider", call: callOpenVINO, library: "openvino",
-		needs: "Intel OpenVINO", marks: []string{"OpenVINO", "openvino"}, cache: "cache_dir",
+		needs: "Intel OpenVINO", host: true, marks: []string{"OpenVINO", "openvino"}, cache: "cache_dir",
 		precision: map[string]map[string]string{
 			"fp32": {"precision": "FP32"},
 			"bf16": {"load_config": `{"CPU":{"INFERENCE_PRECISION_HINT":"bf16"}}`}, // benchmark_app's own choice where processors have it
@@ -77,7 +78,7 @@ var devices = [...]device{
 	{name: "coreml", title: "Core ML", provider: "CoreMLExecutionProvider", call: callCoreML, needs: "macOS", cache: "ModelCacheDirectory"},
 	{name: "directml", aliases: []string{"dml"}, title: "DirectML", provider: "DmlExecutionProvider", call: callDirectML,
 		needs: "Windows and DirectX 12"},
-	{name: "xnnpack", title: "XNNPACK", provider: "XnnpackExecutionProvider", call: callByName, by: "XNNPACK"},
+	{name: "xnnpack", title: "XNNPACK", provider: "XnnpackExecutionProvider", call: callByName, by: "XNNPACK", host: true},
 	{name: "webgpu", title: "WebGPU", provider: "WebGpuExecutionProvider", call: callByName, by: "WebGPU", alone: true,
 		since: "1.30", hazard: "without a suitable GPU it hangs or ends the process when it is closed",
 		needs: "a GPU with Vulkan, Metal or DirectX 12", loads: "libvulkan.so.1", marks: []string{"WebGPU", "Dawn"}},
@@ -112,8 +113,14 @@ func Converts(list, precision string) bool {
 	return err == nil && d.precision[precision] != nil
 }
 
-// OneAtATime reports whether sessions on a list of devices, separated by commas, run one after the other, however many there are.
-func OneAtATime(list string) bool {
+// Accelerates reports whether a list of devices, separated by commas, has one with processors of its own.
+func Accelerates(list string) bool {
+	all, _ := requests(list, nil)
+	return slices.ContainsFunc(all, func(r request) bool { return !r.host })
+}
+
+// oneAtATime reports whether sessions on a list of devices, separated by commas, run one after the other, however many there are.
+func oneAtATime(list string) bool {
 	all, _ := requests(list, nil)
 	return slices.ContainsFunc(all, func(r request) bool { return r.alone })
 }

@@ -132,7 +132,7 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	}
 	o := &opening{engine: e, plan: p, head: head, inputs: in, outputs: out}
 	var turn turn // nil: the model's devices run several sessions at once
-	if OneAtATime(options.Device) {
+	if oneAtATime(options.Device) {
 		turn = e.turn
 	}
 	if err := turn.take(ctx); err != nil {

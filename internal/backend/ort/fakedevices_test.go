@@ -5,79 +5,42 @@ package ort
 import (
 	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest/fakedevices"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// fakeLog is set in a process whose library fakes devices (testdata/fakedevices).
-const fakeLog = "FAKE_LOG"
-
-// fakeDevices is a folder with a library that fakes devices. A process can open one library, so a test with the fake runs in a
-// child process: the same test again.
-type fakeDevices string
-
-func buildFakeDevices(t *testing.T) fakeDevices {
+// openFake opens the library that fakes devices.
+func openFake(t *testing.T) *Engine {
 	t.Helper()
-	compiler, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler")
-	}
-	folder := t.TempDir()
-	for source, library := range map[string]string{"onnxruntime.c": "libonnxruntime.so.1", "cudart.c": "libcudart.so.12"} {
-		out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", filepath.Join(folder, library),
-			filepath.Join("testdata", "fakedevices", source), "-ldl").CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	return fakeDevices(folder)
+	engine, err := New(Library{Path: fakedevices.Library()}, nil)
+	testenv.Must(t, err)
+	return engine // never closed: a device's library cannot be unloaded
 }
 
-// runTest runs the test in a child process with the fake and some variables.
-func (f fakeDevices) runTest(t *testing.T, variables ...string) {
+// realLibrary is the path of ONNX Runtime.
+func realLibrary(t *testing.T) string {
 	t.Helper()
 	real, _, err := Search{}.Find()
 	testenv.Must(t, err)
-	log := filepath.Join(t.TempDir(), "calls")
-	testenv.Must(t, os.WriteFile(log, nil, 0o644))
-	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
-	// The last one of a name counts.
-	child.Env = append(os.Environ(), "FAKE_LIBRARY="+real.Path, "FAKE_FOLDER="+string(f), fakeLog+"="+log, "LD_LIBRARY_PATH="+string(f))
-	child.Env = append(child.Env, variables...)
-	if out, err := child.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
-		t.Errorf("%v:\n%s", err, out)
-	}
-}
-
-// openFake opens the library that fakes devices. Search would not take it, for it has no version.
-func openFake(t *testing.T) *Engine {
-	t.Helper()
-	engine, err := New(Library{Path: filepath.Join(os.Getenv("FAKE_FOLDER"), "libonnxruntime.so.1")}, nil)
-	testenv.Must(t, err)
-	return engine // never closed: a device's library cannot be unloaded
+	return real.Path
 }
 
 // calls are those that the fake noted.
 func calls(t *testing.T) []string {
 	t.Helper()
-	return strings.Split(strings.TrimSpace(string(testenv.Read(t, os.Getenv(fakeLog)))), "\n")
+	return strings.Split(strings.TrimSpace(string(testenv.Read(t, os.Getenv(fakedevices.Log)))), "\n")
 }
 
 // withFakeDevices runs f in a process whose library fakes devices.
 func withFakeDevices(t *testing.T, f func(t *testing.T), variables ...string) {
 	t.Helper()
-	if os.Getenv(fakeLog) != "" {
-		f(t)
-		return
-	}
-	buildFakeDevices(t).runTest(t, variables...)
+	fakedevices.With(t, realLibrary(t), f, variables...)
 }
 
 func TestORTDeviceOptions(t *testing.T) {
@@ -97,7 +60,7 @@ func TestORTDeviceOptions(t *testing.T) {
 			{"TensorRT with a folder", backend.Options{Device: "trt", EngineCacheDir: t.TempDir()},
 				[]string{"tensorrt trt_engine_cache_enable=1", "tensorrt appended"}},
 		} {
-			testenv.Must(t, os.Truncate(os.Getenv(fakeLog), 0))
+			testenv.Must(t, os.Truncate(os.Getenv(fakedevices.Log), 0))
 			c.options.ModelPath = doubled("N").write(t)
 			s, err := openFake(t).Open(t.Context(), c.options)
 			if err != nil {
@@ -143,9 +106,9 @@ func TestORTDeviceFailures(t *testing.T) {
 		}
 		return
 	}
-	fake := buildFakeDevices(t)
+	fake, real := fakedevices.Build(t), realLibrary(t)
 	for name, failure := range failures {
-		fake.runTest(t, "FAKE_FAILURE="+name, "FAKE_CUDA_FAILS="+failure.text)
+		fake.Run(t, real, "FAKE_FAILURE="+name, "FAKE_CUDA_FAILS="+failure.text)
 	}
 }
 

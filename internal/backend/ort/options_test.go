@@ -76,12 +76,14 @@ func TestDeviceNamesDiffer(t *testing.T) {
 }
 
 func TestQuestionsAboutDevices(t *testing.T) {
-	for list, want := range map[string]struct{ knows, converts, alone bool }{
-		"cpu": {true, false, false}, "CUDA": {true, false, false}, "Tensor_RT": {true, true, false}, "tensorrt,cuda": {false, true, false},
-		"webgpu": {true, false, true}, "cuda,webgpu": {false, false, true}, "moon": {},
+	for list, want := range map[string]struct{ knows, converts, alone, accelerates bool }{
+		"": {}, "OpenVINO,cpu": {}, "cpu": {true, false, false, false}, "xnnpack,cpu": {}, "CUDA": {true, false, false, true}, "Tensor_RT": {true, true, false, true},
+		"tensorrt,cuda": {false, true, false, true}, "webgpu": {true, false, true, true}, "cuda,webgpu": {false, false, true, true}, "moon": {},
 	} {
-		if knows, converts, alone := Knows(list), Converts(list, "fp16"), OneAtATime(list); knows != want.knows || converts != want.converts || alone != want.alone {
-			t.Errorf("%s: Knows %t, Converts %t, OneAtATime %t, want %+v", list, knows, converts, alone, want)
+		got := want
+		got.knows, got.converts, got.alone, got.accelerates = Knows(list), Converts(list, "fp16"), oneAtATime(list), Accelerates(list)
+		if got != want {
+			t.Errorf("%q: %+v, want %+v", list, got, want)
 		}
 	}
 }
