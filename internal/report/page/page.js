@@ -102,6 +102,47 @@ function place(f, x, narrow) {
 }
 // The width of an axis follows from its labels.
 function wide(u, labels) { return Math.max.apply(null, [50].concat((labels || []).map(function (l) { return 7 * l.length + 12; }))); }
+
+// A chart as files: what is seen, with its title and legend, and its numbers.
+function picture(f, u, title, done) {
+  var from = u.ctx.canvas, p = devicePixelRatio || 1, to = document.createElement("canvas"), c = to.getContext("2d"), x = 14 * p;
+  to.width = from.width; to.height = from.height + 58 * p;
+  c.fillStyle = css("card"); c.fillRect(0, 0, to.width, to.height); c.drawImage(from, 0, 28 * p);
+  c.fillStyle = css("ink"); c.font = "600 " + 14 * p + "px " + font.slice(5); c.fillText(title, x, 20 * p);
+  c.font = 12 * p + "px " + font.slice(5);
+  f.series.forEach(function (s) {
+    c.fillStyle = css(s.color); c.fillRect(x, to.height - 21 * p, 10 * p, 10 * p); x += 15 * p;
+    c.fillStyle = css("dim"); c.fillText(s.label, x, to.height - 12 * p); x += c.measureText(s.label).width + 18 * p;
+  });
+  to.toBlob(done);
+}
+function numbers(f) {
+  var named = function (label, a) { return label + (a.unit ? " (" + a.unit + ")" : ""); };
+  var rows = [[named(f.x.label || "at", f.x)].concat(f.series.map(function (s) { return named(s.label, s.right ? f.right : f.y); }))];
+  f.at.forEach(function (x, i) { rows.push([f.places ? f.places[i] : x].concat(f.series.map(function (s) { return s.values[i]; }))); });
+  if (f.names) rows.forEach(function (r, i) { r.unshift(i ? f.names[i - 1] : "name"); });
+  return new Blob([rows.map(function (r) {
+    return r.map(function (v) { v = v == null ? "" : String(v); return /[",\n]/.test(v) ? '"' + v.replace(/"/g, '""') + '"' : v; }).join(",") + "\n";
+  }).join("")], { type: "text/csv" });
+}
+function save(f, u, el) {
+  var cap = el.parentNode.querySelector("figcaption"), title = cap.querySelector("h2").textContent, old = cap.querySelector(".save");
+  if (old) old.remove();
+  var box = cap.insertBefore(document.createElement("span"), cap.firstChild);
+  box.className = "save";
+  ["png", "csv"].forEach(function (kind) {
+    var b = box.appendChild(document.createElement("button"));
+    b.type = "button"; b.textContent = kind.toUpperCase(); b.setAttribute("aria-label", "Save as " + b.textContent + ": " + title);
+    b.addEventListener("click", function () {
+      var done = function (blob) {
+        var a = document.createElement("a");
+        a.href = URL.createObjectURL(blob); a.download = (document.title + " " + f.id).toLowerCase().replace(/[^a-z0-9.]+/g, "-") + "." + kind; a.click();
+        setTimeout(function () { URL.revokeObjectURL(a.href); }, 60000);
+      };
+      if (kind === "png") picture(f, u, title, done); else done(numbers(f));
+    });
+  });
+}
 function data(f) { return [f.at].concat(f.series.map(function (s) { return s.values; })); }
 function draw(f) {
   var el = document.getElementById("f-" + f.id); if (!el) return;
@@ -118,7 +159,8 @@ function draw(f) {
     hooks: { draw: [function (u) { (f.marks || []).forEach(function (m) { mark(m)(u); }); }, names(f)] }
   };
   if (f.right) { o.scales.right = scale(f, "right"); o.axes.push(axis(f.right, { scale: "right", side: 1, size: 50, grid: { show: false }, splits: function () { return [0, 25, 50, 75, 100]; } })); }
-  drawn.push(new uPlot(o, data(f), el));
+  var u = new uPlot(o, data(f), el);
+  drawn.push(u); save(f, u, el);
   el.style.height = "auto";
 }
 function all() {
