@@ -130,14 +130,26 @@ func newDownloadItem(kind download.Kind) *cobra.Command {
 	return cmd
 }
 
-// fetchItem shows the licence of an item, asks unless it is accepted, and fetches the item.
+// fetchItem shows the size and the licence of an item, asks unless it is accepted, and fetches the item.
 func fetchItem(cmd *cobra.Command, m *download.Manifest, it download.Item, o download.Options, accept bool) (got download.Result, err error) {
 	license := m.LicenseOf(it)
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s\nLicence: %s\n  %s\n  %s\n", it.Title, license.Name, license.Summary, license.URL)
+	w := cmd.ErrOrStderr()
+	fmt.Fprintln(w, it.Title)
+	if size := it.Size(); size > 0 {
+		fmt.Fprintf(w, "Size: %s to download\n", progress.BytesText(size))
+	}
+	if it.Note != "" {
+		fmt.Fprintf(w, "Note: %s\n", it.Note)
+	}
+	fmt.Fprintf(w, "Licence: %s\n  %s\n  %s\n", license.Name, license.Summary, license.URL)
 	if !accept {
 		yes, asked := ask(cmd, "Do you accept it?")
 		if !asked {
-			return got, usage("%s %s is under %s (%s): read it, and accept it with --accept-license", it.Kind, it.Name, license.Name, license.URL)
+			flag := "accept-license"
+			if cmd.Flags().Lookup(flag) == nil {
+				flag = "yes"
+			}
+			return got, usage("%s %s is under %s (%s): read it, and accept it with --%s", it.Kind, it.Name, license.Name, license.URL, flag)
 		}
 		if !yes {
 			return got, errors.New("the licence was not accepted: nothing was fetched")

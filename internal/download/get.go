@@ -15,6 +15,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -199,8 +200,27 @@ func Get(ctx context.Context, it Item, o Options) (result Result, err error) {
 		return result, err
 	}
 	j := &job{Options: o, item: it, root: root, list: list, receipt: newReceipt(it, o), client: newClient(o.Connections), heard: &sync.Map{}}
-	result, err = j.run(ctx)
+	if result, err = j.run(ctx); err == nil && it.Kind == Runtime {
+		err = j.removeOtherVersions()
+	}
 	return result, errors.Join(err, list.file.Close())
+}
+
+// removeOtherVersions removes other versions of a runtime, where runs look for it: they have gigabytes.
+func (j *job) removeOtherVersions() error {
+	usual, err := j.item.UsualDir()
+	if err != nil || filepath.Clean(j.Dir) != usual {
+		return err
+	}
+	var errs []error
+	for _, version := range fileio.Glob(filepath.Dir(filepath.Dir(usual)), "*-"+j.item.Name) {
+		if dir := filepath.Join(version, j.item.Platform); dir != usual && Installed(dir, j.item) {
+			j.Observer.Note("removing another version: " + dir)
+			errs = append(errs, os.RemoveAll(dir))
+			os.Remove(version) // unless it has another platform
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (j *job) run(ctx context.Context) (Result, error) {

@@ -344,3 +344,23 @@ func TestGetGoesOnFromAnyPhase(t *testing.T) {
 		})
 	}
 }
+
+func TestGetRemovesOtherVersionsOfARuntime(t *testing.T) {
+	t.Setenv("MLPERF_DATA_DIR", t.TempDir())
+	s := newServer(t)
+	s.put("lib.so", []byte("x"))
+	get := func(device, version string) {
+		it := Item{Kind: Runtime, Name: device, Version: version, Platform: platform, Files: []File{{Name: "lib.so", URLs: []string{s.URL + "/lib.so"}}}}
+		dir, err := it.UsualDir()
+		must(t, err)
+		o, _ := options(t)
+		o.Dir = dir
+		mustGet(t, it, o)
+	}
+	runtimes := filepath.Join(os.Getenv("MLPERF_DATA_DIR"), "onnxruntime")
+	must(t, os.MkdirAll(filepath.Join(runtimes, "mine-cuda", platform), 0o755)) // of the user
+	get("cuda", "1.24.4")
+	get("openvino", "1.24.4")
+	get("cuda", "1.25.0")
+	wantOnly(t, runtimes, "1.24.4-openvino", "1.25.0-cuda", "mine-cuda")
+}

@@ -66,6 +66,17 @@ func (it Item) UsualDir() (string, error) {
 	return home.DataDir(string(it.Kind)+"s", it.Name)
 }
 
+// Size is the sum of the files' sizes in bytes; 0 if that of one is not published.
+func (it Item) Size() (sum int64) {
+	for _, f := range it.Files {
+		if f.Size == 0 {
+			return 0
+		}
+		sum += f.Size
+	}
+	return sum
+}
+
 // A File is one file of an item, or many that a list at a server names.
 type File struct {
 	Name string   `json:"name"` // path below the item's folder, with slashes

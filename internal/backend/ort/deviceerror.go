@@ -109,8 +109,8 @@ var knownFailures = []struct{ text, reason, remedy string }{
 
 const (
 	builtWithout = "this ONNX Runtime was built without DEVICE"
-	oldDriver    = "the NVIDIA driver is too old for the CUDA of this ONNX Runtime"
-	updateDriver = "update the driver"
+	oldDriver    = "the NVIDIA driver is missing, or too old for the CUDA of this ONNX Runtime"
+	updateDriver = "install or update it"
 	noGPU        = "no NVIDIA GPU was found"
 	seeGPU       = "nvidia-smi should list one; in a container, start it with access to the GPUs"
 	wrongGPU     = "no GPU has the number given as device_id"
@@ -121,12 +121,12 @@ const (
 func anotherBuild(d *device) string {
 	text := "use a build of ONNX Runtime with it"
 	switch d.name {
-	case "cuda", "tensorrt":
-		text = "use a GPU build of ONNX Runtime (release archive onnxruntime-linux-x64-gpu)"
-	case "openvino":
+	case "cuda", "openvino", "webgpu":
 		if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" { // as configs/downloads.json has it
 			return "run: " + Remedy + " --device " + d.name
 		}
+	case "tensorrt":
+		text = "use a GPU build of ONNX Runtime (" + Remedy + " --device cuda gets one for Linux x86-64)"
 	case "coreml", "directml":
 		return "it needs " + d.needs
 	}

@@ -226,7 +226,7 @@ func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 			}
 			p.Compiled, p.Usable = true, true
 		} else if err != nil {
-			p.Reason, p.Remedy = "not tried: "+err.Error(), "use ONNX Runtime "+d.since+" or newer"
+			p.Reason, p.Remedy = "not tried: "+err.Error(), anotherBuild(d)
 		} else if d.loads != "" && !(Search{}).loaderHas(d.loads) {
 			p.Reason, p.Remedy = "not tried: "+d.loads+" is missing", "it needs "+d.needs
 		} else {
@@ -332,7 +332,7 @@ func (e *Engine) tryDevice(d *device) error {
 	}
 	defer options.Destroy()
 	options.SetLogSeverityLevel(onnx.LoggingLevelFatal)
-	if err := appendDevice(options, d, nil); err != nil {
+	if err := appendDevice(options, d, e.library.Path, nil); err != nil {
 		return err
 	}
 	environment.keepForever()

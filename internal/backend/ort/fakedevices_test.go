@@ -5,6 +5,8 @@ package ort
 import (
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +88,7 @@ func TestORTDeviceOptions(t *testing.T) {
 func TestORTDeviceFailures(t *testing.T) {
 	failures := map[string]struct{ text, want string }{
 		"no GPU":        {"CUDA failure 100: no CUDA-capable device is detected ; GPU=-1", "no NVIDIA GPU was found"},
-		"an old driver": {"CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version", "the NVIDIA driver is too old"},
+		"an old driver": {"CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version", "too old for the CUDA of"},
 		"another GPU":   {"CUDA failure 101: invalid device ordinal ; GPU=7", "no GPU has the number"},
 		"a missing library": {"Failed to load library libonnxruntime_providers_cuda.so with error: libcudnn.so.9: cannot open shared object file: " +
 			"No such file or directory", "libcudnn.so.9 is missing"},
@@ -170,6 +172,25 @@ func TestORTFailedCopy(t *testing.T) {
 			t.Errorf("%v, want an error that names the input", err)
 		}
 	}, "FAKE_COPY_FAILS=1")
+}
+
+// Libraries beside a provider that has no path for them are found.
+func TestORTLoadsLibrariesBesideProvider(t *testing.T) {
+	if os.Getenv(fakedevices.Log) == "" {
+		folder := fakedevices.Build(t)
+		provider := filepath.Join(string(folder), "libonnxruntime_providers_cuda.so")
+		out, err := exec.Command("cc", "-shared", "-Wl,--no-as-needed", "-o", provider, "-L", string(folder), "-l:libcudart.so.12").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		folder.Run(t, realLibrary(t), "LD_LIBRARY_PATH=")
+		return
+	}
+	s := openWith(t, openFake(t), backend.Options{ModelPath: doubled("N").write(t), Device: "cuda", DeviceMemory: true})
+	run(t, s, values(bind(t, s, tensor.New(tensor.Float32, 1, 4))), values(bind(t, s, tensor.New(tensor.Float32, 1, 4))))
+	if got := calls(t); !slices.Contains(got, "copied 16") {
+		t.Errorf("calls are %v, want a copy by the CUDA beside the provider", got)
+	}
 }
 
 func TestORTDeviceMemoryWithoutCUDA(t *testing.T) {

@@ -66,10 +66,11 @@ func TestDeviceErrors(t *testing.T) {
 		name, device, text, want string
 	}{
 		{
-			"library without GPU support", "cuda",
+			"library without GPU support", "tensorrt",
 			bridge + "/opt/ort/libonnxruntime_providers_shared.so with error: /opt/ort/libonnxruntime_providers_shared.so: cannot open shared object file: No such file or directory",
-			"device cuda: this ONNX Runtime has no CUDA support: libonnxruntime_providers_shared.so is not beside " + lib +
-				"; use a GPU build of ONNX Runtime (release archive onnxruntime-linux-x64-gpu), named with --ort-lib or MLPERF_ORT_LIB, and an NVIDIA driver, CUDA 12 and cuDNN 9",
+			"device tensorrt: this ONNX Runtime has no TensorRT support: libonnxruntime_providers_shared.so is not beside " + lib +
+				"; use a GPU build of ONNX Runtime (mlperf doctor --fix --device cuda gets one for Linux x86-64), named with --ort-lib or MLPERF_ORT_LIB, and an NVIDIA driver, " +
+				"CUDA 12, cuDNN 9 and TensorRT 10",
 		},
 		{
 			"cuDNN missing", "cuda",
@@ -97,7 +98,7 @@ func TestDeviceErrors(t *testing.T) {
 			"libc.so.6 does not fit this system: version `GLIBC_2.38' not found",
 		},
 		{"no GPU", "cuda", "CUDA failure 100: no CUDA-capable device is detected ; GPU=-1 ; hostname=x", "device cuda: no NVIDIA GPU was found; nvidia-smi should list one"},
-		{"driver too old", "cuda", "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version ; GPU=0", "device cuda: the NVIDIA driver is too old for the CUDA of this ONNX Runtime; update the driver"},
+		{"driver too old", "cuda", "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version ; GPU=0", "device cuda: the NVIDIA driver is missing, or too old for the CUDA of this ONNX Runtime; install or update it"},
 		{"wrong number", "cuda", "CUDA failure 101: invalid device ordinal ; GPU=7", "no GPU has the number given as device_id"},
 		{"no memory", "cuda", "CUDA failure 2: out of memory ; GPU=0", "the GPU has not enough free memory"},
 		{"no OpenVINO", "openvino", "SessionOptionsAppendExecutionProvider_OpenVINO_V2: Failed to load shared library", "device openvino: this ONNX Runtime has no OpenVINO support"},

@@ -120,6 +120,8 @@ table find_table(const char *path, uint32_t version) {
 
 status set_thread_functions(table api, void *options) { return NULL; }
 
+void *load_library(const char *path) { return LoadLibraryA(path); }
+
 void *find_function(const char *library, const char *name) {
 	HMODULE found = LoadLibraryA(library);
 	return found ? (void *)GetProcAddress(found, name) : NULL;
@@ -139,8 +141,10 @@ table find_table(const char *path, uint32_t version) {
 	return api;
 }
 
+void *load_library(const char *path) { return dlopen(path, RTLD_LAZY); }
+
 void *find_function(const char *library, const char *name) {
-	void *found = dlopen(library, RTLD_LAZY);
+	void *found = load_library(library);
 	return found ? dlsym(found, name) : NULL;
 }
 

@@ -10,8 +10,10 @@ package ort
 import "C"
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"unsafe"
@@ -212,6 +214,23 @@ func functionOf(library, function string) unsafe.Pointer {
 	defer C.free(unsafe.Pointer(from))
 	defer C.free(unsafe.Pointer(name))
 	return C.find_function(from, name)
+}
+
+// loadNeeded loads the libraries that a library needs and that lie beside it. The providers of CUDA and TensorRT have no RUNPATH, but
+// the loader takes a library that is loaded already for the one of that name. NVIDIA's own have a RUNPATH to their folder. What
+// cannot be loaded is reported when the provider is.
+func loadNeeded(library string) {
+	file, err := elf.Open(library)
+	if err != nil {
+		return // not there, or not Linux
+	}
+	defer file.Close()
+	needed, _ := file.ImportedLibraries()
+	for _, name := range needed {
+		path := C.CString(filepath.Join(filepath.Dir(library), name))
+		C.load_library(path)
+		C.free(unsafe.Pointer(path))
+	}
 }
 
 // wait returns when all copies are done.

@@ -24,6 +24,7 @@ status create_tensor(table api, void *allocator, const int64_t *shape, size_t ax
 status tensor_over(table api, void *info, void *data, size_t bytes, const int64_t *shape, size_t axes, int type, void **value);
 status bind_value(table api, int f, void *binding, const char *name, void *value);
 status contents(table api, void *value, void **data);
+void *load_library(const char *path);
 void *find_function(const char *library, const char *name);
 int wait_for_device(void *cuda_synchronize);
 int copy_bytes(void *cuda_memcpy, void *to, const void *from, size_t bytes);

@@ -219,7 +219,7 @@ func (o *opening) addDevices(ctx context.Context, options *onnx.SessionOptions) 
 func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r request) error {
 	library := o.engine.library
 	if err := r.checkVersion(library.Version); err != nil {
-		return &deviceError{r.name, err.Error()}
+		return explanation{reason: err.Error(), remedy: anotherBuild(r.device)}.error(r.device)
 	}
 	if r.call == callOpenVINO {
 		if node, err := lengthsOfSequences(o.plan.options.ModelPath, o.inputs); err != nil {
@@ -240,7 +240,7 @@ func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r
 		o.facts = map[string]string{}
 	}
 	addFacts(o.facts, "option "+r.name+" ", add)
-	if err := appendDevice(options, r.device, with(r.options, add)); err != nil {
+	if err := appendDevice(options, r.device, library.Path, with(r.options, add)); err != nil {
 		return explain(r.device, library.Path, err).error(r.device)
 	}
 	o.plan.noteCompiling(r, add)
@@ -248,12 +248,13 @@ func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r
 }
 
 // appendDevice makes the binding's call for a device.
-func appendDevice(options *onnx.SessionOptions, d *device, keys map[string]string) error {
+func appendDevice(options *onnx.SessionOptions, d *device, mainLibrary string, keys map[string]string) error {
 	// For CUDA and TensorRT there is at least one option: only Update says which file is missing, and the binding skips an
 	// update of nothing.
 	withID := with(keys, map[string]string{"device_id": "0"})
 	switch d.call {
 	case callCUDA:
+		loadNeeded(d.libraryFile(mainLibrary))
 		cuda, err := onnx.NewCUDAProviderOptions()
 		if err != nil {
 			return err
@@ -264,6 +265,7 @@ func appendDevice(options *onnx.SessionOptions, d *device, keys map[string]strin
 		}
 		return options.AppendExecutionProviderCUDA(cuda)
 	case callTensorRT:
+		loadNeeded(d.libraryFile(mainLibrary))
 		trt, err := onnx.NewTensorRTProviderOptions()
 		if err != nil {
 			return err

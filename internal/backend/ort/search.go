@@ -255,7 +255,7 @@ func installDirs(wanted string) []string {
 	names := map[string]bool{}
 	for name := range strings.SplitSeq(wanted, ",") {
 		if d, err := deviceNamed(name); err == nil {
-			names[d.name] = true
+			names[cmp.Or(d.backing, d.name)] = true // TensorRT's provider comes with CUDA's
 		}
 	}
 	rank := func(dir string) int {

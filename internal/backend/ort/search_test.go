@@ -104,6 +104,10 @@ func TestSearchForADevice(t *testing.T) {
 			t.Errorf("device %q: found %s, want %s", device, got, want)
 		}
 	}
+	cuda := m.install("data/onnxruntime/1.24.4-cuda/"+platform+"/libonnxruntime.so.1.24.4", "1.24.4")
+	if got := find("tensorrt"); got != cuda {
+		t.Errorf("device tensorrt: found %s, want %s", got, cuda)
+	}
 }
 
 func TestSearchInFoldersNamedLikePatterns(t *testing.T) {

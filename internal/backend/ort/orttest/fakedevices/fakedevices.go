@@ -47,7 +47,7 @@ func Build(t *testing.T) Folder {
 	for source, library := range map[string]string{"onnxruntime.c": libraryName, "cudart.c": "libcudart.so.12"} {
 		text, err := sources.Open("testdata/" + source)
 		testenv.Must(t, err)
-		command := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", filepath.Join(folder, library), "-x", "c", "-", "-ldl")
+		command := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-Wl,-soname,"+library, "-o", filepath.Join(folder, library), "-x", "c", "-", "-ldl")
 		command.Stdin = text
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
