@@ -47,9 +47,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 				if err := fetchRuntime(cmd, d.Fetches, yes); err != nil {
 					return err
 				}
-				if d, err = diagnose(cmd.Context(), library, device); err != nil {
-					return err
-				}
+				return lookAgain(cmd, device, asJSON)
 			}
 			if fix && slices.ContainsFunc(d.Missing, func(r remedy) bool { return r.Installs }) {
 				if !yes {
@@ -93,6 +91,21 @@ func fetchRuntime(cmd *cobra.Command, device string, yes bool) error {
 		return err
 	}
 	_, err = fetchItem(cmd, m, it, download.Options{Dir: dir}, yes)
+	return err
+}
+
+// lookAgain looks at a device in a process of its own: this one has opened a library, and can open only one.
+func lookAgain(cmd *cobra.Command, device string, asJSON bool) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	again := exec.CommandContext(cmd.Context(), program, "doctor", "--device", device, "--fix=false", fmt.Sprintf("--json=%t", asJSON))
+	again.Stdout, again.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	err = again.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return finished(exit.ExitCode())
+	}
 	return err
 }
 
@@ -209,7 +222,13 @@ func diagnose(ctx context.Context, library, device string) (*diagnosis, error) {
 	}
 	d.checkDisk()
 	d.findLibrary(ctx, library, device)
-	if device != "" && len(d.Missing) == 0 {
+	switch {
+	case device == "":
+	case d.Library == "" && library == "" && os.Getenv(ort.LibraryVariable) == "":
+		if _, it, err := lookupItem(download.Runtime, device); err == nil { // rather than one without the device
+			d.Fetches = it.Name
+		}
+	case len(d.Missing) == 0:
 		err = d.checkDevice(library, device)
 	}
 	return d, err
@@ -239,10 +258,19 @@ func (d *diagnosis) checkDevice(library, device string) error {
 		return nil
 	}
 	d.miss("device "+p.Device+": "+p.Reason, p.Remedy)
-	if library != "" || os.Getenv(ort.LibraryVariable) != "" || p.Compiled {
+	if library != "" || os.Getenv(ort.LibraryVariable) != "" {
 		return nil
 	}
-	if _, _, err := lookupItem(download.Runtime, p.Device); err == nil {
+	_, it, err := lookupItem(download.Runtime, p.Device)
+	if err != nil {
+		return nil // not to be had
+	}
+	dir, err := it.UsualDir()
+	if err != nil {
+		return err
+	}
+	unfinished := filepath.Dir(d.Library) == dir // an interrupted download
+	if !download.Installed(dir, it) && (!p.Compiled || unfinished) {
 		d.Fetches = p.Device
 		d.Missing[len(d.Missing)-1].Fix = ort.Remedy + " --device " + p.Device
 	}
