@@ -75,6 +75,10 @@ func TestORTOpenVINOKeepsAndNames(t *testing.T) {
 		if got := tensor.Data[float32](y); math.Abs(float64(got[0]-8)) > 1e-4 || math.Abs(float64(got[1]-64)) > 1e-4 {
 			t.Errorf("determinants are %v, want 8 and 64", got)
 		}
+		strict := backend.Options{ModelPath: g.write(t), Device: "openvino", Config: map[string]string{"session.disable_cpu_ep_fallback": "1"}, CountDeviceNode: true}
+		if _, err := openEngine(t).Open(t.Context(), strict); err == nil || !strings.Contains(err.Error(), "fallback to CPU EP has been explicitly disabled") {
+			t.Errorf("with the fallback to the CPU disabled: %v, want an error", err)
+		}
 		folders := fileio.Glob(filepath.Join(cache, "openvino"), "*")
 		if len(folders) != 1 || len(fileio.Glob(folders[0], "*")) < 2 {
 			t.Errorf("the cache has %v, want a folder with a key and a compiled model", folders)
