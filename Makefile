@@ -71,7 +71,7 @@ bench-generate: onnxruntime ## decoding token by token: against a loop in C, slo
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench ORT -benchtime 1x -timeout 30m ./internal/models/decode
 
 bench-language: onnxruntime ## models on sequences: against a loop in C, in Server against naive batches, tokenizing, log-mel, metrics against Python
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTReplay|Sequences' -benchtime 1x -timeout 30m ./internal/builtin
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTReplay|Sequences' -benchtime 1x -timeout 60m ./internal/builtin
 	$(GO) test -run '^$$' -bench 'WordPiece|Windows|Features|Peers|HundredMillion|AUC' -timeout 30m ./internal/models/tokenizer ./internal/preprocess/... ./internal/accuracy
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)

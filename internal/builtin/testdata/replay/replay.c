@@ -5,13 +5,15 @@
 //
 //	cc -O2 -o replay replay.c -ldl && replay LIBRARY RECORDING
 //
-// It goes through the recording twice, and prints the seconds of the second time. A recording is a
+// It goes through the recording, the warm-up too, and prints the seconds since the traffic began. Values
+// are made when they are first used and kept, as in the recorded program. A recording is a
 // sequence of little-endian numbers: sessions (threads, the model's file, names of inputs, names of
-// outputs), sizes of buffers, and runs (session, inputs, outputs; of each its buffer, ONNX's number of
-// its type, its extents, and what was written there since it was seen last, which is nothing for
-// what a run before has left there). No header of ONNX Runtime is needed: its functions are
+// outputs), sizes of buffers, and runs with the number of those of the warm-up (session, inputs, outputs; of
+// each its buffer, ONNX's number of its type, its extents, and what was written there since it was seen last,
+// which is nothing for what a run before has left there). No header of ONNX Runtime is needed: its functions are
 // numbered (OrtApi).
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +65,15 @@ typedef struct {
 	size_t size;
 } change;
 
+typedef struct value {
+	int64_t buffer, type, rank, dims[8], size;
+	void *made;
+	struct value *before;
+} value;
+
 typedef struct {
 	session *of;
-	void **inputs, **outputs;
+	value **inputs, **outputs;
 	change *changes;
 } run;
 
@@ -79,17 +87,34 @@ static const char **names(int64_t *n) {
 static void *memory;
 static char **buffers;
 
-// value makes a value over a buffer, and keeps what is to be written there before.
-static void *value(change *c) {
-	int64_t buffer = number(), type = number(), rank = number(), dims[8], size = number();
-	for (int64_t i = 0; i < rank; i++) dims[i] = number();
-	void *v;
-	CALL(49, memory, buffers[buffer], (size_t)size, dims, (size_t)rank, (int)type, &v);
+static value *last;
+
+// read_value reads a value over a buffer, which others may have used, and what is to be written there before.
+static value *read_value(change *c) {
+	value read = {0}, *v = last;
+	read.buffer = number(), read.type = number(), read.rank = number(), read.size = number();
+	for (int64_t i = 0; i < read.rank; i++) read.dims[i] = number();
+	while (v && memcmp(v, &read, offsetof(value, made))) v = v->before;
+	if (!v) {
+		v = malloc(sizeof *v);
+		*v = read;
+		v->before = last;
+		last = v;
+	}
 	c->size = number();
-	c->to = buffers[buffer];
+	c->to = buffers[read.buffer];
 	c->from = malloc(c->size);
 	bytes(c->from, c->size);
 	return v;
+}
+
+// handles has those of values, which it makes of new ones.
+static void handles(void **to, value **from, int64_t n) {
+	for (int64_t i = 0; i < n; i++) {
+		value *v = from[i];
+		if (!v->made) CALL(49, memory, buffers[v->buffer], (size_t)v->size, v->dims, (size_t)v->rank, (int)v->type, &v->made);
+		to[i] = v->made;
+	}
 }
 
 static double now(void) {
@@ -130,26 +155,29 @@ int main(int argc, char **argv) {
 		memset(buffers[i], 0, size);
 	}
 	n = number();
+	int64_t warm_up = number(), most = 0;
 	run *runs = calloc(n, sizeof *runs);
 	for (int64_t i = 0; i < n; i++) {
 		session *s = runs[i].of = &sessions[number()];
-		runs[i].inputs = calloc(s->inputs, sizeof(void *));
-		runs[i].outputs = calloc(s->outputs, sizeof(void *));
+		runs[i].inputs = calloc(s->inputs, sizeof(value *));
+		runs[i].outputs = calloc(s->outputs, sizeof(value *));
 		runs[i].changes = calloc(s->inputs, sizeof(change));
 		change none;
-		for (int64_t k = 0; k < s->inputs; k++) runs[i].inputs[k] = value(&runs[i].changes[k]);
-		for (int64_t k = 0; k < s->outputs; k++) runs[i].outputs[k] = value(&none);
+		for (int64_t k = 0; k < s->inputs; k++) runs[i].inputs[k] = read_value(&runs[i].changes[k]);
+		for (int64_t k = 0; k < s->outputs; k++) runs[i].outputs[k] = read_value(&none);
+		if (most < s->inputs + s->outputs) most = s->inputs + s->outputs;
 	}
 
+	void **inputs = calloc(most, sizeof *inputs), **outputs = calloc(most, sizeof *outputs);
 	double began = 0;
-	for (int turn = 0; turn < 2; turn++) {
-		began = now();
-		for (int64_t i = 0; i < n; i++) {
-			run *r = &runs[i];
-			session *s = r->of;
-			for (int64_t k = 0; k < s->inputs; k++) memcpy(r->changes[k].to, r->changes[k].from, r->changes[k].size);
-			CALL(9, s->handle, NULL, s->input, r->inputs, (size_t)s->inputs, s->output, (size_t)s->outputs, r->outputs);
-		}
+	for (int64_t i = 0; i < n; i++) {
+		run *r = &runs[i];
+		session *s = r->of;
+		if (i == warm_up) began = now();
+		for (int64_t k = 0; k < s->inputs; k++) memcpy(r->changes[k].to, r->changes[k].from, r->changes[k].size);
+		handles(inputs, r->inputs, s->inputs);
+		handles(outputs, r->outputs, s->outputs);
+		CALL(9, s->handle, NULL, s->input, inputs, (size_t)s->inputs, s->output, (size_t)s->outputs, outputs);
 	}
 	printf("%.6f\n", now() - began);
 	return 0;
