@@ -39,8 +39,8 @@ Installs the ONNX Runtime library (version $default_version unless told otherwis
                   of this script
   --sha256 HEX    the SHA-256 that the library must have, instead of the table's
   --source NAME   auto (default: github, then npm, then pypi), github, npm, or pypi
-  --device NAME   ONNX Runtime with this device beside it, such as openvino: the same as
-                  mlperf doctor --fix --device NAME, which shows the licences and asks
+  --device NAME   ONNX Runtime with this device (openvino, cuda, webgpu): the same as
+                  mlperf doctor --fix --device NAME, which shows size and licences and asks
   --print-path    print where the library is or would be, and do nothing
   --help          this text
 
