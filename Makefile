@@ -12,6 +12,11 @@ ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Vector instructions, which decode JPEG files (internal/preprocess/jpeg/vector.go); nothing where this Go does not have the
+# experiment. Without it the program is the same, and slower there.
+GOEXPERIMENT := $(or $(GOEXPERIMENT),$(shell GOEXPERIMENT=simd $(GO) env GOEXPERIMENT 2>/dev/null))
+export GOEXPERIMENT
+
 LDFLAGS ?= -s -w # a third smaller; LDFLAGS= keeps the symbols for a debugger
 
 # Garbage collection is a quarter of the compiler's time. Without it a package takes 1 GB at most instead of half of one.

@@ -100,7 +100,12 @@ func widen(dst, near, far []uint8, even, odd uint64) {
 	sum := func(i int) uint64 { return 3*uint64(near[i]) + uint64(far[i]) }
 	prev := sum(0)
 	i := 0
-	if n >= 8 {
+	switch {
+	case vectors && n >= 18:
+		dst[0], dst[1] = uint8((4*prev+even)>>4), uint8((3*prev+sum(1)+odd)>>4)
+		i = widenVectors(dst, near, far, even, odd)
+		prev = sum(i - 1)
+	case n >= 8:
 		i, prev = widenFours(dst, near, far, even, odd)
 	}
 	for ; i < n; i++ {
@@ -209,6 +214,9 @@ func fromYCbCr(dst, luma, cb, cr []uint8) {
 	n := len(luma)
 	cb, cr, dst = cb[:n], cr[:n], dst[:3*n]
 	x := 0
+	if vectors {
+		x = fromYCbCrVectors(dst, luma, cb, cr)
+	}
 	for ; x+4 <= n; x += 4 {
 		y4, b4, r4, p := luma[x:][:4], cb[x:][:4], cr[x:][:4], dst[3*x:][:12]
 		p0 := clampRGB(uint64(y4[0])*lanes + tb[b4[0]] + tr[r4[0]])

@@ -14,7 +14,8 @@
 // 1, 3 or 4 components, whole-number sampling ratios and restart intervals. MCU, block,
 // component and scan mean what they mean in the standard (ITU-T T.81). CMYK becomes RGB as
 // in OpenCV. The files follow the data: header.go reads segments, entropy.go coefficients,
-// idct.go makes samples, color.go pixels; exif.go reads the orientation.
+// idct.go makes samples, color.go pixels, vector.go both with vector instructions where the program
+// was built with GOEXPERIMENT=simd, as make does; exif.go reads the orientation.
 //
 // A damaged file is an error: OpenCV fills in what is missing and goes on, but a benchmark on
 // broken data is worth nothing. What Decode accepts has OpenCV's pixels, unless coefficients

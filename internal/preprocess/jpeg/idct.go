@@ -49,6 +49,10 @@ func inverse(dst []uint8, stride int, b *block, nonZero uint64) {
 		}
 		return
 	}
+	if vectors {
+		inverseVectors(dst, stride, b)
+		return
+	}
 	var ws [8][8]int32
 	all, ac, upper := columns(nonZero), columns(nonZero&^0xFF), columns(nonZero>>32)
 	half := all&0xF0 == 0
