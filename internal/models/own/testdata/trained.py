@@ -11,8 +11,12 @@ import struct
 import sys
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+
+try:
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError:  # a Python with PyTorch converts nothing
+    pass
 
 
 class Graph:
@@ -194,12 +198,27 @@ def best(scores):
     return np.argsort(-scores, axis=-1, kind="stable")[..., :5].astype(np.int32)
 
 
-def answers_efficientnet(model, photos, to):
+def answers(predict, photos, to):
     """Writes the five best classes of each photo, and says Top-1 and Top-5."""
-    run, names = session(model), photos_of(photos)
-    top = np.stack([best(run.run(None, {"images": lite0_pixels(os.path.join(photos, n))[None]})[0][0]) for n in names])
+    names = photos_of(photos)
+    top = np.stack([best(predict(lite0_pixels(os.path.join(photos, n))[None])[0]) for n in names])
     np.save(to, top)
-    print(f"Python: Top-1 {np.mean([t[0] == i for i, t in enumerate(top)]):.1%}, Top-5 {np.mean([i in t for i, t in enumerate(top)]):.1%} of {len(names)}")
+    print(f"{to}: Top-1 {np.mean([t[0] == i for i, t in enumerate(top)]):.1%}, Top-5 {np.mean([i in t for i, t in enumerate(top)]):.1%} of {len(names)}")
+
+
+def answers_efficientnet(model, photos, to):
+    run = session(model)
+    answers(lambda x: run.run(None, {"images": x})[0], photos, to)
+
+
+def answers_pytorch(package, weights, photos, to):
+    """PyTorch with the package's own code: the ONNX file is a conversion of ours."""
+    sys.path.insert(0, package)
+    import torch
+    from efficientnet_lite_pytorch import EfficientNet
+    model = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=weights).eval()
+    with torch.no_grad():
+        answers(lambda x: model(torch.from_numpy(x)).numpy(), photos, to)
 
 
 def expect_opennsfw(model, photos, to):
@@ -339,7 +358,27 @@ def quantize(model, photos, to, count=64):
     os.remove(prepared)
 
 
+def times(*models):
+    """Milliseconds of processor time for an image in one thread, in turns: other work on the machine hardly matters."""
+    import onnxruntime
+    import time
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    runs = {m: onnxruntime.InferenceSession(m, options, providers=["CPUExecutionProvider"]) for m in models}
+    x = {"images": np.random.default_rng(1).uniform(-1, 1, (1, 3, 224, 224)).astype(np.float32)}
+    took = {m: [] for m in models}
+    for _ in range(16):
+        for m, run in runs.items():
+            began = time.process_time()
+            for _ in range(4):
+                run.run(None, x)
+            took[m].append((time.process_time() - began) / 4 * 1e3)
+    for m, t in took.items():
+        t = t[1:]  # the first warms up
+        print(f"{m}: median {np.median(t):.2f} ms, {min(t):.2f} to {max(t):.2f}")
+
+
 if __name__ == "__main__":
-    commands = (convert_efficientnet, convert_minilm, answers_efficientnet, expect_opennsfw, expect_nudenet, expect_rapidocr,
-                expect_magika, expect_silero, expect_minilm, compare, quantize)
+    commands = (convert_efficientnet, convert_minilm, answers_efficientnet, answers_pytorch, expect_opennsfw, expect_nudenet, expect_rapidocr,
+                expect_magika, expect_silero, expect_minilm, compare, quantize, times)
     {f.__name__.replace("_", "-"): f for f in commands}[sys.argv[1]](*sys.argv[2:])
