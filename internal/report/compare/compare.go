@@ -92,13 +92,19 @@ func (c *Comparison) Unlike() []Difference {
 	return list
 }
 
-// Of compares runs, benchmark by benchmark. Runs without a partner are named in left.
+// Of compares runs, benchmark by benchmark. Two own models, one on each side, are compared with each other, as a file and its
+// quantized form. Runs without a partner are named in left.
 func Of(base, new []Run) (list []Comparison, left []string, err error) {
+	files := onlyOwnModel(base) != "" && onlyOwnModel(new) != ""
 	var groups []*[2][]Run // the runs of a benchmark, of both sides
 	known := map[string]*[2][]Run{}
 	for side, runs := range [][]Run{base, new} {
 		for _, r := range runs {
-			key := fmt.Sprintf("%q %q %q", r.Results.Model, r.Results.ScenarioName(), r.Results.Mode)
+			model := r.Results.Model
+			if files && r.isOwnModel() {
+				model = ""
+			}
+			key := fmt.Sprintf("%q %q %q", model, r.Results.ScenarioName(), r.Results.Mode)
 			g := known[key]
 			if g == nil {
 				g = &[2][]Run{}
@@ -124,6 +130,22 @@ func Of(base, new []Run) (list []Comparison, left []string, err error) {
 		return nil, left, fmt.Errorf("no benchmark has runs on both sides, of %d and %d runs", len(base), len(new))
 	}
 	return list, left, nil
+}
+
+func (r Run) isOwnModel() bool { return slices.Contains(r.Results.Caveats, report.CaveatOwnModel) }
+
+// onlyOwnModel is the name of the own model of runs; empty: they have none, or several.
+func onlyOwnModel(runs []Run) (name string) {
+	for _, r := range runs {
+		switch {
+		case !r.isOwnModel():
+		case name != "" && r.Results.Model != name:
+			return ""
+		default:
+			name = r.Results.Model
+		}
+	}
+	return name
 }
 
 // isCopyOf reports whether two folders have the same measurement.

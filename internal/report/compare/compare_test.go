@@ -297,6 +297,20 @@ func TestRunsWithoutAPartner(t *testing.T) {
 	}
 }
 
+func TestOwnModelsAreCompared(t *testing.T) {
+	a, b, c := simulation{1, 2, 0.5, 20, 1}.run(begin), simulation{1, 2, 0.4, 20, 1}.run(begin), simulation{1, 2, 0.3, 20, 1}.run(begin)
+	for r, name := range map[*report.Results]string{a.Results: "my.onnx", b.Results: "my-int8.onnx", c.Results: "other.onnx"} {
+		r.Model, r.Caveats = name, []string{report.CaveatOwnModel}
+	}
+	list, left, err := Of([]Run{a}, []Run{b})
+	if err != nil || len(list) != 1 || len(left) != 0 || !slices.Contains(list[0].Differences, Difference{"model", "my.onnx", "my-int8.onnx", false}) {
+		t.Errorf("%+v, %v, %v", list, left, err)
+	}
+	if _, left, err := Of([]Run{a}, []Run{b, c}); err == nil || len(left) != 3 {
+		t.Errorf("one of two: %v, %v", left, err)
+	}
+}
+
 func TestAccuracyBySample(t *testing.T) {
 	right := func(n int, wrong ...int) *report.Accuracy {
 		a := &report.Accuracy{Metric: "accuracy", Unit: "%", Samples: uint64(n), Right: make([]byte, (n+7)/8), Reference: 76, Target: 75}

@@ -47,6 +47,7 @@ var facts = []fact{
 		}
 		return fmt.Sprintf("%s, %g of the queries", text, t.TargetLatencyPercentile)
 	}},
+	{"model", false, func(r *report.Results) string { return r.Model }},
 	{"model file", false, func(r *report.Results) string { return r.Input.ModelSHA256[:min(16, len(r.Input.ModelSHA256))] }},
 	{"precision", false, func(r *report.Results) string { return r.Input.Precision }},
 	{"engine", false, func(r *report.Results) string { return r.Backend.Engine }},
