@@ -11,7 +11,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=0.9.0
-RUN go build -trimpath -ldflags "-s -w -X github.com/mlperf-go/mlperf/internal/cli.version=$VERSION" -o /out/mlperf ./cmd/mlperf
+RUN GOEXPERIMENT=simd go build -trimpath -ldflags "-s -w -X github.com/mlperf-go/mlperf/internal/cli.version=$VERSION" -o /out/mlperf ./cmd/mlperf
 RUN scripts/install_onnxruntime.sh --dir /out/onnxruntime
 
 FROM debian:bookworm-slim

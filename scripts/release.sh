@@ -76,7 +76,7 @@ build() { # OS ARCH
 	program=mlperf
 	[ "$1" != windows ] || program=mlperf.exe
 	mkdir -p "$work/$name"
-	CGO_ENABLED=$cgo GOOS=$1 GOARCH=$2 ${compiler:+env CC="$compiler"} "$go" build -trimpath \
+	GOEXPERIMENT=simd CGO_ENABLED=$cgo GOOS=$1 GOARCH=$2 ${compiler:+env CC="$compiler"} "$go" build -trimpath \
 		-ldflags "-s -w -X github.com/mlperf-go/mlperf/internal/cli.version=$version" -o "$work/$name/$program" ./cmd/mlperf || fail "$1/$2 cannot be built"
 	cp -R LICENSE README.md scripts "$work/$name/"
 	if [ "$1/$2" = "$host" ]; then "$work/$name/$program" man "$work/$name/man"; fi
