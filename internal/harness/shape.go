@@ -63,7 +63,7 @@ const (
 // shape chooses the open numbers. The choices were the best of a sweep on
 // processors (docs/backend.md): one worker with all cores where one query runs
 // at a time, one worker per core otherwise, because cores that compute different samples
-// need not wait for each other. A device is no such set of cores: runs of several workers wait for each other in its
+// need not wait for each other. On a device runs of several workers wait for each other in its
 // queue, each for as long as all of them take, where one worker would have put their samples into one batch.
 func (in shapeInput) shape() shape {
 	s := in.asked

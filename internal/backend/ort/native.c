@@ -123,7 +123,7 @@ status set_thread_functions(table api, void *options) { return NULL; }
 void *load_library(const char *path) { return LoadLibraryA(path); }
 
 void *find_function(const char *library, const char *name) {
-	HMODULE found = LoadLibraryA(library);
+	HMODULE found = load_library(library);
 	return found ? (void *)GetProcAddress(found, name) : NULL;
 }
 #else

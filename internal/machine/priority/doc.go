@@ -9,7 +9,7 @@
 // and from everything else. Its name tells it apart: a thread inherits the name of the thread that starts it, so what an
 // engine starts between Compute and End has the engine's name.
 //
-// Where a query waits for the one before there is no schedule, and the time of a query is what the engine's threads take. The thread
+// Without a schedule, as in SingleStream and Offline, only the engine's threads decide how long a query takes. The thread
 // of Go's runtime that watches goroutines wakes up every 20 µs and would interrupt them: MobileNet 20 times in 7 ms, which made
 // its 90th percentile a fifth longer than its median. LowerMonitor has it wait.
 //

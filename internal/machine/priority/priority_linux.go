@@ -61,7 +61,7 @@ func Raise() (restore func()) {
 	})
 }
 
-// keepRaising raises new threads until it is told to stop, and then restores the policies of all.
+// keepRaising raises new threads until it is told to stop, and then restores the policies.
 func keepRaising(before map[int]int) {
 	defer close(ended)
 	ticker := time.NewTicker(period)
