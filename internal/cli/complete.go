@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
@@ -27,7 +28,7 @@ func completeValues(root *cobra.Command) {
 		"scenario":  words("single-stream", "multi-stream", "server", "offline", "interactive", "SingleStream", "MultiStream"),
 		"mode":      words("performance", "accuracy", "submission", "find-peak"),
 		"rules":     config.Versions,
-		"division":  words("closed", "open", "network"),
+		"division":  rounds.Divisions,
 		"precision": words("fp32", "fp16", "bf16", "int8", "int4"),
 		"device":    func() []string { return catalogue.Backends()[0].Devices },
 		"backend": func() []string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -46,24 +47,22 @@ func (d Difference) Remark(division Division, text string) string {
 // A Division is one of a submission: it decides what a submitter may change.
 type Division uint8
 
-// The divisions. In the open one, a submitter may choose bounds and percentiles, and says so.
+// The divisions, in the order of rounds.Divisions. In the open one, a submitter may choose bounds and percentiles, and says so.
 const (
 	Closed Division = iota
 	Open
 	Network // as closed, with the system under test behind a network
 )
 
-func (d Division) String() string { return [...]string{"closed", "open", "network"}[d] }
+func (d Division) String() string { return rounds.Divisions()[d] }
 
 // ParseDivision returns the division of a name. Empty: closed.
 func ParseDivision(name string) (Division, error) {
 	if name == "" {
 		return Closed, nil
 	}
-	for _, d := range []Division{Closed, Open, Network} {
-		if d.String() == strings.ToLower(name) {
-			return d, nil
-		}
+	if i := slices.Index(rounds.Divisions(), strings.ToLower(name)); i >= 0 {
+		return Division(i), nil
 	}
 	return Closed, fmt.Errorf("unknown division %q, want closed, open or network", name)
 }

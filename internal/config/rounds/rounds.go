@@ -112,6 +112,9 @@ var load = sync.OnceValue(func() *all {
 	return a
 })
 
+// Divisions lists those of a submission.
+func Divisions() []string { return []string{"closed", "open", "network"} }
+
 // Versions lists the rounds, oldest first.
 func Versions() []string {
 	names := []string{}

@@ -137,14 +137,12 @@ func (b *builder) make(ctx context.Context, results []*result) error {
 	return err
 }
 
-var divisions = []string{"closed", "open", "network"}
-
 // check refuses a wrong request before anything is read.
 func (b *builder) check() (err error) {
 	if b.round, err = rounds.Find(b.Rules); err != nil {
 		return userinput.Invalid("rules", b.Rules, "one of "+strings.Join(rounds.Versions(), ", "))
 	}
-	if !slices.Contains(divisions, b.Division) {
+	if !slices.Contains(rounds.Divisions(), b.Division) {
 		return userinput.Invalid("division", b.Division, "closed, open or network")
 	}
 	b.Implementation = cmp.Or(b.Implementation, "mlperf")
@@ -199,7 +197,7 @@ func (b *builder) checkTree() error {
 	}
 	entries, err := os.ReadDir(b.Tree)
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !slices.Contains(divisions, e.Name()) && ext != ".md" && ext != ".pdf" {
+		if ext := filepath.Ext(e.Name()); !slices.Contains(rounds.Divisions(), e.Name()) && ext != ".md" && ext != ".pdf" {
 			return fmt.Errorf("%s is not a submission, it has %s: it is not replaced", b.Tree, e.Name())
 		}
 	}

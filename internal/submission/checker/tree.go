@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
@@ -147,7 +148,7 @@ func (l *loader) walk(ctx context.Context) error {
 			return nil
 		}
 		isGit := slices.Contains([]string{".git", ".github", "assets"}, parts[0])
-		if isGit || l.submitter != "" && len(parts) > 1 && slices.Contains(divisions, parts[0]) && parts[1] != l.submitter {
+		if isGit || l.submitter != "" && len(parts) > 1 && slices.Contains(rounds.Divisions(), parts[0]) && parts[1] != l.submitter {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -184,8 +185,8 @@ func (l *loader) strictEntry(path string, parts []string, entry fs.DirEntry) {
 	switch {
 	case mode.IsDir() && base == "__pycache__":
 		l.fail("tree-pycache", problem{path: path, message: "compiled Python files are not submitted"})
-	case mode.IsDir() && len(parts) == 1 && !slices.Contains(divisions, path):
-		l.fail("tree-folder-unknown", problem{path: path, message: "not a division", found: base, wanted: strings.Join(divisions, ", ")})
+	case mode.IsDir() && len(parts) == 1 && !slices.Contains(rounds.Divisions(), path):
+		l.fail("tree-folder-unknown", problem{path: path, message: "not a division", found: base, wanted: strings.Join(rounds.Divisions(), ", ")})
 	case mode.IsDir():
 		if entries, err := os.ReadDir(l.at(path)); err == nil && len(entries) == 0 {
 			l.fail("tree-empty-folder", problem{path: path, message: "the folder is empty"})

@@ -46,7 +46,7 @@ func Final(r *checker.Report) ([]Sheet, error) {
 	}
 	ids := systemIDs(r)
 	var sheets []Sheet
-	for _, division := range []string{"closed", "open", "network"} {
+	for _, division := range rounds.Divisions() {
 		for _, suite := range []string{"datacenter", "edge"} {
 			for _, power := range []bool{false, true} {
 				results := slices.DeleteFunc(slices.Clone(r.Results), func(one checker.Result) bool {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
@@ -99,7 +100,7 @@ func find(root, submitter string) (paths []string, err error) {
 	}
 	paths = slices.DeleteFunc(paths, func(path string) bool {
 		parts := strings.Split(path, "/")
-		return !slices.Contains([]string{"closed", "open", "network"}, parts[0]) || submitter != "" && parts[1] != submitter
+		return !slices.Contains(rounds.Divisions(), parts[0]) || submitter != "" && parts[1] != submitter
 	})
 	slices.Sort(paths)
 	return paths, nil
