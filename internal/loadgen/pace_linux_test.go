@@ -161,8 +161,9 @@ func TestProgramWithPriority(t *testing.T) {
 			before := currentThread(t)
 			var stat []byte
 			WithPriority(p.name, func() { stat, _ = exec.Command("cat", "/proc/self/stat").Output() })
-			fields := strings.Fields(string(stat))                                                                // as above
-			if got := fields[18] + " " + fields[40]; got != []string{fmt.Sprint(before.Nice, " 1"), "-10 0"}[i] { // a real-time thread's nice value means nothing, and stays
+			fields := strings.Fields(string(stat))                      // as above
+			want := []string{fmt.Sprint(before.Nice, " 1"), "-10 0"}[i] // a real-time thread keeps its nice value
+			if got := fields[18] + " " + fields[40]; got != want {
 				t.Errorf("%s: nice value and policy of a program are %s", p.name, got)
 			}
 			if after := currentThread(t); after != before {
