@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -99,18 +98,14 @@ func TestAskNeedsTerminal(t *testing.T) {
 	}
 }
 
-func TestRevision(t *testing.T) {
-	for _, c := range []struct{ version, commit, want string }{
-		{"v0.0.0-2026+dirty", "0123456789abcdef", " (0123456789)"}, // a checkout
-		{"v0.3.1", "", " (v0.3.1)"},                                // go install
-		{"(devel)", "", ""},                                        // an archive of the source
+func TestBuiltFrom(t *testing.T) {
+	for _, c := range []struct{ commit, module, want string }{
+		{"0123456789", "v0.0.0-2026+dirty", " (0123456789)"}, // a checkout
+		{"", "v0.3.1", " (v0.3.1)"},                          // go install
+		{"", "(devel)", ""},                                  // an archive of the source
 	} {
-		info := &debug.BuildInfo{Main: debug.Module{Version: c.version}}
-		if c.commit != "" {
-			info.Settings = []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: c.commit}}
-		}
-		if got := revision(info); got != c.want {
-			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		if got := builtFrom(c.commit, c.module); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

@@ -1,35 +1,32 @@
 package cli
 
 import (
-	"fmt"
+	"cmp"
 	"runtime"
 	"runtime/debug"
-	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
 
 // version is the version of the program; the linker replaces it in a release (scripts/release.sh).
 var version = "0.9.0"
 
 // program is the name and the version, with what it was built from if that is known, as results have them.
-func program() string {
-	name := "mlperf " + version
+var program = sync.OnceValue(func() string {
+	module := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
-		name += revision(info)
+		module = info.Main.Version
 	}
-	return name
-}
+	return "mlperf " + version + builtFrom(mlperflog.ThisProgram(version).Revision, module)
+})
 
-// revision is the commit that the program was built from, or the version that go install was asked for.
-func revision(info *debug.BuildInfo) string {
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return fmt.Sprintf(" (%.10s)", s.Value)
-		}
-	}
-	if v := info.Main.Version; strings.HasPrefix(v, "v") {
-		return " (" + v + ")"
+// builtFrom is the commit that the program was built from, or the version that go install was asked for.
+func builtFrom(commit, module string) string {
+	if from := cmp.Or(commit, module); from != "" && from != "(devel)" {
+		return " (" + from + ")"
 	}
 	return ""
 }
