@@ -128,10 +128,36 @@ func (p Progress) Expected() uint64 {
 	return n
 }
 
-// TooFew says that early stopping asks for more queries than the test will have; empty: it does not.
-func (p Progress) TooFew() string {
-	if needed, expected := p.Needed(), p.Expected(); needed > expected {
-		return fmt.Sprintf("early stopping needs %d queries, the test will have %d", needed, expected)
+// IssuedSamples is how many samples the issued queries have.
+func (p Progress) IssuedSamples() uint64 {
+	if p.Planned == 0 {
+		return 0
 	}
-	return ""
+	return p.Issued * (p.Samples / p.Planned)
+}
+
+// Waiting is how many samples wait for their answers.
+func (p Progress) Waiting() uint64 { return max(p.IssuedSamples(), p.Completed) - p.Completed }
+
+// Bound is the bound of latencies, and the share of queries that must keep it; 0: none.
+func (p Progress) Bound() (time.Duration, float64) {
+	if p.Test == nil || p.Accuracy || p.Test.UseTokenLatencies || p.Test.TargetLatency <= 0 {
+		return 0, 0
+	}
+	return p.Test.TargetLatency, p.Test.TargetLatencyPercentile
+}
+
+// Outlook is the verdict if latencies stay as they are, VALID or INVALID, and the reason; empty: not enough data.
+func (p Progress) Outlook() (verdict, reason string) {
+	bound, percentile := p.Bound()
+	switch needed, expected := p.Needed(), p.Expected(); {
+	case p.RecentTarget == 0:
+	case bound > 0 && p.RecentTarget > bound:
+		return "INVALID", fmt.Sprintf("p%.4g is %.2g × the bound", 100*percentile, p.RecentTarget.Seconds()/bound.Seconds())
+	case needed > expected:
+		return "INVALID", fmt.Sprintf("early stopping needs %d queries, the test will have %d", needed, expected)
+	case bound > 0:
+		return "VALID", ""
+	}
+	return "", ""
 }

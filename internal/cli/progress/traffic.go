@@ -34,24 +34,12 @@ func (s testState) target() float64 {
 	return t.TargetQPS * float64(max(1, t.SamplesPerQuery))
 }
 
-// bound is the latency bound, and the share of queries that must keep it; 0: none.
-func (s testState) bound() (time.Duration, float64) {
-	if s.Test == nil || s.Accuracy || s.Test.UseTokenLatencies || s.Test.TargetLatency <= 0 {
-		return 0, 0
-	}
-	return s.Test.TargetLatency, s.Test.TargetLatencyPercentile
-}
-
 // queue is the number of samples that wait for their answers. In Offline that is all the rest, and not shown.
 func (s testState) queue() uint64 {
-	if s.Planned == 0 || s.Test == nil || s.Test.Scenario == loadgen.Offline {
+	if s.Test == nil || s.Test.Scenario == loadgen.Offline {
 		return 0
 	}
-	issued := s.Issued * (s.Samples / s.Planned)
-	if issued < s.Completed {
-		return 0
-	}
-	return issued - s.Completed
+	return s.Waiting()
 }
 
 // left is how long the test still takes: its planned time and its queries.
@@ -92,21 +80,6 @@ func (s testState) share() float64 {
 	return s.Elapsed.Seconds() / (s.Elapsed + left).Seconds()
 }
 
-// outlook is the verdict if latencies stay as they are, VALID or INVALID, and the reason; empty: not enough data.
-func (s testState) outlook() (verdict, reason string) {
-	bound, percentile := s.bound()
-	switch few := s.TooFew(); {
-	case s.RecentTarget == 0:
-	case bound > 0 && s.RecentTarget > bound:
-		return "INVALID", fmt.Sprintf("p%.4g is %.2g × the bound", 100*percentile, s.RecentTarget.Seconds()/bound.Seconds())
-	case few != "":
-		return "INVALID", few
-	case bound > 0:
-		return "VALID", ""
-	}
-	return "", ""
-}
-
 // line is the state in one line.
 func (s testState) line() string {
 	text := fmt.Sprintf("%d of %d samples, %.4g/s", s.Completed, s.Samples, s.rate())
@@ -115,7 +88,7 @@ func (s testState) line() string {
 	} else if target := s.target(); target > 0 {
 		text += fmt.Sprintf(" of %.4g", target)
 	}
-	bound, percentile := s.bound()
+	bound, percentile := s.Bound()
 	switch {
 	case bound > 0 && s.RecentTarget > 0:
 		text += fmt.Sprintf(", p%.4g %v of %v", 100*percentile, loadgen.Round(s.RecentTarget), bound)
@@ -128,7 +101,7 @@ func (s testState) line() string {
 	case queue > 0:
 		text += fmt.Sprintf(", queue %d", queue)
 	}
-	if verdict, why := s.outlook(); verdict == "INVALID" {
+	if verdict, why := s.Outlook(); verdict == "INVALID" {
 		text += ", on course for INVALID: " + why
 	}
 	if left := s.left(); s.PlannedDuration > 0 || left > 0 && !s.Accuracy {
@@ -159,8 +132,8 @@ type testNumbers struct {
 }
 
 func (s testState) numbers() *testNumbers {
-	bound, percentile := s.bound()
-	outlook, reason := s.outlook()
+	bound, percentile := s.Bound()
+	outlook, reason := s.Outlook()
 	return &testNumbers{
 		ElapsedNS: int64(s.Elapsed), PlannedNS: int64(s.PlannedDuration), LeftNS: int64(s.left()),
 		Issued: s.Issued, Planned: s.Planned, Completed: s.Completed, Queue: s.queue(), Rate: s.rate(), Target: s.target(),

@@ -139,28 +139,21 @@ func (l *Live) state() liveState {
 		}
 		card("load", rate)
 	}
-	bound := time.Duration(0)
-	if p.Test.Scenario == loadgen.Server && !p.Test.UseTokenLatencies && !p.Accuracy {
-		bound = p.Test.TargetLatency
-	}
 	if p.RecentTarget > 0 {
 		text := ns(p.RecentTarget)
-		if bound > 0 {
+		if bound, _ := p.Bound(); bound > 0 {
 			text += " of " + ns(bound)
 		}
 		card(figures.Percentile(p.Test.TargetLatencyPercentile)+" of recent queries", text)
 	}
-	card("waiting", figures.Text(float64(waiting(p)), ""))
+	card("waiting", figures.Text(float64(p.Waiting()), ""))
 	if needed := p.Needed(); needed > 0 {
 		card("queries, of early stopping", figures.Text(float64(p.Issued), "")+" of "+figures.Text(float64(needed), ""))
 	}
-	switch few := p.TooFew(); {
-	case p.RecentTarget == 0:
-	case bound > 0 && p.RecentTarget > bound:
-		s.Outlook, s.Tone = "on course for INVALID: recent queries are slower than the bound", "bad"
-	case few != "":
-		s.Outlook, s.Tone = "on course for INVALID: "+few, "bad"
-	case bound > 0:
+	switch verdict, reason := p.Outlook(); verdict {
+	case "INVALID":
+		s.Outlook, s.Tone = "on course for INVALID: "+reason, "bad"
+	case "VALID":
 		s.Outlook = "recent queries keep the bound"
 	}
 	for _, f := range figures.Of(r, &charts.Charts{Timeline: l.timeline(), Gauges: l.thinned()}) {
@@ -178,17 +171,6 @@ func planned(d time.Duration) string {
 	}
 	return figures.Text(float64(d), "ns")
 }
-
-// samplesOf is how many samples were issued.
-func samplesOf(p loadgen.Progress) uint64 {
-	if p.Planned == 0 {
-		return 0
-	}
-	return p.Issued * (p.Samples / p.Planned)
-}
-
-// waiting is how many samples wait for their answers.
-func waiting(p loadgen.Progress) uint64 { return max(samplesOf(p), p.Completed) - p.Completed }
 
 // mostLive is how many buckets and readings the page draws.
 const mostLive = 300
@@ -219,9 +201,9 @@ func (l *Live) timeline() *charts.Timeline {
 		if i >= n {
 			break
 		}
-		t.Issued[i] += float64(max(samplesOf(p), samplesOf(before)) - samplesOf(before))
+		t.Issued[i] += float64(max(p.IssuedSamples(), before.IssuedSamples()) - before.IssuedSamples())
 		t.Completed[i] += float64(max(p.Completed, before.Completed) - before.Completed)
-		t.Outstanding[i] = max(t.Outstanding[i], float64(waiting(p)))
+		t.Outstanding[i] = max(t.Outstanding[i], float64(p.Waiting()))
 		if latencies && p.RecentTarget > 0 {
 			t.P50[i], t.P90[i], t.P99[i] = float64(p.RecentP50), float64(p.RecentP90), float64(p.RecentP99)
 		}

@@ -97,7 +97,7 @@ func TestLivePage(t *testing.T) {
 	slow := traffic(4)
 	slow.RecentTarget = 20 * time.Millisecond
 	live.Traffic(slow)
-	if s = next(); s.Tone != "bad" {
+	if s = next(); s.Tone != "bad" || s.Outlook != "on course for INVALID: p99 is 2 × the bound" {
 		t.Errorf("beyond the bound: %+v", s)
 	}
 	live.Traffic(traffic(1)) // of the next test
