@@ -5,9 +5,7 @@ package ort
 import (
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,36 +13,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// withOpenVINO runs the test again in a process of its own with the library that has OpenVINO: a process can open one library.
-func withOpenVINO(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	if os.Getenv("OPENVINO_TEST") != "" {
-		f(t)
-		return
-	}
-	var library Library
-	given := os.Getenv(LibraryVariable)
-	t.Setenv(LibraryVariable, "")
-	for _, file := range []string{given, ""} {
-		l, _, err := Search{Explicit: file, Device: "openvino"}.Find()
-		if _, missing := os.Stat(filepath.Join(filepath.Dir(l.Path), "libonnxruntime_providers_openvino.so")); err == nil && missing == nil {
-			library = l
-		}
-	}
-	if library.Path == "" {
-		t.Skip("no ONNX Runtime with OpenVINO is installed: mlperf doctor --fix --device openvino")
-	}
-	testenv.RunAgain(t, "OPENVINO_TEST=1", LibraryVariable+"="+library.Path)
-}
-
 func TestORTOpenVINOComputes(t *testing.T) {
-	withOpenVINO(t, func(t *testing.T) {
-		all, err := openEngine(t).Providers(t.Context())
-		testenv.Must(t, err)
-		p := all[slices.IndexFunc(all, func(p Provider) bool { return p.Device == "openvino" })]
+	withDevice(t, "openvino", func(t *testing.T) {
+		p := provider(t, openEngine(t), "openvino")
 		if !p.Usable || p.Nodes["openvino"] == 0 || p.Difference == nil || *p.Difference > 1e-4 {
 			t.Errorf("%+v, want OpenVINO usable, with nodes of the small model and its right answer", p)
 		}
@@ -53,7 +26,7 @@ func TestORTOpenVINOComputes(t *testing.T) {
 
 // What OpenVINO compiles is kept, so that it is quick the next time; nodes that it leaves to the CPU are named.
 func TestORTOpenVINOKeepsAndNames(t *testing.T) {
-	withOpenVINO(t, func(t *testing.T) {
+	withDevice(t, "openvino", func(t *testing.T) {
 		cache := t.TempDir()
 		g := doubled("N")
 		g.nodes[1].Outputs[0] = "z"
@@ -83,7 +56,7 @@ func TestORTOpenVINOKeepsAndNames(t *testing.T) {
 
 // OpenVINO ignores the lengths of sequences if axes are free, and computes with them if all are fixed.
 func TestORTOpenVINORefusesSequenceLengths(t *testing.T) {
-	withOpenVINO(t, func(t *testing.T) {
+	withDevice(t, "openvino", func(t *testing.T) {
 		const hidden, in, steps, sentences = 4, 3, 5, 2
 		weights := func(name string, dims ...int64) *format.Tensor {
 			data := make([]float32, dims[0]*dims[1]*dims[2])

@@ -52,6 +52,38 @@ func openEngine(t testing.TB) *Engine {
 	return engine
 }
 
+// withDevice runs the test again in a process of its own with the library that has a device: a process can open one library.
+func withDevice(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	if os.Getenv("DEVICE_TEST") != "" {
+		f(t)
+		return
+	}
+	d, err := deviceNamed(name)
+	testenv.Must(t, err)
+	var library Library
+	given := os.Getenv(LibraryVariable)
+	t.Setenv(LibraryVariable, "")
+	for _, file := range []string{given, ""} {
+		l, _, err := Search{Explicit: file, Device: name}.Find()
+		if _, missing := os.Stat(cmp.Or(d.libraryFile(l.Path), l.Path)); err == nil && missing == nil {
+			library = l
+		}
+	}
+	if library.Path == "" {
+		t.Skipf("no ONNX Runtime with %s is installed: mlperf doctor --fix --device %s", d.title, name)
+	}
+	testenv.RunAgain(t, "DEVICE_TEST=1", LibraryVariable+"="+library.Path)
+}
+
+// provider says what a device can do.
+func provider(t *testing.T, engine *Engine, name string) Provider {
+	t.Helper()
+	all, err := engine.Providers(t.Context())
+	testenv.Must(t, err)
+	return all[slices.IndexFunc(all, func(p Provider) bool { return p.Device == name })]
+}
+
 // write saves a model in a folder of the test.
 func (g graph) write(t testing.TB) string {
 	t.Helper()
