@@ -30,6 +30,8 @@ type phase struct {
 
 	maxOutstanding uint64 // Server, where the settings give no limit; 0: none
 
+	starting atomic.Int64            // issue threads that are not ready
+	started  chan struct{}           // closed when the clock runs
 	stop     context.CancelCauseFunc // gives the phase up
 	issued   atomic.Bool             // all queries
 	dropAt   atomic.Int64            // when answers are no longer awaited, in ns since the start; 0: never
@@ -84,20 +86,33 @@ func (p *phase) prepare(ctx context.Context) error {
 // returns when the last loop has ended. Loops end early when ctx is done.
 func (p *phase) run(ctx context.Context) {
 	if p.e.Scenario != Server {
+		p.starting.Store(1)
 		p.report(0, p.guard(func() ending { return p.issueInTurn(ctx) }))
 		return
 	}
 	var wg sync.WaitGroup
 	threads := uint64(p.e.IssueQueryThreads)
+	p.starting.Store(int64(threads))
 	for thread := range threads {
 		wg.Go(func() {
 			pacer := p.pacer()
 			p.priority.Store(pacer.Begin(meanGap(p.e.TargetQPS / float64(threads))))
 			defer pacer.End()
+			p.startClock()
 			p.report(thread, p.guard(func() ending { return p.issueOnSchedule(ctx, pacer, threads, thread) }))
 		})
 	}
 	wg.Wait()
+}
+
+// startClock starts the clock when the last issue thread calls it: until a thread is there and has its priority, a busy
+// system lets milliseconds pass.
+func (p *phase) startClock() {
+	if p.starting.Add(-1) == 0 {
+		p.rec.started = time.Now()
+		close(p.started)
+	}
+	<-p.started
 }
 
 // meanGap is the mean time between two queries of an issue thread.
@@ -130,6 +145,7 @@ func (p *phase) issueInTurn(ctx context.Context) ending {
 	} else {
 		defer priority.LowerMonitor()()
 	}
+	p.startClock()
 	for n := uint64(0); ctx.Err() == nil; {
 		if n == p.rec.queries.Load() && (!p.traffic.endless || !p.rec.grow(p.traffic, &p.e, p.keep)) {
 			if p.accuracy {

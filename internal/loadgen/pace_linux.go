@@ -176,10 +176,8 @@ func raisePriority(allowRealTime bool) (name string, realTime bool, restore func
 			continue
 		}
 		restore = func() {
-			if unix.SchedSetAttr(0, before, 0) != nil { // without a privilege the mark cannot be taken back
-				before.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
-				_ = unix.SchedSetAttr(0, before, 0)
-			}
+			before.Flags |= unix.SCHED_FLAG_RESET_ON_FORK // stays (see package priority); without a privilege it must
+			_ = unix.SchedSetAttr(0, before, 0)
 		}
 		if now, err := unix.SchedGetAttr(0, 0); err == nil && now.Policy == attr.Policy && now.Nice == attr.Nice && now.Runtime == attr.Runtime {
 			return p.name, i == 0, restore

@@ -79,7 +79,7 @@ func TestPacerRaisesAndRestoresItsThread(t *testing.T) {
 				during := currentThread(t)
 				p.End()
 				after := currentThread(t)
-				after.Flags = before.Flags // without a privilege the mark of SCHED_FLAG_RESET_ON_FORK stays
+				after.Flags = before.Flags // the mark of SCHED_FLAG_RESET_ON_FORK stays
 				if after != before {
 					t.Errorf("gap %v: the thread is %+v afterwards, and was %+v", test.gap, after, before)
 				}

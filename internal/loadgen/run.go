@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"time"
 )
@@ -184,7 +185,7 @@ func (t *test) newPhase(ctx context.Context, e EffectiveSettings, set loadableSe
 	rec.faults, rec.needsFirstToken = &t.faults, e.UseTokenLatencies && e.Scenario != Offline
 	p := &phase{
 		e: e, accuracy: accuracy, number: 1, of: 1,
-		sut: t.sut, pacer: t.opts.NewPacer, maxOutstanding: t.opts.MaxOutstanding, traffic: traffic, rec: rec, events: t.events,
+		sut: t.sut, pacer: t.opts.NewPacer, maxOutstanding: t.opts.MaxOutstanding, traffic: traffic, rec: rec, events: t.events, started: make(chan struct{}),
 	}
 	if t.opts.AccuracyLog == nil || !accuracy && accuracyLogProbability(e) <= 0 {
 		return p, nil
@@ -220,11 +221,13 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 	if p.rec.base == 0 { // the first phase
 		t.checkpoint(nil)
 	}
+	if !p.accuracy {
+		runtime.GC() // a collection that has begun would stop all goroutines while the clock runs
+	}
 	var before, after debug.GCStats
 	debug.ReadGCStats(&before)
-	begin := time.Now()
-	p.rec.started = begin
 	err := t.supervise(ctx, p)
+	begin := p.rec.started
 	p.rec.close(err != nil)
 	debug.ReadGCStats(&after)
 	p.gc = GCStats{Cycles: int(after.NumGC - before.NumGC), Pause: after.PauseTotal - before.PauseTotal}

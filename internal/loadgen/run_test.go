@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +104,28 @@ func TestIssueThreadsShareTheTraffic(t *testing.T) {
 		r = runFake(t, atOnce(), quick(Server, func(s *TestSettings) { s.ServerNumIssueQueryThreads, s.MaxQueryCount = threads, 10 }), Options{})
 		if r.Valid() || r.Performance.QueryCount != 10 || !hasEvent(r, "max_query_count is reached") {
 			t.Errorf("%d threads issued %d queries, valid %v; want 10, INVALID", threads, r.Performance.QueryCount, r.Valid())
+		}
+	}
+}
+
+// A lazyPacer takes its time until it is ready, the second one longer.
+type lazyPacer struct {
+	TimerPacer
+	begins *atomic.Int64
+}
+
+func (p lazyPacer) Begin(time.Duration) string {
+	time.Sleep(time.Duration(p.begins.Add(1)) * time.Second)
+	return "lazy"
+}
+
+func TestClockStartsWhenIssueThreadsAreReady(t *testing.T) {
+	for _, threads := range []uint64{1, 2} {
+		var begins atomic.Int64
+		r := runFake(t, atOnce(), quick(Server, func(s *TestSettings) { s.ServerNumIssueQueryThreads = threads }),
+			Options{NewPacer: func() Pacer { return lazyPacer{begins: &begins} }})
+		if p := r.Performance; p.IssueDelay.Max != 0 || p.Started != time.Duration(threads)*time.Second {
+			t.Errorf("%d threads issued up to %v late, and the clock started after %v", threads, p.IssueDelay.Max, p.Started)
 		}
 	}
 }

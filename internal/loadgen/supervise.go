@@ -36,6 +36,7 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 		})
 		p.flushing.Store(false)
 	}()
+	<-p.started
 	var watching sync.WaitGroup
 	watching.Go(func() { t.watch(running, p) })
 

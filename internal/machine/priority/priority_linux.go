@@ -45,10 +45,10 @@ func Raise() (restore func()) {
 	defer mu.Unlock()
 	if users++; users == 1 {
 		raised.Store(true)
-		before := map[int]int{}
-		raiseNew(before)
+		threads := map[int]bool{}
+		raiseNew(threads)
 		stop, ended = make(chan struct{}), make(chan struct{})
-		go keepRaising(before)
+		go keepRaising(threads)
 	}
 	return sync.OnceFunc(func() {
 		mu.Lock()
@@ -61,19 +61,19 @@ func Raise() (restore func()) {
 	})
 }
 
-// keepRaising raises new threads until it is told to stop, and then restores the policies.
-func keepRaising(before map[int]int) {
+// keepRaising raises new threads until it is told to stop, and then lowers those that were raised.
+func keepRaising(threads map[int]bool) {
 	defer close(ended)
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			raiseNew(before)
+			raiseNew(threads)
 		case <-stop:
-			for thread, was := range before {
+			for thread := range threads {
 				if policyOf(thread) == policy { // not a later thread of the same number
-					lower(thread, was)
+					lower(thread)
 				}
 			}
 			return
@@ -81,13 +81,12 @@ func keepRaising(before map[int]int) {
 	}
 }
 
-// raiseNew raises the ordinary threads that have the program's name, and adds to before what policy they had.
-func raiseNew(before map[int]int) {
+// raiseNew raises the ordinary threads that have the program's name, and adds them to threads.
+func raiseNew(threads map[int]bool) {
 	list, _ := os.ReadDir("/proc/self/task")
 	for _, entry := range list {
 		thread, _ := strconv.Atoi(entry.Name())
-		was := policyOf(thread)
-		if was&^mark != unix.SCHED_NORMAL {
+		if policyOf(thread)&^mark != unix.SCHED_NORMAL {
 			continue
 		}
 		ours := func() bool {
@@ -97,9 +96,9 @@ func raiseNew(before map[int]int) {
 		if !ours() || setPolicy(thread, policy, lowest) != 0 {
 			continue
 		}
-		before[thread] = was
+		threads[thread] = true
 		if !ours() { // it has begun to compute at this moment
-			lower(thread, was)
+			lower(thread)
 		}
 	}
 }
@@ -107,7 +106,7 @@ func raiseNew(before map[int]int) {
 // LowerMonitor has the thread with which Go's runtime watches goroutines (sysmon) run after all others, until restore is called.
 func LowerMonitor() (restore func()) {
 	thread := monitor()
-	if thread == 0 || policyOf(thread) != unix.SCHED_NORMAL {
+	if thread == 0 || policyOf(thread)&^mark != unix.SCHED_NORMAL {
 		return func() {}
 	}
 	low := unix.SCHED_BATCH
@@ -165,7 +164,7 @@ func Compute(name string) Computing {
 	setThreadName(&own) // first: a thread with the program's name may be raised at any moment
 	if raised.Load() && policyOf(0) == policy {
 		c.raised = true
-		lower(0, unix.SCHED_NORMAL)
+		lower(0)
 	}
 	return c
 }
@@ -175,7 +174,7 @@ func (c *Computing) End() {
 	if c.raised {
 		setPolicy(0, policy, lowest)
 		if !raised.Load() { // all threads have become ordinary, perhaps without this one
-			lower(0, unix.SCHED_NORMAL)
+			lower(0)
 		}
 	}
 	setThreadName(&c.name)
@@ -199,12 +198,9 @@ func setPolicy(thread, policy int, priority int32) syscall.Errno {
 	return e
 }
 
-// lower gives a thread an ordinary policy. Without a privilege the mark cannot be taken back.
-func lower(thread, policy int) {
-	if setPolicy(thread, policy, 0) != 0 {
-		setPolicy(thread, policy|mark, 0)
-	}
-}
+// lower makes a thread an ordinary one again, and leaves the mark: a thread that starts another at the very moment in which both change
+// would pass on SCHED_FIFO without the mark.
+func lower(thread int) { setPolicy(thread, unix.SCHED_NORMAL|mark, 0) }
 
 func threadName() (name [16]byte) {
 	syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_GET_NAME, uintptr(unsafe.Pointer(&name)), 0)

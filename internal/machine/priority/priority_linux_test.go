@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func mayRaise(t *testing.T) {
 		if errno := setPolicy(0, policy, lowest); errno != 0 {
 			e = errno
 		}
-		lower(0, unix.SCHED_NORMAL)
+		lower(0)
 	})
 	if e != nil {
 		t.Skipf("the system permits no real-time threads: %v", e)
@@ -72,7 +73,7 @@ func TestRaise(t *testing.T) {
 			t.Fatal("a thread that is born later is never raised")
 		}
 	}
-	if policyOf(computing) != unix.SCHED_NORMAL {
+	if policyOf(computing)&^mark != unix.SCHED_NORMAL {
 		t.Errorf("a thread that computes is raised: %#x", policyOf(computing))
 	}
 	restore()
@@ -83,6 +84,22 @@ func TestRaise(t *testing.T) {
 	other()
 	if left := realTimeThreads(t); len(left) > 0 {
 		t.Errorf("threads %v stay raised", left)
+	}
+}
+
+// A thread that starts another while it is being raised or lowered must not pass on its priority.
+func TestThreadsThatAreBornMeanwhileAreOrdinary(t *testing.T) {
+	mayRaise(t)
+	for range 1000 {
+		var one sync.WaitGroup
+		one.Go(func() {
+			runtime.LockOSThread() // the thread ends with the goroutine, so the runtime starts another while restore waits
+			if p := policyOf(0); p&^mark != unix.SCHED_NORMAL {
+				t.Errorf("a new thread has policy %#x", p)
+			}
+			Raise()()
+		})
+		one.Wait()
 	}
 }
 
@@ -101,7 +118,7 @@ func TestRaisedThreadComputes(t *testing.T) {
 			t.Errorf("afterwards the thread is called %q", threadName())
 		}
 	})
-	if during != unix.SCHED_NORMAL || after != policy || unix.ByteSliceToString(name[:]) != "a name of more " {
+	if during != unix.SCHED_NORMAL|mark || after != policy || unix.ByteSliceToString(name[:]) != "a name of more " {
 		t.Errorf("a thread called %q has policy %#x while it computes, and %#x afterwards", name, during, after)
 	}
 
@@ -132,6 +149,7 @@ func TestLowerMonitor(t *testing.T) {
 			t.Fatalf("thread %d does not wake up while a goroutine runs", thread)
 		}
 	}
+	Raise()() // an earlier test leaves its mark
 	restore := LowerMonitor()
 	if p := policyOf(thread); p != unix.SCHED_IDLE && p != unix.SCHED_BATCH {
 		t.Errorf("the monitor has policy %#x", p)
