@@ -116,6 +116,9 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 		if s.Verdict == nil || s.Kept {
 			return nil
 		}
+		if t.ModelSource != "" { // the README of the result has the statement
+			s.Verdict.Caveats = slices.DeleteFunc(s.Verdict.Caveats, report.IsUnknownModel)
+		}
 		display.Done()
 		return printVerdict(cmd.ErrOrStderr(), s.Verdict, false)
 	})
