@@ -189,10 +189,17 @@ func (r *run) checkShape(s shape) error {
 			batch = load // a batch has as many
 		}
 	}
+	most := max(float64(free), 1<<20)
 	length := "min_duration"
 	queries, drawn := e.Prepared()
-	if queries == float64(e.MinQueryCount) {
+	switch stream := e.Scenario == loadgen.SingleStream || e.Scenario == loadgen.MultiStream && !e.FixedInterval; {
+	case queries == float64(e.MinQueryCount):
 		length = "min_query_count"
+	case drawn <= most*e.TargetDuration.Seconds(): // a second of the traffic fits
+	case stream:
+		length = "target_latency"
+	default:
+		length = "target_qps"
 	}
 	for _, need := range []struct {
 		field, what string
@@ -204,7 +211,7 @@ func (r *run) checkShape(s shape) error {
 			float64(s.workers) * float64(s.batch) * float64(row+placeBytes)},
 		{length, fmt.Sprintf("drawing %.4g queries before the test", queries), drawn},
 	} {
-		if need.bytes > max(float64(free), 1<<20) {
+		if need.bytes > most {
 			return userinput.Errorf(need.field, "%s would take %.4g MiB of memory, %d MiB are free", need.what, need.bytes/(1<<20), free>>20)
 		}
 	}
