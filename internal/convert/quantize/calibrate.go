@@ -26,6 +26,23 @@ type Calibration struct {
 	Samples Samples
 }
 
+// batches returns the calibration by samples of batches from one number to before another.
+func (c Calibration) batches(from, to int) Calibration {
+	all := c.Samples
+	c.Samples = func(yield func([]tensor.Tensor, error) bool) {
+		i := 0
+		for inputs, err := range all {
+			if i >= from && !yield(inputs, err) {
+				return
+			}
+			if i++; i == to {
+				return
+			}
+		}
+	}
+	return c
+}
+
 // A Method is how the ranges of activations are found.
 type Method string
 
@@ -115,6 +132,8 @@ func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ra
 	return r, nil
 }
 
+var errNoSamples = errors.New("there are no samples")
+
 // pass runs a model over all samples and calls visit with its outputs, which are valid until visit returns.
 func (c *Calibration) pass(ctx context.Context, m *onnx.Model, visit func(outputs []tensor.Tensor, batch int) error) (err error) {
 	folder, err := os.MkdirTemp("", "mlperf-quantize-")
@@ -150,7 +169,7 @@ func (c *Calibration) pass(ctx context.Context, m *onnx.Model, visit func(output
 		seen += batch
 	}
 	if seen == 0 {
-		return errors.New("there are no samples")
+		return errNoSamples
 	}
 	return nil
 }

@@ -17,8 +17,8 @@
 //  1. prepare.go: the model gets operator set 13 (upgrade.go). Batch norms and other arithmetic with one
 //     constant for each channel are folded into the convolutions before them. A 1×1 convolution of pooled
 //     features that makes an output becomes a matrix product. If it lowers the noise of the quantised
-//     model, the results of depthwise convolutions are scaled so that all their channels have the same
-//     range, and the weights that read them are scaled back (equalize.go).
+//     model on samples from which it was not made, the results of depthwise convolutions are scaled so that the
+//     ranges of their channels differ less, and the weights that read them are scaled back (equalize.go).
 //  2. plan.go: each layer with weights, Conv, Gemm and MatMul, is quantised, and between such layers Add,
 //     Concat, pooling, and operators that only move elements. The limits of the integers do the work of a
 //     Relu or Clip behind a layer. Nodes behind the last layers, for boxes or probabilities, stay in FP32.

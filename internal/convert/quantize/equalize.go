@@ -3,6 +3,7 @@ package quantize
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -11,17 +12,18 @@ import (
 )
 
 // equalize returns the prepared model with the results of its depthwise convolutions scaled so that
-// all channels have the same range over samples. They share one scale when they become integers, so a
+// the ranges of their channels over samples differ less. They share one scale when they become integers, so a
 // channel with a small range would get few of them, and the filters of a depthwise convolution, of a
 // few weights each, make very different ranges. It divides a filter and its bias, and multiplies the
 // weights that read the channel by the same factor, so that the model computes the same (Nagel et al.,
 // Data-free quantization through weight equalization and bias correction, arXiv:1906.04721, §4.1, but
-// with the ranges of activations instead of those of weights). It needs a scale for each filter (not
+// with the ranges of activations instead of those of weights). The factor is the square root of a range relative to the
+// largest, as in SmoothQuant (Xiao et al., arXiv:2211.10438, §4): a channel with a 16th of it becomes four times as large, and
+// may go four times beyond what the samples show before a Clip or the integers cut it off. It needs a scale for each filter (not
 // Options.PerTensor), else the filters would become as uneven as the channels were. Other convolutions
 // gain nothing.
 //
-// It also returns how many layers it changed. A Clip behind a layer cuts values far beyond those of the samples off earlier than
-// in the original.
+// It also returns how many layers it changed.
 func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*onnx.Model, int, error) {
 	p, err := prepare(m)
 	if err != nil {
@@ -67,7 +69,10 @@ func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*on
 		}
 		factors := make([]float64, len(pair.ranges))
 		for i, r := range pair.ranges {
-			factors[i] = max(min(headroom*r/largest, 1), leastScale)
+			factors[i] = 1 // of a channel that is dead in the samples
+			if r > 0 {
+				factors[i] = math.Sqrt(r / largest)
+			}
 		}
 		byFilter := func(i, n int) float64 { return 1 / factors[i/(n/len(factors))] }
 		err := e.rewrite(pair.depthwise, 1, byFilter)
@@ -132,15 +137,6 @@ func (e equalizer) homogeneous(act *onnx.Node) bool {
 	v, err := onnx.Elements[float32](low)
 	return err == nil && len(v) == 1 && v[0] == 0
 }
-
-// headroom is how far beyond its range over the samples a channel that is enlarged may go before it is cut off, by a Clip or the
-// range of its integers. The largest channel has none, as without equalisation. Without it EfficientNet-Lite0 loses 4 points of
-// Top-1, with it 1 (docs/trained-models.md).
-const headroom = 4
-
-// leastScale bounds by how much a channel is enlarged, so that one that was all but
-// dead in the samples can come to life in the data.
-const leastScale = 1.0 / 64
 
 // rewrite gives a node its own copy of one of its constants, each of whose n elements is
 // multiplied by a factor.

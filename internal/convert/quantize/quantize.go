@@ -126,7 +126,7 @@ func (q *quantizer) run() error {
 			return fmt.Errorf("the range of %q is from %v to %v", source, r.Min, r.Max)
 		}
 		if q.plan.onlySigmoid(source) {
-			r = Range{max(-sigmoidReach, min(sigmoidReach, r.Min)), max(-sigmoidReach, min(sigmoidReach, r.Max))}
+			r = Range{withinSigmoid(r.Min), withinSigmoid(r.Max)}
 		}
 		q.parameters[source] = QuantizedRange{r, q.options.activations().of(r)}
 	}

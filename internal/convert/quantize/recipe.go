@@ -2,10 +2,11 @@ package quantize
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // A Recipe makes INT8 models of FP32 models. The zero Recipe is the recommended one.
@@ -20,8 +21,8 @@ type Recipe struct {
 // Make equalises, calibrates and quantises a model, and searches if Search is set. If that does not reach
 // its target, Make returns the best model that it found with ErrTargetMissed.
 //
-// Equalisation is not good for every model: Make keeps it if it raises signal to noise over the first 8
-// batches of samples.
+// Equalisation is not good for every model: Make keeps it if, made with the ranges of all other samples, it raises signal to noise
+// over the first 8 batches.
 func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.Model, Report, error) {
 	made, err := r.calibrate(ctx, m, c)
 	if err != nil {
@@ -84,13 +85,13 @@ func (r Recipe) calibrate(ctx context.Context, m *onnx.Model, c Calibration) (ca
 	return calibratedModel{p, found}, err
 }
 
-// equalize returns the equalised model, or the given one if that is better.
+// equalize returns the equalised model, or the given one if that is better on samples that neither has seen.
 func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration) (calibratedModel, error) {
-	e, layers, err := equalize(ctx, as.model, c, r.Options)
-	if layers == 0 || err != nil {
-		return as, err
+	rest := c.batches(judged, math.MaxInt)
+	e, layers, err := equalize(ctx, as.model, rest, r.Options)
+	if errors.Is(err, errNoSamples) || err == nil && layers == 0 {
+		return as, nil
 	}
-	equalized, err := r.calibrate(ctx, e, c)
 	if err != nil {
 		return as, err
 	}
@@ -99,7 +100,11 @@ func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration)
 		return as, err
 	}
 	var scores [2]float64
-	for i, x := range []calibratedModel{as, equalized} {
+	for i, m := range []*onnx.Model{as.model, e} {
+		x, err := r.calibrate(ctx, m, rest)
+		if err != nil {
+			return as, err
+		}
 		q, _, err := quantize(x.model, x.ranges, r.Options)
 		if err == nil {
 			scores[i], err = score(ctx, q)
@@ -109,26 +114,19 @@ func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration)
 		}
 	}
 	if scores[1] > scores[0] {
-		return equalized, nil
+		return r.calibrate(ctx, e, c)
 	}
 	return as, nil
 }
 
-// judge returns signal to noise over the first 8 batches of samples: noise is alike in all, and many models
-// are measured.
+// judged is how many batches of samples judge: noise is alike in all, and many models are measured.
+const judged = 8
+
+// judge returns signal to noise over the first batches of samples.
 func judge(ctx context.Context, m *onnx.Model, c Calibration) (Score, error) {
-	all := c.Samples
-	c.Samples = func(yield func([]tensor.Tensor, error) bool) {
-		seen := 0
-		for inputs, err := range all {
-			if seen++; !yield(inputs, err) || seen == 8 {
-				return
-			}
-		}
-	}
 	p, err := prepare(m)
 	if err != nil {
 		return nil, fmt.Errorf("measuring signal to noise: %w", err)
 	}
-	return signalToNoise(ctx, p, c)
+	return signalToNoise(ctx, p, c.batches(0, judged))
 }

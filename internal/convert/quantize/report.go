@@ -127,8 +127,8 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "- %d biases exceeded 32 bits and were limited.\n", r.ClampedBiases)
 		}
 		if r.EqualizedLayers > 0 {
-			fmt.Fprintf(&b, "- %d depthwise convolutions were equalised before: each filter was divided by the range of its channel over the calibration "+
-				"samples, relative to the largest, and the weights that read the channel were multiplied with it.\n", r.EqualizedLayers)
+			fmt.Fprintf(&b, "- %d depthwise convolutions were equalised before: each filter was divided by the square root of the range of its channel "+
+				"over the calibration samples but the first %d, relative to the largest, and the weights that read the channel were multiplied with it.\n", r.EqualizedLayers, judged)
 		}
 		b.WriteString("- Batch norms were folded into the convolutions before them, in FP64, rounded to FP32.\n")
 	}

@@ -79,6 +79,9 @@ func unsignedGrid(low, high float64) (scale float32, zero int) {
 // sigmoidReach is where a Sigmoid is 0 or 1 but for 1e-7, the precision of float32.
 const sigmoidReach = 16
 
+// withinSigmoid cuts what a Sigmoid does not tell apart.
+func withinSigmoid(x float32) float32 { return max(-sigmoidReach, min(sigmoidReach, x)) }
+
 // smallestScale keeps the product of two scales a normal float32.
 const smallestScale = 1e-18
 

@@ -197,7 +197,8 @@ const mostDecibels = 200
 // It keeps the results of the FP32 model in memory, so samples should be few. The score is for results of
 // quantize, which have the FP32 model's names.
 func signalToNoise(ctx context.Context, p *onnx.Model, c Calibration) (Score, error) {
-	heads := newPlan(p, Options{}).heads()
+	plan := newPlan(p, Options{})
+	heads := plan.heads()
 	if len(heads) == 0 {
 		return nil, errors.New("measuring signal to noise: the model has no layers with weights")
 	}
@@ -221,8 +222,13 @@ func signalToNoise(ctx context.Context, p *onnx.Model, c Calibration) (Score, er
 				if len(got) != len(want) {
 					return fmt.Errorf("%q has %d elements, in FP32 %d", heads[i], len(got), len(want))
 				}
+				cut := plan.onlySigmoid(heads[i]) // as quantize does
 				for k, w := range want {
-					d := float64(got[k]) - float64(w)
+					g := got[k]
+					if cut {
+						g, w = withinSigmoid(g), withinSigmoid(w)
+					}
+					d := float64(g) - float64(w)
 					powers[i] += float64(w) * float64(w)
 					noises[i] += d * d
 				}
