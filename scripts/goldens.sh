@@ -136,8 +136,7 @@ golden dataset/pickle "$py make_random.py numpy1.json.gz && $cache/python-numpy2
 golden dataset/pickle "$py make_frames.py && $py make_torch.py"
 golden dataset/prompts "cd $cache/node && node \$OLDPWD/make_parquet.mjs"
 golden dataset/volume "$py make_prepared.py $inference --write"
-# The times in these logs differ from run to run: the tests compare the rest of them with ours. On a busy machine some cases
-# end before their queries do, and then the tests fail.
+# The times in these logs differ from run to run: the tests compare the rest of them with ours.
 golden loadgen/mlperflog "$py generate.py $inference && MLPERF_LONG_TESTS=1 go test -C ../../../.. ./internal/loadgen/mlperflog -run 'Reference|AllVersions' && git checkout -q reference old"
 golden loadgen/mlperflog "cd random && $py generate.py $loadgen"
 golden loadgen "$py make_golden.py $loadgen --write"
