@@ -17,8 +17,8 @@ trap 'rm -rf "$work"' EXIT
 
 # checkout NAME REPOSITORY COMMIT
 checkout() {
-	[ -e "$cache/$1/.git" ] && return
-	git clone -q "https://github.com/$2" "$cache/$1" && git -C "$cache/$1" -c advice.detachedHead=false checkout -q "$3"
+	[ -e "$cache/$1" ] && return
+	git clone -q "https://github.com/$2" "$work/checkout" && git -C "$work/checkout" -c advice.detachedHead=false checkout -q "$3" && mv "$work/checkout" "$cache/$1"
 }
 checkout inference mlcommons/inference b66003e1 || exit
 checkout whisper openai/whisper v20250625 || exit
