@@ -511,7 +511,7 @@ func TestLargeFilesBeginTheSame(t *testing.T) {
 		"mixtral-8x7b":                       "625c490598da738bd451",
 		"gpt-j-6b":                           "69b4bf1ed7dfaa65d31b",
 		"llama-60m-int4":                     "46e5020c0cbf2cf3dcd0",
-		"llama-60m-export":                   "1be5499cc170ed968503",
+		"llama-60m-export":                   "8c92b814493f7b2ad7d8",
 		"whisper-large-v3-encoder":           "63e3aa897182ee448c00",
 		"whisper-large-v3-decoder":           "20154d43e050e55b1920",
 		"whisper-large-v3-decoder_with_past": "420ec9881d40345d4594",

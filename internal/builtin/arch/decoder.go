@@ -475,7 +475,10 @@ const (
 
 // ports are the inputs and outputs.
 func (s decoderSize) ports(form decoderForm) (in, out []onnx.Value) {
-	batch, sequence, total := onnx.Free(axisBatch), onnx.Free(axisSequence), onnx.Free(axisTotal)
+	batch, sequence, total, headSize := onnx.Free(axisBatch), onnx.Free(axisSequence), onnx.Free(axisTotal), onnx.Fixed(s.headSize)
+	if form == exportedDecoder {
+		headSize = onnx.Free("kv_cache_dim") // a cache may be compressed
+	}
 	value := func(name string, elem onnx.ElemType, shape ...onnx.Dim) onnx.Value {
 		return onnx.Value{Name: name, Type: onnx.Type{Elem: elem, Shape: shape}}
 	}
@@ -492,8 +495,8 @@ func (s decoderSize) ports(form decoderForm) (in, out []onnx.Value) {
 	}
 	for i := range s.layers {
 		for _, kv := range []string{"key", "value"} {
-			in = append(in, value(fmt.Sprintf("past_key_values.%d.%s", i, kv), onnx.Float32, batch, onnx.Fixed(s.kvHeads), onnx.Free(axisPast), onnx.Fixed(s.headSize)))
-			out = append(out, value(fmt.Sprintf("present.%d.%s", i, kv), onnx.Float32, batch, onnx.Fixed(s.kvHeads), total, onnx.Fixed(s.headSize)))
+			in = append(in, value(fmt.Sprintf("past_key_values.%d.%s", i, kv), onnx.Float32, batch, onnx.Fixed(s.kvHeads), onnx.Free(axisPast), headSize))
+			out = append(out, value(fmt.Sprintf("present.%d.%s", i, kv), onnx.Float32, batch, onnx.Fixed(s.kvHeads), total, headSize))
 		}
 	}
 	return in, out

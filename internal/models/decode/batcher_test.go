@@ -20,7 +20,7 @@ import (
 // decoderOf opens a model of the tests.
 func decoderOf(t testing.TB, m *countingModel, room Limits) *Decoder {
 	t.Helper()
-	l, err := ReadLayout(m.inputs(), m.outputs(), UsualNames(), "")
+	l, err := ReadLayout(m.inputs(), m.outputs(), Layout{Names: UsualNames()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +48,13 @@ func drawPrompts(r *rand.Rand, n, most int) [][]int32 {
 
 var testRules = Rules{Stop: []int32{lastRow}, MinNew: 2, MaxNew: 20, Width: 4}
 
-// Answers do not depend on other active samples, for both kinds of cache.
+// Answers do not depend on other active samples, for both kinds of cache, and for scores of all tokens or of the last.
 func TestAnswersInBatches(t *testing.T) {
 	prompts := drawPrompts(rand.New(rand.NewPCG(1, 2)), 60, 30)
-	for _, shared := range []bool{true, false} {
+	for _, form := range []countingModel{{shared: true}, {shared: true, pruned: true}, {}, {pruned: true}} {
 		for _, room := range []Limits{{1, 50, 50}, {1, 50, 7}, {3, 50, 50}, {4, 50, 5}, {8, 50, 1}} {
-			t.Run(fmt.Sprintf("shared %v, %+v", shared, room), func(t *testing.T) {
-				m := &countingModel{shared: shared, period: 5}
+			t.Run(fmt.Sprintf("shared %v, pruned %v, %+v", form.shared, form.pruned, room), func(t *testing.T) {
+				m := &countingModel{shared: form.shared, pruned: form.pruned, period: 5}
 				b := NewBatcher(decoderOf(t, m, room), testRules, func(i workload.Item) []int32 { return prompts[i.Index] })
 				k := newKeeper()
 				if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(len(prompts)), k)); err != nil {
@@ -219,7 +219,7 @@ func TestReadLayoutErrors(t *testing.T) {
 		{"float lengths", change(in, "seqlens_k", port("seqlens_k", tensor.Float32, -1)), out, "seqlens_k is float32[?], want int64 or int32"},
 		{"another input", append(slices.Clone(in), port("encoder_states", tensor.Float32, -1)), out, "the model has an unknown input encoder_states"},
 	} {
-		if _, err := ReadLayout(c.in, c.out, UsualNames(), ""); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadLayout(c.in, c.out, Layout{Names: UsualNames()}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -424,7 +424,7 @@ func TestDrawSkipsNaN(t *testing.T) {
 
 func TestNewDecoderErrors(t *testing.T) {
 	m := &countingModel{shared: true}
-	l, err := ReadLayout(m.inputs(), m.outputs(), UsualNames(), "")
+	l, err := ReadLayout(m.inputs(), m.outputs(), Layout{Names: UsualNames()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,13 +459,13 @@ func TestReadLayout(t *testing.T) {
 		{"lengths go in: the cache is shared", shared, "", nil, func(l *Layout) { l.Cache, l.Mask, l.Positions = SharedCache, "", "" }},
 		{"unless it is said to grow", shared, GrowingCache, nil, func(l *Layout) { l.Cache, l.Mask, l.Positions = GrowingCache, "", "" }},
 		{"a mask goes in: the cache grows", growing, "", nil, func(l *Layout) {
-			l.Cache, l.AllRows = GrowingCache, true
+			l.Cache, l.RowAxis, l.AllRows = GrowingCache, true, true
 			l.LastRows, l.Lengths, l.Total, l.Next = "", "", "", ""
 		}},
 		{"positions may be missing", growing, "", func(in, out []backend.Port) ([]backend.Port, []backend.Port) {
 			return slices.DeleteFunc(in, func(p backend.Port) bool { return p.Name == "position_ids" }), out
 		}, func(l *Layout) {
-			l.Cache, l.AllRows = GrowingCache, true
+			l.Cache, l.RowAxis, l.AllRows = GrowingCache, true, true
 			l.Positions, l.LastRows, l.Lengths, l.Total, l.Next = "", "", "", "", ""
 		}},
 	} {
@@ -473,7 +473,7 @@ func TestReadLayout(t *testing.T) {
 		if c.change != nil {
 			in, out = c.change(in, out)
 		}
-		got, err := ReadLayout(in, out, UsualNames(), c.cache)
+		got, err := ReadLayout(in, out, Layout{Names: UsualNames(), Cache: c.cache})
 		want := Layout{Names: UsualNames(), Layers: 1, KVHeads: 1, HeadSize: 1, Element: tensor.Float32, Rows: rows}
 		c.want(&want)
 		if err != nil {

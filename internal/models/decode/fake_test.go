@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -23,6 +24,7 @@ const (
 // cache that is lost, mixed up or counted twice changes what it says.
 type countingModel struct {
 	shared bool
+	pruned bool // scores are of the last token, and have an axis for it
 	period int
 	broken func(scores []float32) // spoils scores
 	wait   func(ctx context.Context) error
@@ -48,7 +50,10 @@ func (m *countingModel) inputs() []backend.Port {
 
 func (m *countingModel) outputs() []backend.Port {
 	ports := []backend.Port{{Name: "next_token", Type: tensor.Int64, Shape: tensor.Shape{-1}}, {Name: "logits", Type: tensor.Float32, Shape: tensor.Shape{-1, rows}}}
-	if !m.shared {
+	switch {
+	case m.pruned:
+		ports[len(ports)-1].Shape = tensor.Shape{-1, 1, rows}
+	case !m.shared:
 		ports = []backend.Port{{Name: "logits", Type: tensor.Float32, Shape: tensor.Shape{-1, -1, rows}}}
 	}
 	for _, name := range []string{"present.0.key", "present.0.value"} {
@@ -98,7 +103,9 @@ func (m *countingModel) Run(ctx context.Context, in, out []backend.Value) error 
 				to[past+i] = float32(int(t) + kv)
 			}
 		}
-		m.say(outputs, out, b, n, past)
+		if err := m.say(outputs, out, b, n, past); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -118,7 +125,7 @@ func row(t tensor.Tensor, b int) []float32 {
 }
 
 // say writes the scores.
-func (m *countingModel) say(outputs []backend.Port, out []backend.Value, b, n, past int) {
+func (m *countingModel) say(outputs []backend.Port, out []backend.Value, b, n, past int) error {
 	sum := float32(0)
 	for _, v := range row(tensorOf(outputs, out, "present.0.key"), b)[:past+n] {
 		sum += v
@@ -127,8 +134,12 @@ func (m *countingModel) say(outputs []backend.Port, out []backend.Value, b, n, p
 	if m.period > 0 && int(sum)%m.period == 0 {
 		next = lastRow
 	}
-	scores := tensor.Data[float32](tensorOf(outputs, out, "logits"))
-	if m.shared {
+	logits := tensorOf(outputs, out, "logits")
+	scores := tensor.Data[float32](logits)
+	if m.pruned && !slices.Equal(logits.Shape[1:], tensor.Shape{1, rows}) {
+		return fmt.Errorf("scores are %v", logits.Shape)
+	}
+	if m.shared || m.pruned {
 		scores = scores[b*rows:][:rows]
 	} else {
 		scores = scores[(b*n+n-1)*rows:][:rows]
@@ -143,6 +154,7 @@ func (m *countingModel) say(outputs []backend.Port, out []backend.Value, b, n, p
 	if m.shared {
 		tensor.Data[int64](tensorOf(outputs, out, "next_token"))[b] = int64(next)
 	}
+	return nil
 }
 
 // said is what the model says after a prompt, worked out at once.

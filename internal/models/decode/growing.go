@@ -120,7 +120,7 @@ func (g *growingSteps) bind(slot int, tokens []int32, scores []float32) (map[str
 		if l.AllRows {
 			return tensor.Of(scores, 1, int64(n), l.Rows)
 		}
-		return tensor.Of(scores[:l.Rows], 1, l.Rows)
+		return l.lastScores(scores[:l.Rows], 1)
 	})
 	side := g.current[slot]
 	for layer := range l.Layers {

@@ -62,19 +62,21 @@ type Layout struct {
 	HeadSize int64
 	Element  tensor.DType // of the cache
 	Rows     int64        // tokens of the vocabulary
-	AllRows  bool         // logits are of all new tokens, not only of the last
+	RowAxis  bool         // logits have an axis for new tokens
+	AllRows  bool         // and are of all, not only of the last
 }
 
-// ReadLayout reads the layout from a decoder's ports. Names of missing ports become empty. An empty cache is inferred: shared
-// if the model has an input for lengths, growing otherwise.
-func ReadLayout(inputs, outputs []backend.Port, names Names, cache Cache) (Layout, error) {
-	l := Layout{Names: names, Cache: cache}
+// ReadLayout reads the layout from a decoder's ports, of which names are given. Names of missing ports become empty. An empty
+// cache is inferred: shared if the model has an input for lengths, growing otherwise. A given size of heads counts where the
+// ports leave it open, as in exports of onnxruntime-genai, whose caches may be compressed.
+func ReadLayout(inputs, outputs []backend.Port, given Layout) (Layout, error) {
+	l := Layout{Names: given.Names, Cache: given.Cache, HeadSize: given.HeadSize}
 	r := layoutReader{ports: map[string]backend.Port{}, layout: &l}
 	for _, p := range inputs {
 		r.ports[p.Name] = p
 	}
 	for {
-		if _, ok := r.ports[numbered(names.PastKey, l.Layers)]; !ok {
+		if _, ok := r.ports[numbered(l.PastKey, l.Layers)]; !ok {
 			break
 		}
 		l.Layers++
@@ -169,7 +171,10 @@ func (r *layoutReader) caches(what string, patterns ...string) {
 // sameCache reports whether a cache is like the first one.
 func (l *Layout) sameCache(p backend.Port) bool {
 	if l.KVHeads == 0 {
-		l.KVHeads, l.HeadSize, l.Element = p.Shape[1], p.Shape[3], p.Type
+		l.KVHeads, l.Element = p.Shape[1], p.Type
+		if p.Shape[3] >= 0 {
+			l.HeadSize = p.Shape[3]
+		}
 	}
 	fits := func(got, want int64) bool { return want >= 1 && (got == want || got < 0) }
 	return p.Type == l.Element && fits(p.Shape[1], l.KVHeads) && fits(p.Shape[3], l.HeadSize)
@@ -182,7 +187,8 @@ func (r *layoutReader) scores() {
 		r.fail("the model's output %q is %v%v, want float32[batch tokens vocabulary] or float32[batch vocabulary]", r.layout.Logits, p.Type, p.Shape)
 		return
 	}
-	r.layout.AllRows = len(p.Shape) == 3
+	r.layout.RowAxis = len(p.Shape) == 3
+	r.layout.AllRows = r.layout.RowAxis && p.Shape[1] != 1
 	r.layout.Rows = p.Shape[len(p.Shape)-1]
 	if r.layout.Rows < 2 {
 		r.fail("output %s is %v%v: the size of the vocabulary is unknown", p.Name, p.Type, p.Shape)
@@ -228,6 +234,14 @@ func (l Layout) String() string {
 	}
 	return fmt.Sprintf("tokens go into %s, %s; %d layers of %d×%d %v (%s, %s); %s of %d",
 		l.Tokens, cache, l.Layers, l.KVHeads, l.HeadSize, l.Element, l.PastKey, l.PresentKey, chosen, l.Rows)
+}
+
+// lastScores are scores of each sequence's last token, as the model returns them.
+func (l Layout) lastScores(scores []float32, sequences int64) tensor.Tensor {
+	if l.RowAxis {
+		return tensor.Of(scores, sequences, 1, l.Rows)
+	}
+	return tensor.Of(scores, sequences, l.Rows)
 }
 
 // TokenBytes is the size of a token in the cache.

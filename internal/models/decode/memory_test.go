@@ -50,7 +50,7 @@ func (k *keptPart) Close() error {
 // keepingDecoder opens a model that has memory of its own.
 func keepingDecoder(t *testing.T, m *keepingModel, room Limits) (*Decoder, error) {
 	t.Helper()
-	l, err := ReadLayout(m.inputs(), m.outputs(), UsualNames(), "")
+	l, err := ReadLayout(m.inputs(), m.outputs(), Layout{Names: UsualNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

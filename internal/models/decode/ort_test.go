@@ -19,6 +19,9 @@ import (
 // small are the options of a decoder for tests: it knows what the built-in one knows.
 var small = arch.Options{Layers: 4, Rows: 2048}
 
+// headSize is that of the built-in decoders, which exports leave to genai_config.json.
+const headSize = 64
+
 // written writes a decoder.
 func written(t testing.TB, architecture string) string {
 	t.Helper()
@@ -56,7 +59,7 @@ func opened(t testing.TB, e backend.Engine, o backend.Options, cache Cache, room
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ReadLayout(in, out, UsualNames(), cache)
+	l, err := ReadLayout(in, out, Layout{Names: UsualNames(), Cache: cache, HeadSize: headSize})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -260,13 +260,7 @@ func (s *sharedSteps) addStep(values map[string]backend.Value, n int) error {
 	b.add(l.Positions, func() tensor.Tensor { return s.positions.tensor(0, n, size, 1) })
 	b.add(l.Mask, func() tensor.Tensor { return s.mask.tensor(0, n*context, size, int64(context)) })
 	b.add(l.Next, func() tensor.Tensor { return s.outNext.tensor(0, n, size) })
-	b.add(l.Logits, func() tensor.Tensor {
-		scores := s.d.logits[:size*l.Rows]
-		if l.AllRows {
-			return tensor.Of(scores, size, 1, l.Rows)
-		}
-		return tensor.Of(scores, size, l.Rows)
-	})
+	b.add(l.Logits, func() tensor.Tensor { return l.lastScores(s.d.logits[:size*l.Rows], size) })
 	return b.err
 }
 
@@ -280,7 +274,7 @@ func (s *sharedSteps) addRead(values map[string]backend.Value, slot int) error {
 	b.add(l.Mask, func() tensor.Tensor { return s.mask.tensor(slot*context, context, 1, int64(context)) })
 	b.add(l.Next, func() tensor.Tensor { return s.outNext.tensor(slot, 1, 1) })
 	if !l.AllRows {
-		b.add(l.Logits, func() tensor.Tensor { return tensor.Of(s.d.Logits(slot), 1, l.Rows) })
+		b.add(l.Logits, func() tensor.Tensor { return l.lastScores(s.d.Logits(slot), 1) })
 	}
 	return b.err
 }

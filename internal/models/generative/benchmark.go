@@ -55,7 +55,8 @@ func (w benchmark) decoder(s workload.Setup) (*decoderWorkload, error) {
 		return nil, err
 	}
 	ports := s.Ports[workload.Only]
-	if t.layout, err = decode.ReadLayout(ports.Inputs, ports.Outputs, named(card.names, set.names), cmp.Or(set.cache, card.cache)); err != nil {
+	given := decode.Layout{Names: named(card.names, set.names), Cache: cmp.Or(set.cache, card.cache), HeadSize: card.headSize}
+	if t.layout, err = decode.ReadLayout(ports.Inputs, ports.Outputs, given); err != nil {
 		return nil, fmt.Errorf("the model's ports are not those of a decoder: %w", err)
 	}
 	if err := t.openTokenizer(from); err != nil {

@@ -281,7 +281,7 @@ func TestGenAINames(t *testing.T) {
 		}
 		names := named(card.names)
 		if names.PastKey != "past.%d.k" || names.PresentValue != "now.%d.v" || names.Tokens != "input_ids" || card.cache != decode.SharedCache ||
-			card.context != 4096 || cmp.Diff(card.stop, []int32{128001, 128009}) != "" {
+			card.context != 4096 || card.headSize != 64 || cmp.Diff(card.stop, []int32{128001, 128009}) != "" {
 			t.Errorf("%s says %+v, names %+v", path, card, names)
 		}
 	}

@@ -53,6 +53,8 @@ type modelCard struct {
 	context int // 0: unknown
 	stop    []int32
 
+	headSize int64 // 0: unknown
+
 	sampling decode.Sampling // that the file asks for
 }
 
@@ -120,6 +122,7 @@ type genaiFile struct {
 		EOS           ids  `json:"eos_token_id"`
 		Decoder       *struct {
 			Filename string            `json:"filename"`
+			HeadSize int64             `json:"head_size"`
 			Inputs   map[string]string `json:"inputs"`
 			Outputs  map[string]string `json:"outputs"`
 		} `json:"decoder"`
@@ -226,7 +229,7 @@ var genaiNames = map[string]string{
 }
 
 func (c *genaiFile) card() modelCard {
-	card := modelCard{from: c.path, names: map[string]string{}, context: *c.Model.ContextLength, stop: c.Model.EOS, sampling: c.sampling()}
+	card := modelCard{from: c.path, names: map[string]string{}, context: *c.Model.ContextLength, stop: c.Model.EOS, headSize: c.Model.Decoder.HeadSize, sampling: c.sampling()}
 	for usual, key := range genaiNames {
 		for _, names := range []map[string]string{c.Model.Decoder.Inputs, c.Model.Decoder.Outputs} {
 			if own := names[key]; own != "" {
