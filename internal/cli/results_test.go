@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -29,6 +30,36 @@ func keep(t *testing.T, dir string, change func(r *report.Results)) {
 	}
 	if err := r.Write(dir); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Five runs each, in turns, are enough for a limit.
+func TestCompareFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for i := range 5 {
+		for j, side := range []string{"base", "new"} {
+			keep(t, fmt.Sprintf("%s/%d", side, i), func(r *report.Results) {
+				p := r.Performance
+				*p.Began = p.Began.Add(time.Duration(2*i+j) * time.Minute)
+				r.Created = *p.Began
+				p.LatencyNS.P50 += int64(time.Duration(i)*100*time.Microsecond + time.Duration(j)*5*time.Millisecond)
+			})
+		}
+	}
+	for _, c := range []struct {
+		new    string
+		status int
+		want   []string
+	}{
+		{"new", ExitChanged, []string{"\nFAIL p50>+5%", "\nok p50<-5%", "│ +49.03 % │", "t over 5 pairs of runs in turns"}},
+		{"base", 0, []string{"\nok p50>+5%", "\nok p50<-5%"}},
+	} {
+		o := mlperf(t, "compare", "--fail-if", "p50>+5%", "--fail-if", "p50<-5%", "base", "--", c.new)
+		for _, want := range c.want {
+			if text := "\n" + o.stderr + o.stdout; o.status != c.status || !strings.Contains(text, want) {
+				t.Errorf("base -- %s: status %d, no %q in %s", c.new, o.status, want, text)
+			}
+		}
 	}
 }
 
