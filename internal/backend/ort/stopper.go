@@ -86,9 +86,9 @@ func (s *stopper) close() {
 	s.options.Destroy()
 }
 
-// A turn keeps sessions of a device from running at the same time: the provider for WebGPU has one queue and one set of buffers for
-// all sessions of the process, and two that run at once damage the heap (seen with ONNX Runtime 1.30 on an NVIDIA H100). A nil
-// turn is always free.
+// A turn keeps sessions of a device from running at the same time: the provider for WebGPU has one recorder of commands and one set of
+// buffers for all sessions of the process, without locks, and two that run at once end it (ONNX Runtime 1.30; microsoft/onnxruntime,
+// issue 32561). A nil turn is always free.
 type turn chan struct{}
 
 // take waits until the turn is free. It fails with the cause of the end of the context.
