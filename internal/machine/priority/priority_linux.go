@@ -38,12 +38,35 @@ const (
 	period = 100 * time.Millisecond
 )
 
+// spare is how many threads more than processors Raise has the runtime start, for goroutines that block in the kernel.
+const spare = 4
+
+// startThreads has the runtime start threads until n are idle. One that it starts during the traffic is an ordinary thread at first,
+// and whatever goroutine it hands over waits until the system has let it run.
+func startThreads(n int) {
+	var started, ended sync.WaitGroup
+	release := make(chan struct{})
+	started.Add(n)
+	for range n {
+		ended.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			started.Done()
+			<-release
+		})
+	}
+	started.Wait()
+	close(release)
+	ended.Wait()
+}
+
 // Raise makes the ordinary threads of the program that have its name real-time ones (SCHED_FIFO, priority 1), and those that are
 // born later within a tenth of a second, until restore is called. Without the privilege nothing changes.
 func Raise() (restore func()) {
 	mu.Lock()
 	defer mu.Unlock()
 	if users++; users == 1 {
+		startThreads(runtime.GOMAXPROCS(0) + spare)
 		raised.Store(true)
 		threads := map[int]bool{}
 		raiseNew(threads)

@@ -87,6 +87,21 @@ func TestRaise(t *testing.T) {
 	}
 }
 
+func TestStartThreads(t *testing.T) {
+	threads := func() int {
+		list, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	n := threads() + 3
+	startThreads(n)
+	if got := threads(); got < n {
+		t.Errorf("%d threads, want %d at least", got, n)
+	}
+}
+
 // A thread that starts another while it is being raised or lowered must not pass on its priority.
 func TestThreadsThatAreBornMeanwhileAreOrdinary(t *testing.T) {
 	mayRaise(t)
