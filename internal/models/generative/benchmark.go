@@ -85,6 +85,7 @@ func (t *decoderWorkload) workload() *workload.Workload {
 	}
 	if t.tokenizer != nil {
 		w.Exchange.Sequences.Text.Tokenizer = exchangeTokenizer{t.tokenizer}
+		w.ScoreOptions = map[string]string{tokenizerOption: t.tokenizerFile} // it may lie beside the model
 	}
 	if t.chat != nil {
 		w.Exchange.Sequences.Text.ChatTemplate = t.chat.Render
@@ -101,7 +102,8 @@ func (t *decoderWorkload) openTokenizer(from source) error {
 	if t.tokenizer, err = from.openTokenizer(); err != nil {
 		t.tokenizer = nil // prompts of tokens need none, and fits has reported errors
 	}
-	t.chat = chat.Open(filepath.Dir(from.tokenizerPath()))
+	t.tokenizerFile = from.tokenizerPath()
+	t.chat = chat.Open(filepath.Dir(t.tokenizerFile))
 	return nil
 }
 
@@ -129,6 +131,8 @@ type decoderWorkload struct {
 	early     []int32        // tokens that end answers here and not in the benchmark
 	tokenizer *hf.Tokenizer  // nil: none
 	chat      *chat.Template // beside it; nil: none
+
+	tokenizerFile string // whether it is there or not
 
 	limits []int // tokens of answers to rows that are sent; nil: rows are those of the prompts
 }

@@ -83,6 +83,19 @@ func errorText(err error) string {
 	return err.Error()
 }
 
+// A log of a run whose tokenizer lies beside the model is scored with it, too.
+func TestScoreTakesTheTokenizerOfTheModel(t *testing.T) {
+	w := benchmark{rules: decode.Rules{Stop: []int32{9}, MinNew: 1, MaxNew: 10, Width: 4}, read: readArticles}
+	data, model := folderWith(t, map[string]string{"cnn_eval.json": twoArticles}), folderWith(t, map[string]string{tokenizerFile: wordsOnly, "model.onnx": ""})
+	o, err := w.decoder(workload.Setup{DatasetDir: data, ModelPath: filepath.Join(model, "model.onnx"), Ports: decoderPorts()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := o.workload().ScoreOptions[tokenizerOption], filepath.Join(model, tokenizerFile); got != want {
+		t.Errorf("the score is given the tokenizer %q, want %q", got, want)
+	}
+}
+
 func TestSentPromptLengths(t *testing.T) {
 	w := opened(t, wordsOnly)
 	if text := w.workload().Exchange.Sequences.Text; text.MaxPrompt != 5 || text.MaxAnswer != 10 {

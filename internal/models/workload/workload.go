@@ -54,7 +54,7 @@ type Workload struct {
 	Answers      func() []string // caveats that the answers give rise to; nil: none
 	EndTokens    []int32         // the tokens that end an answer
 	Alike        int             // samples whose reference answer is that of an earlier sample, too
-	ScoreOptions Values          // the options of the official script that the choice of samples asks for
+	ScoreOptions Values          // the options of the official script that follow from samples and model
 
 	// Exchange says how a sample gets to another machine and its response back. Nil: it cannot.
 	Exchange *Exchange
