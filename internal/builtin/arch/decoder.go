@@ -496,7 +496,7 @@ func (s decoderSize) ports(form decoderForm) (in, out []onnx.Value) {
 	for i := range s.layers {
 		for _, kv := range []string{"key", "value"} {
 			in = append(in, value(fmt.Sprintf("past_key_values.%d.%s", i, kv), onnx.Float32, batch, onnx.Fixed(s.kvHeads), onnx.Free(axisPast), headSize))
-			out = append(out, value(fmt.Sprintf("present.%d.%s", i, kv), onnx.Float32, batch, onnx.Fixed(s.kvHeads), total, headSize))
+			out = append(out, value(fmt.Sprintf("present.%d.%s", i, kv), onnx.Float32, batch, onnx.Fixed(s.kvHeads), total, onnx.Fixed(s.headSize)))
 		}
 	}
 	return in, out
