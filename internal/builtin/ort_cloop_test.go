@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -95,7 +94,6 @@ type streamTimes [3]float64
 // BenchmarkORTCLoop compares percentiles of SingleStream with those of a loop in C over the same
 // images. They take turns in being first; of the ratios there are the median and the range over all turns.
 func BenchmarkORTCLoop(b *testing.B) {
-	const turns = 25 // short ones: the speed of a machine changes with time
 	for _, model := range []string{"mobilenet", "resnet50"} {
 		b.Run(model, func(b *testing.B) {
 			cfg := builtIn(b, ortMaker(b), lookup(b, model), subset)
@@ -106,7 +104,7 @@ func BenchmarkORTCLoop(b *testing.B) {
 			ways := []func() streamTimes{func() streamTimes { return runPercentiles(b, cfg) }, func() streamTimes { return loop.run(b) }}
 			var all [2][3][]float64
 			for b.Loop() {
-				for turn := range turns {
+				for turn := range replayTurns {
 					for i := range ways {
 						way := (turn + i) % len(ways)
 						for k, ms := range ways[way]() {
@@ -118,13 +116,7 @@ func BenchmarkORTCLoop(b *testing.B) {
 			for k, name := range []string{"p50", "p90", "p99"} {
 				b.ReportMetric(median(all[1][k]), "C-"+name+"-ms")
 				b.ReportMetric(median(all[0][k]), name+"-ms")
-				ratios := make([]float64, len(all[0][k]))
-				for turn := range ratios {
-					ratios[turn] = all[0][k][turn] / all[1][k][turn]
-				}
-				b.ReportMetric(median(ratios), name+"-ratio")
-				b.ReportMetric(slices.Min(ratios), name+"-lowest-ratio")
-				b.ReportMetric(slices.Max(ratios), name+"-highest-ratio")
+				reportRatios(b, name+"-", all[0][k], all[1][k])
 			}
 		})
 	}

@@ -51,27 +51,37 @@ func BenchmarkORTReplay(b *testing.B) {
 				func() float64 { return float64(w.samples) / replay() },
 			}
 			var rates [2][]float64
-			var ratios []float64
 			for b.Loop() {
 				for turn := range replayTurns {
 					for i := range ways {
 						way := (turn + i) % len(ways)
 						rates[way] = append(rates[way], ways[way]())
 					}
-					ratios = append(ratios, rates[0][turn]/rates[1][turn])
 				}
 			}
 			b.ReportMetric(median(rates[1]), "C-samples/s")
 			b.ReportMetric(median(rates[0]), "samples/s")
-			b.ReportMetric(median(ratios), "ratio")
-			b.ReportMetric(slices.Min(ratios), "lowest-ratio")
-			b.ReportMetric(slices.Max(ratios), "highest-ratio")
+			reportRatios(b, "", rates[0], rates[1])
 			b.ReportMetric(median(outside), "outside-%")
 		})
 	}
 }
 
-const replayTurns = 25 // short ones: the speed of a machine changes with time
+// replayTurns is how often a loop in C and what is compared with it take turns: many short turns, because the speed of a machine
+// changes with time.
+const replayTurns = 25
+
+// reportRatios reports the median and the range of the ratios of two values of each turn.
+func reportRatios(b *testing.B, prefix string, here, c []float64) {
+	b.Helper()
+	ratios := make([]float64, len(here))
+	for turn := range ratios {
+		ratios[turn] = here[turn] / c[turn]
+	}
+	b.ReportMetric(median(ratios), prefix+"ratio")
+	b.ReportMetric(slices.Min(ratios), prefix+"lowest-ratio")
+	b.ReportMetric(slices.Max(ratios), prefix+"highest-ratio")
+}
 
 // A runClock is an engine that adds up how long runs of its sessions take during the test. One worker at a
 // time may use it.

@@ -24,7 +24,7 @@ func Must(t testing.TB, errs ...error) {
 	}
 }
 
-// RunAgain runs a test once more, in a process of its own with some variables. Of two values of a variable the last counts.
+// RunAgain runs a test again in its own process, with these environment variables. The last value of a variable counts.
 func RunAgain(t *testing.T, variables ...string) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")

@@ -523,7 +523,7 @@ func TestORTSearchByNoise(t *testing.T) {
 	}
 }
 
-// What only a Sigmoid reads is cut where that saturates: this is no noise.
+// Quantisation cuts values that only a Sigmoid reads where it saturates. That does not count as noise.
 func TestORTNoiseBeforeSigmoid(t *testing.T) {
 	e := orttest.Engine(t)
 	m := handmade(13, []*onnx.Node{node("Conv", "scores", []string{"x", "w", "b"}, "s"), node("Sigmoid", "sigmoid", []string{"s"}, "y")},

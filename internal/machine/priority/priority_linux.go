@@ -61,7 +61,7 @@ func startThreads(n int) {
 }
 
 // Raise makes the ordinary threads of the program that have its name real-time ones (SCHED_FIFO, priority 1), and those that are
-// born later within a tenth of a second, until restore is called. Without the privilege nothing changes.
+// born later within a tenth of a second, until restore is called. Without the privilege all threads stay ordinary.
 func Raise() (restore func()) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -84,7 +84,7 @@ func Raise() (restore func()) {
 	})
 }
 
-// keepRaising raises new threads until it is told to stop, and then lowers those that were raised.
+// keepRaising raises new threads until stop is closed, then lowers all raised threads.
 func keepRaising(threads map[int]bool) {
 	defer close(ended)
 	ticker := time.NewTicker(period)

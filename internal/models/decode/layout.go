@@ -66,9 +66,9 @@ type Layout struct {
 	AllRows  bool         // and are of all, not only of the last
 }
 
-// ReadLayout reads the layout from a decoder's ports, of which names are given. Names of missing ports become empty. An empty
-// cache is inferred: shared if the model has an input for lengths, growing otherwise. A given size of heads counts where the
-// ports leave it open, as in exports of onnxruntime-genai, whose caches may be compressed.
+// ReadLayout reads a decoder's layout from its ports. Given has the names of the ports, and perhaps the cache and the head size.
+// Names of missing ports become empty. An empty cache is inferred: shared if the model has an input for lengths, growing otherwise.
+// The given head size counts where the ports leave it open, as in exports of onnxruntime-genai, whose caches may be compressed.
 func ReadLayout(inputs, outputs []backend.Port, given Layout) (Layout, error) {
 	l := Layout{Names: given.Names, Cache: given.Cache, HeadSize: given.HeadSize}
 	r := layoutReader{ports: map[string]backend.Port{}, layout: &l}
