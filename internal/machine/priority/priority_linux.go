@@ -1,6 +1,7 @@
 package priority
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -38,7 +39,10 @@ const (
 	period = 100 * time.Millisecond
 )
 
-// spare is how many threads more than processors Raise has the runtime start, for goroutines that block in the kernel.
+// tasks has a folder for each thread of the process.
+const tasks = "/proc/self/task"
+
+// spare is how many threads more than processors the runtime is to start before the traffic, for goroutines that block in the kernel.
 const spare = 4
 
 // startThreads has the runtime start threads until n are idle. One that it starts during the traffic is an ordinary thread at first,
@@ -106,27 +110,37 @@ func keepRaising(threads map[int]bool) {
 
 // raiseNew raises the ordinary threads that have the program's name, and adds them to threads.
 func raiseNew(threads map[int]bool) {
-	list, _ := os.ReadDir("/proc/self/task")
-	for _, entry := range list {
-		thread, _ := strconv.Atoi(entry.Name())
-		if policyOf(thread)&^mark != unix.SCHED_NORMAL {
-			continue
-		}
-		ours := func() bool {
-			name, err := os.ReadFile(filepath.Join("/proc/self/task", entry.Name(), "comm"))
-			return err == nil && strings.TrimSuffix(string(name), "\n") == unix.ByteSliceToString(program[:])
-		}
-		if !ours() || setPolicy(thread, policy, lowest) != 0 {
+	for thread := range threadsOf(unix.SCHED_NORMAL) {
+		if !ours(thread) || setPolicy(thread, policy, lowest) != 0 {
 			continue
 		}
 		threads[thread] = true
-		if !ours() { // it has begun to compute at this moment
+		if !ours(thread) { // it has begun to compute at this moment
 			lower(thread)
 		}
 	}
 }
 
-// LowerMonitor has the thread with which Go's runtime watches goroutines (sysmon) run after all others, until restore is called.
+// threadsOf yields the process's threads that have the policy, with the mark or without.
+func threadsOf(policy int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		list, _ := os.ReadDir(tasks)
+		for _, entry := range list {
+			if thread, _ := strconv.Atoi(entry.Name()); policyOf(thread)&^mark == policy && !yield(thread) {
+				return
+			}
+		}
+	}
+}
+
+// ours reports whether a thread has the program's name.
+func ours(thread int) bool {
+	name, err := os.ReadFile(filepath.Join(tasks, strconv.Itoa(thread), "comm"))
+	return err == nil && strings.TrimSuffix(string(name), "\n") == unix.ByteSliceToString(program[:])
+}
+
+// LowerMonitor has the thread with which Go's runtime watches goroutines (sysmon) run after all others, until restore is called. That
+// makes ordinary threads of those, too, that the monitor started meanwhile.
 func LowerMonitor() (restore func()) {
 	thread := monitor()
 	if thread == 0 || policyOf(thread)&^mark != unix.SCHED_NORMAL {
@@ -136,19 +150,22 @@ func LowerMonitor() (restore func()) {
 	if mayLeaveIdle() {
 		low = unix.SCHED_IDLE
 	}
+	startThreads(runtime.GOMAXPROCS(0) + spare) // those that the monitor starts have its policy
 	if setPolicy(thread, low, 0) != 0 {
 		return func() {}
 	}
 	return func() {
-		if policyOf(thread) == low {
-			setPolicy(thread, unix.SCHED_NORMAL, 0)
+		for thread := range threadsOf(low) {
+			if ours(thread) {
+				setPolicy(thread, unix.SCHED_NORMAL, 0)
+			}
 		}
 	}
 }
 
 // monitor is the thread that the runtime starts first: the one behind the main thread. 0: not known.
 func monitor() int {
-	dir, err := os.Open("/proc/self/task") // in the order of birth, unlike os.ReadDir
+	dir, err := os.Open(tasks) // in the order of birth, unlike os.ReadDir
 	if err != nil {
 		return 0
 	}

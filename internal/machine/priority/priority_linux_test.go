@@ -166,13 +166,15 @@ func TestLowerMonitor(t *testing.T) {
 	}
 	Raise()() // an earlier test leaves its mark
 	restore := LowerMonitor()
-	if p := policyOf(thread); p != unix.SCHED_IDLE && p != unix.SCHED_BATCH {
-		t.Errorf("the monitor has policy %#x", p)
+	low := policyOf(thread)
+	if low != unix.SCHED_IDLE && low != unix.SCHED_BATCH {
+		t.Errorf("the monitor has policy %#x", low)
 	}
-	LowerMonitor()() // of a second test, which leaves it to the first
+	LowerMonitor()()                                      // of a second test, which leaves it to the first
+	child := onThread(t, func() { setPolicy(0, low, 0) }) // as if the monitor had started it
 	restore()
-	if p := policyOf(thread); p != unix.SCHED_NORMAL {
-		t.Errorf("afterwards the monitor has policy %#x", p)
+	if p, c := policyOf(thread), policyOf(child); p != unix.SCHED_NORMAL || c != unix.SCHED_NORMAL {
+		t.Errorf("afterwards the monitor has policy %#x, and a thread that it started %#x", p, c)
 	}
 }
 
