@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/mlperf-go/mlperf/internal/machine/priority"
 )
 
 // This file issues the queries (loadgen/issue_query_controller.cc).
@@ -142,8 +140,6 @@ func (p *phase) issueInTurn(ctx context.Context) ending {
 		pacer = p.pacer()
 		p.priority.Store(pacer.Begin(meanGap(p.e.TargetQPS)))
 		defer pacer.End()
-	} else {
-		defer priority.LowerMonitor()()
 	}
 	p.startClock()
 	for n := uint64(0); ctx.Err() == nil; {

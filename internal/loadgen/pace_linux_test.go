@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -189,4 +190,32 @@ func TestRealTimeThreadStaysRealTime(t *testing.T) {
 			t.Errorf("before %+v, during %+v, after %+v", before, during, after)
 		}
 	})
+}
+
+// Without a schedule the runtime's monitor is held back until the last answer, which in Offline comes long after the query was issued.
+func TestMonitorIsHeldBack(t *testing.T) {
+	monitor := func() string { // the process's second thread
+		dir, err := os.Open("/proc/self/task")
+		testenv.Must(t, err)
+		defer dir.Close()
+		names, err := dir.Readdirnames(2)
+		testenv.Must(t, err)
+		stat, err := os.ReadFile("/proc/self/task/" + names[1] + "/stat")
+		testenv.Must(t, err)
+		return strings.Fields(string(stat))[40] // policy, see proc(5)
+	}
+	ordinary := monitor()
+	for _, scenario := range []Scenario{SingleStream, Offline} {
+		var policy string
+		mustRun(t, nullSUT(func(q Query) {
+			go func() {
+				time.Sleep(10 * time.Millisecond)
+				policy = monitor()
+				answer(q)
+			}()
+		}), samples(), quick(scenario, count(1)), Options{})
+		if policy == ordinary || monitor() != ordinary {
+			t.Errorf("%v: the monitor has policy %s before the answer and %s after the test; before it was %s", scenario, policy, monitor(), ordinary)
+		}
+	}
 }

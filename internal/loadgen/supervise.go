@@ -9,6 +9,8 @@ import (
 	"sort"
 	"sync"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/priority"
 )
 
 // This file watches over a phase while its queries are issued and answered.
@@ -24,6 +26,9 @@ const graceAfterStop = 500 * time.Millisecond
 func (t *test) supervise(ctx context.Context, p *phase) error {
 	running, stop := context.WithCancelCause(ctx)
 	p.stop = stop
+	if p.e.Scenario != Server && !p.e.FixedInterval { // nothing is issued on schedule
+		defer priority.LowerMonitor()()
+	}
 	issued := make(chan struct{})
 	go func() {
 		defer close(issued)
