@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -338,6 +339,20 @@ func TestInterruptionAtAnyPointIsAResult(t *testing.T) {
 				time.Sleep(time.Hour)
 			})
 		})
+	}
+}
+
+// With one processor the issue loop, which never waits, has ended before anybody else hears of the interruption.
+func TestInterruptionAtTheEnd(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	why := errors.New("enough")
+	for range 20 { // one of two would do
+		ctx, cancel := context.WithCancelCause(t.Context())
+		r, err := Run(ctx, nullSUT(func(q Query) { cancel(why); answer(q) }), samples(), quick(SingleStream), Options{})
+		testenv.Must(t, err)
+		if !errors.Is(r.Interrupted, why) || r.Performance.SampleCount != 1 {
+			t.Fatalf("interrupted by %v, %d samples", r.Interrupted, r.Performance.SampleCount)
+		}
 	}
 }
 

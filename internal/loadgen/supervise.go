@@ -49,7 +49,7 @@ func (t *test) supervise(ctx context.Context, p *phase) error {
 	select {
 	case <-issued:
 		p.rec.expect(p.returned.Load() * int64(p.rec.perQuery))
-		complete = t.drain(running, p)
+		complete = t.drain(running, p) && ending(p.early.Load()) != endStopped
 	case <-running.Done():
 		select {
 		case <-issued:
