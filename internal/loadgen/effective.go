@@ -148,6 +148,9 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 // seconds divides once, as the reference does; time.Duration.Seconds rounds twice.
 func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
+// onSchedule reports whether queries are issued at given instants, and not when the one before is answered.
+func (e EffectiveSettings) onSchedule() bool { return e.Scenario == Server || e.FixedInterval }
+
 // Prepared returns how many queries are drawn before the performance phase is issued, and the least memory that they take, in bytes.
 func (e EffectiveSettings) Prepared() (queries, memory float64) {
 	const ofQuery, ofSample = 8, 16 // start; name, answer

@@ -67,7 +67,7 @@ func (p *phase) performance(begin time.Time, maxIssueDelay time.Duration) *Perfo
 	}
 	perf.MinDurationMet = perf.judgedDuration() >= e.MinDuration
 	perf.MinQueriesMet = perf.QueryCount >= e.MinQueryCount && perf.SampleCount >= e.MinSampleCount
-	if e.Scenario == Server || e.FixedInterval {
+	if e.onSchedule() {
 		perf.judgeGenerator(maxIssueDelay)
 	}
 	return perf

@@ -128,7 +128,7 @@ func (r *recorder) grow(t *traffic, e *EffectiveSettings, keep func() bool) bool
 		slots:   make([]atomic.Int64, samples),
 		start:   make([]int64, queries),
 	}
-	if e.Scenario == Server || e.FixedInterval {
+	if e.onSchedule() {
 		b.late, b.own = make([]lateness, queries), make([]lateness, queries)
 	}
 	if e.FixedInterval {

@@ -26,7 +26,7 @@ const graceAfterStop = 500 * time.Millisecond
 func (t *test) supervise(ctx context.Context, p *phase) error {
 	running, stop := context.WithCancelCause(ctx)
 	p.stop = stop
-	if p.e.Scenario != Server && !p.e.FixedInterval { // nothing is issued on schedule
+	if !p.e.onSchedule() {
 		defer priority.LowerMonitor()()
 	}
 	issued := make(chan struct{})

@@ -46,7 +46,7 @@ func mayRaise(t *testing.T) {
 // realTimeThreads are the program's threads that are not ordinary.
 func realTimeThreads(t *testing.T) (threads []int) {
 	t.Helper()
-	list, err := os.ReadDir("/proc/self/task")
+	list, err := os.ReadDir(tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestRaise(t *testing.T) {
 
 func TestStartThreads(t *testing.T) {
 	threads := func() int {
-		list, err := os.ReadDir("/proc/self/task")
+		list, err := os.ReadDir(tasks)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestRaisedThreadComputes(t *testing.T) {
 func TestLowerMonitor(t *testing.T) {
 	thread := monitor()
 	wakeUps := func() (n int) {
-		status, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", thread))
+		status, _ := os.ReadFile(fmt.Sprintf("%s/%d/status", tasks, thread))
 		_, after, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
 		_, _ = fmt.Sscan(after, &n)
 		return n
