@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -222,7 +221,10 @@ func (o *compareFlags) beside(cmd *cobra.Command, args []string) error {
 	case "markdown":
 		fill = s.Markdown
 	case "html":
-		name, fill = cmp.Or(name, "compare.html"), func(w io.Writer) error { return page.Published(w, s, program()) }
+		if name, err = pageName(name, "compare.html"); err != nil {
+			return err
+		}
+		fill = func(w io.Writer) error { return page.Published(w, s, program()) }
 	}
 	return writeOutput(cmd, name, fill)
 }
@@ -283,7 +285,7 @@ func lastTwo(cmd *cobra.Command) ([]string, error) {
 }
 
 func (o *compareFlags) print(cmd *cobra.Command, list []compare.Comparison) error {
-	name := o.output
+	name, err := o.output, error(nil)
 	fill := func(w io.Writer) error {
 		var b strings.Builder
 		return errors.Join(compare.Text(&b, list), say(w, "%s", b.String()))
@@ -296,7 +298,10 @@ func (o *compareFlags) print(cmd *cobra.Command, list []compare.Comparison) erro
 	case "markdown":
 		fill = func(w io.Writer) error { return compare.Markdown(w, list) }
 	case "html":
-		name, fill = cmp.Or(name, "compare.html"), func(w io.Writer) error { return page.Compare(w, list, program()) }
+		if name, err = pageName(name, "compare.html"); err != nil {
+			return err
+		}
+		fill = func(w io.Writer) error { return page.Compare(w, list, program()) }
 	}
 	return writeOutput(cmd, name, fill)
 }

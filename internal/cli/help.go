@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -249,7 +251,21 @@ func newMan() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: program(), Manual: "mlperf"}, args[0])
+			folder, err := os.MkdirTemp("", "mlperf-man-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(folder)
+			if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: program(), Manual: "mlperf"}, folder); err != nil {
+				return err
+			}
+			for _, path := range fileio.Glob(folder, "*") { // GenManTree would follow links
+				text, err := os.ReadFile(path)
+				if err := errors.Join(err, fileio.WriteFileIn(args[0], filepath.Base(path), text)); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 }

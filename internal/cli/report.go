@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -75,7 +75,10 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 			case "markdown":
 				fill = func(w io.Writer) error { return report.Markdown(w, lines) }
 			case "html":
-				name, fill = cmp.Or(name, "report.html"), func(w io.Writer) error { return page.Runs(w, lines, runs, program()) }
+				if name, err = pageName(name, "report.html"); err != nil {
+					return err
+				}
+				fill = func(w io.Writer) error { return page.Runs(w, lines, runs, program()) }
 				if len(runs) == 1 {
 					c, err := charts.Read(runs[0].Folder)
 					if err != nil {
@@ -93,6 +96,19 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 	f.StringVar(&output, "output", "", "file to write (default: standard output; html: report.html)")
 	f.BoolVar(&asJSON, "json", false, "print as JSON, with the id of its form")
 	return cmd
+}
+
+// pageName is the file that the user named, or another that has no page of another program, or of the user.
+func pageName(named, other string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	const most = 1 << 30
+	text, err := fileio.ReadFile(other, most)
+	if _, there := os.Lstat(other); there == nil && (err != nil || !bytes.Contains(text[:min(len(text), 1024)], []byte(page.Mark))) {
+		return "", usage("%s is there already, and is not of this program: name a file with --output", other)
+	}
+	return other, nil
 }
 
 // writeOutput writes to a file, or to standard output if it has no name or is "-".

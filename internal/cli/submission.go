@@ -305,6 +305,10 @@ func printBuilt(w io.Writer, built *build.Built) error {
 	if len(built.Unfinished) > 0 {
 		_ = say(w, "To fill in: %s\n", strings.Join(built.Unfinished, ", "))
 	}
-	_ = say(w, "The tree is %s.\n\n", built.Tree)
+	_ = say(w, "The tree is %s.\n", built.Tree)
+	if built.Former != "" {
+		_ = say(w, "The former tree has files that this one does not have: it is %s now.\n", built.Former)
+	}
+	_ = say(w, "\n")
 	return output.Text(w, built.Check)
 }

@@ -42,8 +42,9 @@ type runner struct {
 	version  string // of the rules
 	model    string // of the catalogue
 	observer run.Observer
-	dataset  string // of the last run
-	kept     bool   // the last run was in its folder already
+	dataset  string   // of the last run
+	kept     bool     // the last run was in its folder already
+	made     []string // folders of runs: a second try replaces the first
 }
 
 // Run makes the runs that a test needs, verifies them and writes the test's folder. The run under the test's settings has
@@ -270,9 +271,22 @@ func (r *runner) sameTarget(q *run.Request) error {
 // run makes one run, under an audit.config if there is one. The verdict tells whether it is INVALID.
 func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error {
 	q.Output = dir
+	if q.Force = q.Force || slices.Contains(r.made, dir); !q.Force {
+		r.made = append(r.made, dir)
+	}
 	if conf != "" {
 		q.AuditConf = filepath.Join(dir, confFile)
-		if err := writeFile(q.AuditConf, strings.NewReader(conf)); err != nil {
+		if err := outdir.CheckText(q.AuditConf, conf); err != nil && !q.Force {
+			return err
+		}
+		if err := os.MkdirAll(r.Output, 0o755); err != nil {
+			return err
+		}
+		name, err := filepath.Rel(r.Output, q.AuditConf)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(r.Output, filepath.ToSlash(name), strings.NewReader(conf)); err != nil {
 			return err
 		}
 	}

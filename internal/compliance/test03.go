@@ -8,6 +8,7 @@ import (
 	"image/jpeg"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -46,6 +47,9 @@ func changeData(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
 	err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -59,7 +63,7 @@ func changeData(ctx context.Context, from, to string) error {
 		}
 		change := changeOf(entry.Name())
 		if change == nil {
-			return copyFile(filepath.Join(to, rel), path)
+			return copyFile(to, filepath.ToSlash(rel), path)
 		}
 		changed++
 		src, err := fileio.Open(path)
@@ -71,7 +75,7 @@ func changeData(ctx context.Context, from, to string) error {
 		if err := change(&text, src); err != nil {
 			return fmt.Errorf("changing %s: %w", path, err)
 		}
-		return writeFile(filepath.Join(to, rel), strings.NewReader(text.String()))
+		return writeFile(to, filepath.ToSlash(rel), strings.NewReader(text.String()))
 	})
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("%s has neither JPEG images nor sentences of newstest2014: give the changed data yourself", from)

@@ -93,28 +93,28 @@ func percent(a, b float64) string { return fmt.Sprintf("%+.1f %%", (b/a-1)*100) 
 // Write writes the files that the official checker wants into a folder of the test's name within dir: texts, and copies of
 // logs. It replaces the files of an existing folder only if force.
 func (v *Verdict) Write(dir string, force bool) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	v.Folder = filepath.Join(dir, v.Test)
 	if v.unique == "" {
-		return v.writeTo(v.Folder, v.run, v.texts, force)
+		return v.writeTo(dir, v.Test, v.run, v.texts, force)
 	}
 	v.Folder = filepath.Join(dir, test04A)
 	return errors.Join(
-		v.writeTo(v.Folder, v.unique, v.texts, force),
-		v.writeTo(filepath.Join(dir, test04B), v.run, nil, force),
+		v.writeTo(dir, test04A, v.unique, v.texts, force),
+		v.writeTo(dir, test04B, v.run, nil, force),
 	)
 }
 
-// writeTo writes one folder, with the logs of a run.
-func (v *Verdict) writeTo(folder, run string, texts map[string]string, force bool) error {
-	if _, err := os.Stat(folder); err == nil && !force {
+// writeTo writes one folder below dir, with the logs of a run.
+func (v *Verdict) writeTo(dir, below, run string, texts map[string]string, force bool) error {
+	folder := filepath.Join(dir, below)
+	if _, err := os.Lstat(folder); err == nil && !force {
 		return fmt.Errorf("%s already exists: choose another folder, or force it to be replaced", folder)
 	}
 	var errs []error
-	for _, name := range []string{baselineFile, complianceFile} { // of an earlier fallback
-		if err := os.Remove(filepath.Join(folder, "accuracy", name)); !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
+	errs = append(errs, fileio.RemoveIn(folder, "accuracy/"+baselineFile, "accuracy/"+complianceFile)) // of an earlier fallback
 	texts = maps.Clone(texts)
 	copies := map[string]string{}
 	if kinds[v.Test].keepsRun {
@@ -127,36 +127,31 @@ func (v *Verdict) writeTo(folder, run string, texts map[string]string, force boo
 		texts[filepath.Join("accuracy", scoreFile)] += "" // the file may be empty, but must exist
 	}
 	for name, text := range texts {
-		errs = append(errs, writeFile(filepath.Join(folder, name), strings.NewReader(text)))
+		errs = append(errs, writeFile(dir, below+"/"+filepath.ToSlash(name), strings.NewReader(text)))
 	}
 	for name, source := range copies {
-		errs = append(errs, copyFile(filepath.Join(folder, name), source))
+		errs = append(errs, copyFile(dir, below+"/"+filepath.ToSlash(name), source))
 	}
 	return errors.Join(errs...)
 }
 
-func writeFile(path string, from io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+func writeFile(dir, name string, from io.Reader) error {
+	return fileio.WriteIn(dir, name, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
 		return err
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Close())
+	})
 }
 
 // copyFile copies a log, unless it is in its place already.
-func copyFile(to, from string) error {
+func copyFile(dir, to, from string) error {
 	f, err := fileio.Open(from)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	a, err := f.Stat()
-	if b, errTo := os.Stat(to); err != nil || errTo == nil && os.SameFile(a, b) {
+	if b, errTo := os.Lstat(filepath.Join(dir, filepath.FromSlash(to))); err != nil || errTo == nil && os.SameFile(a, b) {
 		return err
 	}
-	return writeFile(to, f)
+	return writeFile(dir, to, f)
 }

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,19 +93,19 @@ func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Mo
 }
 
 // WriteFolder converts all files of a model that has several into a new folder, with a description
-// beside it. If it fails, it removes the folder.
+// beside it.
 func (c Converter) WriteFolder(ctx context.Context, r Request, path string) (Descriptions, error) {
-	if err := os.Mkdir(path, 0o755); err != nil {
-		return nil, err
+	if _, err := os.Lstat(path); err == nil {
+		return nil, &fs.PathError{Op: "mkdir", Path: path, Err: fs.ErrExist}
 	}
-	d, err := c.MakeFolder(ctx, r, path)
-	if err == nil {
-		err = c.describe(ctx, path, r.Precision, d)
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(path))
-	}
-	return d, nil
+	var d Descriptions
+	err := fileio.WriteDir(path, func(folder string) (err error) {
+		if d, err = c.MakeFolder(ctx, r, folder); err == nil {
+			err = c.describe(ctx, path, r.Precision, d)
+		}
+		return err
+	})
+	return d, err
 }
 
 func (c Converter) describe(ctx context.Context, path, precision string, d Description) error {
@@ -113,15 +113,16 @@ func (c Converter) describe(ctx context.Context, path, precision string, d Descr
 	if err != nil {
 		return err
 	}
-	origin := "\n## Origin\n\n"
+	origin := strings.TrimSuffix(originOfModel, startingWeights)
 	for _, f := range files {
 		source, err := onnx.FingerprintOf(ctx, f.Path)
 		if err != nil {
 			return err
 		}
-		origin += fmt.Sprintf("Starting weights: %q, SHA-256 %s; made into %s.\n", c.nameOf(f.Path), source.SHA256, precision)
+		origin += fmt.Sprintf(startingWeights+"%q, SHA-256 %s; made into %s.\n", c.nameOf(f.Path), source.SHA256, precision)
 	}
-	return fileio.WriteAtomic(DescriptionFile(path), 0o644, func(notes io.Writer) error {
+	about := DescriptionFile(path)
+	return fileio.WriteIn(filepath.Dir(about), filepath.Base(about), func(notes io.Writer) error {
 		if err := d.WriteMarkdown(notes); err != nil {
 			return err
 		}
@@ -129,6 +130,13 @@ func (c Converter) describe(ctx context.Context, path, precision string, d Descr
 		return err
 	})
 }
+
+// originOfModel is how the last part of every description begins, and maxDescription how long one may be.
+const (
+	startingWeights = "Starting weights: "
+	originOfModel   = "\n## Origin\n\n" + startingWeights
+	maxDescription  = 16 << 20
+)
 
 // DescriptionFile is the path of a converted model's description.
 func DescriptionFile(path string) string { return strings.TrimSuffix(path, ".onnx") + ".md" }

@@ -3,6 +3,7 @@ package convert
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -54,14 +55,14 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o harness.Observer) er
 		if before, taken := sources[path]; taken && filepath.Clean(before) != filepath.Clean(file) {
 			return userinput.Errorf("root", "%s and %s would both be written to %s: want the folder whose structure is kept", before, file, path)
 		}
-		outputs[i], sources[path] = path, file
+		outputs[i], sources[path] = filepath.ToSlash(name)+".npy", file
 	}
 	o.Phase("pre-processing with " + reader.Name)
 	for i, file := range q.Files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := preprocess(reader.Read, file, outputs[i]); err != nil {
+		if err := preprocess(reader.Read, file, q.Output, outputs[i]); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		o.Items(i+1, len(q.Files))
@@ -69,7 +70,7 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o harness.Observer) er
 	return nil
 }
 
-func preprocess(read func([]byte) (tensor.Tensor, error), from, to string) error {
+func preprocess(read func([]byte) (tensor.Tensor, error), from, folder, name string) error {
 	const maxImage = 1 << 30
 	data, err := fileio.ReadFile(from, maxImage)
 	if err != nil {
@@ -79,8 +80,8 @@ func preprocess(read func([]byte) (tensor.Tensor, error), from, to string) error
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	return npy.WriteFile(to, t)
+	return fileio.WriteIn(folder, name, func(w io.Writer) error { return npy.Write(w, t) })
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,6 +189,7 @@ func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	}
 	q.Precision, q.Method = cmp.Or(q.Precision, INT8), cmp.Or(q.Method, string(method))
 	q.Activations, q.Rank = cmp.Or(q.Activations, string(quantize.U8)), cmp.Or(q.Rank, rankByScore)
+	named := q.Output != ""
 	q.Output = cmp.Or(q.Output, fmt.Sprintf("%s-%s%s", cmp.Or(q.Model, strings.TrimSuffix(model.Name, ".onnx")), q.Precision, output))
 	r = Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise, Method: quantize.Method(q.Method)}
 	r.Options.Activations = quantize.Activations(q.Activations)
@@ -214,6 +216,9 @@ func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 		return r, userinput.Errorf("output", "the folder of %s: %w", q.Output, err)
 	} else if !info.IsDir() {
 		return r, userinput.Errorf("output", "the folder of %s: %s is not a folder", q.Output, folder)
+	}
+	if err := checkOutput(q.Output, named); err != nil {
+		return r, userinput.Wrap("output", err)
 	}
 	if q.Calibration != "" {
 		if q.Samples > 0 {
@@ -258,6 +263,21 @@ func (q *QuantizeRequest) checkLayers(c Converter) error {
 				return userinput.Errorf(f.field, "the model has no %s %q", f.what, name)
 			}
 		}
+	}
+	return nil
+}
+
+// checkOutput refuses to replace a description that this program did not write, and, unless the user named it, a model without
+// one of this program's.
+func checkOutput(path string, named bool) error {
+	about := DescriptionFile(path)
+	text, err := fileio.ReadFile(about, maxDescription)
+	ours := err == nil && strings.Contains(string(text), originOfModel)
+	switch _, errModel := os.Lstat(path); {
+	case !ours && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is there already, and is not of this program: want another name", about)
+	case !ours && !named && errModel == nil:
+		return fmt.Errorf("%s is there already, and is not of this program: want another name", path)
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"path/filepath"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A SampleCache keeps rows of bytes in a file, one for each sample of a data set. Rows
@@ -32,12 +33,12 @@ func OpenSampleCache(dir, key string, starts func(i int) int64) (_ *SampleCache,
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(key))
-	base := filepath.Join(dir, hex.EncodeToString(sum[:10]))
-	rows, err := os.OpenFile(base+".rows", os.O_RDWR|os.O_CREATE, 0o644)
+	base := hex.EncodeToString(sum[:10])
+	rows, err := fileio.OpenIn(dir, base+".rows")
 	if err != nil {
 		return nil, err
 	}
-	sums, err := os.OpenFile(base+".sums", os.O_RDWR|os.O_CREATE, 0o644)
+	sums, err := fileio.OpenIn(dir, base+".sums")
 	if err != nil {
 		rows.Close()
 		return nil, err

@@ -105,16 +105,22 @@ func TestSampleCacheOnAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("this system has no /dev/full")
 	}
-	for _, name := range []string{"2c70e12b7a0646f92279.rows", "2c70e12b7a0646f92279.sums"} {
-		dir := t.TempDir()
-		if err := os.Symlink("/dev/full", filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-		c, err := OpenSampleCache(dir, "key", fours)
+	for _, name := range []string{"rows", "sums"} {
+		c, err := OpenSampleCache(t.TempDir(), "key", fours)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
+		full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := &c.rows
+		if name == "sums" {
+			file = &c.sums
+		}
+		(*file).Close()
+		*file = full
 		if err := c.Write(0, []byte("four")); err == nil || !strings.Contains(err.Error(), "no space left on device") {
 			t.Errorf("Write with a full %s: error %v", name, err)
 		}

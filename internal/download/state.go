@@ -68,7 +68,7 @@ func lockFolder(ctx context.Context, root *os.Root, o Observer) (*flock.Flock, e
 
 // writeFile replaces a file of the folder.
 func writeFile(root *os.Root, name string, data []byte) error {
-	return fileio.WriteFile(filepath.Join(root.Name(), filepath.FromSlash(name)), data, 0o644)
+	return fileio.WriteFileIn(root.Name(), name, data)
 }
 
 func ignoreMissing(err error) error {

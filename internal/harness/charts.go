@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -28,12 +28,12 @@ func (r *run) chartsOf(test *loadgen.Result) *charts.Charts {
 
 // copyCharts copies the charts of one folder to another, if there are any.
 func copyCharts(from, to string) error {
-	data, err := os.ReadFile(filepath.Join(from, charts.FileName))
+	data, err := fileio.ReadFile(filepath.Join(from, charts.FileName), charts.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(to, charts.FileName), data, 0o644)
+		err = fileio.WriteFileIn(to, charts.FileName, data)
 	}
 	if err != nil {
 		return fmt.Errorf("copying the charts: %w", err)

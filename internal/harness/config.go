@@ -1,14 +1,13 @@
 package harness
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -169,13 +168,12 @@ func makeOutputDir(cfg Config) error {
 		return fmt.Errorf("making the output folder: %w", err)
 	}
 	for name, content := range cfg.Files {
-		if err := os.WriteFile(filepath.Join(cfg.OutputDir, name), content, 0o644); err != nil {
+		if err := fileio.WriteFileIn(cfg.OutputDir, name, content); err != nil {
 			return fmt.Errorf("writing to the output folder: %w", err)
 		}
 	}
-	probe, err := os.CreateTemp(cfg.OutputDir, ".probe*")
-	if err != nil {
+	if err := fileio.Writable(cfg.OutputDir); err != nil {
 		return fmt.Errorf("writing to the output folder: %w", err)
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	return nil
 }

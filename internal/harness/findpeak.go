@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness/peak"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -72,7 +72,7 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 	}
 	switch {
 	case best != nil:
-		return best, errors.Join(r.finishPeak(best, state, dir), os.RemoveAll(filepath.Join(dir, peak.HigherDir)))
+		return best, errors.Join(r.finishPeak(best, state, dir), fileio.RemoveFolderIn(dir, peak.HigherDir, peak.TestFiles()...))
 	case last != nil:
 		return last, errors.Join(r.finishPeak(last, state, dir), r.writePictures(dir))
 	}
@@ -92,8 +92,10 @@ func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir 
 			r.cfg.Settings.ServerTargetQPS = t.Load
 			r.set("target_qps", strconv.FormatFloat(t.Load, 'g', 5, 64), "find-peak")
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("making the folder of a test: %w", err)
+		if dir != r.cfg.OutputDir {
+			if err := fileio.MkdirIn(r.cfg.OutputDir, peak.HigherDir); err != nil {
+				return nil, fmt.Errorf("making the folder of a test: %w", err)
+			}
 		}
 		test, err = r.issue(ctx, dir)
 	} else {

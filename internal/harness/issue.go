@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -21,7 +20,7 @@ import (
 
 // issue has the load generator run the test of the run's settings, and writes its logs.
 func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
-	file, err := os.Create(filepath.Join(dir, mlperflog.AccuracyFile))
+	file, err := fileio.CreateIn(dir, mlperflog.AccuracyFile)
 	if err != nil {
 		return nil, fmt.Errorf("opening the accuracy log: %w", err)
 	}

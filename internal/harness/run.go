@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -236,7 +236,7 @@ func (r *run) repeat(ctx context.Context) (*report.Results, error) {
 	for i := range r.cfg.Runs {
 		folder := fmt.Sprintf("run_%d", i+1)
 		dir := filepath.Join(r.cfg.OutputDir, folder)
-		if err = os.MkdirAll(dir, 0o755); err != nil {
+		if err = fileio.MkdirIn(r.cfg.OutputDir, folder); err != nil {
 			err = fmt.Errorf("making the folder of a run: %w", err)
 			break
 		}

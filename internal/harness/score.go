@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -152,18 +151,23 @@ func (t Target) missed(score *accuracy.Score) (list []string) {
 	return list
 }
 
-// WriteAccuracy writes the output of the official script, and notes the sum of the file in the results of the run.
-func WriteAccuracy(dir string, r *report.Results) error {
-	text := ""
-	for _, line := range r.Accuracy.Lines {
+// AccuracyText is the output of the official script.
+func AccuracyText(a *report.Accuracy) (text string) {
+	for _, line := range a.Lines {
 		text += line + "\n"
 	}
+	return text
+}
+
+// WriteAccuracy writes the output of the official script, and notes the sum of the file in the results of the run.
+func WriteAccuracy(dir string, r *report.Results) error {
+	text := AccuracyText(r.Accuracy)
 	sum := sha256.Sum256([]byte(text))
 	if r.Files == nil {
 		r.Files = map[string]string{}
 	}
 	r.Files[AccuracyFile] = hex.EncodeToString(sum[:])
-	if err := fileio.WriteFile(filepath.Join(dir, AccuracyFile), []byte(text), 0o644); err != nil {
+	if err := fileio.WriteFileIn(dir, AccuracyFile, []byte(text)); err != nil {
 		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
 	}
 	return nil

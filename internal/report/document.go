@@ -27,7 +27,7 @@ func (r *Results) Write(dir string) error {
 		return fmt.Errorf("writing %s: %w", FileName, err)
 	}
 	path := filepath.Join(dir, FileName)
-	if err := fileio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := fileio.WriteFileIn(dir, FileName, append(data, '\n')); err != nil {
 		return fmt.Errorf("writing the results: %s: %w", path, err)
 	}
 	return nil

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -84,7 +84,7 @@ func writeSamples(record *power.Record, dir string) error {
 	if len(record.Samples) == 0 {
 		return nil
 	}
-	err := os.WriteFile(filepath.Join(dir, power.SamplesFile), []byte(strings.Join(record.Samples, "\n")+"\n"), 0o644)
+	err := fileio.WriteFileIn(dir, power.SamplesFile, []byte(strings.Join(record.Samples, "\n")+"\n"))
 	if err != nil {
 		return fmt.Errorf("writing the samples of the meter: %w", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -61,7 +62,7 @@ func Resolve(q Request) (*Resolved, error) {
 		*out = filepath.Join(*out, power.Testing)
 	}
 	if !r.newFolder {
-		err = r.Request.checkFolder(*out)
+		err = r.checkFolder(*out)
 	}
 	if err != nil {
 		return nil, err
@@ -90,12 +91,26 @@ func resolve(q Request) (*Resolved, error) {
 	return r, nil
 }
 
-// checkFolder refuses a folder that has the results of another run.
-func (q *Request) checkFolder(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, harness.PeakFile)); q.Force || err == nil && q.Mode == FindPeak {
+// checkFolder refuses a folder that has the results of another run, or other files where this one writes.
+func (r *Resolved) checkFolder(dir string) error {
+	q := &r.Request
+	if q.Force {
+		return nil
+	}
+	if q.Prompts.Artifacts != "" {
+		if err := outdir.CheckNames(q.Prompts.Artifacts, endpoints.Names()...); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, harness.PeakFile)); err == nil && q.Mode == FindPeak {
 		return nil // the search was interrupted, and continues
 	}
-	return outdir.Check(dir)
+	if q.Ranging {
+		if err := outdir.CheckNames(filepath.Dir(dir), power.Ranging, power.About); err != nil {
+			return err
+		}
+	}
+	return outdir.Check(dir, r.confFiles)
 }
 
 // ScenarioName is the scenario as users call it: Interactive, too.

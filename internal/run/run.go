@@ -53,7 +53,7 @@ func (p *Prepared) Run(ctx context.Context) (*report.Results, error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := p.Request.checkFolder(dir); err != nil { // a run that began since may have written there
+	if err := p.checkFolder(dir); err != nil { // a run that began since may have written there
 		return nil, err
 	}
 	if p.Request.Force {
@@ -140,7 +140,9 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 		}
 	}
 	if p.newFolder && !q.Ranging { // the two runs of a ranging measurement lie a folder below
-		err = errors.Join(err, outdir.LinkLatest(c.OutputDir))
+		if problem := outdir.LinkLatest(c.OutputDir); problem != nil {
+			c.Observer.Note(problem.Error())
+		}
 	}
 	return results, err
 }

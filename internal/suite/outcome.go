@@ -362,7 +362,7 @@ func (o *Outcome) WritePage() (file string, err error) {
 		p.Rows = append(p.Rows, row)
 	}
 	file = filepath.Join(o.Folder, page.FileName)
-	return file, fileio.WriteAtomic(file, 0o644, func(w io.Writer) error {
+	return file, fileio.WriteIn(o.Folder, page.FileName, func(w io.Writer) error {
 		return page.WriteSuite(w, p, report.Lines(found, nil, 0), o.Program)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
@@ -273,7 +274,7 @@ func (p *Plan) restore() error {
 	earlier, err := readState(p.request.Output)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return outdir.CheckNames(p.request.Output, fileName, page.FileName)
 	case err != nil:
 		return err
 	case !p.request.Resume:
@@ -306,7 +307,7 @@ func (p *Plan) save() error {
 		Quick: p.request.Base.Quick, Suite: p.Suite, Steps: p.Steps,
 	}, "", "  ")
 	if err == nil {
-		err = fileio.WriteFile(filepath.Join(p.request.Output, fileName), append(data, '\n'), 0o644)
+		err = fileio.WriteFileIn(p.request.Output, fileName, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("writing the state of the suite: %w", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -100,6 +101,8 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 		err = userinput.Errorf(field, "rates and numbers of requests under way are two sweeps: want one of the two")
 	case q.Output == "":
 		err = userinput.Missing("output", "the runs of a sweep have a folder of their own in it")
+	case !q.Force:
+		err = outdir.CheckNames(q.Output, SweepJSON, SweepCSV, page.FileName)
 	}
 	for i, load := range loads {
 		text := strconv.FormatFloat(load, 'g', -1, 64)
@@ -165,7 +168,7 @@ func writeSweep(dir string, points []SweepPoint, program string) error {
 	if err != nil {
 		return err
 	}
-	err = fileio.WriteAtomic(filepath.Join(dir, SweepJSON), 0o644, func(w io.Writer) error {
+	err = fileio.WriteIn(dir, SweepJSON, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
@@ -185,11 +188,11 @@ func writeSweep(dir string, points []SweepPoint, program string) error {
 		}
 		rows = append(rows, append(row, strconv.FormatInt(p.Failures, 10), p.Folder))
 	}
-	err = fileio.WriteAtomic(filepath.Join(dir, SweepCSV), 0o644, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+	err = fileio.WriteIn(dir, SweepCSV, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 	if err != nil {
 		return err
 	}
-	return fileio.WriteAtomic(filepath.Join(dir, page.FileName), 0o644, func(w io.Writer) error { return page.WriteSweep(w, sweepPage(points), program) })
+	return fileio.WriteIn(dir, page.FileName, func(w io.Writer) error { return page.WriteSweep(w, sweepPage(points), program) })
 }
 
 // sweepPage has the numbers and the curves of a sweep.

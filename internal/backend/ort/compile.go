@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
 
@@ -103,7 +104,7 @@ func (p plan) engineDir(ctx context.Context, r request, add map[string]string, v
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("making the engine cache: %w", err)
 	}
-	return dir, os.WriteFile(filepath.Join(dir, keyFile), []byte(text), 0o644)
+	return dir, fileio.WriteFileIn(dir, keyFile, []byte(text))
 }
 
 // nvidiaFacts lists the driver's version and the GPUs from the driver's files in /proc.

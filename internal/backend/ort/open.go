@@ -15,6 +15,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -47,8 +48,10 @@ func (o *opening) load(ctx context.Context, profile string) (*onnx.DynamicAdvanc
 		var broken *brokenModelError
 		if errors.As(err, &broken) {
 			o.warn(err.Error())
-			if err := os.Remove(broken.key); err != nil { // the file counts no more
-				return nil, err
+			for _, path := range []string{broken.key, broken.path} { // the file fits its key: this program wrote it
+				if err := fileio.RemoveIn(filepath.Dir(path), filepath.Base(path)); err != nil {
+					return nil, err
+				}
 			}
 			continue
 		}

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sys/cpu"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -54,7 +59,7 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 	// The key has the processor's features, since at the highest level the model depends on the processor, and the content of
 	// all files of the model, because that may change under an old time.
 	lines := []string{
-		"model sha256 " + model.SHA256, "onnxruntime " + version, "level " + p.level.name,
+		keyBeginning + model.SHA256, "onnxruntime " + version, "level " + p.level.name,
 		"machine " + runtime.GOARCH + " " + strings.Join(processorFeatures(), " "),
 	}
 	given := len(lines)
@@ -66,33 +71,63 @@ func (p plan) optimized(ctx context.Context, version string) (optimized, error) 
 	}
 	slices.Sort(lines[given:])
 	o := optimized{path: path, key: path + ".key", text: strings.Join(lines, "\n") + "\n"}
-	if have, err := os.ReadFile(o.key); err == nil {
-		file, err := os.Stat(path)
-		o.ready = err == nil && string(have) == o.text+fileMark(file)
-	}
-	if !o.ready {
+	if o.ready, err = o.check(); err == nil && !o.ready {
 		o.temporary, err = temporaryBeside(path)
 	}
-	return o, err
+	if err != nil {
+		return o, fmt.Errorf("keeping the optimised model: %w", err)
+	}
+	return o, nil
 }
+
+// maxKey is how long the key of an optimised model may be.
+const maxKey = 1 << 20
+
+// check reports whether the file is what this program wrote for the key. A file that it did not write, or that was changed
+// since, is an error: it is not replaced.
+func (o optimized) check() (ready bool, err error) {
+	file, errFile := os.Stat(o.path)
+	key, errKey := fileio.ReadFile(o.key, maxKey)
+	text := string(key)
+	switch {
+	case errKey == nil && errFile == nil && text == o.text+fileMark(file):
+		return true, nil
+	case errFile != nil && !errors.Is(errFile, fs.ErrNotExist):
+		return false, errFile
+	case errKey != nil && !errors.Is(errKey, fs.ErrNotExist):
+		return false, errKey
+	case errKey == nil && !strings.HasPrefix(text, keyBeginning):
+		return false, fmt.Errorf("%s was not written by this program: it is not replaced, choose another name", o.key)
+	case errFile == nil && (errKey != nil || !strings.HasSuffix(text, fileMark(file))):
+		return false, fmt.Errorf("%s was not written by this program, or was changed since: it is not replaced, remove it or choose another name", o.path)
+	}
+	return false, nil
+}
+
+// keyBeginning is how the key of an optimised model begins.
+const keyBeginning = "model sha256 "
+
+// savingName is the name of a file that ONNX Runtime writes, before that of the optimised model: it goes by the suffix.
+const savingName = ".mlperf-saving-"
 
 // temporaryBeside makes a file in the folder of another one. It removes old ones of processes that were killed.
 func temporaryBeside(path string) (string, error) {
-	folder, name := filepath.Dir(path), filepath.Base(path) // ONNX Runtime goes by the suffix
-	for _, old := range fileio.Glob(folder, ".*") {
-		if info, err := os.Stat(old); err == nil && strings.HasSuffix(old, name) && time.Since(info.ModTime()) > time.Hour {
-			os.Remove(old)
+	folder, name := filepath.Dir(path), filepath.Base(path)
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(savingName) + `[0-9]+-` + regexp.QuoteMeta(name) + `$`)
+	for _, old := range fileio.Glob(folder, savingName+"*") {
+		info, err := os.Lstat(old)
+		if err == nil && info.Mode().IsRegular() && ours.MatchString(info.Name()) && time.Since(info.ModTime()) > time.Hour {
+			_ = fileio.RemoveIn(folder, info.Name())
 		}
 	}
-	file, err := os.CreateTemp(folder, ".*"+name)
+	file, err := fileio.CreateIn(folder, savingName+strconv.FormatUint(rand.Uint64(), 10)+"-"+name)
 	if err != nil {
-		return "", fmt.Errorf("keeping the optimised model: %w", err)
+		return "", err
 	}
 	return file.Name(), file.Close()
 }
 
-// fileMark ties a key to its file: of two programs that write both at the same time, one may be first with the file and the
-// other with the key.
+// fileMark ties a key to its file.
 func fileMark(file os.FileInfo) string {
 	return fmt.Sprintf("file %d bytes of %d\n", file.Size(), file.ModTime().UnixNano())
 }
@@ -102,22 +137,30 @@ func (o optimized) commit() error {
 	if o.temporary == "" {
 		return nil
 	}
+	// Another program that writes both at the same time must not be first with the file and this one with the key.
+	release := lockFolder(filepath.Dir(o.path))
+	defer release()
 	file, err := os.Stat(o.temporary)
-	if err == nil {
-		err = os.Chmod(o.temporary, 0o644) // a temporary file is for its owner alone
-	}
 	if err == nil {
 		err = os.Rename(o.temporary, o.path)
 	}
 	if err == nil {
-		// A key that is only half there fits nothing, and the file is made again.
-		err = os.WriteFile(o.key, []byte(o.text+fileMark(file)), 0o644)
+		err = fileio.WriteFileIn(filepath.Dir(o.key), filepath.Base(o.key), []byte(o.text+fileMark(file)))
 	}
 	if err != nil {
 		o.discard()
 		return fmt.Errorf("keeping the optimised model: %w", err)
 	}
 	return nil
+}
+
+// lockFolder locks a folder for a moment. A file system without locks has none.
+func lockFolder(folder string) (release func()) {
+	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
+	soon, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = lock.TryLockContext(soon, time.Millisecond)
+	return func() { _ = lock.Close() }
 }
 
 // discard removes a file that is not needed.

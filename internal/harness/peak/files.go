@@ -11,7 +11,9 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
 // File is where a search keeps the loads that it tried, in the folder of the run. A search in the same folder
@@ -22,6 +24,48 @@ const File = "find-peak.json"
 // confirmedDir, whose files replace those in the folder of the run: at once or, if the process is killed, when the search
 // continues.
 const HigherDir, confirmedDir = "higher", "confirmed"
+
+// TestFiles are the names of the files that a test writes into its folder.
+func TestFiles() []string {
+	return []string{report.FileName, charts.FileName, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile}
+}
+
+// Remove removes the files of a search from a folder, if it has one. The files of its best test stay.
+func Remove(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, File)); err != nil {
+		return nil // the folders are not of a search
+	}
+	return errors.Join(
+		fileio.RemoveFolderIn(dir, confirmedDir, TestFiles()...), fileio.RemoveFolderIn(dir, HigherDir, TestFiles()...), fileio.RemoveIn(dir, File),
+	)
+}
+
+// checkFolders refuses folders of a search in which another search, another program or the user has something.
+func checkFolders(dir string, files []string) error {
+	for _, name := range []string{confirmedDir, HigherDir} {
+		at := filepath.Join(dir, name)
+		info, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && (!info.IsDir() || files == nil) {
+			err = fmt.Errorf("%s is there already, and a search would write it: choose another output folder", at)
+		}
+		if err != nil {
+			return err
+		}
+		entries, err := os.ReadDir(at)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() || !slices.Contains(files, e.Name()) {
+				return fmt.Errorf("%s is not of a search: move it away, or choose another output folder", filepath.Join(at, e.Name()))
+			}
+		}
+	}
+	return nil
+}
 
 // A State is the content of File.
 type State struct {
@@ -48,8 +92,8 @@ func (search Search) Open(dir, key, unit string) (*State, *report.Results, error
 	path := filepath.Join(dir, File)
 	const most = 16 << 20 // a search makes some dozens of steps
 	data, err := fileio.ReadFile(path, most)
-	if errors.Is(err, fs.ErrNotExist) { // confirmed files are those of another search
-		return s, nil, os.RemoveAll(filepath.Join(dir, confirmedDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil, checkFolders(dir, nil)
 	}
 	if err == nil {
 		if err = json.Unmarshal(data, s); err != nil {
@@ -67,12 +111,10 @@ func (search Search) Open(dir, key, unit string) (*State, *report.Results, error
 	if s.Key != key {
 		return nil, nil, fmt.Errorf("%s is of a search with another model, data, settings or machine: choose another output folder, or delete it", path)
 	}
-	if len(s.Steps) == 0 {
-		err = os.RemoveAll(filepath.Join(dir, confirmedDir))
-	} else {
-		err = s.takeConfirmed()
+	if err := checkFolders(dir, TestFiles()); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
+	if err := s.takeConfirmed(); err != nil {
 		return nil, nil, err
 	}
 	for {
@@ -98,9 +140,8 @@ func (s *State) Add(step report.PeakStep) error {
 	if err != nil {
 		return fmt.Errorf("keeping the search: %w", err)
 	}
-	path := filepath.Join(s.dir, File)
-	if err := fileio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("keeping the search in %s: %w", path, err)
+	if err := fileio.WriteFileIn(s.dir, File, append(data, '\n')); err != nil {
+		return fmt.Errorf("keeping the search in %s: %w", filepath.Join(s.dir, File), err)
 	}
 	return nil
 }
@@ -125,7 +166,7 @@ func (s *State) takeConfirmed() error {
 		return err
 	}
 	if last := slices.IndexFunc(files, func(f fs.DirEntry) bool { return f.Name() == report.FileName }); last >= 0 {
-		if err := os.Remove(filepath.Join(s.dir, report.FileName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := fileio.RemoveIn(s.dir, report.FileName); err != nil {
 			return err
 		}
 		files = append(slices.Delete(slices.Clone(files), last, last+1), files[last])

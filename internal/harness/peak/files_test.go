@@ -12,7 +12,7 @@ import (
 )
 
 // names are the files of a load.
-var names = []string{"charts.json", mlperflog.AccuracyFile, mlperflog.DetailFile, mlperflog.SummaryFile, report.FileName, "user.conf"}
+var names = []string{"charts.json", mlperflog.AccuracyFile, mlperflog.DetailFile, mlperflog.SummaryFile, report.FileName, mlperflog.TraceFile}
 
 // twoLoads makes the folder of a search: files of a confirmed load, and of a higher one that are to replace them.
 func twoLoads(t *testing.T) (dir string) {
@@ -62,20 +62,41 @@ func TestResultsAreNeverBesideTheLogsOfAnotherLoad(t *testing.T) {
 	}
 }
 
-func TestConfirmedFilesOfAnotherSearchAreDropped(t *testing.T) {
-	for state, want := range map[string]string{"": "low low low low low low", `{"key":"k","steps":[]}`: "low low low low low low", `{"key":"k","steps":[{"load":60}]}`: "high high high high high high"} {
-		dir := twoLoads(t)
-		if state != "" {
-			testenv.Tree(t, dir, map[string]string{File: state})
+// What is in the folders of a search, and not of this one, stays.
+func TestFoldersOfOthersStay(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"confirmed without a search": {map[string]string{"confirmed/results.json": "theirs"}, "is there already"},
+		"higher without a search":    {map[string]string{"higher/notes.txt": "theirs"}, "is there already"},
+		"a file of that name":        {map[string]string{"higher": "theirs"}, "is there already"},
+		"notes in confirmed":         {map[string]string{File: `{"key":"k","steps":[{"load":60}]}`, "confirmed/notes.txt": "theirs"}, "not of a search"},
+		"a folder in higher":         {map[string]string{File: `{"key":"k","steps":[{"load":60}]}`, "higher/results.json/x": "theirs"}, "not of a search"},
+	} {
+		dir := t.TempDir()
+		testenv.Tree(t, dir, c.files)
+		if _, _, err := (Search{}).Open(dir, "k", "queries/s"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		_, _, err := Search{}.Open(dir, "k", "queries/s")
-		testenv.Must(t, err)
-		if got := contents(dir); got != want {
-			t.Errorf("with %q: %s, want %s", state, got, want)
+		for file, text := range c.files {
+			if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != text {
+				t.Errorf("%s: %s has %q, %v", name, file, got, err)
+			}
 		}
-		if _, err := os.Stat(filepath.Join(dir, confirmedDir)); !os.IsNotExist(err) {
-			t.Errorf("with %q: the folder is left: %v", state, err)
-		}
+	}
+}
+
+func TestConfirmedFilesAreTaken(t *testing.T) {
+	dir := twoLoads(t)
+	testenv.Tree(t, dir, map[string]string{File: `{"key":"k","steps":[{"load":60}]}`})
+	_, _, err := Search{}.Open(dir, "k", "queries/s")
+	testenv.Must(t, err)
+	if got := contents(dir); got != "high high high high high high" {
+		t.Errorf("the folder has %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, confirmedDir)); !os.IsNotExist(err) {
+		t.Errorf("the folder is left: %v", err)
 	}
 }
 

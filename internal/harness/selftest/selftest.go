@@ -6,12 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -153,7 +152,7 @@ func (s Test) issue(ctx context.Context, sut loadgen.SUT, qsl loadgen.QSL) (*loa
 	opts := loadgen.Options{NewPacer: s.NewPacer}
 	finish := func() error { return nil }
 	if s.OutputDir != "" {
-		file, err := os.Create(filepath.Join(s.OutputDir, mlperflog.AccuracyFile))
+		file, err := fileio.CreateIn(s.OutputDir, mlperflog.AccuracyFile)
 		if err != nil {
 			return nil, fmt.Errorf("opening the accuracy log: %w", err)
 		}

@@ -3,10 +3,8 @@ package mlperflog
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -33,7 +31,7 @@ func WriteFiles(dir string, r *loadgen.Result, about About) (sums map[string]str
 		{SummaryFile, func(w io.Writer) error { return writeSummary(w, r) }},
 	} {
 		sum := sha256.New()
-		err := writeFile(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(io.MultiWriter(w, sum)) })
+		err := writeFile(dir, f.name, func(w io.Writer) error { return f.write(io.MultiWriter(w, sum)) })
 		if err != nil {
 			return sums, err
 		}
@@ -44,22 +42,12 @@ func WriteFiles(dir string, r *loadgen.Result, about About) (sums map[string]str
 
 // WriteTraceFile writes the trace into a folder.
 func WriteTraceFile(dir string, r *loadgen.Result, about About) error {
-	return writeFile(filepath.Join(dir, TraceFile), func(w io.Writer) error { return writeTrace(w, r, about) })
+	return writeFile(dir, TraceFile, func(w io.Writer) error { return writeTrace(w, r, about) })
 }
 
-// writeFile replaces a file atomically. It writes into other files, e.g. a pipe.
-func writeFile(path string, write func(io.Writer) error) error {
-	var err error
-	if info, errInfo := os.Lstat(path); errInfo == nil && !info.Mode().IsRegular() {
-		var file *os.File
-		if file, err = os.Create(path); err == nil {
-			err = errors.Join(write(file), file.Close())
-		}
-	} else {
-		err = fileio.WriteAtomic(path, 0o644, write)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+func writeFile(dir, name string, write func(io.Writer) error) error {
+	if err := fileio.WriteIn(dir, name, write); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Session measures two runs in the way of submissions with power
@@ -167,7 +169,7 @@ func (s *Session) Close() error {
 const (
 	Ranging = "ranging" // of the first run
 	Testing = "run_1"   // of the run that counts
-	about   = "power"   // of the files about both
+	About   = "power"   // of the files about both
 	// SamplesFile has the analyser's samples in the folder of a run.
 	SamplesFile = "spl.txt"
 )
@@ -224,16 +226,16 @@ func (s *Session) Write(root, program string) error {
 		}
 	}
 
-	errs := []error{os.MkdirAll(filepath.Join(root, about), 0o755)}
+	var errs []error
 	write := func(name string, text []byte) {
-		errs = append(errs, os.WriteFile(filepath.Join(root, about, name), text, 0o644))
+		errs = append(errs, fileio.WriteFileIn(root, About+"/"+name, text))
 	}
 	logs := []string{"client.log", "ptd_logs.txt", "server.log"}
 	for _, name := range logs {
 		write(name, []byte(log.String()))
 	}
 	runFiles := []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt", SamplesFile}
-	for folder, files := range map[string][]string{about: logs, Ranging: runFiles, Testing: runFiles} {
+	for folder, files := range map[string][]string{About: logs, Ranging: runFiles, Testing: runFiles} {
 		for _, file := range files {
 			data, err := os.ReadFile(filepath.Join(root, folder, file))
 			sum := sha1.Sum(data)

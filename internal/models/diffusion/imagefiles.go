@@ -3,6 +3,7 @@ package diffusion
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -49,10 +50,15 @@ func newImageFiles(s workload.Scoring, captions []string) (*imageFiles, error) {
 	if g.folder == "" {
 		return g, nil
 	}
-	if err := os.MkdirAll(g.folder, 0o755); err != nil {
+	if s.Options[imagesOption] == "" {
+		err = errors.Join(os.MkdirAll(s.Keep, 0o755), fileio.MkdirIn(s.Keep, imagesFolder))
+	} else {
+		err = os.MkdirAll(g.folder, 0o755)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return g, os.WriteFile(filepath.Join(g.folder, captionsFile), []byte(list), 0o644)
+	return g, fileio.WriteFileIn(g.folder, captionsFile, []byte(list))
 }
 
 // choose takes the images of a file, or those of the official ten that the data set has, and lists their captions.
@@ -109,5 +115,5 @@ func (g *imageFiles) add(index int, pixels []byte) error {
 	if err := png.Encode(&file, m); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(g.folder, strconv.Itoa(index)+".png"), file.Bytes(), 0o644)
+	return fileio.WriteFileIn(g.folder, strconv.Itoa(index)+".png", file.Bytes())
 }

@@ -91,7 +91,7 @@ type Gauge struct {
 
 // Write stores the charts in the folder of a run.
 func (c *Charts) Write(dir string) error {
-	err := fileio.WriteAtomic(filepath.Join(dir, FileName), 0o644, func(w io.Writer) error { return json.NewEncoder(w).Encode(c) })
+	err := fileio.WriteIn(dir, FileName, func(w io.Writer) error { return json.NewEncoder(w).Encode(c) })
 	if err != nil {
 		return fmt.Errorf("writing the charts: %w", err)
 	}
@@ -107,13 +107,13 @@ func (c *Charts) Sum() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// maxFile is the largest file that is read.
-const maxFile = 8 << 20
+// MaxFile is the largest file that is read.
+const MaxFile = 8 << 20
 
 // Read reads the charts of a run from its folder; nil if it has none.
 func Read(dir string) (*Charts, error) {
 	path := filepath.Join(dir, FileName)
-	data, err := fileio.ReadFile(path, maxFile)
+	data, err := fileio.ReadFile(path, MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

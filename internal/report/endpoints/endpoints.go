@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +31,16 @@ type Run struct {
 	Results   *report.Results
 }
 
+// Names are the names of what Write writes into its folder.
+func Names() []string {
+	return []string{"config.yaml", "events.jsonl", "sample_idx_map.json", "performance", "accuracy"}
+}
+
 // Write writes the files of a run into a folder, which it makes. It replaces existing files.
 func Write(dir string, r Run) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("writing the files of mlcommons/endpoints: %w", err)
+	}
 	files := []struct {
 		path  string
 		write func(io.Writer) error
@@ -45,11 +52,7 @@ func Write(dir string, r Run) error {
 		files[3].path, files[3].write = "accuracy/accuracy_results.json", r.scores
 	}
 	for _, f := range files {
-		path := filepath.Join(dir, filepath.FromSlash(f.path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("writing the files of mlcommons/endpoints: %w", err)
-		}
-		err := fileio.WriteAtomic(path, 0o644, func(w io.Writer) error {
+		err := fileio.WriteIn(dir, f.path, func(w io.Writer) error {
 			b := bufio.NewWriter(w)
 			return errors.Join(f.write(b), b.Flush())
 		})

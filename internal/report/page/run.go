@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -43,6 +42,9 @@ type runPage struct {
 	Command       []string // quoted
 }
 
+// Mark is in the head of every page.
+const Mark = `<meta name="generator" content="mlperf">`
+
 // WriteRun writes the page of the run in a folder beside its results.
 func WriteRun(dir string) error {
 	r, err := report.ReadDocument(dir) // of a run that has just ended
@@ -53,7 +55,7 @@ func WriteRun(dir string) error {
 	if err != nil {
 		return err
 	}
-	return fileio.WriteAtomic(filepath.Join(dir, FileName), 0o644, func(w io.Writer) error { return Run(w, r, c, 0) })
+	return fileio.WriteIn(dir, FileName, func(w io.Writer) error { return Run(w, r, c, 0) })
 }
 
 // Run writes the page of a run. Charts may be nil. Price is what the system costs, in dollars;

@@ -6,52 +6,98 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/harness/peak"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/page"
 )
 
 // Root has the folders of runs for which the user names none.
 const Root = "results"
 
-// An ExistsError says that a folder has the results of a run already.
-type ExistsError struct{ Folder string }
+// An ExistsError says that a folder has the results of a run already, or another file in the place of one.
+type ExistsError struct {
+	Folder string
+	Name   string // of the file; empty: results of a run
+}
 
 func (e *ExistsError) Error() string {
+	if e.Name != "" {
+		return filepath.Join(e.Folder, e.Name) + " is there already, and would be replaced: choose another folder, or have it replaced"
+	}
 	return e.Folder + " has the results of a run already: choose another folder, or have them replaced"
 }
 
-// Check returns an ExistsError if a folder has the results of a run.
-func Check(dir string) error {
+// files are the names of the files that a run writes, beside the conf files.
+func files() []string {
+	return append(peak.TestFiles(), page.FileName, harness.AccuracyFile, harness.PeakFile, power.SamplesFile)
+}
+
+// Check returns an ExistsError if a folder has the results of a run, or anything else where a run writes. Conf files of the same
+// content do not count: those of a run that failed early, or which the user keeps there.
+func Check(dir string, conf map[string][]byte) error {
 	for _, name := range []string{report.FileName, mlperflog.SummaryFile} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return &ExistsError{Folder: dir}
+		}
+	}
+	if err := CheckNames(dir, files()...); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(conf)) {
+		if err := CheckText(filepath.Join(dir, name), string(conf[name])); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Clear removes the files of an earlier run from a folder, and no others.
-func Clear(dir string) error {
-	var errs []error
-	for _, folder := range append(fileio.Glob(dir, "run_[0-9]*"), dir) {
-		for _, name := range []string{
-			report.FileName, charts.FileName, page.FileName, harness.AccuracyFile, harness.PeakFile,
-			mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile,
-		} {
-			if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				errs = append(errs, err)
-			}
+// CheckNames returns an ExistsError if a folder has a file or folder of one of the names.
+func CheckNames(dir string, names ...string) error {
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return &ExistsError{Folder: dir, Name: name}
 		}
+	}
+	return nil
+}
+
+// CheckText returns an ExistsError if a file is there and has another text.
+func CheckText(path, text string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil
+	}
+	if data, err := fileio.ReadFile(path, int64(len(text))+1); !info.Mode().IsRegular() || err != nil || string(data) != text {
+		return &ExistsError{Folder: filepath.Dir(path), Name: filepath.Base(path)}
+	}
+	return nil
+}
+
+// Clear removes the files of an earlier run from a folder, and no others. Results of another program are an error.
+func Clear(dir string) error {
+	runs := slices.DeleteFunc(fileio.Glob(dir, "run_[0-9]*"), func(folder string) bool {
+		info, err := os.Lstat(folder)
+		return err != nil || !info.IsDir()
+	})
+	var errs []error
+	for _, folder := range append(runs, dir) {
+		_, err := report.ReadDocument(folder)
+		if _, there := os.Lstat(filepath.Join(folder, report.FileName)); there == nil && errors.Is(err, report.ErrNoRun) {
+			return fmt.Errorf("%w: choose another folder", err)
+		}
+		errs = append(errs, peak.Remove(folder), fileio.RemoveIn(folder, files()...))
 	}
 	return errors.Join(errs...)
 }
@@ -96,13 +142,12 @@ func Locked(dir string) bool {
 	return !got && err == nil
 }
 
-// LinkLatest points the link "latest" beside a run's folder to it.
+// LinkLatest points the link "latest" beside a run's folder to it. It replaces no file or folder of that name. Some systems
+// have no links, or only for some users.
 func LinkLatest(dir string) error {
 	link := filepath.Join(filepath.Dir(dir), "latest")
-	temporary := fmt.Sprintf("%s.%d", link, os.Getpid())
-	_ = os.Remove(temporary) // left by a run that was killed here
-	if err := os.Symlink(filepath.Base(dir), temporary); err != nil {
-		return fmt.Errorf("linking the latest results: %w", err)
+	if err := fileio.Link(filepath.Base(dir), link); err != nil {
+		return fmt.Errorf("no link to the latest results: %w", err)
 	}
-	return os.Rename(temporary, link)
+	return nil
 }

@@ -2,7 +2,7 @@ package outdir
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,36 +44,68 @@ func TestNew(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for name, want := range map[string]bool{
-		"results.json": true, "mlperf_log_summary.txt": true, "mlperf_log_detail.txt": false, "notes.txt": false, "run_1/results.json": false,
+		"results.json": true, "mlperf_log_summary.txt": true, "mlperf_log_detail.txt": true, "report.html": true, "mlperf.conf": true, "spl.txt": true,
+		"notes.txt": false, "run_1/results.json": false, "user.conf": false,
 	} {
 		dir := t.TempDir()
 		tree(t, dir, name)
-		if err := Check(dir); (err != nil) != want {
+		if err := Check(dir, map[string][]byte{"mlperf.conf": []byte("x"), "user.conf": nil}); (err != nil) != want {
 			t.Errorf("a folder with %s: %v", name, err)
 		}
 	}
-	if err := Check(filepath.Join(t.TempDir(), "nowhere")); err != nil {
+	if err := Check(filepath.Join(t.TempDir(), "nowhere"), nil); err != nil {
 		t.Errorf("a missing folder: %v", err)
 	}
 }
 
 func TestClear(t *testing.T) {
 	dir := t.TempDir()
-	mine := []string{"mine.txt", "run_1/mine.txt", "run_x/results.json", "runs/results.json", "sub/results.json"}
+	mine := []string{"mine.txt", "run_1/mine.txt", "run_x/results.json", "runs/results.json", "sub/results.json", "higher/mine.txt", "confirmed/mine.txt"}
 	ofRuns := []string{
-		"results.json", "report.html", "accuracy.txt", "mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json",
-		"run_1/results.json", "run_12/mlperf_log_detail.txt",
+		"report.html", "accuracy.txt", "mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json",
+		"run_12/mlperf_log_detail.txt", "find-peak.json", "higher/mlperf_log_detail.txt", "confirmed/charts.json",
 	}
 	tree(t, dir, slices.Concat(mine, ofRuns)...)
+	testenv.Tree(t, dir, map[string]string{"results.json": `{"schema":"mlperf-go/results/3"}`, "run_1/results.json": `{"schema":"mlperf-go/results/3"}`})
+	outside := filepath.Join(t.TempDir(), "outside")
+	tree(t, outside, "results.json", "mlperf_log_detail.txt")
+	testenv.Must(t, os.Symlink(outside, filepath.Join(dir, "run_7")), os.Remove(filepath.Join(dir, "accuracy.txt")),
+		os.Symlink(filepath.Join(outside, "results.json"), filepath.Join(dir, "accuracy.txt")))
 	for range 2 { // the second time there is nothing left
 		testenv.Must(t, Clear(dir))
 	}
-	for _, name := range slices.Concat(mine, ofRuns) {
-		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, os.ErrNotExist) != slices.Contains(ofRuns, name) {
+	for _, name := range append(slices.Concat(mine, ofRuns), "results.json", "run_1/results.json") {
+		if _, err := os.Lstat(filepath.Join(dir, name)); errors.Is(err, os.ErrNotExist) == slices.Contains(mine, name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, name := range []string{"results.json", "mlperf_log_detail.txt"} {
+		if _, err := os.Stat(filepath.Join(outside, name)); err != nil {
+			t.Error(err)
+		}
+	}
 	testenv.Must(t, Clear(filepath.Join(dir, "nowhere")))
+	for _, foreign := range []string{"{}", `{"tool":"pytest"}`} {
+		testenv.Tree(t, dir, map[string]string{"results.json": foreign, "mlperf_log_detail.txt": "x"})
+		if err := Clear(dir); err == nil || !strings.Contains(err.Error(), "another program") {
+			t.Errorf("results %s: %v", foreign, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "mlperf_log_detail.txt")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Without the file of a search, the folders are not of one.
+func TestClearLeavesFoldersOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, "higher/results.json", "confirmed/results.json")
+	testenv.Must(t, Clear(dir))
+	for _, name := range []string{"higher/results.json", "confirmed/results.json"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestLinkLatest(t *testing.T) {
@@ -86,13 +118,21 @@ func TestLinkLatest(t *testing.T) {
 			t.Errorf("after run %s the link leads to %q, %v", name, to, err)
 		}
 	}
-	testenv.Must(t, os.Symlink("gone", fmt.Sprintf("%s.%d", link, os.Getpid()))) // of a run that was killed
-	testenv.Must(t, LinkLatest(filepath.Join(dir, "2")))
-	if left, err := filepath.Glob(link + "*"); len(left) != 1 {
-		t.Errorf("%q are left, %v", left, err)
-	}
-	if err := LinkLatest(filepath.Join(dir, "nowhere", "1")); err == nil || !strings.HasPrefix(err.Error(), "linking the latest results: ") {
+	if err := LinkLatest(filepath.Join(dir, "nowhere", "1")); err == nil || !strings.HasPrefix(err.Error(), "no link to the latest results: ") {
 		t.Errorf("in a missing folder: %v", err)
+	}
+	for _, theirs := range []string{"latest", "latest/file"} { // a file or folder of the user
+		testenv.Must(t, os.RemoveAll(link))
+		tree(t, dir, theirs)
+		if err := LinkLatest(filepath.Join(dir, "1")); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s is there: %v", theirs, err)
+		}
+		if _, err := os.ReadFile(filepath.Join(dir, theirs)); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*latest*")); len(left) != 1 {
+		t.Errorf("%q are left, %v", left, err)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -178,6 +179,10 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	}
 	record := cmp.Or(out.Run, &report.Results{})
 	record.Accuracy = out.Accuracy
+	if record.Files[harness.AccuracyFile] == "" && outdir.CheckText(filepath.Join(dir, harness.AccuracyFile), harness.AccuracyText(score)) != nil {
+		warn("%s is not of this program, and stays: the score is not kept", filepath.Join(dir, harness.AccuracyFile))
+		return out, nil
+	}
 	record.Warnings = slices.DeleteFunc(record.Warnings, func(w string) bool { return strings.HasPrefix(w, report.NotScored) })
 	err = harness.WriteAccuracy(dir, record)
 	if err == nil && out.Run != nil {

@@ -55,6 +55,8 @@ type Built struct {
 	LeftOut    []string        `json:"left_out"`   // runs that may not enter, with why: others of the same do, or they are of other models
 	Unfinished []string        `json:"unfinished"` // fields to fill in
 	Check      *checker.Report `json:"check"`      // profile strict
+	// Former is where the tree is that was replaced, if it had files that the new one does not have.
+	Former string `json:"former,omitempty"`
 }
 
 // A Placed result.
@@ -107,7 +109,7 @@ func Build(ctx context.Context, q Request) (*Built, error) {
 	b.root = filepath.Join(folder, "tree")
 	err = b.make(ctx, results)
 	if err == nil {
-		err = publish(b.root, q.Tree)
+		b.built.Former, err = publish(b.root, q.Tree)
 	}
 	return b.built, errors.Join(err, os.RemoveAll(folder))
 }
@@ -204,17 +206,48 @@ func (b *builder) checkTree() error {
 	return err
 }
 
-// publish puts a tree in its place. An old tree stays until the new one is there.
-func publish(made, tree string) error {
+// publish puts a tree in its place. An old tree stays until the new one is there, and for good if it has files by other names:
+// they may be of the user. It returns where.
+func publish(made, tree string) (former string, err error) {
 	if _, err := os.Lstat(tree); errors.Is(err, fs.ErrNotExist) {
-		return os.Rename(made, tree)
+		return "", os.Rename(made, tree)
 	}
-	old := fmt.Sprintf("%s.old-%s", filepath.Clean(tree), time.Now().Format("20060102-150405"))
+	more, err := hasMore(tree, made)
+	if err != nil {
+		return "", err
+	}
+	first := fmt.Sprintf("%s.old-%s", filepath.Clean(tree), time.Now().Format("20060102-150405"))
+	old := first
+	for n := 2; exists(old); n++ {
+		old = fmt.Sprintf("%s-%d", first, n)
+	}
 	if err := os.Rename(tree, old); err != nil {
-		return err
+		return "", err
 	}
 	if err := os.Rename(made, tree); err != nil {
-		return errors.Join(err, os.Rename(old, tree))
+		return "", errors.Join(err, os.Rename(old, tree))
 	}
-	return os.RemoveAll(old)
+	if more {
+		return old, nil
+	}
+	return "", os.RemoveAll(old)
+}
+
+// hasMore reports whether a tree has a file, or a link, that another has not by the same name.
+func hasMore(tree, other string) (more bool, err error) {
+	err = filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(tree, path)
+		if err != nil {
+			return err
+		}
+		if info, err := os.Lstat(filepath.Join(other, rel)); err != nil || info.IsDir() {
+			more = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return more, err
 }

@@ -379,10 +379,15 @@ func TestReplaceATree(t *testing.T) {
 	if len(built.Check.Results) != 3 || exists(filepath.Join(q.Tree, home, "systems/board1.json")) {
 		t.Errorf("%d results, want 3 of board2 alone", len(built.Check.Results))
 	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(q.Tree), "*tree*")); err != nil || len(left) != 1 {
+	if !exists(filepath.Join(built.Former, home, "systems/board1.json")) {
+		t.Errorf("the former tree, which had files that this one does not have, is %q", built.Former)
+	}
+	built, err = Build(t.Context(), q)
+	ok(t, err)
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(q.Tree), "*tree*")); err != nil || len(left) != 2 || built.Former != "" {
 		t.Errorf("beside the tree are %v", left)
 	}
-	if err := publish(filepath.Join(t.TempDir(), "missing"), q.Tree); err == nil || !exists(filepath.Join(q.Tree, home)) {
+	if _, err := publish(filepath.Join(t.TempDir(), "missing"), q.Tree); err == nil || !exists(filepath.Join(q.Tree, home)) {
 		t.Errorf("after the error %v the old tree is gone", err)
 	}
 	write(t, filepath.Join(q.Tree, "thesis.tex"), "years of work")

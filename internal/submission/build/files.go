@@ -207,14 +207,8 @@ func (b *builder) copy(ctx context.Context, from, to string) error {
 func (b *builder) write(to string, text []byte) error { return b.fill(to, bytes.NewReader(text)) }
 
 func (b *builder) fill(to string, from io.Reader) error {
-	path := b.at(to)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	return fileio.WriteIn(b.root, to, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
 		return err
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Close())
+	})
 }
