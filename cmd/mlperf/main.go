@@ -13,9 +13,11 @@ import (
 	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
+	"github.com/mlperf-go/mlperf/internal/models/tokenizer/chat"
 )
 
 func main() {
+	chat.Main()
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -18,6 +18,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
+func TestMain(m *testing.M) {
+	chat.Main() // a chat starts its renderer
+	m.Run()
+}
+
 func TestCutsNeedDataSet(t *testing.T) {
 	w := opened(t, wordsOnly)
 	if got := w.workload().Exchange.NeedsDataset; got != "" {

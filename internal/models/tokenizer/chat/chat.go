@@ -8,7 +8,8 @@
 // begins.
 //
 // A template is a Jinja program and a part of the model. It reads the messages, the special tokens and the date
-// (strftime_now); it cannot read files. Tools and documents are none. Of 105 published templates that Jinja2 parses, among them
+// (strftime_now); it cannot read files. A process of its own parses and renders it (renderer.go), so that one that recurses without
+// end, needs all memory or never ends does not end this one. Tools and documents are none. Of 105 published templates that Jinja2 parses, among them
 // those of Llama 3, DeepSeek-R1, gpt-oss, Granite, Qwen and Mistral, 96 give the text of Jinja2 for five chats each; five of
 // the others are lenient where Jinja2 fails, four differ in white space.
 package chat
@@ -20,8 +21,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
-
-	"github.com/ardanlabs/jinja"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
@@ -35,11 +34,12 @@ const (
 
 // A Template renders chats. Several goroutines may use it.
 type Template struct {
-	program *jinja.Template
-	special map[string]string // bos_token, eos_token, …
-	err     error             // why the template cannot be used
-	timeout time.Duration     // of a chat
-	busy    chan struct{}     // has an element while a chat is rendered
+	path, source string
+	special      map[string]string // bos_token, eos_token, …
+	err          error             // why the template cannot be used
+	timeout      time.Duration     // of a chat
+	busy         chan struct{}     // has an element while a chat is rendered; its owner uses renderer
+	renderer     *renderer         // nil: none is running
 }
 
 // Open reads the template in the folder of a tokenizer; nil: the folder has none. A template that cannot be read or parsed is
@@ -74,11 +74,7 @@ func open(folder string) (*Template, error) {
 	if source == "" {
 		return nil, nil
 	}
-	program, err := jinja.Compile(source)
-	if err != nil {
-		return nil, fmt.Errorf("chat template of %s: %w", path, err)
-	}
-	return &Template{program: program, special: special, timeout: 5 * time.Second, busy: make(chan struct{}, 1)}, nil
+	return &Template{path: path, source: source, special: special, timeout: 5 * time.Second, busy: make(chan struct{}, 1)}, nil
 }
 
 // parseConfig reads the default template and the special tokens of tokenizer_config.json.
@@ -120,48 +116,57 @@ func parseConfig(text []byte) (template string, special map[string]string, err e
 }
 
 // Render renders the messages of a chat, each with a role and a content, up to where the answer begins. It renders one chat at a
-// time, so that an endless template takes one CPU only.
+// time, so that an endless template takes one CPU only. The first chat starts the renderer, and so does one after a chat that
+// ended it.
 func (t *Template) Render(messages []map[string]any) (string, error) {
 	if t.err != nil {
 		return "", t.err
 	}
+	text, err := t.render(messages)
+	if err != nil {
+		return "", fmt.Errorf("chat template of %s: %w", t.path, err)
+	}
+	return text, nil
+}
+
+func (t *Template) render(messages []map[string]any) (string, error) {
+	begun := time.Now()
 	timeout := time.NewTimer(t.timeout)
 	defer timeout.Stop()
 	select {
 	case t.busy <- struct{}{}:
 	case <-timeout.C:
-		return "", fmt.Errorf("chat template: still rendering another chat after %v", t.timeout)
+		return "", fmt.Errorf("still rendering another chat after %v", t.timeout)
+	}
+	defer func() { <-t.busy }()
+	if messages == nil {
+		messages = []map[string]any{} // a list, not none
 	}
 	values := map[string]any{"messages": messages, "add_generation_prompt": true, "tools": nil, "documents": nil}
 	for name, token := range t.special {
 		values[name] = token
 	}
-	type result struct {
-		text string
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		var r result
-		defer func() {
-			if p := recover(); p != nil {
-				r.err = fmt.Errorf("%v", p)
-			}
-			<-t.busy
-			done <- r
-		}()
-		r.text, r.err = t.program.Render(values)
-	}()
-	select {
-	case r := <-done:
-		switch {
-		case r.err != nil:
-			return "", fmt.Errorf("chat template: %w", r.err)
-		case len(r.text) > maxText:
-			return "", fmt.Errorf("chat template: the text has %d bytes, want at most %d", len(r.text), maxText)
+	if t.renderer == nil {
+		var err error
+		if t.renderer, err = startRenderer(t.source); err != nil {
+			return "", err
 		}
-		return r.text, nil
-	case <-timeout.C:
-		return "", fmt.Errorf("chat template: not done after %v", t.timeout)
 	}
+	late := time.AfterFunc(t.timeout-time.Since(begun), t.renderer.kill)
+	answer, err := t.renderer.render(values)
+	inTime := late.Stop()
+	if err != nil || !inTime || answer.Last {
+		reason := t.renderer.end()
+		t.renderer = nil
+		switch {
+		case !inTime:
+			return "", fmt.Errorf("not done after %v", t.timeout)
+		case err != nil:
+			return "", reason
+		}
+	}
+	if answer.Error != "" {
+		return "", errors.New(answer.Error)
+	}
+	return answer.Text, nil
 }

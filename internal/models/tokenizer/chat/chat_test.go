@@ -12,6 +12,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
+func TestMain(m *testing.M) {
+	Main() // the tests start renderers
+	m.Run()
+}
+
 // folder has a tokenizer_config.json and a chat_template.jinja; empty: it has none.
 func folder(t *testing.T, config, template string) string {
 	t.Helper()
@@ -97,14 +102,16 @@ func TestStrftimeNow(t *testing.T) {
 }
 
 func TestRenderLimits(t *testing.T) {
-	p := Open(folder(t, "", "{% for i in range(100) %}{% for k in range(100) %}{% for m in messages %}{% endfor %}{% endfor %}{% endfor %}x"))
-	p.timeout = time.Millisecond
-	if got, err := p.Render(make([]map[string]any, 100)); err == nil || !strings.Contains(err.Error(), "not done after 1ms") {
+	p := Open(folder(t, "", "{% for m in messages %}{% for i in range(100000) %}{% for k in range(100000) %}{% endfor %}{% endfor %}{% endfor %}x"))
+	p.timeout = 50 * time.Millisecond
+	if got, err := p.Render([]map[string]any{{}}); err == nil || !strings.Contains(err.Error(), "not done after 50ms") {
 		t.Errorf("a long chat = %q, %v", got, err)
 	}
+	p.busy <- struct{}{}
 	if _, err := p.Render(nil); err == nil || !strings.Contains(err.Error(), "another chat") {
 		t.Errorf("a chat beside it: %v", err)
 	}
+	<-p.busy
 	p.timeout = time.Minute
 	if got, err := p.Render(nil); got != "x" || err != nil {
 		t.Errorf("a chat after it = %q, %v", got, err)

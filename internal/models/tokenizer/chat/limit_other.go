@@ -1,0 +1,6 @@
+//go:build !unix
+
+package chat
+
+// limitMemory leaves it to watchMemory.
+func limitMemory() {}
