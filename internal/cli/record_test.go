@@ -43,6 +43,12 @@ func TestEditedRecords(t *testing.T) {
 	number := func(name string) func() { return record(`"`+name+`": [0-9.e+-]+`, `"`+name+`": 99999`) }
 	word := func(name, by string) func() { return record(`"`+name+`": "[^"]*"`, `"`+name+`": "`+by+`"`) }
 	gone := func(name string) func() { return func() { testenv.Must(t, os.Remove(filepath.Join(dir, name))) } }
+	pipe := func(name string) func() {
+		return func() {
+			gone(name)()
+			testenv.Pipe(now, filepath.Join(dir, name))
+		}
+	}
 	from := func(folder string, names ...string) func() {
 		return func() {
 			for _, name := range names {
@@ -61,6 +67,7 @@ func TestEditedRecords(t *testing.T) {
 		summary, detail, responses = mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile
 		seal                       = `,\s*"seal": "[0-9a-f]+"`
 		changed, unsealed, without = ", CHANGED", ", UNSEALED", ", WITHOUT RECORD"
+		missing                    = ", FILES MISSING"
 	)
 	apart := map[string]bool{"model": true, "scenario": true, "mode": true, "interactive": true} // compare finds no pair
 	for i, c := range []struct {
@@ -79,8 +86,16 @@ func TestEditedRecords(t *testing.T) {
 		{"lines as on Windows", func() {
 			write(t, dir+"/"+report.FileName, strings.ReplaceAll(string(testenv.Read(t, dir+"/"+report.FileName)), "\n", "\r\n"))
 		}, ""},
-		{"the responses deleted, to save space", gone(responses), ""},
 		{"the charts deleted", gone("charts.json"), ""},
+
+		{"the responses deleted", gone(responses), missing},
+		{"the summary deleted", gone(summary), missing},
+		{"the detail log deleted", gone(detail), missing},
+		{"a pipe for the summary", pipe(summary), missing},
+		{"a pipe for the detail log", pipe(detail), missing},
+		{"a pipe for the responses", pipe(responses), missing},
+		{"a folder for the detail log", both(gone(detail), func() { write(t, dir+"/"+detail+"/x", "") }), missing},
+		{"a link to nothing", both(gone(detail), func() { testenv.Must(t, os.Symlink("nowhere", dir+"/"+detail)) }), missing},
 
 		{"metric", record(`"value": [0-9.e+-]+`, `"value": 0.001`), changed},
 		{"name of the metric", record(`"metric": \{\s*"name": "`, `"metric": {"name": "9`), changed},
@@ -174,11 +189,11 @@ func TestEditedRecords(t *testing.T) {
 			says := func(args string, want string) {
 				t.Helper()
 				o := mlperf(t, strings.Fields(args)...)
-				if text := o.stdout + o.stderr; !strings.Contains(text, want) || c.mark == "" && regexp.MustCompile(`CHANGED|UNSEALED|WITHOUT RECORD|changed after`).MatchString(text) {
+				if text := o.stdout + o.stderr; !strings.Contains(text, want) || c.mark == "" && regexp.MustCompile(`CHANGED|UNSEALED|WITHOUT RECORD|changed after|MISSING|is missing`).MatchString(text) {
 					t.Errorf("%s: status %d, want %q:\n%s", args, o.status, want, text)
 				}
 			}
-			because := map[string]string{changed: "was changed after the run: ", unsealed: report.CaveatUnsealed, without: report.CaveatNoRecord}[c.mark]
+			because := map[string]string{changed: "was changed after the run: ", unsealed: report.CaveatUnsealed, without: report.CaveatNoRecord, missing: " is missing or cannot be read: "}[c.mark]
 			says("report runs", c.mark)
 			says("explain "+dir, c.mark)
 			says("explain "+dir, because)

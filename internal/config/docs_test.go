@@ -84,7 +84,8 @@ func caveatsText() string {
 Built-in models and data are known by what their files say of themselves, wherever they lie, and models by their checksums ([data.md](data.md#what-a-run-checks-of-the-data)). ` + "`results.json`" + ` has
 SHA-256 sums of the logs, the score and the charts beside it (` + "`files_sha256`" + `), and ends with a digest of itself (` + "`seal`" + `). If one of
 them does not fit, every command that reads the record says CHANGED after the verdict, and which file it is, as a caveat; a suite
-makes the run anew, and ` + "`submission build`" + ` refuses it. Records of the schema before this one may have no seal: UNSEALED. Logs of this program
+makes the run anew, and ` + "`submission build`" + ` refuses it. If one is gone, or is no longer a file, it says FILES MISSING, and the same follows.
+Records of the schema before this one may have no seal: UNSEALED. Logs of this program
 without their ` + "`results.json`" + ` are WITHOUT RECORD. The seal has no key: it shows accidents and careless edits. A seal that is made anew
 with this program's source passes; only a repetition of the run, or a review, helps against that.
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -218,8 +219,15 @@ func incomplete(out *report.Results, what string, err error) {
 	}
 }
 
-// writeResults writes the document of a run. If that fails, the results are INVALID.
+// writeResults writes the document of a run. If that fails, or if a file that it names is not there, the results are INVALID.
 func writeResults(results *report.Results, dir string) error {
+	for _, name := range slices.Sorted(maps.Keys(results.Files)) {
+		if report.IsPicture(name) { // which is written after the document
+			continue
+		}
+		_, err := fileio.Stat(filepath.Join(dir, filepath.FromSlash(name)))
+		incomplete(results, "a file of the run is not there at its end", err)
+	}
 	err := results.Write(dir)
 	incomplete(results, "the results were not written", err)
 	return err

@@ -162,13 +162,13 @@ func AccuracyText(a *report.Accuracy) (text string) {
 // WriteAccuracy writes the output of the official script, and notes the sum of the file in the results of the run.
 func WriteAccuracy(dir string, r *report.Results) error {
 	text := AccuracyText(r.Accuracy)
+	if err := fileio.WriteFileIn(dir, AccuracyFile, []byte(text)); err != nil {
+		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
+	}
 	sum := sha256.Sum256([]byte(text))
 	if r.Files == nil {
 		r.Files = map[string]string{}
 	}
 	r.Files[AccuracyFile] = hex.EncodeToString(sum[:])
-	if err := fileio.WriteFileIn(dir, AccuracyFile, []byte(text)); err != nil {
-		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
-	}
 	return nil
 }

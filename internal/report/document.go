@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,12 +55,21 @@ func Read(dir string) (*Results, error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		if sum, _, err := fileio.SHA256(context.Background(), filepath.Join(dir, name)); err == nil && sum != r.Files[name] {
+		switch sum, _, err := fileio.SHA256(context.Background(), filepath.Join(dir, filepath.FromSlash(name))); {
+		case err == nil && sum != r.Files[name]:
 			r.limit(CaveatFileChanged(name))
+		case err != nil && !(IsPicture(name) && errors.Is(err, fs.ErrNotExist)):
+			r.limit(CaveatFileMissing(name))
 		}
 	}
 	return r, nil
 }
+
+// IsPicture reports whether a file only shows what the others prove.
+func IsPicture(name string) bool { return path.Base(name) == ChartsFile }
+
+// ChartsFile is the name of the file with the data of charts.
+const ChartsFile = "charts.json"
 
 // limit adds a caveat, if the results do not have it.
 func (r *Results) limit(caveat string) {

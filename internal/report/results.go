@@ -295,10 +295,17 @@ func CaveatFileChanged(name string) string {
 	return name + changedAfter + ": it does not belong to these results"
 }
 
+// CaveatFileMissing is the caveat about a file that the document has the sum of, and that is gone or is not a file.
+func CaveatFileMissing(name string) string {
+	return name + missing + ": the results cannot be checked against it"
+}
+
+const missing = " is missing or cannot be read"
+
 // Doubts are the caveats that say what of a record and its files is not as the run wrote it, as far as the sums tell.
 func (r *Results) Doubts() (list []string) {
 	for _, c := range r.Caveats {
-		if strings.Contains(c, changedAfter+":") || c == CaveatUnsealed || c == CaveatNoRecord {
+		if strings.Contains(c, changedAfter+":") || strings.Contains(c, missing+":") || c == CaveatUnsealed || c == CaveatNoRecord {
 			list = append(list, c)
 		}
 	}
@@ -309,11 +316,13 @@ func (r *Results) Doubts() (list []string) {
 func (r *Results) mark() string {
 	mark := ""
 	for _, c := range r.Doubts() {
-		switch c {
-		case CaveatUnsealed:
+		switch {
+		case c == CaveatUnsealed:
 			mark = ", UNSEALED"
-		case CaveatNoRecord:
+		case c == CaveatNoRecord:
 			mark = ", WITHOUT RECORD"
+		case strings.Contains(c, missing+":"):
+			mark = ", FILES MISSING"
 		default:
 			return ", CHANGED"
 		}

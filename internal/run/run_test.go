@@ -240,6 +240,31 @@ func TestResultsWithoutALinkAndAPage(t *testing.T) {
 	}
 }
 
+// A log that is gone at the end of a run proves nothing.
+func TestLogThatIsGoneAtTheEnd(t *testing.T) {
+	q := runtest.Request(t)
+	q.Output = "out"
+	o := deleting{observer: &observer{}, path: "out/mlperf_log_accuracy.json"}
+	results, err := inFakeTime(t, q, o)
+	testenv.Must(t, err)
+	if text := strings.Join(results.Problems, "\n"); results.Valid() || !strings.Contains(text, "a file of the run is not there at its end: ") || !strings.Contains(text, "mlperf_log_accuracy.json") {
+		t.Errorf("%s, problems %s", results.Result, text)
+	}
+}
+
+// deleting deletes a file when the traffic begins.
+type deleting struct {
+	*observer
+	path string
+}
+
+func (d deleting) Phase(name string) {
+	if name == "traffic" {
+		_ = os.Remove(d.path)
+	}
+	d.observer.Phase(name)
+}
+
 // inTheWay makes a folder where a file is to be, when a run has begun.
 type inTheWay struct {
 	*observer

@@ -14,13 +14,14 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // schema names the form of the file.
 const schema = "mlperf-go/charts/2"
 
 // FileName is the name of the file in the folder of a run.
-const FileName = "charts.json"
+const FileName = report.ChartsFile
 
 // Charts are the data of a run's diagrams. Times are nanoseconds, instants count from the start of
 // the traffic.

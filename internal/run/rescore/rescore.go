@@ -196,7 +196,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 func markLog(ctx context.Context, run *report.Results, log string) error {
 	changed := report.CaveatFileChanged(mlperflog.AccuracyFile)
 	run.Caveats = slices.DeleteFunc(run.Caveats, func(c string) bool {
-		return c == changed || c == report.CaveatFileChanged(harness.AccuracyFile)
+		return c == changed || c == report.CaveatFileChanged(harness.AccuracyFile) || c == report.CaveatFileMissing(harness.AccuracyFile)
 	})
 	logged := run.Files[mlperflog.AccuracyFile]
 	if logged == "" {
