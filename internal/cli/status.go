@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -123,6 +124,9 @@ func errorText(cmd *cobra.Command, err error) string {
 			named = reason
 		}
 		text = strings.Replace(text, field.Error(), named, 1)
+	}
+	if unknown := new(config.KeyError); errors.As(err, &unknown) && unknown.LeftOut && cmd.Flags().Lookup("allow-unknown-keys") != nil {
+		text += "; --allow-unknown-keys leaves it out, as LoadGen does"
 	}
 	if errors.As(err, new(*outdir.ExistsError)) {
 		text += " with --force"

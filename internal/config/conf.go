@@ -32,15 +32,17 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%v: %s", e.Place, e.Problem) }
 
-// A keyError is the error of an unknown name.
-type keyError struct {
+// A KeyError is the error of an unknown name.
+type KeyError struct {
 	Place
 	Kind    string   // of the name: "key", "scenario"
 	Name    string   // as written
 	Choices []string // all known names
+	// LeftOut says that ParseOptions.AllowUnknownKeys would leave it out, as LoadGen does.
+	LeftOut bool
 }
 
-func (e *keyError) Error() string {
+func (e *KeyError) Error() string {
 	meant := ""
 	if nearest := userinput.Nearest(e.Name, e.Choices); nearest != "" {
 		meant = fmt.Sprintf("; did you mean %q?", nearest)
@@ -208,6 +210,9 @@ func (p *confParser) line(words []string) error {
 		}
 	}
 	switch {
+	case len(named) == 0 && formerKeys[e.Key] != "":
+		p.conf.warn(p.at, "%s is left out: LoadGen does not read it, its key is %s", e.Key, formerKeys[e.Key])
+		return nil
 	case len(named) == 0 && p.opts.AllowUnknownKeys:
 		p.conf.warn(p.at, "unknown key %q is left out", e.Key)
 		return nil
@@ -218,7 +223,7 @@ func (p *confParser) line(words []string) error {
 				names = append(names, p.keys[i].name)
 			}
 		}
-		return &keyError{p.at, "key", e.Key, sortedUnique(names)}
+		return &KeyError{p.at, "key", e.Key, sortedUnique(names), true}
 	case len(matching) == 0:
 		p.conf.warn(p.at, "%s has no effect: LoadGen does not look it up in %s", e.Key, e.Scenario)
 		matching = named
@@ -246,10 +251,34 @@ func (p *confParser) line(words []string) error {
 	for _, k := range matching {
 		old, _ := parseValue(k.kind, before.Value)
 		if now, _ := parseValue(k.kind, e.Value); now != old {
-			return p.syntax("%s is %s, but line %d says %s", e.Name(), e.Value, before.Line, before.Value)
+			p.conf.warn(p.at, "%s = %s replaces line %d, %s: LoadGen takes the last", e.Name(), e.Value, before.Line, before.Value)
+			p.conf.entries[i] = e
+			break
 		}
 	}
 	return nil
+}
+
+// formerKeys are keys of published files that no LoadGen of today reads, mostly the names of fields of TestSettings in older
+// rounds, and what it reads instead.
+var formerKeys = map[string]string{
+	"performance_sample_count":         "performance_sample_count_override",
+	"multi_stream_samples_per_query":   "samples_per_query",
+	"multi_stream_target_qps":          "target_qps",
+	"multi_stream_target_latency":      "target_latency",
+	"multi_stream_max_async_queries":   "max_async_queries",
+	"multi_stream_expected_latency_ns": "target_latency",
+	"single_stream_target_latency":     "target_latency",
+	"single_stream_expected_latency":   "target_latency",
+	"server_target_qps":                "target_qps",
+	"server_target_latency":            "target_latency",
+	"server_target_latency_percentile": "target_latency_percentile",
+	"server_max_async_queries":         "max_async_queries",
+	"offline_expected_qps":             "target_qps",
+	"offline_target_qps":               "target_qps",
+	"expected_qps":                     "target_qps",
+	"min_duration_ms":                  "min_duration",
+	"max_duration_ms":                  "max_duration",
 }
 
 // comment warns of a comment that LoadGen takes for a setting: there only a # by itself begins one. If it has the form of a
@@ -283,7 +312,7 @@ func (p *confParser) name(word string) (Entry, error) {
 	case strings.EqualFold(e.Scenario, interactive):
 		return e, p.syntax("LoadGen has no scenario Interactive: write model-interactive.Server instead")
 	case !slices.Contains(confScenarios, e.Scenario):
-		return e, &keyError{p.at, "scenario", e.Scenario, confScenarios}
+		return e, &KeyError{Place: p.at, Kind: "scenario", Name: e.Scenario, Choices: confScenarios}
 	}
 	return e, nil
 }

@@ -163,7 +163,7 @@ func parseOptionFile(path string, text []byte, known []string) (map[string]any, 
 		value, err := optionValue(document[name])
 		switch _, twice := values[option]; {
 		case !slices.Contains(known, option):
-			errs = append(errs, &keyError{at, "key", name, sortedUnique(slices.Clone(known))})
+			errs = append(errs, &KeyError{Place: at, Kind: "key", Name: name, Choices: sortedUnique(slices.Clone(known))})
 		case twice:
 			errs = append(errs, &syntaxError{at, option + " is given twice, with hyphens and with underscores"})
 		case err != nil:

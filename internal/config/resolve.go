@@ -300,7 +300,7 @@ func (r *resolver) options() {
 	for _, o := range options {
 		err := r.option(o)
 		if !slices.Contains(names, o.Key) {
-			err = &keyError{Place{}, "setting", o.Key, sortedUnique(slices.Clone(names))}
+			err = &KeyError{Kind: "setting", Name: o.Key, Choices: sortedUnique(slices.Clone(names))}
 		}
 		if err != nil {
 			r.errs = append(r.errs, &userinput.Error{Field: o.Key, Origin: o.Origin, Err: err})
