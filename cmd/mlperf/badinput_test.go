@@ -105,8 +105,8 @@ func inMaterial(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"page.html": "<html>404</html>", "empty": "", "bad.conf": "*.Server.target_qsp = 1\n", "value.conf": "*.Server.target_qps = fast\n",
-		"words.conf": "not a settings file\n", "twice.conf": "*.Server.target_qps = 1\n*.Server.target_qps = 2\n",
-		"cut.json": `[{ "seq_id" : 0, "qsl_idx" : 1, "data" : "00`, "odd.json": `[{ "seq_id" : 0, "qsl_idx" : 1, "data" : "0G" }]`,
+		"words.conf": "not a settings file\n",
+		"cut.json":   `[{ "seq_id" : 0, "qsl_idx" : 1, "data" : "00`, "odd.json": `[{ "seq_id" : 0, "qsl_idx" : 1, "data" : "0G" }]`,
 		"far.json": `[{ "seq_id" : 0, "qsl_idx" : 99, "data" : "00000000" }]`, "profile.json": `{"schema": "x"}`,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {

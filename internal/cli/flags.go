@@ -187,9 +187,12 @@ func settleFlags(cmd *cobra.Command) error {
 	if path := os.Getenv("MLPERF_CONFIG"); path != "" {
 		file.Path, file.Required = path, true
 	}
+	if f := flags.Lookup(configFlag); f != nil && f.Changed {
+		file.Path, file.Required = f.Value.String(), true
+	}
 	var options []config.Option
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
+		if f.Name != "help" && f.Name != configFlag {
 			_, list := f.Value.(pflag.SliceValue)
 			_, pairs := f.Value.(*mapFlag)
 			options = append(options, config.Option{Name: f.Name, Changed: f.Changed, Repeats: list || pairs, Set: func(value string) error { return wrongValue(flags.Set(f.Name, value)) }})
@@ -198,6 +201,11 @@ func settleFlags(cmd *cobra.Command) error {
 	merged, err := config.MergeOptions(options, file)
 	if err != nil {
 		return usage("%w", err)
+	}
+	if !file.Required {
+		if err := foundFile(cmd, merged); err != nil {
+			return err
+		}
 	}
 	for _, w := range merged.Warnings {
 		_ = say(cmd.ErrOrStderr(), "warning: %s\n", w)
@@ -218,6 +226,9 @@ func settleFlags(cmd *cobra.Command) error {
 // originKey is the annotation of a flag that says where its value comes from.
 const originKey = "origin"
 
+// argument is the origin of a model that is not given by a flag.
+const argument = "argument"
+
 // originOf says where the value of a flag comes from; "" is the default.
 func originOf(flags *pflag.FlagSet, name string) string {
 	if f := flags.Lookup(name); f != nil && len(f.Annotations[originKey]) > 0 {
@@ -231,7 +242,7 @@ func rankOf(origin string) int {
 	switch {
 	case origin == "":
 		return 0
-	case strings.HasPrefix(origin, "flag "):
+	case strings.HasPrefix(origin, "flag "), origin == argument:
 		return 3
 	case strings.HasPrefix(origin, "environment "):
 		return 2

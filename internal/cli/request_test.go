@@ -120,7 +120,8 @@ func TestSettingGivenTwice(t *testing.T) {
 
 func TestBackendOfRequest(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write(t, optionFile, "provider-option: [c=1, 'd=2,3']\ncustom-ops:\n  - x.so\n  - y.so\n")
+	t.Setenv("MLPERF_CONFIG", "named.yaml") // which may say more than one that is found
+	write(t, "named.yaml", "provider-option: [c=1, 'd=2,3']\ncustom-ops:\n  - x.so\n  - y.so\n")
 	for flag, value := range map[string]func(b backend.Options) bool{
 		"--execution=parallel":   func(b backend.Options) bool { return b.Parallel },
 		"--spinning=false":       func(b backend.Options) bool { return b.NoSpinning },

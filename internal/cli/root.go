@@ -73,8 +73,9 @@ MLPerf is a trademark of MLCommons.
 
 Every flag may also be an environment variable (MLPERF_TARGET_QPS for --target-qps) or
 a line of mlperf.yaml (target-qps: 100); the flag wins, then the variable, then the
-file. MLPERF_CONFIG names another file, MLPERF_CACHE_DIR and MLPERF_DATA_DIR the folders
-for what can be made again and for what was downloaded.`,
+file. --config, or MLPERF_CONFIG, names another file; one that is only found in the working
+folder may not set flags that load code, name files to write, or send keys. MLPERF_CACHE_DIR
+and MLPERF_DATA_DIR are the folders for what can be made again and for what was downloaded.`,
 		Example:       "  mlperf run my.onnx\n  mlperf run --model resnet50 --scenario server --quick --target-latency auto",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -90,6 +91,7 @@ for what can be made again and for what was downloaded.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(explainFlagError)
 	defineProgress(root.PersistentFlags())
+	defineConfig(root.PersistentFlags())
 	for _, g := range verbs() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, cmd := range g.verbs {

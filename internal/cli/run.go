@@ -230,22 +230,30 @@ func (o *runFlags) observer(cmd *cobra.Command, display *progress.Display, title
 	return d, func(text string) { once.Do(func() { closeLive(text) }) }, nil
 }
 
-// takeModel takes the model from the argument of a verb, a file or a name of the catalogue, as its flag would.
+// takeModel takes the model from the argument of a verb, a file or a name of the catalogue, as its flag would. It wins over
+// what the environment and mlperf.yaml say of the model.
 func takeModel(flags *pflag.FlagSet, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	name := "model"
+	name, other := "model", "model-path"
 	if isModelFile(args[0]) {
-		name = "model-path"
+		name, other = other, name
 	}
-	if f := flags.Lookup(name); f.Changed {
+	if onCommandLine(flags, name) {
 		return usage("unexpected argument %q: --%s names the model already", args[0], name)
+	}
+	if originOf(flags, other) != "" && !onCommandLine(flags, other) {
+		f := flags.Lookup(other)
+		if err := f.Value.Set(f.DefValue); err != nil {
+			return err
+		}
+		delete(f.Annotations, originKey)
 	}
 	if err := flags.Set(name, args[0]); err != nil {
 		return err
 	}
-	return flags.SetAnnotation(name, originKey, []string{"argument"})
+	return flags.SetAnnotation(name, originKey, []string{argument})
 }
 
 // isModelFile tells the file of a model from the name of one.

@@ -30,8 +30,9 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 		}
 		p := report.Pattern{Scenario: q.Scenario}
 		var resolved *Resolved
-		given := slices.ContainsFunc(q.Settings, func(o config.Override) bool { return o.Key == "target_qps" })
+		given := false
 		if resolved, err = Resolve(q); err == nil {
+			given = !resolved.placeholder("target_qps")
 			o.Note(fmt.Sprintf("%s: %s", resolved.ModelName(), resolved.ScenarioName()))
 			p.Results, err = resolved.do(ctx, o)
 			p.Folder = resolved.Request.Output

@@ -20,6 +20,9 @@ import (
 // Bounds of files, in bytes.
 const maxKey, maxPEM = 64 << 10, 16 << 20
 
+// Variables are those of the environment that may have a key, the first one first.
+func Variables() []string { return []string{"MLPERF_API_KEY", "OPENAI_API_KEY"} }
+
 // ReadKey reads a key from a file, without the space around it.
 func ReadKey(path string) (string, error) {
 	text, err := fileio.ReadFile(path, maxKey)

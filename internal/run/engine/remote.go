@@ -162,7 +162,7 @@ const WarmConnections = 64
 // Network division local lists servers on this machine.
 func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, networkDivision bool) (_ backend.Engine, local []string, err error) {
 	e, err := openai.New(openai.Config{
-		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: []string{"MLPERF_API_KEY", "OPENAI_API_KEY"}, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
+		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
 		Model: r.Model, Route: route, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm,
 	})
 	if err != nil {
