@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,11 @@ type answer struct {
 	piece        []int32       // ids of the last event; memory that is used again
 	first, last  time.Duration // when the first and the last piece came
 	pieces       int
-	usage        int64 // tokens as the server says
+	reasons      int   // pieces that are reasoning
+	reasoning    bool  // the last piece is
+	shown        bool  // a piece was
+	hidden       int64 // tokens of reasoning as the server says
+	usage        int64 // tokens as the server says; check takes hidden ones off, since nothing shows that they exist
 	told         bool  // usage came after the end
 	promptTokens int64
 	cached       int64  // of promptTokens, taken from a cache
@@ -129,6 +134,8 @@ func (a *answer) readStream(r *timedReader) *failure {
 			return failf(kindUnending, "the stream ended after %d pieces without %s", a.pieces, doneMark)
 		case errors.Is(err, errLongEvent):
 			return &failure{kind: kindTooLong, err: err}
+		case errors.As(err, new(serverFault)):
+			return failf(kindError, "%s", a.session.quote(err.Error()))
 		case err != nil:
 			return &failure{kind: kindBroken, err: err}
 		case string(bytes.TrimSpace(data)) == doneMark:
@@ -146,7 +153,7 @@ const doneMark = "[DONE]"
 func (a *answer) take(data []byte, now time.Duration) *failure {
 	before, idsBefore, over := len(a.text), len(a.ids), a.finish != ""
 	text, ids, ok := a.shape.find(data)
-	if !ok || a.add(text, ids) != nil {
+	if a.reasoning = a.shape.reasons; !ok || a.add(text, ids) != nil {
 		var e event
 		if f := a.parse(&e, data); f != nil {
 			return f
@@ -160,6 +167,9 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 		return f
 	}
 	a.compare(before)
+	if a.reasoning {
+		a.reasons++
+	}
 	if a.pieces++; a.pieces == 1 {
 		a.start(a.text, now)
 	} else {
@@ -239,7 +249,7 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	if err := json.Unmarshal(data, e); err != nil {
 		return a.malformed(err, data)
 	}
-	if fault := e.fault(); fault != "" {
+	if fault := e.fault(data); fault != "" {
 		return failf(kindError, "%s", a.session.quote(fault))
 	}
 	if e.Usage.CompletionTokens < 0 {
@@ -251,6 +261,7 @@ func (a *answer) parse(e *event, data []byte) *failure {
 		}
 		a.usage, a.told = n, a.finish != ""
 	}
+	a.hidden = max(a.hidden, e.Usage.Details.ReasoningTokens)
 	a.promptTokens = max(a.promptTokens, e.Usage.PromptTokens)
 	a.cached = max(a.cached, e.Usage.PromptDetails.CachedTokens)
 	if len(e.Choices) == 0 {
@@ -260,14 +271,30 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	if len(e.Choices) > 1 || choice.Index != 0 {
 		return failf(kindChoices, "asked was for one answer, and the server sent choice %d", e.Choices[len(e.Choices)-1].Index)
 	}
-	if choice.FinishReason != "" {
-		a.finish = a.session.quote(choice.FinishReason)
+	if reason := choice.FinishReason; reason != "" {
+		a.finish = a.session.quote(reason)
+		if f := checkFinish(a.finish); f != nil {
+			return f
+		}
 	}
 	reasons, text := e.texts()
+	a.reasoning = len(reasons) > 0
+	a.shown = a.shown || a.reasoning
 	if err := cmp.Or(a.add(reasons, nil), a.add(text, choice.TokenIDs)); err != nil {
 		return a.malformed(err, data)
 	}
 	return nil
+}
+
+// checkFinish refuses an answer that did not end for a reason that means an end.
+func checkFinish(finish string) *failure {
+	switch reason := strings.ToLower(finish); {
+	case ends[reason]:
+		return nil
+	case brokenOff[reason]:
+		return failf(kindOff+" ("+reason+")", "the answer has the finish_reason %q", finish)
+	}
+	return failf(kindOff, "the answer has the finish_reason %q, want stop or length", finish)
 }
 
 // malformed quotes what should have been an event.
@@ -307,14 +334,17 @@ func (a *answer) check() *failure {
 	if most == 0 {
 		most = int64(len(a.ids))
 	}
-	told := max(a.usage, int64(len(a.ids)))
 	if f := a.checkTokens(a.usage); f != nil {
 		return f
 	}
+	if !a.shown {
+		a.usage -= min(max(a.hidden, 0), a.usage)
+	}
+	told := max(a.usage, int64(len(a.ids)))
 	switch {
 	case len(a.text) == 0 && a.usage == 0 && len(a.ids) == 0:
 		return failf(kindEmpty, "the server ended the answer (%q) without a text, and tells of no tokens", a.finish)
-	case a.usage > 0 && int64(a.pieces) > a.usage:
+	case a.usage > 0 && int64(a.pieces-a.reasons) > a.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", a.pieces, a.usage)
 	case told > most+a.session.mostHidden() && !a.prompt.Exact:
 		return failf(kindNoText, "the answer has %d tokens as the server says, and its text %d bytes", told, len(a.text))

@@ -22,14 +22,17 @@ type dialect struct {
 	extras   bool // fields that are not OpenAI's: min_tokens, ignore_eos
 	usage    bool // streams end with the numbers of tokens
 	newLimit bool // the limit of tokens is called max_completion_tokens
+	hot      bool // the server chooses the temperature: it refuses others
 }
 
 // probe asks the first server for two tokens, in one dialect after the other until it answers. The notes say what it refused.
 func (s *session) probe(ctx context.Context) (notes []string, err error) {
 	list := s.dialects()
+	wanted := list[0]
 	url := s.servers.list[0].url
 	var refused *failure
-	for _, d := range list {
+	for i := 0; i < len(list); i++ {
+		d := list[i]
 		if refused != nil && refused.status == http.StatusNotFound && d.chat == s.dialect.chat {
 			continue // the server has no such route
 		}
@@ -37,7 +40,7 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 		err := s.Generate(ctx, &backend.Prompt{Text: "Hello", IDs: []int32{1, 2, 3}, MaxTokens: 2, MinTokens: 1, Exact: s.config.Exact}, discard{})
 		var f *failure
 		if !errors.As(err, &f) || f.kind == kindEmpty {
-			return differences(list[0], d, refused), nil
+			return differences(wanted, d, refused), nil
 		}
 		if !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, f.status) {
 			if f.kind == kindWhole {
@@ -45,7 +48,12 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 			}
 			return nil, fmt.Errorf("%s: %w", url, f)
 		}
-		refused = f
+		if refused = f; !d.hot && strings.Contains(f.Error(), "temperature") {
+			for k := range list {
+				list[k].hot = true
+			}
+			i-- // the same without
+		}
 	}
 	return nil, fmt.Errorf("%s takes no prompts: %w", url, refused)
 }
@@ -97,6 +105,7 @@ func differences(wanted, got dialect, refused *failure) []string {
 		{wanted.extras != got.extras, "it does not know ignore_eos, min_tokens and return_token_ids: answers may be shorter than asked for, and come as text"},
 		{wanted.usage != got.usage, "it does not tell numbers of tokens in streams (stream_options)"},
 		{wanted.newLimit != got.newLimit, "the limit of tokens is called max_completion_tokens"},
+		{wanted.hot != got.hot, "it takes no temperature: it draws tokens at its own"},
 	} {
 		if d.differs {
 			list = append(list, "the server refused a request ("+refused.Error()+"): "+d.text)
@@ -112,7 +121,7 @@ type request struct {
 	Messages            []backend.Message `json:"messages,omitzero"`
 	MaxTokens           int               `json:"max_tokens,omitzero"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitzero"`
-	Temperature         float64           `json:"temperature"`
+	Temperature         *float64          `json:"temperature,omitzero"`
 	Stop                string            `json:"stop,omitzero"`
 	MinTokens           int               `json:"min_tokens,omitzero"`
 	IgnoreEOS           bool              `json:"ignore_eos,omitzero"`
@@ -127,7 +136,10 @@ type request struct {
 // body writes the request for the answer to a prompt.
 func (s *session) body(p *backend.Prompt) ([]byte, error) {
 	d := s.dialect
-	r := request{Model: s.model, Temperature: s.texts.Temperature, Stop: p.Stop, Stream: s.config.Stream, ReturnTokenIDs: d.ids || d.extras && s.texts.Logged}
+	r := request{Model: s.model, Stop: p.Stop, Stream: s.config.Stream, ReturnTokenIDs: d.ids || d.extras && s.texts.Logged}
+	if !d.hot {
+		r.Temperature = &s.texts.Temperature
+	}
 	r.StreamOptions.IncludeUsage = s.config.Stream && d.usage
 	if d.newLimit {
 		r.MaxCompletionTokens = p.MaxTokens

@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -31,6 +33,36 @@ func TestRequestHasWhatTheServerUnderstands(t *testing.T) {
 		s := &session{config: Config{Stream: c.stream}, model: "m", dialect: c.dialect, texts: c.texts}
 		if got, err := s.body(&c.prompt); err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n%s, want\n%s", name, err, got, c.want)
+		}
+	}
+}
+
+// A server that takes no temperature gets none, and the result says so.
+func TestTemperatureIsRefused(t *testing.T) {
+	for _, message := range []string{"Unsupported value: 'temperature' does not support 0 with this model.", "`temperature` is deprecated for this model."} {
+		answer := answering(typeWhole, `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`)
+		_, c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), "temperature") {
+				http.Error(w, `{"error":{"message":"`+message+`"}}`, http.StatusBadRequest)
+				return
+			}
+			if strings.Contains(string(body), "max_tokens") {
+				http.Error(w, `{"error":{"message":"use max_completion_tokens"}}`, http.StatusBadRequest)
+				return
+			}
+			answer.ServeHTTP(w, r)
+		}))
+		c.Stream, c.Route = false, Chat
+		g, notes, err := open(t, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(t, g, backend.Prompt{Text: "x", MaxTokens: 3}); err != nil {
+			t.Error(err)
+		}
+		if got := g.Info().Facts["temperature"]; got != "the server's" || !strings.Contains(strings.Join(notes, "\n"), "takes no temperature") {
+			t.Errorf("temperature is %s, notes %q", got, notes)
 		}
 	}
 }

@@ -121,6 +121,9 @@ func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 	if s.dialect.chat {
 		facts["route"] = Chat
 	}
+	if s.dialect.hot {
+		facts["temperature"] = "the server's"
+	}
 	if s.dialect.ids {
 		facts["prompts"] = "token ids"
 	}

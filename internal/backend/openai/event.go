@@ -19,11 +19,16 @@ const (
 
 var errLongEvent = fmt.Errorf("an event is longer than %d bytes", maxEvent)
 
-// events reads the data of server-sent events; names, ids and comments are left out.
+// events reads the data of server-sent events; ids, comments and events without data are left out.
 type events struct {
 	lines *bufio.Scanner
 	data  []byte
 }
+
+// A serverFault is an error that a server writes between the events of a stream.
+type serverFault struct{ text string }
+
+func (f serverFault) Error() string { return f.text }
 
 func newEvents(r io.Reader, buffer []byte) *events {
 	e := &events{lines: bufio.NewScanner(r)}
@@ -31,17 +36,32 @@ func newEvents(r io.Reader, buffer []byte) *events {
 	return e
 }
 
-// next returns the data of the next event, which are valid until the next call; io.EOF where the stream ends.
+// next returns the data of the next event, which are valid until the next call; io.EOF where the stream ends. An event that is called
+// error, a field of this name, and lines of JSON or HTML are a serverFault.
 func (e *events) next() ([]byte, error) {
 	e.data = e.data[:0]
-	started := false
+	started, failed := false, false
 	for e.lines.Scan() {
 		line := e.lines.Bytes()
-		if len(line) == 0 && started {
-			return e.data, nil
+		if len(line) == 0 && (started || failed) {
+			switch data := bytes.TrimSpace(e.data); {
+			case failed:
+				return nil, serverFault{"event: error " + string(data)}
+			case len(data) > 0 && data[0] != ':':
+				return e.data, nil
+			}
+			e.data, started = e.data[:0], false // it keeps the connection open
+			continue
 		}
 		value, ok := bytes.CutPrefix(line, []byte("data:"))
 		if !ok {
+			name, value, _ := bytes.Cut(line, []byte{':'})
+			switch {
+			case string(name) == "event":
+				failed = string(bytes.TrimSpace(value)) == "error"
+			case string(name) == "error", line0(line) == '{', line0(line) == '<':
+				return nil, serverFault{string(line)}
+			}
 			continue
 		}
 		if started {
@@ -58,10 +78,20 @@ func (e *events) next() ([]byte, error) {
 		return nil, errLongEvent
 	case err != nil:
 		return nil, err
+	case failed:
+		return nil, serverFault{"event: error " + string(e.data)}
 	case started: // without an empty line behind it
 		return e.data, nil
 	}
 	return nil, io.EOF
+}
+
+// line0 is the first byte of a line; 0: it is empty.
+func line0(line []byte) byte {
+	if len(line) == 0 {
+		return 0
+	}
+	return line[0]
 }
 
 // An event is what counts in the JSON of an event, or of an answer that comes whole.
@@ -74,14 +104,37 @@ type event struct {
 		FinishReason string         `json:"finish_reason"`
 		TokenIDs     jsontext.Value `json:"token_ids"`
 	} `json:"choices"`
-	Usage struct {
-		CompletionTokens int64 `json:"completion_tokens"`
-		PromptTokens     int64 `json:"prompt_tokens"`
-		PromptDetails    struct {
-			CachedTokens int64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-	} `json:"usage"`
-	Error jsontext.Value `json:"error"`
+	Usage   usage          `json:"usage"`
+	Error   jsontext.Value `json:"error"`
+	ID      jsontext.Value `json:"id"`
+	Object  string         `json:"object"`
+	Detail  jsontext.Value `json:"detail"` // of servers that FastAPI answers for
+	Message string         `json:"message"`
+}
+
+type usage struct {
+	CompletionTokens int64 `json:"completion_tokens"`
+	PromptTokens     int64 `json:"prompt_tokens"`
+	Details          struct {
+		ReasoningTokens int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	PromptDetails struct {
+		CachedTokens int64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// ends are the reasons for which an answer is whole, as servers write them.
+var ends = map[string]bool{
+	"stop": true, "length": true, // OpenAI and all who follow it
+	"eos": true, "eos_token": true, "stop_sequence": true, // TGI
+	"end_turn": true, "max_tokens": true, // gateways to Anthropic's models
+}
+
+// brokenOff are the reasons that servers give for an answer that is not whole; others are counted together.
+var brokenOff = map[string]bool{
+	"abort": true, "aborted": true, "cancelled": true, "canceled": true, "content_filter": true, "error": true, "timeout": true,
+	"tool_calls": true, "function_call": true, // no request offers tools
+	"refusal": true, "recitation": true, "safety": true, "network_error": true, "not_finished": true, "repetition": true, "sensitive": true,
 }
 
 type content struct {
@@ -109,9 +162,13 @@ func (e *event) texts() (reasons, text jsontext.Value) {
 		first(c.Text, c.Delta.Content, c.Message.Content)
 }
 
-// fault is what went wrong, as the server says it; empty: nothing.
-func (e *event) fault() string {
+// fault is what went wrong, as the server says it in data; empty: nothing. What has no choices, no usage and no id is no part of an answer.
+func (e *event) fault(data []byte) string {
 	if len(e.Error) == 0 || e.Error.Kind() == 'n' {
+		empty := len(e.Error) == 0 && e.Choices == nil && e.Usage == (usage{})
+		if e.Object == "error" || empty && (len(e.ID) == 0 || len(e.Detail) > 0 || e.Message != "") {
+			return cmp.Or(e.Message, string(e.Detail), string(data))
+		}
 		return ""
 	}
 	var object struct {
@@ -124,7 +181,10 @@ func (e *event) fault() string {
 
 // A shape is the JSON of an event around its text and its token ids. The events of a stream usually differ in nothing
 // else: to find the two there takes a tenth of the time of parsing the event.
-type shape struct{ before, between, after []byte }
+type shape struct {
+	before, between, after []byte
+	reasons                bool // the text is reasoning
+}
 
 // find returns the text and the token ids of an event of this shape, as they are written; false: it may be of another shape.
 func (s *shape) find(data []byte) (text, ids jsontext.Value, ok bool) {
@@ -163,5 +223,5 @@ func (s *shape) learn(data []byte, e *event) {
 		}
 		between, after, _ = bytes.Cut(after, ids)
 	}
-	*s = shape{bytes.Clone(before), bytes.Clone(between), bytes.Clone(after)}
+	*s = shape{bytes.Clone(before), bytes.Clone(between), bytes.Clone(after), len(reasons) > 0}
 }

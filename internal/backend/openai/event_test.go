@@ -44,7 +44,9 @@ func TestEventsOfStreams(t *testing.T) {
 		"no line feed at the end":      {"data: a\n\ndata: b", []string{"a", "b"}},
 		"almost data":                  {"datas: x\ndata\n data: x\nDATA: x\n\ndata: a\n\n", []string{"a"}},
 		"two spaces, one of them data": {"data:  a \n\n", []string{" a "}},
-		"empty data":                   {"data:\n\n", []string{""}},
+		"empty data":                   {"data:\n\ndata: \n\ndata: a\n\n", []string{"a"}},
+		"data that keep it open":       {"data: : keepalive\n\ndata: a\n\ndata: : ping\n\ndata: b\n\n", []string{"a", "b"}},
+		"names without errors":         {"event: message\ndata: a\n\nevent: errors\ndata: b\n\n", []string{"a", "b"}},
 		"longer than the buffer":       {"data: " + long + "\n\ndata: b\n\n", []string{long, "b"}},
 		"many":                         {strings.Repeat("data: abc\n\n", 500), slices.Repeat([]string{"abc"}, 500)},
 	} {

@@ -138,7 +138,8 @@ func TestRetries(t *testing.T) {
 
 // A server says with Retry-After how long it wants to be left alone.
 func TestRetryWaits(t *testing.T) {
-	for after, want := range map[string]time.Duration{"": 350 * ms, "0": 350 * ms, "7": 21 * time.Second, "86400": 3 * time.Minute, "soon": 350 * ms} {
+	for after, want := range map[string]time.Duration{"": 350 * ms, "0": 350 * ms, "7": 21 * time.Second, "86400": 3 * time.Minute, "soon": 350 * ms,
+		"Sat, 01 Jan 2000 00:00:30 GMT": 30*time.Second + 300*ms, "Sat, 01 Jan 2000 02:00:00 GMT": 3 * time.Minute, "Fri, 31 Dec 1999 23:00:00 GMT": 350 * ms} {
 		synctest.Test(t, func(t *testing.T) {
 			var busy atomic.Int32
 			tokens := tokenserver.New(tokenserver.Options{})

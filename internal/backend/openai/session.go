@@ -141,8 +141,11 @@ func (s *session) check(r *http.Response) *failure {
 	switch {
 	case r.StatusCode != http.StatusOK:
 		f := statusFailure(r.StatusCode, s.complaint(r.Body))
-		if seconds, err := strconv.ParseUint(r.Header.Get("Retry-After"), 10, 31); err == nil {
+		after := r.Header.Get("Retry-After")
+		if seconds, err := strconv.ParseUint(after, 10, 31); err == nil {
 			f.after = time.Duration(seconds) * time.Second
+		} else if date, err := http.ParseTime(after); err == nil {
+			f.after = time.Until(date)
 		}
 		return f
 	case packed != "" && packed != "identity":
