@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,15 +11,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // A Fingerprint names everything that can change a result, part by part. Equal
-// fingerprints mean the same test of the same system, on the same machine.
+// fingerprints mean the same test of the same system, on machines of the same kind.
 type Fingerprint struct {
 	Program  string // name and version
 	Settings string // test settings, rules, workers and batches
@@ -26,6 +29,7 @@ type Fingerprint struct {
 	Binding  string // how the model is fed and read
 	Model    string // content, external data included
 	Data     string // names, sizes and times of the files
+	Machine  string // its processors, as many as this process may use, and GPUs; not its name: a pod that is started again has another
 }
 
 // String is one name for all parts.
@@ -53,6 +57,12 @@ func (p *Prepared) fingerprint(ctx context.Context) error {
 		}
 	}
 	f.Program = q.Program
+	m := machine.Describe("")
+	var gpus []string
+	for _, g := range m.GPUs {
+		gpus = append(gpus, g.Name)
+	}
+	f.Machine = digest(m.Arch, m.CPU.Model, m.CPU.Cores, m.CPU.Threads, m.CPU.Affinity, m.CPU.Quota, cmp.Or(q.Cores, runtime.GOMAXPROCS(0)), gpus)
 	f.Binding = digest(q.Options)
 	if q.asksServers() {
 		prompts := q.Prompts

@@ -307,6 +307,7 @@ func TestFingerprint(t *testing.T) {
 		{"how the model is read", false, func(q *run.Request) { q.Options = map[string]string{"label-offset": "3"} }},
 		{"the content of the model", false, func(q *run.Request) { q.ModelPath = "other.onnx" }},
 		{"a part of the data", false, func(q *run.Request) { q.Count = 2 }},
+		{"the processors", false, func(q *run.Request) { q.Cores = 99 }},
 		{"the same model elsewhere", true, func(q *run.Request) { q.ModelPath = "copy.onnx" }},
 		{"the folder of the results", true, func(q *run.Request) { q.Output = "elsewhere" }},
 		{"messages of the engine", true, func(q *run.Request) { q.Backend.LogSeverity = 2 }},

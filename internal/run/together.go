@@ -21,10 +21,12 @@ func Together(ctx context.Context, list []*Resolved, o Observer) ([]*report.Resu
 	var errs []error
 	var mu sync.Mutex
 	noted := map[string]bool{}
-	for _, r := range list {
+	for _, r := range list { // before anything is opened
 		if q := r.Request; r.Settings.Mode != loadgen.PerformanceOnly || q.Mode == FindPeak || q.Power != "" || q.Ranging {
 			return nil, userinput.Errorf("with", "benchmarks at the same time are performance runs without a power measurement, and %s is not", r.title())
 		}
+	}
+	for _, r := range list {
 		p, err := r.Provide(ctx, &tenant{to: o, mu: &mu, noted: noted, prefix: r.title() + ": "})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", r.title(), err))

@@ -95,6 +95,9 @@ func (p *Plan) runStep(ctx context.Context, s *Step, o run.Observer) (err error)
 	defer func() { err = errors.Join(err, prepared.Close()) }()
 	if p.request.Resume {
 		if earlier := run.Earlier(s.request.Output, prepared.Fingerprint.String()); earlier != nil {
+			if host, err := os.Hostname(); err == nil && earlier.Host != "" && earlier.Host != host {
+				o.Note(fmt.Sprintf("the results of %s stay: %s has the same processors and devices", earlier.Host, host))
+			}
 			s.State, s.Results, s.Seconds = Done, earlier, p.took[s.Folder]
 			return nil
 		}
