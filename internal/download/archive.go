@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -92,6 +93,10 @@ func (j *job) unpack(ctx context.Context, f File) error {
 		return err
 	}
 	files, left := 0, 0
+	room := int64(math.MaxInt64)
+	if !f.hasChecksum() { // it may be of somebody between the publisher and this machine
+		room = leastUnpacked + mostUnpacked*info.Size()
+	}
 	entry := func(name string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
 		to, err := f.Unpack.entryPath(name)
 		switch {
@@ -103,7 +108,12 @@ func (j *job) unpack(ctx context.Context, f File) error {
 		}
 		r, err := open()
 		if err == nil {
-			err = errors.Join(j.writeEntry(ctx, to, r), r.Close())
+			var n int64
+			n, err = j.writeEntry(ctx, to, io.LimitReader(r, room))
+			if room -= n; err == nil && room == 0 {
+				err = fmt.Errorf("the archive becomes more than %d times as large, and no checksum of it is published", mostUnpacked)
+			}
+			err = errors.Join(err, r.Close())
 		}
 		if err != nil {
 			return fmt.Errorf("entry %q: %w", name, err)
@@ -165,19 +175,25 @@ func (j *job) unpack(ctx context.Context, f File) error {
 	return nil
 }
 
+// An archive without a published checksum may become mostUnpacked times as large as it is, and leastUnpacked bytes more.
+const (
+	mostUnpacked  = 100
+	leastUnpacked = 16 << 20
+)
+
 // writeEntry writes a file under another name first, so that under its own it is whole.
-func (j *job) writeEntry(ctx context.Context, to string, r io.Reader) error {
+func (j *job) writeEntry(ctx context.Context, to string, r io.Reader) (n int64, err error) {
 	part := inState("unpacking") + partSuffix
 	out, err := j.root.Create(part)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s := newSummer()
-	_, err = io.Copy(io.MultiWriter(out, s), &reading{ctx: ctx, r: r})
+	n, err = io.Copy(io.MultiWriter(out, s), &reading{ctx: ctx, r: r})
 	if err := errors.Join(err, out.Close()); err != nil {
-		return err
+		return n, err
 	}
-	return j.install(ctx, part, to, s.sums().SHA256)
+	return n, j.install(ctx, part, to, s.sums().SHA256)
 }
 
 // entryPath returns where an entry of an archive goes, below the item's folder; "" if it is not wanted. A name that leaves the

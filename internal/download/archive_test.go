@@ -112,6 +112,22 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
+// An archive without a published checksum may be anybody's, and must not fill the disk.
+func TestUnpackIsBoundedWithoutAChecksum(t *testing.T) {
+	data := gzipOf(tarOf(t, entry{name: "a", data: "x"}, entry{name: "b", data: strings.Repeat("\x00", 40<<20)}))
+	for _, known := range []bool{true, false} {
+		_, it := archiveItem(t, "x.tar.gz", data, Unpack{Format: "tar.gz"})
+		if !known {
+			it.Files[0].MD5 = ""
+		}
+		o, _ := options(t)
+		_, err := Get(t.Context(), it, o)
+		if known && err != nil || !known && (err == nil || !strings.Contains(err.Error(), "more than 100 times as large")) {
+			t.Errorf("with a checksum %v: %v", known, err)
+		}
+	}
+}
+
 // Whatever becomes of an archive, nothing may appear or change outside the folder.
 func TestUnpackStaysInTheFolder(t *testing.T) {
 	for name, c := range map[string]struct {
