@@ -27,7 +27,7 @@ type binding struct {
 	pointer         unsafe.Pointer // OrtIoBinding
 	stopper         *stopper
 	once            sync.Once // destroys
-	inputs, outputs []*handle
+	inputs, outputs []*value
 	device          *deviceBinding // buffers in the device's memory; nil: none
 }
 
@@ -79,7 +79,7 @@ func (s *session) bindingOf(outputs []backend.Value) (*binding, error) {
 	}
 	b := &binding{
 		session: s, inner: inner, pointer: bindingPointer(inner), stopper: stopper,
-		inputs: make([]*handle, len(s.inputs)), outputs: make([]*handle, len(s.outputs)),
+		inputs: make([]*value, len(s.inputs)), outputs: make([]*value, len(s.outputs)),
 	}
 	s.bindings[b] = struct{}{}
 	lead.binding = b
@@ -91,14 +91,13 @@ func (b *binding) bind(inputs, outputs []backend.Value) error {
 	for i, given := range inputs {
 		port := &b.session.inputs[i]
 		v, err := own(given, port, "input")
-		if err != nil {
-			return err
+		if err == nil {
+			err = v.read()
 		}
-		h, err := v.read()
-		if err != nil {
-			return err
+		if err == nil {
+			err = b.connect(&b.inputs[i], fnBindInput, port, v)
 		}
-		if err := connect(&b.inputs[i], h, port.Name, b.inner.BindInput); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -109,7 +108,7 @@ func (b *binding) bind(inputs, outputs []backend.Value) error {
 			err = v.inProcessorMemory()
 		}
 		if err == nil {
-			err = connect(&b.outputs[i], v.handle, port.Name, b.inner.BindOutput)
+			err = b.connect(&b.outputs[i], fnBindOutput, port, v)
 		}
 		if err != nil {
 			return err
@@ -118,16 +117,16 @@ func (b *binding) bind(inputs, outputs []backend.Value) error {
 	return nil
 }
 
-// connect binds a handle to a port, unless it is bound already. If that fails, nothing counts as bound.
-func connect(bound **handle, h *handle, port string, bind func(string, onnx.Value) error) error {
-	if h == *bound {
+// connect binds a value to a port, unless it is bound already. If that fails, nothing counts as bound.
+func (b *binding) connect(bound **value, function int, port *modelPort, v *value) error {
+	if v == *bound {
 		return nil
 	}
 	*bound = nil
-	if err := bind(port, h); err != nil {
-		return errors.New(readable(err.Error()))
+	if err := v.native.bindValue(function, b.pointer, port.Name, v.pointer); err != nil {
+		return err
 	}
-	*bound = h
+	*bound = v
 	return nil
 }
 

@@ -60,19 +60,18 @@ func (d *deviceBinding) prepare(inputs, outputs []backend.Value) error {
 		if err != nil {
 			return err
 		}
-		if v.kept != nil {
+		if v.memory != nil {
 			if err := d.bindKept(b, fnBindInput, port, v); err != nil {
 				return err
 			}
 			continue
 		}
-		h, err := v.read()
-		if err != nil {
+		if err := v.read(); err != nil {
 			return err
 		}
 		if memory.counts(v.tensor) { // bound anew, as its contents are now
-			if err := d.bound.inner.BindInput(port.Name, h); err != nil {
-				return fmt.Errorf("copying input %s to the device: %s", port.Name, readable(err.Error()))
+			if err := n.bindValue(fnBindInput, d.bound.pointer, port.Name, v.pointer); err != nil {
+				return fmt.Errorf("copying input %s to the device: %w", port.Name, err)
 			}
 			b.free(n)
 			b.given = v
@@ -81,7 +80,7 @@ func (d *deviceBinding) prepare(inputs, outputs []backend.Value) error {
 		if err := d.fit(b, fnBindInput, port, v); err != nil {
 			return err
 		}
-		from, err := n.contents(h.pointer)
+		from, err := n.contents(v.pointer)
 		if err == nil {
 			err = memory.copier.copy(b.data, from, len(v.tensor.Bytes()))
 		}
@@ -95,7 +94,7 @@ func (d *deviceBinding) prepare(inputs, outputs []backend.Value) error {
 		if err != nil {
 			return err
 		}
-		if v.kept != nil {
+		if v.memory != nil {
 			err = d.bindKept(&d.outputs[i], fnBindOutput, port, v)
 		} else {
 			err = d.fit(&d.outputs[i], fnBindOutput, port, v)
@@ -116,7 +115,7 @@ func (d *deviceBinding) bindKept(b *deviceBuffer, function int, port *modelPort,
 	case b.given == v:
 		return nil
 	}
-	if err := n.bindValue(function, d.bound.pointer, port.Name, v.kept); err != nil {
+	if err := n.bindValue(function, d.bound.pointer, port.Name, v.pointer); err != nil {
 		return fmt.Errorf("%s: %w", port.Name, err)
 	}
 	b.free(n)
@@ -131,7 +130,7 @@ func (d *deviceBinding) fetch(outputs []backend.Value) error {
 			continue
 		}
 		v := given.(*value)
-		to, err := d.session.engine.native.contents(v.handle.pointer)
+		to, err := d.session.engine.native.contents(v.pointer)
 		if err == nil {
 			err = d.session.memory.copier.copy(to, d.outputs[i].data, len(v.tensor.Bytes()))
 		}
@@ -302,11 +301,11 @@ func (m *keptMemory) Value(from int64, shape ...int64) (backend.Value, error) {
 	if s.closed.Load() {
 		return nil, errClosed
 	}
-	kept, err := s.engine.native.tensorOver(s.memory.info, m.at(from), t)
+	pointer, err := s.engine.native.tensorOver(s.memory.info, m.at(from), t)
 	if err != nil {
 		return nil, fmt.Errorf("binding %v: %w", t, err)
 	}
-	v := &value{tensor: t, kept: kept, memory: m}
+	v := &value{native: s.engine.native, tensor: t, pointer: pointer, memory: m}
 	s.adopt(v)
 	return v, nil
 }

@@ -166,6 +166,7 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	}
 	s := &session{
 		engine: e, path: options.ModelPath, inner: inner, pointer: pointer, inputs: in, outputs: out, memory: memory,
+		inputNames: namesOf(in), outputNames: namesOf(out),
 		bindable: !slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.call != callNone }), turn: turn, runConfig: o.plan.runConfig,
 		values: map[*value]struct{}{}, bindings: map[*binding]struct{}{}, kept: map[*keptMemory]struct{}{},
 		info: backend.Info{

@@ -136,6 +136,7 @@ func (e *sharedEnvironment) release(user *Engine) error {
 	if len(e.users) > 0 || e.keep {
 		return nil
 	}
+	e.native.release(fnReleaseMemoryInfo, e.native.processor)
 	e.native.release(fnReleaseEnv, e.env)
 	e.path, e.version, e.native, e.env, e.pool, e.allocator = "", "", native{}, nil, nil, false
 	if err := onnx.DestroyEnvironment(); err != nil {

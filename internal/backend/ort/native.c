@@ -10,12 +10,21 @@
 
 enum {
 	GetErrorMessage = 2,
+	Run = 9,
 	CreateTensorAsOrtValue = 48,
 	CreateTensorWithDataAsOrtValue = 49,
 	GetTensorMutableData = 51,
+	FillStringTensor = 52,
+	GetStringTensorDataLength = 53,
+	GetStringTensorContent = 54,
+	GetTensorElementType = 60,
+	GetDimensionsCount = 61,
+	GetDimensions = 62,
+	GetTensorTypeAndShape = 65,
 	CreateMemoryInfo = 68,
 	CreateCpuMemoryInfo = 69,
 	ReleaseStatus = 93,
+	ReleaseTensorTypeAndShapeInfo = 99,
 	CreateAllocator = 131,
 	RunWithBinding = 133,
 	SetCustomCreateThread = 196,
@@ -24,6 +33,7 @@ enum {
 	SeverityFatal = 4,  // OrtLoggingLevel
 	ArenaAllocator = 1, // OrtAllocatorType
 	DefaultMemory = 0,  // OrtMemType
+	Texts = 8,          // ONNXTensorElementDataType
 	MemcpyDefault = 4,  // cudaMemcpyKind
 };
 
@@ -35,6 +45,38 @@ void release_status(table api, status s) { ((void (*)(status))api[ReleaseStatus]
 
 status run_bound(table api, void *session, void *options, void *binding) {
 	return ((status (*)(void *, const void *, const void *))api[RunWithBinding])(session, options, binding);
+}
+
+// ONNX Runtime allocates the outputs that are NULL, in the processor's memory.
+status run_session(table api, void *session, void *options, const char *const *in, void *const *inputs, size_t n_in,
+	const char *const *out, size_t n_out, void **outputs) {
+	return ((status (*)(void *, const void *, const char *const *, void *const *, size_t, const char *const *, size_t, void **))api[Run])(
+		session, options, in, inputs, n_in, out, n_out, outputs);
+}
+
+status describe_tensor(table api, void *value, tensor_view *to) {
+	void *info;
+	status s = ((status (*)(const void *, void **))api[GetTensorTypeAndShape])(value, &info);
+	if (s) return s;
+	s = ((status (*)(const void *, int *))api[GetTensorElementType])(info, &to->type);
+	if (!s) s = ((status (*)(const void *, size_t *))api[GetDimensionsCount])(info, &to->axes);
+	size_t most = sizeof to->shape / sizeof *to->shape;
+	if (!s) s = ((status (*)(const void *, int64_t *, size_t))api[GetDimensions])(info, to->shape, to->axes < most ? to->axes : most);
+	((void (*)(void *))api[ReleaseTensorTypeAndShapeInfo])(info);
+	to->data = NULL;
+	return s || to->type == Texts ? s : contents(api, value, &to->data);
+}
+
+status fill_texts(table api, void *value, const char *const *texts, size_t n) {
+	return ((status (*)(void *, const char *const *, size_t))api[FillStringTensor])(value, texts, n);
+}
+
+status texts_length(table api, void *value, size_t *bytes) {
+	return ((status (*)(const void *, size_t *))api[GetStringTensorDataLength])(value, bytes);
+}
+
+status texts_content(table api, void *value, void *to, size_t bytes, size_t *offsets, size_t n) {
+	return ((status (*)(const void *, void *, size_t, size_t *, size_t))api[GetStringTensorContent])(value, to, bytes, offsets, n);
 }
 
 status call_pointers(table api, int f, void *a, void *b) {

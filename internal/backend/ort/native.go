@@ -20,6 +20,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
+	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -27,11 +28,15 @@ import (
 //
 // The interface is a table of functions. New versions of ONNX Runtime only append to it, so a number stands for the same function
 // in every version from the one that added it. The numbers are the places of the members of OrtApi in onnxruntime_c_api.h.
-type native struct{ table C.table }
+type native struct {
+	table     C.table
+	processor unsafe.Pointer // OrtMemoryInfo of the processor's memory
+}
 
 const (
 	fnCreateEnv                  = 3
 	fnReleaseEnv                 = 92
+	fnDefaultAllocator           = 78 // GetAllocatorWithDefaultOptions
 	fnReleaseMemoryInfo          = 94
 	fnReleaseValue               = 96
 	fnCreateEnvWithThreadPools   = 119
@@ -63,9 +68,12 @@ func trimHeap() { C.trim_heap() }
 func nativeOf(path string) (native, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	n := native{C.find_table(name, apiVersion)}
+	n := native{table: C.find_table(name, apiVersion)}
 	if n.table == nil {
 		return native{}, fmt.Errorf("ONNX Runtime library %s does not give version %d of its interface", path, apiVersion)
+	}
+	if err := n.check(C.processor_memory(n.table, &n.processor)); err != nil {
+		return native{}, err
 	}
 	return n, nil
 }
@@ -82,6 +90,80 @@ func (n native) check(s C.status) error {
 // runBound runs a session with a binding and run options. It allocates nothing.
 func (n native) runBound(session, options, binding unsafe.Pointer) error {
 	return n.check(C.run_bound(n.table, session, options, binding))
+}
+
+// A portNames has the names of a session's inputs or outputs in C's form.
+type portNames []*C.char
+
+func namesOf(ports []modelPort) (names portNames) {
+	for _, p := range ports {
+		names = append(names, C.CString(p.Name))
+	}
+	return names
+}
+
+func (p portNames) free() {
+	for _, name := range p {
+		C.free(unsafe.Pointer(name))
+	}
+}
+
+// run runs a session. Where an output is nil, it becomes one that ONNX Runtime allocates, also if the run fails.
+func (n native) run(session, options unsafe.Pointer, in portNames, inputs []unsafe.Pointer, out portNames, outputs []unsafe.Pointer) error {
+	return n.check(C.run_session(n.table, session, options, unsafe.SliceData(in), unsafe.SliceData(inputs), C.size_t(len(inputs)),
+		unsafe.SliceData(out), C.size_t(len(outputs)), unsafe.SliceData(outputs)))
+}
+
+// tensorOf describes a tensor of ONNX Runtime over its own memory; texts are copied.
+func (n native) tensorOf(value unsafe.Pointer) (t tensor.Tensor, err error) {
+	var view C.tensor_view
+	if err := n.check(C.describe_tensor(n.table, value, &view)); err != nil {
+		return t, err
+	}
+	elem := format.ElemType(view._type)
+	kind := elem.DType()
+	switch {
+	case kind == tensor.Invalid:
+		return t, fmt.Errorf("a tensor of %v is not supported", elem)
+	case int(view.axes) > len(view.shape):
+		return t, fmt.Errorf("a tensor of %d axes is not supported", view.axes)
+	}
+	var shape tensor.Shape
+	for _, extent := range view.shape[:view.axes] {
+		shape = append(shape, int64(extent))
+	}
+	if kind == tensor.String {
+		texts := make([]string, shape.Len())
+		return tensor.OfStrings(texts, shape...), n.texts(value, texts)
+	}
+	return tensor.FromBytes(kind, unsafe.Slice((*byte)(view.data), shape.Len()*int64(kind.Size())), shape...)
+}
+
+// setTexts copies texts into a tensor of ONNX Runtime.
+func (n native) setTexts(value unsafe.Pointer, texts []string) error {
+	list := make([]*C.char, len(texts))
+	for i, text := range texts {
+		list[i] = C.CString(text)
+		defer C.free(unsafe.Pointer(list[i]))
+	}
+	return n.check(C.fill_texts(n.table, value, unsafe.SliceData(list), C.size_t(len(list))))
+}
+
+// texts copies the texts of a tensor of ONNX Runtime, whose number is that of to.
+func (n native) texts(value unsafe.Pointer, to []string) error {
+	var bytes C.size_t
+	if err := n.check(C.texts_length(n.table, value, &bytes)); err != nil {
+		return err
+	}
+	content, begins := make([]byte, bytes), make([]C.size_t, len(to), len(to)+1)
+	if err := n.check(C.texts_content(n.table, value, unsafe.Pointer(unsafe.SliceData(content)), bytes, unsafe.SliceData(begins), C.size_t(len(to)))); err != nil {
+		return err
+	}
+	begins = append(begins, bytes)
+	for i := range to {
+		to[i] = string(content[begins[i]:begins[i+1]])
+	}
+	return nil
 }
 
 // call calls a function of up to two pointers.
@@ -139,12 +221,7 @@ func (n native) release(function C.int, object unsafe.Pointer) {
 
 // shareAllocator gives an environment an allocator for the processor's memory, which sessions may share.
 func (n native) shareAllocator(env unsafe.Pointer) error {
-	var memory unsafe.Pointer
-	if err := n.check(C.processor_memory(n.table, &memory)); err != nil {
-		return err
-	}
-	defer n.release(fnReleaseMemoryInfo, memory)
-	return n.check(C.call_texts(n.table, fnCreateAndRegisterAllocator, env, (*C.char)(memory), nil))
+	return n.check(C.call_texts(n.table, fnCreateAndRegisterAllocator, env, (*C.char)(n.processor), nil))
 }
 
 // memoryOf describes the memory of a device by ONNX Runtime's name for it, Cuda for example.

@@ -8,8 +8,22 @@ typedef void (*function)(void);
 typedef const function *table;
 typedef void *status; // NULL: success
 
+// A tensor as ONNX Runtime describes it. Of more axes only the number is told.
+typedef struct {
+	int type;
+	size_t axes;
+	int64_t shape[32];
+	void *data; // NULL: texts, or no elements
+} tensor_view;
+
 const char *error_message(table api, status s);
 void release_status(table api, status s);
+status run_session(table api, void *session, void *options, const char *const *in, void *const *inputs, size_t n_in,
+	const char *const *out, size_t n_out, void **outputs);
+status describe_tensor(table api, void *value, tensor_view *to);
+status fill_texts(table api, void *value, const char *const *texts, size_t n);
+status texts_length(table api, void *value, size_t *bytes);
+status texts_content(table api, void *value, void *to, size_t bytes, size_t *offsets, size_t n);
 status run_bound(table api, void *session, void *options, void *binding);
 status call_pointers(table api, int f, void *a, void *b);
 status call_number(table api, int f, void *a, int number);

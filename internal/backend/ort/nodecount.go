@@ -114,6 +114,9 @@ func deviceUse(requests []request, counts nodeCounts) []backend.DeviceUse {
 			use = append(use, backend.DeviceUse{Device: name, Nodes: counts.of(name)})
 		}
 	}
+	if len(use) == 0 && requests[0].call == callNone { // all of the model was computed when it was loaded
+		use = append(use, backend.DeviceUse{Device: requests[0].name})
+	}
 	return use
 }
 

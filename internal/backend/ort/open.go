@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	onnx "github.com/yalue/onnxruntime_go"
 
@@ -400,19 +401,17 @@ func (o *opening) count(ctx context.Context) (nodeCounts, error) {
 
 // runOnce runs the model on small inputs, and drops its outputs.
 func (o *opening) runOnce(ctx context.Context, inner *onnx.DynamicAdvancedSession) error {
-	if len(o.inputs) == 0 {
-		return errors.New("the model has no inputs") // the binding cannot run it this way
-	}
-	inputs, outputs := make([]onnx.Value, len(o.inputs)), make([]onnx.Value, len(o.outputs))
+	n := o.engine.native
+	inputs, outputs := make([]unsafe.Pointer, len(o.inputs)), make([]unsafe.Pointer, len(o.outputs))
 	for i, port := range o.inputs {
-		v, err := newValue(smallInput(port, o.plan.options.ProfileShapes[0]))
+		v, err := newValue(n, smallInput(port, o.plan.options.ProfileShapes[0]))
 		if err != nil {
 			return err
 		}
 		defer v.free()
-		inputs[i] = v.handle
+		inputs[i] = v.pointer
 	}
-	stopper, err := newStopper(o.engine.native, nil)
+	stopper, err := newStopper(n, nil)
 	if err != nil {
 		return err
 	}
@@ -420,12 +419,14 @@ func (o *opening) runOnce(ctx context.Context, inner *onnx.DynamicAdvancedSessio
 	if err := stopper.watch(ctx); err != nil {
 		return err
 	}
-	keepSignals(func() { err = inner.RunWithOptions(inputs, outputs, stopper.options) })
+	in, out := namesOf(o.inputs), namesOf(o.outputs)
+	defer in.free()
+	defer out.free()
+	keepSignals(func() { err = n.run(sessionPointer(inner), stopper.pointer, in, inputs, out, outputs) })
 	for _, v := range outputs {
-		destroyOutput(v)
-	}
-	if err != nil && strings.Contains(err.Error(), "Error creating tensor from ort") {
-		return nil // the model ran, and the binding could not convert an output
+		if v != nil {
+			n.release(fnReleaseValue, v)
+		}
 	}
 	return err
 }

@@ -20,16 +20,17 @@ import (
 
 // A session is an opened model.
 type session struct {
-	engine          *Engine
-	path            string // of the model
-	inner           *onnx.DynamicAdvancedSession
-	pointer         unsafe.Pointer // inner, as ONNX Runtime knows it
-	inputs, outputs []modelPort
-	info            backend.Info
-	bindable        bool // runs may use bindings
-	turn            turn // of runs
-	runConfig       map[string]string
-	memory          *deviceMemory // of the buffers of runs; nil: runs use the values' own memory
+	engine                  *Engine
+	path                    string // of the model
+	inner                   *onnx.DynamicAdvancedSession
+	pointer                 unsafe.Pointer // inner, as ONNX Runtime knows it
+	inputs, outputs         []modelPort
+	inputNames, outputNames portNames
+	info                    backend.Info
+	bindable                bool // runs may use bindings
+	turn                    turn // of runs
+	runConfig               map[string]string
+	memory                  *deviceMemory // of the buffers of runs; nil: runs use the values' own memory
 
 	guarded atomic.Int32 // runs that are still guarded against replaced signal handlers
 	closed  atomic.Bool
@@ -57,7 +58,7 @@ func (s *session) Bind(t tensor.Tensor) (backend.Value, error) {
 	if s.closed.Load() {
 		return nil, fmt.Errorf("binding %v: %w", t, errClosed)
 	}
-	v, err := newValue(t)
+	v, err := newValue(s.engine.native, t)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +98,8 @@ func (s *session) Close() error {
 	if s.memory != nil {
 		s.memory.close(s.engine.native)
 	}
+	s.inputNames.free()
+	s.outputNames.free()
 	err := s.turn.take(context.Background())
 	if err == nil {
 		keepSignals(func() { err = s.inner.Destroy() })
@@ -136,8 +139,6 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 		err = s.runOnDevice(ctx, inputs, outputs)
 	case s.bindable && given:
 		err = s.runBound(ctx, inputs, outputs)
-	case len(inputs) == 0:
-		err = errors.New("a model without inputs can only run on the processor, with values for all outputs")
 	default:
 		err = s.runPlain(ctx, inputs, outputs)
 	}
