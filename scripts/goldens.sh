@@ -150,6 +150,7 @@ golden models/tokenizer/hf "cd $cache/node && node \$OLDPWD/make_corners.mjs && 
 golden preprocess/audio "$cache/python-torch/bin/python make_rnnt.py $inference $cache/librosa --write"
 golden preprocess/audio "$py make_whisper.py"
 golden preprocess/text "$py make_squad.py $bert --write"
+golden report "$py make_result_fields.py $inference"
 golden submission/checker "go test -C ../../../.. ./internal/submission/checker -run Official -trees $work/trees && $py make_verdicts.py $inference $work/trees >verdicts.json"
 golden submission/output "$py make_final.py $inference >final.json"
 golden tensor/npy "$py make_numpy.py --write"

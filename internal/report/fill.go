@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -39,7 +38,7 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 			began := test.StartTime.Add(p.Started).UTC()
 			r.Performance.Began = &began
 		}
-		r.Metric = metric(p, scheduledRateCounts(r.Rules))
+		r.Metric = metric(p, comparisonOf(r.Rules))
 		if len(test.Peak) > 0 { // of LoadGen's own search
 			r.Peak = &Peak{Unit: "queries/s"}
 		}
@@ -52,35 +51,37 @@ func (r *Results) Fill(test *loadgen.Result, origin func(key string) string) {
 	}
 }
 
-// lastScheduledRound is the last one in which the Server metric is the scheduled rate
-// (tools/submission/submission_checker.py at v4.0 and v4.1, RESULT_FIELD).
-var lastScheduledRound = [2]int{4, 0}
+// comparison says by which quantities a round compares systems (RESULT_FIELD of the submission checker at the tag of each round).
+type comparison struct {
+	estimates bool // streams by the bound that early stopping gives, since v2.0; before by the percentile itself
+	scheduled bool // Server by the rate at which samples were scheduled, until v4.0; then by the rate at which they were completed
+	tokens    bool // Server by tokens where token latencies are measured, since v4.1; before by samples
+}
 
-// scheduledRateCounts reports whether a round compares Server runs by the rate at which
-// samples were scheduled; later ones do so by the rate at which they were completed.
-func scheduledRateCounts(rules string) bool {
-	var round [2]int
-	if _, err := fmt.Sscanf(rules, "v%d.%d", &round[0], &round[1]); err != nil {
-		return false
+func comparisonOf(rules string) comparison {
+	var major, minor int
+	if _, err := fmt.Sscanf(rules, "v%d.%d", &major, &minor); err != nil {
+		return comparison{estimates: true, tokens: true} // as in the newest round
 	}
-	return slices.Compare(round[:], lastScheduledRound[:]) <= 0
+	until40 := major < 4 || major == 4 && minor == 0
+	return comparison{estimates: major >= 2, scheduled: until40, tokens: !until40}
 }
 
 // metric is the number by which the rules compare systems: tokens of models that measure
 // token latencies, samples of others, and latencies in the stream scenarios. It is nil if
 // nothing was measured.
-func metric(p *loadgen.Performance, scheduled bool) *Metric {
+func metric(p *loadgen.Performance, by comparison) *Metric {
 	e := p.Effective
 	percentile := loadgen.Ordinal(e.TargetLatencyPercentile) + " percentile"
 	switch {
 	case e.Scenario == loadgen.SingleStream:
-		return latencyMetric(percentile+" latency", p, p.SampleLatency)
+		return latencyMetric(percentile+" latency", p, p.SampleLatency, by)
 	case e.Scenario == loadgen.MultiStream && e.FixedInterval:
 		return &Metric{Name: "streams", Value: float64(e.SamplesPerQuery), Unit: "samples per query"}
 	case e.Scenario == loadgen.MultiStream:
-		return latencyMetric(percentile+" query latency", p, p.QueryLatency)
+		return latencyMetric(percentile+" query latency", p, p.QueryLatency, by)
 	case e.Scenario == loadgen.Server:
-		return serverMetric(p, scheduled)
+		return serverMetric(p, by)
 	case e.UseTokenLatencies:
 		return rateMetric("tokens", perSecond(p.TokenCount, p.SampleLatency.Max), "tokens/s")
 	}
@@ -88,11 +89,11 @@ func metric(p *loadgen.Performance, scheduled bool) *Metric {
 }
 
 // serverMetric is that of the Server scenario: a rate, of what was completed or of what was scheduled.
-func serverMetric(p *loadgen.Performance, scheduled bool) *Metric {
+func serverMetric(p *loadgen.Performance, by comparison) *Metric {
 	switch {
-	case p.Effective.UseTokenLatencies:
+	case p.Effective.UseTokenLatencies && by.tokens:
 		return rateMetric("completed tokens", perSecond(p.TokenCount, p.FinalQueryCompleted), "tokens/s")
-	case scheduled:
+	case by.scheduled && !p.Effective.UseTokenLatencies:
 		return rateMetric("scheduled samples", p.ScheduledQPS(), "samples/s")
 	}
 	return rateMetric("completed samples", p.CompletedQPS(), "samples/s")
@@ -106,13 +107,13 @@ func rateMetric(name string, value float64, unit string) *Metric {
 	return &Metric{Name: name, Value: value, Unit: unit}
 }
 
-// latencyMetric prefers the bound that early stopping gives, as the rules do. With token
+// latencyMetric is the bound that early stopping gives where the round compares by it. With token
 // latencies that would be one of the time per token.
-func latencyMetric(name string, p *loadgen.Performance, stats loadgen.LatencyStats) *Metric {
+func latencyMetric(name string, p *loadgen.Performance, stats loadgen.LatencyStats, by comparison) *Metric {
 	if stats.Count == 0 {
 		return nil
 	}
-	if es := p.EarlyStopping; es.Met && !p.Effective.UseTokenLatencies {
+	if es := p.EarlyStopping; by.estimates && es.Met && !p.Effective.UseTokenLatencies {
 		return &Metric{Name: name + " (early stopping estimate)", Value: milliseconds(es.Estimate), Unit: "ms"}
 	}
 	return &Metric{Name: name, Value: milliseconds(stats.Target), Unit: "ms"}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -59,16 +60,48 @@ func TestFillVerdict(t *testing.T) {
 	}
 }
 
-func TestServerMetricByRound(t *testing.T) {
-	for rules, want := range map[string]string{
-		"v0.5": "scheduled samples", "v0.7": "scheduled samples", "v1.0": "scheduled samples", "v3.1": "scheduled samples", "v4.0": "scheduled samples",
-		"v4.1": "completed samples", "v5.0": "completed samples", "v6.1": "completed samples", "": "completed samples", "my own": "completed samples",
-	} {
+// TestMetricByRound compares the result of each scenario with the key of the detail log that the round's own checker reads.
+func TestMetricByRound(t *testing.T) {
+	data, err := os.ReadFile("testdata/result_fields.json") // of make_result_fields.py
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	check := func(rules, scenario, key string, tokens bool) {
+		s, err := loadgen.ParseScenario(scenario)
+		if err != nil {
+			return // Interactive is Server
+		}
+		p := passed(s)
+		p.SampleLatency.Target, p.QueryLatency.Target, p.Effective.UseTokenLatencies, p.TokenCount = 6*ms, 39*ms, tokens, 5000
+		p.Effective.FixedInterval = s == loadgen.MultiStream && key == "effective_samples_per_query"
+		want := map[string]float64{
+			"result_samples_per_second": p.SamplesPerSecond(), "result_scheduled_samples_per_sec": p.ScheduledQPS(), "result_completed_samples_per_sec": p.CompletedQPS(),
+			"result_90.00_percentile_latency_ns": 6, "early_stopping_latency_ss": 7.2, "early_stopping_latency_ms": 41, "effective_samples_per_query": 8,
+			"result_tokens_per_second": 5000 / p.SampleLatency.Max.Seconds(), "result_completed_tokens_per_second": 5000 / p.FinalQueryCompleted.Seconds(),
+		}[key]
 		r := base()
 		r.Rules = rules
-		p := passed(loadgen.Server)
-		if r.Fill(tested(p), setBy); r.Metric.Name != want || r.Metric.Value != map[bool]float64{true: p.ScheduledQPS(), false: p.CompletedQPS()}[want == "scheduled samples"] {
-			t.Errorf("under %q the metric is %+v, want %s", rules, *r.Metric, want)
+		if r.Fill(tested(p), setBy); want == 0 || r.Metric.Value != want {
+			t.Errorf("%s %s: the metric is %+v, want %s, %v", rules, scenario, *r.Metric, key, want)
+		}
+	}
+	fields[""] = fields["v6.1"] // no round: as the newest
+	for rules, scenarios := range fields {
+		for scenario, value := range scenarios {
+			var key string
+			var ofTokens map[string]string
+			if json.Unmarshal(value, &key) == nil {
+				check(rules, scenario, key, false)
+			} else if err := json.Unmarshal(value, &ofTokens); err != nil {
+				t.Fatal(err)
+			}
+			for scenario, key := range ofTokens {
+				check(rules, scenario, key, true)
+			}
 		}
 	}
 }
