@@ -94,6 +94,13 @@ func newShow() *cobra.Command {
 			for _, bound := range c.Also {
 				fmt.Fprintf(&b, "and       %s\n", bound)
 			}
+			for _, category := range c.Categories {
+				scenarios := strings.Join(category.Required, ", ")
+				if len(category.Optional) > 0 {
+					scenarios += "; may have " + strings.Join(category.Optional, ", ")
+				}
+				fmt.Fprintf(&b, "%-9s needs %s\n", category.Name, scenarios)
+			}
 			fmt.Fprintf(&b, "official  %s\n", c.Source)
 			fmt.Fprintf(&b, "built-in  %s", c.BuiltIn)
 			if !strings.HasPrefix(c.BuiltIn, "none") {

@@ -131,7 +131,7 @@ func Needs(rules, model, scenario string) ([]Need, error) {
 func modelNames(name string) []string {
 	names := []string{name, name + "-99"}
 	if m, err := models.Lookup(name); err == nil {
-		names = slices.Concat(names, []string{m.Name, m.Name + "-99", m.Rules.Name}, m.Rules.Aliases)
+		names = slices.Concat(names, []string{m.Name, m.Name + "-99"}, m.Rules.Listed())
 	}
 	return names
 }

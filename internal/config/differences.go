@@ -70,7 +70,9 @@ func ParseDivision(name string) (Division, error) {
 // Differences compares settings with those of the rules, field by field. The settings are
 // those of r or what became of them: a bound may have been raised by measuring.
 func (r *Resolved) Differences(s settings, division Division) ([]Difference, error) {
-	official, err := Resolve(Request{Model: Model{Name: r.ConfName}, Scenario: s.Scenario, Rules: r.Rules})
+	model := r.model
+	model.Name = r.ConfName // of the interactive variant, too
+	official, err := Resolve(Request{Model: model, Scenario: s.Scenario, Rules: r.Rules})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (r *Resolved) Differences(s settings, division Division) ([]Difference, err
 	if !r.Rules.EarlyStopping && s.Scenario != loadgen.Offline {
 		want.MinQueryCount = max(want.MinQueryCount, r.Rules.MinQueries(s.Scenario, r.model))
 	}
-	if m, ok := r.Rules.Minima(r.model); ok {
+	if m, ok := r.Rules.Minima(r.model); ok && s.PerformanceSampleCountOverride != 0 { // 0: all
 		want.PerformanceSampleCountOverride = max(want.PerformanceSampleCountOverride, m.PerformanceSamples)
 	}
 	onlyAccuracy := s.Mode == loadgen.AccuracyOnly && !s.Test05 // LoadGen makes any test with TEST05 one of performance
@@ -96,23 +98,7 @@ func (r *Resolved) Differences(s settings, division Division) ([]Difference, err
 			})
 		}
 	}
-	if d, fewer := r.offlineSamples(s, want); fewer && !onlyAccuracy {
-		list = append(list, d)
-	}
 	return list, nil
-}
-
-// offlineSamples finds a query of Offline with fewer samples than the rules ask for, where no conf has the number: in v0.5,
-// the rate alone decides. Until a rate is given or measured, the size is unknown.
-func (r *Resolved) offlineSamples(s, official settings) (Difference, bool) {
-	made, _ := r.Setting("target_qps")
-	unknown := s.OfflineExpectedQPS == official.OfflineExpectedQPS && made.Origin == "rules "+r.Rules.Version
-	if s.Scenario != loadgen.Offline || r.Rules.EarlyStopping || unknown {
-		return Difference{}, false
-	}
-	have, want := s.Effective(0, 0).SamplesPerQuery, r.Rules.MinQueries(loadgen.Offline, r.model)
-	d := Difference{Key: "samples_per_query", Value: fmt.Sprint(have), Want: fmt.Sprint(want), Easier: true, Origin: r.Origin("target_qps")}
-	return d, have < want
 }
 
 type settings = loadgen.TestSettings
@@ -237,7 +223,12 @@ var fieldRules = []fieldRule{
 	// The traffic: samples, numbers, durations.
 	{field: "MinDuration", key: "min_duration", kind: least, value: func(s settings) any { return s.MinDuration }},
 	{field: "MaxDuration", key: "max_duration", kind: harder, value: func(s settings) any { return s.MaxDuration }},
-	{field: "MinQueryCount", key: "min_query_count", kind: least, value: func(s settings) any { return s.MinQueryCount }},
+	// Offline has one query, whose samples count: as many as the setting, or as last for min_duration at the expected rate.
+	{field: "MinQueryCount", key: "min_query_count", kind: least,
+		applies: func(s, official settings) bool {
+			return s.Scenario != loadgen.Offline || s.MinQueryCount > official.MinQueryCount || s.Effective(0, 0).SamplesPerQuery < official.MinQueryCount
+		},
+		value: func(s settings) any { return s.MinQueryCount }},
 	{field: "MaxQueryCount", key: "max_query_count", kind: harder, value: func(s settings) any { return s.MaxQueryCount }},
 	// At fixed intervals the samples of a query are the result.
 	{field: "MultiStreamSamplesPerQuery", key: "samples_per_query", kind: least, open: true,

@@ -85,7 +85,13 @@ func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, q
 	if err := r.Settings.Validate(); err != nil {
 		return Plan{}, err
 	}
-	e := r.Settings.Effective(qslPerformanceSampleCount, qslTotalSampleCount)
+	s := r.Settings
+	if origin := r.Origin("target_latency"); origin == Default || origin == "rules "+r.Rules.Version {
+		// The latency that confs have is a placeholder; with sample_concatenate_permutation the number of queries follows from it.
+		s.SingleStreamExpectedLatencyNS = 1e9 / samplesPerSecond
+		s.MultiStreamExpectedLatencyNS = float64(s.MultiStreamSamplesPerQuery) * 1e9 / samplesPerSecond
+	}
+	e := s.Effective(qslPerformanceSampleCount, qslTotalSampleCount)
 	p := Plan{Runs: 1, Queries: e.MinQueryCount}
 	if e.Scenario == loadgen.Server {
 		p.Runs = r.Rules.ServerRuns
@@ -110,13 +116,6 @@ func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, q
 	}
 	p.Samples = p.Queries * e.SamplesPerQuery
 	p.Duration = runTime(float64(p.Runs) * float64(p.Queries) / perSecond)
-	// Before v2.0 mlperf.conf leaves the size of the query to the submitter, who has to keep the
-	// rules. A limit of the user's own is followed.
-	origin := r.Origin("min_query_count")
-	own := e.MaxQueryCount > 0 || origin != Default && origin != "rules "+r.Rules.Version
-	if least := r.Rules.MinQueries(e.Scenario, r.model); e.Scenario == loadgen.Offline && !own && p.Samples < least {
-		p.Samples, p.Duration = least, runTime(float64(least)/samplesPerSecond)
-	}
 	return p, nil
 }
 

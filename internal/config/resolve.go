@@ -206,9 +206,22 @@ func (r *resolver) rules() {
 			r.assign(k, value{whole: seed}, fmt.Sprint(seed), origin)
 		}
 	}
+	r.offlineSamples(origin)
 	if !rules.Conf.Knows(r.model) && r.model != "" {
 		r.warn("rules %s have no settings for the model %s: those for any model apply", rules.Version, r.model)
 	}
+}
+
+// offlineSamples raises the query of Offline to the samples that the rules want, where the conf of the round leaves its size to
+// the submitter: v0.5 has a min_query_count of 1.
+func (r *resolver) offlineSamples(origin string) {
+	_, inRound := r.request.Rules.Minima(r.request.Model)
+	least := r.request.Rules.MinQueries(loadgen.Offline, r.request.Model)
+	if r.request.Scenario != loadgen.Offline || !inRound || r.target.MinQueryCount >= least {
+		return
+	}
+	i := slices.IndexFunc(r.keys, func(k key) bool { return k.name == "min_query_count" })
+	r.assign(&r.keys[i], value{whole: least}, fmt.Sprint(least), origin)
 }
 
 // file applies a file of the user, and warns of models that no round knows: their lines never apply.

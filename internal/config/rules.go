@@ -149,6 +149,8 @@ type Model struct {
 	Name    string      // in the rules' mlperf.conf
 	Aliases []string    // other names of the rules and of submissions, by which conf files may call it too
 	Sample  *SampleSize // on the network; nil: the rules have no formula
+	// Strict: the benchmark of 99.9 % of the reference's accuracy, which has the settings and aliases of the one of 99 %.
+	Strict bool
 }
 
 // Minima are the numbers that the submission checker of a round asks of a closed
@@ -193,9 +195,14 @@ func (m Model) confNames(isInteractive bool) []string {
 // Names lists the names of the model.
 func (m Model) Names() []string { return append([]string{m.Name}, m.Aliases...) }
 
+// Listed lists the names by which rounds may list the benchmark: those that end in -99.9 are the strict one's.
+func (m Model) Listed() []string {
+	return slices.DeleteFunc(m.Names(), func(name string) bool { return strings.HasSuffix(name, "-99.9") != m.Strict })
+}
+
 // Minima returns what the checker of the round asks of a model; false if the round does not have the model.
 func (r *RuleSet) Minima(m Model) (Minima, bool) {
-	asked, ok := rounds.ModelOf(r.Version, m.Names()...)
+	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
 	if !ok {
 		return Minima{}, false
 	}
@@ -212,11 +219,41 @@ func (r *RuleSet) Minima(m Model) (Minima, bool) {
 	}
 	// The newest checker leaves out a benchmark that no round after has.
 	for _, version := range slices.Backward(Versions()) {
-		if before, ok := rounds.ModelOf(version, m.Names()...); ok && version < r.Version && min.OfflineSamples == 0 {
+		if before, ok := rounds.ModelOf(version, m.Listed()...); ok && version < r.Version && min.OfflineSamples == 0 {
 			min.OfflineSamples = value(before.OfflineSamples)
 		}
 	}
 	return min, true
+}
+
+// A Category has the scenarios of a benchmark that the rules require of a kind of systems, and those that they allow beside them.
+type Category struct {
+	Name     string   `json:"name"` // datacenter, edge, or datacenter-edge: both
+	Required []string `json:"required"`
+	Optional []string `json:"optional,omitempty"`
+}
+
+// Categories returns the scenarios that the round has for a model; nil: it does not have the model, or, as v0.5, no list.
+func (r *RuleSet) Categories(m Model) (list []Category) {
+	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
+	if !ok {
+		return nil
+	}
+	for _, name := range rounds.Categories() {
+		if c := (Category{name, rounds.InOrder(asked.Required[name]), rounds.InOrder(asked.Optional[name])}); len(c.Required)+len(c.Optional) > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// HasScenario reports whether the round has a scenario for a model; of models that it does not have, that is not known.
+func (r *RuleSet) HasScenario(m Model, s loadgen.Scenario) bool {
+	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
+		return false
+	}
+	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
+	return !ok || asked.Has(s.String())
 }
 
 // MinQueries returns how many queries (Offline: samples of the one query) the rules and the checker of the round ask for in a
@@ -231,9 +268,9 @@ func (r *RuleSet) MinQueries(s loadgen.Scenario, m Model) uint64 {
 	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
 		return 0
 	}
-	asked, ok := rounds.ModelOf(r.Version, m.Names()...)
+	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
 	if !ok {
-		asked, ok = rounds.NewestModelOf(m.Names()...)
+		asked, ok = rounds.NewestModelOf(m.Listed()...)
 	}
 	if ok && asked.MinQueries[s.String()] != 0 {
 		return uint64(asked.MinQueries[s.String()])

@@ -2,16 +2,21 @@ package models
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
 // Rules returns the rules of a benchmark by any of its names; false if no round has it. Unlike Lookup it also has the benchmarks
 // that the catalogue lacks.
 func Rules(name string) (config.Model, bool) {
-	for _, m := range slices.Concat(All(), RemoteModels()) {
-		if m.Rules.Is(name) {
-			return m.Rules, true
+	all := slices.Concat(All(), RemoteModels())
+	own := func(m workload.Model) bool { return strings.EqualFold(m.Name, name) } // also of the strict benchmarks, which share their aliases
+	any := func(m workload.Model) bool { return m.Rules.Is(name) }
+	for _, is := range []func(workload.Model) bool{own, any} {
+		if i := slices.IndexFunc(all, is); i >= 0 {
+			return all[i].Rules, true
 		}
 	}
 	for _, m := range others() {

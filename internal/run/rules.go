@@ -38,6 +38,19 @@ func (r *Resolved) Forecast() string {
 	return "not rule-compliant: " + strings.Join(caveats, "; ")
 }
 
+// otherVariant names the benchmark of 99 % or 99.9 % of the accuracy where the rules have only that one.
+func (r *Resolved) otherVariant() string {
+	other := r.model.Rules
+	other.Strict = !other.Strict
+	if _, ok := r.Rules.Minima(other); !ok {
+		return ""
+	}
+	if name, strict := strings.CutSuffix(r.model.Name, "-99.9"); strict {
+		return " but " + name
+	}
+	return " but " + r.model.Name + "-99.9"
+}
+
 // conflict names settings that exclude each other; empty: none do.
 func (r *Resolved) conflict() string {
 	if r.Settings.Mode != loadgen.PerformanceOnly {
@@ -132,8 +145,8 @@ func (r *Resolved) caveats() (list []string) {
 	}
 	q, s, rules := &r.Request, r.Settings, r.Rules
 	_, inRules := rules.Minima(r.model.Rules)
-	caveat(!inRules && !q.noBenchmark(), "rules %s have no benchmark %s: settings are those of their mlperf.conf for any model, or of an earlier round", rules.Version, r.model.Name)
-	caveat(s.Scenario == loadgen.MultiStream && rules.MultiStream == config.NoMultiStream, "rules %s have no MultiStream scenario", rules.Version)
+	caveat(!inRules && !q.noBenchmark(), "rules %s have no benchmark %s%s: settings are those of their mlperf.conf for any model, or of an earlier round", rules.Version, r.model.Name, r.otherVariant())
+	caveat(!q.noBenchmark() && !r.interactive && !rules.HasScenario(r.model.Rules, s.Scenario), "rules %s have no %v of %s", rules.Version, s.Scenario, r.model.Name)
 	caveat(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && rules.ServerRuns > 1 && (r.runs() == 1 || q.Mode == FindPeak), "the logs of one Server run, where rules %s want the lowest of %d", rules.Version, rules.ServerRuns)
 	caveat(q.Engine.Name == engine.Simulated, "the engine is simulated: it takes its time and computes nothing")
 	caveat(r.division == config.Network && !q.Engine.IsRemote(), "not of the Network division: the system under test is on this machine")

@@ -75,10 +75,13 @@ func TestJudgeData(t *testing.T) {
 func TestBenchmarkOutsideTheRound(t *testing.T) {
 	for _, c := range []struct{ model, rules, scenario, want string }{
 		{"resnet50", "v0.5", "offline", ""}, {"mobilenet", "v0.5", "multistream", ""}, {"gnmt", "v0.5", "server", ""},
-		{"resnet50", "v6.1", "offline", ""}, {"bert-99.9", "v6.1", "server", ""}, {"llama2-70b", "v6.1", "interactive", ""}, {"llama3.1-8b-edge", "v6.1", "offline", ""},
+		{"resnet50", "v6.1", "offline", ""}, {"bert-99.9", "v6.1", "offline", ""}, {"llama2-70b-99.9", "v6.1", "interactive", ""}, {"llama3.1-8b-edge", "v6.1", "offline", ""},
 		{"mobilenet", "v6.1", "offline", "rules v6.1 have no benchmark mobilenet"}, {"retinanet", "v6.1", "server", "rules v6.1 have no benchmark retinanet"},
 		{"llama2-70b", "v0.5", "offline", "rules v0.5 have no benchmark llama2-70b"},
-		{"resnet50", "v1.1", "multistream", "rules v1.1 have no MultiStream scenario"}, {"resnet50", "v1.1", "singlestream", ""}, {"resnet50", "v1.0", "multistream", ""},
+		{"llama2-70b", "v6.1", "interactive", "rules v6.1 have no benchmark llama2-70b but llama2-70b-99.9:"},
+		{"3d-unet", "v6.1", "server", "rules v6.1 have no Server of 3d-unet"}, {"bert", "v6.1", "multistream", "rules v6.1 have no MultiStream of bert"},
+		{"resnet50", "v6.1", "server", ""}, {"bert", "v4.1", "server", ""}, {"rnnt", "v0.7", "multistream", "rules v0.7 have no MultiStream of rnnt"},
+		{"resnet50", "v1.1", "multistream", "rules v1.1 have no MultiStream of resnet50"}, {"resnet50", "v1.1", "singlestream", ""}, {"resnet50", "v1.0", "multistream", ""},
 	} {
 		got := strings.Join(resolved(t, Request{Model: c.model, Rules: c.rules, Scenario: c.scenario}).caveats(), "; ")
 		if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {

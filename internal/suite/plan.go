@@ -400,7 +400,7 @@ func (s *Suite) ofRound() ([]Benchmark, error) {
 // nameIn is the round's own name of a model of the catalogue. Models that only resemble one of
 // the round's do not count for it.
 func nameIn(round *rounds.Round, m workload.Model) (string, bool) {
-	for _, name := range append([]string{m.Name, m.Name + "-99", m.Rules.Name}, m.Rules.Aliases...) {
+	for _, name := range append([]string{m.Name, m.Name + "-99"}, m.Rules.Listed()...) {
 		if known := round.Models[name]; known != nil && known.Listed {
 			return name, true
 		}
@@ -408,18 +408,13 @@ func nameIn(round *rounds.Round, m workload.Model) (string, bool) {
 	return "", false
 }
 
-// scenarioOrder is the order in which scenarios run.
-var scenarioOrder = []string{"SingleStream", "MultiStream", "Server", "Interactive", "Offline"}
-
 // required are the scenarios without which the category has no result of the benchmark.
 func required(round *rounds.Round, name, category string) []string {
 	m := round.Models[name]
 	if m == nil {
 		return nil
 	}
-	list := slices.Clone(m.Required[category])
-	slices.SortFunc(list, func(a, b string) int { return slices.Index(scenarioOrder, a) - slices.Index(scenarioOrder, b) })
-	return list
+	return rounds.InOrder(m.Required[category])
 }
 
 // An Estimate says how long the planned steps take. The time to make built-in models and data,

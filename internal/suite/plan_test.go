@@ -366,6 +366,9 @@ func TestMobileSuiteNamesUnsupportedModels(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	if rules, err := config.Rules(s.Rules); err != nil || rules.EarlyStopping {
+		t.Errorf("rules %s have early stopping, or %v: the result is the 90th percentile", s.Rules, err)
+	}
 	if p.cooldown != 5*time.Minute {
 		t.Errorf("it cools down for %v", p.cooldown)
 	}
@@ -388,7 +391,7 @@ func TestCategoryOfEveryRound(t *testing.T) {
 			}
 			seen := map[string]bool{}
 			for _, b := range list {
-				if seen[b.Model] || len(b.Scenarios) == 0 || !inOrder(b.Scenarios) {
+				if seen[b.Model] || len(b.Scenarios) == 0 || !slices.Equal(b.Scenarios, rounds.InOrder(b.Scenarios)) {
 					t.Errorf("%s %s: %+v is there twice, or in nothing, or in no order", version, category, b)
 				}
 				seen[b.Model] = true
@@ -398,10 +401,6 @@ func TestCategoryOfEveryRound(t *testing.T) {
 			}
 		}
 	}
-}
-
-func inOrder(scenarios []string) bool {
-	return slices.IsSortedFunc(scenarios, func(a, b string) int { return slices.Index(scenarioOrder, a) - slices.Index(scenarioOrder, b) })
 }
 
 // wantedBy counts the benchmarks that have a scenario which the category needs.
@@ -418,7 +417,7 @@ func TestNameInRound(t *testing.T) {
 	for _, c := range []struct {
 		version, model, want string // empty: the round has it not
 	}{
-		{"v5.1", "resnet50", "resnet"}, {"v5.1", "bert", "bert-99"}, {"v5.1", "llama2-70b", "llama2-70b-99"}, {"v5.1", "mobilenet", ""},
+		{"v5.1", "resnet50", "resnet"}, {"v5.1", "bert", "bert-99"}, {"v5.1", "llama2-70b", "llama2-70b-99"}, {"v5.1", "llama2-70b-99.9", "llama2-70b-99.9"}, {"v6.1", "llama2-70b", ""}, {"v6.1", "llama2-70b-99.9", "llama2-70b-99.9"}, {"v5.1", "mobilenet", ""},
 	} {
 		round, err := rounds.Find(c.version)
 		if err != nil {

@@ -39,7 +39,12 @@ def row(version, base, name, spq):
     target = metrics(base["accuracy-target"].get(name))
     server = base.get("latency-constraint", {}).get(name, {}).get("Server")
     queries = {s: n for s, n in base.get("min-queries", {}).get(name, {}).items() if s != "Offline"}
+    scenarios = {
+        need: {kind: base[f"{need}-scenarios-{kind}"][name] for kind in ("datacenter", "edge", "datacenter-edge")
+               if base.get(f"{need}-scenarios-{kind}", {}).get(name)}
+        for need in ("required", "optional")}
     m = {
+        **scenarios,
         "accuracy": target and {"": target},
         "limits": metrics(base.get("accuracy-upper-limit", {}).get(name)),
         "performance_samples": base["performance-sample-count"].get(name),

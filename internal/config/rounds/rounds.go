@@ -211,6 +211,25 @@ func ModelOf(version string, names ...string) (*Model, bool) {
 	return nil, false
 }
 
+// Categories lists the kinds of systems.
+func Categories() []string { return []string{"datacenter", "edge", "datacenter-edge"} }
+
+// InOrder returns scenarios in the order in which they are run and shown.
+func InOrder(scenarios []string) []string {
+	order := []string{"SingleStream", "MultiStream", "Server", "Interactive", "Offline"}
+	return slices.SortedFunc(slices.Values(scenarios), func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+}
+
+// Has reports whether systems of some category may have results of a scenario. Where the checker has no list, as in v0.5, they may.
+func (m *Model) Has(scenario string) bool {
+	if len(m.Required) == 0 && len(m.Optional) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(Categories(), func(category string) bool {
+		return slices.Contains(m.Required[category], scenario) || slices.Contains(m.Optional[category], scenario)
+	})
+}
+
 // NewestModelOf returns what the newest round that has the benchmark asks of it.
 func NewestModelOf(names ...string) (*Model, bool) {
 	for _, version := range slices.Backward(Versions()) {

@@ -50,6 +50,6 @@ func gptJHighAccuracy() workload.Model {
 	m := gptJ()
 	m.Name = "gpt-j-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality.Fraction = 0.999
+	m.Quality.Fraction, m.Rules.Strict = 0.999, true
 	return m
 }

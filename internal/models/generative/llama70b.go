@@ -47,6 +47,6 @@ func llama70BHighAccuracy() workload.Model {
 	m := llama70B()
 	m.Name = "llama2-70b-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality.Fraction = 0.999
+	m.Quality.Fraction, m.Rules.Strict = 0.999, true
 	return m
 }

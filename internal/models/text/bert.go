@@ -40,6 +40,6 @@ func bertHighAccuracy() workload.Model {
 	m := bert()
 	m.Name = "bert-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality.Fraction = 0.999
+	m.Quality.Fraction, m.Rules.Strict = 0.999, true
 	return m
 }

@@ -47,7 +47,7 @@ func unet3DHighAccuracy() workload.Model {
 	m := unet3D()
 	m.Name = "3d-unet-99.9"
 	m.Title += ", 99.9 % of the accuracy"
-	m.Quality.Fraction = 0.999
+	m.Quality.Fraction, m.Rules.Strict = 0.999, true
 	return m
 }
 

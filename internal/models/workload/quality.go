@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
@@ -73,8 +72,7 @@ func (m Model) OtherSamples(rules *config.RuleSet, samples int) []string {
 // newest round with it.
 func (m Model) QualityIn(version string) Quality {
 	q := m.Quality
-	strict := func(name string) bool { return strings.HasSuffix(name, "-99.9") }
-	names := slices.DeleteFunc(m.Rules.Names(), func(name string) bool { return strict(name) != strict(m.Name) })
+	names := m.Rules.Listed()
 	model, ok := rounds.ModelOf(version, names...)
 	if !ok {
 		if model, ok = rounds.NewestModelOf(names...); !ok {

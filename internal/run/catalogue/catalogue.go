@@ -119,14 +119,15 @@ func Backends() []Backend {
 // A Card has all that the catalogue knows of a model under a rule set.
 type Card struct {
 	Model
-	PerformanceSamples int            `json:"performance_sample_count"`
-	Metric             string         `json:"metric"`
-	Reference          float64        `json:"reference"`
-	Fraction           float64        `json:"fraction"`       // of the reference that is the target
-	Also               []string       `json:"also,omitempty"` // further bounds, as rouge2 ≥ 21.8
-	Source             string         `json:"source"`
-	Rules              string         `json:"rules"`
-	Scenarios          []ScenarioCard `json:"scenarios"`
+	PerformanceSamples int               `json:"performance_sample_count"`
+	Metric             string            `json:"metric"`
+	Reference          float64           `json:"reference"`
+	Fraction           float64           `json:"fraction"`       // of the reference that is the target
+	Also               []string          `json:"also,omitempty"` // further bounds, as rouge2 ≥ 21.8
+	Source             string            `json:"source"`
+	Rules              string            `json:"rules"`
+	Categories         []config.Category `json:"categories,omitempty"` // where the rules have lists: from v0.7 on
+	Scenarios          []ScenarioCard    `json:"scenarios"`
 }
 
 // A ScenarioCard has the settings of a scenario that the rules make.
@@ -164,12 +165,15 @@ func Describe(name, rules string) (*Card, error) {
 	card := &Card{
 		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtIn},
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
-		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction,
+		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Categories: set.Categories(m.Rules),
 	}
 	for _, bound := range q.Also {
 		card.Also = append(card.Also, bound.String())
 	}
 	for _, s := range loadgen.Scenarios() {
+		if !set.HasScenario(m.Rules, s) {
+			continue
+		}
 		r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: set})
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -118,12 +119,31 @@ func TestPlan(t *testing.T) {
 				continue
 			}
 			for _, s := range p.Scenarios {
-				missing := version == "v1.1" && s.Scenario == "MultiStream"
-				if missing != (s.Why == "rules v1.1 have no such scenario") || !missing && (s.Queries == 0 || s.Samples < s.Queries || s.Runs < 1 || s.Duration <= 0) {
+				missing := s.Why == fmt.Sprintf("rules %s have no %s of %s", version, s.Scenario, m.Name)
+				if missing != (s.Why != "") || version == "v1.1" && s.Scenario == "MultiStream" && !missing || !missing && (s.Queries == 0 || s.Samples < s.Queries || s.Runs < 1 || s.Duration <= 0) {
 					t.Errorf("%s of %s: %+v", m.Name, version, s)
 				}
 			}
 		}
+	}
+
+	for _, c := range []struct {
+		rules, model, scenario string
+		missing                bool
+	}{{config.Newest, "3d-unet", "Server", true}, {config.Newest, "3d-unet", "Offline", false}, {"v0.5", "gnmt", "MultiStream", false}} {
+		p, err := PlanRuns(PlanRequest{Model: c.model, Rules: c.rules, Speed: 1, ValueBytes: 1})
+		testenv.Must(t, err)
+		for _, s := range p.Scenarios {
+			if s.Scenario == c.scenario && (s.Why != "") != c.missing {
+				t.Errorf("%+v: %+v", c, s)
+			}
+		}
+	}
+	// With equal issue the least number of queries follows from the speed, and not from the 10 ms of the conf.
+	p, err = PlanRuns(PlanRequest{Model: "3d-unet", Rules: config.Newest, Speed: 1, ValueBytes: 1})
+	testenv.Must(t, err)
+	if s := p.Scenarios[0]; s.Scenario != "SingleStream" || s.Duration < 10*time.Minute || s.Duration > 25*time.Minute {
+		t.Errorf("3d-unet at 1 sample/s: %+v", s)
 	}
 
 	for want, q := range map[string]PlanRequest{

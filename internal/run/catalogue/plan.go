@@ -96,8 +96,8 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 
 func planScenario(m workload.Model, s loadgen.Scenario, rules *config.RuleSet, speed float64) (PlannedScenario, error) {
 	row := PlannedScenario{Scenario: s.String()}
-	if s == loadgen.MultiStream && rules.MultiStream == config.NoMultiStream {
-		row.Why = "rules " + rules.Version + " have no such scenario"
+	if !rules.HasScenario(m.Rules, s) {
+		row.Why = fmt.Sprintf("rules %s have no %v of %s", rules.Version, s, m.Name)
 		return row, nil
 	}
 	c := config.Request{Model: m.Rules, Scenario: s, Rules: rules}

@@ -178,7 +178,7 @@ func (b *builder) benchmark(r *run) (string, error) {
 	}
 	names := []string{name}
 	if m, err := models.Lookup(name); err == nil {
-		names = append(append(names, m.Name, m.Rules.Name), m.Rules.Aliases...)
+		names = append(append(names, m.Name), m.Rules.Listed()...)
 	}
 	official := b.round.Benchmark(names...)
 	var err error
