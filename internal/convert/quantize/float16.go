@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -62,7 +63,7 @@ const oldestOpset = 7 // before it, Cast had another attribute and broadcasting 
 // Inputs and outputs keep their types, with casts behind the inputs and before the outputs. The
 // original does not change.
 //
-// A quantised model is an error (errQuantized).
+// A quantised model is an error (errQuantized), as is one of which no node can compute in float16.
 func ToFloat16(original *onnx.Model) (m *onnx.Model, report Float16Report, err error) {
 	defer func() {
 		if err != nil {
@@ -123,11 +124,23 @@ func ToFloat16(original *onnx.Model) (m *onnx.Model, report Float16Report, err e
 			report.Kept = append(report.Kept, KeptNode{layerName(n), n.Op, kept[n]})
 		}
 	}
+	if len(report.Converted) == 0 {
+		return nil, report, nothingHalf(report.Kept)
+	}
 	if err := m.Check(); err != nil {
 		return nil, report, fmt.Errorf("the result is not valid: %w", err)
 	}
 	report.BytesAfter = weightBytes(m.Graph)
 	return m, report, nil
+}
+
+// nothingHalf is the error of a model of which no node would compute in float16.
+func nothingHalf(kept []KeptNode) error {
+	if len(kept) == 0 {
+		return errors.New("no node computes in float32")
+	}
+	return fmt.Errorf("no node can compute in float16: %s %q stays in FP32 because %s, and so do %d others",
+		kept[0].Op, kept[0].Node, kept[0].Reason, len(kept)-1)
 }
 
 func weightBytes(g *onnx.Graph) int64 {
@@ -187,13 +200,56 @@ func (h *halver) keep(n *onnx.Node) (reason string, touches bool) {
 		return "its statistics are float32", touches
 	case h.boxes[n]:
 		return "it computes with coordinates of boxes", touches
+	case scatters[n.Op] && onnx.AttrOr(n, "reduction", "none") != "none":
+		return "ONNX Runtime does not add up float16 in it", touches
 	case unknown != "":
 		return fmt.Sprintf("the type of %q is not known", unknown), touches
 	case slices.ContainsFunc(n.Outputs, func(name string) bool { return h.integer[name] }):
 		return "it computes with numbers made from integers", touches
+	case slices.ContainsFunc(n.Inputs, func(name string) bool { return h.outOfRange(n, name) }):
+		return "float16 cannot hold one of its constants", touches
 	}
 	return "", touches
 }
+
+// outOfRange reports whether a value is a constant that a node cannot read as float16: some elements exceed 65504,
+// or all are smaller than the normal numbers. Elements from 1e9 on stand for infinity in limits and masks, where the
+// largest float16 does as well. A single number may be small, as an epsilon is.
+func (h *halver) outOfRange(n *onnx.Node, name string) bool {
+	t := h.consts[name]
+	if producer := h.index.Producer(name); isOp(producer, "Constant") {
+		t = constantValue(producer)
+	}
+	if t == nil || t.Type != onnx.Float32 || t.External != nil || t.Data == nil {
+		return false
+	}
+	w := halfWriter{w: io.Discard}
+	if _, err := t.Data.WriteTo(&w); err != nil {
+		return false // the conversion says it
+	}
+	tiny := w.counts.Elements > 1 && w.largest > 0 && w.largest < 0x1p-14
+	return tiny || w.counts.Clamped > 0 && !(masks[n.Op] && w.leastClamped >= 1e9)
+}
+
+// constantValue is the tensor of a Constant; nil: it has none of float32.
+func constantValue(n *onnx.Node) *onnx.Tensor {
+	switch {
+	case n.Attr("value") != nil:
+		return onnx.AttrOr[*onnx.Tensor](n, "value", nil)
+	case n.Attr("value_float") != nil:
+		return onnx.TensorOf("", []float32{onnx.AttrOr(n, "value_float", float32(0))})
+	case n.Attr("value_floats") != nil:
+		floats := onnx.AttrOr[[]float32](n, "value_floats", nil)
+		return onnx.TensorOf("", floats, int64(len(floats)))
+	}
+	return nil
+}
+
+// masks are the operators whose constants can be limits or masks.
+var masks = set("Add", "Clip", "Max", "Min", "Sub", "Where")
+
+// scatters are the operators that can combine elements, for which ONNX Runtime's CPU provider has no float16.
+var scatters = set("ScatterElements", "ScatterND")
 
 // madeFromIntegers reports whether a node is a Cast from integers, or arithmetic on nothing but values that such nodes
 // make and constants.
@@ -308,17 +364,9 @@ func (h *halver) describe(name, half string) {
 // halveConstantNode puts a float16 twin beside a node that makes a constant. It does nothing if it does
 // not know how.
 func (h *halver) halveConstantNode(n *onnx.Node, name string) (bool, error) {
-	var value *onnx.Tensor // that a Constant makes, or with which a ConstantOfShape fills
-	switch {
-	case n.Attr("value") != nil:
-		value = onnx.AttrOr[*onnx.Tensor](n, "value", nil)
-	case n.Op == "ConstantOfShape":
+	value := constantValue(n)
+	if n.Op == "ConstantOfShape" && value == nil {
 		value = onnx.TensorOf("", []float32{0}, 1)
-	case n.Attr("value_float") != nil:
-		value = onnx.TensorOf("", []float32{onnx.AttrOr(n, "value_float", float32(0))})
-	case n.Attr("value_floats") != nil:
-		floats := onnx.AttrOr[[]float32](n, "value_floats", nil)
-		value = onnx.TensorOf("", floats, int64(len(floats)))
 	}
 	if value == nil || value.Type != onnx.Float32 || value.External != nil {
 		return false, nil
@@ -352,7 +400,7 @@ var halfOps = set(
 	"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool", "ReduceMax", "ReduceMean", "ReduceMin",
 	// normalisation
 	"BatchNormalization", "GroupNormalization", "Hardmax", "InstanceNormalization", "LayerNormalization", "LogSoftmax",
-	"LpNormalization", "LRN", "MeanVarianceNormalization", "RMSNormalization", "Softmax",
+	"LpNormalization", "LRN", "RMSNormalization", "Softmax",
 	// choice and arrangement
 	"ArgMax", "ArgMin", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements",
 	"GatherND", "Identity", "Pad", "Reshape", "Resize", "ReverseSequence", "Scatter", "ScatterElements", "ScatterND", "Shape",
@@ -373,6 +421,7 @@ var fullOps = func() map[string]string {
 		"the order of results depends on small differences": {"TopK", "Unique"},
 		"limits would be rounded":                           {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsInf", "IsNaN", "NonZero"},
 		"coordinates need the precision":                    {"RoiAlign", "GridSample", "AffineGrid", "Mod"},
+		"ONNX Runtime has no float16 kernel for it":         {"MeanVarianceNormalization"},
 		"it runs graphs of its own, which stay as they are": {"If", "Loop", "Scan"},
 		"it turns one type into another":                    {"Cast", "CastLike", "Constant", "ConstantOfShape", "OneHot", "EyeLike"},
 		"other random numbers would be drawn":               {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli"},

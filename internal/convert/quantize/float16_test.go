@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -124,6 +125,16 @@ func TestToFloat16(t *testing.T) {
 	}
 }
 
+func TestToFloat16OfNothing(t *testing.T) {
+	foreign := node("Conv", "conv", []string{"x"}, "y")
+	foreign.Domain = "local"
+	for name, n := range map[string]*onnx.Node{"only Exp": node("Exp", "exp", []string{"x"}, "y"), "a foreign operator": foreign} {
+		if _, report, err := ToFloat16(handmade(13, []*onnx.Node{n})); err == nil || !strings.Contains(err.Error(), n.Name) {
+			t.Errorf("%s: %+v, %v; want an error that names %s", name, report, err, n.Name)
+		}
+	}
+}
+
 func TestToFloat16KeepsNodes(t *testing.T) {
 	other := detector()
 	other.Graph.Outputs = append(other.Graph.Outputs, &onnx.Value{Name: "other", Type: onnx.Type{Elem: onnx.Float32}})
@@ -150,6 +161,18 @@ func TestToFloat16KeepsNodes(t *testing.T) {
 			node("Constant", "l", nil, "three", onnx.Attr("value_float", float32(3))),
 			node("Mul", "double", []string{"x", "two"}, "a"), node("Add", "add", []string{"a", "three"}, "y"),
 		}), 0, 2, "", 2},
+		{"weights beyond float16", handmade(13, []*onnx.Node{
+			node("Mul", "large", []string{"x", "k"}, "a"), node("Add", "mask", []string{"a", "l"}, "b"),
+			node("Mul", "tiny", []string{"b", "s"}, "y"),
+		}, onnx.TensorOf("k", []float32{1, 7e4}, 2), onnx.TensorOf("l", []float32{0, -math.MaxFloat32}, 2), onnx.TensorOf("s", []float32{1e-6, 0}, 2)), 2, 2, "large tiny", 2},
+		{"a weight of a node beyond float16", handmade(13, []*onnx.Node{
+			node("Constant", "k", nil, "large", onnx.Attr("value", onnx.TensorOf("", []float32{1e6}))),
+			node("Mul", "scaled", []string{"x", "large"}, "a"), node("Relu", "relu", []string{"a"}, "y"),
+		}), 2, 2, "k scaled", 0},
+		{"sums that ONNX Runtime has no float16 for", handmade(13, []*onnx.Node{
+			node("MeanVarianceNormalization", "norm", []string{"x"}, "a"), node("Relu", "relu", []string{"a"}, "b"),
+			node("ScatterElements", "scatter", []string{"b", "i", "b"}, "y", onnx.Attr("reduction", "add")),
+		}, onnx.TensorOf("i", []int64{0}, 1)), 2, 2, "norm scatter", 0},
 		{"graphs inside", handmade(13, []*onnx.Node{
 			node("Relu", "relu", []string{"x"}, "a"),
 			node("If", "if", []string{"yes"}, "y", onnx.Attr("then_branch", inner("b")), onnx.Attr("else_branch", inner("c"))),

@@ -109,6 +109,9 @@ type halfWriter struct {
 	buffer  []byte
 	written int64
 	counts  Rounding
+
+	largest      float32 // magnitude of a finite number
+	leastClamped float32 // the smallest magnitude beyond 65504
 }
 
 // Write implements io.Writer.
@@ -140,9 +143,15 @@ func (h *halfWriter) convert(raw []byte) {
 		x := math.Float32frombits(binary.LittleEndian.Uint32(raw))
 		half, r := float16Of(x), &h.counts
 		r.Elements++
+		size := float32(math.Abs(float64(x)))
+		if size <= math.MaxFloat32 {
+			h.largest = max(h.largest, size)
+		}
 		switch {
 		case half&0x7fff == 0x7c00 && !math.IsInf(float64(x), 0):
-			r.Clamped++
+			if r.Clamped++; r.Clamped == 1 || size < h.leastClamped {
+				h.leastClamped = size
+			}
 			half = half&0x8000 | largestHalfBits
 		case half&0x7fff == 0 && x != 0 && h.single:
 			r.Raised++
