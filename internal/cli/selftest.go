@@ -22,7 +22,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/harness/selftest"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
 
 // selftestFlags are the flags of selftest.
@@ -121,6 +123,11 @@ func (o *selftestFlags) runOne(ctx context.Context, w io.Writer) error {
 	o.test.NewPacer = o.pace.newPacer
 	if err := o.test.Check(); err != nil {
 		return usage("%w", err) // all of it comes from flags
+	}
+	if dir := o.test.OutputDir; dir != "" {
+		if err := outdir.CheckNames(dir, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile); err != nil {
+			return usage("--output: %s has logs already: want another folder", dir)
+		}
 	}
 	r, err := o.test.Run(ctx)
 	if err != nil {

@@ -128,7 +128,7 @@ func errorText(cmd *cobra.Command, err error) string {
 	if unknown := new(config.KeyError); errors.As(err, &unknown) && unknown.LeftOut && cmd.Flags().Lookup("allow-unknown-keys") != nil {
 		text += "; --allow-unknown-keys leaves it out, as LoadGen does"
 	}
-	if errors.As(err, new(*outdir.ExistsError)) {
+	if errors.As(err, new(*outdir.ExistsError)) && cmd.Flags().Lookup("force") != nil {
 		text += " with --force"
 	}
 	if variable := folderVariable(err); variable != "" {

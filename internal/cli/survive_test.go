@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/run/runtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// listed are the files and links below a folder with their contents, without what lies below links.
+func listed(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	testenv.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Type()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			all[path] = "-> " + to
+			return err
+		case d.Type().IsRegular():
+			text, err := os.ReadFile(path)
+			all[path] = string(text)
+			return err
+		}
+		return nil
+	}))
+	return all
+}
+
+// linkOut makes a link in a folder, by the first part of a name, to the same name in the folder outside.
+func linkOut(t *testing.T, dir, name string) {
+	t.Helper()
+	first, _, _ := strings.Cut(name, "/")
+	to, err := filepath.Abs(filepath.Join("outside", first))
+	testenv.Must(t, err, os.Symlink(to, filepath.Join(dir, first)))
+}
+
+// The user's files survive every command that takes a folder: in the folder, also those that bear a name of the program's, and
+// outside it, behind links that lie in it. A command may refuse such a folder.
+func TestFilesOfTheUserSurvive(t *testing.T) {
+	q := runtest.Request(t)
+	model := " --model resnet50 --backend simulated --sim-latency 1ms --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath + " --quick --min-duration 20ms --progress none"
+	if o := mlperf(t, strings.Fields("run --scenario offline --mode accuracy --output done"+model)...); o.status == ExitError || o.status == ExitUsage {
+		t.Fatalf("status %d: %s", o.status, o.stderr)
+	}
+	write(t, "one.yaml", "name: one\nrules: v5.1\nmodels: [{name: resnet50, scenarios: [single-stream]}]\n")
+	image, err := filepath.Glob("imagenet/val/*")
+	if err != nil || len(image) == 0 {
+		image, err = filepath.Glob("imagenet/*.JPEG")
+	}
+	testenv.Must(t, err)
+	decoys := []string{
+		"notes.txt", ".backup-opt.onnx", ".hidden", "latest/x", "latest.1", "confirmed/results.json", "higher/notes.txt", "run_1/notes.txt", "images/captions.txt",
+		"results.json", "mlperf.conf", "user.conf", "audit.config", "report.html", "compare.html", "charts.json", "accuracy.txt", "spl.txt", "find-peak.json.txt",
+		"mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json", "suite.json", "sweep.json", "sweep.csv",
+		"opt.onnx", "opt.onnx.key", "q.md", "TEST05/verify_performance.txt", "runs/TEST05/audit.config", "config.yaml", "events.jsonl", "builtin.json", "system.json", "closed/Org/notes",
+	}
+	commands := map[string]string{
+		"run":                 "run --scenario single-stream --output DIR --trace" + model,
+		"run --mode accuracy": "run --scenario offline --mode accuracy --output DIR" + model,
+		"find-peak":           "run --scenario server --mode find-peak --target-qps 50 --min-query-count 5 --output DIR" + model,
+		"--optimized-model":   "run --scenario single-stream --output DIR/out --optimized-model DIR/opt.onnx" + model,
+		"audit":               "audit TEST05 --scenario single-stream --rules v4.1 --output DIR" + model,
+		"suite":               "suite run one.yaml --backend simulated --quick --progress none --output DIR",
+		"accuracy":            "accuracy DIR",
+		"accuracy --log":      "accuracy --model resnet50 --log DIR/mlperf_log_accuracy.json --dataset-path imagenet",
+		"explain":             "explain DIR",
+		"report":              "report DIR",
+		"compare":             "compare DIR done",
+		"selftest":            "selftest --scenario server --target-qps 100 --duration 100ms --issue-priority=false --output DIR",
+		"preprocess":          "preprocess --model resnet50 --output DIR " + strings.Join(image[:min(1, len(image))], ""),
+		"quantize":            "quantize --model-path tiny.onnx --precision fp16 --output DIR/q.onnx",
+		"convert":             "convert gnmt --checkpoint nowhere --output DIR",
+		"download":            "download dataset coco --dry-run --dir DIR",
+		"man":                 "man DIR",
+		"system":              "system --output DIR/system.json",
+		"submission build":    "submission build DIR done --submitter Org --division open --system box --rules v5.1 --model resnet50",
+		"submission check":    "submission check DIR",
+		"submission pack":     "submission pack DIR --backup backup",
+		"verify":              "verify dataset coco --dir DIR",
+		"cache clear":         "cache clear -y",
+	}
+	n := 0
+	survive := func(t *testing.T, name, args string, make func(dir string)) {
+		t.Helper()
+		n++
+		dir, outside := filepath.Join("tried", strings.Repeat("x", n%7+1)+strings.ReplaceAll(name, "/", "_")), "outside"
+		testenv.Must(t, os.RemoveAll(dir), os.RemoveAll(outside), os.MkdirAll(dir, 0o755), os.MkdirAll(outside, 0o755))
+		for _, d := range decoys {
+			write(t, filepath.Join(outside, d), "precious "+d)
+		}
+		make(dir)
+		if name == "cache clear" {
+			t.Setenv("MLPERF_CACHE_DIR", dir)
+		}
+		before := []map[string]string{listed(t, dir), listed(t, outside), listed(t, "done")}
+		o := mlperf(t, strings.Fields(strings.ReplaceAll(args, "DIR", dir))...)
+		for i, root := range []string{dir, outside, "done"} {
+			after := listed(t, root)
+			for path, text := range before[i] {
+				if got, there := after[path]; got != text {
+					t.Errorf("mlperf %s: %s was %q and is %q (%v); status %d: %s", args, path, text, got[:min(len(got), 40)], there, o.status, o.stderr)
+				}
+			}
+		}
+	}
+	for command, args := range commands {
+		t.Run(command, func(t *testing.T) {
+			empty := filepath.Join(t.TempDir(), "empty")
+			testenv.Must(t, os.Mkdir(empty, 0o755))
+			if o := mlperf(t, strings.Fields(strings.ReplaceAll(args, "DIR", empty))...); o.status == ExitUsage {
+				t.Fatalf("mlperf %s: %s", args, o.stderr)
+			}
+			survive(t, command, args, func(dir string) {
+				for _, d := range decoys {
+					write(t, filepath.Join(dir, d), "precious "+d)
+				}
+			})
+			list := decoys
+			if !testenv.Long() { // alone each takes its turn
+				list = []string{"report.html", "run_1/notes.txt"}
+			}
+			for _, d := range list {
+				survive(t, command+" "+d, args, func(dir string) { write(t, filepath.Join(dir, d), "precious "+d) })
+				survive(t, command+" link "+d, args, func(dir string) { linkOut(t, dir, d) })
+			}
+		})
+	}
+}
