@@ -189,6 +189,15 @@ func (p *Performance) SamplesPerSecond() float64 {
 	return rate(float64(p.SampleCount), p.SampleLatency.Max)
 }
 
+// InferredTokensPerSecond estimates the token rate from the sample rate, in Server and Offline.
+func (p *Performance) InferredTokensPerSecond() float64 {
+	samples, factor := float64(p.SampleCount), float64(p.Effective.TokenLatencyScalingFactor)
+	if p.Effective.Scenario == Server {
+		return rate((samples-1)*factor, p.FinalQueryCompleted)
+	}
+	return rate(samples*factor, p.SampleLatency.Max)
+}
+
 // lessOnePer counts samples after the first one, which begins the time: of one sample it is 0, as in the reference.
 func (p *Performance) lessOnePer(d time.Duration) float64 { return rate(float64(p.SampleCount)-1, d) }
 

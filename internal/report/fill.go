@@ -67,6 +67,12 @@ func comparisonOf(rules string) comparison {
 	return comparison{estimates: major >= 2, scheduled: until40, tokens: !until40}
 }
 
+// Names of metrics that are tokens by a fixed number for each sample.
+const (
+	InferredTokens          = "inferred tokens"
+	CompletedInferredTokens = "completed inferred tokens"
+)
+
 // metric is the number by which the rules compare systems: tokens of models that measure
 // token latencies, samples of others, and latencies in the stream scenarios. It is nil if
 // nothing was measured.
@@ -74,6 +80,10 @@ func metric(p *loadgen.Performance, by comparison) *Metric {
 	e := p.Effective
 	percentile := loadgen.Ordinal(e.TargetLatencyPercentile) + " percentile"
 	switch {
+	case e.InferTokenLatencies && e.Scenario == loadgen.Server: // GPT-J since v4.1 (RESULT_FIELD of the submission checker)
+		return rateMetric(CompletedInferredTokens, p.InferredTokensPerSecond(), "tokens/s")
+	case e.InferTokenLatencies && e.Scenario == loadgen.Offline:
+		return rateMetric(InferredTokens, p.InferredTokensPerSecond(), "tokens/s")
 	case e.Scenario == loadgen.SingleStream:
 		return latencyMetric(percentile+" latency", p, p.SampleLatency, by)
 	case e.Scenario == loadgen.MultiStream && e.FixedInterval:

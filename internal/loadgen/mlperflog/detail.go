@@ -290,9 +290,9 @@ func (d *detailWriter) result(r *loadgen.Result) {
 	switch {
 	case !p.Effective.InferTokenLatencies:
 	case p.Effective.Scenario == loadgen.Server:
-		d.rate("result_inferred_completed_tokens_per_second", inferredTokens(p))
+		d.rate("result_inferred_completed_tokens_per_second", p.InferredTokensPerSecond())
 	case p.Effective.Scenario == loadgen.Offline:
-		d.rate("result_inferred_tokens_per_second", inferredTokens(p))
+		d.rate("result_inferred_tokens_per_second", p.InferredTokensPerSecond())
 	}
 	d.log("num_errors", r.Errors())
 }

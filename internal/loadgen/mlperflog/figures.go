@@ -16,15 +16,6 @@ func tokensPer(p *loadgen.Performance, d time.Duration) float64 {
 	return rate(float64(p.TokenCount), seconds(d))
 }
 
-// inferredTokens estimates the token rate from the sample rate, in Server and Offline.
-func inferredTokens(p *loadgen.Performance) float64 {
-	samples, factor := float64(p.SampleCount), float64(p.Effective.TokenLatencyScalingFactor)
-	if p.Effective.Scenario == loadgen.Server {
-		return rate((samples-1)*factor, seconds(p.FinalQueryCompleted))
-	}
-	return rate(samples*factor, seconds(p.SampleLatency.Max))
-}
-
 func rate(n, time float64) float64 {
 	if n < 0 || time <= 0 {
 		return math.NaN()

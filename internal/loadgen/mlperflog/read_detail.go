@@ -520,14 +520,34 @@ func (d *Detail) Effective() (loadgen.EffectiveSettings, error) {
 		{"requested_server_ttft_latency", &e.ServerTTFTLatency},
 		{"requested_server_tpot_latency", &e.ServerTPOTLatency},
 	})
+	if factor, known := d.inferred(e.Scenario); known {
+		e.InferTokenLatencies, e.TokenLatencyScalingFactor = factor > 0, factor
+	}
 	return e, err
 }
 
+// inferred returns how many tokens a sample counts for: 0 if none are inferred. LoadGen logs neither setting, but the rate
+// that follows from them, in Server and Offline. Unknown without the result of such a test.
+func (d *Detail) inferred(s loadgen.Scenario) (factor uint64, known bool) {
+	keys := [2]string{"result_inferred_tokens_per_second", "result_samples_per_second"}
+	if s == loadgen.Server {
+		keys = [2]string{"result_inferred_completed_tokens_per_second", "result_completed_samples_per_sec"}
+	}
+	samples, err := d.Float(keys[1])
+	if _, has := d.First(keys[0]); !has {
+		return 0, err == nil && (s == loadgen.Server || s == loadgen.Offline)
+	}
+	tokens, err2 := d.Float(keys[0])
+	ratio := math.Round(tokens / samples)
+	return uint64(ratio), errors.Join(err, err2) == nil && ratio >= 1 && ratio < 1<<53
+}
+
 // Requested returns the settings that the test was asked to have. Those that the log does not have, or not as it should,
-// keep the value of base, but for two switches and arrivals: LoadGen logs them only if they are on, or other than the rules'.
+// keep the value of base, but for a switch and arrivals: LoadGen logs them only if they are on, or other than the rules'.
+// Whether tokens are inferred follows from the results.
 func (d *Detail) Requested(base loadgen.TestSettings) (loadgen.TestSettings, error) {
 	s := base
-	s.UseTokenLatencies, s.InferTokenLatencies, s.ServerArrivals = false, false, loadgen.Arrivals{}
+	s.UseTokenLatencies, s.ServerArrivals = false, loadgen.Arrivals{}
 	err := d.read([]logged{
 		{"requested_test_mode", &s.Mode},
 		{"effective_scenario", &s.Scenario},
@@ -542,6 +562,7 @@ func (d *Detail) Requested(base loadgen.TestSettings) (loadgen.TestSettings, err
 		{"requested_server_tpot_latency", &s.ServerTPOTLatency},
 		{"requested_server_coalesce_queries", &s.ServerCoalesceQueries},
 		{"requested_server_max_async_queries", &s.ServerMaxAsyncQueries},
+		{"requested_offline_expected_qps", &s.OfflineExpectedQPS},
 		{"requested_min_duration_ms", &s.MinDuration},
 		{"requested_max_duration_ms", &s.MaxDuration},
 		{"requested_min_query_count", &s.MinQueryCount},
@@ -555,8 +576,11 @@ func (d *Detail) Requested(base loadgen.TestSettings) (loadgen.TestSettings, err
 		{"requested_accuracy_sample_count_override", &s.AccuracySampleCountOverride},
 		{"requested_sample_concatenate_permutation", &s.SampleConcatenatePermutation},
 		{"requested_use_token_latencies", &s.UseTokenLatencies},
-		{"requested_infer_token_latencies", &s.InferTokenLatencies},
-		{"requested_token_latency_scaling_factor", &s.TokenLatencyScalingFactor},
 	})
+	if factor, known := d.inferred(s.Scenario); known {
+		if s.InferTokenLatencies = factor > 0; factor > 0 {
+			s.TokenLatencyScalingFactor = factor
+		}
+	}
 	return s, err
 }

@@ -58,8 +58,10 @@ func TestLogsSayWhatTheTestDid(t *testing.T) {
 			l := c.run(t)
 			d, s := readDetail(t, "detail.txt", l.detail), readSummary(t, "summary.txt", l.summary)
 			want := l.result.Effective
-			want.ServerCoalesceQueries, want.IssueQueryThreads = false, 0 // not among the effective_ keys
-			want.InferTokenLatencies, want.TokenLatencyScalingFactor = false, 0
+			want.ServerCoalesceQueries, want.IssueQueryThreads = false, 0                                          // not among the effective_ keys
+			if !want.InferTokenLatencies || want.Scenario == loadgen.SingleStream || l.result.Performance == nil { // logged by their result only
+				want.InferTokenLatencies, want.TokenLatencyScalingFactor = false, 0
+			}
 			if !want.UseTokenLatencies || want.Scenario == loadgen.Offline {
 				want.ServerTTFTLatency, want.ServerTPOTLatency = 0, 0
 			}
@@ -360,6 +362,10 @@ func TestRequestedSettings(t *testing.T) {
 			s.ServerTargetLatency, s.ServerTargetLatencyPercentile = base.ServerTargetLatency, base.ServerTargetLatencyPercentile
 			s.ServerArrivals = loadgen.Arrivals{}
 			s.ServerCoalesceQueries, s.ServerMaxAsyncQueries = base.ServerCoalesceQueries, base.ServerMaxAsyncQueries
+		}
+		s.InferTokenLatencies = true // unknown without a result
+		if s.Scenario != loadgen.Offline {
+			s.OfflineExpectedQPS = base.OfflineExpectedQPS
 		}
 		if !s.UseTokenLatencies || s.Scenario == loadgen.Offline {
 			s.ServerTTFTLatency, s.ServerTPOTLatency = base.ServerTTFTLatency, base.ServerTPOTLatency

@@ -96,9 +96,9 @@ func (s *summaryWriter) metrics(p *loadgen.Performance) {
 	switch {
 	case !e.InferTokenLatencies:
 	case e.Scenario == loadgen.Server:
-		s.rate("Completed tokens per second (inferred): ", inferredTokens(p), twoDecimals)
+		s.rate("Completed tokens per second (inferred): ", p.InferredTokensPerSecond(), twoDecimals)
 	case e.Scenario == loadgen.Offline:
-		s.rate("Tokens per second (inferred): ", inferredTokens(p), general)
+		s.rate("Tokens per second (inferred): ", p.InferredTokensPerSecond(), general)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +20,8 @@ type figures struct {
 	performance *loadgen.Performance // nil: the logs have no result
 	valid       bool
 	// Set for numbers that the logs do not have.
-	withoutCount, withoutDuration, withoutNeeded bool
-	rate, scheduled, tokenRate                   float64 // per second; 0: not known
+	withoutCount, withoutDuration              bool
+	rate, scheduled, tokenRate, inferredTokens float64 // per second; 0: not known
 }
 
 // figures reads the measurements.
@@ -77,9 +79,12 @@ func (f *figures) counts() {
 func (f *figures) latenciesAndIntervals() {
 	p, e := f.performance, f.performance.Effective
 	target := e.TargetLatencyPercentile
-	p.SampleLatency = f.latencies(target, statName("", "_latency_ns", "_percentile_latency_ns", "latency (ns)"))
-	if e.Scenario == loadgen.MultiStream {
+	ofSamples := statName("", "_latency_ns", "_percentile_latency_ns", "latency (ns)")
+	if e.Scenario == loadgen.MultiStream { // whose summary has those of queries
+		p.SampleLatency = f.latencies(target, func(stat string) name { return name{key: ofSamples(stat).key} })
 		p.QueryLatency = f.latencies(target, statName("", "_query_latency_ns", "_percentile_per_query_latency_ns", "latency (ns)"))
+	} else {
+		p.SampleLatency = f.latencies(target, ofSamples)
 	}
 	for i, percentile := range loadgen.Percentiles() {
 		stat := fmt.Sprintf("%.2f percentile", percentile*100)
@@ -131,6 +136,13 @@ func (f *figures) durations() {
 		if p.LastCompletion > 0 {
 			f.rate = float64(p.SampleCount) / p.LastCompletion.Seconds()
 		}
+	}
+	inferred := name{"result_inferred_tokens_per_second", "Tokens per second (inferred)"}
+	if p.Effective.Scenario == loadgen.Server {
+		inferred = name{"result_inferred_completed_tokens_per_second", "Completed tokens per second (inferred)"}
+	}
+	if p.Effective.InferTokenLatencies {
+		f.inferredTokens, _ = f.number(inferred)
 	}
 	// Of tokens only the rate is logged.
 	key, lasted := name{"result_tokens_per_second", "Tokens per second"}, p.SampleLatency.Max
@@ -188,8 +200,8 @@ func (f *figures) powered() time.Duration {
 // highestPercentile is the highest for which early stopping is calculated: a log may have any.
 const highestPercentile = 0.99999
 
-// stopping fills in the criteria of early stopping. LoadGen does not log how many queries they
-// need; without token latencies that can be calculated.
+// stopping fills in the criteria of early stopping. How many queries they need is in their texts, except where Server has
+// enough; without token latencies that can be calculated.
 func (f *figures) stopping(met bool) {
 	p, e := f.performance, f.performance.Effective
 	p.EarlyStopping = loadgen.EarlyStopping{Met: met, Processed: p.QueryCount, Percentile: e.TargetLatencyPercentile}
@@ -204,8 +216,14 @@ func (f *figures) stopping(met bool) {
 	}
 	percentile := e.TargetLatencyPercentile
 	calculable := !f.withoutCount && over <= p.QueryCount && p.QueryCount <= 1<<40 && percentile > 0 && percentile <= highestPercentile
-	if f.withoutNeeded = e.UseTokenLatencies || !calculable; !f.withoutNeeded {
+	switch {
+	case e.UseTokenLatencies:
+		p.EarlyStopping.Needed = f.needed("early_stopping_tpot_result")
+		p.FirstTokenEarlyStopping.Needed = f.needed("early_stopping_ttft_result")
+	case calculable:
 		p.EarlyStopping.Needed = loadgen.NeededQueries(over, percentile)
+	default:
+		p.EarlyStopping.Needed = f.needed("early_stopping_result")
 	}
 	key := "early_stopping_latency_ss"
 	if e.Scenario == loadgen.MultiStream {
@@ -219,6 +237,31 @@ func (f *figures) stopping(met bool) {
 	if e.Scenario == loadgen.SingleStream {
 		p.EarlyStopping.MultiStreamEstimate, _ = f.detail.Time("early_stopping_latency_ms")
 	}
+}
+
+// Parts of the texts of criteria with how many queries are needed, in all or beyond those that were processed: LoadGen's and
+// this program's.
+var (
+	neededInAll = regexp.MustCompile(`(?:Processed at least|Need to process at least|, of at least|At least) (\d+)(?: queries| \(|\.)`)
+	neededMore  = regexp.MustCompile(`[Aa]t least (\d+) more queries`)
+)
+
+// needed is how many queries a criterion needs by its text; 0: the logs do not say.
+func (f *figures) needed(key string) uint64 {
+	text, _ := f.detail.Text(key)
+	beyond := uint64(0)
+	m := neededInAll.FindStringSubmatch(text)
+	if m == nil {
+		m, beyond = neededMore.FindStringSubmatch(text), f.performance.QueryCount
+	}
+	if m == nil || f.withoutCount {
+		return 0
+	}
+	n, err := strconv.ParseUint(m[1], 10, 62)
+	if err != nil || n > 1<<62-beyond {
+		return 0
+	}
+	return n + beyond
 }
 
 // withoutCriterion reports whether a good verdict of early stopping follows from no criterion, as in logs of this program under
@@ -249,6 +292,7 @@ func (f *figures) complete(r *report.Results) {
 	}
 	logged := map[string]float64{
 		"samples": f.rate, "completed samples": f.rate, "scheduled samples": f.scheduled, "tokens": f.tokenRate, "completed tokens": f.tokenRate,
+		report.InferredTokens: f.inferredTokens, report.CompletedInferredTokens: f.inferredTokens,
 	}
 	if m := r.Metric; m != nil {
 		if v := logged[m.Name]; v > 0 {
@@ -303,8 +347,12 @@ func (f *figures) constrain(c *report.Constraint) {
 	case loadgen.ConstraintDuration:
 		known = !f.withoutDuration
 	case loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
-		if known = !f.withoutNeeded; !known {
+		known = !f.withoutCount
+		if c.Required.Value == 0 {
 			required = "as many queries as the criterion wants"
+			if known { // met, in Server with token latencies
+				c.Words = &report.ConstraintWords{Required: required, Observed: c.ObservedText()}
+			}
 		}
 	case loadgen.ConstraintLatency:
 		known = p.SampleLatency.Target > 0
@@ -329,7 +377,9 @@ type name struct{ key, label string }
 func (l *logs) number(n name) (float64, bool) {
 	v, err := l.detail.Float(n.key)
 	ok := err == nil
-	if !ok {
+	if ok {
+		l.compare(n, v)
+	} else {
 		l.find(err)
 		v, ok = l.summary.Float(n.label)
 	}
@@ -338,6 +388,17 @@ func (l *logs) number(n name) (float64, bool) {
 		return 0, false
 	}
 	return v, ok
+}
+
+// compare finds a result that both logs have, and that differs by more than rounding to six digits or two decimals.
+func (l *logs) compare(n name, detail float64) {
+	summary, has := l.summary.Float(n.label)
+	if !has || l.differ || math.Abs(detail-summary) <= max(0.0051, 1e-5*math.Abs(detail)) || math.IsNaN(detail) && math.IsNaN(summary) {
+		return
+	}
+	l.differ = true
+	l.findings = append(l.findings, fmt.Sprintf("the detail log and the summary are of different runs: %s is %s in the one, and %q is %s in the other",
+		n.key, strconv.FormatFloat(detail, 'f', -1, 64), n.label, strconv.FormatFloat(summary, 'f', -1, 64)))
 }
 
 // count looks up a whole number.

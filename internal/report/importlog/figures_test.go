@@ -216,3 +216,87 @@ func TestMissingNumbers(t *testing.T) {
 		})
 	}
 }
+
+// TestNeededQueries reads how many queries a criterion needs from the texts of both programs.
+func TestNeededQueries(t *testing.T) {
+	for text, want := range map[string]uint64{
+		" * Run successful.":            0,
+		" * There were enough queries.": 0,
+		" * Run unsuccessful.  * Processed 100 queries.  * Would need to run at least 12471 more queries,  with the run being successful if every additional  query were under latency.":       12571,
+		" * There were not enough queries.  * Processed 100 queries.  * At least 1250 more queries are needed,  and the run will do if all of those  meet the latency limit.":                  1350,
+		" * Processed at least 662 queries (6285).  * Would discard 43 highest latency queries.  * Early stopping 99th percentile estimate: 120236881":                                         662,
+		" * Only processed 50 queries.  * Need to process at least 64 queries for early stopping.":                                                                                             64,
+		" * Processed 70 queries, of at least 64.  * Left out the 0 slowest queries.  * There are too few queries for an estimate  of the 99.0th percentile: at least 662  are needed in all.": 64,
+		" * Processed no more than 50 queries.  * At least 64 queries are needed.":                                                                                                             64,
+		" * Would need to run at least 18446744073709551615 more queries,":                                                                                                                     0,
+		"": 0,
+	} {
+		f := &figures{logs: logsOf(t, "", "early_stopping_ttft_result", text), performance: &loadgen.Performance{QueryCount: 100}}
+		if got := f.needed("early_stopping_ttft_result"); got != want {
+			t.Errorf("%q needs %d queries, want %d", text, got, want)
+		}
+	}
+}
+
+// TestLogsOfDifferentRuns changes results in one of the two logs.
+func TestLogsOfDifferentRuns(t *testing.T) {
+	for _, c := range []struct {
+		name, log, old, with string
+		differ               bool
+	}{
+		{"as published", "v5.1-server-tokens", "", "", false},
+		{"MultiStream, whose summary has the latencies of queries", "v2.0-multistream", "", "", false},
+		{"a rate", "v5.1-offline-invalid", "Samples per second: ", "Samples per second: 1", true},
+		{"a latency", "v5.1-offline-invalid", "Max latency (ns)                : ", "Max latency (ns)                : 1", true},
+	} {
+		detail, summary := published(t, c.log)
+		if c.old != "" {
+			summary = changed(t, summary, c.old, c.with)
+		}
+		r, err := Read(folder(t, "logs", detail, summary), About{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "of different runs") })
+		if said != c.differ {
+			t.Errorf("%s: warnings %q", c.name, r.Warnings)
+		}
+	}
+}
+
+// TestInferredTokens has logs of GPT-J: the rate is the metric, and neither setting is in the logs.
+func TestInferredTokens(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		scenario loadgen.Scenario
+		factor   uint64 // 0: without
+		metric   string
+		caveat   string
+	}{
+		{"Offline", loadgen.Offline, 69, report.InferredTokens, ""},
+		{"Server", loadgen.Server, 69, report.CompletedInferredTokens, ""},
+		{"more tokens than the rules have", loadgen.Offline, 690, report.InferredTokens, "token_latency_scaling_factor is 690"},
+		{"none", loadgen.Offline, 0, "samples", "infer_token_latencies is false"},
+		{"SingleStream, whose logs cannot tell", loadgen.SingleStream, 0, "90th percentile latency (early stopping estimate)", ""},
+	} {
+		s := shortSettings(c.scenario)
+		s.InferTokenLatencies, s.TokenLatencyScalingFactor = c.factor > 0, c.factor
+		test, dir := tested(t, s, 2*time.Millisecond), t.TempDir()
+		if _, err := mlperflog.WriteFiles(dir, test, mlperflog.About{Version: "4.1"}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(dir, About{Model: "gpt-j", Rules: "v4.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &report.Results{Rules: "v4.1"}
+		want.Fill(test, func(string) string { return "" })
+		if m := got.Metric; m == nil || m.Name != c.metric || want.Metric.Name != c.metric || !near(m.Value, want.Metric.Value) {
+			t.Errorf("%s: the metric is %+v, of the run itself %+v, want %s", c.name, m, want.Metric, c.metric)
+		}
+		caveats := strings.Join(got.Caveats, "\n")
+		if strings.Contains(caveats, "token_latenc") != (c.caveat != "") || !strings.Contains(caveats, c.caveat) {
+			t.Errorf("%s: caveats %q, want %q", c.name, got.Caveats, c.caveat)
+		}
+	}
+}

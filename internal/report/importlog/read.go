@@ -52,6 +52,7 @@ type logs struct {
 	// findings are oddities of the logs, notes say where numbers come from.
 	findings, notes []string
 	stopping        bool // they have a verdict of early stopping
+	differ          bool // they have different results
 }
 
 // open reads the logs. The detail log must tell the scenario.
@@ -215,6 +216,9 @@ func (l *logs) origin(setting string) string {
 	}
 	if scenario, err := l.detail.Text(requested + "scenario"); err == nil && setting == "target_latency_percentile" {
 		key = map[string]string{"SingleStream": "single_stream_", "MultiStream": "multi_stream_", "Server": "server_"}[scenario] + setting
+	}
+	if setting == "infer_token_latencies" || setting == "token_latency_scaling_factor" {
+		return mlperflog.DetailFile + ", by its results"
 	}
 	if e, ok := l.detail.First(requested + key); ok {
 		return l.at(e) + ", requested settings"

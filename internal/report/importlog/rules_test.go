@@ -74,8 +74,10 @@ func TestInteractiveFolder(t *testing.T) {
 func TestEasierSettingsAreCaveats(t *testing.T) {
 	good, summary := published(t, "v5.1-offline-invalid")
 	const path = "closed/x/results/y/resnet50/Offline/performance/run_1"
+	const fewer = "min_query_count is 100 instead of the official 24576 (mlperf_log_detail.txt:19"
 	for _, c := range []struct{ name, old, with, caveat, note string }{
-		{"fewer samples", `"requested_min_query_count", "value": 24576`, `"requested_min_query_count", "value": 100`, "min_query_count is 100 instead of the official 24576 (mlperf_log_detail.txt:19", ""},
+		{"fewer queries, and the rate makes the samples", `"requested_min_query_count", "value": 24576`, `"requested_min_query_count", "value": 100`, "", ""},
+		{"fewer samples", `"requested_min_query_count", "value": 24576`, `"requested_min_query_count", "value": 100`, fewer, ""},
 		{"a shorter test", `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": 6000`, "min_duration is 6s instead of the official 10m0s (mlperf_log_detail.txt:17", ""},
 		{"a longer test", `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": 900000`, "", "min_duration is 15m0s instead of the official 10m0s"},
 	} {
@@ -84,7 +86,11 @@ func TestEasierSettingsAreCaveats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := Read(folder(t, path, changed(t, good, c.old, c.with), summary), About{})
+			log := changed(t, good, c.old, c.with)
+			if c.caveat == fewer {
+				log = changed(t, log, `"requested_offline_expected_qps", "value": 52.4567`, `"requested_offline_expected_qps", "value": 5`)
+			}
+			after, err := Read(folder(t, path, log, summary), About{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,6 +99,9 @@ func TestEasierSettingsAreCaveats(t *testing.T) {
 			}
 			if c.caveat != "" && (!within(after.Caveats, c.caveat) || within(before.Caveats, c.caveat)) {
 				t.Errorf("caveats %q, want %q", after.Caveats, c.caveat)
+			}
+			if c.caveat == "" && c.note == "" && (within(after.Caveats, fewer) || within(after.Notes, fewer)) {
+				t.Errorf("caveats %q, notes %q of a setting without effect", after.Caveats, after.Notes)
 			}
 			if c.note != "" && (!within(after.Notes, c.note) || within(after.Caveats, c.note)) {
 				t.Errorf("notes %q, want %q", after.Notes, c.note)
