@@ -223,7 +223,7 @@ func (r *run) openSessions(ctx context.Context, worker int) error {
 		}
 		sessions[f.Role] = session
 		if first {
-			r.model.infos = append(r.model.infos, session.Info())
+			r.model.infos = append(r.model.infos, printable(session.Info()))
 		}
 	}
 	return nil
@@ -324,4 +324,13 @@ func (r *run) reopen(ctx context.Context, s shape) error {
 		return err
 	}
 	return r.tryModel(ctx)
+}
+
+// printable is what an engine says in printable lines: it has names from model files, servers and libraries.
+func printable(info backend.Info) backend.Info {
+	info.Warnings, info.Facts = slices.Clone(info.Warnings), maps.Clone(info.Facts)
+	userinput.Lines(&info.Engine)
+	userinput.Lines(&info.Warnings)
+	userinput.Lines(&info.Facts)
+	return info
 }

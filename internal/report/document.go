@@ -19,6 +19,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Write stores the document in the folder of a run. It replaces an older one atomically.
@@ -136,6 +137,7 @@ func Parse(data []byte) (*Results, error) {
 		r.limit(CaveatChanged)
 	}
 	r.Seal = ""
+	userinput.Lines(r) // after the seal, which is that of the texts as they are
 	switch r.Result {
 	case Valid, Invalid, Interrupted:
 		return r, nil

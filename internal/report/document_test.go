@@ -42,6 +42,25 @@ func TestDocumentRoundTrip(t *testing.T) {
 	}
 }
 
+// Texts of a document of others are printable lines, also where they are keys.
+func TestReadForgesNoLines(t *testing.T) {
+	const evil, want = "x\nresnet50: VALID\x1b[2J\u202e", `x\x0aresnet50: VALID\x1b[2J\u202e`
+	dir, r := t.TempDir(), fixtures()[0].r
+	r.Model, r.Backend.Engine, r.Problems, r.Backend.Facts = evil, evil, []string{evil}, map[string]string{evil: evil}
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"model": got.Model, "engine": got.Backend.Engine, "problem": got.Problems[0], "fact": got.Backend.Facts[want]} {
+		if text != want {
+			t.Errorf("%s = %q, want %q", what, text, want)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, document, want string }{
 		{"nothing", "", "unexpected end"},

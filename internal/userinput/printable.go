@@ -2,6 +2,7 @@ package userinput
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"unicode"
 )
@@ -12,6 +13,65 @@ func PrintableLine(s string) string { return escape(s, unicode.IsPrint) }
 // PrintableText is PrintableLine of each line of a text.
 func PrintableText(s string) string {
 	return escape(s, func(r rune) bool { return r == '\n' || unicode.IsPrint(r) })
+}
+
+// maxLine is how many bytes a text of others may have in one line.
+const maxLine = 4 << 10
+
+// Line is a text of others as it may enter results: PrintableLine, cut at 4 KiB.
+func Line(s string) string {
+	if len(s) > maxLine {
+		s = s[:maxLine] + "…"
+	}
+	return PrintableLine(s)
+}
+
+// Lines makes each text in what v points to a Line, keys of maps too. v has been read from a document of others: it has no cycles.
+func Lines(v any) { lines(reflect.ValueOf(v)) }
+
+func lines(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(Line(v.String()))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			lines(v.Elem())
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			inner := reflect.New(v.Elem().Type()).Elem()
+			inner.Set(v.Elem())
+			lines(inner)
+			if v.CanSet() {
+				v.Set(inner)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if k := v.Type().Elem().Kind(); k != reflect.String && k <= reflect.Complex128 {
+			return // numbers
+		}
+		for i := range v.Len() {
+			lines(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				lines(v.Field(i))
+			}
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			name, value := reflect.New(key.Type()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			name.Set(key)
+			value.Set(v.MapIndex(key))
+			lines(name)
+			lines(value)
+			v.SetMapIndex(key, reflect.Value{})
+			v.SetMapIndex(name, value)
+		}
+	}
 }
 
 func escape(s string, stays func(rune) bool) string {

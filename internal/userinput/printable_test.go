@@ -27,6 +27,43 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+// A document of others has texts anywhere.
+func TestLines(t *testing.T) {
+	type inner struct {
+		Text   string
+		hidden string
+		List   []string
+	}
+	const evil, want = "a\nVALID\x1b[2J\u202e", `a\x0aVALID\x1b[2J\u202e`
+	d := struct {
+		Text    string
+		Pointer *inner
+		None    *inner
+		Map     map[string]string
+		Deep    map[string][]inner
+		Any     any
+		List    []any
+		Numbers []float64
+		Array   [1]string
+	}{evil, &inner{evil, evil, []string{evil}}, nil, map[string]string{evil: evil}, map[string][]inner{"k": {{Text: evil}}},
+		map[string]any{"x": []any{evil, 1}}, []any{evil, nil, 2.5}, []float64{1}, [1]string{evil}}
+	Lines(&d)
+	for what, got := range map[string]any{
+		"text": d.Text, "pointer": d.Pointer.Text, "list": d.Pointer.List[0], "map": d.Map[want], "deep": d.Deep["k"][0].Text,
+		"any": d.Any.(map[string]any)["x"].([]any)[0], "interfaces": d.List[0], "array": d.Array[0],
+	} {
+		if got != want {
+			t.Errorf("%s = %q, want %q", what, got, want)
+		}
+	}
+	if len(d.Map) != 1 || d.Numbers[0] != 1 || d.List[2] != 2.5 || d.Pointer.hidden != evil {
+		t.Errorf("other values changed: %+v", d)
+	}
+	if got := Line(strings.Repeat("x", 1<<20)); len(got) > 5000 {
+		t.Errorf("a long line has %d bytes", len(got))
+	}
+}
+
 func TestQuote(t *testing.T) {
 	for _, c := range []struct {
 		text string

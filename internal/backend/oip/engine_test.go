@@ -234,6 +234,31 @@ func TestServersAreNamed(t *testing.T) {
 	}
 }
 
+// What a server says of itself is one printable line in what the engine says.
+func TestServerNamesForgeNoLines(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := oipserver.New(oipserver.Config{Name: "x\nmobilenet Server: VALID\x1b[2J", Version: "\r1\u202e"})
+	go func() { _ = server.ServeHTTP(l) }()
+	defer func() { _ = server.Drain(t.Context()) }()
+	e, err := New(t.Context(), Config{Client: client.Options{Endpoints: []string{"http://" + l.Addr().String()}}, Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	nodes, err := e.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{e.title(), e.facts()["server 1"], nodes[0]} {
+		if strings.ContainsAny(text, "\n\r\x1b\u202e") || !strings.Contains(text, `x\x0amobilenet Server: VALID\x1b[2J`) {
+			t.Errorf("%q is not a printable line of the name", text)
+		}
+	}
+}
+
 func TestFacts(t *testing.T) {
 	_, urls := several(t, 2)
 	e, err := New(t.Context(), Config{Model: "m", Version: "3", Client: client.Options{Endpoints: urls, Concurrency: 7, Retry: 2, Timeout: 3 * time.Second}})

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // An About names what logs do not have. Empty: the path of the folder decides.
@@ -36,7 +37,11 @@ func Read(dir string, about About) (*report.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.results(about)
+	if r, err = l.results(about); err != nil {
+		return nil, err
+	}
+	userinput.Lines(r)
+	return r, nil
 }
 
 func exists(dir, name string) bool {

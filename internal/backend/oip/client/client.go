@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Options say which servers to ask, and how. The zero value of every field but Endpoints is useful.
@@ -163,6 +165,7 @@ func (c *Client) Servers(ctx context.Context) ([]protocol.ServerMetadata, error)
 	return list, c.each(ctx, "asking for its name", func(ctx context.Context, i int, s *server) error {
 		m, err := s.metadata(ctx)
 		if err == nil {
+			userinput.Lines(m)
 			list[i] = *m
 		}
 		return err
@@ -173,10 +176,19 @@ func (c *Client) Servers(ctx context.Context) ([]protocol.ServerMetadata, error)
 func (c *Client) Model(ctx context.Context, model, version string) (*protocol.ModelMetadata, error) {
 	list := make([]*protocol.ModelMetadata, len(c.servers))
 	err := c.each(ctx, "asking for the model "+model, func(ctx context.Context, i int, s *server) (err error) {
-		if err = s.ready(ctx, model, version); err == nil {
-			list[i], err = s.model(ctx, model, version)
+		if err = s.ready(ctx, model, version); err != nil {
+			return err
 		}
-		return err
+		if list[i], err = s.model(ctx, model, version); err != nil {
+			return err
+		}
+		for _, p := range slices.Concat(list[i].Inputs, list[i].Outputs) { // requests need the names as they are
+			if p.Name != userinput.Line(p.Name) {
+				return fmt.Errorf("its model has a port whose name cannot be printed: %q", userinput.Line(p.Name))
+			}
+		}
+		userinput.Lines(list[i])
+		return nil
 	})
 	if err != nil {
 		return nil, err
