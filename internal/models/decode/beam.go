@@ -33,7 +33,7 @@ type BeamSearch struct {
 
 	beams, next []beam
 	penalties   []float32
-	history     []link // Width for each step
+	history     []link // Width for each step; those behind the beams are unused
 	tokens      []int32
 	parents     []int32
 	ended       int // beams
@@ -66,7 +66,7 @@ func (s *BeamSearch) Start(limit int) {
 }
 
 // Done reports whether all beams have ended, or the limit is reached.
-func (s *BeamSearch) Done() bool { return s.steps >= s.limit || s.ended == s.o.Width }
+func (s *BeamSearch) Done() bool { return s.steps >= s.limit || s.ended == len(s.beams) }
 
 // Steps is how many tokens the beams have, ends included.
 func (s *BeamSearch) Steps() int { return s.steps }
@@ -133,6 +133,9 @@ func (s *BeamSearch) keep() {
 		s.tokens[i], s.parents[i] = b.token, b.parent
 		s.history = append(s.history, link{b.parent, b.token})
 	}
+	for range s.o.Width - len(s.beams) { // fewer tokens than beams
+		s.history = append(s.history, link{})
+	}
 	s.steps++
 }
 
@@ -161,9 +164,8 @@ func (s *BeamSearch) sequence(dst []int32, beam int) []int32 {
 	for range s.steps {
 		dst = append(dst, s.o.End)
 	}
-	width := len(s.beams)
 	for step, at := s.steps-1, int32(beam); step >= 0; step-- {
-		l := s.history[step*width+int(at)]
+		l := s.history[step*s.o.Width+int(at)]
 		dst[first+step] = l.token
 		at = l.parent
 	}

@@ -219,3 +219,31 @@ func FuzzBeamSearch(f *testing.F) {
 		}
 	})
 }
+
+// With fewer tokens than beams, the number of beams grows from step to step.
+func TestBeamSearchFewTokens(t *testing.T) {
+	for tokens := 1; tokens <= 4; tokens++ {
+		for width := 1; width <= 10; width++ {
+			s := NewBeamSearch(BeamOptions{Width: width, End: 0})
+			s.Start(5)
+			for !s.Done() {
+				var ids []int64
+				var logits, sums []float32
+				for range max(1, len(s.Tokens())) {
+					for token := tokens - 1; token >= 0; token-- { // the last is the likeliest, the end the least
+						ids, logits = append(ids, int64(token)), append(logits, float32(token)*100)
+					}
+					sums = append(sums, float32(100*tokens-99))
+				}
+				s.Advance(ids, logits, sums)
+			}
+			want := slices.Repeat([]int32{int32(tokens - 1)}, 5)
+			if tokens == 1 {
+				want = nil
+			}
+			if got := s.Best(nil); !slices.Equal(got, want) {
+				t.Errorf("%d tokens, %d beams: %v, want %v", tokens, width, got, want)
+			}
+		}
+	}
+}
