@@ -47,10 +47,10 @@ func ScoreExpected(log Input, list []Expected) (*Score, error) {
 					same, data = same && far == 0, data[8:]
 				} else {
 					got, want := math.Float32frombits(binary.LittleEndian.Uint32(data)), e.Floats[at+i]
-					if got != want { // infinities are equal
+					if got != want && (got == got || want == want) { // infinities are equal, and so is NaN
 						far = math.Abs(float64(got) - float64(want))
 					}
-					same, data = same && far <= tolerance+tolerance*math.Abs(float64(want)) && !math.IsInf(far, 0), data[4:]
+					same, data = same && (far == 0 || far <= tolerance+tolerance*math.Abs(float64(want)) && !math.IsInf(far, 0)), data[4:]
 				}
 				if !(far <= farthest) && farthest == farthest { // NaN is farthest
 					farthest, where = far, fmt.Sprintf("sample %d, %s", rec.QSLIndex, e.Name)

@@ -339,6 +339,11 @@ func TestExpectedOutputs(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", outputs, err, want)
 		}
 	}
+	nan := float32(math.NaN())
+	same, err := accuracy.ScoreExpected(accuracy.Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"0000C07F0000C0FF"}]`)), []accuracy.Expected{{Name: "y", Samples: 1, Length: 2, Floats: []float32{nan, nan}}})
+	if err != nil || same.Values[0].Value != 100 {
+		t.Errorf("NaN where NaN is expected: %v, %v", same, err)
+	}
 	array("expected_n.npy", tensor.Of([]int32{7, 8}, 2))
 	if _, err := setup(t, "x:f:N,2", "n:i:N y/0:f:N,2", dir); err == nil || !strings.Contains(err.Error(), "expected_n.npy has 2 samples, the inputs have 3") {
 		t.Errorf("too few: error %v", err)
