@@ -23,9 +23,10 @@ func NewPacer(spin time.Duration, priority bool) Pacer {
 type sleepPacer struct {
 	spin     time.Duration
 	priority bool
-	slack    int     // of the thread's timers, to restore, ns
-	restore  func()  // the priorities of the thread and of the program's others
-	budget   *budget // nil: the thread needs no breaks
+	slack    int           // of the thread's timers, to restore, ns
+	restore  func()        // the priorities of the thread and of the program's others
+	budget   *budget       // nil: the thread needs no breaks
+	checked  time.Duration // the offset of the last look at the processors that the process may use
 }
 
 const (
@@ -34,6 +35,8 @@ const (
 	closestGap = 10 * time.Microsecond
 	// leastSleep: shorter sleeps are spun through while the budget lasts.
 	leastSleep = 20 * time.Microsecond
+	// checkPeriod is how often a real-time thread makes sure that the others still have a processor.
+	checkPeriod = 100 * time.Millisecond
 	// maxSleep bounds one sleep, and so how late a cancelled context is noticed.
 	maxSleep = 20 * time.Millisecond
 )
@@ -50,15 +53,20 @@ func (p *sleepPacer) Begin(gap time.Duration) string {
 		return "normal"
 	}
 	realTime := gap >= closestGap
+	release := func() {}
 	if realTime {
+		release, realTime = priority.Reserve()
 		p.spin = min(p.spin, gap/2)
 	}
 	name, granted, restore := raisePriority(realTime)
 	p.restore = restore
-	if realTime && granted {
+	switch {
+	case realTime && granted:
 		p.budget = &budget{debt: mostCredit}
 		others := priority.Raise()
-		p.restore = func() { restore(); others() } // others last: they give this thread, too, what it had before
+		p.restore = func() { restore(); release(); others() } // others last: they give this thread, too, what it had before
+	case realTime:
+		release()
 	}
 	return name
 }
@@ -82,6 +90,12 @@ func (p *sleepPacer) Rest(start time.Time, now time.Duration) time.Duration {
 // WaitUntil implements Pacer.
 func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Duration) time.Duration {
 	now := time.Since(start)
+	if p.budget != nil && now-p.checked >= checkPeriod {
+		if p.checked = now; priority.Crowded() {
+			p.restore()
+			p.restore, p.budget = func() {}, nil
+		}
+	}
 	p.budget.ran(now)
 	for {
 		switch rest := offset - now; {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	sysfeatures "golang.org/x/sys/cpu"
+
+	"github.com/mlperf-go/mlperf/internal/machine/cgroup"
 )
 
 // A CPU describes the processors of a machine.
@@ -26,7 +28,7 @@ type CPU struct {
 }
 
 func describeCPU(root string) CPU {
-	c := CPU{Threads: runtime.NumCPU(), Affinity: runtime.NumCPU(), Quota: cpuQuota(root)}
+	c := CPU{Threads: runtime.NumCPU(), Affinity: runtime.NumCPU(), Quota: cgroup.CPUQuota(root)}
 	var flags []string // of the kernel, for what package cpu does not report
 	if info, err := cpu.Info(); err == nil && len(info) > 0 {
 		sockets := map[string]bool{}

@@ -5,7 +5,7 @@
 //	fmt.Println(m.CPU.Model, m.CPU.Usable, m.CPU.Features)
 //	timers, err := machine.ProbeTimers(ctx)  // takes about 0.4 s
 //
-// Describe (machine.go, cpu.go, cgroup.go, gpu.go, supply.go) is for every result, TakeInventory (inventory.go) for system descriptions,
+// Describe (machine.go, cpu.go, gpu.go, supply.go) is for every result, TakeInventory (inventory.go) for system descriptions,
 // Conditions and Gauges (conditions.go, gauges.go) are read before, during and after a run, and process_*.go is about this process.
 //
 // Unknown values stay zero, which JSON leaves out: a result without

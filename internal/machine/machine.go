@@ -11,6 +11,8 @@ import (
 	"github.com/shirou/gopsutil/v4/host"
 	"github.com/shirou/gopsutil/v4/load"
 	"github.com/shirou/gopsutil/v4/mem"
+
+	"github.com/mlperf-go/mlperf/internal/machine/cgroup"
 )
 
 // A Machine describes the machine on which this program runs.
@@ -59,7 +61,7 @@ func AvailableMemory() uint64 {
 	if err != nil {
 		return 0
 	}
-	return memoryLeft("/", v.Available)
+	return cgroup.MemoryLeft("/", v.Available)
 }
 
 // describe takes the root of the file system, for tests. The values of gopsutil and of system
@@ -77,7 +79,7 @@ func describe(root string) Machine {
 	if v, err := mem.VirtualMemory(); err == nil {
 		m.Memory = Memory{TotalBytes: v.Total, AvailableBytes: v.Available}
 	}
-	m.Memory.LimitBytes = memoryLimit(root, m.Memory.TotalBytes)
+	m.Memory.LimitBytes = cgroup.MemoryLimit(root, m.Memory.TotalBytes)
 	_, setting, _ := strings.Cut(line(root, "sys/kernel/mm/transparent_hugepage/enabled"), "[") // "always [madvise] never"
 	m.Memory.HugePages, _, _ = strings.Cut(setting, "]")
 	return m

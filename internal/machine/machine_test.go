@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/machine/cgroup"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -86,10 +87,10 @@ func TestMemoryLeft(t *testing.T) {
 			v1 + "memory.stat": "inactive_file 1\ntotal_inactive_file 600"}, 700},
 	} {
 		root := c.files.write(t)
-		if got := memoryLeft(root, 1<<40); got != c.want {
+		if got := cgroup.MemoryLeft(root, 1<<40); got != c.want {
 			t.Errorf("%s: %d bytes are available, want %d", name, got, c.want)
 		}
-		if got := memoryLeft(root, 0); got != 0 {
+		if got := cgroup.MemoryLeft(root, 0); got != 0 {
 			t.Errorf("%s: %d bytes are available of a machine without any", name, got)
 		}
 	}
@@ -147,14 +148,14 @@ func TestLimitsOfContainers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := test.files.write(t)
-			if got := cpuQuota(root); got != test.quota {
-				t.Errorf("cpuQuota = %v, want %v", got, test.quota)
+			if got := cgroup.CPUQuota(root); got != test.quota {
+				t.Errorf("CPUQuota = %v, want %v", got, test.quota)
 			}
 			if c := describeCPU(root); test.quota > 0 && c.Usable != min(test.quota, float64(c.Affinity)) || test.quota == 0 && c.Usable != float64(c.Affinity) {
 				t.Errorf("of %d processors %v are usable", c.Affinity, c.Usable)
 			}
-			if got := memoryLimit(root, 1<<40); got != test.memory {
-				t.Errorf("memoryLimit = %v, want %v", got, test.memory)
+			if got := cgroup.MemoryLimit(root, 1<<40); got != test.memory {
+				t.Errorf("MemoryLimit = %v, want %v", got, test.memory)
 			}
 		})
 	}
@@ -185,8 +186,8 @@ func TestThreadsLeft(t *testing.T) {
 		{"nonsense", files{"proc/self/cgroup": "0::/", "sys/fs/cgroup/pids.max": "many", "sys/fs/cgroup/pids.current": "few"}, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if left, ok := threadsLeft(test.files.write(t)); left != test.left || ok != test.ok {
-				t.Errorf("threadsLeft = %d, %v, want %d, %v", left, ok, test.left, test.ok)
+			if left, ok := cgroup.ThreadsLeft(test.files.write(t)); left != test.left || ok != test.ok {
+				t.Errorf("ThreadsLeft = %d, %v, want %d, %v", left, ok, test.left, test.ok)
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/cgroup"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -59,7 +60,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		DatasetDir: q.DatasetPath, Count: q.Count, Options: q.Options,
 		OutputDir: q.Output, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles, Trace: q.Trace,
 		System: machine.Describe(q.Output), Gauges: machine.Gauges(), NewPacer: q.NewPacer, Observer: o,
-		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: machine.FreeThreads, FreeDisk: machine.FreeDisk,
+		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: func() (int, bool) { return cgroup.ThreadsLeft("/") }, FreeDisk: machine.FreeDisk,
 	}
 	cfg.Host, _ = os.Hostname()
 	cfg.Backend.ModelPath = q.ModelPath

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlperf-go/mlperf/internal/machine/cgroup"
 )
 
 // Priorities are a matter of the whole process, and so are these variables. Several tests may run at once.
@@ -86,6 +88,41 @@ func Raise() (restore func()) {
 			<-ended
 		}
 	})
+}
+
+var reserved atomic.Int32 // processors, by Reserve
+
+// Reserve claims a processor for the calling thread, which is to spin at a real-time priority, until release is called. It refuses
+// where that would leave none of the processors that the process may use to threads of lower priority: Go's scheduler waits for
+// those without giving way, and one that never runs is waited for without end.
+func Reserve() (release func(), ok bool) {
+	n := reserved.Add(1)
+	if float64(n)+1 > usable() {
+		reserved.Add(-1)
+		return nil, false
+	}
+	return sync.OnceFunc(func() { reserved.Add(-1) }), true
+}
+
+// Crowded reports whether the process may no longer use a processor more than those that are reserved: its affinity was changed. It
+// allocates nothing.
+func Crowded() bool { return affinity() <= int(reserved.Load()) }
+
+// usable is how many processors' worth of time the process may have, by the affinity of the calling thread and by its control groups.
+func usable() float64 {
+	n := float64(affinity())
+	if quota := cgroup.CPUQuota("/"); quota > 0 {
+		n = min(n, quota)
+	}
+	return n
+}
+
+func affinity() int {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil { // more processors than the set has room for
+		return runtime.NumCPU()
+	}
+	return set.Count()
 }
 
 // keepRaising raises new threads until stop is closed, then lowers all raised threads.

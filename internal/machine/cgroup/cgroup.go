@@ -1,16 +1,20 @@
-package machine
+// Package cgroup reads the limits of the control groups that this process is in. Control groups limit the resources of a container.
+// Their two generations may be mounted side by side, and a limit may sit at any level above the process.
+//
+//	quota := cgroup.CPUQuota("/") // 0.5: half of a processor
+//
+// root is the folder that holds proc and sys: "/", or a copy in tests.
+package cgroup
 
 import (
 	"math"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// Control groups limit the resources of a container. Their two generations may be mounted side by side, and a limit
-// may sit at any level above the process.
 
 // A controller has files of its own in the groups of the older generation and of the newer. The files at the same place
 // of both lists have the same meaning.
@@ -22,7 +26,7 @@ type controller struct {
 // groups returns the contents of a controller's files in this process's group and in all groups above it: of
 // the older generation if that has the controller, else of the newer. A missing file is empty.
 func (c controller) groups(root string) (list [][]string, isOlder bool) {
-	for _, text := range strings.Split(line(root, "proc/self/cgroup"), "\n") {
+	for _, text := range strings.Split(read(root, "proc/self/cgroup"), "\n") {
 		fields := strings.SplitN(text, ":", 3)
 		if len(fields) != 3 {
 			continue
@@ -44,13 +48,18 @@ func (c controller) groups(root string) (list [][]string, isOlder bool) {
 	return list, false
 }
 
+func read(root, path string) string {
+	text, _ := os.ReadFile(filepath.Join(root, path))
+	return strings.TrimSpace(string(text))
+}
+
 // readGroups reads files in a group and in all above it, and skips groups without any. In a container the path may be that of the
 // host, and only its end, or nothing of it, be mounted.
 func readGroups(mount, group string, files []string) (list [][]string) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		texts := make([]string, len(files))
 		for i, file := range files {
-			texts[i] = line(mount, filepath.Join(group, file))
+			texts[i] = read(mount, filepath.Join(group, file))
 		}
 		if slices.ContainsFunc(texts, func(text string) bool { return text != "" }) {
 			list = append(list, texts)
@@ -61,8 +70,8 @@ func readGroups(mount, group string, files []string) (list [][]string) {
 	}
 }
 
-// cpuQuota returns how many processors' worth of time the groups allow; 0 without a limit.
-func cpuQuota(root string) float64 {
+// CPUQuota returns how many processors' worth of time the groups allow; 0 without a limit.
+func CPUQuota(root string) float64 {
 	cpu := controller{"cpu", []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"}, []string{"cpu.max"}}
 	groups, _ := cpu.groups(root)
 	smallest := 0.0
@@ -82,8 +91,8 @@ var memoryFiles = controller{
 	"memory", []string{"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"}, []string{"memory.max", "memory.current", "memory.stat"},
 }
 
-// memoryLimit returns the smallest limit of the groups; 0 without one below the machine's memory.
-func memoryLimit(root string, total uint64) uint64 {
+// MemoryLimit returns the smallest limit of the groups; 0 without one below the machine's memory.
+func MemoryLimit(root string, total uint64) uint64 {
 	groups, _ := memoryFiles.groups(root)
 	smallest := uint64(0)
 	for _, texts := range groups {
@@ -95,9 +104,9 @@ func memoryLimit(root string, total uint64) uint64 {
 	return smallest
 }
 
-// memoryLeft returns how much of the available memory the groups leave: the limit of each less its use,
+// MemoryLeft returns how much of the available memory the groups leave: the limit of each less its use,
 // without the inactive part of the file cache, which the kernel gives back at once.
-func memoryLeft(root string, available uint64) uint64 {
+func MemoryLeft(root string, available uint64) uint64 {
 	groups, isOlder := memoryFiles.groups(root)
 	inactive := "inactive_file"
 	if isOlder {
@@ -120,12 +129,9 @@ func memoryLeft(root string, available uint64) uint64 {
 	return available
 }
 
-// FreeThreads returns how many more threads control groups allow this process; ok is false without a limit.
-func FreeThreads() (left int, ok bool) { return threadsLeft("/") }
-
-// threadsLeft returns the smallest difference between the threads that a group may have and those
-// that it has, with those of the groups below.
-func threadsLeft(root string) (left int, ok bool) {
+// ThreadsLeft returns how many more threads the groups allow: the smallest difference between the threads that a group may have and
+// those that it has, with those of the groups below. ok is false without a limit.
+func ThreadsLeft(root string) (left int, ok bool) {
 	files := []string{"pids.max", "pids.current"}
 	groups, _ := controller{"pids", files, files}.groups(root)
 	for _, texts := range groups {
