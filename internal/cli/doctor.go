@@ -251,7 +251,11 @@ func (d *diagnosis) checkDisk() {
 func (d *diagnosis) checkDevice(library, device string) error {
 	i := slices.IndexFunc(d.Providers, func(p ort.Provider) bool { return userinput.Same(p.Device, device) })
 	if i < 0 {
-		return usage("--device: unknown device %q%s", device, userinput.Want(device, ort.Devices(), "one of "+strings.Join(ort.Devices(), ", ")))
+		want := "want one of " + strings.Join(ort.Devices(), ", ")
+		if near := ort.NearestDevice(device); near != "" {
+			want = "did you mean " + near + "? Want one of " + strings.Join(ort.Devices(), ", ")
+		}
+		return usage("--device: unknown device %q; %s", device, want)
 	}
 	p := d.Providers[i]
 	if p.Usable {

@@ -205,7 +205,7 @@ func (q *Request) checkEngine() error {
 			}
 			if !ort.Knows(name) {
 				all := "devices are"
-				if near := userinput.Nearest(name, ort.Devices()); near != "" {
+				if near := ort.NearestDevice(name); near != "" {
 					all = "did you mean " + near + "? Devices are"
 				}
 				return userinput.Errorf("device", "unknown device %q; %s %s", name, all, strings.Join(ort.Devices(), ", "))

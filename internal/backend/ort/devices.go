@@ -131,6 +131,20 @@ func Knows(name string) bool {
 	return err == nil
 }
 
+// meant are the devices that people mean by other words.
+var meant = map[string]string{
+	"gpu": "cuda", "nvidia": "cuda", "geforce": "cuda", "intel": "openvino", "igpu": "openvino", "amd": "migraphx", "rocm": "migraphx", "hip": "migraphx",
+	"apple": "coreml", "metal": "coreml", "mps": "coreml", "ane": "coreml", "dml": "directml", "directx": "directml", "vulkan": "webgpu", "hexagon": "qnn",
+}
+
+// NearestDevice is the device that the user probably meant by an unknown name; empty: none is near.
+func NearestDevice(name string) string {
+	if device := meant[userinput.Plain(name)]; device != "" {
+		return device
+	}
+	return userinput.Nearest(name, Devices())
+}
+
 func deviceNamed(name string) (*device, error) {
 	want := userinput.Plain(name)
 	for i := range devices {

@@ -38,6 +38,13 @@ type Config struct {
 	SharedThreads int
 }
 
+// spoken are the engines that ask servers, by the names of the servers.
+var spoken = map[string]string{
+	"triton": OIP, "tritonserver": OIP, "kserve": OIP, "mlserver": OIP, "seldon": OIP, "ovms": OIP, "openvino": OIP, "torchserve": OIP, "v2": OIP, "grpc": OIP,
+	"vllm": OpenAI, "tgi": OpenAI, "sglang": OpenAI, "llama.cpp": OpenAI, "llamacpp": OpenAI, "ollama": OpenAI, "trtllm": OpenAI, "tensorrtllm": OpenAI,
+	"lmdeploy": OpenAI, "nim": OpenAI, "litellm": OpenAI, "openaichat": OpenAI,
+}
+
 // IsRemote reports whether the models of the engine run on servers.
 func (c Config) IsRemote() bool { return c.Name == OIP || c.Name == OpenAI }
 
@@ -47,7 +54,11 @@ func (c *Config) Check() error {
 		c.Name = ONNXRuntime
 	}
 	if !slices.Contains(Names(), c.Name) {
-		return userinput.Errorf("backend", "unknown backend %q, want %s", c.Name, userinput.Or(Names()))
+		choices := userinput.Or(Names())
+		if protocol := spoken[userinput.Plain(c.Name)]; protocol != "" {
+			return userinput.Errorf("backend", "unknown backend %q; servers of this kind are asked by %s. Want %s", c.Name, protocol, choices)
+		}
+		return userinput.Errorf("backend", "unknown backend %q, want %s", c.Name, choices)
 	}
 	switch {
 	case c.Latency < 0:
