@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
@@ -92,15 +94,14 @@ func newestRun(cmd *cobra.Command, what, command string, takes func(*report.Resu
 // jsonFlag defines --json.
 func jsonFlag(f *pflag.FlagSet, asJSON *bool) { f.BoolVar(asJSON, "json", false, "print as JSON") }
 
-// printJSON prints a document with the id of its form first. A list becomes the rows of a document.
+// printJSON prints a document with the id of its form first. A list becomes the rows of a document, and one without
+// elements is [], never null: a program can go through it without asking.
 func printJSON(w io.Writer, form string, document any) error {
-	body, err := json.Marshal(document)
+	body, err := jsonv2.Marshal(document, jsonv1.DefaultOptionsV1(), jsonv2.FormatNilSliceAsNull(false))
 	if err != nil {
 		return err
 	}
 	switch {
-	case bytes.Equal(body, []byte("null")):
-		body = []byte(`,"rows":[]}`)
 	case !bytes.HasPrefix(body, []byte("{")):
 		body = fmt.Appendf(nil, `,"rows":%s}`, body)
 	case !bytes.Equal(body, []byte("{}")):

@@ -20,6 +20,10 @@ func TestPrintJSON(t *testing.T) {
 		{map[string]any{"a": 5}, "{\n  \"schema\": \"mlperf-go/x/1\",\n  \"a\": 5\n}\n"},
 		{[]int{1}, "{\n  \"schema\": \"mlperf-go/x/1\",\n  \"rows\": [\n    1\n  ]\n}\n"},
 		{[]int(nil), "{\n  \"schema\": \"mlperf-go/x/1\",\n  \"rows\": []\n}\n"},
+		{struct {
+			A []string `json:"a"`
+			B *int     `json:"b"`
+		}{}, "{\n  \"schema\": \"mlperf-go/x/1\",\n  \"a\": [],\n  \"b\": null\n}\n"},
 		{struct{}{}, "{\n  \"schema\": \"mlperf-go/x/1\"\n}\n"},
 	} {
 		var b strings.Builder

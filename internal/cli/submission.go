@@ -63,11 +63,12 @@ because it has no results.`,
 			if err != nil {
 				return err
 			}
-			write := output.Text
 			if asJSON {
-				write = output.JSON
+				err = printJSON(cmd.OutOrStdout(), "submission-check", r)
+			} else {
+				err = output.Text(cmd.OutOrStdout(), r)
 			}
-			if err := write(cmd.OutOrStdout(), r); err != nil {
+			if err != nil {
 				return err
 			}
 			if !r.Passes {

@@ -1,7 +1,6 @@
 package output
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -9,14 +8,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
-
-// JSON writes a report as an indented object.
-func JSON(w io.Writer, r *checker.Report) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
 
 // Text writes a report for people: the results that do not pass, every finding once, the verdict.
 func Text(w io.Writer, r *checker.Report) error {

@@ -111,21 +111,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
-	want := judged("closed")
-	var b strings.Builder
-	if err := JSON(&b, want); err != nil {
-		t.Fatal(err)
-	}
-	got := &checker.Report{}
-	if err := json.Unmarshal([]byte(b.String()), got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(b.String(), "<script>") {
-		t.Errorf("%s\n(-want +got):\n%s", b.String(), diff)
-	}
-}
-
 // full is a disk on which nothing can be written.
 type full struct{}
 
@@ -140,7 +125,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, write := range map[string]func() error{
-		"text": func() error { return Text(full{}, r) }, "JSON": func() error { return JSON(full{}, r) },
+		"text":    func() error { return Text(full{}, r) },
 		"summary": func() error { return Summary(full{}, r) }, "csv": func() error { return Sheets(full{}, CSV, s) },
 		"markdown": func() error { return Sheets(full{}, Markdown, s) }, "html": func() error { return Sheets(full{}, HTML, s) },
 	} {
