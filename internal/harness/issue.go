@@ -33,10 +33,10 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 		test, err = r.traffic(ctx, r.cfg.Settings, accuracyLog, r.checkpoint(dir))
 		return err
 	})
-	r.afterTest(ctx)
-	if test == nil {
+	if test == nil { // nothing was issued
 		return nil, err
 	}
+	r.afterTest(ctx)
 	sums, errLogs := r.writeLogs(test, dir)
 	complete := errors.Join(accuracyLog.Close(), file.Close())
 	if complete == nil {
