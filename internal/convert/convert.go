@@ -93,18 +93,22 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Descriptio
 		return fourBits(m, r.Options, c.Source)
 	}
 	c.Observer.Phase("quantising to 8-bit integers")
-	store, err := c.prepare(ctx, r.Samples)
-	if err != nil {
-		return nil, nil, err
+	var calibration quantize.Calibration
+	if r.Method != quantize.AtRunTime || r.Target > 0 && r.RankByNoise { // else nothing reads samples
+		store, err := c.prepare(ctx, r.Samples)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer store.Close()
+		calibration = c.calibration(ctx, store)
 	}
-	defer store.Close()
 	recipe := quantize.Recipe{Method: r.Method, Options: r.Options}
 	if r.Target > 0 {
 		if recipe.Search, err = c.search(ctx, r); err != nil {
 			return nil, nil, err
 		}
 	}
-	q, report, err := recipe.Make(ctx, m, c.calibration(ctx, store))
+	q, report, err := recipe.Make(ctx, m, calibration)
 	if q == nil {
 		return nil, nil, fmt.Errorf("quantising %s: %w", c.Source, err)
 	}

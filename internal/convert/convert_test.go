@@ -407,6 +407,15 @@ func TestMakeCalibratesWithSamples(t *testing.T) {
 	}
 }
 
+func TestDynamicNeedsNoSamples(t *testing.T) {
+	c := tiny(t)
+	write(t, c.Source, onnx.Batched(3, 192, 192)) // the samples are no input of it
+	m, _, err := c.Make(t.Context(), Request{Precision: INT8, Method: quantize.AtRunTime})
+	if err != nil || len(integersOf(m)) == 0 {
+		t.Errorf("weights of integers are %v, %v", m, err)
+	}
+}
+
 func TestMakeExcludesLayers(t *testing.T) {
 	c := tiny(t)
 	c.Engine = newSteadyEngine(t)

@@ -346,6 +346,12 @@ func (q *quantizer) protect(n *onnx.Node) {
 	zero := a.zeroPoints(q.names.Unique(name+"_zero_point"), p, channels)
 	addConstant(q.model, scale)
 	addConstant(q.model, zero)
+	for _, d := range q.added {
+		if output(d, 0) == n.Inputs[0] && onlyReader(q.plan.index, n.Inputs[0]) == n {
+			d.Inputs, d.Attributes = []string{integers, scale.Name, zero.Name}, []onnx.Attribute{onnx.Attr("axis", axis)}
+			return // the value keeps its name, by which signalToNoise asks for it
+		}
+	}
 	own := q.names.Unique(name)
 	q.node("DequantizeLinear", []string{integers, scale.Name, zero.Name}, own, onnx.Attr("axis", axis))
 	n.Inputs[0] = own

@@ -197,6 +197,9 @@ func TestProtect(t *testing.T) {
 				t.Fatal(err)
 			}
 			index := q.Graph.Index()
+			if m == up && index.Producer("c") == nil {
+				t.Errorf("%s: nothing makes %q, by which a score asks for the convolution's result", a, "c")
+			}
 			from := index.Producer(find(t, q, "block").Inputs[0])
 			if !isOp(from, "DequantizeLinear") || onnx.AttrOr(from, "axis", int64(0)) != 1 {
 				t.Fatalf("%s: the layer reads what %v makes", a, from)
