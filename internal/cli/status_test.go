@@ -72,6 +72,9 @@ func TestErrorText(t *testing.T) {
 	t.Setenv("MLPERF_DATA_DIR", data)
 	cmd := &cobra.Command{}
 	cmd.Flags().Int("max-batchsize", 0, "")
+	replaces := &cobra.Command{}
+	replaces.Flags().Bool("force", false, "")
+	exists := &outdir.ExistsError{Folder: "d"}
 	count := userinput.Invalid("max_batchsize", -1, "a number")
 	at := func(path string, why error) error { return &fs.PathError{Op: "mkdir", Path: path, Err: why} }
 	for _, c := range []struct {
@@ -83,7 +86,7 @@ func TestErrorText(t *testing.T) {
 		{&userinput.Error{Field: "max_batchsize", Origin: "environment X", Err: errors.New("no")}, "environment X: no"},
 		{userinput.Errorf("model", "unknown model %q", "x"), `unknown model "x"`},
 		{userinput.Invalid("rows", -1, "1"), "rows is -1, want 1"},
-		{&outdir.ExistsError{Folder: "d"}, (&outdir.ExistsError{Folder: "d"}).Error() + " with --force"},
+		{exists, exists.Error()}, // of a command without the flag
 		{at(filepath.Join(cache, "models"), syscall.EACCES), "mkdir " + cache + "/models: permission denied; MLPERF_CACHE_DIR names another folder"},
 		{at(filepath.Join(home, ".cache"), syscall.EROFS), "mkdir " + home + "/.cache: read-only file system; MLPERF_CACHE_DIR names another folder"},
 		{&os.LinkError{Op: "rename", Old: "x", New: filepath.Join(data, "y"), Err: syscall.ENOSPC}, "rename x " + data + "/y: no space left on device; MLPERF_DATA_DIR names another folder"},
@@ -93,5 +96,8 @@ func TestErrorText(t *testing.T) {
 		if got := errorText(cmd, c.err); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
+	}
+	if got, want := errorText(replaces, exists), exists.Error()+" with --force"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
