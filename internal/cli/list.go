@@ -79,6 +79,9 @@ func newShow() *cobra.Command {
 		Example: "  mlperf show resnet50\n  mlperf show --rules v0.5 mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notFile("show", args[0]); err != nil {
+				return err
+			}
 			c, err := catalogue.Describe(args[0], rules)
 			if err != nil {
 				return err

@@ -27,9 +27,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/tune"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // runFlags are the flags of run.
@@ -236,12 +238,16 @@ func takeModel(flags *pflag.FlagSet, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	_, path, err := catalogue.Choose(args[0])
 	name, other := "model", "model-path"
-	if isModelFile(args[0]) {
+	if path != "" {
 		name, other = other, name
 	}
 	if onCommandLine(flags, name) {
 		return usage("unexpected argument %q: --%s names the model already", args[0], name)
+	}
+	if err != nil {
+		return unflagged(err)
 	}
 	if originOf(flags, other) != "" && !onCommandLine(flags, other) {
 		f := flags.Lookup(other)
@@ -256,10 +262,20 @@ func takeModel(flags *pflag.FlagSet, args []string) error {
 	return flags.SetAnnotation(name, originKey, []string{argument})
 }
 
-// isModelFile tells the file of a model from the name of one.
-func isModelFile(arg string) bool {
-	_, err := os.Stat(arg)
-	return err == nil || strings.ContainsAny(arg, "./\\")
+// unflagged is an error about an argument: it is a wrong command line, and bears no name of a flag.
+func unflagged(err error) error {
+	if of := (*userinput.Error)(nil); errors.As(err, &of) {
+		return usage("%w", of.Err)
+	}
+	return err
+}
+
+// notFile refuses a model file where only the catalogue helps.
+func notFile(verb, arg string) error {
+	if _, path, _ := catalogue.Choose(arg); path != "" {
+		return usage("%s is a model file: %s takes a name of the catalogue", path, verb)
+	}
+	return nil
 }
 
 // runPatterns runs a model under all four traffic patterns.

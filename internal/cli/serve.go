@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,9 +95,11 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) error {
 		if err != nil {
 			return err
 		}
-		if q.Model = name; isModelFile(name) {
-			q.Model, q.ModelPath = "", name
+		var path string
+		if q.Model, path, err = catalogue.Choose(name); err != nil {
+			return unflagged(err)
 		}
+		q.ModelPath = cmp.Or(path, q.ModelPath)
 		resolved, err := run.ResolveService(q)
 		if err != nil {
 			return err

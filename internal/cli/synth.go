@@ -33,6 +33,9 @@ built-in data set, so that accuracy means something.`,
 		Example: "  mlperf synth model mobilenet",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notFile("synth model", args[0]); err != nil {
+				return err
+			}
 			display := newDisplay(cmd)
 			defer display.Done()
 			path, err := builtin.MakeModel(cmd.Context(), program(), args[0], library, size, display)

@@ -42,10 +42,16 @@ func Name(path string) string {
 		}
 		return r
 	}, filepath.Base(path))
-	if ext := filepath.Ext(name); ext != ".onnx" && ext != ".ort" {
+	if !IsFileName(name) {
 		name += ".onnx"
 	}
 	return name
+}
+
+// IsFileName reports whether a name ends as those of model files do.
+func IsFileName(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".onnx" || ext == ".ort"
 }
 
 // Model is the workload of a model file.
