@@ -58,8 +58,13 @@ func (p *sleepPacer) Begin(gap time.Duration) string {
 		release, realTime = priority.Reserve()
 		p.spin = min(p.spin, gap/2)
 	}
+	ordinary := func() {}
+	if !realTime { // nor does it become one when another issue thread raises the threads of the program
+		c := priority.Compute("issue thread")
+		ordinary = c.End
+	}
 	name, granted, restore := raisePriority(realTime)
-	p.restore = restore
+	p.restore = func() { restore(); ordinary() }
 	switch {
 	case realTime && granted:
 		p.budget = &budget{debt: mostCredit}
@@ -161,9 +166,11 @@ var priorities = []struct {
 	name  string
 	raise func(*unix.SchedAttr)
 }{
-	// One above the program's other threads (see package priority).
+	// As the program's other threads have it (see package priority), and not above: Go's scheduler polls, with calls of sched_yield,
+	// until another thread has let go of a goroutine. On one processor, which may be all that is left during a test, a thread of a
+	// higher priority would poll for ever.
 	{"SCHED_FIFO", func(a *unix.SchedAttr) {
-		*a = unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 2, Flags: a.Flags | unix.SCHED_FLAG_RESET_ON_FORK}
+		*a = unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1, Flags: a.Flags | unix.SCHED_FLAG_RESET_ON_FORK}
 	}},
 	// Well above normal threads and below those of the system itself.
 	{"nice -10", func(a *unix.SchedAttr) { a.Nice, a.Flags = -10, a.Flags|unix.SCHED_FLAG_RESET_ON_FORK }},

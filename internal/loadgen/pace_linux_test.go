@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mlperf-go/mlperf/internal/machine/priority"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -93,6 +94,49 @@ func TestPacerRaisesAndRestoresItsThread(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// All real-time threads of the program have one priority, and an issue thread for which no processor is left is none of them.
+func TestOtherThreadsOfRealTimeOnes(t *testing.T) {
+	// thread runs steps on a thread of its own, one after the other, and returns how it is after each.
+	thread := func() (step func(f func()) threadState) {
+		steps, states := make(chan func()), make(chan threadState)
+		go func() {
+			runtime.LockOSThread() // and never unlocked
+			for f := range steps {
+				f()
+				states <- currentThread(t)
+			}
+		}()
+		t.Cleanup(func() { close(steps) })
+		return func(f func()) threadState { steps <- f; return <-states }
+	}
+	first, second := thread(), thread()
+	one, two := NewPacer(DefaultSpin, true), NewPacer(DefaultSpin, true)
+	before := second(func() {})
+	var got string
+	issuing := first(func() { got = one.Begin(time.Second) })
+	defer first(func() { one.End() })
+	if got != "SCHED_FIFO" {
+		t.Skipf("the issue thread has the priority %q", got)
+	}
+	if raised := second(func() {}); raised.Policy != unix.SCHED_FIFO || raised.Priority != issuing.Priority {
+		t.Errorf("another thread is %+v, the issue thread %+v", raised, issuing)
+	}
+	for {
+		release, ok := priority.Reserve()
+		if !ok {
+			break
+		}
+		defer release()
+	}
+	if during := second(func() { two.Begin(time.Second) }); during.Policy != unix.SCHED_NORMAL {
+		t.Errorf("without a processor an issue thread is %+v", during)
+	}
+	first(func() { one.End(); one = TimerPacer{} }) // the program's threads become ordinary ones
+	if after := second(func() { two.End() }); after.Policy != before.Policy || after.Nice != before.Nice {
+		t.Errorf("the thread is %+v afterwards, and was %+v", after, before)
 	}
 }
 
