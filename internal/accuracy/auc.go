@@ -117,13 +117,23 @@ func (k *pairKeeper) add(sample uint64, prediction float32, positive bool) {
 	k.pairs = append(k.pairs, keptPair{orderedBits(prediction), int32(sample), positive})
 }
 
-// resampled computes the area, in percent, of sets of samples; nil if not all pairs were kept.
-func (k *pairKeeper) resampled(samples int) []float64 {
+// resampled computes the area, in percent, of sets of the samples that have pairs; nil if not all pairs were kept.
+func (k *pairKeeper) resampled() []float64 {
 	if k.many {
 		return nil
 	}
+	samples := make([]int32, len(k.pairs))
+	for i, p := range k.pairs {
+		samples[i] = p.sample
+	}
+	slices.Sort(samples)
+	samples = slices.Compact(samples)
+	for i := range k.pairs { // from here on a sample is its place in the list
+		at, _ := slices.BinarySearch(samples, k.pairs[i].sample)
+		k.pairs[i].sample = int32(at)
+	}
 	slices.SortFunc(k.pairs, func(a, b keptPair) int { return cmp.Compare(a.key, b.key) })
-	return resample(samples, func() func([]int) float64 { return k.area })
+	return resample(len(samples), func() func([]int) float64 { return k.area })
 }
 
 // area is the area for samples with weights; NaN if all are of one kind.

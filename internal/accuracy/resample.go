@@ -1,7 +1,9 @@
 package accuracy
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
@@ -13,7 +15,7 @@ const resamples = 200
 // weights say how often each one was drawn. The sets depend on n only,
 // so that those of two systems pair up, and the differences of their scores serve a paired bootstrap
 // (Efron and Tibshirani, An Introduction to the Bootstrap, 1993; for BLEU: Koehn, EMNLP 2004).
-// New makes a function for each goroutine.
+// New makes a function for each goroutine. nil: a set has no score, as one whose references have no words.
 func resample(n int, new func() func(weights []int) float64) []float64 {
 	scores := make([]float64, resamples)
 	workerpool.ComputeWith(0, resamples, func() func(int) {
@@ -23,6 +25,9 @@ func resample(n int, new func() func(weights []int) float64) []float64 {
 			scores[i] = score(weights)
 		}
 	})
+	if slices.ContainsFunc(scores, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+		return nil
+	}
 	return scores
 }
 
@@ -38,8 +43,10 @@ func draw(weights []int, set uint64) {
 	}
 }
 
-// resampleSums is resample for a score of n sums, to which each sample adds its part; nil adds nothing.
+// resampleSums is resample for a score of n sums, to which each sample adds its part. A sample without a part is not in
+// the log, and so in no set.
 func resampleSums[N int | uint64 | float64](parts [][]N, n int, score func(sums []N) float64) []float64 {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part []N) bool { return part == nil })
 	return resample(len(parts), func() func([]int) float64 {
 		sums := make([]N, n)
 		return func(weights []int) float64 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,78 @@ func TestResampled(t *testing.T) {
 				t.Errorf("20 sets have %d scores", len(different))
 			}
 		})
+	}
+}
+
+// TestSetsOfSmallLogs: of a log of two samples of many, sets have these two only, as if the data set had no others.
+func TestSetsOfSmallLogs(t *testing.T) {
+	const samples, few = 30, 2
+	letters := func(text string) (labels []byte) {
+		for _, r := range text {
+			labels = append(labels, byte(strings.IndexRune(rnntLabels, r)))
+		}
+		return labels
+	}
+	part := func(of func(sample int) []byte) (Input, Input) { // the last samples, as a log of many and as one of few
+		var many, alone []Record
+		for i := range few {
+			data := of(i)
+			many, alone = append(many, Record{QSLIndex: uint64(samples - few + i), Data: data}), append(alone, Record{QSLIndex: uint64(i), Data: data})
+		}
+		return text(formatLog(many)), text(formatLog(alone))
+	}
+	wanted := slices.Repeat([]string{"no words here"}, samples)
+	wanted[samples-2], wanted[samples-1] = "a bc", "one two three"
+	words := make([][]string, samples)
+	for i := range words {
+		words[i] = strings.Fields(wanted[i] + " and some more")
+	}
+	decode := func(ids []int32) (string, error) { return strings.Join(numerals[:ids[0]], " "), nil }
+	for name, c := range map[string]struct {
+		answer func(sample int) []byte
+		score  func(log Input, from int) (*Score, error) // of the samples from one on
+	}{
+		"RNN-T": {func(i int) []byte { return letters([]string{"a c", "one two"}[i]) },
+			func(log Input, from int) (*Score, error) { return ScoreSpeech(log, wanted[from:], int8s) }},
+		"Whisper": {func(i int) []byte { return letters([]string{"a c", "one two"}[i]) },
+			func(log Input, from int) (*Score, error) { return ScoreWhisper(log, wanted[from:], int8s) }},
+		"ROUGE": {func(i int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(i+2)) },
+			func(log Input, from int) (*Score, error) {
+				return ScoreSummaries(t.Context(), log, wanted[from:], decode, QuotedForm, Int32)
+			}},
+		"BLEU": {func(i int) []byte { return []byte([]string{"a bc and some", "one three and some more"}[i]) },
+			func(log Input, from int) (*Score, error) { return ScoreTranslations(log, words[from:], nil) }},
+		"AUC": {func(i int) []byte { return floats(0.2, 0, 0.4, 1, 0.3, float32(i), 0.6, 0) },
+			func(log Input, from int) (*Score, error) { return ScoreClicks(log, samples-from, ClickOptions{}) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			many, alone := part(c.answer)
+			got, want := must(c.score(many, 0)).Values[0], must(c.score(alone, samples-few)).Values[0]
+			if got.Value != want.Value || len(got.Resampled) != resamples || !slices.Equal(got.Resampled, want.Resampled) {
+				t.Errorf("of %d samples %v, sets %v;\nof two %v, sets %v", samples, got.Value, got.Resampled, want.Value, want.Resampled)
+			}
+			for _, v := range got.Resampled {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					t.Fatalf("a set has %v", v)
+				}
+			}
+		})
+	}
+}
+
+// TestSetsWithoutAScore: where a set may have no score, there are no sets rather than some that are not numbers.
+func TestSetsWithoutAScore(t *testing.T) {
+	log := func(first, second []byte) Input {
+		return text(formatLog([]Record{{QSLIndex: 0, Data: first}, {QSLIndex: 1, Data: second}}))
+	}
+	for name, score := range map[string]*Score{
+		"a transcript without words": must(ScoreSpeech(log([]byte{1}, []byte{1}), []string{"", "a"}, int8s)),
+		"the same of Whisper":        must(ScoreWhisper(log([]byte{1}, []byte{1}), []string{"", "a"}, int8s)),
+		"a sample of each kind":      must(ScoreClicks(log(floats(0.5, 1), floats(0.25, 0)), 2, ClickOptions{})),
+	} {
+		if v := score.Values[0]; v.Resampled != nil || math.IsNaN(v.Value) {
+			t.Errorf("%s: %v, sets %v", name, v.Value, v.Resampled)
+		}
 	}
 }
 
@@ -191,7 +264,7 @@ func scoreMAP(_ *testing.T, list []int) Value {
 
 func TestTooManyPredictionsAreNotResampled(t *testing.T) {
 	k := &pairKeeper{pairs: make([]keptPair, mostPairs)}
-	if k.add(0, 0.5, true); k.resampled(2) != nil || k.pairs != nil {
+	if k.add(0, 0.5, true); k.resampled() != nil || k.pairs != nil {
 		t.Error("more than mostPairs are kept")
 	}
 	if k.add(0, 0.5, true); k.pairs != nil {
