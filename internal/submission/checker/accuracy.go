@@ -82,6 +82,9 @@ func (c *resultCheck) checkAccuracyText() {
 					order = append(order, m.Name)
 				}
 				values[m.Name] = text
+				if c.strict && c.division != "open" {
+					c.strictTarget(path, n, m, text, v)
+				}
 				if v >= m.Bound {
 					reached[i] = true
 				} else {

@@ -136,6 +136,14 @@ func (c *resultCheck) addRate(log *runLog) {
 	log.entries[key] = mlperflog.Entry{Value: n / (ns / 1e9)}
 }
 
+// A scoredSet is one data set of accuracy_results.json.
+type scoredSet struct {
+	score   any // nil: none
+	samples int64
+	inline  bool // scored during the performance run, which is not the accuracy
+	broken  bool // not complete, or answers are missing
+}
+
 // addScores adds the first score, and how many samples were scored: the sum of all data sets for accuracy.
 func (c *resultCheck) addScores(log *runLog) error {
 	data, err := c.read(log.path, largestJSON)
@@ -148,6 +156,7 @@ func (c *resultCheck) addScores(log *runLog) error {
 			Samples json.RawMessage            `json:"total_samples"`
 			Counts  map[string]json.RawMessage `json:"response_counts"`
 			Score   json.RawMessage            `json:"score"`
+			Whole   any                        `json:"complete"`
 		} `json:"accuracy_scores"`
 	}
 	if err := json.Unmarshal(data, &results); err != nil {
@@ -158,6 +167,14 @@ func (c *resultCheck) addScores(log *runLog) error {
 	}
 	samples, known := int64(0), false
 	for i, set := range *results.Scores {
+		scored := scoredSet{inline: set.Type != nil && set.Type != "accuracy", broken: set.Whole == false}
+		if missing, err := parseJSON(set.Counts["missing"]); err == nil && truth(missing) {
+			scored.broken = true
+		}
+		if score, err := parseJSON(set.Score); err == nil {
+			scored.score = score
+		}
+		c.sets = append(c.sets, scored)
 		if _, has := log.entries["accuracy_score"]; !has && set.Score != nil && string(set.Score) != "null" {
 			v, err := parseJSON(set.Score)
 			if err != nil {
@@ -174,7 +191,7 @@ func (c *resultCheck) addScores(log *runLog) error {
 		if len(count) == 0 || string(count) == "null" {
 			count = set.Counts["issued"]
 		}
-		if set.Type != nil && set.Type != "accuracy" || len(count) == 0 || string(count) == "null" {
+		if scored.inline || len(count) == 0 || string(count) == "null" {
 			continue
 		}
 		v, err := parseJSON(count)
@@ -186,6 +203,7 @@ func (c *resultCheck) addScores(log *runLog) error {
 			return fmt.Errorf("accuracy_scores %d: %w", i, err)
 		}
 		samples, known = samples+n, true
+		c.sets[i].samples = n
 	}
 	if known {
 		log.entries["effective_accuracy_sample_count"] = mlperflog.Entry{Value: samples}

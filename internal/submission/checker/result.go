@@ -21,9 +21,10 @@ type resultCheck struct {
 	performance, accuracy *runLog // nil: missing, or cannot be read
 	endpoint              bool    // measured without LoadGen
 
-	metric       any      // the result
-	accuracies   []string // metrics of accuracy.txt and their values, as the summary has them
-	score        string   // the accuracy of a result without LoadGen
+	metric       any         // the result
+	accuracies   []string    // metrics of accuracy.txt and their values, as the summary has them
+	score        string      // the accuracy of a result without LoadGen
+	sets         []scoredSet // all scores of such a result
 	measurements map[string]any
 	power        float64 // watts, or millijoules of a query
 	watts        string  // of the power supplies
@@ -77,7 +78,11 @@ func judge(j *job) Result {
 		c.checkAudits()
 	}
 	c.checkMeasurements()
-	if c.strict && !c.endpoint && c.rule.Accuracy != nil {
+	switch {
+	case !c.strict || c.rule.Accuracy == nil:
+	case c.endpoint:
+		c.strictEndpoint()
+	default:
 		c.checkStrictly()
 	}
 	r := Result{

@@ -216,6 +216,29 @@ func (c *resultCheck) strictAccuracy() {
 	c.strictHash(c.folder + "/accuracy")
 }
 
+// inPercent are the metrics that the official scripts print in percent, also where the target is a fraction.
+var inPercent = []string{"acc", "mAP"}
+
+// strictTarget judges a metric that accuracy.txt has where the official checker takes it for another quantity than it is.
+func (c *resultCheck) strictTarget(path string, line int, m rounds.Metric, text string, v float64) {
+	switch {
+	case m.Name == "DLRM_NE": // the checker wants 0.999 of the reference or more; lower is better
+		most := m.Bound / 0.999 / 0.999
+		if !(v <= most) {
+			c.fail("acc-target", problem{path: path, line: line, message: m.Name + " is above its target; lower is better, although the official checker wants more", found: text, wanted: fmt.Sprintf("≤ %.6g", most)})
+		} else if v < m.Bound {
+			c.note("acc-target", problem{path: path, line: line, message: m.Name + " keeps the rules, in which lower is better; the official checker judges it backwards and refuses it", found: text, wanted: fmt.Sprintf("≤ %.6g", most)})
+		}
+	case m.Bound > 1:
+	case slices.Contains(inPercent, m.Name):
+		if !(v/100 >= m.Bound) {
+			c.fail("acc-target", problem{path: path, line: line, message: m.Name + " is in percent and below its target, which the official checker takes for percent, too", found: text + " %", wanted: fmt.Sprintf("≥ %.6g %%", 100*m.Bound)})
+		}
+	case v > 1:
+		c.fail("acc-value", problem{path: path, line: line, message: m.Name + " is above 1: percent in place of a fraction", found: text, wanted: "≤ 1"})
+	}
+}
+
 // strictFiles compares the folders of a result with the files that belong there, and looks for placeholders in its texts.
 func (c *resultCheck) strictFiles() {
 	logs := []string{"mlperf_log_summary.txt", "mlperf_log_detail.txt"}
