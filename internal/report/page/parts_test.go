@@ -275,6 +275,7 @@ func TestCellsSortByTheirNumbers(t *testing.T) {
 		"p95 latency": {Text: "1.5 ms", Sort: "1.5e+06", Number: true},
 		"samples/s":   {Text: "1,000,000", Sort: "1e+06", Number: true},
 		"accuracy":    {Text: "76.5 %", Sort: "76.5", Number: true, Class: "n"},
+		"Top-5":       {Text: "–", Number: true},
 		"batch":       {Text: "–", Number: true},
 		"device":      {},
 	}
@@ -291,6 +292,12 @@ func TestCellsSortByTheirNumbers(t *testing.T) {
 	}
 	if got := columns[6].of(l); got.Class != "" {
 		t.Errorf("an accuracy that is met: %+v", got)
+	}
+	l.Accuracy = &report.LineAccuracy{Unit: "%", Top5: new(0.0)}
+	for _, i := range []int{6, 7} {
+		if got, want := columns[i].of(l).Text, "0 %"; got != want {
+			t.Errorf("%s where no answer is right: %q, want %q", columns[i].head, got, want)
+		}
 	}
 }
 

@@ -136,15 +136,21 @@ func once(head string, of func(report.Line) string) column {
 	return c
 }
 
-// number shows nothing for 0, which is what was not measured.
+// numbers shows nothing for 0, which is what was not measured.
 func numbers(head, unit string, of func(report.Line) float64) column {
 	return column{head, true, false, func(l report.Line) cell {
-		v := of(l)
-		if v == 0 {
-			return cell{Text: "–", Number: true}
+		if v := of(l); v != 0 {
+			return numberCell(v, unit)
 		}
-		return cell{Text: figures.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
+		return none
 	}}
+}
+
+// none is the cell of a number that was not measured.
+var none = cell{Text: "–", Number: true}
+
+func numberCell(v float64, unit string) cell {
+	return cell{Text: figures.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
 }
 
 var columns = []column{
@@ -162,20 +168,20 @@ var columns = []column{
 	numbers("p95 latency", "ns", func(l report.Line) float64 { return l.LatencyP95MS * 1e6 }),
 	{"accuracy", true, false, func(l report.Line) cell {
 		if l.Accuracy == nil {
-			return cell{Text: "–", Number: true}
+			return none
 		}
-		c := cell{Text: figures.Text(l.Accuracy.Value, l.Accuracy.Unit), Sort: strconv.FormatFloat(l.Accuracy.Value, 'g', -1, 64), Number: true}
+		c := numberCell(l.Accuracy.Value, l.Accuracy.Unit)
 		if !l.Accuracy.Met {
 			c.Class = "n"
 		}
 		return c
 	}},
-	numbers("Top-5", "%", func(l report.Line) float64 {
+	{"Top-5", true, false, func(l report.Line) cell {
 		if l.Accuracy == nil || l.Accuracy.Top5 == nil {
-			return 0
+			return none
 		}
-		return *l.Accuracy.Top5
-	}),
+		return numberCell(*l.Accuracy.Top5, "%")
+	}},
 	once("precision", func(l report.Line) string { return l.Precision }),
 	numbers("batch", "", func(l report.Line) float64 { return float64(l.Batch) }),
 	numbers("concurrency", "", func(l report.Line) float64 { return float64(l.Concurrency) }),
@@ -195,7 +201,7 @@ func used(lines []report.Line) (list []column, shared []string) {
 		first := c.of(lines[0]).Text
 		same := !slices.ContainsFunc(lines, func(l report.Line) bool { return c.of(l).Text != first })
 		switch {
-		case same && (first == "" || first == "–"):
+		case same && (first == "" || first == none.Text):
 		case same && c.once && len(lines) > 1:
 			shared = append(shared, first)
 		default:
