@@ -5,6 +5,8 @@
 //	c := convert.Converter{Model: model, Source: "resnet50.onnx", DatasetDir: dir, Engine: engine, Observer: o}
 //	path, err := c.Cached(ctx, convert.Request{Precision: "int8"}, cacheDir)
 //
-// How models are converted is the matter of package quantize. This package brings its samples,
+// It also makes ONNX files of the checkpoints of GNMT and of TensorFlow Lite models (package tflite).
+//
+// How models are quantised is the matter of package quantize. This package brings its samples,
 // which are those that a run prepares, and its scores, which are those of accuracy runs.
 package convert

@@ -38,6 +38,12 @@ func (r *Resolved) builtInModel() bool {
 // is a note; a file (with its fingerprint in prints) of unknown source is a caveat in the closed division, whose models are made of the official weights.
 func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint) (caveats, notes []string, err error) {
 	q := &r.Request
+	if q.ownModel() {
+		if steps, made := madeOf(q.ModelPath); len(steps) > 0 {
+			notes = append(notes, fmt.Sprintf("model file %s: says that it was %s", filepath.Base(q.ModelPath), made))
+		}
+		return nil, notes, nil
+	}
 	if q.ModelPath == "" || q.noBenchmark() || q.Engine.Name != engine.ONNXRuntime || r.builtInModel() {
 		return nil, nil, nil
 	}
@@ -82,23 +88,30 @@ func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path 
 	if fetched := r.fetched(ctx, known, benchmark, path, print); fetched != "" {
 		return fmt.Sprintf("model file %s: as downloaded, %s; its publisher gives no checksum", name, fetched), true, nil
 	}
-	var steps []convert.Origin
-	if head, err := onnx.ReadHead(path); err == nil {
-		steps = convert.Origins(head.Metadata)
-	}
+	steps, made := madeOf(path)
 	if len(steps) == 0 {
 		return report.CaveatUnknownModel(name, print.SHA256, ""), false, nil
 	}
 	first := steps[0]
-	var by []string
-	for _, s := range steps {
-		by = append(by, s.By)
-	}
-	made := fmt.Sprintf("made of %s (SHA-256 %s) by %s", first.File, first.SHA256, strings.Join(by, ", then "))
 	if official := known.Official(benchmark, first.SHA256, first.MD5); official != "" {
 		return fmt.Sprintf("model file %s: says that it was %s, the official file %s: a statement, not a proof", name, made, official), true, nil
 	}
 	return report.CaveatUnknownModel(name, print.SHA256, made), false, nil
+}
+
+// madeOf returns the steps by which a model file says that it was made, and a text of them.
+func madeOf(path string) (steps []convert.Origin, text string) {
+	if head, err := onnx.ReadHead(path); err == nil {
+		steps = convert.Origins(head.Metadata)
+	}
+	if len(steps) == 0 {
+		return nil, ""
+	}
+	var by []string
+	for _, s := range steps {
+		by = append(by, s.By)
+	}
+	return steps, fmt.Sprintf("made of %s (SHA-256 %s) by %s", steps[0].File, steps[0].SHA256, strings.Join(by, ", then "))
 }
 
 // fetched names the files of a model as a download brought them, if all are; empty: not all are.

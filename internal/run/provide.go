@@ -71,6 +71,11 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, maker: builtin.Maker{
 		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
+	if convert.IsTFLite(q.ModelPath) && !q.Engine.IsRemote() {
+		if err := p.convertTFLite(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if q.ModelPath != "" { // before data are made for it
 		var prints []onnx.Fingerprint
 		if p.Fingerprint.Model, prints, err = p.modelFingerprint(ctx, q.ModelPath); err != nil {
@@ -102,6 +107,17 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// convertTFLite puts the ONNX form of the request's TensorFlow Lite model in its place.
+func (p *Prepared) convertTFLite(ctx context.Context) error {
+	q := &p.Request
+	path, err := convert.CachedTFLite(ctx, q.ModelPath, filepath.Join(p.maker.Dir, "converted"))
+	if err != nil {
+		return userinput.Wrap("model_path", err)
+	}
+	q.ModelPath, p.config.Backend.ModelPath = path, path
+	return nil
 }
 
 // openEngines opens the engine, unless it is simulated, and ONNX Runtime beside one that asks servers: to make data

@@ -85,7 +85,7 @@ const serversModel = "the servers have the model: whether it is the official one
 // a caveat, each that makes it harder, or that the division allows, a note. Origin says where a setting comes from.
 func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string) {
 	if r.Request.ownModel() { // the rules have no settings for it
-		return nil, nil
+		return nil, r.source
 	}
 	list, err := r.Differences(s, r.division)
 	if err != nil {

@@ -1,0 +1,87 @@
+package tflite
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// converted is the ONNX form of a file of testdata (made by make_models.py).
+func converted(t *testing.T, name string) *onnx.Model {
+	t.Helper()
+	m, err := Convert(name, testenv.Read(t, filepath.Join("testdata", name+".tflite")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Inputs and outputs are those of the file, and a chain of convolutions has no transposes inside.
+func TestConvertKeepsInterface(t *testing.T) {
+	for name, elem := range map[string]onnx.ElemType{"float32": onnx.Float32, "float16": onnx.Float32, "hybrid": onnx.Float32, "uint8": onnx.Uint8, "int8": onnx.Int8, "int16": onnx.Int16} {
+		g := converted(t, name).Graph
+		in, out := g.Inputs[0].Type, g.Outputs[0].Type
+		if in.Elem != elem || out.Elem != elem || !slices.Equal(in.Shape, onnx.FixedShape([]int64{1, 17, 18, 3})) {
+			t.Errorf("%s: input %v, output %v, want %v and 1×17×18×3", name, in, out, elem)
+		}
+		transposes := 0
+		for _, n := range g.Nodes {
+			if n.Op == "Transpose" {
+				transposes++
+			}
+		}
+		if transposes > 2 {
+			t.Errorf("%s: %d transposes, want one at the input", name, transposes)
+		}
+	}
+}
+
+func TestConvertRefuses(t *testing.T) {
+	whole := testenv.Read(t, "testdata/float32.tflite")
+	unknown := bytes.Clone(testenv.Read(t, "testdata/detections.tflite"))
+	copy(unknown[bytes.Index(unknown, []byte("TFLite_Detection_PostProcess")):], "Flex")
+	for _, test := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"an ONNX file", []byte("\x08\x08\x12\x06mlperf"), "want the mark TFL3"},
+		{"cut off", whole[:len(whole)/2], "an offset points outside the file"},
+		{"a custom operator", unknown, "Flexte_Detection_PostProcess version 1"},
+	} {
+		if _, err := Convert("my.tflite", test.content); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "my.tflite: ") {
+			t.Errorf("Convert(%s) = %v, want an error with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// What is accepted can be written, however the file was changed.
+func FuzzConvert(f *testing.F) {
+	paths, err := filepath.Glob("testdata/*.tflite")
+	testenv.Must(f, err)
+	for _, path := range paths {
+		f.Add(testenv.Read(f, path))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		m, err := Convert("fuzz", content)
+		if err != nil {
+			return
+		}
+		var size countWriter
+		if _, err := m.WriteTo(&size); err == nil && int(size) > 64*len(content)+4<<20 {
+			t.Errorf("%d bytes became %d", len(content), size)
+		}
+	})
+}
+
+type countWriter int
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	*c += countWriter(len(p))
+	return len(p), nil
+}
