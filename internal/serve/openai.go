@@ -59,11 +59,17 @@ func NewOpenAI(offers []*Offer) *OpenAI {
 
 // Routes are the paths of the protocol.
 func (a *OpenAI) Routes() []oipserver.Route {
-	return []oipserver.Route{
+	routes := []oipserver.Route{
 		{Pattern: "GET /v1/models", Handle: a.list},
 		{Pattern: "POST /v1/completions", Handle: func(w http.ResponseWriter, r *http.Request) error { return a.complete(w, r, false) }},
 		{Pattern: "POST /v1/chat/completions", Handle: func(w http.ResponseWriter, r *http.Request) error { return a.complete(w, r, true) }},
+		{Pattern: "GET /v1/", Handle: oipserver.NotFound},
+		{Pattern: "POST /v1/", Handle: oipserver.NotFound},
 	}
+	for i := range routes {
+		routes[i].Error = errorDocument
+	}
+	return routes
 }
 
 func (a *OpenAI) list(w http.ResponseWriter, _ *http.Request) error {
@@ -79,16 +85,15 @@ func (a *OpenAI) list(w http.ResponseWriter, _ *http.Request) error {
 	for _, m := range a.models {
 		list.Data = append(list.Data, model{m.name, "model", "mlperf"})
 	}
-	return respond(w, http.StatusOK, list)
+	return respond(w, list)
 }
 
-func respond(w http.ResponseWriter, status int, document any) error {
+func respond(w http.ResponseWriter, document any) error {
 	text, err := json.Marshal(document, jsontext.AllowInvalidUTF8(true)) // a text may end within a character
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
 	_, _ = w.Write(text) // an error means that the client has gone
 	return nil
 }
@@ -97,18 +102,18 @@ func respond(w http.ResponseWriter, status int, document any) error {
 type apiError struct {
 	Error struct {
 		Message string `json:"message"`
+		Type    string `json:"type"`
 		Code    int    `json:"code"`
 	} `json:"error"`
 }
 
-func errorDocument(err error) (d apiError) {
-	d.Error.Message, d.Error.Code = err.Error(), protocol.CodeOf(err).HTTP()
+func errorDocument(err error) any {
+	var d apiError
+	d.Error.Message, d.Error.Type, d.Error.Code = err.Error(), "invalid_request_error", protocol.CodeOf(err).HTTP()
+	if d.Error.Code >= http.StatusInternalServerError {
+		d.Error.Type = "server_error"
+	}
 	return d
-}
-
-func refuse(w http.ResponseWriter, err error) error {
-	d := errorDocument(err)
-	return respond(w, d.Error.Code, d)
 }
 
 func invalid(err error) error { return &protocol.Error{Code: protocol.InvalidArgument, Err: err} }
@@ -117,22 +122,22 @@ func invalid(err error) error { return &protocol.Error{Code: protocol.InvalidArg
 func (a *OpenAI) complete(w http.ResponseWriter, r *http.Request, chat bool) error {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPrompt))
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return refuse(w, protocol.Errorf(protocol.TooLarge, "the request has more than %d bytes", large.Limit))
+		return protocol.Errorf(protocol.TooLarge, "the request has more than %d bytes", large.Limit)
 	}
 	if err != nil {
-		return refuse(w, invalid(err))
+		return invalid(err)
 	}
 	p, err := readPrompt(text, chat)
 	if err != nil {
-		return refuse(w, invalid(err))
+		return invalid(err)
 	}
 	i := slices.IndexFunc(a.models, func(m *textModel) bool { return m.name == p.Model || p.Model == "" && len(a.models) == 1 })
 	if i < 0 {
-		return refuse(w, protocol.Errorf(protocol.NotFound, "the server has no model %q", p.Model))
+		return protocol.Errorf(protocol.NotFound, "the server has no model %q", p.Model)
 	}
 	c, err := a.models[i].begin(p)
 	if err != nil {
-		return refuse(w, err)
+		return err
 	}
 	defer c.release(c.row)
 	c.id = "cmpl-" + strconv.FormatUint(a.ids.Add(1), 10)
@@ -141,14 +146,15 @@ func (a *OpenAI) complete(w http.ResponseWriter, r *http.Request, chat bool) err
 		return nil
 	}
 	response, err := c.wait(c.row)
-	if err == nil {
-		c.tokens = c.Tokens(nil, response)
-		text, err := c.decode(c.textTokens())
-		if err == nil {
-			return respond(w, http.StatusOK, c.document(c.choice(text, c.tokens, c.finishReason(), false), true, false))
-		}
+	if err != nil {
+		return err
 	}
-	return refuse(w, err)
+	c.tokens = c.Tokens(nil, response)
+	answer, err := c.decode(c.textTokens())
+	if err != nil {
+		return err
+	}
+	return respond(w, c.document(c.choice(answer, c.tokens, c.finishReason(), false), true, false))
 }
 
 // A prompt is a request of OpenAI's protocol, with the fields that matter here.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +24,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 const echoRoom = 8
@@ -210,6 +213,55 @@ func TestCompletions(t *testing.T) {
 	}
 	if r, err := http.Get(url + "/v1/models"); err != nil || r.StatusCode != 200 {
 		t.Errorf("the list of models: %v, %v", r, err)
+	}
+}
+
+// TestErrorsHaveOneForm: also those that the server itself answers with on the paths of the protocol.
+func TestErrorsHaveOneForm(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	testenv.Must(t, os.WriteFile(tokens, []byte("0123456789abcdef"), 0o600))
+	engine, err := simulated.New(simulated.Config{})
+	testenv.Must(t, err)
+	offer, err := Open(t.Context(), echoSource{&source{engine: engine}, letters{}}, Options{Name: "m", Room: 1})
+	testenv.Must(t, err)
+	url, stop := startOffer(t, offer, Web{OpenAI: NewOpenAI([]*Offer{offer}), TokenFile: tokens})
+	defer func() {
+		http.DefaultClient.CloseIdleConnections()
+		testenv.Must(t, stop())
+	}()
+	for _, c := range []struct {
+		name, method, path, token, encoding, body string
+		status                                    int
+	}{
+		{"no token", "POST", "completions", "", "", `{"prompt":"a"}`, 401},
+		{"no token for the list", "GET", "models", "", "", "", 401},
+		{"compressed", "POST", "chat/completions", "0123456789abcdef", "gzip", "x", 501},
+		{"an unknown path", "POST", "embeddings", "0123456789abcdef", "", "{}", 404},
+		{"an unknown path to read", "GET", "files", "0123456789abcdef", "", "", 404},
+		{"another method", "POST", "models", "0123456789abcdef", "", "", 404},
+		{"no JSON", "POST", "completions", "0123456789abcdef", "", "{", 400},
+		{"another model", "POST", "completions", "0123456789abcdef", "", `{"model":"n","prompt":"a"}`, 404},
+	} {
+		q, err := http.NewRequestWithContext(t.Context(), c.method, url+"/v1/"+c.path, strings.NewReader(c.body))
+		testenv.Must(t, err)
+		if c.token != "" {
+			q.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		if c.encoding != "" {
+			q.Header.Set("Content-Encoding", c.encoding)
+		}
+		r, err := http.DefaultClient.Do(q)
+		testenv.Must(t, err)
+		text, err := io.ReadAll(r.Body)
+		testenv.Must(t, err, r.Body.Close())
+		want := "invalid_request_error"
+		if c.status >= 500 {
+			want = "server_error"
+		}
+		var said apiError
+		if err := json.Unmarshal(text, &said); err != nil || r.StatusCode != c.status || said.Error.Code != c.status || said.Error.Message == "" || said.Error.Type != want {
+			t.Errorf("%s: %d %s, want status %d as OpenAI's error", c.name, r.StatusCode, text, c.status)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc("GET "+path+"/ready", func(w http.ResponseWriter, r *http.Request) {
 			m, err := s.modelOf(r)
 			if err != nil {
-				s.writeError(w, err)
+				s.writeError(w, err, errorDocument(err))
 				return
 			}
 			ready(w, m.Ready() && !s.draining())
@@ -68,12 +68,14 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
 	}
 	for _, method := range []string{"GET", "POST"} { // not all of them, which would also answer for wrong methods of the paths above
-		mux.HandleFunc(method+" /", s.guarded(func(_ http.ResponseWriter, r *http.Request) error {
-			return protocol.Errorf(protocol.NotFound, "this server has no %s %s", r.Method, r.URL.Path)
-		}))
+		mux.HandleFunc(method+" /", s.guarded(NotFound))
 	}
 	for _, route := range s.config.Routes {
-		mux.HandleFunc(route.Pattern, s.guarded(func(w http.ResponseWriter, r *http.Request) error {
+		document := errorDocument
+		if route.Error != nil {
+			document = route.Error
+		}
+		mux.HandleFunc(route.Pattern, s.guardedAs(document, func(w http.ResponseWriter, r *http.Request) error {
 			if s.draining() {
 				return errDraining
 			}
@@ -83,10 +85,20 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
+// NotFound refuses a path.
+func NotFound(_ http.ResponseWriter, r *http.Request) error {
+	return protocol.Errorf(protocol.NotFound, "this server has no %s %s", r.Method, r.URL.Path)
+}
+
 var errDraining = &protocol.Error{Code: protocol.Unavailable, Err: errors.New("the server is being shut down")}
 
-// guarded asks for a token, refuses compressed bodies, which would be taken for tensors, and writes errors.
+// guarded is guardedAs with the errors of the protocol.
 func (s *Server) guarded(f func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return s.guardedAs(errorDocument, f)
+}
+
+// guardedAs asks for a token, refuses compressed bodies, which would be taken for tensors, and writes errors as documents.
+func (s *Server) guardedAs(document func(error) any, f func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var err error
 		switch encoding := r.Header.Get("Content-Encoding"); {
@@ -99,7 +111,7 @@ func (s *Server) guarded(f func(w http.ResponseWriter, r *http.Request) error) h
 			err = f(w, r)
 		}
 		if err != nil {
-			s.writeError(w, err)
+			s.writeError(w, err, document(err))
 		}
 	}
 }
@@ -123,10 +135,12 @@ func writeText(w http.ResponseWriter, kind string, text []byte) error {
 	return nil
 }
 
-// writeError answers with an error.
-func (s *Server) writeError(w http.ResponseWriter, err error) {
+func errorDocument(err error) any { return map[string]string{"error": err.Error()} }
+
+// writeError answers with an error and its document.
+func (s *Server) writeError(w http.ResponseWriter, err error, document any) {
 	code := protocol.CodeOf(err)
-	text, _ := json.Marshal(map[string]string{"error": err.Error()}, jsontext.AllowInvalidUTF8(true)) // which no string makes fail
+	text, _ := json.Marshal(document, jsontext.AllowInvalidUTF8(true)) // which no string makes fail
 	s.requests.failed(code)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Del("Content-Length")

@@ -62,6 +62,8 @@ type Config struct {
 type Route struct {
 	Pattern string // of package http
 	Handle  func(w http.ResponseWriter, r *http.Request) error
+	// Error makes the JSON document of an error, the server's own ones among them; nil: that of the Open Inference Protocol.
+	Error func(error) any
 }
 
 // A Server answers requests.
