@@ -162,7 +162,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.config
 	cfg.BuiltInData, cfg.BuiltInModel = p.builtInData(), p.builtInModel()
 	if q.DatasetPath == "" && !q.noBenchmark() {
-		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.model); err != nil {
+		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.files); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	case questions:
 		cfg.Reference = 100 // percent: the answers are in the questions
 	case q.ModelPath == "" && q.Count == 0 && scored && p.maker.Engine != nil:
-		cfg.Reference, err = p.maker.Reference(ctx, p.model)
+		cfg.Reference, err = p.maker.Reference(ctx, p.files)
 	}
 	return err
 }

@@ -40,6 +40,7 @@ type Resolved struct {
 	Notes []string // for the user before the run
 
 	model       workload.Model
+	files       workload.Model // the same with its files, where servers of text are asked: built-in data are made with those
 	division    config.Division
 	interactive bool              // Server with the bounds of the model's Interactive
 	confFiles   map[string][]byte // the files that settings were read from, by their usual names
@@ -141,7 +142,6 @@ func (r *Resolved) lookUp() (err error) {
 		if r.model, err = models.LookupAny(q.Model); err == nil && r.model.OpenRemote == nil {
 			err = fmt.Errorf("%s takes no prompts: servers of text are asked for language models only", r.model.Name)
 		}
-		r.model = r.model.Remote()
 	default:
 		if r.model, err = models.Find(q.Model, q.ModelPath); err != nil {
 			if m, other := models.LookupAny(q.Model); other == nil {
@@ -151,6 +151,9 @@ func (r *Resolved) lookUp() (err error) {
 	}
 	if err != nil {
 		return userinput.Wrap("model", err)
+	}
+	if r.files = r.model; q.asksServers() && !q.freePrompts() {
+		r.model = r.model.Remote()
 	}
 	if r.division, err = config.ParseDivision(q.Division); err != nil {
 		return userinput.Wrap("division", err)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,11 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -549,5 +555,37 @@ func TestProfile(t *testing.T) {
 	q.Profile = Auto
 	if r, err := Resolve(q); err != nil || len(r.Notes) != 1 || !strings.HasSuffix(r.Notes[0], "mlperf tune --model resnet50 --scenario offline makes one") {
 		t.Errorf("%+v, %v, want a note", r, err)
+	}
+}
+
+var errComputed = errors.New("the model's file computes")
+
+// A filesEngine opens the files of models, and fails once they compute.
+type filesEngine struct{ backend.Engine }
+
+func (filesEngine) Ports(_ context.Context, o backend.Options) (inputs, outputs []backend.Port, err error) {
+	return backend.ReadPorts(o.ModelPath)
+}
+
+func (filesEngine) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
+	in, out, err := backend.ReadPorts(o.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	e, err := simulated.New(simulated.Config{Inputs: in, Outputs: out, Answer: func(_, _ []tensor.Tensor) error { return errComputed }})
+	if err != nil {
+		return nil, err
+	}
+	return e.Open(ctx, backend.Options{Outputs: o.Outputs})
+}
+
+// Servers of text have the model; the built-in prompts for them are made with its files here.
+func TestPromptsForServersAreMadeByFiles(t *testing.T) {
+	q := Request{Model: "llama3.1-8b", Scenario: "offline", Engine: engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{"http://h:1"}}}}
+	r, err := Resolve(q)
+	testenv.Must(t, err)
+	p := &Prepared{Resolved: r, config: &harness.Config{}, maker: builtin.Maker{Dir: t.TempDir(), Engine: filesEngine{}, Observer: harness.Silent{}}}
+	if err := p.findFiles(t.Context()); !errors.Is(err, errComputed) {
+		t.Errorf("%v, want %v", err, errComputed)
 	}
 }
