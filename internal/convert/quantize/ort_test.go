@@ -23,6 +23,15 @@ import (
 
 // These tests run models in ONNX Runtime, small ones but for the last two.
 
+// fitting are options with the weights that this processor wants, as package convert chooses them: without VNNI the products of
+// eight bits overflow.
+func fitting(o Options) Options {
+	o.SevenBitWeights = o.SevenBitWeights || !machine.FastInt8()
+	return o
+}
+
+func recipe() Recipe { return Recipe{Options: fitting(Options{})} }
+
 // random is a batch of random numbers.
 func random(seed uint64, dims ...int64) tensor.Tensor {
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -234,7 +243,7 @@ func TestORTLowerPrecision(t *testing.T) {
 		}
 		check("equalised", even, 30) // values beyond what was seen are cut off
 		for _, o := range []Options{{}, {Activations: S8, PerTensor: true}, {SevenBitWeights: true}, {SkipFirst: true, SkipLast: true}} {
-			q, report, err := Recipe{Options: o}.Make(t.Context(), m, c)
+			q, report, err := Recipe{Options: fitting(o)}.Make(t.Context(), m, c)
 			if err != nil {
 				t.Fatalf("model %d, %+v: %v", i, o, err)
 			}
@@ -365,7 +374,7 @@ func TestORTEqualize(t *testing.T) {
 	}
 	// The recipe takes it, since it is better, and leaves what is even as it is.
 	c.Samples = images(slices.Repeat([]int64{4}, judged+2)...)
-	q, report, err := Recipe{}.Make(t.Context(), m, c)
+	q, report, err := recipe().Make(t.Context(), m, c)
 	if err != nil || report.EqualizedLayers != 1 {
 		t.Fatalf("%d layers were equalised, %v", report.EqualizedLayers, err)
 	}
@@ -377,7 +386,7 @@ func TestORTEqualize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, _, err := quantize(p, r, Options{})
+	plain, _, err := quantize(p, r, fitting(Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +425,7 @@ func TestORTEqualizeUnseen(t *testing.T) {
 				}
 			}
 		}
-		_, report, err := Recipe{}.Make(t.Context(), m, Calibration{Engine: e, Samples: samples})
+		_, report, err := recipe().Make(t.Context(), m, Calibration{Engine: e, Samples: samples})
 		if err != nil || report.EqualizedLayers != c.layers {
 			t.Errorf("%+v: %d layers are equalised, %v", c, report.EqualizedLayers, err)
 		}
@@ -427,7 +436,7 @@ func TestORTDynamic(t *testing.T) {
 	e := orttest.Engine(t)
 	m := recurrentModel(t)
 	for _, o := range []Options{{}, {PerTensor: true}, {SevenBitWeights: true}} {
-		q, _, err := Dynamic(m, o)
+		q, _, err := Dynamic(m, fitting(o))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -496,7 +505,7 @@ func TestORTSearchByNoise(t *testing.T) {
 	if same, err := score(t.Context(), p); err != nil || same < 120 {
 		t.Errorf("the FP32 model itself scores %v, %v", same, err)
 	}
-	all, _, err := Recipe{}.Make(t.Context(), m, c)
+	all, _, err := recipe().Make(t.Context(), m, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -504,7 +513,7 @@ func TestORTSearchByNoise(t *testing.T) {
 	if err != nil || worst < 25 || worst > 60 {
 		t.Errorf("the quantised model scores %v dB, %v, want about 40", worst, err)
 	}
-	layers, err := Recipe{}.Sensitivity(t.Context(), m, c, func(int, int) {})
+	layers, err := recipe().Sensitivity(t.Context(), m, c, func(int, int) {})
 	if err != nil || len(layers) != 4 {
 		t.Fatalf("Sensitivity() = %v, %v", layers, err)
 	}
@@ -514,12 +523,12 @@ func TestORTSearchByNoise(t *testing.T) {
 		}
 	}
 	search := &Search{Score: score, Target: worst + 1, Progress: func(int, int) {}}
-	_, report, err := Recipe{Search: search}.Make(t.Context(), m, c)
+	_, report, err := Recipe{Options: fitting(Options{}), Search: search}.Make(t.Context(), m, c)
 	if err != nil || report.Search.Score < worst+1 || len(report.Search.Excluded) == 0 {
 		t.Errorf("the search ended at %+v, %v, want %v dB", report.Search, err, worst+1)
 	}
 	search.Target = 1000
-	if q, _, err := (Recipe{Search: search}).Make(t.Context(), m, c); !errors.Is(err, ErrTargetMissed) || q == nil {
+	if q, _, err := (Recipe{Options: fitting(Options{}), Search: search}).Make(t.Context(), m, c); !errors.Is(err, ErrTargetMissed) || q == nil {
 		t.Errorf("a target out of reach gives %v, want a model and ErrTargetMissed", err)
 	}
 }
@@ -534,7 +543,7 @@ func TestORTNoiseBeforeSigmoid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, _, err := Recipe{}.Make(t.Context(), m, c)
+	q, _, err := recipe().Make(t.Context(), m, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -601,7 +610,7 @@ func TestORTQuantizedClassifier(t *testing.T) {
 		}
 		return x
 	}
-	q, report, err := Recipe{}.Make(t.Context(), m, Calibration{Engine: e, Samples: func(yield func([]tensor.Tensor, error) bool) {
+	q, report, err := recipe().Make(t.Context(), m, Calibration{Engine: e, Samples: func(yield func([]tensor.Tensor, error) bool) {
 		for i := 0; i < 16 && yield([]tensor.Tensor{scene(i)}, nil); i++ {
 		}
 	}})
@@ -640,7 +649,7 @@ func TestORTQuantizedDetector(t *testing.T) {
 			}
 		}}
 	}
-	int8, report, err := Recipe{Options: Options{SevenBitWeights: !machine.FastInt8()}}.Make(t.Context(), m, scenes(9000, 6)) // as package convert does
+	int8, report, err := recipe().Make(t.Context(), m, scenes(9000, 6))
 	if err != nil {
 		t.Fatal(err)
 	}
