@@ -18,7 +18,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
-	"github.com/mlperf-go/mlperf/internal/userinput"
 	"github.com/mlperf-go/mlperf/scripts"
 )
 
@@ -37,6 +36,12 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 			if !fix {
 				if err := refuseFlags(cmd.Flags(), "is of --fix: without it nothing is asked", "yes"); err != nil {
 					return err
+				}
+			}
+			if device != "" {
+				var err error
+				if device, err = ort.CanonicalDevice(device); err != nil {
+					return usage("--device: %w", err)
 				}
 			}
 			d, err := diagnose(cmd.Context(), library, device)
@@ -249,13 +254,9 @@ func (d *diagnosis) checkDisk() {
 
 // checkDevice wants a device that can be used. A library that the user names is not replaced by another.
 func (d *diagnosis) checkDevice(library, device string) error {
-	i := slices.IndexFunc(d.Providers, func(p ort.Provider) bool { return userinput.Same(p.Device, device) })
+	i := slices.IndexFunc(d.Providers, func(p ort.Provider) bool { return p.Device == device })
 	if i < 0 {
-		want := "want one of " + strings.Join(ort.Devices(), ", ")
-		if near := ort.NearestDevice(device); near != "" {
-			want = "did you mean " + near + "? Want one of " + strings.Join(ort.Devices(), ", ")
-		}
-		return usage("--device: unknown device %q; %s", device, want)
+		return fmt.Errorf("ONNX Runtime says nothing of the device %s", device)
 	}
 	p := d.Providers[i]
 	if p.Usable {

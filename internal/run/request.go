@@ -203,12 +203,8 @@ func (q *Request) checkEngine() error {
 			if strings.TrimSpace(name) == "" {
 				return userinput.Invalid("device", q.Backend.Device, "names of devices, separated by commas")
 			}
-			if !ort.Knows(name) {
-				all := "devices are"
-				if near := ort.NearestDevice(name); near != "" {
-					all = "did you mean " + near + "? Devices are"
-				}
-				return userinput.Errorf("device", "unknown device %q; %s %s", name, all, strings.Join(ort.Devices(), ", "))
+			if _, err := ort.CanonicalDevice(name); err != nil {
+				return userinput.Wrap("device", err)
 			}
 		}
 	}

@@ -125,10 +125,13 @@ func oneAtATime(list string) bool {
 	return slices.ContainsFunc(all, func(r request) bool { return r.alone })
 }
 
-// Knows reports whether a device has that name; case, hyphens and underscores do not count.
-func Knows(name string) bool {
-	_, err := deviceNamed(name)
-	return err == nil
+// CanonicalDevice is the device of a name or alias; case, hyphens and underscores do not count. The error names what was probably meant.
+func CanonicalDevice(name string) (string, error) {
+	d, err := deviceNamed(name)
+	if err != nil {
+		return "", err
+	}
+	return d.name, nil
 }
 
 // meant are the devices that people mean by other words.
@@ -137,8 +140,8 @@ var meant = map[string]string{
 	"apple": "coreml", "metal": "coreml", "mps": "coreml", "ane": "coreml", "dml": "directml", "directx": "directml", "vulkan": "webgpu", "hexagon": "qnn",
 }
 
-// NearestDevice is the device that the user probably meant by an unknown name; empty: none is near.
-func NearestDevice(name string) string {
+// nearestDevice is the device that the user probably meant by an unknown name; empty: none is near.
+func nearestDevice(name string) string {
 	if device := meant[userinput.Plain(name)]; device != "" {
 		return device
 	}
@@ -153,7 +156,11 @@ func deviceNamed(name string) (*device, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown device %q; devices are %s", name, strings.Join(Devices(), ", "))
+	all := "devices are"
+	if near := nearestDevice(name); near != "" {
+		all = "did you mean " + near + "? Devices are"
+	}
+	return nil, fmt.Errorf("unknown device %q; %s %s", name, all, strings.Join(Devices(), ", "))
 }
 
 // A request asks for a device with options.

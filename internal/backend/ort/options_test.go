@@ -35,7 +35,7 @@ func TestDeviceList(t *testing.T) {
 		{"NvTensorRTRTXExecutionProvider", "tensorrt-rtx", ""},
 		{"tensorrt_rtx", "tensorrt-rtx", ""},
 		{"dml", "directml", ""},
-		{"gpu", "", `unknown device "gpu"; devices are cpu, cuda, tensorrt, openvino, coreml, directml, xnnpack, webgpu, qnn`},
+		{"gpu", "", `unknown device "gpu"; did you mean cuda? Devices are cpu, cuda, tensorrt, openvino, coreml, directml, xnnpack, webgpu, qnn`},
 		{"cuda,CUDA", "", "device cuda is listed twice"},
 		{"cpu,cuda", "", "device cpu runs every operator, so cuda after it would run none"},
 	} {
@@ -81,10 +81,14 @@ func TestQuestionsAboutDevices(t *testing.T) {
 		"tensorrt,cuda": {false, true, false, true}, "webgpu": {true, false, true, true}, "cuda,webgpu": {false, false, true, true}, "moon": {},
 	} {
 		got := want
-		got.knows, got.converts, got.alone, got.accelerates = Knows(list), Converts(list, "fp16"), oneAtATime(list), Accelerates(list)
+		_, err := CanonicalDevice(list)
+		got.knows, got.converts, got.alone, got.accelerates = err == nil, Converts(list, "fp16"), oneAtATime(list), Accelerates(list)
 		if got != want {
 			t.Errorf("%q: %+v, want %+v", list, got, want)
 		}
+	}
+	if name, err := CanonicalDevice("TRT"); name != "tensorrt" || err != nil {
+		t.Errorf("TRT is %q, %v, want tensorrt", name, err)
 	}
 }
 
