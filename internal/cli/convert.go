@@ -22,7 +22,7 @@ func newConvert() *cobra.Command {
 
 FILE.tflite: a model of TensorFlow Lite, float or quantised. Names, types and shapes of inputs and outputs
 stay; integers are kept between QuantizeLinear and DequantizeLinear. An operator that cannot be converted is
-an error that names it. run, serve and the others take a .tflite file directly and keep the converted one.
+an error that names it. run and serve take a .tflite file directly and keep the converted one.
 
 gnmt: the checkpoint of TensorFlow that the MLPerf reference publishes (gnmt_model.zip,
 ende_gnmt_model_4_layer: translate.ckpt.index and translate.ckpt.data-00000-of-00001;
