@@ -20,9 +20,10 @@ func newConvert() *cobra.Command {
 		Short: "Make ONNX files of a TensorFlow Lite model, or of the official checkpoint of a model",
 		Long: `Make ONNX files of models that have no official ONNX file.
 
-FILE.tflite: a model of TensorFlow Lite, float or quantised. Names, types and shapes of inputs and outputs
-stay; integers are kept between QuantizeLinear and DequantizeLinear. An operator that cannot be converted is
-an error that names it. run and serve take a .tflite file directly and keep the converted one.
+FILE.tflite: a model of TensorFlow Lite, float or quantised. Names, types and shapes of inputs
+and outputs stay; integers are kept between QuantizeLinear and DequantizeLinear. An operator that
+cannot be converted is an error that names it. run and serve take a .tflite file directly and keep
+the converted one.
 
 gnmt: the checkpoint of TensorFlow that the MLPerf reference publishes (gnmt_model.zip,
 ende_gnmt_model_4_layer: translate.ckpt.index and translate.ckpt.data-00000-of-00001;
