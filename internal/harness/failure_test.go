@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -277,6 +279,68 @@ func TestInterruptionBeforeTraffic(t *testing.T) {
 				testenv.Must(t, cfg.Engine.Close())
 			})
 		})
+	}
+}
+
+// stopAt cancels a run when it tells of a phase.
+type stopAt struct {
+	Silent
+	phase  string
+	cancel context.CancelCauseFunc
+	seen   []string
+}
+
+func (o *stopAt) Phase(name string) {
+	o.seen = append(o.seen, name)
+	if name == o.phase {
+		o.cancel(errStopped)
+	}
+}
+
+// TestInterruptionAtEachPhase interrupts runs on this machine and on servers at the beginning of each of their phases.
+func TestInterruptionAtEachPhase(t *testing.T) {
+	local := func(s loadgen.Scenario, m loadgen.Mode) func(*testing.T) Config {
+		return func(t *testing.T) Config {
+			cfg := config(t, newNumbers(100), s, m)
+			cfg.Calibrate = m == loadgen.PerformanceOnly
+			return cfg
+		}
+	}
+	remote := func(s loadgen.Scenario) func(*testing.T) Config {
+		return func(t *testing.T) Config { return tokenConfig(t, tokenserver.New(knownServer), s, nil) }
+	}
+	for name, make := range map[string]func(*testing.T) Config{
+		"local Server": local(loadgen.Server, loadgen.PerformanceOnly), "local Offline": local(loadgen.Offline, loadgen.PerformanceOnly),
+		"local accuracy": local(loadgen.SingleStream, loadgen.AccuracyOnly), "local find-peak": func(t *testing.T) Config { return peakConfig(t, newNumbers(100)) },
+		"remote Server": remote(loadgen.Server), "remote Offline": remote(loadgen.Offline),
+		"remote tensors": func(t *testing.T) Config {
+			cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
+			cfg.Engine = remoteEngine{engine(t, simulated.Config{Latency: time.Millisecond})}
+			return cfg
+		},
+	} {
+		stop := func(t *testing.T, phase string) (seen []string) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := make(t)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				o := &stopAt{phase: phase, cancel: cancel}
+				cfg.Observer = o
+				r, err := Run(ctx, cfg)
+				seen = o.seen
+				if phase == "" {
+					testenv.Must(t, err)
+				} else if !errors.Is(err, errStopped) || r != nil && r.Result != report.Interrupted {
+					t.Errorf("%s, interrupted as %s begins: %v, %+v", name, phase, err, r)
+				}
+			})
+			return seen
+		}
+		for _, phase := range slices.Compact(slices.Sorted(slices.Values(stop(t, "")))) {
+			if phase != "scoring" { // of answers that are all there: it takes no notice
+				stop(t, phase)
+			}
+		}
 	}
 }
 
