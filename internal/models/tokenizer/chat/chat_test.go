@@ -117,6 +117,7 @@ func TestRenderLimits(t *testing.T) {
 		t.Errorf("a chat after it = %q, %v", got, err)
 	}
 	p = Open(folder(t, "", "{% for m in messages %}{{ m.content }}{% endfor %}"))
+	p.timeout = time.Minute
 	if _, err := p.Render([]map[string]any{{"content": strings.Repeat("x", maxText)}, {"content": "x"}}); err == nil || !strings.Contains(err.Error(), "16777217 bytes") {
 		t.Errorf("a chat that is too long: %v", err)
 	}
