@@ -285,6 +285,27 @@ func TestInterruptionKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
+// Who drops an interrupted test does not wait for its statistics, which take seconds where the SUT answers at once.
+func TestDropInterrupted(t *testing.T) {
+	for _, scenario := range Scenarios() {
+		inFakeTime(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			sut := after(time.Millisecond)
+			if scenario == Offline {
+				sut = after(time.Minute)
+			}
+			opts := timers
+			opts.DropInterrupted = true
+			r, err := Run(ctx, sut, samples(), quick(scenario), opts)
+			if err != nil || r.Valid() || r.Interrupted == nil || r.Performance != nil {
+				t.Errorf("%v: %+v, %v", scenario, r, err)
+			}
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
 func TestInterruptionAtAnyPointIsAResult(t *testing.T) {
 	why := errors.New("enough")
 	for name, test := range map[string]struct {

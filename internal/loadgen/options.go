@@ -41,6 +41,8 @@ type Options struct {
 	// a goroutine of its own, never twice at the same time, and may take its time.
 	Checkpoint      func(*Result)
 	CheckpointEvery time.Duration // default 1 minute
+	// DropInterrupted leaves out what an interrupted test has measured: the statistics of ten million samples take a second.
+	DropInterrupted bool
 	// NewPacer makes the pacer of an issue thread; nil: NewPacer(DefaultSpin, true).
 	NewPacer func() Pacer
 }

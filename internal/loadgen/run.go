@@ -124,7 +124,7 @@ func (t *test) performanceSet(e EffectiveSettings) loadableSet {
 // measureLoaded runs a performance phase whose samples are in memory, and judges it.
 func (t *test) measureLoaded(ctx context.Context, p *phase) (*Performance, error) {
 	err := t.runPhase(ctx, p)
-	if p.rec.started.IsZero() {
+	if p.rec.started.IsZero() || t.dropped() {
 		return nil, err
 	}
 	perf := p.performance(t.result.StartTime, t.opts.MaxIssueDelay)
@@ -167,6 +167,9 @@ func (t *test) interrupted(ctx context.Context) error {
 	t.events.fail("the test was stopped: %v", t.result.Interrupted)
 	return errOver
 }
+
+// dropped reports whether the test was interrupted and its statistics are not wanted.
+func (t *test) dropped() bool { return t.result.Interrupted != nil && t.opts.DropInterrupted }
 
 // newPhase prepares to draw and to record the traffic of a loaded set.
 func (t *test) newPhase(ctx context.Context, e EffectiveSettings, set loadableSet, accuracy bool) (*phase, error) {
@@ -240,9 +243,11 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 		t.events.message(fmt.Sprintf("performance mode took %d ms by the monotonic clock and %d ms by the system clock, a ratio of %.4f",
 			monotonic.Milliseconds(), wall.Milliseconds(), float64(monotonic)/float64(max(wall, 1))))
 	}
-	end := begin.Add(time.Duration(p.rec.lastCompletion()))
-	t.events.add(Event{Key: "power_begin", Value: begin.UTC().Format(powerTime)})
-	t.events.add(Event{Key: "power_end", Value: end.UTC().Format(powerTime)})
+	if !t.dropped() {
+		end := begin.Add(time.Duration(p.rec.lastCompletion()))
+		t.events.add(Event{Key: "power_begin", Value: begin.UTC().Format(powerTime)})
+		t.events.add(Event{Key: "power_end", Value: end.UTC().Format(powerTime)})
+	}
 	t.events.checkClocks(monotonic, wall)
 
 	if p.rec.log != nil {

@@ -149,7 +149,7 @@ func (s Test) settings() loadgen.TestSettings {
 
 // issue runs the test and writes its logs.
 func (s Test) issue(ctx context.Context, sut loadgen.SUT, qsl loadgen.QSL) (*loadgen.Result, error) {
-	opts := loadgen.Options{NewPacer: s.NewPacer}
+	opts := loadgen.Options{NewPacer: s.NewPacer, DropInterrupted: true}
 	finish := func() error { return nil }
 	if s.OutputDir != "" {
 		file, err := fileio.CreateIn(s.OutputDir, mlperflog.AccuracyFile)

@@ -93,8 +93,8 @@ func Raise() (restore func()) {
 var reserved atomic.Int32 // processors, by Reserve
 
 // Reserve claims a processor for the calling thread, which is to spin at a real-time priority, until release is called. It refuses
-// where that would leave none of the processors that the process may use to threads of lower priority: Go's scheduler waits for
-// those without giving way, and one that never runs is waited for without end.
+// where that would leave no processor that the process may use to its ordinary threads: Go's scheduler waits for those without giving
+// way, and would wait forever for one that never runs.
 func Reserve() (release func(), ok bool) {
 	n := reserved.Add(1)
 	if float64(n)+1 > usable() {
@@ -177,10 +177,11 @@ func ours(thread int) bool {
 }
 
 // LowerMonitor has the thread with which Go's runtime watches goroutines (sysmon) run after all others, until restore is called. That
-// makes ordinary threads of those, too, that the monitor started meanwhile.
+// makes ordinary threads of those, too, that the monitor started meanwhile. Where the process may use one processor only, it does
+// nothing: an engine that computes would keep the monitor from running, and with it all that waits for the monitor.
 func LowerMonitor() (restore func()) {
 	thread := monitor()
-	if thread == 0 || policyOf(thread)&^mark != unix.SCHED_NORMAL {
+	if thread == 0 || usable() < 2 || policyOf(thread)&^mark != unix.SCHED_NORMAL {
 		return func() {}
 	}
 	low := unix.SCHED_BATCH

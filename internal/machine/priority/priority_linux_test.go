@@ -151,6 +151,9 @@ func TestRaisedThreadComputes(t *testing.T) {
 
 // The monitor is the thread that wakes up again and again while a goroutine runs and no other is ready.
 func TestLowerMonitor(t *testing.T) {
+	if usable() < 2 {
+		t.Skip("one processor: the monitor stays as it is")
+	}
 	thread := monitor()
 	wakeUps := func() (n int) {
 		status, _ := os.ReadFile(fmt.Sprintf("%s/%d/status", tasks, thread))
@@ -176,6 +179,27 @@ func TestLowerMonitor(t *testing.T) {
 	if p, c := policyOf(thread), policyOf(child); p != unix.SCHED_NORMAL || c != unix.SCHED_NORMAL {
 		t.Errorf("afterwards the monitor has policy %#x, and a thread that it started %#x", p, c)
 	}
+}
+
+// On one processor a monitor behind all others might never run.
+func TestLowerMonitorOnOneProcessor(t *testing.T) {
+	onThread(t, func() {
+		var one unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &one); err != nil {
+			t.Error(err)
+		}
+		for cpu := 0; one.Count() > 1; cpu++ {
+			one.Clear(cpu)
+		}
+		if err := unix.SchedSetaffinity(0, &one); err != nil {
+			t.Error(err)
+		}
+		restore := LowerMonitor()
+		if p := policyOf(monitor()); p&^mark != unix.SCHED_NORMAL {
+			t.Errorf("the monitor has policy %#x", p)
+		}
+		restore()
+	})
 }
 
 func TestComputeAllocatesNothing(t *testing.T) {
