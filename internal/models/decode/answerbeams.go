@@ -8,7 +8,7 @@ import (
 // answerBeams is the beam search of transformers with early stopping (generation/beam_search.py, BeamSearchScorer) for one
 // answer: an answer that ends is kept with its mean log-probability, its end counted, and the search ends once as many are
 // kept as the width. Unlike in BeamSearch, an end counts only among the best width candidates, and the number of open
-// beams stays the width.
+// beams stays the width, unless there are fewer tokens.
 //
 // It is for one goroutine, and allocates nothing after its creation.
 type answerBeams struct {
@@ -20,6 +20,7 @@ type answerBeams struct {
 	found       []candidate  // of all beams, the best first
 	ended       []answerBeam // finished answers
 	steps       int
+	open        int // beams of the next step
 }
 
 // An answerBeam is an answer, or the beginning of one.
@@ -58,25 +59,27 @@ func (b *answerBeams) Start() {
 	for i := range b.beams {
 		b.beams[i].tokens, b.beams[i].score = b.beams[i].tokens[:0], 0
 	}
-	b.ended, b.steps = b.ended[:0], 0
+	b.ended, b.steps, b.open = b.ended[:0], 0, 1
 }
 
 // Done reports whether the search has ended.
-func (b *answerBeams) Done() bool { return len(b.ended) >= b.width || b.steps >= b.rules.MaxNew }
+func (b *answerBeams) Done() bool {
+	return len(b.ended) >= b.width || b.steps >= b.rules.MaxNew || b.open == 0
+}
 
 // Open is the number of beams of the next step.
-func (b *answerBeams) Open() int {
-	if b.steps == 0 {
-		return 1
-	}
-	return b.width
-}
+func (b *answerBeams) Open() int { return b.open }
 
 // Advance chooses the next beams by the scores of each open beam.
 func (b *answerBeams) Advance(logits func(beam int) []float32) {
 	b.found = b.found[:0]
-	for i := range b.Open() {
+	for i := range b.open {
 		b.addCandidates(i, logits(i))
+	}
+	if len(b.found) == 0 { // the end is the only token, and comes too early
+		b.end(0, b.beams[0].score)
+		b.open = 0
+		return
 	}
 	n := 0
 	for rank, c := range b.found {
@@ -93,9 +96,9 @@ func (b *answerBeams) Advance(logits func(beam int) []float32) {
 			n++
 		}
 	}
-	b.beams, b.next = b.next, b.beams
+	b.beams, b.next, b.open = b.next, b.beams, n
 	if b.steps++; len(b.ended) < b.width && b.steps >= b.rules.MaxNew {
-		for i := range b.beams {
+		for i := range b.open {
 			b.end(i, b.beams[i].score/float64(b.steps))
 		}
 	}

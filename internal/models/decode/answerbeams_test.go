@@ -60,6 +60,9 @@ func (p *plainScorer) step(logits func(beam int) []float32) {
 			break
 		}
 	}
+	if len(all) == 0 { // the end is the only token, and comes too early
+		p.add(p.beams[0].tokens, p.beams[0].score)
+	}
 	p.beams = next
 	p.done = len(p.ended) >= p.width
 }
@@ -108,14 +111,13 @@ func TestAnswerBeamsEqualTransformers(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	full := 0
 	for n := range 1500 {
-		width, vocabulary := 1+r.IntN(5), 0
-		vocabulary = 2*width + 1 + r.IntN(8) // fewer tokens than candidates are another matter
+		width, vocabulary := 1+r.IntN(5), 1+r.IntN(19)
 		rules := Rules{Stop: []int32{int32(r.IntN(vocabulary))}, MaxNew: 1 + r.IntN(12), Width: 4}
 		rules.MinNew = r.IntN(rules.MaxNew + 1)
 		raised, seed := float32(r.IntN(9)-3), r.Uint64()
 
 		plain := &plainScorer{width: width, maxNew: rules.MaxNew, minNew: rules.MinNew, stop: rules.Stop[0], beams: []plainBeam{{}}}
-		for step := 0; step < rules.MaxNew && !plain.done; step++ {
+		for step := 0; step < rules.MaxNew && !plain.done && len(plain.beams) > 0; step++ {
 			plain.step(func(b int) []float32 {
 				return scoresAfter(seed, plain.beams[b].tokens, vocabulary, plain.stop, raised)
 			})
@@ -131,7 +133,7 @@ func TestAnswerBeamsEqualTransformers(t *testing.T) {
 			b.Advance(func(beam int) []float32 {
 				return scoresAfter(seed, beams[beam], vocabulary, plain.stop, raised)
 			})
-			for i := range b.beams {
+			for i := range b.Open() {
 				if got := append(slices.Clone(beams[b.Parent(i)]), b.Token(i)); !slices.Equal(got, b.beams[i].tokens) {
 					t.Fatalf("search %d: beam %d is %v, and goes on from another one with %v", n, i, b.beams[i].tokens, got)
 				}

@@ -124,20 +124,20 @@ func (b *BeamBatcher) advance(group int, reply workload.Source) {
 		return
 	}
 	b.arrange(g, first)
-	for k := range b.width {
+	for k := range g.beams.Open() {
 		b.decoder.SetNext(first+g.slot[k], int(g.beams.Token(k)))
 	}
 }
 
 // arrange gives each beam a slot with the cache of its parent: the first child stays in the parent's slot, others take the
-// slots of beams without children.
+// slots of beams without children. Where fewer beams than slots are open, the last slots are kept for later ones.
 func (b *BeamBatcher) arrange(g *beamGroup, first int) {
 	const none = -1
 	for k := range g.kept {
 		g.kept[k] = none
 	}
-	taken := uint64(0)
-	for k := range g.kept {
+	taken, open := uint64(0), g.beams.Open()
+	for k := range open {
 		if slot := g.slot[g.beams.Parent(k)]; taken&(1<<slot) == 0 {
 			g.kept[k] = slot
 			taken |= 1 << slot
@@ -151,7 +151,9 @@ func (b *BeamBatcher) arrange(g *beamGroup, first int) {
 		for taken&(1<<free) != 0 {
 			free++
 		}
-		b.decoder.Fork(first+free, first+g.slot[g.beams.Parent(k)], len(g.prompt))
+		if k < open {
+			b.decoder.Fork(first+free, first+g.slot[g.beams.Parent(k)], len(g.prompt))
+		}
 		g.kept[k] = free
 		taken |= 1 << free
 	}

@@ -64,7 +64,7 @@ func searched(prompt []int32, width int, rules Rules) []int32 {
 		}
 		slices.SortStableFunc(all, func(a, b list) int { return cmp.Compare(b.score, a.score) })
 		open = nil
-		for rank, c := range all[:2*width] {
+		for rank, c := range all[:min(len(all), 2*width)] {
 			switch {
 			case c.tokens[step] != rules.Stop[0]:
 				if len(open) < width {
@@ -90,7 +90,7 @@ func TestBeamBatcherEqualsSorting(t *testing.T) {
 		for _, c := range []struct {
 			width int
 			room  Limits
-		}{{4, Limits{4, 40, 40}}, {4, Limits{12, 40, 5}}, {2, Limits{7, 40, 3}}, {1, Limits{3, 40, 40}}} {
+		}{{4, Limits{4, 40, 40}}, {4, Limits{12, 40, 5}}, {2, Limits{7, 40, 3}}, {1, Limits{3, 40, 40}}, {rows + 5, Limits{rows + 5, 40, 40}}} {
 			t.Run(fmt.Sprintf("shared %v, %d beams, %+v", shared, c.width, c.room), func(t *testing.T) {
 				b, err := NewBeamBatcher(decoderOf(t, blurred(shared), c.room), c.width, rules, func(i workload.Item) []int32 { return prompts[i.Index] })
 				if err != nil {
