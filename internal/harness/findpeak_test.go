@@ -227,8 +227,9 @@ func TestUserConfOfAPeak(t *testing.T) {
 func TestShortTest(t *testing.T) {
 	few := loadgen.NeededQueries(1, 0.99)
 	server := loadgen.TestSettings{
-		Scenario: loadgen.Server, ServerTargetQPS: 1, ServerTargetLatency: 15 * time.Millisecond, ServerTargetLatencyPercentile: 0.99, MinDuration: 10 * time.Minute, MinQueryCount: 270336,
+		Scenario: loadgen.Server, ServerTargetQPS: 1, ServerTargetLatency: 15 * time.Millisecond, ServerTargetLatencyPercentile: 0.99,
 		MultiStreamTargetLatencyPercentile: 0.9, MultiStreamSamplesPerQuery: 3,
+		Common: loadgen.Common{MinDuration: 10 * time.Minute, MinQueryCount: 270336},
 	}
 	for _, c := range []struct {
 		name   string

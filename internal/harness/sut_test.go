@@ -91,7 +91,7 @@ func TestBatching(t *testing.T) {
 		r := measured(time.Millisecond, shape{1, 1, 4})
 		r.cfg.MaxDelay = time.Millisecond
 		r.workload = &workload.Workload{Length: func(index int) int { return []int{5, 7}[index] }}
-		r.cfg.Settings = loadgen.TestSettings{Scenario: c.scenario, UseTokenLatencies: c.tokens, ServerTargetLatency: 100 * time.Millisecond, ServerTTFTLatency: 6 * time.Second}
+		r.cfg.Settings = loadgen.TestSettings{Scenario: c.scenario, ServerTargetLatency: 100 * time.Millisecond, Common: loadgen.Common{UseTokenLatencies: c.tokens, ServerTTFTLatency: 6 * time.Second}}
 		b := r.batchOptions()
 		if b.bound != c.bound || b.overtake != c.overtake || b.maxBatch != 4 || b.maxDelay != time.Millisecond || b.length(1) != 7 {
 			t.Errorf("%v, tokens %t: %+v, want the bound %v, overtaking for %v", c.scenario, c.tokens, b, c.bound, c.overtake)

@@ -14,7 +14,7 @@ import (
 
 func TestSamplerEqualsTheReference(t *testing.T) {
 	// Check vector made with the reference: seed of TEST01, probability 4096/300000.
-	e := EffectiveSettings{AccuracyLogRNGSeed: 720381539243781796, AccuracyLogProbability: 4096.0 / 300000}
+	e := EffectiveSettings{Common: Common{AccuracyLogRNGSeed: 720381539243781796, AccuracyLogProbability: 4096.0 / 300000}}
 	s := newSampler(e, 0)
 	var kept []int
 	for i := range 900 {

@@ -13,8 +13,8 @@ import (
 func everythingWrong() *Performance {
 	return &Performance{
 		Effective: EffectiveSettings{
-			Scenario: Server, UseTokenLatencies: true, MinDuration: time.Minute, MinQueryCount: 9, MinSampleCount: 9,
-			ServerTTFTLatency: time.Second, ServerTPOTLatency: time.Millisecond, TargetLatencyPercentile: 0.99,
+			Scenario: Server, MinSampleCount: 9, TargetLatencyPercentile: 0.99,
+			Common: Common{UseTokenLatencies: true, MinDuration: time.Minute, MinQueryCount: 9, ServerTTFTLatency: time.Second, ServerTPOTLatency: time.Millisecond},
 		},
 		FirstToken:         LatencyStats{Count: 6, Target: 2 * time.Second},
 		TimePerOutputToken: LatencyStats{Count: 6, Target: 2 * time.Millisecond},

@@ -15,43 +15,18 @@ type EffectiveSettings struct {
 
 	SamplesPerQuery         uint64
 	TargetQPS               float64
+	ServerArrivals          Arrivals
 	TargetLatency           time.Duration // Server, and MultiStream at fixed intervals
 	TargetLatencyPercentile float64       // fraction
+	ServerCoalesceQueries   bool
 	MaxAsyncQueries         uint64
+	IssueQueryThreads       int
+	FixedInterval           bool          // MultiStream at fixed intervals, TargetQPS of them
 	TargetDuration          time.Duration // how much traffic is generated
-	MinDuration             time.Duration
-	MaxDuration             time.Duration
-	MinQueryCount           uint64
-	MaxQueryCount           uint64
-	MinSampleCount          uint64
-
-	QSLRNGSeed         uint64
-	SampleIndexRNGSeed uint64
-	ScheduleRNGSeed    uint64
-	AccuracyLogRNGSeed uint64
-
-	AccuracyLogProbability    float64
-	AccuracyLogSamplingTarget uint64
-
-	PrintTimestamps              bool
-	PerformanceIssueUnique       bool
-	PerformanceIssueSame         bool
-	PerformanceIssueSameIndex    uint64
-	PerformanceSampleCount       uint64
-	AccuracySampleCount          uint64
-	SampleConcatenatePermutation bool
-	FixedInterval                bool // MultiStream at fixed intervals, TargetQPS of them
-	WithoutEarlyStopping         bool
-
-	UseTokenLatencies         bool
-	ServerTTFTLatency         time.Duration
-	ServerTPOTLatency         time.Duration
-	InferTokenLatencies       bool
-	TokenLatencyScalingFactor uint64
-
-	ServerArrivals        Arrivals
-	ServerCoalesceQueries bool
-	IssueQueryThreads     int
+	Common
+	MinSampleCount         uint64
+	PerformanceSampleCount uint64
+	AccuracySampleCount    uint64
 }
 
 // offlineSlack makes the Offline query a tenth larger than the expected speed
@@ -66,35 +41,9 @@ const (
 // with a QSL of the given sample counts. It expects settings that Validate accepts.
 func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount uint64) EffectiveSettings {
 	e := EffectiveSettings{
-		Scenario:                     s.Scenario,
-		Mode:                         s.Mode,
-		SamplesPerQuery:              1,
-		TargetQPS:                    1,
-		TargetDuration:               s.MinDuration,
-		MinDuration:                  s.MinDuration,
-		MaxDuration:                  s.MaxDuration,
-		MinQueryCount:                s.MinQueryCount,
-		MaxQueryCount:                s.MaxQueryCount,
-		QSLRNGSeed:                   s.QSLRNGSeed,
-		SampleIndexRNGSeed:           s.SampleIndexRNGSeed,
-		ScheduleRNGSeed:              s.ScheduleRNGSeed,
-		AccuracyLogRNGSeed:           s.AccuracyLogRNGSeed,
-		AccuracyLogProbability:       s.AccuracyLogProbability,
-		AccuracyLogSamplingTarget:    s.AccuracyLogSamplingTarget,
-		PrintTimestamps:              s.PrintTimestamps,
-		PerformanceIssueUnique:       s.PerformanceIssueUnique,
-		PerformanceIssueSame:         s.PerformanceIssueSame,
-		PerformanceIssueSameIndex:    s.PerformanceIssueSameIndex,
-		PerformanceSampleCount:       qslPerformanceSampleCount,
-		AccuracySampleCount:          qslTotalSampleCount,
-		SampleConcatenatePermutation: s.SampleConcatenatePermutation,
-		WithoutEarlyStopping:         s.WithoutEarlyStopping,
-		UseTokenLatencies:            s.UseTokenLatencies,
-		ServerTTFTLatency:            s.ServerTTFTLatency,
-		ServerTPOTLatency:            s.ServerTPOTLatency,
-		InferTokenLatencies:          s.InferTokenLatencies,
-		TokenLatencyScalingFactor:    s.TokenLatencyScalingFactor,
-		IssueQueryThreads:            1,
+		Scenario: s.Scenario, Mode: s.Mode, Common: s.Common,
+		SamplesPerQuery: 1, TargetQPS: 1, IssueQueryThreads: 1, TargetDuration: s.MinDuration,
+		PerformanceSampleCount: qslPerformanceSampleCount, AccuracySampleCount: qslTotalSampleCount,
 	}
 	if s.PerformanceSampleCountOverride != 0 {
 		e.PerformanceSampleCount = s.PerformanceSampleCountOverride

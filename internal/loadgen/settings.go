@@ -91,6 +91,7 @@ func parseName(choices []string, name, kind string) (int, error) {
 type TestSettings struct {
 	Scenario Scenario
 	Mode     Mode
+	Common
 
 	// Expected latencies only decide how many queries are prepared. They are
 	// float64 nanoseconds, as in the reference, because their reciprocal is a rate.
@@ -116,10 +117,17 @@ type TestSettings struct {
 
 	OfflineExpectedQPS float64
 
-	// SampleConcatenatePermutation is the equal-issue mode: whole permutations of
-	// the loaded set are issued one after another.
-	SampleConcatenatePermutation bool
+	PerformanceSampleCountOverride uint64 // 0: the QSL's
+	AccuracySampleCountOverride    uint64 // 0: all of the QSL
 
+	Test05                   bool
+	Test05QSLRNGSeed         uint64
+	Test05SampleIndexRNGSeed uint64
+	Test05ScheduleRNGSeed    uint64
+}
+
+// Common are the settings that a test uses as they were requested. All scenarios have them.
+type Common struct {
 	MinDuration   time.Duration
 	MaxDuration   time.Duration // 0: no limit
 	MinQueryCount uint64
@@ -133,17 +141,14 @@ type TestSettings struct {
 	AccuracyLogProbability    float64 // fraction of responses logged in performance mode
 	AccuracyLogSamplingTarget uint64  // number of them; overrides the probability if not 0
 
-	Test05                   bool
-	Test05QSLRNGSeed         uint64
-	Test05SampleIndexRNGSeed uint64
-	Test05ScheduleRNGSeed    uint64
+	PrintTimestamps           bool
+	PerformanceIssueUnique    bool
+	PerformanceIssueSame      bool
+	PerformanceIssueSameIndex uint64
 
-	PrintTimestamps                bool
-	PerformanceIssueUnique         bool
-	PerformanceIssueSame           bool
-	PerformanceIssueSameIndex      uint64
-	PerformanceSampleCountOverride uint64 // 0: the QSL's
-	AccuracySampleCountOverride    uint64 // 0: all of the QSL
+	// SampleConcatenatePermutation is the equal-issue mode: whole permutations of
+	// the loaded set are issued one after another.
+	SampleConcatenatePermutation bool
 
 	// WithoutEarlyStopping is for rules before v2.0, under which fixed numbers of queries
 	// decided whether a percentile could be trusted.
@@ -174,10 +179,12 @@ func DefaultSettings() TestSettings {
 		ServerFindPeakQPSBoundaryStepSize:    1,
 
 		OfflineExpectedQPS: 1,
-		MinDuration:        10 * time.Second,
-		MinQueryCount:      100,
-		ServerTTFTLatency:  100 * time.Millisecond,
-		ServerTPOTLatency:  100 * time.Millisecond,
+		Common: Common{
+			MinDuration:       10 * time.Second,
+			MinQueryCount:     100,
+			ServerTTFTLatency: 100 * time.Millisecond,
+			ServerTPOTLatency: 100 * time.Millisecond,
+		},
 	}
 }
 

@@ -31,8 +31,8 @@ func passed(s loadgen.Scenario) *loadgen.Performance {
 		GC: loadgen.GCStats{Cycles: 3, Pause: 210 * time.Microsecond},
 	}
 	p.Effective = loadgen.EffectiveSettings{
-		Scenario: s, Mode: loadgen.PerformanceOnly, SamplesPerQuery: 1, TargetQPS: 50, TargetLatencyPercentile: 0.99,
-		MinDuration: time.Minute, MinQueryCount: 100, MinSampleCount: 100,
+		Scenario: s, Mode: loadgen.PerformanceOnly, SamplesPerQuery: 1, TargetQPS: 50, TargetLatencyPercentile: 0.99, MinSampleCount: 100,
+		Common: loadgen.Common{MinDuration: time.Minute, MinQueryCount: 100},
 	}
 	switch s {
 	case loadgen.Server:

@@ -24,11 +24,11 @@ func states(name string, change func(s *testState)) testState {
 		"late": {Progress: loadgen.Progress{ // beyond its bound
 			Set: 1, Sets: 1, Elapsed: 72 * time.Second, PlannedDuration: 10 * time.Minute, Issued: 9760, Planned: 77520, Completed: 9758, Samples: 77520,
 			RecentP50: 11200 * time.Microsecond, RecentP90: 22800 * time.Microsecond, RecentP99: 47200 * time.Microsecond, RecentTarget: 47200 * time.Microsecond, RecentWithin: 0.938,
-			Test: &loadgen.EffectiveSettings{Scenario: loadgen.Server, TargetQPS: 129.2, TargetLatency: 27 * ms, TargetLatencyPercentile: 0.99, SamplesPerQuery: 1, MinQueryCount: 100},
+			Test: &loadgen.EffectiveSettings{Scenario: loadgen.Server, TargetQPS: 129.2, TargetLatency: 27 * ms, TargetLatencyPercentile: 0.99, SamplesPerQuery: 1, Common: loadgen.Common{MinQueryCount: 100}},
 		}},
 		"stream": {Progress: loadgen.Progress{
 			Elapsed: 3 * time.Second, PlannedDuration: 10 * time.Second, Issued: 30, Planned: 100, Completed: 30, Samples: 100, RecentP50: 99 * ms, RecentP90: 110 * ms, RecentP99: 120 * ms, RecentTarget: 110 * ms,
-			Test: &loadgen.EffectiveSettings{Scenario: loadgen.SingleStream, TargetLatencyPercentile: 0.9, SamplesPerQuery: 1, MinQueryCount: 64},
+			Test: &loadgen.EffectiveSettings{Scenario: loadgen.SingleStream, TargetLatencyPercentile: 0.9, SamplesPerQuery: 1, Common: loadgen.Common{MinQueryCount: 64}},
 		}},
 		"offline": {Progress: loadgen.Progress{
 			Elapsed: 20 * time.Second, Issued: 1, Planned: 1, Completed: 600, Samples: 24576,

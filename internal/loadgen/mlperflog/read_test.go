@@ -131,8 +131,8 @@ func TestOldDetailLogsHaveTodaysKeys(t *testing.T) {
 		testenv.Must(t, err)
 		want := loadgen.EffectiveSettings{
 			Scenario: loadgen.Server, Mode: loadgen.PerformanceOnly, SamplesPerQuery: 1, TargetQPS: 1000, TargetLatency: 100,
-			TargetLatencyPercentile: 0.99, TargetDuration: 300 * time.Millisecond, MinDuration: 300 * time.Millisecond,
-			MinQueryCount: 100, MinSampleCount: 100, QSLRNGSeed: 1, SampleIndexRNGSeed: 2, ScheduleRNGSeed: 3, PerformanceSampleCount: 10,
+			TargetLatencyPercentile: 0.99, TargetDuration: 300 * time.Millisecond, MinSampleCount: 100, PerformanceSampleCount: 10,
+			Common: loadgen.Common{MinDuration: 300 * time.Millisecond, MinQueryCount: 100, QSLRNGSeed: 1, SampleIndexRNGSeed: 2, ScheduleRNGSeed: 3},
 		}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", version, diff)

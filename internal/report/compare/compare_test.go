@@ -59,7 +59,7 @@ func (s simulation) run(created time.Time) Run {
 	}
 	p := &loadgen.Performance{QueryCount: n, SampleCount: n, SampleLatency: stats, LastCompletion: records[n-1].Completed,
 		PerfConstraintsMet: true, MinDurationMet: true, MinQueriesMet: true, GeneratorMet: true, EarlyStopping: loadgen.EarlyStopping{Met: true}}
-	p.Effective = loadgen.EffectiveSettings{Scenario: loadgen.Server, Mode: loadgen.PerformanceOnly, TargetQPS: rate, TargetLatency: time.Second, TargetLatencyPercentile: 0.99, SamplesPerQuery: 1, ScheduleRNGSeed: s.arrivals}
+	p.Effective = loadgen.EffectiveSettings{Scenario: loadgen.Server, Mode: loadgen.PerformanceOnly, TargetQPS: rate, TargetLatency: time.Second, TargetLatencyPercentile: 0.99, SamplesPerQuery: 1, Common: loadgen.Common{ScheduleRNGSeed: s.arrivals}}
 	r := &report.Results{Schema: report.Schema, Created: created, Model: "resnet50", Rules: "v6.1", Host: "box", Command: []string{"mlperf", "run", "--output", "x"}}
 	r.Fill(&loadgen.Result{Effective: p.Effective, Performance: p}, func(string) string { return "" })
 	source := charts.Source{Effective: p.Effective, Queries: n, Samples: n, End: p.LastCompletion, Latency: stats, Each: func(f func(loadgen.SampleRecord)) {
