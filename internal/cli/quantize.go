@@ -28,6 +28,8 @@ With --precision int4 the weights of matrix products become 4-bit integers in bl
 which ONNX Runtime multiplies as floats: nothing is calibrated. bfloat16 is refused, since
 its CPU provider does not compute with it.
 
+The answers to up to 16 samples are compared with those of the FP32 model.
+
 With --target, layers are left in FP32, the most sensitive first, until that part of the
 FP32 accuracy is reached. With --sensitivity nothing is made: it shows what each layer
 costs alone.
@@ -115,7 +117,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 
 func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 	if asJSON {
-		doc := map[string]any{"path": q.Model, "description": q.Description, "target_missed": q.Missed}
+		doc := map[string]any{"path": q.Model, "description": q.Description, "target_missed": q.Missed, "conversion": q.Conversion}
 		if r := q.Report; r != nil {
 			doc["quantized_layers"], doc["fp32_layers"], doc["bytes_before"], doc["bytes_after"] = len(r.Layers), r.Excluded, r.BytesBefore, r.BytesAfter
 			if s := r.Search; s != nil {
@@ -130,6 +132,14 @@ func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 		if s := r.Search; s != nil {
 			fmt.Fprintf(w, "score %.5g, target %.5g\n", s.Score, s.Target)
 		}
+	}
+	if a := q.Conversion.Agreement; a != nil {
+		fmt.Fprintf(w, "compared with FP32: %v\n", a)
+	} else {
+		fmt.Fprintf(w, "not compared with FP32: %s\n", q.Conversion.NotCompared)
+	}
+	for _, l := range q.Conversion.Limitations() {
+		fmt.Fprintf(w, "limitation: %s\n", l)
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s\n", q.Model, q.Description)
 	if err == nil && q.Missed {

@@ -17,7 +17,7 @@ import (
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
-const version = 8
+const version = 9
 
 // Cached returns the file of a converted model in dir, or the folder of its files, and makes it if it is
 // missing. The description is beside it, with the extension .md.
@@ -44,14 +44,14 @@ func (c Converter) Cached(ctx context.Context, r Request, dir string) (string, e
 			if err != nil {
 				return err
 			}
-			return c.describe(ctx, path, r.Precision, d)
+			return c.describe(ctx, path, r.Precision, d.WriteMarkdown)
 		})
 	}
-	m, description, err := c.Make(ctx, r)
+	m, made, err := c.Make(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	return path, c.Write(ctx, path, r.Precision, m, description)
+	return path, c.Write(ctx, path, m, made)
 }
 
 // key is a checksum of everything that decides on a converted model, with the content of all files of
@@ -82,11 +82,11 @@ func (c Converter) key(ctx context.Context, r Request) (string, error) {
 }
 
 // Write writes a model and, beside it, its description. Both name the file that the model was made of.
-func (c Converter) Write(ctx context.Context, path, precision string, m *onnx.Model, d Description) error {
-	if err := c.describe(ctx, path, precision, d); err != nil {
+func (c Converter) Write(ctx context.Context, path string, m *onnx.Model, made *Made) error {
+	if err := c.describe(ctx, path, made.Precision, made.WriteMarkdown); err != nil {
 		return fmt.Errorf("writing the description of the model: %w", err)
 	}
-	if err := c.addOrigin(ctx, m, c.Source, precision); err != nil {
+	if err := c.addOrigin(ctx, m, c.Source, made.Conversion); err != nil {
 		return err
 	}
 	return m.WriteFile(ctx, path)
@@ -101,14 +101,14 @@ func (c Converter) WriteFolder(ctx context.Context, r Request, path string) (Des
 	var d Descriptions
 	err := fileio.WriteDir(path, func(folder string) (err error) {
 		if d, err = c.MakeFolder(ctx, r, folder); err == nil {
-			err = c.describe(ctx, path, r.Precision, d)
+			err = c.describe(ctx, path, r.Precision, d.WriteMarkdown)
 		}
 		return err
 	})
 	return d, err
 }
 
-func (c Converter) describe(ctx context.Context, path, precision string, d Description) error {
+func (c Converter) describe(ctx context.Context, path, precision string, write func(io.Writer) error) error {
 	files, err := c.Model.FilesOf(c.Source)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c Converter) describe(ctx context.Context, path, precision string, d Descr
 	}
 	about := DescriptionFile(path)
 	return fileio.WriteIn(filepath.Dir(about), filepath.Base(about), func(notes io.Writer) error {
-		if err := d.WriteMarkdown(notes); err != nil {
+		if err := write(notes); err != nil {
 			return err
 		}
 		_, err := io.WriteString(notes, origin)

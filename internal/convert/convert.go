@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -69,14 +69,22 @@ type Request struct {
 	RankByNoise bool
 }
 
-// A Description says how a model was made, for people and for programs.
+// A Description says what a conversion did, layer by layer.
 type Description interface {
 	WriteMarkdown(w io.Writer) error
+	// Part is how many nodes compute in the new precision, and of how many.
+	Part() (n, of int)
+}
+
+// A Made describes a model that was made.
+type Made struct {
+	Description
+	report.Conversion
 }
 
 // Make makes a model. If a target was given and cannot be reached, it returns the best model that
 // it found with an error that is quantize.ErrTargetMissed.
-func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Description, error) {
+func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, *Made, error) {
 	if err := r.check(); err != nil {
 		return nil, nil, err
 	}
@@ -84,35 +92,84 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, Descriptio
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.Precision == FP16 {
+	var s *samples // nil: nothing has asked for them
+	var q *onnx.Model
+	var d Description
+	var missed error
+	switch {
+	case r.Precision == FP16:
 		c.Observer.Phase("converting to float16")
-		return half(m, c.Source)
-	}
-	if r.Precision == INT4 {
+		q, d, err = half(m, c.Source)
+	case r.Precision == INT4:
 		c.Observer.Phase("quantising weights to 4-bit integers")
-		return fourBits(m, r.Options, c.Source)
-	}
-	c.Observer.Phase("quantising to 8-bit integers")
-	var calibration quantize.Calibration
-	if r.Method != quantize.AtRunTime || r.Target > 0 && r.RankByNoise { // else nothing reads samples
-		store, err := c.prepare(ctx, r.Samples)
-		if err != nil {
-			return nil, nil, err
+		q, d, err = fourBits(m, r.Options, c.Source)
+	default:
+		c.Observer.Phase("quantising to 8-bit integers")
+		recipe, calibration := quantize.Recipe{Method: r.Method, Options: r.Options}, quantize.Calibration{}
+		if r.Method != quantize.AtRunTime || r.Target > 0 && r.RankByNoise { // else nothing reads samples
+			if s, err = c.prepare(ctx, r.Samples, r.mostSamples()); err != nil {
+				return nil, nil, orDynamic(ctx, m, r, err)
+			}
+			defer s.Close()
+			calibration = c.calibration(ctx, s)
 		}
-		defer store.Close()
-		calibration = c.calibration(ctx, store)
-	}
-	recipe := quantize.Recipe{Method: r.Method, Options: r.Options}
-	if r.Target > 0 {
-		if recipe.Search, err = c.search(ctx, r); err != nil {
-			return nil, nil, err
+		if r.Target > 0 {
+			if recipe.Search, err = c.search(ctx, r); err != nil {
+				return nil, nil, err
+			}
+		}
+		if q, d, err = recipe.Make(ctx, m, calibration); err != nil {
+			err = fmt.Errorf("quantising %s: %w", c.Source, err)
+		}
+		if errors.Is(err, quantize.ErrTargetMissed) {
+			missed, err = err, nil
 		}
 	}
-	q, report, err := recipe.Make(ctx, m, calibration)
-	if q == nil {
-		return nil, nil, fmt.Errorf("quantising %s: %w", c.Source, err)
+	if err != nil {
+		return nil, nil, err
 	}
-	return q, report, err
+	made := madeOf(r.Precision, d)
+	if made.Agreement, made.NotCompared, err = c.compare(ctx, m, q, s, r.Samples); err != nil {
+		return nil, nil, err
+	}
+	return q, made, missed
+}
+
+func madeOf(precision string, d Description) *Made {
+	m := &Made{Description: d, Conversion: report.Conversion{Precision: precision}}
+	m.Nodes, m.Of = d.Part()
+	return m
+}
+
+// WriteMarkdown writes the description, and how answers compare.
+func (m *Made) WriteMarkdown(w io.Writer) error {
+	if err := m.Description.WriteMarkdown(w); err != nil {
+		return err
+	}
+	text := "\n## Agreement with FP32\n\n"
+	if a := m.Agreement; a != nil {
+		text += fmt.Sprintf("The same inputs went through the FP32 model and this one: %v.\n", a)
+	} else {
+		text += fmt.Sprintf("Answers were not compared: %s.\n", m.NotCompared)
+	}
+	for _, l := range m.Limitations() {
+		text += fmt.Sprintf("\n**%s.**\n", l)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// mostSamples is how many samples a calibration takes: all that are given, or the default.
+func (r Request) mostSamples() int { return max(len(r.Samples), defaultSamples) }
+
+// orDynamic adds to an error of samples that there is a method without, where it has something to do.
+func orDynamic(ctx context.Context, m *onnx.Model, r Request, err error) error {
+	if ctx.Err() == nil && r.Target == 0 {
+		if _, _, none := quantize.Dynamic(m, r.Options); none == nil {
+			return fmt.Errorf("%w; the method %s needs no samples", err, quantize.AtRunTime)
+		}
+	}
+	return err
 }
 
 func (r Request) check() error {
@@ -136,19 +193,6 @@ func fourBits(m *onnx.Model, o quantize.Options, path string) (*onnx.Model, Desc
 		return nil, nil, fmt.Errorf("quantising %s: %w", path, err)
 	}
 	return q, report, nil
-}
-
-func (c Converter) calibration(ctx context.Context, store *workload.Store) quantize.Calibration {
-	return quantize.Calibration{
-		Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads},
-		Samples: func(yield func([]tensor.Tensor, error) bool) {
-			for i := range store.Rows() {
-				if !yield(store.Batch(i, 1), context.Cause(ctx)) {
-					return
-				}
-			}
-		},
-	}
 }
 
 // search scores models by accuracy runs, against the score of the FP32 model.
@@ -193,7 +237,7 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 	if err != nil {
 		return nil, err
 	}
-	store, err := c.prepare(ctx, r.Samples)
+	store, err := c.prepare(ctx, r.Samples, r.mostSamples())
 	if err != nil {
 		return nil, err
 	}
@@ -202,10 +246,10 @@ func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.Layer
 	return quantize.Recipe{Method: r.Method, Options: r.Options}.Sensitivity(ctx, m, c.calibration(ctx, store), c.Observer.Items)
 }
 
-// Descriptions are the descriptions of a model's files.
-type Descriptions []Description
+// Descriptions are those of a model's files.
+type Descriptions []*Made
 
-// WriteMarkdown implements Description.
+// WriteMarkdown writes all of them.
 func (d Descriptions) WriteMarkdown(w io.Writer) error {
 	for i, one := range d {
 		if i > 0 {
@@ -256,7 +300,9 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 		if err != nil {
 			return nil, err
 		}
-		if err := c.addOrigin(ctx, m, f.Path, r.Precision); err != nil {
+		made := madeOf(r.Precision, d)
+		made.NotCompared = errSeveral.Error()
+		if err := c.addOrigin(ctx, m, f.Path, made.Conversion); err != nil {
 			return nil, err
 		}
 		to := filepath.Join(folder, c.nameOf(f.Path))
@@ -266,7 +312,7 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 		if err := m.WriteFile(ctx, to); err != nil {
 			return nil, err
 		}
-		all = append(all, d)
+		all = append(all, made)
 		c.Observer.Items(i+1, len(files))
 	}
 	return all, nil

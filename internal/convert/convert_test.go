@@ -240,7 +240,7 @@ func TestWriteNeedsADescription(t *testing.T) {
 	if err := os.Mkdir(DescriptionFile(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Write(t.Context(), path, FP16, m, d); err == nil || !strings.Contains(err.Error(), "model.md") {
+	if err := c.Write(t.Context(), path, m, d); err == nil || !strings.Contains(err.Error(), "model.md") {
 		t.Errorf("Write = %v, want an error that names model.md", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -282,13 +282,19 @@ func TestModelsSayTheirOrigin(t *testing.T) {
 	if got := originsOf(t, path); !slices.Equal(got, []Origin{first}) {
 		t.Errorf("it says %+v, want %+v", got, first)
 	}
+	if got := ConversionOf(path); got == nil || got.Precision != FP16 || got.Nodes == 0 || got.Of != got.Nodes || got.NotCompared != "there is no engine" {
+		t.Errorf("it says that it was converted so: %+v", got)
+	}
+	if got := ConversionOf(path, c.Source); got != nil {
+		t.Errorf("with an FP32 file beside: %+v, want none", got)
+	}
 	m, err := onnx.ReadWhole(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again := filepath.Join(t.TempDir(), "again.onnx")
 	c.Source = path
-	if err := c.Write(t.Context(), again, FP16, m, Descriptions{}); err != nil {
+	if err := c.Write(t.Context(), again, m, madeOf(FP16, quantize.Float16Report{})); err != nil {
 		t.Fatal(err)
 	}
 	if got := originsOf(t, again); len(got) != 2 || got[0] != first || got[1].File != filepath.Base(path) {
@@ -390,7 +396,7 @@ func TestMakeCalibratesWithSamples(t *testing.T) {
 			if got := strings.Join(heard.loaded, " "); got != c.want {
 				t.Errorf("prepared %s, want %s", got, c.want)
 			}
-			if !slices.Equal(heard.said, []string{"quantising to 8-bit integers"}) {
+			if !slices.Equal(heard.said, []string{"quantising to 8-bit integers", "comparing answers with those of FP32"}) {
 				t.Errorf("said %q", heard.said)
 			}
 			if weights := integersOf(m); len(weights) != 1 {
@@ -413,6 +419,67 @@ func TestDynamicNeedsNoSamples(t *testing.T) {
 	m, _, err := c.Make(t.Context(), Request{Precision: INT8, Method: quantize.AtRunTime})
 	if err != nil || len(integersOf(m)) == 0 {
 		t.Errorf("weights of integers are %v, %v", m, err)
+	}
+}
+
+// What a sample is to a model follows from their axes.
+func TestFitOf(t *testing.T) {
+	port := func(shape ...int64) backend.Port { return backend.Port{Type: tensor.Float32, Shape: shape} }
+	slot := func(shape ...int64) workload.Slot { return workload.Slot{Type: tensor.Float32, Shape: shape} }
+	for _, c := range []struct {
+		name   string
+		inputs []backend.Port
+		row    []workload.Slot
+		want   fit
+		ok     bool
+	}{
+		{"any batch", []backend.Port{port(-1, 3, -1)}, []workload.Slot{slot(3, 8)}, fit{batch: 1}, true},
+		{"a batch of six", []backend.Port{port(6, 6), port(6, 5)}, []workload.Slot{slot(6), slot(5)}, fit{batch: 6}, true},
+		{"no batch axis", []backend.Port{port(3, -1, -1)}, []workload.Slot{slot(3, 8, 8)}, fit{1, true}, true},
+		{"a number beside", []backend.Port{port(-1, 8), port()}, []workload.Slot{slot(1, 8), slot()}, fit{1, true}, true},
+		{"any shape", []backend.Port{{Type: tensor.Float32, AnyShape: true}}, []workload.Slot{slot(3)}, fit{batch: 1}, true},
+		{"other extents", []backend.Port{port(-1, 3, 4)}, []workload.Slot{slot(3, 5)}, fit{}, false},
+		{"another batch", []backend.Port{port(6, 6), port(4, 5)}, []workload.Slot{slot(6), slot(5)}, fit{}, false},
+		{"another type", []backend.Port{{Type: tensor.Int64, Shape: []int64{-1, 3}}}, []workload.Slot{slot(3)}, fit{}, false},
+		{"fewer inputs", []backend.Port{port(-1, 3), port(-1)}, []workload.Slot{slot(3)}, fit{}, false},
+		{"no inputs", nil, nil, fit{}, false},
+	} {
+		if got, ok := fitOf(c.inputs, c.row); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %+v, %v, want %+v, %v", c.name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// A model of a fixed batch is calibrated with as many samples at once, of which the last batch has the first ones again.
+func TestMakeCalibratesFixedBatch(t *testing.T) {
+	c, heard := tiny(t), &recorder{}
+	c.Engine, c.Observer = newSteadyEngine(t), heard
+	write(t, c.Source, onnx.FixedShape([]int64{4, 3, 224, 224}))
+	_, made, err := c.Make(t.Context(), Request{Precision: INT8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := made.Description.(quantize.Report); r.Samples != 8 || made.Agreement == nil || made.Agreement.Samples != 8 {
+		t.Errorf("%d samples, compared with %+v, want 8", r.Samples, made.Agreement)
+	}
+	if got := heard.loaded[len(heard.loaded)-1]; got != "8/8" {
+		t.Errorf("prepared %s, want 8 of 6 samples", got)
+	}
+}
+
+// The method without samples is named where it has something to do.
+func TestMethodThatNeedsNoSamples(t *testing.T) {
+	c := tiny(t)
+	c.Engine = newSteadyEngine(t)
+	write(t, c.Source, onnx.Batched(3, 192, 192)) // the samples are no input of it
+	r := Request{Precision: INT8}
+	const hint = "; the method dynamic needs no samples"
+	if _, _, err := c.Make(t.Context(), r); err == nil || !strings.HasSuffix(err.Error(), hint) {
+		t.Errorf("a matrix product: %v", err)
+	}
+	r.Options.Exclude = []string{"scores"}
+	if _, _, err := c.Make(t.Context(), r); err == nil || strings.HasSuffix(err.Error(), hint) {
+		t.Errorf("nothing to do at run time: %v", err)
 	}
 }
 

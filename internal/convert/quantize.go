@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -45,9 +46,10 @@ type QuantizeRequest struct {
 
 // A Quantized model lies in a file, with its description.
 type Quantized struct {
-	Model, Description string           // files
-	Report             *quantize.Report // nil: not 8-bit integers
-	Missed             bool             // the target: it is the best model that was found
+	Model, Description string             // files
+	Report             *quantize.Report   // nil: no integers
+	Conversion         *report.Conversion // how much of it was converted, and how its answers compare
+	Missed             bool               // the target: it is the best model that was found
 }
 
 // A LayerNoise is the cost of a layer if it alone is quantised.
@@ -79,7 +81,12 @@ func Quantize(ctx context.Context, q QuantizeRequest, o harness.Observer) (out *
 		if c.Model.Several() {
 			descriptions, err := c.WriteFolder(ctx, r, q.Output)
 			for _, d := range descriptions {
-				if part, ok := d.(quantize.Report); ok {
+				if out.Conversion == nil {
+					out.Conversion = &report.Conversion{Precision: d.Precision, NotCompared: d.NotCompared}
+				}
+				out.Conversion.Nodes += d.Nodes
+				out.Conversion.Of += d.Of
+				if part, ok := d.Description.(quantize.Report); ok {
 					if out.Report == nil {
 						out.Report = &quantize.Report{Bits: part.Bits}
 					}
@@ -90,14 +97,15 @@ func Quantize(ctx context.Context, q QuantizeRequest, o harness.Observer) (out *
 			}
 			return err
 		}
-		m, description, err := c.Make(ctx, r)
+		m, made, err := c.Make(ctx, r)
 		if out.Missed = errors.Is(err, quantize.ErrTargetMissed); err != nil && !out.Missed {
 			return err
 		}
-		if report, ok := description.(quantize.Report); ok {
+		out.Conversion = &made.Conversion
+		if report, ok := made.Description.(quantize.Report); ok {
 			out.Report = &report
 		}
-		return c.Write(ctx, q.Output, r.Precision, m, description)
+		return c.Write(ctx, q.Output, m, made)
 	})
 	if err != nil {
 		return nil, err

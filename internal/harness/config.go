@@ -64,7 +64,8 @@ type Config struct {
 	PerformanceSampleCount int             // how many to keep in memory; 0: the model's
 	Options                workload.Values // how the model file and the data are fed and read
 
-	Precision    string // of the model, for the results; empty: not known
+	Precision    string             // of the model, for the results; empty: not known
+	Conversion   *report.Conversion // of the model from FP32, for the results; nil: not known
 	BuiltInModel bool
 	BuiltInData  bool
 	// Reference is the score of the FP32 model on this data; 0: the official one.

@@ -204,6 +204,8 @@ type Input struct {
 	Reference   float64  `json:"reference,omitempty"`  // score of the FP32 model on this data; absent: the official one
 	Binding     []string `json:"binding,omitempty"`    // how the model file was understood
 	EndTokens   []int32  `json:"end_tokens,omitempty"` // that end answers; of language models
+
+	Conversion *Conversion `json:"conversion,omitempty"` // of the model from FP32, as its file tells it; absent: it tells none
 }
 
 // NoTarget says why a score of the samples is not compared with a target; empty: it is.

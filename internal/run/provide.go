@@ -184,12 +184,19 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 		return err
 	}
 	cfg.Precision = q.Precision
-	if files, err := p.model.FilesOf(cfg.Backend.ModelPath); cfg.Precision == "" && cfg.Backend.ModelPath != "" && err == nil {
+	if files, err := p.model.FilesOf(cfg.Backend.ModelPath); cfg.Backend.ModelPath != "" && err == nil {
 		var paths []string
 		for _, f := range files {
 			paths = append(paths, f.Path)
 		}
-		cfg.Precision, _ = convert.PrecisionOf(paths...) // "" of a format that only the engine reads
+		if cfg.Precision == "" {
+			cfg.Precision, _ = convert.PrecisionOf(paths...) // "" of a format that only the engine reads
+		}
+		cfg.Conversion = convert.ConversionOf(paths...)
+		cfg.Caveats = append(cfg.Caveats, cfg.Conversion.Limitations()...)
+		if c := cfg.Conversion; c != nil && c.Agreement != nil && c.Agreement.Useless() {
+			cfg.Observer.Note(c.Limitations()[len(c.Limitations())-1]) // before the traffic
+		}
 	}
 	_, questions := p.model.BuiltIn.(workload.Questions)
 	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun

@@ -28,6 +28,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/machine/power/ptdtest"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -387,6 +388,27 @@ func TestBuiltInFilesAreMarked(t *testing.T) {
 		if got := r.Forecast(); c.want == "" && strings.Contains(got, "built-in") || !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s on %s: %q, want %q", c.model, c.data, got, c.want)
 		}
+	}
+}
+
+// A file that tells how it was converted is limited by that, whoever gives it to the run.
+func TestConvertedModel(t *testing.T) {
+	q := runtest.Request(t)
+	m, err := onnx.ReadWhole("tiny.onnx")
+	testenv.Must(t, err)
+	m.Metadata = append(m.Metadata, onnx.Property{Key: "mlperf_conversion", Value: `{"precision":"fp16","nodes":2,"of":4,"agreement":{"samples":8,"answers":8,"equal_answers":3}}`})
+	testenv.Must(t, m.WriteFile(t.Context(), "half.onnx"))
+	q.ModelPath = "half.onnx"
+	o := &observer{}
+	r, err := inFakeTime(t, q, o)
+	testenv.Must(t, err)
+	const useless = "fp16: the answers are not those of the FP32 model: 37.5 % of 8 answers equal"
+	text := strings.Join(r.Caveats, "\n")
+	if !strings.Contains(text, "fp16: 2 of 4 nodes, the others compute in FP32\n"+useless) || !strings.Contains(strings.Join(o.notes, "\n"), useless) {
+		t.Errorf("limitations %q, notes %q", r.Caveats, o.notes)
+	}
+	if c := r.Input.Conversion; c == nil || c.Nodes != 2 || c.Agreement.Equal != 3 {
+		t.Errorf("results.json has the conversion %+v", c)
 	}
 }
 

@@ -24,10 +24,11 @@ type Calibration struct {
 	Engine  backend.Engine
 	Backend backend.Options // ModelPath and Outputs are ignored
 	Samples Samples
+	Batch   int // how many samples a batch has; 0: as many as the first axis of its first input
 }
 
-// batches returns the calibration by samples of batches from one number to before another.
-func (c Calibration) batches(from, to int) Calibration {
+// Batches returns the calibration by samples of batches from one number to before another.
+func (c Calibration) Batches(from, to int) Calibration {
 	all := c.Samples
 	c.Samples = func(yield func([]tensor.Tensor, error) bool) {
 		i := 0
@@ -94,7 +95,7 @@ func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ra
 		w.gather(channelCount, lists)
 	}
 	sums := make([]float64, channelCount) // of the means of all channels, each counted with its samples
-	err := c.pass(ctx, w.finish(), func(outputs []tensor.Tensor, batch int) error {
+	err := c.Pass(ctx, w.finish(), func(outputs []tensor.Tensor, batch int) error {
 		r.Samples += batch
 		low, high := tensor.Data[float32](outputs[0]), tensor.Data[float32](outputs[1])
 		if len(low) != len(values) || len(high) != len(values) {
@@ -134,8 +135,8 @@ func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ra
 
 var errNoSamples = errors.New("there are no samples")
 
-// pass runs a model over all samples and calls visit with its outputs, which are valid until visit returns.
-func (c *Calibration) pass(ctx context.Context, m *onnx.Model, visit func(outputs []tensor.Tensor, batch int) error) (err error) {
+// Pass runs a model over all samples and calls visit with the outputs of each batch, which are valid until visit returns.
+func (c *Calibration) Pass(ctx context.Context, m *onnx.Model, visit func(outputs []tensor.Tensor, batch int) error) (err error) {
 	folder, err := os.MkdirTemp("", "mlperf-quantize-")
 	if err != nil {
 		return err
@@ -159,8 +160,8 @@ func (c *Calibration) pass(ctx context.Context, m *onnx.Model, visit func(output
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		batch := 1
-		if len(inputs) > 0 && len(inputs[0].Shape) > 0 {
+		batch := max(c.Batch, 1)
+		if c.Batch == 0 && len(inputs) > 0 && len(inputs[0].Shape) > 0 {
 			batch = int(inputs[0].Shape[0])
 		}
 		if err := run(ctx, session, inputs, func(outputs []tensor.Tensor) error { return visit(outputs, batch) }); err != nil {

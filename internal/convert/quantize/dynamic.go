@@ -47,7 +47,7 @@ func withoutCalibration(original *onnx.Model, o Options, bits int) (m *onnx.Mode
 	d := &dynamizer{
 		plan:   &plan{model: m, index: m.Graph.Index(), consts: constants(m), types: elemTypes(m.Graph)},
 		names:  m.Graph.Index(),
-		report: Report{Model: m.Graph.Name, Method: AtRunTime, Bits: bits, Options: o, BytesBefore: weightBytes(original.Graph)},
+		report: Report{Model: m.Graph.Name, Method: AtRunTime, Bits: bits, Options: o, BytesBefore: weightBytes(original)},
 		made:   make(map[weightKey][2]string),
 	}
 	for _, n := range m.Graph.Nodes {
@@ -64,6 +64,8 @@ func withoutCalibration(original *onnx.Model, o Options, bits int) (m *onnx.Mode
 			err = d.lstm(n)
 		case n.Op == "Conv":
 			d.exclude(n, "convolutions are not quantised at run time")
+		case weightedOps[n.Op] && d.plan.consts[n.Input(1)] != nil:
+			d.exclude(n, "the operator is not computed with integers")
 		}
 		if err != nil {
 			return nil, Report{}, fmt.Errorf("%s %q: %w", n.Op, layerName(n), err)
@@ -76,7 +78,7 @@ func withoutCalibration(original *onnx.Model, o Options, bits int) (m *onnx.Mode
 		m.Opsets = append(m.Opsets, onnx.Opset{Domain: runtimeDomain, Version: 1})
 	}
 	prune(m)
-	d.report.BytesAfter = weightBytes(m.Graph)
+	d.report.BytesAfter = weightBytes(m)
 	if err := m.Check(); err != nil {
 		return nil, Report{}, fmt.Errorf("the result is not valid: %w", err)
 	}
@@ -246,7 +248,7 @@ func (d *dynamizer) lstm(n *onnx.Node) error {
 		switch {
 		case reason != "":
 		case !isFloat32Constant(weights[i]) || len(dims[i]) != 3:
-			reason = "its weights are not constant"
+			reason = notConstant
 		case slices.Contains(dims[i], 0):
 			reason = "its weights are empty"
 		}

@@ -43,7 +43,7 @@ func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*on
 		total += magnitudes.count
 	}
 	g.gather(total, lists)
-	err = c.pass(ctx, g.finish(), func(outputs []tensor.Tensor, _ int) error {
+	err = c.Pass(ctx, g.finish(), func(outputs []tensor.Tensor, _ int) error {
 		list := tensor.Data[float32](outputs[0])
 		if len(list) != total {
 			return fmt.Errorf("the engine returned %d ranges of %d channels", len(list), total)

@@ -13,23 +13,28 @@ import (
 // Float16Report says what a conversion to float16 did.
 type Float16Report struct {
 	Converted map[string]int `json:"converted"` // nodes by operator
-	// Kept are nodes that read or make float32 values and stayed in FP32.
+	// Kept are nodes that read or make float32 values and stayed in FP32, but for those that make constants or only change the type.
 	Kept         []KeptNode `json:"kept,omitempty"`
 	Folded       int        `json:"folded_norms"` // nodes folded into convolutions before
 	Casts        int        `json:"casts"`        // that were added
 	Initializers int        `json:"initializers"` // that were converted
 	Rounding     Rounding   `json:"rounding"`
-	BytesBefore  int64      `json:"bytes_before"` // of all initializers
+	BytesBefore  int64      `json:"bytes_before"` // of all constants
 	BytesAfter   int64      `json:"bytes_after"`
+}
+
+// Part is how many nodes compute in float16, and of how many that read or make floats.
+func (r Float16Report) Part() (nodes, of int) {
+	for _, n := range r.Converted {
+		nodes += n
+	}
+	return nodes, nodes + len(r.Kept)
 }
 
 // WriteMarkdown writes the description of the conversion that a submission contains.
 func (r Float16Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	total := 0
-	for _, n := range r.Converted {
-		total += n
-	}
+	total, _ := r.Part()
 	b.WriteString("# Conversion to float16\n\n")
 	fmt.Fprintf(&b, "%d nodes compute in float16, %d with float inputs or outputs stay in FP32; %d casts are between them. "+
 		"Constants were rounded to the nearest float16, ties to even, and take %.1f MB instead of %.1f MB.\n\n",
@@ -78,7 +83,7 @@ func ToFloat16(original *onnx.Model) (m *onnx.Model, report Float16Report, err e
 		return nil, report, fmt.Errorf("the model has operator set %d, which is older than %d", v, oldestOpset)
 	}
 	m = clone(original)
-	report.BytesBefore = weightBytes(m.Graph)
+	report.BytesBefore = weightBytes(m)
 	if report.Folded, err = foldAffine(m); err != nil {
 		return nil, report, err
 	}
@@ -116,8 +121,16 @@ func ToFloat16(original *onnx.Model) (m *onnx.Model, report Float16Report, err e
 	}
 	m.Graph.Nodes = h.nodes
 	prune(m)
+	made := constants(m)              // and what is computed of nothing else, which an engine does once
 	for _, n := range m.Graph.Nodes { // those that are left: constants may have lost all readers
+		if !slices.ContainsFunc(n.Reads(), func(name string) bool { _, ok := made[name]; return !ok }) {
+			for _, name := range n.Outputs {
+				made[name] = nil
+			}
+			continue
+		}
 		switch {
+		case isOp(n, "Cast"), isOp(n, "CastLike"):
 		case converted[n]:
 			report.Converted[n.Op]++
 		case kept[n] != "":
@@ -130,7 +143,7 @@ func ToFloat16(original *onnx.Model) (m *onnx.Model, report Float16Report, err e
 	if err := m.Check(); err != nil {
 		return nil, report, fmt.Errorf("the result is not valid: %w", err)
 	}
-	report.BytesAfter = weightBytes(m.Graph)
+	report.BytesAfter = weightBytes(m)
 	return m, report, nil
 }
 
@@ -143,9 +156,9 @@ func nothingHalf(kept []KeptNode) error {
 		kept[0].Op, kept[0].Node, kept[0].Reason, len(kept)-1)
 }
 
-func weightBytes(g *onnx.Graph) int64 {
-	total := int64(0)
-	for _, t := range g.Initializers {
+// weightBytes are those of all constants, wherever they are: exporters write weights as nodes, too.
+func weightBytes(m *onnx.Model) (total int64) {
+	for t := range m.Tensors() {
 		if t.Data != nil {
 			total += t.Data.Size()
 		}

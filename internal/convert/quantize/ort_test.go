@@ -60,7 +60,7 @@ func evaluate(t testing.TB, e backend.Engine, m *onnx.Model, x tensor.Tensor, na
 	t.Helper()
 	c := Calibration{Engine: e, Samples: func(yield func([]tensor.Tensor, error) bool) { yield([]tensor.Tensor{x}, nil) }}
 	var values [][]float32
-	err := c.pass(t.Context(), valuesModel(m, names), func(outputs []tensor.Tensor, _ int) error {
+	err := c.Pass(t.Context(), valuesModel(m, names), func(outputs []tensor.Tensor, _ int) error {
 		for _, o := range outputs {
 			values = append(values, slices.Clone(tensor.Data[float32](o)))
 		}
@@ -87,7 +87,7 @@ func kernelsOf(t testing.TB, e backend.Engine, m *onnx.Model) map[string]int {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "optimised.onnx")
 	c := Calibration{Engine: e, Backend: backend.Options{OptimizedModel: path}, Samples: images()}
-	if err := c.pass(t.Context(), m, nil); err == nil || !strings.Contains(err.Error(), "no samples") {
+	if err := c.Pass(t.Context(), m, nil); err == nil || !strings.Contains(err.Error(), "no samples") {
 		t.Fatal(err)
 	}
 	optimised, err := onnx.ReadFile(path)
@@ -483,7 +483,7 @@ func TestORTHasNoBFloat16(t *testing.T) {
 		},
 	}}
 	c := Calibration{Engine: e, Samples: func(yield func([]tensor.Tensor, error) bool) { yield([]tensor.Tensor{random(1, 1, 4)}, nil) }}
-	err := c.pass(t.Context(), m, func([]tensor.Tensor, int) error { return nil })
+	err := c.Pass(t.Context(), m, func([]tensor.Tensor, int) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "could not find an implementation for MatMul") {
 		t.Errorf("a product in bfloat16: error %v, want one of a missing kernel", err)
 	}
@@ -673,7 +673,7 @@ func TestORTQuantizedDetector(t *testing.T) {
 	}
 	boxes := func(m *onnx.Model) (all [][]box) {
 		c := scenes(5000, 6)
-		err := c.pass(t.Context(), m, func(outputs []tensor.Tensor, _ int) error {
+		err := c.Pass(t.Context(), m, func(outputs []tensor.Tensor, _ int) error {
 			count, corners, classes := tensor.Data[float32](outputs[0])[0], slices.Clone(tensor.Data[float32](outputs[1])), tensor.Data[float32](outputs[3])
 			var list []box
 			for i := range int(count) {

@@ -104,6 +104,9 @@ func newPlan(m *onnx.Model, o Options) *plan {
 // candidate returns the kind of layer that a node could be, 0 for none, and why it is not one.
 func (p *plan) candidate(n *onnx.Node, o Options) (kind, string) {
 	k := kinds[n.Op]
+	if k == 0 && isONNX(n) && weightedOps[n.Op] && isFloat32Constant(p.consts[n.Input(1)]) {
+		return weighted, "the operator is not computed with integers"
+	}
 	if k == 0 || !isONNX(n) || !onlyOutput(n) || p.constant(n) {
 		return 0, ""
 	}
@@ -316,6 +319,9 @@ func (o Options) excludes(n *onnx.Node) string {
 	return ""
 }
 
+// notConstant is why a product of two activations stays in FP32.
+const notConstant = "its weights are not constant"
+
 // whyNotWeighted returns why a node with weights cannot be quantised; "" if it can.
 func (p *plan) whyNotWeighted(n *onnx.Node) string {
 	w := p.consts[n.Input(1)]
@@ -323,7 +329,7 @@ func (p *plan) whyNotWeighted(n *onnx.Node) string {
 	case !p.isActivation(n.Input(0)):
 		return "its input is not a float32 activation"
 	case !isFloat32Constant(w):
-		return "its weights are not constant"
+		return notConstant
 	case slices.Contains(w.Dims, 0):
 		return "its weights are empty"
 	}

@@ -47,7 +47,7 @@ func (r Recipe) Make(ctx context.Context, m *onnx.Model, c Calibration) (*onnx.M
 		q, report, err = s.run(ctx, made, r.Options)
 	}
 	if q != nil {
-		report.BytesBefore = weightBytes(m.Graph)
+		report.BytesBefore = weightBytes(m)
 	}
 	return q, report, err
 }
@@ -87,7 +87,7 @@ func (r Recipe) calibrate(ctx context.Context, m *onnx.Model, c Calibration) (ca
 
 // equalize returns the equalised model, or the given one if that is better on samples that neither has seen.
 func (r Recipe) equalize(ctx context.Context, as calibratedModel, c Calibration) (calibratedModel, error) {
-	rest := c.batches(judged, math.MaxInt)
+	rest := c.Batches(judged, math.MaxInt)
 	e, layers, err := equalize(ctx, as.model, rest, r.Options)
 	if errors.Is(err, errNoSamples) || err == nil && layers == 0 {
 		return as, nil
@@ -128,5 +128,5 @@ func judge(ctx context.Context, m *onnx.Model, c Calibration) (Score, error) {
 	if err != nil {
 		return nil, fmt.Errorf("measuring signal to noise: %w", err)
 	}
-	return signalToNoise(ctx, p, c.batches(0, judged))
+	return signalToNoise(ctx, p, c.Batches(0, judged))
 }

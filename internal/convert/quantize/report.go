@@ -53,7 +53,7 @@ func (q *quantizer) report(original *onnx.Model) Report {
 	r := Report{
 		Model: original.Graph.Name, Method: q.ranges.Method, Bits: 8, Samples: q.ranges.Samples, Options: q.options,
 		Ranges: q.parameters, Excluded: q.plan.excluded, Others: make(map[string]int), ClampedBiases: q.clamped,
-		BytesBefore: weightBytes(original.Graph), BytesAfter: weightBytes(q.model.Graph),
+		BytesBefore: weightBytes(original), BytesAfter: weightBytes(q.model),
 	}
 	r.Options.Activations = q.options.activations()
 	for _, p := range original.Metadata {
@@ -74,6 +74,17 @@ func (q *quantizer) report(original *onnx.Model) Report {
 		r.Layers = append(r.Layers, described)
 	}
 	return r
+}
+
+// Part is how many layers have integer weights, and of how many that could: products of two activations have none.
+func (r Report) Part() (layers, of int) {
+	of = len(r.Layers)
+	for _, l := range r.Excluded {
+		if l.Reason != notConstant {
+			of++
+		}
+	}
+	return len(r.Layers), of
 }
 
 // WriteMarkdown writes the description that a submission contains as calibration.md.

@@ -203,7 +203,7 @@ func signalToNoise(ctx context.Context, p *onnx.Model, c Calibration) (Score, er
 		return nil, errors.New("measuring signal to noise: the model has no layers with weights")
 	}
 	var signals [][][]float32 // by batch and head
-	err := c.pass(ctx, valuesModel(p, heads), func(outputs []tensor.Tensor, _ int) error {
+	err := c.Pass(ctx, valuesModel(p, heads), func(outputs []tensor.Tensor, _ int) error {
 		batch := make([][]float32, len(heads))
 		for i := range batch {
 			batch[i] = slices.Clone(tensor.Data[float32](outputs[i]))
@@ -216,7 +216,7 @@ func signalToNoise(ctx context.Context, p *onnx.Model, c Calibration) (Score, er
 	}
 	return func(ctx context.Context, m *onnx.Model) (float64, error) {
 		powers, noises, seen := make([]float64, len(heads)), make([]float64, len(heads)), 0
-		err := c.pass(ctx, valuesModel(m, heads), func(outputs []tensor.Tensor, _ int) error {
+		err := c.Pass(ctx, valuesModel(m, heads), func(outputs []tensor.Tensor, _ int) error {
 			for i, want := range signals[seen] {
 				got := tensor.Data[float32](outputs[i])
 				if len(got) != len(want) {
