@@ -87,7 +87,7 @@ func parseName(choices []string, name, kind string) (int, error) {
 
 // TestSettings are the requested settings of a test, with the meaning, the units
 // and the defaults (DefaultSettings) of the reference (loadgen/test_settings.h).
-// Fields of other scenarios are ignored.
+// Fields of other scenarios are ignored. Each field has a row in the table (table.go).
 type TestSettings struct {
 	Scenario Scenario
 	Mode     Mode
@@ -103,7 +103,8 @@ type TestSettings struct {
 	// MultiStreamQPS makes MultiStream that of rules before v2.0: a query is issued at
 	// fixed intervals, and an interval at which the one before still runs is skipped.
 	// 0: the next query follows the answer.
-	MultiStreamQPS float64
+	MultiStreamQPS             float64
+	MultiStreamMaxAsyncQueries uint64 // of the same rules; 0 and 1: one query runs at a time, which is all that there is
 
 	ServerTargetQPS                      float64
 	ServerArrivals                       Arrivals // beyond the reference: its tests have the zero value

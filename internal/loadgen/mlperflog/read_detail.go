@@ -426,60 +426,55 @@ func (d *Detail) Valid() (valid, hasResult bool, err error) {
 
 // Scenario returns the scenario of the test.
 func (d *Detail) Scenario() (loadgen.Scenario, error) {
-	return parsed(d, "effective_scenario", loadgen.ParseScenario)
+	return parsed(d, loadgen.ParseScenario)("effective_scenario")
 }
 
-// parsed returns a text as the parser of its type reads it.
-func parsed[T any](d *Detail, key string, parse func(string) (T, error)) (v T, err error) {
-	text, err := d.Text(key)
-	if err != nil {
-		return v, err
-	}
-	if v, err = parse(text); err != nil {
-		e, _ := d.First(key)
-		return v, &LineError{d.Name, e.Line, shorten(err.Error())}
-	}
-	return v, nil
-}
-
-// A logged field of the settings is known by its key in the log.
-type logged struct {
-	key   string
-	field any // a pointer to it
-}
-
-// read sets fields to the values that the log has. A field whose key is missing keeps its value, and so does one whose key
-// has a value of another kind, which is an error.
-func (d *Detail) read(fields []logged) error {
-	var errs []error
-	for _, f := range fields {
-		var err error
-		switch field := f.field.(type) {
-		case *uint64:
-			err = set(field, d.Uint, f.key)
-		case *float64:
-			err = set(field, d.Float, f.key)
-		case *bool:
-			err = set(field, d.Bool, f.key)
-		case *time.Duration:
-			err = set(field, d.Time, f.key)
-		case *loadgen.Scenario:
-			err = set(field, func(key string) (loadgen.Scenario, error) { return parsed(d, key, loadgen.ParseScenario) }, f.key)
-		case *loadgen.Arrivals:
-			err = set(field, func(key string) (loadgen.Arrivals, error) { return parsed(d, key, loadgen.ParseArrivals) }, f.key)
-		case *loadgen.Mode:
-			err = set(field, func(key string) (loadgen.Mode, error) { return parsed(d, key, loadgen.ParseMode) }, f.key)
+// parsed returns the reader of a text of a type that has a parser.
+func parsed[T any](d *Detail, parse func(string) (T, error)) func(key string) (T, error) {
+	return func(key string) (v T, err error) {
+		text, err := d.Text(key)
+		if err != nil {
+			return v, err
 		}
-		if err != nil && !errors.Is(err, ErrNoKey) {
-			errs = append(errs, err)
+		if v, err = parse(text); err != nil {
+			e, _ := d.First(key)
+			return *new(T), &LineError{d.Name, e.Line, shorten(err.Error())}
 		}
+		return v, nil
 	}
-	return errors.Join(errs...)
 }
 
-func set[T any](field *T, get func(key string) (T, error), key string) error {
+// read sets a field to the value of a key. If the key is missing, or has a value of another kind, which is an error, the field
+// keeps its value; ifSet: it becomes zero.
+func (d *Detail) read(key string, field any, ifSet bool) (err error) {
+	switch field := field.(type) {
+	case *uint64:
+		err = set(field, d.Uint, key, ifSet)
+	case *int:
+		small := func(key string) (int, error) { v, err := d.Uint(key); return int(min(v, math.MaxInt32)), err }
+		err = set(field, small, key, ifSet)
+	case *float64:
+		err = set(field, d.Float, key, ifSet)
+	case *bool:
+		err = set(field, d.Bool, key, ifSet)
+	case *time.Duration:
+		err = set(field, d.Time, key, ifSet)
+	case *loadgen.Scenario:
+		err = set(field, parsed(d, loadgen.ParseScenario), key, ifSet)
+	case *loadgen.Arrivals:
+		err = set(field, parsed(d, loadgen.ParseArrivals), key, ifSet)
+	case *loadgen.Mode:
+		err = set(field, parsed(d, loadgen.ParseMode), key, ifSet)
+	}
+	if errors.Is(err, ErrNoKey) {
+		return nil
+	}
+	return err
+}
+
+func set[T any](field *T, get func(key string) (T, error), key string, ifSet bool) error {
 	v, err := get(key)
-	if err == nil {
+	if err == nil || ifSet {
 		*field = v
 	}
 	return err
@@ -488,42 +483,20 @@ func set[T any](field *T, get func(key string) (T, error), key string) error {
 // Effective returns the effective settings. Those that LoadGen did not have at the time, or does not log, are zero.
 func (d *Detail) Effective() (loadgen.EffectiveSettings, error) {
 	var e loadgen.EffectiveSettings
-	err := d.read([]logged{
-		{"effective_scenario", &e.Scenario},
-		{"effective_test_mode", &e.Mode},
-		{"effective_samples_per_query", &e.SamplesPerQuery},
-		{"effective_target_qps", &e.TargetQPS},
-		{"effective_target_latency_ns", &e.TargetLatency},
-		{"effective_target_latency_percentile", &e.TargetLatencyPercentile},
-		{"effective_max_async_queries", &e.MaxAsyncQueries},
-		{"effective_target_duration_ms", &e.TargetDuration},
-		{"effective_min_duration_ms", &e.MinDuration},
-		{"effective_max_duration_ms", &e.MaxDuration},
-		{"effective_min_query_count", &e.MinQueryCount},
-		{"effective_max_query_count", &e.MaxQueryCount},
-		{"effective_min_sample_count", &e.MinSampleCount},
-		{"requested_arrivals", &e.ServerArrivals},
-		{"effective_qsl_rng_seed", &e.QSLRNGSeed},
-		{"effective_sample_index_rng_seed", &e.SampleIndexRNGSeed},
-		{"effective_schedule_rng_seed", &e.ScheduleRNGSeed},
-		{"effective_accuracy_log_rng_seed", &e.AccuracyLogRNGSeed},
-		{"effective_accuracy_log_probability", &e.AccuracyLogProbability},
-		{"effective_accuracy_log_sampling_target", &e.AccuracyLogSamplingTarget},
-		{"effective_print_timestamps", &e.PrintTimestamps},
-		{"effective_performance_issue_unique", &e.PerformanceIssueUnique},
-		{"effective_performance_issue_same", &e.PerformanceIssueSame},
-		{"effective_performance_issue_same_index", &e.PerformanceIssueSameIndex},
-		{"effective_performance_sample_count", &e.PerformanceSampleCount},
-		{"effective_accuracy_sample_count", &e.AccuracySampleCount},
-		{"effective_sample_concatenate_permutation", &e.SampleConcatenatePermutation},
-		{"requested_use_token_latencies", &e.UseTokenLatencies},
-		{"requested_server_ttft_latency", &e.ServerTTFTLatency},
-		{"requested_server_tpot_latency", &e.ServerTPOTLatency},
-	})
+	var errs []error
+	for _, row := range loadgen.Settings() {
+		switch field := row.Effective(&e); {
+		case field == nil:
+		case row.EffectiveKey != "":
+			errs = append(errs, d.read("effective_"+row.EffectiveKey, field, false))
+		case row.RequestedKey != "": // the effective one is not logged
+			errs = append(errs, d.read("requested_"+row.RequestedKey, field, false))
+		}
+	}
 	if factor, known := d.inferred(e.Scenario); known {
 		e.InferTokenLatencies, e.TokenLatencyScalingFactor = factor > 0, factor
 	}
-	return e, err
+	return e, errors.Join(errs...)
 }
 
 // inferred returns how many tokens a sample counts for: 0 if none are inferred. LoadGen logs neither setting, but the rate
@@ -543,44 +516,19 @@ func (d *Detail) inferred(s loadgen.Scenario) (factor uint64, known bool) {
 }
 
 // Requested returns the settings that the test was asked to have. Those that the log does not have, or not as it should,
-// keep the value of base, but for a switch and arrivals: LoadGen logs them only if they are on, or other than the rules'.
-// Whether tokens are inferred follows from the results.
+// keep the value of base, but for those that are logged only if they are set. Whether tokens are inferred follows from the results.
 func (d *Detail) Requested(base loadgen.TestSettings) (loadgen.TestSettings, error) {
 	s := base
-	s.UseTokenLatencies, s.ServerArrivals = false, loadgen.Arrivals{}
-	err := d.read([]logged{
-		{"requested_test_mode", &s.Mode},
-		{"effective_scenario", &s.Scenario},
-		{"requested_single_stream_target_latency_percentile", &s.SingleStreamTargetLatencyPercentile},
-		{"requested_multi_stream_target_latency_percentile", &s.MultiStreamTargetLatencyPercentile},
-		{"requested_multi_stream_samples_per_query", &s.MultiStreamSamplesPerQuery},
-		{"requested_multi_stream_target_qps", &s.MultiStreamQPS},
-		{"requested_arrivals", &s.ServerArrivals},
-		{"requested_server_target_latency_ns", &s.ServerTargetLatency},
-		{"requested_server_target_latency_percentile", &s.ServerTargetLatencyPercentile},
-		{"requested_server_ttft_latency", &s.ServerTTFTLatency},
-		{"requested_server_tpot_latency", &s.ServerTPOTLatency},
-		{"requested_server_coalesce_queries", &s.ServerCoalesceQueries},
-		{"requested_server_max_async_queries", &s.ServerMaxAsyncQueries},
-		{"requested_offline_expected_qps", &s.OfflineExpectedQPS},
-		{"requested_min_duration_ms", &s.MinDuration},
-		{"requested_max_duration_ms", &s.MaxDuration},
-		{"requested_min_query_count", &s.MinQueryCount},
-		{"requested_max_query_count", &s.MaxQueryCount},
-		{"requested_qsl_rng_seed", &s.QSLRNGSeed},
-		{"requested_sample_index_rng_seed", &s.SampleIndexRNGSeed},
-		{"requested_schedule_rng_seed", &s.ScheduleRNGSeed},
-		{"requested_performance_issue_unique", &s.PerformanceIssueUnique},
-		{"requested_performance_issue_same", &s.PerformanceIssueSame},
-		{"requested_performance_sample_count_override", &s.PerformanceSampleCountOverride},
-		{"requested_accuracy_sample_count_override", &s.AccuracySampleCountOverride},
-		{"requested_sample_concatenate_permutation", &s.SampleConcatenatePermutation},
-		{"requested_use_token_latencies", &s.UseTokenLatencies},
-	})
+	var errs []error
+	for _, row := range loadgen.Settings() {
+		if field := row.Requested(&s); field != nil && row.RequestedKey != "" {
+			errs = append(errs, d.read("requested_"+row.RequestedKey, field, row.IfSet))
+		}
+	}
 	if factor, known := d.inferred(s.Scenario); known {
 		if s.InferTokenLatencies = factor > 0; factor > 0 {
 			s.TokenLatencyScalingFactor = factor
 		}
 	}
-	return s, err
+	return s, errors.Join(errs...)
 }

@@ -3,10 +3,12 @@ package mlperflog
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 // A Summary is the content of a summary log. That of an accuracy run has counts of warnings and errors only.
@@ -171,8 +173,9 @@ func (p *summaryParser) field(text string) {
 	}
 	typed := parseScalar(value)
 	switch {
-	case label == "SUT name", label == arrivalsLabel:
+	case label == "SUT name":
 		typed = value
+	case beyondReference(label):
 	case label == "Scenario":
 		typed = scenarioName(value)
 	case label == "Mode":
@@ -195,4 +198,9 @@ func (p *summaryParser) field(text string) {
 	if _, again := p.summary.fields[label]; !again {
 		p.summary.fields[label] = typed
 	}
+}
+
+// beyondReference reports whether a label is of a setting that the reference does not have.
+func beyondReference(label string) bool {
+	return slices.ContainsFunc(loadgen.Settings(), func(row *loadgen.Setting) bool { return row.IfSet && row.Label == label })
 }

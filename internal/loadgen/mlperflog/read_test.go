@@ -58,7 +58,7 @@ func TestLogsSayWhatTheTestDid(t *testing.T) {
 			l := c.run(t)
 			d, s := readDetail(t, "detail.txt", l.detail), readSummary(t, "summary.txt", l.summary)
 			want := l.result.Effective
-			want.ServerCoalesceQueries, want.IssueQueryThreads = false, 0                                          // not among the effective_ keys
+			want.FixedInterval, want.IssueQueryThreads = false, 0                                                  // follow from others
 			if !want.InferTokenLatencies || want.Scenario == loadgen.SingleStream || l.result.Performance == nil { // logged by their result only
 				want.InferTokenLatencies, want.TokenLatencyScalingFactor = false, 0
 			}
@@ -349,6 +349,9 @@ func TestRequestedSettings(t *testing.T) {
 		s, base := randomSettings(r), randomSettings(r)
 		base.InferTokenLatencies = true
 		result := judged()
+		if s.Scenario == loadgen.MultiStream && r.IntN(2) == 0 {
+			s.MultiStreamQPS, result.Effective.FixedInterval = 1+r.Float64(), true
+		}
 		result.Requested, result.Effective.Scenario = s, s.Scenario
 		got, err := readDetail(t, "detail.txt", detailOf(t, result)).Requested(base)
 		// A log has what its scenario uses; the rest is the base's. Token latencies are logged only if they are on.

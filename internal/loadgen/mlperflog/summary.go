@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
@@ -18,8 +19,10 @@ func writeSummary(w io.Writer, r *loadgen.Result) error {
 		s.line("SUT name : %s", oneLine(r.SUTName))
 		s.line("Scenario : %v", p.Effective.Scenario)
 		s.line("Mode     : %v", p.Effective.Mode)
-		if a := p.Effective.ServerArrivals; a != (loadgen.Arrivals{}) {
-			s.line("%s : %v", arrivalsLabel, a)
+		for _, row := range loadgen.Settings() {
+			if row.Label != "" && row.IfSet && row.IsSet(&r.Requested) {
+				s.setting(row, &p.Effective)
+			}
 		}
 		s.metrics(p)
 		s.verdict(r)
@@ -38,9 +41,6 @@ func writeSummary(w io.Writer, r *loadgen.Result) error {
 	}
 	return nil
 }
-
-// arrivalsLabel is the label of arrivals that the reference does not have.
-const arrivalsLabel = "Arrivals (not of the rules)"
 
 // A summaryWriter writes lines; Flush returns the first error of any.
 type summaryWriter struct{ *bufio.Writer }
@@ -146,33 +146,21 @@ func (s *summaryWriter) earlyStopping(p *loadgen.Performance) {
 	}
 }
 
-// parameters are some of the effective settings; switches are 0 or 1 here.
+// parameters are some of the effective settings.
 func (s *summaryWriter) parameters(e loadgen.EffectiveSettings) {
-	s.line("samples_per_query : %d", e.SamplesPerQuery)
-	s.line("target_qps : %s", general(e.TargetQPS))
-	if e.UseTokenLatencies {
-		s.line("ttft_latency (ns): %d", e.ServerTTFTLatency)
-		s.line("tpot_latency (ns): %d", e.ServerTPOTLatency)
-	} else {
-		s.line("target_latency (ns): %d", e.TargetLatency)
+	for _, row := range loadgen.Settings() {
+		switch {
+		case row.Label == "", row.IfSet, row.Needs != "":
+		case row.Key == "target_latency" && e.UseTokenLatencies: // the bounds of tokens are in its place
+			for _, bound := range loadgen.Settings() {
+				if bound.Label != "" && bound.Needs != "" {
+					s.setting(bound, &e)
+				}
+			}
+		default:
+			s.setting(row, &e)
+		}
 	}
-	s.line("max_async_queries : %d", e.MaxAsyncQueries)
-	s.line("min_duration (ms): %d", e.MinDuration.Milliseconds())
-	s.line("max_duration (ms): %d", e.MaxDuration.Milliseconds())
-	s.line("min_query_count : %d", e.MinQueryCount)
-	s.line("max_query_count : %d", e.MaxQueryCount)
-	s.line("qsl_rng_seed : %d", e.QSLRNGSeed)
-	s.line("sample_index_rng_seed : %d", e.SampleIndexRNGSeed)
-	s.line("schedule_rng_seed : %d", e.ScheduleRNGSeed)
-	s.line("accuracy_log_rng_seed : %d", e.AccuracyLogRNGSeed)
-	s.line("accuracy_log_probability : %s", general(e.AccuracyLogProbability))
-	s.line("accuracy_log_sampling_target : %d", e.AccuracyLogSamplingTarget)
-	s.line("print_timestamps : %d", digit(e.PrintTimestamps))
-	s.line("performance_issue_unique : %d", digit(e.PerformanceIssueUnique))
-	s.line("performance_issue_same : %d", digit(e.PerformanceIssueSame))
-	s.line("performance_issue_same_index : %d", e.PerformanceIssueSameIndex)
-	s.line("performance_sample_count : %d", e.PerformanceSampleCount)
-	s.line("accuracy_sample_count : %d", e.AccuracySampleCount)
 	if e.SampleConcatenatePermutation {
 		s.line("WARNING: sample_concatenate_permutation is on (equal issue):\n" +
 			"queries may have more samples than the setting samples_per_query says.\n" +
@@ -181,11 +169,26 @@ func (s *summaryWriter) parameters(e loadgen.EffectiveSettings) {
 	}
 }
 
-func digit(on bool) int {
-	if on {
-		return 1
+// setting writes a setting in the unit that its label names; switches are 0 or 1 here.
+func (s *summaryWriter) setting(row *loadgen.Setting, e *loadgen.EffectiveSettings) {
+	switch v := loadgen.Value(row.Effective(e)).(type) {
+	case time.Duration:
+		unit := time.Nanosecond
+		if strings.HasSuffix(row.Label, "(ms)") {
+			unit = time.Millisecond
+		}
+		s.line("%s: %d", row.Label, v/unit)
+	case float64:
+		s.line("%s : %s", row.Label, general(v))
+	case bool:
+		digit := 0
+		if v {
+			digit = 1
+		}
+		s.line("%s : %d", row.Label, digit)
+	default:
+		s.line("%s : %v", row.Label, v)
 	}
-	return 0
 }
 
 // encountered counts the warnings or errors of the detail log.
