@@ -88,7 +88,7 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, *Made, err
 	if err := r.check(); err != nil {
 		return nil, nil, err
 	}
-	m, err := onnx.ReadWhole(c.Source)
+	m, err := c.read(ctx, c.Source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,6 +133,37 @@ func (c Converter) Make(ctx context.Context, r Request) (*onnx.Model, *Made, err
 		return nil, nil, err
 	}
 	return q, made, missed
+}
+
+// read reads a model. The engine puts the nodes of local functions in their places.
+func (c Converter) read(ctx context.Context, path string) (*onnx.Model, error) {
+	m, err := onnx.ReadWhole(path)
+	if err != nil || !m.HasFunctions() || c.Engine == nil {
+		return m, err
+	}
+	folder, err := os.MkdirTemp("", "mlperf-convert-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	flat := filepath.Join(folder, "flat.onnx")
+	session, err := c.Engine.Open(ctx, backend.Options{ModelPath: path, OptimizedModel: flat, OptimizeLevel: "none"})
+	if err != nil {
+		return nil, fmt.Errorf("the local functions of the model: %w", err)
+	}
+	if err := session.Close(); err != nil {
+		return nil, err
+	}
+	m, err = onnx.ReadWhole(flat)
+	if err != nil {
+		return nil, fmt.Errorf("the local functions of the model: %w", err)
+	}
+	used := map[string]bool{"": true, "ai.onnx": true}
+	for n := range m.Graph.AllNodes() {
+		used[n.Domain] = true
+	}
+	m.Opsets = slices.DeleteFunc(m.Opsets, func(o onnx.Opset) bool { return !used[o.Domain] }) // the engine names all that it has
+	return m, nil
 }
 
 func madeOf(precision string, d Description) *Made {
@@ -233,7 +264,7 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 // Sensitivity returns what each layer costs if it alone is quantised: signal to noise at the
 // model's last weighted layers in dB, the worst first.
 func (c Converter) Sensitivity(ctx context.Context, r Request) ([]quantize.LayerScore, error) {
-	m, err := onnx.ReadWhole(c.Source)
+	m, err := c.read(ctx, c.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +327,7 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 	c.Observer.Phase("converting to " + r.Precision)
 	var all Descriptions
 	for i, f := range files {
-		m, d, err := c.makeFile(f.Path, r)
+		m, d, err := c.makeFile(ctx, f.Path, r)
 		if err != nil {
 			return nil, err
 		}
@@ -327,8 +358,8 @@ func (c Converter) nameOf(path string) string {
 }
 
 // makeFile converts one file of several, without samples.
-func (c Converter) makeFile(path string, r Request) (*onnx.Model, Description, error) {
-	m, err := onnx.ReadWhole(path)
+func (c Converter) makeFile(ctx context.Context, path string, r Request) (*onnx.Model, Description, error) {
+	m, err := c.read(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,6 +5,7 @@ package convert_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -101,5 +102,28 @@ func TestORTQuantizeSeveralFiles(t *testing.T) {
 	}
 	if _, err := convert.Quantize(t.Context(), q, harness.Silent{}); err == nil || !strings.Contains(err.Error(), "decoder") {
 		t.Errorf("without a file: %v, want an error that names it", err)
+	}
+}
+
+// Models that a batch of samples is not simply the input of. testdata: a graph network whose inputs have six rows, a scalar beside
+// the input, an image without a batch axis, weights that are inputs with a default, and a local function.
+func TestORTQuantizeOwnModels(t *testing.T) {
+	for name, layers := range map[string]int{"gnn": 1, "scalar_in": 1, "nms_det_chw": 1, "init_inputs_ir8": 2, "function": 2} {
+		for _, precision := range []string{"int8", "fp16"} {
+			q := convert.QuantizeRequest{Program: "test", ModelPath: filepath.Join("testdata", name+".onnx"), Precision: precision, Output: filepath.Join(t.TempDir(), "q.onnx")}
+			q.Quantize.SevenBitWeights = convert.SevenBitWeights()
+			made, err := convert.Quantize(t.Context(), q, harness.Silent{})
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, precision, err)
+				continue
+			}
+			c := made.Conversion
+			if precision == "int8" && c.Nodes != layers || c.Nodes == 0 {
+				t.Errorf("%s, %s: %d of %d nodes, want %d", name, precision, c.Nodes, c.Of, layers)
+			}
+			if boxes := name == "nms_det_chw"; (c.Agreement == nil) != boxes || !boxes && (c.Agreement.Useless() || c.Agreement.Noise > 0.02) {
+				t.Errorf("%s, %s: answers are compared: %v, %s", name, precision, c.Agreement, c.NotCompared)
+			}
+		}
 	}
 }

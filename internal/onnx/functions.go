@@ -7,6 +7,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx/onnxpb"
 )
 
+// HasFunctions reports whether a model has local functions, whose nodes this package does not read.
+func (m *Model) HasFunctions() (has bool) {
+	eachBytes([]byte(m.Extra), func(num protowire.Number, _ []byte) { has = has || num == modelFunctions })
+	return has
+}
+
 // selfCalling is the name of a local function that calls itself, perhaps through others, which ONNX forbids and which ends
 // ONNX Runtime by a stack overflow; empty: none.
 func (m *Model) selfCalling() string {

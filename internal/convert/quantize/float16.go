@@ -60,7 +60,10 @@ type KeptNode struct {
 	Reason string `json:"reason"`
 }
 
-const oldestOpset = 7 // before it, Cast had another attribute and broadcasting another meaning
+const (
+	oldestOpset  = 6 // before it, Cast and Reshape had other arguments
+	halvingOpset = 7 // before it, broadcasting had another meaning
+)
 
 // ToFloat16 returns the model with its FP32 arithmetic in float16, as far as operators allow: fullOps
 // and everything unknown stay in FP32, as do the graphs inside If, Loop and Scan, numbers made from
@@ -84,6 +87,11 @@ func ToFloat16(original *onnx.Model) (m *onnx.Model, report Float16Report, err e
 	}
 	m = clone(original)
 	report.BytesBefore = weightBytes(m)
+	if m.Opset("") < halvingOpset {
+		if err := upgrade(m); err != nil {
+			return nil, report, err
+		}
+	}
 	if report.Folded, err = foldAffine(m); err != nil {
 		return nil, report, err
 	}

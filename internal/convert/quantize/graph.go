@@ -9,12 +9,15 @@ import (
 )
 
 // clone returns a copy of a model for editing. Both share the elements of tensors, to which nothing in
-// this package writes.
+// this package writes. Inputs with a default, as files of IR version 4 and newer can have, become constants in the copy.
 func clone(m *onnx.Model) *onnx.Model {
 	c := *m
 	c.Opsets = slices.Clone(m.Opsets)
 	c.Metadata = slices.Clone(m.Metadata)
 	c.Graph = cloneGraph(m.Graph)
+	if m.IRVersion >= 4 {
+		c.Graph.Inputs = c.Graph.FreeInputs()
+	}
 	return &c
 }
 
@@ -137,17 +140,11 @@ func acceptable(m *onnx.Model) error {
 	return nil
 }
 
-// constants returns by name the initializers that a caller cannot replace: from IR version 4 on, an
-// initializer that is an input too is only that input's default.
+// constants returns the initializers of a copy by name.
 func constants(m *onnx.Model) map[string]*onnx.Tensor {
 	byName := make(map[string]*onnx.Tensor, len(m.Graph.Initializers))
 	for _, t := range m.Graph.Initializers {
 		byName[t.Name] = t
-	}
-	if m.IRVersion >= 4 {
-		for _, v := range m.Graph.Inputs {
-			delete(byName, v.Name)
-		}
 	}
 	return byName
 }

@@ -40,12 +40,12 @@ func foldings() map[string]struct {
 		"a chain": {convolution([]*onnx.Node{
 			node("Mul", "n", []string{"c", "k"}, "d"), node("Add", "o", []string{"k", "d"}, "e"), node("Div", "p", []string{"e", "k"}, "y"),
 		}, k), 3},
-		"a norm":                             {convolution([]*onnx.Node{node("BatchNormalization", "n", []string{"c", "k", "k", "k", "k"}, "y")}, four), 1},
-		"Sub from the left stays":            {convolution([]*onnx.Node{node("Sub", "n", []string{"k", "c"}, "y")}, k), 0},
-		"a constant along the width stays":   {convolution([]*onnx.Node{node("Add", "n", []string{"c", "k"}, "y")}, four), 0},
-		"a value with two readers stays":     {convolution([]*onnx.Node{node("Mul", "n", []string{"c", "k"}, "d"), node("Add", "o", []string{"c", "d"}, "y")}, k), 0},
-		"a division by zero stays":           {convolution([]*onnx.Node{node("Div", "n", []string{"c", "k"}, "y")}, onnx.TensorOf("k", []float32{0})), 0},
-		"a factor that a caller may replace": {replaceable, 0},
+		"a norm":                            {convolution([]*onnx.Node{node("BatchNormalization", "n", []string{"c", "k", "k", "k", "k"}, "y")}, four), 1},
+		"Sub from the left stays":           {convolution([]*onnx.Node{node("Sub", "n", []string{"k", "c"}, "y")}, k), 0},
+		"a constant along the width stays":  {convolution([]*onnx.Node{node("Add", "n", []string{"c", "k"}, "y")}, four), 0},
+		"a value with two readers stays":    {convolution([]*onnx.Node{node("Mul", "n", []string{"c", "k"}, "d"), node("Add", "o", []string{"c", "d"}, "y")}, k), 0},
+		"a division by zero stays":          {convolution([]*onnx.Node{node("Div", "n", []string{"c", "k"}, "y")}, onnx.TensorOf("k", []float32{0})), 0},
+		"a default of an input is constant": {replaceable, 1},
 		"a transposed convolution in two groups": {handmade(13, []*onnx.Node{
 			node("ConvTranspose", "up", []string{"x", "w"}, "c", onnx.Attr("group", int64(3))), node("Mul", "n", []string{"c", "k"}, "y"),
 		}, numbers("w", 3, 2, 2, 2), numbers("k", 6, 1, 1)), 1},
@@ -95,7 +95,11 @@ func describe(m *onnx.Model) string {
 		}
 		line := n.Op + "(" + strings.Join(inputs, ", ") + ")"
 		for _, a := range n.Attributes {
-			line += fmt.Sprintf(" %s=%v", a.Name, a.Value)
+			value := a.Value
+			if t, ok := value.(*onnx.Tensor); ok {
+				value = fmt.Sprintf("%v%v", t.Type, t.Dims)
+			}
+			line += fmt.Sprintf(" %s=%v", a.Name, value)
 		}
 		lines = append(lines, line)
 	}
@@ -131,9 +135,28 @@ func TestUpgrade(t *testing.T) {
 		{"Softmax over the last axis", 11, node("Softmax", "n", []string{"x"}, "y", attr("axis", int64(-1))), "Softmax(x) axis=-1"},
 		{"Softmax over several axes", 11, node("Softmax", "n", []string{"x"}, "y"),
 			"Shape(x); Flatten(x) axis=1; Softmax(n_flat) axis=-1; Reshape(n_matrix, n_shape)"},
+		{"a mask that nothing reads", 9, &onnx.Node{Op: "Dropout", Name: "n", Inputs: []string{"x"}, Outputs: []string{"y", "mask"}}, "Identity(x)"},
+		{"a mask of ones", 10, &onnx.Node{Op: "Dropout", Name: "n", Inputs: []string{"x"}, Outputs: []string{"z", "y"}, Attributes: []onnx.Attribute{attr("ratio", float32(0.5))}},
+			"Identity(x); Shape(x); ConstantOfShape(y_shape) value=bool[1]"},
+		{"a mask of ones that are floats", 9, &onnx.Node{Op: "Dropout", Name: "n", Inputs: []string{"x"}, Outputs: []string{"z", "y"}},
+			"Identity(x); Shape(x); ConstantOfShape(y_shape) value=float32[1]"},
+		{"axes that set 6 names", 6, node("Add", "n", []string{"four", "two"}, "y", attr("broadcast", int64(1)), attr("axis", int64(1))), "Unsqueeze(two, [2]); Add(four, two_axes)"},
+		{"the last axes", 6, node("Mul", "n", []string{"four", "two"}, "y", attr("broadcast", int64(1))), "Mul(four, two)"},
+		{"axes that are the last ones", 6, node("Sub", "n", []string{"four", "two"}, "y", attr("broadcast", int64(1)), attr("axis", int64(2))), "Sub(four, two)"},
+		{"the first axis", 6, node("Div", "n", []string{"four", "two"}, "y", attr("axis", int64(0))), "Unsqueeze(two, [2 3]); Div(four, two_axes)"},
+		{"slopes of channels", 6, node("PRelu", "n", []string{"four", "slopes"}, "y"), "Unsqueeze([1 2 3], [1 2]); PRelu(four, slopes_axes)"},
+		{"one slope", 6, node("PRelu", "n", []string{"four", "slope"}, "y"), "PRelu(four, [1])"},
+		{"broadcasting of set 7", 7, node("PRelu", "n", []string{"four", "slopes"}, "y"), "PRelu(four, [1 2 3])"},
+		{"a product", 6, node("Gemm", "n", []string{"x", "w"}, "y", attr("broadcast", int64(1)), attr("transB", int64(1))), "Gemm(x, w) transB=1"},
+		{"a recurrent layer", 6, node("LSTM", "n", []string{"x", "w"}, "y", attr("output_sequence", int64(1))), "LSTM(x, w)"},
+		{"a norm in inference", 6, node("BatchNormalization", "n", []string{"x", "a"}, "y", attr("is_test", int64(1)), attr("consumed_inputs", []int64{0, 0})), "BatchNormalization(x, a)"},
 		{"Conv stays", 7, node("Conv", "n", []string{"x", "w"}, "y"), "Conv(x, w)"},
 	} {
 		m := handmade(c.opset, []*onnx.Node{c.node})
+		if strings.Contains(c.node.Op, "PRelu") {
+			m.Graph.Initializers = append(m.Graph.Initializers, onnx.TensorOf("slopes", []float32{1, 2, 3}, 3), onnx.TensorOf("slope", []float32{1}, 1))
+		}
+		m.Graph.Values = []*onnx.Value{{Name: "four", Type: onnx.Type{Shape: onnx.FixedShape([]int64{1, 3, 4, 5})}}, {Name: "two", Type: onnx.Type{Shape: onnx.FixedShape([]int64{3, 4})}}}
 		if err := upgrade(m); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -163,7 +186,8 @@ func TestUpgradeErrors(t *testing.T) {
 		node  *onnx.Node
 		want  string
 	}{
-		{"too old", 6, node("Relu", "n", []string{"x"}, "y"), "operator set 6"},
+		{"too old", 5, node("Relu", "n", []string{"x"}, "y"), "operator set 5"},
+		{"axes that are not known", 6, node("Add", "n", []string{"x", "z"}, "y", attr("axis", int64(1))), `Add "n": it is not known how many axes`},
 		{"statistics for every pixel", 7, node("BatchNormalization", "n", []string{"x"}, "y", attr("spatial", int64(0))), `BatchNormalization "n"`},
 		{"Pad without pads", 7, node("Pad", "n", []string{"x"}, "y"), "no attribute pads"},
 		{"scales that vary", 9, node("Upsample", "n", []string{"x", "x"}, "y"), "its scales are not constant"},

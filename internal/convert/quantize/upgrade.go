@@ -14,7 +14,7 @@ const (
 	quantizedIRVersion = 7
 )
 
-// upgrade rewrites a model of operator sets 7 to 12 in set 13; it computes the same. It fails at operators
+// upgrade rewrites a model of operator sets 6 to 12 in set 13; it computes the same. It fails at operators
 // that it does not know.
 func upgrade(m *onnx.Model) error {
 	from := m.Opset("")
@@ -24,9 +24,7 @@ func upgrade(m *onnx.Model) error {
 	if from < oldestOpset {
 		return fmt.Errorf("the model has operator set %d; sets from %d on can be brought to %d", from, oldestOpset, quantizedOpset)
 	}
-	if m.IRVersion < 4 { // from 4 on, a caller could replace a constant that is an input too
-		m.Graph.Inputs = m.Graph.FreeInputs()
-	}
+	m.Graph.Inputs = m.Graph.FreeInputs()
 	m.IRVersion = max(m.IRVersion, quantizedIRVersion)
 	u := upgrader{model: m, from: from, index: m.Graph.Index(), types: m.Graph.Index()}
 	if err := u.graph(m.Graph); err != nil {
@@ -97,18 +95,18 @@ func (u *upgrader) node(n *onnx.Node) ([]*onnx.Node, error) {
 // steadyOps mean the same in operator set 13 as in 7, or in the set that first had them; at most new types
 // and forms of arguments were added (onnx/docs/Changelog.md).
 var steadyOps = set(
-	"Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "BitShift",
+	"Abs", "Acos", "Acosh", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "BitShift",
 	"Cast", "Ceil", "Celu", "Compress", "Concat", "Constant", "ConstantOfShape", "Conv", "ConvTranspose", "Cos", "Cosh", "CumSum",
-	"DepthToSpace", "Det", "Div", "Einsum", "Elu", "Equal", "Erf", "Exp", "Expand", "EyeLike", "Flatten", "Floor", "GRU",
-	"Gather", "GatherElements", "GatherND", "Gemm", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "Greater", "GreaterOrEqual",
-	"HardSigmoid", "Identity", "If", "InstanceNormalization", "IsInf", "IsNaN", "LRN", "LSTM", "LeakyRelu", "Less", "LessOrEqual",
-	"Log", "Loop", "LpNormalization", "LpPool", "MatMul", "Max", "MaxPool", "Mean", "MeanVarianceNormalization", "Min", "Mod", "Mul",
-	"Multinomial", "Neg", "NonMaxSuppression", "NonZero", "Not", "OneHot", "Or", "PRelu", "Pow", "RNN", "RandomNormal",
+	"DepthToSpace", "Det", "Einsum", "Elu", "Erf", "Exp", "Expand", "EyeLike", "Flatten", "Floor",
+	"Gather", "GatherElements", "GatherND", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "GreaterOrEqual",
+	"HardSigmoid", "Identity", "If", "InstanceNormalization", "IsInf", "IsNaN", "LRN", "LeakyRelu", "LessOrEqual",
+	"Log", "Loop", "LpNormalization", "LpPool", "MatMul", "Max", "MaxPool", "Mean", "MeanVarianceNormalization", "Min", "Mod",
+	"Multinomial", "Neg", "NonMaxSuppression", "NonZero", "Not", "OneHot", "RandomNormal",
 	"RandomNormalLike", "RandomUniform", "RandomUniformLike", "Range", "Reciprocal", "ReduceL1", "ReduceL2", "ReduceLogSum",
 	"ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSumSquare", "Relu", "Reshape",
 	"ReverseSequence", "RoiAlign", "Round", "Scan", "ScatterElements", "ScatterND", "Selu", "Shape", "Shrink", "Sigmoid", "Sign",
-	"Sin", "Sinh", "Size", "Softplus", "Softsign", "SpaceToDepth", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "ThresholdedRelu", "Tile",
-	"Transpose", "Unique", "Where", "Xor",
+	"Sin", "Sinh", "Size", "Softplus", "Softsign", "SpaceToDepth", "Sqrt", "Sum", "Tan", "Tanh", "ThresholdedRelu", "Tile",
+	"Transpose", "Unique", "Where",
 )
 
 // A change rewrites a node of an operator set older than since.
@@ -120,11 +118,18 @@ type change struct {
 
 // changes has at most one entry for each operator.
 var changes = []change{
+	{"Add", 7, alignSecond("axis")}, {"And", 7, alignSecond("axis")}, {"Div", 7, alignSecond("axis")}, {"Equal", 7, alignSecond("axis")},
+	{"Greater", 7, alignSecond("axis")}, {"Less", 7, alignSecond("axis")}, {"Mul", 7, alignSecond("axis")}, {"Or", 7, alignSecond("axis")},
+	{"Pow", 7, alignSecond("axis")}, {"PRelu", 7, alignSecond("")}, {"Sub", 7, alignSecond("axis")}, {"Xor", 7, alignSecond("axis")},
+	{"Gemm", 7, withoutAttributes("broadcast")},
+	{"GRU", 7, withoutAttributes("output_sequence")}, {"LSTM", 7, withoutAttributes("output_sequence")}, {"RNN", 7, withoutAttributes("output_sequence")},
 	{"BatchNormalization", 9, func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
 		if onnx.AttrOr(n, "spatial", int64(1)) != 1 {
 			return nil, fmt.Errorf("it has statistics for every pixel, which operator set 9 has given up")
 		}
-		n.DropAttr("spatial")
+		for _, name := range []string{"spatial", "is_test", "consumed_inputs"} { // with one output it does not train
+			n.DropAttr(name)
+		}
 		return only(n)
 	}},
 	{"Clip", 11, func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
@@ -137,13 +142,7 @@ var changes = []change{
 		}
 		return only(n)
 	}},
-	{"Dropout", 12, func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) { // which does nothing in inference
-		if !onlyOutput(n) {
-			return nil, fmt.Errorf("its mask is used")
-		}
-		n.Op, n.Inputs, n.Outputs, n.Attributes = "Identity", n.Inputs[:min(1, len(n.Inputs))], n.Outputs[:1], nil
-		return only(n)
-	}},
+	{"Dropout", 12, withoutDropping},
 	{"Hardmax", 13, flatSoftmax},
 	{"LogSoftmax", 13, flatSoftmax},
 	{"Pad", 11, func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
@@ -176,6 +175,106 @@ var changes = []change{
 }
 
 func only(n *onnx.Node) ([]*onnx.Node, error) { return []*onnx.Node{n}, nil }
+
+// withoutDropping makes of a Dropout what it does in inference: nothing, with a mask of ones.
+func withoutDropping(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+	x, mask := n.Input(0), output(n, 1)
+	n.Op, n.Inputs, n.Outputs, n.Attributes = "Identity", []string{x}, n.Outputs[:1], nil
+	if mask == "" || len(u.types.Consumers(mask)) == 0 && !u.types.IsOutput(mask) {
+		return only(n)
+	}
+	one := &onnx.Tensor{Type: onnx.Bool, Dims: []int64{1}, Data: onnx.Raw{1}}
+	if u.from < 10 { // the mask has the type of the data
+		if v := u.types.Value(x); v != nil && v.Type.Elem != onnx.Float32 {
+			return nil, fmt.Errorf("its mask is a %v", v.Type.Elem)
+		}
+		one = onnx.TensorOf("", []float32{1}, 1)
+	}
+	shape := u.index.Unique(mask + "_shape")
+	return []*onnx.Node{n,
+		{Op: "Shape", Inputs: []string{x}, Outputs: []string{shape}},
+		{Op: "ConstantOfShape", Inputs: []string{shape}, Outputs: []string{mask}, Attributes: []onnx.Attribute{onnx.Attr("value", one)}},
+	}, nil
+}
+
+// withoutAttributes drops attributes that newer operator sets do not have, and do not need.
+func withoutAttributes(names ...string) func(*upgrader, *onnx.Node) ([]*onnx.Node, error) {
+	return func(_ *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+		for _, name := range names {
+			n.DropAttr(name)
+		}
+		return only(n)
+	}
+}
+
+// alignSecond gives the second input as many axes as the broadcasting of operator set 7 wants, which aligns the last axes: set 6 aligned
+// its first axis with that of an attribute, or with the channels in axis 1 where that has no name.
+func alignSecond(attribute string) func(*upgrader, *onnx.Node) ([]*onnx.Node, error) {
+	return func(u *upgrader, n *onnx.Node) ([]*onnx.Node, error) {
+		axis, second := int64(1), u.rank(n.Input(1))
+		if attribute != "" {
+			axis = onnx.AttrOr(n, attribute, int64(-1))
+			n.DropAttr("broadcast")
+			n.DropAttr(attribute)
+			if axis < 0 { // the last axes
+				return only(n)
+			}
+		}
+		if t := constants(u.model)[n.Input(1)]; t != nil {
+			if count, err := t.Len(); err == nil && count == 1 {
+				return only(n) // one number for all
+			}
+		}
+		first := u.rank(n.Input(0))
+		if first < 0 || second < 0 {
+			return nil, fmt.Errorf("it is not known how many axes its inputs have, and the second is aligned with axis %d", axis)
+		}
+		var axes []int64
+		for i := axis + int64(second); i < int64(first); i++ {
+			axes = append(axes, i-axis)
+		}
+		if len(axes) == 0 {
+			return only(n)
+		}
+		wide := u.index.Unique(n.Input(1) + "_axes")
+		unsqueeze := &onnx.Node{Op: "Unsqueeze", Inputs: []string{n.Input(1), u.ints(n, "axes", axes)}, Outputs: []string{wide}}
+		n.Inputs[1] = wide
+		return []*onnx.Node{unsqueeze, n}, nil
+	}
+}
+
+// rank is the number of axes of a value as far as the file tells it, or the operator that makes it; -1: not known.
+func (u *upgrader) rank(name string) int {
+	if v := u.types.Value(name); v != nil && v.Type.Shape != nil {
+		return len(v.Type.Shape)
+	}
+	if t := u.types.Initializer(name); t != nil {
+		return len(t.Dims)
+	}
+	n := u.types.Producer(name)
+	switch {
+	case n == nil:
+		return -1
+	case isOp(n, "Constant"):
+		if t := constantValue(n); t != nil {
+			return len(t.Dims)
+		}
+		return -1
+	case isOp(n, "Gemm"):
+		return 2
+	case isOp(n, "Conv"), isOp(n, "ConvTranspose"):
+		return u.rank(n.Input(1))
+	case isONNX(n) && keepRank[n.Op]:
+		return u.rank(n.Input(0))
+	}
+	return -1
+}
+
+// keepRank are the operators whose result has as many axes as their first input.
+var keepRank = set("Abs", "Add", "AveragePool", "BatchNormalization", "Cast", "Ceil", "Clip", "Concat", "DepthToSpace", "Div", "Dropout", "Elu", "Exp",
+	"Floor", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "Identity", "InstanceNormalization", "LRN", "LeakyRelu", "Log", "LogSoftmax", "Max",
+	"MaxPool", "Mean", "Min", "Mul", "Neg", "PRelu", "Pad", "Pow", "Reciprocal", "Relu", "Resize", "Selu", "Sigmoid", "Slice", "Softmax", "Softplus",
+	"Softsign", "SpaceToDepth", "Split", "Sqrt", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Upsample")
 
 // ints adds a constant list of whole numbers.
 func (u *upgrader) ints(n *onnx.Node, what string, list []int64) string {
