@@ -156,7 +156,7 @@ func scenarioCell(t *testing.T, r *RuleSet, s loadgen.Scenario) string {
 var freeFields = []string{
 	"Scenario", "Mode",
 	"SingleStreamExpectedLatencyNS", "MultiStreamExpectedLatencyNS", "ServerTargetQPS", "OfflineExpectedQPS",
-	"ServerFindPeakQPSDecimalsOfPrecision", "ServerFindPeakQPSBoundaryStepSize", "ServerNumIssueQueryThreads", "ServerCoalesceQueries",
+	"MultiStreamMaxAsyncQueries", "ServerFindPeakQPSDecimalsOfPrecision", "ServerFindPeakQPSBoundaryStepSize", "ServerNumIssueQueryThreads", "ServerCoalesceQueries",
 	"AccuracyLogRNGSeed", "AccuracyLogProbability", "AccuracyLogSamplingTarget", "PrintTimestamps",
 	"PerformanceIssueSameIndex", "Test05QSLRNGSeed", "Test05SampleIndexRNGSeed", "Test05ScheduleRNGSeed",
 }
