@@ -116,6 +116,18 @@ func (g *Graph) allNodes(yield func(*Node) bool) bool {
 	return true
 }
 
+// SizedByData returns the first node whose outputs have as many elements as the contents of its inputs ask for, for example
+// detected boxes; nil: none. Operators that this package does not know count as such.
+func (g *Graph) SizedByData() *Node {
+	for n := range g.AllNodes() {
+		known := slices.Contains([]string{"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}, n.Domain)
+		if !known || slices.Contains([]string{"NonZero", "NonMaxSuppression", "Unique", "Compress", "Range", "Loop", "ConcatFromSequence", "StringSplit"}, n.Op) {
+			return n
+		}
+	}
+	return nil
+}
+
 // Reads returns the names of the values that a node reads: its inputs but for those left out, and those
 // that its subgraphs take from outside.
 func (n *Node) Reads() []string {

@@ -45,7 +45,7 @@ func newSource(t *testing.T, first int64, latency time.Duration) *source {
 	t.Helper()
 	s := &source{batch: 4}
 	port := func(name string) []backend.Port {
-		return []backend.Port{{Name: name, Type: tensor.Float32, Shape: tensor.Shape{first, 2}}}
+		return []backend.Port{{Name: name, Type: tensor.Float32, Shape: tensor.Shape{first, 2}, Axes: []string{"N", ""}}}
 	}
 	engine, err := simulated.New(simulated.Config{Inputs: port("x"), Outputs: port("y"), Latency: latency,
 		Answer: func(in, out []tensor.Tensor) error {

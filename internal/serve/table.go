@@ -18,6 +18,7 @@ type table struct {
 	room     int
 	ports    workload.Ports
 	batched  bool // samples may run side by side
+	unsure   bool // only a run shows whether its outputs have a row for each sample
 	store    *workload.Store
 	service  *harness.Service
 	requests []request

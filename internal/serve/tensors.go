@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -22,7 +23,11 @@ func tensorsWorkload(name string, t *table) workload.Model {
 				return nil, errors.New("port " + port.Name + " is a " + port.Other + ", which the protocol does not have")
 			}
 		}
-		t.batched = batchable(t.ports)
+		t.batched, t.unsure = batchable(t.ports)
+		if t.unsure {
+			m, err := onnx.ReadFile(s.ModelPath)
+			t.batched = err == nil && m.Graph.SizedByData() == nil
+		}
 		batch := 1
 		if t.batched {
 			batch = max(t.ports.Inputs[0].Batch(), 0)
@@ -34,17 +39,19 @@ func tensorsWorkload(name string, t *table) workload.Model {
 }
 
 // batchable reports whether samples may run side by side: all ports have the batch as their first
-// axis, and nothing else is free.
-func batchable(p workload.Ports) bool {
+// axis, and nothing else is free. unsure: a first axis has no name that says so.
+func batchable(p workload.Ports) (yes, unsure bool) {
 	if len(p.Inputs) == 0 {
-		return false
+		return false, false
 	}
 	for _, port := range slices.Concat(p.Inputs, p.Outputs) {
-		if port.AnyShape || len(port.Shape) == 0 || port.Type == tensor.String || int(port.Shape[0]) != p.Inputs[0].Batch() || port.Shape[1:].Len() < 0 {
-			return false
+		agreed := backend.FirstAxes(p.Inputs[0], port)
+		if port.AnyShape || agreed == backend.Differ || port.Type == tensor.String || port.Shape[1:].Len() < 0 {
+			return false, false
 		}
+		unsure = unsure || agreed == backend.Unknown
 	}
-	return true
+	return true, unsure
 }
 
 func (t *table) newPredictor(sessions workload.Sessions, batch int) (workload.Predictor, error) {
@@ -64,8 +71,11 @@ type predictor struct {
 	store   *workload.Store
 	bound   map[rowRange][]backend.Value // over rows of the store
 	buffer  []tensor.Tensor              // for batches whose rows do not lie side by side
+	apart   bool                         // samples ran alone where they failed together: an output has another first axis than the batch
 	group   []workload.Item
 }
+
+var errApart = errors.New("samples do not run together")
 
 // A rowRange has rows that lie side by side.
 type rowRange struct{ first, n int }
@@ -113,10 +123,18 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 			r := &p.table.requests[item.Row]
 			r.started, r.first = time.Now(), k == 0
 		}
-		err := p.runGroup(ctx, group)
+		err := errApart
+		if !p.apart {
+			err = p.runGroup(ctx, group)
+		}
+		alone := err != nil && p.table.unsure && ctx.Err() == nil
+		p.apart = alone
 		for _, item := range group {
-			if err != nil {
-				p.table.requests[item.Row].err = err
+			r := &p.table.requests[item.Row]
+			if r.err = err; alone {
+				r.first = true
+				r.outputs, r.err = p.runAlone(ctx, p.store.Batch(item.Row, 1))
+				p.apart = p.apart && r.err == nil // else the request may be to blame
 			}
 			reply.Done(item.Ticket, nil, 0)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -18,7 +21,18 @@ import (
 func portsFrom(list ...backend.Port) []backend.Port { return list }
 
 func floats(name string, shape ...int64) backend.Port {
-	return backend.Port{Name: name, Type: tensor.Float32, Shape: shape}
+	p := backend.Port{Name: name, Type: tensor.Float32, Shape: shape}
+	if len(shape) > 0 {
+		p = named(p, "N")
+	}
+	return p
+}
+
+// named gives the first axis of a port a name.
+func named(p backend.Port, axis string) backend.Port {
+	p.Axes = make([]string, len(p.Shape))
+	p.Axes[0] = axis
+	return p
 }
 
 func TestBatchable(t *testing.T) {
@@ -27,6 +41,9 @@ func TestBatchable(t *testing.T) {
 		inputs, outputs []backend.Port
 		want            bool
 	}{
+		{"boxes of all images", portsFrom(floats("x", -1, 3)), portsFrom(named(floats("y", -1, 5), "num_dets")), false},
+		{"another output is the batch", portsFrom(floats("x", -1, 3)), portsFrom(floats("y", -1, 5), named(floats("z", -1, 5), "num_dets")), false},
+		{"inputs of two batches", portsFrom(floats("x", -1, 3), named(floats("r", -1, 5), "num_rois")), portsFrom(floats("y", -1, 5)), false},
 		{"a free batch", portsFrom(floats("x", -1, 3)), portsFrom(floats("y", -1, 2)), true},
 		{"a fixed batch", portsFrom(floats("x", 4, 3)), portsFrom(floats("y", 4, 2)), true},
 		{"nothing beside the batch", portsFrom(floats("x", -1)), portsFrom(floats("y", -1)), true},
@@ -39,11 +56,97 @@ func TestBatchable(t *testing.T) {
 		{"no inputs", nil, portsFrom(floats("y", -1, 2)), false},
 		{"nothing", nil, nil, false},
 	} {
-		if got := batchable(workload.Ports{Inputs: c.inputs, Outputs: c.outputs}); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		if got, unsure := batchable(workload.Ports{Inputs: c.inputs, Outputs: c.outputs}); got != c.want || unsure {
+			t.Errorf("%s: %v, unsure %v, want %v", c.name, got, unsure, c.want)
 		}
 	}
 }
+
+// Without names of axes samples run side by side only where the operators say nothing else.
+func TestUnnamedAxes(t *testing.T) {
+	ports := workload.Ports{Inputs: portsFrom(named(floats("x", -1, 3), "unk__1")), Outputs: portsFrom(named(floats("y", -1, 3), "unk__2"))}
+	for _, c := range []struct {
+		operator, domain string
+		want             bool
+	}{{"Relu", "", true}, {"NonZero", "", false}, {"NonMaxSuppression", "", false}, {"Compress", "ai.onnx", false}, {"EfficientNMS_TRT", "trt", false}} {
+		m := &onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: 17}}, Graph: &onnx.Graph{Name: "g", Nodes: []*onnx.Node{{Op: c.operator, Domain: c.domain, Inputs: []string{"x"}, Outputs: []string{"y"}}}}}
+		path := filepath.Join(t.TempDir(), "m.onnx")
+		if err := m.WriteFile(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		table := newTable(1)
+		if _, err := tensorsWorkload("m", table).Open(workload.Setup{ModelPath: path, Ports: map[string]workload.Ports{workload.Only: ports}}); err != nil || table.batched != c.want || !table.unsure {
+			t.Errorf("%s: batched %v, %v, want %v", c.operator, table.batched, err, c.want)
+		}
+	}
+}
+
+// An outputSession has an output of as many rows as its inputs have numbers above 0, whatever room there is.
+type outputSession struct{ runs []int64 }
+
+type outputValue struct{ t tensor.Tensor }
+
+func (v outputValue) Tensor() tensor.Tensor { return v.t }
+func (outputValue) Close() error            { return nil }
+
+func (*outputSession) Info() backend.Info                          { return backend.Info{} }
+func (*outputSession) Bind(t tensor.Tensor) (backend.Value, error) { return outputValue{t}, nil }
+func (*outputSession) Close() error                                { return nil }
+func (s *outputSession) Run(_ context.Context, inputs, outputs []backend.Value) error {
+	in := inputs[0].Tensor()
+	s.runs = append(s.runs, in.Shape[0])
+	var positive []float32
+	for _, v := range tensor.Data[float32](in) {
+		if v > 0 {
+			positive = append(positive, v)
+		}
+	}
+	if outputs[0] != nil && outputs[0].Tensor().Len() != len(positive) {
+		return errors.New("shape verification failed")
+	}
+	outputs[0] = outputValue{tensor.Of(positive, int64(len(positive)))}
+	return nil
+}
+
+// Where the first axis of an output turns out not to be the batch, each sample runs alone, then and later.
+func TestSamplesRunApart(t *testing.T) {
+	ports := workload.Ports{Inputs: portsFrom(named(floats("x", -1, 2), "")), Outputs: portsFrom(named(floats("y", -1), ""))}
+	table := newTable(3)
+	table.ports, table.batched, table.unsure = ports, true, true
+	store, err := workload.NewStore(3, func(int) []workload.Slot { return table.slots() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	copy(tensor.Data[float32](store.Slot(0, 0, 3)), []float32{1, 2, 3, 4, -5, -6})
+	session := &outputSession{}
+	made, err := table.newPredictor(workload.Sessions{workload.Only: session}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	if err := made.Use(store); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := made.Predict(t.Context(), []workload.Item{{Row: 0}, {Row: 1}, {Row: 2}}, quiet{}); err != nil {
+			t.Fatal(err)
+		}
+		for row, want := range [][]float32{{1, 2}, {3, 4}, nil} {
+			if r := table.requests[row]; r.err != nil || !slices.Equal(tensor.Data[float32](r.outputs[0]), want) {
+				t.Errorf("row %d: %v, %v, want %v", row, r.outputs, r.err, want)
+			}
+		}
+	}
+	if want := []int64{3, 1, 1, 1, 1, 1, 1}; !slices.Equal(session.runs, want) {
+		t.Errorf("runs of %v samples, want %v", session.runs, want)
+	}
+}
+
+type quiet struct{}
+
+func (quiet) FirstToken(int, []byte) {}
+func (quiet) Done(int, []byte, int)  {}
 
 func TestUnknownPortsAreRefused(t *testing.T) {
 	odd := workload.Ports{Inputs: portsFrom(floats("x", 1)), Outputs: portsFrom(backend.Port{Name: "y", Other: "sequence"})}

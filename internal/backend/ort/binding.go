@@ -118,7 +118,7 @@ func (b *binding) bind(inputs, outputs []backend.Value) error {
 }
 
 // connect binds a value to a port, unless it is bound already. If that fails, nothing counts as bound.
-func (b *binding) connect(bound **value, function int, port *modelPort, v *value) error {
+func (b *binding) connect(bound **value, function int, port *backend.Port, v *value) error {
 	if v == *bound {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
@@ -20,7 +21,7 @@ import (
 
 // compileOptions returns the options of a device that compiles, besides those that the user gives, and warnings. version and
 // root are ONNX Runtime's version and the root of the file system.
-func (p plan) compileOptions(ctx context.Context, r request, inputs []modelPort, version, root string) (map[string]string, []string, error) {
+func (p plan) compileOptions(ctx context.Context, r request, inputs []backend.Port, version, root string) (map[string]string, []string, error) {
 	add, warnings := p.shapeOptions(r, inputs)
 	if p.options.EngineCacheDir == "" {
 		return add, warnings, nil
@@ -40,7 +41,7 @@ func (p plan) compileOptions(ctx context.Context, r request, inputs []modelPort,
 
 // shapeOptions returns the options with the smallest and the largest shapes of all inputs with a free batch, written as
 // "images:1x3x224x224,mask:1x384". If an input has other free axes it returns a warning instead.
-func (p plan) shapeOptions(r request, inputs []modelPort) (add map[string]string, warnings []string) {
+func (p plan) shapeOptions(r request, inputs []backend.Port) (add map[string]string, warnings []string) {
 	add = map[string]string{}
 	batches := p.options.ProfileShapes
 	if batches[1] == 0 || r.profile == "" {

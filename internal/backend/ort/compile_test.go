@@ -13,28 +13,28 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-func modelInput(name string, shape ...int64) modelPort {
-	return modelPort{Port: backend.Port{Name: name, Type: tensor.Float32, Shape: shape}, axes: make([]string, len(shape))}
+func modelInput(name string, shape ...int64) backend.Port {
+	return backend.Port{Name: name, Type: tensor.Float32, Shape: shape}
 }
 
 func TestShapesToCompileFor(t *testing.T) {
 	for _, c := range []struct {
 		name, device string
 		batches      [2]int
-		inputs       []modelPort
+		inputs       []backend.Port
 		low, high    string // empty: no options
 		warning      string
 	}{
-		{"one input", "tensorrt", [2]int{1, 16}, []modelPort{modelInput("images", -1, 3, 224, 224)}, "images:1x3x224x224", "images:16x3x224x224", ""},
-		{"two inputs", "tensorrt", [2]int{1, 16}, []modelPort{modelInput("ids", -1, 384), modelInput("mask", -1, 384)}, "ids:1x384,mask:1x384", "ids:16x384,mask:16x384", ""},
-		{"a vector", "tensorrt-rtx", [2]int{2, 16}, []modelPort{modelInput("x", -1)}, "x:2", "x:16", ""},
-		{"batches of one", "tensorrt", [2]int{1, 1}, []modelPort{modelInput("x", -1, 4)}, "x:1x4", "x:1x4", ""},
-		{"nothing free", "tensorrt", [2]int{1, 16}, []modelPort{modelInput("x", 1, 4)}, "", "", ""},
-		{"a scalar beside", "tensorrt", [2]int{1, 16}, []modelPort{modelInput("x", -1, 4), modelInput("t")}, "x:1x4", "x:16x4", ""},
-		{"a free length", "tensorrt", [2]int{1, 16}, []modelPort{modelInput("x", -1, -1)}, "", "", "input x has free axes besides the batch"},
-		{"free but not the batch", "tensorrt", [2]int{1, 16}, []modelPort{modelInput("x", 1, -1)}, "", "", "input x has free axes"},
-		{"no batches", "tensorrt", [2]int{}, []modelPort{modelInput("x", -1, 4)}, "", "", ""},
-		{"a device without shapes", "openvino", [2]int{1, 16}, []modelPort{modelInput("x", -1, 4)}, "", "", ""},
+		{"one input", "tensorrt", [2]int{1, 16}, []backend.Port{modelInput("images", -1, 3, 224, 224)}, "images:1x3x224x224", "images:16x3x224x224", ""},
+		{"two inputs", "tensorrt", [2]int{1, 16}, []backend.Port{modelInput("ids", -1, 384), modelInput("mask", -1, 384)}, "ids:1x384,mask:1x384", "ids:16x384,mask:16x384", ""},
+		{"a vector", "tensorrt-rtx", [2]int{2, 16}, []backend.Port{modelInput("x", -1)}, "x:2", "x:16", ""},
+		{"batches of one", "tensorrt", [2]int{1, 1}, []backend.Port{modelInput("x", -1, 4)}, "x:1x4", "x:1x4", ""},
+		{"nothing free", "tensorrt", [2]int{1, 16}, []backend.Port{modelInput("x", 1, 4)}, "", "", ""},
+		{"a scalar beside", "tensorrt", [2]int{1, 16}, []backend.Port{modelInput("x", -1, 4), modelInput("t")}, "x:1x4", "x:16x4", ""},
+		{"a free length", "tensorrt", [2]int{1, 16}, []backend.Port{modelInput("x", -1, -1)}, "", "", "input x has free axes besides the batch"},
+		{"free but not the batch", "tensorrt", [2]int{1, 16}, []backend.Port{modelInput("x", 1, -1)}, "", "", "input x has free axes"},
+		{"no batches", "tensorrt", [2]int{}, []backend.Port{modelInput("x", -1, 4)}, "", "", ""},
+		{"a device without shapes", "openvino", [2]int{1, 16}, []backend.Port{modelInput("x", -1, 4)}, "", "", ""},
 	} {
 		p := planned(t, backend.Options{Device: c.device, ProfileShapes: c.batches})
 		r := p.requests[0]
@@ -65,7 +65,7 @@ func TestEngineCacheKey(t *testing.T) {
 	compile := func() map[string]string {
 		t.Helper()
 		p := planned(t, options)
-		add, warnings, err := p.compileOptions(t.Context(), p.requests[0], []modelPort{modelInput("x", -1, 4)}, version, dir)
+		add, warnings, err := p.compileOptions(t.Context(), p.requests[0], []backend.Port{modelInput("x", -1, 4)}, version, dir)
 		if err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}

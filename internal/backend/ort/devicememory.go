@@ -107,7 +107,7 @@ func (d *deviceBinding) prepare(inputs, outputs []backend.Value) error {
 }
 
 // bindKept binds a value that is in the device's memory.
-func (d *deviceBinding) bindKept(b *deviceBuffer, function int, port *modelPort, v *value) error {
+func (d *deviceBinding) bindKept(b *deviceBuffer, function int, port *backend.Port, v *value) error {
 	n := d.session.engine.native
 	switch {
 	case v.session != d.session:
@@ -145,7 +145,7 @@ func (d *deviceBinding) fetch(outputs []backend.Value) error {
 }
 
 // fit binds a buffer of a value's shape, which is made unless there is one.
-func (d *deviceBinding) fit(b *deviceBuffer, function int, port *modelPort, v *value) error {
+func (d *deviceBinding) fit(b *deviceBuffer, function int, port *backend.Port, v *value) error {
 	if b.value != nil && slices.Equal(b.shape, v.tensor.Shape) {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (o *opening) memory(session unsafe.Pointer) (*deviceMemory, error) {
 	if !o.plan.options.DeviceMemory && !first.records() {
 		return nil, nil
 	}
-	text := func(p modelPort) bool { return p.Type == tensor.String }
+	text := func(p backend.Port) bool { return p.Type == tensor.String }
 	if first.device.memory == "" || slices.ContainsFunc(o.inputs, text) || slices.ContainsFunc(o.outputs, text) {
 		return nil, &deviceError{first.name, "buffers in its own memory are not possible, or not for strings"}
 	}

@@ -104,7 +104,7 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 	if err != nil {
 		return nil, nil, &modelError{options.ModelPath, err.Error()}
 	}
-	return plainPorts(in), plainPorts(out), nil
+	return in, out, nil
 }
 
 // Open loads a model. The error names the model file; it is a *modelError if the file cannot be run, and a *deviceError if a
@@ -170,7 +170,7 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 		bindable: !slices.ContainsFunc(o.plan.requests, func(r request) bool { return r.call != callNone }), turn: turn, runConfig: o.plan.runConfig,
 		values: map[*value]struct{}{}, bindings: map[*binding]struct{}{}, kept: map[*keptMemory]struct{}{},
 		info: backend.Info{
-			Inputs: plainPorts(in), Outputs: plainPorts(out), Engine: "onnxruntime " + e.library.Version, Library: e.library.Path,
+			Inputs: in, Outputs: out, Engine: "onnxruntime " + e.library.Version, Library: e.library.Path,
 			Devices: deviceUse(o.plan.requests, counts), Warnings: slices.Concat(o.plan.warnings, o.warnings), Facts: facts, LoadTime: time.Since(start),
 		},
 	}
@@ -181,14 +181,6 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	defer e.mu.Unlock()
 	e.sessions[s] = struct{}{}
 	return s, nil
-}
-
-func plainPorts(ports []modelPort) []backend.Port {
-	plain := make([]backend.Port, len(ports))
-	for i, p := range ports {
-		plain[i] = p.Port
-	}
-	return plain
 }
 
 // Providers says of each device whether the library has it and whether it works now. The binding cannot list them, and a list

@@ -18,13 +18,7 @@ type modelHead struct {
 	opset    string // the operator sets, in words; empty if unknown
 	producer string
 
-	inputs, outputs []modelPort
-}
-
-// A modelPort is an input or output. It keeps the names of its free axes, since axes of the same name have the same extent.
-type modelPort struct {
-	backend.Port
-	axes []string
+	inputs, outputs []backend.Port
 }
 
 // A modelError says that a file is not a model that can be run.
@@ -56,36 +50,25 @@ func readModelHead(path string) (modelHead, error) {
 	}
 	return modelHead{
 		opset: head.Opset(), producer: head.Producer,
-		inputs: modelPorts(head.Inputs), outputs: modelPorts(head.Outputs),
+		inputs: backend.PortsOf(head.Inputs), outputs: backend.PortsOf(head.Outputs),
 	}, nil
-}
-
-func modelPorts(values []*format.Value) []modelPort {
-	ports := make([]modelPort, len(values))
-	for i, p := range backend.PortsOf(values) {
-		ports[i].Port = p
-		for _, dim := range values[i].Type.Shape {
-			ports[i].axes = append(ports[i].axes, dim.Param)
-		}
-	}
-	return ports
 }
 
 // complete reports whether the file describes all ports. ONNX Runtime can infer what it leaves out.
 func (h modelHead) complete() bool {
-	return !slices.ContainsFunc(slices.Concat(h.inputs, h.outputs), func(p modelPort) bool {
+	return !slices.ContainsFunc(slices.Concat(h.inputs, h.outputs), func(p backend.Port) bool {
 		return p.AnyShape || p.Other == backend.Untyped
 	})
 }
 
 // choose returns the ports that a session offers: all inputs, and the outputs by name in the order given, or all outputs that
 // are tensors if none are named.
-func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
+func (h modelHead) choose(names []string) (in, out []backend.Port, err error) {
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
 			return nil, nil, fmt.Errorf("the output %q is asked for twice", name)
 		}
-		i := slices.IndexFunc(h.outputs, func(p modelPort) bool { return p.Name == name })
+		i := slices.IndexFunc(h.outputs, func(p backend.Port) bool { return p.Name == name })
 		if i < 0 {
 			var has []string
 			for _, p := range h.outputs {
@@ -96,7 +79,7 @@ func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
 		out = append(out, h.outputs[i])
 	}
 	if len(names) == 0 {
-		out = slices.DeleteFunc(slices.Clone(h.outputs), func(p modelPort) bool { return p.Other != "" })
+		out = slices.DeleteFunc(slices.Clone(h.outputs), func(p backend.Port) bool { return p.Other != "" })
 	}
 	if len(out) == 0 {
 		out = h.outputs // the error says what they are
@@ -110,10 +93,10 @@ func (h modelHead) choose(names []string) (in, out []modelPort, err error) {
 }
 
 // withExtents returns ports with the extents that the user gives for free axes by name.
-func withExtents(in, out []modelPort, extents map[string]int64) (fixedIn, fixedOut []modelPort, err error) {
+func withExtents(in, out []backend.Port, extents map[string]int64) (fixedIn, fixedOut []backend.Port, err error) {
 	var free []string
 	for _, p := range slices.Concat(in, out) {
-		for _, axis := range p.axes {
+		for _, axis := range p.Axes {
 			if axis != "" && !slices.Contains(free, axis) {
 				free = append(free, axis)
 			}
@@ -127,14 +110,14 @@ func withExtents(in, out []modelPort, extents map[string]int64) (fixedIn, fixedO
 			return nil, nil, fmt.Errorf("free axis %q: the extent %d must be 1 or more", axis, extents[axis])
 		}
 	}
-	fix := func(ports []modelPort) []modelPort {
+	fix := func(ports []backend.Port) []backend.Port {
 		ports = slices.Clone(ports)
 		for i := range ports {
 			p := &ports[i]
-			p.Shape = slices.Clone(p.Shape)
-			for k, axis := range p.axes {
+			p.Shape, p.Axes = slices.Clone(p.Shape), slices.Clone(p.Axes)
+			for k, axis := range p.Axes {
 				if extent, given := extents[axis]; given {
-					p.Shape[k] = extent
+					p.Shape[k], p.Axes[k] = extent, ""
 				}
 			}
 		}
@@ -148,8 +131,8 @@ func withExtents(in, out []modelPort, extents map[string]int64) (fixedIn, fixedO
 //
 // OpenVINO's CPU plugin (2025.4.1) takes the lengths into account only where shapes are fixed: GNMT translated into other words for
 // this reason.
-func lengthsOfSequences(path string, inputs []modelPort) (node string, err error) {
-	if !slices.ContainsFunc(inputs, func(p modelPort) bool { return p.Shape.Len() < 0 }) {
+func lengthsOfSequences(path string, inputs []backend.Port) (node string, err error) {
+	if !slices.ContainsFunc(inputs, func(p backend.Port) bool { return p.Shape.Len() < 0 }) {
 		return "", nil
 	}
 	m, err := format.ReadFile(path)

@@ -40,14 +40,14 @@ func TestModelHead(t *testing.T) {
 	}
 	got := fmt.Sprintln(head.opset, head.producer, head.complete())
 	for _, p := range append(head.inputs, head.outputs...) {
-		got += fmt.Sprintf("%s %v%v %q\n", p.Name, p.Type, p.Shape, p.axes)
+		got += fmt.Sprintf("%s %v%v %q\n", p.Name, p.Type, p.Shape, p.Axes)
 	}
 	want := `opset 17 test maker true
 images float32[? 3 224 224] ["N" "" "" ""]
 threshold float64[] []
-sparse float32[1] [""]
+sparse float32[1] []
 classes int64[?] ["N"]
-words string[? 2] ["" ""]
+words string[? 2] []
 `
 	if got != want {
 		t.Errorf("head is\n%swant\n%s", got, want)

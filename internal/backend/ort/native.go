@@ -20,6 +20,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -95,7 +96,7 @@ func (n native) runBound(session, options, binding unsafe.Pointer) error {
 // A portNames has the names of a session's inputs or outputs in C's form.
 type portNames []*C.char
 
-func namesOf(ports []modelPort) (names portNames) {
+func namesOf(ports []backend.Port) (names portNames) {
 	for _, p := range ports {
 		names = append(names, C.CString(p.Name))
 	}

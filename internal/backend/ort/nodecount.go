@@ -135,7 +135,7 @@ func checkUsed(requests []request, counts nodeCounts) error {
 // smallInput is an input that any model should take: the smallest extents for free axes, and zeros. Masks are ones, and so are
 // counts that stand alone, the length of the longest sequence for example: attention (GroupQueryAttention) cannot work on no
 // tokens. The lengths beside such a count are zeros: it takes them without the newest token.
-func smallInput(port modelPort, batch int) tensor.Tensor {
+func smallInput(port backend.Port, batch int) tensor.Tensor {
 	shape := make(tensor.Shape, len(port.Shape))
 	for i, d := range port.Shape {
 		switch {

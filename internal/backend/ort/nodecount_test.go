@@ -128,12 +128,12 @@ func TestDeviceThatRunsNothing(t *testing.T) {
 }
 
 func TestSmallInput(t *testing.T) {
-	port := func(name string, d tensor.DType, shape ...int64) modelPort {
-		return modelPort{Port: backend.Port{Name: name, Type: d, Shape: shape}}
+	port := func(name string, d tensor.DType, shape ...int64) backend.Port {
+		return backend.Port{Name: name, Type: d, Shape: shape}
 	}
 	for _, c := range []struct {
 		name  string
-		port  modelPort
+		port  backend.Port
 		batch int
 		want  tensor.Tensor
 	}{

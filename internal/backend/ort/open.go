@@ -16,6 +16,7 @@ import (
 
 	onnx "github.com/yalue/onnxruntime_go"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -26,7 +27,7 @@ type opening struct {
 	engine          *Engine
 	plan            plan
 	head            modelHead
-	inputs, outputs []modelPort
+	inputs, outputs []backend.Port
 
 	warnings []string          // beside those of the plan
 	facts    map[string]string // beside those of the plan
@@ -137,7 +138,7 @@ func (o *opening) create(ctx context.Context, path string, options *onnx.Session
 		defer close(ended)
 		o.engine.native.setNumber(fnSetLoadCancellation, optionsPointer(options), 1)
 	})
-	names := func(ports []modelPort) []string {
+	names := func(ports []backend.Port) []string {
 		var list []string
 		for _, p := range ports {
 			list = append(list, p.Name)
@@ -325,11 +326,11 @@ func (e *Engine) head(path string) (modelHead, error) {
 
 // inferred describes ports as ONNX Runtime does, which calls an unknown shape empty. known are those of the file; none: it could
 // not be read.
-func inferred(known []modelPort, info []onnx.InputOutputInfo) []modelPort {
-	ports := make([]modelPort, len(info))
+func inferred(known []backend.Port, info []onnx.InputOutputInfo) []backend.Port {
+	ports := make([]backend.Port, len(info))
 	for i, v := range info {
 		p := &ports[i]
-		p.Name, p.axes = v.Name, make([]string, len(v.Dimensions))
+		p.Name = v.Name
 		if v.OrtValueType != onnx.ONNXTypeTensor {
 			p.Other = strings.ToLower(strings.TrimPrefix(v.OrtValueType.String(), "ONNX_TYPE_"))
 			continue
@@ -343,8 +344,8 @@ func inferred(known []modelPort, info []onnx.InputOutputInfo) []modelPort {
 		}
 		if i < len(known) {
 			p.AnyShape = len(v.Dimensions) == 0 && known[i].AnyShape
-			if len(known[i].axes) == len(p.axes) {
-				p.axes = known[i].axes
+			if len(known[i].Axes) == len(p.Shape) {
+				p.Axes = known[i].Axes
 			}
 		}
 	}

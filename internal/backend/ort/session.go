@@ -24,7 +24,7 @@ type session struct {
 	path                    string // of the model
 	inner                   *onnx.DynamicAdvancedSession
 	pointer                 unsafe.Pointer // inner, as ONNX Runtime knows it
-	inputs, outputs         []modelPort
+	inputs, outputs         []backend.Port
 	inputNames, outputNames portNames
 	info                    backend.Info
 	bindable                bool // runs may use bindings
@@ -152,7 +152,7 @@ func (s *session) Run(ctx context.Context, inputs, outputs []backend.Value) erro
 }
 
 // own returns a value of this engine that fits a port. ONNX Runtime checks the extents of an output's free axes.
-func own(v backend.Value, port *modelPort, role string) (*value, error) {
+func own(v backend.Value, port *backend.Port, role string) (*value, error) {
 	mine, ok := v.(*value)
 	if !ok || mine == nil {
 		return nil, fmt.Errorf("%s %s: the value was not bound by this engine", role, port.Name)

@@ -21,6 +21,7 @@ type fakeSession struct {
 	answers func(n int) int64 // extent of an allocated output for n samples; nil: n
 	bindErr func(tensor.Tensor) error
 	runErr  error
+	rows    func(n int) int // rows of an output for n samples; nil: n
 	runs    int
 }
 
@@ -41,10 +42,10 @@ func (v *fakeValue) Close() error {
 func fakeModel(batch int64, inputs int, outputs ...tensor.Shape) *fakeSession {
 	s := &fakeSession{}
 	for i := range inputs {
-		s.info.Inputs = append(s.info.Inputs, backend.Port{Name: fmt.Sprintf("in%d", i), Type: tensor.Float32, Shape: tensor.Shape{batch, 2}})
+		s.info.Inputs = append(s.info.Inputs, backend.Port{Name: fmt.Sprintf("in%d", i), Type: tensor.Float32, Shape: tensor.Shape{batch, 2}, Axes: []string{"N", ""}})
 	}
 	for i, shape := range outputs {
-		s.info.Outputs = append(s.info.Outputs, backend.Port{Name: fmt.Sprintf("out%d", i), Type: tensor.Int64, Shape: shape})
+		s.info.Outputs = append(s.info.Outputs, backend.Port{Name: fmt.Sprintf("out%d", i), Type: tensor.Int64, Shape: shape, Axes: []string{"N"}})
 	}
 	return s
 }
@@ -87,6 +88,9 @@ func (s *fakeSession) Run(_ context.Context, inputs, outputs []backend.Value) er
 	for i := range outputs {
 		if outputs[i] == nil {
 			outputs[i] = s.allocate(n)
+		}
+		if got := outputs[i].Tensor().Shape; s.rows != nil && got[0] != int64(s.rows(n)) {
+			return fmt.Errorf("output %d has room for %v, the answer has %d rows", i, got, s.rows(n))
 		}
 		s.compute(outputs[i].Tensor(), n)
 	}

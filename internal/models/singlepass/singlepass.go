@@ -27,6 +27,7 @@ type Predictor struct {
 	batch   int  // largest
 	fixed   bool // the model takes exactly that many
 	whole   bool // a row is all of the inputs: they have no batch axis
+	unsure  bool // an output is here whose first axis may not be the batch
 
 	store   *workload.Store
 	windows map[window][]backend.Value // over rows of the store
@@ -93,16 +94,20 @@ func New(session backend.Session, row []workload.Slot, maxBatch int, respond Res
 // short, it reports that, while Go would end the program.
 const mostOutput = 1 << 32
 
-// output allocates a batch of a port's values, if its first axis is the batch and the others are known. If the model takes
-// a fixed batch, a free first axis is something else, perhaps the number of boxes. Without a batch axis all axes have to be known.
+// output allocates a batch of a port's values, if its first axis is the batch and the others are known. A first axis with another
+// extent or name than that of the first input is something else, perhaps the number of boxes. Without a batch axis all axes have to
+// be known.
 func (p *Predictor) output(port backend.Port) (tensor.Tensor, bool) {
 	if len(port.Shape) == 0 || port.Type == tensor.String {
 		return tensor.Tensor{}, false
 	}
 	shape := port.Shape
 	if !p.whole {
-		if first := port.Shape[0]; first != int64(p.batch) && (first != -1 || p.fixed) {
+		switch backend.FirstAxes(p.session.Info().Inputs[0], port) {
+		case backend.Differ:
 			return tensor.Tensor{}, false
+		case backend.Unknown:
+			p.unsure = true
 		}
 		shape = append(tensor.Shape{int64(p.batch)}, port.Shape[1:]...)
 	}
@@ -149,7 +154,12 @@ func (p *Predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 		}
 		p.results[n], p.views[n] = values, views
 	}
-	if err := p.session.Run(ctx, inputs, p.results[n]); err != nil {
+	err = p.session.Run(ctx, inputs, p.results[n])
+	if err != nil && p.unsure && ctx.Err() == nil { // perhaps only because an output has another first axis than the batch
+		p.outputs = nil
+		return p.predictFresh(ctx, inputs, items, reply)
+	}
+	if err != nil {
 		return err
 	}
 	return p.answer(items, p.views[n], reply)

@@ -143,15 +143,20 @@ func TestEngineOutputsAreClosed(t *testing.T) {
 		name    string
 		batch   int64
 		outputs []tensor.Shape
+		axis    string // the first of the outputs
 	}{
-		{"an axis is free", -1, []tensor.Shape{{-1, -1}}},
-		{"a scalar", -1, []tensor.Shape{{}}},
-		{"a free first axis beside a fixed batch", 2, []tensor.Shape{{-1}}},
-		{"the second output only", -1, []tensor.Shape{{-1}, {-1, -1}}},
+		{"an axis is free", -1, []tensor.Shape{{-1, -1}}, "N"},
+		{"a scalar", -1, []tensor.Shape{{}}, ""},
+		{"a free first axis beside a fixed batch", 2, []tensor.Shape{{-1}}, "N"},
+		{"the second output only", -1, []tensor.Shape{{-1}, {-1, -1}}, "N"},
+		{"a first axis of another name", -1, []tensor.Shape{{-1}}, "num_dets"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := fakeModel(test.batch, 1, test.outputs...)
+			for i := range s.info.Outputs {
+				s.info.Outputs[i].Axes = []string{test.axis}
+			}
 			p, _ := predictor(t, s, 2)
 			ask(t, p, 50, 3, 4)
 			ask(t, p, 50, 8, 1)
@@ -164,6 +169,28 @@ func TestEngineOutputsAreClosed(t *testing.T) {
 			s.checkClosed(t)
 		})
 	}
+}
+
+// An axis without a name is taken for the batch until a run shows that it is not.
+func TestUnnamedFirstAxis(t *testing.T) {
+	s := fakeModel(-1, 1, tensor.Shape{-1})
+	s.info.Outputs[0].Axes = nil
+	p, _ := predictor(t, s, 2)
+	ask(t, p, 50, 3, 4)
+	if len(s.made) != 0 {
+		t.Errorf("the engine made %d outputs", len(s.made))
+	}
+	s.rows = func(n int) int { return n + 1 }
+	s.answers = func(n int) int64 { return int64(n + 1) }
+	ask(t, p, 50, 8, 1)
+	ask(t, p, 50, 8, 1)
+	if len(s.made) != 2 || s.runs != 4 {
+		t.Errorf("the engine made %d outputs in %d runs, want 2 in 4", len(s.made), s.runs)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.checkClosed(t)
 }
 
 func TestEngineOutputsAreClosedOnError(t *testing.T) {
