@@ -149,7 +149,7 @@ func (r *run) input() report.Input {
 	in := report.Input{
 		ModelPath: r.cfg.Backend.ModelPath, Precision: r.cfg.Precision, Conversion: r.cfg.Conversion, BuiltIn: r.cfg.BuiltInModel,
 		DatasetPath: r.cfg.DatasetDir, BuiltInData: r.cfg.BuiltInData,
-		Samples: r.workload.Samples, Part: r.cfg.Count > 0, Reference: r.cfg.Reference, Binding: r.workload.Notes, EndTokens: r.workload.EndTokens,
+		Samples: r.workload.Samples, Part: r.cfg.Count > 0, Reference: r.cfg.Reference, Binding: r.workload.Notes, RunSamples: r.workload.Batch, EndTokens: r.workload.EndTokens,
 	}
 	if in.ModelPath == "" {
 		return in // a simulated model

@@ -200,10 +200,11 @@ type Input struct {
 	DatasetPath string   `json:"dataset_path"`
 	BuiltInData bool     `json:"built_in_data"`
 	Samples     int      `json:"samples"`
-	Part        bool     `json:"part,omitempty"`       // the samples are not the whole data set
-	Reference   float64  `json:"reference,omitempty"`  // score of the FP32 model on this data; absent: the official one
-	Binding     []string `json:"binding,omitempty"`    // how the model file was understood
-	EndTokens   []int32  `json:"end_tokens,omitempty"` // that end answers; of language models
+	Part        bool     `json:"part,omitempty"`            // the samples are not the whole data set
+	Reference   float64  `json:"reference,omitempty"`       // score of the FP32 model on this data; absent: the official one
+	Binding     []string `json:"binding,omitempty"`         // how the model file was understood
+	RunSamples  int      `json:"samples_per_run,omitempty"` // that one run of the model takes; absent: any number, up to max_batch_size
+	EndTokens   []int32  `json:"end_tokens,omitempty"`      // that end answers; of language models
 
 	Conversion *Conversion `json:"conversion,omitempty"` // of the model from FP32, as its file tells it; absent: it tells none
 }

@@ -24,7 +24,7 @@ import (
 func TestORTInfo(t *testing.T) {
 	s := openModel(t, doubled("N"), backend.Options{})
 	info := s.Info()
-	if got := fmt.Sprint(info.Inputs, info.Outputs); got != "[{x float32 [? 4] false }] [{y float32 [? 4] false }]" {
+	if got := fmt.Sprint(info.Inputs, info.Outputs); got != "[{x float32 [? 4] [N ] false }] [{y float32 [? 4] [N ] false }]" {
 		t.Errorf("ports are %v", got)
 	}
 	if !strings.HasPrefix(info.Engine, "onnxruntime 1.") || info.Library == "" || info.LoadTime <= 0 {
@@ -327,7 +327,7 @@ func TestORTModelHeadsEqualTheLibrarys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := fmt.Sprint(head.inputs, head.outputs), fmt.Sprint(inferred(nil, in), inferred(nil, out))
+		got, want := fmt.Sprint(head.inputs, head.outputs), fmt.Sprint(inferred(head.inputs, in), inferred(head.outputs, out))
 		if got != want {
 			t.Errorf("we read %s, the library %s", got, want)
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/singlepass"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -23,7 +22,6 @@ type expected struct {
 	accuracy.Expected
 	output int // its place among those that are computed
 	port   backend.Port
-	whole  bool // the output has no batch axis
 }
 
 // expectedOf are the expected outputs among arrays, in the order of their names.
@@ -33,13 +31,19 @@ func expectedOf(arrays map[string][]tensor.Tensor) (list []*expected, err error)
 			continue
 		}
 		e := &expected{Expected: accuracy.Expected{Name: strings.TrimPrefix(name, expectedPrefix)}}
+		if singlepass.IsFloat(arrays[name][0].Type) {
+			e.Floats = []float32{} // also if the arrays are empty
+		}
 		for _, t := range arrays[name] {
-			if len(t.Shape) == 0 || e.Samples > 0 && t.Len()/int(t.Shape[0]) != e.Length {
+			if singlepass.IsFloat(t.Type) != (e.Floats != nil) {
+				return nil, fmt.Errorf("%s has floats and whole numbers, want one type", name)
+			}
+			if len(t.Shape) == 0 || t.Shape[0] == 0 || e.Samples > 0 && t.Len()/int(t.Shape[0]) != e.Length {
 				return nil, fmt.Errorf("%s is %v, want samples along the first axis, all of one shape", name, t)
 			}
 			e.Samples += int(t.Shape[0])
 			e.Length = t.Len() / int(t.Shape[0])
-			if !singlepass.IsFloat(t.Type) {
+			if e.Floats == nil {
 				values, err := integers([]tensor.Tensor{t})
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
@@ -53,9 +57,6 @@ func expectedOf(arrays map[string][]tensor.Tensor) (list []*expected, err error)
 			}
 			e.Floats = append(e.Floats, tensor.Data[float32](t)...)
 		}
-		if len(e.Floats) > 0 && len(e.Wholes) > 0 {
-			return nil, fmt.Errorf("%s has floats and whole numbers, want one type", name)
-		}
 		list = append(list, e)
 	}
 	return list, nil
@@ -65,24 +66,27 @@ func expectedOf(arrays map[string][]tensor.Tensor) (list []*expected, err error)
 func (e *expected) array() string { return expectedPrefix + e.Name }
 
 // bind finds the output.
-func (e *expected) bind(outputs []backend.Port, batched bool) error {
+func (e *expected) bind(outputs []backend.Port) error {
 	e.output = slices.IndexFunc(outputs, func(p backend.Port) bool { return p.Name == e.Name || plainName(p.Name) == e.Name })
 	if e.output < 0 {
 		return fmt.Errorf("the model has no output %q; it has %s", e.Name, described(outputs))
 	}
-	e.port, e.whole = outputs[e.output], !batched
+	e.port = outputs[e.output]
 	if singlepass.IsFloat(e.port.Type) != (e.Floats != nil) {
 		return fmt.Errorf("the array has other numbers than output %s, which has %v", e.port.Name, e.port.Type)
 	}
 	return nil
 }
 
-// answer appends the outputs of a sample that are expected: floats as float32, others as int64.
-func (in *inputs) answer(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+// answer appends the outputs of sample k of a batch that are expected: floats as float32, others as int64.
+func (in *inputs) answer(dst []byte, outputs []tensor.Tensor, k, batch int) ([]byte, error) {
 	for _, e := range in.expected {
 		t := outputs[e.output]
-		n := ofSample(t, e.whole)
-		if n != e.Length || (k+1)*n > t.Len() {
+		n, err := ofSample(e.port, t, batch)
+		if err != nil {
+			return dst, err
+		}
+		if n != e.Length {
 			return dst, fmt.Errorf("output %s is %v, %d numbers for a sample; %s has %d", e.port.Name, t, n, e.array(), e.Length)
 		}
 		if e.Floats != nil {
@@ -102,10 +106,13 @@ func (in *inputs) answer(dst []byte, outputs []tensor.Tensor, k int, _ workload.
 	return dst, nil
 }
 
-// ofSample is how many numbers of an output belong to a sample. whole: the output has no batch axis.
-func ofSample(t tensor.Tensor, whole bool) int {
-	if whole || len(t.Shape) == 0 || t.Shape[0] == 0 {
-		return t.Len()
+// ofSample is how many numbers of an output belong to a sample of a batch: all of them to the only one.
+func ofSample(p backend.Port, t tensor.Tensor, batch int) (int, error) {
+	switch {
+	case batch == 1:
+		return t.Len(), nil
+	case len(t.Shape) > 0 && t.Shape[0] == int64(batch):
+		return t.Len() / batch, nil
 	}
-	return t.Len() / int(t.Shape[0])
+	return 0, fmt.Errorf("output %s is %v after a run of %d samples, and has no row for each", p.Name, t, batch)
 }

@@ -1,6 +1,7 @@
 package own
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -90,19 +91,19 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, batch, err := openInputs(s, ports.Inputs, outputs)
+	in, err := openInputs(s, ports.Inputs, outputs)
 	if err != nil {
 		return nil, err
 	}
 	w := &workload.Workload{
-		Samples: in.samples, Row: func(int) []workload.Slot { return in.row }, Prepare: in.prepare, Batch: batch,
+		Samples: in.samples, Row: func(int) []workload.Slot { return in.row }, Prepare: in.prepare, Batch: in.batch,
 		Outputs: func(string) []string { return names },
 		Notes:   in.notes, Caveats: in.caveats,
 	}
 	if in.images != nil {
 		w.Path, w.CacheKey = in.images.Path, in.cacheKey
 	}
-	respond := func(dst []byte, _ []tensor.Tensor, _ int, _ workload.Item) ([]byte, error) { return dst, nil }
+	respond := func(dst []byte, _ []tensor.Tensor, _, _ int) ([]byte, error) { return dst, nil }
 	if s.Scored && in.labels == nil && in.expected == nil {
 		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: want a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the arrays", in.unlabelled(), expectedPrefix)
 	}
@@ -123,8 +124,13 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	look := &finite{ports: outputs}
 	w.Answers = look.caveats
 	w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-		p, err := singlepass.New(sessions[workload.Only], in.row, maxBatch, look.before(respond))
-		return predictor{p, maxBatch, len(in.caveats) > 0}, err
+		p := &predictor{batch: maxBatch, fixed: in.batch, made: len(in.caveats) > 0}
+		var err error
+		p.Predictor, err = singlepass.New(sessions[workload.Only], in.row, maxBatch, func(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+			look.at(outputs)
+			return respond(dst, outputs, k, p.samples)
+		})
+		return p, err
 	}
 	return w, nil
 }
@@ -136,17 +142,15 @@ type finite struct {
 	found  atomic.Pointer[string] // the name of an output
 }
 
-func (f *finite) before(respond singlepass.Respond) singlepass.Respond {
+func (f *finite) at(outputs []tensor.Tensor) {
 	const first = 8 // answers
-	return func(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error) {
-		if f.looked.Load() < first && f.looked.Add(1) <= first {
-			for i, t := range outputs {
-				if t.Type == tensor.Float32 && slices.ContainsFunc(tensor.Data[float32](t), func(v float32) bool { return v != v }) {
-					f.found.CompareAndSwap(nil, &f.ports[i].Name)
-				}
-			}
+	if f.looked.Load() >= first || f.looked.Add(1) > first {
+		return
+	}
+	for i, t := range outputs {
+		if t.Type == tensor.Float32 && slices.ContainsFunc(tensor.Data[float32](t), func(v float32) bool { return v != v }) {
+			f.found.CompareAndSwap(nil, &f.ports[i].Name)
 		}
-		return respond(dst, outputs, k, item)
 	}
 }
 
@@ -160,12 +164,15 @@ func (f *finite) caveats() []string {
 // A predictor adds to the error of a run what a user can change.
 type predictor struct {
 	*singlepass.Predictor
-	batch int
-	made  bool // inputs are made
+	batch   int
+	fixed   int  // samples in each run; 0: as many as there are
+	made    bool // inputs are made
+	samples int  // in the run under way
 }
 
 // Predict implements workload.Predictor.
-func (p predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	p.samples = cmp.Or(p.fixed, len(items))
 	err := p.Predictor.Predict(ctx, items, reply)
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -224,16 +231,15 @@ type classes struct {
 	output int // among those that are computed
 	port   backend.Port
 	argmax bool // the output is the class itself
-	whole  bool // outputs have no batch axis
 	offset int  // label = class + offset
 }
 
 // bindClasses finds the first output with a row of scores for each sample, or else with a whole number.
 func bindClasses(outputs []backend.Port, v workload.Values, in *inputs) (*classes, error) {
-	c := &classes{output: -1, whole: !in.batched}
+	c := &classes{output: -1}
 	for i, p := range outputs {
 		shape := p.Shape
-		if in.batched && len(shape) > 0 {
+		if in.split(p) && len(shape) > 0 {
 			shape = shape[1:]
 		}
 		for len(shape) > 1 && (shape[len(shape)-1] == 1 || shape[0] == 1) { // [N 1000 1 1]
@@ -275,11 +281,14 @@ func bindClasses(outputs []backend.Port, v workload.Values, in *inputs) (*classe
 }
 
 // append appends the labels of the highest scores, the best first, as int32 each.
-func (c *classes) append(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+func (c *classes) append(dst []byte, outputs []tensor.Tensor, k, batch int) ([]byte, error) {
 	t := outputs[c.output]
-	n := ofSample(t, c.whole)
-	if n == 0 || (k+1)*n > t.Len() {
-		return dst, fmt.Errorf("the model's output %s is %v, too short for the batch", c.port.Name, t)
+	n, err := ofSample(c.port, t, batch)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("the model's output %s is %v, without a score", c.port.Name, t)
+	}
+	if err != nil {
+		return dst, err
 	}
 	put := func(class int) { dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(class+c.offset))) }
 	switch {

@@ -22,13 +22,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// file writes a model without nodes. A name in a shape is a free axis, * an input without a shape.
-func file(t *testing.T, inputs, outputs string) string {
+// file writes a model of some nodes. A name in a shape is a free axis, * an input without a shape.
+func file(t *testing.T, inputs, outputs string, nodes ...*onnx.Node) string {
 	t.Helper()
 	values := func(text string) (list []*onnx.Value) {
 		for _, one := range strings.Fields(text) {
 			part := strings.Split(one, ":")
-			v := &onnx.Value{Name: part[0], Type: onnx.Type{Elem: map[string]onnx.ElemType{"f": onnx.Float32, "i": onnx.Int64, "b": onnx.Uint8, "s": onnx.String, "h": onnx.Float16}[part[1]], Shape: onnx.Shape{}}}
+			v := &onnx.Value{Name: part[0], Type: onnx.Type{Elem: map[string]onnx.ElemType{"f": onnx.Float32, "i": onnx.Int64, "b": onnx.Uint8, "s": onnx.String, "u": onnx.Uint64, "h": onnx.Float16}[part[1]], Shape: onnx.Shape{}}}
 			for dim := range strings.FieldsFuncSeq(part[2], func(r rune) bool { return r == ',' }) {
 				if n, err := strconv.ParseInt(dim, 10, 64); err == nil {
 					v.Type.Shape = append(v.Type.Shape, onnx.Fixed(n))
@@ -43,7 +43,7 @@ func file(t *testing.T, inputs, outputs string) string {
 		}
 		return list
 	}
-	m := &onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: 17}}, Graph: &onnx.Graph{Name: "g", Inputs: values(inputs), Outputs: values(outputs)}}
+	m := &onnx.Model{IRVersion: 8, Opsets: []onnx.Opset{{Version: 17}}, Graph: &onnx.Graph{Name: "g", Nodes: nodes, Inputs: values(inputs), Outputs: values(outputs)}}
 	path := filepath.Join(t.TempDir(), "my.onnx")
 	testenv.Must(t, m.WriteFile(t.Context(), path))
 	return path
@@ -53,6 +53,11 @@ func file(t *testing.T, inputs, outputs string) string {
 func setup(t *testing.T, inputs, outputs, data string, options ...string) (*workload.Workload, error) {
 	t.Helper()
 	path := file(t, inputs, outputs)
+	return Model(path).Open(setupOf(t, path, data, options...))
+}
+
+func setupOf(t *testing.T, path, data string, options ...string) workload.Setup {
+	t.Helper()
 	in, out, err := backend.ReadPorts(path)
 	testenv.Must(t, err)
 	s := workload.Setup{ModelPath: path, DatasetDir: data, Options: workload.Values{}, Ports: map[string]workload.Ports{workload.Only: {Inputs: in, Outputs: out}}}
@@ -60,7 +65,7 @@ func setup(t *testing.T, inputs, outputs, data string, options ...string) (*work
 		name, value, _ := strings.Cut(o, " ")
 		s.Options[name] = value
 	}
-	return Model(path).Open(s)
+	return s
 }
 
 // TestShapes: what the inputs of a model of any task become.
@@ -74,7 +79,6 @@ func TestShapes(t *testing.T) {
 	}{
 		{name: "classifier", inputs: "x:f:N,3,224,224", outputs: "y:f:N,1000", row: "float32[3 224 224]"},
 		{name: "fixed batch", inputs: "x:f:1,3,8,8", outputs: "y:f:1,10", row: "float32[3 8 8]", batch: 1},
-		{name: "batch of eight", inputs: "x:f:8,3,8,8", outputs: "y:f:8,10", row: "float32[3 8 8]", batch: 8},
 		{name: "free sides", inputs: "x:f:N,3,height,width", outputs: "y:f:N,100,6", row: "float32[3 224 224]"},
 		{name: "given sides", inputs: "x:f:N,3,height,width", outputs: "y:f:N,100,6", options: []string{"shape x=1x3x640x320"}, row: "float32[3 640 320]"},
 		{name: "boxes of one image", inputs: "x:f:N,3,8,8", outputs: "y:f:100,6", row: "float32[1 3 8 8]", batch: 1},
@@ -261,11 +265,11 @@ func writeImage(t *testing.T, path string) {
 func TestBestClasses(t *testing.T) {
 	c := &classes{offset: 10}
 	scores := tensor.Of([]float32{0, 0, 0, 0, 0, 0, 0, 1, 9, 3, 9, -1, 5, 4}, 2, 7)
-	got, err := c.append(nil, []tensor.Tensor{scores}, 1, workload.Item{})
+	got, err := c.append(nil, []tensor.Tensor{scores}, 1, 2)
 	if want := []byte{11, 0, 0, 0, 13, 0, 0, 0, 15, 0, 0, 0, 16, 0, 0, 0, 12, 0, 0, 0}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("labels %v, %v, want %v", got, err, want)
 	}
-	if got, err := (&classes{argmax: true}).append(nil, []tensor.Tensor{tensor.Of([]int64{3, 4}, 2)}, 1, workload.Item{}); err != nil || !slices.Equal(got, []byte{4, 0, 0, 0}) {
+	if got, err := (&classes{argmax: true}).append(nil, []tensor.Tensor{tensor.Of([]int64{3, 4}, 2)}, 1, 2); err != nil || !slices.Equal(got, []byte{4, 0, 0, 0}) {
 		t.Errorf("label %v, %v", got, err)
 	}
 }
@@ -278,13 +282,12 @@ func TestAnswersThatAreNotNumbers(t *testing.T) {
 		t.Errorf("before any answer: %q", c)
 	}
 	look := &finite{ports: []backend.Port{{Name: "y"}}}
-	respond := look.before(func(dst []byte, _ []tensor.Tensor, _ int, _ workload.Item) ([]byte, error) { return dst, nil })
 	for _, c := range []struct {
 		values []float32
 		marked bool
 	}{{[]float32{1, float32(math.Inf(1))}, false}, {[]float32{1, float32(math.NaN())}, true}, {[]float32{1, 2}, true}} {
-		if _, err := respond(nil, []tensor.Tensor{tensor.Of(c.values, 1, 2)}, 0, workload.Item{}); err != nil || (len(look.caveats()) == 1) != c.marked {
-			t.Errorf("%v: %v, caveats %q", c.values, err, look.caveats())
+		if look.at([]tensor.Tensor{tensor.Of(c.values, 1, 2)}); (len(look.caveats()) == 1) != c.marked {
+			t.Errorf("%v: caveats %q", c.values, look.caveats())
 		}
 	}
 }
@@ -303,12 +306,12 @@ func TestExpectedOutputs(t *testing.T) {
 	testenv.Must(t, err)
 	outputs := []backend.Port{{Name: "n", Type: tensor.Int64}, {Name: "y/0", Type: tensor.Float32}}
 	for _, e := range in.expected {
-		testenv.Must(t, e.bind(outputs, true))
+		testenv.Must(t, e.bind(outputs))
 	}
 	answers := func(y float32, n int64) (records [3]string) {
 		got := []tensor.Tensor{tensor.Of([]int64{n, 8, 9}, 3), tensor.Of([]float32{1, 2.0029, y, 4, 5, float32(math.Inf(1))}, 3, 2)}
 		for k := range 3 {
-			data, err := in.answer(nil, got, k, workload.Item{})
+			data, err := in.answer(nil, got, k, 3)
 			testenv.Must(t, err)
 			records[k] = fmt.Sprintf(`{"seq_id":%d,"qsl_idx":%d,"data":"%X"}`, k, k, data)
 		}

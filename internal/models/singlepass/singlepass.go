@@ -54,11 +54,9 @@ func New(session backend.Session, row []workload.Slot, maxBatch int, respond Res
 	info := session.Info()
 	p := &Predictor{session: session, respond: respond, batch: maxBatch, windows: map[window][]backend.Value{}}
 	n := 1
-	if len(info.Inputs) > 0 {
-		first := info.Inputs[0]
-		if p.whole = !first.AnyShape && len(first.Shape) == len(row[0].Shape); !p.whole {
-			n = first.Batch()
-		}
+	p.whole = len(info.Inputs) == 0 || !info.Inputs[0].AnyShape && len(info.Inputs[0].Shape) == len(row[0].Shape)
+	if !p.whole {
+		n = info.Inputs[0].Batch()
 	}
 	if n > 0 {
 		if maxBatch > n {
