@@ -127,7 +127,7 @@ func printVerdict(w io.Writer, v *compliance.Verdict, asJSON bool) error {
 	if v.Folder != "" {
 		text += "Files for MLCommons: " + v.Folder + "\n"
 	}
-	return say(w, "%s", text)
+	return sayText(w, text)
 }
 
 func newAuditList() *cobra.Command {

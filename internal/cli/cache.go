@@ -58,7 +58,7 @@ func newCacheList() *cobra.Command {
 				})
 			}
 			if err == nil {
-				_, err = fmt.Fprintf(w, "%s in %s\n", progress.BytesText(home.Total(list)), dir)
+				err = say(w, "%s in %s\n", progress.BytesText(home.Total(list)), dir)
 			}
 			return err
 		},
@@ -104,7 +104,7 @@ nothing is removed.`,
 				w = io.Discard
 			}
 			for _, e := range list {
-				fmt.Fprintf(w, "%-9s %s, %s\n", e.Kind, e.Name, progress.BytesText(e.Bytes))
+				_ = say(w, "%-9s %s, %s\n", e.Kind, e.Name, progress.BytesText(e.Bytes))
 			}
 			sum := fmt.Sprintf("%d entries, %s", len(list), progress.BytesText(home.Total(list)))
 			freed := int64(0)

@@ -179,7 +179,7 @@ func (o *compareFlags) beside(cmd *cobra.Command, args []string) error {
 	}
 	list, err := published.Read(files...)
 	if errors.Is(err, fs.ErrNotExist) && o.published == run.Auto {
-		return errors.New("no published results are on this machine\nRun: mlperf download dataset published-results")
+		return errors.Join(errors.New("no published results are on this machine"), errors.New("Run: mlperf download dataset published-results"))
 	}
 	if err != nil {
 		return err
@@ -288,7 +288,7 @@ func (o *compareFlags) print(cmd *cobra.Command, list []compare.Comparison) erro
 	name, err := o.output, error(nil)
 	fill := func(w io.Writer) error {
 		var b strings.Builder
-		return errors.Join(compare.Text(&b, list), say(w, "%s", b.String()))
+		return errors.Join(compare.Text(&b, list), sayText(w, b.String()))
 	}
 	switch o.format {
 	case "json":

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -68,6 +67,6 @@ func printed(cmd *cobra.Command, asJSON bool, model, output string) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), "convert", map[string]string{"model": model, "path": output})
 	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), output)
+	err := say(cmd.OutOrStdout(), "%s\n", output)
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 	"github.com/mlperf-go/mlperf/scripts"
 )
 
@@ -131,6 +132,7 @@ func install(cmd *cobra.Command) (err error) {
 }
 
 func printDiagnosis(w io.Writer, d *diagnosis) error {
+	userinput.Lines(d)
 	var b strings.Builder
 	m, cpu := d.Machine, d.Machine.CPU
 	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
@@ -184,7 +186,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	if len(d.Missing) == 0 {
 		b.WriteString("Nothing is missing.\n")
 	}
-	return say(w, "%s", b.String())
+	return sayText(w, b.String())
 }
 
 // A diagnosis lists what runs need on this machine, and what is missing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 func newDownload() *cobra.Command {
@@ -98,7 +99,7 @@ func newDownloadItem(kind download.Kind) *cobra.Command {
 					download.Result
 				}{it.Kind, it.Name, got})
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), got.Path)
+			err = say(cmd.OutOrStdout(), "%s\n", got.Path)
 			return err
 		},
 	}
@@ -167,7 +168,7 @@ func fetchItem(cmd *cobra.Command, m *download.Manifest, it download.Item, o dow
 	if got.Already {
 		state = "already there, with the right checksums"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d files, %s, in %s\n", state, got.Files, progress.BytesText(got.Bytes), got.Dir)
+	_ = say(cmd.ErrOrStderr(), "%s: %d files, %s, in %s\n", state, got.Files, progress.BytesText(got.Bytes), got.Dir)
 	return got, nil
 }
 
@@ -206,7 +207,7 @@ func showItem(to io.Writer, license download.License, it download.Item, o downlo
 	}
 	fmt.Fprintf(w, "%s %s: %s\n", it.Kind, it.Name, it.Title)
 	fmt.Fprintf(w, "licence   %s, %s\n          %s\n", license.Name, license.URL, license.Summary)
-	fmt.Fprintf(w, "folder    %s\n", o.Dir)
+	fmt.Fprintf(w, "folder    %s\n", userinput.PrintableLine(o.Dir))
 	if it.Note != "" {
 		fmt.Fprintf(w, "note      %s\n", it.Note)
 	}
@@ -246,7 +247,7 @@ func showItem(to io.Writer, license download.License, it download.Item, o downlo
 		fmt.Fprintln(w, "by hand")
 		printSteps(w, it)
 	}
-	return say(to, "%s", w.String())
+	return sayText(to, w.String())
 }
 
 func newDownloadList() *cobra.Command {

@@ -116,7 +116,7 @@ func newShow() *cobra.Command {
 					fmt.Fprintf(&b, "  %-34s %s %s\n", row.Key, row.Value, row.Unit)
 				}
 			}
-			return say(cmd.OutOrStdout(), "%s", b.String())
+			return sayText(cmd.OutOrStdout(), b.String())
 		},
 	}
 	cmd.Flags().StringVar(&rules, "rules", rules, "rule set")

@@ -26,9 +26,23 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// say prints a text as fmt.Fprintf does. Parts of it that others wrote cannot steer a terminal.
+// say prints a text as fmt.Fprintf does. Parts of it that others wrote cannot steer a terminal, or begin a line.
 func say(w io.Writer, format string, args ...any) error {
-	_, err := io.WriteString(w, userinput.PrintableText(fmt.Sprintf(format, args...)))
+	safe := slices.Clone(args)
+	for i, a := range safe {
+		switch a := a.(type) {
+		case string:
+			safe[i] = userinput.PrintableLine(a)
+		case error:
+			safe[i] = strings.Join(userinput.ErrorLines(a), "; ")
+		}
+	}
+	return sayText(w, fmt.Sprintf(format, safe...))
+}
+
+// sayText prints a text of several lines, the parts of which were made printable lines before.
+func sayText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, userinput.PrintableText(text))
 	return err
 }
 
@@ -41,7 +55,7 @@ func sayDocument(w io.Writer, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	return say(w, "%s", b.String())
+	return sayText(w, b.String())
 }
 
 func isTerminal(stream any) bool {
@@ -113,7 +127,7 @@ func printJSON(w io.Writer, form string, document any) error {
 	if err := json.Indent(&b, fmt.Appendf(nil, `{"schema":"mlperf-go/%s/1"%s`, form, body), "", "  "); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s\n", b.Bytes())
+	_, err = fmt.Fprintf(w, "%s\n", userinput.PrintableJSON(b.Bytes()))
 	return err
 }
 
@@ -142,6 +156,11 @@ func printTable[T any](w io.Writer, header tableRow, rows []T, columns func(T) t
 	widen(header)
 	for _, r := range rows {
 		row := columns(r)
+		for i, cell := range row {
+			if text, ok := cell.(string); ok {
+				row[i] = userinput.PrintableLine(text)
+			}
+		}
 		widen(row)
 		t.AppendRow(row)
 	}
@@ -153,7 +172,7 @@ func printTable[T any](w io.Writer, header tableRow, rows []T, columns func(T) t
 		}
 		t.SetColumnConfigs(configs)
 	}
-	return say(w, "%s\n", t.Render())
+	return sayText(w, t.Render()+"\n")
 }
 
 // fitColumns makes columns narrower, the widest first, until they fit beside each other or become unreadable.

@@ -136,12 +136,12 @@ func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 	if a := q.Conversion.Agreement; a != nil {
 		fmt.Fprintf(w, "compared with FP32: %v\n", a)
 	} else {
-		fmt.Fprintf(w, "not compared with FP32: %s\n", q.Conversion.NotCompared)
+		_ = say(w, "not compared with FP32: %s\n", q.Conversion.NotCompared)
 	}
 	for _, l := range q.Conversion.Limitations() {
-		fmt.Fprintf(w, "limitation: %s\n", l)
+		_ = say(w, "limitation: %s\n", l)
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s\n", q.Model, q.Description)
+	err := say(w, "%s\n%s\n", q.Model, q.Description)
 	if err == nil && q.Missed {
 		_, err = fmt.Fprintln(w, "the target is missed: this is the best model")
 	}

@@ -122,8 +122,7 @@ func writeOutput(cmd *cobra.Command, name string, fill func(io.Writer) error) er
 	if err := fileio.WriteAtomic(name, 0o644, fill); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "Written: %s\n", name)
-	return err
+	return say(cmd.OutOrStdout(), "Written: %s\n", name)
 }
 
 // readRuns reads the runs below folders, also those that another LoadGen has logged.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // verbs are all commands, in the groups and the order in which help lists them. A new verb needs a line here and a file of its
@@ -42,7 +40,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	status := statusOf(err)
 	if text := errorText(cmd, err); text != "" {
-		fmt.Fprintf(stderr, "mlperf: %s\n", userinput.PrintableText(shortWords(text)))
+		fmt.Fprintf(stderr, "mlperf: %s\n", shortWords(text))
 	}
 	if status == ExitUsage {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())

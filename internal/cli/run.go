@@ -213,7 +213,7 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	if results != nil {
 		err = errors.Join(err, o.show(cmd, results, resolved.Request.Output))
 		if peak := results.Peak; o.writeUserConf && peak != nil && peak.UserConf != "" {
-			err = errors.Join(err, writeUserConf(cmd, cmp.Or(o.UserConf, "user.conf"), peak.UserConf))
+			err = errors.Join(err, writeUserConf(cmd, cmp.Or(o.UserConf, "user.conf"), string(peak.UserConf)))
 		}
 	}
 	return exitOfRun(results, explainHopeless(err))
@@ -308,7 +308,7 @@ func (o *runFlags) show(cmd *cobra.Command, r *report.Results, dir string) error
 	if o.asJSON {
 		return report.JSON(cmd.OutOrStdout(), r)
 	}
-	lines := []string{"Logs and results: " + dir}
+	lines := []string{"Logs and results: " + userinput.PrintableLine(dir)}
 	if next := nextCommand(os.Args[1:], r, dir); next != "" {
 		lines = append(lines, next)
 	}
@@ -377,7 +377,8 @@ func explainHopeless(err error) error {
 		return err
 	}
 	again := "mlperf " + report.CommandLine(os.Args[1:])
-	return fmt.Errorf("%w\n  %s --target-latency auto   chooses a bound that can be met, of the open division\n  %s --anyway   runs all the same, to see how far off it is", h, again, again)
+	return errors.Join(h, errors.New("  "+again+" --target-latency auto   chooses a bound that can be met, of the open division"),
+		errors.New("  "+again+" --anyway   runs all the same, to see how far off it is"))
 }
 
 // exitOfRun turns the outcome of a run into the exit status.

@@ -140,7 +140,7 @@ func withTokenServer[R any](ctx context.Context, o tokenserver.Options, f func(u
 		}
 		cancel()
 		_ = server.Wait() // the message is complete then
-		return none, fmt.Errorf("the token server did not start: %w\n%s", err, bytes.TrimSpace(stderr.Bytes()))
+		return none, fmt.Errorf("the token server did not start: %w; it printed %q", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return f(strings.TrimSpace(url))
 }

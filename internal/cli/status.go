@@ -114,16 +114,18 @@ func errorText(cmd *cobra.Command, err error) string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	text := err.Error()
+	text := strings.Join(userinput.ErrorLines(err), "\n")
 	var field *userinput.Error
 	if errors.As(err, &field) && field.Origin == "" {
-		named := field.Error()
+		named := []string{}
 		if cmd.Flags().Lookup(field.Flag()) != nil {
-			named = field.Named("--" + field.Flag())
-		} else if reason := field.Err.Error(); strings.HasPrefix(reason, "unknown ") { // of an argument: unknown model "x"
+			named = userinput.ErrorLines(&userinput.Error{Origin: "--" + field.Flag(), Err: field.Err})
+		} else if reason := userinput.ErrorLines(field.Err); strings.HasPrefix(reason[0], "unknown ") { // of an argument: unknown model "x"
 			named = reason
 		}
-		text = strings.Replace(text, field.Error(), named, 1)
+		if len(named) > 0 {
+			text = strings.Replace(text, strings.Join(userinput.ErrorLines(field), "\n"), strings.Join(named, "\n"), 1)
+		}
 	}
 	if unknown := new(config.KeyError); errors.As(err, &unknown) && unknown.LeftOut && cmd.Flags().Lookup("allow-unknown-keys") != nil {
 		text += "; --allow-unknown-keys leaves it out, as LoadGen does"

@@ -111,7 +111,7 @@ backup: MLCommons may ask for it.`,
 					func(l truncate.Log) tableRow { return tableRow{l.What, l.Size, l.Path} }); err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Originals are in %s.\n", o.Backup)
+				_ = say(cmd.OutOrStdout(), "Originals are in %s.\n", o.Backup)
 			}
 			return err
 		},

@@ -245,9 +245,9 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
 		return errors.Join(report.JSON(w, out), err)
 	}
 	err = errors.Join(out.Write(w, func(verdict string) string { return colour(w, verdict) }), err)
-	fmt.Fprintf(w, "Logs and results: %s, as a page: %s\n", out.Folder, file)
+	_ = say(w, "Logs and results: %s, as a page: %s\n", out.Folder, file)
 	if out.Interrupted {
-		fmt.Fprintf(w, "To go on: mlperf %s\n", report.CommandLine(withFlag(withFlag(os.Args[1:], "output", out.Folder), "resume", "")))
+		_ = say(w, "To go on: mlperf %s\n", report.CommandLine(withFlag(withFlag(os.Args[1:], "output", out.Folder), "resume", "")))
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -54,6 +53,6 @@ func showSweep(w io.Writer, points []tune.SweepPoint, dir string, asJSON bool) e
 		t.AppendRow(tableRow{p.Load, p.Result, digits(p.RequestsPerSecond), digits(p.TokensPerSecond), cell("", p.GoodPerSecond),
 			cell(" ms", p.FirstTokenP50, p.FirstTokenP99), cell(" ms", p.PerTokenP50, p.PerTokenP99), cell(" ms", p.BetweenP99), cell(" ms", p.LatencyP50, p.LatencyP99), p.Failures})
 	}
-	_, err := fmt.Fprintf(w, "%s\nAs a page: %s, for other charts: %s and %s\n", t.Render(), filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON))
-	return err
+	return errors.Join(sayText(w, t.Render()+"\n"),
+		say(w, "As a page: %s, for other charts: %s and %s\n", filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON)))
 }

@@ -45,7 +45,7 @@ built-in data set, so that accuracy means something.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), "synth", map[string]string{"model": args[0], "path": path})
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			err = say(cmd.OutOrStdout(), "%s\n", path)
 			return err
 		},
 	}
@@ -77,7 +77,7 @@ has a data set of its own: NAME may also be that of a model.`,
 					return
 				}
 				if n := len(made); n == 1 || made[n-2].Dir != s.Dir {
-					fmt.Fprintln(w, s.Dir)
+					_ = say(w, "%s\n", s.Dir)
 				}
 				if !noScore {
 					fmt.Fprintf(w, "%s: %s %.6g\n", s.Model, s.Metric, s.Score)

@@ -131,7 +131,7 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 	if n := len(trace.ScheduledNS); n > 0 {
 		fmt.Fprintf(&b, "the last is scheduled at %v\n", time.Duration(trace.ScheduledNS[n-1]))
 	}
-	return say(cmd.OutOrStdout(), "%s", b.String())
+	return sayText(cmd.OutOrStdout(), b.String())
 }
 
 // maxTraced is how many samples a trace may have: all of them are in memory at once, 8 bytes each and more.

@@ -229,8 +229,7 @@ func showTuned(w io.Writer, out *tune.Outcome, command string, asJSON bool) erro
 	for _, text := range out.Load {
 		fmt.Fprintf(w, "This machine: %s\n", text)
 	}
-	_, err := fmt.Fprintf(w, "Profile: %s\n%s\n", out.Path, command)
-	return err
+	return say(w, "Profile: %s\n%s\n", out.Path, command)
 }
 
 // tunedCommand is the command line of a run with the profile that a search wrote, made of that of the search.

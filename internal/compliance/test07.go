@@ -96,12 +96,12 @@ func (v *verification) runScore(ctx context.Context) (float64, error) {
 	lines := strings.Split(printed, "\n")
 	end := strings.Join(lines[max(0, len(lines)-10):], "\n")
 	if err != nil {
-		return 0, fmt.Errorf("the command of the score: %w\n%s", err, end)
+		return 0, fmt.Errorf("the command of the score: %w; it printed %q", err, end)
 	}
 	v.write(accuracyFile, printed)
 	m := pattern.FindStringSubmatch(printed)
 	if m == nil {
-		return 0, fmt.Errorf("the command of the score prints no %s:\n%s", pattern, end)
+		return 0, fmt.Errorf("the command of the score prints no %s, but %q", pattern, end)
 	}
 	score, err := strconv.ParseFloat(m[1], 64)
 	if err != nil || math.IsInf(score, 0) || math.IsNaN(score) {

@@ -122,7 +122,9 @@ func Verify(ctx context.Context, test string, l Logs, o Options) (*Verdict, erro
 	if err := verify(v, ctx); err != nil {
 		return nil, err
 	}
-	return v.Verdict, v.addCaveats()
+	err = v.addCaveats()
+	userinput.Lines(v.Verdict)
+	return v.Verdict, err
 }
 
 // findLogs finds the folders that have the logs.

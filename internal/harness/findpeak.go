@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness/peak"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // PeakFile is where a search for the highest load keeps the loads that it tried, in the folder of the run.
@@ -179,7 +180,7 @@ func (r *run) finishPeak(results *report.Results, state *peak.State, dir string)
 	found := &report.Peak{Unit: state.Unit, Procedure: state.Procedure(), Steps: state.Steps}
 	if i := state.Confirmed(); i >= 0 {
 		found.Best = state.Steps[i].Load
-		found.UserConf = r.userConf(found.Best)
+		found.UserConf = userinput.Text(r.userConf(found.Best))
 	}
 	switch {
 	case results.Result == report.Interrupted:

@@ -50,7 +50,7 @@ func TestPeakIsConfirmed(t *testing.T) {
 				t.Errorf("step %+v", step)
 			}
 		}
-		if !strings.HasPrefix(p.UserConf, "numbers.Server.target_qps = ") {
+		if !strings.HasPrefix(string(p.UserConf), "numbers.Server.target_qps = ") {
 			t.Errorf("user.conf: %q", p.UserConf)
 		}
 		checkFiles(t, cfg, r)

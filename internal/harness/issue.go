@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // issue has the load generator run the test of the run's settings, and writes its logs.
@@ -141,7 +142,7 @@ func (r *run) sutName() string {
 	if r.asksServers() {
 		device = "remote"
 	}
-	name := strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision))
+	name := userinput.Line(strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision)))
 	if len(r.cfg.Beside) > 0 { // the logs have no other place for it
 		name += ", not of the rules: " + beside(r.cfg.Beside)
 	}

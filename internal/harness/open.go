@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,7 +132,7 @@ type warnings struct {
 func (w *warnings) add(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if text := err.Error(); !slices.Contains(w.list, text) {
+	if text := strings.Join(userinput.ErrorLines(err), "; "); !slices.Contains(w.list, text) {
 		w.list = append(w.list, text)
 	}
 }
@@ -223,7 +224,7 @@ func (r *run) openSessions(ctx context.Context, worker int) error {
 		}
 		sessions[f.Role] = session
 		if first {
-			r.model.infos = append(r.model.infos, printable(session.Info()))
+			r.model.infos = append(r.model.infos, session.Info())
 		}
 	}
 	return nil
@@ -324,13 +325,4 @@ func (r *run) reopen(ctx context.Context, s shape) error {
 		return err
 	}
 	return r.tryModel(ctx)
-}
-
-// printable is what an engine says in printable lines: it has names from model files, servers and libraries.
-func printable(info backend.Info) backend.Info {
-	info.Warnings, info.Facts = slices.Clone(info.Warnings), maps.Clone(info.Facts)
-	userinput.Lines(&info.Engine)
-	userinput.Lines(&info.Warnings)
-	userinput.Lines(&info.Facts)
-	return info
 }

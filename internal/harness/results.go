@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -17,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // results gathers everything that is known about a test.
@@ -209,7 +211,7 @@ func (r *run) outcome(ctx context.Context, test *loadgen.Result, out *report.Res
 	}
 	a, err := Score(ctx, filepath.Join(dir, mlperflog.AccuracyFile), r.cfg.Model, how, Target{Quality: r.cfg.Model.QualityIn(r.cfg.Rules), Reference: r.cfg.Reference, None: out.Input.NoTarget()})
 	if err != nil {
-		out.Warnings = append(out.Warnings, report.NotScored+err.Error())
+		out.Warnings = append(out.Warnings, report.NotScored+strings.Join(userinput.ErrorLines(err), "; "))
 		return err
 	}
 	out.Accuracy = a

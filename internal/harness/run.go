@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // errFailed is the error of a run whose model or data failed. The results say why.
@@ -213,7 +215,7 @@ func incomplete(out *report.Results, what string, err error) {
 	if err == nil {
 		return
 	}
-	out.Problems = append(out.Problems, what+": "+err.Error())
+	out.Problems = append(out.Problems, what+": "+strings.Join(userinput.ErrorLines(err), "; "))
 	if out.Result == report.Valid {
 		out.Result = report.Invalid
 	}

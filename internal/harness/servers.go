@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A serverCheck compares the counts of servers and of their client, before a test and after it. Its zero value is that
@@ -55,7 +56,7 @@ func (r *run) afterTest(ctx context.Context) {
 		c.problems = append(c.problems, "the servers counted less after the test than before: one was restarted")
 	}
 	if err := c.engine.Check(ctx); err != nil {
-		c.problems = append(c.problems, "after the test: "+err.Error())
+		c.problems = append(c.problems, "after the test: "+strings.Join(userinput.ErrorLines(err), "; "))
 	}
 	samples := uint64(0)
 	for _, w := range r.sut.workers {

@@ -13,6 +13,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/mlperf-go/mlperf/internal/machine/cgroup"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Machine describes the machine on which this program runs.
@@ -82,6 +83,7 @@ func describe(root string) Machine {
 	m.Memory.LimitBytes = cgroup.MemoryLimit(root, m.Memory.TotalBytes)
 	_, setting, _ := strings.Cut(line(root, "sys/kernel/mm/transparent_hugepage/enabled"), "[") // "always [madvise] never"
 	m.Memory.HugePages, _, _ = strings.Cut(setting, "]")
+	userinput.Lines(&m)
 	return m
 }
 

@@ -22,8 +22,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// Write stores the document in the folder of a run. It replaces an older one atomically.
+// Write stores the document in the folder of a run. It replaces an older one atomically. Texts of others in the document, for
+// instance of a model file, a server or the environment, become printable lines, for those who print it after this too.
 func (r *Results) Write(dir string) error {
+	userinput.Lines(r)
 	data, err := r.sealed()
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", FileName, err)
@@ -37,9 +39,11 @@ func (r *Results) Write(dir string) error {
 
 // JSON prints a document.
 func JSON(w io.Writer, document any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err == nil {
+		_, err = w.Write(append(userinput.PrintableJSON(text), '\n'))
+	}
+	return err
 }
 
 // maxFile is how long the document of a run may be.

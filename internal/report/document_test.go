@@ -47,7 +47,12 @@ func TestReadForgesNoLines(t *testing.T) {
 	const evil, want = "x\nresnet50: VALID\x1b[2J\u202e", `x\x0aresnet50: VALID\x1b[2J\u202e`
 	dir, r := t.TempDir(), fixtures()[0].r
 	r.Model, r.Backend.Engine, r.Problems, r.Backend.Facts = evil, evil, []string{evil}, map[string]string{evil: evil}
-	if err := r.Write(dir); err != nil {
+	r.Peak = &Peak{UserConf: "a = 1\nb = 2\x1b"} // has lines
+	document, err := r.sealed()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, FileName), document, 0o600)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := Read(dir)
@@ -219,7 +224,7 @@ func TestChangedDocument(t *testing.T) {
 		{"another result", replaced(`"result": "INVALID"`, `"result": "VALID"`), true},
 		{"a second result behind the first", replaced(`"result": "INVALID"`, `"result": "INVALID", "result": "VALID"`), true},
 		{"a result behind the seal", append(bytes.TrimRight(bytes.TrimSpace(whole), "}"), `, "result": "VALID"}`...), true},
-		{"without a caveat", replaced(`"\u003cquick\u003e \u0026 \u2028 dirty",`, ""), true},
+		{"without a caveat", replaced(`"\u003cquick\u003e \u0026 \\u2028 dirty",`, ""), true},
 		{"another number", replaced("1e+21", "2e+21"), true},
 		{"another system", replaced(`"z": 1.5`, `"z": 1.25`), true},
 		{"another seal", replaced(`"seal": "`, `"seal": "0`), true},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Schema names the form of results.json. It changes when a reader of the old form
@@ -129,9 +130,9 @@ type Latencies struct {
 
 // A Peak is the result of a search for the highest load.
 type Peak struct {
-	Unit     string  `json:"unit"`           // of loads
-	Best     float64 `json:"best,omitempty"` // confirmed at full length; 0: none was
-	UserConf string  `json:"user_conf,omitempty"`
+	Unit     string         `json:"unit"`           // of loads
+	Best     float64        `json:"best,omitempty"` // confirmed at full length; 0: none was
+	UserConf userinput.Text `json:"user_conf,omitempty"`
 	// How the rules confirm a load: by how many tests, and what follows one that fails; empty: they do not say.
 	Procedure string     `json:"procedure,omitempty"`
 	Steps     []PeakStep `json:"steps"` // in the order in which they were tried

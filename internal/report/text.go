@@ -247,7 +247,7 @@ func peakLines(p *Peak) []string {
 	}
 	if p.UserConf != "" {
 		lines = append(lines, "For user.conf (--write-user-conf writes it there):")
-		for line := range strings.SplitSeq(p.UserConf, "\n") {
+		for line := range strings.SplitSeq(string(p.UserConf), "\n") {
 			lines = append(lines, "  "+line)
 		}
 	}

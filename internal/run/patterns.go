@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // patternTime is the traffic of each of the runs of Patterns.
@@ -52,7 +53,7 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 			return list, err
 		}
 		if err != nil {
-			p.Error, failed = err.Error(), failed+1
+			p.Error, failed = strings.Join(userinput.ErrorLines(err), "; "), failed+1
 		}
 		if list = append(list, p); failed == 1 && len(list) == 1 { // the others would fail for the same reason
 			return nil, err

@@ -96,6 +96,7 @@ func (p *Plan) outcome(interrupted bool) *Outcome {
 	}
 	slices.SortStableFunc(o.Caveats, func(a, b Caveat) int { return b.Results - a.Results })
 	o.Missing = append(o.Missing, p.missing(o)...)
+	userinput.Lines(o)
 	return o
 }
 

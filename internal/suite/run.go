@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Run runs the planned steps. A step that fails keeps its error, and the next step follows; the
@@ -46,7 +47,7 @@ func (p *Plan) Run(ctx context.Context, o run.Observer) (*Outcome, error) {
 			break
 		}
 		if err != nil {
-			s.State, s.Error = Failed, err.Error()
+			s.State, s.Error = Failed, strings.Join(userinput.ErrorLines(err), "; ")
 		}
 		p.estimateAgain(s)
 		o.Note(fmt.Sprintf("%s%s; left: %v", title, s.summary(), p.Estimate()))

@@ -15,9 +15,9 @@
 //
 //	userinput.Same("Single-Stream", "singlestream") // true
 //
-// Line and Lines (printable.go) make text of others, or all texts in a document of others, printable lines where they enter, so that none can
-// pass for a line of ours. PrintableLine and PrintableText escape control characters in text of others, so that it cannot steer a terminal. Formats
-// for programs, for instance JSON, keep the original.
+// Line and Lines (printable.go) make text of others, or all texts in a document of others, printable lines where they enter, so that
+// none can pass for a line of ours; ErrorLines does so with what errors quote. PrintableLine and PrintableText escape control characters in
+// text of others, so that it cannot steer a terminal. Formats for programs, for instance JSON, keep the original (PrintableJSON).
 //
 //	userinput.PrintableLine("fast\x1b[2J\n") // fast\x1b[2J\x0a
 package userinput

@@ -1,6 +1,12 @@
 package userinput
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -13,7 +19,7 @@ func TestPrintable(t *testing.T) {
 		{"a\nb", `a\x0ab`, "a\nb"},
 		{"\x1b[31mred\x00", `\x1b[31mred\x00`, `\x1b[31mred\x00`},
 		{"INVALID\r\bVALID", `INVALID\x0d\x08VALID`, `INVALID\x0d\x08VALID`}, // which overwrites
-		{"\u009b2J\u007f\u00a0", `\x9b2J\x7f\xa0`, `\x9b2J\x7f\xa0`},
+		{"\u009b2J\u007f\u00a0x", "\\x9b2J\\x7f\u00a0x", "\\x9b2J\\x7f\u00a0x"},
 		{"a\u202eb\u2028\ue000", `a\u202eb\u2028\ue000`, `a\u202eb\u2028\ue000`}, // turns the line, ends it, has no shape
 		{"a\U000e0001b", `a\U000e0001b`, `a\U000e0001b`},                         // an invisible tag
 		{"a\xffb", "a\ufffdb", "a\ufffdb"},
@@ -61,6 +67,68 @@ func TestLines(t *testing.T) {
 	}
 	if got := Line(strings.Repeat("x", 1<<20)); len(got) > 5000 {
 		t.Errorf("a long line has %d bytes", len(got))
+	}
+}
+
+// Others may share parts of a document.
+func TestLinesShareNothing(t *testing.T) {
+	type document struct {
+		List []string
+		Map  map[string]any
+		Same *document
+		Conf Text
+	}
+	shared := document{List: []string{"a\n"}, Map: map[string]any{"k": []any{"b\n"}}, Same: &document{Conf: "x\ny\x1b"}}
+	d := shared
+	Lines(&d)
+	if d.List[0] != `a\x0a` || d.Map["k"].([]any)[0] != `b\x0a` || d.Same.Conf != "x\ny\\x1b" {
+		t.Errorf("texts stay: %+v, %+v", d, d.Same)
+	}
+	if shared.List[0] != "a\n" || shared.Map["k"].([]any)[0] != "b\n" || shared.Same.Conf != "x\ny\x1b" {
+		t.Errorf("others have changed texts: %+v, %+v", shared, shared.Same)
+	}
+	long := Line(strings.Repeat("\n", 5000))
+	if again := Line(long); again != long || len(long) > maxLine {
+		t.Errorf("a long line of %d bytes has %d when it is read again", len(long), len(again))
+	}
+}
+
+// What an error quotes begins no line, errors that were joined do.
+func TestErrorLines(t *testing.T) {
+	path := &fs.PathError{Op: "open", Path: "x\nVALID", Err: fs.ErrNotExist}
+	joined := errors.Join(path, errors.New("b\x1b"))
+	for _, c := range []struct {
+		err  error
+		want []string
+	}{
+		{path, []string{`open x\x0aVALID: file does not exist`}},
+		{joined, []string{`open x\x0aVALID: file does not exist`, `b\x1b`}},
+		{fmt.Errorf("a\n: %w; c\n", joined), []string{`a\x0a: open x\x0aVALID: file does not exist`, `b\x1b; c\x0a`}},
+		{fmt.Errorf("%w: %w.", io.EOF, joined), []string{`EOF: open x\x0aVALID: file does not exist`, `b\x1b.`}},
+		{errors.Join(fmt.Errorf("1: %w", joined), io.EOF), []string{`1: open x\x0aVALID: file does not exist`, `b\x1b`, "EOF"}},
+		{&Error{Field: "model", Err: joined}, []string{`model: open x\x0aVALID: file does not exist`, `b\x1b`}},
+		{Invalid("mode", "x\nVALID", "slow"), []string{`mode is "x\nVALID", want slow`}},
+		{fmt.Errorf("%w", errors.New("")), []string{""}},
+	} {
+		if got := ErrorLines(c.err); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.err, got, c.want)
+		}
+	}
+}
+
+func TestPrintableJSON(t *testing.T) {
+	const text = "速い\u2028\u202e\x7f\U000e0001\u0085"
+	document, err := json.Marshal(map[string]string{"a": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe := PrintableJSON(document)
+	var back map[string]string
+	if err := json.Unmarshal(safe, &back); err != nil || back["a"] != text {
+		t.Errorf("%s is %q, %v", safe, back["a"], err)
+	}
+	if want := `{"a":"速い\u2028\u202e\u007f\udb40\udc01\u0085"}`; string(safe) != want {
+		t.Errorf("%s, want %s", safe, want)
 	}
 }
 

@@ -94,7 +94,7 @@ func (t *terminal) note(text string) {
 	if t.bar != nil {
 		_ = t.bar.Clear()
 	}
-	fmt.Fprintln(t.out, userinput.PrintableText(text))
+	fmt.Fprintln(t.out, userinput.PrintableLine(text))
 }
 
 // end removes the bar. The last state of a test stays.
@@ -131,7 +131,7 @@ func (l *lines) count(c counter) {
 
 func (l *lines) traffic(s testState) { l.count(counter{now: s.now, text: s.line()}) }
 
-func (l *lines) note(text string) { fmt.Fprintln(l.out, userinput.PrintableText(text)) }
+func (l *lines) note(text string) { fmt.Fprintln(l.out, userinput.PrintableLine(text)) }
 
 func (l *lines) tick(now time.Time) {
 	if now.Sub(l.moved) >= lineEvery {

@@ -38,7 +38,7 @@ const maxLoaded = 1024
 // Name is the name of a file as a model. It ends as no name of a benchmark does, and can be a key of conf files.
 func Name(path string) string {
 	name := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || strings.ContainsRune("*=#", r) {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("*=#", r) {
 			return '_'
 		}
 		return r
@@ -187,7 +187,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 	if len(remedies) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w\nThe model refused its inputs; what may help: %s", err, strings.Join(remedies, "; "))
+	return errors.Join(err, errors.New("The model refused its inputs; what may help: "+strings.Join(remedies, "; ")))
 }
 
 // chosen are the outputs that an option names, or all that are tensors; names is nil for all.

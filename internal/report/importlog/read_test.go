@@ -3,6 +3,7 @@ package importlog
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -365,5 +367,32 @@ func TestMessagesAreCutShort(t *testing.T) {
 	}
 	if last := r.Warnings[len(r.Warnings)-1]; told != mostMessages || last != "mlperf_log_detail.txt has 15 more errors and warnings of the test" {
 		t.Errorf("%d warnings are told, and then %q", told, last)
+	}
+}
+
+// Texts of the logs are printable lines, of the detail log and of the summary.
+func TestLogsForgeNoLines(t *testing.T) {
+	detail, summary := published(t, "v5.1-offline-invalid")
+	const evil = "x\\nmobilenet Server: VALID\\u001b[2J\\u202e\\u2028"
+	line := strings.SplitAfter(detail, "\n")[20]
+	_, rest, _ := strings.Cut(line, `"value"`)
+	_, rest, _ = strings.Cut(rest, ", ")
+	warning := `:::MLLOG {"key": "warning_generic_message", "value": "` + evil + `", ` + changed(t, rest, `"is_warning": false`, `"is_warning": true`)
+	sut := regexp.MustCompile(`("key": "[a-z_]*(?:sut_name|qsl_name|version|git_revision|build_date)[a-z_]*", "value": ")[^"]*"`)
+	if n := len(sut.FindAllString(detail, -1)); n < 3 {
+		t.Fatalf("the log has %d names", n)
+	}
+	detail = sut.ReplaceAllString(detail, "${1}"+strings.ReplaceAll(evil, "$", "$$")+`"`)
+	summary = regexp.MustCompile(`(?m)^(SUT name : ).*`).ReplaceAllString(summary, "${1}x\x1b[2J\u202e\u2028VALID\r")
+	r, err := Read(folder(t, "logs", detail+warning, summary), About{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := fmt.Sprintf("%+v %+v", *r, r.Backend)
+	if i := strings.IndexFunc(document, func(c rune) bool { return !unicode.IsPrint(c) }); i >= 0 {
+		t.Errorf("the results have %q", document[max(0, i-40):min(len(document), i+40)])
+	}
+	if !strings.Contains(document, `x\x0amobilenet Server: VALID\x1b[2J\u202e`) {
+		t.Errorf("the results do not have the text: %s", document)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Live is the page of tests while they run. It takes what an observer of a run hears, and serves the page at /, with the
@@ -36,7 +37,7 @@ type Live struct {
 
 // NewLive returns the page of the tests of a title.
 func NewLive(title, program string) *Live {
-	return &Live{title: title, program: program, changed: make(chan struct{})}
+	return &Live{title: userinput.PrintableLine(title), program: program, changed: make(chan struct{})}
 }
 
 // change makes a change, and tells those who look.
@@ -49,10 +50,10 @@ func (l *Live) change(f func()) {
 }
 
 // Phase begins a part of the run.
-func (l *Live) Phase(name string) { l.change(func() { l.phase = name }) }
+func (l *Live) Phase(name string) { l.change(func() { l.phase = userinput.PrintableLine(name) }) }
 
 // End ends the page with a text. It serves nothing new after that.
-func (l *Live) End(text string) { l.change(func() { l.ended = text }) }
+func (l *Live) End(text string) { l.change(func() { l.ended = userinput.PrintableLine(text) }) }
 
 // mostPoints is how many points are kept; then every other one is dropped.
 const mostPoints = 3600

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Result is one that MLCommons has published.
@@ -99,6 +100,7 @@ func Read(paths ...string) (list []Result, err error) {
 			if err := json.Unmarshal(text, &rows); err != nil {
 				return nil, fmt.Errorf("%s is not in the form of summary_results.json: %w", file, err)
 			}
+			userinput.Lines(&rows)
 			for _, row := range rows {
 				if r, ok := row.result(); ok {
 					list = append(list, r)

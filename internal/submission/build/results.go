@@ -149,18 +149,21 @@ func (b *builder) choose(r *result, parts map[string][]*run) error {
 // chooseRun chooses the run for a part of a result.
 func (b *builder) chooseRun(part string, list []*run) (*run, error) {
 	var may []*run
-	var refused, folders []string
+	var refused []error
+	var folders []string
 	for _, r := range list {
 		if why := b.refuse(r, part); why != "" {
-			refused = append(refused, fmt.Sprintf("%s may not enter the division %s: %s", r.folder, b.Division, why))
+			refused = append(refused, fmt.Errorf("%s may not enter the division %s: %s", r.folder, b.Division, why))
 			continue
 		}
 		may, folders = append(may, r), append(folders, r.folder)
 	}
 	if len(may) == 0 {
-		return nil, errors.New(strings.Join(refused, "\n"))
+		return nil, errors.Join(refused...)
 	}
-	b.built.LeftOut = append(b.built.LeftOut, refused...)
+	for _, why := range refused {
+		b.built.LeftOut = append(b.built.LeftOut, why.Error())
+	}
 	if len(may) > 1 && !b.Newest {
 		return nil, fmt.Errorf("%d runs are possible, choose one or use --newest: %s", len(may), strings.Join(folders, ", "))
 	}

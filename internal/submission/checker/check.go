@@ -80,6 +80,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	report.Findings = sorted(l.found)
+	userinput.Lines(report)
 	fails := failing(report.Findings)
 	_, fail := report.Counts()
 	report.Passes = fail+fails == 0

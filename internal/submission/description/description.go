@@ -127,7 +127,7 @@ func (d Description) JSON() ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(map[string]string(d))
-	return []byte(b.String()), err
+	return userinput.PrintableJSON([]byte(b.String())), err
 }
 
 // Read reads a file. Values that are not texts, as the numbers in files that were written by hand, become texts.
