@@ -148,7 +148,7 @@ func TestConvertedModel(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.onnx")
 	c := convert.Converter{Source: filepath.Join(t.TempDir(), "resnet50 v1.onnx")}
 	write(t, c.Source, "weights")
-	ok(t, c.Write(t.Context(), model, "int8", &onnx.Model{Graph: &onnx.Graph{}}, words("# Quantisation\n")))
+	ok(t, c.Write(t.Context(), model, &onnx.Model{Graph: &onnx.Graph{}}, &convert.Made{Description: words("# Quantisation\n"), Conversion: report.Conversion{Precision: "int8"}}))
 	for _, precision := range []string{"int8", ""} { // converted by the run, or before
 		r := modelOf(report.Input{Precision: precision, ModelPath: model})
 		got := r.measurements("closed")
@@ -168,6 +168,8 @@ func (w words) WriteMarkdown(to io.Writer) error {
 	_, err := io.WriteString(to, string(w))
 	return err
 }
+
+func (w words) Part() (n, of int) { return 1, 1 }
 
 func TestUserConf(t *testing.T) {
 	for scenario, c := range map[string]struct{ line, want string }{
