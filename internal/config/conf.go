@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -96,7 +97,7 @@ const (
 
 // ParseConf parses the text of a file. It reports all errors, each with its line.
 func ParseConf(name string, text []byte, opts ParseOptions) (*Conf, error) {
-	p := &confParser{conf: &Conf{Name: name, Text: text, index: map[string]int{}}, opts: opts, keys: keys()}
+	p := &confParser{conf: &Conf{Name: name, Text: text, index: map[string]int{}}, opts: opts}
 	p.at.Source = name
 	text, marked := bytes.CutPrefix(text, []byte(byteOrderMark))
 	if marked {
@@ -171,7 +172,6 @@ func (c *Conf) warn(at Place, format string, args ...any) {
 type confParser struct {
 	conf *Conf
 	opts ParseOptions
-	keys []key
 	at   Place // of the current line
 }
 
@@ -198,14 +198,13 @@ func (p *confParser) line(words []string) error {
 	if err != nil {
 		return err
 	}
-	var named, matching []*key // the keys of the name, and those that LoadGen looks up in the scenario
-	for i := range p.keys {
-		k := &p.keys[i]
-		if k.name != e.Key || k.optionOnly {
+	var named, matching []*loadgen.Setting // the keys of the name, and those that LoadGen looks up in the scenario
+	for _, k := range loadgen.Settings() {
+		if k.Key != e.Key || !inFiles(k) {
 			continue
 		}
 		named = append(named, k)
-		if k.scenario == "" || e.Scenario == "*" || k.scenario == e.Scenario {
+		if k.Scenario == "" || e.Scenario == "*" || k.Scenario == e.Scenario {
 			matching = append(matching, k)
 		}
 	}
@@ -218,9 +217,9 @@ func (p *confParser) line(words []string) error {
 		return nil
 	case len(named) == 0:
 		var names []string
-		for i := range p.keys {
-			if !p.keys[i].optionOnly {
-				names = append(names, p.keys[i].name)
+		for _, k := range loadgen.Settings() {
+			if inFiles(k) {
+				names = append(names, k.Key)
 			}
 		}
 		return &KeyError{p.at, "key", e.Key, sortedUnique(names), true}
@@ -233,7 +232,7 @@ func (p *confParser) line(words []string) error {
 			return p.syntax("a comment needs a line of its own: LoadGen reads %q as a value", e.Value)
 		}
 		for _, k := range matching {
-			if _, err := parseValue(k.kind, e.Value); err != nil && !errors.Is(err, errZero) { // a 0 may be of another benchmark
+			if _, err := parseValue(k.Kind, e.Value); err != nil && !errors.Is(err, errZero) { // a 0 may be of another benchmark
 				return p.syntax("%s: %v", e.Name(), err)
 			}
 		}
@@ -249,14 +248,19 @@ func (p *confParser) line(words []string) error {
 	}
 	before := p.conf.entries[i]
 	for _, k := range matching {
-		old, _ := parseValue(k.kind, before.Value)
-		if now, _ := parseValue(k.kind, e.Value); now != old {
+		old, _ := parseValue(k.Kind, before.Value)
+		if now, _ := parseValue(k.Kind, e.Value); now != old {
 			p.conf.warn(p.at, "%s = %s replaces line %d, %s: LoadGen takes the last", e.Name(), e.Value, before.Line, before.Value)
 			p.conf.entries[i] = e
 			break
 		}
 	}
 	return nil
+}
+
+// inFiles reports whether files may have a setting; LoadGen ignores some of those that official files have.
+func inFiles(k *loadgen.Setting) bool {
+	return k.Source == loadgen.FromFiles || k.Source == loadgen.FromMLPerfConf
 }
 
 // formerKeys are keys of published files that no LoadGen of today reads, mostly the names of fields of TestSettings in older
@@ -298,7 +302,12 @@ func (p *confParser) comment(words []string) {
 }
 
 // confScenarios are the names that files may have, spelled exactly so.
-var confScenarios = []string{singleStream, multiStream, server, offline, "*"}
+var confScenarios = []string{loadgen.SingleStream.String(), loadgen.MultiStream.String(), loadgen.Server.String(), loadgen.Offline.String(), "*"}
+
+const (
+	interactive       = "Interactive"  // Server, with the settings of another model:
+	interactiveSuffix = "-interactive" // behind the model's name
+)
 
 // name splits model.scenario.key. The model may contain dots.
 func (p *confParser) name(word string) (Entry, error) {

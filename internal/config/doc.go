@@ -33,9 +33,9 @@
 //
 // # Files of the package
 //
-// conf.go parses files of settings, keys.go has the table of keys and value.go their
-// values, options.go joins flags, environment and mlperf.yaml, resolve.go makes the
-// settings. rules.go has the rule sets of the rounds from v0.5 on (package rounds has
+// conf.go parses files of settings, and value.go their values; the keys are those of the
+// table of package loadgen. options.go joins flags, environment and mlperf.yaml, resolve.go
+// makes the settings. rules.go has the rule sets of the rounds from v0.5 on (package rounds has
 // what they ask of each benchmark), differences.go compares settings with the rules.
 // plan.go computes before a run how many queries it needs, how long it takes, and which
 // network a datacenter system must have; quick.go has the settings of a quick run.

@@ -40,13 +40,13 @@ type Setting struct {
 	Unit     string // "ms", "%", "/s", or none
 	Origin   string // user.conf:3, rules v6.1, flag --target-qps
 	Replaces *Setting
-	key      *key
+	row      *loadgen.Setting
 }
 
 // Resolved are the settings of a test.
 type Resolved struct {
 	Settings loadgen.TestSettings
-	// Made are all settings that were made, in LoadGen's order, also those of scenarios
+	// Made are all settings that were made, in the order of the logs, also those of scenarios
 	// that do not run.
 	Made     []Setting
 	Warnings []string
@@ -69,9 +69,8 @@ func (r *Resolved) Origin(name string) string {
 
 // Setting returns a setting of the scenario that runs, by its name in files; false: it is LoadGen's default.
 func (r *Resolved) Setting(name string) (Setting, bool) {
-	scenario := r.Settings.Scenario.String()
 	for _, s := range r.Made {
-		if s.key.name == name && (s.key.scenario == "" || s.key.scenario == scenario) {
+		if s.row.Key == name && s.row.In(r.Settings.Scenario) {
 			return s, true
 		}
 	}
@@ -94,8 +93,7 @@ func Resolve(q Request) (*Resolved, error) {
 	if err := cmp.Or(q.checkFiles(), q.checkInteractive()); err != nil {
 		return nil, err
 	}
-	r := &resolver{request: q, keys: keys(), made: map[*key]*Setting{}}
-	r.target.TestSettings = loadgen.DefaultSettings()
+	r := &resolver{request: q, target: loadgen.DefaultSettings(), made: map[*loadgen.Setting]*Setting{}}
 	r.target.Scenario = q.Scenario
 	r.model = q.Model.ConfName(q.Interactive)
 	r.rules()
@@ -108,8 +106,7 @@ func Resolve(q Request) (*Resolved, error) {
 		asked := r.target.Mode
 		r.file(c, q.Rules.OpenSeeds)
 		r.lookUp(c, []string{"*"}, q.Rules.OpenSeeds, func(e Entry) string { return c.at(e).String() })
-		i := slices.IndexFunc(r.keys, func(k key) bool { return k.name == "mode" })
-		if s := r.made[&r.keys[i]]; s != nil && s.Replaces != nil && r.target.Mode != asked {
+		if s := r.made[row("mode")]; s != nil && s.Replaces != nil && r.target.Mode != asked {
 			r.warn("%s: the mode is %v, in place of %v (%s)", s.Origin, r.target.Mode, asked, s.Replaces.Origin)
 		}
 	}
@@ -117,13 +114,13 @@ func Resolve(q Request) (*Resolved, error) {
 	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
 	}
-	result := &Resolved{Settings: r.target.TestSettings, Warnings: r.warnings, Rules: q.Rules, ConfName: r.model, model: q.Model}
+	result := &Resolved{Settings: r.target, Warnings: r.warnings, Rules: q.Rules, ConfName: r.model, model: q.Model}
 	if q.Rules.MultiStream != FixedIntervalQueries {
-		result.Settings.MultiStreamQPS = 0
+		result.Settings.MultiStreamQPS, result.Settings.MultiStreamMaxAsyncQueries = 0, 0
 	}
 	result.Settings.WithoutEarlyStopping = !q.Rules.EarlyStopping
-	for i := range r.keys {
-		if s := r.made[&r.keys[i]]; s != nil {
+	for _, k := range loadgen.Settings() {
+		if s := r.made[k]; s != nil {
 			result.Made = append(result.Made, *s)
 		}
 	}
@@ -175,9 +172,8 @@ func (q *Request) checkInteractive() error {
 type resolver struct {
 	request  Request
 	model    string // in conf files
-	target   target
-	keys     []key
-	made     map[*key]*Setting
+	target   loadgen.TestSettings
+	made     map[*loadgen.Setting]*Setting
 	warnings []string
 	errs     []error
 }
@@ -197,11 +193,10 @@ func (r *resolver) rules() {
 	}
 	origin := "rules " + rules.Version
 	r.lookUp(rules.Conf, []string{r.model}, true, func(Entry) string { return origin })
-	for i := range r.keys { // seeds of TEST05 that older confs do not have
-		k := &r.keys[i]
+	for _, k := range loadgen.Settings() { // seeds of TEST05 that older confs do not have
 		seed := map[string]uint64{
 			"test05_qsl_rng_seed": rules.Test05.QSL, "test05_sample_index_rng_seed": rules.Test05.SampleIndex, "test05_schedule_rng_seed": rules.Test05.Schedule,
-		}[k.name]
+		}[k.Key]
 		if seed != 0 {
 			r.assign(k, value{whole: seed}, fmt.Sprint(seed), origin)
 		}
@@ -220,8 +215,7 @@ func (r *resolver) offlineSamples(origin string) {
 	if r.request.Scenario != loadgen.Offline || !inRound || r.target.MinQueryCount >= least {
 		return
 	}
-	i := slices.IndexFunc(r.keys, func(k key) bool { return k.name == "min_query_count" })
-	r.assign(&r.keys[i], value{whole: least}, fmt.Sprint(least), origin)
+	r.assign(row("min_query_count"), value{whole: least}, fmt.Sprint(least), origin)
 }
 
 // file applies a file of the user, and warns of models that no round knows: their lines never apply.
@@ -256,20 +250,19 @@ func (r *resolver) file(c *Conf, builtIn bool) {
 
 // lookUp applies the settings of a file for the model, by any of its names, and the scenarios.
 func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Entry) string) {
-	for i := range r.keys {
-		k := &r.keys[i]
-		e, ok := c.Lookup(cmp.Or(k.scenario, r.request.Scenario.String()), k.name, names...)
+	for _, k := range loadgen.Settings() {
+		e, ok := c.Lookup(cmp.Or(k.Scenario, r.request.Scenario.String()), k.Key, names...)
 		switch {
-		case !ok || k.optionOnly:
+		case !ok || !inFiles(k):
 			continue
-		case k.builtIn && !builtIn:
-			r.warn("%v: %s has no effect: since v5.0 LoadGen reads it from its built-in mlperf.conf only", c.at(e), k.name)
+		case k.Source == loadgen.FromMLPerfConf && !builtIn:
+			r.warn("%v: %s has no effect: since v5.0 LoadGen reads it from its built-in mlperf.conf only", c.at(e), k.Key)
 			continue
-		case !k.enabled(&r.target):
-			r.warn("%v: %s has no effect: %s is off", c.at(e), k.name, k.needs)
+		case !r.enabled(k):
+			r.warn("%v: %s has no effect: %s is off", c.at(e), k.Key, k.Needs)
 			continue
 		}
-		v, err := parseValue(k.kind, e.Value)
+		v, err := parseValue(k.Kind, e.Value)
 		if err == nil {
 			r.assign(k, v, e.Value, origin(e))
 			continue
@@ -281,28 +274,45 @@ func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Ent
 	}
 }
 
-func (r *resolver) assign(k *key, v value, text, origin string) {
-	if k.set == nil {
+func (r *resolver) assign(k *loadgen.Setting, v value, text, origin string) {
+	field := k.Requested(&r.target)
+	if field == nil {
 		return
 	}
-	k.set(&r.target, v)
+	v.store(k.Kind, field)
 	before := r.made[k]
 	if before != nil && before.Origin == origin && before.Value == text {
 		return // the second pass over audit.config
 	}
-	title := k.name
-	if k.scenario != "" && k.scenario != r.request.Scenario.String() {
-		title = k.scenario + "." + k.name
+	title := k.Key
+	if !k.In(r.request.Scenario) {
+		title = k.Scenario + "." + k.Key
 	}
-	r.made[k] = &Setting{Key: title, Value: text, Unit: k.kind.unit(), Origin: origin, Replaces: before, key: k}
+	r.made[k] = &Setting{Key: title, Value: text, Unit: unit(k.Kind), Origin: origin, Replaces: before, row: k}
+}
+
+// row returns the row of a setting that all scenarios have.
+func row(key string) *loadgen.Setting {
+	table := loadgen.Settings()
+	return table[slices.IndexFunc(table, func(k *loadgen.Setting) bool { return k.Key == key })]
+}
+
+// enabled reports whether the switch that a setting needs is on.
+func (r *resolver) enabled(k *loadgen.Setting) bool {
+	return k.Needs == "" || row(k.Needs).IsSet(&r.target)
+}
+
+// isOption reports whether the command line may have a setting.
+func (r *resolver) isOption(k *loadgen.Setting) bool {
+	return k.Source != loadgen.FromNowhere && k.Requested(&r.target) != nil
 }
 
 // options applies the command line. An option without effect is an error.
 func (r *resolver) options() {
 	var names []string
-	for i := range r.keys {
-		if r.keys[i].set != nil {
-			names = append(names, r.keys[i].name)
+	for _, k := range loadgen.Settings() {
+		if r.isOption(k) {
+			names = append(names, k.Key)
 		}
 	}
 	// Switches come first in the table, so the keys that need them find them set.
@@ -322,27 +332,25 @@ func (r *resolver) options() {
 }
 
 func (r *resolver) option(o Override) error {
-	scenario := r.request.Scenario.String()
 	var elsewhere []string
-	for i := range r.keys {
-		k := &r.keys[i]
-		if k.name != o.Key || k.set == nil {
+	for _, k := range loadgen.Settings() {
+		if k.Key != o.Key || !r.isOption(k) {
 			continue
 		}
-		if k.scenario != "" && k.scenario != scenario {
-			elsewhere = append(elsewhere, k.scenario)
+		if !k.In(r.request.Scenario) {
+			elsewhere = append(elsewhere, k.Scenario)
 			continue
 		}
-		if !k.enabled(&r.target) {
-			return fmt.Errorf("%s has no effect: %s is off", o.Key, k.needs)
+		if !r.enabled(k) {
+			return fmt.Errorf("%s has no effect: %s is off", o.Key, k.Needs)
 		}
-		v, text, err := parseOption(k.kind, o.Value)
+		v, text, err := parseOption(k.Kind, o.Value)
 		if err == nil {
 			r.assign(k, v, text, o.Origin)
 		}
 		return err
 	}
-	return fmt.Errorf("%s has no effect in %s, only in %s", o.Key, scenario, strings.Join(elsewhere, ", "))
+	return fmt.Errorf("%s has no effect in %v, only in %s", o.Key, r.request.Scenario, strings.Join(elsewhere, ", "))
 }
 
 // checkMultiStream checks the settings of a scenario that changed from round to round.
@@ -351,17 +359,16 @@ func (r *resolver) checkMultiStream() {
 	switch {
 	case runs && kind == NoMultiStream:
 		r.warn("rules %s have no MultiStream scenario", r.request.Rules.Version)
-	case runs && kind == FixedIntervalQueries && r.target.runningAtOnce > 1:
-		r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask", r.target.runningAtOnce))
+	case runs && kind == FixedIntervalQueries && r.target.MultiStreamMaxAsyncQueries > 1:
+		r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask", r.target.MultiStreamMaxAsyncQueries))
 	case kind == BackToBackQueries:
-		for i := range r.keys {
-			k := &r.keys[i]
+		for _, k := range loadgen.Settings() {
 			s := r.made[k]
-			if s == nil || !k.fixedInterval {
+			if s == nil || !k.FixedInterval {
 				continue
 			}
 			if runs {
-				r.warn("%s: %s has no effect in MultiStream since v2.0", s.Origin, k.name)
+				r.warn("%s: %s has no effect in MultiStream since v2.0", s.Origin, k.Key)
 			}
 			delete(r.made, k)
 		}

@@ -95,11 +95,13 @@ func TestOrderOfSettings(t *testing.T) {
 		got = append(got, s.Key+"="+s.Value+s.Unit)
 	}
 	want := []string{
+		"SingleStream.target_latency=10ms", "SingleStream.target_latency_percentile=90%",
+		"MultiStream.target_latency=528ms", "MultiStream.target_latency_percentile=99%", "MultiStream.samples_per_query=8",
+		"target_qps=1.0/s", "target_latency=100ms", "target_latency_percentile=99%", "Offline.target_qps=1.0/s",
+		"min_duration=600000ms", "min_query_count=270336",
 		"qsl_rng_seed=6655344265603136530", "sample_index_rng_seed=15863379492028895792", "schedule_rng_seed=12662793979680847247",
+		"performance_sample_count_override=64",
 		"test05_qsl_rng_seed=313588358309856706", "test05_sample_index_rng_seed=471397156132239067", "test05_schedule_rng_seed=413914573387865862",
-		"SingleStream.target_latency_percentile=90%", "MultiStream.target_latency_percentile=99%", "MultiStream.samples_per_query=8",
-		"target_latency_percentile=99%", "target_latency=100ms", "min_duration=600000ms", "min_query_count=270336", "performance_sample_count_override=64",
-		"SingleStream.target_latency=10ms", "MultiStream.target_latency=528ms", "target_qps=1.0/s", "Offline.target_qps=1.0/s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -139,7 +141,7 @@ func TestOptions(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	for _, c := range []struct{ name, key, value, want string }{
 		{"unknown", "target_qsp", "1", `flag --x: unknown setting "target_qsp"; did you mean "target_qps"?`},
-		{"of another scenario", "target_qps", "1", "flag --x: target_qps has no effect in SingleStream, only in Server, Offline, MultiStream"},
+		{"of another scenario", "target_qps", "1", "flag --x: target_qps has no effect in SingleStream, only in MultiStream, Server, Offline"},
 		{"ignored by LoadGen", "target_duration", "1s", `unknown setting "target_duration"`},
 		{"without its switch", "token_latency_scaling_factor", "5", "token_latency_scaling_factor has no effect: infer_token_latencies is off"},
 		{"fraction of a query", "min_query_count", "1.5", "want a whole number"},

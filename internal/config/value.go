@@ -11,38 +11,21 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// A kind is the type of a key's value.
-type kind uint8
-
-const (
-	count       kind = iota // a whole number of 64 bits
-	smallCount              // one that LoadGen casts to int
-	toggle                  // 0 or 1
-	modeNumber              // 0 to 3
-	wholeMillis             // milliseconds that LoadGen keeps as an integer
-	millis                  // milliseconds that LoadGen keeps as a double
-	percentile              // percent, above 0 and below 100
-	probability             // percent, 0 to 100
-	rate                    // per second
-	number                  // any
-	arrivals                // poisson or burst:4x500ms
-)
-
 // unit returns the unit of a kind in files.
-func (k kind) unit() string {
+func unit(k loadgen.Kind) string {
 	switch k {
-	case wholeMillis, millis:
+	case loadgen.KindWholeMillis, loadgen.KindMillis:
 		return "ms"
-	case percentile, probability:
+	case loadgen.KindPercentile, loadgen.KindProbability:
 		return "%"
-	case rate:
+	case loadgen.KindRate:
 		return "/s"
 	}
 	return ""
 }
 
 // isWhole reports whether LoadGen reads the kind with strtoull.
-func (k kind) isWhole() bool { return k <= wholeMillis }
+func isWhole(k loadgen.Kind) bool { return k <= loadgen.KindWholeMillis }
 
 // A value is the parsed text of a setting: whole or real by its kind, times in
 // nanoseconds.
@@ -52,15 +35,38 @@ type value struct {
 	arrivals loadgen.Arrivals
 }
 
+// store sets a field of the settings, of whichever type, to a value of its kind.
+func (v value) store(k loadgen.Kind, field any) {
+	switch f := field.(type) {
+	case *uint64:
+		*f = v.whole
+	case *int:
+		*f = int(v.whole)
+	case *bool:
+		*f = v.whole == 1
+	case *time.Duration:
+		*f = time.Duration(v.whole)
+	case *loadgen.Mode:
+		*f = loadgen.Mode(v.whole)
+	case *float64:
+		*f = v.real
+		if k == loadgen.KindPercentile || k == loadgen.KindProbability {
+			*f = v.real * 0.01
+		}
+	case *loadgen.Arrivals:
+		*f = v.arrivals
+	}
+}
+
 // parseValue reads a value of a file as LoadGen does. A value that LoadGen would misread is an
 // error.
-func parseValue(k kind, text string) (value, error) {
-	if !k.isWhole() {
+func parseValue(k loadgen.Kind, text string) (value, error) {
+	if !isWhole(k) {
 		real, err := parseReal(text)
 		if err == nil {
 			err = checkReal(k, real)
 		}
-		if k == millis {
+		if k == loadgen.KindMillis {
 			real *= 1e6
 		}
 		return value{real: real}, err
@@ -69,7 +75,7 @@ func parseValue(k kind, text string) (value, error) {
 	if err == nil {
 		err = checkWhole(k, whole)
 	}
-	if k == wholeMillis {
+	if k == loadgen.KindWholeMillis {
 		whole *= 1e6
 	}
 	return value{whole: whole}, err
@@ -78,15 +84,15 @@ func parseValue(k kind, text string) (value, error) {
 // maxMillis is the longest time in milliseconds that nanoseconds can express.
 const maxMillis = math.MaxInt64 / 1_000_000
 
-func checkWhole(k kind, v uint64) error {
+func checkWhole(k loadgen.Kind, v uint64) error {
 	switch {
-	case k == toggle && v > 1:
+	case k == loadgen.KindSwitch && v > 1:
 		return fmt.Errorf("want 0 or 1, got %d", v)
-	case k == modeNumber && v > uint64(loadgen.FindPeakPerformance):
+	case k == loadgen.KindMode && v > uint64(loadgen.FindPeakPerformance):
 		return fmt.Errorf("want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got %d", v)
-	case k == wholeMillis && v > maxMillis:
+	case k == loadgen.KindWholeMillis && v > maxMillis:
 		return fmt.Errorf("%d ms are more than a run can last", v)
-	case k == smallCount && v > math.MaxInt32:
+	case k == loadgen.KindSmallCount && v > math.MaxInt32:
 		return fmt.Errorf("want at most %d, got %d", math.MaxInt32, v)
 	}
 	return nil
@@ -96,17 +102,17 @@ func checkWhole(k kind, v uint64) error {
 // of that benchmark only.
 var errZero = errors.New("must be above 0")
 
-func checkReal(k kind, v float64) error {
+func checkReal(k loadgen.Kind, v float64) error {
 	switch {
 	case v < 0:
 		return fmt.Errorf("must not be negative, is %g", v)
-	case k == percentile && (v == 0 || v >= 100):
+	case k == loadgen.KindPercentile && (v == 0 || v >= 100):
 		return fmt.Errorf("want a percentile above 0 and below 100, got %g", v)
-	case k == probability && v > 100:
+	case k == loadgen.KindProbability && v > 100:
 		return fmt.Errorf("want a percentage from 0 to 100, got %g", v)
-	case (k == rate || k == millis) && v == 0:
+	case (k == loadgen.KindRate || k == loadgen.KindMillis) && v == 0:
 		return errZero
-	case k == millis && v > maxMillis:
+	case k == loadgen.KindMillis && v > maxMillis:
 		return fmt.Errorf("%g ms are more than a run can last", v)
 	}
 	return nil
@@ -168,22 +174,22 @@ func parseReal(text string) (float64, error) {
 
 // parseOption reads the value of a flag: times have a unit, modes names, and switches
 // words. It also returns the value as a file would have it.
-func parseOption(k kind, text string) (v value, inFile string, err error) {
+func parseOption(k loadgen.Kind, text string) (v value, inFile string, err error) {
 	switch {
-	case k == wholeMillis || k == millis:
+	case k == loadgen.KindWholeMillis || k == loadgen.KindMillis:
 		d, err := ParseDuration(text)
 		if err != nil {
 			return value{}, "", err
 		}
 		ms := float64(d) / 1e6
 		return value{whole: uint64(d), real: float64(d)}, strconv.FormatFloat(ms, 'g', -1, 64), checkReal(k, ms)
-	case k == modeNumber:
+	case k == loadgen.KindMode:
 		mode, err := ParseMode(text)
 		return value{whole: uint64(mode)}, strconv.Itoa(int(mode)), err
-	case k == arrivals:
+	case k == loadgen.KindArrivals:
 		a, err := loadgen.ParseArrivals(text)
 		return value{arrivals: a}, text, err
-	case k == toggle:
+	case k == loadgen.KindSwitch:
 		on, err := strconv.ParseBool(text)
 		switch {
 		case err != nil:

@@ -5,41 +5,43 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
 func TestValues(t *testing.T) {
 	const whole, real = true, false
 	for _, c := range []struct {
-		kind  kind
+		kind  loadgen.Kind
 		text  string
 		whole bool
 		want  float64 // of the whole or the real part
 		err   string  // empty: none
 	}{
-		{count, "18446744073709551615", whole, math.MaxUint64, ""},
-		{smallCount, "2147483647", whole, math.MaxInt32, ""},
-		{smallCount, "2147483648", whole, 0, "want at most 2147483647, got 2147483648"},
-		{toggle, "0", whole, 0, ""}, {toggle, "0x1", whole, 1, ""}, {toggle, "2", whole, 0, "want 0 or 1, got 2"},
-		{count, "0x10", whole, 16, ""}, {count, "010", whole, 8, ""}, {count, "18446744073709551616", whole, 0, "18446744073709551616 does not fit into 64 bits"},
-		{count, "-1", whole, 0, "must not be negative, is -1"}, {count, "1_000", whole, 0, `"1_000" is not a number`}, {rate, "1_0.5", real, 0, `"1_0.5" is not a number`},
-		{modeNumber, "3", whole, 3, ""}, {modeNumber, "4", whole, 0, "want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got 4"},
-		{wholeMillis, "9223372036854", whole, 9223372036854e6, ""},
-		{wholeMillis, "9223372036855", whole, 0, "9223372036855 ms are more than a run can last"},
-		{wholeMillis, "0", whole, 0, ""},
-		{millis, "9223372036854", real, 9223372036854e6, ""},
-		{millis, "9223372036855", real, 0, "9.223372036855e+12 ms are more than a run can last"},
-		{millis, "0.0000005", real, 0.5, ""},
-		{millis, "0", real, 0, "must be above 0"}, {millis, "-0", real, 0, "must be above 0"}, {millis, "-1", real, 0, "must not be negative, is -1"},
-		{percentile, "99.9999", real, 99.9999, ""}, {percentile, "1e-300", real, 1e-300, ""},
-		{percentile, "0", real, 0, "want a percentile above 0 and below 100, got 0"}, {percentile, "100", real, 0, "want a percentile above 0 and below 100, got 100"},
-		{probability, "0", real, 0, ""}, {probability, "100", real, 100, ""}, {probability, "100.0001", real, 0, "want a percentage from 0 to 100, got 100.0001"},
-		{rate, "1e-300", real, 1e-300, ""}, {rate, "1e-400", real, 0, "must be above 0"}, {rate, "0x.8", real, 0.5, ""},
-		{number, "0", real, 0, ""}, {number, "1e308", real, 1e308, ""}, {number, "-1", real, 0, "must not be negative, is -1"},
-		{number, "1e309", real, 0, "1e309 is too large"}, {number, "infinity", real, 0, "want a finite number, got infinity"}, {number, "NaN", real, 0, "want a finite number, got NaN"},
-		{number, "", real, 0, `"" is not a number`}, {count, "", whole, 0, `"" is not a number`},
-		{number, "0x1p", real, 0, `"0x1p" is not a number`}, {count, "0x", whole, 0, `"0x" is not a number`},
-		{count, "++1", whole, 0, `"++1" is not a number`}, {count, "08", whole, 0, "08 is not an octal number, which is what a leading 0 makes of it"},
-		{count, "1e2", whole, 0, "want a whole number, got 1e2"}, {count, "inf", whole, 0, `"inf" is not a number`},
+		{loadgen.KindCount, "18446744073709551615", whole, math.MaxUint64, ""},
+		{loadgen.KindSmallCount, "2147483647", whole, math.MaxInt32, ""},
+		{loadgen.KindSmallCount, "2147483648", whole, 0, "want at most 2147483647, got 2147483648"},
+		{loadgen.KindSwitch, "0", whole, 0, ""}, {loadgen.KindSwitch, "0x1", whole, 1, ""}, {loadgen.KindSwitch, "2", whole, 0, "want 0 or 1, got 2"},
+		{loadgen.KindCount, "0x10", whole, 16, ""}, {loadgen.KindCount, "010", whole, 8, ""}, {loadgen.KindCount, "18446744073709551616", whole, 0, "18446744073709551616 does not fit into 64 bits"},
+		{loadgen.KindCount, "-1", whole, 0, "must not be negative, is -1"}, {loadgen.KindCount, "1_000", whole, 0, `"1_000" is not a number`}, {loadgen.KindRate, "1_0.5", real, 0, `"1_0.5" is not a number`},
+		{loadgen.KindMode, "3", whole, 3, ""}, {loadgen.KindMode, "4", whole, 0, "want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got 4"},
+		{loadgen.KindWholeMillis, "9223372036854", whole, 9223372036854e6, ""},
+		{loadgen.KindWholeMillis, "9223372036855", whole, 0, "9223372036855 ms are more than a run can last"},
+		{loadgen.KindWholeMillis, "0", whole, 0, ""},
+		{loadgen.KindMillis, "9223372036854", real, 9223372036854e6, ""},
+		{loadgen.KindMillis, "9223372036855", real, 0, "9.223372036855e+12 ms are more than a run can last"},
+		{loadgen.KindMillis, "0.0000005", real, 0.5, ""},
+		{loadgen.KindMillis, "0", real, 0, "must be above 0"}, {loadgen.KindMillis, "-0", real, 0, "must be above 0"}, {loadgen.KindMillis, "-1", real, 0, "must not be negative, is -1"},
+		{loadgen.KindPercentile, "99.9999", real, 99.9999, ""}, {loadgen.KindPercentile, "1e-300", real, 1e-300, ""},
+		{loadgen.KindPercentile, "0", real, 0, "want a percentile above 0 and below 100, got 0"}, {loadgen.KindPercentile, "100", real, 0, "want a percentile above 0 and below 100, got 100"},
+		{loadgen.KindProbability, "0", real, 0, ""}, {loadgen.KindProbability, "100", real, 100, ""}, {loadgen.KindProbability, "100.0001", real, 0, "want a percentage from 0 to 100, got 100.0001"},
+		{loadgen.KindRate, "1e-300", real, 1e-300, ""}, {loadgen.KindRate, "1e-400", real, 0, "must be above 0"}, {loadgen.KindRate, "0x.8", real, 0.5, ""},
+		{loadgen.KindNumber, "0", real, 0, ""}, {loadgen.KindNumber, "1e308", real, 1e308, ""}, {loadgen.KindNumber, "-1", real, 0, "must not be negative, is -1"},
+		{loadgen.KindNumber, "1e309", real, 0, "1e309 is too large"}, {loadgen.KindNumber, "infinity", real, 0, "want a finite number, got infinity"}, {loadgen.KindNumber, "NaN", real, 0, "want a finite number, got NaN"},
+		{loadgen.KindNumber, "", real, 0, `"" is not a number`}, {loadgen.KindCount, "", whole, 0, `"" is not a number`},
+		{loadgen.KindNumber, "0x1p", real, 0, `"0x1p" is not a number`}, {loadgen.KindCount, "0x", whole, 0, `"0x" is not a number`},
+		{loadgen.KindCount, "++1", whole, 0, `"++1" is not a number`}, {loadgen.KindCount, "08", whole, 0, "08 is not an octal number, which is what a leading 0 makes of it"},
+		{loadgen.KindCount, "1e2", whole, 0, "want a whole number, got 1e2"}, {loadgen.KindCount, "inf", whole, 0, `"inf" is not a number`},
 	} {
 		got, err := parseValue(c.kind, c.text)
 		value := got.real
@@ -90,13 +92,13 @@ func TestParseDuration(t *testing.T) {
 // An option is written as a file would have it, and read from there as the same value.
 func TestOptionInAFile(t *testing.T) {
 	for _, c := range []struct {
-		kind       kind
+		kind       loadgen.Kind
 		text, file string
 	}{
-		{count, "0x10", "0x10"}, {count, "25", "25"}, {smallCount, "2147483647", "2147483647"}, {rate, "2.5e2", "2.5e2"}, {percentile, "99.9", "99.9"}, {probability, "0", "0"},
-		{toggle, "true", "1"}, {toggle, "T", "1"}, {toggle, "0", "0"}, {toggle, "False", "0"},
-		{modeNumber, "submission", "0"}, {modeNumber, "ACCURACY", "1"}, {modeNumber, "PerformanceOnly", "2"}, {modeNumber, "FindPeakPerformance", "3"},
-		{wholeMillis, "10m", "600000"}, {wholeMillis, "1500", "1500"}, {millis, "1.5ms", "1.5"}, {millis, "2s", "2000"},
+		{loadgen.KindCount, "0x10", "0x10"}, {loadgen.KindCount, "25", "25"}, {loadgen.KindSmallCount, "2147483647", "2147483647"}, {loadgen.KindRate, "2.5e2", "2.5e2"}, {loadgen.KindPercentile, "99.9", "99.9"}, {loadgen.KindProbability, "0", "0"},
+		{loadgen.KindSwitch, "true", "1"}, {loadgen.KindSwitch, "T", "1"}, {loadgen.KindSwitch, "0", "0"}, {loadgen.KindSwitch, "False", "0"},
+		{loadgen.KindMode, "submission", "0"}, {loadgen.KindMode, "ACCURACY", "1"}, {loadgen.KindMode, "PerformanceOnly", "2"}, {loadgen.KindMode, "FindPeakPerformance", "3"},
+		{loadgen.KindWholeMillis, "10m", "600000"}, {loadgen.KindWholeMillis, "1500", "1500"}, {loadgen.KindMillis, "1.5ms", "1.5"}, {loadgen.KindMillis, "2s", "2000"},
 	} {
 		v, inFile, err := parseOption(c.kind, c.text)
 		if err != nil || inFile != c.file {
@@ -105,7 +107,7 @@ func TestOptionInAFile(t *testing.T) {
 		}
 		again, err := parseValue(c.kind, inFile)
 		same := again.whole == v.whole
-		if !c.kind.isWhole() {
+		if !isWhole(c.kind) {
 			same = again.real == v.real
 		}
 		if err != nil || !same {
@@ -113,12 +115,12 @@ func TestOptionInAFile(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		kind       kind
+		kind       loadgen.Kind
 		text, want string
 	}{
-		{toggle, "yes", `want true or false, got "yes"`}, {toggle, "", `want true or false, got ""`}, {toggle, "2", `want true or false, got "2"`},
-		{modeNumber, "2", `unknown mode "2", want performance, accuracy or submission`}, {modeNumber, "", `unknown mode ""`},
-		{millis, "0", "must be above 0"}, {wholeMillis, "-1s", `"-1s" is negative`}, {percentile, "100", "want a percentile above 0 and below 100"},
+		{loadgen.KindSwitch, "yes", `want true or false, got "yes"`}, {loadgen.KindSwitch, "", `want true or false, got ""`}, {loadgen.KindSwitch, "2", `want true or false, got "2"`},
+		{loadgen.KindMode, "2", `unknown mode "2", want performance, accuracy or submission`}, {loadgen.KindMode, "", `unknown mode ""`},
+		{loadgen.KindMillis, "0", "must be above 0"}, {loadgen.KindWholeMillis, "-1s", `"-1s" is negative`}, {loadgen.KindPercentile, "100", "want a percentile above 0 and below 100"},
 	} {
 		if _, _, err := parseOption(c.kind, c.text); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("parseOption(%d, %q): %v, want %s", c.kind, c.text, err, c.want)
