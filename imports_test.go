@@ -1,8 +1,13 @@
 package mlperf_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -65,5 +70,46 @@ func TestImports(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFilesAreWrittenByFileio: what the program writes or renames goes through fileio, which follows no links to files of others and
+// leaves no half-written ones. Packages for tests are left out.
+func TestFilesAreWrittenByFileio(t *testing.T) {
+	forbidden := []string{"Create", "CreateTemp", "WriteFile", "OpenFile", "Rename", "Symlink", "Link", "Truncate"}
+	seen := 0
+	check := func(path string, d fs.DirEntry, err error) error {
+		name := filepath.ToSlash(path)
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/fileio/") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		forTests := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+			return i.Path.Value == `"testing"` || i.Path.Value == `"`+module+`internal/testenv"`
+		})
+		if forTests {
+			return nil
+		}
+		seen++
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(forbidden, s.Sel.Name) {
+				if of, ok := s.X.(*ast.Ident); ok && of.Name == "os" {
+					t.Errorf("%s calls os.%s: want a function of internal/fileio", name, s.Sel.Name)
+				}
+			}
+			return true
+		})
+		return nil
+	}
+	for _, root := range []string{"cmd", "internal"} {
+		if err := filepath.WalkDir(root, check); err != nil {
+			t.Error(err)
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d files read", seen)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -138,25 +139,7 @@ func (m Maker) makeModel(ctx context.Context, model workload.Model, path string)
 	if err != nil {
 		return err
 	}
-	return writeOnce(path, func(temporary string) error { return graph.WriteFile(ctx, temporary) })
-}
-
-// writeOnce makes a file unless it is there by then: who has opened one that another program
-// made in the meantime keeps it.
-func writeOnce(path string, write func(temporary string) error) (err error) {
-	folder, err := os.MkdirTemp(filepath.Dir(path), ".mlperf-making-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	temporary := filepath.Join(folder, filepath.Base(path))
-	if err := write(temporary); err != nil {
-		return err
-	}
-	if err := os.Link(temporary, path); err == nil || errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return os.Rename(temporary, path) // the file system knows no links
+	return fileio.WriteOnce(path, func(temporary string) error { return graph.WriteFile(ctx, temporary) })
 }
 
 // recipe says what the built-in form of a model is made of.

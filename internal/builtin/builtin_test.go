@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
@@ -336,7 +337,7 @@ func TestAnInterruptionLeavesNothingBehind(t *testing.T) {
 func TestAModelThatAnotherProgramHasMadeIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.onnx")
 	for _, content := range []string{"first", "second"} {
-		if err := writeOnce(path, func(temporary string) error { return os.WriteFile(temporary, []byte(content), 0o644) }); err != nil {
+		if err := fileio.WriteOnce(path, func(temporary string) error { return os.WriteFile(temporary, []byte(content), 0o644) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -344,7 +345,7 @@ func TestAModelThatAnotherProgramHasMadeIsLeftAlone(t *testing.T) {
 		t.Errorf("the file has %q, %v", data, err)
 	}
 	failed := errors.New("no room")
-	if err := writeOnce(path, func(string) error { return failed }); !errors.Is(err, failed) {
+	if err := fileio.WriteOnce(path, func(string) error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("error %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -123,7 +124,7 @@ func install(cmd *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "install_onnxruntime.sh")
-	if err := os.WriteFile(path, []byte(scripts.InstallONNXRuntime), 0o700); err != nil {
+	if err := fileio.WriteFile(path, []byte(scripts.InstallONNXRuntime), 0o700); err != nil {
 		return err
 	}
 	script := exec.CommandContext(cmd.Context(), "sh", path)

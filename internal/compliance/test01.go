@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -214,7 +216,7 @@ func (v *verification) compareScores(ctx context.Context, c *responseComparison)
 	if err := os.Mkdir(filepath.Dir(link), 0o755); err != nil {
 		return err
 	}
-	if err := os.Symlink(responses, link); err != nil {
+	if err := fileio.Link(responses, link); err != nil {
 		return err
 	}
 	run, err := v.Scorer(ctx, link)
@@ -248,22 +250,20 @@ func (v *verification) writeSamplesOfTest(path string) error {
 	if err := eachRecord(v.responses, func(r accuracy.Record) error { wanted[r.QSLIndex] = true; return nil }); err != nil {
 		return err
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	separator := "[\n"
-	err = eachRecord(v.accuracyLog, func(r accuracy.Record) error {
-		if !wanted[r.QSLIndex] {
-			return nil
-		}
-		_, err := fmt.Fprintf(w, "%s{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\" }", separator, r.SeqID, r.QSLIndex, strings.ToUpper(hex.EncodeToString(r.Data)))
-		separator = ",\n"
-		return err
+	return fileio.WriteAtomic(path, 0o644, func(file io.Writer) error {
+		w := bufio.NewWriter(file)
+		separator := "[\n"
+		err := eachRecord(v.accuracyLog, func(r accuracy.Record) error {
+			if !wanted[r.QSLIndex] {
+				return nil
+			}
+			_, err := fmt.Fprintf(w, "%s{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\" }", separator, r.SeqID, r.QSLIndex, strings.ToUpper(hex.EncodeToString(r.Data)))
+			separator = ",\n"
+			return err
+		})
+		_, end := w.WriteString("\n]\n")
+		return errors.Join(err, end, w.Flush())
 	})
-	_, end := w.WriteString("\n]\n")
-	return errors.Join(err, end, w.Flush(), f.Close())
 }
 
 // A comparedMetric is a metric of the same samples in the accuracy run and in the test.

@@ -237,6 +237,17 @@ func RemoveFolderIn(folder, name string, files ...string) error {
 	return os.Remove(at)
 }
 
+// MoveIn gives a file or folder of this program's own making another name, both below a folder. A file or a link of the new name is
+// replaced, a folder is not.
+func MoveIn(folder, from, to string) error {
+	root, err := openRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.Rename(filepath.FromSlash(from), filepath.FromSlash(to))
+}
+
 // MkdirIn makes a folder of this program's own naming, with those on the way, unless it exists. A link is an error.
 func MkdirIn(folder, name string) error {
 	root, _, err := openBelow(folder, path.Join(name, "file"))
@@ -346,4 +357,21 @@ func WriteDir(path string, fill func(folder string) error) (err error) {
 		return nil // another program was quicker
 	}
 	return err
+}
+
+// WriteOnce makes a file unless it is there by then: who has opened one that another program made meanwhile keeps it.
+func WriteOnce(path string, write func(temporary string) error) (err error) {
+	folder, err := os.MkdirTemp(filepath.Dir(path), ".mlperf-making-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	temporary := filepath.Join(folder, filepath.Base(path))
+	if err := write(temporary); err != nil {
+		return err
+	}
+	if err := os.Link(temporary, path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return os.Rename(temporary, path) // the file system knows no links
 }

@@ -171,3 +171,28 @@ func TestErrorsNameTheTarget(t *testing.T) {
 		testenv.Must(t, os.RemoveAll(path))
 	}
 }
+
+// MoveIn gives names below its folder only, and takes no place of files in a folder.
+func TestMoveIn(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	text := func(name string) string {
+		data, _ := os.ReadFile(at(name))
+		return string(data)
+	}
+	testenv.Must(t, os.MkdirAll(at("made/tree"), 0o755), os.WriteFile(at("made/tree/f"), []byte("new"), 0o644), os.MkdirAll(at("full"), 0o755),
+		os.WriteFile(at("full/notes"), []byte("of the user"), 0o644), os.WriteFile(at("outside"), []byte("outside"), 0o644), os.Symlink("outside", at("link")),
+		os.WriteFile(at("g"), []byte("g"), 0o644))
+	if err := fileio.MoveIn(dir, "made/tree", "full"); err == nil || text("full/notes") != "of the user" || text("made/tree/f") != "new" {
+		t.Errorf("a folder with a file is replaced: %v", err)
+	}
+	if err := fileio.MoveIn(dir, "made/tree", "tree"); err != nil || text("tree/f") != "new" {
+		t.Errorf("a folder is not moved: %v", err)
+	}
+	if err := fileio.MoveIn(dir, "g", "link"); err != nil || text("outside") != "outside" || text("link") != "g" {
+		t.Errorf("%v: the link is %q, its target %q", err, text("link"), text("outside"))
+	}
+	if err := fileio.MoveIn(at("full"), "notes", "../notes"); err == nil {
+		t.Error("a file is moved out of the folder")
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Runner runs programs. It may be used by several goroutines.
@@ -123,7 +125,7 @@ func (r *Runner) Run(ctx context.Context, p Program) (passed bool, err error) {
 // judge writes a program to its folder, compiles it if need be, and runs it.
 func (r *Runner) judge(ctx context.Context, dir string, l language, p Program) (passed bool, err error) {
 	file := filepath.Join(dir, program+l.extension)
-	if err := os.WriteFile(file, []byte(p.Code), 0o600); err != nil {
+	if err := fileio.WriteFile(file, []byte(p.Code), 0o600); err != nil {
 		return false, err
 	}
 	if r.isolated {

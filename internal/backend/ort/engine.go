@@ -20,6 +20,7 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -198,7 +199,7 @@ func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 	}
 	defer os.RemoveAll(folder)
 	model := filepath.Join(folder, "small.onnx")
-	if err := os.WriteFile(model, smallModel(), 0o644); err != nil {
+	if err := fileio.WriteFile(model, smallModel(), 0o644); err != nil {
 		return nil, err
 	}
 	var right []float32 // the processor's answer

@@ -142,7 +142,7 @@ func (o optimized) commit() error {
 	defer release()
 	file, err := os.Stat(o.temporary)
 	if err == nil {
-		err = os.Rename(o.temporary, o.path)
+		err = fileio.MoveIn(filepath.Dir(o.path), filepath.Base(o.temporary), filepath.Base(o.path))
 	}
 	if err == nil {
 		err = fileio.WriteFileIn(filepath.Dir(o.key), filepath.Base(o.key), []byte(o.text+fileMark(file)))

@@ -88,7 +88,7 @@ func (s ADE20KSpec) fill(ctx context.Context, folder string, progress func(done,
 			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(folder, "images", s.Name(i)+".jpg"), data, 0o644); err != nil {
+			if err := fileio.WriteFile(filepath.Join(folder, "images", s.Name(i)+".jpg"), data, 0o644); err != nil {
 				return err
 			}
 			return s.WriteMask(folder, i, s.shapes(i))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 )
 
@@ -94,7 +95,7 @@ func (s CaptionSpec) fill(folder string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
+		if err := fileio.WriteFile(path, content, 0o644); err != nil {
 			return err
 		}
 	}

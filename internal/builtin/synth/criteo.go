@@ -86,7 +86,7 @@ func (s CriteoSpec) fill(folder string) error {
 	if len(s.Hot) > 0 {
 		return s.fillMultiHot(folder)
 	}
-	return os.WriteFile(filepath.Join(folder, criteoFile), s.pairs(), 0o644)
+	return fileio.WriteFile(filepath.Join(folder, criteoFile), s.pairs(), 0o644)
 }
 
 // pairs are the content of the file.
@@ -173,18 +173,13 @@ func (s CriteoSpec) fillMultiHot(folder string) error {
 	return errors.Join(
 		npy.WriteFile(filepath.Join(folder, multiHotDense), tensor.Of(numbers, int64(s.Pairs), criteoNumbers)),
 		s.writeMultiHotLabels(folder, labels),
-		s.writeTables(filepath.Join(folder, multiHotSparse)),
+		fileio.WriteAtomic(filepath.Join(folder, multiHotSparse), 0o644, s.writeTables),
 	)
 }
 
 // writeTables writes an archive as numpy.savez does: 0.npy to 25.npy, stored as they are.
-func (s CriteoSpec) writeTables(path string) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z := zip.NewWriter(f)
+func (s CriteoSpec) writeTables(to io.Writer) error {
+	z := zip.NewWriter(to)
 	for table, hot := range s.Hot {
 		r := newStream("table", s.Seed, uint64(table))
 		ids := make([]int32, int64(s.Pairs)*hot)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"image"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -166,5 +165,5 @@ func (p *painter) write(path string, scene *Scene, f frame) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, data, 0o644)
+	return fileio.WriteFile(path, data, 0o644)
 }

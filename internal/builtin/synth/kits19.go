@@ -99,7 +99,7 @@ func (s KiTS19Spec) fill(ctx context.Context, folder string, progress func(done,
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "inference_cases.json"), append(list, '\n'), 0o644); err != nil {
+	if err := fileio.WriteFile(filepath.Join(folder, "inference_cases.json"), append(list, '\n'), 0o644); err != nil {
 		return err
 	}
 	return draw(ctx, s.Cases, func() func(int) error {

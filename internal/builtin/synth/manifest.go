@@ -181,11 +181,10 @@ func publish(dir string, m Manifest, fill func(folder string) error, judge Judge
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 
 	// A folder inside, because the temporary one is closed to other users.
-	folder := filepath.Join(temporary, name)
-	if err := m.make(folder, fill, judge); err != nil {
+	if err := m.make(filepath.Join(temporary, name), fill, judge); err != nil {
 		return err
 	}
-	return install(folder, dir, m)
+	return install(parent, filepath.Base(temporary)+"/"+name, name, m)
 }
 
 // make makes a folder with everything in it.
@@ -232,11 +231,12 @@ func checkEmpty(dir string) error {
 }
 
 // install gives a folder its name, unless the name is taken by the same data set.
-func install(folder, dir string, m Manifest) error {
-	taken := os.Rename(folder, dir)
+func install(parent, folder, name string, m Manifest) error {
+	taken := fileio.MoveIn(parent, folder, name)
 	if taken == nil {
 		return nil
 	}
+	dir := filepath.Join(parent, name)
 	if there, err := published(dir, m); there || err != nil {
 		return err
 	}
@@ -244,5 +244,5 @@ func install(folder, dir string, m Manifest) error {
 	if os.Remove(dir) != nil {
 		return taken
 	}
-	return os.Rename(folder, dir)
+	return fileio.MoveIn(parent, folder, name)
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A PromptSpec says everything about a built-in data set of prompts, in the form in which the
@@ -164,7 +165,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	return fileio.WriteFile(path, append(data, '\n'), 0o644)
 }
 
 // draw draws a prompt, and the part of it that is wanted.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/livecode"
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -215,7 +216,7 @@ func writeLive(folder string, list []question, files int) error {
 		return err
 	}
 	for i := range lines {
-		if err := os.WriteFile(filepath.Join(folder, liveFolder, livecode.FileName(i)), lines[i].Bytes(), 0o644); err != nil {
+		if err := fileio.WriteFile(filepath.Join(folder, liveFolder, livecode.FileName(i)), lines[i].Bytes(), 0o644); err != nil {
 			return err
 		}
 	}

@@ -106,7 +106,7 @@ func (s SpeechSpec) fill(ctx context.Context, folder string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, wav(samples), 0o644); err != nil {
+		if err := fileio.WriteFile(path, wav(samples), 0o644); err != nil {
 			return err
 		}
 		utterances[i] = newUtterance(name, len(samples), transcript)

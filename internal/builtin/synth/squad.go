@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A SQuADSpec says everything about a built-in data set of questions about texts, in the
@@ -96,7 +97,7 @@ func WriteSQuAD(ctx context.Context, dir string, spec SQuADSpec) error {
 func (s SQuADSpec) fill(folder string) error {
 	v := squadVocabulary(s.Seed, s.FirstWord)
 	text := strings.Join(v.pieces, "\n") + "\n"
-	if err := os.WriteFile(filepath.Join(folder, "vocab.txt"), []byte(text), 0o644); err != nil {
+	if err := fileio.WriteFile(filepath.Join(folder, "vocab.txt"), []byte(text), 0o644); err != nil {
 		return err
 	}
 	file := squadFile{Version: "1.1"}
@@ -110,7 +111,7 @@ func (s SQuADSpec) fill(folder string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "dev-v1.1.json"), append(data, '\n'), 0o644)
+	return fileio.WriteFile(filepath.Join(folder, "dev-v1.1.json"), append(data, '\n'), 0o644)
 }
 
 // A squadWriter writes one text.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A TalkSpec says everything about a built-in data set of recordings and what is said in them, in the form in
@@ -109,7 +111,7 @@ func (s TalkSpec) fill(ctx context.Context, folder string) error {
 		said := s.say(newStream("talk", s.Seed, uint64(i)))
 		samples := s.record(newStream("talk recording", s.Seed, uint64(i)), said)
 		name := fmt.Sprintf("%s/%d-%d_%d.wav", talkFolder, 1000+i/20, 2000+i/5, i%5)
-		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(name)), wav(samples), 0o644); err != nil {
+		if err := fileio.WriteFile(filepath.Join(folder, filepath.FromSlash(name)), wav(samples), 0o644); err != nil {
 			return err
 		}
 		entries[i] = newUtterance(name, len(samples), s.takeDown(newStream("talk transcript", s.Seed, uint64(i)), words, said))

@@ -3,9 +3,10 @@ package synth
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A TranslationSpec says everything about a built-in data set of sentences and their
@@ -103,7 +104,7 @@ func (s TranslationSpec) fill(folder string, lexicon Lexicon) error {
 		"newstest2014.tok.bpe.32000.en": source.String(), "newstest2014.tok.bpe.32000.de": reference.String(),
 		"vocab.bpe.32000.en": vocabulary, "vocab.bpe.32000.de": vocabulary,
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+		if err := fileio.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

@@ -3,9 +3,8 @@ package captions
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -81,13 +80,12 @@ func readArray(archive *zip.Reader, name string, axes int, n int64) ([]float64, 
 }
 
 // WriteStatistics writes a file for ReadStatistics.
-func WriteStatistics(path string, s accuracy.FeatureStatistics) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z, n := zip.NewWriter(f), int64(len(s.Mean))
+func WriteStatistics(path string, s accuracy.FeatureStatistics) error {
+	return fileio.WriteAtomic(path, 0o644, func(to io.Writer) error { return writeStatistics(to, s) })
+}
+
+func writeStatistics(to io.Writer, s accuracy.FeatureStatistics) error {
+	z, n := zip.NewWriter(to), int64(len(s.Mean))
 	for _, array := range []struct {
 		name string
 		t    tensor.Tensor
@@ -97,7 +95,7 @@ func WriteStatistics(path string, s accuracy.FeatureStatistics) (err error) {
 			err = npy.Write(w, array.t)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %s: %w", path, array.name, err)
+			return fmt.Errorf("%s: %w", array.name, err)
 		}
 	}
 	return z.Close()

@@ -148,7 +148,7 @@ func (s *State) Add(step report.PeakStep) error {
 
 // TakeHigher replaces the files of the folder by those of HigherDir.
 func (s *State) TakeHigher() error {
-	if err := os.Rename(filepath.Join(s.dir, HigherDir), filepath.Join(s.dir, confirmedDir)); err != nil {
+	if err := fileio.MoveIn(s.dir, HigherDir, confirmedDir); err != nil {
 		return err
 	}
 	return s.takeConfirmed()
@@ -172,7 +172,7 @@ func (s *State) takeConfirmed() error {
 		files = append(slices.Delete(slices.Clone(files), last, last+1), files[last])
 	}
 	for _, f := range files {
-		if err := os.Rename(filepath.Join(from, f.Name()), filepath.Join(s.dir, f.Name())); err != nil {
+		if err := fileio.MoveIn(s.dir, confirmedDir+"/"+f.Name(), f.Name()); err != nil {
 			return err
 		}
 	}

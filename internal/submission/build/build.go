@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -209,8 +210,17 @@ func (b *builder) checkTree() error {
 // publish puts a tree in its place. An old tree stays until the new one is there, and for good if it has files by other names:
 // they may be of the user. It returns where.
 func publish(made, tree string) (former string, err error) {
+	parent := filepath.Dir(filepath.Clean(tree))
+	move := func(from, to string) error {
+		below, err1 := filepath.Rel(parent, from)
+		name, err2 := filepath.Rel(parent, to)
+		if err := cmp.Or(err1, err2); err != nil {
+			return err
+		}
+		return fileio.MoveIn(parent, below, name)
+	}
 	if _, err := os.Lstat(tree); errors.Is(err, fs.ErrNotExist) {
-		return "", os.Rename(made, tree)
+		return "", move(made, tree)
 	}
 	more, err := hasMore(tree, made)
 	if err != nil {
@@ -221,11 +231,11 @@ func publish(made, tree string) (former string, err error) {
 	for n := 2; exists(old); n++ {
 		old = fmt.Sprintf("%s-%d", first, n)
 	}
-	if err := os.Rename(tree, old); err != nil {
+	if err := move(tree, old); err != nil {
 		return "", err
 	}
-	if err := os.Rename(made, tree); err != nil {
-		return "", errors.Join(err, os.Rename(old, tree))
+	if err := move(made, tree); err != nil {
+		return "", errors.Join(err, move(old, tree))
 	}
 	if more {
 		return old, nil
