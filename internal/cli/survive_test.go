@@ -4,9 +4,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -85,6 +90,13 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 		"submission pack":     "submission pack DIR --backup backup",
 		"verify":              "verify dataset coco --dir DIR",
 		"cache clear":         "cache clear -y",
+		"synth":               "synth dataset squad --no-score --progress none",
+		"tune":                "tune --scenario offline --backend simulated --sim-latency 1ms --model resnet50 --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath + " --budget 1s --max-batchsize 1,2 --progress none --output DIR/tuned.json",
+	}
+	// replaced are the names of a run's own files, which --force replaces also where the run before wrote none of them.
+	replaced := []string{
+		"report.html", "charts.json", "accuracy.txt", "spl.txt", "mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json",
+		"results.json", "mlperf.conf", "user.conf", "audit.config",
 	}
 	n := 0
 	survive := func(t *testing.T, name, args string, make func(dir string)) {
@@ -96,7 +108,7 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 			write(t, filepath.Join(outside, d), "precious "+d)
 		}
 		make(dir)
-		if name == "cache clear" {
+		if strings.HasPrefix(name, "cache clear") || strings.HasPrefix(name, "synth") {
 			t.Setenv("MLPERF_CACHE_DIR", dir)
 		}
 		before := []map[string]string{listed(t, dir), listed(t, outside), listed(t, "done")}
@@ -129,6 +141,58 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 			for _, d := range list {
 				survive(t, command+" "+d, args, func(dir string) { write(t, filepath.Join(dir, d), "precious "+d) })
 				survive(t, command+" link "+d, args, func(dir string) { linkOut(t, dir, d) })
+			}
+		})
+	}
+
+	// With --force a command replaces what it wrote before, and nothing else: not the user's files beside it, and not the targets of
+	// links that took the place of its own files.
+	forced := map[string]string{
+		"run":                 commands["run"],
+		"run --mode accuracy": commands["run --mode accuracy"],
+		"find-peak":           commands["find-peak"],
+		"--optimized-model":   commands["--optimized-model"],
+		"audit":               commands["audit"],
+		"system":              commands["system"],
+	}
+	for command, args := range forced {
+		t.Run(command+" --force", func(t *testing.T) {
+			for _, linked := range []bool{false, true} {
+				dir, outside := filepath.Join("forced", command, strconv.FormatBool(linked)), filepath.Join(t.TempDir(), "outside")
+				dir = strings.ReplaceAll(dir, " ", "_")
+				testenv.Must(t, os.MkdirAll(dir, 0o755), os.MkdirAll(outside, 0o755))
+				line := strings.ReplaceAll(args, "DIR", dir)
+				if o := mlperf(t, strings.Fields(line)...); o.status == ExitUsage || o.status == ExitError {
+					t.Fatalf("mlperf %s: %s", line, o.stderr)
+				}
+				own := listed(t, dir)
+				for path := range own {
+					if name := filepath.Base(path); linked && filepath.Dir(path) == dir && name != report.FileName {
+						to := filepath.Join(outside, name)
+						testenv.Must(t, os.Rename(path, to), os.Symlink(to, path))
+					}
+				}
+				beside := map[string]string{}
+				for _, d := range decoys {
+					path := filepath.Join(dir, d)
+					if _, err := os.Lstat(path); err != nil && !slices.Contains(replaced, d) {
+						write(t, path, "precious "+d)
+						beside[path] = "precious " + d
+					}
+				}
+				before, done := listed(t, outside), listed(t, "done")
+				o := mlperf(t, strings.Fields(line+" --force")...)
+				for path, text := range beside {
+					if got := listed(t, dir)[path]; got != text {
+						t.Errorf("mlperf %s --force: %s is %q; status %d: %s", line, path, got[:min(len(got), 40)], o.status, o.stderr)
+					}
+				}
+				if diff := cmp.Diff(before, listed(t, outside)); diff != "" {
+					t.Errorf("mlperf %s --force, status %d, outside (-before +after):\n%s", line, o.status, diff)
+				}
+				if diff := cmp.Diff(done, listed(t, "done")); diff != "" {
+					t.Errorf("mlperf %s --force changed another run:\n%s", line, diff)
+				}
 			}
 		})
 	}

@@ -30,14 +30,24 @@ func TestFiles() []string {
 	return []string{report.FileName, charts.FileName, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile}
 }
 
-// Remove removes the files of a search from a folder, if it has one. The files of its best test stay.
+// Remove removes the files of a search from a folder, if it has one. The files of its best test stay, and so does a folder with results
+// that this program did not write.
 func Remove(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, File)); err != nil {
+	if !exists(filepath.Join(dir, File)) {
 		return nil // the folders are not of a search
 	}
-	return errors.Join(
-		fileio.RemoveFolderIn(dir, confirmedDir, TestFiles()...), fileio.RemoveFolderIn(dir, HigherDir, TestFiles()...), fileio.RemoveIn(dir, File),
-	)
+	var errs []error
+	for _, name := range []string{confirmedDir, HigherDir} {
+		if _, err := report.ReadDocument(filepath.Join(dir, name)); err == nil || !exists(filepath.Join(dir, name, report.FileName)) {
+			errs = append(errs, fileio.RemoveFolderIn(dir, name, TestFiles()...))
+		}
+	}
+	return errors.Join(append(errs, fileio.RemoveIn(dir, File))...)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // checkFolders refuses folders of a search in which another search, another program or the user has something.
