@@ -17,7 +17,7 @@ import (
 )
 
 // version is part of the names of kept models. Raise it when conversions change.
-const version = 10
+const version = 11
 
 // Cached returns the file of a converted model in dir, or the folder of its files, and makes it if it is
 // missing. The description is beside it, with the extension .md.

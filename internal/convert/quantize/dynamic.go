@@ -236,9 +236,8 @@ const (
 // axes of both matrices exchanged, and scales and zero points behind them.
 func (d *dynamizer) lstm(n *onnx.Node) error {
 	var weights [2]*onnx.Tensor
-	var dims [2][]int64
 	for i, at := range []int{lstmWeights, lstmRecurrence} {
-		weights[i], dims[i] = d.constantOf(n.Input(at))
+		weights[i] = d.plan.consts[n.Input(at)]
 	}
 	reason := d.report.Options.excludes(n)
 	if reason == "" && onnx.AttrOr(n, "layout", int64(0)) != 0 {
@@ -247,9 +246,9 @@ func (d *dynamizer) lstm(n *onnx.Node) error {
 	for i := range weights {
 		switch {
 		case reason != "":
-		case !isFloat32Constant(weights[i]) || len(dims[i]) != 3:
+		case !isFloat32Constant(weights[i]) || len(weights[i].Dims) != 3:
 			reason = notConstant
-		case slices.Contains(dims[i], 0):
+		case slices.Contains(weights[i].Dims, 0):
 			reason = "its weights are empty"
 		}
 	}
@@ -262,7 +261,7 @@ func (d *dynamizer) lstm(n *onnx.Node) error {
 		inputs = append(inputs, "")
 	}
 	for i, at := range []int{lstmWeights, lstmRecurrence} {
-		names, err := d.gates(weights[i], dims[i])
+		names, err := d.gates(weights[i], weights[i].Dims)
 		if err != nil {
 			return err
 		}
@@ -271,34 +270,8 @@ func (d *dynamizer) lstm(n *onnx.Node) error {
 	}
 	n.Op, n.Domain, n.Inputs = "DynamicQuantizeLSTM", runtimeDomain, inputs
 	n.DropAttr("layout")
-	d.report.Layers = append(d.report.Layers, QuantizedLayer{Layer: layerName(n), Op: "LSTM", Channels: int(dims[0][0] * dims[0][1])})
+	d.report.Layers = append(d.report.Layers, QuantizedLayer{Layer: layerName(n), Op: "LSTM", Channels: int(weights[0].Dims[0] * weights[0].Dims[1])})
 	return nil
-}
-
-// constantOf returns the constant of a value, perhaps behind a Reshape, and its shape there; nil if it
-// is not constant.
-func (d *dynamizer) constantOf(name string) (*onnx.Tensor, []int64) {
-	if t := d.plan.consts[name]; t != nil {
-		return t, t.Dims
-	}
-	n := d.plan.index.Producer(name)
-	if !isOp(n, "Reshape") {
-		return nil, nil
-	}
-	t, shape := d.plan.consts[n.Input(0)], d.plan.consts[n.Input(1)]
-	if t == nil || shape == nil {
-		return nil, nil
-	}
-	dims, err := onnx.Elements[int64](shape)
-	if err != nil || slices.Min(append(dims, 1)) < 1 {
-		return nil, nil // not all extents are known
-	}
-	have, err := t.Len()
-	want, errWant := (&onnx.Tensor{Dims: dims}).Len()
-	if err != nil || errWant != nil || have != want {
-		return nil, nil
-	}
-	return t, dims
 }
 
 // gates adds the weights of an LSTM, [directions, gates, inputs], as integers [directions, inputs, gates],

@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -33,18 +34,134 @@ func prepare(m *onnx.Model) (*onnx.Model, error) {
 	return m, nil
 }
 
-// constantsToInitializers makes initializers of the Constant nodes that hold tensors.
+// constantsToInitializers makes initializers of nodes that hold constants, or give others another shape: exporters write weights so.
 func constantsToInitializers(m *onnx.Model) {
+	known := constants(m)
 	m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnx.Node) bool {
-		t := onnx.AttrOr[*onnx.Tensor](n, "value", nil)
-		if !isOp(n, "Constant") || t == nil || !onlyOutput(n) {
+		if !isONNX(n) || !onlyOutput(n) {
+			return false
+		}
+		t := folded(n, known)
+		if t == nil {
 			return false
 		}
 		named := *t
 		named.Name = n.Outputs[0]
+		known[named.Name] = &named
 		addConstant(m, &named)
 		return true
 	})
+}
+
+// folded is the constant that a node makes of constants; nil: none, or it has to be computed.
+func folded(n *onnx.Node, known map[string]*onnx.Tensor) *onnx.Tensor {
+	if n.Op == "Constant" {
+		return onnx.AttrOr[*onnx.Tensor](n, "value", nil)
+	}
+	t := known[n.Input(0)]
+	if t == nil || t.External != nil {
+		return nil
+	}
+	list := func(attribute string) []int64 { // of an attribute, or of the second input
+		given := onnx.AttrOr[[]int64](n, attribute, nil)
+		if second := known[n.Input(1)]; second != nil {
+			given, _ = onnx.Elements[int64](second)
+		}
+		return given
+	}
+	shaped := *t
+	switch n.Op {
+	case "Identity":
+		return t
+	case "Reshape":
+		shaped.Dims = slices.Clone(list("shape"))
+		if len(shaped.Dims) == 0 || slices.Min(shaped.Dims) < 1 { // 0 and -1 stand for others
+			return nil
+		}
+	case "Unsqueeze":
+		axes := list("axes")
+		for i := range axes {
+			if axes[i] < 0 {
+				axes[i] += int64(len(t.Dims) + len(axes))
+			}
+		}
+		slices.Sort(axes)
+		shaped.Dims = slices.Clone(t.Dims)
+		for _, axis := range axes {
+			if axis < 0 || axis > int64(len(shaped.Dims)) {
+				return nil
+			}
+			shaped.Dims = slices.Insert(shaped.Dims, int(axis), 1)
+		}
+	case "ConstantOfShape":
+		return filled(n, t)
+	case "Transpose":
+		return transpose(t, onnx.AttrOr[[]int64](n, "perm", nil))
+	default:
+		return nil
+	}
+	have, err := t.Len()
+	want, errWant := shaped.Len()
+	if err != nil || errWant != nil || have != want {
+		return nil
+	}
+	return &shaped
+}
+
+// mostFilled is the largest constant that is filled here, in elements.
+const mostFilled = 1 << 28
+
+// filled is the result of a ConstantOfShape of floats.
+func filled(n *onnx.Node, shape *onnx.Tensor) *onnx.Tensor {
+	value := onnx.AttrOr(n, "value", onnx.TensorOf("", []float32{0}, 1))
+	one, err := onnx.Elements[float32](value)
+	dims, errDims := onnx.Elements[int64](shape)
+	t := &onnx.Tensor{Dims: dims}
+	size, errSize := t.Len()
+	if cmp.Or(err, errDims, errSize) != nil || len(one) != 1 || size > mostFilled {
+		return nil
+	}
+	return onnx.TensorOf("", slices.Repeat(one, int(size)), dims...)
+}
+
+// transpose is a matrix with its axes exchanged, or a tensor of floats with them in another order; nil: it is no such.
+func transpose(t *onnx.Tensor, perm []int64) *onnx.Tensor {
+	rank := len(t.Dims)
+	if perm == nil {
+		for i := range rank {
+			perm = append(perm, int64(rank-1-i))
+		}
+	}
+	sorted := slices.Sorted(slices.Values(perm))
+	for i, axis := range sorted {
+		if axis != int64(i) {
+			return nil
+		}
+	}
+	from, err := onnx.Elements[float32](t)
+	if err != nil || len(perm) != rank {
+		return nil
+	}
+	dims, steps := make([]int64, rank), make([]int, rank) // of the result: extents, and how far apart its elements are in t
+	for i, axis := range perm {
+		dims[i], steps[i] = t.Dims[axis], 1
+		for _, d := range t.Dims[axis+1:] {
+			steps[i] *= int(d)
+		}
+	}
+	to, at, place := make([]float32, len(from)), 0, make([]int64, rank)
+	for i := range to {
+		to[i] = from[at]
+		for axis := rank - 1; axis >= 0; axis-- {
+			at += steps[axis]
+			if place[axis]++; place[axis] < dims[axis] {
+				break
+			}
+			at -= steps[axis] * int(dims[axis])
+			place[axis] = 0
+		}
+	}
+	return onnx.TensorOf("", to, dims...)
 }
 
 // foldAffine folds into each convolution the nodes behind it that scale and shift its channels: batch

@@ -66,6 +66,51 @@ func TestFoldAffine(t *testing.T) {
 	}
 }
 
+// Weights that nodes make of constants are constants.
+func TestConstantsBehindNodes(t *testing.T) {
+	attr := onnx.Attr
+	w := onnx.TensorOf("w", []float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	ints := func(list ...int64) *onnx.Tensor { return onnx.TensorOf("l", list, int64(len(list))) }
+	for _, c := range []struct {
+		name string
+		node *onnx.Node
+		list *onnx.Tensor
+		want string
+	}{
+		{"another name", node("Identity", "n", []string{"w"}, "y"), nil, "[2 3] [1 2 3 4 5 6]"},
+		{"a matrix the other way round", node("Transpose", "n", []string{"w"}, "y"), nil, "[3 2] [1 4 2 5 3 6]"},
+		{"axes in an order", node("Transpose", "n", []string{"three"}, "y", attr("perm", []int64{1, 2, 0})), nil, "[2 2 2] [0 4 1 5 2 6 3 7]"},
+		{"no order", node("Transpose", "n", []string{"w"}, "y", attr("perm", []int64{0, 2})), nil, ""},
+		{"another shape", node("Reshape", "n", []string{"w", "l"}, "y"), ints(3, 2, 1), "[3 2 1] [1 2 3 4 5 6]"},
+		{"a shape that follows", node("Reshape", "n", []string{"w", "l"}, "y"), ints(3, -1), ""},
+		{"more axes", node("Unsqueeze", "n", []string{"w", "l"}, "y"), ints(-1, 0), "[1 2 3 1] [1 2 3 4 5 6]"},
+		{"more axes, by an attribute", node("Unsqueeze", "n", []string{"w"}, "y", attr("axes", []int64{1})), nil, "[2 1 3] [1 2 3 4 5 6]"},
+		{"axes beyond", node("Unsqueeze", "n", []string{"w", "l"}, "y"), ints(7), ""},
+		{"one value", node("ConstantOfShape", "n", []string{"l"}, "y", attr("value", onnx.TensorOf("", []float32{0.5}, 1))), ints(2, 2), "[2 2] [0.5 0.5 0.5 0.5]"},
+		{"zeros", node("ConstantOfShape", "n", []string{"l"}, "y"), ints(3), "[3] [0 0 0]"},
+		{"more than memory", node("ConstantOfShape", "n", []string{"l"}, "y"), ints(1<<20, 1<<20), ""},
+		{"what has to be computed", node("Neg", "n", []string{"w"}, "y"), nil, ""},
+		{"what varies", node("Identity", "n", []string{"x"}, "y"), nil, ""},
+	} {
+		m := handmade(13, []*onnx.Node{c.node}, w, onnx.TensorOf("three", []float32{0, 1, 2, 3, 4, 5, 6, 7}, 2, 2, 2))
+		if c.list != nil {
+			m.Graph.Initializers = append(m.Graph.Initializers, c.list)
+		}
+		constantsToInitializers(m)
+		got := ""
+		if made := constants(m)["y"]; made != nil {
+			values, err := onnx.Elements[float32](made)
+			if err != nil || len(m.Graph.Nodes) != 0 {
+				t.Errorf("%s: %v, %d nodes are left", c.name, err, len(m.Graph.Nodes))
+			}
+			got = fmt.Sprintf("%v %v", made.Dims, values)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 func TestPrepareIsIdempotent(t *testing.T) {
 	m := residualModel(t)
 	p, err := prepare(m)

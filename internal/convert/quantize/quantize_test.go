@@ -524,7 +524,7 @@ func TestDynamic(t *testing.T) {
 			of         *onnx.Tensor
 			name       string
 			transposed bool
-		}{{numbers("w", 32, 4), "w", true}, {numbers("r", 32, 8), "r", true}, {numbers("wide", 8, 24), "wide", false}} {
+		}{{numbers("w", 32, 4), "w3", true}, {numbers("r", 32, 8), "r", true}, {numbers("wide", 8, 24), "wide", false}} {
 			w, _ := onnx.Elements[float32](c.of)
 			ints, err := onnx.Elements[int8](consts[c.name+"_quantized"])
 			scales, errScales := onnx.Elements[float32](consts[c.name+"_scale"])
