@@ -148,14 +148,14 @@ func TestConvertedModel(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.onnx")
 	c := convert.Converter{Source: filepath.Join(t.TempDir(), "resnet50 v1.onnx")}
 	write(t, c.Source, "weights")
-	ok(t, c.Write(t.Context(), model, &onnx.Model{Graph: &onnx.Graph{}}, &convert.Made{Description: words("# Quantisation\n"), Conversion: report.Conversion{Precision: "int8"}}))
+	ok(t, c.Write(t.Context(), model, &onnx.Model{Graph: &onnx.Graph{}}, &convert.Made{Description: words("# Quantisation\n"), Conversion: report.Conversion{Precision: "int8", NotCompared: "no samples"}}))
 	for _, precision := range []string{"int8", ""} { // converted by the run, or before
 		r := modelOf(report.Input{Precision: precision, ModelPath: model})
 		got := r.measurements("closed")
 		if got["starting_weights_filename"] != "resnet50 v1.onnx" || got["weight_data_types"] != "int8" || got["weight_transformations"] != "quantised after training to int8; calibration.md says how" {
 			t.Errorf("precision %q: %v", precision, got)
 		}
-		if text := r.numerics(); !strings.Contains(text, "### Quantisation\n\n#### Origin\n\nStarting weights: \"resnet50 v1.onnx\", SHA-256 ") {
+		if text := r.numerics(); !strings.Contains(text, "### Quantisation\n\n#### Agreement with FP32\n\nAnswers were not compared: no samples.\n\n#### Origin\n\nStarting weights: \"resnet50 v1.onnx\", SHA-256 ") {
 			t.Errorf("precision %q: the description is %q", precision, text)
 		}
 	}
