@@ -46,6 +46,7 @@ type liar struct {
 	stream func(q question) []string // the data of events; all end with [DONE] unless the last is empty
 	whole  func(q question) string   // the answer to a request without a stream
 	raw    bool                      // events are written as they are
+	always bool                      // it lies before the traffic too
 	asked  atomic.Int64
 
 	observer
@@ -68,7 +69,10 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked := int(l.asked.Add(1))
 	n, stream, whole := honestTokens, l.stream, l.whole
 	if !l.traffic.Load() {
-		n, stream, whole = min(q.MaxTokens, n), honest, honestWhole
+		n = min(q.MaxTokens, n)
+		if !l.always {
+			stream, whole = honest, honestWhole
+		}
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(q.Prompt)
@@ -178,6 +182,14 @@ var lies = append([]lie{
 	{"all in one piece", inPieces + "40 pieces", inPieces + "40 pieces", func(q question) []string { return told(honestTokens, strings.Join(q.words, "")) }},
 	{"a token and the rest in another piece", inPieces + "80 pieces", inPieces + "80 pieces", func(q question) []string {
 		return told(honestTokens, q.words[0], strings.Join(q.words[1:], ""))
+	}},
+	{"whole answers without a reason", failed + "no finish_reason", failed + "no finish_reason", func(q question) []string { return append(texts(q.words...), usage(honestTokens)) }},
+	{"half answers without a reason", failed + "no finish_reason", failed + "no finish_reason", func(q question) []string { return texts(q.words[:honestTokens/2]...) }},
+	{"a reason that is empty", failed + "no finish_reason", failed + "no finish_reason", func(q question) []string {
+		return append(texts(q.words...), `{"choices":[{"index":0,"text":"","finish_reason":""}]}`, usage(honestTokens))
+	}},
+	{"a tool that was not offered", failed + "broken off (tool_calls)", failed + "broken off (tool_calls)", func(q question) []string {
+		return append(texts(q.words...), `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}`, finish, usage(honestTokens))
 	}},
 	{"45 tokens more", counts + "4360 in 40 answers, the tokenizer counts 2560 ", unchecked, func(q question) []string { return told(honestTokens+45, q.words...) }},
 	{"twice the tokens", counts, unchecked, func(q question) []string { return told(2*honestTokens, q.words...) }},
@@ -374,6 +386,39 @@ func TestLyingServers(t *testing.T) {
 	}
 }
 
+// Servers that never give a finish_reason are taken at their word, which is marked; one that gives it sometimes is not.
+func TestServersWithoutReasons(t *testing.T) {
+	t.Parallel()
+	data := articles(t, tokenserver.New(tokenserver.Options{}), 24)
+	without := func(q question) []string { return append(texts(q.words...), usage(len(q.words))) }
+	for name, c := range map[string]struct {
+		known  string
+		stream func(q question) []string
+	}{
+		"never": {marked + "the server gives no finish_reason: nothing but the end of the stream shows that the 40 answers are whole", without},
+		"empty tool calls": {valid, func(q question) []string {
+			return append([]string{`{"choices":[{"index":0,"delta":{"tool_calls":[ ],"function_call":null}}]}`}, honest(q)...)
+		}},
+		"sometimes": {wrong + "the SUT could not answer sample", func(q question) []string {
+			if q.nth%20 == 19 {
+				return honest(q)
+			}
+			return without(q)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := runOf(t, &liar{stream: c.stream, always: true}, loadgen.Server, data)
+			checkFate(t, r, err, c.known, true)
+			before := func(text string) bool {
+				return strings.HasSuffix(text, " ended without a finish_reason, before the server gave one: they may have been broken off")
+			}
+			if got := slices.ContainsFunc(r.Problems, before); got != (name == "sometimes") {
+				t.Errorf("problems %q", r.Problems)
+			}
+		})
+	}
+}
+
 // Answers may be alike where those of the data set are.
 func TestAnswersAreAlikeAsInTheDataSet(t *testing.T) {
 	t.Parallel()
@@ -413,7 +458,7 @@ func TestLyingServersWithoutStreams(t *testing.T) {
 		"reasons": {valid, valid, func(q question) string {
 			reasons, _ := json.Marshal(strings.Join(q.words[:60], ""))
 			answer, _ := json.Marshal(strings.Join(q.words[60:], ""))
-			return fmt.Sprintf(`{"choices":[{"index":0,"message":{"content":%s,"reasoning":%s,"reasoning_content":%s}}],"usage":{"completion_tokens":64}}`, answer, reasons, reasons)
+			return fmt.Sprintf(`{"choices":[{"index":0,"message":{"content":%s,"reasoning":%s,"reasoning_content":%s},"finish_reason":"stop"}],"usage":{"completion_tokens":64}}`, answer, reasons, reasons)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

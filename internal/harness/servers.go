@@ -113,6 +113,13 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int) {
 			c.caveats = append(c.caveats, fmt.Sprintf(format, args...))
 		}
 	}
+	switch without := g.Finished[""]; {
+	case without == 0:
+	case without < g.Answers: // servers that give reasons do so in whole answers
+		c.problems = append(c.problems, fmt.Sprintf("%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
+	default:
+		caveat(true, "the server gives no finish_reason: nothing but the end of the stream shows that the %d answers are whole", without)
+	}
 	check := g.TokenCheck
 	if fault := check.Fault(); fault != "" {
 		c.problems = append(c.problems, fault)

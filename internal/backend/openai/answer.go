@@ -271,7 +271,11 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	if len(e.Choices) > 1 || choice.Index != 0 {
 		return failf(kindChoices, "asked was for one answer, and the server sent choice %d", e.Choices[len(e.Choices)-1].Index)
 	}
+	if choice.Delta.calls() || choice.Message.calls() {
+		return failf(kindOff+" (tool_calls)", "the answer calls a tool, and no request offers tools")
+	}
 	if reason := choice.FinishReason; reason != "" {
+		a.session.givesReasons.Store(true)
 		a.finish = a.session.quote(reason)
 		if f := checkFinish(a.finish); f != nil {
 			return f
@@ -350,6 +354,8 @@ func (a *answer) check() *failure {
 		return failf(kindNoText, "the answer has %d tokens as the server says, and its text %d bytes", told, len(a.text))
 	case !a.single && a.times > 1 && a.runs >= fewestRuns:
 		return failf(kindRepeated, "the answer came in %d pieces, each several times in a row", a.pieces)
+	case a.finish == "" && a.session.givesReasons.Load():
+		return failf(kindNoReason, "the answer ended after %d bytes without a finish_reason, which the server gives elsewhere: it may have been broken off", len(a.text))
 	}
 	if len(a.ids) == 0 && len(a.text) > 0 && (texts.Logged || a.usage == 0) {
 		switch {

@@ -139,8 +139,18 @@ var brokenOff = map[string]bool{
 
 type content struct {
 	Content          jsontext.Value `json:"content"`
+	ToolCalls        jsontext.Value `json:"tool_calls"`
+	FunctionCall     jsontext.Value `json:"function_call"`
 	ReasoningContent jsontext.Value `json:"reasoning_content"`
 	Reasoning        jsontext.Value `json:"reasoning"`
+}
+
+// calls reports whether the answer, or this piece of it, is the call of a tool. Servers also write empty lists where there is none.
+func (c *content) calls() bool {
+	empty := func(v jsontext.Value) bool {
+		return len(v) == 0 || v.Kind() == 'n' || len(bytes.TrimSpace(v[1:len(v)-1])) == 0
+	}
+	return !empty(c.ToolCalls) || !empty(c.FunctionCall)
 }
 
 // texts are the reasons and the text of the answer as the event writes them in JSON, with quotes; nil: the event has none. Of

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -23,6 +24,8 @@ type session struct {
 	model   string
 	info    backend.Info
 	stats   *stats
+	// givesReasons is set once an answer had a finish_reason, in the test or before it.
+	givesReasons atomic.Bool
 }
 
 var errNoTensors = errors.New("a server of text takes no tensors")
