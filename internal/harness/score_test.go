@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -124,22 +125,43 @@ func TestScoreWithoutATarget(t *testing.T) {
 	}
 }
 
-// A log that cannot be scored leaves a run that says so.
+// A log that cannot be scored, or whose scoring is interrupted, leaves a run that says so, on this machine and with servers.
 func TestRunWithoutAScore(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		cfg := config(t, newNumbers(20), loadgen.Offline, loadgen.AccuracyOnly)
-		cfg.Model.Score = func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
-			return nil, errors.New("no detection")
+	remote := func(t *testing.T) Config {
+		cfg := tokenConfig(t, tokenserver.New(knownServer), loadgen.Offline, nil)
+		cfg.Settings.Mode = loadgen.AccuracyOnly
+		return cfg
+	}
+	local := func(mode loadgen.Mode) func(*testing.T) Config {
+		return func(t *testing.T) Config { return config(t, newNumbers(20), loadgen.Offline, mode) }
+	}
+	for name, make := range map[string]func(*testing.T) Config{"local": local(loadgen.AccuracyOnly), "local submission": local(loadgen.SubmissionRun), "remote": remote} {
+		for _, interrupted := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				cfg, want := make(t), errors.New("no detection")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				cfg.Model.Score = func(ctx context.Context, _ accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+					if interrupted {
+						cancel(errStopped)
+						return nil, context.Cause(ctx)
+					}
+					return nil, want
+				}
+				if interrupted {
+					want = errStopped
+				}
+				if _, err := Run(ctx, cfg); !errors.Is(err, want) {
+					t.Errorf("%s: error %v, want %v", name, err, want)
+				}
+				r, err := report.Read(cfg.OutputDir)
+				if err != nil || r.Verdict() != report.WithoutScore || !slices.Contains(r.Warnings, report.NotScored+"scoring: "+want.Error()) {
+					t.Errorf("%s: %+v, %v, want the verdict %s and the warning", name, r, err, report.WithoutScore)
+				}
+			})
 		}
-		if _, err := Run(t.Context(), cfg); err == nil {
-			t.Error("no error")
-		}
-		r, err := report.Read(cfg.OutputDir)
-		if err != nil || !slices.Contains(r.Warnings, report.NotScored+"scoring: no detection") {
-			t.Errorf("%+v, %v, want the warning", r, err)
-		}
-	})
+	}
 }
 
 // A log of Mixtral without a sample of OpenOrca has no rouge1: what it has is shown, and misses.

@@ -258,6 +258,9 @@ const UnderWay = "UNDER WAY"
 // BelowTarget is the verdict on a VALID run whose accuracy misses its target.
 const BelowTarget = "BELOW TARGET"
 
+// WithoutScore is the verdict on a VALID run whose answers were to be scored and are not: scoring failed, or was interrupted.
+const WithoutScore = "NOT SCORED"
+
 // Caveats of runs of this program.
 const (
 	// CaveatUnofficial is a caveat of every run.

@@ -105,7 +105,12 @@ func (r *Results) ScenarioName() string {
 	return r.Scenario
 }
 
-// Verdict is the result; BelowTarget if a VALID run misses its accuracy target. A record that was changed after the run is
+// Unscored reports whether the answers of a run were to be scored and are not.
+func (r *Results) Unscored() bool {
+	return r.Accuracy == nil && slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, NotScored) })
+}
+
+// Verdict is the result; of a VALID run BelowTarget if it misses its accuracy target, and WithoutScore if it is Unscored. A record that was changed after the run is
 // marked.
 func (r *Results) Verdict() string {
 	if r.UnderWay {
@@ -113,6 +118,9 @@ func (r *Results) Verdict() string {
 	}
 	if r.Result == Valid && r.Accuracy.Below() {
 		return BelowTarget + r.mark()
+	}
+	if r.Result == Valid && r.Unscored() {
+		return WithoutScore + r.mark()
 	}
 	return r.Result + r.mark()
 }

@@ -38,10 +38,10 @@ func (f Fingerprint) String() string { return digest(f) }
 // Version names the content of the model.
 func (p *Prepared) Version() string { return p.Fingerprint.Model }
 
-// Earlier returns the results that a folder has of the test with a fingerprint, if it came to its end; else nil.
+// Earlier returns the results that a folder has of the test with a fingerprint, if it came to its end and is scored; else nil.
 func Earlier(dir, fingerprint string) *report.Results {
 	r, err := report.Read(dir)
-	if err != nil || r.Result == report.Interrupted || r.Fingerprint != fingerprint || len(r.Doubts()) > 0 {
+	if err != nil || r.Result == report.Interrupted || r.Unscored() || r.Fingerprint != fingerprint || len(r.Doubts()) > 0 {
 		return nil
 	}
 	return r

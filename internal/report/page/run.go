@@ -96,7 +96,7 @@ func tone(verdict string) (class, sign string) {
 	switch verdict {
 	case report.Valid:
 		return "", "✓"
-	case report.Interrupted, report.BelowTarget, report.UnderWay:
+	case report.Interrupted, report.BelowTarget, report.WithoutScore, report.UnderWay:
 		return "warn", "!"
 	}
 	return "bad", "✕"
