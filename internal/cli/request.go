@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -186,33 +188,35 @@ func (o optionFlags) values() map[string]string {
 
 // A setting is a flag that sets one key of conf files.
 type setting struct {
-	flag, key, text string
-	duration        bool
+	*loadgen.Setting
+	flag string
 }
 
-// settingFlags are the flags that set one key of conf files.
-var settingFlags = []setting{
-	{"target-qps", "target_qps", "Server: `rate` of queries per second; Offline: of samples, expected", false},
-	{"arrivals", "arrivals", "Server: poisson, or burst:4x500ms: bursts of 500ms on average with 4 times the target rate, then pauses (a `process` not of the rules)", false},
-	{"min-duration", "min_duration", "shortest test, a `duration` as 60s or 10m", true},
-	{"max-duration", "max_duration", "longest test, a `duration`", true},
-	{"min-query-count", "min_query_count", "least `number` of queries; in Offline of samples", false},
-	{"max-query-count", "max_query_count", "greatest `number` of queries", false},
-	{"samples-per-query", "samples_per_query", "`number` of samples of a MultiStream query", false},
-	{"performance-sample-count", "performance_sample_count_override", "`number` of samples to keep in memory", false},
-	{"target-latency", "target_latency", "Server: latency bound, a `duration` or auto; others: expected latency (rules to v1.0: MultiStream's interval, or auto)", true},
-	{"ttft", "ttft_latency", "Server and Interactive: greatest `time` to the first token, as 500ms", true},
-	{"tpot", "tpot_latency", "Server and Interactive: greatest `time` per further token, as 50ms", true},
+// settingFlags are the flags of the settings that have one.
+func settingFlags() (list []setting) {
+	short := map[string]string{"performance_sample_count_override": "performance-sample-count", "ttft_latency": "ttft", "tpot_latency": "tpot"}
+	for _, row := range loadgen.Settings() {
+		if row.Help != "" {
+			list = append(list, setting{row, cmp.Or(short[row.Key], strings.ReplaceAll(row.Key, "_", "-"))})
+		}
+	}
+	return list
+}
+
+// isDuration reports whether the value is a time.
+func (s setting) isDuration() bool {
+	return s.Kind == loadgen.KindWholeMillis || s.Kind == loadgen.KindMillis
 }
 
 // isAuto reports whether a value asks for a latency bound that is measured.
-func (s setting) isAuto(value string) bool { return s.flag == "target-latency" && value == autoLatency }
+func (s setting) isAuto(value string) bool { return s.Key == "target_latency" && value == autoLatency }
 
 // defineSetting defines the flag that sets one key of conf files, unless it is there.
 func defineSetting(f *pflag.FlagSet, name string) {
-	i := slices.IndexFunc(settingFlags, func(s setting) bool { return s.flag == name })
+	list := settingFlags()
+	i := slices.IndexFunc(list, func(s setting) bool { return s.flag == name })
 	if f.Lookup(name) == nil {
-		f.Var(&settingFlag{setting: settingFlags[i]}, name, settingFlags[i].text)
+		f.Var(&settingFlag{setting: list[i]}, name, list[i].Help)
 	}
 }
 
@@ -231,7 +235,7 @@ func (*settingFlag) Type() string { return "string" }
 // Set implements pflag.Value.
 func (s *settingFlag) Set(text string) error {
 	s.value = text
-	if !s.duration || text == "" || s.isAuto(text) {
+	if !s.isDuration() || text == "" || s.isAuto(text) {
 		return nil
 	}
 	_, err := parseDuration(text)
@@ -265,7 +269,7 @@ func (q *requestFlags) build(flags *pflag.FlagSet) (run.Request, error) {
 	}
 
 	var settings []config.Override
-	for _, s := range settingFlags {
+	for _, s := range settingFlags() {
 		f := flags.Lookup(s.flag)
 		if f == nil || !f.Changed {
 			continue
@@ -276,7 +280,7 @@ func (q *requestFlags) build(flags *pflag.FlagSet) (run.Request, error) {
 		case s.isAuto(value):
 			r.AutoLatency = true
 		default:
-			settings = append(settings, config.Override{Key: s.key, Value: value, Origin: originOf(flags, s.flag)})
+			settings = append(settings, config.Override{Key: s.Key, Value: value, Origin: originOf(flags, s.flag)})
 		}
 	}
 	for _, text := range q.set {

@@ -97,7 +97,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	o.requestFlags.define(f)
 	f.StringVar(&o.Mode, "mode", "performance", "performance, accuracy, submission or find-peak")
 	f.BoolVar(&o.Quick, "quick", false, "about ten seconds of traffic, judged by the 90th percentile (slow models: a few queries, the median); not rule-compliant")
-	for _, s := range settingFlags {
+	for _, s := range settingFlags() {
 		defineSetting(f, s.flag)
 	}
 	f.StringVar(&o.AuditConf, "audit-conf", "", "audit.config of a compliance test")

@@ -72,12 +72,16 @@ func (o *runFlags) runTogether(cmd *cobra.Command, q run.Request) error {
 	return err
 }
 
+// ofAll reports whether a setting is for all benchmarks that run at the same time.
+func ofAll(key string) bool { return key == "min_duration" || key == "max_duration" }
+
 // tenants are the requests of one --with: MODEL/SCENARIO, with a rate MODEL/SCENARIO@RATE, or all performance runs of a suite.
 func tenants(q run.Request, text string) ([]run.Request, error) {
 	// What is of the one benchmark stays with it.
 	q.Model, q.Scenario, q.ModelPath, q.DatasetPath, q.AuditConf, q.Profile, q.AutoLatency = "", "", "", "", "", "", false
-	ofOne := []string{"target_qps", "target_latency", "arrivals", "min_query_count", "max_query_count", "samples_per_query", "performance_sample_count_override", "ttft_latency", "tpot_latency"}
-	q.Settings = slices.DeleteFunc(slices.Clone(q.Settings), func(o config.Override) bool { return slices.Contains(ofOne, o.Key) })
+	q.Settings = slices.DeleteFunc(slices.Clone(q.Settings), func(o config.Override) bool {
+		return slices.ContainsFunc(settingFlags(), func(s setting) bool { return s.Key == o.Key && !ofAll(s.Key) })
+	})
 	q.Options, q.SLO = nil, nil
 	model, rest, isOne := strings.Cut(text, "/")
 	if !isOne || strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml") {

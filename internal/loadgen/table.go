@@ -18,6 +18,9 @@ type Setting struct {
 	// The names in the detail log, behind requested_ and effective_, and in the summary; empty: it is not there.
 	RequestedKey, EffectiveKey, Label string
 
+	// Help is a sentence for the flag that sets it in any scenario, its kind of value in back quotes; empty: it has no flag of its own.
+	Help string
+
 	// The fields: one of both, or those of TestSettings and EffectiveSettings.
 	common    func(*Common) any
 	requested func(*TestSettings) any
@@ -137,6 +140,7 @@ var table = []*Setting{
 		requested:    func(s *TestSettings) any { return &s.MultiStreamTargetLatencyPercentile }},
 	{Key: "samples_per_query", Scenario: MultiStream.String(),
 		RequestedKey: "multi_stream_samples_per_query", EffectiveKey: "samples_per_query", Label: "samples_per_query",
+		Help:      "`number` of samples of a MultiStream query",
 		requested: func(s *TestSettings) any { return &s.MultiStreamSamplesPerQuery },
 		effective: func(e *EffectiveSettings) any { return &e.SamplesPerQuery }},
 	{Key: "target_qps", Scenario: MultiStream.String(), Kind: KindRate, FixedInterval: true,
@@ -147,14 +151,17 @@ var table = []*Setting{
 	// Server. The effective values of other scenarios have the places of its own.
 	{Key: "target_qps", Scenario: Server.String(), Kind: KindRate,
 		RequestedKey: "server_target_qps", EffectiveKey: "target_qps", Label: "target_qps",
+		Help:      "Server: `rate` of queries per second; Offline: of samples, expected",
 		requested: func(s *TestSettings) any { return &s.ServerTargetQPS },
 		effective: func(e *EffectiveSettings) any { return &e.TargetQPS }},
 	{Key: "arrivals", Scenario: Server.String(), Kind: KindArrivals, Source: FromOptions, IfSet: true,
 		RequestedKey: "arrivals", Label: "Arrivals (not of the rules)",
+		Help:      "Server: poisson, or burst:4x500ms: bursts of 500ms on average with 4 times the target rate, then pauses (a `process` not of the rules)",
 		requested: func(s *TestSettings) any { return &s.ServerArrivals },
 		effective: func(e *EffectiveSettings) any { return &e.ServerArrivals }},
 	{Key: "target_latency", Scenario: Server.String(), Kind: KindWholeMillis,
 		RequestedKey: "server_target_latency_ns", EffectiveKey: "target_latency_ns", Label: "target_latency (ns)",
+		Help:      "Server: latency bound, a `duration` or auto; others: expected latency (rules to v1.0: MultiStream's interval, or auto)",
 		requested: func(s *TestSettings) any { return &s.ServerTargetLatency },
 		effective: func(e *EffectiveSettings) any { return &e.TargetLatency }},
 	{Key: "target_latency_percentile", Scenario: Server.String(), Kind: KindPercentile,
@@ -188,13 +195,17 @@ var table = []*Setting{
 	// All scenarios.
 	{Key: "min_duration", Kind: KindWholeMillis,
 		RequestedKey: "min_duration_ms", EffectiveKey: "min_duration_ms", Label: "min_duration (ms)",
+		Help:   "shortest test, a `duration` as 60s or 10m",
 		common: func(c *Common) any { return &c.MinDuration }},
 	{Key: "max_duration", Kind: KindWholeMillis,
 		RequestedKey: "max_duration_ms", EffectiveKey: "max_duration_ms", Label: "max_duration (ms)",
+		Help:   "longest test, a `duration`",
 		common: func(c *Common) any { return &c.MaxDuration }},
 	{Key: "min_query_count", RequestedKey: "min_query_count", EffectiveKey: "min_query_count", Label: "min_query_count",
+		Help:   "least `number` of queries; in Offline of samples",
 		common: func(c *Common) any { return &c.MinQueryCount }},
 	{Key: "max_query_count", RequestedKey: "max_query_count", EffectiveKey: "max_query_count", Label: "max_query_count",
+		Help:   "greatest `number` of queries",
 		common: func(c *Common) any { return &c.MaxQueryCount }},
 	{Key: "min_sample_count", Source: FromNowhere, EffectiveKey: "min_sample_count",
 		effective: func(e *EffectiveSettings) any { return &e.MinSampleCount }},
@@ -230,6 +241,7 @@ var table = []*Setting{
 		common: func(c *Common) any { return &c.PerformanceIssueSameIndex }},
 	{Key: "performance_sample_count_override",
 		RequestedKey: "performance_sample_count_override", EffectiveKey: "performance_sample_count", Label: "performance_sample_count",
+		Help:      "`number` of samples to keep in memory",
 		requested: func(s *TestSettings) any { return &s.PerformanceSampleCountOverride },
 		effective: func(e *EffectiveSettings) any { return &e.PerformanceSampleCount }},
 	{Key: "accuracy_sample_count_override",
@@ -247,9 +259,11 @@ var table = []*Setting{
 		common: func(c *Common) any { return &c.UseTokenLatencies }},
 	{Key: "ttft_latency", Scenario: Server.String(), Kind: KindWholeMillis, Needs: "use_token_latencies",
 		RequestedKey: "server_ttft_latency", Label: "ttft_latency (ns)",
+		Help:   "Server and Interactive: greatest `time` to the first token, as 500ms",
 		common: func(c *Common) any { return &c.ServerTTFTLatency }},
 	{Key: "tpot_latency", Scenario: Server.String(), Kind: KindWholeMillis, Needs: "use_token_latencies",
 		RequestedKey: "server_tpot_latency", Label: "tpot_latency (ns)",
+		Help:   "Server and Interactive: greatest `time` per further token, as 50ms",
 		common: func(c *Common) any { return &c.ServerTPOTLatency }},
 	{Key: "infer_token_latencies", Kind: KindSwitch, common: func(c *Common) any { return &c.InferTokenLatencies }},
 	{Key: "token_latency_scaling_factor", Needs: "infer_token_latencies",
