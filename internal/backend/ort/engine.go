@@ -21,6 +21,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/machine"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -120,6 +121,7 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	if err != nil {
 		return nil, fmt.Errorf("opening model %s: %w", options.ModelPath, err)
 	}
+	p.forProcessor(machine.FastInt8())
 	head, err := e.head(options.ModelPath)
 	if err != nil {
 		return nil, err

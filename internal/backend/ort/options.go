@@ -106,6 +106,15 @@ func planOf(o backend.Options) (plan, error) {
 	return p, nil
 }
 
+// forProcessor chooses kernels that compute products of 8-bit integers right on processors that have no instructions for them: with AVX2
+// and AVX-512 alone, ONNX Runtime adds two products of unsigned and signed bytes in 16 bits, which overflow where weights exceed ±63.
+// Those kernels are slower for such weights, and change nothing for others, and for floats (docs/backend.md).
+func (p *plan) forProcessor(fastInt8 bool) {
+	if _, given := p.config[keyExactProducts]; !given && !fastInt8 {
+		p.config[keyExactProducts] = "1"
+	}
+}
+
 // with returns options with defaults added where they are not set.
 func with(options, defaults map[string]string) map[string]string {
 	all := maps.Clone(defaults)
@@ -122,6 +131,7 @@ const (
 	keyInterSpinning = "session.inter_op.allow_spinning"
 	keyAffinity      = "session.intra_op_thread_affinities"
 	keyEnvAllocators = "session.use_env_allocators"
+	keyExactProducts = "session.x64quantprecision"
 )
 
 // keysOfRuns are the keys of onnxruntime_run_options_config_keys.h.

@@ -194,6 +194,21 @@ func TestConfigEntriesWin(t *testing.T) {
 	}
 }
 
+// Without instructions for products of bytes the kernels that cannot overflow are chosen, unless the user chose.
+func TestProductsOfBytes(t *testing.T) {
+	for _, c := range []struct {
+		given map[string]string
+		fast  bool
+		want  string
+	}{{nil, false, "1"}, {nil, true, ""}, {map[string]string{keyExactProducts: "0"}, false, "0"}, {map[string]string{keyExactProducts: "1"}, true, "1"}} {
+		p := planned(t, backend.Options{Config: c.given})
+		p.forProcessor(c.fast)
+		if got := p.facts()["config "+keyExactProducts]; got != c.want {
+			t.Errorf("given %v, fast %v: %q, want %q", c.given, c.fast, got, c.want)
+		}
+	}
+}
+
 func TestPrecisionOptions(t *testing.T) {
 	for _, c := range []struct {
 		device, precision string

@@ -432,6 +432,21 @@ func TestORTEqualizeUnseen(t *testing.T) {
 	}
 }
 
+// Weights of eight bits are right on processors without VNNI, too: the engine chooses kernels that cannot overflow.
+func TestORTEightBitProducts(t *testing.T) {
+	m := handmade(13, []*onnx.Node{node("MatMul", "product", []string{"x", "w"}, "y")}, onnx.TensorOf("w", slices.Repeat([]float32{1}, 64*16), 64, 16))
+	m.Graph.Inputs[0].Type.Shape = onnx.FixedShape([]int64{1, 64})
+	ones := tensor.Of(slices.Repeat([]float32{1}, 64), 1, 64)
+	e := orttest.Engine(t)
+	q, _, err := Recipe{}.Make(t.Context(), m, Calibration{Engine: e, Samples: func(yield func([]tensor.Tensor, error) bool) { yield([]tensor.Tensor{ones}, nil) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := evaluate(t, e, q, ones, "y")[0][0]; math.Abs(float64(got)-64) > 0.5 {
+		t.Errorf("64 products of 1 and 1 are %v", got)
+	}
+}
+
 func TestORTDynamic(t *testing.T) {
 	e := orttest.Engine(t)
 	m := recurrentModel(t)
