@@ -18,7 +18,6 @@ type table struct {
 	room     int
 	ports    workload.Ports
 	batched  bool // samples may run side by side
-	unsure   bool // only a run shows whether its outputs have a row for each sample
 	store    *workload.Store
 	service  *harness.Service
 	requests []request

@@ -23,8 +23,8 @@ func tensorsWorkload(name string, t *table) workload.Model {
 				return nil, errors.New("port " + port.Name + " is a " + port.Other + ", which the protocol does not have")
 			}
 		}
-		t.batched, t.unsure = batchable(t.ports)
-		if t.unsure {
+		var unsure bool
+		if t.batched, unsure = batchable(t.ports); unsure {
 			m, err := onnx.ReadFile(s.ModelPath)
 			t.batched = err == nil && m.Graph.SizedByData() == nil
 		}
@@ -71,7 +71,7 @@ type predictor struct {
 	store   *workload.Store
 	bound   map[rowRange][]backend.Value // over rows of the store
 	buffer  []tensor.Tensor              // for batches whose rows do not lie side by side
-	apart   bool                         // samples ran alone where they failed together: an output has another first axis than the batch
+	apart   bool                         // samples ran alone and did not fail as they did together: an output has another first axis than the batch
 	group   []workload.Item
 }
 
@@ -127,7 +127,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 		if !p.apart {
 			err = p.runGroup(ctx, group)
 		}
-		alone := err != nil && p.table.unsure && ctx.Err() == nil
+		alone := err != nil && ctx.Err() == nil
 		p.apart = alone
 		for _, item := range group {
 			r := &p.table.requests[item.Row]

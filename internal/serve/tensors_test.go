@@ -75,7 +75,7 @@ func TestUnnamedAxes(t *testing.T) {
 			t.Fatal(err)
 		}
 		table := newTable(1)
-		if _, err := tensorsWorkload("m", table).Open(workload.Setup{ModelPath: path, Ports: map[string]workload.Ports{workload.Only: ports}}); err != nil || table.batched != c.want || !table.unsure {
+		if _, err := tensorsWorkload("m", table).Open(workload.Setup{ModelPath: path, Ports: map[string]workload.Ports{workload.Only: ports}}); err != nil || table.batched != c.want {
 			t.Errorf("%s: batched %v, %v, want %v", c.operator, table.batched, err, c.want)
 		}
 	}
@@ -112,7 +112,7 @@ func (s *outputSession) Run(_ context.Context, inputs, outputs []backend.Value) 
 func TestSamplesRunApart(t *testing.T) {
 	ports := workload.Ports{Inputs: portsFrom(named(floats("x", -1, 2), "")), Outputs: portsFrom(named(floats("y", -1), ""))}
 	table := newTable(3)
-	table.ports, table.batched, table.unsure = ports, true, true
+	table.ports, table.batched = ports, true
 	store, err := workload.NewStore(3, func(int) []workload.Slot { return table.slots() })
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,6 @@ type Predictor struct {
 	batch   int  // largest
 	fixed   bool // the model takes exactly that many
 	whole   bool // a row is all of the inputs: they have no batch axis
-	unsure  bool // an output is here whose first axis may not be the batch
 
 	store   *workload.Store
 	windows map[window][]backend.Value // over rows of the store
@@ -101,11 +100,8 @@ func (p *Predictor) output(port backend.Port) (tensor.Tensor, bool) {
 	}
 	shape := port.Shape
 	if !p.whole {
-		switch backend.FirstAxes(p.session.Info().Inputs[0], port) {
-		case backend.Differ:
+		if backend.FirstAxes(p.session.Info().Inputs[0], port) == backend.Differ {
 			return tensor.Tensor{}, false
-		case backend.Unknown:
-			p.unsure = true
 		}
 		shape = append(tensor.Shape{int64(p.batch)}, port.Shape[1:]...)
 	}
@@ -153,9 +149,11 @@ func (p *Predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 		p.results[n], p.views[n] = values, views
 	}
 	err = p.session.Run(ctx, inputs, p.results[n])
-	if err != nil && p.unsure && ctx.Err() == nil { // perhaps only because an output has another first axis than the batch
-		p.outputs = nil
-		return p.predictFresh(ctx, inputs, items, reply)
+	if err != nil && ctx.Err() == nil { // perhaps because an output has another first axis than its name says, or it has no name
+		if fresh := p.predictFresh(ctx, inputs, items, reply); fresh == nil {
+			p.outputs = nil
+			return nil
+		}
 	}
 	if err != nil {
 		return err

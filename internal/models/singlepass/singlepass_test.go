@@ -171,10 +171,16 @@ func TestEngineOutputsAreClosed(t *testing.T) {
 	}
 }
 
-// An axis without a name is taken for the batch until a run shows that it is not.
-func TestUnnamedFirstAxis(t *testing.T) {
+// An axis without a name, or with the name of the batch, is taken for the batch until a run shows that it is not.
+func TestFirstAxisIsNotTheBatch(t *testing.T) {
+	for _, axis := range []string{"", "N"} {
+		t.Run(axis, func(t *testing.T) { anotherFirstAxis(t, axis) })
+	}
+}
+
+func anotherFirstAxis(t *testing.T, axis string) {
 	s := fakeModel(-1, 1, tensor.Shape{-1})
-	s.info.Outputs[0].Axes = nil
+	s.info.Outputs[0].Axes = []string{axis}
 	p, _ := predictor(t, s, 2)
 	ask(t, p, 50, 3, 4)
 	if len(s.made) != 0 {
