@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,6 +65,19 @@ func ReadHead(path string) (*Head, error) {
 		return nil, err
 	}
 	return &Head{Opsets: m.Opsets, Producer: m.Producer, Inputs: m.Graph.FreeInputs(), Outputs: m.Graph.Outputs, Metadata: m.Metadata}, nil
+}
+
+// ReadTensor reads a file that has one tensor, as those of ONNX's own test data.
+func ReadTensor(path string) (*Tensor, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var p onnxpb.TensorProto
+	if err := proto.Unmarshal(content, &p); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return tensorOf(&p)
 }
 
 var errNoModel = errors.New("not an ONNX model")
