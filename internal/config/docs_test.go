@@ -4,11 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
@@ -96,22 +94,21 @@ division a submitter may change what is marked so, which is a note then. Everyth
 | setting | a caveat if it is | in the open division | scenarios |
 |---|---|---|---|
 `)
-	for _, f := range fieldRules {
-		when := map[strictness]string{least: "less", most: "more", exactly: "other", harder: "never"}[f.kind]
+	for _, f := range fieldRules() {
+		when := map[loadgen.Rule]string{
+			loadgen.RuleLeast: "less", loadgen.RuleMost: "more", loadgen.RuleExactly: "other", loadgen.RuleHarder: "never",
+		}[f.Rule]
 		open := ""
-		if f.open {
+		if f.Open {
 			open = "a note"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.key, when, open, scenariosOf(f))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Key, when, open, scenariosOf(f))
 	}
 	return b.String()
 }
 
 // scenariosOf are those in which a rule has an effect under any settings.
 func scenariosOf(f fieldRule) string {
-	if f.applies == nil {
-		return "all"
-	}
 	var names []string
 	for _, s := range loadgen.Scenarios() {
 		for _, tokens := range []bool{false, true} {
@@ -150,73 +147,19 @@ func scenarioCell(t *testing.T, r *RuleSet, s loadgen.Scenario) string {
 	return fmt.Sprintf("%g %%, %d queries of %d", e.TargetLatencyPercentile*100, n, e.SamplesPerQuery)
 }
 
-// Fields of TestSettings that are not compared: the submitter's own, those that only matter beside another one, and those that
-// only decide what is logged. Queries that are due together may be coalesced: latencies count from the schedule all the same,
-// and 37 closed Server results of v5.1 do so.
-var freeFields = []string{
-	"Scenario", "Mode",
-	"SingleStreamExpectedLatencyNS", "MultiStreamExpectedLatencyNS", "ServerTargetQPS", "OfflineExpectedQPS",
-	"MultiStreamMaxAsyncQueries", "ServerFindPeakQPSDecimalsOfPrecision", "ServerFindPeakQPSBoundaryStepSize", "ServerNumIssueQueryThreads", "ServerCoalesceQueries",
-	"AccuracyLogRNGSeed", "AccuracyLogProbability", "AccuracyLogSamplingTarget", "PrintTimestamps",
-	"PerformanceIssueSameIndex", "Test05QSLRNGSeed", "Test05SampleIndexRNGSeed", "Test05ScheduleRNGSeed",
-}
-
-// A new field of TestSettings must be compared, or free.
-func TestEveryFieldIsComparedOrFree(t *testing.T) {
-	rows := map[string]int{}
-	for _, name := range freeFields {
-		rows[name]++
-	}
-	for _, f := range fieldRules {
-		rows[f.field]++
-		// A change of the field must be noticed.
-		s := settings{}
-		field := reflect.ValueOf(&s).Elem().FieldByName(f.field)
-		switch field.Interface().(type) {
-		case bool:
-			field.SetBool(true)
-		case float64:
-			field.SetFloat(7)
-		case uint64:
-			field.SetUint(7)
-		case time.Duration:
-			field.SetInt(7)
-		case loadgen.Arrivals:
-			field.Field(0).SetFloat(7)
-		default:
-			t.Fatalf("%s has a type that this test does not know", f.field)
-		}
-		if got := f.value(s); got != field.Interface() {
-			t.Errorf("the rule of %s reads %v, want %v", f.field, got, field.Interface())
-		}
-	}
-	n := 0
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[settings]()) {
-		if f.Anonymous {
-			continue
-		}
-		if n++; rows[f.Name] != 1 {
-			t.Errorf("%s has %d rows, want 1", f.Name, rows[f.Name])
-		}
-	}
-	if len(rows) != n {
-		t.Errorf("%d rows for %d fields", len(rows), n)
-	}
-}
-
 func TestFieldsOfTokensOrLatencies(t *testing.T) {
 	tokens, plain := settings{Scenario: loadgen.Server, Common: loadgen.Common{UseTokenLatencies: true}}, settings{Scenario: loadgen.Server}
 	for _, c := range []struct {
-		field    string
+		key      string
 		s, rules settings
 		want     bool
 	}{
-		{"ServerTargetLatency", plain, plain, true}, {"ServerTargetLatency", tokens, tokens, false}, {"ServerTargetLatency", tokens, plain, false},
-		{"ServerTTFTLatency", tokens, tokens, true}, {"ServerTTFTLatency", tokens, plain, false}, {"ServerTTFTLatency", plain, tokens, false},
+		{"target_latency", plain, plain, true}, {"target_latency", tokens, tokens, false}, {"target_latency", tokens, plain, false},
+		{"ttft_latency", tokens, tokens, true}, {"ttft_latency", tokens, plain, false}, {"ttft_latency", plain, tokens, false},
 	} {
-		for _, f := range fieldRules {
-			if f.field == c.field && f.applies(c.s, c.rules) != c.want {
-				t.Errorf("%s with %+v and the rules' %+v applies: %v, want %v", c.field, c.s.UseTokenLatencies, c.rules.UseTokenLatencies, !c.want, c.want)
+		for _, f := range fieldRules() {
+			if f.Key == c.key && f.In(loadgen.Server) && f.applies(c.s, c.rules) != c.want {
+				t.Errorf("%s with %+v and the rules' %+v applies: %v, want %v", c.key, c.s.UseTokenLatencies, c.rules.UseTokenLatencies, !c.want, c.want)
 			}
 		}
 	}

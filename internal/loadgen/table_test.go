@@ -43,6 +43,9 @@ func TestEveryFieldHasARow(t *testing.T) {
 			keys[name] = true
 		}
 		take(row, row.Requested(s), requested)
+		if row.Requested(s) != nil && row.Rule == 0 {
+			t.Errorf("%s: how do the rules see it?", row.Key)
+		}
 		take(row, row.Effective(e), effective)
 		if row.Needs != "" && !keys["."+row.Needs] {
 			t.Errorf("%s comes before the switch that it needs, %s", row.Key, row.Needs)
