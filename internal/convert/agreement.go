@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -52,7 +54,7 @@ func (c Converter) compare(ctx context.Context, m, converted *onnx.Model, s *sam
 			}
 		}
 	}
-	err = first.Pass(ctx, m, func(got []tensor.Tensor, _ int) error {
+	err = first.PassFile(ctx, c.Source, func(got []tensor.Tensor, _ int) error {
 		var kept []tensor.Tensor
 		for _, i := range outputs {
 			t := tensor.New(got[i].Type, got[i].Shape...)
@@ -68,11 +70,23 @@ func (c Converter) compare(ctx context.Context, m, converted *onnx.Model, s *sam
 		}
 		return nil, fmt.Sprintf("the FP32 model does not run on the samples: %v", err), nil
 	}
+	folder, err := os.MkdirTemp("", "mlperf-convert-")
+	if err != nil {
+		return nil, "", err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "converted.onnx")
+	if err := converted.WriteFile(ctx, path); err != nil {
+		if ctx.Err() != nil {
+			return nil, "", context.Cause(ctx)
+		}
+		return nil, err.Error(), nil // it may be too large for the folder of temporary files alone
+	}
 	x := comparison{spans: make([]span, len(outputs))}
 	x.Samples = len(answers) * s.batch
 	i := 0
 	second := all.Batches(0, len(answers))
-	err = second.Pass(ctx, converted, func(got []tensor.Tensor, _ int) error {
+	err = second.PassFile(ctx, path, func(got []tensor.Tensor, _ int) error {
 		for k, want := range answers[i] {
 			x.add(k, want, got[outputs[k]])
 		}

@@ -135,18 +135,24 @@ func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ra
 
 var errNoSamples = errors.New("there are no samples")
 
-// Pass runs a model over all samples and calls visit with the outputs of each batch, which are valid until visit returns.
+// Pass is PassFile of a model that is in memory.
 func (c *Calibration) Pass(ctx context.Context, m *onnx.Model, visit func(outputs []tensor.Tensor, batch int) error) (err error) {
 	folder, err := os.MkdirTemp("", "mlperf-quantize-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	o := c.Backend
-	o.ModelPath, o.Outputs = filepath.Join(folder, "model.onnx"), nil
-	if err := m.WriteFile(ctx, o.ModelPath); err != nil {
+	path := filepath.Join(folder, "model.onnx")
+	if err := m.WriteFile(ctx, path); err != nil {
 		return err
 	}
+	return c.PassFile(ctx, path, visit)
+}
+
+// PassFile runs a model over all samples and calls visit with the outputs of each batch, which are valid until visit returns.
+func (c *Calibration) PassFile(ctx context.Context, path string, visit func(outputs []tensor.Tensor, batch int) error) (err error) {
+	o := c.Backend
+	o.ModelPath, o.Outputs = path, nil
 	session, err := c.Engine.Open(ctx, o)
 	if err != nil {
 		return err
