@@ -85,6 +85,8 @@ func TestSettingsNameTheirLines(t *testing.T) {
 		"min_duration":              "mlperf_log_detail.txt:3, requested settings",
 		"target_latency_percentile": "mlperf_log_detail.txt:5, requested settings", // of the scenario
 		"max_duration":              "mlperf_log_detail.txt does not have it",
+		"early_stopping":            "mlperf_log_detail.txt does not have it",
+		"infer_token_latencies":     "mlperf_log_detail.txt, by its results",
 		"scenario":                  "mlperf_log_detail.txt:1, requested settings",
 	} {
 		if got := l.origin(setting); got != want {

@@ -205,28 +205,19 @@ func shorten(text string) string {
 	return text
 }
 
-// origins are the names of settings in the log, where conf files have others.
-var origins = map[string]string{
-	"min_duration": "min_duration_ms", "max_duration": "max_duration_ms",
-	"target_latency": "server_target_latency_ns", "ttft_latency": "server_ttft_latency", "tpot_latency": "server_tpot_latency",
-	"samples_per_query": "multi_stream_samples_per_query", "coalesce_queries": "server_coalesce_queries",
-	"max_async_queries": "server_max_async_queries",
-}
-
 // origin is the line of the log with a setting of a conf file.
 func (l *logs) origin(setting string) string {
-	key, ok := origins[setting]
-	if !ok {
-		key = setting
-	}
-	if scenario, err := l.detail.Text(requested + "scenario"); err == nil && setting == "target_latency_percentile" {
-		key = map[string]string{"SingleStream": "single_stream_", "MultiStream": "multi_stream_", "Server": "server_"}[scenario] + setting
-	}
 	if setting == "infer_token_latencies" || setting == "token_latency_scaling_factor" {
 		return mlperflog.DetailFile + ", by its results"
 	}
-	if e, ok := l.detail.First(requested + key); ok {
-		return l.at(e) + ", requested settings"
+	scenario, _ := l.detail.Scenario() // without one, open is an error
+	for _, row := range loadgen.Settings() {
+		if row.Key != setting || row.RequestedKey == "" || !row.In(scenario) && row.Needs == "" { // bounds of tokens are in logs of other scenarios, too
+			continue
+		}
+		if e, ok := l.detail.First(requested + row.RequestedKey); ok {
+			return l.at(e) + ", requested settings"
+		}
 	}
 	return mlperflog.DetailFile + " does not have it"
 }
