@@ -85,6 +85,21 @@ func (m Maker) Dataset(ctx context.Context, model workload.Model) (string, error
 	return dir, nil
 }
 
+// Made reports whether the built-in form of a model and the data set of another are there.
+func (m Maker) Made(model, data workload.Model) bool {
+	path, err := m.modelPath(model)
+	if err != nil {
+		return false
+	}
+	set, err2 := m.set(data)
+	if err2 != nil {
+		return false
+	}
+	_, err = os.Stat(path)
+	_, err2 = synth.ReadManifest(filepath.Join(m.Dir, datasetsDir, set.key))
+	return err == nil && err2 == nil
+}
+
 // Model returns the file of a built-in model, or the folder of its files if it has several.
 func (m Maker) Model(ctx context.Context, model workload.Model) (string, error) {
 	path, err := m.modelPath(model)

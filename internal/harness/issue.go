@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -30,10 +31,16 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	accuracyLog := mlperflog.NewAccuracyLog(io.MultiWriter(file, sum), r.cfg.Settings.Scenario)
 	var test *loadgen.Result
 	r.beforeTest(ctx)
+	r.qsl.took = 0
 	err = r.phase(ctx, "traffic", func() (err error) {
 		test, err = r.traffic(ctx, r.cfg.Settings, accuracyLog, r.checkpoint(dir))
 		return err
 	})
+	if loading := r.qsl.took.Seconds(); loading > 0 { // a phase of its own
+		last := len(r.phases) - 1
+		r.phases[last].Seconds -= loading
+		r.phases = slices.Insert(r.phases, last, report.PhaseTime{Name: "loading samples", Seconds: loading})
+	}
 	if test == nil { // nothing was issued
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -35,6 +36,8 @@ type qsl struct {
 	// keep leaves samples in memory when they are unloaded: each test of a search loads the same ones.
 	keep bool
 
+	took time.Duration // of all loads
+
 	rows  rows
 	store *workload.Store // of the loaded samples
 
@@ -52,6 +55,8 @@ func (q *qsl) PerformanceSampleCount() int { return q.performance }
 
 // LoadSamplesToRAM implements loadgen.QSL.
 func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampleIndex) error {
+	begin := time.Now()
+	defer func() { q.took += time.Since(begin) }()
 	if q.store != nil && q.keep {
 		if slices.Equal(indices, q.rows.order) {
 			return nil

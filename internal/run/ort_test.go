@@ -174,3 +174,21 @@ func TestORTOwnModels(t *testing.T) {
 		})
 	}
 }
+
+// A device that is not there is named before models and data are made.
+func TestORTRefusesDevicesBeforeWork(t *testing.T) {
+	q := ortRequest(t)
+	for _, device := range []string{"cuda", "tensorrt", "coreml"} {
+		cache := t.TempDir()
+		t.Setenv("MLPERF_CACHE_DIR", cache)
+		q.ModelPath, q.DatasetPath, q.Backend.Device = "", "", device
+		r, err := run.Resolve(q)
+		testenv.Must(t, err)
+		if _, err := r.Provide(t.Context(), harness.Silent{}); err == nil || !strings.Contains(err.Error(), "device "+device+": ") {
+			t.Errorf("%s: error %v", device, err)
+		}
+		if made, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(made) > 0 {
+			t.Errorf("%s: %q were made before", device, made)
+		}
+	}
+}

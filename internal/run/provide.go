@@ -5,15 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/convert"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -94,6 +97,9 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	}
 	err = p.openEngines(ctx)
 	if err == nil {
+		err = p.checkEarly()
+	}
+	if err == nil {
 		p.leave = home.Hold(cache)
 		err = p.findFiles(ctx)
 	}
@@ -155,6 +161,72 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 	}
 	p.maker.Engine, cfg.ScoreEngine = library, library
 	return err
+}
+
+// checkEarly refuses what would fail later, before models and data are made, which takes minutes: the device, files and folders.
+func (p *Prepared) checkEarly() error {
+	q, cfg := &p.Request, p.config
+	if q.DatasetPath != "" {
+		if _, err := os.Stat(q.DatasetPath); err != nil {
+			return userinput.Wrap("dataset_path", err)
+		}
+	}
+	if q.Output != "" {
+		if err := writableBelow(q.Output); err != nil {
+			return userinput.Wrap("output", err)
+		}
+	}
+	if q.Backend.OptimizedModel != "" {
+		if _, err := os.Stat(filepath.Dir(q.Backend.OptimizedModel)); err != nil {
+			return userinput.Wrap("optimized_model", err)
+		}
+	}
+	for _, file := range q.Backend.CustomOps {
+		if _, err := os.Stat(file); err != nil {
+			return userinput.Wrap("custom_ops", err)
+		}
+	}
+	if err := p.checkConversion(q.Precision); err != nil {
+		return err
+	}
+	if library, ok := cfg.Engine.(*ort.Engine); ok && (q.ModelPath == "" || q.DatasetPath == "") && !p.maker.Made(p.model, p.files) {
+		return library.Try(cfg.Backend)
+	}
+	return nil
+}
+
+// writableBelow finds folders in which the folder of a run cannot be made, or in which nothing can be written.
+func writableBelow(dir string) error {
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && info.IsDir():
+			return fileio.Writable(dir)
+		case err == nil:
+			return fmt.Errorf("%s is a file, want a folder", dir)
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return err
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return err
+		}
+		dir = up
+	}
+}
+
+// checkConversion finds precisions that need ONNX Runtime where there is none.
+func (p *Prepared) checkConversion(precision string) error {
+	if precision == "" || precision == convert.FP32 || ort.Converts(p.config.Backend.Device, precision) || p.Request.freePrompts() {
+		return nil
+	}
+	if err := convert.CheckPrecision(precision, convert.Precisions()...); err != nil {
+		return err
+	}
+	if p.maker.Engine == nil {
+		return userinput.Errorf("precision", "%s needs ONNX Runtime, the engine is %s", precision, p.Request.Engine.Name)
+	}
+	return nil
 }
 
 // findFiles finds or makes the data set and the model, and computes the reference score of built-in data.
@@ -220,11 +292,8 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 		options.Precision = precision
 		return options, nil
 	}
-	if err := convert.CheckPrecision(precision, convert.Precisions()...); err != nil {
+	if err := p.checkConversion(precision); err != nil {
 		return options, err
-	}
-	if p.maker.Engine == nil {
-		return options, userinput.Errorf("precision", "%s needs ONNX Runtime, the engine is %s", precision, p.Request.Engine.Name)
 	}
 	c := convert.Converter{
 		Model: p.model, Source: options.ModelPath, DatasetDir: cfg.DatasetDir, Data: p.Fingerprint.Data, Options: p.Request.Options,

@@ -226,7 +226,7 @@ func (e *Engine) Providers(ctx context.Context) ([]Provider, error) {
 		} else if d.loads != "" && !(Search{}).loaderHas(d.loads) {
 			p.Reason, p.Remedy = "not tried: "+d.loads+" is missing", "it needs "+d.needs
 		} else {
-			keepSignals(func() { err = e.tryDevice(d) })
+			keepSignals(func() { err = e.tryDevice(d, nil) })
 			if err != nil {
 				x := explain(d, e.library.Path, err)
 				p.Reason, p.Remedy = x.reason, x.remedy
@@ -320,15 +320,42 @@ func smallModel() []byte {
 	})
 }
 
+// Try finds devices, and options of them, with which no model could be opened. It opens a model of one node, so that this is known
+// before models and data are made.
+func (e *Engine) Try(options backend.Options) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	options.ModelPath = "a model of one node"
+	p, err := planOf(options)
+	if err != nil {
+		return err
+	}
+	for _, r := range p.requests {
+		if r.call == callNone || r.implied || options.AllowFallback {
+			continue
+		}
+		if err := r.checkVersion(e.library.Version); err != nil {
+			return err
+		}
+		keepSignals(func() { err = e.tryDevice(r.device, r.options) })
+		if err != nil {
+			return explain(r.device, e.library.Path, err).error(r.device)
+		}
+	}
+	return nil
+}
+
 // tryDevice makes a session on a device, of a model with one node.
-func (e *Engine) tryDevice(d *device) error {
+func (e *Engine) tryDevice(d *device, keys map[string]string) error {
 	options, err := onnx.NewSessionOptions()
 	if err != nil {
 		return err
 	}
 	defer options.Destroy()
 	options.SetLogSeverityLevel(onnx.LoggingLevelFatal)
-	if err := appendDevice(options, d, e.library.Path, nil); err != nil {
+	if err := appendDevice(options, d, e.library.Path, keys); err != nil {
 		return err
 	}
 	environment.keepForever()

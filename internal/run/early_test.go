@@ -1,0 +1,58 @@
+package run
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// What can be known before models and data are made, which takes minutes, is refused before.
+func TestRefusedBeforeWork(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	testenv.Must(t, os.WriteFile(file, nil, 0o644))
+	for name, c := range map[string]struct {
+		change func(*Request)
+		want   string
+	}{
+		"data":                        {func(q *Request) { q.DatasetPath = "/nowhere" }, "/nowhere: no such file"},
+		"a folder for results":        {func(q *Request) { q.Output = filepath.Join(file, "out") }, "is a file, want a folder"},
+		"a file for results":          {func(q *Request) { q.Output = file }, "is a file, want a folder"},
+		"a precision without engine":  {func(q *Request) { q.Precision = "fp16" }, "fp16 needs ONNX Runtime, the engine is simulated"},
+		"an optimised model's folder": {func(q *Request) { q.Backend.OptimizedModel = "/nowhere/opt.onnx" }, "/nowhere: no such file"},
+		"operators":                   {func(q *Request) { q.Backend.CustomOps = []string{"/nowhere.so"} }, "/nowhere.so: no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cache := t.TempDir()
+			t.Setenv("MLPERF_CACHE_DIR", cache)
+			t.Chdir(t.TempDir())
+			q := Request{Model: "mobilenet", Scenario: "Offline", Quick: true, Engine: engine.Config{Name: engine.Simulated}}
+			c.change(&q)
+			ctx, cancel := context.WithCancel(t.Context()) // work would end here
+			resolved, err := Resolve(q)
+			if err == nil {
+				_, err = resolved.Provide(ctx, stopper{cancel: cancel})
+			}
+			cancel()
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+			if made, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(made) > 0 {
+				t.Errorf("%q were made before", made)
+			}
+		})
+	}
+}
+
+// A stopper ends what makes something.
+type stopper struct {
+	harness.Silent
+	cancel context.CancelFunc
+}
+
+func (s stopper) Phase(string) { s.cancel() }
