@@ -12,20 +12,25 @@ func padding(in, out, stride, window int) (front, behind int64) {
 	return int64(total / 2), int64(total - total/2)
 }
 
-// window returns the attributes of an operator that slides over height and width.
-func (g *graph) window(kind int, kernel, strides, dilations [2]int) []onnx.Attribute {
-	x, y := g.in(0), g.res(0)
+// window returns the attributes of an operator that slides over height and width and makes so many channels.
+func (g *graph) window(kind int, kernel, strides, dilations [2]int, channels int) []onnx.Attribute {
+	x := g.in(0)
 	g.rank4(x)
-	g.rank4(y)
-	pads := make([]int64, 4)
+	pads, made := make([]int64, 4), []int{x.shape[0], 0, 0, channels}
 	for a := range 2 {
 		if strides[a] < 1 || dilations[a] < 1 || kernel[a] < 1 {
 			refuse("kernel %v, strides %v and dilations %v are not possible", kernel, strides, dilations)
 		}
+		in, extent := x.shape[1+a], (kernel[a]-1)*dilations[a]+1
+		if kind != same {
+			in -= extent - 1
+		}
+		made[1+a] = (in + strides[a] - 1) / strides[a]
 		if kind == same {
-			pads[a], pads[a+2] = padding(x.shape[1+a], y.shape[1+a], strides[a], (kernel[a]-1)*dilations[a]+1)
+			pads[a], pads[a+2] = padding(in, made[1+a], strides[a], extent)
 		}
 	}
+	g.settle(0, made...)
 	return []onnx.Attribute{onnx.Attr("kernel_shape", longs(kernel[:])), onnx.Attr("strides", longs(strides[:])), onnx.Attr("pads", pads)}
 }
 
@@ -40,16 +45,16 @@ func (g *graph) conv(depthwise bool) {
 	x, w, o := g.in(0), g.in(1), g.op.options
 	g.rank4(w)
 	g.rank4(x)
-	perm, group, rest := toFirst, int64(1), 3
+	perm, group, rest, channels := toFirst, int64(1), 3, w.shape[0]
 	if depthwise {
-		perm, group, rest = []int64{3, 0, 1, 2}, int64(x.shape[3]), 4
+		perm, group, rest, channels = []int64{3, 0, 1, 2}, int64(x.shape[3]), 4, w.shape[3]
 	} else if w.shape[3] == 0 || x.shape[3]%w.shape[3] != 0 {
 		refuse("weights %v do not fit the input %v", w.shape, x.shape)
 	} else {
 		group = int64(x.shape[3] / w.shape[3])
 	}
 	dilations := [2]int{o.int(rest+2, 1), o.int(rest+1, 1)}
-	attributes := g.window(o.byte(0), [2]int{w.shape[1], w.shape[2]}, [2]int{o.int(2, 1), o.int(1, 1)}, dilations)
+	attributes := g.window(o.byte(0), [2]int{w.shape[1], w.shape[2]}, [2]int{o.int(2, 1), o.int(1, 1)}, dilations, channels)
 	attributes = append(attributes, onnx.Attr("dilations", longs(dilations[:])), onnx.Attr("group", group))
 	inputs := []string{g.real(0, first), g.arranged(1, w.shape, perm)}
 	if g.has(2) {
@@ -104,6 +109,9 @@ func (g *graph) fullyConnected() {
 		inputs = append(inputs, g.real(2, last))
 	}
 	x = g.node("Gemm", inputs, onnx.Attr("transB", int64(1)))
+	if y.rank() == 0 && g.in(0).rank() == 2 {
+		g.settle(0, g.in(0).shape[0], w.shape[0])
+	}
 	if y.rank() != 2 {
 		x = g.node("Reshape", []string{x, g.ints(longs(y.shape)...)})
 	}
@@ -132,7 +140,8 @@ func (g *graph) matMul() {
 
 func (g *graph) pool(op string) {
 	o := g.op.options
-	attributes := g.window(o.byte(0), [2]int{o.int(4, 0), o.int(3, 0)}, [2]int{o.int(2, 1), o.int(1, 1)}, [2]int{1, 1})
+	g.rank4(g.in(0))
+	attributes := g.window(o.byte(0), [2]int{o.int(4, 0), o.int(3, 0)}, [2]int{o.int(2, 1), o.int(1, 1)}, [2]int{1, 1}, g.in(0).shape[3])
 	g.setReal(0, first, g.node(op, []string{g.real(0, first)}, attributes...), o.byte(5))
 }
 
@@ -140,6 +149,11 @@ func (g *graph) pool(op string) {
 func (g *graph) resize(mode string, align int) {
 	x, y, o := g.in(0), g.res(0), g.op.options
 	g.rank4(x)
+	if asked := g.in(1); y.rank() == 0 && asked.data != nil {
+		if size := must(asked.integers()); len(size) == 2 {
+			g.settle(0, x.shape[0], int(size[0]), int(size[1]), x.shape[3])
+		}
+	}
 	g.rank4(y)
 	rounding, positions := "floor", "asymmetric"
 	if o.bool(align) {

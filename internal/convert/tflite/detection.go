@@ -15,6 +15,9 @@ func (g *graph) detections() {
 	if most, given := options["max_classes_per_detection"]; given && most != 1 {
 		refuse("%v classes for one box are not converted", most)
 	}
+	for n, shape := range [][]int{{1, int(count), 4}, {1, int(count)}, {1, int(count)}, {1}} {
+		g.settle(n, shape...)
+	}
 	regular := options["use_regular_nms"] != 0
 	perClass := count
 	if regular {

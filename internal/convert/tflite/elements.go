@@ -29,15 +29,33 @@ func (g *graph) common() layout {
 func (g *graph) elementwise(op string, activation int) {
 	l := g.common()
 	var inputs []string
+	var shape []int
 	for n := range g.op.inputs {
 		inputs = append(inputs, g.real(n, l))
+		shape = broadcast(shape, g.in(n).shape)
 	}
+	g.settle(0, shape...)
 	g.setReal(0, l, g.node(op, inputs), activation)
+}
+
+// broadcast is the shape of a result of both shapes, where they fit together.
+func broadcast(a, b []int) []int {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	shape := slices.Clone(a)
+	for n, d := range b {
+		if at := &shape[len(a)-len(b)+n]; *at == 1 {
+			*at = d
+		}
+	}
+	return shape
 }
 
 // unary converts an activation that stands by itself.
 func (g *graph) unary(activation int) {
 	l := g.common()
+	g.settle(0, g.in(0).shape...)
 	g.setReal(0, l, g.real(0, l), activation)
 }
 
@@ -73,6 +91,7 @@ func (g *graph) gelu() {
 
 func (g *graph) softmax() {
 	x := g.real(0, last)
+	g.settle(0, g.in(0).shape...)
 	if beta := g.op.options.float(0); beta != 1 {
 		x = g.node("Mul", []string{x, g.scalar(beta)})
 	}
@@ -82,6 +101,7 @@ func (g *graph) softmax() {
 // quantize also changes one quantisation into another.
 func (g *graph) quantize() {
 	l := g.common()
+	g.settle(0, g.in(0).shape...)
 	g.setReal(0, l, g.real(0, l), actNone)
 }
 
@@ -131,6 +151,15 @@ func (g *graph) reduce(op string) {
 		}
 		axes = append(axes, axis(x, int(a)))
 	}
+	var shape []int
+	for a, d := range x.shape {
+		if !slices.Contains(axes, int64(a)) {
+			shape = append(shape, d)
+		} else if keep {
+			shape = append(shape, 1)
+		}
+	}
+	g.settle(0, shape...)
 	if l == first && !keep && (len(axes) != 2 || !slices.Contains(axes, 1) || !slices.Contains(axes, 2)) {
 		l = last
 	}

@@ -166,6 +166,21 @@ func (g *graph) in(n int) *tensor {
 }
 func (g *graph) res(n int) *tensor { return g.tensors[g.op.outputs[n]] }
 
+// settle gives the n-th result the shape that its operator makes: the converters of 2019 and 2020 left shapes out, which read as
+// those of scalars.
+func (g *graph) settle(n int, shape ...int) {
+	y := g.res(n)
+	if y.rank() != 0 {
+		return
+	}
+	for _, d := range shape {
+		if d < 0 || len(shape) > maxRank {
+			refuse("shape %v of its result is not possible", shape)
+		}
+	}
+	y.shape = shape
+}
+
 // has reports whether the operator has an n-th input.
 func (g *graph) has(n int) bool { return n < len(g.op.inputs) && g.op.inputs[n] >= 0 }
 

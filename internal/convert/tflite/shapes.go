@@ -9,7 +9,14 @@ import (
 
 func (g *graph) concat() {
 	l := g.common()
-	a := axis(g.res(0), g.op.options.int(0, 0))
+	a := axis(g.in(0), g.op.options.int(0, 0))
+	shape := slices.Clone(g.in(0).shape)
+	for n := range g.op.inputs[1:] {
+		if t := g.in(n + 1); t.rank() == len(shape) {
+			shape[a] += t.shape[a]
+		}
+	}
+	g.settle(0, shape...)
 	if l == first {
 		a = int64(slices.Index(toFirst, a))
 	}
@@ -68,8 +75,46 @@ func (g *graph) move(f func(x string) string) {
 	g.setReal(0, last, f(g.real(0, last)), actNone)
 }
 
-// reshape takes the shape that the result has in the file.
+// resolve returns the shape that was asked of the elements of another, where one extent may be -1: the rest.
+func resolve(asked []int64, of []int) []int {
+	shape, rest, open := make([]int, len(asked)), 1, -1
+	for _, d := range of {
+		rest *= d
+	}
+	for a, d := range asked {
+		if shape[a] = int(d); d == -1 {
+			open = a
+		} else if d > 0 {
+			rest /= int(d)
+		}
+	}
+	if open >= 0 {
+		shape[open] = rest
+	}
+	return shape
+}
+
+// reshape takes the shape that the result has in the file, or that its operator has.
 func (g *graph) reshape() {
+	x, asked := g.in(0), longs(g.op.options.ints(0))
+	switch {
+	case g.op.name == "RESHAPE" && g.has(1) && g.in(1).data != nil:
+		asked = must(g.in(1).integers())
+	case g.op.name == "SQUEEZE":
+		var gone []int64
+		for _, a := range asked {
+			gone = append(gone, axis(x, int(a)))
+		}
+		asked = nil
+		for a, d := range x.shape {
+			if !slices.Contains(gone, int64(a)) && (len(gone) > 0 || d != 1) {
+				asked = append(asked, int64(d))
+			}
+		}
+	}
+	if g.op.name != "EXPAND_DIMS" {
+		g.settle(0, resolve(asked, x.shape)...)
+	}
 	g.move(func(x string) string { return g.node("Reshape", []string{x, g.ints(longs(g.res(0).shape)...)}) })
 }
 
