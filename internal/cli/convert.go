@@ -32,12 +32,12 @@ run --model-path takes. If a variable is missing, the error names it, and nothin
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			model := args[0]
-			if convert.IsTFLite(model) {
+			if convert.IsForeign(model) {
 				if checkpoint != "" {
 					return usage("--checkpoint is of gnmt")
 				}
 				output = cmp.Or(output, strings.TrimSuffix(filepath.Base(model), filepath.Ext(model))+".onnx")
-				if err := convert.TFLite(cmd.Context(), model, output); err != nil {
+				if err := convert.File(cmd.Context(), model, output); err != nil {
 					return err
 				}
 				return printed(cmd, asJSON, model, output)

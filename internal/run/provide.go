@@ -74,8 +74,8 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, maker: builtin.Maker{
 		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
-	if convert.IsTFLite(q.ModelPath) && !q.Engine.IsRemote() {
-		if err := p.convertTFLite(ctx); err != nil {
+	if convert.IsForeign(q.ModelPath) && !q.Engine.IsRemote() {
+		if err := p.convertFile(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -115,10 +115,10 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	return p, nil
 }
 
-// convertTFLite puts the ONNX form of the request's TensorFlow Lite model in its place.
-func (p *Prepared) convertTFLite(ctx context.Context) error {
+// convertFile puts the ONNX form of the request's model file in its place.
+func (p *Prepared) convertFile(ctx context.Context) error {
 	q := &p.Request
-	path, err := convert.CachedTFLite(ctx, q.ModelPath, filepath.Join(p.maker.Dir, "converted"))
+	path, err := convert.CachedFile(ctx, q.ModelPath, filepath.Join(p.maker.Dir, "converted"))
 	if err != nil {
 		return userinput.Wrap("model_path", err)
 	}

@@ -106,7 +106,7 @@ func parseIndex(file []byte) (*Checkpoint, error) {
 	c := &Checkpoint{variables: make(map[string]Variable)}
 	err := readTable(file, func(key string, value []byte) error {
 		if key == "" { // BundleHeaderProto
-			return fields(value, func(field protowire.Number, number uint64, _ []byte) error {
+			return Fields(value, func(field protowire.Number, number uint64, _ []byte) error {
 				switch {
 				case field == 1:
 					c.shards = number
@@ -117,7 +117,7 @@ func parseIndex(file []byte) (*Checkpoint, error) {
 			})
 		}
 		v := Variable{Name: key}
-		err := fields(value, func(field protowire.Number, number uint64, content []byte) error {
+		err := Fields(value, func(field protowire.Number, number uint64, content []byte) error {
 			switch field {
 			case 1:
 				v.dtype = number
@@ -150,7 +150,7 @@ func parseIndex(file []byte) (*Checkpoint, error) {
 
 // parseShape reads the extents (TensorShapeProto).
 func (v *Variable) parseShape(shape []byte) error {
-	return fields(shape, func(field protowire.Number, number uint64, dim []byte) error {
+	return Fields(shape, func(field protowire.Number, number uint64, dim []byte) error {
 		if field == 3 && number != 0 {
 			return errors.New("the shape is not known")
 		}
@@ -158,7 +158,7 @@ func (v *Variable) parseShape(shape []byte) error {
 			return nil
 		}
 		extent := uint64(0)
-		err := fields(dim, func(field protowire.Number, number uint64, _ []byte) error {
+		err := Fields(dim, func(field protowire.Number, number uint64, _ []byte) error {
 			if field == 1 {
 				extent = number
 			}
@@ -172,8 +172,8 @@ func (v *Variable) parseShape(shape []byte) error {
 	})
 }
 
-// fields calls found for each field of a message, with its number or its bytes.
-func fields(b []byte, found func(field protowire.Number, number uint64, content []byte) error) error {
+// Fields calls found for each field of a message, with its number or its bytes.
+func Fields(b []byte, found func(field protowire.Number, number uint64, content []byte) error) error {
 	for len(b) > 0 {
 		field, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {

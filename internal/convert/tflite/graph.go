@@ -35,8 +35,8 @@ type graph struct {
 	*file
 	out  *onnx.Graph
 	op   *op
-	used map[string]bool
-	room int64 // bytes that constants may still take
+	used map[string]int // names that are taken, with the number of the next like it
+	room int64          // bytes that constants may still take
 
 	stored [][2]string // of each tensor in each layout: the name of its value, as the file stores it; empty: not made yet
 	reals  [][2]string // the same of dequantised values
@@ -56,19 +56,19 @@ func Convert(name string, content []byte) (*onnx.Model, error) {
 }
 
 func (f *file) convert(name string, size int64) (*onnx.Model, error) {
-	g := &graph{file: f, out: &onnx.Graph{Name: name}, used: map[string]bool{}, room: growth*size + 1<<20,
+	g := &graph{file: f, out: &onnx.Graph{Name: name}, used: map[string]int{}, room: growth*size + 1<<20,
 		stored: make([][2]string, len(f.tensors)), reals: make([][2]string, len(f.tensors))}
 	for _, i := range f.inputs {
 		t := f.tensors[i]
-		if t.name == "" || g.used[t.name] || t.data != nil {
+		if t.name == "" || g.used[t.name] > 0 || t.data != nil {
 			return nil, fmt.Errorf("input %q: want a variable with a name of its own", t.name)
 		}
-		g.used[t.name] = true
+		g.used[t.name] = 1
 		g.stored[i][last] = t.name
 		g.out.Inputs = append(g.out.Inputs, t.value())
 	}
 	for _, i := range f.outputs {
-		g.used[f.tensors[i].name] = true // for the end
+		g.used[f.tensors[i].name] = 1 // for the end
 	}
 	for n := range f.ops {
 		g.op = &f.ops[n]
@@ -187,10 +187,11 @@ func (g *graph) has(n int) bool { return n < len(g.op.inputs) && g.op.inputs[n] 
 // fresh returns a name that no value has.
 func (g *graph) fresh(name string) string {
 	unique := name
-	for n := 1; unique == "" || g.used[unique]; n++ {
-		unique = fmt.Sprintf("%s/%d", name, n)
+	for unique == "" || g.used[unique] > 0 {
+		unique = fmt.Sprintf("%s/%d", name, g.used[name])
+		g.used[name]++
 	}
-	g.used[unique] = true
+	g.used[unique] = 1
 	return unique
 }
 
