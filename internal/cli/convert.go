@@ -16,13 +16,18 @@ func newConvert() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "convert MODEL|FILE",
-		Short: "Make ONNX files of a TensorFlow Lite model, or of the official checkpoint of a model",
+		Short: "Make ONNX files of models of TensorFlow (.tflite, frozen .pb), or of the official checkpoint of a model",
 		Long: `Make ONNX files of models that have no official ONNX file.
 
 FILE.tflite: a model of TensorFlow Lite, float or quantised. Names, types and shapes of inputs
-and outputs stay; integers are kept between QuantizeLinear and DequantizeLinear. An operator that
-cannot be converted is an error that names it. run and serve take a .tflite file directly and keep
-the converted one.
+and outputs stay; integers are kept between QuantizeLinear and DequantizeLinear.
+
+FILE.pb: a frozen graph of TensorFlow. Inputs (Placeholder) and outputs (nodes that no other
+one reads) have the names of its tensors, as image_tensor:0. Loops over a batch and branches,
+as the Object Detection API writes them, become Loop and If.
+
+An operator that cannot be converted is an error that names it. All verbs that take a model
+file take these directly, and keep the converted one.
 
 gnmt: the checkpoint of TensorFlow that the MLPerf reference publishes (gnmt_model.zip,
 ende_gnmt_model_4_layer: translate.ckpt.index and translate.ckpt.data-00000-of-00001;
@@ -43,7 +48,7 @@ run --model-path takes. If a variable is missing, the error names it, and nothin
 				return printed(cmd, asJSON, model, output)
 			}
 			if model != "gnmt" {
-				return userinput.Invalid("model", model, "a .tflite file, or gnmt: checkpoints of others are not converted")
+				return userinput.Invalid("model", model, "a .tflite or .pb file, or gnmt: checkpoints of others are not converted")
 			}
 			if checkpoint == "" {
 				return usage("convert gnmt needs --checkpoint")

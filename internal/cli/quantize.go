@@ -85,7 +85,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	}
 	f, o := cmd.Flags(), &q.Quantize
 	f.StringVar(&q.Model, "model", "", "model of the catalogue (mlperf list models)")
-	f.StringVar(&q.ModelPath, "model-path", "", "FP32 ONNX file to use instead of the built-in model")
+	f.StringVar(&q.ModelPath, "model-path", "", "FP32 file (ONNX, .tflite, .pb) to use instead of the built-in model")
 	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set to use instead of the built-in one")
 	f.StringVar(&q.Precision, "precision", "int8", "int8, fp16, or int4: weights of matrix products alone")
 	f.StringVar(&q.Calibration, "calibration", "", "list of the samples to calibrate with")

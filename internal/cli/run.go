@@ -101,7 +101,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 		defineSetting(f, s.flag)
 	}
 	f.StringVar(&o.AuditConf, "audit-conf", "", "audit.config of a compliance test")
-	f.StringVar(&o.ModelPath, "model-path", "", "ONNX or TensorFlow Lite `file` to use instead of the built-in model")
+	f.StringVar(&o.ModelPath, "model-path", "", "`file` of ONNX, TensorFlow Lite (.tflite) or TensorFlow (frozen .pb) to use instead of the built-in model")
 	f.Float64Var(&o.TargetAccuracy, "target-accuracy", 0, "own models: Top-1 accuracy to reach, in `percent` (default: none)")
 	f.StringVar(&o.Precision, "precision", "", "fp32, fp16, int8 or int4: converted by the device, or once by mlperf (see quantize); bf16: OpenVINO alone; default: as the model is")
 	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")

@@ -62,7 +62,7 @@ status is 0.`,
 	f.StringVar(&o.Web.TokenFile, "token-file", "", "file with the tokens that the server accepts (Authorization: Bearer …)")
 	durationVar(f, &o.Drain, "drain", 30*time.Second, "how long requests under way may take at the end")
 	f.IntVar(&o.maxQueue, "max-queue", serve.DefaultRoom, "requests under way at most, of each model; more are answered 503")
-	f.StringVar(&o.ModelPath, "model-path", "", "ONNX file to use instead of the built-in model")
+	f.StringVar(&o.ModelPath, "model-path", "", "file (ONNX, .tflite, .pb) to use instead of the built-in model")
 	f.StringVar(&o.DatasetPath, "dataset-path", "", "folder of the data set to use instead of the built-in one")
 	f.StringVar(&o.Precision, "precision", "", "fp32, fp16 or int8; default: as the model is")
 	f.BoolVar(&o.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")

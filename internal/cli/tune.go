@@ -45,7 +45,7 @@ Exit status: 0 a winner was found, 1 none was or an error, 2 usage, 130 interrup
 	o.Scenario = "offline"
 	o.requestFlags.define(f)
 	durationVar(f, &o.Budget, "budget", 5*time.Minute, "how long to search")
-	f.StringArrayVar(&o.ModelFiles, "model-path", nil, "ONNX file to use instead of the built-in model, as file or label=file (repeatable: they are compared)")
+	f.StringArrayVar(&o.ModelFiles, "model-path", nil, "file (ONNX, .tflite, .pb) to use instead of the built-in model, as file or label=file (repeatable: they are compared)")
 	f.StringSliceVar(&o.Precisions, "precision", nil, "precisions to compare: fp32, fp16, int8 (default: as the model is)")
 	f.IntSliceVar(&o.Axes.Instances, "instances", nil, "numbers of workers to try (default: chosen for the scenario)")
 	f.IntSliceVar(&o.Axes.Threads, "intra-threads", nil, "numbers of threads inside an operator to try (default: that occupy the cores)")

@@ -35,9 +35,9 @@ func File(ctx context.Context, path, output string) error {
 	return m.WriteFile(ctx, output)
 }
 
-// CachedFile returns the ONNX form of a model file of another format in dir, by its content, and makes it if it is missing.
+// CachedFile returns the ONNX form of a model file of another format in the cache, by its content, and makes it if it is missing.
 // An ONNX file stays as it is.
-func CachedFile(ctx context.Context, path, dir string) (string, error) {
+func CachedFile(ctx context.Context, path, cache string) (string, error) {
 	if !IsForeign(path) {
 		return path, nil
 	}
@@ -46,6 +46,7 @@ func CachedFile(ctx context.Context, path, dir string) (string, error) {
 		return "", err
 	}
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	dir := filepath.Join(cache, "converted")
 	output := filepath.Join(dir, fmt.Sprintf("%s-%s-v%d-%.16s.onnx", name, format(path)[1:], version, sum))
 	if _, err := os.Stat(output); err == nil {
 		return output, nil

@@ -152,9 +152,12 @@ func (q *QuantizeRequest) withConverter(ctx context.Context, o harness.Observer,
 			}
 		}
 		if c.Source == "" {
-			if c.Source, err = maker.Model(ctx, model); err != nil {
-				return err
-			}
+			c.Source, err = maker.Model(ctx, model)
+		} else if c.Source, err = CachedFile(ctx, c.Source, maker.Dir); err != nil {
+			err = userinput.Wrap("model_path", err)
+		}
+		if err != nil {
+			return err
 		}
 		if err := q.checkLayers(c); err != nil {
 			return err
@@ -198,7 +201,7 @@ func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	q.Precision, q.Method = cmp.Or(q.Precision, INT8), cmp.Or(q.Method, string(method))
 	q.Activations, q.Rank = cmp.Or(q.Activations, string(quantize.U8)), cmp.Or(q.Rank, rankByScore)
 	named := q.Output != ""
-	q.Output = cmp.Or(q.Output, fmt.Sprintf("%s-%s%s", cmp.Or(q.Model, strings.TrimSuffix(model.Name, ".onnx")), q.Precision, output))
+	q.Output = cmp.Or(q.Output, fmt.Sprintf("%s-%s%s", cmp.Or(q.Model, strings.TrimSuffix(model.Name, filepath.Ext(model.Name))), q.Precision, output))
 	r = Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise, Method: quantize.Method(q.Method)}
 	r.Options.Activations = quantize.Activations(q.Activations)
 	for _, err := range []error{

@@ -74,10 +74,11 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, maker: builtin.Maker{
 		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
-	if convert.IsForeign(q.ModelPath) && !q.Engine.IsRemote() {
-		if err := p.convertFile(ctx); err != nil {
+	if q.ModelPath != "" && !q.Engine.IsRemote() {
+		if cfg.Backend, err = p.WithModel(ctx, q.ModelPath); err != nil {
 			return nil, err
 		}
+		q.ModelPath = cfg.Backend.ModelPath
 	}
 	if q.ModelPath != "" { // before data are made for it
 		var prints []onnx.Fingerprint
@@ -113,17 +114,6 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
-}
-
-// convertFile puts the ONNX form of the request's model file in its place.
-func (p *Prepared) convertFile(ctx context.Context) error {
-	q := &p.Request
-	path, err := convert.CachedFile(ctx, q.ModelPath, filepath.Join(p.maker.Dir, "converted"))
-	if err != nil {
-		return userinput.Wrap("model_path", err)
-	}
-	q.ModelPath, p.config.Backend.ModelPath = path, path
-	return nil
 }
 
 // openEngines opens the engine, unless it is simulated, and ONNX Runtime beside one that asks servers: to make data

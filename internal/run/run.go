@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -170,11 +171,13 @@ func (p *Prepared) Open(ctx context.Context, w Way) (*harness.Probe, error) {
 	return harness.OpenProbe(ctx, cfg)
 }
 
-// WithModel are the options of the engine with another model file.
-func (p *Prepared) WithModel(path string) backend.Options {
-	options := p.config.Backend
-	options.ModelPath = path
-	return options
+// WithModel are the options of the engine with another model file, which is converted, once, if it is not of ONNX.
+func (p *Prepared) WithModel(ctx context.Context, path string) (options backend.Options, err error) {
+	options = p.config.Backend
+	if options.ModelPath, err = convert.CachedFile(ctx, path, p.maker.Dir); err != nil {
+		err = userinput.Wrap("model_path", err)
+	}
+	return options, err
 }
 
 // Cores is how many of the cores are for workers.

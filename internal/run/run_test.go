@@ -338,7 +338,11 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("a search that begins elsewhere has another fingerprint: %+v, %+v", before, after)
 	}
 
-	compiled := func(q run.Request) string { return provided(t, q).WithModel("x").EngineCacheDir }
+	compiled := func(q run.Request) string {
+		options, err := provided(t, q).WithModel(t.Context(), "x")
+		testenv.Must(t, err)
+		return options.EngineCacheDir
+	}
 	plain := compiled(good)
 	good.Backend.IntraThreads = 3
 	if got := compiled(good); got != plain {

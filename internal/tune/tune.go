@@ -176,11 +176,13 @@ func (q Request) find(ctx context.Context, p *run.Prepared, files []modelFile, o
 			return nil, err
 		}
 	}
-	variants := []modelFile{{path: p.ModelPath(), options: p.WithModel(p.ModelPath())}}
-	if len(files) > 0 {
-		variants = files
-		for i, f := range files {
-			variants[i].options = p.WithModel(f.path)
+	variants := files
+	if len(files) == 0 {
+		variants = []modelFile{{path: p.ModelPath()}}
+	}
+	for i, f := range variants {
+		if variants[i].options, err = p.WithModel(ctx, f.path); err != nil {
+			return nil, err
 		}
 	}
 	if len(q.Precisions) > 0 {

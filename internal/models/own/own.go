@@ -51,8 +51,11 @@ func Name(path string) string {
 
 // IsFileName reports whether a name ends as those of model files do.
 func IsFileName(name string) bool {
-	ext := filepath.Ext(name)
-	return ext == ".onnx" || ext == ".ort"
+	switch filepath.Ext(name) {
+	case ".onnx", ".ort", ".tflite", ".pb":
+		return true
+	}
+	return false
 }
 
 // Model is the workload of a model file.

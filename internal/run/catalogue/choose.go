@@ -40,7 +40,7 @@ func noFile(folder string) error {
 	case err != nil:
 		return err
 	case len(found) == 0:
-		return fmt.Errorf("%s is a folder without model files (.onnx, .ort): want a model file, or a name of the catalogue", folder)
+		return fmt.Errorf("%s is a folder without model files (.onnx, .ort, .tflite, .pb): want a model file, or a name of the catalogue", folder)
 	}
 	for i := range found {
 		found[i] = filepath.Join(folder, found[i])

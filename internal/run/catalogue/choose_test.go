@@ -43,7 +43,7 @@ func TestChoose(t *testing.T) {
 		{"a.b", "a.b is a folder: want one of its model files: a.b/one.onnx, a.b/two.ort, a.b/onnx/model.onnx", true},
 		{"./mobilenet/", "is a folder: want one of its model files: mobilenet/x.onnx", true},
 		{"two.onnx", "two.onnx is a folder: want one of its model files: two.onnx/model.onnx", true},
-		{"empty", "empty is a folder without model files (.onnx, .ort)", true},
+		{"empty", "empty is a folder without model files (.onnx, .ort, .tflite, .pb)", true},
 		{"mine.onnx", "; did you mean my.onnx?", false},
 		{"a.b/onee.onnx", "did you mean a.b/one.onnx?", false},
 		{"resnet50.onnx", "did you mean resnet50, of the catalogue?", false},
