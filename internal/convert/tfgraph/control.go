@@ -113,7 +113,7 @@ func (s step) loop() {
 			continue
 		}
 		element := lists[i-len(carried)]
-		elements := &value{at: s.scope, rank: -1, elem: element.elem}
+		elements := &value{at: s.scope, rank: -1, elem: element.elem, batch: in.batch}
 		if element.rank >= 0 {
 			elements.rank = element.rank + 1
 		}
@@ -282,6 +282,7 @@ func (s step) elements(i int) *value {
 
 func (s step) readArray() {
 	v := s.elements(2)
+	s.batch = s.batch || v.batch && s.counts(s.n.inputs[1]) // a round for each sample
 	rank := -1
 	if v.rank > 0 {
 		rank = v.rank - 1

@@ -53,16 +53,23 @@ type scope struct {
 	frame  string // of the loop, empty outside of one
 	pred   port   // of a branch
 	branch int    // 1 where pred is true
+	batch  bool   // a loop over the samples
 	made   map[port]*value
 	busy   map[string]bool
 }
 
 // A value is a result of a node.
 type value struct {
-	at   *scope
-	name [2]string // in each layout, empty: not made yet
-	rank int       // -1: not known
-	elem onnx.ElemType
+	at       *scope
+	name     [2]string // in each layout, empty: not made yet
+	rank     int       // -1: not known
+	elem     onnx.ElemType
+	batch    bool  // its first axis is that of the input's samples
+	channels int64 // extent of its last axis, 0: not known
+
+	long string // of a shape of int32: the same of int64, from which ONNX Runtime knows the shape of what takes it
+
+	shapeOf *value // of a shape: the value that has it
 
 	data  *tensor // of a constant
 	array *array  // of TensorArrays and their flow
@@ -127,7 +134,7 @@ func convert(name string, nodes []*node, size int64) (m *onnx.Model, err error) 
 		}
 		x := v.in(last)
 		s.graph.Nodes = append(s.graph.Nodes, &onnx.Node{Name: c.fresh(n.name + "/output"), Op: "Identity", Inputs: []string{x}, Outputs: []string{out.String()}})
-		s.graph.Outputs = append(s.graph.Outputs, &onnx.Value{Name: out.String(), Type: onnx.Type{Elem: v.elem, Shape: freeShape(v.rank)}})
+		s.graph.Outputs = append(s.graph.Outputs, &onnx.Value{Name: out.String(), Type: onnx.Type{Elem: v.elem, Shape: v.shape()}})
 	}
 	if len(c.out.Inputs) == 0 || len(c.out.Outputs) == 0 {
 		return nil, fmt.Errorf("%d inputs (Placeholder) and %d outputs (nodes that no other one reads): want at least 1", len(c.out.Inputs), len(c.out.Outputs))
@@ -139,6 +146,18 @@ func convert(name string, nodes []*node, size int64) (m *onnx.Model, err error) 
 
 // noResult are the operators whose results are no outputs of the graph.
 var noResult = map[string]bool{"Placeholder": true, "Const": true, "NoOp": true, "Assert": true}
+
+// shape is as much of the shape of an output as is known.
+func (v *value) shape() onnx.Shape {
+	shape := freeShape(v.rank)
+	if len(shape) > 1 && v.channels > 0 {
+		shape[len(shape)-1] = onnx.Fixed(v.channels)
+	}
+	if len(shape) > 0 && v.batch {
+		shape[0] = onnx.Free(onnx.BatchAxis)
+	}
+	return shape
+}
 
 // freeShape has axes without extents.
 func freeShape(rank int) onnx.Shape {
@@ -161,7 +180,7 @@ func (c *converter) input(s *scope, n *node) {
 	shape := slices.Clone(n.attrs["shape"].shape)
 	for a, d := range shape {
 		if d.Size == -1 && a == 0 {
-			shape[a] = onnx.Free(onnx.BatchAxis)
+			shape[a], v.batch = onnx.Free(onnx.BatchAxis), true
 		}
 	}
 	if shape != nil {
@@ -362,8 +381,11 @@ func (s step) whole(i int) string {
 	if v.data != nil && v.data.len() <= maxParameters {
 		return s.constant(onnx.TensorOf(s.n.name+"/constant", v.data.integers(), v.data.dims...))
 	}
-	if v.elem == onnx.Int64 {
+	switch {
+	case v.elem == onnx.Int64:
 		return v.in(last)
+	case v.long != "":
+		return v.long
 	}
 	return s.cast(v.in(last), onnx.Int64)
 }
@@ -382,8 +404,24 @@ func (s step) wholes(i int) string {
 func (s step) set(n int, l layout, x string, rank int, elem onnx.ElemType) *value {
 	v := &value{at: s.scope, rank: rank, elem: elem}
 	v.name[l] = x
+	if rowwise[s.n.op] {
+		v.as(s.arg(0))
+	}
 	s.made[port{s.n.name, n}] = v
 	return v
+}
+
+// as takes over what is known of the axes of a value with the same rows and channels.
+func (v *value) as(other *value) *value {
+	v.batch, v.channels = v.batch || other.batch && v.rank != 0, max(v.channels, other.channels)
+	return v
+}
+
+// rowwise are the operators whose result has the rows and channels of the first input.
+var rowwise = map[string]bool{
+	"BiasAdd": true, "FusedBatchNorm": true, "FusedBatchNormV2": true, "FusedBatchNormV3": true, "MaxPool": true, "AvgPool": true,
+	"ResizeBilinear": true, "ResizeNearestNeighbor": true, "Softmax": true, "LogSoftmax": true, "Cast": true, "Relu": true, "Relu6": true, "LeakyRelu": true,
+	"Elu": true, "Selu": true, "Tanh": true, "Sigmoid": true, "Exp": true, "Rsqrt": true, "Square": true,
 }
 
 // in returns the name of the value in a layout.

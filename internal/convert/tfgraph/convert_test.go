@@ -2,6 +2,7 @@ package tfgraph
 
 import (
 	"bytes"
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,6 +37,16 @@ func TestConvertKeepsInterface(t *testing.T) {
 	slices.Sort(names)
 	if want := []string{"label:0", "probabilities:0"}; !slices.Equal(names, want) {
 		t.Errorf("outputs %v, want %v", names, want)
+	}
+	for name, want := range map[string]string{"network": "[N 10] [N]", "detector": "[N ? ?] [N ?] [N ?] [N]"} {
+		var shapes []string
+		for _, v := range converted(t, name).Graph.Outputs {
+			shapes = append(shapes, v.Type.Shape.String())
+		}
+		slices.SortFunc(shapes, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+		if got := strings.Join(shapes, " "); got != want {
+			t.Errorf("%s: outputs %s, want %s", name, got, want)
+		}
 	}
 	transposes := 0
 	for _, n := range g.Nodes {

@@ -12,7 +12,11 @@ func (s step) constantNode() {
 	if t == nil {
 		refuse("has no value")
 	}
-	s.made[port{s.n.name, 0}] = &value{at: s.scope, rank: len(t.dims), elem: t.elem, data: t}
+	v := &value{at: s.scope, rank: len(t.dims), elem: t.elem, data: t}
+	if len(t.dims) > 0 {
+		v.channels = t.dims[len(t.dims)-1]
+	}
+	s.made[port{s.n.name, 0}] = v
 }
 
 // pass makes the input the result.
@@ -57,7 +61,12 @@ func (s step) elementwise(op string, elem onnx.ElemType, attributes ...onnx.Attr
 	if elem == onnx.Undefined {
 		elem = s.arg(0).elem
 	}
-	s.set(0, l, s.node(op, inputs, attributes...), rank, elem)
+	v := s.set(0, l, s.node(op, inputs, attributes...), rank, elem)
+	for i := range s.n.inputs {
+		if a := s.arg(i); a.rank == rank {
+			v.as(a)
+		}
+	}
 }
 
 func (s step) relu6() {
@@ -194,7 +203,10 @@ func reduce(op string) func(step) {
 		if elem == onnx.Bool {
 			y = s.cast(y, onnx.Bool)
 		}
-		s.set(0, to, y, max(rank, -1), elem)
+		v := s.set(0, to, y, max(rank, -1), elem)
+		if l == first { // rows and columns went
+			v.as(x)
+		}
 	}
 }
 
@@ -219,7 +231,8 @@ func argument(op string) func(step) {
 		if elem != onnx.Int32 {
 			elem = onnx.Int64
 		}
-		s.set(0, last, y, max(x.rank-1, -1), elem)
+		v := s.set(0, last, y, max(x.rank-1, -1), elem)
+		v.batch = x.batch && s.number(1) != 0 && x.rank > 1 && s.number(1) != int64(-x.rank)
 	}
 }
 

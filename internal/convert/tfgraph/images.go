@@ -80,8 +80,11 @@ func (s step) weights(perm ...int) string {
 // conv converts a convolution with filters H W I O.
 func (s step) conv() {
 	l, rows := s.pictures()
-	x := s.arg(0)
-	s.set(0, l, s.node("Conv", []string{x.in(l), s.weights(3, 2, 0, 1)}, s.window(rows)...), 4, x.elem)
+	x, w := s.arg(0), s.arg(1)
+	y := s.set(0, l, s.node("Conv", []string{x.in(l), s.weights(3, 2, 0, 1)}, s.window(rows)...), 4, x.elem)
+	if y.batch = x.batch; rows == 1 {
+		y.channels = w.channels
+	}
 }
 
 // depthwise converts a convolution of each channel by itself with filters H W C M.
@@ -93,7 +96,10 @@ func (s step) depthwise() {
 	}
 	d := w.data.dims
 	filters := s.node("Reshape", []string{s.weights(2, 3, 0, 1), s.ints(d[2]*d[3], 1, d[0], d[1])})
-	s.set(0, l, s.node("Conv", []string{x.in(l), filters}, append(s.window(rows), onnx.Attr("group", d[2]))...), 4, x.elem)
+	y := s.set(0, l, s.node("Conv", []string{x.in(l), filters}, append(s.window(rows), onnx.Attr("group", d[2]))...), 4, x.elem)
+	if y.batch = x.batch; rows == 1 {
+		y.channels = d[2] * d[3]
+	}
 }
 
 // bias adds one number for each channel.
@@ -168,7 +174,10 @@ func (s step) suppress() {
 func (s step) matMul() {
 	a, b := s.arg(0), s.arg(1)
 	y := s.node("Gemm", []string{a.in(last), b.in(last)}, onnx.Attr("transA", s.n.attrs["transpose_a"].i), onnx.Attr("transB", s.n.attrs["transpose_b"].i))
-	s.set(0, last, y, 2, a.elem)
+	v := s.set(0, last, y, 2, a.elem)
+	if v.batch = a.batch; s.n.attrs["transpose_b"].i == 0 {
+		v.channels = b.channels
+	}
 }
 
 func (s step) batchMatMul() {

@@ -16,8 +16,10 @@ func (s step) asked(x, attribute string) (string, onnx.ElemType) {
 }
 
 func (s step) shape() {
-	y, elem := s.asked(s.node("Shape", []string{s.x(0)}), "out_type")
-	s.set(0, last, y, 1, elem)
+	long := s.node("Shape", []string{s.x(0)})
+	y, elem := s.asked(long, "out_type")
+	v := s.set(0, last, y, 1, elem)
+	v.long, v.shapeOf = long, s.arg(0)
 }
 
 func (s step) size() {
@@ -42,7 +44,17 @@ func (s step) length(i int) int {
 }
 
 func (s step) reshape() {
-	s.set(0, last, s.node("Reshape", []string{s.x(0), s.wholes(1)}, onnx.Attr("allowzero", int64(1))), s.length(1), s.arg(0).elem)
+	x, to := s.arg(0), s.arg(1)
+	v := s.set(0, last, s.node("Reshape", []string{s.x(0), s.wholes(1)}, onnx.Attr("allowzero", int64(1))), s.length(1), x.elem)
+	switch {
+	case to.shapeOf != nil:
+		v.rank = to.shapeOf.rank
+		v.as(to.shapeOf)
+	case to.data != nil && v.rank == 2 && x.rank == 2:
+		if list := s.list(1); list[0] == -1 && list[1] == x.channels { // as it is
+			v.as(x)
+		}
+	}
 }
 
 func (s step) squeeze() {
@@ -52,7 +64,10 @@ func (s step) squeeze() {
 		inputs = append(inputs, s.ints(axes...))
 		rank = max(x.rank-len(axes), -1)
 	}
-	s.set(0, last, s.node("Squeeze", inputs), rank, x.elem)
+	v := s.set(0, last, s.node("Squeeze", inputs), rank, x.elem)
+	if x.rank == 4 && slices.Equal(axes, []int64{1, 2}) {
+		v.as(x)
+	}
 }
 
 func more(rank, by int) int {
@@ -93,7 +108,8 @@ func (s step) concat() {
 		}
 		a = int64(slices.Index(toFirst, (a+4)%4))
 	}
-	s.set(0, l, s.node("Concat", inputs, onnx.Attr("axis", a)), rank, values.arg(0).elem)
+	v := s.set(0, l, s.node("Concat", inputs, onnx.Attr("axis", a)), rank, values.arg(0).elem)
+	v.batch = values.arg(0).batch && a > 0
 }
 
 // pack of constant scalars is a constant, which ONNX Runtime wants where a shape is given.
@@ -382,5 +398,6 @@ func (s step) pad() {
 	case s.n.op == "PadV2":
 		inputs = append(inputs, s.x(2))
 	}
-	s.set(0, l, s.node("Pad", inputs, onnx.Attr("mode", mode)), x.rank, x.elem)
+	v := s.set(0, l, s.node("Pad", inputs, onnx.Attr("mode", mode)), x.rank, x.elem)
+	v.batch = x.batch && s.arg(1).data != nil && s.list(1)[0] == 0 && s.list(1)[1] == 0
 }
