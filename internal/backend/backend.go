@@ -105,8 +105,9 @@ type Options struct {
 type Info struct {
 	Inputs, Outputs []Port
 
-	Engine  string // with version, e.g. onnxruntime 1.24.3
-	Library string // file of the engine's library
+	Engine    string // with version, e.g. onnxruntime 1.24.3
+	Simulated bool   // the engine computes nothing
+	Library   string // file of the engine's library
 	// Devices are the providers that run at least one node, in the engine's order of preference.
 	// Nodes is -1 where the engine does not count them.
 	Devices  []DeviceUse

@@ -119,7 +119,7 @@ func printVerdict(w io.Writer, v *compliance.Verdict, asJSON bool) error {
 	for _, part := range []struct {
 		title string
 		lines []string
-	}{{"Compared", v.Facts}, {"Why", v.Findings}, {"Usual causes", v.Causes}, {"Notes", v.Notes}, {"Limitations", v.Caveats}} {
+	}{{"Compared", v.Facts}, {"Why", v.Findings}, {"Usual causes", v.Causes}, {"Notes", v.Notes}, {"Limitations", v.Limitations.Sentences()}} {
 		if len(part.lines) > 0 {
 			text += part.title + ":\n  " + strings.Join(part.lines, "\n  ") + "\n"
 		}

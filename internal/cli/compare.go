@@ -47,7 +47,7 @@ func newCompare() *cobra.Command {
 		Long: `Compare runs before and after a change, benchmark by benchmark. BASE and NEW are folders of
 runs, or folders with such below, or patterns; of just two, no -- is needed, and flags come
 before it. Without folders it compares the newest run under results with the one before it of
-the same model, scenario and mode. Other differences (settings, machine, rules, caveats) are
+the same model, scenario and mode. Other differences (settings, machine, rules, limitations) are
 listed first.
 
 Each change has a 95 % interval. ~ means no change beyond noise. Queries
@@ -57,7 +57,7 @@ or more of each in turns: --repeat 5 does.
 
 --fail-if 'p99>+5%' ends with status 5 if a change is beyond that with its whole interval,
 and only with five or more repeats in turns (accuracy: on the same samples). Each limit gets
-FAIL, ok, or ? for not enough data. It needs runs of the same machine, rules and caveats
+FAIL, ok, or ? for not enough data. It needs runs of the same machine, rules and limitations
 (--anyway goes on without), and at least one that has the metric.
 
 --published puts one run beside results that MLCommons has published, of its benchmark and
@@ -156,7 +156,7 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met or --reproduces is n
 	f.Lookup("published").NoOptDefVal = run.Auto
 	f.StringVar(&o.system, "system", "", "--published: only results with this `text` in submitter, system, chip, suite or round, in any case")
 	f.BoolVar(&o.all, "all", false, "--published: all results, not the fastest, the slowest and some between")
-	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if and --reproduces even if machine, rules or caveats differ")
+	f.BoolVar(&o.anyway, "anyway", false, "judge --fail-if and --reproduces even if machine, rules or limitations differ")
 	return cmd
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -212,7 +213,7 @@ func settleFlags(cmd *cobra.Command) error {
 	}
 	for _, o := range options {
 		if origin := merged.Origin(o.Name); origin != config.Default {
-			if err := flags.SetAnnotation(o.Name, originKey, []string{origin}); err != nil {
+			if err := flags.SetAnnotation(o.Name, originKey, []string{origin, string(merged.Role(o.Name))}); err != nil {
 				return err
 			}
 		}
@@ -223,7 +224,7 @@ func settleFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-// originKey is the annotation of a flag that says where its value comes from.
+// originKey is the annotation of a flag that says where its value comes from, and the role of that.
 const originKey = "origin"
 
 // argument is the origin of a model that is not given by a flag.
@@ -237,21 +238,23 @@ func originOf(flags *pflag.FlagSet, name string) string {
 	return ""
 }
 
-// rankOf is higher for an origin that wins over another: the command line, the environment, mlperf.yaml, the default.
-func rankOf(origin string) int {
-	switch {
-	case origin == "":
-		return 0
-	case strings.HasPrefix(origin, "flag "), origin == argument:
-		return 3
-	case strings.HasPrefix(origin, "environment "):
-		return 2
+// roleOf is the role of the origin of a flag; "" is the default.
+func roleOf(flags *pflag.FlagSet, name string) limitation.Role {
+	if f := flags.Lookup(name); f != nil && len(f.Annotations[originKey]) > 1 {
+		return limitation.Role(f.Annotations[originKey][1])
 	}
-	return 1
+	return ""
+}
+
+// rankOf is higher for an origin that wins over another: the command line, the environment, mlperf.yaml, the default.
+func rankOf(role limitation.Role) int {
+	return slices.Index([]limitation.Role{"", limitation.OptionFile, limitation.Environment, limitation.Flag}, role)
 }
 
 // onCommandLine reports whether the command line itself has a flag. A variable or a line of mlperf.yaml may be for other verbs.
-func onCommandLine(flags *pflag.FlagSet, name string) bool { return rankOf(originOf(flags, name)) == 3 }
+func onCommandLine(flags *pflag.FlagSet, name string) bool {
+	return roleOf(flags, name) == limitation.Flag
+}
 
 // refuseFlags is an error about the first of some flags that is on the command line, where it would have no effect.
 func refuseFlags(flags *pflag.FlagSet, why string, names ...string) error {
@@ -276,7 +279,7 @@ func chosenFormat(flags *pflag.FlagSet, formats []string, format string, asJSON 
 		return format, nil
 	case onCommandLine(flags, "json") && onCommandLine(flags, "format"):
 		return "", usage("--json and --format %s are two formats, want one", format)
-	case rankOf(originOf(flags, "format")) > rankOf(originOf(flags, "json")):
+	case rankOf(roleOf(flags, "format")) > rankOf(roleOf(flags, "json")):
 		return format, nil
 	}
 	return "json", nil

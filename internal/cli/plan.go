@@ -26,7 +26,7 @@ latency with a confidence.`,
 			"  mlperf plan --percentile 99 --confidence 99",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, w := cmd.Flags(), cmd.OutOrStdout()
-			if p := rankOf(originOf(f, "percentile")); p > 0 && p >= rankOf(originOf(f, "model")) {
+			if p := rankOf(roleOf(f, "percentile")); p > 0 && p >= rankOf(roleOf(f, "model")) {
 				if err := refuseFlags(f, "is of the runs of a model, and --percentile asks for numbers of queries", "model", "rules", "samples-per-second", "value-bytes", "network"); err != nil {
 					return err
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
@@ -102,11 +103,12 @@ func TestEditedRecords(t *testing.T) {
 		{"unit of the metric", record(`"unit": "ms"`, `"unit": "µs"`), changed},
 		{"result", word("result", "INVALID"), changed},
 		{"second result", record(`"result": `, `"result": "INVALID", "result": `), changed},
-		{"result in capitals", record(`"caveats"`, `"Result": "VALID", "caveats"`), changed},
+		{"result in capitals", record(`"limitations"`, `"Result": "VALID", "limitations"`), changed},
 		{"result after the seal", record(`\}\s*$`, `, "result": "VALID"}`), changed},
-		{"no caveats", record(`(?s)"caveats": \[.*?\]`, `"caveats": []`), changed},
-		{"a caveat less", record(`(?s)("caveats": \[)\s*".*?",`, `"caveats": [`), changed},
-		{"a softer caveat", record(`not an official`, `an official`), changed},
+		{"no limitations", record(`(?s)"limitations": \[.*?\]`, `"limitations": []`), changed},
+		{"a limitation less", record(`(?s)("limitations": \[)\s*\{.*?\},`, `"limitations": [`), changed},
+		{"another limitation", record(`"id": "simulated_engine"`, `"id": "unofficial"`), changed},
+		{"a softer limitation", record(`not an official`, `an official`), changed},
 		{"a warning", record(`"warnings"`, `"notes": ["x"], "warnings"`), changed},
 		{"program", word("program", "mlperf 9"), changed},
 		{"date", word("created", "2020-01-01T00:00:00Z"), changed},
@@ -193,7 +195,7 @@ func TestEditedRecords(t *testing.T) {
 					t.Errorf("%s: status %d, want %q:\n%s", args, o.status, want, text)
 				}
 			}
-			because := map[string]string{changed: "was changed after the run: ", unsealed: report.CaveatUnsealed, without: report.CaveatNoRecord, missing: " is missing or cannot be read: "}[c.mark]
+			because := map[string]string{changed: "was changed after the run: ", unsealed: report.Sentence(limitation.Limitation{ID: limitation.Unsealed}), without: report.Sentence(limitation.Limitation{ID: limitation.NoRecord}), missing: " is missing or cannot be read: "}[c.mark]
 			says("report runs", c.mark)
 			says("explain "+dir, c.mark)
 			says("explain "+dir, because)

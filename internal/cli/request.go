@@ -280,7 +280,7 @@ func (q *requestFlags) build(flags *pflag.FlagSet) (run.Request, error) {
 		case s.isAuto(value):
 			r.AutoLatency = true
 		default:
-			settings = append(settings, config.Override{Key: s.Key, Value: value, Origin: originOf(flags, s.flag)})
+			settings = append(settings, config.Override{Key: s.Key, Value: value, Origin: originOf(flags, s.flag), Role: roleOf(flags, s.flag)})
 		}
 	}
 	for _, text := range q.set {
@@ -288,7 +288,7 @@ func (q *requestFlags) build(flags *pflag.FlagSet) (run.Request, error) {
 		if !ok {
 			return r, usage("--set %s: want key=value", text)
 		}
-		settings = append(settings, config.Override{Key: key, Value: value, Origin: originOf(flags, "set")})
+		settings = append(settings, config.Override{Key: key, Value: value, Origin: originOf(flags, "set"), Role: roleOf(flags, "set")})
 	}
 	var err error
 	r.Settings, err = decide(settings)
@@ -303,9 +303,9 @@ func decide(list []config.Override) (chosen []config.Override, err error) {
 		switch {
 		case i < 0:
 			chosen = append(chosen, o)
-		case rankOf(o.Origin) > rankOf(chosen[i].Origin):
+		case rankOf(o.Role) > rankOf(chosen[i].Role):
 			chosen[i] = o
-		case rankOf(o.Origin) == rankOf(chosen[i].Origin) && o.Value != chosen[i].Value:
+		case rankOf(o.Role) == rankOf(chosen[i].Role) && o.Value != chosen[i].Value:
 			return nil, usage("%s is given twice: %s by %s, and %s by %s", o.Key, chosen[i].Value, chosen[i].Origin, o.Value, o.Origin)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
@@ -45,12 +46,12 @@ func TestSettingsOfRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []config.Override{
-		{Key: "target_qps", Value: "9", Origin: "flag --target-qps"},
-		{Key: "min_duration", Value: "3s", Origin: "mlperf.yaml: min-duration"},
-		{Key: "min_query_count", Value: "64", Origin: "environment MLPERF_MIN_QUERY_COUNT"},
-		{Key: "ttft_latency", Value: "500ms", Origin: "mlperf.yaml: ttft"},
-		{Key: "tpot_latency", Value: "40ms", Origin: "flag --tpot"},
-		{Key: "qsl_rng_seed", Value: "5", Origin: "mlperf.yaml: set"},
+		{Key: "target_qps", Value: "9", Origin: "flag --target-qps", Role: limitation.Flag},
+		{Key: "min_duration", Value: "3s", Origin: "mlperf.yaml: min-duration", Role: limitation.OptionFile},
+		{Key: "min_query_count", Value: "64", Origin: "environment MLPERF_MIN_QUERY_COUNT", Role: limitation.Environment},
+		{Key: "ttft_latency", Value: "500ms", Origin: "mlperf.yaml: ttft", Role: limitation.OptionFile},
+		{Key: "tpot_latency", Value: "40ms", Origin: "flag --tpot", Role: limitation.Flag},
+		{Key: "qsl_rng_seed", Value: "5", Origin: "mlperf.yaml: set", Role: limitation.OptionFile},
 	}
 	if diff := cmp.Diff(want, q.Settings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

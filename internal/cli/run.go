@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -259,7 +260,7 @@ func takeModel(flags *pflag.FlagSet, args []string) error {
 	if err := flags.Set(name, args[0]); err != nil {
 		return err
 	}
-	return flags.SetAnnotation(name, originKey, []string{argument})
+	return flags.SetAnnotation(name, originKey, []string{argument, string(limitation.Flag)})
 }
 
 // unflagged is an error about an argument: it is a wrong command line, and bears no name of a flag.

@@ -188,7 +188,7 @@ of the accuracy log, which is cut, compliance tests, and descriptions of the sys
 measurements and the numerics. RUNS are searched for runs and for tests, of this program
 and of any LoadGen; --model names the benchmark of the latter.
 
-Runs that are not VALID, on a simulated engine, with built-in data or with a caveat never
+Runs that are not VALID, on a simulated engine, with built-in data or with a limitation never
 enter a tree, and built-in models only that of the open division. A fact that is not known
 becomes a placeholder (FILL IN), which submission check --profile strict refuses. --infer
 adds the results that an edge system may infer under the rules: MultiStream from

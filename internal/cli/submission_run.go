@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/compliance"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
@@ -117,7 +118,7 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 			return nil
 		}
 		if t.ModelSource != "" { // the README of the result has the statement
-			s.Verdict.Caveats = slices.DeleteFunc(s.Verdict.Caveats, report.IsUnknownModel)
+			s.Verdict.Limitations = slices.DeleteFunc(s.Verdict.Limitations, func(l limitation.Limitation) bool { return l.ID == limitation.UnknownModel })
 		}
 		display.Done()
 		return printVerdict(cmd.ErrOrStderr(), s.Verdict, false)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
@@ -101,7 +102,7 @@ func tenants(q run.Request, text string) ([]run.Request, error) {
 	}
 	q.Model, q.Scenario = model, cmp.Or(scenario, "?")
 	if hasRate {
-		q.Settings = append(q.Settings, config.Override{Key: "target_qps", Value: rate, Origin: "flag --with"})
+		q.Settings = append(q.Settings, config.Override{Key: "target_qps", Value: rate, Origin: "flag --with", Role: limitation.Flag})
 	}
 	return []run.Request{q}, nil
 }

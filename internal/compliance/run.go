@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -200,7 +201,7 @@ func (r *runner) runTest(ctx context.Context) error {
 	}
 	q := r.Request.Request
 	if r.Test == test07 { // it has data of its own, all in one query of Offline (compliance/TEST07/README.md)
-		samples := config.Override{Key: "performance_sample_count_override", Value: strconv.Itoa(samples07), Origin: confFile + ": the data set of TEST07"}
+		samples := config.Override{Key: "performance_sample_count_override", Value: strconv.Itoa(samples07), Origin: confFile + ": the data set of TEST07", Role: limitation.AuditConf}
 		q.Settings = append([]config.Override{samples}, q.Settings...)
 	}
 	if r.Performance != "" {

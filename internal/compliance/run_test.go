@@ -92,7 +92,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Test != test04 || v.Folder != filepath.Join(q.Output, test04) || len(v.Facts) == 0 || len(v.Caveats) == 0 {
+	if v.Test != test04 || v.Folder != filepath.Join(q.Output, test04) || len(v.Facts) == 0 || len(v.Limitations) == 0 {
 		t.Errorf("the verdict is %+v", v)
 	}
 	want := []string{"performance/run_1/mlperf_log_detail.txt", "performance/run_1/mlperf_log_summary.txt", "verify_performance.txt"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -160,7 +161,7 @@ func (v *verification) endTokens() []int64 {
 	switch given := int64(v.EOS); {
 	case given != 0:
 		if len(ends) > 0 && !slices.Contains(ends, given) {
-			v.mark("answers of the model end with %v, and %d was looked for", ends, given)
+			v.limit(limitation.OtherEndToken, given, ends)
 		}
 		return []int64{given}
 	case len(ends) == 0:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -44,7 +45,7 @@ func (v *verification) verify07(ctx context.Context) error {
 		return userinput.Errorf("accuracy_threshold", "TEST07 has no least score for this model: give one")
 	}
 	if least < usual {
-		v.mark("a score of %v was enough, by the rules %v", least, usual)
+		v.limit(limitation.LowerScore, least, usual)
 	}
 	responses := 0
 	if err := eachRecord(v.responses, func(accuracy.Record) error { responses++; return nil }); err != nil {

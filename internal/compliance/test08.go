@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 )
 
 // usualTolerance is how much the entropy may differ (compliance/TEST08/run_verification.py, --tolerance).
@@ -90,7 +91,7 @@ func (v *verification) verify08(context.Context) error {
 	}
 	tolerance := cmp.Or(v.Tolerance, usualTolerance)
 	if tolerance > usualTolerance {
-		v.mark("entropies could differ by %v %%, by the rules %v %%", tolerance*100, usualTolerance*100)
+		v.limit(limitation.WiderEntropies, fmt.Sprintf("%v %%", tolerance*100), fmt.Sprintf("%v %%", usualTolerance*100))
 	}
 	known, entries := map[[2]int]recommendation{}, 0
 	if err := eachRecord(v.accuracyLog, func(r accuracy.Record) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -63,7 +64,7 @@ func (v *verification) lengthBounds() (least, most float64, err error) {
 	case least > most:
 		return 0, 0, userinput.Invalid("min_tokens", least, fmt.Sprintf("at most the greatest mean length, %v", most))
 	case least < usual[0] || usual[1] > 0 && most > usual[1]:
-		v.mark("the bounds of lengths were wider than the rules', %v to %v tokens", usual[0], usual[1])
+		v.limit(limitation.WiderLengths, fmt.Sprintf("%v to %v", least, most), fmt.Sprintf("%v to %v", usual[0], usual[1]))
 	}
 	return least, most, nil
 }

@@ -10,20 +10,22 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // A Verdict is the outcome of a test.
 type Verdict struct {
-	Test     string   `json:"test"`
-	Passed   bool     `json:"passed"`
-	Facts    []string `json:"facts"`             // what was compared
-	Findings []string `json:"findings"`          // why it failed
-	Causes   []string `json:"causes,omitempty"`  // usual causes of the findings
-	Notes    []string `json:"notes,omitempty"`   // remarks that do not decide
-	Caveats  []string `json:"caveats,omitempty"` // of the runs
-	Folder   string   `json:"folder,omitempty"`  // that Write made
+	Test        string             `json:"test"`
+	Passed      bool               `json:"passed"`
+	Facts       []string           `json:"facts"`                 // what was compared
+	Findings    []string           `json:"findings"`              // why it failed
+	Causes      []string           `json:"causes,omitempty"`      // usual causes of the findings
+	Notes       []string           `json:"notes,omitempty"`       // remarks that do not decide
+	Limitations report.Limitations `json:"limitations,omitempty"` // of the runs, and of the test
+	Folder      string             `json:"folder,omitempty"`      // that Write made
 
 	texts     map[string]string // files by name
 	run       string            // folder of the run under the test's settings
@@ -52,9 +54,9 @@ func (v *Verdict) fail(finding string, causes ...string) {
 	}
 }
 
-// mark adds a caveat about the test.
-func (v *Verdict) mark(format string, args ...any) {
-	v.Caveats = append(v.Caveats, v.Test+": "+fmt.Sprintf(format, args...))
+// limit adds a limitation of the test: what it had in place of what the rules want.
+func (v *Verdict) limit(id limitation.ID, value, want any) {
+	v.Limitations = append(v.Limitations, limitation.Limitation{ID: id, Key: v.Test, Value: fmt.Sprint(value), Want: fmt.Sprint(want)})
 }
 
 // Outcome is PASSED or FAILED.

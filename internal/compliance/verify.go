@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -122,7 +123,7 @@ func Verify(ctx context.Context, test string, l Logs, o Options) (*Verdict, erro
 	if err := verify(v, ctx); err != nil {
 		return nil, err
 	}
-	err = v.addCaveats()
+	err = v.addLimitations()
 	userinput.Lines(v.Verdict)
 	return v.Verdict, err
 }
@@ -171,9 +172,13 @@ func readResults(folder string) (*report.Results, error) {
 	return r, err
 }
 
-// addCaveats adds the caveats in the results of the runs, and refuses runs of different models. A caveat about a setting of
-// the test is none.
-func (v *verification) addCaveats() error {
+// addLimitations adds those of the results of the runs, and refuses runs of different models. A setting of the test is none.
+func (v *verification) addLimitations() error {
+	add := func(l limitation.Limitation) {
+		if !slices.Contains(v.Limitations, l) {
+			v.Limitations = append(v.Limitations, l)
+		}
+	}
 	var first *report.Results
 	for _, dir := range []string{v.Performance, v.Audit, v.Accuracy} {
 		r, err := readResults(dir)
@@ -182,8 +187,8 @@ func (v *verification) addCaveats() error {
 		}
 		if r == nil {
 			detail, _ := mlperflog.ReadDetail(filepath.Join(dir, mlperflog.DetailFile)) // the accuracy log may lie alone
-			if detail != nil && detail.Ours() && !slices.Contains(v.Caveats, report.CaveatNoRecord) {
-				v.Caveats = append(v.Caveats, report.CaveatNoRecord)
+			if detail != nil && detail.Ours() {
+				add(limitation.Limitation{ID: limitation.NoRecord})
 			}
 			continue
 		}
@@ -191,9 +196,9 @@ func (v *verification) addCaveats() error {
 		if r.Model != first.Model {
 			return fmt.Errorf("%s is a run of %s, the others are of %s", filepath.Join(dir, report.FileName), r.Model, first.Model)
 		}
-		for _, c := range r.Caveats {
-			if !slices.Contains(v.Caveats, c) && !strings.Contains(c, confFile+":") {
-				v.Caveats = append(v.Caveats, c)
+		for _, l := range r.Limitations {
+			if l.ID != limitation.Setting || l.Role != limitation.AuditConf {
+				add(l)
 			}
 		}
 	}
@@ -284,7 +289,7 @@ func (v *verification) auditRun() (*runLog, error) {
 	}
 	// The fewer responses there are, the easier all are right. Older LoadGens do not log the number.
 	if kept, err := run.detail.Uint("effective_accuracy_log_sampling_target"); err == nil && kept < uint64(least) {
-		v.mark("the run was to keep %d responses, by the rules %d", kept, least)
+		v.limit(limitation.FewerLogged, kept, least)
 	}
 	return run, nil
 }
@@ -292,7 +297,7 @@ func (v *verification) auditRun() (*runLog, error) {
 // markFewer marks a verdict on fewer responses than the test has samples.
 func (v *verification) markFewer(responses, want int) {
 	if responses < want {
-		v.mark("%d responses were judged, by the rules %d", responses, want)
+		v.limit(limitation.FewerResponses, responses, want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -330,12 +331,13 @@ func TestSeedsOfV05(t *testing.T) {
 	}
 }
 
-func TestCaveatsOfRuns(t *testing.T) {
+func TestLimitationsOfRuns(t *testing.T) {
 	l := pair01(t, []string{"0 00"}, []string{"0 00"})
-	with(t, l.Performance, report.Results{Model: "bert", Caveats: []string{"quick", "quick"}})
-	with(t, l.Audit, report.Results{Model: "bert", Caveats: []string{"quick", "an easier " + confFile + ":2", "simulated"}})
-	if v, want := verified(t, test01, l, Options{}), []string{"quick", "simulated"}; !slices.Equal(v.Caveats, want) {
-		t.Errorf("caveats %v, want %v", v.Caveats, want)
+	quick, simulated := limitation.Limitation{ID: limitation.Setting, Key: "min_duration", Origin: "audit.config:1", Role: limitation.UserConf}, limitation.Limitation{ID: limitation.SimulatedEngine}
+	with(t, l.Performance, report.Results{Model: "bert", Limitations: report.Limitations{quick, quick}})
+	with(t, l.Audit, report.Results{Model: "bert", Limitations: report.Limitations{quick, {ID: limitation.Setting, Key: "test05", Origin: "my.conf:2", Role: limitation.AuditConf}, simulated}})
+	if v, want := verified(t, test01, l, Options{}), (report.Limitations{quick, simulated}); !slices.Equal(v.Limitations, want) {
+		t.Errorf("limitations %v, want %v", v.Limitations, want)
 	}
 	with(t, l.Accuracy, report.Results{Model: "mobilenet"})
 	_, err := Verify(t.Context(), test01, l, Options{})
@@ -345,7 +347,7 @@ func TestCaveatsOfRuns(t *testing.T) {
 }
 
 // Verdicts on fewer responses, or with wider bounds than the rules', are marked.
-func TestCaveatsOfEasierTests(t *testing.T) {
+func TestLimitationsOfEasierTests(t *testing.T) {
 	answer, long := tokens(5, 6), answerOf(1200)
 	for _, c := range []struct {
 		test, model string
@@ -355,26 +357,26 @@ func TestCaveatsOfEasierTests(t *testing.T) {
 		want        string
 	}{
 		{test01, "resnet50", 4096, []string{"0 00"}, Options{}, ""},
-		{test01, "resnet50", 1, []string{"0 00"}, Options{}, "TEST01: the run was to keep 1 responses, by the rules 4096"},
+		{test01, "resnet50", 1, []string{"0 00"}, Options{}, "TEST01 fewer_logged: 1, want 4096"},
 		{test01, "retinanet", 256, []string{"0 00"}, Options{}, ""},
-		{test01, "retinanet", 255, []string{"0 00"}, Options{}, "TEST01: the run was to keep 255 responses, by the rules 256"},
+		{test01, "retinanet", 255, []string{"0 00"}, Options{}, "TEST01 fewer_logged: 255, want 256"},
 		{test01, "", 1, []string{"0 00"}, Options{}, ""},
 		{test01, "resnet50", nil, []string{"0 00"}, Options{}, ""},
 		{test06, "", 100, []string{"0 " + answer}, Options{}, ""},
-		{test06, "", 99, []string{"0 " + answer}, Options{}, "TEST06: the run was to keep 99 responses, by the rules 100"},
+		{test06, "", 99, []string{"0 " + answer}, Options{}, "TEST06 fewer_logged: 99, want 100"},
 		{test06, "llama3.1-8b", 100, []string{"0 " + answer}, Options{EOS: 7}, ""},
-		{test06, "llama3.1-8b", 100, []string{"0 " + answer}, Options{EOS: 4}, "TEST06: answers of the model end with [9 7], and 4 was looked for"},
+		{test06, "llama3.1-8b", 100, []string{"0 " + answer}, Options{EOS: 4}, "TEST06 other_end_token: 4, want [9 7]"},
 		{test07, "gpt-oss-120b", 990, slices.Repeat([]string{"0 00"}, 990), Options{}, ""},
-		{test07, "gpt-oss-120b", 990, slices.Repeat([]string{"0 00"}, 989), Options{}, "TEST07: 989 responses were judged, by the rules 990"},
-		{test07, "", 990, slices.Repeat([]string{"0 00"}, 990), Options{LeastScore: 60}, "TEST07: a score of 60 was enough, by the rules 60.698"},
+		{test07, "gpt-oss-120b", 990, slices.Repeat([]string{"0 00"}, 989), Options{}, "TEST07 fewer_responses: 989, want 990"},
+		{test07, "", 990, slices.Repeat([]string{"0 00"}, 990), Options{LeastScore: 60}, "TEST07 lower_score: 60, want 60.698"},
 		{test07, "bert", 990, slices.Repeat([]string{"0 00"}, 990), Options{LeastScore: 60}, ""},
-		{test08, "", 4096, []string{"0 " + numbers(1, 7, 0.8)}, Options{Tolerance: 0.5}, "TEST08: entropies could differ by 50 %, by the rules 0.1 %"},
+		{test08, "", 4096, []string{"0 " + numbers(1, 7, 0.8)}, Options{Tolerance: 0.5}, "TEST08 wider_entropies: 50 %, want 0.1 %"},
 		{test08, "", 4096, []string{"0 " + numbers(1, 7, 0.8)}, Options{Tolerance: 0.0001}, ""},
 		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{}, ""},
-		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 823), Options{}, "TEST09: 823 responses were judged, by the rules 824"},
-		{test09, "gpt-oss-120b", 10000, []string{"0 " + long}, Options{}, "TEST09: 1 responses were judged, by the rules 6396"},
-		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{LeastTokens: 1}, "TEST09: the bounds of lengths were wider than the rules', 246.43 to 301.19 tokens"},
-		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{MostTokens: 302}, "TEST09: the bounds of lengths were wider than the rules', 246.43 to 301.19 tokens"},
+		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 823), Options{}, "TEST09 fewer_responses: 823, want 824"},
+		{test09, "gpt-oss-120b", 10000, []string{"0 " + long}, Options{}, "TEST09 fewer_responses: 1, want 6396"},
+		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{LeastTokens: 1}, "TEST09 wider_lengths: 1 to 301.19, want 246.43 to 301.19"},
+		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{MostTokens: 302}, "TEST09 wider_lengths: 246.43 to 302, want 246.43 to 301.19"},
 		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{LeastTokens: 247, MostTokens: 301}, ""},
 	} {
 		acc := []string{c.responses[0]}
@@ -389,8 +391,12 @@ func TestCaveatsOfEasierTests(t *testing.T) {
 		}
 		c.o.Score = "echo \"'exact_match': 70\" {accuracy_log}"
 		v := verified(t, c.test, l, c.o)
-		if got := strings.Join(v.Caveats, "\n"); got != c.want || !v.Passed {
-			t.Errorf("%s of %q, %+v: passed %v %v, caveats %q, want %q", c.test, c.model, c.o, v.Passed, v.Findings, got, c.want)
+		var list []string
+		for _, l := range v.Limitations {
+			list = append(list, fmt.Sprintf("%s %s: %s, want %s", l.Key, l.ID, l.Value, l.Want))
+		}
+		if got := strings.Join(list, "\n"); got != c.want || !v.Passed {
+			t.Errorf("%s of %q, %+v: passed %v %v, limitations %q, want %q", c.test, c.model, c.o, v.Passed, v.Findings, got, c.want)
 		}
 	}
 }

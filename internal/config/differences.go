@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
@@ -17,31 +18,15 @@ type Difference struct {
 	Key     string // as in conf files
 	Value   string // that the test has
 	Want    string // by the rules
-	Easier  bool   // the test is easier than the rules', or another one: a caveat
+	Easier  bool   // the test is easier than the rules', or another one: a limitation
 	Allowed bool   // easier, but the division leaves it to the submitter: a note
 	Origin  string // who made the setting
+	Role    limitation.Role
 }
 
-func (d Difference) String() string {
-	division, key := "closed division: ", d.Key
-	if d.Allowed || !d.Easier {
-		division = ""
-	}
-	if key == "arrivals" {
-		return fmt.Sprintf("not of the rules: queries arrive by %s instead of %s", d.Value, d.Want)
-	}
-	if key == "target_latency" { // in other scenarios an expectation
-		key = "the latency bound"
-	}
-	return fmt.Sprintf("%s%s is %s instead of the official %s", division, key, d.Value, d.Want)
-}
-
-// Remark says why a difference is not a caveat. Text is the difference in words.
-func (d Difference) Remark(division Division, text string) string {
-	if d.Allowed {
-		return fmt.Sprintf("%v division: %s", division, text)
-	}
-	return text + ": harder than the rules, or without effect on them"
+// Limitation is the difference as a limitation of a result.
+func (d Difference) Limitation() limitation.Limitation {
+	return limitation.Limitation{ID: limitation.Setting, Key: d.Key, Value: d.Value, Want: d.Want, Origin: d.Origin, Role: d.Role}
 }
 
 // A Division is one of a submission: it decides what a submitter may change.
@@ -92,10 +77,11 @@ func (r *Resolved) Differences(s settings, division Division) ([]Difference, err
 			continue
 		}
 		if easier, differs := f.compare(s, want); differs {
-			list = append(list, Difference{
-				Key: f.Key, Value: f.text(s), Want: f.text(want), Easier: easier,
-				Allowed: easier && f.Open && division == Open, Origin: r.Origin(f.Key),
-			})
+			d := Difference{Key: f.Key, Value: f.text(s), Want: f.text(want), Easier: easier, Allowed: easier && f.Open && division == Open, Origin: Default}
+			if made, ok := r.Setting(f.Key); ok {
+				d.Origin, d.Role = made.Origin, made.Role
+			}
+			list = append(list, d)
 		}
 	}
 	return list, nil

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,11 +22,14 @@ func differences(t *testing.T, q config.Request, division config.Division) []str
 	}
 	var texts []string
 	for _, d := range list {
-		kind := "note: "
-		if d.Easier && !d.Allowed {
-			kind = "caveat: "
+		kind := "harder: "
+		switch {
+		case d.Allowed:
+			kind = "allowed: "
+		case d.Easier:
+			kind = "easier: "
 		}
-		texts = append(texts, kind+d.String()+" ("+d.Origin+")")
+		texts = append(texts, fmt.Sprintf("%s%s %s, want %s (%s)", kind, d.Key, d.Value, d.Want, d.Origin))
 	}
 	return texts
 }
@@ -75,40 +79,40 @@ func TestDifferences(t *testing.T) {
 		want     string // empty: no difference
 	}{
 		{name: "a lower percentile", scenario: loadgen.Server, key: "target_latency_percentile", value: "0.5",
-			want: "caveat: closed division: target_latency_percentile is 0.5 % instead of the official 99 % (user.conf:1)"},
+			want: "easier: target_latency_percentile 0.5 %, want 99 % (user.conf:1)"},
 		{name: "the same in the open division", scenario: loadgen.Server, key: "target_latency_percentile", value: "0.5", division: config.Open,
-			want: "note: target_latency_percentile is 0.5 % instead of the official 99 % (user.conf:1)"},
+			want: "allowed: target_latency_percentile 0.5 %, want 99 % (user.conf:1)"},
 		{name: "a higher percentile", scenario: loadgen.SingleStream, key: "target_latency_percentile", value: "99",
-			want: "note: target_latency_percentile is 99 % instead of the official 90 % (user.conf:1)"},
+			want: "harder: target_latency_percentile 99 %, want 90 % (user.conf:1)"},
 		{name: "a looser bound", scenario: loadgen.Server, key: "target_latency", value: "100",
-			want: "caveat: closed division: the latency bound is 100ms instead of the official 15ms (user.conf:1)"},
+			want: "easier: target_latency 100ms, want 15ms (user.conf:1)"},
 		{name: "a tighter bound", scenario: loadgen.Server, key: "target_latency", value: "5",
-			want: "note: the latency bound is 5ms instead of the official 15ms (user.conf:1)"},
+			want: "harder: target_latency 5ms, want 15ms (user.conf:1)"},
 		{name: "an expected latency is the submitter's", scenario: loadgen.SingleStream, key: "target_latency", value: "5"},
 		{name: "so is the rate", scenario: loadgen.Server, key: "target_qps", value: "50"},
 		{name: "one sample again and again", scenario: loadgen.Server, key: "performance_issue_same", value: "1",
-			want: "caveat: closed division: performance_issue_same is true instead of the official false (user.conf:1)"},
+			want: "easier: performance_issue_same true, want false (user.conf:1)"},
 		{name: "fewer queries", scenario: loadgen.MultiStream, key: "min_query_count", value: "10",
-			want: "caveat: closed division: min_query_count is 10 instead of the official 662 (user.conf:1)"},
+			want: "easier: min_query_count 10, want 662 (user.conf:1)"},
 		{name: "fewer samples in memory", scenario: loadgen.Offline, key: "performance_sample_count_override", value: "8",
-			want: "caveat: closed division: performance_sample_count_override is 8 instead of the official 1024 (user.conf:1)"},
+			want: "easier: performance_sample_count_override 8, want 1024 (user.conf:1)"},
 		{name: "all samples in memory", scenario: loadgen.Offline, key: "performance_sample_count_override", value: "0",
-			want: "note: performance_sample_count_override is all instead of the official 1024 (user.conf:1)"},
+			want: "harder: performance_sample_count_override all, want 1024 (user.conf:1)"},
 		{name: "fixed counts before early stopping", scenario: loadgen.MultiStream, version: "v0.5", key: "min_query_count", value: "1250",
-			want: "caveat: closed division: min_query_count is 1250 instead of the official 270336 (user.conf:1)"},
+			want: "easier: min_query_count 1250, want 270336 (user.conf:1)"},
 		{name: "a longer interval", scenario: loadgen.MultiStream, version: "v0.5", key: "target_qps", value: "10",
-			want: "caveat: closed division: target_qps is 10 instead of the official 20 (user.conf:1)"},
+			want: "easier: target_qps 10, want 20 (user.conf:1)"},
 		{name: "samples per query are the result at fixed intervals", scenario: loadgen.MultiStream, version: "v0.5", key: "samples_per_query", value: "3"},
 		{name: "another seed, where user.conf may set it", scenario: loadgen.Offline, version: "v4.1", key: "qsl_rng_seed", value: "7",
-			want: "caveat: closed division: qsl_rng_seed is 7 instead of the official 3066443479025735752 (user.conf:1)"},
+			want: "easier: qsl_rng_seed 7, want 3066443479025735752 (user.conf:1)"},
 		{name: "a rate that makes a small query has no effect", scenario: loadgen.Offline, version: "v0.5", key: "target_qps", value: "20"},
 		{name: "a smaller query", scenario: loadgen.Offline, version: "v0.5", key: "min_query_count", value: "8167",
-			want: "caveat: closed division: min_query_count is 8167 instead of the official 24576 (user.conf:1)"},
+			want: "easier: min_query_count 8167, want 24576 (user.conf:1)"},
 		{name: "a larger query", scenario: loadgen.Offline, version: "v0.5", key: "min_query_count", value: "24577",
-			want: "note: min_query_count is 24577 instead of the official 24576 (user.conf:1)"},
+			want: "harder: min_query_count 24577, want 24576 (user.conf:1)"},
 		{name: "a slow system since then, whose query is as large as mlperf.conf says", scenario: loadgen.Offline, key: "target_qps", value: "0.1"},
 		{name: "an end by the clock", scenario: loadgen.Offline, key: "max_duration", value: "900000",
-			want: "note: max_duration is 15m0s instead of the official none (user.conf:1)"},
+			want: "harder: max_duration 15m0s, want none (user.conf:1)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.version == "" {
@@ -131,7 +135,7 @@ func TestDifferencesOfAnAccuracyRun(t *testing.T) {
 		{Key: "mode", Value: "accuracy"}, {Key: "min_duration", Value: "1s"}, {Key: "accuracy_sample_count_override", Value: "12"},
 	}}
 	got := strings.Join(differences(t, q, config.Closed), "; ")
-	if want := "caveat: closed division: accuracy_sample_count_override is 12 instead of the official all ()"; got != want {
+	if want := "easier: accuracy_sample_count_override 12, want all ()"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -144,7 +148,7 @@ func TestDifferencesOfAnAccuracyRunWithTEST05(t *testing.T) {
 	}
 	q := config.Request{Model: known(t, "resnet50"), Scenario: loadgen.Offline, MLPerfConf: conf, Options: []config.Override{{Key: "mode", Value: "accuracy"}}}
 	got := strings.Join(differences(t, q, config.Closed), "; ")
-	for _, want := range []string{"caveat: closed division: test05 is true", "caveat: closed division: min_duration is 1s instead of the official 10m0s (mlperf.conf:2)", "qsl_rng_seed is 7"} {
+	for _, want := range []string{"easier: test05 true", "easier: min_duration 1s, want 10m0s (mlperf.conf:2)", "qsl_rng_seed 7"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -157,7 +161,7 @@ func TestOtherArrivalsAreNotOfTheRules(t *testing.T) {
 			Model: known(t, "resnet50"), Scenario: loadgen.Server, Rules: rules(t, config.Newest),
 			Options: []config.Override{{Key: "arrivals", Value: "burst:4x500ms", Origin: "flag --arrivals"}},
 		}, division)
-		if want := "caveat: not of the rules: queries arrive by burst:4x500ms instead of poisson (flag --arrivals)"; len(got) != 1 || got[0] != want {
+		if want := "easier: arrivals burst:4x500ms, want poisson (flag --arrivals)"; len(got) != 1 || got[0] != want {
 			t.Errorf("%v: %q, want %q", division, got, want)
 		}
 	}

@@ -69,29 +69,29 @@ Before v1.0 a Server result is the lowest of five runs.
 		s := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, version)}).Settings
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", version, s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed)
 	}
-	b.WriteString(caveatsText())
+	b.WriteString(limitationsText())
 	return b.String()
 }
 
-// caveatsText is the table of what is compared with the rules.
-func caveatsText() string {
+// limitationsText is the table of what is compared with the rules.
+func limitationsText() string {
 	var b strings.Builder
 	b.WriteString(`
-## Caveats and notes
+## Limitations and notes
 
 Built-in models and data are known by what their files say of themselves, wherever they lie, and models by their checksums ([data.md](data.md#what-a-run-checks-of-the-data)). ` + "`results.json`" + ` has
 SHA-256 sums of the logs, the score and the charts beside it (` + "`files_sha256`" + `), and ends with a digest of itself (` + "`seal`" + `). If one of
-them does not fit, every command that reads the record says CHANGED after the verdict, and which file it is, as a caveat; a suite
+them does not fit, every command that reads the record says CHANGED after the verdict, and which file it is, as a limitation; a suite
 makes the run anew, and ` + "`submission build`" + ` refuses it. If one is gone, or is no longer a file, it says FILES MISSING, and the same follows.
-Records of the schema before this one may have no seal: UNSEALED. Logs of this program
+Records of the first versions have no seal: UNSEALED. Logs of this program
 without their ` + "`results.json`" + ` are WITHOUT RECORD. The seal has no key: it shows accidents and careless edits. A seal that is made anew
 with this program's source passes; only a repetition of the run, or a review, helps against that.
 
 Every setting that a test really had is compared with what the rules say for its model, scenario and division. What makes
-the test easier is a caveat of the result, with both values and who made it; what makes it harder is a note. In the open
+the test easier is a limitation of the result, with both values and who made it; what makes it harder is a note. In the open
 division a submitter may change what is marked so, which is a note then. Everything else is the submitter's own.
 
-| setting | a caveat if it is | in the open division | scenarios |
+| setting | a limitation if it is | in the open division | scenarios |
 |---|---|---|---|
 `)
 	for _, f := range fieldRules() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/viper"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -36,18 +37,26 @@ const envPrefix = "MLPERF"
 
 // Merged has the origins of options, and warnings.
 type Merged struct {
-	origins  map[string]string
+	origins  map[string]optionOrigin
 	Warnings []string
+}
+
+type optionOrigin struct {
+	text string
+	role limitation.Role
 }
 
 // Origin says where the value of an option comes from: "flag --target-qps",
 // "environment MLPERF_TARGET_QPS", "mlperf.yaml: target-qps" or Default.
 func (m *Merged) Origin(option string) string {
 	if origin, ok := m.origins[option]; ok {
-		return origin
+		return origin.text
 	}
 	return Default
 }
+
+// Role is that of the origin of an option.
+func (m *Merged) Role(option string) limitation.Role { return m.origins[option].role }
 
 // MergeOptions sets every option that the command line does not have from the
 // environment (MLPERF_TARGET_QPS for target-qps), or else from the file. Unknown keys
@@ -74,7 +83,7 @@ func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
 	if err := v.MergeConfigMap(values); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file.Path, err)
 	}
-	m := &Merged{origins: map[string]string{}, Warnings: strayVariables(file.Known, file.Variables)}
+	m := &Merged{origins: map[string]optionOrigin{}, Warnings: strayVariables(file.Known, file.Variables)}
 	var errs []error
 	for _, o := range options {
 		if err := m.merge(v, o, file.Path); err != nil {
@@ -86,7 +95,7 @@ func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
 
 func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 	if o.Changed {
-		m.origins[o.Name] = "flag --" + o.Name
+		m.origins[o.Name] = optionOrigin{"flag --" + o.Name, limitation.Flag}
 		return nil
 	}
 	variable := variableOf(o.Name)
@@ -96,9 +105,9 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 	if !v.IsSet(o.Name) {
 		return nil
 	}
-	origin := path + ": " + o.Name
+	origin := optionOrigin{path + ": " + o.Name, limitation.OptionFile}
 	if os.Getenv(variable) != "" {
-		origin = "environment " + variable
+		origin = optionOrigin{"environment " + variable, limitation.Environment}
 	}
 	m.origins[o.Name] = origin
 	texts := []string{fmt.Sprint(v.Get(o.Name))}
@@ -109,7 +118,7 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 	}
 	for _, text := range texts {
 		if err := o.Set(text); err != nil {
-			return &userinput.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
+			return &userinput.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin.text, Err: err}
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func TestNumQueriesOfWrongFractions(t *testing.T) {
 }
 
 func TestPlans(t *testing.T) {
-	option := func(key, value string) Override { return Override{key, value, "flag"} }
+	option := func(key, value string) Override { return Override{Key: key, Value: value, Origin: "flag"} }
 	for _, c := range []struct {
 		name      string
 		version   string

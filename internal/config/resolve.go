@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -31,6 +32,7 @@ type Override struct {
 	Key    string // as in conf files, without model and scenario: target_qps
 	Value  string // durations with their unit, modes by name, switches as true or false
 	Origin string // e.g. "flag --target-qps"
+	Role   limitation.Role
 }
 
 // A Setting is a setting that was made, and where. Default settings are not made.
@@ -39,6 +41,7 @@ type Setting struct {
 	Value    string // as files write it
 	Unit     string // "ms", "%", "/s", or none
 	Origin   string // user.conf:3, rules v6.1, flag --target-qps
+	Role     limitation.Role
 	Replaces *Setting
 	row      *loadgen.Setting
 }
@@ -98,14 +101,14 @@ func Resolve(q Request) (*Resolved, error) {
 	r.model = q.Model.ConfName(q.Interactive)
 	r.rules()
 	if q.UserConf != nil {
-		r.file(q.UserConf, q.Rules.OpenSeeds)
+		r.file(q.UserConf, limitation.UserConf, q.Rules.OpenSeeds)
 	}
 	r.options()
 	if c := q.AuditConf; c != nil {
 		// A reference SUT loads it for its model, and then LoadGen for any model.
 		asked := r.target.Mode
-		r.file(c, q.Rules.OpenSeeds)
-		r.lookUp(c, []string{"*"}, q.Rules.OpenSeeds, func(e Entry) string { return c.at(e).String() })
+		r.file(c, limitation.AuditConf, q.Rules.OpenSeeds)
+		r.lookUp(c, []string{"*"}, limitation.AuditConf, q.Rules.OpenSeeds, func(e Entry) string { return c.at(e).String() })
 		if s := r.made[row("mode")]; s != nil && s.Replaces != nil && r.target.Mode != asked {
 			r.warn("%s: the mode is %v, in place of %v (%s)", s.Origin, r.target.Mode, asked, s.Replaces.Origin)
 		}
@@ -188,17 +191,17 @@ func (r *resolver) warn(format string, args ...any) {
 func (r *resolver) rules() {
 	rules := r.request.Rules
 	if r.request.MLPerfConf != nil {
-		r.file(r.request.MLPerfConf, true)
+		r.file(r.request.MLPerfConf, limitation.MLPerfConf, true)
 		return
 	}
 	origin := "rules " + rules.Version
-	r.lookUp(rules.Conf, []string{r.model}, true, func(Entry) string { return origin })
+	r.lookUp(rules.Conf, []string{r.model}, limitation.RuleSet, true, func(Entry) string { return origin })
 	for _, k := range loadgen.Settings() { // seeds of TEST05 that older confs do not have
 		seed := map[string]uint64{
 			"test05_qsl_rng_seed": rules.Test05.QSL, "test05_sample_index_rng_seed": rules.Test05.SampleIndex, "test05_schedule_rng_seed": rules.Test05.Schedule,
 		}[k.Key]
 		if seed != 0 {
-			r.assign(k, value{whole: seed}, fmt.Sprint(seed), origin)
+			r.assign(k, value{whole: seed}, fmt.Sprint(seed), origin, limitation.RuleSet)
 		}
 	}
 	r.offlineSamples(origin)
@@ -215,11 +218,11 @@ func (r *resolver) offlineSamples(origin string) {
 	if r.request.Scenario != loadgen.Offline || !inRound || r.target.MinQueryCount >= least {
 		return
 	}
-	r.assign(row("min_query_count"), value{whole: least}, fmt.Sprint(least), origin)
+	r.assign(row("min_query_count"), value{whole: least}, fmt.Sprint(least), origin, limitation.RuleSet)
 }
 
 // file applies a file of the user, and warns of models that no round knows: their lines never apply.
-func (r *resolver) file(c *Conf, builtIn bool) {
+func (r *resolver) file(c *Conf, role limitation.Role, builtIn bool) {
 	r.warnings = append(r.warnings, c.Warnings...)
 	own := r.request.Model.confNames(r.request.Interactive)
 	var known []string
@@ -245,11 +248,11 @@ func (r *resolver) file(c *Conf, builtIn bool) {
 		}
 		r.warnings = append(r.warnings, text)
 	}
-	r.lookUp(c, own, builtIn, func(e Entry) string { return c.at(e).String() })
+	r.lookUp(c, own, role, builtIn, func(e Entry) string { return c.at(e).String() })
 }
 
 // lookUp applies the settings of a file for the model, by any of its names, and the scenarios.
-func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Entry) string) {
+func (r *resolver) lookUp(c *Conf, names []string, role limitation.Role, builtIn bool, origin func(Entry) string) {
 	for _, k := range loadgen.Settings() {
 		e, ok := c.Lookup(cmp.Or(k.Scenario, r.request.Scenario.String()), k.Key, names...)
 		switch {
@@ -264,7 +267,7 @@ func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Ent
 		}
 		v, err := parseValue(k.Kind, e.Value)
 		if err == nil {
-			r.assign(k, v, e.Value, origin(e))
+			r.assign(k, v, e.Value, origin(e), role)
 			continue
 		}
 		err = &syntaxError{c.at(e), fmt.Sprintf("%s: %v", e.Name(), err)}
@@ -274,7 +277,7 @@ func (r *resolver) lookUp(c *Conf, names []string, builtIn bool, origin func(Ent
 	}
 }
 
-func (r *resolver) assign(k *loadgen.Setting, v value, text, origin string) {
+func (r *resolver) assign(k *loadgen.Setting, v value, text, origin string, role limitation.Role) {
 	field := k.Requested(&r.target)
 	if field == nil {
 		return
@@ -288,7 +291,7 @@ func (r *resolver) assign(k *loadgen.Setting, v value, text, origin string) {
 	if !k.In(r.request.Scenario) {
 		title = k.Scenario + "." + k.Key
 	}
-	r.made[k] = &Setting{Key: title, Value: text, Unit: unit(k.Kind), Origin: origin, Replaces: before, row: k}
+	r.made[k] = &Setting{Key: title, Value: text, Unit: unit(k.Kind), Origin: origin, Role: role, Replaces: before, row: k}
 }
 
 // row returns the row of a setting that all scenarios have.
@@ -346,7 +349,7 @@ func (r *resolver) option(o Override) error {
 		}
 		v, text, err := parseOption(k.Kind, o.Value)
 		if err == nil {
-			r.assign(k, v, text, o.Origin)
+			r.assign(k, v, text, o.Origin, o.Role)
 		}
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -17,7 +18,7 @@ func TestLaterSourceWins(t *testing.T) {
 	rules := mustRules(t, "v5.1")
 	user := mustParse(t, "user.conf", "\n*.*.min_query_count = 2\n*.Offline.min_duration = 7\nresnet50.Offline.target_qps = 30\n")
 	audit := mustParse(t, "audit.config", "*.*.mode = 1\n*.*.min_query_count = 4\n")
-	flag := Override{"min_query_count", "3", "flag --min-query-count"}
+	flag := Override{Key: "min_query_count", Value: "3", Origin: "flag --min-query-count"}
 	for _, c := range []struct {
 		name    string
 		request Request
@@ -51,7 +52,7 @@ func TestAuditConfigWithAnotherMode(t *testing.T) {
 	} {
 		q := Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"), AuditConf: mustParse(t, "audit.config", c.audit)}
 		if c.asked != "" {
-			q.Options = []Override{{"mode", c.asked, "flag --mode"}}
+			q.Options = []Override{{Key: "mode", Value: c.asked, Origin: "flag --mode"}}
 		}
 		if got := strings.Join(mustResolve(t, q).Warnings, "; "); got != c.want {
 			t.Errorf("asked for %q, %s: warnings %q, want %q", c.asked, c.audit, got, c.want)
@@ -63,7 +64,7 @@ func TestReplacedSettings(t *testing.T) {
 	r := mustResolve(t, Request{
 		Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, "v5.1"),
 		UserConf:  mustParse(t, "user.conf", "resnet50.Server.target_qps = 0x20\n"),
-		Options:   []Override{{"target_qps", "12.5", "flag --target-qps"}},
+		Options:   []Override{{Key: "target_qps", Value: "12.5", Origin: "flag --target-qps"}},
 		AuditConf: mustParse(t, "audit.config", "*.*.mode = 2\n"),
 	})
 	s, ok := r.Setting("target_qps")
@@ -110,16 +111,16 @@ func TestOrderOfSettings(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Options: []Override{
-		{"target_latency", "1.5ms", "flag --target-latency"},
-		{"min_duration", "120000", "flag --min-duration"},
-		{"mode", "accuracy", "flag --mode"},
-		{"coalesce_queries", "true", "flag --coalesce-queries"},
-		{"performance_issue_same", "false", "flag --issue-same"},
-		{"qsl_rng_seed", "0xFF", "flag --qsl-seed"},
-		{"num_issue_query_threads", "4", "flag --issue-threads"},
-		{"find_peak_qps_decimals_of_precision", "2", "flag --decimals"},
-		{"find_peak_qps_boundary_step_size", "0.5", "flag --step"},
-		{"target_latency_percentile", "97", "environment MLPERF_TARGET_LATENCY_PERCENTILE"},
+		{Key: "target_latency", Value: "1.5ms", Origin: "flag --target-latency"},
+		{Key: "min_duration", Value: "120000", Origin: "flag --min-duration"},
+		{Key: "mode", Value: "accuracy", Origin: "flag --mode"},
+		{Key: "coalesce_queries", Value: "true", Origin: "flag --coalesce-queries"},
+		{Key: "performance_issue_same", Value: "false", Origin: "flag --issue-same"},
+		{Key: "qsl_rng_seed", Value: "0xFF", Origin: "flag --qsl-seed"},
+		{Key: "num_issue_query_threads", Value: "4", Origin: "flag --issue-threads"},
+		{Key: "find_peak_qps_decimals_of_precision", Value: "2", Origin: "flag --decimals"},
+		{Key: "find_peak_qps_boundary_step_size", Value: "0.5", Origin: "flag --step"},
+		{Key: "target_latency_percentile", Value: "97", Origin: "environment MLPERF_TARGET_LATENCY_PERCENTILE"},
 	}})
 	s := r.Settings
 	if s.ServerTargetLatency != 1500*time.Microsecond || s.MinDuration != 2*time.Minute || s.Mode != loadgen.AccuracyOnly ||
@@ -132,7 +133,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("Setting(%s) = %s, want %s, as files have it", key, got.Value, want)
 		}
 	}
-	stream := mustResolve(t, Request{Scenario: loadgen.SingleStream, Options: []Override{{"target_latency", "2.5ms", "flag --target-latency"}}})
+	stream := mustResolve(t, Request{Scenario: loadgen.SingleStream, Options: []Override{{Key: "target_latency", Value: "2.5ms", Origin: "flag --target-latency"}}})
 	if got := stream.Settings.SingleStreamExpectedLatencyNS; got != 2.5e6 {
 		t.Errorf("expected latency = %g ns, want 2.5e6", got)
 	}
@@ -147,13 +148,13 @@ func TestWrongOptions(t *testing.T) {
 		{"fraction of a query", "min_query_count", "1.5", "want a whole number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Resolve(Request{Scenario: loadgen.SingleStream, Options: []Override{{c.key, c.value, "flag --x"}}})
+			_, err := Resolve(Request{Scenario: loadgen.SingleStream, Options: []Override{{Key: c.key, Value: c.value, Origin: "flag --x"}}})
 			if err == nil || !strings.HasPrefix(err.Error(), "flag --x: ") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s = %s gives %v, want %s", c.key, c.value, err, c.want)
 			}
 		})
 	}
-	_, err := Resolve(Request{Options: []Override{{"a", "1", "flag --a"}, {"b", "1", "flag --b"}}})
+	_, err := Resolve(Request{Options: []Override{{Key: "a", Value: "1", Origin: "flag --a"}, {Key: "b", Value: "1", Origin: "flag --b"}}})
 	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 2 {
 		t.Errorf("two bad options give %v, want two errors", err)
 	}
@@ -287,8 +288,8 @@ func TestInteractiveWithoutRules(t *testing.T) {
 // A switch and what needs it may be given in any order.
 func TestOptionsBeforeTheirSwitch(t *testing.T) {
 	options := []Override{
-		{"ttft_latency", "7ms", "flag --ttft-latency"}, {"use_token_latencies", "true", "flag --use-token-latencies"}, {"tpot_latency", "3ms", "flag --tpot-latency"},
-		{"token_latency_scaling_factor", "5", "flag --scaling"}, {"infer_token_latencies", "true", "flag --infer"},
+		{Key: "ttft_latency", Value: "7ms", Origin: "flag --ttft-latency"}, {Key: "use_token_latencies", Value: "true", Origin: "flag --use-token-latencies"}, {Key: "tpot_latency", Value: "3ms", Origin: "flag --tpot-latency"},
+		{Key: "token_latency_scaling_factor", Value: "5", Origin: "flag --scaling"}, {Key: "infer_token_latencies", Value: "true", Origin: "flag --infer"},
 	}
 	slices.Reverse(options)
 	for range 2 {
@@ -304,7 +305,7 @@ func TestOptionsBeforeTheirSwitch(t *testing.T) {
 		slices.Reverse(options)
 	}
 	// Of two values of one setting the later counts, wherever the switch stands.
-	twice := []Override{{"min_query_count", "5", "quick run"}, {"use_token_latencies", "true", "flag"}, {"min_query_count", "9", "flag --min-query-count"}}
+	twice := []Override{{Key: "min_query_count", Value: "5", Origin: "quick run"}, {Key: "use_token_latencies", Value: "true", Origin: "flag"}, {Key: "min_query_count", Value: "9", Origin: "flag --min-query-count"}}
 	r := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Options: twice})
 	if s, _ := r.Setting("min_query_count"); r.Settings.MinQueryCount != 9 || s.Replaces == nil || s.Replaces.Origin != "quick run" {
 		t.Errorf("min_query_count is %d, made by %+v", r.Settings.MinQueryCount, s)
@@ -328,6 +329,28 @@ func TestLookupBySeveralNames(t *testing.T) {
 		conf := mustParse(t, "user.conf", c.text)
 		if e, ok := conf.Lookup("Server", "min_query_count", "a", "b"); ok != (c.want != "") || e.Value != c.want {
 			t.Errorf("%s: %+v, %t, want %q", c.name, e, ok, c.want)
+		}
+	}
+}
+
+// The role of a file follows from what it is used for, not from its name.
+func TestRoles(t *testing.T) {
+	conf := func(name, key string) *Conf {
+		c, err := ParseConf(name, []byte("*.*."+key+" = 7\n"), ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	r := mustResolve(t, Request{
+		Scenario: loadgen.Server, Rules: mustRules(t, "v4.1"), UserConf: conf("audit.config", "min_query_count"), AuditConf: conf("my-test04.conf", "accuracy_log_rng_seed"),
+		Options: []Override{{Key: "target_qps", Value: "5", Origin: "environment MLPERF_TARGET_QPS", Role: limitation.Environment}},
+	})
+	for key, want := range map[string]limitation.Role{
+		"min_query_count": limitation.UserConf, "accuracy_log_rng_seed": limitation.AuditConf, "target_qps": limitation.Environment, "min_duration": limitation.RuleSet,
+	} {
+		if s, _ := r.Setting(key); s.Role != want {
+			t.Errorf("%s (%s) has the role %q, want %q", key, s.Origin, s.Role, want)
 		}
 	}
 }

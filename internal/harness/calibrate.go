@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/harness/selftest"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -21,7 +22,7 @@ func (r *run) calibrate(ctx context.Context) error {
 	if s.Mode == loadgen.AccuracyOnly {
 		if r.cfg.Calibrate && s.Scenario == loadgen.Server { // accuracy need not wait for a query per second
 			s.ServerTargetQPS = float64(len(r.model.predictors)) / r.warm.latency.Seconds()
-			r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration")
+			r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration", limitation.Calibration)
 		}
 		return nil
 	}
@@ -67,7 +68,7 @@ func (r *run) chooseLatencyBound() error {
 		const factor = 4
 		auto := (factor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 		r.cfg.Settings.ServerTargetLatency = auto
-		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", factor, took))
+		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", factor, took), "")
 		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v; the latency bound of %v has no room for two: using %v (open division)", took, bound, auto))
 		return nil
 	}
@@ -84,8 +85,8 @@ func (r *run) chooseLatencyBound() error {
 		r.impossible = err
 		s, origin := &r.cfg.Settings, "no rate can meet the latency bound"
 		s.MinDuration, s.MinQueryCount, r.cfg.Runs = min(s.MinDuration, briefTime), min(s.MinQueryCount, 1), 1
-		r.set("min_duration", s.MinDuration.String(), origin)
-		r.set("min_query_count", fmt.Sprint(s.MinQueryCount), origin)
+		r.set("min_duration", s.MinDuration.String(), origin, "")
+		r.set("min_query_count", fmt.Sprint(s.MinQueryCount), origin, "")
 		r.cfg.Observer.Note(fmt.Sprintf("%v; %v of traffic show how far off it is", err, s.MinDuration))
 	}
 	return nil
@@ -151,7 +152,7 @@ func (r *run) chooseInterval(ctx context.Context) error {
 		n := max(1, int(int64(t.samples)*int64(most)/int64(t.latency)))
 		why := fmt.Sprintf("%d samples take %v, the interval is %v", t.samples, t.latency.Round(10*time.Microsecond), interval.Round(time.Microsecond))
 		s.MultiStreamSamplesPerQuery = uint64(n)
-		r.set("samples_per_query", strconv.Itoa(n), "calibration: "+why)
+		r.set("samples_per_query", strconv.Itoa(n), "calibration: "+why, "")
 		r.cfg.Observer.Note(fmt.Sprintf("%s: using %d per query", why, n))
 		t, err = r.queryTime(ctx, n)
 	}
@@ -160,7 +161,7 @@ func (r *run) chooseInterval(ctx context.Context) error {
 		auto := (factor*t.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 		took := t.latency.Round(10 * time.Microsecond)
 		s.MultiStreamQPS = 1 / auto.Seconds()
-		r.set("target_qps", fmt.Sprintf("%.4g", s.MultiStreamQPS), fmt.Sprintf("auto: an interval of %d × the %v of a query", factor, took))
+		r.set("target_qps", fmt.Sprintf("%.4g", s.MultiStreamQPS), fmt.Sprintf("auto: an interval of %d × the %v of a query", factor, took), "")
 		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %v; the official interval is %v: using %v (open division)", samples(t.samples), took, interval.Round(time.Microsecond), auto))
 	}
 	return err
@@ -185,7 +186,7 @@ func (r *run) chooseRate(ctx context.Context) error {
 		s.SingleStreamExpectedLatencyNS = float64(r.warm.latency)
 		c.Chosen = report.Metric{Name: "expected latency", Value: r.warm.latency.Seconds() * 1e3, Unit: "ms"}
 		c.Reason = "median of a few runs"
-		r.set("target_latency", fmt.Sprint(r.warm.latency), "calibration")
+		r.set("target_latency", fmt.Sprint(r.warm.latency), "calibration", limitation.Calibration)
 
 	case loadgen.MultiStream:
 		t, err := r.queryTime(ctx, int(s.MultiStreamSamplesPerQuery))
@@ -198,7 +199,7 @@ func (r *run) chooseRate(ctx context.Context) error {
 		if t.samples == 1 {
 			c.Reason = fmt.Sprintf("1 sample takes %v", t.batch.Round(10*time.Microsecond))
 		}
-		r.set("target_latency", fmt.Sprint(t.latency), "calibration")
+		r.set("target_latency", fmt.Sprint(t.latency), "calibration", limitation.Calibration)
 
 	case loadgen.Offline:
 		rate, err := r.throughput(ctx, r.model.shape.batch)
@@ -209,7 +210,7 @@ func (r *run) chooseRate(ctx context.Context) error {
 		s.OfflineExpectedQPS = offlineMargin * rate
 		c.Chosen = report.Metric{Name: "target_qps", Value: s.OfflineExpectedQPS, Unit: "samples/s"}
 		c.Reason = fmt.Sprintf("measured %.4g samples/s with %s; a quarter more makes the test long enough", rate, who)
-		r.set("target_qps", fmt.Sprintf("%.4g", s.OfflineExpectedQPS), "calibration")
+		r.set("target_qps", fmt.Sprintf("%.4g", s.OfflineExpectedQPS), "calibration", limitation.Calibration)
 
 	case loadgen.Server:
 		// Samples always wait while the capacity is measured: each worker answers them one by one, or as many as a decoder has
@@ -239,7 +240,7 @@ func (r *run) chooseRate(ctx context.Context) error {
 		if took > bound {
 			c.Reason = fmt.Sprintf("measured %.4g samples/s with %s, %s; using %.0f %%, which the machine sustains", capacity, who, how, load*100)
 		}
-		r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration")
+		r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration", limitation.Calibration)
 	}
 	return nil
 }
@@ -331,8 +332,8 @@ func (r *run) chooseQueryCount() {
 	origin := fmt.Sprintf("quick run: %d queries would take %v", s.MinQueryCount, time.Duration(took*1e9).Round(time.Second))
 	r.cfg.Observer.Note(fmt.Sprintf("slow model: %d queries and the median instead of %d and p%g", few, s.MinQueryCount, 100*before))
 	s.MinQueryCount, *target = few, percentile
-	r.set("min_query_count", fmt.Sprint(few), origin)
-	r.set("target_latency_percentile", fmt.Sprint(100*percentile), origin)
+	r.set("min_query_count", fmt.Sprint(few), origin, limitation.QuickRun)
+	r.set("target_latency_percentile", fmt.Sprint(100*percentile), origin, limitation.QuickRun)
 }
 
 // checkHeadroom warns if the Server target is more than half of what the generator can

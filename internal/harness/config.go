@@ -70,15 +70,16 @@ type Config struct {
 	BuiltInData  bool
 	// Reference is the score of the FP32 model on this data; 0: the official one.
 	Reference float64
-	Caveats   []string // limitations of the results that the caller knows
-	Beside    []string // benchmarks that run at the same time on this machine, which is not of the rules
-	Warnings  []string
-	// Judge compares the settings of a test with the rules: what makes it easier is a caveat,
-	// what makes it harder a note. Origin returns the origin of a setting. It may be nil.
-	Judge func(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string)
+	// Limitations are those of the results that the caller knows.
+	Limitations report.Limitations
+	Beside      []string // benchmarks that run at the same time on this machine, which is not of the rules
+	Warnings    []string
+	// Judge compares the settings of a test with the rules: what makes it easier is a limitation,
+	// what makes it harder a note. Made are those that differ from the defaults. It may be nil.
+	Judge func(s loadgen.TestSettings, made []report.Setting) (limitations report.Limitations, notes []string)
 	// JudgeData compares the user's data set with the rules': how many samples are in memory at
 	// once, how many it has, and of those seen so far how many have distinct contents. It may be nil.
-	JudgeData func(loaded, all, seen, distinct int) (caveats []string)
+	JudgeData func(loaded, all, seen, distinct int) report.Limitations
 	// Anyway runs a test even if no rate can keep the latency bound.
 	Anyway bool
 	// Brief shortens a test of performance for which no rate can keep the latency bound to ten seconds, instead of refusing it.

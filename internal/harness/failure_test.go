@@ -18,6 +18,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -44,8 +45,8 @@ func TestKilledProgramLeavesResults(t *testing.T) {
 					t.Error(err)
 					return nil
 				}
-				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) || len(r.Caveats) == 0 {
-					t.Errorf("result %s, problems %q, settings %v, caveats %q", r.Result, r.Problems, r.Settings, r.Caveats)
+				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) || len(r.Limitations) == 0 {
+					t.Errorf("result %s, problems %q, settings %v, limitations %v", r.Result, r.Problems, r.Settings, r.Limitations)
 				}
 				d, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
 				if err != nil || len(d.Errors()) != 1 {
@@ -505,15 +506,17 @@ func TestResultsAreWrittenWhole(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := config(t, newNumbers(20), loadgen.Server, loadgen.PerformanceOnly)
 			change(&cfg)
-			cfg.Complete = func(r *report.Results) { r.Caveats = append(r.Caveats, "the clock jumped") }
+			cfg.Complete = func(r *report.Results) {
+				r.Limitations = append(r.Limitations, limitation.Limitation{ID: limitation.TimeLost})
+			}
 			testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, charts.FileName), 0o755))
 			_, err := Run(t.Context(), cfg)
 			r, errRead := report.Read(cfg.OutputDir)
 			if err == nil || !strings.Contains(err.Error(), charts.FileName) || errRead != nil {
 				t.Fatalf("%s: %v, %v, want an error about charts, and results", name, err, errRead)
 			}
-			if strings.Count(strings.Join(r.Caveats, ","), "the clock jumped") != 1 || r.Result != report.Valid || cfg.FindPeak && (r.Peak == nil || r.Peak.Best == 0) {
-				t.Errorf("%s: %s, peak %+v, caveats %q", name, r.Result, r.Peak, r.Caveats)
+			if len(slices.DeleteFunc(slices.Clone(r.Limitations), func(l limitation.Limitation) bool { return l.ID != limitation.TimeLost })) != 1 || r.Result != report.Valid || cfg.FindPeak && (r.Peak == nil || r.Peak.Best == 0) {
+				t.Errorf("%s: %s, peak %+v, limitations %v", name, r.Result, r.Peak, r.Limitations)
 			}
 		})
 	}

@@ -10,9 +10,9 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness/peak"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -88,10 +88,10 @@ func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir 
 		r.cfg.Observer.Note(fmt.Sprintf("confirming %.5g %s at full length", t.Load, state.Unit))
 		if r.cfg.Settings.Scenario == loadgen.MultiStream {
 			r.cfg.Settings.MultiStreamSamplesPerQuery = uint64(t.Load)
-			r.set("samples_per_query", strconv.FormatUint(uint64(t.Load), 10), "find-peak")
+			r.set("samples_per_query", strconv.FormatUint(uint64(t.Load), 10), "find-peak", "")
 		} else {
 			r.cfg.Settings.ServerTargetQPS = t.Load
-			r.set("target_qps", strconv.FormatFloat(t.Load, 'g', 5, 64), "find-peak")
+			r.set("target_qps", strconv.FormatFloat(t.Load, 'g', 5, 64), "find-peak", "")
 		}
 		if dir != r.cfg.OutputDir {
 			if err := fileio.MkdirIn(r.cfg.OutputDir, peak.HigherDir); err != nil {
@@ -221,7 +221,8 @@ func (r *run) userConf(load float64) string {
 	digits := math.Pow(10, 3-math.Floor(math.Log10(load)))
 	text := line(key, math.Floor(load*digits)/digits)
 	own := func(key string) bool {
-		return r.origin(key) != "default" && !strings.HasPrefix(r.origin(key), "rules ")
+		i := r.find(key)
+		return i >= 0 && r.cfg.Made[i].Role != limitation.RuleSet
 	}
 	if own(bound) {
 		text += "\n" + line(bound, boundValue)

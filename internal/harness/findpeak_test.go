@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -215,8 +216,8 @@ func TestUserConfOfAPeak(t *testing.T) {
 	if got, want := r.userConf(48.567), "numbers.Server.target_qps = 48.56"; got != want {
 		t.Errorf("with the rules' bound: %q, want %q", got, want)
 	}
-	r.set("target_latency", "250ms", "flag --target-latency")
-	r.set("target_latency_percentile", "90", "--quick")
+	r.set("target_latency", "250ms", "flag --target-latency", limitation.Flag)
+	r.set("target_latency_percentile", "90", "quick run", limitation.QuickRun)
 	want := "numbers.Server.target_qps = 48.56\nnumbers.Server.target_latency = 250\nnumbers.Server.target_latency_percentile = 90"
 	if got := r.userConf(48.567); got != want {
 		t.Errorf("with another bound: %q, want %q", got, want)

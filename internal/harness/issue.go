@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -151,14 +152,14 @@ func (r *run) sutName() string {
 	}
 	name := userinput.Line(strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision)))
 	if len(r.cfg.Beside) > 0 { // the logs have no other place for it
-		name += ", not of the rules: " + beside(r.cfg.Beside)
+		name += ", " + report.Sentence(r.besideOthers())
 	}
 	return name
 }
 
-// beside names the benchmarks that ran at the same time.
-func beside(others []string) string {
-	return "it ran at the same time as " + strings.Join(others, " and ") + " on this machine"
+// besideOthers is the limitation of a run with others at the same time.
+func (r *run) besideOthers() limitation.Limitation {
+	return limitation.Limitation{ID: limitation.AtSameTime, Value: strings.Join(r.cfg.Beside, " and ")}
 }
 
 // writeLogs writes the summary and the detail log, and returns their sums.

@@ -142,7 +142,7 @@ func wholeOf(n int, s string) string {
 
 func honestWhole(q question) string { return wholeOf(len(q.words), strings.Join(q.words, "")) }
 
-// The fates of a run. A caveat is made, a problem makes the run INVALID; of failed answers the kind counts.
+// The fates of a run. A limitation is made, a problem makes the run INVALID; of failed answers the kind counts.
 const (
 	valid  = "valid"
 	failed = "failed: "
@@ -150,9 +150,9 @@ const (
 	marked = "marked: "
 
 	counts    = wrong + "tokens: the servers tell of "
-	unchecked = marked + "tokens as counted by the servers"
-	alike     = marked + "the servers gave "
-	inPieces  = marked + "2560 tokens came in "
+	unchecked = marked + "unchecked_tokens "
+	alike     = marked + "alike_answers "
+	inPieces  = marked + "tokens_in_pieces 2560 of "
 	noText    = failed + "more tokens than text"
 	afterEnd  = failed + "more after the end"
 	repeated  = failed + "repeated events"
@@ -179,8 +179,8 @@ var lies = append([]lie{
 	{"one of three answers", alike, alike, func(q question) []string {
 		return told(20, slices.Repeat([]string{vocab.Words[q.nth%3]}, 20)...)
 	}},
-	{"all in one piece", inPieces + "40 pieces", inPieces + "40 pieces", func(q question) []string { return told(honestTokens, strings.Join(q.words, "")) }},
-	{"a token and the rest in another piece", inPieces + "80 pieces", inPieces + "80 pieces", func(q question) []string {
+	{"all in one piece", inPieces + "40", inPieces + "40", func(q question) []string { return told(honestTokens, strings.Join(q.words, "")) }},
+	{"a token and the rest in another piece", inPieces + "80", inPieces + "80", func(q question) []string {
 		return told(honestTokens, q.words[0], strings.Join(q.words[1:], ""))
 	}},
 	{"whole answers without a reason", failed + "no finish_reason", failed + "no finish_reason", func(q question) []string { return append(texts(q.words...), usage(honestTokens)) }},
@@ -292,7 +292,7 @@ var lies = append([]lie{
 		return []string{idsOf(q.ids, strings.Join(q.words[:32], "")), finish, usage(honestTokens)}
 	}},
 
-	{"prompts of a cache", marked + "the servers took 80 of 120 tokens of prompts from a cache", marked + "the servers took 80 of 120", func(q question) []string {
+	{"prompts of a cache", marked + "cached_tokens 80 of 120", marked + "cached_tokens 80 of 120", func(q question) []string {
 		return append(texts(q.words...), finish, `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":64,"prompt_tokens_details":{"cached_tokens":2}}}`)
 	}},
 	{"an error beside the text", failed + "error in the stream", failed + "error in the stream", func(q question) []string {
@@ -359,16 +359,16 @@ func checkFate(t *testing.T, r *report.Results, err error, fate string, known bo
 	case wrong:
 		ok = r.Result == report.Invalid && has(r.Problems)
 	case marked:
-		ok = r.Result == report.Valid && has(r.Caveats)
+		ok = r.Result == report.Valid && has(data(r.Limitations))
 	default:
 		own := 1 // not official
 		if !known {
 			own = 2 // tokens as counted by the servers
 		}
-		ok = r.Result == report.Valid && len(r.Caveats) == own
+		ok = r.Result == report.Valid && len(r.Limitations) == own
 	}
 	if !ok {
-		t.Errorf("%v: %s, problems %q, caveats %q, failures %+v; want %s", err, r.Result, r.Problems, r.Caveats, r.Generation.Failures, fate)
+		t.Errorf("%v: %s, problems %q, limitations %v, failures %+v; want %s", err, r.Result, r.Problems, r.Limitations, r.Generation.Failures, fate)
 	}
 }
 
@@ -422,7 +422,7 @@ func TestServersWithoutReasons(t *testing.T) {
 // Answers may be alike where those of the data set are.
 func TestAnswersAreAlikeAsInTheDataSet(t *testing.T) {
 	t.Parallel()
-	for fate, outputs := range map[string]int{valid: 3, alike + "3 distinct answers to 21 distinct prompts; the data set has 18": 20} {
+	for fate, outputs := range map[string]int{valid: 3, alike + "3 of 21, want 18": 20} {
 		data := articles(t, tokenserver.New(tokenserver.Options{}), 24)
 		var rows []map[string]any
 		for i := range 24 {
@@ -470,7 +470,7 @@ func TestLyingServersWithoutStreams(t *testing.T) {
 	}
 }
 
-// What servers that do nothing wrong send in their own ways is VALID, and has no caveat.
+// What servers that do nothing wrong send in their own ways is VALID, and has no limitation.
 func TestHonestServers(t *testing.T) {
 	t.Parallel()
 	data := articles(t, tokenserver.New(tokenserver.Options{}), 24)

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -31,7 +33,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 		Model:       r.cfg.Model.Name,
 		Rules:       r.cfg.Rules,
 		Interactive: r.cfg.Interactive,
-		Caveats:     append([]string{}, r.cfg.Caveats...),
+		Limitations: slices.Clone(r.cfg.Limitations),
 		Fingerprint: r.cfg.Fingerprint,
 		Problems:    []string{},
 		Warnings:    append(append([]string{}, r.cfg.Warnings...), r.warnings.list...),
@@ -73,7 +75,7 @@ func (r *run) results(test *loadgen.Result) *report.Results {
 	}
 	r.serverCheck.judgeTokens(out.Generation, alike, r.workload.Samples)
 	r.serverCheck.apply(out)
-	r.addCaveats(out)
+	r.addLimitations(out)
 	return out
 }
 
@@ -100,12 +102,12 @@ func (r *run) queueStats(test *loadgen.Result) *report.QueueStats {
 	return stats
 }
 
-// addCaveats adds the caveats about settings that are easier than the
-// rules', and about models and data that are not the official ones.
-func (r *run) addCaveats(out *report.Results) {
+// addLimitations adds the limitations by settings that are easier than the
+// rules', and by models and data that are not the official ones.
+func (r *run) addLimitations(out *report.Results) {
 	if r.cfg.Judge != nil {
-		caveats, notes := r.cfg.Judge(r.cfg.Settings, r.origin)
-		out.Caveats, out.Notes = append(out.Caveats, caveats...), append(out.Notes, notes...)
+		limitations, notes := r.cfg.Judge(r.cfg.Settings, r.cfg.Made)
+		out.Limitations, out.Notes = append(out.Limitations, limitations...), append(out.Notes, notes...)
 	}
 	if r.cfg.JudgeData != nil && !r.cfg.BuiltInData && r.cfg.Count == 0 {
 		loaded := r.performanceSamples()
@@ -113,22 +115,22 @@ func (r *run) addCaveats(out *report.Results) {
 		if n := r.cfg.Settings.PerformanceSampleCountOverride; n > 0 { // LoadGen takes it, even if the data set has fewer samples
 			loaded = int(min(n, uint64(r.workload.Samples)))
 		}
-		out.Caveats = append(out.Caveats, r.cfg.JudgeData(loaded, r.workload.Samples, seen, distinct)...)
+		out.Limitations = append(out.Limitations, r.cfg.JudgeData(loaded, r.workload.Samples, seen, distinct)...)
 	}
-	out.Caveats = append(out.Caveats, r.workload.Caveats...)
+	out.Limitations = append(out.Limitations, r.workload.Limitations...)
 	if r.workload.Answers != nil {
-		out.Caveats = append(out.Caveats, r.workload.Answers()...)
+		out.Limitations = append(out.Limitations, r.workload.Answers()...)
 	}
-	caveat := func(on bool, text string) {
+	limit := func(on bool, l limitation.Limitation) {
 		if on {
-			out.Caveats = append(out.Caveats, text)
+			out.Limitations = append(out.Limitations, l)
 		}
 	}
-	caveat(len(r.cfg.Beside) > 0, "not of the rules: "+beside(r.cfg.Beside))
-	caveat(r.cfg.BuiltInModel, report.CaveatBuiltInModel)
-	caveat(r.cfg.BuiltInData, report.CaveatBuiltInData)
-	caveat(r.cfg.Count > 0, fmt.Sprintf("a part of the data set: the first %d samples", r.cfg.Count))
-	caveat(true, report.CaveatUnofficial)
+	limit(len(r.cfg.Beside) > 0, r.besideOthers())
+	limit(r.cfg.BuiltInModel, limitation.Limitation{ID: limitation.BuiltInModel})
+	limit(r.cfg.BuiltInData, limitation.Limitation{ID: limitation.BuiltInData})
+	limit(r.cfg.Count > 0, limitation.Limitation{ID: limitation.PartOfData, Value: strconv.Itoa(r.cfg.Count)})
+	limit(true, limitation.Limitation{ID: limitation.Unofficial})
 }
 
 func (r *run) backend() report.Backend {
@@ -139,7 +141,7 @@ func (r *run) backend() report.Backend {
 	}
 	cores, s := runtime.GOMAXPROCS(0), r.model.shape
 	return report.Backend{
-		Engine: info.Engine, Library: info.Library, Devices: devices, Facts: info.Facts,
+		Engine: info.Engine, Simulated: info.Simulated, Library: info.Library, Devices: devices, Facts: info.Facts,
 		ReservedCores: cores - r.cfg.Cores(cores), PinnedTo: r.cfg.Processors[:min(s.workers*s.threads, len(r.cfg.Processors))],
 		Threads: s.threads, Sessions: len(r.model.sessions),
 		WarmUp:    report.WarmUp{Runs: r.warm.runs, Stable: r.warm.stable, LatencyNS: int64(r.warm.latency)},
@@ -229,10 +231,10 @@ func (r *run) checkpoint(dir string) func(*loadgen.Result) {
 	warnings := slices.Concat(r.cfg.Warnings, r.warnings.list)
 	return func(test *loadgen.Result) {
 		out := known
-		out.Caveats, out.Warnings, out.Problems = slices.Clone(r.cfg.Caveats), slices.Clone(warnings), []string{}
+		out.Limitations, out.Warnings, out.Problems = slices.Clone(r.cfg.Limitations), slices.Clone(warnings), []string{}
 		out.Created = test.StartTime.UTC().Truncate(time.Second)
 		out.Fill(test, r.origin)
-		r.addCaveats(&out)
+		r.addLimitations(&out)
 		_, err := r.writeLogs(test, dir)
 		_ = errors.Join(err, out.Write(dir)) // an error now is one when the test has ended, too
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -114,9 +115,9 @@ func (r *run) phase(ctx context.Context, name string, f func() error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// set replaces the record of a setting by one that was found by measuring.
-func (r *run) set(key, value, origin string) {
-	s := report.Setting{Key: key, Value: value, Origin: origin}
+// set replaces the record of a setting by that of another value.
+func (r *run) set(key, value, origin string, role limitation.Role) {
+	s := report.Setting{Key: key, Value: value, Origin: origin, Role: role}
 	if i := r.find(key); i >= 0 {
 		r.cfg.Made[i] = s
 		return
@@ -125,12 +126,7 @@ func (r *run) set(key, value, origin string) {
 }
 
 // origin says where a setting comes from.
-func (r *run) origin(key string) string {
-	if i := r.find(key); i >= 0 {
-		return r.cfg.Made[i].Origin
-	}
-	return "default"
-}
+func (r *run) origin(key string) string { return report.MadeBy(r.cfg.Made, key).Origin }
 
 // find returns the place of a setting in r.cfg.Made, of several the last, which counts; -1: none.
 func (r *run) find(key string) int {
@@ -199,7 +195,7 @@ func (r *run) lengthen(test *loadgen.Result) bool {
 	r.cfg.Settings.OfflineExpectedQPS = offlineMargin * reached
 	r.calibration.SamplesPerSecond, r.calibration.Chosen.Value = reached, offlineMargin*reached
 	r.calibration.Reason = fmt.Sprintf("a test reached %.4g samples/s and was too short; a quarter more makes it long enough", reached)
-	r.set("target_qps", fmt.Sprintf("%.4g", r.cfg.Settings.OfflineExpectedQPS), "calibration")
+	r.set("target_qps", fmt.Sprintf("%.4g", r.cfg.Settings.OfflineExpectedQPS), "calibration", limitation.Calibration)
 	return true
 }
 

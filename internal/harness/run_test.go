@@ -17,6 +17,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -160,11 +161,11 @@ func described(t *testing.T) (Config, *report.Results) {
 		{Key: "target_latency", Value: "100 ms", Origin: "user.conf:3"},
 		{Key: "min_query_count", Value: "100", Origin: "flag --min-query-count"},
 	}
-	cfg.Caveats, cfg.Warnings = []string{"a caveat of the caller"}, []string{"an unknown key"}
-	cfg.Judge = func(s loadgen.TestSettings, origin func(string) string) (caveats, notes []string) {
-		return []string{fmt.Sprintf("the bound is %v (%s)", s.ServerTargetLatency, origin("target_latency"))}, []string{"a note"}
+	cfg.Limitations, cfg.Warnings = report.Limitations{{ID: limitation.SimulatedEngine}}, []string{"an unknown key"}
+	cfg.Judge = func(s loadgen.TestSettings, made []report.Setting) (report.Limitations, []string) {
+		return report.Limitations{{ID: limitation.Setting, Value: s.ServerTargetLatency.String(), Origin: report.MadeBy(made, "target_latency").Origin}}, []string{"a note"}
 	}
-	cfg.JudgeData = func(int, int, int, int) []string { return []string{"made data and parts have caveats of their own"} }
+	cfg.JudgeData = func(int, int, int, int) report.Limitations { return report.Limitations{{ID: limitation.Copies}} } // not of made data and parts
 	cfg.Fingerprint = "f"
 	cfg.BuiltInModel, cfg.BuiltInData, cfg.Count = true, true, 100
 	cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}
@@ -376,12 +377,12 @@ func TestJudgeData(t *testing.T) {
 			n := newNumbers(100)
 			cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
 			cfg.Model.PerformanceSampleCount, cfg.Settings.PerformanceSampleCountOverride = 64, c.override
-			cfg.JudgeData = func(loaded, all, seen, distinct int) []string {
-				return []string{fmt.Sprintf("%d of %d, %d of %d", loaded, all, distinct, seen)}
+			cfg.JudgeData = func(loaded, all, seen, distinct int) report.Limitations {
+				return report.Limitations{{ID: limitation.Copies, Value: fmt.Sprintf("%d of %d, %d of %d", loaded, all, distinct, seen)}}
 			}
 			r := mustRun(t, n, cfg)
-			if want := fmt.Sprintf("%d of 100, %[1]d of %[1]d", c.loaded); len(r.Caveats) == 0 || r.Caveats[0] != want {
-				t.Errorf("%s: caveats %q, want %q first", name, r.Caveats, want)
+			if want := fmt.Sprintf("%d of 100, %[1]d of %[1]d", c.loaded); len(r.Limitations) == 0 || r.Limitations[0].Value != want {
+				t.Errorf("%s: limitations %v, want %q first", name, r.Limitations, want)
 			}
 		})
 	}
@@ -453,10 +454,12 @@ func TestResultsDescribeTheRun(t *testing.T) {
 		if diff := cmp.Diff([]string{"data", "model", "warm-up", "traffic"}, phases); diff != "" {
 			t.Errorf("phases (-want +got):\n%s", diff)
 		}
-		for i, want := range []string{"a caveat of the caller", "(user.conf:3)", "built-in model", "synthetic", "the first 100 samples", "not an official MLPerf result"} {
-			if i >= len(r.Caveats) || !strings.Contains(r.Caveats[i], want) {
-				t.Errorf("caveats %q, want %q at %d", r.Caveats, want, i)
-			}
+		limitations := report.Limitations{
+			{ID: limitation.SimulatedEngine}, {ID: limitation.Setting, Value: "100ms", Origin: "user.conf:3"}, {ID: limitation.BuiltInModel}, {ID: limitation.BuiltInData},
+			{ID: limitation.PartOfData, Value: "100"}, {ID: limitation.Unofficial},
+		}
+		if diff := cmp.Diff(limitations, r.Limitations); diff != "" {
+			t.Errorf("limitations (-want +got):\n%s", diff)
 		}
 		if !slices.Equal(r.Notes, []string{"a note"}) || !slices.Equal(r.Warnings, []string{"an unknown key"}) {
 			t.Errorf("notes %q, warnings %q", r.Notes, r.Warnings)

@@ -29,7 +29,7 @@ type Target struct {
 	// None says why the score is not compared; empty: it is compared.
 	None string
 	// JudgeData, if not nil, compares the size of the data set with the official one.
-	JudgeData func(samples int) (caveats []string)
+	JudgeData func(samples int) report.Limitations
 }
 
 // Score scores an accuracy log of a model as the official script does, and compares the
@@ -60,7 +60,7 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 		a.Warnings = append(a.Warnings, missed+": the target is not met")
 	}
 	if t.JudgeData != nil {
-		a.Warnings = append(a.Warnings, t.JudgeData(score.Coverage.Samples)...)
+		a.Warnings = append(a.Warnings, t.JudgeData(score.Coverage.Samples).Sentences()...)
 	}
 	a.Samples = uint64(score.Coverage.Scored)
 	whole, of := score.Coverage.Samples, "data set"

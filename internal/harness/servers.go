@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -19,8 +20,9 @@ type serverCheck struct {
 	before  backend.Account
 	noStats error // why the servers tell no statistics
 
-	remote                      *report.Remote
-	problems, caveats, warnings []string
+	remote             *report.Remote
+	problems, warnings []string
+	limitations        report.Limitations
 }
 
 // accountTimeout bounds asking servers about a test.
@@ -80,12 +82,11 @@ func (r *run) afterTest(ctx context.Context) {
 // compare judges the counts of a test. A model of several files runs them any number of times for a sample, for several
 // samples at once or for one, so that requests count and not samples.
 func (c *serverCheck) compare(a backend.Account, restarted bool, samples uint64, several bool) {
-	const notComputed = "either one of several behind a balancer was asked, or answers were not computed"
 	if len(a.Down) > 0 {
 		c.problems = append(c.problems, "servers were left out since they failed: "+strings.Join(a.Down, "; "))
 	}
 	if a.Retried > 0 {
-		c.caveats = append(c.caveats, fmt.Sprintf("%d requests were sent again (retry): the rules do not allow that", a.Retried))
+		c.limit(limitation.Limitation{ID: limitation.Retried, Value: fmt.Sprint(a.Retried)})
 	}
 	switch s := a.Server; {
 	case s == nil:
@@ -94,10 +95,10 @@ func (c *serverCheck) compare(a backend.Account, restarted bool, samples uint64,
 		c.problems = append(c.problems, fmt.Sprintf("the servers answered %d requests from a cache, which the rules forbid", s.CacheHits))
 	case restarted:
 	case several && s.Inferences < a.RoundTrip.Count:
-		c.caveats = append(c.caveats, fmt.Sprintf("the servers counted %d inferences, %d requests were answered: %s", s.Inferences, a.RoundTrip.Count, notComputed))
+		c.limit(limitation.Limitation{ID: limitation.UncountedRequest, Value: fmt.Sprint(s.Inferences), Of: fmt.Sprint(a.RoundTrip.Count)})
 	case several:
 	case s.Inferences < samples:
-		c.caveats = append(c.caveats, fmt.Sprintf("the servers counted %d of %d samples: %s", s.Inferences, samples, notComputed))
+		c.limit(limitation.Limitation{ID: limitation.UncountedSample, Value: fmt.Sprint(s.Inferences), Of: fmt.Sprint(samples)})
 	case s.Inferences > samples:
 		c.warnings = append(c.warnings, fmt.Sprintf("the servers counted %d samples, %d were sent: others used them, too", s.Inferences, samples))
 	}
@@ -108,40 +109,47 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int) {
 	if g == nil {
 		return
 	}
-	caveat := func(on bool, format string, args ...any) {
-		if on {
-			c.caveats = append(c.caveats, fmt.Sprintf(format, args...))
-		}
-	}
 	switch without := g.Finished[""]; {
 	case without == 0:
 	case without < g.Answers: // servers that give reasons do so in whole answers
 		c.problems = append(c.problems, fmt.Sprintf("%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
 	default:
-		caveat(true, "the server gives no finish_reason: nothing but the end of the stream shows that the %d answers are whole", without)
+		c.limit(limitation.Limitation{ID: limitation.UncertainEnds, Value: fmt.Sprint(without)})
 	}
 	check := g.TokenCheck
 	if fault := check.Fault(); fault != "" {
 		c.problems = append(c.problems, fault)
 	}
-	caveat(check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized, "tokens as counted by the servers (%s): no tokenizer here checks them", g.Counted)
-	caveat(check.Told < check.Counted-check.Allowed, "tokens: the servers tell of %d in %d answers, the tokenizer counts %d: it may be that of another model", check.Told, check.Answers, check.Counted)
-	caveat(g.CachedTokens > 0, "the servers took %d of %d tokens of prompts from a cache, which the rules forbid", g.CachedTokens, g.PromptTokens)
-	const mostInPiece = 16 // servers gather up to 10 (stream_interval of vLLM)
-	caveat(g.Pieces > 0 && g.Tokens > mostInPiece*g.Pieces, "%d tokens came in %d pieces: times to the first token and per token are those of pieces", g.Tokens, g.Pieces)
-	same, expected := g.Prompts-g.Distinct, int64(alike)*g.Prompts/int64(max(1, samples))
-	own := ""
-	if expected > 0 {
-		own = fmt.Sprintf("; the data set has %d", g.Prompts-expected)
+	if check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized {
+		c.limit(limitation.Limitation{ID: limitation.UncheckedTokens, Origin: g.Counted})
 	}
-	caveat(same > expected+g.Prompts/20, "the servers gave %d distinct answers to %d distinct prompts%s", g.Distinct, g.Prompts, own)
+	if check.Told < check.Counted-check.Allowed {
+		c.limit(limitation.Limitation{ID: limitation.FewerTokens, Value: fmt.Sprint(check.Told), Of: fmt.Sprint(check.Answers), Want: fmt.Sprint(check.Counted)})
+	}
+	if g.CachedTokens > 0 {
+		c.limit(limitation.Limitation{ID: limitation.CachedTokens, Value: fmt.Sprint(g.CachedTokens), Of: fmt.Sprint(g.PromptTokens)})
+	}
+	const mostInPiece = 16 // servers gather up to 10 (stream_interval of vLLM)
+	if g.Pieces > 0 && g.Tokens > mostInPiece*g.Pieces {
+		c.limit(limitation.Limitation{ID: limitation.TokensInPieces, Value: fmt.Sprint(g.Tokens), Of: fmt.Sprint(g.Pieces)})
+	}
+	same, expected := g.Prompts-g.Distinct, int64(alike)*g.Prompts/int64(max(1, samples))
+	if same > expected+g.Prompts/20 {
+		l := limitation.Limitation{ID: limitation.AlikeAnswers, Value: fmt.Sprint(g.Distinct), Of: fmt.Sprint(g.Prompts)}
+		if expected > 0 {
+			l.Want = fmt.Sprint(g.Prompts - expected)
+		}
+		c.limit(l)
+	}
 }
+
+func (c *serverCheck) limit(l limitation.Limitation) { c.limitations = append(c.limitations, l) }
 
 // apply adds the findings to results. A run with a problem is INVALID.
 func (c *serverCheck) apply(out *report.Results) {
 	out.Remote = c.remote
 	out.Problems = append(out.Problems, c.problems...)
-	out.Caveats = append(out.Caveats, c.caveats...)
+	out.Limitations = append(out.Limitations, c.limitations...)
 	out.Warnings = append(out.Warnings, c.warnings...)
 	if len(c.problems) > 0 && out.Result == report.Valid {
 		out.Result = report.Invalid

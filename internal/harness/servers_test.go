@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -340,27 +342,35 @@ func TestServerCounts(t *testing.T) {
 		account   backend.Account
 		restarted bool
 		result    string
-		want      string // in a problem, caveat or warning
+		want      string // in a problem or warning, or the limitation
 	}{
 		{"as many as were sent", backend.Account{Server: count(100, 0)}, false, report.Valid, ""},
 		{"a hit in a cache", backend.Account{Server: count(99, 1)}, false, report.Invalid, "from a cache"},
-		{"fewer than were sent", backend.Account{Server: count(50, 0)}, false, report.Valid, "50 of 100 samples"},
+		{"fewer than were sent", backend.Account{Server: count(50, 0)}, false, report.Valid, "uncounted_sample 50 of 100"},
 		{"more than were sent", backend.Account{Server: count(150, 0)}, false, report.Valid, "others used them"},
 		{"no statistics", backend.Account{}, false, report.Valid, "tell no statistics (not found)"},
 		{"a server that is gone", backend.Account{Server: count(100, 0), Down: []string{"a: reset"}}, false, report.Invalid, "a: reset"},
-		{"requests that were sent twice", backend.Account{Server: count(100, 0), Retried: 2}, false, report.Valid, "2 requests were sent again"},
+		{"requests that were sent twice", backend.Account{Server: count(100, 0), Retried: 2}, false, report.Valid, "retried 2 of "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := serverCheck{noStats: errors.New("not found")}
 			e.compare(c.account, c.restarted, 100, false)
 			out := &report.Results{Result: report.Valid}
 			e.apply(out)
-			found := strings.Join(append(append(out.Problems, out.Caveats...), out.Warnings...), "\n")
+			found := strings.Join(slices.Concat(out.Problems, data(out.Limitations), out.Warnings), "\n")
 			if out.Result != c.result || !strings.Contains(found, c.want) || c.want == "" && found != "" {
 				t.Errorf("%s: %q, want %s: %q", out.Result, found, c.result, c.want)
 			}
 		})
 	}
+}
+
+// data are limitations as they are compared here.
+func data(limitations report.Limitations) (list []string) {
+	for _, l := range limitations {
+		list = append(list, fmt.Sprintf("%s %s of %s, want %s", l.ID, l.Value, l.Of, l.Want))
+	}
+	return list
 }
 
 func TestServerCountsOfSeveralFiles(t *testing.T) {
@@ -371,11 +381,11 @@ func TestServerCountsOfSeveralFiles(t *testing.T) {
 	}{
 		{"one for each request", 700, 700, ""},
 		{"several samples in a request", 700, 900, ""},
-		{"fewer than requests", 700, 350, "350 inferences, 700 requests"},
+		{"fewer than requests", 700, 350, "uncounted_request 350 of 700"},
 	} {
 		e := serverCheck{}
 		e.compare(backend.Account{RoundTrip: backend.Sum{Count: c.answered}, Server: &backend.ServerCount{Inferences: c.counted}}, false, 100, true)
-		if found := strings.Join(append(append(e.problems, e.caveats...), e.warnings...), "\n"); !strings.Contains(found, c.want) || c.want == "" && found != "" {
+		if found := strings.Join(slices.Concat(e.problems, data(e.limitations), e.warnings), "\n"); !strings.Contains(found, c.want) || c.want == "" && found != "" {
 			t.Errorf("%s: %q, want %q", c.name, found, c.want)
 		}
 	}

@@ -85,8 +85,9 @@ func (c Conditions) During(after Conditions) []string {
 	return list
 }
 
-// ClockJump reports that from c to after the clock of the day did not go as the monotonic one; "": it did.
-func (c Conditions) ClockJump(after Conditions) string {
+// ClockJump is how much more time went by from c to after on the clock of the day than on the monotonic one: the machine slept, or its
+// clock was set. Less than 0: it was set back. 0: no more than time servers correct.
+func (c Conditions) ClockJump(after Conditions) time.Duration {
 	return clockJump(after.at.Round(0).Sub(c.at.Round(0)), after.at.Sub(c.at))
 }
 
@@ -95,12 +96,10 @@ const mostJump = time.Second
 
 // clockJump compares two clocks. A machine that sleeps loses time which nothing measures: servers
 // elsewhere go on, and its processor cools down.
-func clockJump(day, monotonic time.Duration) string {
-	switch jump := day - monotonic; {
-	case jump > mostJump:
-		return fmt.Sprintf("%v of the run were not measured: this machine slept, or its clock was set", jump.Round(time.Second))
-	case jump < -mostJump:
-		return fmt.Sprintf("the clock of this machine was set back by %v during the run", (-jump).Round(time.Second))
+func clockJump(day, monotonic time.Duration) time.Duration {
+	jump := day - monotonic
+	if jump.Abs() <= mostJump {
+		return 0
 	}
-	return ""
+	return jump.Round(time.Second)
 }

@@ -17,8 +17,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -52,7 +52,7 @@ const maxFile = 64 << 20
 // ErrNoRun is the cause of errors about folders without a run.
 var ErrNoRun = errors.New("not the folder of a run")
 
-// Read reads the document of a run from its folder, and marks by caveats what is not as the run wrote it: the document, or
+// Read reads the document of a run from its folder, and marks by limitations what is not as the run wrote it: the document, or
 // the files beside it.
 func Read(dir string) (*Results, error) {
 	r, err := ReadDocument(dir)
@@ -62,9 +62,9 @@ func Read(dir string) (*Results, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
 		switch sum, _, err := fileio.SHA256(context.Background(), filepath.Join(dir, filepath.FromSlash(name))); {
 		case err == nil && sum != r.Files[name]:
-			r.limit(CaveatFileChanged(name))
+			r.limit(limitation.FileChanged, name)
 		case err != nil && !(IsPicture(name) && errors.Is(err, fs.ErrNotExist)):
-			r.limit(CaveatFileMissing(name))
+			r.limit(limitation.FileMissing, name)
 		}
 	}
 	return r, nil
@@ -75,13 +75,6 @@ func IsPicture(name string) bool { return path.Base(name) == ChartsFile }
 
 // ChartsFile is the name of the file with the data of charts.
 const ChartsFile = "charts.json"
-
-// limit adds a caveat, if the results do not have it.
-func (r *Results) limit(caveat string) {
-	if !slices.Contains(r.Caveats, caveat) {
-		r.Caveats = append(r.Caveats, caveat)
-	}
-}
 
 // ReadDocument is Read without a look at the other files. A document of another program wraps ErrNoRun.
 func ReadDocument(dir string) (*Results, error) {
@@ -110,35 +103,31 @@ func foreign(data []byte) bool {
 	if json.Unmarshal(data, &d) == nil {
 		return !strings.HasPrefix(d.Schema, schemas)
 	}
-	return !bytes.Contains(data, []byte(schemas)) && !strings.HasPrefix(beginningOf3, string(bytes.TrimSpace(data)))
+	return !bytes.Contains(data, []byte(schemas)) && !strings.HasPrefix(beginning, string(bytes.TrimSpace(data)))
 }
 
-// Parse reads the document from the content of its file. A document that was changed after the run gets CaveatChanged.
+// Parse reads the document from the content of its file. A document that was changed after the run gets the limitation RecordChanged.
 func Parse(data []byte) (*Results, error) {
 	r := &Results{}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err
 	}
-	switch r.Schema {
+	schema := r.Schema
+	switch schema {
 	case Schema:
-	case olderSchema:
-		var old struct {
-			Log string `json:"accuracy_log_sha256"`
-		}
-		if err := json.Unmarshal(data, &old); err != nil {
+	case schema2, schema3:
+		if err := r.takeOlder(data); err != nil {
 			return nil, err
 		}
-		if old.Log != "" && r.Files == nil {
-			r.Files = map[string]string{mlperflog.AccuracyFile: old.Log}
-		}
+		r.Schema = Schema
 	default:
-		return nil, fmt.Errorf("schema is %q, this program reads %q and %q", r.Schema, Schema, olderSchema)
+		return nil, fmt.Errorf("schema is %q, this program reads %q, %q and %q", schema, Schema, schema3, schema2)
 	}
 	switch {
-	case r.Seal == "" && r.Schema == olderSchema:
-		r.limit(CaveatUnsealed)
+	case r.Seal == "" && schema == schema2:
+		r.limit(limitation.Unsealed, "")
 	case !r.fits(data):
-		r.limit(CaveatChanged)
+		r.limit(limitation.RecordChanged, "")
 	}
 	r.Seal = ""
 	userinput.Lines(r) // after the seal, which is that of the texts as they are

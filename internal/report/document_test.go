@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -73,9 +74,9 @@ func TestParseErrors(t *testing.T) {
 		{"cut off", `{"schema": "mlperf-go/results/2", "result"`, "unexpected end"},
 		{"something after it", `{"schema": "mlperf-go/results/2", "result": "VALID"} {}`, "invalid character '{'"},
 		{"a list", `[]`, "cannot unmarshal array"},
-		{"no schema", `{}`, `schema is "", this program reads "mlperf-go/results/3" and "mlperf-go/results/2"`},
+		{"no schema", `{}`, `schema is "", this program reads "mlperf-go/results/4", "mlperf-go/results/3" and "mlperf-go/results/2"`},
 		{"another program's", `{"schema": "results/1"}`, `schema is "results/1", this program reads`},
-		{"a later form", `{"schema": "mlperf-go/results/4", "result": "VALID"}`, `schema is "mlperf-go/results/4", this program reads "mlperf-go/results/3"`},
+		{"a later form", `{"schema": "mlperf-go/results/5", "result": "VALID"}`, `schema is "mlperf-go/results/5", this program reads "mlperf-go/results/4"`},
 		{"no result", `{"schema": "mlperf-go/results/2"}`, `result is "", want VALID, INVALID or INTERRUPTED`},
 		{"an unknown result", `{"schema": "mlperf-go/results/2", "result": "valid"}`, `result is "valid"`},
 		{"a number that is a text", `{"schema": "mlperf-go/results/2", "result": "VALID", "metric": {"value": "fast"}}`, "cannot unmarshal string"},
@@ -152,17 +153,18 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var out bytes.Buffer
-		if err := JSON(&out, r); err != nil {
+		data, err = r.sealed()
+		if err != nil {
 			t.Fatalf("an accepted document cannot be written: %v", err)
 		}
-		again, err := Parse(out.Bytes())
+		again, err := Parse(data)
 		if err != nil {
 			t.Fatalf("what was written is refused: %v", err)
 		}
 		if diff := cmp.Diff(r, again, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("read, written and read again (-first +second):\n%s", diff)
 		}
+		var out bytes.Buffer
 		if err := Summary(&out, r); err != nil {
 			t.Error(err)
 		}
@@ -188,7 +190,7 @@ func stored(t *testing.T) (dir string, document []byte) {
 	t.Helper()
 	dir = t.TempDir()
 	r := &Results{
-		Schema: Schema, Model: "resnet50", Result: Invalid, Caveats: []string{"<quick> & \u2028 dirty", `"seal":"x"`}, Problems: []string{"too late"},
+		Schema: Schema, Model: "resnet50", Result: Invalid, Limitations: Limitations{{ID: limitation.FileMissing, Key: "<quick> & \u2028 dirty"}, {ID: limitation.Older, Value: `"seal":"x"`}}, Problems: []string{"too late"},
 		Performance: &Performance{SamplesPerSecond: 1e21, Queries: 1 << 63}, System: map[string]any{"z": 1.5, "a": nil},
 	}
 	if err := r.Write(dir); err != nil {
@@ -224,7 +226,8 @@ func TestChangedDocument(t *testing.T) {
 		{"another result", replaced(`"result": "INVALID"`, `"result": "VALID"`), true},
 		{"a second result behind the first", replaced(`"result": "INVALID"`, `"result": "INVALID", "result": "VALID"`), true},
 		{"a result behind the seal", append(bytes.TrimRight(bytes.TrimSpace(whole), "}"), `, "result": "VALID"}`...), true},
-		{"without a caveat", replaced(`"\u003cquick\u003e \u0026 \\u2028 dirty",`, ""), true},
+		{"another limitation", replaced(`"\u003cquick\u003e \u0026 \\u2028 dirty",`, `"slow",`), true},
+		{"softer words", replaced(`is missing`, `is there`), true},
 		{"another number", replaced("1e+21", "2e+21"), true},
 		{"another system", replaced(`"z": 1.5`, `"z": 1.25`), true},
 		{"another seal", replaced(`"seal": "`, `"seal": "0`), true},
@@ -238,8 +241,8 @@ func TestChangedDocument(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := slices.Contains(r.Caveats, CaveatChanged); got != c.changed || r.Seal != "" {
-				t.Errorf("changed: %v, want %v; seal %q; caveats %q", got, c.changed, r.Seal, r.Caveats)
+			if got := r.Limitations.Has(limitation.RecordChanged); got != c.changed || r.Seal != "" {
+				t.Errorf("changed: %v, want %v; seal %q; limitations %v", got, c.changed, r.Seal, r.Limitations)
 			}
 		})
 	}
@@ -256,8 +259,8 @@ func TestChangeIsRemembered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(r.Caveats); n != 3 || r.Caveats[n-1] != CaveatChanged {
-			t.Errorf("caveats %q", r.Caveats)
+		if n := len(r.Limitations); n != 3 || r.Limitations[n-1].ID != limitation.RecordChanged {
+			t.Errorf("limitations %v", r.Limitations)
 		}
 		if err := r.Write(dir); err != nil {
 			t.Fatal(err)
@@ -267,9 +270,9 @@ func TestChangeIsRemembered(t *testing.T) {
 
 // A document without a seal is a changed one; an older document never had one.
 func TestDocumentWithoutSeal(t *testing.T) {
-	for schema, want := range map[string]string{Schema: CaveatChanged, olderSchema: CaveatUnsealed} {
-		r, err := Parse([]byte(`{"schema":"` + schema + `","result":"VALID","caveats":[]}`))
-		if err != nil || !slices.Equal(r.Caveats, []string{want}) || len(r.Doubts()) == 0 || r.Verdict() == Valid {
+	for schema, want := range map[string]limitation.ID{Schema: limitation.RecordChanged, schema3: limitation.RecordChanged, schema2: limitation.Unsealed} {
+		r, err := Parse([]byte(`{"schema":"` + schema + `","result":"VALID","caveats":[],"limitations":[]}`))
+		if err != nil || !slices.Equal(r.Limitations, Limitations{{ID: want}}) || len(r.Doubts()) == 0 || r.Verdict() == Valid {
 			t.Errorf("%s: %v: %+v", schema, err, r)
 		}
 	}

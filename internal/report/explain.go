@@ -48,7 +48,7 @@ func Explain(w io.Writer, r *Results, commands ...string) error {
 	if len(commands) > 0 {
 		b.WriteString("What to do:\n" + indent(strings.Join(commands, "\n")))
 	}
-	list(&b, "Limitations", r.Caveats)
+	list(&b, "Limitations", r.Limitations.Sentences())
 	var reference []string // rules of the reference alone, which are no problem
 	for _, c := range r.Constraints {
 		if !c.Met && c.ReferenceOnly {

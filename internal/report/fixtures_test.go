@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -83,9 +84,8 @@ func base() *Results {
 	return &Results{
 		Schema: Schema, Program: "mlperf 1.2.3", Created: time.Date(2026, 7, 8, 9, 10, 11, 0, time.UTC),
 		Model: "resnet50", Rules: "v6.1",
-		Caveats:  []string{"not an official MLPerf result"},
-		Problems: []string{}, Warnings: []string{},
-		Settings: []Setting{{"min_duration", "60000 ms", "rules v6.1"}, {"target_qps", "50 /s", "user.conf:2"}},
+		Limitations: Limitations{{ID: limitation.Unofficial}}, Problems: []string{}, Warnings: []string{},
+		Settings: []Setting{{"min_duration", "60000 ms", "rules v6.1", limitation.RuleSet}, {"target_qps", "50 /s", "user.conf:2", limitation.UserConf}},
 		Backend: Backend{
 			Engine: "onnxruntime 1.24.3", Library: "/usr/lib/libonnxruntime.so.1", Devices: map[string]int{"cpu": 120, "cuda": -1},
 			Instances: 2, MaxBatch: 8, MaxDelay: "0s", Facts: map[string]string{"intra_threads": "1"},
@@ -124,7 +124,7 @@ type fixture struct {
 
 func fixtures() []fixture {
 	return []fixture{
-		{"Server, VALID", filled(tested(passed(loadgen.Server)))},
+		{"Server, VALID, with easier settings", limited(filled(tested(passed(loadgen.Server))))},
 		{"Server, VALID, a SUT that stays inside IssueQuery", filled(tested(staying(passed(loadgen.Server))))},
 		{"Server, INVALID for every reason", filled(tested(failed(passed(loadgen.Server))))},
 		{"SingleStream, VALID, a target that was measured", calibrated()},
@@ -169,6 +169,16 @@ func failed(p *loadgen.Performance) *loadgen.Performance {
 		p.FirstToken, p.TimePerOutputToken = latencies(60, 3*time.Second), latencies(60, 300*ms)
 	}
 	return p
+}
+
+// limited has settings that are easier than the rules', some of a quick run.
+func limited(r *Results) *Results {
+	r.Limitations = append(Limitations{
+		{ID: limitation.Setting, Key: "min_duration", Value: "1m0s", Want: "10m0s", Origin: "my.conf:3", Role: limitation.UserConf},
+		{ID: limitation.Setting, Key: "min_query_count", Value: "64", Want: "100", Origin: "quick run", Role: limitation.QuickRun},
+		{ID: limitation.Setting, Key: "target_latency_percentile", Value: "90 %", Want: "99 %", Origin: "quick run", Role: limitation.QuickRun},
+	}, r.Limitations...)
+	return r
 }
 
 func calibrated() *Results {

@@ -76,7 +76,7 @@ func listed() []Run {
 	quantized := at(filled(tested(passed(loadgen.Server))), 5, "int8")
 	quantized.Input.ModelSHA256 = "0ddba11"
 	simulated := at(filled(tested(passed(loadgen.SingleStream))), 6, "fp32")
-	simulated.Backend.Engine = "simulated"
+	simulated.Backend.Engine, simulated.Backend.Simulated = "simulated", true
 	missed := at(scored(accuracyOnly(), 70.25), 3, "int8")
 	missed.Input.ModelSHA256 = "0ddba11"
 	return []Run{

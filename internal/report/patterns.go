@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -31,7 +32,6 @@ func Patterns(w io.Writer, runs []Pattern) error {
 	}
 	t.SetColumnConfigs(numbers)
 	var first *Results
-	var caveats [][]string
 	for _, one := range runs {
 		r := one.Results
 		if r == nil || r.Performance == nil {
@@ -41,7 +41,6 @@ func Patterns(w io.Writer, runs []Pattern) error {
 		if first == nil {
 			first = r
 		}
-		caveats = append(caveats, r.Caveats)
 		p := r.Performance
 		latency, row := p.LatencyNS, table.Row{r.ScenarioName()}
 		if p.QueryLatencyNS != nil {
@@ -79,10 +78,12 @@ func Patterns(w io.Writer, runs []Pattern) error {
 		}
 	}
 	if first != nil {
-		shared := slices.DeleteFunc(slices.Clone(first.Caveats), func(text string) bool {
-			return slices.ContainsFunc(caveats, func(others []string) bool { return !slices.Contains(others, text) })
+		shared := slices.DeleteFunc(slices.Clone(first.Limitations), func(l limitation.Limitation) bool {
+			return slices.ContainsFunc(runs, func(one Pattern) bool {
+				return one.Results != nil && one.Results.Performance != nil && !slices.Contains(one.Results.Limitations, l)
+			})
 		})
-		list(&b, "Limitations", shared)
+		list(&b, "Limitations", shared.Sentences())
 	}
 	return say(w, b.String())
 }

@@ -5,21 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Schema names the form of results.json. It changes when a reader of the old form
-// would misread the new one. Documents of olderSchema are read too: they have no sums of files, and the first no seal.
+// would misread the new one. Older documents are read too (older.go).
 const (
-	Schema       = schemas + "3"
-	olderSchema  = schemas + "2"
-	schemas      = "mlperf-go/results/"
-	beginningOf3 = "{\n  \"schema\": \"" + Schema
+	Schema    = schemas + "4"
+	schemas   = "mlperf-go/results/"
+	beginning = "{\n  \"schema\": \"" + schemas
 )
 
 // FileName is the name of the document in the folder of a run.
@@ -44,9 +45,9 @@ type Results struct {
 
 	// Result is VALID, INVALID or INTERRUPTED.
 	Result string `json:"result"`
-	// Caveats limit the use of the numbers as results under the rules: easier settings,
+	// Limitations limit the use of the numbers as results under the rules: easier settings,
 	// a model or data that are not the official ones, a simulated engine.
-	Caveats []string `json:"caveats"`
+	Limitations Limitations `json:"limitations"`
 	// Notes are settings that differ from the rules' and make nothing easier.
 	Notes    []string `json:"notes,omitempty"`
 	Problems []string `json:"problems"` // why the run is not VALID
@@ -170,6 +171,7 @@ const NotKnown = "not known"
 // Backend is the engine that answered the queries.
 type Backend struct {
 	Engine    string         `json:"engine"`
+	Simulated bool           `json:"simulated,omitempty"` // it computes nothing
 	Library   string         `json:"library,omitempty"`
 	Devices   map[string]int `json:"devices"` // nodes of the model; -1: not known
 	Instances int            `json:"instances"`
@@ -261,82 +263,6 @@ const BelowTarget = "BELOW TARGET"
 // WithoutScore is the verdict on a VALID run whose answers were to be scored and are not: scoring failed, or was interrupted.
 const WithoutScore = "NOT SCORED"
 
-// Caveats of runs of this program.
-const (
-	// CaveatUnofficial is a caveat of every run.
-	CaveatUnofficial = "not an official MLPerf result: those come from the C++ LoadGen, unmodified, and are reviewed by MLCommons"
-	// CaveatOwnModel is a caveat of every run of a model file without a benchmark.
-	CaveatOwnModel = "own model: not a benchmark of the rules, and without their settings, data and targets"
-	// CaveatBuiltInModel: no submission of the closed division may use the model.
-	CaveatBuiltInModel = "the built-in model: the official architecture with random weights, not the trained ones"
-	// CaveatBuiltInData: no submission may use the data.
-	CaveatBuiltInData = "the built-in data: synthetic, not the official set"
-	// unknownModel: a submission of the closed division needs a statement of the file's source.
-	unknownModel = "model file of unknown source: "
-	// CaveatChanged: the document is not as the run wrote it. The seal shows every change except by a program that
-	// makes a new seal.
-	CaveatChanged = FileName + changedAfter + ": the results are not those of the run"
-	// CaveatUnsealed: nothing shows whether the document is as the run wrote it.
-	CaveatUnsealed = FileName + " of an older version without a seal: nothing shows whether it was changed after the run"
-	// CaveatNoRecord: the logs of this program lie without the document that has their caveats.
-	CaveatNoRecord = "this program made the logs, but " + FileName + ", which lists the caveats, is missing"
-)
-
-const changedAfter = " was changed after the run"
-
-// CaveatUnknownModel is the caveat about a model file that is neither official nor, as it says, made of an official one. Made is
-// what it says; empty: nothing.
-func CaveatUnknownModel(name, sha256, made string) string {
-	text := fmt.Sprintf("%s%s (SHA-256 %s) is no official file", unknownModel, name, sha256)
-	if made != "" {
-		text += "; it says that it was " + made
-	}
-	return text
-}
-
-// IsUnknownModel reports whether a caveat is CaveatUnknownModel.
-func IsUnknownModel(caveat string) bool { return strings.HasPrefix(caveat, unknownModel) }
-
-// CaveatFileChanged is the caveat about a file beside the document that is not as the run wrote it.
-func CaveatFileChanged(name string) string {
-	return name + changedAfter + ": it does not belong to these results"
-}
-
-// CaveatFileMissing is the caveat about a file that the document has the sum of, and that is gone or is not a file.
-func CaveatFileMissing(name string) string {
-	return name + missing + ": the results cannot be checked against it"
-}
-
-const missing = " is missing or cannot be read"
-
-// Doubts are the caveats that say what of a record and its files is not as the run wrote it, as far as the sums tell.
-func (r *Results) Doubts() (list []string) {
-	for _, c := range r.Caveats {
-		if strings.Contains(c, changedAfter+":") || strings.Contains(c, missing+":") || c == CaveatUnsealed || c == CaveatNoRecord {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// mark follows the verdict on a record that is in doubt.
-func (r *Results) mark() string {
-	mark := ""
-	for _, c := range r.Doubts() {
-		switch {
-		case c == CaveatUnsealed:
-			mark = ", UNSEALED"
-		case c == CaveatNoRecord:
-			mark = ", WITHOUT RECORD"
-		case strings.Contains(c, missing+":"):
-			mark = ", FILES MISSING"
-		default:
-			return ", CHANGED"
-		}
-	}
-	return mark
-}
-
 // A Constraint is a rule that a run was judged by.
 type Constraint struct {
 	loadgen.Constraint
@@ -383,6 +309,22 @@ type Setting struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"` // with its unit
 	Origin string `json:"origin"`
+	// Role is what Origin is to the run, whatever its file is called: rules, mlperf.conf, user.conf, audit.config, flag, environment,
+	// mlperf.yaml, quick run, prompts, calibration or log. Absent: another part of the program.
+	Role limitation.Role `json:"role,omitempty"`
+}
+
+// defaultOrigin is the origin of the settings of LoadGen.
+const defaultOrigin = "default"
+
+// MadeBy returns the setting of a key, of several the last, which counts; one of origin "default" if none was made.
+func MadeBy(settings []Setting, key string) Setting {
+	for _, s := range slices.Backward(settings) {
+		if s.Key == key {
+			return s
+		}
+	}
+	return Setting{Key: key, Origin: defaultOrigin}
 }
 
 // Quantity is the value as a number with its unit; nil if it is not a number.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -105,11 +106,19 @@ func generated(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	withQuantity.Properties["quantity"] = quantity
-	s, err := jsonschema.For[Results](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[Setting](): withQuantity}})
+	limited, err := jsonschema.For[limitation.Limitation](nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	describe(s, reflect.TypeFor[Results](), comments(t, "*.go", "../loadgen/*.go"))
+	limited.Properties["text"] = &jsonschema.Schema{Type: "string", Description: "the limitation in words"}
+	limited.Required = append(limited.Required, "text")
+	s, err := jsonschema.For[Results](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[Setting](): withQuantity, reflect.TypeFor[Limitations](): {Type: "array", Items: limited},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	describe(s, reflect.TypeFor[Results](), comments(t, "*.go", "../loadgen/*.go", "../config/limitation/*.go"))
 	for _, seed := range []string{"qsl_rng_seed", "sample_index_rng_seed", "schedule_rng_seed"} {
 		p := s.Properties["test"].Properties[seed]
 		p.Type, p.Types, p.Minimum, p.Pattern = "string", nil, nil, "^[0-9]+$"
@@ -118,7 +127,7 @@ func generated(t *testing.T) []byte {
 		p := s.Properties["accuracy"].Properties[name]
 		p.Type, p.Types, p.Items, p.ContentEncoding = "string", nil, nil, "base64"
 	}
-	s.Schema, s.ID = "https://json-schema.org/draft/2020-12/schema", "urn:mlperf-go:results:3"
+	s.Schema, s.ID = "https://json-schema.org/draft/2020-12/schema", "urn:mlperf-go:results:4"
 	s.Properties["created"].Format = "date-time"
 	s.Title = "results.json of mlperf: one run, with every number's unit in its name or beside it"
 	s.Properties["schema"].Enum = []any{Schema}

@@ -52,7 +52,7 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 	for _, line := range lines {
 		b.WriteString(line + "\n")
 	}
-	list(&b, "Limitations", r.Caveats)
+	list(&b, "Limitations", r.Limitations.Sentences())
 	return say(w, b.String())
 }
 
@@ -76,9 +76,6 @@ func remarks(b *strings.Builder, r *Results) {
 	list(b, "Notes", r.Notes)
 }
 
-// simulatedEngine begins the names of engines that compute nothing.
-const simulatedEngine = "simulated"
-
 // headline is the run, its verdict, and the engine, the devices and the precision that answered.
 func headline(b *strings.Builder, r *Results) {
 	model := r.Model
@@ -87,7 +84,7 @@ func headline(b *strings.Builder, r *Results) {
 	}
 	system := orDash(r.Backend.Engine) + ", " + orDash(deviceNames(r))
 	switch {
-	case strings.HasPrefix(r.Backend.Engine, simulatedEngine):
+	case r.Backend.Simulated:
 		system = "a SIMULATED engine"
 	case r.Backend.Engine == NotKnown:
 		system = "an unknown system"

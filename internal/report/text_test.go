@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -39,7 +40,7 @@ func TestHeadline(t *testing.T) {
 	}{
 		{"a usual run", func(*Results) {}, "resnet50 Server, PerformanceOnly: VALID on onnxruntime 1.24.3, cpu+cuda"},
 		{"with a precision", func(r *Results) { r.Input.Precision = "fp16" }, "resnet50 Server, PerformanceOnly: VALID on onnxruntime 1.24.3, cpu+cuda, fp16"},
-		{"a simulated engine", func(r *Results) { r.Backend.Engine = "simulated 5ms" }, "resnet50 Server, PerformanceOnly: VALID on a SIMULATED engine"},
+		{"a simulated engine", func(r *Results) { r.Backend.Simulated = true }, "resnet50 Server, PerformanceOnly: VALID on a SIMULATED engine"},
 		{"imported logs", func(r *Results) { r.Model, r.Backend.Engine = NotKnown, NotKnown }, "unknown model, Server, PerformanceOnly: VALID on an unknown system"},
 		{"no engine", func(r *Results) { r.Backend = Backend{} }, "resnet50 Server, PerformanceOnly: VALID on -, -"},
 		{"below its target", func(r *Results) { r.Accuracy = &Accuracy{Metric: "acc"} }, "resnet50 Server, PerformanceOnly: BELOW TARGET on onnxruntime 1.24.3, cpu+cuda"},
@@ -56,7 +57,7 @@ func TestHeadline(t *testing.T) {
 
 func TestExplainOfImportedLogs(t *testing.T) {
 	r := filled(tested(passed(loadgen.Server)))
-	r.Backend.Engine, r.Settings = NotKnown, []Setting{{"mode", "2", "line 7"}, {"count", "2", "line 8"}}
+	r.Backend.Engine, r.Settings = NotKnown, []Setting{{Key: "mode", Value: "2", Origin: "line 7"}, {Key: "count", Value: "2", Origin: "line 8"}}
 	var b strings.Builder
 	if err := Explain(&b, r); err != nil {
 		t.Fatal(err)
@@ -116,14 +117,14 @@ func TestSingular(t *testing.T) {
 
 func TestRemarksByWeight(t *testing.T) {
 	r := filled(tested(passed(loadgen.Server)))
-	r.Problems, r.Warnings, r.Caveats, r.Notes = []string{"p"}, []string{"w"}, []string{"c"}, []string{"n"}
+	r.Problems, r.Warnings, r.Limitations, r.Notes = []string{"p"}, []string{"w"}, Limitations{{ID: limitation.Older, Value: "c"}}, []string{"n"}
 	r.Accuracy = &Accuracy{Met: true, Warnings: []string{"of the score"}}
 	text := summary(t, r)
 	const want = "Why it is not valid:\n  - p\nWarnings:\n  - w\n  - of the score\nNotes:\n  - n\nLimitations:\n  - c\n"
 	if !strings.HasSuffix(text, want) {
 		t.Errorf("%s\nwant the end\n%s", text, want)
 	}
-	r.Problems, r.Warnings, r.Caveats, r.Notes, r.Accuracy = nil, nil, nil, nil, nil
+	r.Problems, r.Warnings, r.Limitations, r.Notes, r.Accuracy = nil, nil, nil, nil, nil
 	if text := summary(t, r); strings.Contains(text, "Warnings") || strings.Contains(text, "Limitations") {
 		t.Errorf("of nothing:\n%s", text)
 	}

@@ -4,12 +4,12 @@
 // A Request is plain data: names, paths and numbers as a user gives them; zero fields are
 // chosen. It becomes a result in three steps:
 //
-//	resolved, err := run.Resolve(request)     // settings with origins, rules, caveats; nothing is opened
+//	resolved, err := run.Resolve(request)     // settings with origins, rules, limitations; nothing is opened
 //	prepared, err := resolved.Provide(ctx, o) // model, data, precision and engine are found or made
 //	results, err := prepared.Run(ctx)         // logs and results.json are written
 //
 // They are in request.go (fields and their checks), resolve.go (settings, profile, servers), rules.go (comparison with
-// the rules, caveats), estimate.go (how long the traffic takes), provide.go and fingerprint.go, run.go and energy.go.
+// the rules, limitations), estimate.go (how long the traffic takes), provide.go and fingerprint.go, run.go and energy.go.
 // ResolveService begins a service: a model that answers others, without a test.
 //
 // A field with a wrong value is a *userinput.Error that names the field; the command line adds its flag.

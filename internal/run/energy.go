@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
@@ -74,7 +75,7 @@ func addEnergy(results *report.Results, source string, record *power.Record, err
 	}
 	e.ClockOffsetNS = int64(record.Offset)
 	if record.Marked {
-		results.Caveats = append(results.Caveats, "the energy was read by another client of PTDaemon than the rules accept: theirs runs a command like this one")
+		results.Limitations = append(results.Limitations, limitation.Limitation{ID: limitation.PowerClient})
 	}
 	return writeSamples(record, dir)
 }

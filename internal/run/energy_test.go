@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -47,7 +48,7 @@ func TestEnergyOfTheTraffic(t *testing.T) {
 		r := &report.Results{Performance: &report.Performance{Began: &began, DurationNS: int64(c.length), Samples: c.samples}}
 		testenv.Must(t, addEnergy(r, "a test", c.record, c.err, t.TempDir()))
 		e := r.Energy
-		if math.Abs(e.Joules-c.joules) > 1e-6 || !strings.HasPrefix(e.NotMeasured, c.notMeasured) || (c.notMeasured == "") != (e.NotMeasured == "") || e.Source != "a test" || len(r.Caveats) > 0 {
+		if math.Abs(e.Joules-c.joules) > 1e-6 || !strings.HasPrefix(e.NotMeasured, c.notMeasured) || (c.notMeasured == "") != (e.NotMeasured == "") || e.Source != "a test" || len(r.Limitations) > 0 {
 			t.Errorf("%s: %+v, want %g J", c.name, e, c.joules)
 		}
 		if c.joules > 0 && (len(e.Parts) != len(c.record.Series) || len(e.Parts[0].Watts) == 0 || math.Abs(e.MeanWatts-c.joules/20) > 1e-6 || math.Abs(e.JoulesPerSample*float64(c.samples)-min(float64(c.samples), 1)*c.joules) > 1e-6) {
@@ -58,8 +59,8 @@ func TestEnergyOfTheTraffic(t *testing.T) {
 	dir, r := t.TempDir(), &report.Results{Performance: &report.Performance{Began: &noon, DurationNS: int64(time.Second), Samples: 2}}
 	marked := &power.Record{Series: one.Series, Offset: 3 * time.Millisecond, Marked: true, Samples: []string{"Time,1", "Time,2"}}
 	testenv.Must(t, addEnergy(r, "a test", marked, nil, dir))
-	if r.Energy.ClockOffsetNS != 3_000_000 || len(r.Caveats) != 1 || !strings.Contains(r.Caveats[0], "another client of PTDaemon") {
-		t.Errorf("energy %+v, caveats %q", r.Energy, r.Caveats)
+	if r.Energy.ClockOffsetNS != 3_000_000 || len(r.Limitations) != 1 || r.Limitations[0].ID != limitation.PowerClient {
+		t.Errorf("energy %+v, limitations %v", r.Energy, r.Limitations)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, power.SamplesFile)); err != nil || string(text) != "Time,1\nTime,2\n" {
 		t.Errorf("the samples are %q, %v", text, err)

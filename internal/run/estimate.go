@@ -27,7 +27,7 @@ func (r *Resolved) Estimate(speed float64, samples int) (time.Duration, error) {
 		return 0, nil
 	case speed == 0:
 		return time.Duration(r.runs()) * r.Settings.MinDuration, nil
-	case r.Settings.Scenario == loadgen.Offline && r.Origin("min_query_count") == config.QuickOrigin && r.needsTarget():
+	case r.Settings.Scenario == loadgen.Offline && r.byQuickRun("min_query_count") && r.needsTarget():
 		return time.Duration(offlineSamples * float64(r.Settings.MinDuration)), nil
 	}
 	c := *r.Resolved

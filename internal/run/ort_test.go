@@ -15,9 +15,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest/fakedevices"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
@@ -51,8 +51,8 @@ func TestORTConvertedModel(t *testing.T) {
 		if in := results.Input; in.Precision != "int8" || results.Performance.Samples < 5 {
 			t.Errorf("%s: precision %q, %d samples, want int8 and 5 or more", output, in.Precision, results.Performance.Samples)
 		}
-		if n := len(slices.DeleteFunc(slices.Clone(results.Caveats), func(c string) bool { return !report.IsUnknownModel(c) })); n != 1 {
-			t.Errorf("%s: caveats %q, want one about the unknown model", output, results.Caveats)
+		if !results.Limitations.Has(limitation.UnknownModel) {
+			t.Errorf("%s: limitations %v, want the unknown model", output, results.Limitations)
 		}
 		paths = append(paths, p.ModelPath())
 		probe, err := p.Open(t.Context(), run.Way{Instances: 1, Threads: 1, Samples: 2})
@@ -168,8 +168,8 @@ func TestORTOwnModels(t *testing.T) {
 				return
 			}
 			testenv.Must(t, err)
-			if notes := strings.Join(results.Input.Binding, "\n"); !strings.Contains(notes, test.row) || !slices.Contains(results.Caveats, report.CaveatOwnModel) || results.Performance.Samples == 0 {
-				t.Errorf("notes %q, want %q; caveats %q", notes, test.row, results.Caveats)
+			if notes := strings.Join(results.Input.Binding, "\n"); !strings.Contains(notes, test.row) || !results.Limitations.Has(limitation.OwnModel) || results.Performance.Samples == 0 {
+				t.Errorf("notes %q, want %q; limitations %v", notes, test.row, results.Limitations)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -21,7 +22,7 @@ const patternTime = "3s"
 // others from running; an error is that of an interruption, or of all of them.
 func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern, err error) {
 	q.Quick = true
-	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin}}, q.Settings...)
+	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin, Role: limitation.QuickRun}}, q.Settings...)
 	o = &Part{Observer: o, Noted: map[string]bool{}}
 	output, failed := q.Output, 0
 	for _, s := range loadgen.Scenarios() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -35,8 +36,8 @@ func (r *Resolved) builtInModel() bool {
 }
 
 // sourceOfModel says where the files of the user's model come from. What is known, or stated in a file that can be forged,
-// is a note; a file (with its fingerprint in prints) of unknown source is a caveat in the closed division, whose models are made of the official weights.
-func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint) (caveats, notes []string, err error) {
+// is a note; a file (with its fingerprint in prints) of unknown source is a limitation in the closed division, whose models are made of the official weights.
+func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint) (unknown report.Limitations, notes []string, err error) {
 	q := &r.Request
 	if q.ownModel() {
 		if steps, made := madeOf(q.ModelPath); len(steps) > 0 {
@@ -56,47 +57,47 @@ func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint)
 		return nil, nil, err
 	}
 	for i, f := range files {
-		text, ok, err := r.sourceOf(ctx, known, f.Path, prints[i])
+		note, not, err := r.sourceOf(ctx, known, f.Path, prints[i])
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case !ok && r.division == config.Closed:
-			caveats = append(caveats, text)
+		case not == nil:
+			notes = append(notes, note)
+		case r.division == config.Closed:
+			unknown = append(unknown, *not)
 		default:
-			notes = append(notes, text)
+			notes = append(notes, report.Sentence(*not))
 		}
 	}
-	return caveats, notes, nil
+	return unknown, notes, nil
 }
 
-// sourceOf says where a model file comes from, and whether that is an official file.
-func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path string, print onnx.Fingerprint) (text string, ok bool, err error) {
+// sourceOf says where a model file comes from, or that it comes from no official file.
+func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path string, print onnx.Fingerprint) (note string, unknown *limitation.Limitation, err error) {
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", false, err
+		return "", nil, err
 	}
 	benchmark := func(name string) bool { return name == r.model.Name || r.model.Rules.Is(name) }
 	name, md5 := filepath.Base(path), ""
 	if len(print.Data) == 0 && known.HasMD5(benchmark, filepath.Ext(path)) {
 		if md5, err = fileio.MD5(ctx, path); err != nil {
-			return "", false, err
+			return "", nil, err
 		}
 	}
 	if official := known.Official(benchmark, print.SHA256, md5); official != "" {
-		return fmt.Sprintf("model file %s: the official file %s, by its checksum", name, official), true, nil
+		return fmt.Sprintf("model file %s: the official file %s, by its checksum", name, official), nil, nil
 	}
 	if fetched := r.fetched(ctx, known, benchmark, path, print); fetched != "" {
-		return fmt.Sprintf("model file %s: as downloaded, %s; its publisher gives no checksum", name, fetched), true, nil
+		return fmt.Sprintf("model file %s: as downloaded, %s; its publisher gives no checksum", name, fetched), nil, nil
 	}
 	steps, made := madeOf(path)
-	if len(steps) == 0 {
-		return report.CaveatUnknownModel(name, print.SHA256, ""), false, nil
+	if len(steps) > 0 {
+		if official := known.Official(benchmark, steps[0].SHA256, steps[0].MD5); official != "" {
+			return fmt.Sprintf("model file %s: says that it was %s, the official file %s: a statement, not a proof", name, made, official), nil, nil
+		}
 	}
-	first := steps[0]
-	if official := known.Official(benchmark, first.SHA256, first.MD5); official != "" {
-		return fmt.Sprintf("model file %s: says that it was %s, the official file %s: a statement, not a proof", name, made, official), true, nil
-	}
-	return report.CaveatUnknownModel(name, print.SHA256, made), false, nil
+	return "", &limitation.Limitation{ID: limitation.UnknownModel, Key: name, Value: print.SHA256, Origin: made}, nil
 }
 
 // madeOf returns the steps by which a model file says that it was made, and a text of them.

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/onnx"
-	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -84,38 +84,44 @@ func TestSourceOf(t *testing.T) {
 		ok               bool
 	}{
 		{"an official file", file("renamed.onnx", "by SHA-256"), "model file renamed.onnx: the official file a.onnx of the item first, by its checksum", true},
-		{"known by its MD5", file("b.onnx", "by MD5"), "the official file b.onnx of the item first", true},
+		{"known by its MD5", file("b.onnx", "by MD5"), "model file b.onnx: the official file b.onnx of the item first", true},
 		{"behind a link", link, "model file a.onnx: the official file a.onnx", true},
-		{"of another benchmark", file("c.onnx", "of BERT"), "model file of unknown source: c.onnx (SHA-256 ", false},
-		{"the name of an official file", file("sub/a.onnx", "something"), "model file of unknown source: a.onnx", false},
-		{"as downloaded", file("got/d.onnx", "downloaded"), "as downloaded, d.onnx of the item unsummed; its publisher gives no checksum", true},
-		{"of an item with folders", file("got/sub/d.onnx", "downloaded"), "as downloaded, sub/d.onnx of the item unsummed", true},
-		{"downloaded and changed", file("moved/d.onnx", "downloaded, changed"), "model file of unknown source: d.onnx", false},
-		{"another in its place", file("got/e.onnx", "downloaded"), "model file of unknown source: e.onnx", false},
-		{"downloaded for another benchmark", file("foreign/d.onnx", "downloaded"), "model file of unknown source: d.onnx", false},
+		{"of another benchmark", file("c.onnx", "of BERT"), "c.onnx ", false},
+		{"the name of an official file", file("sub/a.onnx", "something"), "a.onnx ", false},
+		{"as downloaded", file("got/d.onnx", "downloaded"), "model file d.onnx: as downloaded, d.onnx of the item unsummed; its publisher gives no checksum", true},
+		{"of an item with folders", file("got/sub/d.onnx", "downloaded"), "model file d.onnx: as downloaded, sub/d.onnx of the item unsummed", true},
+		{"downloaded and changed", file("moved/d.onnx", "downloaded, changed"), "d.onnx ", false},
+		{"another in its place", file("got/e.onnx", "downloaded"), "e.onnx ", false},
+		{"downloaded for another benchmark", file("foreign/d.onnx", "downloaded"), "d.onnx ", false},
 		{"made of an official file", said("int8.onnx", step(t, 1, official)),
 			"model file int8.onnx: says that it was made of b.onnx (SHA-256 " + official.SHA256 + ") by mlperf 0.9 quantize --precision int8, the official file b.onnx of the item first: a statement, not a proof", true},
-		{"made in two steps", said("two.onnx", step(t, 1, official), step(t, 2, mine)), "quantize --precision int8, then mlperf 0.9 quantize --precision fp16, the official", true},
-		{"made of an unknown file", said("mine8.onnx", step(t, 1, mine)), "is no official file; it says that it was made of mine.onnx (SHA-256 2222", false},
-		{"the official one is not the first", said("odd.onnx", step(t, 1, mine), step(t, 2, official)), "model file of unknown source: odd.onnx", false},
-		{"a step is missing", said("gap.onnx", step(t, 2, official)), "is no official file", false},
-		{"a statement that cannot be read", said("bad.onnx", onnx.Property{Key: "mlperf_origin_1", Value: "b.onnx"}), "is no official file", false},
-		{"sums that are empty", said("empty.onnx", step(t, 1, convert.Origin{File: "d.onnx"})), "is no official file", false},
-		{"no statement", said("plain.onnx"), "model file of unknown source: plain.onnx", false},
+		{"made in two steps", said("two.onnx", step(t, 1, official), step(t, 2, mine)), "model file two.onnx: says that it was made of b.onnx (SHA-256 " + official.SHA256 + ") by mlperf 0.9 quantize --precision int8, then mlperf 0.9 quantize --precision fp16, the official", true},
+		{"made of an unknown file", said("mine8.onnx", step(t, 1, mine)), "mine8.onnx made of mine.onnx (SHA-256 2222", false},
+		{"the official one is not the first", said("odd.onnx", step(t, 1, mine), step(t, 2, official)), "odd.onnx ", false},
+		{"a step is missing", said("gap.onnx", step(t, 2, official)), "gap.onnx ", false},
+		{"a statement that cannot be read", said("bad.onnx", onnx.Property{Key: "mlperf_origin_1", Value: "b.onnx"}), "bad.onnx ", false},
+		{"sums that are empty", said("empty.onnx", step(t, 1, convert.Origin{File: "d.onnx"})), "empty.onnx ", false},
+		{"no statement", said("plain.onnx"), "plain.onnx ", false},
 	} {
 		q := Request{Model: "resnet50", Scenario: "offline", ModelPath: c.path}
 		r, err := Resolve(q)
 		testenv.Must(t, err)
 		print, err := onnx.FingerprintOf(t.Context(), c.path)
 		testenv.Must(t, err)
-		got, ok, err := r.sourceOf(t.Context(), known, c.path, print)
-		if err != nil || ok != c.ok || !strings.Contains(got, c.want) || report.IsUnknownModel(got) == ok {
-			t.Errorf("%s: %q, %v, %v, want %q, %v", c.name, got, ok, err, c.want, c.ok)
+		got, unknown, err := r.sourceOf(t.Context(), known, c.path, print)
+		if unknown != nil {
+			got = unknown.Key + " " + unknown.Origin
+			if unknown.ID != limitation.UnknownModel || unknown.Value != print.SHA256 {
+				t.Errorf("%s: %+v", c.name, unknown)
+			}
+		}
+		if err != nil || (unknown == nil) != c.ok || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, %v, %v, want %q, %v", c.name, got, unknown, err, c.want, c.ok)
 		}
 	}
 }
 
-// A file of unknown source is a caveat where the rules want the official weights, and a note where any model is allowed.
+// A file of unknown source is a limitation where the rules want the official weights, and a note where any model is allowed.
 func TestSourceOfModelByDivision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.onnx")
 	stating(t, path)
@@ -123,17 +129,17 @@ func TestSourceOfModelByDivision(t *testing.T) {
 	testenv.Must(t, err)
 	for _, c := range []struct {
 		q              Request
-		caveats, notes int
+		unknown, notes int
 	}{
 		{Request{Model: "resnet50"}, 1, 0},
 		{Request{Model: "resnet50", Division: "open"}, 0, 1},
-		{Request{Model: ""}, 0, 0}, // an own model has a caveat of its own
+		{Request{Model: ""}, 0, 0}, // an own model has a limitation of its own
 		{here(), 0, 0},             // a simulated engine does not read it
 	} {
 		c.q.Scenario, c.q.ModelPath = "offline", path
-		caveats, notes, err := resolved(t, c.q).sourceOfModel(t.Context(), []onnx.Fingerprint{print})
-		if err != nil || len(caveats) != c.caveats || len(notes) != c.notes {
-			t.Errorf("%+v: caveats %q, notes %q, %v", c.q, caveats, notes, err)
+		unknown, notes, err := resolved(t, c.q).sourceOfModel(t.Context(), []onnx.Fingerprint{print})
+		if err != nil || len(unknown) != c.unknown || len(notes) != c.notes {
+			t.Errorf("%+v: limitations %v, notes %q, %v", c.q, unknown, notes, err)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -57,7 +58,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	}
 	cfg := &harness.Config{
 		Program: q.Program, Command: q.Command, Model: r.model, Rules: r.Rules.Version, Interactive: r.interactive,
-		Settings: r.Settings, Warnings: r.Warnings, Caveats: r.caveats(), Judge: r.judge, JudgeData: r.judgeData,
+		Settings: r.Settings, Warnings: r.Warnings, Limitations: r.limitations(), Made: r.made(), Judge: r.judge, JudgeData: r.judgeData,
 		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), SLO: q.SLO, Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
 		Backend: q.Backend, Accelerator: ort.Accelerates(q.Backend.Device), Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		DatasetDir: q.DatasetPath, Count: q.Count, Options: q.Options,
@@ -67,10 +68,6 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	}
 	cfg.Host, _ = os.Hostname()
 	cfg.Backend.ModelPath = q.ModelPath
-	for _, s := range r.Made {
-		cfg.Made = append(cfg.Made, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin})
-	}
-	cfg.Made = append(cfg.Made, r.fromProfile...)
 	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, maker: builtin.Maker{
 		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
@@ -85,14 +82,14 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		if p.Fingerprint.Model, prints, err = p.modelFingerprint(ctx, q.ModelPath); err != nil {
 			return nil, err
 		}
-		caveats, notes, err := p.sourceOfModel(ctx, prints)
+		unknown, notes, err := p.sourceOfModel(ctx, prints)
 		if err != nil {
 			return nil, fmt.Errorf("the model file: %w", err)
 		}
-		cfg.Caveats, p.source = append(cfg.Caveats, caveats...), notes
-		for _, c := range caveats { // which the forecast could not know
+		cfg.Limitations, p.source = append(cfg.Limitations, unknown...), notes
+		for _, l := range unknown { // which the forecast could not know
 			if !q.Quick {
-				o.Note("not rule-compliant: " + c)
+				o.Note("not rule-compliant: " + report.Sentence(l))
 			}
 		}
 	}
@@ -139,7 +136,7 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		return nil
 	}
 	if len(local) > 0 {
-		cfg.Caveats = append(cfg.Caveats, "not of the Network division: "+strings.Join(local, ", ")+" is on this machine, and the system under test has to be on others")
+		cfg.Limitations = append(cfg.Limitations, limitation.Limitation{ID: limitation.LocalEndpoint, Value: strings.Join(local, ", ")})
 	}
 	if err != nil || q.noBenchmark() {
 		return err
@@ -233,7 +230,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 			return err
 		}
 		if lacks := p.maker.Smaller(p.model); lacks != "" {
-			cfg.Caveats = append(cfg.Caveats, "the built-in model is smaller than the real one: "+lacks)
+			cfg.Limitations = append(cfg.Limitations, limitation.Limitation{ID: limitation.SmallerModel, Value: lacks})
 		}
 	}
 	if p.Fingerprint.Data, err = p.dataFingerprint(ctx); err != nil {

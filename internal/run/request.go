@@ -81,7 +81,7 @@ type Request struct {
 	Output string // folder; empty: results/MODEL/SCENARIO/MODE/TIME
 	Force  bool   // replace the results that are in Output
 	Anyway bool   // run even if no rate can keep the latency bound
-	// Unplugged makes external power a caveat, for a machine that has a battery.
+	// Unplugged makes external power a limitation, for a machine that has a battery.
 	Unplugged bool
 	Trace     bool // also write mlperf_log_trace.json
 	// NoReport leaves out the page beside the results.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -275,9 +276,6 @@ func (q *Request) objectiveSettings() (list []config.Override) {
 	return list
 }
 
-// promptsOrigin is the origin of settings for prompts that belong to no benchmark.
-const promptsOrigin = "prompts without a benchmark"
-
 // promptSettings are the settings for prompts that belong to no benchmark, under those of the user. The bounds are those
 // of llama2-70b, Server and Interactive (mlperf.conf since v4.1 and v5.0).
 func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.Override {
@@ -285,7 +283,7 @@ func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.
 		return nil
 	}
 	set := func(key, value string) config.Override {
-		return config.Override{Key: key, Value: value, Origin: promptsOrigin}
+		return config.Override{Key: key, Value: value, Origin: "prompts without a benchmark", Role: limitation.Prompts}
 	}
 	list := []config.Override{set("use_token_latencies", "true"), set("sample_concatenate_permutation", "true")}
 	if s == loadgen.Server {
@@ -317,14 +315,20 @@ func (r *Resolved) needsTarget() bool {
 
 // placeholder reports whether only the rules made a setting.
 func (r *Resolved) placeholder(key string) bool {
-	origin := r.Origin(key)
-	return origin == config.Default || strings.HasPrefix(origin, "rules ")
+	s, made := r.Setting(key)
+	return !made || s.Role == limitation.RuleSet
+}
+
+// byQuickRun reports whether the quick run made a setting.
+func (r *Resolved) byQuickRun(key string) bool {
+	s, _ := r.Setting(key)
+	return s.Role == limitation.QuickRun
 }
 
 // fewQueries reports whether the quick run, and not the user, chose the number of queries and the percentile: a slow
 // model may have fewer then.
 func (r *Resolved) fewQueries() bool {
-	return r.Origin("min_query_count") == config.QuickOrigin && r.Origin("target_latency_percentile") == config.QuickOrigin
+	return r.byQuickRun("min_query_count") && r.byQuickRun("target_latency_percentile")
 }
 
 // fitStreams reports whether queries at fixed intervals may have fewer samples: in a quick run, if their number is only

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -49,7 +50,7 @@ func benchmarkPrompts() Request {
 
 // set is an override by a flag.
 func set(key, value string) config.Override {
-	return config.Override{Key: key, Value: value, Origin: "flag --" + key}
+	return config.Override{Key: key, Value: value, Origin: "flag --" + key, Role: limitation.Flag}
 }
 
 // resolved resolves a request in a folder without a user.conf.
@@ -428,8 +429,8 @@ func TestBoundsOfTokens(t *testing.T) {
 		if minima, ok := r.Rules.Minima(r.model.Rules); ok != (c.model != "") || minima.PerformanceSamples != c.samples {
 			t.Errorf("%s: %+v, %v", c.model, minima, ok)
 		}
-		if caveats, _ := r.judge(s, r.Origin); c.model == "" && (len(caveats) != 0 || len(r.caveats()) != 2 || s.MinQueryCount != 662) {
-			t.Errorf("prompts without a benchmark: caveats %q, %q, %d queries", caveats, r.caveats(), s.MinQueryCount)
+		if settings, _ := r.judge(s, r.made()); c.model == "" && (len(settings) != 0 || len(r.limitations()) != 2 || s.MinQueryCount != 662) {
+			t.Errorf("prompts without a benchmark: limitations %v, %v, %d queries", settings, r.limitations(), s.MinQueryCount)
 		}
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
-// Forecast says before a run that its result cannot be VALID, or which caveats it will have; those of a quick run come with its
+// Forecast says before a run that its result cannot be VALID, or which limitations it will have; those of a quick run come with its
 // result. Empty: nothing known before files are opened speaks against a compliant result.
 func (r *Resolved) Forecast() string {
 	if conflict := r.conflict(); conflict != "" {
@@ -19,26 +20,26 @@ func (r *Resolved) Forecast() string {
 	if r.Request.Quick || r.Request.ownModel() {
 		return ""
 	}
-	caveats, _ := r.judge(r.Settings, r.Origin)
-	caveats = append(caveats, r.caveats()...)
+	limitations, _ := r.judge(r.Settings, r.made())
+	list := append(limitations, r.limitations()...).Sentences()
 	switch model, data := r.builtInModel(), r.builtInData(); {
 	case model && data:
-		caveats = append(caveats, "built-in model and data")
+		list = append(list, "built-in model and data")
 	case model:
-		caveats = append(caveats, "built-in model")
+		list = append(list, "built-in model")
 	case data:
-		caveats = append(caveats, "built-in data")
+		list = append(list, "built-in data")
 	}
 	if n := r.Request.Count; n > 0 {
-		caveats = append(caveats, fmt.Sprintf("the first %d samples", n))
+		list = append(list, fmt.Sprintf("the first %d samples", n))
 	}
-	if len(caveats) == 0 {
+	if len(list) == 0 {
 		return ""
 	}
-	return "not rule-compliant: " + strings.Join(caveats, "; ")
+	return "not rule-compliant: " + strings.Join(list, "; ")
 }
 
-// otherVariant names the benchmark of 99 % or 99.9 % of the accuracy where the rules have only that one.
+// otherVariant names the benchmark of 99 % or 99.9 % of the accuracy where the rules have only that one; empty: they do not.
 func (r *Resolved) otherVariant() string {
 	other := r.model.Rules
 	other.Strict = !other.Strict
@@ -46,9 +47,9 @@ func (r *Resolved) otherVariant() string {
 		return ""
 	}
 	if name, strict := strings.CutSuffix(r.model.Name, "-99.9"); strict {
-		return " but " + name
+		return name
 	}
-	return " but " + r.model.Name + "-99.9"
+	return r.model.Name + "-99.9"
 }
 
 // conflict names settings that exclude each other; empty: none do.
@@ -77,81 +78,91 @@ func (r *Resolved) conflict() string {
 	return ""
 }
 
-// serversModel is a caveat in the closed division, and a note in the open one, where any model is allowed, and in the Network
+// serversModel is a limitation in the closed division, and a note in the open one, where any model is allowed, and in the Network
 // division, whose systems are remote.
-const serversModel = "the servers have the model: whether it is the official one cannot be checked"
+var serversModel = limitation.Limitation{ID: limitation.ServersModel}
 
 // judge compares the settings of a test with the rules. Each that makes the test easier is
-// a caveat, each that makes it harder, or that the division allows, a note. Origin says where a setting comes from.
-func (r *Resolved) judge(s loadgen.TestSettings, origin func(key string) string) (caveats, notes []string) {
+// a limitation, each that makes it harder, or that the division allows, a note. Made are those that differ from the defaults.
+func (r *Resolved) judge(s loadgen.TestSettings, made []report.Setting) (limitations report.Limitations, notes []string) {
 	if r.Request.ownModel() { // the rules have no settings for it
 		return nil, r.source
 	}
 	list, err := r.Differences(s, r.division)
 	if err != nil {
-		return []string{fmt.Sprintf("the settings could not be compared with the rules: %v", err)}, nil
+		return report.Limitations{{ID: limitation.NotCompared, Value: err.Error()}}, nil
 	}
 	if r.Request.Engine.IsRemote() && r.division != config.Closed {
-		notes = append(notes, serversModel)
+		notes = append(notes, report.Sentence(serversModel))
 	}
 	notes = append(notes, r.source...)
-	var quick []string
+	var quick report.Limitations
 	for _, d := range list {
-		from := origin(d.Key)
-		text := fmt.Sprintf("%v (%s)", d, from)
+		from := report.MadeBy(made, d.Key) // measured since, perhaps
+		d.Origin, d.Role = from.Origin, from.Role
 		switch {
-		case from == promptsOrigin: // a caveat of its own says that the prompts have no benchmark
-		case !d.Easier || d.Allowed:
-			notes = append(notes, d.Remark(r.division, text))
-		case strings.HasPrefix(from, config.QuickOrigin):
-			quick = append(quick, fmt.Sprintf("%s is %s instead of %s", d.Key, d.Value, d.Want))
+		case d.Role == limitation.Prompts: // a limitation of its own says that the prompts have no benchmark
+		case d.Allowed:
+			notes = append(notes, report.Remark(d.Limitation(), r.division.String()))
+		case !d.Easier:
+			notes = append(notes, report.Remark(d.Limitation(), ""))
+		case d.Role == limitation.QuickRun:
+			quick = append(quick, d.Limitation())
 		default:
-			caveats = append(caveats, text)
+			limitations = append(limitations, d.Limitation())
 		}
 	}
-	if len(quick) > 0 {
-		caveats = append(caveats, config.QuickOrigin+": "+strings.Join(quick, ", "))
-	}
-	return caveats, notes
+	return append(limitations, quick...), notes
 }
 
 // judgeData compares the size of a data set with the official one: loaded samples are in memory at once, of all that it has. Those
 // seen so far have distinct contents, but for a few: ImageNet has tens of copies among 50,000 images, KiTS19 one among 43 cases.
-func (r *Resolved) judgeData(loaded, all, seen, distinct int) (caveats []string) {
+func (r *Resolved) judgeData(loaded, all, seen, distinct int) (list report.Limitations) {
 	if r.Request.noBenchmark() {
 		return nil
 	}
 	if least := r.model.OfficialSamples(r.Rules).PerformanceSamples; r.Settings.Mode != loadgen.AccuracyOnly && uint64(loaded) < least {
-		caveats = append(caveats, fmt.Sprintf("%d samples are in memory at once instead of the official %d", loaded, least))
+		list = append(list, limitation.Limitation{ID: limitation.SamplesInMemory, Value: fmt.Sprint(loaded), Want: fmt.Sprint(least)})
 	}
 	if r.Settings.Mode != loadgen.PerformanceOnly {
-		caveats = append(caveats, r.model.OtherSamples(r.Rules, all)...)
+		list = append(list, r.model.OtherSamples(r.Rules, all)...)
 	}
 	if float64(distinct) < (1-mostCopies)*float64(seen)/float64(max(1, r.model.Repeats)) {
-		caveats = append(caveats, fmt.Sprintf("%d of %d samples are copies of others by their content", seen-distinct, seen))
+		list = append(list, limitation.Limitation{ID: limitation.Copies, Value: fmt.Sprint(seen - distinct), Of: fmt.Sprint(seen)})
 	}
-	return caveats
+	return list
 }
 
 // mostCopies is the part of a data set that may be copies of other samples.
 const mostCopies = 0.05
 
-// caveats are those that follow from the request and not from a setting.
-func (r *Resolved) caveats() (list []string) {
-	caveat := func(on bool, format string, args ...any) {
+// limitations are those that follow from the request and not from a setting.
+func (r *Resolved) limitations() (list report.Limitations) {
+	limit := func(on bool, l limitation.Limitation) {
 		if on {
-			list = append(list, fmt.Sprintf(format, args...))
+			list = append(list, l)
 		}
 	}
 	q, s, rules := &r.Request, r.Settings, r.Rules
+	origin, benchmark := "rules "+rules.Version, !q.noBenchmark()
 	_, inRules := rules.Minima(r.model.Rules)
-	caveat(!inRules && !q.noBenchmark(), "rules %s have no benchmark %s%s: settings are those of their mlperf.conf for any model, or of an earlier round", rules.Version, r.model.Name, r.otherVariant())
-	caveat(!q.noBenchmark() && !r.interactive && !rules.HasScenario(r.model.Rules, s.Scenario), "rules %s have no %v of %s", rules.Version, s.Scenario, r.model.Name)
-	caveat(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && rules.ServerRuns > 1 && (r.runs() == 1 || q.Mode == FindPeak), "the logs of one Server run, where rules %s want the lowest of %d", rules.Version, rules.ServerRuns)
-	caveat(q.Engine.Name == engine.Simulated, "the engine is simulated: it takes its time and computes nothing")
-	caveat(r.division == config.Network && !q.Engine.IsRemote(), "not of the Network division: the system under test is on this machine")
-	caveat(q.Engine.IsRemote() && r.division == config.Closed, "%s", serversModel)
-	caveat(q.freePrompts(), "not a benchmark of the rules: model and prompts are the user's")
-	caveat(q.ownModel(), report.CaveatOwnModel)
+	limit(!inRules && benchmark, limitation.Limitation{ID: limitation.NoBenchmark, Key: r.model.Name, Want: r.otherVariant(), Origin: origin, Role: limitation.RuleSet})
+	limit(benchmark && !r.interactive && !rules.HasScenario(r.model.Rules, s.Scenario),
+		limitation.Limitation{ID: limitation.NoScenario, Key: r.model.Name, Value: s.Scenario.String(), Origin: origin, Role: limitation.RuleSet})
+	limit(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && rules.ServerRuns > 1 && (r.runs() == 1 || q.Mode == FindPeak),
+		limitation.Limitation{ID: limitation.OneServerRun, Value: "1", Want: fmt.Sprint(rules.ServerRuns), Origin: origin, Role: limitation.RuleSet})
+	limit(q.Engine.Name == engine.Simulated, limitation.Limitation{ID: limitation.SimulatedEngine})
+	limit(r.division == config.Network && !q.Engine.IsRemote(), limitation.Limitation{ID: limitation.NotRemote})
+	limit(q.Engine.IsRemote() && r.division == config.Closed, serversModel)
+	limit(q.freePrompts(), limitation.Limitation{ID: limitation.UserPrompts})
+	limit(q.ownModel(), limitation.Limitation{ID: limitation.OwnModel})
 	return list
+}
+
+// made are the settings that were made, for the results.
+func (r *Resolved) made() (list []report.Setting) {
+	for _, s := range r.Made {
+		list = append(list, report.Setting{Key: s.Key, Value: strings.TrimSpace(s.Value + " " + s.Unit), Origin: s.Origin, Role: s.Role})
+	}
+	return append(list, r.fromProfile...)
 }

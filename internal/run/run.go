@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -118,11 +119,14 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 			results.Notes = append(results.Notes, "this machine: "+text)
 		}
 		results.Warnings = append(results.Warnings, before.During(after)...)
-		if jump := before.ClockJump(after); jump != "" {
-			results.Caveats = append(results.Caveats, jump)
+		switch jump := before.ClockJump(after); {
+		case jump > 0:
+			results.Limitations = append(results.Limitations, limitation.Limitation{ID: limitation.TimeLost, Value: jump.String()})
+		case jump < 0:
+			results.Limitations = append(results.Limitations, limitation.Limitation{ID: limitation.ClockSetBack, Value: (-jump).String()})
 		}
 		if pluggedBefore || q.Unplugged && plugged() {
-			results.Caveats = append(results.Caveats, "the device was plugged into external power, and rules of mobile devices want it on its battery")
+			results.Limitations = append(results.Limitations, limitation.Limitation{ID: limitation.ExternalPower})
 		}
 	}
 	results, err := harness.Run(ctx, *c)

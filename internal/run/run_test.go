@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"image/jpeg"
 	"net"
 	"os"
@@ -25,6 +24,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/machine/power/ptdtest"
@@ -69,14 +69,16 @@ func provided(t *testing.T, q run.Request) *run.Prepared {
 func TestRun(t *testing.T) {
 	results, err := inFakeTime(t, runtest.Request(t), harness.Silent{})
 	testenv.Must(t, err)
-	caveats := strings.Join(results.Caveats, "\n")
-	for _, want := range []string{"the engine is simulated", "min_duration is 20ms instead of the official 10m0s (flag --min-duration)", "not an official MLPerf result", report.CaveatBuiltInData} {
-		if !strings.Contains(caveats, want) {
-			t.Errorf("caveats %q, want %q", results.Caveats, want)
+	for _, want := range []limitation.Limitation{
+		{ID: limitation.SimulatedEngine}, {ID: limitation.Unofficial}, {ID: limitation.BuiltInData},
+		{ID: limitation.Setting, Key: "min_duration", Value: "20ms", Want: "10m0s", Origin: "flag --min-duration", Role: limitation.Flag},
+	} {
+		if !slices.Contains(results.Limitations, want) {
+			t.Errorf("limitations %v, want %v", results.Limitations, want)
 		}
 	}
-	if strings.Contains(caveats, report.CaveatBuiltInModel) || !results.Input.BuiltInData || results.Input.BuiltIn {
-		t.Errorf("the model is taken for a built-in one: %q, %+v", caveats, results.Input)
+	if results.Limitations.Has(limitation.BuiltInModel) || !results.Backend.Simulated || !results.Input.BuiltInData || results.Input.BuiltIn {
+		t.Errorf("the model is taken for a built-in one: %v, %+v", results.Limitations, results.Input)
 	}
 	latest := filepath.Join("results", "resnet50", "singlestream", "performance", "latest")
 	if kept, err := report.Read(latest); err != nil || kept.Fingerprint == "" || kept.Fingerprint != results.Fingerprint {
@@ -539,8 +541,8 @@ func TestRangingRun(t *testing.T) {
 	if err != nil || r.Energy == nil || r.Energy.NotMeasured != "" || r.Energy.MeanWatts < 99 || r.Energy.MeanWatts > 101 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if !strings.Contains(fmt.Sprint(r.Caveats), "another client of PTDaemon") {
-		t.Errorf("caveats %q", r.Caveats)
+	if !r.Limitations.Has(limitation.PowerClient) {
+		t.Errorf("limitations %v", r.Limitations)
 	}
 	var about struct {
 		Sources map[string]string

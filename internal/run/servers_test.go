@@ -20,6 +20,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -189,9 +190,7 @@ func TestOwnServerIsNotOfTheNetworkDivision(t *testing.T) {
 	q := shortAt(t, server.URL, "offline")
 	q.Division = "network"
 	r, err := run.Do(t.Context(), q, &observer{})
-	if err != nil || !slices.ContainsFunc(r.Caveats, func(c string) bool {
-		return strings.HasPrefix(c, "not of the Network division: "+server.URL+" is on this machine")
-	}) {
+	if err != nil || !slices.Contains(r.Limitations, limitation.Limitation{ID: limitation.LocalEndpoint, Value: server.URL}) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -200,14 +199,14 @@ func TestOwnServerIsNotOfTheNetworkDivision(t *testing.T) {
 func TestModelOfServersByDivision(t *testing.T) {
 	server := httptest.NewServer(tokenserver.New(tokenserver.Options{Tokens: 4}))
 	defer server.Close()
-	for division, caveat := range map[string]bool{"closed": true, "open": false, "network": false} {
+	for division, limited := range map[string]bool{"closed": true, "open": false, "network": false} {
 		q := shortAt(t, server.URL, "offline")
 		q.Division, q.Output = division, t.TempDir()
 		r, err := run.Do(t.Context(), q, &observer{})
 		testenv.Must(t, err)
-		const text = "the servers have the model: whether it is the official one cannot be checked"
-		if slices.Contains(r.Caveats, text) != caveat || slices.Contains(r.Notes, text) == caveat {
-			t.Errorf("%s: caveats %q, notes %q", division, r.Caveats, r.Notes)
+		model := limitation.Limitation{ID: limitation.ServersModel}
+		if slices.Contains(r.Limitations, model) != limited || slices.Contains(r.Notes, report.Sentence(model)) == limited {
+			t.Errorf("%s: limitations %v, notes %q", division, r.Limitations, r.Notes)
 		}
 	}
 }

@@ -23,18 +23,18 @@ import (
 
 // An Outcome has the results of a suite.
 type Outcome struct {
-	Schema      string   `json:"schema"`
-	Program     string   `json:"program"`
-	Suite       string   `json:"suite"`
-	Title       string   `json:"title,omitempty"`
-	Rules       string   `json:"rules"`
-	Quick       bool     `json:"quick,omitempty"`
-	Interrupted bool     `json:"interrupted,omitempty"`
-	Folder      string   `json:"folder"`
-	Scores      []Score  `json:"scores"`
-	Missing     []string `json:"missing"` // for a submission
-	Caveats     []Caveat `json:"caveats"`
-	Left        Estimate `json:"left"` // steps that did not run
+	Schema      string                  `json:"schema"`
+	Program     string                  `json:"program"`
+	Suite       string                  `json:"suite"`
+	Title       string                  `json:"title,omitempty"`
+	Rules       string                  `json:"rules"`
+	Quick       bool                    `json:"quick,omitempty"`
+	Interrupted bool                    `json:"interrupted,omitempty"`
+	Folder      string                  `json:"folder"`
+	Scores      []Score                 `json:"scores"`
+	Missing     []string                `json:"missing"` // for a submission
+	Limitations report.LimitationCounts `json:"limitations"`
+	Left        Estimate                `json:"left"` // steps that did not run
 }
 
 // A Score is the result of a benchmark in a scenario.
@@ -59,12 +59,6 @@ type Score struct {
 	AccuracyFolder string `json:"accuracy_folder,omitempty"`
 }
 
-// A Caveat limits the use of some of the results.
-type Caveat struct {
-	Text    string `json:"text"`
-	Results int    `json:"results"` // that have it
-}
-
 // The results of scores without a run.
 const (
 	notRun      = "NOT RUN"
@@ -75,10 +69,11 @@ const (
 // outcome gathers the results of the steps.
 func (p *Plan) outcome(interrupted bool) *Outcome {
 	o := &Outcome{
-		Schema: Schema, Program: p.request.Base.Program, Suite: p.Suite.Name, Title: p.Suite.Title, Rules: p.Suite.Rules,
+		Schema: outcomeSchema, Program: p.request.Base.Program, Suite: p.Suite.Name, Title: p.Suite.Title, Rules: p.Suite.Rules,
 		Quick: p.request.Base.Quick, Interrupted: interrupted, Folder: p.request.Output, Left: p.Estimate(),
-		Scores: []Score{}, Missing: []string{}, Caveats: []Caveat{},
+		Scores: []Score{}, Missing: []string{}, Limitations: report.LimitationCounts{},
 	}
+	var results []*report.Results
 	for _, s := range p.Steps {
 		if s.Mode != modeAccuracy {
 			o.Scores = append(o.Scores, p.score(s))
@@ -86,15 +81,9 @@ func (p *Plan) outcome(interrupted bool) *Outcome {
 		if s.Results == nil {
 			continue
 		}
-		for _, text := range s.Results.Caveats {
-			if i := slices.IndexFunc(o.Caveats, func(c Caveat) bool { return c.Text == text }); i >= 0 {
-				o.Caveats[i].Results++
-			} else {
-				o.Caveats = append(o.Caveats, Caveat{text, 1})
-			}
-		}
+		results = append(results, s.Results)
 	}
-	slices.SortStableFunc(o.Caveats, func(a, b Caveat) int { return b.Results - a.Results })
+	o.Limitations = append(o.Limitations, report.CountLimitations(results...)...)
 	o.Missing = append(o.Missing, p.missing(o)...)
 	userinput.Lines(o)
 	return o
@@ -204,7 +193,7 @@ func (o *Outcome) headline() string {
 }
 
 // missing lists the parts that a submission of these results would lack. That they are not official is a
-// caveat of each of them.
+// limitation of each of them.
 func (p *Plan) missing(o *Outcome) []string {
 	var gaps gaps
 	for _, s := range o.Scores {
@@ -307,7 +296,7 @@ func (p *Plan) missingOfRound() []string {
 	return list
 }
 
-// Write prints the result screen: the scores against their targets, their caveats,
+// Write prints the result screen: the scores against their targets, their limitations,
 // and the missing parts of a submission. Paint colours a verdict. Names and errors may come from foreign
 // files: control characters of them are escaped.
 func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
@@ -315,7 +304,7 @@ func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	fmt.Fprintln(&b, userinput.PrintableLine(o.headline()))
 	b.WriteString(o.table(paint))
 	list(&b, "Why", o.reasons())
-	list(&b, "Caveats", o.caveats())
+	list(&b, "Limitations", o.limitations())
 	list(&b, "Missing for a submission", o.Missing)
 	if o.Left.Steps > 0 {
 		fmt.Fprintf(&b, "Not run yet: %v\n", o.Left)
@@ -324,12 +313,8 @@ func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	return err
 }
 
-func (o *Outcome) caveats() []string {
-	var list []string
-	for _, c := range o.Caveats {
-		list = append(list, fmt.Sprintf("%s (%s)", c.Text, runs(c.Results)))
-	}
-	return list
+func (o *Outcome) limitations() []string {
+	return o.Limitations.Sentences(func(sentence string, n int) string { return fmt.Sprintf("%s (%s)", sentence, runs(n)) })
 }
 
 // WritePage writes the page of the suite into its folder: the table of the screen, with links to the runs, and charts of them.
@@ -338,7 +323,7 @@ func (o *Outcome) WritePage() (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	p := page.Suite{Title: "suite " + o.Suite, Sub: cmp.Or(o.Title, "rules "+o.Rules) + " · " + o.headline(), Caveats: o.caveats(), Missing: o.Missing}
+	p := page.Suite{Title: "suite " + o.Suite, Sub: cmp.Or(o.Title, "rules "+o.Rules) + " · " + o.headline(), Limitations: o.limitations(), Missing: o.Missing}
 	if o.Left.Steps > 0 {
 		p.Left = o.Left.String()
 	}

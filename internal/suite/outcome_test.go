@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
@@ -94,7 +95,7 @@ func scored(states ...State) *Plan {
 		}
 		s := &Step{Model: "m", Scenario: scenario, Mode: mode, State: state, Seconds: float64(10 * (i + 1)), Folder: fmt.Sprint(i)}
 		if state == Done {
-			s.Results = &report.Results{Result: report.Valid, Caveats: []string{"quick", fmt.Sprint("of step ", i)}, Metric: &report.Metric{Value: 5, Unit: "/s"}}
+			s.Results = &report.Results{Result: report.Valid, Limitations: report.Limitations{{ID: limitation.SimulatedEngine}, {ID: limitation.PartOfData, Value: fmt.Sprint(i)}}, Metric: &report.Metric{Value: 5, Unit: "/s"}}
 			if i == 0 {
 				s.Results.Accuracy = &report.Accuracy{Value: 70, Met: true}
 			}
@@ -148,10 +149,13 @@ func TestOutcomeCounts(t *testing.T) {
 	p.Steps[2].Estimate = time.Minute
 	p.request.Base.Program = "mlperf test"
 	out := p.outcome(true)
-	if want := []Caveat{{"quick", 2}, {"of step 0", 1}, {"of step 1", 1}}; !cmp.Equal(out.Caveats, want) {
-		t.Errorf("caveats %v, want %v", out.Caveats, want)
+	want := report.LimitationCounts{
+		{Limitation: limitation.Limitation{ID: limitation.SimulatedEngine}, Runs: 2}, {Limitation: limitation.Limitation{ID: limitation.PartOfData, Value: "0"}, Runs: 1}, {Limitation: limitation.Limitation{ID: limitation.PartOfData, Value: "1"}, Runs: 1},
 	}
-	if out.Left.Steps != 1 || out.Left.Traffic != time.Minute || !out.Interrupted || len(out.Scores) != 2 || out.Schema != Schema || out.Program != "mlperf test" || out.Folder != "out" {
+	if !cmp.Equal(out.Limitations, want) {
+		t.Errorf("limitations %v, want %v", out.Limitations, want)
+	}
+	if out.Left.Steps != 1 || out.Left.Traffic != time.Minute || !out.Interrupted || len(out.Scores) != 2 || out.Schema != outcomeSchema || out.Program != "mlperf test" || out.Folder != "out" {
 		t.Errorf("outcome %+v", out)
 	}
 	if want := "an accuracy run in each scenario: 1 have that of another one"; len(out.Missing) != 2 || out.Missing[1] != want {
@@ -203,7 +207,7 @@ var update = flag.Bool("update", false, "write testdata/*.golden anew")
 func everything() *Outcome {
 	latency := loadgen.Constraint{ID: loadgen.ConstraintLatency, Bound: loadgen.AtMost, Required: loadgen.Quantity{Value: 15e6, Unit: "ns"}}
 	return &Outcome{
-		Schema: Schema, Program: "mlperf test", Suite: "mine", Title: "Mine", Rules: "v6.1", Quick: true, Interrupted: true, Folder: "results/suites/mine",
+		Schema: outcomeSchema, Program: "mlperf test", Suite: "mine", Title: "Mine", Rules: "v6.1", Quick: true, Interrupted: true, Folder: "results/suites/mine",
 		Scores: []Score{
 			{Model: "resnet50", Scenario: "Server", Result: report.Valid, Seconds: 61.4, Metric: &report.Metric{Value: 1234.5678, Unit: "queries/s"}, Bound: report.Constraint{Constraint: latency}.RequiredText(),
 				Accuracy: &report.Accuracy{Metric: "accuracy", Value: 76.456, Unit: "%", Target: 75.695, Met: true}, Folder: "resnet50/server/performance"},
@@ -214,8 +218,11 @@ func everything() *Outcome {
 			{Model: "alexnet", Scenario: "Offline", Result: unsupported, Why: "not in the catalogue", Folder: "alexnet/offline/performance"},
 		},
 		Missing: []string{"resnet50 int8 Offline: a VALID performance run"},
-		Caveats: []Caveat{{"the engine is simulated", 2}, {"quick run: min_duration is 10s instead of 10m0s", 1}},
-		Left:    Estimate{Steps: 1, Traffic: 10 * time.Minute, Cooldown: time.Minute, Guessed: 1},
+		Limitations: report.LimitationCounts{
+			{Limitation: limitation.Limitation{ID: limitation.SimulatedEngine}, Runs: 2},
+			{Limitation: limitation.Limitation{ID: limitation.Setting, Key: "min_duration", Value: "10s", Want: "10m0s", Role: limitation.QuickRun}, Runs: 1},
+		},
+		Left: Estimate{Steps: 1, Traffic: 10 * time.Minute, Cooldown: time.Minute, Guessed: 1},
 	}
 }
 
@@ -284,7 +291,7 @@ func TestPage(t *testing.T) {
 			at += found
 		}
 	}
-	for _, want := range []string{"Not run yet: 1 run", "the engine is simulated (2 runs)", "Missing for a submission"} {
+	for _, want := range []string{"Not run yet: 1 run", "computes nothing (2 runs)", "Missing for a submission"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("no %q", want)
 		}
@@ -316,7 +323,7 @@ func TestScreenEscapesControlCharacters(t *testing.T) {
 		s.AccuracyError += evil
 	}
 	o.Missing[0] += evil
-	o.Caveats[0].Text += evil
+	o.Limitations[1].Value += evil
 	var b strings.Builder
 	if err := o.Write(&b, func(verdict string) string { return "\x1b[31m" + verdict + "\x1b[0m" }); err != nil {
 		t.Fatal(err)
@@ -339,7 +346,7 @@ func TestScreenGroups(t *testing.T) {
 		{Model: "b", Precision: "int8", Scenario: "Server", Result: notRun, AccuracyError: "no such file\nlook for it"},
 		{Model: "b", Precision: "int8", Scenario: "Offline", Result: notRun, AccuracyError: "no such file\nlook for it"},
 		{Model: "c", Scenario: "Offline", Result: notRun, AccuracyError: notRun},
-	}, Caveats: []Caveat{{"made up", 1}, {"quick", 3}}}
+	}, Limitations: report.LimitationCounts{{Limitation: limitation.Limitation{ID: limitation.Older, Value: "quick"}, Runs: 3}, {Limitation: limitation.Limitation{ID: limitation.Older, Value: "made up"}, Runs: 1}}}
 	out.Missing = (&Plan{Suite: &Suite{Rules: "none"}}).missing(out)
 	var b strings.Builder
 	if err := out.Write(&b, func(verdict string) string { return "<" + verdict + ">" }); err != nil {

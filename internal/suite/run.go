@@ -215,8 +215,11 @@ func (p *Plan) coolDown(ctx context.Context, s *Step, o run.Observer) error {
 	return nil
 }
 
-// Schema names the form of suite.json, and of the outcome.
+// Schema names the form of suite.json.
 const Schema = "mlperf-go/suite/1"
+
+// outcomeSchema names the form of the outcome, which has limitations as data since 2.
+const outcomeSchema = "mlperf-go/suite/2"
 
 // fileName is the file in the folder of a suite that has its state.
 const fileName = "suite.json"

@@ -34,7 +34,7 @@ type Suite struct {
 	Accuracy    string      `yaml:"accuracy,omitempty" json:"accuracy,omitempty"` // each (default), once or none
 	Cooldown    duration    `yaml:"cooldown,omitempty" json:"cooldown_ns,omitempty"`
 	Between     duration    `yaml:"between,omitempty" json:"between_ns,omitempty"`              // the end of another suite and the start of this one, at least
-	Unplugged   bool        `yaml:"unplugged,omitempty" json:"unplugged,omitempty"`             // external power is a caveat of devices with a battery
+	Unplugged   bool        `yaml:"unplugged,omitempty" json:"unplugged,omitempty"`             // external power is a limitation of devices with a battery
 	Temperature float64     `yaml:"temperature,omitempty" json:"temperature_celsius,omitempty"` // below which a performance run begins
 	Settings    settings    `yaml:"settings,omitempty" json:"settings,omitempty"`               // of all benchmarks, as in conf files
 	Benchmarks  []Benchmark `yaml:"benchmarks,omitempty" json:"benchmarks,omitempty"`           // none: those that the round requires of the category

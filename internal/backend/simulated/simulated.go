@@ -149,7 +149,7 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	e.sessions++
 	c := e.config
 	return &session{engine: e, info: backend.Info{
-		Inputs: inputs, Outputs: outputs, Engine: "simulated", LoadTime: time.Since(start),
+		Inputs: inputs, Outputs: outputs, Engine: "simulated", Simulated: true, LoadTime: time.Since(start),
 		Devices: []backend.DeviceUse{{Device: "cpu", Nodes: 1}},
 		Facts: map[string]string{
 			"sim_latency": c.Latency.String(), "sim_per_sample": c.PerSample.String(), "sim_jitter": c.Jitter.String(),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/chat"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
@@ -71,7 +72,7 @@ func (t *decoderWorkload) workload() *workload.Workload {
 		NewDecoder: t.newDecoder, Outputs: func(string) []string { return t.layout.Outputs() },
 		Slots:          8, // up to 8 sequences at once are hardly slower than one
 		PredictorBytes: func(slots int) int64 { return t.layout.Bytes(slots*t.beams, t.context) },
-		Notes:          t.notes(), Caveats: t.caveats(), EndTokens: t.rules.Stop,
+		Notes:          t.notes(), Limitations: t.limitations(), EndTokens: t.rules.Stop,
 		Exchange: &workload.Exchange{
 			Inputs:   []workload.Input{{Name: "input_ids", Slot: workload.Slot{Type: tensor.Int32, Shape: tensor.Shape{-1}}}},
 			Complete: t.complete, Check: t.check,
@@ -216,16 +217,15 @@ func (t *decoderWorkload) notes() []string {
 	}
 }
 
-// caveats name what differs from the benchmark: sampling, and other end tokens.
-func (t *decoderWorkload) caveats() []string {
-	var caveats []string
+// limitations are what differs from the benchmark: sampling, and other end tokens.
+func (t *decoderWorkload) limitations() (list []limitation.Limitation) {
 	if t.rules.Sampling.Draws() {
-		caveats = append(caveats, t.rules.Sampling.String()+", the benchmark takes the likeliest token")
+		list = append(list, limitation.Limitation{ID: limitation.Sampling, Value: t.rules.Sampling.String()})
 	}
 	if len(t.early) > 0 {
-		caveats = append(caveats, fmt.Sprintf("answers also end with %v, as %s says; the benchmark's do not", t.early, t.card.from))
+		list = append(list, limitation.Limitation{ID: limitation.EndTokens, Value: fmt.Sprint(t.early), Origin: t.card.from})
 	}
-	return caveats
+	return list
 }
 
 // A predictor runs a decoder.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/chat"
 	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
@@ -178,7 +179,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-func TestEarlyEndsAreCaveats(t *testing.T) {
+func TestEarlyEndsAreLimitations(t *testing.T) {
 	benchmark := []int32{128001, 128009}
 	for _, c := range []struct {
 		card modelCard
@@ -186,12 +187,16 @@ func TestEarlyEndsAreCaveats(t *testing.T) {
 	}{
 		{modelCard{}, ""},
 		{modelCard{from: "genai_config.json", stop: []int32{128009}}, ""}, // later ones are no help
-		{modelCard{from: "genai_config.json", stop: []int32{128009, 13, 128001, 198}}, "answers also end with [13 198], as genai_config.json says; the benchmark's do not"},
+		{modelCard{from: "genai_config.json", stop: []int32{128009, 13, 128001, 198}}, "[13 198]"},
 		{modelCard{from: ofModelFile, stop: []int32{2}}, ""}, // a vocabulary of its own
 	} {
 		w := &decoderWorkload{card: c.card, early: c.card.endsBefore(benchmark)}
-		if got := strings.Join(w.caveats(), "\n"); got != c.want {
-			t.Errorf("%+v: caveats %q, want %q", c.card, got, c.want)
+		var want []limitation.Limitation
+		if c.want != "" {
+			want = []limitation.Limitation{{ID: limitation.EndTokens, Value: c.want, Origin: c.card.from}}
+		}
+		if got := w.limitations(); !slices.Equal(got, want) {
+			t.Errorf("%+v: %v, want %v", c.card, got, want)
 		}
 	}
 }

@@ -364,8 +364,8 @@ func TestGenAIEndTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := opened.EndTokens; !slices.Equal(got, want) || len(opened.Caveats) != len(want)-1 {
-			t.Errorf("it ends with %v, want %v; caveats %q", got, want, opened.Caveats)
+		if got := opened.EndTokens; !slices.Equal(got, want) || len(opened.Limitations) != len(want)-1 {
+			t.Errorf("it ends with %v, want %v; limitations %v", got, want, opened.Limitations)
 		}
 		if !slices.Equal(w.rules.Stop, []int32{9}) {
 			t.Errorf("the benchmark ends with %v now", w.rules.Stop)

@@ -159,8 +159,8 @@ func TestSamplingNotes(t *testing.T) {
 		if notes := strings.Join(opened.Notes, "\n"); !strings.Contains(notes, want) {
 			t.Errorf("--sampling %q: notes\n%s\nwant %q", option, notes, want)
 		}
-		if caveats := opened.Caveats; (len(caveats) > 0) != (option == "model") {
-			t.Errorf("--sampling %q: caveats %q", option, caveats)
+		if list := opened.Limitations; (len(list) > 0) != (option == "model") {
+			t.Errorf("--sampling %q: limitations %v", option, list)
 		}
 	}
 	if err := func() error {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/models/singlepass"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -41,7 +42,7 @@ func (in *inputs) fillInputs() (err error) {
 		in.notes = append(in.notes, fmt.Sprintf("input %s %v: %s", i.Name, in.row[k], note))
 	}
 	if len(free) > 0 {
-		in.caveats = append(in.caveats, "made inputs ("+strings.Join(free, ", ")+"): speed may depend on their content")
+		in.limitations = append(in.limitations, limitation.Limitation{ID: limitation.MadeInputs, Value: strings.Join(free, ", ")})
 	}
 	return nil
 }

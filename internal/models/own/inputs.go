@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -30,7 +31,8 @@ type inputs struct {
 	images   *dataset.Folder // nil: no image is read
 	pipeline string          // of the images, in the key of their cache
 
-	notes, caveats []string
+	notes       []string
+	limitations []limitation.Limitation
 }
 
 // An input is one input of a model.

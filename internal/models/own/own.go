@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/models/singlepass"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -101,7 +102,7 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	w := &workload.Workload{
 		Samples: in.samples, Row: func(int) []workload.Slot { return in.row }, Prepare: in.prepare, Batch: in.batch,
 		Outputs: func(string) []string { return names },
-		Notes:   in.notes, Caveats: in.caveats,
+		Notes:   in.notes, Limitations: in.limitations,
 	}
 	if in.images != nil {
 		w.Path, w.CacheKey = in.images.Path, in.cacheKey
@@ -125,9 +126,9 @@ func open(s workload.Setup) (*workload.Workload, error) {
 		}
 	}
 	look := &finite{ports: outputs}
-	w.Answers = look.caveats
+	w.Answers = look.limitations
 	w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
-		p := &predictor{batch: maxBatch, fixed: in.batch, made: len(in.caveats) > 0}
+		p := &predictor{batch: maxBatch, fixed: in.batch, made: len(in.limitations) > 0}
 		var err error
 		p.Predictor, err = singlepass.New(sessions[workload.Only], in.row, maxBatch, func(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
 			look.at(outputs)
@@ -157,9 +158,9 @@ func (f *finite) at(outputs []tensor.Tensor) {
 	}
 }
 
-func (f *finite) caveats() []string {
+func (f *finite) limitations() []limitation.Limitation {
 	if name := f.found.Load(); name != nil {
-		return []string{fmt.Sprintf("output %s has values that are not numbers (NaN): the model or its inputs are broken", *name)}
+		return []limitation.Limitation{{ID: limitation.NotNumbers, Key: *name}}
 	}
 	return nil
 }

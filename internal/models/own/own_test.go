@@ -186,8 +186,8 @@ func TestArrays(t *testing.T) {
 	w, err := setup(t, "a/0:f:N,k b:i:N,1", "y:f:N,3", dir)
 	testenv.Must(t, err)
 	row := prepared(t, w, 2)
-	if a, b := tensor.Data[float32](row[0]), tensor.Data[int64](row[1]); w.Samples != 3 || !slices.Equal(a, []float32{5, 6}) || b[0] != 9 || len(w.Caveats) > 0 {
-		t.Errorf("%d samples, a %v, b %v, caveats %v", w.Samples, a, b, w.Caveats)
+	if a, b := tensor.Data[float32](row[0]), tensor.Data[int64](row[1]); w.Samples != 3 || !slices.Equal(a, []float32{5, 6}) || b[0] != 9 || len(w.Limitations) > 0 {
+		t.Errorf("%d samples, a %v, b %v, limitations %v", w.Samples, a, b, w.Limitations)
 	}
 	for inputs, want := range map[string]string{
 		"c:f:N,2":     "no array in",
@@ -274,7 +274,7 @@ func TestBestClasses(t *testing.T) {
 	}
 }
 
-// NaN in the first answers is a caveat.
+// NaN in the first answers is a limitation.
 func TestAnswersThatAreNotNumbers(t *testing.T) {
 	w, err := setup(t, "x:f:N,2", "y:f:N,2", "")
 	testenv.Must(t, err)
@@ -286,8 +286,8 @@ func TestAnswersThatAreNotNumbers(t *testing.T) {
 		values []float32
 		marked bool
 	}{{[]float32{1, float32(math.Inf(1))}, false}, {[]float32{1, float32(math.NaN())}, true}, {[]float32{1, 2}, true}} {
-		if look.at([]tensor.Tensor{tensor.Of(c.values, 1, 2)}); (len(look.caveats()) == 1) != c.marked {
-			t.Errorf("%v: caveats %q", c.values, look.caveats())
+		if look.at([]tensor.Tensor{tensor.Of(c.values, 1, 2)}); (len(look.limitations()) == 1) != c.marked {
+			t.Errorf("%v: limitations %v", c.values, look.limitations())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
@@ -58,12 +59,12 @@ func (m Model) OfficialSamples(rules *config.RuleSet) config.Minima {
 	return config.Minima{PerformanceSamples: loaded, AccuracySamples: cmp.Or(asked.AccuracySamples, uint64(m.DatasetSamples), loaded)}
 }
 
-// OtherSamples is the caveat about a data set that is not as large as the official one of a round, or, where its checker does not
+// OtherSamples is the limitation by a data set that is not as large as the official one of a round, or, where its checker does not
 // ask for a number, smaller; empty: none.
-func (m Model) OtherSamples(rules *config.RuleSet, samples int) []string {
+func (m Model) OtherSamples(rules *config.RuleSet, samples int) []limitation.Limitation {
 	asked, _ := rules.Minima(m.Rules)
 	if official := m.OfficialSamples(rules).AccuracySamples; uint64(samples) < official || asked.AccuracySamples > 0 && uint64(samples) != official {
-		return []string{fmt.Sprintf("the data set has %d samples instead of the official %d", samples, official)}
+		return []limitation.Limitation{{ID: limitation.DatasetSize, Value: fmt.Sprint(samples), Want: fmt.Sprint(official)}}
 	}
 	return nil
 }

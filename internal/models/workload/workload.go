@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -49,12 +50,13 @@ type Workload struct {
 	// room for one. Nil: they are not kept.
 	Best [][]int32
 
-	Notes        []string        // how the model files were understood
-	Caveats      []string        // what options make the benchmark do differently from the rules
-	Answers      func() []string // caveats that the answers give rise to; nil: none
-	EndTokens    []int32         // the tokens that end an answer
-	Alike        int             // samples whose reference answer is that of an earlier sample, too
-	ScoreOptions Values          // the options of the official script that follow from samples and model
+	Notes []string // how the model files were understood
+	// Limitations are what options make the benchmark do differently from the rules.
+	Limitations  []limitation.Limitation
+	Answers      func() []limitation.Limitation // that the answers give rise to; nil: none
+	EndTokens    []int32                        // the tokens that end an answer
+	Alike        int                            // samples whose reference answer is that of an earlier sample, too
+	ScoreOptions Values                         // the options of the official script that follow from samples and model
 
 	// Exchange says how a sample gets to another machine and its response back. Nil: it cannot.
 	Exchange *Exchange

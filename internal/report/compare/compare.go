@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
@@ -132,7 +133,7 @@ func Of(base, new []Run) (list []Comparison, left []string, err error) {
 	return list, left, nil
 }
 
-func (r Run) isOwnModel() bool { return slices.Contains(r.Results.Caveats, report.CaveatOwnModel) }
+func (r Run) isOwnModel() bool { return r.Results.Limitations.Has(limitation.OwnModel) }
 
 // onlyOwnModel is the name of the own model of runs; empty: they have none, or several.
 func onlyOwnModel(runs []Run) (name string) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -240,14 +241,14 @@ func TestIntervalsOfDifferencesHold(t *testing.T) {
 func TestDifferencesComeFirst(t *testing.T) {
 	s := simulation{1, 2, 0.5, 20, 1}
 	a, b := s.run(begin), s.run(begin)
-	b.Results.Host, b.Results.Rules, b.Results.Caveats = "cloud", "v5.1", []string{"a quick run"}
+	b.Results.Host, b.Results.Rules, b.Results.Limitations = "cloud", "v5.1", report.Limitations{{ID: limitation.SimulatedEngine}}
 	b.Results.Input.Precision, b.Results.Settings = "int8", []report.Setting{{Key: "target_qps", Value: "50 /s"}}
 	list := compared(t, []Run{a}, []Run{b})
 	var unlike []string
 	for _, d := range list[0].Unlike() {
 		unlike = append(unlike, d.Key)
 	}
-	if strings.Join(unlike, ",") != "host,rules,caveats" {
+	if strings.Join(unlike, ",") != "host,rules,limitations" {
 		t.Errorf("unlike %v", unlike)
 	}
 	var out bytes.Buffer
@@ -256,7 +257,7 @@ func TestDifferencesComeFirst(t *testing.T) {
 	}
 	text := out.String()
 	last := 0
-	for _, want := range []string{"DIFFERENT TESTS OR MACHINES", "! host", "cloud", "! caveats", "precision", "int8", "target_qps", "default", "50 /s", "METRIC", "p90", "To be sure, repeat both in turns", "mlperf compare --repeat 5 "} {
+	for _, want := range []string{"DIFFERENT TESTS OR MACHINES", "! host", "cloud", "! limitations", "precision", "int8", "target_qps", "default", "50 /s", "METRIC", "p90", "To be sure, repeat both in turns", "mlperf compare --repeat 5 "} {
 		at := strings.Index(text[last:], want)
 		if at < 0 {
 			t.Fatalf("no %q after %q", want, text[:last])
@@ -271,16 +272,17 @@ func TestDifferencesComeFirst(t *testing.T) {
 func TestCalibratedIsNoDifference(t *testing.T) {
 	s := simulation{1, 2, 0.5, 20, 1}
 	for _, c := range []struct {
-		key, origin string
-		want        int
+		key  string
+		role limitation.Role
+		want int
 	}{
-		{"target_latency", "calibration", 0}, {"target_latency", "user.conf", 1}, {"target_qps", "calibration", 1},
+		{"target_latency", limitation.Calibration, 0}, {"target_latency", limitation.UserConf, 1}, {"target_qps", limitation.Calibration, 1},
 	} {
 		a, b := s.run(begin), s.run(begin)
-		a.Results.Settings = []report.Setting{{Key: c.key, Value: "10.5", Origin: c.origin}}
-		b.Results.Settings = []report.Setting{{Key: c.key, Value: "11.25", Origin: c.origin}}
+		a.Results.Settings = []report.Setting{{Key: c.key, Value: "10.5", Role: c.role}}
+		b.Results.Settings = []report.Setting{{Key: c.key, Value: "11.25", Role: c.role}}
 		if got := compared(t, []Run{a}, []Run{b})[0].Differences; len(got) != c.want {
-			t.Errorf("%s by %s: %v, want %d differences", c.key, c.origin, got, c.want)
+			t.Errorf("%s by %s: %v, want %d differences", c.key, c.role, got, c.want)
 		}
 	}
 }
@@ -300,7 +302,7 @@ func TestRunsWithoutAPartner(t *testing.T) {
 func TestOwnModelsAreCompared(t *testing.T) {
 	a, b, c := simulation{1, 2, 0.5, 20, 1}.run(begin), simulation{1, 2, 0.4, 20, 1}.run(begin), simulation{1, 2, 0.3, 20, 1}.run(begin)
 	for r, name := range map[*report.Results]string{a.Results: "my.onnx", b.Results: "my-int8.onnx", c.Results: "other.onnx"} {
-		r.Model, r.Caveats = name, []string{report.CaveatOwnModel}
+		r.Model, r.Limitations = name, report.Limitations{{ID: limitation.OwnModel}}
 	}
 	list, left, err := Of([]Run{a}, []Run{b})
 	if err != nil || len(list) != 1 || len(left) != 0 || !slices.Contains(list[0].Differences, Difference{"model", "my.onnx", "my-int8.onnx", false}) {

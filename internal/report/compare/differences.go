@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -32,7 +33,9 @@ var facts = []fact{
 	{"processor", true, func(r *report.Results) string { return systemText(r.System, "cpu", "model") }},
 	{"cores", true, func(r *report.Results) string { return systemText(r.System, "cpu", "cores") }},
 	{"rules", true, func(r *report.Results) string { return r.Rules }},
-	{"caveats", true, func(r *report.Results) string { return strings.Join(slices.Sorted(slices.Values(r.Caveats)), "; ") }},
+	{"limitations", true, func(r *report.Results) string {
+		return strings.Join(slices.Sorted(slices.Values(r.Limitations.Sentences())), "; ")
+	}},
 	{"data", true, func(r *report.Results) string {
 		return fmt.Sprintf("%s, %d samples", r.Input.DatasetPath, r.Input.Samples)
 	}},
@@ -124,7 +127,7 @@ func setting(r *report.Results, key string) string {
 			continue
 		}
 		value = s.Value // of several the last counts
-		if key == "target_latency" && s.Origin == "calibration" {
+		if key == "target_latency" && s.Role == limitation.Calibration {
 			value = "calibrated" // an expected latency bounds nothing, and is never the same
 		}
 	}

@@ -8,7 +8,7 @@
 // have are said to be missing, or calculated from others and
 // noted as such. The model, the round and the division are those that About names, else those
 // of the folder's path, as submissions have it; with them the requested settings are
-// compared with the rules, which gives caveats and notes (rules.go).
+// compared with the rules, which gives limitations and notes (rules.go).
 //
 // Oddities of a log (unreadable lines, logs that contradict each other) are
 // warnings in the document. Only logs without a scenario are an error.

@@ -273,12 +273,12 @@ func TestInferredTokens(t *testing.T) {
 		scenario loadgen.Scenario
 		factor   uint64 // 0: without
 		metric   string
-		caveat   string
+		setting  string // that is easier than the rules
 	}{
 		{"Offline", loadgen.Offline, 69, report.InferredTokens, ""},
 		{"Server", loadgen.Server, 69, report.CompletedInferredTokens, ""},
-		{"more tokens than the rules have", loadgen.Offline, 690, report.InferredTokens, "token_latency_scaling_factor is 690"},
-		{"none", loadgen.Offline, 0, "samples", "infer_token_latencies is false"},
+		{"more tokens than the rules have", loadgen.Offline, 690, report.InferredTokens, "token_latency_scaling_factor 690"},
+		{"none", loadgen.Offline, 0, "samples", "infer_token_latencies false"},
 		{"SingleStream, whose logs cannot tell", loadgen.SingleStream, 0, "90th percentile latency (early stopping estimate)", ""},
 	} {
 		s := shortSettings(c.scenario)
@@ -296,9 +296,14 @@ func TestInferredTokens(t *testing.T) {
 		if m := got.Metric; m == nil || m.Name != c.metric || want.Metric.Name != c.metric || !near(m.Value, want.Metric.Value) {
 			t.Errorf("%s: the metric is %+v, of the run itself %+v, want %s", c.name, m, want.Metric, c.metric)
 		}
-		caveats := strings.Join(got.Caveats, "\n")
-		if strings.Contains(caveats, "token_latenc") != (c.caveat != "") || !strings.Contains(caveats, c.caveat) {
-			t.Errorf("%s: caveats %q, want %q", c.name, got.Caveats, c.caveat)
+		var settings []string
+		for _, l := range got.Limitations {
+			if strings.Contains(l.Key, "token_latenc") {
+				settings = append(settings, l.Key+" "+l.Value)
+			}
+		}
+		if strings.Join(settings, ", ") != c.setting {
+			t.Errorf("%s: limitations %v, want %q", c.name, got.Limitations, c.setting)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -113,7 +114,7 @@ func (l *logs) results(about About) (*report.Results, error) {
 	}
 	r := &report.Results{
 		Schema: report.Schema, Program: "LoadGen " + l.text("loadgen_version", "of an unknown version"), Created: l.created(),
-		Model: report.NotKnown, Rules: report.NotKnown, Interactive: round.interactive, Caveats: []string{}, Problems: []string{}, Settings: l.settings(),
+		Model: report.NotKnown, Rules: report.NotKnown, Interactive: round.interactive, Problems: []string{}, Settings: l.settings(),
 		Backend: report.Backend{
 			Engine: report.NotKnown, Devices: map[string]int{report.NotKnown: -1},
 			Facts: map[string]string{"sut_name": l.text("sut_name", report.NotKnown), "qsl_name": l.text("qsl_name", report.NotKnown)},
@@ -138,9 +139,9 @@ func (l *logs) results(about About) (*report.Results, error) {
 	default:
 		f.complete(r)
 	}
-	r.Caveats, r.Notes = round.compare(l)
+	r.Limitations, r.Notes = round.compare(l)
 	if l.detail.Ours() {
-		r.Caveats = append(r.Caveats, report.CaveatNoRecord)
+		r.Limitations = append(r.Limitations, limitation.Limitation{ID: limitation.NoRecord})
 	}
 	r.Notes = append(r.Notes, l.notes...)
 	r.Warnings = append(l.findings, l.messages()...)
@@ -162,7 +163,7 @@ func (l *logs) settings() []report.Setting {
 	list := []report.Setting{}
 	for _, e := range l.detail.Entries {
 		if key, ok := strings.CutPrefix(e.Key, requested); ok {
-			list = append(list, report.Setting{Key: key, Value: shorten(fmt.Sprint(e.Value)), Origin: l.at(e)})
+			list = append(list, report.Setting{Key: key, Value: shorten(fmt.Sprint(e.Value)), Origin: l.at(e), Role: limitation.Log})
 		}
 	}
 	return list

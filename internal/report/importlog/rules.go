@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -104,27 +106,29 @@ func (l *logs) setRules(c *context, version, why string) bool {
 }
 
 // compare compares the requested settings with the rules.
-func (c context) compare(l *logs) (caveats, notes []string) {
-	caveats = []string{}
+func (c context) compare(l *logs) (limitations report.Limitations, notes []string) {
 	switch {
 	case c.model == nil:
-		return caveats, []string{"the settings are not compared with rules: the model is not known"}
+		return nil, []string{"the settings are not compared with rules: the model is not known"}
 	case c.rules == nil:
-		return caveats, []string{"the settings are not compared with rules: the round is not known"}
+		return nil, []string{"the settings are not compared with rules: the round is not known"}
 	}
 	official, differences, err := c.differences(l)
 	if err != nil {
-		return caveats, []string{fmt.Sprintf("the settings are not compared with rules: %v", err)}
+		return nil, []string{fmt.Sprintf("the settings are not compared with rules: %v", err)}
 	}
 	for _, d := range differences {
-		text := fmt.Sprintf("%v (%s)", d, l.origin(d.Key))
-		if d.Easier && !d.Allowed {
-			caveats = append(caveats, text)
-		} else {
-			notes = append(notes, d.Remark(c.division, text))
+		d.Origin, d.Role = l.origin(d.Key), limitation.Log
+		switch {
+		case d.Allowed:
+			notes = append(notes, report.Remark(d.Limitation(), c.division.String()))
+		case d.Easier:
+			limitations = append(limitations, d.Limitation())
+		default:
+			notes = append(notes, report.Remark(d.Limitation(), ""))
 		}
 	}
-	return caveats, append(notes, official.Warnings...)
+	return limitations, append(notes, official.Warnings...)
 }
 
 // differences returns the official settings, and the differences of the requested ones from them.

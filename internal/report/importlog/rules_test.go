@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 )
 
@@ -70,15 +71,15 @@ func TestInteractiveFolder(t *testing.T) {
 	}
 }
 
-// TestEasierSettingsAreCaveats has settings of a run differ from those of the rules.
-func TestEasierSettingsAreCaveats(t *testing.T) {
+// TestEasierSettingsAreLimitations has settings of a run differ from those of the rules.
+func TestEasierSettingsAreLimitations(t *testing.T) {
 	good, summary := published(t, "v5.1-offline-invalid")
 	const path = "closed/x/results/y/resnet50/Offline/performance/run_1"
-	const fewer = "min_query_count is 100 instead of the official 24576 (mlperf_log_detail.txt:19"
-	for _, c := range []struct{ name, old, with, caveat, note string }{
+	const fewer = "min_query_count 100 24576"
+	for _, c := range []struct{ name, old, with, limited, note string }{
 		{"fewer queries, and the rate makes the samples", `"requested_min_query_count", "value": 24576`, `"requested_min_query_count", "value": 100`, "", ""},
 		{"fewer samples", `"requested_min_query_count", "value": 24576`, `"requested_min_query_count", "value": 100`, fewer, ""},
-		{"a shorter test", `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": 6000`, "min_duration is 6s instead of the official 10m0s (mlperf_log_detail.txt:17", ""},
+		{"a shorter test", `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": 6000`, "min_duration 6s 10m0s", ""},
 		{"a longer test", `"requested_min_duration_ms", "value": 600000`, `"requested_min_duration_ms", "value": 900000`, "", "min_duration is 15m0s instead of the official 10m0s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestEasierSettingsAreCaveats(t *testing.T) {
 				t.Fatal(err)
 			}
 			log := changed(t, good, c.old, c.with)
-			if c.caveat == fewer {
+			if c.limited == fewer {
 				log = changed(t, log, `"requested_offline_expected_qps", "value": 52.4567`, `"requested_offline_expected_qps", "value": 5`)
 			}
 			after, err := Read(folder(t, path, log, summary), About{})
@@ -97,13 +98,18 @@ func TestEasierSettingsAreCaveats(t *testing.T) {
 			within := func(list []string, text string) bool {
 				return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, text) })
 			}
-			if c.caveat != "" && (!within(after.Caveats, c.caveat) || within(before.Caveats, c.caveat)) {
-				t.Errorf("caveats %q, want %q", after.Caveats, c.caveat)
+			easier := func(r *report.Results) (list []string) {
+				for _, l := range r.Limitations {
+					if l.ID == limitation.Setting && l.Role == limitation.Log && strings.HasPrefix(l.Origin, "mlperf_log_detail.txt:") {
+						list = append(list, l.Key+" "+l.Value+" "+l.Want)
+					}
+				}
+				return list
 			}
-			if c.caveat == "" && c.note == "" && (within(after.Caveats, fewer) || within(after.Notes, fewer)) {
-				t.Errorf("caveats %q, notes %q of a setting without effect", after.Caveats, after.Notes)
+			if got := easier(after); c.limited != "" && !slices.Equal(got, []string{c.limited}) || c.limited == "" && len(got) > 0 || len(easier(before)) > 0 {
+				t.Errorf("limitations %v, want %q; before %v", after.Limitations, c.limited, before.Limitations)
 			}
-			if c.note != "" && (!within(after.Notes, c.note) || within(after.Caveats, c.note)) {
+			if c.note == "" && within(after.Notes, "min_query_count is 100") || c.note != "" && !within(after.Notes, c.note) {
 				t.Errorf("notes %q, want %q", after.Notes, c.note)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -42,7 +43,7 @@ func simulated(n int, qps float64) (*report.Results, *charts.Charts) {
 		LastCompletion: records[n-1].Completed, PerfConstraintsMet: true, MinDurationMet: true, MinQueriesMet: true, GeneratorMet: true,
 		EarlyStopping: loadgen.EarlyStopping{Met: true, Needed: 700}}
 	p.Effective = loadgen.EffectiveSettings{Scenario: loadgen.Server, TargetQPS: qps, TargetLatency: stats.Max, TargetLatencyPercentile: 0.99, SamplesPerQuery: 1}
-	results := &report.Results{Schema: report.Schema, Program: "mlperf 1.2.3", Model: "resnet50", Caveats: []string{"not an official MLPerf result"}, Rules: "v6.1",
+	results := &report.Results{Schema: report.Schema, Program: "mlperf 1.2.3", Model: "resnet50", Limitations: report.Limitations{{ID: limitation.Older, Value: "not an official MLPerf result"}}, Rules: "v6.1",
 		Command: []string{"mlperf", "run", "--model", "resnet50"}, Settings: []report.Setting{{Key: "target_qps", Value: "50 /s", Origin: "user.conf:2"}}}
 	results.Fill(&loadgen.Result{Effective: p.Effective, Performance: p}, func(string) string { return "rules v6.1" })
 	source := charts.Source{Effective: p.Effective, Queries: p.QueryCount, Samples: p.SampleCount, End: p.LastCompletion, Latency: stats, Delays: true,
@@ -177,7 +178,7 @@ func TestNoTextCanBecomeMarkup(t *testing.T) {
 	poison(reflect.ValueOf(&list).Elem(), hostile)
 	harmless(t, written(t, func(w io.Writer) error { return Compare(w, list, hostile) }))
 
-	suite := Suite{Rows: []SuiteRow{{Reasons: []string{""}, Missed: true}}, Caveats: []string{""}, Missing: []string{""}}
+	suite := Suite{Rows: []SuiteRow{{Reasons: []string{""}, Missed: true}}, Limitations: []string{""}, Missing: []string{""}}
 	poison(reflect.ValueOf(&suite).Elem(), hostile)
 	harmless(t, written(t, func(w io.Writer) error { return WriteSuite(w, suite, nil, hostile) }))
 

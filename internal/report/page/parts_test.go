@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -231,15 +232,19 @@ func TestASubtitleSaysWhatWasMeasuredOnWhat(t *testing.T) {
 	}
 }
 
-func TestCaveatsOfManyRunsAreCounted(t *testing.T) {
+func TestLimitationsOfManyRunsAreCounted(t *testing.T) {
 	var runs []report.Run
-	for _, c := range [][]string{{"quick", "built-in"}, {"built-in"}, {"built-in", "other"}} {
-		runs = append(runs, report.Run{Results: &report.Results{Caveats: c}})
+	quick := func(key string) limitation.Limitation {
+		return limitation.Limitation{ID: limitation.Setting, Key: key, Value: "1", Want: "2", Role: limitation.QuickRun}
 	}
-	if diff := cmp.Diff([]string{"built-in", "quick (1 of 3)", "other (1 of 3)"}, caveats(runs)); diff != "" {
+	all := limitation.Limitation{ID: limitation.Older, Value: "built-in"}
+	for _, list := range []report.Limitations{{quick("a"), quick("b"), all}, {all}, {all, {ID: limitation.Older, Value: "other"}}} {
+		runs = append(runs, report.Run{Results: &report.Results{Limitations: list}})
+	}
+	if diff := cmp.Diff([]string{"built-in", "quick run: a is 1 instead of 2, b is 1 instead of 2 (1 of 3)", "other (1 of 3)"}, limitations(runs)); diff != "" {
 		t.Error(diff)
 	}
-	if got := caveats(nil); len(got) != 0 {
+	if got := limitations(nil); len(got) != 0 {
 		t.Errorf("of no runs: %q", got)
 	}
 }

@@ -27,19 +27,19 @@ type sortable struct {
 
 type runsPage struct {
 	shell
-	Title, Sub string
-	Caveats    []string
-	Table      sortable
+	Title, Sub  string
+	Limitations []string
+	Table       sortable
 }
 
-// Runs writes a page about many runs: a table that sorts, and speed against accuracy. Caveats
+// Runs writes a page about many runs: a table that sorts, and speed against accuracy. Limitations
 // are those of all runs, each once, with how many have it.
 func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) error {
 	s, err := newShell(figures.Many(lines), program)
 	if err != nil {
 		return err
 	}
-	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines), Caveats: caveats(runs)}
+	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines), Limitations: limitations(runs)}
 	lines, parent := inParent(lines)
 	if parent != "" {
 		p.Sub += " · below " + parent
@@ -98,24 +98,17 @@ func summary(lines []report.Line) string {
 	return joined(parts, " · ")
 }
 
-func caveats(runs []report.Run) []string {
-	counts := map[string]int{}
-	var order []string
+func limitations(runs []report.Run) []string {
+	var all []*report.Results
 	for _, r := range runs {
-		for _, c := range r.Results.Caveats {
-			if counts[c] == 0 {
-				order = append(order, c)
-			}
-			counts[c]++
-		}
+		all = append(all, r.Results)
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return counts[b] - counts[a] })
-	for i, c := range order {
-		if counts[c] < len(runs) {
-			order[i] = fmt.Sprintf("%s (%d of %d)", c, counts[c], len(runs))
+	return report.CountLimitations(all...).Sentences(func(sentence string, n int) string {
+		if n < len(runs) {
+			sentence += fmt.Sprintf(" (%d of %d)", n, len(runs))
 		}
-	}
-	return order
+		return sentence
+	})
 }
 
 // A column of the table of runs.

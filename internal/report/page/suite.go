@@ -9,10 +9,10 @@ import (
 
 // A Suite is the outcome of a suite as its page shows it.
 type Suite struct {
-	Title, Sub       string
-	Rows             []SuiteRow
-	Left             string // what was not run yet; empty: nothing
-	Caveats, Missing []string
+	Title, Sub           string
+	Rows                 []SuiteRow
+	Left                 string // what was not run yet; empty: nothing
+	Limitations, Missing []string
 }
 
 // A SuiteRow is a benchmark in a scenario: its speed and its accuracy.

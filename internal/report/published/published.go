@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -130,11 +130,8 @@ type Standing struct {
 // MostBetween is how many results Shorten leaves.
 const MostBetween = 12
 
-// easier are settings whose change makes the result of a scenario another quantity.
-var easier = regexp.MustCompile(`(the latency bound|target_latency_percentile|ttft_latency|tpot_latency|samples_per_query|target_qps) is .* instead of `)
-
-// smaller begins the caveat about a built-in model with fewer layers or rows.
-const smaller = "the built-in model is smaller"
+// otherQuantity are settings whose change makes the result of a scenario another quantity.
+var otherQuantity = []string{"target_latency", "target_latency_percentile", "ttft_latency", "tpot_latency", "samples_per_query", "target_qps"}
 
 // Against compares a run with results of the closed division. Accuracy is that of its model and device, nil if it is not known; same reports whether
 // a name in the results is of the run's benchmark. An error says why there is no comparison that means anything.
@@ -144,13 +141,13 @@ func Against(run report.Run, accuracy *report.LineAccuracy, list []Result, same 
 		return fmt.Errorf("%s cannot stand beside published results: %s", run.Folder, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case slices.Contains(r.Caveats, report.CaveatOwnModel) || r.Model == report.NotKnown:
+	case r.Limitations.Has(limitation.OwnModel) || r.Model == report.NotKnown:
 		return nil, refuse("its model is no benchmark of the rules")
 	case r.Metric == nil || r.Performance == nil:
 		return nil, refuse("it measured no performance")
 	case r.Verdict() != report.Valid:
 		return nil, refuse("it is %s", r.Verdict())
-	case strings.HasPrefix(r.Backend.Engine, "simulated"):
+	case r.Backend.Simulated:
 		return nil, refuse("its engine is simulated")
 	case strings.HasPrefix(r.Metric.Name, "scheduled") || r.Metric.Name == "streams":
 		return nil, refuse("rules %s measure %s; published are rounds from v4.1 on: --rules v5.1", r.Rules, r.Metric.Name)
@@ -159,9 +156,9 @@ func Against(run report.Run, accuracy *report.LineAccuracy, list []Result, same 
 	case r.Input.Precision != "fp32" && (!accuracy.Met || accuracy.Partial):
 		return nil, refuse("it has the precision %q, and its accuracy is below the target of the closed division, or of a part of the data", r.Input.Precision)
 	}
-	for _, c := range r.Caveats {
-		if easier.MatchString(c) || strings.HasPrefix(c, smaller) {
-			return nil, refuse("%s", c)
+	for _, l := range r.Limitations {
+		if l.ID == limitation.Setting && slices.Contains(otherQuantity, l.Key) || l.ID == limitation.SmallerModel {
+			return nil, refuse("%s", report.Sentence(l))
 		}
 	}
 	s := &Standing{Run: run, Folder: run.Folder, Value: r.Metric.Value, Unit: r.Metric.Unit, Lower: r.Metric.Unit == "ms"}
@@ -191,8 +188,8 @@ func Against(run report.Run, accuracy *report.LineAccuracy, list []Result, same 
 	}
 	slices.Sort(s.Notes)
 	s.Notes = append(s.Notes, "the result of the run is unverified, those that are published are verified, of the closed division")
-	for _, c := range r.Caveats {
-		s.Notes = append(s.Notes, "the run: "+c)
+	for _, sentence := range r.Limitations.Sentences() {
+		s.Notes = append(s.Notes, "the run: "+sentence)
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -38,7 +39,7 @@ func run() *report.Results {
 	return &report.Results{
 		Model: "resnet50", Scenario: "Offline", Rules: "v5.1", Result: report.Valid, Backend: report.Backend{Engine: "onnxruntime 1.24.3"}, Input: report.Input{Precision: "fp32"},
 		Metric: &report.Metric{Name: "samples", Value: 50, Unit: "samples/s"}, Performance: &report.Performance{},
-		Caveats: []string{"quick run: min_duration is 10s instead of 10m0s"},
+		Limitations: report.Limitations{{ID: limitation.Setting, Key: "min_duration", Value: "10s", Want: "10m0s", Role: limitation.QuickRun}},
 	}
 }
 
@@ -95,23 +96,23 @@ func TestRefusedRuns(t *testing.T) {
 		change   func(*report.Results)
 		accuracy *report.LineAccuracy
 	}{
-		"no benchmark":            {func(r *report.Results) { r.Caveats = []string{report.CaveatOwnModel} }, known},
+		"no benchmark":            {func(r *report.Results) { r.Limitations = report.Limitations{{ID: limitation.OwnModel}} }, known},
 		"measured no performance": {func(r *report.Results) { r.Metric, r.Performance = nil, nil }, known},
 		"it is INVALID":           {func(r *report.Results) { r.Result = report.Invalid }, known},
-		"it is VALID, CHANGED":    {func(r *report.Results) { r.Caveats = []string{report.CaveatChanged} }, known},
-		"engine is simulated":     {func(r *report.Results) { r.Backend.Engine = "simulated" }, known},
+		"it is VALID, CHANGED":    {func(r *report.Results) { r.Limitations = report.Limitations{{ID: limitation.RecordChanged}} }, known},
+		"engine is simulated":     {func(r *report.Results) { r.Backend.Simulated = true }, known},
 		"measure scheduled":       {func(r *report.Results) { r.Metric.Name = "scheduled samples" }, known},
 		"accuracy is not known":   {func(r *report.Results) { r.Input.Precision = "int8" }, nil},
 		"accuracy is below":       {func(r *report.Results) { r.Input.Precision = "int8" }, &report.LineAccuracy{}},
 		"of a part of the data":   {func(r *report.Results) { r.Input.Precision = "" }, &report.LineAccuracy{Met: true, Partial: true}},
 		"latency bound is 60ms": {func(r *report.Results) {
-			r.Caveats = []string{"closed division: the latency bound is 60ms instead of the official 15ms (flag)"}
+			r.Limitations = report.Limitations{{ID: limitation.Setting, Key: "target_latency", Value: "60ms", Want: "15ms"}}
 		}, known},
 		"percentile is 90 %": {func(r *report.Results) {
-			r.Caveats = []string{"quick run: target_latency_percentile is 90 % instead of 99 %"}
+			r.Limitations = report.Limitations{{ID: limitation.Setting, Key: "target_latency_percentile", Value: "90 %", Want: "99 %", Role: limitation.QuickRun}}
 		}, known},
 		"model is smaller": {func(r *report.Results) {
-			r.Caveats = []string{"the built-in model is smaller than the real one: 2 of 32 layers"}
+			r.Limitations = report.Limitations{{ID: limitation.SmallerModel, Value: "2 of 32 layers"}}
 		}, known},
 		"has no results of":       {func(r *report.Results) { r.Scenario = "Server" }, known},
 		"resnet50 Offline has no": {func(r *report.Results) { r.Metric.Unit = "tokens/s" }, known},

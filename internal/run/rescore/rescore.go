@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -84,7 +85,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 		return nil, errors.New("the score needs the folder of a run, or a model, a log and a data set")
 	}
 	model, err := models.LookupAny(q.Model)
-	if out.Run != nil && out.Run.Model == q.Model && slices.Contains(out.Run.Caveats, report.CaveatOwnModel) {
+	if out.Run != nil && out.Run.Model == q.Model && out.Run.Limitations.Has(limitation.OwnModel) {
 		model, err = models.Find("", q.Model)
 	}
 	if err != nil {
@@ -120,14 +121,14 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 	target := harness.Target{Quality: model.QualityIn(config.Newest)}
 	switch run := out.Run; {
 	case run == nil && builtin.IsDataset(q.DatasetPath):
-		warn("%s", report.CaveatBuiltInData)
+		warn("%s", report.Sentence(limitation.Limitation{ID: limitation.BuiltInData}))
 	case run == nil:
 		rules, err := config.Rules(config.Newest)
 		if err != nil {
 			return nil, err
 		}
-		target.JudgeData = func(samples int) []string { return model.OtherSamples(rules, samples) }
-	default: // its caveats are about its data
+		target.JudgeData = func(samples int) report.Limitations { return model.OtherSamples(rules, samples) }
+	default: // its limitations are about its data
 		target.Quality = model.QualityIn(run.Rules)
 		how.Samples = run.Input.Samples
 		reference := run.Input.Reference // as the score of the run would be compared
@@ -167,7 +168,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 				score.Top5 = before.Top5 // which the log does not tell
 			}
 		}
-		out.Warnings = append(out.Warnings, out.Run.Doubts()...)
+		out.Warnings = append(out.Warnings, out.Run.Doubts().Sentences()...)
 	}
 	switch {
 	case out.Run == nil && isRun(dir):
@@ -194,9 +195,9 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 
 // markLog marks a run by its accuracy log, and takes back what marks the score before.
 func markLog(ctx context.Context, run *report.Results, log string) error {
-	changed := report.CaveatFileChanged(mlperflog.AccuracyFile)
-	run.Caveats = slices.DeleteFunc(run.Caveats, func(c string) bool {
-		return c == changed || c == report.CaveatFileChanged(harness.AccuracyFile) || c == report.CaveatFileMissing(harness.AccuracyFile)
+	changed := limitation.Limitation{ID: limitation.FileChanged, Key: mlperflog.AccuracyFile}
+	run.Limitations = slices.DeleteFunc(run.Limitations, func(l limitation.Limitation) bool {
+		return l == changed || l.Key == harness.AccuracyFile && (l.ID == limitation.FileChanged || l.ID == limitation.FileMissing)
 	})
 	logged := run.Files[mlperflog.AccuracyFile]
 	if logged == "" {
@@ -207,7 +208,7 @@ func markLog(ctx context.Context, run *report.Results, log string) error {
 		return fmt.Errorf("reading the accuracy log: %w", err)
 	}
 	if sum != logged {
-		run.Caveats = append(run.Caveats, changed)
+		run.Limitations = append(run.Limitations, changed)
 	}
 	return nil
 }

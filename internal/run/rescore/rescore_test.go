@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -100,18 +101,19 @@ func TestWhatIfLeavesTheRecord(t *testing.T) {
 // A log with forged answers gives their score, and a mark.
 func TestChangedLogIsMarked(t *testing.T) {
 	accuracyRun(t)
+	changedLog := limitation.Limitation{ID: limitation.FileChanged, Key: mlperflog.AccuracyFile}
 	text := testenv.Read(t, log)
 	changed := bytes.Replace(text, []byte("\n"), []byte("\n "), 1)
 	for i, content := range [][]byte{text, changed, changed, text} {
 		testenv.Must(t, os.WriteFile(log, content, 0o600))
-		warned := slices.Contains(score(t, rescore.Request{Run: "out"}).Warnings, report.CaveatFileChanged(mlperflog.AccuracyFile))
+		warned := slices.Contains(score(t, rescore.Request{Run: "out"}).Warnings, report.Sentence(changedLog))
 		r, err := report.Read("out")
 		testenv.Must(t, err)
 		want := bytes.Equal(content, changed)
-		if marked := strings.Count(strings.Join(r.Caveats, "\n"), report.CaveatFileChanged(mlperflog.AccuracyFile)) == 1; warned != want || marked != want {
-			t.Errorf("time %d: warned %t, caveats %q", i, warned, r.Caveats)
+		if marked := slices.Equal(r.Doubts(), report.Limitations{changedLog}); warned != want || marked != want {
+			t.Errorf("time %d: warned %t, limitations %v", i, warned, r.Limitations)
 		}
-		if slices.Contains(r.Caveats, report.CaveatChanged) {
+		if r.Limitations.Has(limitation.RecordChanged) {
 			t.Error("the program's own change counts as one of the user")
 		}
 	}

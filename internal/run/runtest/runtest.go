@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/run"
@@ -57,7 +58,7 @@ func Request(t *testing.T) run.Request {
 	return run.Request{
 		Program: "mlperf test", Model: "resnet50", Scenario: "single-stream", ModelPath: "tiny.onnx", DatasetPath: "imagenet",
 		Engine:   engine.Config{Name: engine.Simulated, Latency: time.Millisecond},
-		Settings: []config.Override{{Key: "min_duration", Value: "20ms", Origin: "flag --min-duration"}, {Key: "min_query_count", Value: "5", Origin: "flag --min-query-count"}},
+		Settings: []config.Override{{Key: "min_duration", Value: "20ms", Origin: "flag --min-duration", Role: limitation.Flag}, {Key: "min_query_count", Value: "5", Origin: "flag --min-query-count", Role: limitation.Flag}},
 		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 	}
 }

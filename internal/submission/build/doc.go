@@ -12,7 +12,7 @@
 // Descriptions are written from what the runs say; a field that they do not answer is a
 // placeholder, which the strict profile refuses.
 //
-// Runs that are not VALID, on a simulated engine, with built-in data or with a caveat do
+// Runs that are not VALID, on a simulated engine, with built-in data or with a limitation do
 // not enter a tree; a built-in model only enters the open division. Accuracy logs are
 // copied in short form, with their hashes, and the originals stay where they are.
 //

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -144,11 +145,11 @@ func withResults(t *testing.T, q Request, end string, change func(*report.Result
 		}
 		r := report.Results{
 			Schema: report.Schema, Result: report.Valid, Program: "mlperf 1.2", Model: "resnet50", Rules: "v6.1",
-			Input:    report.Input{ModelSHA256: "abc", Precision: "fp32", ModelPath: "/m/resnet50_v1.onnx", DatasetPath: "/d", Binding: []string{"input: float32 NCHW"}, Samples: 50000},
-			Backend:  report.Backend{Engine: "onnxruntime", Instances: 2, Threads: 3, MaxBatch: 8},
-			Settings: []report.Setting{{Key: "min_duration", Value: "10m0s", Origin: "rules v6.1"}, {Key: "target_qps", Value: "40", Origin: "flag --target-qps"}},
-			Notes:    []string{"the machine was idle"},
-			Caveats:  []string{report.CaveatUnofficial},
+			Input:       report.Input{ModelSHA256: "abc", Precision: "fp32", ModelPath: "/m/resnet50_v1.onnx", DatasetPath: "/d", Binding: []string{"input: float32 NCHW"}, Samples: 50000},
+			Backend:     report.Backend{Engine: "onnxruntime", Instances: 2, Threads: 3, MaxBatch: 8},
+			Settings:    []report.Setting{{Key: "min_duration", Value: "10m0s", Origin: "rules v6.1", Role: limitation.RuleSet}, {Key: "target_qps", Value: "40", Origin: "flag --target-qps", Role: limitation.Flag}},
+			Notes:       []string{"the machine was idle"},
+			Limitations: report.Limitations{{ID: limitation.Unofficial}},
 		}
 		if strings.HasSuffix(filepath.Dir(path), "/accuracy") {
 			r.Accuracy = &report.Accuracy{Metric: "Top-1", Value: 76.0125, Unit: "%"}

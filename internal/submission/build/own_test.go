@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"flag"
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
@@ -97,18 +97,18 @@ func (c *campaign) run(s loadgen.Scenario, mode, audit, dir string) {
 }
 
 // judge says which settings are easier than the rules'.
-func judge(r *config.Resolved) func(loadgen.TestSettings, func(string) string) (caveats, notes []string) {
-	return func(s loadgen.TestSettings, _ func(string) string) (caveats, notes []string) {
+func judge(r *config.Resolved) func(loadgen.TestSettings, []report.Setting) (report.Limitations, []string) {
+	return func(s loadgen.TestSettings, _ []report.Setting) (limitations report.Limitations, notes []string) {
 		list, err := r.Differences(s, config.Closed)
 		if err != nil {
-			return []string{err.Error()}, nil
+			return report.Limitations{{ID: limitation.NotCompared, Value: err.Error()}}, nil
 		}
 		for _, d := range list {
 			if d.Easier {
-				caveats = append(caveats, fmt.Sprintf("%v (%s)", d, d.Origin))
+				limitations = append(limitations, d.Limitation())
 			}
 		}
-		return caveats, nil
+		return limitations, nil
 	}
 }
 
@@ -130,7 +130,7 @@ func (c *campaign) audit(s loadgen.Scenario, test, dir string) {
 	c.t.Helper()
 	conf, err := compliance.Conf(test, c.entry().Rules.Name, "v6.1")
 	ok(c.t, err)
-	path := filepath.Join(dir, "runs", test, "audit.config")
+	path := filepath.Join(dir, "runs", test, "my-"+test+".conf") // not audit.config: its role counts, not its name
 	write(c.t, path, conf)
 	c.run(s, "performance", path, filepath.Dir(path))
 	v, err := compliance.Verify(c.t.Context(), test, compliance.Logs{Performance: dir + "/runs/performance", Accuracy: dir + "/runs/accuracy", Audit: filepath.Dir(path)}, compliance.Options{})

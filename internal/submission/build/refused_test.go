@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -113,7 +114,7 @@ func TestMissingAndWrongRuns(t *testing.T) {
 		}, "resnet Offline: performance: 2 runs are possible"},
 		"an INVALID run":    {replace(`"result_validity", "value": "VALID"`, `"result_validity", "value": "INVALID"`), "may not enter the division closed: the run is INVALID"},
 		"a run with errors": {replace(`"is_error": false`, `"is_error": true`), "the log has 1 errors"},
-		"results.json":      {replace(`"loadgen_version", "value": "`, `"loadgen_version", "value": "mlperf 1 `), "results.json, which lists the caveats, is missing"},
+		"results.json":      {replace(`"loadgen_version", "value": "`, `"loadgen_version", "value": "mlperf 1 `), "results.json, which lists the limitations, is missing"},
 		"an inferred result of a datacenter": {func(t *testing.T, _ string, q *Request) {
 			q.Infer, q.Description = true, complete(t, "closed", "datacenter")
 		}, `system_type is "datacenter"`},
@@ -133,31 +134,43 @@ func TestMissingAndWrongRuns(t *testing.T) {
 }
 
 func TestRunsThatMayNotEnter(t *testing.T) {
-	caveat := func(setting, origin string) string {
-		return "closed division: " + setting + " is 1 instead of the official 0 (" + origin + ")"
+	type limitations = report.Limitations
+	setting := func(key, origin string, role limitation.Role) limitation.Limitation {
+		return limitation.Limitation{ID: limitation.Setting, Key: key, Value: "1", Want: "0", Origin: origin, Role: role}
 	}
-	ownSeed, ownDuration := caveat("accuracy_log_rng_seed", "audit.config:2"), caveat("min_duration", "flag --min-duration")
-	unknown := report.CaveatUnknownModel("my.onnx", "ab", "")
+	ownSeed := setting("accuracy_log_rng_seed", "my-test01.conf:2", limitation.AuditConf) // a file of any name
+	sameIssued := setting("performance_issue_same", "audits/t04.txt:3", limitation.AuditConf)
+	unofficial, quick, unknown := limitation.Limitation{ID: limitation.Unofficial}, setting("min_duration", "quick run", limitation.QuickRun), limitation.Limitation{ID: limitation.UnknownModel, Key: "my.onnx", Value: "ab"}
+	limited := func(list ...limitation.Limitation) func(*report.Results) {
+		return func(r *report.Results) { r.Limitations = list }
+	}
+	refused := func(l limitation.Limitation) string { return "it has a limitation: " + report.Sentence(l) }
 	for _, c := range []struct {
 		name, part, division string
 		change               func(r *report.Results)
 		want, source         string
 	}{
-		{"the usual caveat", "performance", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial} }, "", ""},
+		{"the usual limitation", "performance", "closed", limited(unofficial), "", ""},
 		{"INVALID", "performance", "closed", func(r *report.Results) { r.Result = report.Invalid }, "the run is INVALID", ""},
-		{"a simulated engine", "accuracy", "open", func(r *report.Results) { r.Backend.Engine = "simulated 1ms" }, "the engine is simulated", ""},
-		{"built-in data", "performance", "open", func(r *report.Results) { r.Input.BuiltInData = true }, report.CaveatBuiltInData, ""},
-		{"a built-in model in closed", "performance", "closed", func(r *report.Results) { r.Input.BuiltIn = true }, report.CaveatBuiltInModel, ""},
-		{"a built-in model in open", "performance", "open", func(r *report.Results) { r.Input.BuiltIn, r.Caveats = true, []string{report.CaveatBuiltInModel} }, "", ""},
-		{"a test's own setting", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "", ""},
-		{"the same setting of a result", "performance", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed, ""},
-		{"another test's setting", "TEST04", "closed", func(r *report.Results) { r.Caveats = []string{ownSeed} }, "it has a caveat: " + ownSeed, ""},
-		{"a test's own setting by a flag", "TEST06", "closed", func(r *report.Results) { r.Caveats = []string{ownDuration} }, "it has a caveat: " + ownDuration, ""},
-		{"one of several caveats", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{report.CaveatUnofficial, "quick"} }, "it has a caveat: quick", ""},
-		{"an unknown model", "TEST01", "closed", func(r *report.Results) { r.Caveats = []string{unknown} }, "it has a caveat: " + unknown + ": state where the file comes from by --model-source", " "},
-		{"an unknown model in open", "performance", "open", func(r *report.Results) { r.Caveats = []string{unknown} }, "", ""},
-		{"a stated model", "performance", "closed", func(r *report.Results) { r.Caveats = []string{unknown} }, "", "exported from the official weights"},
-		{"a stated model and more", "performance", "closed", func(r *report.Results) { r.Caveats = []string{unknown, "quick"} }, "it has a caveat: quick", "exported"},
+		{"a simulated engine", "accuracy", "open", func(r *report.Results) { r.Backend.Simulated = true }, "the engine is simulated", ""},
+		{"built-in data", "performance", "open", func(r *report.Results) { r.Input.BuiltInData = true }, report.Sentence(limitation.Limitation{ID: limitation.BuiltInData}), ""},
+		{"a built-in model in closed", "performance", "closed", func(r *report.Results) { r.Input.BuiltIn = true }, report.Sentence(limitation.Limitation{ID: limitation.BuiltInModel}), ""},
+		{"a built-in model in open", "performance", "open", func(r *report.Results) {
+			r.Input.BuiltIn, r.Limitations = true, limitations{{ID: limitation.BuiltInModel}}
+		}, "", ""},
+		{"a test's own setting", "TEST01", "closed", limited(ownSeed), "", ""},
+		{"settings of TEST04", "TEST04", "closed", limited(sameIssued, setting("min_query_count", "audits/t04.txt:4", limitation.AuditConf), unofficial), "", ""},
+		{"the same setting of a result", "performance", "closed", limited(ownSeed), refused(ownSeed), ""},
+		{"another test's setting", "TEST04", "closed", limited(ownSeed), refused(ownSeed), ""},
+		{"a test's own setting by a flag", "TEST06", "closed", limited(setting("min_duration", "flag --min-duration", limitation.Flag)), refused(setting("min_duration", "flag --min-duration", limitation.Flag)), ""},
+		{"by a user.conf that is called audit.config", "TEST04", "closed", limited(setting("performance_issue_same", "audit.config:3", limitation.UserConf)), refused(setting("performance_issue_same", "audit.config:3", limitation.UserConf)), ""},
+		{"by an older record", "TEST04", "closed", limited(limitation.Limitation{ID: limitation.Older, Value: "closed division: performance_issue_same is true (audit.config:3)"}),
+			"it has a limitation: closed division: performance_issue_same is true (audit.config:3)", ""},
+		{"one of several", "TEST01", "closed", limited(unofficial, quick), refused(quick), ""},
+		{"an unknown model", "TEST01", "closed", limited(unknown), refused(unknown) + ": state where the file comes from by --model-source", " "},
+		{"an unknown model in open", "performance", "open", limited(unknown), "", ""},
+		{"a stated model", "performance", "closed", limited(unknown), "", "exported from the official weights"},
+		{"a stated model and more", "performance", "closed", limited(unknown, quick), refused(quick), "exported"},
 	} {
 		r := runOf(t, `result_validity "VALID"`)
 		r.results = &report.Results{Result: report.Valid, Backend: report.Backend{Engine: "onnxruntime 1.24"}}

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -171,7 +171,7 @@ func (b *builder) chooseRun(part string, list []*run) (*run, error) {
 }
 
 // auditSettings are the settings that the audit.config of a compliance test changes (the reference's compliance folder). A
-// caveat about one of them keeps a run out of a result, but not out of the test.
+// limitation by one of them keeps a run out of a result, but not out of the test.
 var auditSettings = map[string][]string{
 	"TEST01": {"accuracy_log_rng_seed", "accuracy_log_sampling_target"},
 	"TEST04": {"performance_issue_unique", "performance_issue_same", "performance_issue_same_index", "min_query_count"},
@@ -181,9 +181,6 @@ var auditSettings = map[string][]string{
 	"TEST08": {"accuracy_log_rng_seed", "accuracy_log_sampling_target"},
 	"TEST09": {"accuracy_log_rng_seed", "accuracy_log_sampling_target", "min_query_count", "min_duration", "sample_concatenate_permutation", "performance_issue_unique"},
 }
-
-// auditCaveat is a caveat about a setting of an audit.config.
-var auditCaveat = regexp.MustCompile(`^closed division: (\w+) is .*audit\.config:\d+\)$`)
 
 // refuse says why a run may not enter a division as a part of a result; empty: it may.
 func (b *builder) refuse(r *run, part string) string {
@@ -196,31 +193,30 @@ func (b *builder) refuse(r *run, part string) string {
 	}
 	if r.results == nil {
 		if r.log.Ours() {
-			return report.CaveatNoRecord
+			return report.Sentence(limitation.Limitation{ID: limitation.NoRecord})
 		}
 		return ""
 	}
 	switch in := r.results.Input; {
 	case r.results.Result != report.Valid, len(r.results.Doubts()) > 0:
 		return "the run is " + r.results.Verdict()
-	case strings.HasPrefix(r.results.Backend.Engine, "simulated"):
+	case r.results.Backend.Simulated:
 		return "the engine is simulated"
 	case in.BuiltInData:
-		return report.CaveatBuiltInData
+		return report.Sentence(limitation.Limitation{ID: limitation.BuiltInData})
 	case in.BuiltIn && b.Division != "open":
-		return report.CaveatBuiltInModel
+		return report.Sentence(limitation.Limitation{ID: limitation.BuiltInModel})
 	}
-	for _, caveat := range r.results.Caveats { // they name each setting that is easier than the rules of the division
-		if report.IsUnknownModel(caveat) {
-			if b.Division != "open" && strings.TrimSpace(b.ModelSource) == "" {
-				return "it has a caveat: " + caveat + ": state where the file comes from by --model-source"
-			}
+	for _, l := range r.results.Limitations { // they name each setting that is easier than the rules of the division
+		switch {
+		case l.ID == limitation.Unofficial, l.ID == limitation.BuiltInModel,
+			l.ID == limitation.UnknownModel && (b.Division == "open" || strings.TrimSpace(b.ModelSource) != ""),
+			l.ID == limitation.Setting && l.Role == limitation.AuditConf && slices.Contains(auditSettings[part], l.Key):
 			continue
+		case l.ID == limitation.UnknownModel:
+			return "it has a limitation: " + report.Sentence(l) + ": state where the file comes from by --model-source"
 		}
-		m := auditCaveat.FindStringSubmatch(caveat)
-		if (m == nil || !slices.Contains(auditSettings[part], m[1])) && caveat != report.CaveatUnofficial && caveat != report.CaveatBuiltInModel {
-			return "it has a caveat: " + caveat
-		}
+		return "it has a limitation: " + report.Sentence(l)
 	}
 	return ""
 }

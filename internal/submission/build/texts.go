@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models"
@@ -96,9 +97,9 @@ func (b *builder) readme(r *result) (string, error) {
 	in, be := run.Input, run.Backend
 	fmt.Fprintf(&w, "- Program: %s, which is not an official LoadGen\n", run.Program)
 	fmt.Fprintf(&w, "- Model: %s, SHA-256 %s, precision %s\n", filepath.Base(in.ModelPath), in.ModelSHA256, cmp.Or(in.Precision, report.NotKnown))
-	for _, caveat := range run.Caveats {
-		if report.IsUnknownModel(caveat) {
-			fmt.Fprintf(&w, "- Model: %s. The submitter states its source: %s\n", caveat, cmp.Or(b.ModelSource, report.NotKnown))
+	for _, l := range run.Limitations {
+		if l.ID == limitation.UnknownModel {
+			fmt.Fprintf(&w, "- Model: %s. The submitter states its source: %s\n", report.Sentence(l), cmp.Or(b.ModelSource, report.NotKnown))
 		}
 	}
 	for _, line := range in.Binding {
@@ -112,7 +113,7 @@ func (b *builder) readme(r *result) (string, error) {
 	}
 	w.WriteString("\n## Settings\n\nWhat the test had besides the defaults of the rules:\n\n")
 	for _, s := range run.Settings {
-		if !strings.HasPrefix(s.Origin, "rules ") {
+		if s.Role != limitation.RuleSet {
 			fmt.Fprintf(&w, "- %s = %s (%s)\n", s.Key, s.Value, s.Origin)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -19,8 +20,8 @@ import (
 
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	unknown := report.CaveatUnknownModel("resnet50_v1.onnx", "abc", "")
-	q := withResults(t, golden(t, "v6.1"), "", func(r *report.Results) { r.Caveats = append(r.Caveats, unknown) })
+	unknown := limitation.Limitation{ID: limitation.UnknownModel, Key: "resnet50_v1.onnx", Value: "abc"}
+	q := withResults(t, golden(t, "v6.1"), "", func(r *report.Results) { r.Limitations = append(r.Limitations, unknown) })
 	q.ModelSource = "exported from the official weights by tf2onnx"
 	q.Measurements, q.Calibration, q.Source = nil, "", ""
 	built, err := Build(t.Context(), q)
@@ -31,7 +32,7 @@ func TestReadme(t *testing.T) {
 	text := read(t, q.Tree, home, "results/board1/resnet/Offline/README.md")
 	for _, want := range []string{
 		"- Accuracy: Top-1 76.012 % (five", "- Program: mlperf 1.2, which is not an official LoadGen\n", "- Model: resnet50_v1.onnx, SHA-256 abc, precision fp32\n",
-		"- Model: " + unknown + ". The submitter states its source: exported from the official weights by tf2onnx\n",
+		"- Model: " + report.Sentence(unknown) + ". The submitter states its source: exported from the official weights by tf2onnx\n",
 		"- Model: input: float32 NCHW\n", "- Data: 50000 samples\n", "- Engine: onnxruntime, 2 instances with 3 threads each, batches of 8 at most\n",
 		"\n## Settings\n\nWhat the test had besides the defaults of the rules:\n\n- target_qps = 40 (flag --target-qps)\n\nthe machine was idle.\n",
 	} {
