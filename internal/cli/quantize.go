@@ -138,8 +138,9 @@ func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 	} else {
 		_ = say(w, "not compared with FP32: %s\n", q.Conversion.NotCompared)
 	}
-	for _, l := range q.Conversion.Limitations() {
-		_ = say(w, "limitation: %s\n", l)
+	for _, l := range q.Conversion.Limitations().Sentences() {
+		_ = say(w, "limitation: %s
+", l)
 	}
 	err := say(w, "%s\n%s\n", q.Model, q.Description)
 	if err == nil && q.Missed {

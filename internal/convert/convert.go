@@ -183,7 +183,7 @@ func (m *Made) WriteMarkdown(w io.Writer) error {
 	} else {
 		text += fmt.Sprintf("Answers were not compared: %s.\n", m.NotCompared)
 	}
-	for _, l := range m.Limitations() {
+	for _, l := range m.Limitations().Sentences() {
 		text += fmt.Sprintf("\n**%s.**\n", l)
 	}
 	_, err := io.WriteString(w, text)

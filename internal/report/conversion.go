@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
+)
 
 // A Conversion says how far a model was brought from FP32 to another precision, and how its answers compare.
 type Conversion struct {
@@ -41,19 +45,19 @@ func (a Agreement) Useless() bool {
 }
 
 // Limitations are what the conversion takes away from a result.
-func (c *Conversion) Limitations() (list []string) {
+func (c *Conversion) Limitations() (list Limitations) {
 	if c == nil {
 		return nil
 	}
 	if c.Nodes < c.Of {
-		what := "nodes"
+		id := limitation.PartlyConverted
 		if c.Precision != "fp16" {
-			what = "layers with weights"
+			id = limitation.PartlyQuantized
 		}
-		list = append(list, fmt.Sprintf("%s: %d of %d %s, the others compute in FP32", c.Precision, c.Nodes, c.Of, what))
+		list = append(list, limitation.Limitation{ID: id, Key: c.Precision, Value: fmt.Sprint(c.Nodes), Of: fmt.Sprint(c.Of)})
 	}
 	if a := c.Agreement; a != nil && a.Useless() {
-		list = append(list, fmt.Sprintf("%s: the answers are not those of the FP32 model: %v", c.Precision, a))
+		list = append(list, limitation.Limitation{ID: limitation.OtherAnswers, Key: c.Precision, Value: a.String()})
 	}
 	return list
 }

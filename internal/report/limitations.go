@@ -30,6 +30,9 @@ var words = map[limitation.ID]string{
 	limitation.Sampling:        "{value}, the benchmark takes the likeliest token",
 	limitation.EndTokens:       "answers also end with {value}, as {origin} says; the benchmark's do not",
 	limitation.MadeInputs:      "made inputs ({value}): speed may depend on their content",
+	limitation.PartlyConverted: "{key}: {value} of {of} nodes, the others compute in FP32",
+	limitation.PartlyQuantized: "{key}: {value} of {of} layers with weights, the others compute in FP32",
+	limitation.OtherAnswers:    "{key}: the answers are not those of the FP32 model: {value}",
 	limitation.NotNumbers:      "output {key} has values that are not numbers (NaN): the model or its inputs are broken",
 
 	limitation.SimulatedEngine:  "the engine is simulated: it takes its time and computes nothing",

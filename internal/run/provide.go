@@ -252,9 +252,10 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 			cfg.Precision, _ = convert.PrecisionOf(paths...) // "" of a format that only the engine reads
 		}
 		cfg.Conversion = convert.ConversionOf(paths...)
-		cfg.Caveats = append(cfg.Caveats, cfg.Conversion.Limitations()...)
-		if c := cfg.Conversion; c != nil && c.Agreement != nil && c.Agreement.Useless() {
-			cfg.Observer.Note(c.Limitations()[len(c.Limitations())-1]) // before the traffic
+		for _, l := range cfg.Conversion.Limitations() {
+			if cfg.Limitations = append(cfg.Limitations, l); l.ID == limitation.OtherAnswers {
+				cfg.Observer.Note(report.Sentence(l)) // before the traffic
+			}
 		}
 	}
 	_, questions := p.model.BuiltIn.(workload.Questions)

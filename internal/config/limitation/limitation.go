@@ -40,6 +40,9 @@ const (
 	Sampling        ID = "sampling"          // tokens are chosen by Value
 	EndTokens       ID = "end_tokens"        // answers also end with Value, as the file Origin says
 	MadeInputs      ID = "made_inputs"       // the inputs Value, on whose content the speed may depend
+	PartlyConverted ID = "partly_converted"  // Value of Of nodes compute in the precision Key, the others in FP32
+	PartlyQuantized ID = "partly_quantized"  // Value of Of layers with weights are in the precision Key
+	OtherAnswers    ID = "other_answers"     // in the precision Key than in FP32: Value
 	NotNumbers      ID = "not_numbers"       // among the values of the output Key
 )
 
