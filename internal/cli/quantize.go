@@ -139,8 +139,7 @@ func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 		_ = say(w, "not compared with FP32: %s\n", q.Conversion.NotCompared)
 	}
 	for _, l := range q.Conversion.Limitations().Sentences() {
-		_ = say(w, "limitation: %s
-", l)
+		_ = say(w, "limitation: %s\n", l)
 	}
 	err := say(w, "%s\n%s\n", q.Model, q.Description)
 	if err == nil && q.Missed {
