@@ -196,15 +196,20 @@ func (d *detailWriter) effective(e loadgen.EffectiveSettings) {
 	}
 }
 
+// unitOf is the unit of a setting that is a time.
+func unitOf(key string) time.Duration {
+	if strings.HasSuffix(key, "_ms") {
+		return time.Millisecond
+	}
+	return time.Nanosecond
+}
+
 // setting writes a setting in the unit that its key names.
 func (d *detailWriter) setting(key string, field any) {
 	value := loadgen.Value(field)
 	switch v := value.(type) {
 	case time.Duration:
-		value = v.Nanoseconds()
-		if strings.HasSuffix(key, "_ms") {
-			value = v.Milliseconds()
-		}
+		value = int64(v / unitOf(key))
 	case fmt.Stringer:
 		value = v.String()
 	}

@@ -401,6 +401,10 @@ func (d *Detail) Time(key string) (time.Duration, error) {
 	if strings.HasSuffix(key, "_duration_ms") {
 		unit = time.Millisecond
 	}
+	return d.time(key, unit)
+}
+
+func (d *Detail) time(key string, unit time.Duration) (time.Duration, error) {
 	v, err := d.Uint(key)
 	if err == nil && v > uint64(math.MaxInt64/unit) {
 		e, _ := d.First(key)
@@ -458,7 +462,7 @@ func (d *Detail) read(key string, field any, ifSet bool) (err error) {
 	case *bool:
 		err = set(field, d.Bool, key, ifSet)
 	case *time.Duration:
-		err = set(field, d.Time, key, ifSet)
+		err = set(field, func(key string) (time.Duration, error) { return d.time(key, unitOf(key)) }, key, ifSet)
 	case *loadgen.Scenario:
 		err = set(field, parsed(d, loadgen.ParseScenario), key, ifSet)
 	case *loadgen.Arrivals:

@@ -379,6 +379,20 @@ func TestRequestedSettings(t *testing.T) {
 	}
 }
 
+// TestSettingsAreReadAsTheyAreWritten: in the unit that the key names.
+func TestSettingsAreReadAsTheyAreWritten(t *testing.T) {
+	for _, key := range []string{"requested_gap_ms", "requested_gap_ns", "requested_gap"} {
+		var b strings.Builder
+		d := &detailWriter{w: bufio.NewWriter(&b)}
+		gap, got := 7*time.Millisecond, time.Duration(0)
+		d.setting(key, &gap)
+		testenv.Must(t, d.w.Flush())
+		if err := readDetail(t, "d", b.String()).read(key, &got, false); err != nil || got != gap {
+			t.Errorf("%s: %v is read as %v, %v", key, gap, got, err)
+		}
+	}
+}
+
 func TestRequestedKeepsTheBase(t *testing.T) {
 	base := loadgen.DefaultSettings()
 	base.MinQueryCount, base.QSLRNGSeed = 5, 6
