@@ -111,7 +111,7 @@ func jsonFlag(f *pflag.FlagSet, asJSON *bool) { f.BoolVar(asJSON, "json", false,
 // printJSON prints a document with the id of its form first. A list becomes the rows of a document, and one without
 // elements is [], never null: a program can go through it without asking.
 func printJSON(w io.Writer, form string, document any) error {
-	body, err := jsonv2.Marshal(document, jsonv1.DefaultOptionsV1(), jsonv2.FormatNilSliceAsNull(false))
+	body, err := marshal(document)
 	if err != nil {
 		return err
 	}
@@ -129,6 +129,21 @@ func printJSON(w io.Writer, form string, document any) error {
 	}
 	_, err = fmt.Fprintf(w, "%s\n", userinput.PrintableJSON(b.Bytes()))
 	return err
+}
+
+// printJSONLine prints a document on one line, for programs.
+func printJSONLine(w io.Writer, document any) error {
+	body, err := marshal(document)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", body)
+	return err
+}
+
+// marshal writes lists without entries as [], never as null.
+func marshal(document any) ([]byte, error) {
+	return jsonv2.Marshal(document, jsonv1.DefaultOptionsV1(), jsonv2.FormatNilSliceAsNull(false))
 }
 
 // A tableRow is a value for each column.

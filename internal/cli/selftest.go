@@ -134,7 +134,7 @@ func (o *selftestFlags) runOne(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	if o.asJSON {
-		return json.NewEncoder(w).Encode(r)
+		return printJSONLine(w, r)
 	}
 	ns := func(n int64) time.Duration { return time.Duration(n) }
 	_, err = fmt.Fprintf(w, `%s: %d queries in %v, %.6g queries/s

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,7 +69,7 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 	}
 	display.Done()
 	if o.asJSON {
-		return json.NewEncoder(w).Encode(all)
+		return printJSONLine(w, all)
 	}
 	_, err := fmt.Fprintln(w, t.Render())
 	return err

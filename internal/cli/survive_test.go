@@ -54,7 +54,7 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 	if o := mlperf(t, strings.Fields("run --scenario offline --mode accuracy --output done"+model)...); o.status == ExitError || o.status == ExitUsage {
 		t.Fatalf("status %d: %s", o.status, o.stderr)
 	}
-	write(t, "one.yaml", "name: one\nrules: v5.1\nmodels: [{name: resnet50, scenarios: [single-stream]}]\n")
+	write(t, "one.yaml", "name: one\nrules: v5.1\nbenchmarks: [{model: resnet50, scenarios: [single-stream]}]\n")
 	image, err := filepath.Glob("imagenet/val/*")
 	if err != nil || len(image) == 0 {
 		image, err = filepath.Glob("imagenet/*.JPEG")
@@ -72,7 +72,7 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 		"find-peak":           "run --scenario server --mode find-peak --target-qps 50 --min-query-count 5 --output DIR" + model,
 		"--optimized-model":   "run --scenario single-stream --output DIR/out --optimized-model DIR/opt.onnx" + model,
 		"audit":               "audit TEST05 --scenario single-stream --rules v4.1 --output DIR" + model,
-		"suite":               "suite run one.yaml --backend simulated --quick --progress none --output DIR",
+		"suite":               "suite run one.yaml --backend simulated --quick --count 4 --progress none --output DIR --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath,
 		"accuracy":            "accuracy DIR",
 		"accuracy --log":      "accuracy --model resnet50 --log DIR/mlperf_log_accuracy.json --dataset-path imagenet",
 		"explain":             "explain DIR",

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 		return usage("%w", err) // all of it comes from flags
 	}
 	if o.asJSON {
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(trace)
+		return printJSONLine(cmd.OutOrStdout(), trace)
 	}
 	const shown = 8
 	first := func(list []loadgen.QuerySampleIndex) string {
