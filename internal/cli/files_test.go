@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/convert/quantize"
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 func TestCacheClear(t *testing.T) {
@@ -121,20 +122,24 @@ func TestShowQuantized(t *testing.T) {
 	q := &convert.Quantized{Model: "m.onnx", Description: "m.md", Missed: true, Report: &quantize.Report{Bits: 8,
 		Layers: make([]quantize.QuantizedLayer, 3), Excluded: []quantize.ExcludedLayer{}, BytesBefore: 4_000_000, BytesAfter: 1_100_000,
 		Search: &quantize.SearchRecord{Score: 75.123456, Target: 76},
-	}}
+	}, Conversion: &report.Conversion{Precision: "int8", Nodes: 3, Of: 4, Agreement: &report.Agreement{Samples: 8, Answers: 8, Equal: 2, LargestError: 0.125, Noise: 0.5}}}
 	var b strings.Builder
-	want := "3 layers with 8-bit weights, 0 in FP32; weights 1.1 MB instead of 4.0 MB\nscore 75.123, target 76\nm.onnx\nm.md\nthe target is missed: this is the best model\n"
+	want := "3 layers with 8-bit weights, 0 in FP32; constants take 1.10 MB instead of 4.00 MB\nscore 75.123, target 76\n" +
+		"compared with FP32: 25 % of 8 answers equal, largest difference 0.12 of the output's largest value, noise 0.5 of the signal, over 8 samples\n" +
+		"limitation: int8: 3 of 4 layers with weights, the others compute in FP32\n" +
+		"limitation: int8: the answers are not those of the FP32 model: 25 % of 8 answers equal, largest difference 0.12 of the output's largest value, noise 0.5 of the signal, over 8 samples\n" +
+		"m.onnx\nm.md\nthe target is missed: this is the best model\n"
 	if err := showQuantized(&b, q, false); err != nil || b.String() != want {
 		t.Errorf("%s, %v, want %s", b.String(), err, want)
 	}
 	b.Reset()
-	want = `{"schema":"mlperf-go/quantize/1","bytes_after":1100000,"bytes_before":4000000,"description":"m.md","fp32_layers":[],"path":"m.onnx","quantized_layers":3,"score":75.123456,"target":76,"target_missed":true}`
+	want = `{"schema":"mlperf-go/quantize/1","bytes_after":1100000,"bytes_before":4000000,"conversion":{"precision":"int8","nodes":3,"of":4,"agreement":{"samples":8,"answers":8,"equal_answers":2,"largest_error":0.125,"noise":0.5}},"description":"m.md","fp32_layers":[],"path":"m.onnx","quantized_layers":3,"score":75.123456,"target":76,"target_missed":true}`
 	if err := showQuantized(&b, q, true); err != nil || strings.Join(strings.Fields(b.String()), "") != want {
 		t.Errorf("%s, %v, want %s", b.String(), err, want)
 	}
-	q = &convert.Quantized{Model: "m.onnx", Description: "m.md"} // float16
+	q = &convert.Quantized{Model: "m.onnx", Description: "m.md", Conversion: &report.Conversion{Precision: "fp16", NotCompared: "there is no engine"}}
 	b.Reset()
-	if err := showQuantized(&b, q, false); err != nil || b.String() != "m.onnx\nm.md\n" {
+	if err := showQuantized(&b, q, false); err != nil || b.String() != "not compared with FP32: there is no engine\nm.onnx\nm.md\n" {
 		t.Errorf("%s, %v", b.String(), err)
 	}
 }

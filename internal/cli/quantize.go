@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 )
@@ -127,8 +128,8 @@ func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 		return printJSON(w, "quantize", doc)
 	}
 	if r := q.Report; r != nil {
-		fmt.Fprintf(w, "%d layers with %d-bit weights, %d in FP32; weights %.1f MB instead of %.1f MB\n",
-			len(r.Layers), r.Bits, len(r.Excluded), float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+		fmt.Fprintf(w, "%d layers with %d-bit weights, %d in FP32; constants take %s instead of %s\n",
+			len(r.Layers), r.Bits, len(r.Excluded), progress.BytesText(r.BytesAfter), progress.BytesText(r.BytesBefore))
 		if s := r.Search; s != nil {
 			fmt.Fprintf(w, "score %.5g, target %.5g\n", s.Score, s.Target)
 		}

@@ -143,7 +143,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		}
 		b.WriteString("- Batch norms were folded into the convolutions before them, in FP64, rounded to FP32.\n")
 	}
-	fmt.Fprintf(&b, "- Constants take %.1f MB, in FP32 %.1f MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+	fmt.Fprintf(&b, "- Constants take %.3g MB, in FP32 %.3g MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
 
 	if s := r.Search; s != nil {
 		b.WriteString("## Search\n\n")
