@@ -68,7 +68,7 @@ status is 0.`,
 	f.BoolVar(&o.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: one for each core")
 	f.IntVar(&o.Backend.IntraThreads, "intra-threads", 0, "threads inside an operator; 0: chosen for the workers")
-	f.IntVar(&o.MaxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: 4")
+	f.IntVar(&o.MaxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: 1, of other devices 16")
 	durationVar(f, &o.MaxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill")
 	o.options.define(f, catalogue.RunOptions())
 	f.StringVar(&o.Engine.Name, "backend", engine.ONNXRuntime, "engine: onnxruntime, or simulated, which only takes its time")

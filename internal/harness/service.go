@@ -37,7 +37,9 @@ func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, er
 	if err := r.openWorkload(ctx); err != nil {
 		return nil, err
 	}
-	shape := r.shapeInput(runtime.GOMAXPROCS(0)).shape()
+	in := r.shapeInput(runtime.GOMAXPROCS(0))
+	in.service = true
+	shape := in.shape()
 	if err := r.checkShape(shape); err != nil {
 		return nil, err
 	}

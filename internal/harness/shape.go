@@ -24,6 +24,7 @@ type shapeInput struct {
 	samplesPerQuery int   // of MultiStream
 	fixed           int   // the batch that the model takes; 0: any
 	slots           int   // that a worker should have under way at once; 0: the scenario decides
+	service         bool  // samples come from elsewhere, by themselves, and none has a schedule
 	long            bool  // samples differ in length, and share a batch only where that is quicker
 }
 
@@ -97,6 +98,8 @@ func (in shapeInput) batch(threads int) int {
 		return in.slots
 	case in.accelerator && in.scenario != loadgen.SingleStream:
 		return acceleratorBatch
+	case in.service:
+		return 1 // who waits with others waits for them
 	case in.scenario == loadgen.Offline:
 		return offlineBatch
 	case in.scenario == loadgen.Server && (threads > 1 || in.long):
