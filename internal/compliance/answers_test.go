@@ -33,6 +33,8 @@ func TestResponses(t *testing.T) {
 		{"another second byte of an int32", "int32", []string{"0 00010000"}, []string{"0 00020000"}, false, "answered 256, this run 512"},
 		{"zeros of either sign", "float32", []string{"0 00000000"}, []string{"0 00000080"}, true, "1 of 1"},
 		{"another float", "float32", []string{"0 00000000"}, []string{"0 0000c03f"}, false, "answered 0, this run 1.5"},
+		{"int32 as float32", "float32", []string{"0 ffffffff", "1 ffffffff", "2 07000000"}, []string{"0 ffffffff", "1 feffffff", "2 07000000"}, false,
+			"1 of these have the same bytes, which are no numbers as float32: the logs are of another type; with dtype int32 1 of 3 responses differ"},
 		{"no sample in common", "", []string{"0 00"}, []string{"3 00"}, false, "no sample in common"},
 		{"a sample that is missing", "", []string{"0 00"}, []string{"3 00", "0 00"}, true, "1 responses are of samples"},
 		{"another response the second time", "", []string{"0 00"}, []string{"0 00", "0 01"}, false, "this run answered before 0, this run 1"},
@@ -150,6 +152,27 @@ func TestFirstTokens(t *testing.T) {
 		all := strings.Join(append(v.Notes, v.Findings...), "\n")
 		if !strings.Contains(v.texts[accuracyFile], "First token check pass: "+c.outcome+"\n") || !strings.Contains(all, c.says) || (all == "") != (c.says == "") {
 			t.Errorf("%s: the text is\n%sand it says %q, want %s and %q", c.name, v.texts[accuracyFile], all, c.outcome, c.says)
+		}
+	}
+}
+
+// A log of another type than was taken is named where the numbers of tokens show it.
+func TestTokensOfAnotherType(t *testing.T) {
+	const hint = "the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; want dtype %s"
+	for _, c := range []struct{ name, dtype, records, taken, want string }{
+		{"int64", "", `"data" : "07000000000000000800000000000000", "token_count" : 2`, "int32", "int64"},
+		{"int16", "", `"data" : "07000800", "token_count" : 2`, "int32", "int16"},
+		{"int32", "int16", `"data" : "0700000008000000", "token_count" : 2`, "int16", "int32"},
+		{"int32 as it is", "int32", `"data" : "0700000008000000", "token_count" : 2`, "", ""},
+		{"a wrong count", "", `"data" : "0700000008000000", "token_count" : 3`, "", ""},
+		{"no count", "", `"data" : "0700000008000000"`, "", ""},
+	} {
+		dir := fakeRun{scenario: "Offline", metric: 1, settings: settings01}.write(t)
+		writeText(t, dir, "mlperf_log_accuracy.json", `[{ "seq_id" : 0, "qsl_idx" : 5, `+c.records+" }]\n")
+		v := verified(t, test06, Logs{Audit: dir}, Options{EOS: 2, DType: c.dtype})
+		all := strings.Join(v.Findings, "\n")
+		if got := strings.Contains(all, fmt.Sprintf(hint, c.taken, c.want, c.want)); got != (c.want != "") || !got && strings.Contains(all, "another type") {
+			t.Errorf("%s: findings %q", c.name, all)
 		}
 	}
 }
@@ -295,7 +318,8 @@ func TestMeanLengthOfAnswers(t *testing.T) {
 func TestResponsesThatCannotBeRead(t *testing.T) {
 	known := "0 " + numbers(1, 7, 0.8, 0.3, 1, 0, 1, 2, 2)
 	for _, c := range []struct{ test, dtype, accuracy, run, want string }{
-		{test01, "int32", "0 0000", "0 00000000", "record 0: the response has 2 bytes, which are not numbers of type int32"},
+		{test01, "int32", "0 0000", "0 00000000", "record 0: the response has 2 bytes, which are not numbers of type int32: want dtype byte"},
+		{test01, "int64", "0 00000000", "0 00", "which are not numbers of type int64: want dtype byte, dtype float32 or dtype int32"},
 		{test01, "int64", "0 0000000000000000", "0 00", "record 0: the response has 1 bytes, which are not numbers of type int64"},
 		{test01, "int16", "0 00", "0 00", `dtype is "int16", want byte, float32, int32 or int64`},
 		{test06, "", "", "0 070000", "record 0: 3 bytes are not tokens of 4 bytes"},

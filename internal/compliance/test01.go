@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +43,7 @@ type responseComparison struct {
 	accuracy, duplicates, differing    int // entries of the accuracy log
 	performance, found, wrong, missing int // entries of the performance log
 	later                              int // responses that differ behind the first number
+	alike                              int // of those that are wrong, that have the same bytes: they are no number
 	examples                           []string
 }
 
@@ -88,7 +91,9 @@ func (v *verification) compareResponses() (*responseComparison, error) {
 		}
 		switch c.found++; {
 		case !c.same(before, one):
-			c.wrong++
+			if c.wrong++; before.hash == one.hash {
+				c.alike++
+			}
 			if len(c.examples) < mostExamples {
 				who := "the accuracy run answered"
 				if before.again {
@@ -106,13 +111,24 @@ func (v *verification) compareResponses() (*responseComparison, error) {
 func (c *responseComparison) parse(data []byte) (response, error) {
 	one := response{empty: len(data) == 0, hash: maphash.Bytes(c.seed, data)}
 	if size := dtypes[c.dtype]; len(data)%size != 0 {
-		return one, fmt.Errorf("the response has %d bytes, which are not numbers of type %s", len(data), c.dtype)
+		return one, fmt.Errorf("the response has %d bytes, which are not numbers of type %s: want %s", len(data), c.dtype, fitting(len(data)))
 	} else if !one.empty {
 		var first [8]byte
 		copy(first[:], data[:size])
 		one.first = binary.LittleEndian.Uint64(first[:])
 	}
 	return one, nil
+}
+
+// fitting are the types whose numbers may fill some bytes.
+func fitting(bytes int) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(dtypes)) {
+		if bytes%dtypes[name] == 0 {
+			list = append(list, "dtype "+name)
+		}
+	}
+	return userinput.Or(list)
 }
 
 // same reports whether two responses count as the same.
@@ -186,6 +202,10 @@ func (v *verification) failResponses(c *responseComparison) {
 	}
 	v.fail(fmt.Sprintf("%d of %d responses differ from the accuracy run's", c.wrong, c.found),
 		"the system computes less in performance mode, or answers from memory", "batches of other sizes round numbers differently, or threads add in another order: a fallback compares scores")
+	if c.alike > 0 {
+		v.Findings = append(v.Findings, fmt.Sprintf("%d of these have the same bytes, which are no numbers as %s: the logs are of another type; with dtype int32 %d of %d responses differ",
+			c.alike, c.dtype, c.wrong-c.alike, c.found))
+	}
 	v.Findings = append(v.Findings, c.examples...)
 	if more := c.wrong - len(c.examples); more > 0 {
 		v.Findings = append(v.Findings, fmt.Sprintf("and %d more", more))

@@ -1,9 +1,11 @@
 package compliance
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 // parseTokens reads the numbers of a response, or of its first token.
 func parseTokens(data []byte, size int) ([]int64, error) {
 	if len(data)%size != 0 {
-		return nil, fmt.Errorf("%d bytes are not tokens of %d bytes", len(data), size)
+		return nil, fmt.Errorf("%d bytes are not tokens of %d bytes: is the log of another type?", len(data), size)
 	}
 	tokens := make([]int64, len(data)/size)
 	for i := range tokens {
@@ -51,10 +53,13 @@ func (v *verification) verify06(context.Context) error {
 	if err != nil {
 		return err
 	}
-	size := map[string]int{"": 4, "int16": 2, "int32": 4, "int64": 8}[v.DType]
+	sizes := map[string]int{"int16": 2, "int32": 4, "int64": 8}
+	taken := cmp.Or(v.DType, "int32")
+	size := sizes[taken]
 	if size == 0 {
 		return userinput.Invalid("dtype", v.DType, "int16, int32 or int64")
 	}
+	fits := map[string]int{} // answers that have as many tokens as they count, by the type
 	ends := v.endTokens()
 	offline := run.settings.Scenario == loadgen.Offline // which has no first token
 	var wrong [3]int
@@ -64,6 +69,11 @@ func (v *verification) verify06(context.Context) error {
 		fault := func(check int, format string, args ...any) {
 			if wrong[check]++; wrong[check] == 1 {
 				example[check] = fmt.Sprintf("sample %d (record %d of %s): %s", r.QSLIndex, r.Number, v.responses, fmt.Sprintf(format, args...))
+			}
+		}
+		for name, size := range sizes {
+			if r.TokenCount != nil && *r.TokenCount > 0 && int64(len(r.Data)) == *r.TokenCount*int64(size) {
+				fits[name]++
 			}
 		}
 		tokens, err := parseTokens(r.Data, size)
@@ -126,6 +136,11 @@ func (v *verification) verify06(context.Context) error {
 			v.fail(c.name+": "+strings.Join(told, "; "), "the server counts tokens that it does not send")
 		}
 		v.write(accuracyFile, c.name+": "+outcome)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fits)) {
+		if fits[taken] == 0 && fits[name] == count {
+			v.Findings = append(v.Findings, fmt.Sprintf("the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; want dtype %[2]s", taken, name))
+		}
 	}
 	v.write(accuracyFile, v.Test+end)
 	if unknown > 0 {

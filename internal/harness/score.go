@@ -6,10 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -35,14 +38,9 @@ type Target struct {
 // Score scores an accuracy log of a model as the official script does, and compares the
 // score with a target.
 func Score(ctx context.Context, path string, m workload.Model, s workload.Scoring, t Target) (*report.Accuracy, error) {
-	f, err := fileio.Open(path)
+	score, err := scoreOf(ctx, path, m, s)
 	if err != nil {
-		return nil, fmt.Errorf("opening the accuracy log: %w", err)
-	}
-	defer f.Close()
-	score, err := m.Score(ctx, f, s)
-	if err != nil {
-		return nil, fmt.Errorf("scoring: %w", err)
+		return nil, errors.Join(err, ofAnotherType(ctx, path, m, s))
 	}
 	if t.None == "" && t.Reference == 0 && t.Quality.Reference == 0 && t.Target == 0 {
 		t.None = "none is known"
@@ -74,6 +72,47 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	a.Warnings = append(a.Warnings, fmt.Sprintf("incomplete log: it has %d different samples, the %s %d: the target is not met",
 		score.Coverage.Scored, of, whole))
 	return a, nil
+}
+
+func scoreOf(ctx context.Context, path string, m workload.Model, s workload.Scoring) (*accuracy.Score, error) {
+	f, err := fileio.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the accuracy log: %w", err)
+	}
+	defer f.Close()
+	score, err := m.Score(ctx, f, s)
+	if err != nil {
+		return nil, fmt.Errorf("scoring: %w", err)
+	}
+	return score, nil
+}
+
+// typeOption is the option of models whose logs may have numbers of several types.
+const typeOption = "dtype"
+
+// ofAnotherType says of a log that has no score as the type that was taken which other types it has one as; nil: none.
+func ofAnotherType(ctx context.Context, path string, m workload.Model, s workload.Scoring) error {
+	i := slices.IndexFunc(m.ScoreOptions, func(o workload.Option) bool { return o.Name == typeOption })
+	if i < 0 || ctx.Err() != nil {
+		return nil
+	}
+	var found []string
+	for _, dtype := range m.ScoreOptions[i].Choices {
+		other := s
+		other.Options = maps.Clone(s.Options)
+		if other.Options == nil {
+			other.Options = workload.Values{}
+		}
+		other.Options[typeOption], other.Keep, other.Progress = dtype, "", func(int, int) {}
+		if score, err := scoreOf(ctx, path, m, other); err == nil && len(score.Values) > 0 && !math.IsNaN(score.Values[0].Value) {
+			v := score.Values[0]
+			found = append(found, strings.TrimSpace(fmt.Sprintf("with %s %s its %s is %.5g %s", typeOption, dtype, v.Name, v.Value, v.Unit)))
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return errors.New("the log is of another type: " + strings.Join(found, ", "))
 }
 
 func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {

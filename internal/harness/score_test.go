@@ -1,9 +1,13 @@
 package harness
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -198,6 +202,53 @@ func TestFurtherBounds(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, Target{Quality: q, Reference: c.reference}.missed(score)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// A log that cannot be of the type that was taken is named, with the scores of the types that it can be of.
+func TestLogsOfOtherTypes(t *testing.T) {
+	record := func(values ...any) string { // numbers of one type
+		var b bytes.Buffer
+		for _, v := range values {
+			testenv.Must(t, binary.Write(&b, binary.LittleEndian, v))
+		}
+		return fmt.Sprintf(`[{"seq_id":0,"qsl_idx":0,"data":"%X"}]`, b.Bytes())
+	}
+	speech := func(log accuracy.Input, d accuracy.DType) (*accuracy.Score, error) {
+		return accuracy.ScoreSpeech(log, []string{"ab"}, d)
+	}
+	clicks := func(log accuracy.Input, d accuracy.DType) (*accuracy.Score, error) {
+		return accuracy.ScoreClicks(log, 1, accuracy.ClickOptions{DType: d})
+	}
+	for name, c := range map[string]struct {
+		score   func(accuracy.Input, accuracy.DType) (*accuracy.Score, error)
+		choices string
+		log     string
+		want    string // the end of the error
+	}{
+		"speech of int16":      {speech, "int64 int32 int16 int8", record(int16(1), int16(2)), "with dtype int16 its accuracy is 100 %, with dtype int8 its accuracy is -100 %"},
+		"speech of int8":       {speech, "int64 int32 int16 int8", record(int8(1), int8(2)), "the log is of another type: with dtype int8 its accuracy is 100 %"},
+		"speech of int32":      {speech, "int64 int32 int16 int8", record(int32(1), int32(28)), "label 0 is 1.20259084289e+11, want 0 to 27"},
+		"speech of no labels":  {speech, "int64 int32 int16 int8", record(int64(99), int64(2)), "label 0 is 99, want 0 to 27"},
+		"clicks of int32":      {clicks, "float32 int32 int64", record(int32(1), int32(1), int32(0), int32(0)), "the log is of another type: with dtype int32 its AUC is 100 %"},
+		"clicks of int64":      {clicks, "float32 int32 int64", record(int64(1), int64(1), int64(0), int64(0)), "with dtype int64 its AUC is 100 %"},
+		"clicks of float64":    {clicks, "float32 int32 int64", record(1.0, 1.0, 0.0, 0.0), "label is 1.875, want 0 or 1"},
+		"clicks of one number": {clicks, "float32 int32 int64", record(float32(1)), "response has 1 numbers, want a prediction and a label of each pair"},
+		"no record":            {clicks, "float32 int32 int64", "[]", ""},
+		"no JSON":              {clicks, "float32 int32 int64", "{", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "log.json")
+		testenv.Must(t, os.WriteFile(path, []byte(c.log), 0o600))
+		m := workload.Model{
+			ScoreOptions: []workload.Option{{Name: "dtype", Choices: strings.Fields(c.choices)}},
+			Score: func(_ context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+				return c.score(log, accuracy.DType(s.Options["dtype"]))
+			},
+		}
+		_, err := Score(t.Context(), path, m, workload.Scoring{}, Target{})
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) || strings.Contains(err.Error(), "another type") != strings.Contains(c.want, " its ") {
+			t.Errorf("%s: error %v, want %q at its end", name, err, c.want)
 		}
 	}
 }
