@@ -234,6 +234,9 @@ func newTensors(t *table, name, version, platform string, ready func() bool) *te
 	metadata := &protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs), Outputs: portsOf(t.ports.Outputs)}
 	m := &tensorsModel{described{metadata, ready, &t.count}, t}
 	t.budget = max(int64(t.room)*workload.Bytes(t.slots()), leastBudget*m.MaxBytes())
+	if n, fixed := m.inputBytes(); fixed && !t.batched { // each request has so many
+		t.budget = int64(t.room) * n
+	}
 	return m
 }
 
@@ -251,7 +254,16 @@ func portsOf(list []backend.Port) (ports []protocol.Port) {
 // MaxBytes implements oipserver.Model: inputs of as many samples as a request may have. Where their size is up to the
 // request, the shortest sample counts, and freeBytes more.
 func (m *tensorsModel) MaxBytes() int64 {
-	n, fixed := int64(0), true
+	n, fixed := m.inputBytes()
+	if !fixed {
+		n += freeBytes
+	}
+	return n
+}
+
+// inputBytes is the size of the largest request, or if the model does not fix it of the shortest sample.
+func (m *tensorsModel) inputBytes() (n int64, fixed bool) {
+	fixed = true
 	for _, p := range m.table.ports.Inputs {
 		if p.AnyShape || p.Type == tensor.String {
 			fixed = false
@@ -270,10 +282,7 @@ func (m *tensorsModel) MaxBytes() int64 {
 		}
 		n += size
 	}
-	if !fixed {
-		n += freeBytes
-	}
-	return n
+	return n, fixed
 }
 
 // Begin implements oipserver.Model.

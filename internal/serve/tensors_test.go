@@ -351,3 +351,15 @@ func TestFreeRows(t *testing.T) {
 		}
 	}
 }
+
+// As many requests as there is room for fit into the budget, where the model fixes how large they are.
+func TestBudgetOfFixedInputs(t *testing.T) {
+	table := newTable(8)
+	table.ports = workload.Ports{Inputs: portsFrom(floats("x", 1, 3)), Outputs: portsFrom(floats("det", -1, 5))}
+	m := newTensors(table, "m", "1", "p", func() bool { return true })
+	for k := range 8 {
+		if _, err := m.Begin(&protocol.Head{Tensors: []protocol.Spec{{Name: "x", Type: tensor.Float32, Shape: tensor.Shape{1, 3}}}}); err != nil {
+			t.Errorf("request %d: %v", k, err)
+		}
+	}
+}

@@ -47,7 +47,8 @@ func (in *inputs) findBatch(outputs []backend.Port, scored bool) error {
 			}
 		}
 	}
-	in.notes = append(in.notes, fmt.Sprintf("samples per run: %s (%s)", samples, v.why))
+	in.perRun = fmt.Sprintf("samples per run: %s (%s)", samples, v.why)
+	in.notes = append(in.notes, in.perRun)
 	return nil
 }
 

@@ -230,6 +230,21 @@ func TestExpectedWithoutInputs(t *testing.T) {
 	testenv.Must(t, w.Prepare(0, nil))
 }
 
+// Where samples are compared one by one, larger batches are refused with the reason.
+func TestBatchesOfOne(t *testing.T) {
+	dir := t.TempDir()
+	testenv.Must(t, npy.WriteFile(filepath.Join(dir, "x.npy"), tensor.New(tensor.Float32, 2, 3)))
+	testenv.Must(t, npy.WriteFile(filepath.Join(dir, "expected_y.npy"), tensor.New(tensor.Float32, 2, 5)))
+	path := file(t, "x:f:N,3", "y:f:num_dets,5")
+	s := setupOf(t, path, dir)
+	s.Scored = true
+	w, err := Model(path).Open(s)
+	testenv.Must(t, err)
+	if _, err := w.NewPredictor(workload.Sessions{}, 4); err == nil || !strings.Contains(err.Error(), "4, want at most 1; samples per run: 1 (output y[num_dets 5] does not have a row for each sample)") {
+		t.Errorf("batches of 4: error %v", err)
+	}
+}
+
 // An output that has other rows than a batch has samples is not taken apart.
 func TestAnswersOfBatches(t *testing.T) {
 	in := &inputs{expected: []*expected{{Expected: accuracy.Expected{Name: "y", Samples: 2, Length: 2, Floats: make([]float32, 4)}, port: backend.Port{Name: "y"}}}}

@@ -17,9 +17,10 @@ import (
 // inputs are the inputs of a model with their contents.
 type inputs struct {
 	list    []*input
-	sized   bool // outputs may have as many elements as the contents of inputs ask for
-	batched bool // the first axis of each is the batch
-	batch   int  // samples in a run of the model; 0: any number
+	sized   bool   // outputs may have as many elements as the contents of inputs ask for
+	batched bool   // the first axis of each is the batch
+	batch   int    // samples in a run of the model; 0: any number
+	perRun  string // the same in words, with the reason
 
 	row     []workload.Slot
 	length  int64 // of a sequence, with the past: what inputs with lengths have

@@ -128,6 +128,9 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	look := &finite{ports: outputs}
 	w.Answers = look.limitations
 	w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
+		if in.batch > 0 && maxBatch > in.batch {
+			return nil, userinput.Errorf("max_batchsize", "%d, want at most %d; %s", maxBatch, in.batch, in.perRun)
+		}
 		p := &predictor{batch: maxBatch, fixed: in.batch, made: len(in.limitations) > 0}
 		var err error
 		p.Predictor, err = singlepass.New(sessions[workload.Only], in.row, maxBatch, func(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {

@@ -150,10 +150,10 @@ func (p *Predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 	}
 	err = p.session.Run(ctx, inputs, p.results[n])
 	if err != nil && ctx.Err() == nil { // perhaps because an output has another first axis than its name says, or it has no name
-		if fresh := p.predictFresh(ctx, inputs, items, reply); fresh == nil {
+		if err = p.predictFresh(ctx, inputs, items, reply); err == nil {
 			p.outputs = nil
-			return nil
 		}
+		return err
 	}
 	if err != nil {
 		return err
