@@ -71,24 +71,42 @@ func b2i(b bool) int {
 }
 
 func (g *graph) transposeConv() {
-	w, x, y, o := g.in(1), g.in(2), g.res(0), g.op.options
+	o := g.op.options
+	g.deconvolve(2, 1, 3, o.byte(0), [2]int{o.int(2, 1), o.int(1, 1)}, o.byte(3))
+}
+
+// transposeConvBias is a custom operator of MediaPipe. Its options are TfLiteTransposeConvParams: padding (1: SAME, 2: VALID),
+// strides of columns and of rows.
+func (g *graph) transposeConvBias() {
+	o := g.op.custom
+	if len(o) != 12 || i32(o, 0) < 1 || i32(o, 0) > 2 {
+		refuse("options %v are not converted", o)
+	}
+	g.deconvolve(0, 1, 2, i32(o, 0)-1, [2]int{i32(o, 8), i32(o, 4)}, actNone)
+}
+
+// deconvolve converts transposed convolutions: the inputs of their elements, weights O H W I and biases.
+func (g *graph) deconvolve(from, weights, biases, kind int, strides [2]int, activation int) {
+	x, w, y := g.in(from), g.in(weights), g.res(0)
 	g.rank4(w)
 	g.rank4(x)
 	g.rank4(y)
-	strides := [2]int{o.int(2, 1), o.int(1, 1)}
 	pads, more := make([]int64, 4), make([]int64, 2)
 	for a := range 2 {
+		if strides[a] < 1 {
+			refuse("strides %v are not possible", strides)
+		}
 		full := (x.shape[1+a]-1)*strides[a] + w.shape[1+a]
-		if o.byte(0) == same {
+		if kind == same {
 			pads[a], pads[a+2] = padding(y.shape[1+a], x.shape[1+a], strides[a], w.shape[1+a])
 		}
 		more[a] = max(int64(y.shape[1+a])-int64(full)+pads[a]+pads[a+2], 0)
 	}
-	inputs := []string{g.real(2, first), g.arranged(1, w.shape, []int64{3, 0, 1, 2})}
-	if g.has(3) {
-		inputs = append(inputs, g.real(3, last))
+	inputs := []string{g.real(from, first), g.arranged(weights, w.shape, []int64{3, 0, 1, 2})}
+	if g.has(biases) {
+		inputs = append(inputs, g.real(biases, last))
 	}
-	g.setReal(0, first, g.node("ConvTranspose", inputs, onnx.Attr("strides", longs(strides[:])), onnx.Attr("pads", pads), onnx.Attr("output_padding", more)), o.byte(3))
+	g.setReal(0, first, g.node("ConvTranspose", inputs, onnx.Attr("strides", longs(strides[:])), onnx.Attr("pads", pads), onnx.Attr("output_padding", more)), activation)
 }
 
 // fullyConnected multiplies by weights O I.

@@ -90,6 +90,22 @@ func TestConvertFindsShapes(t *testing.T) {
 	}
 }
 
+// Sparse constants, which are short in the file, can ask for any amount of memory.
+func TestConvertBoundsSparseConstants(t *testing.T) {
+	content := testenv.Read(t, "testdata/sparse.tflite")
+	for _, tensor := range root(content).tables(2)[0].tables(0) {
+		if tensor.table(6).file != nil {
+			at := tensor.field(0)
+			at += u32(content, at) + 4
+			binary.LittleEndian.PutUint32(content[at+4:], 1<<11)
+			binary.LittleEndian.PutUint32(content[at+8:], 1<<11)
+		}
+	}
+	if _, err := Convert("sparse", content); err == nil || !strings.Contains(err.Error(), "times the size of the file") {
+		t.Errorf("a constant of 4 GB in %d bytes: %v, want an error", len(content), err)
+	}
+}
+
 // What is accepted can be written, however the file was changed.
 func FuzzConvert(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.tflite")

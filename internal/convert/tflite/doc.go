@@ -11,6 +11,6 @@
 // DequantizeLinear, which ONNX Runtime fuses with the operator between them. A chain of convolutions stays with channels first:
 // a Transpose is only where an operator needs the other layout.
 //
-// Left out: control flow, variables, strings, recurrent operators, sparse weights. The error names the operator.
+// Left out: control flow, variables, strings, recurrent operators. The error names the operator.
 // Hybrid models (integer weights, float activations) compute with float weights: TensorFlow Lite quantises the activations as it runs.
 package tflite

@@ -105,15 +105,30 @@ func (g *graph) quantize() {
 	g.setReal(0, l, g.real(0, l), actNone)
 }
 
-// dequantize leaves a constant one: its reader wants it as it is stored.
-func (g *graph) dequantize() {
+// same makes a constant input the result: its reader wants it as it is stored.
+func (g *graph) same() bool {
 	x, y := g.in(0), g.res(0)
-	if x.data != nil {
-		name := y.name
-		*y = *x
-		y.name = name
+	if x.data == nil {
+		return false
+	}
+	name := y.name
+	*y = *x
+	y.name = name
+	return true
+}
+
+// densify has nothing to do: sparse constants became dense as they were read.
+func (g *graph) densify() {
+	if !g.same() {
+		refuse("input %q is not a constant", g.in(0).name)
+	}
+}
+
+func (g *graph) dequantize() {
+	if g.same() {
 		return
 	}
+	x := g.in(0)
 	l := g.common()
 	v := g.real(0, l)
 	if x.elem == onnx.Float16 {

@@ -70,8 +70,9 @@ func parse(b []byte) (f *file, err error) {
 	}
 	graph, buffers := graphs[0], model.tables(4)
 	f = &file{inputs: graph.ints(1), outputs: graph.ints(2)}
+	room := growth * len(b) // of sparse constants when they are dense
 	for i, t := range graph.tables(0) {
-		one, err := readTensor(t, buffers)
+		one, err := readTensor(t, buffers, &room)
 		if err != nil {
 			return nil, fmt.Errorf("tensor %d (%q): %w", i, t.string(3), err)
 		}
@@ -113,13 +114,10 @@ func parse(b []byte) (f *file, err error) {
 	return f, nil
 }
 
-func readTensor(t table, buffers []table) (*tensor, error) {
+func readTensor(t table, buffers []table, room *int) (*tensor, error) {
 	elem, ok := elemTypes[t.byte(1)]
 	if !ok {
 		return nil, fmt.Errorf("elements of type %d are not converted", t.byte(1))
-	}
-	if t.field(6) != 0 {
-		return nil, fmt.Errorf("sparse constants are not converted")
 	}
 	q := t.table(4)
 	one := &tensor{name: t.string(3), elem: elem, shape: t.ints(0), scales: q.floats(2), zeros: q.longs(3), axis: q.int(6, 0)}
@@ -139,7 +137,17 @@ func readTensor(t table, buffers []table) (*tensor, error) {
 	}
 	if n > 0 {
 		if data := buffers[n].vector(0, 1); len(data) > 0 {
-			if want := count * elem.Bits() / 8; len(data) != want {
+			want := count * elem.Bits() / 8
+			if sparse := t.table(6); sparse.file != nil {
+				if *room -= want; *room < 0 {
+					return nil, fmt.Errorf("sparse constants hold more than %d times the size of the file", growth)
+				}
+				var err error
+				if data, err = dense(sparse, one.shape, data, make([]byte, want)); err != nil {
+					return nil, err
+				}
+			}
+			if len(data) != want {
 				return nil, fmt.Errorf("%v%v holds %d bytes, want %d", elem, one.shape, len(data), want)
 			}
 			one.data = data
@@ -158,6 +166,83 @@ func readTensor(t table, buffers []table) (*tensor, error) {
 		return nil, fmt.Errorf("%d scales and %d zero points on axis %d do not fit shape %v", len(one.scales), len(one.zeros), one.axis, one.shape)
 	}
 	return one, nil
+}
+
+// dense puts the elements of a sparse constant (SparsityParameters) into out. Each axis lists all its indices, or for each
+// index of the axes before those that have elements.
+func dense(sparse table, shape []int, data, out []byte) ([]byte, error) {
+	axes := sparse.tables(2)
+	for a, n := range sparse.ints(0) {
+		if a != n || len(axes) != len(shape) || len(sparse.ints(1)) > 0 {
+			return nil, fmt.Errorf("sparse constants in blocks, or with their axes in another order, are not converted")
+		}
+	}
+	if len(axes) == 0 || len(axes) != len(shape) {
+		return nil, fmt.Errorf("a sparse constant describes %d axes, want %d", len(axes), len(shape))
+	}
+	segments, indices := make([][]int, len(axes)), make([][]int, len(axes))
+	for a, axis := range axes {
+		if axis.byte(0) != 0 {
+			segments[a], indices[a] = axis.indices(2), axis.indices(4)
+		}
+	}
+	count := 1
+	for _, d := range shape {
+		count *= d
+	}
+	if count == 0 {
+		return out, nil
+	}
+	size := len(out) / count
+	var fill func(axis, from, to int)
+	fill = func(axis, from, to int) {
+		if axis == len(shape) {
+			copy(out[to*size:], section(data, from*size, size))
+			return
+		}
+		d := shape[axis]
+		if axes[axis].byte(0) == 0 {
+			for i := range d {
+				fill(axis+1, from*d+i, to*d+i)
+			}
+			return
+		}
+		if from+1 >= len(segments[axis]) {
+			panic(errDamaged)
+		}
+		begin, end := segments[axis][from], segments[axis][from+1]
+		if begin < 0 || end < begin || end > len(indices[axis]) || end-begin > d {
+			panic(errDamaged)
+		}
+		for k := begin; k < end; k++ {
+			i := indices[axis][k]
+			if i < 0 || i >= d {
+				panic(errDamaged)
+			}
+			fill(axis+1, k, to*d+i)
+		}
+	}
+	fill(0, 0, 0)
+	return out, nil
+}
+
+// indices are a list of numbers (SparseIndexVector), whose width the field before tells.
+func (t table) indices(kind int) (list []int) {
+	values := t.table(kind + 1)
+	switch t.byte(kind) {
+	case 1:
+		return values.ints(0)
+	case 2:
+		raw := values.list(0, 2)
+		for i := range len(raw) / 2 {
+			list = append(list, u16(raw, 2*i))
+		}
+	case 3:
+		for _, v := range values.list(0, 1) {
+			list = append(list, int(v))
+		}
+	}
+	return list
 }
 
 // integers returns the elements of a constant of int32 or int64.

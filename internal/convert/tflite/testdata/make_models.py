@@ -115,6 +115,22 @@ def detector(name, regular):
     answer(name, content, [parts(n) for n in range(4)] + [[parts(0)[0], np.zeros((1, 25, 4), np.int64)]])
 
 
+def sparse():
+    """Weights with few elements that are not 0, stored as these: MediaPipe's sparse models have such ones."""
+    inp = L.Input((17, 18, 3), batch_size=1, name="image")
+    x = L.Conv2D(16, 1, 6, name="first")(inp)
+    x = L.Conv2D(16, 1, name="second")(x)
+    net = tf.keras.Model(inp, x)
+    for layer in net.layers[1:]:
+        w, b = layer.get_weights()
+        layer.set_weights([w * (np.random.default_rng(1).random(w.shape) < .15), b + .1])
+    c = tf.lite.TFLiteConverter.from_keras_model(net)
+    c.optimizations = [tf.lite.Optimize.EXPERIMENTAL_SPARSITY]
+    content = c.convert()
+    answer("sparse", content, [[picture(n)] for n in range(2)])
+
+
+sparse()
 detector("detections", False)
 detector("detections_per_class", True)
 for precision in ("float32", "float16", "hybrid", "uint8", "int8", "int16"):
