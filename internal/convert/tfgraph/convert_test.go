@@ -110,6 +110,9 @@ func TestConvertRefuses(t *testing.T) {
 			t.Errorf("Convert(%s) = %v, want an error with %q", test.name, err, test.want)
 		}
 	}
+	if _, err := Convert("swish", graphOf("x Placeholder", "both IdentityN x x", "y Mul both both:1")); err != nil {
+		t.Errorf("the second result of IdentityN: %v", err)
+	}
 	if _, err := Convert("chain", graphOf(chain...)); err != nil {
 		t.Errorf("a chain of %d nodes: %v", len(chain), err)
 	}

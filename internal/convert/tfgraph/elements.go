@@ -22,6 +22,13 @@ func (s step) constantNode() {
 // pass makes the input the result.
 func (s step) pass() { s.made[port{s.n.name, 0}] = s.get(s.n.inputs[0]) }
 
+// passAll makes each input the result of its number.
+func (s step) passAll() {
+	for i, p := range s.n.inputs {
+		s.made[port{s.n.name, i}] = s.get(p)
+	}
+}
+
 // operands returns the inputs from the n-th on, in the layout that they have in common, and the axes of a result of all of them.
 func (s step) operands(from int) (inputs []string, l layout, rank int) {
 	fits := true

@@ -13,7 +13,7 @@ var lowerings map[string]lowering
 func init() { // they read each other
 	lowerings = map[string]lowering{
 		"Const": {0, step.constantNode}, "Identity": {1, step.pass}, "StopGradient": {1, step.pass}, "PreventGradient": {1, step.pass},
-		"Snapshot": {1, step.pass}, "CheckNumerics": {1, step.pass}, "PlaceholderWithDefault": {1, step.pass},
+		"IdentityN": {1, step.passAll}, "Snapshot": {1, step.pass}, "CheckNumerics": {1, step.pass}, "PlaceholderWithDefault": {1, step.pass},
 
 		"Conv2D": {2, step.conv}, "DepthwiseConv2dNative": {2, step.depthwise}, "BiasAdd": {2, step.bias},
 		"FusedBatchNorm": {5, step.batchNorm}, "FusedBatchNormV2": {5, step.batchNorm}, "FusedBatchNormV3": {5, step.batchNorm},
