@@ -395,7 +395,7 @@ func TestServersWithoutReasons(t *testing.T) {
 		known  string
 		stream func(q question) []string
 	}{
-		"never": {marked + "the server gives no finish_reason: nothing but the end of the stream shows that the 40 answers are whole", without},
+		"never": {marked + "uncertain_ends 40", without},
 		"empty tool calls": {valid, func(q question) []string {
 			return append([]string{`{"choices":[{"index":0,"delta":{"tool_calls":[ ],"function_call":null}}]}`}, honest(q)...)
 		}},
