@@ -60,8 +60,8 @@ func ReadKiTSCases(in Input) ([]KiTSCase, error) {
 // the log exactly once. It holds one volume at a time. The type of a voxel (--output_dtype) is by default uint8; the script
 // also offers float16 and int64, but fails when it stores them as NIfTI: these are errors. The first value is "mean", from 0 to 1.
 func ScoreKiTS(log Input, truth []KiTSCase, dtype DType) (*Score, error) {
-	dtype, err := dtype.check("output_dtype", uint8s, int8s, int16s, Int32, Int64, float16s, float32s, float64s)
-	if err == nil && (dtype == Int64 || dtype == float16s) {
+	dtype, err := dtype.check("output_dtype", uint8s, int8s, int16s, Int32, Int64, Float16, float32s, float64s)
+	if err == nil && (dtype == Int64 || dtype == Float16) {
 		err = fmt.Errorf("output_dtype %q: the official script cannot store such volumes as NIfTI; log uint8 labels", string(dtype))
 	}
 	if err != nil {

@@ -62,13 +62,13 @@ func TestScoreKiTSErrors(t *testing.T) {
 func TestNumbersOfAllTypes(t *testing.T) {
 	for dtype, values := range map[DType]any{
 		uint8s: []uint8{0, 1, 200}, int8s: []int8{0, 1, -100}, int16s: []int16{0, 1, -1000}, Int32: []int32{0, 1, -100000}, Int64: []int64{0, 1, -1 << 40},
-		float32s: []float32{0, 1, -0.4}, float64s: []float64{0, 1, -0.1}, float16s: []uint16{0, 0x3c00, 0xc100},
+		float32s: []float32{0, 1, -0.4}, float64s: []float64{0, 1, -0.1}, Float16: []uint16{0, 0x3c00, 0xc100},
 	} {
 		var payload bytes.Buffer
 		if err := binary.Write(&payload, binary.LittleEndian, values); err != nil {
 			t.Fatal(err)
 		}
-		want := map[DType]float64{uint8s: 200, int8s: -100, int16s: -1000, Int32: -100000, Int64: -1 << 40, float32s: float64(float32(-0.4)), float64s: -0.1, float16s: -2.5}[dtype]
+		want := map[DType]float64{uint8s: 200, int8s: -100, int16s: -1000, Int32: -100000, Int64: -1 << 40, float32s: float64(float32(-0.4)), float64s: -0.1, Float16: -2.5}[dtype]
 		n, at, err := dtype.numbers(payload.Bytes())
 		if err != nil || n != 3 || at(0) != 0 || at(1) != 1 || at(2) != want {
 			t.Errorf("%s: %d numbers, %v, the last %v, want %v", dtype, n, err, at(2), want)
@@ -183,7 +183,7 @@ func FuzzPayload(f *testing.F) {
 	f.Add(floats(-7.9, 1), uint8(2))
 	f.Add([]byte{1, 2, 0, 255}, uint8(4))
 	gt := must(ReadCOCO(text(cocoFile(goodImage, goodCategory, goodAnnotation))))
-	types := []DType{float32s, Int32, Int64, uint8s, int8s, int16s, float16s, float64s}
+	types := []DType{float32s, Int32, Int64, uint8s, int8s, int16s, Float16, float64s}
 	f.Fuzz(func(t *testing.T, data []byte, dtype uint8) {
 		d, log := types[int(dtype)%len(types)], formatLog([]Record{{Data: data}})
 		if score, err := ScoreImageNet(text(log), []LabeledImage{{"a", 1}}, ImageNetOptions{DType: d}); err == nil && score.Coverage.Scored != 1 {

@@ -140,13 +140,13 @@ type DType string
 
 // The types that official scripts take, and uint8.
 const (
-	Int32 DType = "int32"
-	Int64 DType = "int64"
+	Int32   DType = "int32"
+	Int64   DType = "int64"
+	Float16 DType = "float16"
 
 	int8s    DType = "int8"
 	int16s   DType = "int16"
 	uint8s   DType = "uint8"
-	float16s DType = "float16"
 	float32s DType = "float32"
 	float64s DType = "float64"
 )
@@ -177,7 +177,7 @@ func (d DType) numbers(payload []byte) (n int, at func(i int) float64, err error
 		size, at = 4, func(i int) float64 { return float64(int32(le.Uint32(payload[4*i:]))) }
 	case Int64:
 		size, at = 8, func(i int) float64 { return float64(int64(le.Uint64(payload[8*i:]))) }
-	case float16s:
+	case Float16:
 		size, at = 2, func(i int) float64 { return float16(le.Uint16(payload[2*i:])) }
 	case float32s:
 		size, at = 4, func(i int) float64 { return float64(math.Float32frombits(le.Uint32(payload[4*i:]))) }

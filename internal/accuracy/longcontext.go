@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // A LongText is the wanted answer of llama3.1-405b to one sample, and how answers are judged.
@@ -27,7 +28,7 @@ type metricColumn struct {
 	n, first int // values, and the sample that first has one
 }
 
-func (c *metricColumn) mean() float64 { return sumOf(c.values) / float64(c.n) }
+func (c *metricColumn) mean() float64 { return tensor.Sum(c.values) / float64(c.n) }
 
 // ScoreLongTexts scores a log as evaluate-accuracy.py of llama3.1-405b does. The values are "exact_match" and "rougeL" in
 // percent, each over the samples that are judged by it, and "gen_len", "gen_num",

@@ -122,7 +122,7 @@ type SpanOptions struct {
 // a window that was seen before come too, and in the official script the last one counts.
 func ReadSpanLogits(log Input, windows, length int, o SpanOptions, read func(window int, starts, ends []float64)) (Coverage, error) {
 	c := Coverage{Samples: windows}
-	dtype, err := o.DType.check("output_dtype", float32s, int8s, int16s, Int32, Int64, float16s, float64s)
+	dtype, err := o.DType.check("output_dtype", float32s, int8s, int16s, Int32, Int64, Float16, float64s)
 	if err != nil {
 		return c, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/volume"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -97,7 +99,7 @@ func (m Maker) markVoxels(ctx context.Context, model workload.Model, spec synth.
 		if err != nil {
 			return nil, err
 		}
-		disturbed := disturbedLabels(newChance("disturbed labels", spec.Seed, uint64(i)), labels, volume.PreparedShape(grid))
+		disturbed := disturbedLabels(newChance("disturbed labels", spec.Seed, uint64(i)), labels, volume.PreparedShape(grid), 3)
 		if err := spec.WriteSegmentation(folder, i, volume.Unprepare(disturbed, grid)); err != nil {
 			return nil, err
 		}
@@ -105,13 +107,65 @@ func (m Maker) markVoxels(ctx context.Context, model workload.Model, spec synth.
 	return m.scores(ctx, model, folder, responses)
 }
 
+// scanSet is a data set for a model that gives the voxels of scans scores. Its truth is what the model says in FP32 on the CPU,
+// disturbed.
+func (m Maker) scanSet(model workload.Model, r workload.Recipe) (set, error) {
+	spec := synth.BraTS19Spec{Seed: segmentationSeed, Cases: m.samples(r.Samples)}
+	if m.Engine != nil {
+		path, err := m.partsPath(r)
+		if err != nil {
+			return set{}, err
+		}
+		spec.Truth = filepath.Base(path)
+	}
+	return set{spec.Key(), func(ctx context.Context, dir string) error {
+		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markScans(ctx, model, spec, folder) })
+		return synth.WriteBraTS19(ctx, dir, spec, judge, m.Observer.Items)
+	}}, nil
+}
+
+// markScans writes the labels and returns the model's score.
+func (m Maker) markScans(ctx context.Context, model workload.Model, spec synth.BraTS19Spec, folder string) (map[string]float64, error) {
+	responses, err := m.answers(ctx, model, folder)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := dataset.ReadBraTS19Truth(folder, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	for i, scores := range responses {
+		c := &cases[i]
+		labels, err := c.Labels(scores, accuracy.Float16)
+		if err != nil {
+			return nil, err
+		}
+		n := volume.Box(c.Box).Shape()
+		rows := func(visit func(row []uint8)) { // of the brain
+			for z := c.Box[0][0]; z < c.Box[0][1]; z++ {
+				for y := c.Box[1][0]; y < c.Box[1][1]; y++ {
+					visit(labels[(z*c.Shape[1]+y)*c.Shape[2]:][c.Box[2][0]:c.Box[2][1]])
+				}
+			}
+		}
+		var brain []uint8
+		rows(func(row []uint8) { brain = append(brain, row...) })
+		brain = disturbedLabels(newChance("disturbed labels", spec.Seed, uint64(i)), brain, n, 4)
+		rows(func(row []uint8) { brain = brain[copy(row, brain):] })
+		if err := spec.WriteLabels(folder, i, labels); err != nil {
+			return nil, err
+		}
+	}
+	return m.scores(ctx, model, folder, responses)
+}
+
 // disturbedLabels returns what a model says about a volume, moved by a voxel or two, with
-// some boxes of other labels.
-func disturbedLabels(r *chance, labels []uint8, n [3]int) []uint8 {
+// some boxes of other labels, of which there are so many.
+func disturbedLabels(r *chance, labels []uint8, n [3]int, classes int) []uint8 {
 	const boxes = 6
 	out := movedLabels(r, labels, n)
 	for range boxes {
-		label := uint8(r.below(3))
+		label := uint8(r.below(classes))
 		var first, size [3]int
 		for axis := range n {
 			size[axis] = 12 + r.below(n[axis]/4)

@@ -84,6 +84,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.promptSet(model, r)
 	case "coco-2014-captions":
 		return m.captionSet(model, r)
+	case "brats19":
+		return m.scanSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }

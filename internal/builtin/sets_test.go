@@ -208,6 +208,13 @@ func TestWithoutAnEngineDataSetsAreMadeOfWhatIsDrawn(t *testing.T) {
 		"retinanet":      func(dir string) error { _, err := dataset.OpenOpenImages(dir, dataset.Options{}); return err },
 		"deeplab-v3plus": func(dir string) error { _, err := dataset.OpenADE20K(dir, dataset.Options{}); return err },
 		"3d-unet":        func(dir string) error { _, err := dataset.OpenKiTS19(dir, dataset.Options{}); return err },
+		"3d-unet-brats19": func(dir string) error {
+			truth, err := dataset.ReadBraTS19Truth(dir, "", 0)
+			if err == nil && len(truth[0].Truth) < 100 {
+				err = errors.New("there is no tumour")
+			}
+			return err
+		},
 	} {
 		m := Maker{Dir: t.TempDir(), Observer: &observer{t: t}, count: 1}
 		model := lookupModel(t, name)
@@ -282,7 +289,7 @@ func TestDisturbedLabelsAreMostlyTheModels(t *testing.T) {
 	for i := range labels {
 		labels[i] = uint8(i / 32 % 3)
 	}
-	disturbed := disturbedLabels(newChance("test"), labels, n)
+	disturbed := disturbedLabels(newChance("test"), labels, n, 3)
 	same := 0
 	for i, label := range disturbed {
 		if label == labels[i] {

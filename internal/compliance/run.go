@@ -102,6 +102,7 @@ func (r *runner) test(ctx context.Context) (*Verdict, error) {
 	if r.Test == test01 || r.Test == test07 {
 		q := rescore.Request{Model: r.model, DatasetPath: r.dataset}
 		if m, err := models.LookupAny(r.model); err == nil {
+			q.Model = models.InRound(r.version, r.model, m).Name
 			q.Options = m.Shared(r.Request.Request.Options) // as the tokenizer
 		}
 		r.Options.Scorer = scoreWith(q)

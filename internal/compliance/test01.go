@@ -316,7 +316,7 @@ func (v *verification) metrics(baseline, run *report.Accuracy) ([]comparedMetric
 		}
 		return value
 	}
-	model := cmp.Or(round.Benchmark(modelNames(v.model)...), v.model)
+	model := cmp.Or(round.Benchmark(modelNames(round.Version, v.model)...), v.model)
 	var list []comparedMetric
 	any := false
 	for _, m := range round.Model(model).AccuracyOf("") {

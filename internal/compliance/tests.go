@@ -115,7 +115,7 @@ func Needs(rules, model, scenario string) ([]Need, error) {
 	}
 	var needs []Need
 	for _, name := range names {
-		candidates := modelNames(name)
+		candidates := modelNames(version, name)
 		i := slices.IndexFunc(candidates, func(c string) bool { return slices.Contains(listed, official(c)) })
 		if i < 0 {
 			return nil, userinput.Errorf("model", "rules %s have no benchmark %q; they have %s", version, name, strings.Join(listed, ", "))
@@ -128,9 +128,9 @@ func Needs(rules, model, scenario string) ([]Need, error) {
 }
 
 // modelNames lists the names that a round may have for a model: the given one, and those of the catalogue.
-func modelNames(name string) []string {
+func modelNames(version, name string) []string {
 	names := []string{name, name + "-99"}
-	if m, err := models.Lookup(name); err == nil {
+	if m, err := models.Lookup(name); err == nil && m.Rules.In(version) {
 		names = slices.Concat(names, []string{m.Name, m.Name + "-99"}, m.Rules.Listed())
 	}
 	return names

@@ -58,7 +58,7 @@ too slow, so that the fixed numbers are only a good start.
 			cell(loadgen.SingleStream), cell(loadgen.MultiStream), cell(loadgen.Server), cell(loadgen.Offline), enough)
 	}
 	b.WriteString(`
-Before v1.0 a Server result is the lowest of five runs.
+Before v1.0 a Server result is the lowest of five runs. Up to v1.1 3d-unet is the network for BraTS 2019 (3d-unet-brats19), since v2.0 that for KiTS19 (3d-unet-kits19).
 
 ## Seeds
 

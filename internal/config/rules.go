@@ -151,6 +151,32 @@ type Model struct {
 	Sample  *SampleSize // on the network; nil: the rules have no formula
 	// Strict: the benchmark of 99.9 % of the reference's accuracy, which has the settings and aliases of the one of 99 %.
 	Strict bool
+	// First and Last are the rounds whose benchmark of these names it is, where another one has the same names in other rounds;
+	// empty: no such bound.
+	First, Last string
+}
+
+// In reports whether a benchmark of these names in the round of a version would be this one.
+func (m Model) In(version string) bool {
+	return m.First <= version && (m.Last == "" || version <= m.Last)
+}
+
+// Asked returns what the rules of a version ask of the model; false: the round does not have it.
+func (m Model) Asked(version string) (*rounds.Model, bool) {
+	if !m.In(version) {
+		return nil, false
+	}
+	return rounds.ModelOf(version, m.Listed()...)
+}
+
+// AskedLast returns what the newest round that has the model asks of it.
+func (m Model) AskedLast() (*rounds.Model, bool) {
+	for _, version := range slices.Backward(Versions()) {
+		if asked, ok := m.Asked(version); ok {
+			return asked, true
+		}
+	}
+	return nil, false
 }
 
 // Minima are the numbers that the submission checker of a round asks of a closed
@@ -202,7 +228,7 @@ func (m Model) Listed() []string {
 
 // Minima returns what the checker of the round asks of a model; false if the round does not have the model.
 func (r *RuleSet) Minima(m Model) (Minima, bool) {
-	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
+	asked, ok := m.Asked(r.Version)
 	if !ok {
 		return Minima{}, false
 	}
@@ -219,7 +245,7 @@ func (r *RuleSet) Minima(m Model) (Minima, bool) {
 	}
 	// The newest checker leaves out a benchmark that no round after has.
 	for _, version := range slices.Backward(Versions()) {
-		if before, ok := rounds.ModelOf(version, m.Listed()...); ok && version < r.Version && min.OfflineSamples == 0 {
+		if before, ok := m.Asked(version); ok && version < r.Version && min.OfflineSamples == 0 {
 			min.OfflineSamples = value(before.OfflineSamples)
 		}
 	}
@@ -235,7 +261,7 @@ type Category struct {
 
 // Categories returns the scenarios that the round has for a model; nil: it does not have the model, or, as v0.5, no list.
 func (r *RuleSet) Categories(m Model) (list []Category) {
-	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
+	asked, ok := m.Asked(r.Version)
 	if !ok {
 		return nil
 	}
@@ -252,7 +278,7 @@ func (r *RuleSet) HasScenario(m Model, s loadgen.Scenario) bool {
 	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
 		return false
 	}
-	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
+	asked, ok := m.Asked(r.Version)
 	return !ok || asked.Has(s.String())
 }
 
@@ -268,9 +294,9 @@ func (r *RuleSet) MinQueries(s loadgen.Scenario, m Model) uint64 {
 	if s == loadgen.MultiStream && r.MultiStream == NoMultiStream {
 		return 0
 	}
-	asked, ok := rounds.ModelOf(r.Version, m.Listed()...)
+	asked, ok := m.Asked(r.Version)
 	if !ok {
-		asked, ok = rounds.NewestModelOf(m.Listed()...)
+		asked, ok = m.AskedLast()
 	}
 	if ok && asked.MinQueries[s.String()] != 0 {
 		return uint64(asked.MinQueries[s.String()])

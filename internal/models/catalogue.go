@@ -47,6 +47,21 @@ func LookupAny(name string) (workload.Model, error) {
 	return find(name, slices.Concat(All(), RemoteModels()))
 }
 
+// InRound returns the benchmark that a name means in the rules of a version: m, which has the name, unless another one has it in
+// that round.
+func InRound(version, name string, m workload.Model) workload.Model {
+	if m.Rules.In(version) {
+		return m
+	}
+	for _, other := range slices.Concat(All(), RemoteModels()) {
+		has := func(n string) bool { return userinput.Same(n, name) }
+		if other.Rules.In(version) && slices.ContainsFunc(other.Rules.Listed(), has) {
+			return other
+		}
+	}
+	return m
+}
+
 // find prefers a model's own name to aliases.
 func find(name string, among []workload.Model) (workload.Model, error) {
 	own := func(m workload.Model) bool { return userinput.Same(m.Name, name) }

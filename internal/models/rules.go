@@ -27,6 +27,14 @@ func Rules(name string) (config.Model, bool) {
 	return config.Model{}, false
 }
 
+// RulesIn is Rules for a name in the rules of a version.
+func RulesIn(version, name string) (config.Model, bool) {
+	if m, err := LookupAny(name); err == nil && !m.Rules.In(version) {
+		return InRound(version, name, m).Rules, true
+	}
+	return Rules(name)
+}
+
 // RuleNames lists all names of benchmarks in conf files and submissions.
 func RuleNames() []string {
 	var names []string

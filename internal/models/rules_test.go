@@ -36,7 +36,7 @@ func TestMinimaOfTheChecker(t *testing.T) {
 		{"v6.1", "retinanet", config.Minima{}, false},
 		{"v2.0", "retinanet", config.Minima{}, false},
 	} {
-		m, ok := Rules(c.model)
+		m, ok := RulesIn(c.version, c.model)
 		if !ok {
 			t.Errorf("no round has %s", c.model)
 		}
@@ -213,6 +213,9 @@ func TestTargetOfTheRound(t *testing.T) {
 	}{
 		{"resnet50", "v6.1", 75.69539999999999, 76.46, "[]"},
 		{"3d-unet", "v1.1", 0.8444699999999999, 0.853, "[]"},
+		{"3d-unet-99.9", "v0.7", 0.852147, 0.853, "[]"},
+		{"3d-unet-brats19", "v6.1", 0.8444699999999999, 0.853, "[]"}, // of v1.1, the last that has it
+		{"3d-unet-kits19", "v1.1", 0.853083, 0.8617, "[]"},           // of the newest
 		{"3d-unet", "v2.0", 0.8546769, 0.86331, "[]"},
 		{"3d-unet", "v6.1", 0.853083, 0.8617, "[]"},
 		{"3d-unet-99.9", "v6.1", 0.8608383000000001, 0.8617, "[]"},
@@ -225,7 +228,7 @@ func TestTargetOfTheRound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q := m.QualityIn(c.version); q.Target != c.target || q.Reference != c.reference || fmt.Sprint(q.Also) != c.also {
+		if q := InRound(c.version, c.model, m).QualityIn(c.version); q.Target != c.target || q.Reference != c.reference || fmt.Sprint(q.Also) != c.also {
 			t.Errorf("%s of %s: %+v, want %+v", c.model, c.version, q, c)
 		}
 	}
@@ -244,5 +247,35 @@ func TestRuleNames(t *testing.T) {
 		if !ok || !m.Is(name) {
 			t.Errorf("%s leads to %s, %v", name, m.Name, ok)
 		}
+	}
+}
+
+// A name that two benchmarks have means that of the round; a name of one of them always means that one.
+func TestNamesOfOneRound(t *testing.T) {
+	for _, c := range []struct{ version, name, want string }{
+		{"v0.7", "3d-unet", "3d-unet-brats19"}, {"v1.1", "3D_UNet-99", "3d-unet-brats19"}, {"v1.0", "3d-unet-99.9", "3d-unet-brats19-99.9"},
+		{"v2.0", "3d-unet", "3d-unet"}, {"v6.1", "3d-unet-99.9", "3d-unet-99.9"}, {"v0.7", "3dunet", "3d-unet-brats19"}, {"v4.1", "3dunet", "3d-unet"},
+		{"v6.1", "3d-unet-brats19", "3d-unet-brats19"}, {"v0.7", "3d-unet-kits19", "3d-unet"}, {"v0.7", "resnet50", "resnet50"},
+	} {
+		m, err := Lookup(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := InRound(c.version, c.name, m); got.Name != c.want {
+			t.Errorf("%s of %s is %s, want %s", c.name, c.version, got.Name, c.want)
+		}
+		if got, _ := RulesIn(c.version, c.name); got.In(c.version) != InRound(c.version, c.name, m).Rules.In(c.version) {
+			t.Errorf("the rules of %s of %s are %+v", c.name, c.version, got)
+		}
+	}
+	brats, err := Lookup("3d-unet-brats19")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rules(t, "v1.1").Categories(brats.Rules); fmt.Sprint(got) != "[{datacenter [Offline] []} {edge [SingleStream Offline] []} {datacenter-edge [SingleStream Offline] []}]" {
+		t.Errorf("categories of v1.1: %v", got)
+	}
+	if got := rules(t, "v2.0").Categories(brats.Rules); got != nil {
+		t.Errorf("v2.0 has it in %v", got)
 	}
 }

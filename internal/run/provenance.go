@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/download"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -78,7 +79,10 @@ func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path 
 	if err != nil {
 		return "", nil, err
 	}
-	benchmark := func(name string) bool { return name == r.model.Name || r.model.Rules.Is(name) }
+	benchmark := func(name string) bool { // and not another one that has its names in other rounds
+		m, err := models.LookupAny(name)
+		return name == r.model.Name || err == nil && m.Dataset == r.model.Dataset && r.model.Rules.Is(name)
+	}
 	name, md5 := filepath.Base(path), ""
 	if len(print.Data) == 0 && known.HasMD5(benchmark, filepath.Ext(path)) {
 		if md5, err = fileio.MD5(ctx, path); err != nil {

@@ -153,6 +153,9 @@ func (r *Resolved) lookUp() (err error) {
 	if err != nil {
 		return userinput.Wrap("model", err)
 	}
+	if rules, err := config.Rules(q.Rules); err == nil { // what is wrong with them is said later
+		r.model = models.InRound(rules.Version, q.Model, r.model)
+	}
 	if r.files = r.model; q.asksServers() && !q.freePrompts() {
 		r.model = r.model.Remote()
 	}

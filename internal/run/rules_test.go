@@ -92,6 +92,7 @@ func TestBenchmarkOutsideTheRound(t *testing.T) {
 		{"llama2-70b", "v0.5", "offline", "no_benchmark llama2-70b rules v0.5"},
 		{"llama2-70b", "v6.1", "interactive", "no_benchmark llama2-70b llama2-70b-99.9 rules v6.1"},
 		{"3d-unet", "v6.1", "server", "no_scenario 3d-unet Server rules v6.1"}, {"bert", "v6.1", "multistream", "no_scenario bert MultiStream rules v6.1"},
+		{"3d-unet-brats19", "v6.1", "offline", "no_benchmark 3d-unet-brats19 rules v6.1"}, {"3d-unet", "v0.7", "offline", ""}, {"3d-unet-kits19", "v0.7", "offline", "no_benchmark 3d-unet rules v0.7"},
 		{"resnet50", "v6.1", "server", ""}, {"bert", "v4.1", "server", ""}, {"rnnt", "v0.7", "multistream", "no_scenario rnnt MultiStream rules v0.7"},
 		{"resnet50", "v1.1", "multistream", "no_scenario resnet50 MultiStream rules v1.1"}, {"resnet50", "v1.1", "singlestream", ""}, {"resnet50", "v1.0", "multistream", ""},
 	} {

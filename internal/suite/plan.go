@@ -290,10 +290,12 @@ func (p *Plan) add(b Benchmark, scenario string) {
 
 // lookup finds a model among those that the engine of the suite can run.
 func (p *Plan) lookup(name string) (workload.Model, error) {
+	find := models.Lookup
 	if p.request.Base.Engine.Name == engine.OpenAI {
-		return models.LookupAny(name)
+		find = models.LookupAny
 	}
-	return models.Lookup(name)
+	m, err := find(name)
+	return models.InRound(p.Suite.Rules, name, m), err
 }
 
 // nameOf is the name of a model in the catalogue, or as it was written if it has none.
@@ -400,6 +402,9 @@ func (s *Suite) ofRound() ([]Benchmark, error) {
 // nameIn is the round's own name of a model of the catalogue. Models that only resemble one of
 // the round's do not count for it.
 func nameIn(round *rounds.Round, m workload.Model) (string, bool) {
+	if !m.Rules.In(round.Version) {
+		return "", false
+	}
 	for _, name := range append([]string{m.Name, m.Name + "-99"}, m.Rules.Listed()...) {
 		if known := round.Models[name]; known != nil && known.Listed {
 			return name, true

@@ -81,6 +81,7 @@ var architectures = sync.OnceValue(func() []Architecture {
 	return slices.Concat([]Architecture{
 		resNet50(), mobileNetV1(),
 		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
+		unet3DBraTS("3d-unet-brats19", "3D-UNet BraTS19 224×224×160", 32), unet3DBraTS("3d-unet-brats19-quarter", "3D-UNet BraTS19 224×224×160 with 8 in place of 32 filters", 8),
 		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
 		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(), dlrmV2(),
 		rnntEncoder(), rnntPrediction(), rnntJointNet(), mobileBERT(),

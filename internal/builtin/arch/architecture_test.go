@@ -119,8 +119,11 @@ func TestFoldedCountsAreThePublishedOnes(t *testing.T) {
 // its anchors.
 func TestCountsOfTheOtherArchitectures(t *testing.T) {
 	for name, want := range map[string]Stats{
-		"3d-unet":   {Parameters: 31_190_243, MACs: 477_298_688_000},
-		"retinanet": {Parameters: 37_128_876, Buffers: 68_224, MACs: 201_208_394_752},
+		"3d-unet": {Parameters: 31_190_243, MACs: 477_298_688_000},
+		// Counted by hand from Generic_UNet of nnU-Net b38c69b with 32 filters, at most 320, and five outputs.
+		"3d-unet-brats19":         {Parameters: 31_198_976, MACs: 1_848_564_623_360},
+		"3d-unet-brats19-quarter": {Parameters: 1_953_344, MACs: 120_993_904_640},
+		"retinanet":               {Parameters: 37_128_876, Buffers: 68_224, MACs: 201_208_394_752},
 	} {
 		if _, got := build(t, lookup(t, name), Options{}); got != want {
 			t.Errorf("%s has %+v, want %+v", name, got, want)
@@ -476,6 +479,8 @@ func sumOfBeginnings(t *testing.T, m *onnx.Model) string {
 func TestFilesBeginTheSame(t *testing.T) {
 	checkBeginnings(t, map[string]string{
 		"3d-unet":                         "804046b63f8a826fa8c2",
+		"3d-unet-brats19":                 "fc65c428427dc92aac2d",
+		"3d-unet-brats19-quarter":         "7873e4f46847362e39a2",
 		"retinanet":                       "33e1a5b51b598c66aa46",
 		"ssd-resnet34":                    "b8fe68d5f7aa47162dc7",
 		"bert":                            "d05957912eb481482ac8",

@@ -25,28 +25,98 @@ func unet3D() Architecture {
 }
 
 func unet3DLayers(b *Builder, _ Options) {
-	x := unet{b}.scores(b.Input("input", onnx.Float32, onnx.Batched(1, 128, 128, 128)))
+	u := unet{Builder: b, filters: []int64{32, 64, 128, 256, 320}}
+	steps := u.steps(b.Input("input", onnx.Float32, onnx.Batched(1, 128, 128, 128)))
+	// The biases make most of a volume background.
+	x := u.Conv("output_layer", steps[len(steps)-1], Conv{Filters: 3, Kernel: Axes{1}, Weights: Rounded{He{ZeroMean: true}}, Bias: Given{1, 0, 0.1}})
 	b.Output(b.rename(x, "output"))
 }
 
-type unet struct{ *Builder }
+// unet3DBraTS is the 3D-UNet of nnU-Net for BraTS (Generic_UNet with the plans of the benchmark, MIC-DKFZ/nnUNet b38c69b): the
+// same steps with LeakyReLU and other numbers of filters, for whole heads of four images. Each step up has scores of its own, which
+// training used: they are outputs, too. Filters are those of the largest step; the official model has 32.
+func unet3DBraTS(name, title string, filters int64) Architecture {
+	a := Architecture{
+		Name: name, Title: title,
+		Official: "https://zenodo.org/record/3928973",
+		Inputs:   []onnx.Value{{Name: "input", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(4, 224, 224, 160)}}},
+		Seed:     19,
+		layers:   func(b *Builder, _ Options) { unet3DBraTSLayers(b, filters) },
+	}
+	for k := range int64(5) {
+		a.Outputs = append(a.Outputs, onnx.Value{Name: bratsOutput(k), Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(4, 224>>k, 224>>k, 160>>k)}})
+	}
+	return a
+}
 
-// scores adds the whole network. Each side of the volume is to be a multiple of 64.
-func (u unet) scores(x *onnx.Value) *onnx.Value {
-	filters := []int64{32, 64, 128, 256, 320}
-	x = u.twice("input_block", x, filters[0], 1, across)
+// bratsOutput names the scores at a half of the size, k times. Only the first name is that of the official file.
+func bratsOutput(k int64) string {
+	if k == 0 {
+		return "output"
+	}
+	return fmt.Sprintf("output_%d", k)
+}
+
+func unet3DBraTSLayers(b *Builder, filters int64) {
+	u := unet{Builder: b, slope: 0.01, bias: Constant(0)}
+	for step := range 5 {
+		u.filters = append(u.filters, min(filters<<step, 10*filters))
+	}
+	steps := u.steps(b.Input("input", onnx.Float32, onnx.Batched(4, 224, 224, 160)))
+	for k := range int64(len(steps)) {
+		x := steps[int64(len(steps))-1-k]
+		// There are no biases: what makes most of a volume background is that the features are mostly positive.
+		weights := firstRaised{He{ZeroMean: true}, 2 / float32(x.Channels())}
+		x = u.Conv(fmt.Sprintf("seg_outputs%d", k), x, Conv{Filters: 4, Kernel: Axes{1}, Weights: Rounded{weights}})
+		b.Output(b.rename(x, bratsOutput(k)))
+	}
+}
+
+// firstRaised fills a tensor as Of does, and adds By to the weights of the first output.
+type firstRaised struct {
+	Of Filler
+	By float32
+}
+
+func (f firstRaised) fill(seed uint64, name string, dims []int64) (onnx.Source, error) {
+	of, err := fillOr(f.Of, seed, name, dims)
+	if err != nil {
+		return nil, err
+	}
+	return &derived{of: of, group: product(dims[1:]), size: of.Size(), apply: func(i int, row []float32) []float32 {
+		for k := range row {
+			if i == 0 {
+				row[k] += f.By
+			}
+		}
+		return row
+	}}, nil
+}
+
+// A unet adds the steps of a 3D-UNet.
+type unet struct {
+	*Builder
+	filters []int64 // of the steps, from the largest volume to the one before the smallest, which has as many as the last
+	slope   float32 // of the activation below 0
+	bias    Filler  // of convolutions; nil: they have none
+}
+
+// steps adds the network up to the scores and returns the results of the steps up, the smallest first. Each side of the volume
+// is to be a multiple of 32.
+func (u unet) steps(x *onnx.Value) (up []*onnx.Value) {
+	last := len(u.filters) - 1
+	x = u.twice("input_block", x, u.filters[0], 1, across)
 	down := []*onnx.Value{x}
-	for i, n := range filters[1:] {
+	for i, n := range u.filters[1:] {
 		x = u.twice(fmt.Sprintf("downsample%d", i), x, n, 2, across)
 		down = append(down, x)
 	}
-	x = u.twice("bottleneck", x, filters[4], 2, 1)
-	for i := range filters {
-		at := len(filters) - 1 - i
-		x = u.up(fmt.Sprintf("upsample%d", i), x, down[at], filters[at])
+	x = u.twice("bottleneck", x, u.filters[last], 2, 1)
+	for i := range u.filters {
+		x = u.up(fmt.Sprintf("upsample%d", i), x, down[last-i], u.filters[last-i])
+		up = append(up, x)
 	}
-	// The biases make most of a volume background.
-	return u.Conv("output_layer", x, Conv{Filters: 3, Kernel: Axes{1}, Weights: Rounded{He{ZeroMean: true}}, Bias: Given{1, 0, 0.1}})
+	return up
 }
 
 // across is the gain of what goes across: small, so that regions come from the large view
@@ -59,15 +129,23 @@ func (u unet) twice(name string, x *onnx.Value, filters, stride int64, gain floa
 	return u.conv(name+"/conv2", x, filters, 1, gain)
 }
 
-// conv adds a convolution, its instance norm and ReLU.
+// conv adds a convolution, its instance norm and the activation.
 func (u unet) conv(name string, x *onnx.Value, filters, stride int64, gain float32) *onnx.Value {
-	c := Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1), Weights: Rounded{Smooth{He{ZeroMean: x.Channels() > 1}, 0.8}}}
+	c := Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1), Weights: Rounded{Smooth{He{ZeroMean: x.Channels() > 1}, 0.8}}, Bias: u.bias}
 	n := InstanceNorm{Gamma: Uniform{0.8 * gain, 1.2 * gain}, Beta: Uniform{-0.1 * gain, 0.1 * gain}}
-	return u.Relu(name+"/relu", u.InstanceNorm(name+"/norm", u.Conv(name, x, c), n))
+	x = u.InstanceNorm(name+"/norm", u.Conv(name, x, c), n)
+	if u.slope == 0 {
+		return u.Relu(name+"/relu", x)
+	}
+	return u.Unary("LeakyRelu", name+"/relu", x, onnx.Attr("alpha", u.slope))
 }
 
 // up doubles the size, joins what comes across and adds two convolutions.
 func (u unet) up(name string, x, skip *onnx.Value, filters int64) *onnx.Value {
-	x = u.ConvTranspose(name+"/upsample_conv", x, ConvTranspose{Filters: filters, Kernel: Axes{2}, Weights: Smooth{He{Gain: 8, ZeroMean: true}, 1}, Bias: Constant(0)})
+	t := ConvTranspose{Filters: filters, Kernel: Axes{2}, Weights: Smooth{He{Gain: 8, ZeroMean: true}, 1}}
+	if u.bias == nil {
+		t.Bias = Constant(0) // nnU-Net has its biases in the other convolutions
+	}
+	x = u.ConvTranspose(name+"/upsample_conv", x, t)
 	return u.twice(name, u.Concat(name+"/concat", 1, x, skip), filters, 1, 1)
 }

@@ -1,6 +1,6 @@
 // Package synth makes the images and volumes of the built-in data sets: pictures that
 // follow from a seed, in JPEG files, in the folders and formats of ImageNet, COCO,
-// OpenImages and ADE20K, and volumes in those of KiTS19. What reads the official data
+// OpenImages and ADE20K, and volumes in those of KiTS19 and BraTS19. What reads the official data
 // sets reads these.
 //
 //	spec := synth.ImageNetSpec{Seed: 1, Images: 1000, Classes: 100, Jitter: 0.15}

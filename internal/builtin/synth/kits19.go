@@ -257,6 +257,20 @@ const (
 // writeNIfTI writes a volume, packed. The file has the first axis running fastest, as in
 // KiTS19, whose first axis are the slices.
 func writeNIfTI[T int16 | uint8](path string, g VolumeGrid, voxels []T) error {
+	n := g.Shape
+	stored := make([]T, 0, len(voxels))
+	for x := range n[2] {
+		for y := range n[1] {
+			for z := range n[0] {
+				stored = append(stored, voxels[(z*n[1]+y)*n[2]+x])
+			}
+		}
+	}
+	return writeStored(path, g, stored)
+}
+
+// writeStored writes a volume whose voxels are in the order of the file.
+func writeStored[T int16 | uint8](path string, g VolumeGrid, voxels []T) error {
 	size, code := 1, niftiUint8
 	if _, ok := any(voxels).([]int16); ok {
 		size, code = 2, niftiInt16
@@ -269,16 +283,10 @@ func writeNIfTI[T int16 | uint8](path string, g VolumeGrid, voxels []T) error {
 		packed.Comment = markComment
 		w := bufio.NewWriterSize(packed, 1<<16)
 		_, err = w.Write(niftiHeaderOf(g, code, 8*size))
-		n := g.Shape
-		for x := range n[2] {
-			for y := range n[1] {
-				for z := range n[0] {
-					v := uint16(voxels[(z*n[1]+y)*n[2]+x])
-					w.WriteByte(byte(v))
-					if size == 2 {
-						w.WriteByte(byte(v >> 8))
-					}
-				}
+		for _, v := range voxels {
+			w.WriteByte(byte(v))
+			if size == 2 {
+				w.WriteByte(byte(uint16(v) >> 8))
 			}
 		}
 		return errors.Join(err, w.Flush(), packed.Close())

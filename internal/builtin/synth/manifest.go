@@ -29,6 +29,7 @@ type Manifest struct {
 	COCO     *COCOSpec     `json:"coco,omitempty"`
 	ADE20K   *ADE20KSpec   `json:"ade20k,omitempty"`
 	KiTS19   *KiTS19Spec   `json:"kits19,omitempty"`
+	BraTS19  *BraTS19Spec  `json:"brats19,omitempty"`
 	SQuAD    *SQuADSpec    `json:"squad,omitempty"`
 
 	Translation *TranslationSpec `json:"translation,omitempty"`
@@ -96,7 +97,7 @@ func (m Manifest) check() error {
 	}
 	switch list := m.specs(); len(list) {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, squad, translation, criteo, prompts, questions, speech, talk or captions")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk or captions")
 	case 1:
 		return list[0].check()
 	}
@@ -122,6 +123,7 @@ func (m Manifest) specs() []namedSpec {
 		{m.COCO != nil, namedSpec{"COCO", m.COCO}},
 		{m.ADE20K != nil, namedSpec{"ADE20K", m.ADE20K}},
 		{m.KiTS19 != nil, namedSpec{"KiTS19", m.KiTS19}},
+		{m.BraTS19 != nil, namedSpec{"BraTS19", m.BraTS19}},
 		{m.SQuAD != nil, namedSpec{"SQuAD", m.SQuAD}},
 		{m.Criteo != nil, namedSpec{"Criteo", m.Criteo}},
 		{m.Translation != nil, namedSpec{"translation", m.Translation}},

@@ -58,6 +58,9 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 			spec.Recordings = 2
 			return WriteTalk(ctx, dir, spec)
 		}},
+		{"brats19", "2d2688ac8a6c6fa1ba6e5df8c5b8abf0", func(ctx context.Context, dir string) error {
+			return WriteBraTS19(ctx, dir, BraTS19Spec{Seed: 1, Cases: 1}, nil, nil)
+		}},
 		{"captions", "ed628a7b7f5f3c112f062a2f908bf938", func(ctx context.Context, dir string) error { return WriteCaptions(ctx, dir, smallCaptions(), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -230,22 +230,6 @@ func (m *Model) Has(scenario string) bool {
 	})
 }
 
-// NewestModelOf returns what the newest round that has the benchmark asks of it.
-func NewestModelOf(names ...string) (*Model, bool) {
-	for _, version := range slices.Backward(Versions()) {
-		if m, ok := ModelOf(version, names...); ok {
-			return m, true
-		}
-	}
-	newest, last := (*Model)(nil), ""
-	for i, row := range older() {
-		if slices.Contains(names, row.Name) && row.Last > last {
-			newest, last = &older()[i].Model, row.Last
-		}
-	}
-	return newest, newest != nil
-}
-
 var scenarios = []string{"SingleStream", "MultiStream", "Server", "Offline", "Interactive"}
 
 // Scenario returns the scenario that a folder names, in any case, or "".

@@ -156,15 +156,17 @@ func plain(v any, depth int, left *int) (any, error) {
 	case *types.Dict:
 		items := make(map[string]any, len(*v))
 		for _, entry := range *v {
-			key, ok := entry.Key.(string)
-			if !ok {
-				return nil, fmt.Errorf("a key is %T, want a string", entry.Key)
-			}
-			item, err := plain(entry.Value, depth+1, left)
-			if err != nil {
+			if err := plainEntry(items, entry.Key, entry.Value, depth, left); err != nil {
 				return nil, err
 			}
-			items[key] = item
+		}
+		return items, nil
+	case *types.OrderedDict:
+		items := make(map[string]any, len(v.Map))
+		for key, entry := range v.Map {
+			if err := plainEntry(items, key, entry.Value, depth, left); err != nil {
+				return nil, err
+			}
 		}
 		return items, nil
 	case *ndarray:
@@ -182,6 +184,17 @@ func plain(v any, depth int, left *int) (any, error) {
 		return v.plain(depth, left)
 	}
 	return nil, fmt.Errorf("a value is %T, want data", v)
+}
+
+// plainEntry adds an entry of a dictionary.
+func plainEntry(items map[string]any, key, value any, depth int, left *int) error {
+	name, ok := key.(string)
+	if !ok {
+		return fmt.Errorf("a key is %T, want a string", key)
+	}
+	item, err := plain(value, depth+1, left)
+	items[name] = item
+	return err
 }
 
 // plainList returns []int64 for a list of integers, which takes a third of the memory: most of many files are tokens.

@@ -1,4 +1,4 @@
-// Package volume reads NIfTI files (nifti.go) and prepares volumes for 3D-UNet (prepare.go, zoom.go)
+// Package volume reads NIfTI files (nifti.go) and prepares volumes for 3D-UNet, of KiTS19 (prepare.go, zoom.go) and of BraTS (scan.go),
 // as the reference's preprocess.py does with nibabel, NumPy and SciPy.
 //
 //	v, err := volume.ReadFile("case_00000/imaging.nii.gz")

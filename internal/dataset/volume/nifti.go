@@ -48,9 +48,13 @@ type header struct {
 }
 
 // ReadFile reads a NIfTI file, with gzip or without.
-func ReadFile(path string) (*Volume, error) {
-	var v *Volume
-	err := withFile(path, func(r io.Reader) (err error) {
+func ReadFile(path string) (*Volume, error) { return readFile(path, read) }
+
+// ReadStored is ReadFile with the axes in the opposite order, as SimpleITK has them: the voxels are as they are in the file.
+func ReadStored(path string) (*Volume, error) { return readFile(path, readStored) }
+
+func readFile(path string, read func(io.Reader) (*Volume, error)) (v *Volume, err error) {
+	err = withFile(path, func(r io.Reader) (err error) {
 		v, err = read(r)
 		return err
 	})
@@ -87,8 +91,20 @@ func withFile(path string, read func(io.Reader) error) error {
 	return nil
 }
 
-// read reads a NIfTI file without gzip.
+// read reads a NIfTI file without gzip, and turns it.
 func read(r io.Reader) (*Volume, error) {
+	v, err := readStored(r)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(v.Shape[:])
+	slices.Reverse(v.Spacing[:])
+	v.Data = turned(v.Data, v.Shape)
+	return v, nil
+}
+
+// readStored reads a NIfTI file without gzip.
+func readStored(r io.Reader) (*Volume, error) {
 	h, err := readHeader(r)
 	if err != nil {
 		return nil, err
@@ -107,6 +123,8 @@ func read(r io.Reader) (*Volume, error) {
 	if _, err := io.CopyN(io.Discard, r, maxBehind); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("after the voxels: %w", err)
 	}
+	slices.Reverse(v.Shape[:])
+	slices.Reverse(v.Spacing[:])
 	return v, nil
 }
 
@@ -209,8 +227,7 @@ var voxelTypes = map[uint16]voxelType{
 	64:  {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
 }
 
-// voxels reads the numbers, whose first axis runs fastest, and turns them so that the last
-// one does. Memory grows with the bytes that exist, not with what the header claims.
+// voxels reads the numbers. Memory grows with the bytes that exist, not with what the header claims.
 func (h *header) voxels(r io.Reader) ([]float32, error) {
 	size := h.voxel.size
 	const piece = 1 << 16 // voxels at a time
@@ -228,9 +245,12 @@ func (h *header) voxels(r io.Reader) ([]float32, error) {
 			stored = append(stored, float32(float64(v*h.slope)+h.intercept))
 		}
 	}
-	// Turn [(k·n₁+j)·n₀+i] into [(i·n₁+j)·n₂+k].
-	n := h.Shape
-	data := make([]float32, h.Len())
+	return stored, nil
+}
+
+// turned turns [(k·n₁+j)·n₀+i] into [(i·n₁+j)·n₂+k].
+func turned(stored []float32, n [3]int) []float32 {
+	data := make([]float32, len(stored))
 	for j := range n[1] {
 		for i := range n[0] {
 			row := data[(i*n[1]+j)*n[2]:][:n[2]]
@@ -239,5 +259,5 @@ func (h *header) voxels(r io.Reader) ([]float32, error) {
 			}
 		}
 	}
-	return data, nil
+	return data
 }

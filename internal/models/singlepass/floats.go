@@ -1,7 +1,9 @@
 package singlepass
 
 import (
+	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -59,6 +61,15 @@ func FromFloat32(dst tensor.Tensor, from []float32) {
 			to[i] = toBrain(v)
 		}
 	}
+}
+
+// AppendHalves appends the float16 nearest to each number, little-endian.
+func AppendHalves(dst []byte, from []float32) []byte {
+	dst = slices.Grow(dst, 2*len(from))
+	for _, v := range from {
+		dst = binary.LittleEndian.AppendUint16(dst, toHalf(v))
+	}
+	return dst
 }
 
 // fromHalf returns the number of a float16.

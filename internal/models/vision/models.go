@@ -13,6 +13,8 @@ func Models() []workload.Model {
 		retinaNet(),
 		unet3D(),
 		unet3DHighAccuracy(),
+		unet3DBraTS19(),
+		unet3DBraTS19HighAccuracy(),
 		mobileNetEdgeTPU(),
 		ssdMobileNetV2(),
 		deepLabV3Plus(),

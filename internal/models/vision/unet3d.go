@@ -26,7 +26,8 @@ func unet3D() workload.Model {
 
 		Rules: config.Model{
 			Name:    "3d-unet",
-			Aliases: []string{"3d-unet-99", "3d-unet-99.9", "3d-unet-kits19", "3d-unet-brats19", "3dunet"},
+			Aliases: []string{"3d-unet-99", "3d-unet-99.9", "3d-unet-kits19", "3dunet"},
+			First:   "v2.0",
 			Sample:  &config.SampleSize{InValues: averageKiTS19, OutValues: averageKiTS19},
 		},
 		PerformanceSampleCount: 43,

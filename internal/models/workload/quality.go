@@ -8,7 +8,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
-	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
 // Quality is the accuracy that the closed division requires.
@@ -73,10 +72,9 @@ func (m Model) OtherSamples(rules *config.RuleSet, samples int) []limitation.Lim
 // newest round with it.
 func (m Model) QualityIn(version string) Quality {
 	q := m.Quality
-	names := m.Rules.Listed()
-	model, ok := rounds.ModelOf(version, names...)
+	model, ok := m.Rules.Asked(version)
 	if !ok {
-		if model, ok = rounds.NewestModelOf(names...); !ok {
+		if model, ok = m.Rules.AskedLast(); !ok {
 			return q
 		}
 	}

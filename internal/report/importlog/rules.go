@@ -32,6 +32,7 @@ func (l *logs) context(about About) (context, error) {
 	}
 	path := strings.Split(filepath.ToSlash(dir), "/")
 	slices.Reverse(path) // the innermost counts
+	name := about.Model
 	if about.Model != "" {
 		m, ok := models.Rules(about.Model)
 		if !ok {
@@ -42,7 +43,7 @@ func (l *logs) context(about About) (context, error) {
 	for _, folder := range path {
 		c.interactive = c.interactive || strings.EqualFold(folder, "interactive")
 		if m, ok := models.Rules(folder); ok && c.model == nil {
-			c.model = &m
+			c.model, name = &m, folder
 			l.note("the model is %s, as the path says", folder)
 		}
 	}
@@ -50,6 +51,10 @@ func (l *logs) context(about About) (context, error) {
 		l.guessRules(&c, path)
 	} else if c.rules, err = config.Rules(about.Rules); err != nil {
 		return c, userinput.Wrap("rules", err)
+	}
+	if c.model != nil && c.rules != nil {
+		m, _ := models.RulesIn(c.rules.Version, name) // which it is known by
+		c.model = &m
 	}
 	for _, folder := range path {
 		if d, err := config.ParseDivision(folder); err == nil && folder != "" {

@@ -153,6 +153,7 @@ func Describe(name, rules string) (*Card, error) {
 	if err != nil {
 		return nil, userinput.Wrap("rules", err)
 	}
+	m = models.InRound(set.Version, name, m)
 	cache, err := home.CacheDir()
 	if err != nil {
 		return nil, err

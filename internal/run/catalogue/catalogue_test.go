@@ -119,7 +119,7 @@ func TestPlan(t *testing.T) {
 				continue
 			}
 			for _, s := range p.Scenarios {
-				missing := s.Why == fmt.Sprintf("rules %s have no %s of %s", version, s.Scenario, m.Name)
+				missing := s.Why == fmt.Sprintf("rules %s have no %s of %s", version, s.Scenario, p.Model)
 				if missing != (s.Why != "") || version == "v1.1" && s.Scenario == "MultiStream" && !missing || !missing && (s.Queries == 0 || s.Samples < s.Queries || s.Runs < 1 || s.Duration <= 0) {
 					t.Errorf("%s of %s: %+v", m.Name, version, s)
 				}

@@ -74,6 +74,7 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 	if err != nil {
 		return nil, userinput.Wrap("rules", err)
 	}
+	m = models.InRound(rules.Version, q.Model, m)
 	p := &Plan{Model: m.Name, Rules: rules.Version, Speed: q.Speed, Counts: config.QueryCounts()}
 	for _, s := range loadgen.Scenarios() {
 		row, err := planScenario(m, s, rules, q.Speed)

@@ -178,6 +178,9 @@ func (b *builder) benchmark(r *run) (string, error) {
 	}
 	names := []string{name}
 	if m, err := models.Lookup(name); err == nil {
+		if !m.Rules.In(b.round.Version) {
+			return "", otherModelError{fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)}
+		}
 		names = append(append(names, m.Name), m.Rules.Listed()...)
 	}
 	official := b.round.Benchmark(names...)
