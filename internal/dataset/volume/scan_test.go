@@ -84,7 +84,7 @@ func TestScanErrors(t *testing.T) {
 				clear(v.Data)
 			}
 		},
-		"image 2 has [5 6 8] voxels, the first one [5 6 7]":       func(scan []*Volume) { scan[2].Shape[2] = 8 },
+		"image 2 has [5 6 8] voxels, the first one [5 6 7]": func(scan []*Volume) { scan[2].Shape[2] = 8 },
 		"the voxels of image 3 are 1.2 mm apart, want 1 mm": func(scan []*Volume) { scan[3].Spacing[1] = 1.2 },
 		"the brain has 161 voxels along axis 2, and the model sees 160": func(scan []*Volume) {
 			for _, v := range scan {
