@@ -89,7 +89,7 @@ func TestORT3DUNetTreatsVolumesOfABatchAlone(t *testing.T) {
 	useRuntime(t)
 	const size = 32
 	b := NewBuilder("small 3D-UNet", 3)
-	b.Output(unet{b}.scores(b.Input("input", onnx.Float32, onnx.Batched(1, size, size, size))))
+	b.Output(unet3DScores(b, b.Input("input", onnx.Float32, onnx.Batched(1, size, size, size))))
 	m, _, err := b.Model()
 	if err != nil {
 		t.Fatal(err)

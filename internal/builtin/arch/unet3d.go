@@ -25,11 +25,16 @@ func unet3D() Architecture {
 }
 
 func unet3DLayers(b *Builder, _ Options) {
-	u := unet{Builder: b, filters: []int64{32, 64, 128, 256, 320}}
-	steps := u.steps(b.Input("input", onnx.Float32, onnx.Batched(1, 128, 128, 128)))
-	// The biases make most of a volume background.
-	x := u.Conv("output_layer", steps[len(steps)-1], Conv{Filters: 3, Kernel: Axes{1}, Weights: Rounded{He{ZeroMean: true}}, Bias: Given{1, 0, 0.1}})
+	x := unet3DScores(b, b.Input("input", onnx.Float32, onnx.Batched(1, 128, 128, 128)))
 	b.Output(b.rename(x, "output"))
+}
+
+// unet3DScores adds the whole network for a cube of any size.
+func unet3DScores(b *Builder, x *onnx.Value) *onnx.Value {
+	u := unet{Builder: b, filters: []int64{32, 64, 128, 256, 320}}
+	steps := u.steps(x)
+	// The biases make most of a volume background.
+	return u.Conv("output_layer", steps[len(steps)-1], Conv{Filters: 3, Kernel: Axes{1}, Weights: Rounded{He{ZeroMean: true}}, Bias: Given{1, 0, 0.1}})
 }
 
 // unet3DBraTS is the 3D-UNet of nnU-Net for BraTS (Generic_UNet with the plans of the benchmark, MIC-DKFZ/nnUNet b38c69b): the
