@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A BraTS19Spec says everything about a built-in data set of scans of heads, in the layout of nnU-Net's raw data of BraTS 2019. Equal
@@ -62,7 +64,7 @@ func (s BraTS19Spec) fill(ctx context.Context, folder string, progress func(done
 	for i := range s.Cases {
 		names = append(names, s.Name(i))
 	}
-	if err := os.WriteFile(filepath.Join(folder, "fold1_validation.txt"), []byte(strings.Join(names, "\n")+"\n"), 0o644); err != nil {
+	if err := fileio.WriteFile(filepath.Join(folder, "fold1_validation.txt"), []byte(strings.Join(names, "\n")+"\n"), 0o644); err != nil {
 		return err
 	}
 	return draw(ctx, s.Cases, func() func(int) error {
