@@ -59,7 +59,7 @@ func (s step) loop() {
 	add(frame+"/condition", onnx.Bool, onnx.Shape{})
 	inputs := []string{"", start}
 	for _, v := range variables {
-		bound := v.initial
+		var bound *value
 		if v.initial.array != nil {
 			bound = &value{at: in, array: &array{variable: v}}
 		} else {
