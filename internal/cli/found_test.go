@@ -22,7 +22,7 @@ answer-tokens anyway arena arrivals audit-conf backend bandwidth box-order box-p
 clip-text-model clip-tokenizer concurrency confidence connections context cooldown count dataset-path day-23-file description deviations
 device device-memory division drain drop-empty-images dry-run dtype duration endpoint eos exclude exclude-op execution fail-if format
 free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input instances inter-threads
-intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-map label-offset layout livecodebench log
+intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
 measurement memory-pattern method min-duration min-query-count min-tokens mlperf-conf mode model model-name model-output model-path
 model-source name network network-end newest no-accuracy no-report no-score only ort-log output-transposed pad pairs part peer per-tensor

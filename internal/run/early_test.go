@@ -20,7 +20,7 @@ func TestRefusedBeforeWork(t *testing.T) {
 		change func(*Request)
 		want   string
 	}{
-		"data":                        {func(q *Request) { q.DatasetPath = "/nowhere" }, "/nowhere: no such file"},
+		"data":                        {func(q *Request) { q.DatasetPath = "/nowhere" }, "the folder /nowhere is missing"},
 		"a folder for results":        {func(q *Request) { q.Output = filepath.Join(file, "out") }, "is a file, want a folder"},
 		"a file for results":          {func(q *Request) { q.Output = file }, "is a file, want a folder"},
 		"a precision without engine":  {func(q *Request) { q.Precision = "fp16" }, "fp16 needs ONNX Runtime, the engine is simulated"},

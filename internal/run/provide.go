@@ -154,13 +154,15 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 func (p *Prepared) checkEarly() error {
 	q, cfg := &p.Request, p.config
 	if q.DatasetPath != "" {
-		if _, err := os.Stat(q.DatasetPath); err != nil {
-			return userinput.Wrap("dataset_path", err)
+		if _, err := os.Stat(q.DatasetPath); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("data set: the folder %s is missing", q.DatasetPath)
+		} else if err != nil {
+			return fmt.Errorf("data set: %w", err)
 		}
 	}
 	if q.Output != "" {
 		if err := writableBelow(q.Output); err != nil {
-			return userinput.Wrap("output", err)
+			return fmt.Errorf("making the output folder: %w", err)
 		}
 	}
 	if q.Backend.OptimizedModel != "" {
