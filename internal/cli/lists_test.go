@@ -28,14 +28,14 @@ func TestListsAreNeverNull(t *testing.T) {
 		"list": "", "plan": "--model resnet50", "report": "done",
 		"run": "--scenario single-stream --quick --min-duration 20ms --output again" + model, "selftest": "--scenario single-stream --duration 10ms", "show": "resnet50",
 		"submission check": "tree", "suite list": "", "suite show": "one.yaml", "suite run": "one.yaml --backend simulated --quick --count 4 --output suited --progress none --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath,
-		"synth dataset": "squad --no-score --progress none", "trace": "--scenario offline --target-qps 100 --min-duration 10ms",
-		"tune": "--scenario offline --budget 1s --max-batchsize 1 --output tuned.json" + model, "version": "",
+		"trace": "--scenario offline --target-qps 100 --min-duration 10ms",
+		"tune":  "--scenario offline --budget 1s --max-batchsize 1 --output tuned.json" + model, "version": "",
 		"download dataset": "coco --dry-run", "download model": "resnet50 --dry-run",
-		"preprocess": "--model resnet50 --output pre " + image(t), "quantize": "--model-path tiny.onnx --precision fp16 --output q.onnx",
+		"preprocess": "--model resnet50 --output pre " + image(t),
 	}
 	write(t, "tree/closed/Org/notes.txt", "")
-	elsewhere := []string{ // they take a network, minutes, or trees that the tests of submissions make
-		"audit verify", "convert", "download runtime", "submission build", "submission pack", "submission report", "submission run", "synth model",
+	elsewhere := []string{ // they take a network, minutes, ONNX Runtime, or trees that the tests of submissions make
+		"audit verify", "convert", "download runtime", "quantize", "submission build", "submission pack", "submission report", "submission run", "synth dataset", "synth model",
 		"verify dataset", "verify model",
 	}
 	var walk func(cmd *cobra.Command, path string)

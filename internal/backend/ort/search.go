@@ -44,20 +44,23 @@ type Candidate struct {
 // A NotFoundError says that Search found no library. Its text says how to get one.
 type NotFoundError struct{ Candidates []Candidate }
 
-func (e *NotFoundError) Error() string {
-	text := "no usable ONNX Runtime library found"
+func (e *NotFoundError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+
+// Unwrap returns the lines of the text.
+func (e *NotFoundError) Unwrap() []error {
+	lines := []error{errors.New("no usable ONNX Runtime library found")}
 	for _, c := range e.Candidates {
 		if c.Reason != noSuchFile {
-			text += fmt.Sprintf("\n  %s (%s): %s", c.Path, c.Where, c.Reason)
+			lines = append(lines, fmt.Errorf("  %s (%s): %s", c.Path, c.Where, c.Reason))
 		}
 	}
-	return text + remedyLine
+	return append(lines, errRemedy)
 }
 
 // Remedy is the command that gets the library.
 const Remedy = "mlperf doctor --fix"
 
-const remedyLine = "\nRun: " + Remedy
+var errRemedy = errors.New("Run: " + Remedy)
 
 const noSuchFile = "no such file"
 
@@ -117,7 +120,7 @@ func Open(file, device string, pool *Pool) (*Engine, error) {
 	case errors.As(err, &none):
 		return nil, err // it says what to do
 	case err != nil:
-		return nil, fmt.Errorf("%w%s", err, remedyLine)
+		return nil, errors.Join(err, errRemedy)
 	}
 	return New(library, pool)
 }
