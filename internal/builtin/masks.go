@@ -110,14 +110,11 @@ func (m Maker) markVoxels(ctx context.Context, model workload.Model, spec synth.
 // scanSet is a data set for a model that gives the voxels of scans scores. Its truth is what the model says in FP32 on the CPU,
 // disturbed.
 func (m Maker) scanSet(model workload.Model, r workload.Recipe) (set, error) {
-	spec := synth.BraTS19Spec{Seed: segmentationSeed, Cases: m.samples(r.Samples)}
-	if m.Engine != nil {
-		path, err := m.partsPath(r)
-		if err != nil {
-			return set{}, err
-		}
-		spec.Truth = filepath.Base(path)
+	truth, err := m.truthOfParts(r)
+	if err != nil {
+		return set{}, err
 	}
+	spec := synth.BraTS19Spec{Seed: segmentationSeed, Cases: m.samples(r.Samples), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markScans(ctx, model, spec, folder) })
 		return synth.WriteBraTS19(ctx, dir, spec, judge, m.Observer.Items)

@@ -34,12 +34,11 @@ const (
 func (m Maker) captionSet(model workload.Model, r workload.Recipe) (set, error) {
 	spec := synth.CaptionSpec{Seed: synth.Seed, Captions: m.samples(r.Samples)}
 	spec.Tokens, spec.Side = arch.DiffusionSizes(m.FullSize)
-	if m.Engine != nil && !m.FullSize {
-		path, err := m.partsPath(r)
-		if err != nil {
+	if !m.FullSize {
+		var err error
+		if spec.Truth, err = m.truthOfParts(r); err != nil {
 			return set{}, err
 		}
-		spec.Truth = filepath.Base(path)
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markPictures(ctx, model, spec, folder) })

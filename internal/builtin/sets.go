@@ -104,6 +104,18 @@ func (m Maker) truth(model workload.Model) (string, error) {
 	return fmt.Sprintf("%s-v%d", key, version), err
 }
 
+// truthOfParts names the ground truth as truth does, by a model of several files.
+func (m Maker) truthOfParts(r workload.Recipe) (string, error) {
+	if m.Engine == nil {
+		return "", nil
+	}
+	path, err := m.partsPath(r)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Base(path), nil
+}
+
 // judgeBy returns the judge of a data set whose ground truth comes from a model, nil without one.
 func judgeBy(truth string, judge synth.Judge) synth.Judge {
 	if truth == "" {
@@ -142,12 +154,9 @@ func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
 	if model.Dataset == multiHotSet {
 		spec.Rows, spec.Hot = arch.DLRMv2Rows(rows), arch.DLRMv2Hot()
 	}
-	if m.Engine != nil {
-		path, err := m.partsPath(r)
-		if err != nil {
-			return set{}, err
-		}
-		spec.Truth = filepath.Base(path)
+	var err error
+	if spec.Truth, err = m.truthOfParts(r); err != nil {
+		return set{}, err
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markClicks(ctx, model, spec, folder) })
@@ -193,11 +202,11 @@ func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
 	}
 	spec := synth.PromptSpec{Seed: synth.Seed, Prompts: m.samples(r.Samples), Tokens: int(rows), Mixed: model.Dataset == mixedPrompts}
 	if m.Engine != nil && !m.FullSize {
-		path, err := m.partsPath(r)
+		truth, err := m.truthOfParts(r)
 		if err != nil {
 			return set{}, err
 		}
-		spec.Truth = filepath.Base(path) + " " + model.Dataset // which says how long answers are
+		spec.Truth = truth + " " + model.Dataset // which says how long answers are
 	}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) {
