@@ -113,7 +113,7 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 	return score, nil
 }
 
-// labelTypes tells by the answers of which type a log is. The order is that of preference: a log of int64 can be read as int32.
+// labelTypes counts, for each type that a log can have, the answers that are labels. Preferred types come first: a log of int64 can be read as int32.
 type labelTypes [3]struct {
 	answers int // that are labels, without those whose bytes are all zero, which are 0 in each type
 	others  int // that are not
