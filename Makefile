@@ -64,7 +64,7 @@ nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, 
 	MLPERF_ORT_LIB="$(ORT_LIB)" scripts/onnx_tests.sh
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
-	@found=$$($(FEWER_GC) $(GO) tool deadcode ./... | grep -vE '^internal/(testenv|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|backend/oip/oiptest|backend/openai/tokenserver/tokentest|machine/power/ptdtest|run/runtest)/|TimerPacer'); \
+	@found=$$($(FEWER_GC) $(GO) tool deadcode ./... | grep -vE '^internal/(testenv|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|serve/oiptest|serve/tokenserver/tokentest|machine/power/ptdtest|run/runtest)/|TimerPacer'); \
 	test -z "$$found" || { echo "functions that only tests reach, if anybody: delete them, or move them into the tests"; echo "$$found"; exit 1; }
 
 bench: onnxruntime ## benchmarks, with the real ONNX Runtime
@@ -78,7 +78,7 @@ bench-generate: onnxruntime ## decoding token by token: against a loop in C, slo
 
 bench-language: onnxruntime ## models on sequences: against a loop in C, in Server against naive batches, tokenizing, log-mel, metrics against Python
 	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -tags ort -run '^$$' -bench 'ORTReplay|Sequences' -benchtime 1x -timeout 60m ./internal/builtin
-	$(GO) test -run '^$$' -bench 'WordPiece|Windows|Features|Peers|HundredMillion|AUC' -timeout 30m ./internal/models/tokenizer ./internal/preprocess/... ./internal/accuracy
+	$(GO) test -run '^$$' -bench 'WordPiece|Windows|Features|Peers|HundredMillion|AUC' -timeout 30m ./internal/tokenizer ./internal/preprocess/... ./internal/accuracy
 
 bench-loadgen: build ## the load generator alone; PEER=PROGRAM compares it with the reference (docs/loadgen.md)
 	$(BIN) selftest --all $(if $(PEER),--peer $(PEER))

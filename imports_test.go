@@ -26,15 +26,62 @@ var rules = []struct{ from, not, except, why string }{
 	{"internal/cli", "internal/models internal/dataset internal/accuracy", "", "verbs reach benchmarks through run"},
 }
 
+// Rooms are the folders of internal. Of two, one at most imports the other.
+func TestRoomsDoNotImportEachOther(t *testing.T) {
+	imports := map[[2]string]string{} // of rooms, by one of the packages
+	for from, list := range packages(t) {
+		for _, path := range list {
+			if a, b := room(from), room(path); a != b && a != "" && b != "" {
+				imports[[2]string{a, b}] = from + " imports " + path
+			}
+		}
+	}
+	for pair, why := range imports {
+		if back, found := imports[[2]string{pair[1], pair[0]}]; found && pair[0] < pair[1] {
+			t.Errorf("%s and %s import each other: %s, %s", pair[0], pair[1], why, back)
+		}
+	}
+	if len(imports) < 50 {
+		t.Errorf("%d imports between rooms", len(imports))
+	}
+}
+
+// room is the folder of internal that a package of the module lies in; empty: none.
+func room(name string) string {
+	inside, found := strings.CutPrefix(name, "internal/")
+	if !found {
+		return ""
+	}
+	first, _, _ := strings.Cut(inside, "/")
+	return first
+}
+
+// packages are the imports of each package of the module, without those of its tests. Those of the module are without its name.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the files with cgo import what others do not
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(strings.ReplaceAll(line, module, ""))
+		all[fields[0]] = fields[1:]
+	}
+	return all
+}
+
 // owners are the only packages that may import a module, or the command line. gonum and the extended standard library are shared.
 var owners = map[string]string{
-	module + "internal/cli":             "cmd internal/cli",
+	"internal/cli":                      "cmd internal/cli",
 	"github.com/HdrHistogram/":          "internal/backend",
 	"github.com/adrg/xdg":               "internal/machine/home",
-	"github.com/ardanlabs/jinja":        "internal/models/tokenizer/chat",
+	"github.com/ardanlabs/jinja":        "internal/tokenizer/chat",
 	"github.com/cenkalti/backoff/":      "internal/download",
 	"github.com/disintegration/imaging": "internal/preprocess",
-	"github.com/nlpodyssey/gopickle/":   "internal/dataset/pickle",
+	"github.com/nlpodyssey/gopickle/":   "internal/tensor/pickle",
 	"github.com/parquet-go/parquet-go":  "internal/dataset internal/builtin/synth",
 	"github.com/shirou/gopsutil/":       "internal/machine",
 	"github.com/schollz/progressbar/":   "internal/cli/progress",
@@ -48,25 +95,16 @@ func TestImports(t *testing.T) {
 	within := func(name, list string) bool {
 		return slices.ContainsFunc(strings.Fields(list), func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 	}
-	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the files with cgo import what others do not
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	for line := range strings.Lines(string(out)) {
-		fields := strings.Fields(line)
-		name := strings.TrimPrefix(fields[0], module)
-		for _, path := range fields[1:] {
-			inside := strings.TrimPrefix(path, module)
+	for name, list := range packages(t) {
+		for _, path := range list {
 			for _, r := range rules {
-				if within(name, r.from) && within(inside, r.not) && !within(inside, r.except) {
-					t.Errorf("%s imports %s: %s", name, inside, r.why)
+				if within(name, r.from) && within(path, r.not) && !within(path, r.except) {
+					t.Errorf("%s imports %s: %s", name, path, r.why)
 				}
 			}
-			for prefix, packages := range owners {
-				if strings.HasPrefix(path, prefix) && !within(name, packages) {
-					t.Errorf("%s imports %s, which belongs to %s", name, path, packages)
+			for prefix, of := range owners {
+				if strings.HasPrefix(path, prefix) && !within(name, of) {
+					t.Errorf("%s imports %s, which belongs to %s", name, path, of)
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/chat"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/chat"
 )
 
 func main() {

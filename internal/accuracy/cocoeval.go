@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mlperf-go/mlperf/internal/workerpool"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 )
 
 // The parameters of COCO's evaluation (pycocotools, Params.setDetParams), which the official scripts leave as they are.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // A LabeledImage is one line of ImageNet's val_map.txt.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // A MixedText is the wanted answer of mixtral-8x7b to one sample.

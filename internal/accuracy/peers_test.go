@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // A peer is a metric, and a program in Python that computes the same (testdata/peers.py).

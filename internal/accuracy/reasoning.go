@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/grading"
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // Reasoning is the wanted answer to a question of a reasoning model.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // rougeNames are the scores in the order in which the official scripts print them: words, pairs of words, the longest

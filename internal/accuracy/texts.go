@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 	"github.com/mlperf-go/mlperf/internal/accuracy/sentences"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // A Decoder turns the numbers of tokens into text, without special tokens, as

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/englishtext"
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // The characters that RNN-T and Whisper write, by their numbers.

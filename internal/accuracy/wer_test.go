@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/englishtext"
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 type wordErrors struct {

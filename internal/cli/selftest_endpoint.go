@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/run/clienttest"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
 
 // runEndpoint measures the client of endpoints, and a peer if one is given: a program that gets the address, the number of streams,

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
-	"github.com/mlperf-go/mlperf/internal/submission/build"
+	"github.com/mlperf-go/mlperf/internal/submission/assemble"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/output"
@@ -171,7 +171,7 @@ their number.`,
 
 // buildFlags are the flags of submission build.
 type buildFlags struct {
-	build.Request
+	assemble.Request
 	system       systemFlags
 	description  string
 	measurements []string
@@ -271,7 +271,7 @@ func (o *buildFlags) settle(cmd *cobra.Command) (err error) {
 
 // build makes the tree and prints what is in it.
 func (o *buildFlags) build(cmd *cobra.Command) error {
-	built, err := build.Build(cmd.Context(), o.Request)
+	built, err := assemble.Build(cmd.Context(), o.Request)
 	if err != nil {
 		return explainTree(err)
 	}
@@ -288,14 +288,14 @@ func (o *buildFlags) build(cmd *cobra.Command) error {
 
 // explainTree names the flags for a tree that is there.
 func explainTree(err error) error {
-	if errors.As(err, new(*build.ExistsError)) {
+	if errors.As(err, new(*assemble.ExistsError)) {
 		return fmt.Errorf("%w: --add adds to a tree, --force replaces it or the results that it has", err)
 	}
 	return err
 }
 
-func printBuilt(w io.Writer, built *build.Built) error {
-	if err := printTable(w, tableRow{"benchmark", "scenario", "result", "unit", "accuracy", "inferred from"}, built.Results, func(p build.Placed) tableRow {
+func printBuilt(w io.Writer, built *assemble.Built) error {
+	if err := printTable(w, tableRow{"benchmark", "scenario", "result", "unit", "accuracy", "inferred from"}, built.Results, func(p assemble.Placed) tableRow {
 		return tableRow{p.Benchmark, p.Scenario, fmt.Sprintf("%.6g", p.Value), p.Unit, p.Accuracy, p.InferredFrom}
 	}); err != nil {
 		return err

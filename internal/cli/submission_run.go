@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
-	"github.com/mlperf-go/mlperf/internal/submission/build"
+	"github.com/mlperf-go/mlperf/internal/submission/assemble"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -91,7 +91,7 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 	if request.Division = t.Division; t.Submitter == "" || t.System == "" {
 		return usage("submission run needs --system, and --submitter or a --description that has it")
 	}
-	if err := build.Check(t.Request); errors.As(err, new(*build.ExistsError)) {
+	if err := assemble.Check(t.Request); errors.As(err, new(*assemble.ExistsError)) {
 		return fmt.Errorf("%w: --add adds to it, submission build %s makes it again from the runs that are there, --force makes the runs again, too", err, t.Runs[0])
 	} else if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/serve"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 

@@ -20,9 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -30,7 +27,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver/tokentest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
-	"github.com/mlperf-go/mlperf/internal/dataset/volume"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
+	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
+	"github.com/mlperf-go/mlperf/internal/tensor/pickle"
 )
 
 // BraTS19 is a set of scans of heads in which 3D-UNet of the rules v0.7 to v1.1 finds tumours.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/dataset/volume"
+	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
 )
 
 // head returns a NIfTI file of x×y×z voxels of 1 mm: 0, and a number from one place on.

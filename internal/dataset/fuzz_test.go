@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/volume"
+	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
 )
 
 // wantCases fails unless the names are names of files below a folder, each once.

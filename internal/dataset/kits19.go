@@ -8,10 +8,10 @@ import (
 	"runtime"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
-	"github.com/mlperf-go/mlperf/internal/dataset/volume"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
+	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
+	"github.com/mlperf-go/mlperf/internal/tensor/pickle"
 )
 
 // KiTS19 is a set of volumes in which 3D-UNet finds kidneys and tumours.

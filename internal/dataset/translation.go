@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // Translation is a set of sentences, one per line, in pieces of words.

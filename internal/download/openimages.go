@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/configs"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // finishOpenImages gets the images, and makes the annotation file as the reference's openimages.py

@@ -23,7 +23,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 )
 
 // stateDir is our own folder inside an item's.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/dataset/volume"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
+	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
 )
 
 // A Report is what Verify found.

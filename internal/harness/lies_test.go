@@ -17,14 +17,14 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver/tokentest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 )
 
 // A question is a request, and the answer of an honest server: words of one token each.

@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 

@@ -20,7 +20,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -35,6 +34,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/serve/oiptest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )

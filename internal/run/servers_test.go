@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 

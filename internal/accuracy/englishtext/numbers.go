@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // A numeral is a word for a number (whisper, normalizers/english.py), perhaps with a suffix as in "first" (1, st) or "sixties" (60, s).

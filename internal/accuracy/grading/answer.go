@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // letterPatterns are the patterns of the scripts for letters from A to the last one, for text as ascii returns it.

@@ -20,8 +20,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
-	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/tensor/pickle"
 )
 
 // ErrUnknown is wrapped by errors about problems that are not in the files.

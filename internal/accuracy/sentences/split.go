@@ -3,7 +3,7 @@ package sentences
 import (
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // Split returns the sentences of a text, without the white space between them. It may be

@@ -10,8 +10,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
 	"github.com/mlperf-go/mlperf/internal/testenv"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 func ExampleSplit() {

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
-	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/serve/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
 
 // serverStreams are streams as different servers write them.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
 
 // Each fault fails its prompt, in time and by its name, and the next one is answered.

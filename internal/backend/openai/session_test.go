@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver/tokentest"
 )
 
 const ms = time.Millisecond

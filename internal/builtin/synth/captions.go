@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 )
 
 // A CaptionSpec says everything about a built-in data set of captions, in the form in which the

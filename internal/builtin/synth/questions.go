@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy/livecode"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 	"github.com/parquet-go/parquet-go"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
-	"github.com/mlperf-go/mlperf/internal/dataset/volume"
+	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 

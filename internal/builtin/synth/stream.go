@@ -9,7 +9,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/mlperf-go/mlperf/internal/workerpool"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 )
 
 // A stream gives random numbers that follow from what they are for: a purpose and the

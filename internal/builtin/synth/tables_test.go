@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 )
 
 // isAnsweredBy reports whether an answer is of a kind, and what the i-th question wants.

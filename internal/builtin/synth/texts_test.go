@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/vocab"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
 	"github.com/mlperf-go/mlperf/internal/dataset/prompts"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 	"github.com/parquet-go/parquet-go"
 	"golang.org/x/text/unicode/norm"
 )

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/tensor/pickle"
 )
 
 // latentFiles are the places of the latents. The first that exists counts.

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf/internal/accuracy/pytext"
-	"github.com/mlperf-go/mlperf/internal/dataset/pickle"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/tensor/pickle"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
 // Options choose rows.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 )
 
 // A captionEncoder has CLIP's features of captions: from its text tower, or from a table computed before.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 

@@ -15,9 +15,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 )
 
 // A fakePipeline is a pipeline whose networks compute what a test can follow: the states of a token are its

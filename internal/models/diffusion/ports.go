@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 )
 
 // A portSpec is a port that the pipeline feeds or reads.

@@ -7,9 +7,9 @@ import (
 	"math"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/clip"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 )
 
 // A predictor makes the images of a batch together. The text encoders and the VAE run for one sample at a time, which

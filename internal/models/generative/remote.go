@@ -7,8 +7,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 

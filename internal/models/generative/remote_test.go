@@ -15,10 +15,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver/tokentest"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver/tokentest"
 )
 
 // promptPredictor opens a workload with a server of tokens.

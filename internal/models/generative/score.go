@@ -6,8 +6,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/accuracy/coderun"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 

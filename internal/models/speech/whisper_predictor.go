@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/models/decode"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer/hf"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess/audio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 )
 
 // A whisperPredictor encodes the recordings of a batch one by one, and decodes them together, a token of each at a time.

@@ -8,10 +8,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
-	windows "github.com/mlperf-go/mlperf/internal/preprocess/text"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -25,9 +24,9 @@ const (
 // A squadSet are the windows of SQuAD: each is a sample.
 type squadSet struct {
 	data      *dataset.SQuAD
-	documents []*windows.Document // of each text
+	documents []*document // of each text
 	wordPiece *tokenizer.WordPiece
-	windows   []windows.Window
+	windows   []window
 }
 
 // openSet cuts the texts of a folder into windows.
@@ -36,16 +35,16 @@ func openSet(dir string) (*squadSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &squadSet{data: data, documents: make([]*windows.Document, len(data.Texts))}
+	s := &squadSet{data: data, documents: make([]*document, len(data.Texts))}
 	if s.wordPiece, err = readWordPiece(dataset.VocabularyPath(dir)); err != nil {
 		return nil, fmt.Errorf("opening SQuAD: %w", err)
 	}
-	cut := windows.Cutter{WordPiece: s.wordPiece, Length: windowLength, Stride: windowStride, MaxQuestion: maxQuestion}
+	cut := cutter{WordPiece: s.wordPiece, Length: windowLength, Stride: windowStride, MaxQuestion: maxQuestion}
 	for i, q := range data.Questions {
 		if s.documents[q.Text] == nil {
-			s.documents[q.Text] = cut.Document(windows.Words(data.Texts[q.Text]))
+			s.documents[q.Text] = cut.document(splitWords(data.Texts[q.Text]))
 		}
-		s.windows = cut.Windows(s.windows, i, q.Asked, s.documents[q.Text])
+		s.windows = cut.windows(s.windows, i, q.Asked, s.documents[q.Text])
 	}
 	if len(s.windows) == 0 {
 		return nil, fmt.Errorf("opening SQuAD: all texts in %s are empty", dir)
@@ -138,7 +137,7 @@ func windowRow() []workload.Slot {
 const maskSlot = 1
 
 func (w *squad) prepare(index int, row []tensor.Tensor) error {
-	w.set.windows[index].Fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
+	w.set.windows[index].fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
 	return nil
 }
 
@@ -198,9 +197,9 @@ func scoreSpans(log accuracy.Input, s workload.Scoring, transposed bool) (*accur
 		set.windows = set.windows[:s.Samples]
 		set.data.Questions = set.data.Questions[:set.windows[s.Samples-1].Question+1]
 	}
-	ends := make([]windows.Ends, len(set.windows))
+	ends := make([]spanEnds, len(set.windows))
 	coverage, err := accuracy.ReadSpanLogits(log, len(set.windows), windowLength, o.SpanOptions, func(i int, starts, stops []float64) {
-		ends[i] = windows.Ends{Starts: windows.Best(starts), Stops: windows.Best(stops)}
+		ends[i] = spanEnds{Starts: bestPositions(starts), Stops: bestPositions(stops)}
 	})
 	if err != nil {
 		return nil, err
@@ -214,7 +213,7 @@ func scoreSpans(log accuracy.Input, s workload.Scoring, transposed bool) (*accur
 }
 
 // predictions returns the answers to the first questions; 0: to all.
-func (s *squadSet) predictions(ends []windows.Ends, questions int) map[string]string {
+func (s *squadSet) predictions(ends []spanEnds, questions int) map[string]string {
 	answers := make(map[string]string, len(s.data.Questions))
 	first := 0
 	for i, q := range s.data.Questions {
@@ -229,7 +228,7 @@ func (s *squadSet) predictions(ends []windows.Ends, questions int) map[string]st
 		if d := s.documents[q.Text]; d != nil {
 			words = d.Words
 		}
-		answers[q.ID] = windows.Answer(s.windows[first:last], ends[first:last], words, s.wordPiece.Vocabulary())
+		answers[q.ID] = answerOf(s.windows[first:last], ends[first:last], words, s.wordPiece.Vocabulary())
 		first = last
 	}
 	return answers

@@ -9,9 +9,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
-	"github.com/mlperf-go/mlperf/internal/models/tokenizer"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/tokenizer"
 )
 
 // The settings of the reference (standard_hparams/wmt16_gnmt_4_layer.json).

@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/dataset/volume"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
 
 // A Test measures the tokens and the processor time of the client: so many streams at once, each with one prompt after the other.

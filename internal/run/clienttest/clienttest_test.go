@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
 
 // A metronome sends a token every ten milliseconds, the first after twenty.

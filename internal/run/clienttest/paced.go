@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
 
 // A PacedTest measures the client under Poisson arrivals: a Server run of prompts that are made up.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend/openai/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
 
 func TestPacedClient(t *testing.T) {

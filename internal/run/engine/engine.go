@@ -1,5 +1,5 @@
 // Package engine opens the engine that a request names: ONNX Runtime or a simulation on this machine (engine.go),
-// or one that asks servers (remote.go).
+// or one that asks servers (remote.go), also for all of a sample in the Network division (netdivision.go).
 package engine
 
 import (

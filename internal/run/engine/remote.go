@@ -17,7 +17,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/machine"
-	"github.com/mlperf-go/mlperf/internal/models/netdivision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -150,7 +149,7 @@ func (r *Remote) OpenOIP(ctx context.Context, m workload.Model, networkDivision 
 		m.Files = func(string) ([]workload.File, error) { return files, nil }
 	}
 	if networkDivision {
-		m, local = netdivision.Wrap(m, servers), servers.Local(ctx)
+		m, local = overNetwork(m, servers), servers.Local(ctx)
 	}
 	return servers, m, local, nil
 }

@@ -18,10 +18,10 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
-	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/pb"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/serve/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/userinput"
-	"github.com/mlperf-go/mlperf/internal/workerpool"
 )
 
 // A Profile says how much is asked of a tree.

@@ -17,9 +17,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/backend/hostmem"
-	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/serve/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/serve/oiptest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 

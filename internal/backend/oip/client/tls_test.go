@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
-	"github.com/mlperf-go/mlperf/internal/backend/oip/oiptest"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
+	"github.com/mlperf-go/mlperf/internal/serve/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 

@@ -4,12 +4,12 @@ expected.json holds; --write writes it.
 
     make_bert.py INFERENCE DLE TRANSFORMERS [--write]
 
-Python 3.11 with NumPy and setuptools 65; the arguments are those of internal/models/tokenizer/testdata/reference.py.
+Python 3.11 with NumPy and setuptools 65; the arguments are those of internal/tokenizer/testdata/reference.py.
 """
 import gzip, json, os, re, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOKENIZER = HERE + "/../../tokenizer/testdata"
+TOKENIZER = HERE + "/../../../tokenizer/testdata"
 inference, dle, transformers = [os.path.abspath(path) for path in sys.argv[1:4]]
 START = f"""import runpy, sys
 sys.path.insert(0, {TOKENIZER!r})

@@ -1,0 +1,316 @@
+package assemble
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"flag"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/simulated"
+	"github.com/mlperf-go/mlperf/internal/compliance"
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/submission/checker"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// A campaign makes all runs of a benchmark in fake time.
+type campaign struct {
+	t       *testing.T
+	dir     string
+	model   string // empty: resnet50
+	numbers standIn
+}
+
+// A standIn replaces a benchmark's data and model.
+type standIn interface {
+	workload() *workload.Workload
+	score(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error)
+}
+
+// entry is the model in the catalogue.
+func (c *campaign) entry() workload.Model {
+	c.t.Helper()
+	m, err := models.Lookup(cmp.Or(c.model, "resnet50"))
+	ok(c.t, err)
+	return m
+}
+
+// settings are those of a test, as package run makes them.
+func (c *campaign) settings(s loadgen.Scenario, mode, audit string) *config.Resolved {
+	c.t.Helper()
+	set, err := config.Rules("v6.1")
+	ok(c.t, err)
+	m := c.entry()
+	q := config.Request{Model: m.Rules, Known: models.RuleNames(), Scenario: s, Rules: set, Options: []config.Override{{Key: "mode", Value: mode}}}
+	if s == loadgen.Offline {
+		q.Options = append(q.Options, config.Override{Key: "target_qps", Value: "40"})
+	}
+	if audit != "" {
+		q.AuditConf, err = config.ReadConf(audit, config.ParseOptions{})
+		ok(c.t, err)
+	}
+	r, err := config.Resolve(q)
+	ok(c.t, err)
+	return r
+}
+
+// run makes one run of an engine that answers 8 samples in 0.2 s.
+func (c *campaign) run(s loadgen.Scenario, mode, audit, dir string) {
+	c.t.Helper()
+	r := c.settings(s, mode, audit)
+	simulation := simulated.Config{
+		Inputs: []backend.Port{{Name: "number", Type: tensor.Float32, Shape: tensor.Shape{-1, 1}}}, Outputs: []backend.Port{{Name: "class", Type: tensor.Float32, Shape: tensor.Shape{-1}}},
+	}
+	if mode == "performance" {
+		simulation.Latency = 200 * time.Millisecond
+	}
+	engine, err := simulated.New(simulation)
+	ok(c.t, err)
+	m := c.entry()
+	m.Open = func(workload.Setup) (*workload.Workload, error) { return c.numbers.workload(), nil }
+	m.Score, m.Roles, m.Files = c.numbers.score, nil, nil
+	results, err := harness.Run(c.t.Context(), harness.Config{
+		Program: "mlperf test", Model: m, Rules: "v6.1", Settings: r.Settings, Precision: "fp32",
+		Engine: renamed{engine}, Instances: 1, MaxBatch: 8, OutputDir: dir, Observer: quiet{}, Judge: judge(r),
+		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
+	})
+	ok(c.t, err)
+	ok(c.t, engine.Close())
+	if results.Result != report.Valid {
+		c.t.Errorf("%s: %s %v", dir, results.Result, results.Problems)
+	}
+}
+
+// judge says which settings are easier than the rules'.
+func judge(r *config.Resolved) func(loadgen.TestSettings, []report.Setting) (report.Limitations, []string) {
+	return func(s loadgen.TestSettings, _ []report.Setting) (limitations report.Limitations, notes []string) {
+		list, err := r.Differences(s, config.Closed)
+		if err != nil {
+			return report.Limitations{{ID: limitation.NotCompared, Value: err.Error()}}, nil
+		}
+		for _, d := range list {
+			if d.Easier {
+				limitations = append(limitations, d.Limitation())
+			}
+		}
+		return limitations, nil
+	}
+}
+
+// all makes the runs and tests of the three scenarios of an edge system.
+func (c *campaign) all() {
+	c.t.Helper()
+	for _, s := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream, loadgen.Offline} {
+		dir := filepath.Join(c.dir, s.String())
+		c.run(s, "performance", "", dir+"/runs/performance")
+		c.run(s, "accuracy", "", dir+"/runs/accuracy")
+		for _, test := range []string{"TEST01", "TEST04"} {
+			c.audit(s, test, dir)
+		}
+	}
+}
+
+// audit makes a test, whose runs for performance and accuracy are there.
+func (c *campaign) audit(s loadgen.Scenario, test, dir string) {
+	c.t.Helper()
+	conf, err := compliance.Conf(test, c.entry().Rules.Name, "v6.1")
+	ok(c.t, err)
+	path := filepath.Join(dir, "runs", test, "my-"+test+".conf") // not audit.config: its role counts, not its name
+	write(c.t, path, conf)
+	c.run(s, "performance", path, filepath.Dir(path))
+	v, err := compliance.Verify(c.t.Context(), test, compliance.Logs{Performance: dir + "/runs/performance", Accuracy: dir + "/runs/accuracy", Audit: filepath.Dir(path)}, compliance.Options{})
+	ok(c.t, err)
+	ok(c.t, v.Write(dir, false))
+}
+
+// request asks for a tree of the runs, with all that these do not say.
+func (c *campaign) request() Request {
+	return Request{
+		Tree: filepath.Join(c.t.TempDir(), "tree"), Runs: []string{c.dir}, Rules: "v6.1", Division: "closed", Submitter: "ExampleOrg", System: "board1",
+		Description: complete(c.t, "closed", "edge"), Measurements: map[string]string{"starting_weights_filename": "resnet50_v1.onnx"},
+	}
+}
+
+// keepTree is for showing the tree to the official checker, in tools/submission of
+// github.com/mlcommons/inference: python3 -m submission_checker.main --input TREE --version v6.1
+var keepTree = flag.String("tree", "", "make the tree of our own runs here, and leave it")
+
+func TestTreeOfOwnRunsPasses(t *testing.T) {
+	testenv.SkipLong(t, "nine runs of 600 s of fake time, and three of 50,000 samples")
+	t.Parallel()
+	c := &campaign{dir: t.TempDir(), numbers: numbers{38_006}}
+	synctest.Test(t, func(t *testing.T) { c.t = t; c.all() })
+	c.t = t
+	q := c.request()
+	if *keepTree != "" {
+		q.Tree = *keepTree
+	}
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if !built.Check.Passes || len(built.Check.Results) != 3 {
+		t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+	}
+	r, err := checker.Check(t.Context(), checker.Options{Tree: q.Tree, Rules: "v6.1"})
+	ok(t, err)
+	if !r.Passes {
+		t.Errorf("profile reference: the tree breaks %v", rulesOf(r))
+	}
+}
+
+// numbers replaces ImageNet and ResNet-50: sample i is the number i, and so is its class, for
+// as many of the 50,000 as the score needs.
+type numbers struct{ right int }
+
+const imagenet = 50_000
+
+func (n numbers) workload() *workload.Workload {
+	return &workload.Workload{
+		Samples: imagenet, Notes: []string{"input: float32"},
+		Row: func(int) []workload.Slot {
+			return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}}
+		},
+		Prepare: func(index int, row []tensor.Tensor) error {
+			tensor.Data[float32](row[0])[0] = float32(index)
+			return nil
+		},
+		NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+			return &predictor{session: sessions[workload.Only]}, nil
+		},
+	}
+}
+
+func (n numbers) score(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+	truth := make([]accuracy.LabeledImage, imagenet)
+	for i := range truth {
+		if truth[i].Label = int64(i); i >= n.right {
+			truth[i].Label = -1
+		}
+	}
+	return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{})
+}
+
+// A predictor asks a session for the classes of a batch.
+type predictor struct {
+	session backend.Session
+	store   *workload.Store
+}
+
+func (p *predictor) Use(store *workload.Store) error { p.store = store; return nil }
+func (p *predictor) Close() error                    { return nil }
+
+func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	in, out := tensor.New(tensor.Float32, int64(len(items)), 1), tensor.New(tensor.Float32, int64(len(items)))
+	var values [2]backend.Value
+	for i, t := range []tensor.Tensor{in, out} {
+		v, err := p.session.Bind(t)
+		if err != nil {
+			return err
+		}
+		defer v.Close()
+		values[i] = v
+	}
+	for k, item := range items {
+		copy(in.Rows(k, 1).Bytes(), p.store.Row(item.Row)[0].Bytes())
+	}
+	if err := p.session.Run(ctx, values[:1], values[1:]); err != nil {
+		return err
+	}
+	for k, class := range tensor.Data[float32](out) {
+		reply.Done(k, binary.LittleEndian.AppendUint32(nil, math.Float32bits(class)), 0)
+	}
+	return nil
+}
+
+// A renamed engine is not called simulated.
+type renamed struct{ backend.Engine }
+
+type renamedSession struct{ backend.Session }
+
+func (e renamed) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
+	s, err := e.Engine.Open(ctx, o)
+	return renamedSession{s}, err
+}
+
+func (s renamedSession) Info() backend.Info {
+	info := s.Session.Info()
+	info.Engine = "onnxruntime 1.24"
+	return info
+}
+
+// quiet is an observer that shows nothing.
+type quiet struct{}
+
+func (quiet) Phase(string)             {}
+func (quiet) Loading(int, int)         {}
+func (quiet) Items(int, int)           {}
+func (quiet) Traffic(loadgen.Progress) {}
+func (quiet) Note(string)              {}
+
+// captions replace COCO and Stable Diffusion XL by the scores of the images.
+type captions struct {
+	numbers
+	clip, fid float64
+}
+
+const coco = 5000
+
+func (c captions) workload() *workload.Workload {
+	w := c.numbers.workload()
+	w.Samples = coco
+	return w
+}
+
+func (c captions) score(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+	return accuracy.ImageScore(slices.Repeat([]float64{c.clip}, coco), c.fid, accuracy.Coverage{Samples: coco, Scored: coco})
+}
+
+// imageCampaign makes the runs of an edge system.
+func imageCampaign(t *testing.T, scores captions) *campaign {
+	const name = "stable-diffusion-xl"
+	c := &campaign{dir: t.TempDir(), model: name, numbers: scores}
+	synctest.Test(t, func(t *testing.T) {
+		c.t = t
+		for _, s := range []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline} {
+			dir := filepath.Join(c.dir, s.String())
+			c.run(s, "performance", "", dir+"/runs/performance")
+			c.run(s, "accuracy", "", dir+"/runs/accuracy")
+			needs, err := compliance.Needs("v6.1", name, s.String())
+			ok(t, err)
+			for _, need := range needs {
+				for _, test := range need.Tests {
+					c.audit(s, test, dir)
+				}
+			}
+		}
+	})
+	c.t = t
+	return c
+}
+
+func TestTreeOfImagesPasses(t *testing.T) {
+	testenv.SkipLong(t, "runs of 600 s of fake time")
+	t.Parallel()
+	c := imageCampaign(t, captions{clip: 31.75, fid: 23.5})
+	q := c.request()
+	q.Measurements["starting_weights_filename"] = "stable-diffusion-xl-base-1.0"
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if !built.Check.Passes || len(built.Check.Results) != 2 {
+		t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+	}
+}
