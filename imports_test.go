@@ -23,6 +23,7 @@ var rules = []struct{ from, not, except, why string }{
 	{"internal/backend", "internal/models internal/harness internal/run internal/loadgen internal/cli", "", "engines know no benchmark"},
 	{"internal/accuracy", "internal/models internal/backend internal/loadgen internal/harness internal/run", "", "metrics know values and files"},
 	{"internal/harness", "internal/models internal/run internal/cli", "internal/models/workload", "the harness runs any benchmark"},
+	{"internal/tokenizer", "internal", "internal/tokenizer internal/fileio internal/userinput", "text and tokens know no model"},
 	{"internal/cli", "internal/models internal/dataset internal/accuracy", "", "verbs reach benchmarks through run"},
 }
 

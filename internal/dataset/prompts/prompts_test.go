@@ -58,7 +58,7 @@ func TestJSONForms(t *testing.T) {
 }
 
 func TestPickles(t *testing.T) {
-	data, err := os.ReadFile("../pickle/testdata/frame_protocol4.pkl")
+	data, err := os.ReadFile("../../tensor/pickle/testdata/frame_protocol4.pkl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(two))
 	f.Add([]byte("{\"a\":1}\n{\"a\":[1,2]}"))
 	f.Add(parquetFile(f, []parquetRow{{Input: "a", Tokens: []int32{1}}}))
-	if data, err := os.ReadFile("../pickle/testdata/frame_protocol4.pkl"); err == nil {
+	if data, err := os.ReadFile("../../tensor/pickle/testdata/frame_protocol4.pkl"); err == nil {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -329,7 +329,7 @@ func TestParquetClaimsTooManyRows(t *testing.T) {
 }
 
 func TestCountTakesTheFirstRows(t *testing.T) {
-	frame, err := os.ReadFile("../pickle/testdata/frame_protocol4.pkl")
+	frame, err := os.ReadFile("../../tensor/pickle/testdata/frame_protocol4.pkl")
 	if err != nil {
 		t.Fatal(err)
 	}
