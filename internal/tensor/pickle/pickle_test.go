@@ -279,7 +279,7 @@ func TestReadTorch(t *testing.T) {
 		{"another file", "not an archive of torch.save", []byte("\x80\x02.")},
 		{"no pickle", "the archive has no data.pkl", archive(t, "x/y/data.pkl", good)},
 		{"no memory", "the archive has no x/data/0", archive(t, "x/data.pkl", good)},
-		{"too little memory", "the tensor has 31 bytes, want 8 float32", archive(t, "x/data.pkl", good, "x/data/0", memory[:31])},
+		{"too little memory", "the tensor has 31 bytes, want 8 numbers of 4", archive(t, "x/data.pkl", good, "x/data/0", memory[:31])},
 		{"compressed memory", "x/data/0: compressed", archive(t, "x/data.pkl", good, "x/data/0!", memory)},
 		{"another type", "torch.HalfStorage, which is refused", archive(t, "x/data.pkl", strings.Replace(good, "Float", "Half", 1), "x/data/0", memory)},
 		{"a function", "os.system, which is refused", archive(t, "x/data.pkl", "cos\nsystem\n.")},

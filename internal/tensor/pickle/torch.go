@@ -11,7 +11,7 @@ import (
 	"github.com/nlpodyssey/gopickle/types"
 )
 
-// ReadTorch reads the tensor of float32 in a file that torch.save of PyTorch 1.6 or later wrote:
+// ReadTorch reads the tensor of float32 or int64 in a file that torch.save of PyTorch 1.6 or later wrote:
 // an archive of NAME/data.pkl, NAME/data/0 and so on.
 func ReadTorch(data []byte) (*Array, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -64,10 +64,13 @@ func ReadTorch(data []byte) (*Array, error) {
 	return &a.Array, nil
 }
 
-// A torchStorage is the numbers of a tensor, and a floatStorage their type.
+// A torchStorage is the numbers of a tensor, and a storageType their type, as NumPy names it.
 type (
-	torchStorage []byte
-	floatStorage struct{}
+	torchStorage struct {
+		storageType
+		data []byte
+	}
+	storageType string
 )
 
 func findTorchClass(module, name string) (any, error) {
@@ -75,7 +78,9 @@ func findTorchClass(module, name string) (any, error) {
 	case "torch._utils._rebuild_tensor_v2":
 		return function(rebuildTensor), nil
 	case "torch.FloatStorage":
-		return floatStorage{}, nil
+		return storageType("f4"), nil
+	case "torch.LongStorage":
+		return storageType("i8"), nil
 	}
 	return findClass(module, name)
 }
@@ -86,7 +91,7 @@ func loadStorage(id any, storage func(key string) ([]byte, error)) (any, error) 
 	if !ok || len(*t) != 5 || (*t)[0] != "storage" {
 		return nil, errTorch
 	}
-	_, ok = (*t)[1].(floatStorage)
+	of, ok := (*t)[1].(storageType)
 	key, ok2 := (*t)[2].(string)
 	n, ok3 := (*t)[4].(int)
 	if !ok || !ok2 || !ok3 {
@@ -96,11 +101,14 @@ func loadStorage(id any, storage func(key string) ([]byte, error)) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(data)%4 != 0 || n != len(data)/4 {
-		return nil, fmt.Errorf("the tensor has %d bytes, want %d float32", len(data), n)
+	if size := of.size(); len(data)%size != 0 || n != len(data)/size {
+		return nil, fmt.Errorf("the tensor has %d bytes, want %d numbers of %d", len(data), n, size)
 	}
-	return torchStorage(data), nil
+	return torchStorage{of, data}, nil
 }
+
+// size is how many bytes a number has.
+func (s storageType) size() int { return elementSize(string(s)) }
 
 var errTorch = errors.New("a tensor is not written as PyTorch writes it")
 
@@ -122,7 +130,8 @@ func rebuildTensor(args []any) (any, error) {
 	if len(shape) != len(strides) {
 		return nil, errTorch
 	}
-	n, err := product(shape, len(s)/4)
+	size := s.size()
+	n, err := product(shape, len(s.data)/size)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +142,8 @@ func rebuildTensor(args []any) (any, error) {
 		}
 		stride *= max(shape[axis], 1)
 	}
-	if first < 0 || first > len(s)/4-n {
-		return nil, fmt.Errorf("a tensor of shape %v starts at element %d of %d", shape, first, len(s)/4)
+	if first < 0 || first > len(s.data)/size-n {
+		return nil, fmt.Errorf("a tensor of shape %v starts at element %d of %d", shape, first, len(s.data)/size)
 	}
-	return &ndarray{Array{Type: "f4", Shape: shape, Data: s[4*first:][:4*n]}, true}, nil
+	return &ndarray{Array{Type: string(s.storageType), Shape: shape, Data: s.data[size*first:][:size*n]}, true}, nil
 }
