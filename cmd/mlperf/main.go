@@ -72,7 +72,7 @@ func (w pipeWriter) Write(b []byte) (int, error) {
 	n, err := w.stream.Write(b)
 	if errors.Is(err, syscall.EPIPE) {
 		w.cancel(cli.ErrInterrupted)
-		err = fmt.Errorf("%w: %w", cli.ErrInterrupted, err)
+		err = cli.ErrReaderGone
 	}
 	return n, err
 }

@@ -16,6 +16,9 @@ type DetectionOptions struct {
 	// accuracy-coco.py numbers them in the order of a Python set, which for the real
 	// data set is not the order in which the reference SUT loads them; this is the latter.
 	RemoveEmptyImages bool
+	// MinScore leaves out detections with a lower score, as other benchmarks do: EEMBC's MLMark with 0.3
+	// (github.com/eembc/mlmark, harness/eelib/validate.py). The scripts have no such option.
+	MinScore float64
 	// Verbose also gives the lines that the scripts add with --verbose.
 	Verbose bool
 }
@@ -30,7 +33,11 @@ func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Score,
 	}
 	coverage := found.coverage
 	if len(found.detections) == 0 {
-		return nil, fmt.Errorf("%s: no detection in %d records; pycocotools cannot evaluate that", log.Name(), coverage.records())
+		enough := ""
+		if opts.MinScore > 0 {
+			enough = fmt.Sprintf(" with a score of %g or more", opts.MinScore)
+		}
+		return nil, fmt.Errorf("%s: no detection%s in %d records; pycocotools cannot evaluate that", log.Name(), enough, coverage.records())
 	}
 	e := evaluate(gt, found.imageIDs, found.detections)
 	stats := e.cocoStats()
@@ -47,6 +54,9 @@ func ScoreDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*Score,
 		score.printf("found %d images", len(found.imageIDs))
 		score.printf("found %d images with no results", found.noResults)
 		score.printf("ignored %d dupes", coverage.Repeated)
+	}
+	if opts.MinScore > 0 {
+		score.warnf("detections with scores below %g do not count: the official script counts them", opts.MinScore)
 	}
 	if n := found.mismatches; n > 0 {
 		score.warnf("%d detections name another sample than their record; the record's was taken", n)
@@ -141,6 +151,9 @@ func readDetections(log Input, gt *GroundTruth, opts DetectionOptions) (*loggedD
 					return nil, rec.errorf(log, "detection %d: %w", i/rowLength, &NoCategoryError{Label: label, Categories: n - 1})
 				}
 				label = inverseMap[(label+n)%n]
+			}
+			if number(i+5) < opts.MinScore {
+				continue
 			}
 			// Corners from 0 to 1 become a box in pixels in the scripts' order of operations; conversions keep compilers from fusing them.
 			w, h := float64(image.Width), float64(image.Height)

@@ -165,6 +165,19 @@ func TestInverseMapIsAPythonList(t *testing.T) {
 	}
 }
 
+func TestMinScore(t *testing.T) {
+	// The box with the low score is right, the other one wrong.
+	payload := append(floats(0, 0.2, 0.1, 0.6, 0.5, 0.25, 7), floats(0, 0, 0, 0.1, 0.1, 0.3, 7)...)
+	for least, want := range map[float64]float64{0: 25, 0.25: 25, 0.26: 0, 0.3: 0} { // one of two right, behind the wrong one; of one of two categories
+		got := must(ScoreDetections(logOf(payload), &GroundTruth{Images: smallTruth().Images, Categories: smallTruth().Categories[:1], Annotations: smallTruth().Annotations[:1]}, DetectionOptions{MinScore: least}))
+		if v, _ := got.Lookup("mAP"); v.Value != 2*want {
+			t.Errorf("mAP of scores from %g on = %g, want %g", least, v.Value, 2*want)
+		}
+	}
+	_, err := ScoreDetections(logOf(payload), smallTruth(), DetectionOptions{MinScore: 0.31})
+	wantError(t, err, "no detection with a score of 0.31 or more in 1 records")
+}
+
 func TestScoreDetectionsErrors(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, c := range []struct {

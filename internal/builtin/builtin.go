@@ -34,6 +34,9 @@ type Maker struct {
 	// FullSize makes models with all layers and rows of the real ones, though the files are
 	// very large.
 	FullSize bool
+	// Most, if not 0, is how many samples the data sets have at most whose truth a model of vision makes, sample by sample: who
+	// needs a few does not wait for the others.
+	Most int
 	// FreeDisk and FreeMemory are the bytes that are left, where a folder is and for this process; nil or 0: that is
 	// not known.
 	FreeDisk   func(dir string) uint64

@@ -28,7 +28,7 @@ func (m Maker) detectionSet(model workload.Model, r vision.BuiltIn, layout synth
 	if truth != "" {
 		truth = fmt.Sprintf("%s-objects%d", truth, objectsVersion)
 	}
-	spec := synth.COCOSpec{Layout: layout, Seed: detectionSeed, Images: m.samples(r.Samples), Truth: truth}
+	spec := synth.COCOSpec{Layout: layout, Seed: detectionSeed, Images: m.judged(r.Samples), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		judge := func(folder string) (map[string]float64, error) {
 			return m.markObjects(ctx, model, spec, folder, r.NumberedLabels)

@@ -132,6 +132,14 @@ func (m Maker) samples(usual int) int {
 	return usual
 }
 
+// judged is how many samples a data set has whose truth a model makes.
+func (m Maker) judged(usual int) int {
+	if n := m.samples(usual); m.Most == 0 || m.Most > n {
+		return n
+	}
+	return m.Most
+}
+
 // meanRun is how many pairs a sample has on average.
 const meanRun = 270
 

@@ -117,6 +117,27 @@ func TestADetectorIsAboutHalfRightOnItsOwnData(t *testing.T) {
 	}
 }
 
+// Who asks for the first samples does not wait for the answers to the others.
+func TestMostSamples(t *testing.T) {
+	m, _ := boxMaker(t, 0)
+	m.Most = 2
+	dir, err := m.Dataset(t.Context(), lookupModel(t, "ssd-mobilenet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := dataset.ReadCOCO(dir)
+	if err != nil || len(truth.Images) != 2 {
+		t.Errorf("%d images, %v, want 2", len(truth.Images), err)
+	}
+	whole, err := Maker{Dir: m.Dir, Engine: m.Engine}.set(lookupModel(t, "ssd-mobilenet"))
+	if m.Most = 1000; err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.set(lookupModel(t, "ssd-mobilenet")); err != nil || got.key != whole.key || whole.key == filepath.Base(dir) {
+		t.Errorf("the set of at most 1000 is %s, %v, want the whole one, %s", got.key, err, whole.key)
+	}
+}
+
 // checkTruth wants about as many annotations as boxes are found in 24 images, few of them crowds and one image without any.
 func checkTruth(t *testing.T, dir string) {
 	t.Helper()

@@ -24,7 +24,7 @@ device device-memory division drain drop-empty-images dry-run dtype duration end
 free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input instances inter-threads
 intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
-measurement memory-pattern method min-duration min-query-count min-tokens mlperf-conf mode model model-name model-output model-path
+measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path
 model-source name network network-end newest no-accuracy no-report no-score only ort-log output-transposed pad pairs part peer per-tensor
 percentile performance-logs performance-sample-count permutation pin pipeline-ports port-names power power-fields power-ranging precision
 predictions-only prefill-chunk preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme

@@ -61,6 +61,9 @@ func finished(status int) error {
 // ErrInterrupted is the cause of a context that a signal has ended.
 var ErrInterrupted = errors.New("interrupted")
 
+// ErrReaderGone is the interruption by a reader of the output that has gone (mlperf plan | head). It needs no words.
+var ErrReaderGone = fmt.Errorf("%w: the reader of the output has gone", ErrInterrupted)
+
 // interrupted ends a command that a signal has stopped. Other errors beside the interruption, for instance of writing the
 // results, keep their text.
 func interrupted(err error) error { return statusError{ExitInterrupted, beside(err)} }
@@ -83,7 +86,7 @@ func beside(err error) error {
 // ended is the error of a command whose context a signal may have ended: one that says no more than "cancelled" becomes an
 // interruption.
 func ended(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, context.Canceled) && statusOf(err) == ExitError {
+	if errors.Is(err, ErrReaderGone) || errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, context.Canceled) && statusOf(err) == ExitError {
 		return interrupted(err)
 	}
 	return err

@@ -55,6 +55,8 @@ func TestInterruptions(t *testing.T) {
 		{"cancelled without a signal", ended(other, asking), ExitError, "asking: context canceled"},
 		{"errors on both sides", interrupted(errors.Join(full, errors.Join(ErrInterrupted, context.Canceled), errors.New("the page: no"))), ExitInterrupted, "the disk is full\nthe page: no"},
 		{"no error", interrupted(nil), ExitInterrupted, ""},
+		{"a reader that has gone", ended(other, fmt.Errorf("printing: %w", ErrReaderGone)), ExitInterrupted, ""},
+		{"and another error", ended(other, errors.Join(full, ErrReaderGone)), ExitInterrupted, "the disk is full"},
 	} {
 		if statusOf(c.err) != c.want || c.err.Error() != c.text {
 			t.Errorf("%s: status %d, %q, want %d, %q", c.name, statusOf(c.err), c.err, c.want, c.text)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -68,6 +69,10 @@ Before v1.0 a Server result is the lowest of five runs. Up to v1.1 3d-unet is th
 	for _, version := range Versions() {
 		s := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, version)}).Settings
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", version, s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed)
+	}
+	b.WriteString("\n## Where the rules' text and the checker differ\n\nThe program does as the checker.\n\n| from | of | |\n|---|---|---|\n")
+	for _, n := range textNotes() {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", n.First, cmp.Or(n.Model, "all benchmarks"), n.Note)
 	}
 	b.WriteString(limitationsText())
 	return b.String()

@@ -131,18 +131,19 @@ func runTime(seconds float64) time.Duration {
 // A Bandwidth is that of the network of a datacenter system, in bytes per second. 0: any.
 type Bandwidth struct{ Ingress, Egress float64 }
 
-// MinBandwidth returns the bandwidth that the rules ask of a datacenter system which
+// MinBandwidth returns the bandwidth that the rules of a version ask of a datacenter system which
 // answers samplesPerSecond of a model, with inputs and outputs of bytesPerValue. It
-// returns an error for a model that the rules have no formula for.
-func MinBandwidth(m Model, samplesPerSecond float64, bytesPerValue int) (Bandwidth, error) {
+// returns an error for a model that these rules have no formula for.
+func MinBandwidth(version string, m Model, samplesPerSecond float64, bytesPerValue int) (Bandwidth, error) {
 	if samplesPerSecond < 0 || bytesPerValue <= 0 {
 		return Bandwidth{}, fmt.Errorf("want a speed of at least 0 and values of at least 1 byte, got %g and %d", samplesPerSecond, bytesPerValue)
 	}
-	if m.Sample == nil {
-		return Bandwidth{}, fmt.Errorf("the rules have no formula for the bandwidth of %s", m.Name)
+	sample, ok := m.sampleIn(version)
+	if !ok {
+		return Bandwidth{}, fmt.Errorf("rules %s have no formula for the bandwidth of %s", version, m.Name)
 	}
 	return Bandwidth{
-		Ingress: samplesPerSecond * (float64(m.Sample.InValues)*float64(bytesPerValue) + float64(m.Sample.InBytes)),
-		Egress:  samplesPerSecond * float64(m.Sample.OutValues) * float64(bytesPerValue),
+		Ingress: samplesPerSecond * (float64(sample.InValues)*float64(bytesPerValue) + float64(sample.InBytes)),
+		Egress:  samplesPerSecond * float64(sample.OutValues) * float64(bytesPerValue),
 	}, nil
 }

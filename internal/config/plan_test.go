@@ -116,19 +116,19 @@ func TestMinBandwidth(t *testing.T) {
 		{SampleSize{InValues: 1024, OutValues: 1024}, 1, 4, Bandwidth{4096, 4096}},
 		{SampleSize{}, 1, 4, Bandwidth{}},
 	} {
-		got, err := MinBandwidth(Model{Sample: &c.sample}, c.perSecond, c.bytes)
+		got, err := MinBandwidth(Newest, Model{Sample: &c.sample}, c.perSecond, c.bytes)
 		if err != nil || got != c.want {
 			t.Errorf("MinBandwidth(%+v, %g, %d) = %v, %v, want %v", c.sample, c.perSecond, c.bytes, got, err, c.want)
 		}
 	}
-	if _, err := MinBandwidth(Model{Name: "mobilenet"}, 1, 1); err == nil || !strings.Contains(err.Error(), "mobilenet") {
+	if _, err := MinBandwidth(Newest, Model{Name: "mobilenet"}, 1, 1); err == nil || !strings.Contains(err.Error(), "mobilenet") {
 		t.Errorf("MinBandwidth(mobilenet) = %v", err)
 	}
 	for _, c := range []struct {
 		speed float64
 		bytes int
 	}{{-1, 1}, {1, 0}} {
-		if _, err := MinBandwidth(Model{Sample: &SampleSize{}}, c.speed, c.bytes); err == nil {
+		if _, err := MinBandwidth(Newest, Model{Sample: &SampleSize{}}, c.speed, c.bytes); err == nil {
 			t.Errorf("a speed of %g and values of %d bytes give no error", c.speed, c.bytes)
 		}
 	}

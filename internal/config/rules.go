@@ -149,6 +149,8 @@ type Model struct {
 	Name    string      // in the rules' mlperf.conf
 	Aliases []string    // other names of the rules and of submissions, by which conf files may call it too
 	Sample  *SampleSize // on the network; nil: the rules have no formula
+	// Earlier are its sizes in rounds before a change of the rules, oldest first.
+	Earlier []EarlierSize
 	// Strict: the benchmark of 99.9 % of the reference's accuracy, which has the settings and aliases of the one of 99 %.
 	Strict bool
 	// First and Last are the rounds whose benchmark of these names it is, where another one has the same names in other rounds;
@@ -193,6 +195,29 @@ type Minima struct {
 type SampleSize struct {
 	InValues, OutValues uint64
 	InBytes             uint64
+}
+
+// An EarlierSize is a SampleSize of the rounds before a version (history of inference_rules.adoc in mlcommons/inference_policies).
+type EarlierSize struct {
+	Before string
+	SampleSize
+}
+
+// firstBandwidth is the first round whose rules have a bandwidth (inference_rules.adoc, appendix "Datacenter Bandwidth
+// Requirements").
+const firstBandwidth = "v2.0"
+
+// sampleIn is the size of a sample in the rules of a version; false: they have none.
+func (m Model) sampleIn(version string) (SampleSize, bool) {
+	if m.Sample == nil || version < firstBandwidth {
+		return SampleSize{}, false
+	}
+	for _, e := range m.Earlier {
+		if version < e.Before {
+			return e.SampleSize, true
+		}
+	}
+	return *m.Sample, true
 }
 
 // Is reports whether a name is one of the model's, in any case.

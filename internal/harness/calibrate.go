@@ -84,9 +84,15 @@ func (r *run) chooseLatencyBound() error {
 	default:
 		r.impossible = err
 		s, origin := &r.cfg.Settings, "no rate can meet the latency bound"
-		s.MinDuration, s.MinQueryCount, r.cfg.Runs = min(s.MinDuration, briefTime), min(s.MinQueryCount, 1), 1
-		r.set("min_duration", s.MinDuration.String(), origin, "")
-		r.set("min_query_count", fmt.Sprint(s.MinQueryCount), origin, "")
+		r.cfg.Runs = 1
+		if s.MinDuration > briefTime {
+			s.MinDuration = briefTime
+			r.set("min_duration", s.MinDuration.String(), origin, "")
+		}
+		if s.MinQueryCount > 1 {
+			s.MinQueryCount = 1
+			r.set("min_query_count", fmt.Sprint(s.MinQueryCount), origin, "")
+		}
 		r.cfg.Observer.Note(fmt.Sprintf("%v; %v of traffic show how far off it is", err, s.MinDuration))
 	}
 	return nil

@@ -222,6 +222,19 @@ func TestImpossibleBoundIsShown(t *testing.T) {
 	})
 }
 
+// Who gave a length that an impossible bound does not shorten stays its origin.
+func TestImpossibleBoundKeepsOrigins(t *testing.T) {
+	r := &run{cfg: Config{Settings: settings(loadgen.Server), Brief: true, Observer: &observer{t: t}}, warm: warmUp{latency: 20 * time.Millisecond, least: 19 * time.Millisecond}}
+	r.cfg.Settings.ServerTargetLatency, r.cfg.Settings.MinDuration, r.cfg.Settings.MinQueryCount = 15*time.Millisecond, 3*time.Second, 270336
+	r.set("min_duration", "3s", "--min-duration", "")
+	if err := r.chooseLatencyBound(); err != nil {
+		t.Fatal(err)
+	}
+	if duration, count := r.origin("min_duration"), r.origin("min_query_count"); duration != "--min-duration" || count != "no rate can meet the latency bound" {
+		t.Errorf("origins %q and %q", duration, count)
+	}
+}
+
 func TestImpossibleBoundCountsTheQuickestRun(t *testing.T) {
 	const bound = 15 * time.Millisecond
 	for name, test := range map[string]struct {

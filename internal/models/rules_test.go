@@ -82,22 +82,30 @@ func TestBandwidthOfModels(t *testing.T) {
 		perSecond float64
 		bytes     int
 		want      config.Bandwidth
+		round     string
 	}{
-		{"resnet50", 1000, 1, config.Bandwidth{Ingress: 150528e3}},
-		{"retinanet", 100, 1, config.Bandwidth{Ingress: 192e6}},
-		{"3d-unet-99", 2, 1, config.Bandwidth{Ingress: 2 * 32944795, Egress: 2 * 32944795}},
-		{"bert-99", 10, 8, config.Bandwidth{Ingress: 10 * 1152 * 8}},
-		{"rnnt", 1, 4, config.Bandwidth{Ingress: 480000}},
-		{"dlrm-v2-99", 1, 4, config.Bandwidth{Ingress: 270 * 39 * 4}},
-		{"dlrm-v3", 1, 1, config.Bandwidth{Ingress: 98368}},
-		{"llama2-70b", 1, 4, config.Bandwidth{Ingress: 4096, Egress: 4096}},
-		{"stable-diffusion-xl", 1, 1, config.Bandwidth{Ingress: 77, Egress: 3145728}},
-		{"wan-2.2-t2v-a14b", 1, 1, config.Bandwidth{Egress: 224870400}},
+		{"resnet50", 1000, 1, config.Bandwidth{Ingress: 150528e3}, config.Newest},
+		{"retinanet", 100, 1, config.Bandwidth{Ingress: 192e6}, config.Newest},
+		{"3d-unet-99", 2, 1, config.Bandwidth{Ingress: 2 * 32944795, Egress: 2 * 32944795}, config.Newest},
+		{"bert-99", 10, 8, config.Bandwidth{Ingress: 10 * 1152 * 8}, config.Newest},
+		{"rnnt", 1, 4, config.Bandwidth{Ingress: 480000}, config.Newest},
+		{"dlrm-v2-99", 1, 4, config.Bandwidth{Ingress: 270 * 39 * 4}, config.Newest},
+		{"dlrm-v3", 1, 1, config.Bandwidth{Ingress: 98368}, config.Newest},
+		{"llama2-70b", 1, 4, config.Bandwidth{Ingress: 4096, Egress: 4096}, config.Newest},
+		{"stable-diffusion-xl", 1, 1, config.Bandwidth{Ingress: 77, Egress: 3145728}, config.Newest},
+		{"llama2-70b", 1, 1, config.Bandwidth{Ingress: 1024}, "v4.1"}, {"llama2-70b", 1, 1, config.Bandwidth{Ingress: 1024, Egress: 1024}, "v5.0"},
+		{"mixtral-8x7b", 1, 1, config.Bandwidth{Ingress: 2048}, "v4.1"}, {"deepseek-r1", 1, 1, config.Bandwidth{Ingress: 3136, Egress: 32768}, "v5.1"},
+		{"3d-unet-99", 1, 1, config.Bandwidth{Ingress: 32381026, Egress: 32381026}, "v2.0"}, {"3d-unet-99", 1, 1, config.Bandwidth{Ingress: 32944795, Egress: 32944795}, "v2.1"},
+		{"wan-2.2-t2v-a14b", 1, 1, config.Bandwidth{Egress: 224870400}, config.Newest},
 	} {
 		m, _ := Rules(c.model)
-		if got, err := config.MinBandwidth(m, c.perSecond, c.bytes); err != nil || got != c.want {
-			t.Errorf("MinBandwidth(%s, %g, %d) = %v, %v, want %v", c.model, c.perSecond, c.bytes, got, err, c.want)
+		if got, err := config.MinBandwidth(c.round, m, c.perSecond, c.bytes); err != nil || got != c.want {
+			t.Errorf("MinBandwidth(%s, %s, %g, %d) = %v, %v, want %v", c.round, c.model, c.perSecond, c.bytes, got, err, c.want)
 		}
+	}
+	m, _ := Rules("resnet50")
+	if got, err := config.MinBandwidth("v1.1", m, 1, 1); err == nil {
+		t.Errorf("MinBandwidth(v1.1, resnet50) = %v; the rules have bandwidths from v2.0 on", got)
 	}
 	if m, _ := Rules("mobilenet"); m.Sample != nil {
 		t.Errorf("the rules have a formula for mobilenet, %v", m.Sample)

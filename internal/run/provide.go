@@ -69,7 +69,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	cfg.Host, _ = os.Hostname()
 	cfg.Backend.ModelPath = q.ModelPath
 	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, maker: builtin.Maker{
-		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
+		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, Most: q.Count, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
 	if q.ModelPath != "" && !q.Engine.IsRemote() {
 		if cfg.Backend, err = p.WithModel(ctx, q.ModelPath); err != nil {

@@ -26,8 +26,9 @@ func deepSeekR1() workload.Model {
 		Source:  "https://huggingface.co/deepseek-ai/DeepSeek-R1",
 
 		Rules: config.Model{
-			Name:   "deepseek-r1",
-			Sample: &config.SampleSize{InValues: 3136, OutValues: 20000},
+			Name:    "deepseek-r1",
+			Sample:  &config.SampleSize{InValues: 3136, OutValues: 20000},
+			Earlier: []config.EarlierSize{{Before: "v6.0", SampleSize: config.SampleSize{InValues: 3136, OutValues: 32768}}},
 		},
 		PerformanceSampleCount: 4388,
 		Quality:                workload.Quality{Metric: "exact_match", Fraction: 0.99},

@@ -28,6 +28,7 @@ func llama70B() workload.Model {
 			Name:    "llama2-70b",
 			Aliases: []string{"llama2-70b-99", "llama2-70b-99.9", "llama2-70b-chat"},
 			Sample:  &config.SampleSize{InValues: 1024, OutValues: 1024},
+			Earlier: []config.EarlierSize{{Before: "v5.0", SampleSize: config.SampleSize{InValues: 1024}}},
 		},
 		PerformanceSampleCount: 24576,
 		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},

@@ -25,8 +25,9 @@ func mixtral() workload.Model {
 		Source:  "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1 (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{
-			Name:   "mixtral-8x7b",
-			Sample: &config.SampleSize{InValues: 2048, OutValues: 2048},
+			Name:    "mixtral-8x7b",
+			Sample:  &config.SampleSize{InValues: 2048, OutValues: 2048},
+			Earlier: []config.EarlierSize{{Before: "v5.0", SampleSize: config.SampleSize{InValues: 2048}}},
 		},
 		PerformanceSampleCount: 15000,
 		Quality:                workload.Quality{Metric: rougeOne, Fraction: 0.99},

@@ -134,7 +134,7 @@ func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scor
 	if err != nil {
 		return nil, err
 	}
-	o := accuracy.DetectionOptions{InverseMap: d.inverseMap, RemoveEmptyImages: options.dropEmpty, Verbose: options.verbose}
+	o := accuracy.DetectionOptions{InverseMap: d.inverseMap, RemoveEmptyImages: options.dropEmpty, MinScore: options.minScore, Verbose: options.verbose}
 	if options.inverseMap != nil {
 		o.InverseMap = *options.inverseMap
 	}

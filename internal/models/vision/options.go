@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -22,6 +23,7 @@ const (
 	boxPixelsOption    = "box-pixels"
 	labelMapOption     = "label-map"
 	dropEmptyOption    = "drop-empty-images"
+	minScoreOption     = "min-score"
 
 	dtypeOption      = "dtype"
 	inverseMapOption = "use-inv-map"
@@ -53,7 +55,12 @@ func detectorOptions() []workload.Option {
 		workload.Option{Name: boxPixelsOption, Kind: workload.Integer, Help: "size of the image in whose pixels boxes are; 0: boxes are fractions of the image (default: the model's own)"},
 		workload.Option{Name: labelMapOption, Help: "label of each class of a detector: a file with a class and its label per line, coco80to91, coco91to80 or none (default none)"},
 		workload.Option{Name: dropEmptyOption, Kind: workload.Bool, Help: "leave out images without annotations, as the reference does for the PyTorch SSD-ResNet34"},
+		minScore(),
 	)
+}
+
+func minScore() workload.Option {
+	return workload.Option{Name: minScoreOption, Scoring: true, Help: "least score, from 0 to 1, of the boxes that count for the mAP; MLMark's is 0.3 (default: all count)"}
 }
 
 func labelOptions() []workload.Option {
@@ -73,6 +80,7 @@ func boxScoreOptions() []workload.Option {
 		{Name: inverseMapOption, Kind: workload.Bool, Help: "labels are positions of categories, not ids (default: as the model's are, unless the log has labels that only ids can be)"},
 		{Name: onlyFullOption, Kind: workload.Bool, Help: "samples are the images with annotations"},
 		{Name: truthOption, Kind: workload.Path, Help: "file with the annotations of the images (default: the data set's)"},
+		minScore(),
 		verbose(),
 	}
 }
@@ -117,7 +125,10 @@ func parseBinding(v workload.Values) (b binding, err error) {
 	if b.boxPixels, err = v.Integer(boxPixelsOption); err != nil {
 		return b, err
 	}
-	b.dropEmpty, err = v.On(dropEmptyOption)
+	if b.dropEmpty, err = v.On(dropEmptyOption); err != nil {
+		return b, err
+	}
+	_, err = parseScoring(v) // before the run
 	return b, err
 }
 
@@ -153,6 +164,7 @@ type scoring struct {
 	verbose    bool
 	inverseMap *bool // labels are positions of categories; nil: as the model's are
 	dropEmpty  bool  // samples are the images with annotations
+	minScore   float64
 }
 
 func parseScoring(v workload.Values) (s scoring, err error) {
@@ -162,6 +174,11 @@ func parseScoring(v workload.Values) (s scoring, err error) {
 	}
 	if s.inverseMap, err = v.Bool(inverseMapOption); err != nil {
 		return s, err
+	}
+	if text, given := v[minScoreOption]; given {
+		if s.minScore, err = strconv.ParseFloat(text, 64); err != nil || !(s.minScore >= 0 && s.minScore <= 1) {
+			return s, userinput.Errorf(minScoreOption, "%q is not a score, want a number from 0 to 1", text)
+		}
 	}
 	s.dropEmpty, err = v.On(onlyFullOption)
 	return s, err

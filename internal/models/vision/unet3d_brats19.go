@@ -29,7 +29,6 @@ func unet3DBraTS19() workload.Model {
 			Name:    "3d-unet",
 			Aliases: []string{"3d-unet-99", "3d-unet-99.9", "3d-unet-brats19", "3dunet"},
 			Last:    "v1.1",
-			Sample:  &config.SampleSize{InValues: scanValues, OutValues: scanValues},
 		},
 		PerformanceSampleCount: 16,
 		DatasetSamples:         67,

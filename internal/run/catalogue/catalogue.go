@@ -122,8 +122,9 @@ type Card struct {
 	PerformanceSamples int               `json:"performance_sample_count"`
 	Metric             string            `json:"metric"`
 	Reference          float64           `json:"reference"`
-	Fraction           float64           `json:"fraction"`       // of the reference that is the target
-	Also               []string          `json:"also,omitempty"` // further bounds, as rouge2 ≥ 21.8
+	Fraction           float64           `json:"fraction"`        // of the reference that is the target
+	Also               []string          `json:"also,omitempty"`  // further bounds, as rouge2 ≥ 21.8
+	Notes              []string          `json:"notes,omitempty"` // where the rules' text and their checker differ
 	Source             string            `json:"source"`
 	Rules              string            `json:"rules"`
 	Categories         []config.Category `json:"categories,omitempty"` // where the rules have lists: from v0.7 on
@@ -166,7 +167,7 @@ func Describe(name, rules string) (*Card, error) {
 	card := &Card{
 		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtIn},
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
-		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Categories: set.Categories(m.Rules),
+		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Categories: set.Categories(m.Rules), Notes: set.TextNotes(m.Rules),
 	}
 	for _, bound := range q.Also {
 		card.Also = append(card.Also, bound.String())

@@ -105,7 +105,7 @@ func TestPlan(t *testing.T) {
 	if got, want := p.Links[0], 0.94e9/8/ingress; p.Ingress != ingress || len(p.Links) != 4 || got.Gigabits != 1 || math.Abs(got.Machines-want) > 1e-9 || math.Abs(got.Samples-100*want) > 1e-6 {
 		t.Errorf("the ingress is %v bytes per second, want %v; links %+v", p.Ingress, ingress, p.Links)
 	}
-	if p, err := PlanRuns(PlanRequest{Model: "resnet50", Rules: "v1.1", Speed: 100, ValueBytes: 1}); err != nil || p.Ingress*4 != ingress {
+	if p, err := PlanRuns(PlanRequest{Model: "resnet50", Rules: "v2.0", Speed: 100, ValueBytes: 1}); err != nil || p.Ingress*4 != ingress {
 		t.Errorf("with one byte each the ingress is %+v, %v", p, err)
 	}
 

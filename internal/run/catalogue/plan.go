@@ -83,7 +83,7 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 		}
 		p.Scenarios = append(p.Scenarios, row)
 	}
-	if b, err := config.MinBandwidth(m.Rules, q.Speed, q.ValueBytes); err == nil {
+	if b, err := config.MinBandwidth(rules.Version, m.Rules, q.Speed, q.ValueBytes); err == nil {
 		p.Ingress, p.Egress = b.Ingress, b.Egress
 		for _, gigabits := range []float64{1, 10, 25, 100} {
 			if b.Ingress > 0 && q.Speed > 0 {

@@ -362,7 +362,7 @@ func (b *builder) needs(r *result, rate float64) string {
 		return fmt.Sprintf("%.6g/s; %s", rate, checker.Placeholder("the bandwidth of this model"))
 	}
 	bytes := cmp.Or(map[string]int{"fp32": 4, "fp16": 2}[r.measurements(b.Division)["input_data_types"]], 1)
-	need, err := config.MinBandwidth(m.Rules, rate, bytes)
+	need, err := config.MinBandwidth(b.Rules, m.Rules, rate, bytes)
 	if err != nil {
 		return fmt.Sprintf("%.6g/s; %v", rate, err)
 	}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+)
+
+func newShow() *cobra.Command {
+	rules, asJSON := config.Newest, false
+	cmd := &cobra.Command{
+		Use:     "show MODEL",
+		Short:   "Show a model of the catalogue: its data, its target, its settings under the rules",
+		Example: "  mlperf show resnet50\n  mlperf show --rules v0.5 mobilenet",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notFile("show", args[0]); err != nil {
+				return err
+			}
+			c, err := catalogue.Describe(args[0], rules)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), "model", c)
+			}
+			var b strings.Builder
+			fmt.Fprintf(&b, "%s: %s\n", c.Name, c.Title)
+			fmt.Fprintf(&b, "task      %s\n", c.Task)
+			fmt.Fprintf(&b, "data set  %s, %d samples in memory\n", c.Dataset, c.PerformanceSamples)
+			fmt.Fprintf(&b, "target    %s ≥ %.6g: %g %% of the official %.6g\n", c.Metric, c.Reference*c.Fraction, c.Fraction*100, c.Reference)
+			for _, bound := range c.Also {
+				fmt.Fprintf(&b, "and       %s\n", bound)
+			}
+			for _, category := range c.Categories {
+				scenarios := strings.Join(category.Required, ", ")
+				if len(category.Optional) > 0 {
+					scenarios += "; may have " + strings.Join(category.Optional, ", ")
+				}
+				fmt.Fprintf(&b, "%-9s needs %s\n", category.Name, scenarios)
+			}
+			for _, note := range c.Notes {
+				fmt.Fprintf(&b, "note      %s\n", note)
+			}
+			fmt.Fprintf(&b, "official  %s\n", c.Source)
+			fmt.Fprintf(&b, "built-in  %s", c.BuiltIn)
+			if !strings.HasPrefix(c.BuiltIn, "none") {
+				fmt.Fprintf(&b, " (mlperf synth model %s)", c.Name)
+			}
+			b.WriteString("\n")
+			for _, s := range c.Scenarios {
+				fmt.Fprintf(&b, "\n%s, rules %s\n", s.Scenario, c.Rules)
+				for _, row := range s.Settings {
+					fmt.Fprintf(&b, "  %-34s %s %s\n", row.Key, row.Value, row.Unit)
+				}
+			}
+			return sayText(cmd.OutOrStdout(), b.String())
+		},
+	}
+	cmd.Flags().StringVar(&rules, "rules", rules, "rule set")
+	jsonFlag(cmd.Flags(), &asJSON)
+	return cmd
+}
