@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
+.PHONY: help build install wheel run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,15 @@ install: build ## put mlperf into $(PREFIX)/bin, where the commands of the READM
 	install -d "$(PREFIX)/bin"
 	install -m 755 $(BIN) "$(PREFIX)/bin/mlperf"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH";; esac
+
+# zig, if it is installed (pip install ziglang also has it: ZIG="python3 -m ziglang"), links for systems from glibc 2.28 on. Without it the
+# wheel is for systems as new as this one.
+ZIG      ?= $(shell command -v zig)
+WHEEL_CC  = $(if $(and $(ZIG),$(filter Linux,$(shell uname -s))),$(ZIG) cc -target $(shell uname -m)-linux-gnu.2.28)
+
+wheel: ## make dist/mlperf-….whl, which pip installs together with ONNX Runtime
+	$(FEWER_GC) CGO_ENABLED=1 $(if $(WHEEL_CC),CC="$(WHEEL_CC)") $(GO) build -trimpath -ldflags "$(strip $(LDFLAGS))" -o dist/mlperf ./cmd/mlperf
+	$(GO) run ./scripts/wheel --version "$$(dist/mlperf version | tr -d , | cut -d' ' -f2)" --output dist dist/mlperf
 
 run: ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
 	@$(MAKE) -j2 onnxruntime build # downloads beside compiling

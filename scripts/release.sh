@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the archives of a release, and SHA256SUMS beside them.
+# Makes the archives and the wheels of a release, and SHA256SUMS beside them.
 #
 #   scripts/release.sh                       all targets, into dist/
 #   scripts/release.sh --version 1.2.0       the version that mlperf --version says
@@ -9,7 +9,7 @@
 # compiler of its target. This machine's own target is built with it. Others are, if CC_OS_ARCH
 # names a cross compiler (CC_linux_arm64=aarch64-linux-gnu-gcc). What is left is built without cgo:
 # everything works there but --backend onnxruntime, and the archive's name says so
-# (-without-onnxruntime).
+# (-without-onnxruntime). A target with cgo has a wheel, too (scripts/wheel), if the version is one of numbers.
 #
 # An archive has the program, the licence, the README, scripts/, and for the target of this machine
 # the manual pages. Archives of the same commit are the same, byte by byte, where tar is GNU's.
@@ -85,6 +85,11 @@ build() { # OS ARCH
 	pack "$name" "$output/$archive"
 	made="$made $archive"
 	say "$archive"
+	if [ $cgo = 1 ] && expr "$version" : '[0-9][0-9.]*$' >/dev/null; then # pip knows versions like 1.2.0 only
+		wheel=$("$go" run ./scripts/wheel --version "$version" --output "$output" "$work/$name/$program") || fail "$1/$2: no wheel"
+		made="$made ${wheel##*/}"
+		say "${wheel##*/}"
+	fi
 }
 
 made=

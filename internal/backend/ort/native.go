@@ -21,6 +21,7 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -294,9 +295,10 @@ func functionOf(library, function string) unsafe.Pointer {
 	return C.find_function(from, name)
 }
 
-// loadNeeded loads the libraries that a library needs and that lie beside it. The providers of CUDA and TensorRT have no RUNPATH, but
-// the loader takes a library that is loaded already for the one of that name. NVIDIA's own have a RUNPATH to their folder. What
-// cannot be loaded is reported when the provider is.
+// loadNeeded loads the libraries that a library needs and that lie beside it, or in NVIDIA's wheels of the same Python environment
+// (site-packages/nvidia/cublas/lib, site-packages/tensorrt_libs). The providers of CUDA and TensorRT have no RUNPATH, but the loader
+// takes a library that is loaded already for the one of that name. NVIDIA's own have a RUNPATH to their folder and to those of the
+// other wheels. What cannot be loaded is reported when the provider is.
 func loadNeeded(library string) {
 	file, err := elf.Open(library)
 	if err != nil {
@@ -304,10 +306,20 @@ func loadNeeded(library string) {
 	}
 	defer file.Close()
 	needed, _ := file.ImportedLibraries()
+	beside := filepath.Dir(library)
+	folders := []string{beside}
+	if packages := filepath.Dir(filepath.Dir(beside)); filepath.Base(beside) == "capi" {
+		for _, wheel := range fileio.Glob(filepath.Join(packages, "nvidia"), "*") {
+			folders = append(folders, filepath.Join(wheel, "lib"))
+		}
+		folders = append(folders, filepath.Join(packages, "tensorrt_libs"))
+	}
 	for _, name := range needed {
-		path := C.CString(filepath.Join(filepath.Dir(library), name))
-		C.load_library(path)
-		C.free(unsafe.Pointer(path))
+		for _, folder := range folders {
+			path := C.CString(filepath.Join(folder, name))
+			C.load_library(path)
+			C.free(unsafe.Pointer(path))
+		}
 	}
 }
 

@@ -74,9 +74,9 @@ type Search struct {
 	Root       string // put before the system's own folders
 }
 
-// Find returns the first library that this program can use, in this order: the flag, the environment variable, beside the
-// program, our data directory, an installed onnxruntime-node, the system's folders, the loader's folders. It also returns
-// all places that it looked at, in order.
+// Find returns the first library that this program can use, in this order: the flag, the environment variable, the Python
+// environment that pip installed the program into, beside the program, our data directory, other Python environments, an installed
+// onnxruntime-node, the system's folders, the loader's folders. It also returns all places that it looked at, in order.
 //
 // If the flag or the variable is set, Find tries nothing else: a user who names a file does not want another one silently.
 func (s Search) Find() (Library, []Candidate, error) {
@@ -166,16 +166,21 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// A place is a folder to look into.
+// A place is a folder to look into. Files of the wanted version come first; empty: the newest do.
 type place struct {
-	where, dir string
+	where, dir, wanted string
 }
 
 func (s Search) places() []place {
 	var places []place
 	add := func(where string, dirs ...string) {
 		for _, dir := range dirs {
-			places = append(places, place{where, dir})
+			places = append(places, place{where: where, dir: dir})
+		}
+	}
+	wheels := func(where, prefix, distribution string) {
+		for _, dir := range wheelDirs(prefix, distribution) {
+			places = append(places, place{where, dir, wheelVersion(dir, s.Device)})
 		}
 	}
 	program := s.Executable
@@ -186,15 +191,64 @@ func (s Search) places() []place {
 		program = real
 	}
 	if program != "" {
+		wheels("Python environment of the program", filepath.Dir(filepath.Dir(program)), "mlperf")
 		add("beside the program", filepath.Dir(program), filepath.Join(filepath.Dir(program), "lib"))
 	}
 	add("data directory", installDirs(s.Device)...)
+	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if prefix := os.Getenv(variable); prefix != "" {
+			wheels("Python environment, "+variable, prefix, "onnxruntime*")
+		}
+	}
+	if user, err := os.UserHomeDir(); err == nil {
+		wheels("Python packages of the user", filepath.Join(user, ".local"), "onnxruntime*")
+	}
 	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform()))
 	for _, dir := range systemDirs() {
 		add("system", filepath.Join(s.Root, dir))
 	}
 	add("loader", s.loaderDirs()...)
 	return places
+}
+
+// wheelDirs are the folders of ONNX Runtime's wheels (onnxruntime, onnxruntime-gpu, …) in a Python environment that pip installed a
+// distribution into; those of the newest Python come first. A pattern may stand for the distribution's name.
+func wheelDirs(prefix, distribution string) []string {
+	packages := []string{filepath.Join(prefix, "Lib", "site-packages")} // of Windows
+	for _, lib := range []string{"lib", "lib64"} {
+		pythons := fileio.Glob(filepath.Join(prefix, lib), "python3.*")
+		slices.SortFunc(pythons, func(a, b string) int {
+			return compareVersions(filepath.Base(b)[len("python"):], filepath.Base(a)[len("python"):])
+		})
+		for _, python := range pythons {
+			packages = append(packages, filepath.Join(python, "site-packages"))
+		}
+	}
+	var dirs []string
+	for _, dir := range packages {
+		if len(fileio.Glob(dir, distribution+"-*.dist-info")) > 0 {
+			dirs = append(dirs, filepath.Join(dir, "onnxruntime", "capi"))
+		}
+	}
+	return dirs
+}
+
+// wheelVersion is the version of the wheel that a folder's library should be from: wheels for devices lie in one folder with that for
+// the processor, each with a library of its own version, and they run on the processor too. Empty: any.
+func wheelVersion(dir, wanted string) string {
+	packages := filepath.Dir(filepath.Dir(dir))
+	version := ""
+	for _, wheel := range []struct{ name, devices string }{{"onnxruntime_openvino", "openvino"}, {"onnxruntime_gpu", "cuda tensorrt"}} {
+		for _, info := range fileio.Glob(packages, wheel.name+"-*.dist-info") {
+			version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(info), wheel.name+"-"), ".dist-info")
+			for name := range strings.SplitSeq(wanted, ",") {
+				if d, err := deviceNamed(name); err == nil && slices.Contains(strings.Fields(wheel.devices), d.name) {
+					return version
+				}
+			}
+		}
+	}
+	return version
 }
 
 // libraryName tells a library from other files beside it, its checksum for example.
@@ -218,7 +272,15 @@ func (p place) files() []string {
 	var found []string
 	for _, pattern := range patterns {
 		matches := fileio.Glob(p.dir, pattern)
-		slices.SortFunc(matches, func(a, b string) int { return compareVersions(version(b), version(a)) })
+		slices.SortFunc(matches, func(a, b string) int {
+			switch p.wanted {
+			case version(a):
+				return -1
+			case version(b):
+				return 1
+			}
+			return compareVersions(version(b), version(a))
+		})
 		for _, m := range matches {
 			if libraryName.MatchString(filepath.Base(m)) && !slices.Contains(found, m) {
 				found = append(found, m)

@@ -24,9 +24,10 @@ func newFakeMachine(t *testing.T) *fakeMachine {
 		t.Skip("the fake machine runs Linux")
 	}
 	root := t.TempDir()
-	for _, name := range []string{LibraryVariable, "LD_LIBRARY_PATH"} {
+	for _, name := range []string{LibraryVariable, "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"} {
 		t.Setenv(name, "")
 	}
+	t.Setenv("HOME", filepath.Join(root, "home"))
 	t.Setenv("MLPERF_DATA_DIR", filepath.Join(root, "data"))
 	return &fakeMachine{t, root}
 }
@@ -55,6 +56,13 @@ func TestSearchOrder(t *testing.T) {
 	platform := runtime.GOOS + "-" + runtime.GOARCH
 	node := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	multiarch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	t.Setenv("VIRTUAL_ENV", filepath.Join(m.root, "venv"))
+	t.Setenv("CONDA_PREFIX", filepath.Join(m.root, "conda"))
+	for _, packages := range []string{"home/.local/lib/python3.12", "conda/lib/python3.11", "venv/lib/python3.9", "venv/lib/python3.10"} {
+		m.put(packages+"/site-packages/onnxruntime-1.26.0.dist-info/RECORD", nil)
+	}
+	// Without mlperf in its environment, the program in bin takes nothing from there.
+	m.install("lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.29.9", "1.29.9")
 	// From the last place to the first: each new library must win over all before.
 	for _, step := range []struct{ path, version, where string }{
 		{"ld/libonnxruntime.so.1", "1.24.1", "loader"},
@@ -63,6 +71,10 @@ func TestSearchOrder(t *testing.T) {
 		{"usr/lib/libonnxruntime.so.1.25.0", "1.25.0", "system"},
 		{"usr/local/lib/libonnxruntime.so.1.25.1", "1.25.1", "system"},
 		{"work/node_modules/onnxruntime-node/bin/napi-v6/linux/" + node + "/libonnxruntime.so.1", "1.26.0", "npm package"},
+		{"home/.local/lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.0", "1.26.0", "Python packages of the user"},
+		{"conda/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.1", "1.26.1", "Python environment, CONDA_PREFIX"},
+		{"venv/lib/python3.9/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.3", "1.26.3", "Python environment, VIRTUAL_ENV"},
+		{"venv/lib/python3.10/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.2", "1.26.2", "Python environment, VIRTUAL_ENV"},
 		{"data/onnxruntime/1.27.0/" + platform + "/libonnxruntime.so.1", "1.27.0", "data directory"},
 		{"data/onnxruntime/1.30.0/" + platform + "/libonnxruntime.so.1", "1.30.0", "data directory"},
 		{"data/onnxruntime/" + pinnedVersion + "/" + platform + "/libonnxruntime.so.1", pinnedVersion, "data directory"},
@@ -78,6 +90,39 @@ func TestSearchOrder(t *testing.T) {
 			if c.Chosen != (c.Path == want) || c.Chosen != (c.Reason == "") {
 				t.Errorf("candidate %+v, want %s alone chosen and a reason for all others", c, want)
 			}
+		}
+	}
+}
+
+// pip puts the program and the wheels of ONNX Runtime, for the processor and for devices, into one environment.
+func TestSearchInTheEnvironmentOfTheProgram(t *testing.T) {
+	m := newFakeMachine(t)
+	const packages = "lib/python3.11/site-packages/"
+	capi := packages + "onnxruntime/capi/libonnxruntime.so."
+	m.put(packages+"mlperf-0.9.0.dist-info/RECORD", nil)
+	m.install("bin/libonnxruntime.so.1", "1.33.0")
+	cpu := m.install(capi+"1.32.0", "1.32.0")
+	find := func(device string) string {
+		t.Helper()
+		s := m.search()
+		s.Device = device
+		got, _, err := s.Find()
+		testenv.Must(t, err)
+		return got.Path
+	}
+	if got := find(""); got != cpu {
+		t.Errorf("found %s, want %s", got, cpu)
+	}
+	m.put(packages+"onnxruntime_openvino-1.24.1.dist-info/RECORD", nil)
+	openvino := m.install(capi+"1.24.1", "1.24.1")
+	if got := find(""); got != openvino {
+		t.Errorf("with the wheel of a device: found %s, want its library, which has the processor too", got)
+	}
+	m.put(packages+"onnxruntime_gpu-1.31.1.dist-info/RECORD", nil)
+	gpu := m.install(capi+"1.31.1", "1.31.1")
+	for device, want := range map[string]string{"": gpu, "cuda": gpu, "tensorrt,cuda,cpu": gpu, "openvino": openvino} {
+		if got := find(device); got != want {
+			t.Errorf("device %q: found %s, want %s", device, got, want)
 		}
 	}
 }
