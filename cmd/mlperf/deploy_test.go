@@ -32,6 +32,10 @@ build)
 	while [ "$1" != -o ]; do shift; done
 	printf '#!/bin/sh\nmkdir -p "$2"; echo page >"$2/mlperf.1"\n' >"$2"
 	chmod +x "$2" ;;
+run) # of scripts/wheel --version V --output DIR PROGRAM
+	arch=${7##*-1.2.0-}
+	echo wheel >"$6/mlperf-$4-${arch%/*}.whl"
+	echo "$6/mlperf-$4-${arch%/*}.whl" ;;
 esac
 `
 
@@ -61,10 +65,14 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"mlperf-1.2.0-linux-amd64.tar.gz", "mlperf-1.2.0-linux-arm64.tar.gz", "mlperf-1.2.0-darwin-arm64-without-onnxruntime.tar.gz"} {
+	for _, name := range []string{"mlperf-1.2.0-linux-amd64.tar.gz", "mlperf-1.2.0-linux-arm64.tar.gz", "mlperf-1.2.0-darwin-arm64-without-onnxruntime.tar.gz",
+		"mlperf-1.2.0-linux-amd64.whl", "mlperf-1.2.0-linux-arm64.whl"} {
 		if !regexp.MustCompile(`(?m)^[0-9a-f]{64}  ` + regexp.QuoteMeta(name) + `$`).Match(sums) {
 			t.Errorf("no checksum of %s in\n%s", name, sums)
 		}
+	}
+	if strings.Contains(string(sums), "without-onnxruntime.whl") {
+		t.Errorf("a wheel of a program that cannot run models:\n%s", sums)
 	}
 	list, err := exec.Command("tar", "-tzf", filepath.Join(dir, "out", "mlperf-1.2.0-linux-amd64.tar.gz")).Output()
 	if err != nil {
