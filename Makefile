@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install wheel run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
+.PHONY: help build install wheel release run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,11 @@ WHEEL_CC  = $(if $(and $(ZIG),$(filter Linux,$(shell uname -s))),$(ZIG) cc -targ
 wheel: ## make dist/mlperf-….whl, which pip installs together with ONNX Runtime
 	$(FEWER_GC) CGO_ENABLED=1 $(if $(WHEEL_CC),CC="$(WHEEL_CC)") $(GO) build -trimpath -ldflags "$(strip $(LDFLAGS))" -o dist/mlperf ./cmd/mlperf
 	$(GO) run ./scripts/wheel --version "$$(dist/mlperf version | tr -d , | cut -d' ' -f2)" --output dist dist/mlperf
+
+release: ## make the archives and wheels of VERSION in dist/; with zig those of Linux and Windows run models
+	$(if $(ZIG),CC_linux_amd64="$(ZIG) cc -target x86_64-linux-gnu.2.28" CC_linux_arm64="$(ZIG) cc -target aarch64-linux-gnu.2.28" \
+		CC_windows_amd64="$(ZIG) cc -target x86_64-windows-gnu" CC_windows_arm64="$(ZIG) cc -target aarch64-windows-gnu") \
+		scripts/release.sh $(if $(VERSION),--version "$(VERSION)")
 
 run: ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
 	@$(MAKE) -j2 onnxruntime build # downloads beside compiling
