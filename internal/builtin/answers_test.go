@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/models/vision"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -146,7 +146,7 @@ func TestDataThatCannotBeMarkedAreNotThere(t *testing.T) {
 	broken := errors.New("no such device")
 	decoder := lookupModel(t, "llama3.1-8b")
 	recipe := decoder.BuiltIn.(workload.Recipe)
-	recipe.Parts = []workload.Part{{Role: workload.Only, Architecture: "llama-60m", Layers: 1, Rows: 1000}}
+	recipe.Parts = []workload.Part{{Role: workload.Only, Network: arch.SmallLlama(arch.FusedDecoder), Layers: 1, Rows: 1000}}
 	decoder.BuiltIn = recipe
 	for _, model := range []workload.Model{decoder, lookupModel(t, "stable-diffusion-xl"), lookupModel(t, "dlrm"), lookupModel(t, "deeplab-v3plus"), lookupModel(t, "ssd-mobilenet")} {
 		t.Run(model.Name, func(t *testing.T) {
@@ -170,24 +170,5 @@ func TestDataThatCannotBeMarkedAreNotThere(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestPartsThatNobodyKnowsAreNamed(t *testing.T) {
-	for dataset, form := range map[string]any{
-		"wmt16": workload.Recipe{}, "criteo": workload.Recipe{}, articlePrompts: workload.Recipe{}, "coco-2014-captions": workload.Recipe{},
-		"coco": vision.BuiltIn{Architecture: "alexnet"}, "ade20k": vision.BuiltIn{Architecture: "alexnet"}, "kits19": vision.BuiltIn{Architecture: "alexnet"},
-	} {
-		if r, ok := form.(workload.Recipe); ok {
-			r.Parts = []workload.Part{{Role: workload.Only, Architecture: "alexnet"}}
-			form = r
-		}
-		m := Maker{Dir: t.TempDir(), Engine: mute{}, Observer: &observer{t: t}}
-		model := workload.Model{Name: "m", Dataset: dataset, BuiltIn: form}
-		for what, call := range map[string]func(context.Context, workload.Model) (string, error){"data": m.Dataset, "model": m.Model} {
-			if path, err := call(t.Context(), model); err == nil || !strings.Contains(err.Error(), `"alexnet"`) {
-				t.Errorf("%s of %s: %s, error %v, want one that names the architecture", what, dataset, path, err)
-			}
-		}
 	}
 }

@@ -135,21 +135,22 @@ func (m Maker) modelPath(model workload.Model) (string, error) {
 	if r, ok := model.BuiltIn.(workload.Recipe); ok {
 		return m.partsPath(r)
 	}
-	a, err := architectureOf(model)
+	r, err := recipe(model)
 	if err != nil {
 		return "", err
 	}
-	return modelPath(m.Dir, a, m.spec(), m.Engine != nil)
+	return modelPath(m.Dir, r.Network, m.spec(), m.Engine != nil)
 }
 
 func (m Maker) makeModel(ctx context.Context, model workload.Model, path string) error {
-	a, err := architectureOf(model)
+	r, err := recipe(model)
 	if err != nil {
 		return err
 	}
+	a := r.Network
 	var options arch.Options
 	if m.Engine != nil && a.FeatureSize > 0 {
-		if options.Classifier, err = m.classifier(ctx, a, model); err != nil {
+		if options.Classifier, err = m.classifier(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -167,14 +168,6 @@ func recipe(model workload.Model) (vision.BuiltIn, error) {
 		return r, fmt.Errorf("%s has no built-in form", model.Name)
 	}
 	return r, nil
-}
-
-func architectureOf(model workload.Model) (arch.Architecture, error) {
-	r, err := recipe(model)
-	if err != nil {
-		return arch.Architecture{}, err
-	}
-	return arch.Lookup(r.Architecture)
 }
 
 // modelPath names the file of an architecture by everything that its content follows
@@ -290,11 +283,7 @@ func (m Maker) checkMemory(size int64) error {
 func (m Maker) size(r workload.Recipe) (int64, error) {
 	total := int64(0)
 	for _, p := range r.Parts {
-		a, err := m.architecture(p)
-		if err != nil {
-			return 0, err
-		}
-		graph, _, err := a.Build(m.options(p))
+		graph, _, err := m.network(p).Build(m.options(p))
 		if err != nil {
 			return 0, err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
-	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -24,8 +24,9 @@ const labels = 1000
 
 // classifier computes the last layer of a built-in classifier from the features of the
 // anchors.
-func (m Maker) classifier(ctx context.Context, a arch.Architecture, model workload.Model) (*arch.Classifier, error) {
-	features, err := m.anchorFeatures(ctx, a, model)
+func (m Maker) classifier(ctx context.Context, r vision.BuiltIn) (*arch.Classifier, error) {
+	a := r.Network
+	features, err := m.anchorFeatures(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -87,15 +88,11 @@ func distance(f []float32, mean []float64) float64 {
 const anchorBatch = 4
 
 // anchorFeatures has the network compute the features of all anchors.
-func (m Maker) anchorFeatures(ctx context.Context, a arch.Architecture, model workload.Model) ([][]float32, error) {
+func (m Maker) anchorFeatures(ctx context.Context, r vision.BuiltIn) ([][]float32, error) {
 	spec := m.spec()
-	session, err := m.openFeatures(ctx, a)
+	session, err := m.openFeatures(ctx, r.Network)
 	if err != nil {
 		return nil, err
-	}
-	r, err := recipe(model)
-	if err != nil {
-		return nil, errors.Join(err, session.Close())
 	}
 	pipeline, err := preprocess.Lookup(r.Pipeline)
 	if err != nil {
@@ -104,7 +101,7 @@ func (m Maker) anchorFeatures(ctx context.Context, a arch.Architecture, model wo
 	features := make([][]float32, spec.Classes)
 	done := workerpool.Counter(spec.Classes, m.Observer.Items)
 	err = workerpool.EachWith(ctx, 0, (spec.Classes+anchorBatch-1)/anchorBatch, func() func(context.Context, int) error {
-		e := extractor{session: session, pipeline: pipeline, spec: spec, size: int(a.FeatureSize)}
+		e := extractor{session: session, pipeline: pipeline, spec: spec, size: int(r.Network.FeatureSize)}
 		return func(ctx context.Context, i int) error {
 			first := i * anchorBatch
 			n := min(anchorBatch, spec.Classes-first)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -119,15 +120,15 @@ func TestFeaturesThatTellNothingAreAnError(t *testing.T) {
 
 func TestAnchorFeaturesComeInOrder(t *testing.T) {
 	m := maker(t)
-	a, model := architecture(t, "mobilenet"), mobileNet(t)
-	features, err := m.anchorFeatures(t.Context(), a, model)
+	model := mobileNet(t)
+	features, err := m.anchorFeatures(t.Context(), model.BuiltIn.(vision.BuiltIn))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(features) != small.Classes {
 		t.Fatalf("%d features", len(features))
 	}
-	session, err := m.openFeatures(t.Context(), a)
+	session, err := m.openFeatures(t.Context(), arch.MobileNet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,15 +117,6 @@ func mobileNet(t testing.TB) workload.Model {
 	return m
 }
 
-func architecture(t testing.TB, name string) arch.Architecture {
-	t.Helper()
-	a, err := arch.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 // learn tells the engine its last layer: what its features of the anchors make.
 func learn(t testing.TB, m Maker) {
 	t.Helper()

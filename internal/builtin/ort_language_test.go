@@ -192,12 +192,12 @@ func TestORTDLRMReadsItsTablesFromAFileBesideIt(t *testing.T) {
 // way, and fewer bits, each cost some of that. Long tests have more prompts, and the whole decoder.
 func TestORTFaultsAndFewerBitsLowerROUGE(t *testing.T) {
 	t.Parallel()
-	m, part := ortMaker(t), workload.Part{Role: workload.Only, Architecture: "llama-60m", Layers: 4, Rows: 16000}
+	m, part := ortMaker(t), workload.Part{Role: workload.Only, Network: arch.SmallLlama(arch.FusedDecoder), Layers: 4, Rows: 16000}
 	if m.count = 6; testenv.Long() {
 		m.count, part.Layers, part.Rows = 32, 0, 0
 	}
 	fp32 := decoderOf(t, part)
-	part.Architecture += "-int4"
+	part.Network = arch.SmallLlama(arch.FusedInt4)
 	int4 := decoderOf(t, part)
 	dir, err := m.Dataset(t.Context(), fp32)
 	if err != nil {

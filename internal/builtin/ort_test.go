@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -387,7 +388,7 @@ func TestORTDataAreMarkedByTheirModels(t *testing.T) {
 		least, most float64
 	}{
 		{"pictures", lookup(t, "stable-diffusion-xl"), 2, 25, 40},
-		{"prompts", decoderOf(t, workload.Part{Role: workload.Only, Architecture: "llama-60m", Layers: 1, Rows: 1000}), 2, 20, 80},
+		{"prompts", decoderOf(t, workload.Part{Role: workload.Only, Network: arch.SmallLlama(arch.FusedDecoder), Layers: 1, Rows: 1000}), 2, 20, 80},
 		{"masks", lookup(t, "deeplab-v3plus"), 1, 0.05, 0.95},
 		{"objects", lookup(t, "ssd-mobilenet"), 2, 10, 90},
 		{"clicks", lookup(t, "dlrm"), 2, 55, 99},

@@ -27,12 +27,12 @@ func (m Maker) options(p workload.Part) arch.Options {
 	return o
 }
 
-// architecture is that of a part: of the real file, if that is wanted.
-func (m Maker) architecture(p workload.Part) (arch.Architecture, error) {
-	if m.FullSize && p.Full != "" {
-		return arch.Lookup(p.Full)
+// network is that of a part: of the real file, if that is wanted.
+func (m Maker) network(p workload.Part) arch.Architecture {
+	if m.FullSize && p.Full.Name != "" {
+		return p.Full
 	}
-	return arch.Lookup(p.Architecture)
+	return p.Network
 }
 
 // partsPath names the file of a recipe with one part, or the folder of its files, by
@@ -40,11 +40,7 @@ func (m Maker) architecture(p workload.Part) (arch.Architecture, error) {
 func (m Maker) partsPath(r workload.Recipe) (string, error) {
 	var keys []string
 	for _, p := range r.Parts {
-		a, err := m.architecture(p)
-		if err != nil {
-			return "", err
-		}
-		key, err := a.Key(m.options(p))
+		key, err := m.network(p).Key(m.options(p))
 		if err != nil {
 			return "", err
 		}
@@ -88,11 +84,7 @@ func (m Maker) makeParts(ctx context.Context, r workload.Recipe, path string) er
 }
 
 func (m Maker) makePart(ctx context.Context, p workload.Part, path string) error {
-	a, err := m.architecture(p)
-	if err != nil {
-		return err
-	}
-	graph, _, err := a.Build(m.options(p))
+	graph, _, err := m.network(p).Build(m.options(p))
 	if err != nil {
 		return err
 	}
@@ -114,24 +106,22 @@ func (m Maker) Smaller(model workload.Model) string {
 	}
 	var lacks []string
 	for _, p := range r.Parts {
-		if a, err := arch.Lookup(p.Architecture); err == nil {
-			lacks = append(lacks, m.lacks(p, a)...)
-		}
+		lacks = append(lacks, m.lacks(p)...)
 	}
 	return strings.Join(slices.Compact(lacks), ", ")
 }
 
 // lacks lists what a part lacks of the real one.
-func (m Maker) lacks(p workload.Part, a arch.Architecture) (list []string) {
-	o := m.options(p)
+func (m Maker) lacks(p workload.Part) (list []string) {
+	a, o := p.Network, m.options(p)
 	if o.Layers != 0 {
 		list = append(list, fmt.Sprintf("%d of %d layers", o.Layers, a.Layers))
 	}
 	if o.Rows != 0 && o.Rows < a.Rows {
 		list = append(list, fmt.Sprintf("%d of %d rows in its tables", o.Rows, a.Rows))
 	}
-	if p.Full != "" && !m.FullSize {
-		list = append(list, fmt.Sprintf("a %s in the place of %s", a.Title, p.Full))
+	if p.Full.Name != "" && !m.FullSize {
+		list = append(list, fmt.Sprintf("a %s in the place of %s", a.Title, p.Full.Name))
 	}
 	return list
 }
@@ -145,11 +135,7 @@ func (m Maker) squadSet(r workload.Recipe) set {
 
 // translationSet is the data set of sentences. They are translated as the model was made to.
 func (m Maker) translationSet(r workload.Recipe) (set, error) {
-	a, err := arch.Lookup(r.Parts[0].Architecture)
-	if err != nil {
-		return set{}, err
-	}
-	o := m.options(r.Parts[0])
+	a, o := r.Parts[0].Network, m.options(r.Parts[0])
 	key, err := a.Key(o)
 	if err != nil {
 		return set{}, err

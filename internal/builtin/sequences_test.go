@@ -84,12 +84,7 @@ func tensorsOf(values []backend.Value) []tensor.Tensor {
 }
 
 // portsOf are those of the built-in network of a part.
-func portsOf(t testing.TB, architecture string) workload.Ports {
-	t.Helper()
-	a, err := arch.Lookup(architecture)
-	if err != nil {
-		t.Fatal(err)
-	}
+func portsOf(a arch.Architecture) workload.Ports {
 	types := map[onnx.ElemType]tensor.DType{onnx.Float32: tensor.Float32, onnx.Int64: tensor.Int64, onnx.Int32: tensor.Int32}
 	list := func(values []onnx.Value) []backend.Port {
 		var ports []backend.Port
@@ -216,7 +211,7 @@ func modelOnPretence(t testing.TB, name string, cost func(string, []tensor.Tenso
 	}
 	engine := &pretence{map[string]workload.Ports{}, cost, fill}
 	for _, p := range model.BuiltIn.(workload.Recipe).Parts {
-		engine.ports[p.Role] = portsOf(t, p.Architecture)
+		engine.ports[p.Role] = portsOf(p.Network)
 	}
 	if model.Several() {
 		model.Files = func(string) ([]workload.File, error) {

@@ -96,11 +96,11 @@ func (m Maker) truth(model workload.Model) (string, error) {
 	if m.Engine == nil {
 		return "", nil
 	}
-	a, err := architectureOf(model)
+	r, err := recipe(model)
 	if err != nil {
 		return "", err
 	}
-	key, err := a.Key(arch.Options{})
+	key, err := r.Network.Key(arch.Options{})
 	return fmt.Sprintf("%s-v%d", key, version), err
 }
 
@@ -152,11 +152,7 @@ const multiHotSet = "criteo-multihot"
 func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
 	rows := m.options(r.Parts[0]).Rows
 	if rows == 0 {
-		a, err := arch.Lookup(r.Parts[0].Architecture)
-		if err != nil {
-			return set{}, err
-		}
-		rows = a.Rows
+		rows = r.Parts[0].Network.Rows
 	}
 	spec := synth.CriteoSpec{Seed: synth.Seed, Pairs: meanRun * m.samples(r.Samples), Rows: arch.DLRMRows(rows)}
 	if model.Dataset == multiHotSet {
@@ -200,11 +196,7 @@ const (
 // with half of the words replaced: so the model is as right as one can be, and every word
 // that it says otherwise counts.
 func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
-	a, err := m.architecture(r.Parts[0])
-	if err != nil {
-		return set{}, err
-	}
-	rows := a.Rows
+	rows := m.network(r.Parts[0]).Rows
 	if o := m.options(r.Parts[0]); o.Rows != 0 {
 		rows = o.Rows
 	}

@@ -58,12 +58,14 @@ func GNMT(ctx context.Context, checkpoint, folder string) error {
 	return nil
 }
 
+// gnmtNetworks are the two networks by their roles.
+func gnmtNetworks() map[string]arch.Architecture {
+	return map[string]arch.Architecture{"encoder": arch.GNMTEncoder(), "decoder": arch.GNMTDecoder()}
+}
+
 // gnmtModel builds one of the two networks. Its weights are read when it is written.
 func gnmtModel(c *tfcheckpoint.Checkpoint, role string) (*onnx.Model, error) {
-	a, err := arch.Lookup("gnmt-" + role)
-	if err != nil {
-		return nil, err
-	}
+	a := gnmtNetworks()[role]
 	table, err := findGNMT(c, fmt.Sprintf("embeddings/%s/embedding_%s", role, role), []int64{-1, -1})
 	if err != nil {
 		return nil, err

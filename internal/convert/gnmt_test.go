@@ -23,12 +23,8 @@ func gnmtDims(t *testing.T) map[string]map[string][]int64 {
 	t.Helper()
 	all := map[string]map[string][]int64{}
 	for _, role := range []string{"encoder", "decoder"} {
-		a, err := arch.Lookup("gnmt-" + role)
-		if err != nil {
-			t.Fatal(err)
-		}
 		all[role] = map[string][]int64{}
-		_, _, err = a.Build(arch.Options{Rows: 50, Weights: func(name string, dims []int64) (onnx.Source, error) {
+		_, _, err := gnmtNetworks()[role].Build(arch.Options{Rows: 50, Weights: func(name string, dims []int64) (onnx.Source, error) {
 			all[role][name] = dims
 			return lazy(dims, nil), nil
 		}})

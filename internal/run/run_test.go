@@ -364,9 +364,7 @@ func TestFingerprint(t *testing.T) {
 func TestBuiltInFilesAreMarked(t *testing.T) {
 	q := runtest.Request(t)
 	q.Settings = nil
-	a, err := arch.Lookup("mobilenet")
-	testenv.Must(t, err)
-	model, _, err := a.Build(arch.Options{Outputs: []string{"MobilenetV1/Conv2d_0:0"}})
+	model, _, err := arch.MobileNet().Build(arch.Options{Outputs: []string{"MobilenetV1/Conv2d_0:0"}})
 	testenv.Must(t, err)
 	testenv.Must(t, model.WriteFile(t.Context(), "drawn.onnx"))
 	testenv.Must(t, os.Symlink("drawn.onnx", "link.onnx"))

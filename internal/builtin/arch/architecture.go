@@ -8,7 +8,6 @@ import (
 	"hash"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
@@ -74,30 +73,6 @@ type Options struct {
 type Classifier struct {
 	Weights []float32 // [classes, features], one row for each class
 	Bias    []float32 // [classes]
-}
-
-// architectures returns all architectures, in the catalogue's order. Nothing changes what they point to.
-var architectures = sync.OnceValue(func() []Architecture {
-	return slices.Concat([]Architecture{
-		resNet50(), mobileNetV1(),
-		ssdMobileNetV1(), ssdResNet34(), retinaNet(), unet3D(),
-		unet3DBraTS("3d-unet-brats19", "3D-UNet BraTS19 224×224×160", 32), unet3DBraTS("3d-unet-brats19-quarter", "3D-UNet BraTS19 224×224×160 with 8 in place of 32 filters", 8),
-		mobileNetEdgeTPU(), ssdMobileNetV2(), deepLabV3Plus(),
-		bert(), gnmtEncoder(), gnmtDecoder(), dlrm(), dlrmV2(),
-		rnntEncoder(), rnntPrediction(), rnntJointNet(), mobileBERT(),
-	}, decoders(), whispers(), sdxlArchitectures())
-})
-
-// Lookup returns the architecture of a name. The error lists the choices.
-func Lookup(name string) (Architecture, error) {
-	var names []string
-	for _, a := range architectures() {
-		if a.Name == name {
-			return a, nil
-		}
-		names = append(names, a.Name)
-	}
-	return Architecture{}, fmt.Errorf("no built-in model %q; there are %s", name, strings.Join(names, ", "))
 }
 
 // Build returns the model and its counts. The weights are not made until the model is

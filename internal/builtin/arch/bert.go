@@ -19,14 +19,14 @@ const (
 	bertLayers    = 24
 )
 
-// bert is BERT-large for questions about texts (Devlin et al., arXiv:1810.04805): 24
+// BERT is BERT-large for questions about texts (Devlin et al., arXiv:1810.04805): 24
 // layers of attention and two dense layers, each followed by a layer norm, and for every
 // piece of the text two scores, that the answer starts and that it ends there. Options.Layers
 // makes it shorter.
 //
 // It answers one kind of question: what follows a word in the text. See bertKnowledge for
 // how; all other weights are noise, which makes it err now and then.
-func bert() Architecture {
+func BERT() Architecture {
 	text := onnx.Type{Elem: onnx.Int64, Shape: bertShape()}
 	scores := onnx.Type{Elem: onnx.Float32, Shape: bertShape()}
 	return Architecture{

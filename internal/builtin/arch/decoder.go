@@ -19,7 +19,7 @@ const (
 type decoderNet struct {
 	*Builder
 	decoderSize
-	form  decoderForm
+	form  DecoderForm
 	knows *decoderKnowledge
 	in    map[string]*onnx.Value
 
@@ -27,7 +27,7 @@ type decoderNet struct {
 	lengths, total *onnx.Value // of the sequences, less one; of the longest
 }
 
-func newDecoderNet(b *Builder, s decoderSize, form decoderForm) *decoderNet {
+func newDecoderNet(b *Builder, s decoderSize, form DecoderForm) *decoderNet {
 	d := &decoderNet{Builder: b, decoderSize: s, form: form, in: map[string]*onnx.Value{}}
 	if s.layers <= knowingLayers && s.hidden <= knowingHidden {
 		d.knows = newDecoderKnowledge(s)
@@ -42,9 +42,9 @@ func newDecoderNet(b *Builder, s decoderSize, form decoderForm) *decoderNet {
 func (d *decoderNet) build() {
 	x := d.embedded()
 	switch d.lengths, d.total = d.in["seqlens_k"], d.in["total_sequence_length"]; d.form {
-	case plainDecoder:
+	case PlainDecoder:
 		d.plain = d.plainParts()
-	case exportedDecoder:
+	case ExportedDecoder:
 		d.lengths, d.total = d.maskLengths(d.in["attention_mask"])
 	}
 	var presents []*onnx.Value
@@ -77,7 +77,7 @@ func (d *decoderNet) maskLengths(mask *onnx.Value) (lengths, total *onnx.Value) 
 // head adds what becomes of the last layer's rows: of the last one of each sequence, or, in the
 // plain form, of all.
 func (d *decoderNet) head(y *onnx.Value, presents []*onnx.Value) {
-	if d.form == plainDecoder || d.form == exportedDecoder {
+	if d.form == PlainDecoder || d.form == ExportedDecoder {
 		logits := d.linear("lm_head", y, d.rows, d.knows.head())
 		d.Output(append([]*onnx.Value{d.rename(logits, "logits")}, presents...)...)
 		return
@@ -106,7 +106,7 @@ func (d *decoderNet) linear(name string, x *onnx.Value, units int64, f Filler) *
 	if f == nil {
 		f = Bell{1 / math.Sqrt(float64(inputs))}
 	}
-	if d.form == fusedInt4 {
+	if d.form == FusedInt4 {
 		return d.matMulInt4(name, x, units, f, d.knows == nil)
 	}
 	return d.MatMul(name, x, d.Weight(name+"/weights", f, inputs, units))
@@ -119,7 +119,7 @@ func (d *decoderNet) qkvWidth() int64 { return (d.queryHeads + 2*d.kvHeads) * d.
 func (d *decoderNet) attention(name string, layer int, x *onnx.Value) (y, key, value *onnx.Value) {
 	qkv := d.linear(name+"/qkv", x, d.qkvWidth(), d.knows.qkv(layer))
 	past := func(kv string) *onnx.Value { return d.in[fmt.Sprintf("past_key_values.%d.%s", layer, kv)] }
-	if d.form == plainDecoder {
+	if d.form == PlainDecoder {
 		y, key, value = d.plainAttention(name, qkv, past("key"), past("value"))
 	} else {
 		cos, sin := d.rotary()
@@ -185,7 +185,7 @@ func (d *decoderNet) norm(name string, x *onnx.Value) *onnx.Value {
 		return d.LayerNorm(name, x, decoderEpsilon, Constant(1), Constant(0))
 	}
 	gain := d.Weight(name+"/gain", Constant(1), d.hidden)
-	if d.form == plainDecoder {
+	if d.form == PlainDecoder {
 		return d.plainNorm(name, x, gain)
 	}
 	attrs := []onnx.Attribute{onnx.Attr("axis", int64(-1)), onnx.Attr("epsilon", decoderEpsilon), onnx.Attr("stash_type", int64(1))}
@@ -194,7 +194,7 @@ func (d *decoderNet) norm(name string, x *onnx.Value) *onnx.Value {
 
 // addNorm returns a + b, and that normalised.
 func (d *decoderNet) addNorm(name string, a, b *onnx.Value) (sum, normed *onnx.Value) {
-	if d.form == plainDecoder {
+	if d.form == PlainDecoder {
 		sum = d.Add(name+"/sum", a, b)
 		return sum, d.norm(name, sum)
 	}
@@ -353,7 +353,7 @@ func (d *decoderNet) mixture(name string, x *onnx.Value) *onnx.Value {
 		onnx.Attr("activation_type", "swiglu"), onnx.Attr("swiglu_fusion", int64(1)), onnx.Attr("k", int64(expertsPerToken)),
 		onnx.Attr("normalize_routing_weights", int64(1)), onnx.Attr("activation_alpha", float32(1)), onnx.Attr("activation_beta", float32(0)),
 	}
-	if d.form == fusedInt4 {
+	if d.form == FusedInt4 {
 		mixed = "QMoE"
 		inputs = []*onnx.Value{flat, router, in[0], in[1], nil, out[0], out[1], nil}
 		attrs = append(attrs, onnx.Attr("expert_weight_bits", int64(4)), onnx.Attr("block_size", int64(int4Block)))
@@ -367,7 +367,7 @@ func (d *decoderNet) mixture(name string, x *onnx.Value) *onnx.Value {
 // expertWeights returns the weights of all experts [experts, units, inputs], and where they have 4
 // bits their scales. Those are drawn: they mean nothing.
 func (d *decoderNet) expertWeights(name string, units, inputs int64, strength float64) []*onnx.Value {
-	if d.form != fusedInt4 {
+	if d.form != FusedInt4 {
 		return []*onnx.Value{d.Weight(name+"/weights", Bell{strength / math.Sqrt(float64(inputs))}, d.experts, units, inputs)}
 	}
 	if d.given != nil {
@@ -394,21 +394,21 @@ type decoderSize struct {
 	turning  int64 // numbers of a head that turn; 0: all
 }
 
-// A decoderForm is how a decoder is written down.
-type decoderForm uint8
+// A DecoderForm is how a decoder is written down.
+type DecoderForm uint8
 
 const (
-	// fusedDecoder uses GroupQueryAttention, which writes keys and values into the memory that it reads
+	// FusedDecoder uses GroupQueryAttention, which writes keys and values into the memory that it reads
 	// them from, and gives out the next token.
-	fusedDecoder decoderForm = iota
-	// fusedInt4 is that with the matrices in 4 bits (MatMulNBits).
-	fusedInt4
-	// exportedDecoder is that with the names that onnxruntime-genai exports: lengths follow from a mask,
+	FusedDecoder DecoderForm = iota
+	// FusedInt4 is that with the matrices in 4 bits (MatMulNBits).
+	FusedInt4
+	// ExportedDecoder is that with the names that onnxruntime-genai exports: lengths follow from a mask,
 	// and what it gives out are all logits.
-	exportedDecoder
-	// plainDecoder has ONNX's own operators and the names that Optimum exports: what it gives
+	ExportedDecoder
+	// PlainDecoder has ONNX's own operators and the names that Optimum exports: what it gives
 	// out are all logits, and caches that are longer than those that went in.
-	plainDecoder
+	PlainDecoder
 )
 
 // The axes of decoders.
@@ -431,23 +431,51 @@ var (
 	llama60M    = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 1536, rows: 32000, context: 2048, theta: 5e6}
 )
 
-// decoders are the architectures of the Llama family.
-func decoders() []Architecture {
-	return []Architecture{
-		newDecoder("llama3.1-8b", "Llama 3.1 8B", "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct", llama8B, fusedInt4),
-		newDecoder("llama2-70b", "Llama 2 70B", "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf", llama70B, fusedInt4),
-		newDecoder("mixtral-8x7b", "Mixtral 8x7B", "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1", mixtral8x7B, fusedInt4),
-		newDecoder("mixtral-70m", "decoder of the Mixtral family with 8 experts and 70 M parameters", "", mixtral70M, fusedDecoder),
-		newDecoder("gpt-j-6b", "GPT-J 6B", "https://huggingface.co/EleutherAI/gpt-j-6b", gptj6B, fusedInt4),
-		newDecoder("gpt-j-60m", "decoder of the GPT-J family with 60 M parameters", "", gptj60M, fusedDecoder),
-		newDecoder("llama-60m", "decoder of the Llama family with 60 M parameters", "", llama60M, fusedDecoder),
-		newDecoder("llama-60m-int4", "decoder of the Llama family with 60 M parameters in 4 bits", "", llama60M, fusedInt4),
-		newDecoder("llama-60m-export", "decoder of the Llama family with 60 M parameters as onnxruntime-genai exports it", "", llama60M, exportedDecoder),
-		newDecoder("llama-60m-plain", "decoder of the Llama family with 60 M parameters in ONNX's own operators", "", llama60M, plainDecoder),
-	}
+// Llama8B is Llama 3.1 8B.
+func Llama8B() Architecture {
+	return newDecoder("llama3.1-8b", "Llama 3.1 8B", "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct", llama8B, FusedInt4)
 }
 
-func newDecoder(name, title, official string, size decoderSize, form decoderForm) Architecture {
+// Llama70B is Llama 2 70B.
+func Llama70B() Architecture {
+	return newDecoder("llama2-70b", "Llama 2 70B", "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf", llama70B, FusedInt4)
+}
+
+// Mixtral is Mixtral 8x7B.
+func Mixtral() Architecture {
+	return newDecoder("mixtral-8x7b", "Mixtral 8x7B", "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1", mixtral8x7B, FusedInt4)
+}
+
+// SmallMixtral stands in for Mixtral.
+func SmallMixtral() Architecture {
+	return newDecoder("mixtral-70m", "decoder of the Mixtral family with 8 experts and 70 M parameters", "", mixtral70M, FusedDecoder)
+}
+
+// GPTJ is GPT-J 6B.
+func GPTJ() Architecture {
+	return newDecoder("gpt-j-6b", "GPT-J 6B", "https://huggingface.co/EleutherAI/gpt-j-6b", gptj6B, FusedInt4)
+}
+
+// SmallGPTJ stands in for GPTJ.
+func SmallGPTJ() Architecture {
+	return newDecoder("gpt-j-60m", "decoder of the GPT-J family with 60 M parameters", "", gptj60M, FusedDecoder)
+}
+
+// SmallLlama stands in for Llama8B and Llama70B.
+func SmallLlama(form DecoderForm) Architecture {
+	suffix, written := "", ""
+	switch form {
+	case FusedInt4:
+		suffix, written = "-int4", " in 4 bits"
+	case ExportedDecoder:
+		suffix, written = "-export", " as onnxruntime-genai exports it"
+	case PlainDecoder:
+		suffix, written = "-plain", " in ONNX's own operators"
+	}
+	return newDecoder("llama-60m"+suffix, "decoder of the Llama family with 60 M parameters"+written, "", llama60M, form)
+}
+
+func newDecoder(name, title, official string, size decoderSize, form DecoderForm) Architecture {
 	in, out := size.ports(form)
 	return Architecture{
 		Name: name, Title: title, Official: official, Inputs: in, Outputs: out,
@@ -474,18 +502,18 @@ const (
 )
 
 // ports are the inputs and outputs.
-func (s decoderSize) ports(form decoderForm) (in, out []onnx.Value) {
+func (s decoderSize) ports(form DecoderForm) (in, out []onnx.Value) {
 	batch, sequence, total, headSize := onnx.Free(axisBatch), onnx.Free(axisSequence), onnx.Free(axisTotal), onnx.Fixed(s.headSize)
-	if form == exportedDecoder {
+	if form == ExportedDecoder {
 		headSize = onnx.Free("kv_cache_dim") // a cache may be compressed
 	}
 	value := func(name string, elem onnx.ElemType, shape ...onnx.Dim) onnx.Value {
 		return onnx.Value{Name: name, Type: onnx.Type{Elem: elem, Shape: shape}}
 	}
 	in = append(in, value("input_ids", onnx.Int64, batch, sequence))
-	if form == plainDecoder || form == exportedDecoder {
+	if form == PlainDecoder || form == ExportedDecoder {
 		in = append(in, value("attention_mask", onnx.Int64, batch, total))
-		if form == plainDecoder {
+		if form == PlainDecoder {
 			in = append(in, value("position_ids", onnx.Int64, batch, sequence))
 		}
 		out = append(out, value("logits", onnx.Float32, batch, sequence, onnx.Fixed(s.rows)))

@@ -2,14 +2,14 @@ package arch
 
 import "github.com/mlperf-go/mlperf/internal/onnx"
 
-// deepLabV3Plus is DeepLab v3+ (Chen et al., arXiv:1802.02611) on MobileNet-v2 for the 32
+// DeepLabV3Plus is DeepLab v3+ (Chen et al., arXiv:1802.02611) on MobileNet-v2 for the 32
 // classes of ADE20K that MLPerf Mobile used up to v2.0: the image is made 16 times smaller,
 // then a decoder joins what is known at a quarter of its size. In this variant the spatial
 // pyramid has no dilated branches (vision/deeplab of mlcommons/mobile_open).
 //
 // The official file is a TFLite model; names of input and output are its own, the image
 // is scaled to -1 … 1. The output is the class of each pixel.
-func deepLabV3Plus() Architecture {
+func DeepLabV3Plus() Architecture {
 	return Architecture{
 		Name:     "deeplab-v3plus",
 		Title:    "DeepLab v3+ MobileNet-v2 512",

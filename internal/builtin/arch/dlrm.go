@@ -31,12 +31,12 @@ func DLRMRows(limit int64) []int64 {
 	return rows
 }
 
-// dlrm is DLRM for the Criteo Terabyte data (Naumov et al., arXiv:1906.00091): numbers go
+// DLRM is DLRM for the Criteo Terabyte data (Naumov et al., arXiv:1906.00091): numbers go
 // through three dense layers, categories through tables; each two of the 27 vectors are
 // multiplied, and five dense layers tell from the products how likely a click is. The axis of
 // the official inputs for categories is that of the tables first. Options.Rows limits the
 // rows of each table.
-func dlrm() Architecture {
+func DLRM() Architecture {
 	bags := onnx.Type{Elem: onnx.Int64, Shape: onnx.Shape{onnx.Fixed(dlrmBags), onnx.Free(onnx.BatchAxis)}}
 	return Architecture{
 		Name:     "dlrm",
@@ -54,7 +54,7 @@ func dlrm() Architecture {
 }
 
 func dlrmLayers(b *Builder, o Options) {
-	in := dlrm().Inputs
+	in := DLRM().Inputs
 	dense := b.Input(in[0].Name, onnx.Float32, in[0].Type.Shape)
 	offsets, indices := b.Input(in[1].Name, onnx.Int64, in[1].Type.Shape), b.Input(in[2].Name, onnx.Int64, in[2].Type.Shape)
 
@@ -125,11 +125,11 @@ func DLRMv2Hot() []int64 {
 	return []int64{3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1}
 }
 
-// dlrmV2 is DLRM-DCN for the Criteo Terabyte data with several categories a table (Wang et al.,
+// DLRMv2 is DLRM-DCN for the Criteo Terabyte data with several categories a table (Wang et al.,
 // arXiv:2008.13535): the rows of a pair's categories are added up, and three layers cross
 // the vectors with each other, of low rank. There is no official ONNX file: names follow
 // those of DLRM, with one input for each table.
-func dlrmV2() Architecture {
+func DLRMv2() Architecture {
 	a := Architecture{
 		Name:     "dlrm-v2",
 		Title:    "DLRM-v2, Criteo Terabyte, multi-hot",
@@ -148,7 +148,7 @@ func dlrmV2() Architecture {
 
 func dlrmV2Layers(b *Builder, o Options) {
 	var in []*onnx.Value
-	for _, v := range dlrmV2().Inputs {
+	for _, v := range DLRMv2().Inputs {
 		in = append(in, b.Input(v.Name, v.Type.Elem, v.Type.Shape))
 	}
 	vectors := []*onnx.Value{dlrmDenseLayers(b, "bottom", in[0], He{}, 512, 256, dlrmWidth)}

@@ -5,7 +5,7 @@
 // works out all shapes and counts parameters and multiply-accumulates. Weights
 // are drawn from a seed, the same on every machine and in every run:
 //
-//	a, err := arch.Lookup("resnet50")
+//	a := arch.ResNet50()
 //	m, stats, err := a.Build(arch.Options{})         // 25.6 M parameters, 4.1 G MACs
 //	key, err := a.Key(arch.Options{})                // names the content, for a cache
 //	err = m.WriteFile(ctx, filepath.Join(cache, key+".onnx"))
@@ -26,9 +26,9 @@
 // Paired and Rounded say how. So numerical damage changes answers a little, not
 // completely.
 //
-// architecture.go lists the architectures. Each network has a file with its layers and with the weights that have a meaning.
+// architecture.go says what an architecture is. Each network has a file with its layers and with the weights that have a meaning.
 // builder.go and layers.go write graphs, weights.go fills tensors, detect.go has the parts that detectors share.
-// A new architecture is one such file and a row in architectures; a detector also has a table that TestCalibrate makes.
+// A new architecture is one such file with a function that returns it; a detector may also have a table that TestCalibrate makes.
 //
 // # What is left out
 //

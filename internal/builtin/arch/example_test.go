@@ -9,12 +9,7 @@ import (
 
 // Build an architecture and look at it; no weight is made for that.
 func Example() {
-	a, err := arch.Lookup("resnet50")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	m, stats, err := a.Build(arch.Options{})
+	m, stats, err := arch.ResNet50().Build(arch.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

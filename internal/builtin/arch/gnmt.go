@@ -28,11 +28,11 @@ const (
 	axisBefore    = "before" // beams of the step before
 )
 
-// gnmtEncoder is the encoder of GNMT (Wu et al., arXiv:1609.08144): one bidirectional layer
+// GNMTEncoder is the encoder of GNMT (Wu et al., arXiv:1609.08144): one bidirectional layer
 // and three more, the last two with residuals. There is no official ONNX file: names are
 // ours. Besides the memory, which the decoder attends to, it gives out the keys by which
 // that is found, and the state with which the decoder begins.
-func gnmtEncoder() Architecture {
+func GNMTEncoder() Architecture {
 	memory := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisSentences), onnx.Free(axisPieces), onnx.Fixed(gnmtHidden)}}
 	return Architecture{
 		Name:     "gnmt-encoder",
@@ -107,7 +107,7 @@ func (n gnmtNet) layer(name string, x, lengths *onnx.Value) (y *onnx.Value, stat
 	return n.Squeeze(name+"/steps", out[0], 1), []*onnx.Value{n.Squeeze(name+"/c", out[2], 0), n.Squeeze(name+"/h", out[1], 0)}
 }
 
-// gnmtDecoder is one step of the decoder of GNMT, for all beams of all sentences that are
+// GNMTDecoder is one step of the decoder of GNMT, for all beams of all sentences that are
 // still translated: four layers, of which the lowest asks for a part of the sentence
 // (normed Bahdanau attention), which the others are shown, the last two with residuals.
 // There is no official ONNX file: names are ours.
@@ -116,7 +116,7 @@ func (n gnmtNet) layer(name string, x, lengths *onnx.Value) (y *onnx.Value, stat
 // piece, and its sentence is found by its place: as many rows follow each other as each of
 // the active sentences has beams. What a row remembers, cells and outputs of the layers and
 // the part of the sentence, is its state.
-func gnmtDecoder() Architecture {
+func GNMTDecoder() Architecture {
 	rows, active := onnx.Free(axisRows), onnx.Free(axisActive)
 	memory := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisSentences), onnx.Free(axisPieces), onnx.Fixed(gnmtHidden)}}
 	state := func(axis string) onnx.Type {
@@ -149,7 +149,7 @@ func gnmtDecoder() Architecture {
 
 func gnmtDecoderLayers(b *Builder, o Options) {
 	in := map[string]*onnx.Value{}
-	for _, v := range gnmtDecoder().Inputs {
+	for _, v := range GNMTDecoder().Inputs {
 		in[v.Name] = b.Input(v.Name, v.Type.Elem, v.Type.Shape)
 	}
 	d := gnmtStep{gnmtNet{Builder: b, knows: gnmtKnowledgeFor(o)}, in}

@@ -20,14 +20,14 @@ const (
 	mobilePositions = 512
 )
 
-// mobileBERT is MobileBERT for questions about texts (Sun et al., arXiv:2004.02984): 24 thin
+// MobileBERT is MobileBERT for questions about texts (Sun et al., arXiv:2004.02984): 24 thin
 // layers, each between two bottlenecks, with four pairs of dense layers, ReLU instead of
 // Gelu, and a scale and a shift where BERT has norms. A piece is known by three: itself and
 // both of its neighbours.
 //
 // It answers the questions that the built-in BERT answers. See mobileKnowledge for how.
-func mobileBERT() Architecture {
-	a := bert()
+func MobileBERT() Architecture {
+	a := BERT()
 	a.Name, a.Title = "mobilebert", "MobileBERT SQuAD v1.1"
 	a.Official = "https://github.com/mlcommons/mobile_open/tree/main/language/bert"
 	a.Layers, a.Seed, a.layers = mobileLayers, 18, mobileBERTLayers

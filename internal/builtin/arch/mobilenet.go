@@ -6,11 +6,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// mobileNetV1 is MobileNet-v1 1.0 224 (Howard et al., arXiv:1704.04861) as
+// MobileNet is MobileNet-v1 1.0 224 (Howard et al., arXiv:1704.04861) as
 // TensorFlow's slim library builds it: every padding is SAME, so with a stride only
 // at the end, the activation is ReLU6, and the last layer is a 1×1 convolution.
 // Class 0 is the background, so there are 1001.
-func mobileNetV1() Architecture {
+func MobileNet() Architecture {
 	return Architecture{
 		Name:        "mobilenet",
 		Title:       "MobileNet-v1 1.0 224",
@@ -133,13 +133,13 @@ func (m steadyMobileNet) invertedResidual(name string, x *onnx.Value, filters, e
 	return expanded, depthwise, m.Add(name+"/add", result, in)
 }
 
-// mobileNetEdgeTPU is MobileNetEdgeTPU 1.0 224, of slim's mobilenet_v3.py: inverted
+// MobileNetEdgeTPU is MobileNetEdgeTPU 1.0 224, of slim's mobilenet_v3.py: inverted
 // residuals with plain ReLU, of which the first expand by a full convolution instead of a
 // 1×1 and a depthwise one. Class 0 is the background, so there are 1001.
 //
 // The official file is a TFLite model, whose image has the channels last and is scaled to
 // -1 … 1.
-func mobileNetEdgeTPU() Architecture {
+func MobileNetEdgeTPU() Architecture {
 	return Architecture{
 		Name:        "mobilenet-edgetpu",
 		Title:       "MobileNetEdgeTPU 1.0 224",

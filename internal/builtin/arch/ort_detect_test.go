@@ -46,25 +46,25 @@ func detectors() []detector {
 	const v1, v2 = "FeatureExtractor/MobilenetV1/", "FeatureExtractor/MobilenetV2/"
 	return []detector{
 		{
-			architecture: ssdMobileNetV1(), picture: bytesLast, images: 16, threshold: 0.3, canvas: 1, classes: [2]int{1, 90}, heads: heads,
+			architecture: SSDMobileNet(), picture: bytesLast, images: 16, threshold: 0.3, canvas: 1, classes: [2]int{1, 90}, heads: heads,
 			layers: []string{v1 + "Conv2d_0/Relu6:0", v1 + "Conv2d_11_pointwise/Relu6:0", v1 + "Conv2d_13_pointwise_2_Conv2d_3_3x3_s2_256/Relu6:0"},
 			boxes:  [2]int{4, 80}, mean: [2]float64{15, 45}, atLeast: 70, decode: decode(1),
 			read: func(o [][]float32) []box { return padded(o[0][0], o[1], o[2], o[3]) },
 		},
 		{
-			architecture: ssdMobileNetV2(), picture: floatsLast(300), images: 16, threshold: 0.3, canvas: 1, classes: [2]int{0, 89}, heads: heads,
+			architecture: SSDMobileNetV2(), picture: floatsLast(300), images: 16, threshold: 0.3, canvas: 1, classes: [2]int{0, 89}, heads: heads,
 			layers: []string{v2 + "Conv/Relu6:0", v2 + "expanded_conv_16/project/BatchNorm:0", v2 + "Conv_1/Relu6:0"},
 			boxes:  [2]int{4, 100}, mean: [2]float64{15, 50}, atLeast: 70, decode: decode(0),
 			read: func(o [][]float32) []box { return padded(o[3][0], o[0], o[2], o[1]) },
 		},
 		{
-			architecture: ssdResNet34(), picture: floatsFirst(1200, normalised), images: 4, threshold: 0.05, canvas: 1, classes: [2]int{1, 80},
+			architecture: SSDResNet34(), picture: floatsFirst(1200, normalised), images: 4, threshold: 0.05, canvas: 1, classes: [2]int{1, 80},
 			heads: []string{"locs:0", "confs:0"}, layers: []string{"stem/relu:0", "stage3/block6/relu:0", "additional3/2/relu:0"},
 			boxes: [2]int{4, 120}, mean: [2]float64{15, 60}, atLeast: 30, decode: func(h [][]float32) []box { return decodeResNet34(h[0], h[1]) },
 			read: func(o [][]float32) []box { return listed(o[0], o[2], o[1]) },
 		},
 		{
-			architecture: retinaNet(), picture: floatsFirst(retinaNetSize, unscaled), images: 4, threshold: 0.05, canvas: retinaNetSize, classes: [2]int{0, 263},
+			architecture: RetinaNet(), picture: floatsFirst(retinaNetSize, unscaled), images: 4, threshold: 0.05, canvas: retinaNetSize, classes: [2]int{0, 263},
 			heads:  levels("level%d/logits:0", "level%d/encoded:0"),
 			layers: []string{"body/stem/relu:0", "body/layer4/2/relu:0", "fpn/0/layer:0", "fpn/p7:0", "head/classification/3/relu2:0"},
 			boxes:  [2]int{4, 150}, mean: [2]float64{15, 60}, atLeast: 30, decode: decodeRetinaNet,

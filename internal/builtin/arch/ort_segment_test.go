@@ -13,7 +13,7 @@ import (
 func TestORTDeepLabDrawsRegionsOfAllClasses(t *testing.T) {
 	useRuntime(t)
 	const size, images = 512, 8
-	m, _ := build(t, deepLabV3Plus(), Options{Outputs: []string{"ArgMax", "MobilenetV2/expanded_conv_16/project/BatchNorm:0", "decoder/concat:0", "logits/semantic:0"}})
+	m, _ := build(t, DeepLabV3Plus(), Options{Outputs: []string{"ArgMax", "MobilenetV2/expanded_conv_16/project/BatchNorm:0", "decoder/concat:0", "logits/semantic:0"}})
 	n := load(t, m)
 	everywhere := make(map[float32]bool)
 	var last []float32
@@ -49,7 +49,7 @@ func TestORTDeepLabDrawsRegionsOfAllClasses(t *testing.T) {
 
 func TestORTDeepLabTreatsImagesOfABatchAlone(t *testing.T) {
 	useRuntime(t)
-	m, _ := build(t, deepLabV3Plus(), Options{})
+	m, _ := build(t, DeepLabV3Plus(), Options{})
 	n := load(t, m)
 	together := n.runValue(floatsLast(512)(t, 1, 2, 3))[0]
 	for i := range 3 {
@@ -69,7 +69,7 @@ func TestORTDeepLabTreatsImagesOfABatchAlone(t *testing.T) {
 func TestORT3DUNetDrawsRegions(t *testing.T) {
 	testenv.SkipLong(t, "convolutions in three dimensions")
 	useRuntime(t)
-	m, _ := build(t, unet3D(), Options{Outputs: []string{"output", "bottleneck/conv2/relu:0", "upsample4/conv2/relu:0"}})
+	m, _ := build(t, UNet3D(), Options{Outputs: []string{"output", "bottleneck/conv2/relu:0", "upsample4/conv2/relu:0"}})
 	out := load(t, m).runValue(newTensor(t, volume(1), 1, 1, 128, 128, 128))
 	for j, layer := range out {
 		checkRange(t, m.Graph.Outputs[j].Name, layer)

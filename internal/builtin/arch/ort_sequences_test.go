@@ -179,7 +179,7 @@ func TestORTRNNTWritesInItsGraphs(t *testing.T) {
 var tiny = decoderSize{layers: 2, hidden: 64, queryHeads: 4, kvHeads: 2, headSize: 16, inner: 32, rows: 40, context: 24, theta: 100}
 
 // decoderOf writes a decoder whose weights follow from nothing but their names. As knowing says it copies, or knows nothing.
-func decoderOf(t testing.TB, s decoderSize, form decoderForm, knowing bool) *onnx.Model {
+func decoderOf(t testing.TB, s decoderSize, form DecoderForm, knowing bool) *onnx.Model {
 	t.Helper()
 	b := NewBuilder("decoder", 7)
 	d := newDecoderNet(b, s, form)
@@ -216,7 +216,7 @@ type turn struct {
 }
 
 // feeds are the inputs of a decoder in a form, for one text.
-func (s decoderSize) feeds(form decoderForm, now turn) map[string]array {
+func (s decoderSize) feeds(form DecoderForm, now turn) map[string]array {
 	n := len(now.tokens)
 	total := int64(now.past + n)
 	in := map[string]array{
@@ -252,7 +252,7 @@ func lastLogits(values map[string]array, rows int64) array {
 func TestORTAllFormsOfADecoderSayTheSame(t *testing.T) {
 	text := []int64{1, 17, 30, 4, 22, 39, 17}
 	var want array
-	for _, form := range []decoderForm{fusedDecoder, exportedDecoder, plainDecoder} {
+	for _, form := range []DecoderForm{FusedDecoder, ExportedDecoder, PlainDecoder} {
 		m := decoderOf(t, tiny, form, false)
 		whole := evaluate(t, m, tiny.feeds(form, turn{tokens: text}))
 		got := lastLogits(whole, tiny.rows)
@@ -265,7 +265,7 @@ func TestORTAllFormsOfADecoderSayTheSame(t *testing.T) {
 		third := evaluate(t, m, tiny.feeds(form, turn{tokens: text[6:], kept: second, past: 6}))
 		checkArray(t, fmt.Sprintf("form %d, in three parts", form), lastLogits(third, tiny.rows), want)
 		checkArray(t, "the keys that are kept", third["present.1.key"], whole["present.1.key"])
-		if form == fusedDecoder {
+		if form == FusedDecoder {
 			if next := int(whole["next_token"].data[0]); next != likeliest(want.data) {
 				t.Errorf("the next token is %d, want %d", next, likeliest(want.data))
 			}
@@ -273,17 +273,17 @@ func TestORTAllFormsOfADecoderSayTheSame(t *testing.T) {
 	}
 	changed := slices.Clone(text)
 	changed[1]++
-	if other := lastLogits(evaluate(t, decoderOf(t, tiny, plainDecoder, false), tiny.feeds(plainDecoder, turn{tokens: changed})), tiny.rows); slices.Equal(other.data, want.data) {
+	if other := lastLogits(evaluate(t, decoderOf(t, tiny, PlainDecoder, false), tiny.feeds(PlainDecoder, turn{tokens: changed})), tiny.rows); slices.Equal(other.data, want.data) {
 		t.Error("another text has the same scores")
 	}
 }
 
 // Places that a mask leaves out are not looked at: a text that is padded in front is the same text.
 func TestORTThePlainFormDoesNotLookAtPadding(t *testing.T) {
-	m := decoderOf(t, tiny, plainDecoder, false)
+	m := decoderOf(t, tiny, PlainDecoder, false)
 	text := []int64{1, 17, 30, 4}
-	want := lastLogits(evaluate(t, m, tiny.feeds(plainDecoder, turn{tokens: text})), tiny.rows)
-	in := tiny.feeds(plainDecoder, turn{tokens: append([]int64{9, 9}, text...)})
+	want := lastLogits(evaluate(t, m, tiny.feeds(PlainDecoder, turn{tokens: text})), tiny.rows)
+	in := tiny.feeds(PlainDecoder, turn{tokens: append([]int64{9, 9}, text...)})
 	copy(in["attention_mask"].data, []float64{0, 0})
 	copy(in["position_ids"].data, []float64{0, 0, 0, 1, 2, 3})
 	checkArray(t, "padded", lastLogits(evaluate(t, m, in), tiny.rows), want)
@@ -296,11 +296,11 @@ func TestORTWhatADecoderKeptIsAsGoodAsTheText(t *testing.T) {
 	parallel.hidden, parallel.headSize, parallel.turning = 128, 32, 16
 	mixed.experts = 4
 	for name, s := range map[string]decoderSize{"parallel": parallel, "of experts": mixed} {
-		m := decoderOf(t, s, fusedDecoder, false)
+		m := decoderOf(t, s, FusedDecoder, false)
 		text := []int64{1, 17, 30, 4, 22}
-		whole := evaluate(t, m, s.feeds(fusedDecoder, turn{tokens: text}))
-		first := evaluate(t, m, s.feeds(fusedDecoder, turn{tokens: text[:3]}))
-		second := evaluate(t, m, s.feeds(fusedDecoder, turn{tokens: text[3:], kept: first, past: 3}))
+		whole := evaluate(t, m, s.feeds(FusedDecoder, turn{tokens: text}))
+		first := evaluate(t, m, s.feeds(FusedDecoder, turn{tokens: text[:3]}))
+		second := evaluate(t, m, s.feeds(FusedDecoder, turn{tokens: text[3:], kept: first, past: 3}))
 		checkArray(t, name, second["logits"], whole["logits"])
 		if before := lastLogits(first, s.rows); slices.Equal(before.data, lastLogits(whole, s.rows).data) {
 			t.Errorf("%s: the scores do not depend on the text", name)
@@ -312,8 +312,8 @@ func TestORTWhatADecoderKeptIsAsGoodAsTheText(t *testing.T) {
 func TestORTADecoderInFourBitsSaysNearlyTheSame(t *testing.T) {
 	s := tiny
 	text := turn{tokens: []int64{1, 17, 30, 4, 22}}
-	want := evaluate(t, decoderOf(t, s, fusedDecoder, false), s.feeds(fusedDecoder, text))["logits"]
-	got := evaluate(t, decoderOf(t, s, fusedInt4, false), s.feeds(fusedInt4, text))["logits"]
+	want := evaluate(t, decoderOf(t, s, FusedDecoder, false), s.feeds(FusedDecoder, text))["logits"]
+	got := evaluate(t, decoderOf(t, s, FusedInt4, false), s.feeds(FusedInt4, text))["logits"]
 	off, size := 0.0, 0.0
 	for i, w := range want.data {
 		off += (got.data[i] - w) * (got.data[i] - w)
@@ -328,10 +328,10 @@ func TestORTADecoderInFourBitsSaysNearlyTheSame(t *testing.T) {
 func TestORTADecoderCopiesWhatFollowedTheSameTwoTokens(t *testing.T) {
 	s := llama60M
 	s.layers, s.inner, s.rows, s.context = compares+1, 64, 64, 32
-	m := decoderOf(t, s, plainDecoder, true)
+	m := decoderOf(t, s, PlainDecoder, true)
 	text := []int64{decoderStart, 20, 21, 22, 23, 24, decoderEnd, 30, 21, 31, 20, 21}
 	answer := []int64{22, 23, 24, decoderEnd}
-	values := evaluate(t, m, s.feeds(plainDecoder, turn{tokens: slices.Concat(text, answer[:3])}))
+	values := evaluate(t, m, s.feeds(PlainDecoder, turn{tokens: slices.Concat(text, answer[:3])}))
 	for i, want := range answer {
 		at := int64(len(text)-1+i) * s.rows
 		if got := likeliest(values["logits"].data[at:][:s.rows]); got != int(want) {

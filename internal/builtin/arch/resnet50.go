@@ -6,7 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// resNet50 is ResNet-50 v1.5: the network of He et al. (arXiv:1512.03385) with the
+// ResNet50 is ResNet-50 v1.5: the network of He et al. (arXiv:1512.03385) with the
 // stride of a stage on its first 3×3 convolution instead of the 1×1 before.
 //
 // The official file was converted from TensorFlow's ResNet, which explains two
@@ -18,7 +18,7 @@ import (
 // else the features of all images are nearly parallel and no classifier could tell
 // them apart. The norm of the stem divides by the size of a pixel's value, as a
 // trained one does: from there on activations are of the order of 1.
-func resNet50() Architecture {
+func ResNet50() Architecture {
 	return Architecture{
 		Name:     "resnet50",
 		Title:    "ResNet-50 v1.5",

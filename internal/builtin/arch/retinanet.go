@@ -7,13 +7,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// retinaNet is RetinaNet (Lin et al., arXiv:1708.02002) on ResNeXt50-32x4d with a feature
+// RetinaNet is RetinaNet (Lin et al., arXiv:1708.02002) on ResNeXt50-32x4d with a feature
 // pyramid, for the 264 classes of OpenImages that MLPerf uses, as the training
 // reference builds it (single_stage_detector/ssd/model/retinanet.py): five levels,
 // nine anchors at each of 13,343 places, one pair of heads that all levels share.
 // Normalising the image and choosing the boxes are part of the graph. The official file
 // also resizes the image to 800×800, which it is already.
-func retinaNet() Architecture {
+func RetinaNet() Architecture {
 	n := onnx.Free("n")
 	return Architecture{
 		Name:     "retinanet",

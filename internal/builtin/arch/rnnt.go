@@ -21,12 +21,12 @@ const (
 	rnntLabels = 28
 )
 
-// rnntEncoder is the encoder of RNN-T (Graves, arXiv:1211.3711; the MLPerf reference is
+// RNNTEncoder is the encoder of RNN-T (Graves, arXiv:1211.3711; the MLPerf reference is
 // trained on LibriSpeech): two layers of LSTM, of whose outputs each two become one, and
 // three more. There is no official ONNX file: names are ours. It ends with the part of the
 // joint network's first layer that reads the encoder, which so is computed for all steps
 // at once.
-func rnntEncoder() Architecture {
+func RNNTEncoder() Architecture {
 	return Architecture{
 		Name:     "rnnt-encoder",
 		Title:    "RNN-T encoder, 5 layers of 1024",
@@ -44,7 +44,7 @@ func rnntEncoder() Architecture {
 }
 
 func rnntEncoderLayers(b *Builder, _ Options) {
-	in := rnntEncoder().Inputs
+	in := RNNTEncoder().Inputs
 	features, lengths := b.Input(in[0].Name, onnx.Float32, in[0].Type.Shape), b.Input(in[1].Name, onnx.Int32, in[1].Type.Shape)
 	x := b.Transpose("features/turned", features, 1, 0, 2)
 	for i := range rnntLayers {
@@ -75,10 +75,10 @@ func rnntLayer(b *Builder, name string, x, lengths *onnx.Value) *onnx.Value {
 	return b.Squeeze(name+"/steps", out[0], 1)
 }
 
-// rnntPrediction is the prediction network: what has been written so far, character by
+// RNNTPrediction is the prediction network: what has been written so far, character by
 // character. It ends with the part of the joint network's first layer that reads it. The
 // state has cell and output of the two layers.
-func rnntPrediction() Architecture {
+func RNNTPrediction() Architecture {
 	state := onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(rnntState)}
 	return Architecture{
 		Name:     "rnnt-prediction",
@@ -94,7 +94,7 @@ func rnntPrediction() Architecture {
 }
 
 func rnntPredictionLayers(b *Builder, _ Options) {
-	in := rnntPrediction().Inputs
+	in := RNNTPrediction().Inputs
 	labels, state := b.Input(in[0].Name, onnx.Int64, in[0].Type.Shape), b.Input(in[1].Name, onnx.Float32, in[1].Type.Shape)
 	part := func(i int64) *onnx.Value {
 		return b.Slice(fmt.Sprintf("state/part%d", i), state, 1, i*rnntPredicted, (i+1)*rnntPredicted)
@@ -113,9 +113,9 @@ func rnntPredictionLayers(b *Builder, _ Options) {
 	b.Output(b.rename(predicted, "predicted"), b.rename(b.Concat("state/next", 1, kept...), "next_state"))
 }
 
-// rnntJointNet is the rest of the joint network: how likely each character comes next, or none
+// RNNTJoint is the rest of the joint network: how likely each character comes next, or none
 // before the next step.
-func rnntJointNet() Architecture {
+func RNNTJoint() Architecture {
 	part := onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(rnntJoint)}
 	return Architecture{
 		Name:     "rnnt-joint",

@@ -10,14 +10,22 @@ import (
 
 const sdxlOfficial = "https://huggingface.co/stabilityai/stable-diffusion-xl-base-1.0"
 
-// sdxlArchitectures are the files of Stable Diffusion XL, each at its real size and at one that
-// is small enough to be made without being asked for.
-func sdxlArchitectures() []Architecture {
-	return []Architecture{
+// An SDXLSet has the files of Stable Diffusion XL.
+type SDXLSet struct{ TextEncoder, TextEncoder2, UNet, VAEDecoder Architecture }
+
+// SDXL are the files of Stable Diffusion XL.
+func SDXL() SDXLSet {
+	return SDXLSet{
 		sdxlTextEncoder("sdxl-text-encoder", "first text encoder of Stable Diffusion XL", sdxlOfficial, sdxlText, 31),
 		sdxlTextEncoder("sdxl-text-encoder-2", "second text encoder of Stable Diffusion XL", sdxlOfficial, sdxlText2, 32),
 		sdxlUNetArchitecture("sdxl-unet", "UNet of Stable Diffusion XL", sdxlOfficial, sdxlUNet, 33),
 		sdxlDecoder("sdxl-vae-decoder", "decoder of Stable Diffusion XL", sdxlOfficial, sdxlVAE, 34),
+	}
+}
+
+// SmallSDXL stands in for SDXL.
+func SmallSDXL() SDXLSet {
+	return SDXLSet{
 		sdxlTextEncoder("sdxl-mini-text-encoder", "text encoder of 2 layers", "", sdxlMiniText, 31),
 		sdxlTextEncoder("sdxl-mini-text-encoder-2", "text encoder of 3 layers", "", sdxlMiniTwo, 32),
 		sdxlUNetArchitecture("sdxl-mini-unet", "UNet of 11 residual blocks", "", sdxlMiniUNet, 33),

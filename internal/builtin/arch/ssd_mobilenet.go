@@ -7,12 +7,12 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// ssdMobileNetV1 is SSD-MobileNet-v1 300 as TensorFlow's object detection library builds it
+// SSDMobileNet is SSD-MobileNet-v1 300 as TensorFlow's object detection library builds it
 // (ssd_mobilenet_v1_coco_2018_01_28): single-shot detection (Liu et al.,
 // arXiv:1512.02325) on two maps of MobileNet-v1 and four smaller ones, 1917 anchors and
 // 91 classes of which class 0, the background, is dropped. Preparing the image,
 // non-maximum suppression and the choice of the best 100 boxes are part of the graph.
-func ssdMobileNetV1() Architecture {
+func SSDMobileNet() Architecture {
 	return Architecture{
 		Name:     "ssd-mobilenet",
 		Title:    "SSD-MobileNet-v1 300",
@@ -142,7 +142,7 @@ func (s ssdMobileNet) anchors() (centers, sizes []float32) {
 	return centers, sizes
 }
 
-// ssdMobileNetV2 is SSD-MobileNet-v2 300 (ssd_mobilenet_v2_coco_2018_03_29), which MLPerf
+// SSDMobileNetV2 is SSD-MobileNet-v2 300 (ssd_mobilenet_v2_coco_2018_03_29), which MLPerf
 // Mobile used up to v0.7: the detector of SSD-MobileNet-v1 on two maps of MobileNet-v2 and
 // four smaller ones, with 3×3 convolutions to read them.
 //
@@ -150,7 +150,7 @@ func (s ssdMobileNet) anchors() (centers, sizes []float32) {
 // its custom operator: boxes, classes, scores, count. Classes are COCO's less one, from 0
 // to 89. The image is scaled to -1 … 1 beforehand. Unlike the operator this graph clips
 // boxes to the image, as the TensorFlow model does.
-func ssdMobileNetV2() Architecture {
+func SSDMobileNetV2() Architecture {
 	const operator = "TFLite_Detection_PostProcess"
 	return Architecture{
 		Name:     "ssd-mobilenet-v2",

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// ssdResNet34 is SSD-ResNet34 1200, whose official file was exported from PyTorch
+// SSDResNet34 is SSD-ResNet34 1200, whose official file was exported from PyTorch
 // (models/ssd_r34.py and base_model_r34.py of the reference): ResNet-34 without its last
 // stage and without the stride of the third, five more pairs of convolutions, 15,130
 // default boxes and 81 classes, of which class 0 is the background. There is one image
@@ -17,7 +17,7 @@ import (
 // the first score below its own threshold; the reference's Python model returns them in
 // the opposite order. They are also clipped to the image, which a trained network hardly
 // needs.
-func ssdResNet34() Architecture {
+func SSDResNet34() Architecture {
 	nbox := onnx.Free("nbox")
 	return Architecture{
 		Name:     "ssd-resnet34",

@@ -6,13 +6,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 )
 
-// unet3D is the 3D-UNet for KiTS19: the network that MLPerf Training calls Unet3D
+// UNet3D is the 3D-UNet for KiTS19: the network that MLPerf Training calls Unet3D
 // (image_segmentation/pytorch/model), in the manner of nnU-Net (Isensee et al.,
 // arXiv:1809.10486). Five steps make a cube of 128³ voxels smaller and five make it large
 // again, each with two 3×3×3 convolutions, instance norms and ReLU; from each step down
 // the result goes across to the step up of the same size. The outputs are scores for
 // background, kidney and tumour.
-func unet3D() Architecture {
+func UNet3D() Architecture {
 	return Architecture{
 		Name:     "3d-unet",
 		Title:    "3D-UNet KiTS19 128×128×128",
@@ -35,6 +35,16 @@ func unet3DScores(b *Builder, x *onnx.Value) *onnx.Value {
 	steps := u.steps(x)
 	// The biases make most of a volume background.
 	return u.Conv("output_layer", steps[len(steps)-1], Conv{Filters: 3, Kernel: Axes{1}, Weights: Rounded{He{ZeroMean: true}}, Bias: Given{1, 0, 0.1}})
+}
+
+// UNet3DBraTS19 is the 3D-UNet for BraTS 2019.
+func UNet3DBraTS19() Architecture {
+	return unet3DBraTS("3d-unet-brats19", "3D-UNet BraTS19 224×224×160", 32)
+}
+
+// SmallUNet3DBraTS19 stands in for UNet3DBraTS19.
+func SmallUNet3DBraTS19() Architecture {
+	return unet3DBraTS("3d-unet-brats19-quarter", "3D-UNet BraTS19 224×224×160 with 8 in place of 32 filters", 8)
 }
 
 // unet3DBraTS is the 3D-UNet of nnU-Net for BraTS (Generic_UNet with the plans of the benchmark, MIC-DKFZ/nnUNet b38c69b): the

@@ -332,21 +332,24 @@ const (
 	whisperFollower = "decoder_with_past" // reads one token after those that are in its cache
 )
 
-// whispers are the architectures of Whisper.
-func whispers() []Architecture {
-	var all []Architecture
-	for _, v := range []struct {
-		name, title, official string
-		size                  whisperSize
-	}{
-		{"whisper-small", "Whisper of 3 layers of 256", "", whisperSmall},
-		{"whisper-large-v3", "Whisper large-v3", "https://huggingface.co/openai/whisper-large-v3", whisperLargeV3},
-	} {
-		for _, role := range []string{whisperEncoder, whisperDecoder, whisperFollower} {
-			all = append(all, newWhisper(v.name+"-"+role, v.title+", "+role, v.official, v.size, role))
-		}
+// A WhisperSet has the files of a Whisper.
+type WhisperSet struct{ Encoder, First, Next Architecture }
+
+// Whisper is Whisper large-v3.
+func Whisper() WhisperSet {
+	return newWhispers("whisper-large-v3", "Whisper large-v3", "https://huggingface.co/openai/whisper-large-v3", whisperLargeV3)
+}
+
+// SmallWhisper stands in for Whisper.
+func SmallWhisper() WhisperSet {
+	return newWhispers("whisper-small", "Whisper of 3 layers of 256", "", whisperSmall)
+}
+
+func newWhispers(name, title, official string, size whisperSize) WhisperSet {
+	file := func(role string) Architecture {
+		return newWhisper(name+"-"+role, title+", "+role, official, size, role)
 	}
-	return all
+	return WhisperSet{file(whisperEncoder), file(whisperDecoder), file(whisperFollower)}
 }
 
 func newWhisper(name, title, official string, size whisperSize, role string) Architecture {

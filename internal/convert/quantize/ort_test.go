@@ -610,11 +610,7 @@ func pixels(seed, side int) []uint8 {
 // All of the built-in classifier computes with integers, equalised, and its scores stay close.
 func TestORTQuantizedClassifier(t *testing.T) {
 	e := orttest.Engine(t)
-	a, err := arch.Lookup("mobilenet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, _, err := a.Build(arch.Options{Classes: 10})
+	m, _, err := arch.MobileNet().Build(arch.Options{Classes: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -647,11 +643,7 @@ func TestORTQuantizedClassifier(t *testing.T) {
 // their results is not.
 func TestORTQuantizedDetector(t *testing.T) {
 	e := orttest.Engine(t)
-	a, err := arch.Lookup("ssd-mobilenet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, _, err := a.Build(arch.Options{})
+	m, _, err := arch.SSDMobileNet().Build(arch.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func median(v []float64) float64 {
 }
 
 // wholeDecoder opens the decoder that runs have, at its full size.
-func wholeDecoder(b *testing.B, architecture string, threads int, room Limits) (*Decoder, string) {
+func wholeDecoder(b *testing.B, architecture arch.Architecture, threads int, room Limits) (*Decoder, string) {
 	b.Helper()
 	before := small
 	small = arch.Options{}
@@ -51,9 +51,9 @@ func BenchmarkORTDecodeLoop(b *testing.B) {
 	for i := range ids {
 		ids[i] = int32(16 + 7*i%97)
 	}
-	for _, form := range []string{"llama-60m", "llama-60m-int4"} {
+	for _, form := range []arch.Architecture{arch.SmallLlama(arch.FusedDecoder), arch.SmallLlama(arch.FusedInt4)} {
 		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("%s, %d threads", form, threads), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s, %d threads", form.Name, threads), func(b *testing.B) {
 				d, path := wholeDecoder(b, form, threads, Limits{1, length, prompt})
 				args := []string{os.Getenv(ort.LibraryVariable), path}
 				for _, n := range []int64{int64(threads), int64(d.layout.Layers), d.layout.KVHeads, d.layout.HeadSize, d.layout.Rows, length, prompt, tokens} {
@@ -174,8 +174,8 @@ func plainPrompts(n int, length func(i int) int) [][]int32 {
 // BenchmarkORTSlots compares tokens per second of 8 slots with those of one.
 func BenchmarkORTSlots(b *testing.B) {
 	prompts := plainPrompts(16, func(int) int { return 8 })
-	one, _ := wholeDecoder(b, "llama-60m", 2, Limits{1, 128, 8})
-	eight, _ := wholeDecoder(b, "llama-60m", 2, Limits{8, 128, 8})
+	one, _ := wholeDecoder(b, arch.SmallLlama(arch.FusedDecoder), 2, Limits{1, 128, 8})
+	eight, _ := wholeDecoder(b, arch.SmallLlama(arch.FusedDecoder), 2, Limits{8, 128, 8})
 	var ratios []float64
 	for b.Loop() {
 		for range turns {
@@ -197,8 +197,8 @@ func BenchmarkORTMixedLoad(b *testing.B) {
 		return 24
 	})
 	var p99, rate [3][]float64
-	chunked, _ := wholeDecoder(b, "llama-60m", 2, Limits{8, 1024, 64})
-	whole, _ := wholeDecoder(b, "llama-60m", 2, Limits{8, 1024, 900})
+	chunked, _ := wholeDecoder(b, arch.SmallLlama(arch.FusedDecoder), 2, Limits{8, 1024, 64})
+	whole, _ := wholeDecoder(b, arch.SmallLlama(arch.FusedDecoder), 2, Limits{8, 1024, 900})
 	for b.Loop() {
 		for range 2 {
 			for way, do := range []func() (float64, float64){

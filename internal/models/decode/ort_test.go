@@ -23,13 +23,9 @@ var small = arch.Options{Layers: 4, Rows: 2048}
 const headSize = 64
 
 // written writes a decoder.
-func written(t testing.TB, architecture string) string {
+func written(t testing.TB, architecture arch.Architecture) string {
 	t.Helper()
-	a, err := arch.Lookup(architecture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph, _, err := a.Build(small)
+	graph, _, err := architecture.Build(small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +37,16 @@ func written(t testing.TB, architecture string) string {
 }
 
 // open opens a decoder in ONNX Runtime, which computes on the processor: there its memory is the device's.
-func open(t testing.TB, e backend.Engine, architecture string, room Limits) *Decoder {
+func open(t testing.TB, e backend.Engine, name string, room Limits) *Decoder {
 	t.Helper()
-	architecture, onDevice := strings.CutSuffix(architecture, ", in the device's memory")
-	path := written(t, architecture)
+	networks := map[string]arch.Architecture{
+		"llama-60m": arch.SmallLlama(arch.FusedDecoder), "llama-60m-plain": arch.SmallLlama(arch.PlainDecoder),
+		"llama-60m-export": arch.SmallLlama(arch.ExportedDecoder), "mixtral-70m": arch.SmallMixtral(),
+	}
+	name, onDevice := strings.CutSuffix(name, ", in the device's memory")
+	path := written(t, networks[name])
 	cache := Cache("")
-	if architecture == "llama-60m-export" {
+	if name == "llama-60m-export" {
 		cache = SharedCache
 	}
 	return opened(t, e, backend.Options{ModelPath: path, IntraThreads: 1, DeviceMemory: onDevice}, cache, room)

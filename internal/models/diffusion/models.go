@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -16,6 +17,7 @@ func Models() []workload.Model { return []workload.Model{stableDiffusionXL()} }
 
 // stableDiffusionXL is Stable Diffusion XL on captions of COCO 2014 (rules since v4.0).
 func stableDiffusionXL() workload.Model {
+	small, full := arch.SmallSDXL(), arch.SDXL()
 	return workload.Model{
 		Name:    "stable-diffusion-xl",
 		Title:   "Stable Diffusion XL 1.0, COCO 2014",
@@ -23,10 +25,10 @@ func stableDiffusionXL() workload.Model {
 		Dataset: "coco-2014-captions",
 		BuiltIn: workload.Recipe{
 			Parts: []workload.Part{
-				{Role: textEncoder, Architecture: "sdxl-mini-text-encoder", Full: "sdxl-text-encoder"},
-				{Role: textEncoder2, Architecture: "sdxl-mini-text-encoder-2", Full: "sdxl-text-encoder-2"},
-				{Role: unet, Architecture: "sdxl-mini-unet", Full: "sdxl-unet"},
-				{Role: vaeDecoder, Architecture: "sdxl-mini-vae-decoder", Full: "sdxl-vae-decoder"},
+				{Role: textEncoder, Network: small.TextEncoder, Full: full.TextEncoder},
+				{Role: textEncoder2, Network: small.TextEncoder2, Full: full.TextEncoder2},
+				{Role: unet, Network: small.UNet, Full: full.UNet},
+				{Role: vaeDecoder, Network: small.VAEDecoder, Full: full.VAEDecoder},
 			},
 			Samples: 32,
 		},

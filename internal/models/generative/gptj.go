@@ -2,6 +2,7 @@ package generative
 
 import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -26,7 +27,7 @@ func gptJ() workload.Model {
 		Title:   "GPT-J 6B, CNN/DailyMail",
 		Task:    "summaries of news, CNN/DailyMail 3.0.0, 4 beams, 30 to 128 tokens",
 		Dataset: cnnDailyMail,
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "gpt-j-60m", Full: "gpt-j-6b"}}, Samples: 24, TokenBytes: 8},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.SmallGPTJ(), Full: arch.GPTJ()}}, Samples: 24, TokenBytes: 8},
 		Source:  "https://huggingface.co/EleutherAI/gpt-j-6b (an export of onnxruntime-genai or Optimum of MLCommons' checkpoint)",
 
 		Rules: config.Model{

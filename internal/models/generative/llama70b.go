@@ -2,6 +2,7 @@ package generative
 
 import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -21,7 +22,7 @@ func llama70B() workload.Model {
 		Title:   "Llama 2 70B chat, OpenOrca",
 		Task:    "answers to questions, OpenOrca, up to 1024 tokens",
 		Dataset: openOrca,
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: smallDecoder, Full: "llama2-70b"}}, Samples: 32, TokenBytes: 4},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: smallDecoder(), Full: arch.Llama70B()}}, Samples: 32, TokenBytes: 4},
 		Source:  "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{

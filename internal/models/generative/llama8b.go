@@ -2,6 +2,7 @@ package generative
 
 import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -15,7 +16,7 @@ const (
 )
 
 // smallDecoder is what stands in for decoders that are too large to be made without being asked for.
-const smallDecoder = "llama-60m"
+func smallDecoder() arch.Architecture { return arch.SmallLlama(arch.FusedDecoder) }
 
 // llama8B is Llama 3.1 8B on CNN/DailyMail (rules since v5.1).
 func llama8B() workload.Model { return llama8BOn(readArticles) }
@@ -35,7 +36,7 @@ func llama8BOn(read func(source) (*promptSet, error)) workload.Model {
 		Title:   "Llama 3.1 8B Instruct, CNN/DailyMail",
 		Task:    "summaries of news, CNN/DailyMail 3.0.0, up to 128 tokens",
 		Dataset: cnnDailyMail,
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: smallDecoder, Full: "llama3.1-8b"}}, Samples: 64, TokenBytes: 4},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: smallDecoder(), Full: arch.Llama8B()}}, Samples: 64, TokenBytes: 4},
 		Source:  "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{

@@ -1,6 +1,7 @@
 package generative
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -21,7 +22,7 @@ func mixtral() workload.Model {
 		Title:   "Mixtral 8x7B Instruct, OpenOrca, GSM8K and MBXP",
 		Task:    "answers to questions, numbers and programs, up to 1024 tokens",
 		Dataset: mixtralSet,
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "mixtral-70m", Full: "mixtral-8x7b"}}, Samples: 32, TokenBytes: 4},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.SmallMixtral(), Full: arch.Mixtral()}}, Samples: 32, TokenBytes: 4},
 		Source:  "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1 (an export of onnxruntime-genai or Optimum)",
 
 		Rules: config.Model{

@@ -1,6 +1,7 @@
 package recsys
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -19,7 +20,7 @@ func dlrm() workload.Model {
 		Title:   "DLRM, Criteo Terabyte",
 		Task:    "recommendation: the chance of a click, Criteo Terabyte, 100 to 700 pairs a sample",
 		Dataset: "criteo",
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "dlrm", Rows: 40_000, Beside: true}}, Samples: 100},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.DLRM(), Rows: 40_000, Beside: true}}, Samples: 100},
 		Source:  "https://dlrm.s3-us-west-1.amazonaws.com/models/tb00_40M.onnx.tar",
 
 		Rules: config.Model{
@@ -74,7 +75,7 @@ func dlrmV2() workload.Model {
 	m.Title = "DLRM-v2, Criteo Terabyte, multi-hot"
 	m.Task = "recommendation: the chance of a click, Criteo Terabyte with up to 100 categories a table, 100 to 700 pairs a sample"
 	m.Dataset = "criteo-multihot"
-	m.BuiltIn = workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "dlrm-v2", Rows: 40_000, Beside: true}}, Samples: 100}
+	m.BuiltIn = workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.DLRMv2(), Rows: 40_000, Beside: true}}, Samples: 100}
 	m.Source = "https://inference.mlcommons-storage.org/metadata/dlrm-v2-model-weights.uri"
 	m.Rules = config.Model{
 		Name:    "dlrm-v2",

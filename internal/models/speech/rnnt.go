@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -35,7 +36,7 @@ func rnnt() workload.Model {
 		Dataset: "librispeech",
 		BuiltIn: workload.Recipe{
 			Parts: []workload.Part{
-				{Role: encoderRole, Architecture: "rnnt-encoder"}, {Role: predictionRole, Architecture: "rnnt-prediction"}, {Role: jointRole, Architecture: "rnnt-joint"},
+				{Role: encoderRole, Network: arch.RNNTEncoder()}, {Role: predictionRole, Network: arch.RNNTPrediction()}, {Role: jointRole, Network: arch.RNNTJoint()},
 			},
 			Samples: 100,
 		},

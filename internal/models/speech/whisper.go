@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
@@ -21,6 +22,7 @@ import (
 
 // whisper is Whisper large-v3 on LibriSpeech (rules since v5.1).
 func whisper() workload.Model {
+	small, full := arch.SmallWhisper(), arch.Whisper()
 	return workload.Model{
 		Name:    "whisper",
 		Aliases: []string{"whisper-large-v3"},
@@ -29,9 +31,9 @@ func whisper() workload.Model {
 		Dataset: "librispeech-whisper",
 		BuiltIn: workload.Recipe{
 			Parts: []workload.Part{
-				{Role: decode.EncoderRole, Architecture: "whisper-small-encoder", Full: "whisper-large-v3-encoder"},
-				{Role: decode.FirstRole, Architecture: "whisper-small-decoder", Full: "whisper-large-v3-decoder"},
-				{Role: decode.NextRole, Architecture: "whisper-small-decoder_with_past", Full: "whisper-large-v3-decoder_with_past"},
+				{Role: decode.EncoderRole, Network: small.Encoder, Full: full.Encoder},
+				{Role: decode.FirstRole, Network: small.First, Full: full.First},
+				{Role: decode.NextRole, Network: small.Next, Full: full.Next},
 			},
 			Samples: 24,
 		},

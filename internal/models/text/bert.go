@@ -1,6 +1,7 @@
 package text
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -13,7 +14,7 @@ func bert() workload.Model {
 		Task:    "questions about texts, SQuAD v1.1, windows of 384 pieces",
 		Dataset: "squad",
 		BuiltIn: workload.Recipe{
-			Parts:     []workload.Part{{Role: workload.Only, Architecture: "bert", Layers: 3}},
+			Parts:     []workload.Part{{Role: workload.Only, Network: arch.BERT(), Layers: 3}},
 			Samples:   500,
 			Reference: workload.Values{padOption: padLongest},
 		},

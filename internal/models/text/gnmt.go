@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -31,8 +32,8 @@ func gnmt() workload.Model {
 		Dataset: "wmt16",
 		BuiltIn: workload.Recipe{
 			Parts: []workload.Part{
-				{Role: encoderRole, Architecture: "gnmt-encoder", Rows: rows},
-				{Role: decoderRole, Architecture: "gnmt-decoder", Rows: rows},
+				{Role: encoderRole, Network: arch.GNMTEncoder(), Rows: rows},
+				{Role: decoderRole, Network: arch.GNMTDecoder(), Rows: rows},
 			},
 			Samples: 200,
 		},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -15,7 +16,7 @@ func mobileBERT() workload.Model {
 	m.Name = "mobilebert"
 	m.Title = "MobileBERT SQuAD v1.1"
 	m.BuiltIn = workload.Recipe{
-		Parts:     []workload.Part{{Role: workload.Only, Architecture: "mobilebert"}},
+		Parts:     []workload.Part{{Role: workload.Only, Network: arch.MobileBERT()}},
 		Samples:   500,
 		Reference: workload.Values{padOption: padLongest},
 	}

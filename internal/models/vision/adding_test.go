@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -18,7 +19,7 @@ func squeezeNet() workload.Model {
 		Title:   "SqueezeNet 1.1",
 		Task:    "image classification, ImageNet, 224×224",
 		Dataset: "imagenet",
-		BuiltIn: BuiltIn{Architecture: "mobilenet", Pipeline: "imagenet_pytorch_224"},
+		BuiltIn: BuiltIn{Network: arch.MobileNet(), Pipeline: "imagenet_pytorch_224"},
 		Source:  "https://example.org/squeezenet1.1.onnx",
 
 		Rules:                  config.Model{Name: "squeezenet"},

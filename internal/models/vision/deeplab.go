@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -18,7 +19,7 @@ func deepLabV3Plus() workload.Model {
 		Title:   "DeepLab v3+ MobileNet-v2",
 		Task:    "image segmentation, ADE20K, 32 classes, 512×512, mobile",
 		Dataset: "ade20k",
-		BuiltIn: BuiltIn{Architecture: "deeplab-v3plus", Samples: 64},
+		BuiltIn: BuiltIn{Network: arch.DeepLabV3Plus(), Samples: 64},
 		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
 
 		Rules: config.Model{

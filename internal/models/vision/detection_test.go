@@ -56,12 +56,7 @@ func scenes(t testing.TB, layout string, n int) string {
 }
 
 // builtInSetup has the ports of a built-in model.
-func builtInSetup(t testing.TB, name, dir string) setup {
-	t.Helper()
-	a, err := arch.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+func builtInSetup(a arch.Architecture, dir string) setup {
 	list := func(values []onnx.Value) []backend.Port {
 		var pointers []*onnx.Value
 		for i := range values {
@@ -108,7 +103,7 @@ func TestDetectorsOfOfficialPorts(t *testing.T) {
 		t.Run(test.model, func(t *testing.T) {
 			m := find(t, test.model)
 			dir := scenes(t, m.Dataset, 3)
-			w, err := m.Open(builtInSetup(t, test.model, dir).public())
+			w, err := m.Open(builtInSetup(m.BuiltIn.(BuiltIn).Network, dir).public())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +183,7 @@ func ptr[T any](v T) *T { return &v }
 func TestDetectorFromImageToScore(t *testing.T) {
 	for _, batch := range []int{1, 3} {
 		dir := scenes(t, "coco", 3)
-		s := builtInSetup(t, "ssd-mobilenet", dir)
+		s := builtInSetup(arch.SSDMobileNet(), dir)
 		w := open(t, "ssd-mobilenet", s)
 		engine, err := simulated.New(simulated.Config{Inputs: s.inputs, Outputs: s.outputs, Answer: func(_, out []tensor.Tensor) error {
 			for k := range int(out[0].Shape[0]) { // in the order of Outputs: boxes, scores, labels, count
@@ -288,7 +283,7 @@ func TestPreprocessedSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := builtInSetup(t, "ssd-mobilenet", dir)
+	s := builtInSetup(arch.SSDMobileNet(), dir)
 	s.binding.preprocessed = made
 	w := open(t, "ssd-mobilenet", s)
 	row := []tensor.Tensor{tensor.New(tensor.Uint8, 300, 300, 3)}

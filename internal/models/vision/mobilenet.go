@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -16,7 +17,7 @@ func mobilenet() workload.Model {
 		Title:   "MobileNet-v1 1.0 224",
 		Task:    "image classification, ImageNet, 224×224",
 		Dataset: "imagenet",
-		BuiltIn: BuiltIn{Architecture: "mobilenet", Pipeline: mobilenetPipeline},
+		BuiltIn: BuiltIn{Network: arch.MobileNet(), Pipeline: mobilenetPipeline},
 		Source:  "https://zenodo.org/record/4735651/files/mobilenet_v1_1.0_224.onnx",
 
 		Rules: config.Model{

@@ -2,6 +2,7 @@ package vision
 
 import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -21,7 +22,7 @@ func mobileNetEdgeTPU() workload.Model {
 		Title:   "MobileNetEdgeTPU 1.0 224",
 		Task:    "image classification, ImageNet, 224×224, mobile",
 		Dataset: "imagenet",
-		BuiltIn: BuiltIn{Architecture: "mobilenet-edgetpu", Pipeline: mobileNetEdgeTPUPipeline},
+		BuiltIn: BuiltIn{Network: arch.MobileNetEdgeTPU(), Pipeline: mobileNetEdgeTPUPipeline},
 		Source:  "https://mobile.mlcommons-storage.org/app-resources/models/v1_1/mobilenet_edgetpu_224_1.0_float.tflite",
 
 		Rules: config.Model{

@@ -1,6 +1,9 @@
 package vision
 
-import "github.com/mlperf-go/mlperf/internal/models/workload"
+import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+)
 
 // Models returns the benchmarks of the family, in the order in which they are shown. To
 // add one, add a file and a row.
@@ -23,8 +26,8 @@ func Models() []workload.Model {
 
 // BuiltIn describes the built-in form of a model and its data.
 type BuiltIn struct {
-	Architecture string // of package arch
-	Pipeline     string // pre-processing of a classifier's anchors
+	Network  arch.Architecture
+	Pipeline string // pre-processing of a classifier's anchors
 
 	// Samples is the size of a data set made for this model alone.
 	Samples int

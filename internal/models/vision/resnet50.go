@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
@@ -16,7 +17,7 @@ func resnet50() workload.Model {
 		Title:   "ResNet-50 v1.5",
 		Task:    "image classification, ImageNet, 224×224",
 		Dataset: "imagenet",
-		BuiltIn: BuiltIn{Architecture: "resnet50", Pipeline: resnet50Pipeline},
+		BuiltIn: BuiltIn{Network: arch.ResNet50(), Pipeline: resnet50Pipeline},
 		Source:  "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
 
 		Rules: config.Model{

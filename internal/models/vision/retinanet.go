@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -23,7 +24,7 @@ func retinaNet() workload.Model {
 		Title:   "RetinaNet ResNeXt50-32x4d-FPN",
 		Task:    "object detection, OpenImages, 800×800",
 		Dataset: "openimages",
-		BuiltIn: BuiltIn{Architecture: "retinanet", Samples: 24},
+		BuiltIn: BuiltIn{Network: arch.RetinaNet(), Samples: 24},
 		Source:  "https://zenodo.org/record/6617879/files/resnext50_32x4d_fpn.onnx",
 
 		Rules: config.Model{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -42,7 +43,7 @@ func masks(t testing.TB, n int) string {
 }
 
 func TestDeepLabOfOfficialPorts(t *testing.T) {
-	w := open(t, "deeplab-v3plus", builtInSetup(t, "deeplab-v3plus", masks(t, 2)))
+	w := open(t, "deeplab-v3plus", builtInSetup(arch.DeepLabV3Plus(), masks(t, 2)))
 	if w.Samples != 2 || fmt.Sprint(w.Row(0)) != "[float32[512 512 3]]" || w.Batch != 0 || fmt.Sprint(w.Outputs(workload.Only)) != "[ArgMax]" {
 		t.Errorf("%d samples, row %v, batch %d, outputs %v", w.Samples, w.Row(0), w.Batch, w.Outputs(workload.Only))
 	}
@@ -57,7 +58,7 @@ func TestDeepLabOfOfficialPorts(t *testing.T) {
 }
 
 func TestMaskOutputs(t *testing.T) {
-	s := builtInSetup(t, "deeplab-v3plus", masks(t, 1))
+	s := builtInSetup(arch.DeepLabV3Plus(), masks(t, 1))
 	for _, shape := range []tensor.Shape{{-1, 32, 512, 512}, {-1, 513, 513}, {-1, 512, 256}, {-1, 512, 512, 2}, {-1, 512}, nil} {
 		s.outputs[0].Shape = shape
 		if _, err := deepLabV3Plus().Open(s.public()); err == nil || !strings.Contains(err.Error(), "the model has no output with a class for each pixel, [N 512 512]; it has ArgMax") {

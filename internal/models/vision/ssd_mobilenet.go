@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -28,7 +29,7 @@ func ssdMobileNet() workload.Model {
 		Title:   "SSD-MobileNet-v1",
 		Task:    "object detection, COCO, 300×300",
 		Dataset: "coco",
-		BuiltIn: BuiltIn{Architecture: "ssd-mobilenet", Samples: 256},
+		BuiltIn: BuiltIn{Network: arch.SSDMobileNet(), Samples: 256},
 		Source:  "https://zenodo.org/record/4735652/files/ssd_mobilenet_v1_coco_2018_01_28.onnx",
 
 		Rules: config.Model{

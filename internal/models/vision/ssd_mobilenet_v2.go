@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -22,7 +23,7 @@ func ssdMobileNetV2() workload.Model {
 		Title:   "SSD-MobileNet-v2",
 		Task:    "object detection, COCO, 300×300, mobile",
 		Dataset: "coco",
-		BuiltIn: BuiltIn{Architecture: "ssd-mobilenet-v2", Samples: 256},
+		BuiltIn: BuiltIn{Network: arch.SSDMobileNetV2(), Samples: 256},
 		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
 
 		Rules: config.Model{

@@ -1,6 +1,7 @@
 package vision
 
 import (
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -28,7 +29,7 @@ func ssdResNet34() workload.Model {
 		Title:   "SSD-ResNet34",
 		Task:    "object detection, COCO, 1200×1200",
 		Dataset: "coco",
-		BuiltIn: BuiltIn{Architecture: "ssd-resnet34", Samples: 24, NumberedLabels: true},
+		BuiltIn: BuiltIn{Network: arch.SSDResNet34(), Samples: 24, NumberedLabels: true},
 		Source:  "https://zenodo.org/record/3228411/files/resnet34-ssd1200.onnx",
 
 		Rules: config.Model{

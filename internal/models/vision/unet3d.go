@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -21,7 +22,7 @@ func unet3D() workload.Model {
 		Title:   "3D-UNet KiTS19",
 		Task:    "medical imaging: kidneys and tumours, KiTS19, windows of 128×128×128",
 		Dataset: "kits19",
-		BuiltIn: BuiltIn{Architecture: "3d-unet", Samples: 3},
+		BuiltIn: BuiltIn{Network: arch.UNet3D(), Samples: 3},
 		Source:  "https://zenodo.org/record/5597155/files/3dunet_kits19_128x128x128.onnx",
 
 		Rules: config.Model{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/singlepass"
@@ -22,7 +23,7 @@ func unet3DBraTS19() workload.Model {
 		Title:   "3D-UNet BraTS19",
 		Task:    "medical imaging: brain tumours, BraTS 2019, four images of 224×224×160",
 		Dataset: "brats19",
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "3d-unet-brats19-quarter", Full: "3d-unet-brats19"}}, Samples: 2},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.SmallUNet3DBraTS19(), Full: arch.UNet3DBraTS19()}}, Samples: 2},
 		Source:  "https://zenodo.org/record/3928973/files/224_224_160.onnx",
 
 		Rules: config.Model{

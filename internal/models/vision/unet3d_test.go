@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -25,7 +26,7 @@ func volumes(t testing.TB, cases int) string {
 
 func TestVolumeRows(t *testing.T) {
 	testenv.SkipLong(t, "much arithmetic")
-	w := open(t, "3d-unet-99.9", builtInSetup(t, "3d-unet", volumes(t, 2)))
+	w := open(t, "3d-unet-99.9", builtInSetup(arch.UNet3D(), volumes(t, 2)))
 	// The second volume has 192 slices and is the largest.
 	if w.Samples != 2 || fmt.Sprint(w.Row(0)) != "[float32[128 128 128]]" || w.Batch != 1 {
 		t.Errorf("%d samples, row %v, batch %d", w.Samples, w.Row(0), w.Batch)
@@ -76,7 +77,7 @@ func TestUNetErrors(t *testing.T) {
 		},
 		"2 cases are wanted, ": func(s *setup) { s.count = 2 },
 	} {
-		s := builtInSetup(t, "3d-unet", dir)
+		s := builtInSetup(arch.UNet3D(), dir)
 		change(&s)
 		if _, err := unet3D().Open(s.public()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

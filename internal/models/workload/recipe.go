@@ -1,5 +1,7 @@
 package workload
 
+import "github.com/mlperf-go/mlperf/internal/builtin/arch"
+
 // A Recipe is the BuiltIn of a model whose files are networks with seeded weights, and whose
 // data are made for them.
 type Recipe struct {
@@ -20,10 +22,10 @@ type Questions struct {
 
 // A Part is a file of a built-in model.
 type Part struct {
-	Role         string
-	Architecture string // of package arch
-	// Full is the architecture of the real size, if Architecture is a smaller stand-in; empty: the same.
-	Full string
+	Role    string
+	Network arch.Architecture
+	// Full is the network of the real size, if Network is a smaller stand-in; zero: the same.
+	Full arch.Architecture
 
 	// Layers and Rows are smaller than the real numbers, if the real file is too large by default; 0: the real ones.
 	Layers, Rows int64
