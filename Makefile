@@ -55,7 +55,7 @@ quick: ## tests of what changed and of what imports it directly (30 s)
 
 test: onnxruntime ## all tests but the long ones, and those of the engine, the built-in networks, run, convert and the command line with the real ONNX Runtime (3 min)
 	$(GO) test -timeout 10m ./...
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 10m -tags ort -run '^TestORT' ./cmd/mlperf ./internal/backend/ort ./internal/builtin/arch ./internal/convert/... ./internal/run
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 10m -tags ort -run '^TestORT' ./cmd/mlperf ./internal/backend/ort ./internal/onnx/arch ./internal/convert/... ./internal/run
 
 check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detector (3 min)
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }

@@ -9,9 +9,9 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // A set is a built-in data set, made or not. Models for classification share one. For all

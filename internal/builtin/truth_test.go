@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // rowsOf are the rows of seven numbers of a response.

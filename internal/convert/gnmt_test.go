@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/convert/tfcheckpoint"
 	"github.com/mlperf-go/mlperf/internal/convert/tfcheckpoint/checkpointtest"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 

@@ -287,7 +287,7 @@ func try(ctx context.Context, p place, text []byte, packages map[string]pkg, nea
 }
 
 // withEngine are the packages whose tests 'make test' runs with ONNX Runtime, too.
-var withEngine = []string{"./cmd/mlperf", "./internal/backend/ort", "./internal/builtin/arch", "./internal/convert/...", "./internal/run"}
+var withEngine = []string{"./cmd/mlperf", "./internal/backend/ort", "./internal/onnx/arch", "./internal/convert/...", "./internal/run"}
 
 // run runs tests, and returns the first package that failed.
 func run(ctx context.Context, args []string) (failed string, err error) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // Every layer reads DequantizeLinear, and what it makes goes through a Relu or Clip at

@@ -1,10 +1,10 @@
 package generative
 
 import (
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // mixtral is Mixtral 8x7B on OpenOrca, GSM8K and MBXP (rules v4.1 to v6.0).

@@ -1,10 +1,10 @@
 package recsys
 
 import (
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // Models returns the benchmarks of the family, in the order in which they are shown. To

@@ -1,9 +1,9 @@
 package text
 
 import (
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // bert is BERT-large on SQuAD v1.1 (rules v0.7 to v6.1).

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // mobileBERT is MobileBERT on SQuAD v1.1 of MLPerf Mobile; it is in no round of MLPerf Inference.

@@ -1,9 +1,9 @@
 package vision
 
 import (
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // deepLabV3Plus is DeepLab v3+ on MobileNet-v2 for 32 classes (MLPerf Mobile v0.7 to

@@ -2,9 +2,9 @@ package vision
 
 import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // mobileNetEdgeTPUPipeline is the pre-processing of the mobile app.

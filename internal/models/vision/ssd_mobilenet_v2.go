@@ -1,10 +1,10 @@
 package vision
 
 import (
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // ssdMobileNetV2 is SSD-MobileNet-v2 (MLPerf Mobile v0.7). The official file is a TFLite

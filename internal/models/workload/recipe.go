@@ -1,6 +1,6 @@
 package workload
 
-import "github.com/mlperf-go/mlperf/internal/builtin/arch"
+import "github.com/mlperf-go/mlperf/internal/onnx/arch"
 
 // A Recipe is the BuiltIn of a model whose files are networks with seeded weights, and whose
 // data are made for them.

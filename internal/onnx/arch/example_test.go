@@ -3,8 +3,8 @@ package arch_test
 import (
 	"fmt"
 
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // Build an architecture and look at it; no weight is made for that.

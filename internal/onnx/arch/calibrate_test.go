@@ -16,7 +16,7 @@ import (
 // TestCalibrate measures the class scores of the detectors on built-in images and writes
 // the tables that scoreBias explains, each into a file of its own:
 //
-//	MLPERF_ORT_LIB=/path/to/libonnxruntime.so go test -tags ort,calibrate -run TestCalibrate ./internal/builtin/arch
+//	MLPERF_ORT_LIB=/path/to/libonnxruntime.so go test -tags ort,calibrate -run TestCalibrate ./internal/onnx/arch
 //
 // It has to be run after every change of the weights of a detector. It reads no table:
 // whatever the gains and biases are, it takes them out of what it measures.
