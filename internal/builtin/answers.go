@@ -240,7 +240,7 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 	recipe, _ := model.BuiltIn.(workload.Recipe)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	results, err := harness.Run(ctx, harness.Config{
+	test, err := harness.Run(ctx, harness.Config{
 		Program:    m.Program,
 		Model:      model,
 		Settings:   settings,
@@ -255,8 +255,5 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 	if err != nil {
 		return 0, err
 	}
-	if !results.Valid() || results.Accuracy == nil {
-		return 0, fmt.Errorf("the run is %s: %s", results.Result, strings.Join(results.Problems, "; "))
-	}
-	return results.Accuracy.Value, nil
+	return test.Score()
 }

@@ -39,10 +39,10 @@ func answerWith(t *testing.T, name, dir string, fill func(role string, in, out [
 	model, engine := modelOnPretence(t, name, func(string, []tensor.Tensor) time.Duration { return 0 }, fill)
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	return harness.Run(t.Context(), harness.Config{
+	return results(harness.Run(t.Context(), harness.Config{
 		Program: "test", Model: model, Rules: "v6.1", Settings: s, Engine: engine, Backend: backend.Options{ModelPath: workload.Only, IntraThreads: 1},
 		DatasetDir: dir, Instances: 1, MaxBatch: 2, OutputDir: t.TempDir(), Observer: &observer{t: t},
-	})
+	}))
 }
 
 // notNumbers has a model say what is no number.

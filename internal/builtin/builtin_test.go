@@ -256,6 +256,14 @@ func TestEveryScenarioReachesTheReference(t *testing.T) {
 	}
 }
 
+// results are those of a test that harness.Run returned.
+func results(test *harness.Test, err error) (*report.Results, error) {
+	if test == nil {
+		return nil, err
+	}
+	return test.Results(), err
+}
+
 // run runs the built-in MobileNet in accuracy mode.
 func run(t testing.TB, m Maker, scenario loadgen.Scenario, options workload.Values, reference float64) *report.Results {
 	t.Helper()
@@ -267,11 +275,11 @@ func run(t testing.TB, m Maker, scenario loadgen.Scenario, options workload.Valu
 	}
 	s := loadgen.DefaultSettings()
 	s.Scenario, s.Mode = scenario, loadgen.AccuracyOnly
-	r, err := harness.Run(t.Context(), harness.Config{
+	r, err := results(harness.Run(t.Context(), harness.Config{
 		Model: model, Settings: s, Calibrate: true, Engine: m.Engine, Backend: backend.Options{ModelPath: path},
 		DatasetDir: dir, CacheDir: filepath.Join(m.Dir, "samples"), Options: options, Reference: reference,
 		OutputDir: t.TempDir(), Observer: m.Observer,
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func BenchmarkORTOffline(b *testing.B) {
 			for b.Loop() {
 				for range offlineTurns {
 					cfg.OutputDir = b.TempDir()
-					r, err := harness.Run(b.Context(), cfg)
+					r, err := results(harness.Run(b.Context(), cfg))
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -100,7 +100,7 @@ func BenchmarkORTSingleStream(b *testing.B) {
 // runLatency is the 90th percentile of a run, ms.
 func runLatency(b *testing.B, cfg harness.Config) float64 {
 	cfg.OutputDir = b.TempDir()
-	r, err := harness.Run(b.Context(), cfg)
+	r, err := results(harness.Run(b.Context(), cfg))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func BenchmarkORTServer(b *testing.B) {
 	base.Settings.Mode = loadgen.PerformanceOnly
 	base.Settings.MinDuration, base.Settings.MinQueryCount = offlineTime, 1
 	base.OutputDir = b.TempDir()
-	offline, err := harness.Run(b.Context(), base)
+	offline, err := results(harness.Run(b.Context(), base))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func BenchmarkORTServer(b *testing.B) {
 				for b.Loop() {
 					for range serverTurns {
 						cfg.OutputDir = b.TempDir()
-						r, err := harness.Run(b.Context(), cfg)
+						r, err := results(harness.Run(b.Context(), cfg))
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -220,7 +220,7 @@ func BenchmarkORTPeak(b *testing.B) {
 			cfg.Settings.MinDuration, cfg.Settings.ServerTargetLatency = 2*offlineTime, 100*time.Millisecond
 			for b.Loop() {
 				cfg.OutputDir = b.TempDir()
-				r, err := harness.Run(b.Context(), cfg)
+				r, err := results(harness.Run(b.Context(), cfg))
 				if err != nil {
 					b.Fatal(err)
 				}

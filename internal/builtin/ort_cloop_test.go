@@ -125,7 +125,7 @@ func BenchmarkORTCLoop(b *testing.B) {
 func runPercentiles(b *testing.B, cfg harness.Config) streamTimes {
 	b.Helper()
 	cfg.OutputDir = b.TempDir()
-	r, err := harness.Run(b.Context(), cfg)
+	r, err := results(harness.Run(b.Context(), cfg))
 	if err != nil {
 		b.Fatal(err)
 	}

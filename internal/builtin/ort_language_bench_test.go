@@ -41,7 +41,7 @@ func BenchmarkORTReplay(b *testing.B) {
 				func() float64 {
 					cfg, clock := cfg, &runClock{Engine: cfg.Engine}
 					cfg.OutputDir, cfg.Engine, cfg.Observer = b.TempDir(), clock, onTraffic{cfg.Observer, &clock.on}
-					r, err := harness.Run(b.Context(), cfg)
+					r, err := results(harness.Run(b.Context(), cfg))
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -136,7 +136,7 @@ func TestORTWhisperHearsMostWordsAndNoticesFaults(t *testing.T) {
 	score := func(batch int, spoil func(r spoiledRun) error) (float64, []string) {
 		cfg := builtIn(t, m, lookup(t, "whisper"), 0)
 		cfg.MaxBatch, cfg.Engine = batch, spoiledEngine{m.Engine, spoil}
-		r, err := harness.Run(t.Context(), cfg)
+		r, err := results(harness.Run(t.Context(), cfg))
 		if err != nil || r.Accuracy == nil {
 			t.Fatalf("no score: %v", err)
 		}

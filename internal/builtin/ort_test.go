@@ -80,7 +80,7 @@ func builtIn(t testing.TB, m Maker, model workload.Model, count int) harness.Con
 // mustScore is an accuracy run that is valid.
 func mustScore(t testing.TB, cfg harness.Config) *report.Results {
 	t.Helper()
-	r, err := harness.Run(t.Context(), cfg)
+	r, err := results(harness.Run(t.Context(), cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -251,7 +251,7 @@ func sequenceServer(t testing.TB, which int, dir string, how gathering, rate flo
 // late is the part of the answers of a run that were later than the bound.
 func late(t testing.TB, cfg harness.Config) float64 {
 	t.Helper()
-	r, err := harness.Run(t.Context(), cfg)
+	r, err := results(harness.Run(t.Context(), cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

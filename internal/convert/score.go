@@ -2,9 +2,7 @@ package convert
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -20,7 +18,7 @@ func (c Converter) score(ctx context.Context, path string, count int) (float64, 
 	defer os.RemoveAll(folder)
 	settings := loadgen.DefaultSettings()
 	settings.Scenario, settings.Mode = loadgen.Offline, loadgen.AccuracyOnly
-	results, err := harness.Run(ctx, harness.Config{
+	test, err := harness.Run(ctx, harness.Config{
 		Program: c.Program, Model: c.Model, Settings: settings, Engine: c.Engine, Options: c.Options, Count: count,
 		Backend: backend.Options{ModelPath: path}, DatasetDir: c.DatasetDir, CacheDir: c.CacheDir,
 		OutputDir: folder, Observer: silent{},
@@ -28,10 +26,7 @@ func (c Converter) score(ctx context.Context, path string, count int) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	if !results.Valid() || results.Accuracy == nil {
-		return 0, fmt.Errorf("the run is %s: %s", results.Result, strings.Join(results.Problems, "; "))
-	}
-	return results.Accuracy.Value, nil
+	return test.Score()
 }
 
 // silent is an observer that shows nothing.

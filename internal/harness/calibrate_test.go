@@ -198,7 +198,7 @@ func TestImpossibleBoundEndsTheRun(t *testing.T) {
 		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Engine = engine(t, simulated.Config{Latency: 20 * time.Millisecond})
 		cfg.Settings.ServerTargetLatency = 15 * time.Millisecond
-		results, err := Run(t.Context(), cfg)
+		results, err := measure(t.Context(), cfg)
 		var impossible *LatencyBoundError
 		if !errors.As(err, &impossible) || results != nil || impossible.Latency != 20*time.Millisecond || impossible.Bound != 15*time.Millisecond {
 			t.Errorf("Run = %v, %v, want a LatencyBoundError", results, err)
@@ -529,7 +529,7 @@ func TestThroughputOfDecoders(t *testing.T) {
 		spoilTargets(&cfg.Settings)
 		cfg.Calibrate = true
 		change(&cfg)
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if err != nil || !r.Valid() {
 			t.Fatalf("%v: %v, %+v", scenario, err, r)
 		}

@@ -1,15 +1,10 @@
 package harness
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -24,21 +19,6 @@ func (r *run) chartsOf(test *loadgen.Result) *charts.Charts {
 	c.BatchSizes = r.sut.batchSizes()
 	c.Gauges = r.gauges.since(test.StartTime.Add(test.Performance.Started))
 	return c
-}
-
-// copyCharts copies the charts of one folder to another, if there are any.
-func copyCharts(from, to string) error {
-	data, err := fileio.ReadFile(filepath.Join(from, charts.FileName), charts.MaxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = fileio.WriteFileIn(to, charts.FileName, data)
-	}
-	if err != nil {
-		return fmt.Errorf("copying the charts: %w", err)
-	}
-	return nil
 }
 
 // gauges are read while a test runs.

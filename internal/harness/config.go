@@ -16,11 +16,9 @@ import (
 
 // Config says what to run and how.
 type Config struct {
-	Program string // name and version, for the results
+	Program string // name and version, for the logs
 	Model   workload.Model
-	Rules   string // version of the rule set, for the results
-	// Interactive says, for the results, that Server has the bounds of Interactive.
-	Interactive bool
+	Rules   string // version of the rule set
 
 	// Settings are those of the test, and Made those of them that differ from the defaults, with their origin.
 	Settings loadgen.TestSettings
@@ -36,8 +34,6 @@ type Config struct {
 	// FewQueries lets a slow model be judged by the median of as few queries as that takes,
 	// instead of the settings' percentile and number.
 	FewQueries bool
-	// SLO are the user's objectives, which the results are compared with beside the rules.
-	SLO []report.Objective
 
 	// Runs is how many runs make the result: the lowest counts. 0: one.
 	Runs int
@@ -64,22 +60,12 @@ type Config struct {
 	PerformanceSampleCount int             // how many to keep in memory; 0: the model's
 	Options                workload.Values // how the model file and the data are fed and read
 
-	Precision    string             // of the model, for the results; empty: not known
-	Conversion   *report.Conversion // of the model from FP32, for the results; nil: not known
-	BuiltInModel bool
-	BuiltInData  bool
+	Precision   string // of the model, for the logs; empty: not known
+	BuiltInData bool
 	// Reference is the score of the FP32 model on this data; 0: the official one.
 	Reference float64
-	// Limitations are those of the results that the caller knows.
-	Limitations report.Limitations
-	Beside      []string // benchmarks that run at the same time on this machine, which is not of the rules
-	Warnings    []string
-	// Judge compares the settings of a test with the rules: what makes it easier is a limitation,
-	// what makes it harder a note. Made are those that differ from the defaults. It may be nil.
-	Judge func(s loadgen.TestSettings, made []report.Setting) (limitations report.Limitations, notes []string)
-	// JudgeData compares the user's data set with the rules': how many samples are in memory at
-	// once, how many it has, and of those seen so far how many have distinct contents. It may be nil.
-	JudgeData func(loaded, all, seen, distinct int) report.Limitations
+	// SystemNote follows the name of the system in the logs, which have no other place for it; empty: none.
+	SystemNote string
 	// Anyway runs a test even if no rate can keep the latency bound.
 	Anyway bool
 	// Brief shortens a test of performance for which no rate can keep the latency bound to ten seconds, instead of refusing it.
@@ -91,21 +77,15 @@ type Config struct {
 	OutputDir string            // where the logs and results go; made if need be
 	CacheDir  string            // for pre-processed samples; empty: they are not kept
 	Files     map[string][]byte // further files for OutputDir, by name: the conf files used
-	Trace     bool              // also write mlperf_log_trace.json
-	System    any               // description of the machine, for the results
-	Host      string            // its name
-	Command   []string          // what was called, for the results
 	Gauges    []machine.Gauge   // to be read while a test runs
 
 	FreeMemory  func() uint64           // bytes; nil: not known
 	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known
 	FreeThreads func() (int, bool)      // that may be started, and whether the system limits them; nil: no limit
 	CPUTime     func() time.Duration    // of this process; nil: not known
-	// Also writes each test, its results, and the prompts by their index if the model has prompts, in another
-	// form. It may be nil.
-	Also func(test *loadgen.Result, results *report.Results, prompt func(index int) *backend.Prompt) error
-	// Complete adds what others know of a test that has ended, before its results are written. It may be nil.
-	Complete    func(results *report.Results)
+	// Keep writes the record of a test beside its logs: of one that is under way, one of several, or one that confirmed a load in a
+	// search. It may be nil. What Run returns is up to the caller.
+	Keep        func(*Test) error
 	ClientCores int // that a client of servers has, for the results
 	// Ready is called when the traffic may begin, and returns when it shall; nil: at once.
 	Ready    func() error

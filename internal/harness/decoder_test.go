@@ -47,7 +47,7 @@ func TestSequences(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				cfg := sequenceConfig(t, scenario, mode, nil)
-				r, err := Run(t.Context(), cfg)
+				r, err := measure(t.Context(), cfg)
 				if err != nil || !r.Valid() {
 					t.Fatalf("%v %v: %v, %+v", scenario, mode, err, r)
 				}
@@ -69,7 +69,7 @@ func TestSequencesAreAdmittedBesideOthers(t *testing.T) {
 			}
 			most = max(most, live)
 		})
-		if r, err := Run(t.Context(), cfg); err != nil || !r.Valid() {
+		if r, err := measure(t.Context(), cfg); err != nil || !r.Valid() {
 			t.Fatalf("%v, %+v", err, r)
 		}
 		if beside < 100 || most != 3 {
@@ -96,7 +96,7 @@ func TestLongSequenceIsNotStalled(t *testing.T) {
 				}
 			}}).workload(), nil
 		}
-		if r, err := Run(t.Context(), cfg); err != nil || !r.Valid() {
+		if r, err := measure(t.Context(), cfg); err != nil || !r.Valid() {
 			t.Errorf("%v, %+v", err, r)
 		}
 	})
@@ -109,7 +109,7 @@ func TestFirstTokensOfSequences(t *testing.T) {
 		s := &cfg.Settings
 		s.UseTokenLatencies, s.ServerTTFTLatency, s.ServerTPOTLatency = true, 50*time.Millisecond, 20*time.Millisecond
 		s.ServerTargetQPS = 40
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if err != nil || !r.Valid() {
 			t.Fatalf("%v, %+v", err, r)
 		}
@@ -129,7 +129,7 @@ func TestInterruptedSequences(t *testing.T) {
 		cfg.Settings.MinDuration = time.Hour
 		time.AfterFunc(10*time.Second, func() { stop(errStopped) })
 		began := time.Now()
-		r, err := Run(ctx, cfg)
+		r, err := measure(ctx, cfg)
 		if !errors.Is(err, errStopped) || errors.Is(err, errFailed) || r == nil || r.Result != report.Interrupted {
 			t.Fatalf("%v, %+v", err, r)
 		}
@@ -150,7 +150,7 @@ func TestFailedDecoderAnswersItsSequences(t *testing.T) {
 			if cfg.Engine, err = simulated.New(simulated.Config{Latency: time.Millisecond, FailEvery: 2000}); err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(t.Context(), cfg)
+			r, err := measure(t.Context(), cfg)
 			if !errors.Is(err, errFailed) || !errors.Is(err, simulated.ErrInjected) || r == nil || r.Valid() {
 				t.Fatalf("%v: %v, %+v", scenario, err, r)
 			}
@@ -167,12 +167,12 @@ func TestDecodingIsFasterThanBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		testenv.Must(t, err)
 		open := cfg.Model.Open
 		cfg.OutputDir = t.TempDir()
 		cfg.Model.Open = closedBatches(open)
-		batches, err := Run(t.Context(), cfg)
+		batches, err := measure(t.Context(), cfg)
 		testenv.Must(t, err)
 		if ratio := r.Metric.Value / batches.Metric.Value; ratio < 1.2 {
 			t.Errorf("admitting is %.2f times as fast as closed batches: %v, %v", ratio, r.Metric.Value, batches.Metric.Value)
@@ -193,7 +193,7 @@ func (m fakeDecoder) Serve(ctx context.Context, s workload.Source) error { retur
 func TestChartsCountSlotsInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sequenceConfig(t, loadgen.Offline, loadgen.PerformanceOnly, nil)
-		if _, err := Run(t.Context(), cfg); err != nil {
+		if _, err := measure(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
 		c, err := charts.Read(cfg.OutputDir)

@@ -17,11 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -45,8 +43,8 @@ func TestKilledProgramLeavesResults(t *testing.T) {
 					t.Error(err)
 					return nil
 				}
-				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) || len(r.Limitations) == 0 {
-					t.Errorf("result %s, problems %q, settings %v, limitations %v", r.Result, r.Problems, r.Settings, r.Limitations)
+				if r.Result != report.Interrupted || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the test has not ended") || len(r.Settings) != len(cfg.Made) {
+					t.Errorf("result %s, problems %q, settings %v", r.Result, r.Problems, r.Settings)
 				}
 				d, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
 				if err != nil || len(d.Errors()) != 1 {
@@ -111,7 +109,7 @@ func TestFailedPredictionEndsTheRun(t *testing.T) {
 						cfg.MaxBatch = 4
 						f.apply(t, &cfg, n)
 						began := time.Now()
-						r, err := Run(t.Context(), cfg)
+						r, err := measure(t.Context(), cfg)
 						if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), f.want) {
 							t.Fatalf("error %v, want one of the model: %s", err, f.want)
 						}
@@ -170,7 +168,7 @@ func TestLostServerFailsItsSamples(t *testing.T) {
 				}
 				return nil
 			}
-			r, err := Run(t.Context(), cfg)
+			r, err := measure(t.Context(), cfg)
 			if err != nil || r.Result != report.Invalid || r.Performance == nil {
 				t.Fatalf("%v: %+v, %v, want results that are INVALID", scenario, r, err)
 			}
@@ -192,7 +190,7 @@ func TestLostServerFailsItsSamples(t *testing.T) {
 			}
 			return loss{0}
 		}
-		if r, err := Run(t.Context(), cfg); !errors.Is(err, errFailed) || r.Result != report.Invalid {
+		if r, err := measure(t.Context(), cfg); !errors.Is(err, errFailed) || r.Result != report.Invalid {
 			t.Errorf("without another server: %v", err)
 		}
 	})
@@ -213,7 +211,7 @@ func TestFailedRunWaitsForNoPrediction(t *testing.T) {
 			return errors.New("out of memory")
 		}
 		began := time.Now()
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if !errors.Is(err, errFailed) || !strings.Contains(err.Error(), "out of memory") {
 			t.Errorf("error %v", err)
 		}
@@ -241,7 +239,7 @@ func interruptAfter(t *testing.T, d time.Duration, cfg Config) (r *report.Result
 	} else {
 		time.AfterFunc(d, func() { cancel(errStopped) })
 	}
-	r, err = Run(ctx, cfg)
+	r, err = measure(ctx, cfg)
 	return r, time.Since(began) - d, err
 }
 
@@ -327,7 +325,7 @@ func TestInterruptionAtEachPhase(t *testing.T) {
 				defer cancel(nil)
 				o := &stopAt{phase: phase, cancel: cancel}
 				cfg.Observer = o
-				r, err := Run(ctx, cfg)
+				r, err := measure(ctx, cfg)
 				seen = o.seen
 				if phase == "" {
 					testenv.Must(t, err)
@@ -441,7 +439,7 @@ func TestUnwritableFolderIsNoticedFirst(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
 			test.change(&cfg)
-			if r, err := Run(t.Context(), cfg); r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			if r, err := measure(t.Context(), cfg); r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("results %v, error %v, want %q", r, err, test.want)
 			}
 			if phases := cfg.Observer.(*observer).phases; len(phases) > 0 {
@@ -451,73 +449,33 @@ func TestUnwritableFolderIsNoticedFirst(t *testing.T) {
 	}
 }
 
-// Folders are where files should be.
+// Folders are where files should be. What is measured is complete without the score.
 func TestUnwrittenFiles(t *testing.T) {
 	t.Parallel()
-	for name, problem := range map[string]string{
-		mlperflog.SummaryFile: "the logs are not complete: ", mlperflog.DetailFile: "the logs are not complete: ", mlperflog.TraceFile: "", charts.FileName: "",
-		report.FileName: "the results were not written: ", AccuracyFile: "", mlperflog.AccuracyFile: "",
+	for name, result := range map[string]string{
+		mlperflog.SummaryFile: report.Invalid, mlperflog.DetailFile: report.Invalid, AccuracyFile: report.Valid, mlperflog.AccuracyFile: "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(20)
 				cfg := config(t, n, loadgen.Offline, loadgen.SubmissionRun)
-				cfg.Trace = true
 				testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, name), 0o755))
-				r, err := Run(t.Context(), cfg)
+				test, err := Run(t.Context(), cfg)
 				if err == nil || !strings.Contains(err.Error(), name) {
 					t.Errorf("error %v, want one that names %s", err, name)
 				}
-				if (r == nil) != (name == mlperflog.AccuracyFile) { // that one is opened before the test
-					t.Errorf("results %v", r)
-				}
-				if problem != "" && (r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), problem)) {
-					t.Errorf("result %s, problems %q, want INVALID: %s", r.Result, r.Problems, problem)
-				}
-				if problem == "" && r != nil && r.Result != report.Valid { // the measurement is complete
-					t.Errorf("result %s, problems %q, want VALID", r.Result, r.Problems)
-				}
-				if written, err := report.Read(cfg.OutputDir); r != nil && name != report.FileName && (err != nil || written.Result != r.Result) {
-					t.Errorf("the file says %+v, %v", written, err)
-				}
 				checkClosed(t, n, cfg)
+				if (test == nil) != (result == "") { // the accuracy log is opened before the test
+					t.Fatalf("measured %v", test)
+				}
+				if test == nil {
+					return
+				}
+				r := test.Results()
+				if problems := strings.Join(r.Problems, "\n"); r.Result != result || strings.Contains(problems, "the logs are not complete: ") != (result == report.Invalid) {
+					t.Errorf("result %s, problems %q, want %s", r.Result, r.Problems, result)
+				}
 			})
-		})
-	}
-	synctest.Test(t, func(t *testing.T) { // the results of several runs
-		cfg := config(t, newNumbers(20), loadgen.Offline, loadgen.PerformanceOnly)
-		cfg.Runs = 2
-		testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, report.FileName), 0o755))
-		if r, err := Run(t.Context(), cfg); err == nil || r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), "the results were not written: ") {
-			t.Errorf("%+v, %v, want INVALID", r, err)
-		}
-	})
-}
-
-// What others know of a test is in its results when they are first written, and charts that cannot be written take
-// nothing from a search.
-func TestResultsAreWrittenWhole(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(*Config){
-		"one":    func(*Config) {},
-		"two":    func(c *Config) { c.Runs = 2 },
-		"search": func(c *Config) { *c = peakConfig(t, newNumbers(20)) },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			cfg := config(t, newNumbers(20), loadgen.Server, loadgen.PerformanceOnly)
-			change(&cfg)
-			cfg.Complete = func(r *report.Results) {
-				r.Limitations = append(r.Limitations, limitation.Limitation{ID: limitation.TimeLost})
-			}
-			testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, charts.FileName), 0o755))
-			_, err := Run(t.Context(), cfg)
-			r, errRead := report.Read(cfg.OutputDir)
-			if err == nil || !strings.Contains(err.Error(), charts.FileName) || errRead != nil {
-				t.Fatalf("%s: %v, %v, want an error about charts, and results", name, err, errRead)
-			}
-			if len(slices.DeleteFunc(slices.Clone(r.Limitations), func(l limitation.Limitation) bool { return l.ID != limitation.TimeLost })) != 1 || r.Result != report.Valid || cfg.FindPeak && (r.Peak == nil || r.Peak.Best == 0) {
-				t.Errorf("%s: %s, peak %+v, limitations %v", name, r.Result, r.Peak, r.Limitations)
-			}
 		})
 	}
 }
@@ -534,7 +492,7 @@ func TestPanicInTheDataIsInvalid(t *testing.T) {
 			return nil
 		}
 		cfg.Settings.MinDuration = time.Second
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if r == nil || r.Result != report.Invalid || !strings.Contains(strings.Join(r.Problems, "; "), "no thirty") {
 			t.Fatalf("%+v, %v", r, err)
 		}

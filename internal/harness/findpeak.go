@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,9 +24,9 @@ import (
 // PeakFile is where a search for the highest load keeps the loads that it tried, in the folder of the run.
 const PeakFile = peak.File
 
-// findPeak searches the highest load that keeps the bound. The results are those of the
-// full-length test at that load, or of the last test if no load keeps it.
-func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
+// findPeak searches the highest load that keeps the bound, and returns the full-length test at that load, or the last test if no load
+// keeps it. It keeps the test of each load that is confirmed.
+func (r *run) findPeak(ctx context.Context) (*Test, error) {
 	s, dir := r.cfg.Settings, r.cfg.OutputDir
 	search, unit := peak.Search{First: s.ServerTargetQPS, Tests: r.cfg.Runs}, "queries/s"
 	switch {
@@ -38,7 +39,7 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 		search.Bound = s.ServerTargetLatency
 	}
 	r.qsl.keep = true
-	state, best, err := search.Open(dir, r.peakKey(), unit)
+	state, earlier, err := search.Open(dir, r.peakKey(), unit)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,11 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 	if procedure := search.Procedure(); procedure != "" {
 		r.cfg.Observer.Note(fmt.Sprintf("rules %s confirm a load by %s", r.cfg.Rules, procedure))
 	}
-	last := best // results of the last test; nil: none yet
+	var best *Test // nil: no load is confirmed
+	if earlier != nil {
+		best = &Test{Dir: dir, Earlier: earlier, Kept: true}
+	}
+	last := best // nil: no test yet
 	for trial, more := search.Next(state.Steps); more; trial, more = search.Next(state.Steps) {
 		to := dir
 		if best != nil {
@@ -57,68 +62,77 @@ func (r *run) findPeak(ctx context.Context) (*report.Results, error) {
 		last, err = r.tryLoad(ctx, trial, state, to)
 		if err == nil && state.Confirmed() == len(state.Steps)-1 {
 			best = last
-			if err = r.finishPeak(best, state, to); err == nil {
-				err = r.writePictures(to)
-			}
+			best.Peak, best.Kept = r.peakOf(state), true
+			err = r.keep(best)
 			if err == nil && to != dir {
-				err = state.TakeHigher()
+				if err = state.TakeHigher(); err == nil {
+					best.Dir = dir
+				}
 			}
 		}
 		switch {
 		case err != nil && best != nil:
-			return best, err // which were written when the load was confirmed
+			return best, err // which was kept when the load was confirmed
+		case err != nil && last != nil:
+			last.Peak = r.peakOf(state)
+			return last, err
 		case err != nil:
-			return last, errors.Join(err, r.finishPeak(last, state, dir), r.writePictures(dir))
+			return nil, err
 		}
 	}
 	switch {
 	case best != nil:
-		return best, errors.Join(r.finishPeak(best, state, dir), fileio.RemoveFolderIn(dir, peak.HigherDir, peak.TestFiles()...))
+		best.Peak, best.Kept = r.peakOf(state), false
+		return best, fileio.RemoveFolderIn(dir, peak.HigherDir, peak.TestFiles()...)
 	case last != nil:
-		return last, errors.Join(r.finishPeak(last, state, dir), r.writePictures(dir))
+		last.Peak = r.peakOf(state)
+		return last, nil
 	}
-	return report.Read(dir) // an earlier process finished the search, and confirmed no load
+	found, err := report.Read(dir) // an earlier process finished the search, and confirmed no load
+	if err != nil {
+		return nil, err
+	}
+	return &Test{Dir: dir, Earlier: found, Peak: found.Peak, Kept: true}, nil
 }
 
-// tryLoad tests a load and keeps the outcome: at full length in a folder, or briefly.
-func (r *run) tryLoad(ctx context.Context, t peak.Trial, state *peak.State, dir string) (*report.Results, error) {
-	var test *loadgen.Result
+// tryLoad tests a load and keeps the outcome in the state: at full length in a folder, or briefly.
+func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, dir string) (*Test, error) {
+	var traffic *loadgen.Result
 	var err error
-	if t.Full {
-		r.cfg.Observer.Note(fmt.Sprintf("confirming %.5g %s at full length", t.Load, state.Unit))
+	if trial.Full {
+		r.cfg.Observer.Note(fmt.Sprintf("confirming %.5g %s at full length", trial.Load, state.Unit))
 		if r.cfg.Settings.Scenario == loadgen.MultiStream {
-			r.cfg.Settings.MultiStreamSamplesPerQuery = uint64(t.Load)
-			r.set("samples_per_query", strconv.FormatUint(uint64(t.Load), 10), "find-peak", "")
+			r.cfg.Settings.MultiStreamSamplesPerQuery = uint64(trial.Load)
+			r.set("samples_per_query", strconv.FormatUint(uint64(trial.Load), 10), "find-peak", "")
 		} else {
-			r.cfg.Settings.ServerTargetQPS = t.Load
-			r.set("target_qps", strconv.FormatFloat(t.Load, 'g', 5, 64), "find-peak", "")
+			r.cfg.Settings.ServerTargetQPS = trial.Load
+			r.set("target_qps", strconv.FormatFloat(trial.Load, 'g', 5, 64), "find-peak", "")
 		}
 		if dir != r.cfg.OutputDir {
 			if err := fileio.MkdirIn(r.cfg.OutputDir, peak.HigherDir); err != nil {
 				return nil, fmt.Errorf("making the folder of a test: %w", err)
 			}
 		}
-		test, err = r.issue(ctx, dir)
+		traffic, err = r.issue(ctx, dir)
 	} else {
 		err = r.phase(ctx, "search", func() (err error) {
-			test, err = r.traffic(ctx, shortTest(r.cfg.Settings, t.Load), nil, nil)
+			traffic, err = r.traffic(ctx, shortTest(r.cfg.Settings, trial.Load), nil, nil)
 			return err
 		})
 	}
-	if test == nil {
+	if traffic == nil {
 		return nil, err
 	}
-	results := r.results(test)
-	r.complete(results)
-	if err := errors.Join(append(test.Faults, err, r.outcome(ctx, test, results, dir))...); err != nil {
-		return results, err
+	t := r.measured(traffic, dir)
+	if err := errors.Join(append(traffic.Faults, err, r.score(ctx, t))...); err != nil {
+		return t, err
 	}
-	step, how := peakStep(t, test, results.Queue), "trying %.5g %s: %s"
-	if t.Full {
+	step, how := peakStep(trial, traffic, t.Queue), "trying %.5g %s: %s"
+	if trial.Full {
 		how = "%.5g %s at full length: %s"
 	}
-	r.cfg.Observer.Note(fmt.Sprintf(how, t.Load, state.Unit, step))
-	return results, state.Add(step)
+	r.cfg.Observer.Note(fmt.Sprintf(how, trial.Load, state.Unit, step))
+	return t, state.Add(step)
 }
 
 // peakStep is the outcome of a test. A short one need not satisfy early stopping, but its
@@ -172,25 +186,14 @@ func shortTest(s loadgen.TestSettings, load float64) loadgen.TestSettings {
 	return s
 }
 
-// finishPeak adds the search to the results and writes them into a folder.
-func (r *run) finishPeak(results *report.Results, state *peak.State, dir string) error {
-	if results == nil {
-		return nil
-	}
-	found := &report.Peak{Unit: state.Unit, Procedure: state.Procedure(), Steps: state.Steps}
+// peakOf is the search so far.
+func (r *run) peakOf(state *peak.State) *report.Peak {
+	found := &report.Peak{Unit: state.Unit, Procedure: state.Procedure(), Steps: slices.Clone(state.Steps)}
 	if i := state.Confirmed(); i >= 0 {
 		found.Best = state.Steps[i].Load
 		found.UserConf = userinput.Text(r.userConf(found.Best))
 	}
-	switch {
-	case results.Result == report.Interrupted:
-		results.Problems = append(results.Problems, "the search is not over; the same command with the output folder "+r.cfg.OutputDir+" continues it")
-	case found.Best == 0:
-		results.Result = report.Invalid
-		results.Problems = append(results.Problems, found.Unconfirmed())
-	}
-	results.Mode, results.Peak = "FindPeak", found
-	return writeResults(results, dir)
+	return found
 }
 
 // peakKey names everything that decides which load can be reached, and leaves out the first load.

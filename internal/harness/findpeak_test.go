@@ -76,7 +76,7 @@ func TestInterruptedSearchContinues(t *testing.T) {
 			time.Sleep(25 * time.Second)
 			cancel(stopped)
 		}()
-		part, err := Run(ctx, cfg)
+		part, err := measure(ctx, cfg)
 		if !errors.Is(err, stopped) || part.Result != report.Interrupted || len(part.Peak.Steps) == 0 || part.Peak.Best != 0 {
 			t.Fatalf("%v, %+v", err, part)
 		}
@@ -85,7 +85,7 @@ func TestInterruptedSearchContinues(t *testing.T) {
 		}
 		done := len(part.Peak.Steps)
 		cfg.Engine = peakConfig(t, n).Engine
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if err != nil || !r.Valid() {
 			t.Fatalf("%v, %+v", err, r)
 		}
@@ -108,7 +108,7 @@ func TestSearchWithOtherSettings(t *testing.T) {
 		testenv.Must(t, err)
 
 		cfg.Engine = peakConfig(t, n).Engine
-		again, err := Run(t.Context(), cfg)
+		again, err := measure(t.Context(), cfg)
 		if err != nil || !again.Valid() || again.Peak.Best == 0 {
 			t.Errorf("a search that is over: %+v, %v", again, err)
 		}
@@ -118,13 +118,13 @@ func TestSearchWithOtherSettings(t *testing.T) {
 
 		cfg.Engine = peakConfig(t, n).Engine
 		cfg.Settings.ServerTargetLatency = 20 * time.Millisecond
-		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
+		if _, err := measure(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
 			t.Errorf("with another bound: %v", err)
 		}
 		if err := os.WriteFile(filepath.Join(cfg.OutputDir, PeakFile), []byte("{"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
+		if _, err := measure(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), PeakFile) {
 			t.Errorf("with a broken file: %v", err)
 		}
 	})
@@ -167,7 +167,7 @@ func TestFindPeakNeedsABound(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := config(t, newNumbers(100), scenario, loadgen.PerformanceOnly)
 			cfg.FindPeak = true
-			if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), scenario.String()) {
+			if _, err := measure(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), scenario.String()) {
 				t.Errorf("%v: %v", scenario, err)
 			}
 		})

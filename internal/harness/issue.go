@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -56,18 +55,6 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	}
 	r.sums, r.issued = sums, test
 	return test, errors.Join(err, complete, errLogs)
-}
-
-// writePictures writes what the result of the last test can do without, when the rest is on the disk: the charts and the trace.
-func (r *run) writePictures(dir string) error {
-	var err error
-	if r.charts != nil {
-		err = r.charts.Write(dir)
-	}
-	if r.cfg.Trace && r.issued != nil {
-		err = errors.Join(err, mlperflog.WriteTraceFile(dir, r.issued, mlperflog.ThisProgram(r.cfg.Program)))
-	}
-	return err
 }
 
 // traffic has the load generator run a test. The accuracy log and the checkpoint may be nil.
@@ -151,15 +138,10 @@ func (r *run) sutName() string {
 		device = "remote"
 	}
 	name := userinput.Line(strings.TrimSpace(fmt.Sprintf("mlperf-go %s %s %s %s", r.cfg.Model.Name, info.Engine, device, r.cfg.Precision)))
-	if len(r.cfg.Beside) > 0 { // the logs have no other place for it
-		name += ", " + report.Sentence(r.besideOthers())
+	if r.cfg.SystemNote != "" {
+		name += ", " + r.cfg.SystemNote
 	}
 	return name
-}
-
-// besideOthers is the limitation of a run with others at the same time.
-func (r *run) besideOthers() limitation.Limitation {
-	return limitation.Limitation{ID: limitation.AtSameTime, Value: strings.Join(r.cfg.Beside, " and ")}
 }
 
 // writeLogs writes the summary and the detail log, and returns their sums.

@@ -75,7 +75,7 @@ func TestCheckComesFirst(t *testing.T) {
 			cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
 			cfg.OutputDir = filepath.Join(cfg.OutputDir, "new")
 			test.change(&cfg)
-			r, err := Run(t.Context(), cfg)
+			r, err := measure(t.Context(), cfg)
 			if r != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("results %v, error %v, want %q", r, err, test.want)
 			}
@@ -127,7 +127,7 @@ func TestOpenErrorsCloseEverything(t *testing.T) {
 				n := newNumbers(10)
 				cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 				test.change(&cfg, n)
-				r, err := Run(t.Context(), cfg)
+				r, err := measure(t.Context(), cfg)
 				if r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
 					t.Errorf("results %v, error %v, want %q", r, err, test.want)
 				}
@@ -194,7 +194,7 @@ func TestPinnedThreads(t *testing.T) {
 func TestPinningNeedsAProcessorForEachThread(t *testing.T) {
 	cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
 	cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = []int{0, 1, 2}, 2, 2
-	_, err := Run(t.Context(), cfg)
+	_, err := measure(t.Context(), cfg)
 	var of *userinput.Error
 	if !errors.As(err, &of) || of.Field != "pin" || !strings.Contains(err.Error(), "2 workers with 2 threads want a processor each, this process may use 3") {
 		t.Errorf("error %v", err)
@@ -282,7 +282,7 @@ func TestImpossibleShapes(t *testing.T) {
 			cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
 			cfg.FreeMemory = func() uint64 { return 8 << 30 }
 			test.change(&cfg)
-			_, err := Run(t.Context(), cfg)
+			_, err := measure(t.Context(), cfg)
 			var of *userinput.Error
 			if !errors.As(err, &of) || of.Field != test.field || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: %v, want %s: %s", test.name, err, test.field, test.want)
@@ -314,7 +314,7 @@ func TestSlotsMustFitInMemory(t *testing.T) {
 				return w, nil
 			}
 			cfg.MaxBatch, cfg.FreeMemory = c.batch, func() uint64 { return free }
-			r, err := Run(t.Context(), cfg)
+			r, err := measure(t.Context(), cfg)
 			var of *userinput.Error
 			if c.refused != "" && (!errors.As(err, &of) || of.Field != "max_batchsize" || !strings.Contains(err.Error(), c.refused) || r != nil) {
 				t.Errorf("%s: %v, want max_batchsize: %s", c.name, err, c.refused)

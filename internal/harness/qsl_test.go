@@ -104,7 +104,7 @@ func TestSamplesMustFitInMemory(t *testing.T) {
 			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
 			cfg.FreeMemory = func() uint64 { return test.free }
 			cfg.PerformanceSampleCount = 100
-			_, err := Run(t.Context(), cfg)
+			_, err := measure(t.Context(), cfg)
 			if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != strings.Replace(test.want, "traffic: ", "traffic: loading 100 samples: ", 1)) {
 				t.Errorf("with %d bytes free: %v, want %q", test.free, err, test.want)
 			}

@@ -4,29 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
-	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // errFailed is the error of a run whose model or data failed. The results say why.
 var errFailed = errors.New("the run failed")
 
-// Run runs a benchmark. If it returns results, they and the logs were written to
-// OutputDir, even if there is an error too: errFailed, or what interrupted the run.
-func Run(ctx context.Context, cfg Config) (results *report.Results, err error) {
+// Run runs a benchmark and returns what was measured: of several runs the last one, of a search the test of the highest load that
+// keeps the bound. If it returns a test, its logs were written, even if there is an error too: errFailed, or what interrupted the run.
+func Run(ctx context.Context, cfg Config) (t *Test, err error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -80,13 +76,13 @@ type run struct {
 	stuck       bool                  // a prediction outlived its test
 
 	// Of the last test.
-	issued      *loadgen.Result // at full length; nil: none
-	sut         *sut
-	gauges      *gauges
-	cpuTime     time.Duration     // of this process
-	sums        map[string]string // SHA-256, of its files
-	charts      *charts.Charts    // nil: none
-	serverCheck serverCheck
+	issued  *loadgen.Result // at full length; nil: none
+	sut     *sut
+	gauges  *gauges
+	cpuTime time.Duration     // of this process
+	sums    map[string]string // SHA-256, of its files
+	charts  *charts.Charts    // nil: none
+	servers serverCheck
 }
 
 func newRun(cfg Config) *run {
@@ -125,9 +121,6 @@ func (r *run) set(key, value, origin string, role limitation.Role) {
 	r.cfg.Made = append(r.cfg.Made, s)
 }
 
-// origin says where a setting comes from.
-func (r *run) origin(key string) string { return report.MadeBy(r.cfg.Made, key).Origin }
-
 // find returns the place of a setting in r.cfg.Made, of several the last, which counts; -1: none.
 func (r *run) find(key string) int {
 	for i := len(r.cfg.Made) - 1; i >= 0; i-- {
@@ -150,35 +143,19 @@ func (r *run) close() error {
 	return errors.Join(errs...)
 }
 
-// test runs the test of the run's settings and judges it. Logs and results go to dir.
-func (r *run) test(ctx context.Context, dir string) (*report.Results, error) {
+// test runs the test of the run's settings and scores it. The logs go to dir.
+func (r *run) test(ctx context.Context, dir string) (*Test, error) {
 	const mostRepeats = 2
-	test, err := r.issue(ctx, dir)
-	for again := 0; again < mostRepeats && err == nil && r.lengthen(test); again++ {
-		test, err = r.issue(ctx, dir)
+	traffic, err := r.issue(ctx, dir)
+	for again := 0; again < mostRepeats && err == nil && r.lengthen(traffic); again++ {
+		traffic, err = r.issue(ctx, dir)
 	}
-	if test == nil {
+	if traffic == nil {
 		return nil, err
 	}
-	results := r.results(test)
-	if dir == r.cfg.OutputDir { // otherwise one of several runs
-		r.complete(results)
-	}
-	incomplete(results, "the logs are not complete", err)
-	err = errors.Join(err, r.outcome(ctx, test, results, dir))
-	written := writeResults(results, dir)
-	if written == nil {
-		written = r.writePictures(dir)
-	}
-	err = errors.Join(err, written)
-	if r.cfg.Also != nil {
-		var prompt func(index int) *backend.Prompt
-		if r.workload.Prompts != nil {
-			prompt = r.workload.Prompts.Prompt
-		}
-		err = errors.Join(err, r.cfg.Also(test, results, prompt))
-	}
-	return results, err
+	t := r.measured(traffic, dir)
+	t.Unlogged = err
+	return t, errors.Join(err, r.score(ctx, t))
 }
 
 // lengthen reports whether an Offline test was too short, and has no other fault, because
@@ -199,89 +176,23 @@ func (r *run) lengthen(test *loadgen.Result) bool {
 	return true
 }
 
-// complete has others add what they know of a test that has ended.
-func (r *run) complete(results *report.Results) {
-	if r.cfg.Complete != nil {
-		r.cfg.Complete(results)
-	}
-}
-
-// incomplete makes results INVALID if something could not be written: they cannot be checked.
-func incomplete(out *report.Results, what string, err error) {
-	if err == nil {
-		return
-	}
-	out.Problems = append(out.Problems, what+": "+strings.Join(userinput.ErrorLines(err), "; "))
-	if out.Result == report.Valid {
-		out.Result = report.Invalid
-	}
-}
-
-// writeResults writes the document of a run. If that fails, or if a file that it names is not there, the results are INVALID.
-func writeResults(results *report.Results, dir string) error {
-	for _, name := range slices.Sorted(maps.Keys(results.Files)) {
-		if report.IsPicture(name) { // which is written after the document
-			continue
-		}
-		_, err := fileio.Stat(filepath.Join(dir, filepath.FromSlash(name)))
-		incomplete(results, "a file of the run is not there at its end", err)
-	}
-	err := results.Write(dir)
-	incomplete(results, "the results were not written", err)
-	return err
-}
-
-// repeat runs the test several times, each in a folder run_1, run_2, … as the rules name
-// them. The lowest result is the result. It ends early if a run fails.
-func (r *run) repeat(ctx context.Context) (*report.Results, error) {
-	var lowest *report.Results
-	var lowestDir string
-	var outcomes []report.RunOutcome
-	files := map[string]string{}
-	var err error
+// repeat runs the test several times, each in a folder run_1, run_2, … as the rules name them, and keeps each. It ends early if a
+// run fails.
+func (r *run) repeat(ctx context.Context) (last *Test, err error) {
 	for i := range r.cfg.Runs {
 		folder := fmt.Sprintf("run_%d", i+1)
-		dir := filepath.Join(r.cfg.OutputDir, folder)
 		if err = fileio.MkdirIn(r.cfg.OutputDir, folder); err != nil {
-			err = fmt.Errorf("making the folder of a run: %w", err)
-			break
+			return last, fmt.Errorf("making the folder of a run: %w", err)
 		}
 		r.cfg.Observer.Note(fmt.Sprintf("run %d of %d", i+1, r.cfg.Runs))
-		var results *report.Results
-		if results, err = r.test(ctx, dir); results == nil {
-			break
+		t, err := r.test(ctx, filepath.Join(r.cfg.OutputDir, folder))
+		if t == nil {
+			return last, err
 		}
-		for name, sum := range results.Files {
-			files[folder+"/"+name] = sum
-		}
-		outcomes = append(outcomes, report.RunOutcome{Folder: folder, Result: results.Result, Metric: results.Metric})
-		if lowest == nil || lower(results, lowest) {
-			lowest, lowestDir = results, dir
-		}
-		if err != nil {
-			break
+		last, t.Kept = t, true
+		if err = errors.Join(err, r.keep(t)); err != nil {
+			return last, err
 		}
 	}
-	if lowest == nil {
-		return nil, err
-	}
-	all := *lowest
-	all.Runs, all.Phases, all.Files = outcomes, r.phases, files
-	if sum := lowest.Files[charts.FileName]; sum != "" {
-		all.Files[charts.FileName] = sum
-	}
-	if n := len(outcomes); n < r.cfg.Runs && all.Result == report.Valid {
-		all.Result = report.Invalid
-		all.Problems = append(all.Problems, fmt.Sprintf("only %d of %d runs were made", n, r.cfg.Runs))
-	}
-	r.complete(&all)
-	return &all, errors.Join(err, writeResults(&all, r.cfg.OutputDir), copyCharts(lowestDir, r.cfg.OutputDir))
-}
-
-// lower reports whether a is worse than b: not valid, or slower.
-func lower(a, b *report.Results) bool {
-	if a.Valid() != b.Valid() {
-		return b.Valid()
-	}
-	return a.Metric != nil && b.Metric != nil && a.Metric.Value < b.Metric.Value
+	return last, nil
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
-	"github.com/mlperf-go/mlperf/internal/backend/simulated"
-	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -92,93 +90,66 @@ func TestBacklogHasGrownForATenthOfTheTest(t *testing.T) {
 	}
 }
 
-func TestLowestRunCounts(t *testing.T) {
+func TestSeveralRunsAreKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Runs = 5
-		cfg.Engine = engine(t, simulated.Config{Latency: 5 * time.Millisecond, Jitter: time.Millisecond})
-		r := mustRun(t, n, cfg)
-		if !r.Valid() || len(r.Runs) != 5 {
-			t.Fatalf("%s %v: %+v", r.Result, r.Problems, r.Runs)
+		var kept []string
+		cfg.Keep = func(test *Test) error {
+			if !test.UnderWay {
+				kept = append(kept, filepath.Base(test.Dir)+" "+test.Results().Result)
+			}
+			return nil
+		}
+		last, err := Run(t.Context(), cfg)
+		testenv.Must(t, err)
+		if want := []string{"run_1 VALID", "run_2 VALID", "run_3 VALID", "run_4 VALID", "run_5 VALID"}; !slices.Equal(kept, want) || !last.Kept {
+			t.Errorf("kept %q, want %q", kept, want)
 		}
 		if o := cfg.Observer.(*observer); !o.noted("run 1 of 5") || !o.noted("run 5 of 5") {
 			t.Errorf("the observer got %q", o.notes)
 		}
-		for _, run := range r.Runs {
-			if run.Metric.Value < r.Metric.Value || run.Result != report.Valid {
-				t.Errorf("%+v, the result is %+v", run, r.Metric)
-			}
-			dir := filepath.Join(cfg.OutputDir, run.Folder)
-			if single, err := report.Read(dir); err != nil || *single.Metric != *run.Metric {
-				t.Errorf("%s: %+v, %v", dir, single, err)
-			}
-			if _, err := os.Stat(filepath.Join(dir, mlperflog.SummaryFile)); err != nil {
-				t.Error(err)
-			}
+		if _, err := os.Stat(filepath.Join(last.Dir, mlperflog.SummaryFile)); err != nil {
+			t.Error(err)
 		}
 	})
 }
 
-func TestInvalidRunIsLowest(t *testing.T) {
-	valid, slow := &report.Results{Result: report.Valid, Metric: &report.Metric{Value: 1}}, &report.Results{Result: report.Valid, Metric: &report.Metric{Value: 0.5}}
-	invalid := &report.Results{Result: report.Invalid, Metric: &report.Metric{Value: 3}}
-	if !lower(invalid, slow) || lower(slow, invalid) || !lower(slow, valid) || lower(valid, slow) {
-		t.Error("the order is wrong")
-	}
-}
-
-func TestInterruptedRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
-		cfg.Runs = 5
-		stopped := errors.New("that is enough")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
-		go func() {
-			time.Sleep(cfg.Settings.MinDuration * 5 / 2)
-			cancel(stopped)
-		}()
-		r, err := Run(ctx, cfg)
-		if !errors.Is(err, stopped) || r == nil || r.Result != report.Interrupted || len(r.Runs) < 2 || len(r.Runs) == 5 {
-			t.Fatalf("%v, %+v", err, r)
+// measure runs a benchmark and writes records of the measurements, as callers of Run do.
+func measure(ctx context.Context, cfg Config) (*report.Results, error) {
+	record := func(t *Test) (*report.Results, error) {
+		r := t.Results()
+		r.Limitations = slices.Concat(t.Servers.Limitations, t.Limitations)
+		err := r.Write(t.Dir)
+		if t.Charts != nil {
+			err = errors.Join(err, t.Charts.Write(t.Dir))
 		}
-		if text := strings.Join(r.Problems, "; "); !strings.Contains(text, "stopped early") {
-			t.Errorf("problems: %s", text)
-		}
-	})
-}
-
-// described runs a test of Server with a value for everything that results can have.
-func described(t *testing.T) (Config, *report.Results) {
-	t.Helper()
-	n := newNumbers(100)
-	cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
-	cfg.Made = []report.Setting{
-		{Key: "target_latency", Value: "15 ms", Origin: "rules v6.1"},
-		{Key: "target_latency", Value: "100 ms", Origin: "user.conf:3"},
-		{Key: "min_query_count", Value: "100", Origin: "flag --min-query-count"},
+		return r, err
 	}
-	cfg.Limitations, cfg.Warnings = report.Limitations{{ID: limitation.SimulatedEngine}}, []string{"an unknown key"}
-	cfg.Judge = func(s loadgen.TestSettings, made []report.Setting) (report.Limitations, []string) {
-		return report.Limitations{{ID: limitation.Setting, Value: s.ServerTargetLatency.String(), Origin: report.MadeBy(made, "target_latency").Origin}}, []string{"a note"}
+	cfg.Keep = func(t *Test) error {
+		_, err := record(t)
+		return err
 	}
-	cfg.JudgeData = func(int, int, int, int) report.Limitations { return report.Limitations{{ID: limitation.Copies}} } // not of made data and parts
-	cfg.Fingerprint = "f"
-	cfg.BuiltInModel, cfg.BuiltInData, cfg.Count = true, true, 100
-	cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}
-	cfg.Trace, cfg.System = true, map[string]any{"cpu": "a processor"}
-	cfg.Backend.ModelPath = filepath.Join(t.TempDir(), "model")
-	write(t, cfg.Backend.ModelPath, "a model")
-	return cfg, mustRun(t, n, cfg)
+	t, err := Run(ctx, cfg)
+	switch {
+	case t == nil:
+		return nil, err
+	case t.Earlier != nil:
+		t.FillPeak(t.Earlier)
+		return t.Earlier, err
+	case t.Kept:
+		return t.Results(), err
+	}
+	r, problem := record(t)
+	return r, errors.Join(err, problem)
 }
 
 // mustRun runs in fake time, wants no error, and that everything is closed again.
 func mustRun(t *testing.T, n *numbers, cfg Config) *report.Results {
 	t.Helper()
-	r, err := Run(t.Context(), cfg)
+	r, err := measure(t.Context(), cfg)
 	testenv.Must(t, err)
 	checkClosed(t, n, cfg)
 	return r
@@ -368,21 +339,18 @@ func TestTokenLatencies(t *testing.T) {
 	})
 }
 
-func TestJudgeData(t *testing.T) {
+func TestSamplesInMemory(t *testing.T) {
 	for name, c := range map[string]struct {
 		override uint64
 		loaded   int
 	}{"as many as the model has": {0, 64}, "fewer": {8, 8}, "an override of more than there are": {5000, 100}} {
 		synctest.Test(t, func(t *testing.T) {
-			n := newNumbers(100)
-			cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+			cfg := config(t, newNumbers(100), loadgen.SingleStream, loadgen.PerformanceOnly)
 			cfg.Model.PerformanceSampleCount, cfg.Settings.PerformanceSampleCountOverride = 64, c.override
-			cfg.JudgeData = func(loaded, all, seen, distinct int) report.Limitations {
-				return report.Limitations{{ID: limitation.Copies, Value: fmt.Sprintf("%d of %d, %d of %d", loaded, all, distinct, seen)}}
-			}
-			r := mustRun(t, n, cfg)
-			if want := fmt.Sprintf("%d of 100, %[1]d of %[1]d", c.loaded); len(r.Limitations) == 0 || r.Limitations[0].Value != want {
-				t.Errorf("%s: limitations %v, want %q first", name, r.Limitations, want)
+			r, err := Run(t.Context(), cfg)
+			testenv.Must(t, err)
+			if in := r.Input; in.InMemory != c.loaded || in.Samples != 100 || in.Seen != c.loaded || in.Distinct != c.loaded {
+				t.Errorf("%s: %+v, want %d in memory", name, in, c.loaded)
 			}
 		})
 	}
@@ -430,9 +398,23 @@ func TestPartialAccuracy(t *testing.T) {
 	})
 }
 
-func TestResultsDescribeTheRun(t *testing.T) {
+func TestATestDescribesTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg, r := described(t)
+		n := newNumbers(100)
+		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg.Made = []report.Setting{
+			{Key: "target_latency", Value: "15 ms", Origin: "rules v6.1"},
+			{Key: "target_latency", Value: "100 ms", Origin: "user.conf:3"},
+			{Key: "min_query_count", Value: "100", Origin: "flag --min-query-count"},
+		}
+		cfg.Count = 100
+		cfg.Files = map[string][]byte{"user.conf": []byte("*.Server.target_qps = 200\n")}
+		cfg.Backend.ModelPath = filepath.Join(t.TempDir(), "model")
+		write(t, cfg.Backend.ModelPath, "a model")
+		test, err := Run(t.Context(), cfg)
+		testenv.Must(t, err)
+		checkClosed(t, n, cfg)
+		r := test.Results()
 		origins := map[string]string{}
 		for _, c := range r.Constraints {
 			origins[c.ID.String()] = c.Origin
@@ -441,11 +423,11 @@ func TestResultsDescribeTheRun(t *testing.T) {
 		if diff := cmp.Diff(want, origins); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if in := r.Input; in.ModelBytes != 7 || !strings.HasPrefix(in.ModelSHA256, "97ff8a35544d") || !in.BuiltIn || !in.BuiltInData || in.Samples != 100 {
+		if in := test.Input; in.ModelBytes != 7 || !strings.HasPrefix(in.ModelSHA256, "97ff8a35544d") || in.Samples != 100 || len(in.Binding) != 1 {
 			t.Errorf("input %+v", in)
 		}
-		if r.Backend.Instances != 2 || r.Backend.MaxBatch != 1 || r.Backend.Devices["cpu"] != 1 || r.Backend.Facts["sim_latency"] != "5ms" || r.Fingerprint != "f" {
-			t.Errorf("backend %+v, fingerprint %q", r.Backend, r.Fingerprint)
+		if r.Backend.Instances != 2 || r.Backend.MaxBatch != 1 || r.Backend.Devices["cpu"] != 1 || r.Backend.Facts["sim_latency"] != "5ms" {
+			t.Errorf("backend %+v", r.Backend)
 		}
 		var phases []string
 		for _, p := range r.Phases {
@@ -454,20 +436,8 @@ func TestResultsDescribeTheRun(t *testing.T) {
 		if diff := cmp.Diff([]string{"data", "model", "warm-up", "traffic"}, phases); diff != "" {
 			t.Errorf("phases (-want +got):\n%s", diff)
 		}
-		limitations := report.Limitations{
-			{ID: limitation.SimulatedEngine}, {ID: limitation.Setting, Value: "100ms", Origin: "user.conf:3"}, {ID: limitation.BuiltInModel}, {ID: limitation.BuiltInData},
-			{ID: limitation.PartOfData, Value: "100"}, {ID: limitation.Unofficial},
-		}
-		if diff := cmp.Diff(limitations, r.Limitations); diff != "" {
-			t.Errorf("limitations (-want +got):\n%s", diff)
-		}
-		if !slices.Equal(r.Notes, []string{"a note"}) || !slices.Equal(r.Warnings, []string{"an unknown key"}) {
-			t.Errorf("notes %q, warnings %q", r.Notes, r.Warnings)
-		}
-		for _, name := range []string{"user.conf", mlperflog.TraceFile} {
-			if _, err := os.Stat(filepath.Join(cfg.OutputDir, name)); err != nil {
-				t.Error(err)
-			}
+		if _, err := os.Stat(filepath.Join(cfg.OutputDir, "user.conf")); err != nil {
+			t.Error(err)
 		}
 		if o := cfg.Observer.(*observer); !o.noted("numbers go in as they are") || o.loading == 0 || o.traffic == 0 {
 			t.Errorf("the observer got notes %q, %d and %d progress reports", o.notes, o.loading, o.traffic)

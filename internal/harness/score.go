@@ -198,16 +198,12 @@ func AccuracyText(a *report.Accuracy) (text string) {
 	return text
 }
 
-// WriteAccuracy writes the output of the official script, and notes the sum of the file in the results of the run.
-func WriteAccuracy(dir string, r *report.Results) error {
-	text := AccuracyText(r.Accuracy)
+// WriteAccuracy writes the output of the official script, and returns the SHA-256 of the file.
+func WriteAccuracy(dir string, a *report.Accuracy) (sum string, err error) {
+	text := AccuracyText(a)
 	if err := fileio.WriteFileIn(dir, AccuracyFile, []byte(text)); err != nil {
-		return fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
+		return "", fmt.Errorf("writing the score: %s: %w", AccuracyFile, err)
 	}
-	sum := sha256.Sum256([]byte(text))
-	if r.Files == nil {
-		r.Files = map[string]string{}
-	}
-	r.Files[AccuracyFile] = hex.EncodeToString(sum[:])
-	return nil
+	digest := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(digest[:]), nil
 }

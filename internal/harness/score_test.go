@@ -156,7 +156,7 @@ func TestRunWithoutAScore(t *testing.T) {
 				if interrupted {
 					want = errStopped
 				}
-				if _, err := Run(ctx, cfg); !errors.Is(err, want) {
+				if _, err := measure(ctx, cfg); !errors.Is(err, want) {
 					t.Errorf("%s: error %v, want %v", name, err, want)
 				}
 				r, err := report.Read(cfg.OutputDir)

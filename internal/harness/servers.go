@@ -19,10 +19,15 @@ type serverCheck struct {
 	engine  backend.Remote
 	before  backend.Account
 	noStats error // why the servers tell no statistics
+	Servers
+}
 
-	remote             *report.Remote
-	problems, warnings []string
-	limitations        report.Limitations
+// Servers is what the counts and the answers of servers say of a test. A test with a problem is INVALID. The zero value is that of an
+// engine of this machine.
+type Servers struct {
+	Remote             *report.Remote
+	Problems, Warnings []string
+	Limitations        report.Limitations
 }
 
 // accountTimeout bounds asking servers about a test.
@@ -30,20 +35,20 @@ const accountTimeout = 10 * time.Second
 
 // beforeTest keeps the counts so far.
 func (r *run) beforeTest(ctx context.Context) {
-	r.serverCheck = serverCheck{}
+	r.servers = serverCheck{}
 	engine, ok := r.cfg.Engine.(backend.Remote)
 	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, accountTimeout)
 	defer cancel()
-	r.serverCheck.engine = engine
-	r.serverCheck.before, r.serverCheck.noStats = engine.Account(ctx)
+	r.servers.engine = engine
+	r.servers.before, r.servers.noStats = engine.Account(ctx)
 }
 
 // afterTest compares them with the counts now, also after an interruption.
 func (r *run) afterTest(ctx context.Context) {
-	c := &r.serverCheck
+	c := &r.servers
 	if c.engine == nil {
 		return
 	}
@@ -55,10 +60,10 @@ func (r *run) afterTest(ctx context.Context) {
 	}
 	a, restarted := after.Since(c.before)
 	if restarted {
-		c.problems = append(c.problems, "the servers counted less after the test than before: one was restarted")
+		c.Problems = append(c.Problems, "the servers counted less after the test than before: one was restarted")
 	}
 	if err := c.engine.Check(ctx); err != nil {
-		c.problems = append(c.problems, "after the test: "+strings.Join(userinput.ErrorLines(err), "; "))
+		c.Problems = append(c.Problems, "after the test: "+strings.Join(userinput.ErrorLines(err), "; "))
 	}
 	samples := uint64(0)
 	for _, w := range r.sut.workers {
@@ -66,15 +71,15 @@ func (r *run) afterTest(ctx context.Context) {
 	}
 	c.compare(a, restarted, samples, len(r.files) > 1)
 
-	c.remote = &report.Remote{
+	c.Remote = &report.Remote{
 		Connections: a.Connections, SentBytes: a.Sent, ReceivedBytes: a.Received, Retried: a.Retried,
 		Requests: a.RoundTrip.Count, RoundTripNS: int64(a.RoundTrip.Mean()),
 	}
 	for i, name := range a.Endpoints {
-		c.remote.Endpoints = append(c.remote.Endpoints, report.Endpoint{URL: name, Requests: a.Requests[i]})
+		c.Remote.Endpoints = append(c.Remote.Endpoints, report.Endpoint{URL: name, Requests: a.Requests[i]})
 	}
 	if s := a.Server; s != nil {
-		c.remote.Server = &report.RemoteCount{Inferences: s.Inferences, Executions: s.Executions, CacheHits: s.CacheHits,
+		c.Remote.Server = &report.RemoteCount{Inferences: s.Inferences, Executions: s.Executions, CacheHits: s.CacheHits,
 			QueueNS: int64(s.Queue.Mean()), ComputeNS: int64(s.Compute.Mean())}
 	}
 }
@@ -83,16 +88,16 @@ func (r *run) afterTest(ctx context.Context) {
 // samples at once or for one, so that requests count and not samples.
 func (c *serverCheck) compare(a backend.Account, restarted bool, samples uint64, several bool) {
 	if len(a.Down) > 0 {
-		c.problems = append(c.problems, "servers were left out since they failed: "+strings.Join(a.Down, "; "))
+		c.Problems = append(c.Problems, "servers were left out since they failed: "+strings.Join(a.Down, "; "))
 	}
 	if a.Retried > 0 {
 		c.limit(limitation.Limitation{ID: limitation.Retried, Value: fmt.Sprint(a.Retried)})
 	}
 	switch s := a.Server; {
 	case s == nil:
-		c.warnings = append(c.warnings, fmt.Sprintf("answers may have come from a cache: the servers tell no statistics (%v)", c.noStats))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("answers may have come from a cache: the servers tell no statistics (%v)", c.noStats))
 	case s.CacheHits > 0:
-		c.problems = append(c.problems, fmt.Sprintf("the servers answered %d requests from a cache, which the rules forbid", s.CacheHits))
+		c.Problems = append(c.Problems, fmt.Sprintf("the servers answered %d requests from a cache, which the rules forbid", s.CacheHits))
 	case restarted:
 	case several && s.Inferences < a.RoundTrip.Count:
 		c.limit(limitation.Limitation{ID: limitation.UncountedRequest, Value: fmt.Sprint(s.Inferences), Of: fmt.Sprint(a.RoundTrip.Count)})
@@ -100,7 +105,7 @@ func (c *serverCheck) compare(a backend.Account, restarted bool, samples uint64,
 	case s.Inferences < samples:
 		c.limit(limitation.Limitation{ID: limitation.UncountedSample, Value: fmt.Sprint(s.Inferences), Of: fmt.Sprint(samples)})
 	case s.Inferences > samples:
-		c.warnings = append(c.warnings, fmt.Sprintf("the servers counted %d samples, %d were sent: others used them, too", s.Inferences, samples))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the servers counted %d samples, %d were sent: others used them, too", s.Inferences, samples))
 	}
 }
 
@@ -112,13 +117,13 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int) {
 	switch without := g.Finished[""]; {
 	case without == 0:
 	case without < g.Answers: // servers that give reasons do so in whole answers
-		c.problems = append(c.problems, fmt.Sprintf("%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
+		c.Problems = append(c.Problems, fmt.Sprintf("%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
 	default:
 		c.limit(limitation.Limitation{ID: limitation.UncertainEnds, Value: fmt.Sprint(without)})
 	}
 	check := g.TokenCheck
 	if fault := check.Fault(); fault != "" {
-		c.problems = append(c.problems, fault)
+		c.Problems = append(c.Problems, fault)
 	}
 	if check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized {
 		c.limit(limitation.Limitation{ID: limitation.UncheckedTokens, Origin: g.Counted})
@@ -143,18 +148,7 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int) {
 	}
 }
 
-func (c *serverCheck) limit(l limitation.Limitation) { c.limitations = append(c.limitations, l) }
-
-// apply adds the findings to results. A run with a problem is INVALID.
-func (c *serverCheck) apply(out *report.Results) {
-	out.Remote = c.remote
-	out.Problems = append(out.Problems, c.problems...)
-	out.Limitations = append(out.Limitations, c.limitations...)
-	out.Warnings = append(out.Warnings, c.warnings...)
-	if len(c.problems) > 0 && out.Result == report.Valid {
-		out.Result = report.Invalid
-	}
-}
+func (c *serverCheck) limit(l limitation.Limitation) { c.Limitations = append(c.Limitations, l) }
 
 // generation has the measurements of servers of text beside the test; nil: other engines. Tokens per second count to the
 // last completion and, as LoadGen's metric, to the completion of the last issued query.

@@ -80,7 +80,7 @@ func TestCatalogueModelIsScoredAtAServer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := llamaConfig(t, s)
 			cfg.Settings.Mode = loadgen.AccuracyOnly
-			r, err := Run(t.Context(), cfg)
+			r, err := measure(t.Context(), cfg)
 			if err != nil || r.Accuracy == nil || r.Accuracy.Metric != "rouge1" || r.Accuracy.Value != 100 || r.Accuracy.Samples != 24 {
 				t.Fatalf("%v: %v, %+v", s, err, r)
 			}
@@ -94,7 +94,7 @@ func TestCatalogueModelIsScoredAtAServer(t *testing.T) {
 func TestCatalogueModelIsMeasuredAtAServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := Run(t.Context(), llamaConfig(t, loadgen.Server))
+		r, err := measure(t.Context(), llamaConfig(t, loadgen.Server))
 		if err != nil || r.Result != report.Valid || r.Performance.TimePerOutputTokenNS.P99 != 10e6 || r.Generation.Counted != "usage, as the server tells it" {
 			t.Errorf("%v, %+v", err, r)
 		}
@@ -132,7 +132,7 @@ func outcome(t *testing.T, o tokenserver.Options, s loadgen.Scenario, change fun
 		if o.Tokens == 0 {
 			o.Tokens = 21
 		}
-		check(Run(t.Context(), tokenConfig(t, tokenserver.New(o), s, change)))
+		check(measure(t.Context(), tokenConfig(t, tokenserver.New(o), s, change)))
 	})
 }
 
@@ -260,7 +260,7 @@ func TestDeadServerEndsTheRun(t *testing.T) {
 			return tokenserver.None
 		}}), loadgen.Server, nil)
 		cfg.Settings.MinDuration = 10 * time.Minute
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if !errors.Is(err, errFailed) || r == nil || r.Result != report.Invalid || time.Since(began) > time.Minute {
 			t.Errorf("%v after %v, %+v", err, time.Since(began), r)
 		}
@@ -289,7 +289,7 @@ func TestRestartedServer(t *testing.T) {
 			}
 		})
 		cfg.Settings.MinDuration = 10 * time.Second
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if err != nil || r.Result != report.Invalid || r.Generation.Answers < 200 || len(r.Generation.Failures) == 0 {
 			t.Errorf("%v, %+v", err, r)
 		}
@@ -304,7 +304,7 @@ func TestCancelledRunClosesConnections(t *testing.T) {
 		stopped := errors.New("stopped")
 		var at time.Time
 		time.AfterFunc(30*time.Second, func() { at = time.Now(); cancel(stopped) })
-		r, err := Run(ctx, cfg)
+		r, err := measure(ctx, cfg)
 		if !errors.Is(err, stopped) || r == nil || r.Result != report.Interrupted || time.Since(at) > time.Second {
 			t.Errorf("%v %v after it was cancelled, %+v", err, time.Since(at), r)
 		}
@@ -323,7 +323,7 @@ func TestFindPeakUnderTokenBounds(t *testing.T) {
 		cfg := tokenConfig(t, tokenserver.New(o), loadgen.Server, nil)
 		cfg.FindPeak, cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration = true, 5, 60*time.Second
 		began := time.Now()
-		r, err := Run(t.Context(), cfg)
+		r, err := measure(t.Context(), cfg)
 		if err != nil || r.Result != report.Valid || r.Peak == nil || r.Peak.Best < 22 || r.Peak.Best > 30 {
 			t.Fatalf("%v, %+v, want a peak below 29.6/s", err, r)
 		}
@@ -355,9 +355,8 @@ func TestServerCounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := serverCheck{noStats: errors.New("not found")}
 			e.compare(c.account, c.restarted, 100, false)
-			out := &report.Results{Result: report.Valid}
-			e.apply(out)
-			found := strings.Join(slices.Concat(out.Problems, data(out.Limitations), out.Warnings), "\n")
+			out := (&Test{Traffic: &loadgen.Result{}, Servers: e.Servers}).Results()
+			found := strings.Join(slices.Concat(out.Problems, data(e.Limitations), out.Warnings), "\n")
 			if out.Result != c.result || !strings.Contains(found, c.want) || c.want == "" && found != "" {
 				t.Errorf("%s: %q, want %s: %q", out.Result, found, c.result, c.want)
 			}
@@ -385,7 +384,7 @@ func TestServerCountsOfSeveralFiles(t *testing.T) {
 	} {
 		e := serverCheck{}
 		e.compare(backend.Account{RoundTrip: backend.Sum{Count: c.answered}, Server: &backend.ServerCount{Inferences: c.counted}}, false, 100, true)
-		if found := strings.Join(slices.Concat(e.problems, data(e.limitations), e.warnings), "\n"); !strings.Contains(found, c.want) || c.want == "" && found != "" {
+		if found := strings.Join(slices.Concat(e.Problems, data(e.Limitations), e.Warnings), "\n"); !strings.Contains(found, c.want) || c.want == "" && found != "" {
 			t.Errorf("%s: %q, want %q", c.name, found, c.want)
 		}
 	}
@@ -432,7 +431,7 @@ func TestScoreIsComputedOnThisMachine(t *testing.T) {
 		}
 		testenv.Tree(t, r.cfg.OutputDir, map[string]string{mlperflog.AccuracyFile: "[\n]\n"})
 		test := &loadgen.Result{Effective: loadgen.EffectiveSettings{Mode: loadgen.AccuracyOnly}}
-		if err := r.outcome(t.Context(), test, &report.Results{}, r.cfg.OutputDir); err == nil || !strings.Contains(err.Error(), "seen") {
+		if err := r.score(t.Context(), &Test{Dir: r.cfg.OutputDir, Traffic: test}); err == nil || !strings.Contains(err.Error(), "seen") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got != c.want {

@@ -247,6 +247,17 @@ type QueueStats struct {
 // Valid reports whether the result may be used under the rules that it was run with.
 func (r *Results) Valid() bool { return r.Result == Valid }
 
+// Incomplete makes a record INVALID if something could not be written: it cannot be checked. It does nothing without an error.
+func (r *Results) Incomplete(what string, err error) {
+	if err == nil {
+		return
+	}
+	r.Problems = append(r.Problems, what+": "+strings.Join(userinput.ErrorLines(err), "; "))
+	if r.Result == Valid {
+		r.Result = Invalid
+	}
+}
+
 // The values of Results.Result.
 const (
 	Valid       = "VALID"

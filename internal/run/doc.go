@@ -9,7 +9,7 @@
 //	results, err := prepared.Run(ctx)         // logs and results.json are written
 //
 // They are in request.go (fields and their checks), resolve.go (settings, profile, servers), rules.go (comparison with
-// the rules, limitations), estimate.go (how long the traffic takes), provide.go and fingerprint.go, run.go and energy.go.
+// the rules, limitations), estimate.go (how long the traffic takes), provide.go and fingerprint.go, run.go, record.go (results.json) and energy.go.
 // ResolveService begins a service: a model that answers others, without a test.
 //
 // A field with a wrong value is a *userinput.Error that names the field; the command line adds its flag.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
-	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -117,7 +116,7 @@ func (p *Prepared) runTwice(ctx context.Context) (results *report.Results, err e
 	}
 	ranging := *p.config
 	ranging.OutputDir = filepath.Join(root, power.Ranging)
-	_, err = harness.Run(ctx, ranging)
+	_, err = p.measure(ctx, ranging, nil)
 	record, problem := pair.Stop()
 	if err = errors.Join(err, problem); err != nil {
 		return nil, fmt.Errorf("the ranging run: %w", err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -38,6 +39,14 @@ type Prepared struct {
 	config *harness.Config
 	maker  builtin.Maker
 	leave  func() // gives the cache free
+
+	// What only the record tells.
+	host       string
+	system     any                // description of the machine
+	known      report.Limitations // of every test
+	conversion *report.Conversion // of the model from FP32; nil: not known
+	ownWeights bool               // the model is built-in
+	beside     []string           // benchmarks that run at the same time on this machine
 }
 
 // Provide opens the engine, and finds or makes the data set and the model, in the precision of the request.
@@ -57,20 +66,24 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		o.Note(note)
 	}
 	cfg := &harness.Config{
-		Program: q.Program, Command: q.Command, Model: r.model, Rules: r.Rules.Version, Interactive: r.interactive,
-		Settings: r.Settings, Warnings: r.Warnings, Limitations: r.limitations(), Made: r.made(), Judge: r.judge, JudgeData: r.judgeData,
-		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), SLO: q.SLO, Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
-		Backend: q.Backend, Accelerator: ort.Accelerates(q.Backend.Device), Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
+		Program: q.Program, Model: r.model, Rules: r.Rules.Version,
+		Settings: r.Settings, Made: r.made(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
+		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(),
+
+		Backend: q.Backend, Accelerator: ort.Accelerates(q.Backend.Device), ClientCores: cmp.Or(q.Cores, runtime.GOMAXPROCS(0)),
+		Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		DatasetDir: q.DatasetPath, Count: q.Count, Options: q.Options,
-		OutputDir: q.Output, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles, Trace: q.Trace,
-		System: machine.Describe(q.Output), Gauges: machine.Gauges(), NewPacer: q.NewPacer, Observer: o,
-		CPUTime: machine.CPUTime, FreeMemory: machine.AvailableMemory, FreeThreads: func() (int, bool) { return cgroup.ThreadsLeft("/") }, FreeDisk: machine.FreeDisk,
+
+		OutputDir: q.Output, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles,
+		Gauges: machine.Gauges(), CPUTime: machine.CPUTime, NewPacer: q.NewPacer, Observer: o,
+		FreeMemory: machine.AvailableMemory, FreeDisk: machine.FreeDisk, FreeThreads: func() (int, bool) { return cgroup.ThreadsLeft("/") },
 	}
-	cfg.Host, _ = os.Hostname()
 	cfg.Backend.ModelPath = q.ModelPath
-	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, maker: builtin.Maker{
-		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, Most: q.Count, FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
+	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, system: machine.Describe(q.Output), known: r.limitations(), maker: builtin.Maker{
+		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, Most: q.Count,
+		FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
 	}}
+	p.host, _ = os.Hostname()
 	if q.ModelPath != "" && !q.Engine.IsRemote() {
 		if cfg.Backend, err = p.WithModel(ctx, q.ModelPath); err != nil {
 			return nil, err
@@ -86,7 +99,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		if err != nil {
 			return nil, fmt.Errorf("the model file: %w", err)
 		}
-		cfg.Limitations, p.source = append(cfg.Limitations, unknown...), notes
+		p.known, p.source = append(p.known, unknown...), notes
 		for _, l := range unknown { // which the forecast could not know
 			if !q.Quick {
 				o.Note("not rule-compliant: " + report.Sentence(l))
@@ -136,7 +149,7 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		return nil
 	}
 	if len(local) > 0 {
-		cfg.Limitations = append(cfg.Limitations, limitation.Limitation{ID: limitation.LocalEndpoint, Value: strings.Join(local, ", ")})
+		p.known = append(p.known, limitation.Limitation{ID: limitation.LocalEndpoint, Value: strings.Join(local, ", ")})
 	}
 	if err != nil || q.noBenchmark() {
 		return err
@@ -221,7 +234,7 @@ func (p *Prepared) checkConversion(precision string) error {
 // findFiles finds or makes the data set and the model, and computes the reference score of built-in data.
 func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.config
-	cfg.BuiltInData, cfg.BuiltInModel = p.builtInData(), p.builtInModel()
+	cfg.BuiltInData, p.ownWeights = p.builtInData(), p.builtInModel()
 	if q.DatasetPath == "" && !q.noBenchmark() {
 		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.files); err != nil {
 			return err
@@ -232,7 +245,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 			return err
 		}
 		if lacks := p.maker.Smaller(p.model); lacks != "" {
-			cfg.Limitations = append(cfg.Limitations, limitation.Limitation{ID: limitation.SmallerModel, Value: lacks})
+			p.known = append(p.known, limitation.Limitation{ID: limitation.SmallerModel, Value: lacks})
 		}
 	}
 	if p.Fingerprint.Data, err = p.dataFingerprint(ctx); err != nil {
@@ -253,9 +266,9 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 		if cfg.Precision == "" {
 			cfg.Precision, _ = convert.PrecisionOf(paths...) // "" of a format that only the engine reads
 		}
-		cfg.Conversion = convert.ConversionOf(paths...)
-		for _, l := range cfg.Conversion.Limitations() {
-			if cfg.Limitations = append(cfg.Limitations, l); l.ID == limitation.OtherAnswers {
+		p.conversion = convert.ConversionOf(paths...)
+		for _, l := range p.conversion.Limitations() {
+			if p.known = append(p.known, l); l.ID == limitation.OtherAnswers {
 				cfg.Observer.Note(report.Sentence(l)) // before the traffic
 			}
 		}

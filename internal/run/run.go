@@ -1,24 +1,19 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
-	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/harness"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -94,48 +89,10 @@ func (p *Prepared) makeFolder() error {
 // run is Run with a meter that reads already; nil: none.
 func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, error) {
 	q, c := &p.Request, p.config
-	before := machine.CurrentConditions()
-	settings := before.Settings()
-	plugged := func() bool {
-		s := machine.PowerSupply()
-		return s != nil && s.External
-	}
-	pluggedBefore := q.Unplugged && plugged()
-	if len(settings) > 0 && !q.Quick { // a short run has them in its notes
+	if settings := machine.CurrentConditions().Settings(); len(settings) > 0 && !q.Quick { // a short run has them in its notes
 		c.Observer.Note("this machine: " + strings.Join(settings, "; "))
 	}
-	c.ClientCores = cmp.Or(q.Cores, runtime.GOMAXPROCS(0))
-	if q.Prompts.Artifacts != "" {
-		c.Also = func(test *loadgen.Result, results *report.Results, prompt func(int) *backend.Prompt) error {
-			return endpoints.Write(q.Prompts.Artifacts, endpoints.Run{
-				Program: q.Program, Model: results.Backend.Facts["endpoint_model"], Data: c.DatasetDir, Endpoints: q.Engine.Remote.Endpoints,
-				Streams: q.streams(test.Effective.Scenario), Test: test, Results: results, Prompt: prompt,
-			})
-		}
-	}
-	c.Complete = func(results *report.Results) {
-		after := machine.CurrentConditions()
-		for _, text := range settings {
-			results.Notes = append(results.Notes, "this machine: "+text)
-		}
-		results.Warnings = append(results.Warnings, before.During(after)...)
-		switch jump := before.ClockJump(after); {
-		case jump > 0:
-			results.Limitations = append(results.Limitations, limitation.Limitation{ID: limitation.TimeLost, Value: jump.String()})
-		case jump < 0:
-			results.Limitations = append(results.Limitations, limitation.Limitation{ID: limitation.ClockSetBack, Value: (-jump).String()})
-		}
-		if pluggedBefore || q.Unplugged && plugged() {
-			results.Limitations = append(results.Limitations, limitation.Limitation{ID: limitation.ExternalPower})
-		}
-	}
-	results, err := harness.Run(ctx, *c)
-	if energy != nil {
-		record, problem := energy.Stop()
-		if results != nil {
-			err = errors.Join(err, addEnergy(results, energy.String(), record, problem, c.OutputDir), results.Write(c.OutputDir))
-		}
-	}
+	results, err := p.measure(ctx, *c, energy)
 	if results == nil {
 		return nil, err
 	}
@@ -204,7 +161,7 @@ func (p *Prepared) Parts() ([]workload.File, error) {
 // OpenService opens a file of the model as another workload, without a test.
 func (p *Prepared) OpenService(ctx context.Context, path string, w workload.Model, done harness.Answered) (*harness.Service, error) {
 	cfg := *p.config
-	cfg.Model, cfg.Options, cfg.Judge, cfg.Backend.ModelPath = w, nil, nil, path
+	cfg.Model, cfg.Options, cfg.Backend.ModelPath = w, nil, path
 	return harness.OpenService(ctx, cfg, done)
 }
 
@@ -212,7 +169,6 @@ func (p *Prepared) OpenService(ctx context.Context, path string, w workload.Mode
 // time: how many tokens its next response may have. It also returns the workload with the data set.
 func (p *Prepared) OpenSequences(ctx context.Context, limits []int, done harness.Answered) (*harness.Service, *workload.Workload, error) {
 	cfg := *p.config
-	cfg.Judge = nil
 	var w *workload.Workload
 	open := cfg.Model.Open
 	cfg.Model.Open = func(s workload.Setup) (_ *workload.Workload, err error) {

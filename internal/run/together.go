@@ -45,9 +45,10 @@ func Together(ctx context.Context, list []*Resolved, o Observer) ([]*report.Resu
 		for i, p := range prepared {
 			for j, other := range prepared {
 				if j != i {
-					p.config.Beside = append(p.config.Beside, other.title())
+					p.beside = append(p.beside, other.title())
 				}
 			}
+			p.config.SystemNote = report.Sentence(besideOthers(p.beside))
 			p.config.CPUTime = nil // it is of all of them
 			arrive := sync.OnceFunc(preparing.Done)
 			p.config.Ready = func() error {

@@ -185,12 +185,16 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 		return out, nil
 	}
 	record.Warnings = slices.DeleteFunc(record.Warnings, func(w string) bool { return strings.HasPrefix(w, report.NotScored) })
-	err = harness.WriteAccuracy(dir, record)
-	if err == nil && out.Run != nil {
-		err = record.Write(dir)
-	}
 	out.Kept = filepath.Join(dir, harness.AccuracyFile)
-	return out, err
+	sum, err := harness.WriteAccuracy(dir, score)
+	if err != nil || out.Run == nil {
+		return out, err
+	}
+	if record.Files == nil {
+		record.Files = map[string]string{}
+	}
+	record.Files[harness.AccuracyFile] = sum
+	return out, record.Write(dir)
 }
 
 // markLog marks a run by its accuracy log, and takes back what marks the score before.

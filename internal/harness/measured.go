@@ -1,0 +1,328 @@
+package harness
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// A Test is what was measured in one test, and what decides its verdict.
+type Test struct {
+	Dir     string          // of its logs
+	Traffic *loadgen.Result // statistics, faults and events
+	Logged  *loadgen.Result // the test that the logs are of: of a short test in a search, the last at full length; nil: none
+	// UnderWay is set at a checkpoint: the test has not ended, and fields that take long or are of its end are empty.
+	UnderWay bool
+	Failure  error // of the model or the data, which ended the test; nil: none
+	Unlogged error // why the logs are not complete; nil: they are
+
+	Settings    loadgen.TestSettings
+	Made        []report.Setting // those that differ from the defaults
+	Calibration *report.Calibration
+	Phases      []report.PhaseTime // of the run so far
+	Backend     report.Backend
+	Input       Input
+	Files       map[string]string // SHA-256 of those that were written, and of the charts, by their names
+
+	Workers    []report.WorkerStats
+	Queue      *report.QueueStats // nil: nothing waited
+	Generation *report.Generation // nil: no prompts at servers
+	Servers    Servers
+	Charts     *charts.Charts // nil: none
+	Accuracy   *report.Accuracy
+	NotScored  error // why there is no score of answers that were to be scored
+
+	Impossible  error              // why the test is short; nil: it is not
+	Warnings    []string           // of the run so far
+	Limitations report.Limitations // by how the model was fed and how it answered
+	Peak        *report.Peak       // the search that the test is the outcome of; nil: none
+	// Prompt returns a prompt of the data set. It is nil if samples are no prompts.
+	Prompt func(index int) *backend.Prompt
+
+	// Earlier is the record of an earlier process, which is the outcome of its search; the fields above are those of no test then,
+	// but for Dir and Peak.
+	Earlier *report.Results
+	// Kept says that Config.Keep had the test as it is here.
+	Kept bool
+}
+
+// Input is what a test read.
+type Input struct {
+	ModelSHA256 string // empty: no file, or one that could not be read
+	ModelBytes  int64
+	Samples     int // of the data set
+	// InMemory samples were loaded at once. Of the Seen ones that were loaded so far, Distinct have distinct contents.
+	InMemory, Seen, Distinct int
+	Binding                  []string // how the model file was understood
+	RunSamples               int      // that one run of the model takes; 0: any number
+	EndTokens                []int32
+}
+
+// measured gathers everything that is known about a test that has ended.
+func (r *run) measured(traffic *loadgen.Result, dir string) *Test {
+	t := r.known(dir)
+	t.Traffic, t.Logged, t.Files, t.Charts = traffic, r.issued, maps.Clone(r.sums), r.charts
+	if failure := r.failure.Load(); failure != nil {
+		t.Failure = *failure
+	}
+	if r.impossible != nil {
+		t.Impossible = r.impossible
+	}
+	r.hashModel(&t.Input) // may warn
+	t.Warnings = slices.Clone(r.warnings.list)
+	t.Queue, t.Generation = r.queueStats(traffic), r.generation(traffic)
+	for _, w := range r.sut.workers {
+		t.Workers = append(t.Workers, report.WorkerStats{
+			Batches: w.batches.Load(),
+			Samples: w.samples.Load(),
+			Busy:    time.Duration(w.busy.Load()).Seconds(),
+		})
+	}
+	alike := r.workload.Alike
+	if r.cfg.BuiltInData {
+		alike = r.workload.Samples // answers are letters and numbers
+	}
+	r.servers.judgeTokens(t.Generation, alike, r.workload.Samples)
+	t.Servers = r.servers.Servers
+	r.addAnswers(t)
+	if r.workload.Prompts != nil {
+		t.Prompt = r.workload.Prompts.Prompt
+	}
+	return t
+}
+
+// known is what is known of a test before its traffic.
+func (r *run) known(dir string) *Test {
+	return &Test{
+		Dir: dir, Settings: r.cfg.Settings, Made: slices.Clone(r.cfg.Made), Calibration: r.calibration, Phases: slices.Clone(r.phases),
+		Backend: r.backend(), Warnings: slices.Clone(r.warnings.list),
+		Input: Input{Samples: r.workload.Samples, Binding: r.workload.Notes, RunSamples: r.workload.Batch, EndTokens: r.workload.EndTokens},
+	}
+}
+
+// addAnswers adds what the traffic has shown of the samples and of the answers so far.
+func (r *run) addAnswers(t *Test) {
+	t.Input.InMemory = r.performanceSamples()
+	if n := r.cfg.Settings.PerformanceSampleCountOverride; n > 0 { // LoadGen takes it, even if the data set has fewer samples
+		t.Input.InMemory = int(min(n, uint64(r.workload.Samples)))
+	}
+	t.Input.Seen, t.Input.Distinct = r.qsl.contents.count()
+	t.Limitations = slices.Clone(r.workload.Limitations)
+	if r.workload.Answers != nil {
+		t.Limitations = append(t.Limitations, r.workload.Answers()...)
+	}
+}
+
+// Fill adds the measurements and the verdict to a record, which has the version of its rules.
+func (t *Test) Fill(r *report.Results) {
+	r.Created = t.Traffic.StartTime.UTC().Truncate(time.Second)
+	r.Settings, r.Calibration, r.Phases, r.Backend = t.Made, t.Calibration, t.Phases, t.Backend
+	r.Workers, r.Queue, r.Remote, r.Generation, r.Accuracy, r.Files = t.Workers, t.Queue, t.Servers.Remote, t.Generation, t.Accuracy, t.Files
+	r.Warnings = append(r.Warnings, t.Warnings...)
+	if t.Impossible != nil {
+		r.Problems = append(r.Problems, t.Impossible.Error())
+	}
+	r.Fill(t.Traffic, func(key string) string { return report.MadeBy(t.Made, key).Origin })
+	r.Warnings = append(append(r.Warnings, t.Generation.Warnings()...), t.Servers.Warnings...)
+	invalid := t.Failure != nil || len(t.Servers.Problems) > 0
+	if t.Failure != nil { // the run stopped the test itself
+		r.Result = report.Invalid
+	}
+	if q := t.Queue; r.Result == report.Invalid && q != nil && q.Backlog > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("overload: the queue grew from %.3f s on, to %d samples when the last query was issued; "+
+			"the target is more than the system can do", q.GrewSeconds, q.Backlog))
+	}
+	r.Problems = append(r.Problems, t.Servers.Problems...)
+	if invalid && r.Result == report.Valid {
+		r.Result = report.Invalid
+	}
+	r.Incomplete("the logs are not complete", t.Unlogged)
+	if t.NotScored != nil {
+		r.Warnings = append(r.Warnings, report.NotScored+strings.Join(userinput.ErrorLines(t.NotScored), "; "))
+	}
+	t.FillPeak(r)
+}
+
+// Results are the measurements and the verdict as a record by the newest rules has them.
+func (t *Test) Results() *report.Results {
+	r := &report.Results{Schema: report.Schema}
+	t.Fill(r)
+	return r
+}
+
+// Score is the accuracy of a VALID test.
+func (t *Test) Score() (float64, error) {
+	r := t.Results()
+	if !r.Valid() || r.Accuracy == nil {
+		return 0, fmt.Errorf("the run is %s: %s", r.Result, strings.Join(r.Problems, "; "))
+	}
+	return r.Accuracy.Value, nil
+}
+
+// FillPeak adds the search whose outcome a record is, if it is one.
+func (t *Test) FillPeak(r *report.Results) {
+	if t.Peak == nil {
+		return
+	}
+	r.Mode, r.Peak = "FindPeak", t.Peak
+	switch {
+	case r.Result == report.Interrupted:
+		r.Problems = append(r.Problems, "the search is not over; the same command with the output folder "+t.Dir+" continues it")
+	case t.Peak.Best == 0:
+		r.Result = report.Invalid
+		r.Problems = append(r.Problems, t.Peak.Unconfirmed())
+	}
+}
+
+// queueStats say how the queue of the last test grew.
+func (r *run) queueStats(test *loadgen.Result) *report.QueueStats {
+	n, when, left := r.sut.queue.stats()
+	if n == 0 {
+		return nil
+	}
+	began := test.StartTime
+	if p := test.Performance; p != nil && test.Effective.Mode != loadgen.SubmissionRun {
+		began = began.Add(p.Started) // after loading
+	}
+	stats := &report.QueueStats{Peak: n, PeakSeconds: when.Sub(began).Seconds()}
+	grew := began
+	if left.since.After(began) {
+		grew = left.since
+	}
+	// A few queries in the last moment are no backlog.
+	if test.Effective.Scenario == loadgen.Server && left.samples > len(r.sut.workers)*r.model.shape.batch &&
+		left.at.Sub(grew) >= left.at.Sub(began)/10 {
+		stats.Backlog, stats.GrewSeconds = left.samples, grew.Sub(began).Seconds()
+	}
+	return stats
+}
+
+func (r *run) backend() report.Backend {
+	info := r.model.info()
+	devices := map[string]int{}
+	for _, d := range info.Devices {
+		devices[d.Device] = d.Nodes
+	}
+	cores, s := runtime.GOMAXPROCS(0), r.model.shape
+	return report.Backend{
+		Engine: info.Engine, Simulated: info.Simulated, Library: info.Library, Devices: devices, Facts: info.Facts,
+		ReservedCores: cores - r.cfg.Cores(cores), PinnedTo: r.cfg.Processors[:min(s.workers*s.threads, len(r.cfg.Processors))],
+		Threads: s.threads, Sessions: len(r.model.sessions),
+		WarmUp:    report.WarmUp{Runs: r.warm.runs, Stable: r.warm.stable, LatencyNS: int64(r.warm.latency)},
+		Instances: len(r.model.predictors), MaxBatch: s.batch, MaxDelay: r.cfg.MaxDelay.String(),
+	}
+}
+
+// hashModel adds the hash of the model's files, after an interruption too.
+func (r *run) hashModel(in *Input) {
+	path := r.cfg.Backend.ModelPath
+	if path == "" {
+		return // a simulated model
+	}
+	if r.model.changed(r.files) {
+		r.warnings.add(errors.New("the model file was changed during the run, its hash is left out: " + path))
+		return
+	}
+	sum, prints, err := HashFiles(context.Background(), r.files)
+	if err != nil {
+		r.warnings.add(fmt.Errorf("the model file cannot be hashed: %w", err))
+		return
+	}
+	in.ModelSHA256 = sum
+	for _, p := range prints {
+		in.ModelBytes += p.Bytes
+	}
+}
+
+// HashFiles returns the SHA-256 of a model's file with its external data, or one of the sums of several, and the fingerprint
+// of each file.
+func HashFiles(ctx context.Context, files []workload.File) (sum string, prints []onnx.Fingerprint, err error) {
+	all := sha256.New()
+	for _, f := range files {
+		model, err := onnx.FingerprintOf(ctx, f.Path)
+		if err != nil {
+			return "", nil, err
+		}
+		sum, prints = model.SHA256, append(prints, model)
+		fmt.Fprintf(all, "%s %s\n", sum, f.Role)
+	}
+	if len(files) > 1 {
+		sum = hex.EncodeToString(all.Sum(nil))
+	}
+	return sum, prints, nil
+}
+
+// score scores the test if it has responses of all samples, and returns the error that stopped it.
+func (r *run) score(ctx context.Context, t *Test) error {
+	switch test := t.Traffic; {
+	case t.Failure != nil:
+		return fmt.Errorf("%w: %w", errFailed, t.Failure)
+	case test.Interrupted != nil:
+		return test.Interrupted
+	case len(test.Faults) > 0 || test.Effective.Mode == loadgen.PerformanceOnly || test.Effective.Mode == loadgen.FindPeakPerformance:
+		return nil
+	}
+	r.cfg.Observer.Phase("scoring")
+	how := workload.Scoring{
+		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Samples, Options: r.cfg.Model.Shared(r.cfg.Options), Best: r.workload.Best,
+		Engine: r.cfg.ScoreEngine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
+	}
+	maps.Copy(how.Options, r.workload.ScoreOptions)
+	if how.Engine == nil && !r.asksServers() {
+		how.Engine = r.cfg.Engine
+	}
+	target := Target{Quality: r.cfg.Model.QualityIn(r.cfg.Rules), Reference: r.cfg.Reference, None: report.Input{Samples: r.workload.Samples, Part: r.cfg.Count > 0}.NoTarget()}
+	a, err := Score(ctx, filepath.Join(t.Dir, mlperflog.AccuracyFile), r.cfg.Model, how, target)
+	if err != nil {
+		t.NotScored = err
+		return err
+	}
+	t.Accuracy = a
+	sum, err := WriteAccuracy(t.Dir, a)
+	if err == nil {
+		if t.Files == nil {
+			t.Files = map[string]string{}
+		}
+		t.Files[AccuracyFile] = sum
+	}
+	return err
+}
+
+// checkpoint returns a function that keeps a test that has not ended, so that a program that is
+// killed leaves logs and results. It does not hash the model file.
+func (r *run) checkpoint(dir string) func(*loadgen.Result) {
+	known := r.known(dir)
+	known.UnderWay = true
+	return func(traffic *loadgen.Result) {
+		t := *known
+		t.Traffic = traffic
+		r.addAnswers(&t)
+		_, err := r.writeLogs(traffic, dir)
+		_ = errors.Join(err, r.keep(&t)) // an error now is one when the test has ended, too
+	}
+}
+
+// keep hands a test on.
+func (r *run) keep(t *Test) error {
+	if r.cfg.Keep == nil {
+		return nil
+	}
+	return r.cfg.Keep(t)
+}
