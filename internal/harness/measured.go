@@ -155,7 +155,7 @@ func (t *Test) Fill(r *report.Results) {
 	}
 	r.Incomplete("the logs are not complete", t.Unlogged)
 	if t.NotScored != nil {
-		r.Warnings = append(r.Warnings, report.NotScored+strings.Join(userinput.ErrorLines(t.NotScored), "; "))
+		r.NotScored = strings.Join(userinput.ErrorLines(t.NotScored), "; ")
 	}
 	t.FillPeak(r)
 }

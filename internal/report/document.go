@@ -123,6 +123,7 @@ func Parse(data []byte) (*Results, error) {
 	default:
 		return nil, fmt.Errorf("schema is %q, this program reads %q, %q and %q", schema, Schema, schema3, schema2)
 	}
+	r.takeNotScored()
 	switch {
 	case r.Seal == "" && schema == schema2:
 		r.limit(limitation.Unsealed, "")

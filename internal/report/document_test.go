@@ -67,6 +67,18 @@ func TestReadForgesNoLines(t *testing.T) {
 	}
 }
 
+// Older records say in a warning why there is no score.
+func TestUnscoredRunOfAnOlderRecord(t *testing.T) {
+	r, err := Parse([]byte(`{"schema": "` + schema3 + `", "result": "VALID", "warnings": ["not scored: no data", "slow"]}`))
+	if err != nil || r.NotScored != "no data" || len(r.Warnings) != 1 || r.Verdict() != WithoutScore+r.mark() {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	var text strings.Builder
+	if err := Summary(&text, r); err != nil || strings.Count(text.String(), "not scored: no data") != 1 {
+		t.Errorf("%v, %s", err, &text)
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, document, want string }{
 		{"nothing", "", "unexpected end"},

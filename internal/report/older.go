@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
@@ -37,6 +38,17 @@ func (r *Results) takeOlder(data []byte) error {
 	}
 	r.Backend.Simulated = strings.HasPrefix(r.Backend.Engine, "simulated")
 	return nil
+}
+
+// takeNotScored makes a field of the warning that says why there is no score, as records of older versions have it.
+func (r *Results) takeNotScored() {
+	r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool {
+		why, ok := strings.CutPrefix(w, notScored)
+		if ok {
+			r.NotScored = why
+		}
+		return ok
+	})
 }
 
 // olderSentences are sentences of older records that decide what a result may be used for. The fields of limitations are groups of

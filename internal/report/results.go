@@ -61,6 +61,7 @@ type Results struct {
 	Performance *Performance  `json:"performance,omitempty"`
 	SLO         *ServiceLevel `json:"slo,omitempty"` // absent: no objective was given
 	Accuracy    *Accuracy     `json:"accuracy,omitempty"`
+	NotScored   string        `json:"not_scored,omitempty"` // why answers that were to be scored are not; absent: they are, or were not to be
 	Calibration *Calibration  `json:"calibration,omitempty"`
 	Peak        *Peak         `json:"find_peak,omitempty"`
 	Runs        []RunOutcome  `json:"runs,omitempty"` // if there were several: the lowest metric counts
@@ -389,9 +390,6 @@ func (t *Test) SameTraffic(o *Test) bool {
 	}
 	return t != nil && o != nil && traffic(t) == traffic(o)
 }
-
-// NotScored begins the warning about an accuracy log that could not be scored.
-const NotScored = "not scored: "
 
 // Accuracy is the score of an accuracy run.
 type Accuracy struct {

@@ -65,10 +65,21 @@ func shownConstraints(constraints []Constraint) []Constraint {
 	})
 }
 
+// notScored begins the warning about answers that were to be scored and are not, which older records have in this form.
+const notScored = "not scored: "
+
+// AllWarnings are the warnings of a run, and why there is no score.
+func (r *Results) AllWarnings() []string {
+	if r.NotScored == "" {
+		return r.Warnings
+	}
+	return append(slices.Clone(r.Warnings), notScored+r.NotScored)
+}
+
 // remarks about the run, by weight, except its limitations.
 func remarks(b *strings.Builder, r *Results) {
 	list(b, "Why it is not valid", r.Problems)
-	warnings := r.Warnings
+	warnings := r.AllWarnings()
 	if r.Accuracy != nil {
 		warnings = slices.Concat(warnings, r.Accuracy.Warnings)
 	}
@@ -103,9 +114,7 @@ func (r *Results) ScenarioName() string {
 }
 
 // Unscored reports whether the answers of a run were to be scored and are not.
-func (r *Results) Unscored() bool {
-	return r.Accuracy == nil && slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, NotScored) })
-}
+func (r *Results) Unscored() bool { return r.Accuracy == nil && r.NotScored != "" }
 
 // Verdict is the result; of a VALID run BelowTarget if it misses its accuracy target, and WithoutScore if it is Unscored. A record that was changed after the run is
 // marked.

@@ -184,7 +184,7 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 		warn("%s is not of this program, and stays: the score is not kept", filepath.Join(dir, harness.AccuracyFile))
 		return out, nil
 	}
-	record.Warnings = slices.DeleteFunc(record.Warnings, func(w string) bool { return strings.HasPrefix(w, report.NotScored) })
+	record.NotScored = ""
 	out.Kept = filepath.Join(dir, harness.AccuracyFile)
 	sum, err := harness.WriteAccuracy(dir, score)
 	if err != nil || out.Run == nil {
