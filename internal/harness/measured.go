@@ -288,7 +288,7 @@ func (r *run) score(ctx context.Context, t *Test) error {
 	if how.Engine == nil && !r.asksServers() {
 		how.Engine = r.cfg.Engine
 	}
-	target := Target{Quality: r.cfg.Model.QualityIn(r.cfg.Rules), Reference: r.cfg.Reference, None: report.Input{Samples: r.workload.Samples, Part: r.cfg.Count > 0}.NoTarget()}
+	target := TargetOf(r.cfg.Model, r.cfg.Rules, report.Input{Samples: r.workload.Samples, Part: r.cfg.Count > 0, Reference: r.cfg.Reference})
 	a, err := Score(ctx, filepath.Join(t.Dir, mlperflog.AccuracyFile), r.cfg.Model, how, target)
 	if err != nil {
 		t.NotScored = err

@@ -35,6 +35,11 @@ type Target struct {
 	JudgeData func(samples int) report.Limitations
 }
 
+// TargetOf is the target that a test with this input has by rules.
+func TargetOf(m workload.Model, rules string, in report.Input) Target {
+	return Target{Quality: m.QualityIn(rules), Reference: in.Reference, None: in.NoTarget()}
+}
+
 // Score scores an accuracy log of a model as the official script does, and compares the
 // score with a target.
 func Score(ctx context.Context, path string, m workload.Model, s workload.Scoring, t Target) (*report.Accuracy, error) {

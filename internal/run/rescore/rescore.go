@@ -53,61 +53,116 @@ type Result struct {
 // the score that the benchmark wants.
 var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench"}
 
+// A job scores a log. What is given that differs from the run's own makes it a what-if, whose score the record of the run does not get.
+type job struct {
+	Request
+	run      *report.Results // nil: none
+	model    workload.Model
+	whatIf   []string // inputs that differ from the run's own
+	warnings []string
+}
+
+func (j *job) warn(format string, args ...any) {
+	j.warnings = append(j.warnings, fmt.Sprintf(format, args...))
+}
+
 // Score scores an accuracy log. The score of a run's own log, model and data is kept with the run. With anything else
 // it is a what-if: the record of the run stays as it is. The observer may be nil.
-func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err error) {
-	out = &Result{}
-	warn := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
-	var whatIf []string // inputs that differ from the run's own
-	if q.Run != "" {
-		if out.Run, err = report.Read(q.Run); err != nil {
-			return nil, err
-		}
-		for _, f := range []struct {
-			name  string
-			given *string
-			own   string
-		}{
-			{"model", &q.Model, out.Run.Model}, {"log", &q.Log, filepath.Join(q.Run, mlperflog.AccuracyFile)}, {"dataset path", &q.DatasetPath, out.Run.Input.DatasetPath},
-		} {
-			if *f.given = cmp.Or(*f.given, f.own); !same(*f.given, f.own) {
-				whatIf = append(whatIf, f.name)
-			}
-		}
-		for option := range q.Options {
-			if !slices.Contains(harmless, option) {
-				whatIf = append(whatIf, "options of the script")
-				break
-			}
-		}
-	}
-	if q.Model == "" || q.Log == "" {
-		return nil, errors.New("the score needs the folder of a run, or a model, a log and a data set")
-	}
-	model, err := models.LookupAny(q.Model)
-	if out.Run != nil && out.Run.Model == q.Model && out.Run.Limitations.Has(limitation.OwnModel) {
-		model, err = models.Find("", q.Model)
-	}
-	if err != nil {
-		return nil, userinput.Wrap("model", err)
-	}
-	if q.DatasetPath == "" && !model.ScoresLogAlone {
-		return nil, userinput.Errorf("dataset_path", "missing: a log of %s is compared with its data set", model.Name)
-	}
-	if q.OpenImagesAnnotations != "" && model.Dataset == "openimages" && q.Options["annotations"] == "" {
-		options := map[string]string{"annotations": q.OpenImagesAnnotations}
-		maps.Copy(options, q.Options)
-		q.Options = options
-		if out.Run != nil {
-			whatIf = append(whatIf, "annotations")
-		}
-		warn("the annotations are those of %s, which the environment names", q.OpenImagesAnnotations)
-	}
-	if err := model.CheckScoreOptions(q.Options); err != nil {
+func Score(ctx context.Context, q Request, o harness.Observer) (*Result, error) {
+	j := &job{Request: q}
+	if err := j.complete(); err != nil {
 		return nil, err
 	}
+	score, err := j.score(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := j.keep(ctx, score)
+	if err != nil && kept == "" {
+		return nil, err
+	}
+	return &Result{Accuracy: score, Run: j.run, Warnings: j.warnings, Kept: kept}, err
+}
 
-	how := workload.Scoring{DatasetDir: q.DatasetPath, Options: q.Options, Foreign: out.Run == nil}
+// complete fills in the inputs of the run, and checks them.
+func (j *job) complete() (err error) {
+	if j.Run != "" {
+		if j.run, err = report.Read(j.Run); err != nil {
+			return err
+		}
+		j.takeInputs()
+	}
+	if j.Model == "" || j.Log == "" {
+		return errors.New("the score needs the folder of a run, or a model, a log and a data set")
+	}
+	j.model, err = models.LookupAny(j.Model)
+	if j.run != nil && j.run.Model == j.Model && j.run.Limitations.Has(limitation.OwnModel) {
+		j.model, err = models.Find("", j.Model)
+	}
+	if err != nil {
+		return userinput.Wrap("model", err)
+	}
+	if j.DatasetPath == "" && !j.model.ScoresLogAlone {
+		return userinput.Errorf("dataset_path", "missing: a log of %s is compared with its data set", j.model.Name)
+	}
+	if j.OpenImagesAnnotations != "" && j.model.Dataset == "openimages" && j.Options["annotations"] == "" {
+		options := map[string]string{"annotations": j.OpenImagesAnnotations}
+		maps.Copy(options, j.Options)
+		j.Options = options
+		if j.run != nil {
+			j.whatIf = append(j.whatIf, "annotations")
+		}
+		j.warn("the annotations are those of %s, which the environment names", j.OpenImagesAnnotations)
+	}
+	return j.model.CheckScoreOptions(j.Options)
+}
+
+// takeInputs takes the inputs of the run that are not given.
+func (j *job) takeInputs() {
+	for _, f := range []struct {
+		name  string
+		given *string
+		own   string
+	}{
+		{"model", &j.Model, j.run.Model}, {"log", &j.Log, filepath.Join(j.Run, mlperflog.AccuracyFile)}, {"dataset path", &j.DatasetPath, j.run.Input.DatasetPath},
+	} {
+		if *f.given = cmp.Or(*f.given, f.own); !same(*f.given, f.own) {
+			j.whatIf = append(j.whatIf, f.name)
+		}
+	}
+	for option := range j.Options {
+		if !slices.Contains(harmless, option) {
+			j.whatIf = append(j.whatIf, "options of the script")
+			break
+		}
+	}
+}
+
+// target is what the score is compared with: for a run's own inputs as the score of the run would be.
+func (j *job) target() (harness.Target, error) {
+	if j.run != nil { // its limitations are about its data
+		target := harness.TargetOf(j.model, j.run.Rules, j.run.Input)
+		if a := j.run.Accuracy; a != nil {
+			target.Reference, target.None = a.Reference, a.NoTarget
+		}
+		if len(j.whatIf) > 0 {
+			target.Reference = 0
+		}
+		return target, nil
+	}
+	target := harness.TargetOf(j.model, config.Newest, report.Input{})
+	if builtin.IsDataset(j.DatasetPath) {
+		j.warn("%s", report.Sentence(limitation.Limitation{ID: limitation.BuiltInData}))
+		return target, nil
+	}
+	rules, err := config.Rules(config.Newest)
+	target.JudgeData = func(samples int) report.Limitations { return j.model.OtherSamples(rules, samples) }
+	return target, err
+}
+
+// score computes the score and compares it with its target.
+func (j *job) score(ctx context.Context, o harness.Observer) (score *report.Accuracy, err error) {
+	how := workload.Scoring{DatasetDir: j.DatasetPath, Options: j.Options, Foreign: j.run == nil}
 	if o != nil {
 		began := false
 		how.Progress = func(done, of int) { // only scores that take long call it
@@ -118,83 +173,75 @@ func Score(ctx context.Context, q Request, o harness.Observer) (out *Result, err
 			o.Items(done, of)
 		}
 	}
-	target := harness.Target{Quality: model.QualityIn(config.Newest)}
-	switch run := out.Run; {
-	case run == nil && builtin.IsDataset(q.DatasetPath):
-		warn("%s", report.Sentence(limitation.Limitation{ID: limitation.BuiltInData}))
-	case run == nil:
-		rules, err := config.Rules(config.Newest)
-		if err != nil {
-			return nil, err
-		}
-		target.JudgeData = func(samples int) report.Limitations { return model.OtherSamples(rules, samples) }
-	default: // its limitations are about its data
-		target.Quality = model.QualityIn(run.Rules)
-		how.Samples = run.Input.Samples
-		reference := run.Input.Reference // as the score of the run would be compared
-		target.None = run.Input.NoTarget()
-		if a := run.Accuracy; a != nil {
-			reference, target.None = a.Reference, a.NoTarget
-		}
-		if len(whatIf) == 0 {
-			target.Reference = reference
-			how.Keep = q.Run
+	if j.run != nil {
+		how.Samples = j.run.Input.Samples
+		if len(j.whatIf) == 0 {
+			how.Keep = j.Run
 		}
 	}
-	if model.ScoresWithEngine {
-		if how.Engine, err = ort.Open(q.Library, "", nil); err != nil {
+	target, err := j.target()
+	if err != nil {
+		return nil, err
+	}
+	if j.model.ScoresWithEngine {
+		if how.Engine, err = ort.Open(j.Library, "", nil); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, how.Engine.Close()) }()
 	}
-	score, err := harness.Score(ctx, q.Log, model, how, target)
-	if err != nil && out.Run != nil && out.Run.Mode == loadgen.PerformanceOnly.String() {
+	score, err = harness.Score(ctx, j.Log, j.model, how, target)
+	if err != nil && j.run != nil && j.run.Mode == loadgen.PerformanceOnly.String() {
 		return nil, fmt.Errorf("%w; it was a run of performance, which logs no answers: one in accuracy mode does", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.Accuracy, out.Warnings = score, append(out.Warnings, score.Warnings...)
+	j.warnings = append(j.warnings, score.Warnings...)
+	return score, nil
+}
 
-	dir := filepath.Dir(q.Log)
-	if out.Run != nil {
-		if len(whatIf) == 0 {
-			dir = q.Run
-			before := out.Run.Accuracy
-			if err := markLog(ctx, out.Run, q.Log); err != nil {
-				return nil, err
+// keep writes the score beside the log, and into the record of a run whose own inputs it is of. It returns the file; empty: the score is
+// not kept.
+func (j *job) keep(ctx context.Context, score *report.Accuracy) (file string, err error) {
+	dir := filepath.Dir(j.Log)
+	if j.run != nil {
+		if len(j.whatIf) == 0 {
+			dir = j.Run
+			if err := markLog(ctx, j.run, j.Log); err != nil {
+				return "", err
 			}
-			if before != nil && score.Top5 == nil && len(out.Run.Doubts()) == 0 {
+			if before := j.run.Accuracy; before != nil && score.Top5 == nil && len(j.run.Doubts()) == 0 {
 				score.Top5 = before.Top5 // which the log does not tell
 			}
 		}
-		out.Warnings = append(out.Warnings, out.Run.Doubts().Sentences()...)
+		j.warnings = append(j.warnings, j.run.Doubts().Sentences()...)
 	}
+	file = filepath.Join(dir, harness.AccuracyFile)
+	written := j.run != nil && j.run.Files[harness.AccuracyFile] != "" // by the run
 	switch {
-	case out.Run == nil && isRun(dir):
-		warn("%s is the folder of a run, whose record stays as it is: the score is not kept", dir)
-		return out, nil
-	case len(whatIf) > 0:
-		warn("this is a what-if (%s): the record of the run stays as it is", strings.Join(whatIf, ", "))
-		return out, nil
+	case j.run == nil && isRun(dir):
+		j.warn("%s is the folder of a run, whose record stays as it is: the score is not kept", dir)
+		return "", nil
+	case len(j.whatIf) > 0:
+		j.warn("this is a what-if (%s): the record of the run stays as it is", strings.Join(j.whatIf, ", "))
+		return "", nil
+	case !written && outdir.CheckText(file, harness.AccuracyText(score)) != nil:
+		if j.run != nil {
+			j.run.Accuracy = score
+		}
+		j.warn("%s is not of this program, and stays: the score is not kept", file)
+		return "", nil
 	}
-	record := cmp.Or(out.Run, &report.Results{})
-	record.Accuracy = out.Accuracy
-	if record.Files[harness.AccuracyFile] == "" && outdir.CheckText(filepath.Join(dir, harness.AccuracyFile), harness.AccuracyText(score)) != nil {
-		warn("%s is not of this program, and stays: the score is not kept", filepath.Join(dir, harness.AccuracyFile))
-		return out, nil
-	}
-	record.NotScored = ""
-	out.Kept = filepath.Join(dir, harness.AccuracyFile)
 	sum, err := harness.WriteAccuracy(dir, score)
-	if err != nil || out.Run == nil {
-		return out, err
+	if err != nil || j.run == nil {
+		return file, err
 	}
-	if record.Files == nil {
-		record.Files = map[string]string{}
+	j.run.Accuracy, j.run.NotScored = score, ""
+	if j.run.Files == nil {
+		j.run.Files = map[string]string{}
 	}
-	record.Files[harness.AccuracyFile] = sum
-	return out, record.Write(dir)
+	j.run.Files[harness.AccuracyFile] = sum
+	return file, j.run.Write(dir)
 }
 
 // markLog marks a run by its accuracy log, and takes back what marks the score before.
