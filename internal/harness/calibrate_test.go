@@ -230,7 +230,8 @@ func TestImpossibleBoundKeepsOrigins(t *testing.T) {
 	if err := r.chooseLatencyBound(); err != nil {
 		t.Fatal(err)
 	}
-	if duration, count := r.origin("min_duration"), r.origin("min_query_count"); duration != "--min-duration" || count != "no rate can meet the latency bound" {
+	origin := func(key string) string { return report.MadeBy(r.cfg.Made, key).Origin }
+	if duration, count := origin("min_duration"), origin("min_query_count"); duration != "--min-duration" || count != "no rate can meet the latency bound" {
 		t.Errorf("origins %q and %q", duration, count)
 	}
 }
