@@ -68,7 +68,7 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 # Packages that start goroutines outside their tests.
 CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\b' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again, the test data of ONNX (some hours)
+nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again, the test data of ONNX, Slurm (some hours)
 	-for device in openvino webgpu; do $(BIN) download runtime $$device --accept-license; done # for the tests that need them; Linux x86-64
 	MLPERF_LONG_TESTS=1 $(GO) test -timeout 30m ./...
 	MLPERF_LONG_TESTS=1 MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 60m -tags ort -run '^TestORT' ./...
@@ -76,6 +76,7 @@ nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, 
 	scripts/fuzz.sh 30s
 	scripts/goldens.sh
 	MLPERF_ORT_LIB="$(ORT_LIB)" scripts/onnx_tests.sh
+	scripts/slurm.sh $(BIN)
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
 	@found=$$($(FEWER_GC) $(GO) tool deadcode ./... | grep -vE '^internal/(testenv|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|serve/oiptest|serve/tokenserver/tokentest|machine/power/ptdtest|run/runtest)/|TimerPacer'); \
