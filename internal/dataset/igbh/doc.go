@@ -3,7 +3,7 @@
 //
 //	truth, err := igbh.OpenTruth("igbh", "")        // val_idx.pt and the labels: what scores need
 //	data, err := igbh.Open("igbh", "")              // and where the features are
-//	graph, err := data.Graph(ctx)                   // who is related to whom, in memory
+//	graph, err := data.Graph()                      // who is related to whom, in memory
 //	err = data.Read(igbh.Paper, nodes, features)    // rows of features, from the disk
 //
 // files.go finds the files of a folder and reads rows of arrays, with and without the header of NumPy: the largest files of IGBH

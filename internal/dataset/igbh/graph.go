@@ -2,7 +2,6 @@ package igbh
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +61,7 @@ func (e Edges) Len() int { return len(e.sources) }
 func (e Edges) Into(node uint32) []uint32 { return e.sources[e.starts[node]:e.starts[node+1]] }
 
 // Graph builds the graph. Papers cite both ways, duplicates stay, and each paper has exactly one edge from itself.
-func (d *Data) Graph(ctx context.Context) (Graph, error) {
+func (d *Data) Graph() (Graph, error) {
 	for kind := range Kinds {
 		if n := d.Nodes(Kind(kind)); n > math.MaxUint32 {
 			return nil, fmt.Errorf("building the graph: %s has %d nodes, want at most %d", d.features[kind].path, n, uint32(math.MaxUint32))
@@ -83,7 +82,7 @@ func (d *Data) Graph(ctx context.Context) (Graph, error) {
 		if back == nil {
 			back = forth // of citations
 		}
-		if err := d.connect(ctx, r, forth, back); err != nil {
+		if err := d.connect(r, forth, back); err != nil {
 			return nil, fmt.Errorf("building the graph: %w", err)
 		}
 	}
@@ -91,13 +90,13 @@ func (d *Data) Graph(ctx context.Context) (Graph, error) {
 }
 
 // connect makes the edges of a file and their reverses: the first reading counts them, the second one puts them in their places.
-func (d *Data) connect(ctx context.Context, r Relation, forth, back *Edges) error {
+func (d *Data) connect(r Relation, forth, back *Edges) error {
 	self := forth == back
 	forth.starts = make([]int64, d.Nodes(r.To)+1)
 	if !self {
 		back.starts = make([]int64, d.Nodes(r.From)+1)
 	}
-	err := d.eachEdge(ctx, r, func(from, to uint32) {
+	err := d.eachEdge(r, func(from, to uint32) {
 		forth.starts[to+1]++
 		back.starts[from+1]++
 	})
@@ -118,7 +117,7 @@ func (d *Data) connect(ctx context.Context, r Relation, forth, back *Edges) erro
 			forth.put(place, uint32(node), uint32(node))
 		}
 	}
-	return d.eachEdge(ctx, r, func(from, to uint32) {
+	return d.eachEdge(r, func(from, to uint32) {
 		forth.put(place, to, from)
 		back.put(other, from, to)
 	})
@@ -146,20 +145,20 @@ func (e *Edges) put(next []int64, node, source uint32) {
 const edgesAtOnce = 1 << 15
 
 // eachEdge reads the edges of a relation. It leaves out those from a node to itself.
-func (d *Data) eachEdge(ctx context.Context, r Relation, do func(from, to uint32)) error {
+func (d *Data) eachEdge(r Relation, do func(from, to uint32)) error {
 	path := filepath.Join(d.home, r.String(), EdgeFile)
 	f, err := fileio.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := eachEdge(ctx, bufio.NewReaderSize(f, 1<<20), r, d.Nodes(r.From), d.Nodes(r.To), do); err != nil {
+	if err := eachEdge(bufio.NewReaderSize(f, 1<<20), r, d.Nodes(r.From), d.Nodes(r.To), do); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
-func eachEdge(ctx context.Context, file io.Reader, r Relation, sources, targets int64, do func(from, to uint32)) error {
+func eachEdge(file io.Reader, r Relation, sources, targets int64, do func(from, to uint32)) error {
 	a, err := npy.NewReader(file)
 	if err != nil {
 		return err
@@ -169,9 +168,6 @@ func eachEdge(ctx context.Context, file io.Reader, r Relation, sources, targets 
 	}
 	narrow, wide := make([]int32, 0, 2*edgesAtOnce), make([]int64, 2*edgesAtOnce)
 	for first := int64(0); first < a.Shape[0]; first += edgesAtOnce {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
 		n := min(edgesAtOnce, a.Shape[0]-first)
 		edges := wide[:2*n]
 		if a.Type == tensor.Int32 {

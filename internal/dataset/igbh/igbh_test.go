@@ -2,11 +2,9 @@ package igbh
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,7 +88,7 @@ func TestGraphIsThatOfDGL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := d.Graph(t.Context())
+	g, err := d.Graph()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,14 +119,14 @@ func TestEdgesAreThoseOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := d.Graph(t.Context())
+	g, err := d.Graph()
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := slices.Index(Relations(), Relation{Paper, "written_by", Author})
 	back := slices.Index(Relations(), Relation{Author, "rev_written_by", Paper})
 	authors, papers := map[uint32][]uint32{}, map[uint32][]uint32{}
-	testenv.Must(t, d.eachEdge(t.Context(), Relations()[list], func(paper, author uint32) {
+	testenv.Must(t, d.eachEdge(Relations()[list], func(paper, author uint32) {
 		authors[author], papers[paper] = append(authors[author], paper), append(papers[paper], author)
 	}))
 	for author := range uint32(d.Nodes(Author)) {
@@ -239,7 +237,7 @@ func TestBadFilesAreNamed(t *testing.T) {
 				err = d.Read(Paper, []uint32{199}, make([]float32, 16))
 			}
 			if err == nil {
-				_, err = d.Graph(t.Context())
+				_, err = d.Graph()
 			}
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), filepath.FromSlash(c.file)) {
 				t.Errorf("error %v, want %s and %q", err, c.file, c.want)
@@ -266,19 +264,6 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-func TestGraphStopsWithItsContext(t *testing.T) {
-	d, err := Open("testdata/igbh", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stopped := errors.New("stopped")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(stopped)
-	if _, err := d.Graph(ctx); !errors.Is(err, stopped) {
-		t.Error(err)
-	}
-}
-
 func FuzzArray(f *testing.F) {
 	f.Add(testenv.Read(f, "testdata/igbh/tiny/processed/paper/node_label_2K.npy"), 1)
 	f.Add(testenv.Read(f, "testdata/igbh/tiny/processed/fos/node_feat.npy"), 0)
@@ -300,7 +285,7 @@ func FuzzEdges(f *testing.F) {
 	f.Add(testenv.Read(f, "testdata/igbh/tiny/processed/paper__topic__fos/edge_index.npy"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		edges := 0
-		err := eachEdge(t.Context(), bytes.NewReader(data), Relation{Paper, "topic", Field}, 240, 40, func(from, to uint32) {
+		err := eachEdge(bytes.NewReader(data), Relation{Paper, "topic", Field}, 240, 40, func(from, to uint32) {
 			if edges++; from >= 240 || to >= 40 {
 				t.Errorf("edge from %d to %d", from, to)
 			}
