@@ -86,6 +86,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.captionSet(model, r)
 	case "brats19":
 		return m.scanSet(model, r)
+	case "igbh":
+		return m.graphSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }

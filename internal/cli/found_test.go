@@ -15,17 +15,17 @@ import (
 )
 
 // fromAnyFile are the flags that an mlperf.yaml may set wherever it is: they say what is run and shown, and how. They load no
-// code, name nothing that is written, send no keys, and agree to nothing. A file that they name is only read.
+// code, name neighbor-seed nothing that is written, send no keys, and agree to nothing. A file that they name is only read.
 const fromAnyFile = `
 accuracy accuracy-logs accuracy-threshold activations aggregation aggregation-trace-file all allow-fallback allow-unknown-keys annotations
 answer-tokens anyway arena arrivals audit-conf backend bandwidth box-order box-pixels budget cache calibration checkpoint clip-image-model
-clip-text-model clip-tokenizer concurrency confidence connections context cooldown count dataset-path day-23-file description deviations
+clip-text-model clip-tokenizer concurrency confidence connections context cooldown count dataset-path dataset-size day-23-file description deviations
 device device-memory division drain drop-empty-images dry-run dtype duration endpoint eos exclude exclude-op execution fail-if format
 free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input instances inter-threads
 intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
 measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path
-model-source name network network-end newest no-accuracy no-report no-score only ort-log output-transposed pad pairs part peer per-tensor
+model-source name network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peer per-tensor
 percentile performance-logs performance-sample-count permutation pin pipeline-ports port-names power power-fields power-ranging precision
 predictions-only prefill-chunk preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme
 remote-model remote-version remove-48-empty-images repeat reproduces request-timeout reserve-core response-dtype responses result retry

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
 	"github.com/mlperf-go/mlperf/internal/models/generative"
+	"github.com/mlperf-go/mlperf/internal/models/graph"
 	"github.com/mlperf-go/mlperf/internal/models/own"
 	"github.com/mlperf-go/mlperf/internal/models/recsys"
 	"github.com/mlperf-go/mlperf/internal/models/speech"
@@ -23,6 +24,7 @@ func All() []workload.Model {
 		text.Models(),
 		speech.Models(),
 		recsys.Models(),
+		graph.Models(),
 		generative.Models(),
 		diffusion.Models(),
 	)

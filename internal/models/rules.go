@@ -57,11 +57,6 @@ func others() []config.Model {
 			Aliases: []string{"gpt3-99", "gpt3-99.9"},
 		},
 		{
-			Name:    "rgat",
-			Aliases: []string{"r-gat"},
-			Sample:  &config.SampleSize{},
-		},
-		{
 			Name: "pointpainting",
 		},
 		{

@@ -148,18 +148,19 @@ func (s CaptionSpec) latents() ([]byte, error) {
 	for _, v := range values {
 		memory = binary.LittleEndian.AppendUint32(memory, math.Float32bits(float32(v*scale)))
 	}
-	return saveTensor(memory, []int{1, latentChannels, s.Side, s.Side})
+	return saveTensor(latentEntryStart, "FloatStorage", memory, []int{1, latentChannels, s.Side, s.Side})
 }
 
-// saveTensor writes a tensor of float32: an archive with a pickle, and the memory beside it.
-func saveTensor(memory []byte, shape []int) ([]byte, error) {
+// saveTensor writes a tensor: an archive with a pickle, and the memory beside it. Names of entries begin with start; storage is
+// PyTorch's name of the type.
+func saveTensor(start, storage string, memory []byte, shape []int) ([]byte, error) {
 	var file strings.Builder
 	z := zip.NewWriter(&file)
 	for _, entry := range []struct {
 		name    string
 		content []byte
-	}{{"data.pkl", tensorPickle(len(memory)/4, shape)}, {"byteorder", []byte("little")}, {"data/0", memory}, {"version", []byte("3\n")}} {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: latentEntryStart + entry.name})
+	}{{"data.pkl", tensorPickle(storage, shape)}, {"byteorder", []byte("little")}, {"data/0", memory}, {"version", []byte("3\n")}} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: start + entry.name})
 		if err == nil {
 			_, err = w.Write(entry.content)
 		}
@@ -175,15 +176,19 @@ func saveTensor(memory []byte, shape []int) ([]byte, error) {
 
 // tensorPickle is the pickle that makes a tensor of its memory (pickletools.py describes the
 // instructions).
-func tensorPickle(count int, shape []int) []byte {
+func tensorPickle(storage string, shape []int) []byte {
 	var p []byte
 	number := func(n int) { p = binary.LittleEndian.AppendUint32(append(p, 'J'), uint32(n)) }
 	text := func(s string) { p = append(binary.LittleEndian.AppendUint32(append(p, 'X'), uint32(len(s))), s...) }
 	p = append(p, "\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(("...)
 	text("storage")
-	p = append(p, "ctorch\nFloatStorage\n"...)
+	p = append(p, "ctorch\n"+storage+"\n"...)
 	text("0")
 	text("cpu")
+	count := 1
+	for _, n := range shape {
+		count *= n
+	}
 	number(count)
 	p = append(p, "tQ"...)
 	number(0)

@@ -38,6 +38,7 @@ type Manifest struct {
 	Speech      *SpeechSpec      `json:"speech,omitempty"`
 	Talk        *TalkSpec        `json:"talk,omitempty"`
 	Captions    *CaptionSpec     `json:"captions,omitempty"`
+	IGBH        *IGBHSpec        `json:"igbh,omitempty"`
 	Questions   *QuestionSpec    `json:"questions,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
@@ -97,7 +98,7 @@ func (m Manifest) check() error {
 	}
 	switch list := m.specs(); len(list) {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk or captions")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions or igbh")
 	case 1:
 		return list[0].check()
 	}
@@ -132,6 +133,7 @@ func (m Manifest) specs() []namedSpec {
 		{m.Talk != nil, namedSpec{"talk", m.Talk}},
 		{m.Captions != nil, namedSpec{"captions", m.Captions}},
 		{m.Questions != nil, namedSpec{"questions", m.Questions}},
+		{m.IGBH != nil, namedSpec{"IGBH", m.IGBH}},
 	}
 	var list []namedSpec
 	for _, s := range all {

@@ -318,6 +318,7 @@ func validSpecs() []keyed {
 		&TalkSpec{Seed: 1, Recordings: 2, Low: []float64{100}, High: []float64{200}, Start: 1, Each: 1, FirstWord: 50},
 		&CaptionSpec{Seed: 1, Captions: 2, Tokens: leastTokens, Side: 8},
 		&QuestionSpec{Form: deepSeekQuestions, Seed: 1, Questions: 2},
+		&IGBHSpec{Seed: 1, Papers: 200, Width: 3},
 	}
 }
 
@@ -424,6 +425,9 @@ func TestSpecsEndAtTheirBounds(t *testing.T) {
 		{CriteoSpec{Pairs: 1, Rows: rows(criteoTables, math.MaxInt32+1)}, "want 26 numbers from 1 to 2147483647"},
 		{CriteoSpec{Pairs: 1, Rows: rows(criteoTables, 1), Hot: rows(criteoTables, 1001)}, "want 26 numbers from 1 to 1000"},
 		{CriteoSpec{Pairs: 1, Rows: rows(criteoTables, 1), Hot: rows(criteoTables+1, 1)}, "want 26 numbers from 1 to 1000"},
+		{IGBHSpec{Papers: 1_000_000, Width: 1024}, ""},
+		{IGBHSpec{Papers: 199, Width: 1}, "papers is 199, want 200 to 1000000"},
+		{IGBHSpec{Papers: 200, Width: 1025}, "width is 1025, want 1 to 1024"},
 		{PromptSpec{Prompts: 100_000, Tokens: 1 << 18}, ""},
 		{PromptSpec{Prompts: 0, Tokens: 1000}, "prompts is 0, want 1 to 100000"},
 		{PromptSpec{Prompts: 1, Tokens: 999}, "tokens is 999, want 1000 to 262144"},

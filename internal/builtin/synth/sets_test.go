@@ -47,6 +47,9 @@ func smallSets() map[string]func(ctx context.Context, dir string, seed uint64) e
 			spec.Seed = seed
 			return WriteCaptions(ctx, dir, spec, nil)
 		},
+		"IGBH": func(ctx context.Context, dir string, seed uint64) error {
+			return WriteIGBH(ctx, dir, IGBHSpec{Seed: seed, Papers: 200, Width: 3}, nil)
+		},
 	}
 }
 

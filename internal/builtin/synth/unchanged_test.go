@@ -61,6 +61,9 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 		{"brats19", "2d2688ac8a6c6fa1ba6e5df8c5b8abf0", func(ctx context.Context, dir string) error {
 			return WriteBraTS19(ctx, dir, BraTS19Spec{Seed: 1, Cases: 1}, nil, nil)
 		}},
+		{"igbh", "921c1f90cb4b469004be4f87d2a6a08f", func(ctx context.Context, dir string) error {
+			return WriteIGBH(ctx, dir, IGBHSpec{Seed: 3, Papers: 400, Width: 5}, nil)
+		}},
 		{"captions", "ed628a7b7f5f3c112f062a2f908bf938", func(ctx context.Context, dir string) error { return WriteCaptions(ctx, dir, smallCaptions(), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

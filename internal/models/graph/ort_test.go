@@ -15,10 +15,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
-	"github.com/mlperf-go/mlperf/internal/builtin/arch"
 	"github.com/mlperf-go/mlperf/internal/dataset/igbh"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -55,7 +55,7 @@ func arrays(t *testing.T) map[string]tensor.Tensor {
 func goldenModel(t *testing.T, checkpoint map[string]tensor.Tensor) (*graphWorkload, backend.Session) {
 	t.Helper()
 	var used int64
-	graph, stats, err := arch.RGAT(arch.GATSize{Features: 16, Hidden: 32, Heads: 4, Classes: 23}).Build(arch.Options{Weights: func(name string, dims []int64) (onnx.Source, error) {
+	graph, stats, err := arch.RGATOf(arch.GATSize{Features: 16, Hidden: 32, Heads: 4, Classes: 23}).Build(arch.Options{Weights: func(name string, dims []int64) (onnx.Source, error) {
 		v, ok := checkpoint["w/"+name]
 		if !ok || !slices.Equal(v.Shape, dims) {
 			return nil, fmt.Errorf("%s is %v in the checkpoint", name, v)

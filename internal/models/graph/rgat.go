@@ -4,6 +4,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/dataset/igbh"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
 // Models returns the benchmarks of the family.
@@ -17,7 +18,7 @@ func rgat() workload.Model {
 		Title:   "R-GAT, IGBH",
 		Task:    "node classification: the subject of a paper among 2983, by its neighbours in the Illinois Graph Benchmark",
 		Dataset: "igbh",
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Architecture: "rgat"}}, Samples: 100},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.RGAT()}}, Samples: 100},
 		Source:  "https://inference.mlcommons-storage.org/metadata/rgat-model.uri (a checkpoint of PyTorch)",
 
 		Rules: config.Model{

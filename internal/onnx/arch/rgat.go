@@ -25,7 +25,7 @@ var gatRelations = [...]gatRelation{
 
 var gatKinds = [...]string{"author", "conference", "fos", "institute", "journal", "paper"}
 
-// rgat is R-GAT for IGBH (graph/R-GAT, dgl_utilities/components.py): three layers of graph attention (Veličković et al.,
+// RGAT is R-GAT for IGBH (graph/R-GAT, dgl_utilities/components.py): three layers of graph attention (Veličković et al.,
 // arXiv:1710.10903), each with weights for every relation, and a class for each paper. Names of weights are those of the
 // checkpoint. There is no official ONNX file. This one takes the neighbours that were drawn as tables:
 //
@@ -37,10 +37,10 @@ var gatKinds = [...]string{"author", "conference", "fos", "institute", "journal"
 // Tables need no sums at scattered places, which ONNX Runtime adds in any order, and only the sources are multiplied with
 // weights. Weights that no answer depends on are left out: of relations that do not lead to papers in the last layer, and from
 // authors to institutes in the one before.
-func rgat() Architecture { return RGAT(GATSize{1024, 512, 4, 2983}) }
+func RGAT() Architecture { return RGATOf(GATSize{1024, 512, 4, 2983}) }
 
-// RGAT is the architecture rgat of another size.
-func RGAT(size GATSize) Architecture {
+// RGATOf is RGAT of another size.
+func RGATOf(size GATSize) Architecture {
 	return Architecture{
 		Name:     "rgat",
 		Title:    "R-GAT, IGBH",
@@ -125,6 +125,9 @@ const gatSpread = 0.05
 
 // gatGemm multiplies rows with weights [units inputs], and adds biases if there are any.
 func gatGemm(b *Builder, name string, x *onnx.Value, weights ...*onnx.Value) *onnx.Value {
+	if len(x.Type.Shape) != 2 || len(weights[0].Type.Shape) != 2 {
+		return b.fail("Gemm", name, errNoAxis)
+	}
 	out := onnx.Shape{x.Type.Shape[0], weights[0].Type.Shape[0]}
 	return b.layer("Gemm", name, append([]*onnx.Value{x}, weights...), []onnx.Attribute{onnx.Attr("transB", int64(1))},
 		onnx.Type{Elem: onnx.Float32, Shape: out}, weights[0].Type.Shape.PerSample())
@@ -134,7 +137,7 @@ func gatGemm(b *Builder, name string, x *onnx.Value, weights ...*onnx.Value) *on
 // parts that a softmax over the row's edges gives, for each head on its own. A row without edges gets the bias.
 func gatAttention(b *Builder, name string, size GATSize, from, to, neighbors, sources *onnx.Value) *onnx.Value {
 	inputs, each := width(from), size.Hidden/size.Heads
-	weights := b.Weight(name+".fc.weight", He{Gain: math.Sqrt2 / 2}, size.Hidden, inputs)
+	weights := b.Weight(name+".fc.weight", He{Gain: math.Sqrt2 / 2, ZeroMean: true}, size.Hidden, inputs)
 	z := gatGemm(b, name+".fc", b.Gather(name+".from", from, sources, 0), weights)
 
 	// How much a source asks for: fc(x)·attn_l by head.
@@ -169,5 +172,5 @@ func gatAttention(b *Builder, name string, size GATSize, from, to, neighbors, so
 // How the weights are spread.
 const (
 	gatFocus = 0.1
-	gatBias  = 0.05
+	gatBias  = 0.01
 )

@@ -152,15 +152,23 @@ func (r *Reader) Read(dst tensor.Tensor) error {
 
 // Write writes t as an array of its own.
 func Write(w io.Writer, t tensor.Tensor) error {
-	header, err := encodeHeader(t.Type, t.Shape)
+	if err := WriteHeader(w, t.Type, t.Shape); err != nil {
+		return err
+	}
+	if _, err := w.Write(t.Bytes()); err != nil {
+		return fmt.Errorf("writing %v: %w", t, err)
+	}
+	return nil
+}
+
+// WriteHeader writes what precedes the elements of an array, which the caller writes behind it.
+func WriteHeader(w io.Writer, d tensor.DType, shape tensor.Shape) error {
+	header, err := encodeHeader(d, shape)
 	if err != nil {
 		return err
 	}
 	if _, err := w.Write(header); err != nil {
 		return fmt.Errorf("writing the header: %w", err)
-	}
-	if _, err := w.Write(t.Bytes()); err != nil {
-		return fmt.Errorf("writing %v: %w", t, err)
 	}
 	return nil
 }
