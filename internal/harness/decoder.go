@@ -102,9 +102,7 @@ func (s *source) Token(ticket int, token []byte) {
 	}
 	s.tokens[ticket]++
 	s.w.tokens.Add(1)
-	if s.w.sut.token != nil {
-		s.w.sut.token(s.tasks[ticket], token)
-	}
+	s.w.sut.to.token(s.tasks[ticket], token)
 }
 
 // Done implements workload.Reply.
@@ -131,7 +129,7 @@ func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure err
 	s.tasks[ticket], s.taken[ticket] = task{}, false
 	s.free = append(s.free, ticket)
 	if failure != nil {
-		s.w.sut.refuse(t, failure)
+		s.w.sut.to.fail(t, failure)
 	} else {
 		s.w.reply(t, r)
 	}

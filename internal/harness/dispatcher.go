@@ -20,6 +20,11 @@ type dispatcher struct {
 	handover  *backend.Times // from IssueQuery to the predictor, of samples that did not wait for others
 }
 
+func (d *dispatcher) start() {}
+
+// issued answers samples, as far as the limit allows.
+func (d *dispatcher) issued(samples int) { d.dispatch(samples) }
+
 // dispatch starts answering up to n of the samples that wait, as far as the limit allows. It returns at once.
 func (d *dispatcher) dispatch(n int) {
 	issued := time.Now()
@@ -84,7 +89,7 @@ func (d *dispatcher) answer(t task) {
 		return
 	}
 	if !a.done {
-		t.query.Fail(t.sample.ID, err)
+		d.sut.to.fail(t, err)
 	}
 	if d.inARow.Add(1) == mostFailures {
 		d.sut.fail(err)
@@ -121,6 +126,6 @@ func (a *promptReply) FirstToken(_ int, token []byte) {
 func (a *promptReply) Done(_ int, response []byte, tokens int) {
 	a.done = true
 	a.response[0] = loadgen.QuerySampleResponse{ID: a.task.sample.ID, Data: response, NTokens: int32(tokens)}
-	a.task.query.Complete(a.response[:])
+	a.dispatcher.sut.to.done(a.task, a.response[:])
 	a.response[0] = loadgen.QuerySampleResponse{}
 }

@@ -153,8 +153,8 @@ func (c *serverCheck) limit(l limitation.Limitation) { c.Limitations = append(c.
 // generation has the measurements of servers of text beside the test; nil: other engines. Tokens per second count to the
 // last completion and, as LoadGen's metric, to the completion of the last issued query.
 func (r *run) generation(test *loadgen.Result) *report.Generation {
-	d := r.sut.dispatcher
-	if d == nil {
+	d, ok := r.sut.how.(*dispatcher)
+	if !ok {
 		return nil
 	}
 	spread := func(s backend.Spread) *report.Latencies {

@@ -16,8 +16,25 @@ type Service struct {
 	run     *run
 	rows    rows
 	samples []loadgen.QuerySample // one of each row
-	done    Answered
-	token   func(row int, token []byte)
+	answers
+}
+
+// answers are the functions that receive the answers of a service.
+type answers struct {
+	answered Answered
+	tokens   func(row int, token []byte) // nil: none
+}
+
+func (a answers) done(t task, r []loadgen.QuerySampleResponse) {
+	a.answered(int(t.sample.ID), r[0].Data, int(r[0].NTokens), nil)
+}
+
+func (a answers) fail(t task, err error) { a.answered(int(t.sample.ID), nil, 0, err) }
+
+func (a answers) token(t task, token []byte) {
+	if a.tokens != nil {
+		a.tokens(int(t.sample.ID), token)
+	}
 }
 
 // Answered receives the response to the sample of a row and the number of its tokens, where they are counted, or the
@@ -46,7 +63,7 @@ func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, er
 	if err := r.loadModel(ctx, shape); err != nil {
 		return nil, err
 	}
-	s = &Service{run: r, done: done}
+	s = &Service{run: r, answers: answers{answered: done}}
 	n := r.workload.Samples
 	order := make([]loadgen.QuerySampleIndex, n)
 	for i := range n {
@@ -58,7 +75,7 @@ func OpenService(ctx context.Context, cfg Config, done Answered) (s *Service, er
 }
 
 // Tokens sets the function that receives each token of an answer as soon as it exists. Call it before Start.
-func (s *Service) Tokens(token func(row int, token []byte)) { s.token = token }
+func (s *Service) Tokens(token func(row int, token []byte)) { s.tokens = token }
 
 // Start has the workers answer samples with the rows of a store, which must stay open until
 // Close has returned.
@@ -68,12 +85,7 @@ func (s *Service) Start(store *workload.Store) error {
 	}
 	r := s.run
 	r.sut = newSUT(r.sutName(), r.model.predictors, &s.rows, r.batchOptions(), false, func(error) {})
-	r.sut.answered = func(t task, a loadgen.QuerySampleResponse, err error) {
-		s.done(int(t.sample.ID), a.Data, int(a.NTokens), err)
-	}
-	if s.token != nil {
-		r.sut.token = func(t task, token []byte) { s.token(int(t.sample.ID), token) }
-	}
+	r.sut.to = s.answers
 	r.sut.start()
 	return nil
 }

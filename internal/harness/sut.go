@@ -24,29 +24,45 @@ type sut struct {
 	// failed receives the errors of predictions. Every failed sample is also
 	// answered, with the error, so that nothing waits for it.
 	failed func(error)
-	// answered receives the answers instead of LoadGen, outside of tests; nil: LoadGen receives them.
-	answered func(t task, r loadgen.QuerySampleResponse, err error)
-	// token receives each token of an answer. It may be nil.
-	token func(t task, token []byte)
+	to     receiver // of the answers
 	// naming asks for the name of a system on other machines; nil: it is name.
 	naming func() (string, error)
 
 	workers []*worker
 	running sync.WaitGroup
-	// inline is the only worker of a test in which one query is under way at a time. It
-	// answers on the thread that issues: a thread that is woken for each query is sometimes
-	// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
-	inline     *worker
-	dispatcher *dispatcher  // of the only predictor, if that answers prompts; else nil
-	tokens     bool         // first tokens are measured
-	worked     atomic.Int64 // how often there was work on answers that were still to come
+	how     answerer
+	tokens  bool         // first tokens are measured
+	worked  atomic.Int64 // how often there was work on answers that were still to come
 }
+
+// An answerer has the predictors answer what waits in the queue: threads of their own, the thread that issues, or a dispatcher.
+type answerer interface {
+	start()
+	// issued is called when samples were added to the queue.
+	issued(samples int)
+}
+
+// A receiver takes the answers of samples.
+type receiver interface {
+	// done has the response, which is valid during the call.
+	done(t task, response []loadgen.QuerySampleResponse)
+	fail(t task, err error)
+	// token has each token of an answer as soon as it exists.
+	token(t task, token []byte)
+}
+
+// toLoadGen is the receiver of a test.
+type toLoadGen struct{}
+
+func (toLoadGen) done(t task, response []loadgen.QuerySampleResponse) { t.query.Complete(response) }
+func (toLoadGen) fail(t task, err error)                              { t.query.Fail(t.sample.ID, err) }
+func (toLoadGen) token(task, []byte)                                  {}
 
 // newSUT makes a worker for each predictor. They begin with start and end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
 func newSUT(name string, predictors []predictor, rows *rows, b batchOptions, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed}
+	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, to: toLoadGen{}}
 	for _, p := range predictors {
 		w := &worker{
 			sut:       s,
@@ -58,28 +74,52 @@ func newSUT(name string, predictors []predictor, rows *rows, b batchOptions, one
 		}
 		s.workers = append(s.workers, w)
 	}
-	if many := predictors[0].prompts; many != nil && len(predictors) == 1 {
+	switch many := predictors[0].prompts; {
+	case many != nil && len(predictors) == 1:
 		many.Reset()
-		s.dispatcher = &dispatcher{sut: s, predictor: many, limit: int64(many.Limit()), handover: backend.NewTimes()}
-		return s
-	}
-	if oneAtATime && len(predictors) == 1 {
-		s.inline = s.workers[0]
+		s.how = &dispatcher{sut: s, predictor: many, limit: int64(many.Limit()), handover: backend.NewTimes()}
+	case oneAtATime && len(predictors) == 1:
+		s.how = inline{s.workers[0]}
+	default:
+		s.how = threads{s}
 	}
 	return s
 }
 
-// start has the workers wait for samples. One that answers inline, or many at once, does not.
-func (s *sut) start() {
-	if s.inline != nil || s.dispatcher != nil {
-		return
-	}
-	for _, w := range s.workers {
-		s.running.Go(func() {
-			if err := w.run(s.ctx); err != nil {
-				s.fail(err) // which ends the test
+// start makes ready for samples.
+func (s *sut) start() { s.how.start() }
+
+// threads are workers that wait for samples, on a thread each.
+type threads struct{ *sut }
+
+func (t threads) start() {
+	for _, w := range t.workers {
+		t.running.Go(func() {
+			if err := w.run(t.ctx); err != nil {
+				t.sut.fail(err) // which ends the test
 			}
 		})
+	}
+}
+
+func (threads) issued(int) {}
+
+// inline is the only worker of a test in which one query is under way at a time. It
+// answers on the thread that issues: a thread that is woken for each query is sometimes
+// woken on a core that is busy, which costs MobileNet 40 % in one query of ten.
+type inline struct{ *worker }
+
+func (inline) start() {}
+
+// issued answers what waits on the calling thread, and stays on it: after a run of the
+// model that takes more than 10 ms Go's scheduler would move the goroutine to another thread,
+// which the system wakes on the core of an engine's thread as often as not.
+func (w inline) issued(int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for w.sut.queue.waiting() {
+		w.batch = w.sut.queue.take(w.batch)
+		w.work(w.sut.ctx)
 	}
 }
 
@@ -106,24 +146,7 @@ func (s *sut) Name() string {
 // IssueQuery implements loadgen.SUT.
 func (s *sut) IssueQuery(q loadgen.Query) {
 	s.queue.add(q)
-	if s.dispatcher != nil {
-		s.dispatcher.dispatch(len(q.Samples))
-	}
-	if s.inline != nil {
-		s.answerInline()
-	}
-}
-
-// answerInline answers what waits on the calling thread, and stays on it: after a run of the
-// model that takes more than 10 ms Go's scheduler would move the goroutine to another thread,
-// which the system wakes on the core of an engine's thread as often as not.
-func (s *sut) answerInline() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for s.queue.waiting() {
-		s.inline.batch = s.queue.take(s.inline.batch)
-		s.inline.work(s.ctx)
-	}
+	s.how.issued(len(q.Samples))
 }
 
 // FlushQueries implements loadgen.SUT.
@@ -154,7 +177,7 @@ func (s *sut) stop() error {
 		s.running.Wait()
 		close(ended)
 	}()
-	if s.inline != nil && !s.idle() {
+	if _, on := s.how.(inline); on && !s.idle() { // on a thread of LoadGen
 		return errStillRunning
 	}
 	select {
@@ -163,15 +186,6 @@ func (s *sut) stop() error {
 	case <-time.After(graceAtClose):
 		return errStillRunning
 	}
-}
-
-// refuse answers a sample with an error.
-func (s *sut) refuse(t task, err error) {
-	if s.answered != nil {
-		s.answered(t, loadgen.QuerySampleResponse{}, err)
-		return
-	}
-	t.query.Fail(t.sample.ID, err)
 }
 
 // A worker answers batches with a predictor of its own.
@@ -239,7 +253,7 @@ func (w *worker) answer(ctx context.Context) {
 			w.sut.fail(err)
 		}
 		w.answered[i] = true
-		w.sut.refuse(w.batch[i], err)
+		w.sut.to.fail(w.batch[i], err)
 	}
 }
 
@@ -272,13 +286,9 @@ func (w *worker) Done(item int, response []byte, tokens int) {
 }
 
 func (w *worker) reply(t task, r loadgen.QuerySampleResponse) {
-	if w.sut.answered != nil {
-		w.sut.answered(t, r, nil)
-		return
-	}
 	r.ID = t.sample.ID
 	w.response[0] = r
-	t.query.Complete(w.response[:])
+	w.sut.to.done(t, w.response[:])
 	w.response[0] = loadgen.QuerySampleResponse{}
 }
 

@@ -29,7 +29,7 @@ func TestIssueThreadAnswersOnlyOneQueryAtATime(t *testing.T) {
 			testenv.Must(t, r.open(t.Context()))
 			_, err := r.traffic(t.Context(), r.cfg.Settings, nil, nil)
 			testenv.Must(t, err)
-			if got := r.sut.inline != nil; got != c.want {
+			if _, got := r.sut.how.(inline); got != c.want {
 				t.Errorf("%v at %g/s: %t, want %t", c.scenario, c.interval, got, c.want)
 			}
 		})
