@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -26,7 +27,7 @@ func tolerance(s loadgen.Scenario, value, usual float64, multiStream bool) float
 // within reports whether a result differs by at most a fraction. Before v5.1 the scripts fail a result at the very bound.
 func within(ref, run, t float64, version string) bool {
 	least, most := ref*(1-t), ref*(1+t)
-	return least < run && run < most || version >= "v5.1" && (run == least || run == most)
+	return least < run && run < most || !rounds.Before(version, "v5.1") && (run == least || run == most)
 }
 
 // bothValid fails a test if one of the logs says that its run is INVALID, or if a detail log that must say VALID does not.
@@ -65,7 +66,7 @@ func (v *verification) withoutErrors(ref, run *runLog) bool {
 		}
 		text := fmt.Sprintf("%s says that the run had %d errors", r.detail.Name, n)
 		switch {
-		case n > 0 && v.Rules < "v5.1":
+		case n > 0 && rounds.Before(v.Rules, "v5.1"):
 			v.Notes = append(v.Notes, text+", which passes")
 		case n > 0:
 			without = false
@@ -88,7 +89,7 @@ func (v *verification) compare(ref, run float64, unit string, passes bool, limit
 
 // compareDetails compares the results in two detail logs (compliance/TEST01/verify_performance.py).
 func (v *verification) compareDetails(ref, run *runLog) error {
-	if valid, good := v.bothValid(ref, run, v.Rules >= "v5.1"), v.withoutErrors(ref, run); !valid || !good {
+	if valid, good := v.bothValid(ref, run, !rounds.Before(v.Rules, "v5.1")), v.withoutErrors(ref, run); !valid || !good {
 		v.write(performanceFile, verdictLine(false))
 		return nil
 	}
@@ -104,7 +105,7 @@ func (v *verification) compareDetails(ref, run *runLog) error {
 	if err != nil {
 		return err
 	}
-	t := tolerance(s, a, 0.10, v.Rules >= "v2.0")
+	t := tolerance(s, a, 0.10, !rounds.Before(v.Rules, "v2.0"))
 	v.compare(a, b, unit, within(a, b, t, v.Rules), fmt.Sprintf("within %.0f %% passes", t*100), busyMachine, "writing many responses slows the system down")
 	return nil
 }
@@ -196,12 +197,12 @@ func (v *verification) verify05(context.Context) error {
 		if v.Rules == "v0.5" {
 			usual = 0.10
 		}
-		t := tolerance(s, a, usual, v.Rules >= "v2.1")
+		t := tolerance(s, a, usual, !rounds.Before(v.Rules, "v2.1"))
 		passes, limit := b > a*(1-t), "less than %.0f %% slower passes"
 		if isStream(s) {
 			passes, unit = b < a*(1+t), "ns"
 		}
-		if v.Rules < "v3.1" {
+		if rounds.Before(v.Rules, "v3.1") {
 			passes, limit = within(a, b, t, v.Rules), "within %.0f %% passes"
 		}
 		v.compare(a, b, unit, passes, fmt.Sprintf(limit, t*100), "the system is tuned to the order of samples or the arrivals of the round's seeds", busyMachine)
@@ -210,7 +211,7 @@ func (v *verification) verify05(context.Context) error {
 
 // detailResult returns the result in the detail log.
 func (r *runLog) detailResult(version string) (value float64, unit string, err error) {
-	if version < "v2.1" {
+	if rounds.Before(version, "v2.1") {
 		return r.resultBefore21(version)
 	}
 	key, unit := "result_samples_per_second", "samples/s"
@@ -232,7 +233,7 @@ func (r *runLog) detailResult(version string) (value float64, unit string, err e
 func (r *runLog) summaryResult(version string) (value float64, err error) {
 	label := "Samples per second"
 	switch s := r.settings.Scenario; {
-	case version < "v2.1":
+	case rounds.Before(version, "v2.1"):
 		value, _, err := r.resultBefore21(version)
 		return value, err
 	case isStream(s):
@@ -264,7 +265,7 @@ func (r *runLog) resultBefore21(version string) (value float64, unit string, err
 		key, labels = "result_scheduled_samples_per_sec", []string{"Scheduled samples per second"}
 	case loadgen.MultiStream:
 		key, unit, labels = "effective_samples_per_query", "samples per query", []string{"Samples per query"}
-		if version >= "v2.0" {
+		if !rounds.Before(version, "v2.0") {
 			key, unit, labels = "result_99.00_percentile_per_query_latency_ns", "ns", []string{"99th percentile latency (ns)", "99.0th percentile latency (ns)"}
 		}
 	}

@@ -35,7 +35,7 @@ var (
 )
 
 // twoRuns reports whether TEST04 is TEST04-A and TEST04-B.
-func twoRuns(test, version string) bool { return test == test04 && version < "v2.1" }
+func twoRuns(test, version string) bool { return test == test04 && rounds.Before(version, "v2.1") }
 
 // A kind is what a test needs and leaves.
 type kind struct {
@@ -66,9 +66,9 @@ func lookup(test, rules string) (name, version string, err error) {
 		return "", "", userinput.Wrap("rules", err)
 	}
 	switch k := kinds[name]; {
-	case k.last != "" && set.Version > k.last:
+	case k.last != "" && rounds.Before(k.last, set.Version):
 		return "", "", userinput.Errorf("rules", "%s is of the rules up to %s, not of %s", name, k.last, set.Version)
-	case set.Version < k.first:
+	case rounds.Before(set.Version, k.first):
 		return "", "", userinput.Errorf("rules", "%s is of the rules from %s on, not of %s", name, k.first, set.Version)
 	}
 	return name, set.Version, nil
@@ -142,20 +142,20 @@ func olderModels(version string) []string {
 		return []string{"ssd-small", "ssd-large", "mobilenet", "resnet", "gnmt"}
 	}
 	names := []string{"resnet", "rnnt", "bert-99", "bert-99.9", "3d-unet-99", "3d-unet-99.9"}
-	if version < "v2.1" {
+	if rounds.Before(version, "v2.1") {
 		names = append(names, "ssd-small", "ssd-large")
 	} else {
 		names = append(names, "retinanet")
 	}
-	if version < "v3.1" {
+	if rounds.Before(version, "v3.1") {
 		names = append(names, "dlrm-99", "dlrm-99.9")
 	} else {
 		names = append(names, "dlrm-v2-99", "dlrm-v2-99.9", "gptj-99", "gptj-99.9")
 	}
-	if version >= "v4.0" {
+	if !rounds.Before(version, "v4.0") {
 		names = append(names, "llama2-70b-99", "llama2-70b-99.9", "stable-diffusion-xl")
 	}
-	if version >= "v4.1" {
+	if !rounds.Before(version, "v4.1") {
 		names = append(names, "mixtral-8x7b")
 	}
 	return names
@@ -166,7 +166,7 @@ func olderName(version, name string) string {
 	if strings.HasPrefix(name, "resnet50") {
 		return "resnet"
 	}
-	if version < "v2.1" {
+	if rounds.Before(version, "v2.1") {
 		return cmp.Or(map[string]string{"ssd-mobilenet": "ssd-small", "ssd-resnet34": "ssd-large"}[name], name)
 	}
 	return name
@@ -179,7 +179,7 @@ func olderTests(version, name string) []string {
 		return []string{test01, test03, test05}
 	case version == "v0.5":
 		return []string{test01, test03, test04A, test04B, test05}
-	case version < "v2.1" && (name == "resnet" || strings.HasPrefix(name, "ssd-")):
+	case rounds.Before(version, "v2.1") && (name == "resnet" || strings.HasPrefix(name, "ssd-")):
 		return []string{test01, test04A, test04B, test05}
 	case name == "resnet":
 		return []string{test01, test04, test05}

@@ -160,7 +160,7 @@ type Model struct {
 
 // In reports whether a benchmark of these names in the round of a version would be this one.
 func (m Model) In(version string) bool {
-	return m.First <= version && (m.Last == "" || version <= m.Last)
+	return !rounds.Before(version, m.First) && (m.Last == "" || !rounds.Before(m.Last, version))
 }
 
 // Asked returns what the rules of a version ask of the model; false: the round does not have it.
@@ -209,11 +209,11 @@ const firstBandwidth = "v2.0"
 
 // sampleIn is the size of a sample in the rules of a version; false: they have none.
 func (m Model) sampleIn(version string) (SampleSize, bool) {
-	if m.Sample == nil || version < firstBandwidth {
+	if m.Sample == nil || rounds.Before(version, firstBandwidth) {
 		return SampleSize{}, false
 	}
 	for _, e := range m.Earlier {
-		if version < e.Before {
+		if rounds.Before(version, e.Before) {
 			return e.SampleSize, true
 		}
 	}
@@ -270,7 +270,7 @@ func (r *RuleSet) Minima(m Model) (Minima, bool) {
 	}
 	// The newest checker leaves out a benchmark that no round after has.
 	for _, version := range slices.Backward(Versions()) {
-		if before, ok := m.Asked(version); ok && version < r.Version && min.OfflineSamples == 0 {
+		if before, ok := m.Asked(version); ok && rounds.Before(version, r.Version) && min.OfflineSamples == 0 {
 			min.OfflineSamples = value(before.OfflineSamples)
 		}
 	}

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/mlperf-go/mlperf/internal/config/rounds"
+
 // A TextNote says where a round's rules, in words, and its submission checker differ. The program does as the checker.
 type TextNote struct {
 	First string // round
@@ -19,7 +21,7 @@ func textNotes() []TextNote {
 func (r *RuleSet) TextNotes(m Model) []string {
 	var notes []string
 	for _, n := range textNotes() {
-		if r.Version >= n.First && (n.Model == "" || n.Model == m.Name) {
+		if !rounds.Before(r.Version, n.First) && (n.Model == "" || n.Model == m.Name) {
 			notes = append(notes, n.Note)
 		}
 	}

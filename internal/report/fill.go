@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -59,12 +60,10 @@ type comparison struct {
 }
 
 func comparisonOf(rules string) comparison {
-	var major, minor int
-	if _, err := fmt.Sscanf(rules, "v%d.%d", &major, &minor); err != nil {
+	if rounds.Before(rules, "v0") { // no version
 		return comparison{estimates: true, tokens: true} // as in the newest round
 	}
-	until40 := major < 4 || major == 4 && minor == 0
-	return comparison{estimates: major >= 2, scheduled: until40, tokens: !until40}
+	return comparison{estimates: !rounds.Before(rules, "v2.0"), scheduled: rounds.Before(rules, "v4.1"), tokens: !rounds.Before(rules, "v4.1")}
 }
 
 // Names of metrics that are tokens by a fixed number for each sample.

@@ -4,9 +4,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/mod/semver"
 )
 
 //go:embed rounds.json
@@ -116,14 +119,10 @@ var load = sync.OnceValue(func() *all {
 func Divisions() []string { return []string{"closed", "open", "network"} }
 
 // Versions lists the rounds, oldest first.
-func Versions() []string {
-	names := []string{}
-	for v := range load().Rounds {
-		names = append(names, v)
-	}
-	slices.Sort(names)
-	return names
-}
+func Versions() []string { return slices.SortedFunc(maps.Keys(load().Rounds), semver.Compare) }
+
+// Before reports whether a version of the rules is older than another: v2.1 is before v10.0. What is no version is before all.
+func Before(version, other string) bool { return semver.Compare(version, other) < 0 }
 
 // Find returns the rules of a round.
 func Find(version string) (*Round, error) {
@@ -142,7 +141,7 @@ func EndpointKeys() Endpoints { return load().Endpoints }
 
 // Before6 reports whether the round is older than v6.0, when measurements and compliance
 // tests had folders of their own.
-func (r *Round) Before6() bool { return r.Version < "v6" }
+func (r *Round) Before6() bool { return Before(r.Version, "v6") }
 
 // ModelName returns the official name of a benchmark. own is its name in the
 // submitter's model_mapping.json, or "". An unknown name stays as it is.
@@ -203,7 +202,7 @@ func ModelOf(version string, names ...string) (*Model, bool) {
 			continue
 		}
 		for i, row := range older() {
-			if row.Name == name && row.First <= version && version <= row.Last {
+			if row.Name == name && !Before(version, row.First) && !Before(row.Last, version) {
 				return &older()[i].Model, true
 			}
 		}

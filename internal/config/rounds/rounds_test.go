@@ -147,3 +147,16 @@ func TestMatch(t *testing.T) {
 		t.Errorf("an unknown metric is %q", text)
 	}
 }
+
+func TestBefore(t *testing.T) {
+	for _, c := range []struct {
+		version, other string
+		want           bool
+	}{
+		{"v2.1", "v10.0", true}, {"v10.0", "v2.1", false}, {"v5.1", "v5.1", false}, {"v0.7", "v1.0", true}, {"v6", "v6.0", false}, {"", "v0.5", true}, {"not known", "v0", true},
+	} {
+		if got := Before(c.version, c.other); got != c.want {
+			t.Errorf("Before(%q, %q) = %t", c.version, c.other, got)
+		}
+	}
+}

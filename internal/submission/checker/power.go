@@ -53,7 +53,7 @@ func (c *resultCheck) checkPower() {
 	}
 	c.checkPowerSession()
 	c.measurePower()
-	if c.round.Version >= "v6.1" {
+	if !rounds.Before(c.round.Version, "v6.1") {
 		var err error
 		if c.watts, err = c.description.designWatts(); err != nil {
 			c.fail("system-nameplate", problem{path: strings.TrimSuffix(c.description.path, ".json") + "_power.yaml", message: err.Error(), wanted: "parts with PSUs and Min PSUs Needed"})

@@ -252,7 +252,7 @@ func (c *resultCheck) row() *Row {
 		Framework: field("framework"), System: field("operating_system"), Notes: notes,
 		Inferred: folder != c.performance.text("effective_scenario"), HasPower: c.hasPower(), Weights: str(c.measurements["weight_data_types"]),
 	}
-	if c.round.Version >= "v6.1" {
+	if !rounds.Before(c.round.Version, "v6.1") {
 		r.DesignWatts = "None"
 		if r.HasPower {
 			r.DesignWatts = c.watts

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
 // A description is systems/<system>.json and what is wrong with it.
@@ -25,7 +27,7 @@ type description struct {
 func (l *loader) describe(division, submitter, system string) *description {
 	home := division + "/" + submitter + "/systems/"
 	d := &description{path: home + system + ".json"}
-	if path := home + system + "_power.yaml"; l.round.Version >= "v6.1" && l.exists(path) {
+	if path := home + system + "_power.yaml"; !rounds.Before(l.round.Version, "v6.1") && l.exists(path) {
 		v, err := l.readYAML(path)
 		if err != nil {
 			d.unreadable("system-nameplate", path, err, "YAML")
