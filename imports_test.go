@@ -18,7 +18,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // rules protect the decisions behind the architecture: from imports none of not, but for except. A name stands for a package
 // and all below it.
 var rules = []struct{ from, not, except, why string }{
-	{"internal/loadgen", "internal configs", "internal/loadgen internal/userinput internal/fileio internal/machine/priority internal/machine/cgroup", "the load generator knows no model, engine or file format"},
+	{"internal/loadgen", "internal configs", "internal/loadgen internal/userinput internal/units internal/fileio internal/machine/priority internal/machine/cgroup", "the load generator knows no model, engine or file format"},
 	{"internal/models", "internal/harness internal/run internal/cli", "", "only the harness joins models and load generator"},
 	{"internal/backend", "internal/models internal/harness internal/run internal/loadgen internal/cli", "", "engines know no benchmark"},
 	{"internal/accuracy", "internal/models internal/backend internal/loadgen internal/harness internal/run", "", "metrics know values and files"},

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -54,11 +54,11 @@ func newCacheList() *cobra.Command {
 			}
 			if len(list) > 0 {
 				err = printTable(w, tableRow{"kind", "name", "size", "unused since"}, list, func(e home.Entry) tableRow {
-					return tableRow{e.Kind, e.Name, progress.BytesText(e.Bytes), e.Used.Format("2006-01-02 15:04")}
+					return tableRow{e.Kind, e.Name, units.Bytes(e.Bytes), e.Used.Format("2006-01-02 15:04")}
 				})
 			}
 			if err == nil {
-				err = say(w, "%s in %s\n", progress.BytesText(home.Total(list)), dir)
+				err = say(w, "%s in %s\n", units.Bytes(home.Total(list)), dir)
 			}
 			return err
 		},
@@ -104,9 +104,9 @@ nothing is removed.`,
 				w = io.Discard
 			}
 			for _, e := range list {
-				_ = say(w, "%-9s %s, %s\n", e.Kind, e.Name, progress.BytesText(e.Bytes))
+				_ = say(w, "%-9s %s, %s\n", e.Kind, e.Name, units.Bytes(e.Bytes))
 			}
-			sum := fmt.Sprintf("%d entries, %s", len(list), progress.BytesText(home.Total(list)))
+			sum := fmt.Sprintf("%d entries, %s", len(list), units.Bytes(home.Total(list)))
 			freed := int64(0)
 			switch {
 			case len(list) == 0:
@@ -124,7 +124,7 @@ nothing is removed.`,
 				} else if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(w, "removed %s\n", progress.BytesText(freed))
+				_, err = fmt.Fprintf(w, "removed %s\n", units.Bytes(freed))
 			}
 			if err != nil || !asJSON {
 				return err

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 	"github.com/mlperf-go/mlperf/scripts"
 )
@@ -138,9 +139,9 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	m, cpu := d.Machine, d.Machine.CPU
 	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
 	fmt.Fprintf(&b, "system       %s, kernel %s, %s\n", m.OS, m.Kernel, m.Arch)
-	fmt.Fprintf(&b, "processor    %s, %d cores, %d threads, %.4g usable\n", cpu.Model, cpu.Cores, cpu.Threads, cpu.Usable)
+	fmt.Fprintf(&b, "processor    %s, %s, %s, %s usable\n", cpu.Model, units.Count(cpu.Cores, "core"), units.Count(cpu.Threads, "thread"), units.Number(cpu.Usable))
 	fmt.Fprintf(&b, "features     %s\n", strings.Join(cpu.Features, " "))
-	fmt.Fprintf(&b, "memory       %d MiB, %d MiB available\n", m.Memory.TotalBytes>>20, m.Memory.AvailableBytes>>20)
+	fmt.Fprintf(&b, "memory       %s, %s available\n", units.Memory(m.Memory.TotalBytes), units.Memory(m.Memory.AvailableBytes))
 	for _, g := range m.GPUs {
 		name, driver := g.Name, "no driver is loaded"
 		if !strings.HasPrefix(name, g.Vendor) {
@@ -152,17 +153,17 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		fmt.Fprintf(&b, "GPU          %s at %s, %s\n", name, g.PCI, driver)
 	}
 	if m.Disk != nil {
-		fmt.Fprintf(&b, "disk         %d MiB free for %s\n", m.Disk.FreeBytes>>20, d.Cache)
+		fmt.Fprintf(&b, "disk         %s free for %s\n", units.Bytes(m.Disk.FreeBytes), d.Cache)
 	}
 	oversleep := func(name string, o machine.Oversleep) {
-		fmt.Fprintf(&b, "%-12s wakes %v late at the median, %v at p99\n", name, time.Duration(o.MedianNS), time.Duration(o.P99NS))
+		fmt.Fprintf(&b, "%-12s wakes %s late at the median, %s at p99\n", name, units.Duration(time.Duration(o.MedianNS)), units.Duration(time.Duration(o.P99NS)))
 	}
-	fmt.Fprintf(&b, "clock        %s, %.0f ns to read\n", m.ClockSource, d.Timers.ReadNS)
+	fmt.Fprintf(&b, "clock        %s, %s to read\n", m.ClockSource, units.Text(d.Timers.ReadNS, "ns"))
 	oversleep("timer", d.Timers.Sleep)
 	if d.Timers.Nano.P99NS > 0 {
 		oversleep("nanosleep", d.Timers.Nano)
 	}
-	fmt.Fprintf(&b, "load         %.2f in the last minute\n", m.Load1)
+	fmt.Fprintf(&b, "load         %s in the last minute\n", units.Number(m.Load1))
 	if d.Library != "" {
 		fmt.Fprintf(&b, "ONNX Runtime %s, %s\n", d.Version, d.Library)
 	}
@@ -174,7 +175,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		case !p.Usable:
 			state = "cannot be used: " + p.Reason
 		case p.Difference != nil:
-			state = fmt.Sprintf("works: outputs of a small model differ from the CPU's by %.2g at most", *p.Difference)
+			state = fmt.Sprintf("works: outputs of a small model differ from the CPU's by %s at most", units.Number(*p.Difference))
 			if n := p.Nodes["cpu"]; n > 0 {
 				state += fmt.Sprintf("; %d of its %d nodes ran on the CPU", n, n+p.Nodes[p.Device])
 			}

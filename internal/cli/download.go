@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -137,7 +137,7 @@ func fetchItem(cmd *cobra.Command, m *download.Manifest, it download.Item, o dow
 	w := cmd.ErrOrStderr()
 	fmt.Fprintln(w, it.Title)
 	if size := it.Size(); size > 0 {
-		fmt.Fprintf(w, "Size: %s to download\n", progress.BytesText(size))
+		fmt.Fprintf(w, "Size: %s to download\n", units.Bytes(size))
 	}
 	if it.Note != "" {
 		fmt.Fprintf(w, "Note: %s\n", it.Note)
@@ -168,7 +168,7 @@ func fetchItem(cmd *cobra.Command, m *download.Manifest, it download.Item, o dow
 	if got.Already {
 		state = "already there, with the right checksums"
 	}
-	_ = say(cmd.ErrOrStderr(), "%s: %d files, %s, in %s\n", state, got.Files, progress.BytesText(got.Bytes), got.Dir)
+	_ = say(cmd.ErrOrStderr(), "%s: %d files, %s, in %s\n", state, got.Files, units.Bytes(got.Bytes), got.Dir)
 	return got, nil
 }
 
@@ -222,7 +222,7 @@ func showItem(to io.Writer, license download.License, it download.Item, o downlo
 		}
 		size, checksum, registration := "size not published", "no checksum published", ""
 		if f.Size > 0 {
-			size = progress.BytesText(f.Size)
+			size = units.Bytes(f.Size)
 		}
 		switch {
 		case f.SHA256 != "":

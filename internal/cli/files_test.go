@@ -124,10 +124,10 @@ func TestShowQuantized(t *testing.T) {
 		Search: &quantize.SearchRecord{Score: 75.123456, Target: 76},
 	}, Conversion: &report.Conversion{Precision: "int8", Nodes: 3, Of: 4, Agreement: &report.Agreement{Samples: 8, Answers: 8, Equal: 2, LargestError: 0.125, Noise: 0.5}}}
 	var b strings.Builder
-	want := "3 layers with 8-bit weights, 0 in FP32; constants take 1.10 MB instead of 4.00 MB\nscore 75.123, target 76\n" +
-		"compared with FP32: 25 % of 8 answers equal, largest difference 0.12 of the output's largest value, noise 0.5 of the signal, over 8 samples\n" +
+	want := "3 layers with 8-bit weights, 0 in FP32; constants take 1.10 MB instead of 4.00 MB\nscore 75.1235, target 76\n" +
+		"compared with FP32: 25 % of 8 answers equal, largest difference 0.125 of the output's largest value, noise 0.5 of the signal, over 8 samples\n" +
 		"limitation: int8: 3 of 4 layers with weights, the others compute in FP32\n" +
-		"limitation: int8: the answers are not those of the FP32 model: 25 % of 8 answers equal, largest difference 0.12 of the output's largest value, noise 0.5 of the signal, over 8 samples\n" +
+		"limitation: int8: the answers are not those of the FP32 model: 25 % of 8 answers equal, largest difference 0.125 of the output's largest value, noise 0.5 of the signal, over 8 samples\n" +
 		"m.onnx\nm.md\nthe target is missed: this is the best model\n"
 	if err := showQuantized(&b, q, false); err != nil || b.String() != want {
 		t.Errorf("%s, %v, want %s", b.String(), err, want)

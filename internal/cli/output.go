@@ -6,22 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -147,68 +143,22 @@ func marshal(document any) ([]byte, error) {
 }
 
 // A tableRow is a value for each column.
-type tableRow = table.Row
+type tableRow = []any
 
 // newTable makes a table in the style of all commands.
-func newTable(header tableRow) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.Style().Options.SeparateColumns = false
-	t.AppendHeader(header)
-	return t
+func newTable(header tableRow) *tables.Table {
+	var names []string
+	for _, name := range header {
+		names = append(names, fmt.Sprint(name))
+	}
+	return tables.New(names...)
 }
 
-// printTable prints rows in columns. On a terminal that is narrower, the widest columns are broken into lines.
+// printTable prints rows in columns, as wide as the terminal.
 func printTable[T any](w io.Writer, header tableRow, rows []T, columns func(T) tableRow) error {
 	t := newTable(header)
-	widths := make([]int, len(header))
-	widen := func(row tableRow) {
-		for i, cell := range row {
-			widths[i] = max(widths[i], text.LongestLineLen(fmt.Sprint(cell)))
-		}
-	}
-	widen(header)
 	for _, r := range rows {
-		row := columns(r)
-		for i, cell := range row {
-			if text, ok := cell.(string); ok {
-				row[i] = userinput.PrintableLine(text)
-			}
-		}
-		widen(row)
-		t.AppendRow(row)
+		t.Row(columns(r)...)
 	}
-	if width := progress.Width(w); width > 0 {
-		fitColumns(widths, width)
-		var configs []table.ColumnConfig
-		for i, width := range widths {
-			configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: text.WrapSoft})
-		}
-		t.SetColumnConfigs(configs)
-	}
-	return sayText(w, t.Render()+"\n")
-}
-
-// fitColumns makes columns narrower, the widest first, until they fit beside each other or become unreadable.
-func fitColumns(widths []int, room int) {
-	const between, narrowest = 2, 12
-	for _, width := range widths {
-		room -= width + between
-	}
-	for ; room < 0; room++ {
-		i := slices.Index(widths, slices.Max(widths))
-		if widths[i] <= narrowest {
-			return
-		}
-		widths[i]--
-	}
-}
-
-// digits writes a number with four digits, or all of those before the point: 12346, and not 1.235e+04.
-func digits(v float64) string {
-	if math.Abs(v) >= 9999.5 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return sayText(w, t.Text(tables.Width(w)))
 }

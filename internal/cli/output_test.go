@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -53,32 +52,6 @@ func TestOutputDoesNotSteerTerminal(t *testing.T) {
 	b.Reset()
 	if err := sayDocument(&b, func(w io.Writer) error { _, err := io.WriteString(w, hostile); return err }); err != nil || b.String() != hostile {
 		t.Errorf("a document for a program is %q, %v", b.String(), err)
-	}
-}
-
-func TestFitColumns(t *testing.T) {
-	for _, c := range []struct {
-		widths []int
-		room   int
-		want   []int
-	}{
-		{[]int{10, 20, 30}, 66, []int{10, 20, 30}},
-		{[]int{10, 20, 30}, 65, []int{10, 20, 29}},
-		{[]int{10, 60, 100}, 100, []int{10, 42, 42}}, // the widest first
-		{[]int{10, 60, 100}, 20, []int{10, 12, 12}},  // but not to nothing
-	} {
-		got := slices.Clone(c.widths)
-		if fitColumns(got, c.room); !slices.Equal(got, c.want) {
-			t.Errorf("%v in %d columns: %v, want %v", c.widths, c.room, got, c.want)
-		}
-	}
-}
-
-func TestDigits(t *testing.T) {
-	for v, want := range map[float64]string{12345.6: "12346", 1234.56: "1235", 0.000123456: "0.0001235", 9999.6: "10000", 0: "0"} {
-		if got := digits(v); got != want {
-			t.Errorf("digits(%v) = %s, want %s", v, got, want)
-		}
 	}
 }
 

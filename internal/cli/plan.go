@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func newPlan() *cobra.Command {
@@ -68,9 +69,9 @@ func printLinks(w io.Writer, p *catalogue.Plan) error {
 	if len(p.Links) == 0 {
 		return fmt.Errorf("the rules do not say how large samples of %s are", p.Model)
 	}
-	fmt.Fprintf(w, "%s, %.4g kB a sample, systems that answer %g samples/s:\n", p.Model, p.Ingress/p.Speed/1e3, p.Speed)
+	fmt.Fprintf(w, "%s, %s a sample, systems that answer %s:\n", p.Model, units.Bytes(int64(p.Ingress/p.Speed)), units.Text(p.Speed, "samples/s"))
 	return printTable(w, tableRow{"link", "samples/s", "systems"}, p.Links, func(l catalogue.Link) tableRow {
-		return tableRow{fmt.Sprintf("%g GbE", l.Gigabits), digits(l.Samples), digits(l.Machines)}
+		return tableRow{fmt.Sprintf("%g GbE", l.Gigabits), l.Samples, l.Machines}
 	})
 }
 
@@ -88,14 +89,14 @@ func planQueries(w io.Writer, percentile, confidence, margin float64, asJSON boo
 			"percentile": percentile, "confidence": confidence, "margin": margin, "queries": n, "rounded": config.RoundedQueries(n),
 		})
 	}
-	_, err = fmt.Fprintf(w, "%d queries, rounded up to a multiple of 8192: %d\n"+
-		"(to know the %g %% tail latency with a confidence of %g %% and a margin of %.4g %%)\n",
-		n, config.RoundedQueries(n), percentile, confidence, margin)
+	_, err = fmt.Fprintf(w, "%s, rounded up to a multiple of 8,192: %s\n"+
+		"(to know the %g %% tail latency with a confidence of %g %% and a margin of %s %%)\n",
+		units.Count(n, "query"), units.Number(float64(config.RoundedQueries(n))), percentile, confidence, units.Number(margin))
 	return err
 }
 
 func printPlan(w io.Writer, p *catalogue.Plan) error {
-	fmt.Fprintf(w, "%s under rules %s on a system that answers %g samples/s:\n", p.Model, p.Rules, p.Speed)
+	fmt.Fprintf(w, "%s under rules %s on a system that answers %s:\n", p.Model, p.Rules, units.Text(p.Speed, "samples/s"))
 	err := printTable(w, tableRow{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios, func(r catalogue.PlannedScenario) tableRow {
 		if r.Why != "" {
 			return tableRow{r.Scenario, r.Why}
@@ -106,10 +107,10 @@ func printPlan(w io.Writer, p *catalogue.Plan) error {
 		return err
 	}
 	if p.Ingress+p.Egress > 0 {
-		fmt.Fprintf(w, "\nnetwork of a datacenter result: at least %.4g MB/s in, %.4g MB/s out\n", p.Ingress/1e6, p.Egress/1e6)
+		fmt.Fprintf(w, "\nnetwork of a datacenter result: at least %s/s in, %s/s out\n", units.Bytes(int64(p.Ingress)), units.Bytes(int64(p.Egress)))
 	}
 	fmt.Fprintln(w, "\nqueries that a tail latency needs at a confidence of 99 % (rules before v2.0):")
 	return printTable(w, tableRow{"percentile", "margin", "queries", "rounded"}, p.Counts, func(c config.QueryCount) tableRow {
-		return tableRow{fmt.Sprintf("%g %%", c.Percentile*100), fmt.Sprintf("%.3g %%", c.Margin*100), c.Inferences, c.Rounded}
+		return tableRow{units.Text(c.Percentile*100, "%"), units.Text(c.Margin*100, "%"), c.Inferences, c.Rounded}
 	})
 }

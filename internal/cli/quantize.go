@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func newQuantize() *cobra.Command {
@@ -72,7 +72,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 					return printJSON(w, "sensitivity", scores)
 				}
 				return printTable(w, tableRow{"layer", "signal to noise if it alone is quantised"}, scores,
-					func(s convert.LayerNoise) tableRow { return tableRow{s.Layer, fmt.Sprintf("%.1f dB", s.Score)} })
+					func(s convert.LayerNoise) tableRow { return tableRow{s.Layer, units.Text(s.Score, "dB")} })
 			}
 			made, err := convert.Quantize(cmd.Context(), q, display)
 			if err == nil {
@@ -129,9 +129,9 @@ func showQuantized(w io.Writer, q *convert.Quantized, asJSON bool) error {
 	}
 	if r := q.Report; r != nil {
 		fmt.Fprintf(w, "%d layers with %d-bit weights, %d in FP32; constants take %s instead of %s\n",
-			len(r.Layers), r.Bits, len(r.Excluded), progress.BytesText(r.BytesAfter), progress.BytesText(r.BytesBefore))
+			len(r.Layers), r.Bits, len(r.Excluded), units.Bytes(r.BytesAfter), units.Bytes(r.BytesBefore))
 		if s := r.Search; s != nil {
-			fmt.Fprintf(w, "score %.5g, target %.5g\n", s.Score, s.Target)
+			fmt.Fprintf(w, "score %s, target %s\n", units.Score(s.Score), units.Score(s.Target))
 		}
 	}
 	if a := q.Conversion.Agreement; a != nil {

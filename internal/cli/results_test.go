@@ -51,7 +51,7 @@ func TestCompareFails(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{"new", ExitChanged, []string{"\nFAIL p50>+5%", "\nok p50<-5%", "│ +49.03 % │", "t over 5 pairs of runs in turns"}},
+		{"new", ExitChanged, []string{"\nFAIL p50>+5%", "\nok p50<-5%", "  +49.03 %  ", "t over 5 pairs of runs in turns"}},
 		{"base", 0, []string{"\nok p50>+5%", "\nok p50<-5%"}},
 	} {
 		o := mlperf(t, "compare", "--fail-if", "p50>+5%", "--fail-if", "p50<-5%", "base", "--", c.new)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -32,6 +31,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/tune"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -401,7 +401,7 @@ func exitOfRun(r *report.Results, err error) error {
 // cost too much accuracy; "" after others.
 func nextCommand(args []string, r *report.Results, dir string) string {
 	if a := r.Accuracy; r.Input.Precision == convert.INT8 && a.Below() && a.Reference != 0 {
-		return fmt.Sprintf("Next: mlperf quantize --model %s --target %.4g\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path", r.Model, a.Target/a.Reference)
+		return fmt.Sprintf("Next: mlperf quantize --model %s --target %s\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path", r.Model, units.Exact(units.Rounded(a.Target/a.Reference, 4)))
 	}
 	if r.Result != report.Invalid {
 		return ""
@@ -459,7 +459,7 @@ func changeFor(c report.Constraint, r *report.Results) *change {
 		return peak
 	case loadgen.ConstraintDuration:
 		if r.Scenario == loadgen.Offline.String() && p != nil && p.SamplesPerSecond > 0 { // a fifth more, for a faster run
-			return &change{"target_qps", strconv.FormatFloat(1.2*p.SamplesPerSecond, 'g', 4, 64), "has enough samples for the time"}
+			return &change{"target_qps", units.Exact(units.Rounded(1.2*p.SamplesPerSecond, units.Digits)), "has enough samples for the time"}
 		}
 	case loadgen.ConstraintGenerator:
 		if server {
@@ -470,7 +470,7 @@ func changeFor(c report.Constraint, r *report.Results) *change {
 			return nil
 		}
 		if c.Words == nil && c.Required.Value > 0 { // a tenth more than the constraint asks for
-			return &change{"min_query_count", strconv.FormatFloat(c.Required.Value+math.Ceil(c.Required.Value/10), 'f', 0, 64), "runs until it has enough queries"}
+			return &change{"min_query_count", units.Exact(c.Required.Value + math.Ceil(c.Required.Value/10)), "runs until it has enough queries"}
 		}
 	}
 	return nil

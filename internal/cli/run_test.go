@@ -107,7 +107,7 @@ func TestShowSweep(t *testing.T) {
 	if err := showSweep(&b, points, "dir", false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"QUERIES/S", "4.988", "123457", "1.5, 20.25 ms", " –  ", "INVALID", "As a page: dir/report.html, for other charts: dir/"} {
+	for _, want := range []string{"QUERIES/S", "4.988", "123,457", "1.5 ms, 20.25 ms", " –  ", "INVALID", "As a page: dir/report.html, for other charts: dir/"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // selftestFlags are the flags of selftest.
@@ -136,16 +137,16 @@ func (o *selftestFlags) runOne(ctx context.Context, w io.Writer) error {
 	if o.asJSON {
 		return printJSONLine(w, r)
 	}
-	ns := func(n int64) time.Duration { return time.Duration(n) }
-	_, err = fmt.Fprintf(w, `%s: %d queries in %v, %.6g queries/s
-latency      mean %v, p50 %v, p99 %v
-issue delay  p50 %v, p99 %v
-memory       %.1f bytes and %.4f allocations per query, %d MiB peak in all
-afterwards   %v from the last completion to the result
-`, r.Scenario, r.Queries, ns(r.DurationNS), r.IssuedQPS,
+	ns := func(n int64) string { return units.Duration(time.Duration(n)) }
+	_, err = fmt.Fprintf(w, `%s: %s in %s, %s
+latency      mean %s, p50 %s, p99 %s
+issue delay  p50 %s, p99 %s
+memory       %s bytes and %s allocations per query, %s peak in all
+afterwards   %s from the last completion to the result
+`, r.Scenario, units.Count(r.Queries, "query"), ns(r.DurationNS), units.Text(r.IssuedQPS, "queries/s"),
 		ns(r.LatencyMeanNS), ns(r.LatencyP50NS), ns(r.LatencyP99NS),
 		ns(r.IssueDelayP50NS), ns(r.IssueDelayP99NS),
-		r.BytesPerQuery, r.AllocsPerQuery, r.PeakRSSBytes>>20, ns(r.PostRunNS))
+		units.Number(r.BytesPerQuery), units.Number(r.AllocsPerQuery), units.Memory(r.PeakRSSBytes), ns(r.PostRunNS))
 	return err
 }
 
@@ -203,7 +204,7 @@ func (o *selftestFlags) runAll(cmd *cobra.Command) error {
 // testFlags are the flags of mlperf selftest that make a test; a peer gets the same.
 func testFlags(t selftest.Test) []string {
 	flags := []string{
-		"--scenario", t.Scenario.String(), "--target-qps", strconv.FormatFloat(t.TargetQPS, 'f', -1, 64),
+		"--scenario", t.Scenario.String(), "--target-qps", units.Exact(t.TargetQPS),
 		"--duration", t.Duration.String(), "--responses", strconv.Itoa(t.Responses),
 	}
 	if t.Accuracy {
@@ -308,7 +309,7 @@ func newSelftestRow(m selftest.Measure, r selftests) selftestRow {
 // cells are the line of the table. The ratio is that of the medians; a zero has none.
 func (r selftestRow) cells() tableRow {
 	figure := func(f selftest.Figure) string {
-		return fmt.Sprintf("%s [%s–%s]", digits(f.Median), digits(f.Min), digits(f.Max))
+		return fmt.Sprintf("%s [%s–%s]", units.Number(f.Median), units.Number(f.Min), units.Number(f.Max))
 	}
 	row := tableRow{r.Measure, r.Unit, figure(r.Self), r.Priority}
 	if r.Peer == nil {
@@ -318,9 +319,9 @@ func (r selftestRow) cells() tableRow {
 	switch self, peer := r.Self.Median, r.Peer.Median; {
 	case self == 0 || peer == 0:
 	case r.least:
-		ratio = fmt.Sprintf("1/%.3g", peer/self)
+		ratio = "1/" + units.Number(peer/self)
 	default:
-		ratio = fmt.Sprintf("%.3g× as many", self/peer)
+		ratio = units.Number(self/peer) + "× as many"
 	}
 	return append(row, figure(*r.Peer), ratio)
 }

@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlperf-go/mlperf/internal/report/tables"
 	"github.com/mlperf-go/mlperf/internal/run/clienttest"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // runEndpoint measures the client of endpoints, and a peer if one is given: a program that gets the address, the number of streams,
@@ -37,7 +39,7 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 	all := map[string]any{}
 	done := func(name string, results any, row tableRow) {
 		all[name] = results
-		t.AppendRow(row)
+		t.Row(row...)
 		display.Items(len(all), len(clients)+len(paced))
 	}
 	for _, m := range clients {
@@ -45,9 +47,9 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		row := tableRow{m.Name, fmt.Sprintf("%.6g %s", m.Of(results[0]), m.Unit)}
+		row := tableRow{m.Name, units.Text(m.Of(results[0]), m.Unit)}
 		if len(results) > 1 {
-			row = append(row, fmt.Sprintf("%.6g %s", m.Of(results[1]), m.Unit), fmt.Sprintf("%.3g", m.Of(results[0])/m.Of(results[1])))
+			row = append(row, units.Text(m.Of(results[1]), m.Unit), units.Number(m.Of(results[0])/m.Of(results[1])))
 		}
 		done(m.Name, results, row)
 	}
@@ -60,10 +62,10 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		ms := func(ns int64) float64 { return float64(ns) / 1e6 }
-		text := fmt.Sprintf("p99 %.4g ms from the schedule, %.4g ms from send", ms(r.Latency99NS), ms(r.Sent99NS))
+		ns := func(n int64) string { return units.Duration(time.Duration(n)) }
+		text := fmt.Sprintf("p99 %s from the schedule, %s from send", ns(r.Latency99NS), ns(r.Sent99NS))
 		if m.Late {
-			text = fmt.Sprintf("p50 %.3g, p99 %.4g µs; at most %d streams", 1e3*ms(r.LateP50NS), 1e3*ms(r.LateP99NS), r.Most)
+			text = fmt.Sprintf("p50 %s, p99 %s; at most %s", ns(r.LateP50NS), ns(r.LateP99NS), units.Count(r.Most, "stream"))
 		}
 		done(m.Name, r, tableRow{m.Name, text})
 	}
@@ -71,8 +73,7 @@ func (o *selftestFlags) runEndpoint(cmd *cobra.Command) error {
 	if o.asJSON {
 		return printJSONLine(w, all)
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return sayText(w, t.Text(tables.Width(w)))
 }
 
 // measureClient measures the client, then the peer.
@@ -85,7 +86,7 @@ func measureClient(ctx context.Context, m clienttest.Measure, peer string, d tim
 	}}
 	if peer != "" {
 		clients = append(clients, func(url string) (*clienttest.Result, error) {
-			seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+			seconds := func(d time.Duration) string { return units.Exact(d.Seconds()) }
 			words := append(strings.Fields(peer), url, strconv.Itoa(test.Streams), strconv.Itoa(test.Tokens), seconds(d), seconds(test.Begin))
 			r := &clienttest.Result{}
 			if err := resultOf(ctx, words[0], words[1:], r); err != nil {

@@ -136,7 +136,7 @@ func TestSelftestRow(t *testing.T) {
 		least   bool
 		want    string
 	}{
-		{selftests{self: rate(12345.6)}, false, "[a /s 12346 [12346–12346] as started]"},
+		{selftests{self: rate(12345.6)}, false, "[a /s 12,346 [12,346–12,346] as started]"},
 		{selftests{rate(99, 1, 30), rate(20)}, false, "[a /s 30 [1–99] as started 20 [20–20] 1.5× as many]"},
 		{selftests{rate(20), rate(7, 30, 90)}, true, "[a /s 20 [20–20] as started 30 [7–90] 1/1.5]"},
 		{selftests{rate(0), rate(30)}, true, "[a /s 0 [0–0] as started 30 [30–30] ]"},

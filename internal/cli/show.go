@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func newShow() *cobra.Command {
@@ -32,7 +33,7 @@ func newShow() *cobra.Command {
 			fmt.Fprintf(&b, "%s: %s\n", c.Name, c.Title)
 			fmt.Fprintf(&b, "task      %s\n", c.Task)
 			fmt.Fprintf(&b, "data set  %s, %d samples in memory\n", c.Dataset, c.PerformanceSamples)
-			fmt.Fprintf(&b, "target    %s ≥ %.6g: %g %% of the official %.6g\n", c.Metric, c.Reference*c.Fraction, c.Fraction*100, c.Reference)
+			fmt.Fprintf(&b, "target    %s ≥ %s: %s of the official %s\n", c.Metric, units.Score(c.Reference*c.Fraction), units.Text(c.Fraction*100, "%"), units.Score(c.Reference))
 			for _, bound := range c.Also {
 				fmt.Fprintf(&b, "and       %s\n", bound)
 			}

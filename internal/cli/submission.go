@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/submission/description"
 	"github.com/mlperf-go/mlperf/internal/submission/output"
 	"github.com/mlperf-go/mlperf/internal/submission/truncate"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func newSubmission() *cobra.Command {
@@ -296,7 +297,7 @@ func explainTree(err error) error {
 
 func printBuilt(w io.Writer, built *assemble.Built) error {
 	if err := printTable(w, tableRow{"benchmark", "scenario", "result", "unit", "accuracy", "inferred from"}, built.Results, func(p assemble.Placed) tableRow {
-		return tableRow{p.Benchmark, p.Scenario, fmt.Sprintf("%.6g", p.Value), p.Unit, p.Accuracy, p.InferredFrom}
+		return tableRow{p.Benchmark, p.Scenario, units.Number(p.Value), p.Unit, p.Accuracy, p.InferredFrom}
 	}); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/submission/assemble"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -167,7 +168,7 @@ func (o *submissionRunFlags) forecast(stages []*compliance.Stage) (lines []strin
 	for _, s := range stages {
 		least += s.Least
 	}
-	lines = append(lines, fmt.Sprintf("%d stages with at least %v of traffic, then the tree", len(stages), least.Round(time.Second)))
+	lines = append(lines, fmt.Sprintf("%s with at least %s of traffic, then the tree", units.Count(len(stages), "stage"), units.Duration(least.Round(time.Second))))
 	if resolved, err := run.Resolve(stages[0].Request.Request); err == nil {
 		if text := resolved.Forecast(); text != "" {
 			lines = append(lines, text)

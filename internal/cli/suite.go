@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/suite"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func newSuite() *cobra.Command {
@@ -130,7 +131,7 @@ runs in results tell how fast the models are here.
 			}
 			_ = say(w, "%s, rules %s\n", title, s.Rules)
 			err = printTable(w, tableRow{"model", "scenario", "run", "time"}, p.Steps, func(s *suite.Step) tableRow {
-				took := s.Estimate.Round(time.Second).String()
+				took := units.Duration(s.Estimate.Round(time.Second))
 				switch {
 				case s.State == suite.Unsupported:
 					took = s.Error

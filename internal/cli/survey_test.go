@@ -25,7 +25,7 @@ func TestPlanQuestion(t *testing.T) {
 		{"plan", "90", "mobilenet", ExitDone, "to know the 90 % tail latency"},
 		{"plan --percentile 95", "90", "mobilenet", ExitDone, "to know the 95 % tail latency"},
 		{"plan --model resnet50", "90", "", ExitDone, "resnet50 under rules v6.1"},
-		{"plan --percentile 90 --margin 0.5", "", "", ExitDone, "23886 queries, rounded up to a multiple of 8192: 24576\n"},
+		{"plan --percentile 90 --margin 0.5", "", "", ExitDone, "23,886 queries, rounded up to a multiple of 8,192: 24,576\n"},
 		{"plan --percentile 99 --rules v5.1", "", "", ExitUsage, "--rules is of the runs of a model"},
 		{"plan --percentile 99 --network", "", "", ExitUsage, "--network is of the runs of a model"},
 		{"plan --model resnet50 --margin 1", "", "", ExitUsage, "--margin is of --percentile, which is not given"},
@@ -90,8 +90,8 @@ func TestTraceFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--scenario offline --total-sample-count 100000001":                         "--total-sample-count is 100000001",
 		"--scenario multi-stream --samples-per-query 1000000000":                    "--samples-per-query ask for ",
-		"--scenario multi-stream --samples-per-query 1000 --min-query-count 200000": "ask for 2e+08 samples",
-		"--scenario server --target-qps 1000 --min-duration 1000h":                  "ask for 3.6e+09 samples, want at most 100000000",
+		"--scenario multi-stream --samples-per-query 1000 --min-query-count 200000": "ask for 200,000,000 samples",
+		"--scenario server --target-qps 1000 --min-duration 1000h":                  "ask for 3,600,000,000 samples, want at most 100,000,000",
 		"--pairs 5":                      "--pairs is of --aggregation, which is not given",
 		"--aggregation --pairs 5 --json": "--json is of the traffic of a test",
 	} {
@@ -116,14 +116,14 @@ func TestPrintDiagnosis(t *testing.T) {
 system       Linux, kernel 6, amd64
 processor    A CPU, 4 cores, 8 threads, 2.5 usable
 features     avx2 vnni
-memory       16384 MiB, 3072 MiB available
+memory       16.0 GiB, 3.00 GiB available
 GPU          NVIDIA H100 at 0000:18:00.0, driver nvidia 570.1
 GPU          AMD Instinct at 0000:19:00.0, no driver is loaded
-disk         5120 MiB free for /cache
-clock        tsc, 42 ns to read
-timer        wakes 60µs late at the median, 1.1ms at p99
-nanosleep    wakes 5µs late at the median, 70µs at p99
-load         0.26 in the last minute
+disk         5.37 GB free for /cache
+clock        tsc, 41.6 ns to read
+timer        wakes 60 µs late at the median, 1.1 ms at p99
+nanosleep    wakes 5 µs late at the median, 70 µs at p99
+load         0.256 in the last minute
 ONNX Runtime 1.24, /lib/ort.so
   cpu        works
   cuda       cannot be used: no driver

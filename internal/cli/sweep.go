@@ -12,8 +12,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/tune"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // runSweep makes runs at one load after the other and prints their table.
@@ -44,15 +46,15 @@ func showSweep(w io.Writer, points []tune.SweepPoint, dir string, asJSON bool) e
 			if n == nil { // not measured
 				return "–"
 			}
-			list = append(list, digits(*n))
+			list = append(list, units.Text(*n, unit))
 		}
-		return strings.Join(list, ", ") + unit
+		return strings.Join(list, ", ")
 	}
 	t := newTable(tableRow{points[0].Unit, "result", "requests/s", "tokens/s", "good requests/s", "TTFT p50, p99", "TPOT p50, p99", "ITL p99", "latency p50, p99", "failed"})
 	for _, p := range points {
-		t.AppendRow(tableRow{p.Load, p.Result, digits(p.RequestsPerSecond), digits(p.TokensPerSecond), cell("", p.GoodPerSecond),
-			cell(" ms", p.FirstTokenP50, p.FirstTokenP99), cell(" ms", p.PerTokenP50, p.PerTokenP99), cell(" ms", p.BetweenP99), cell(" ms", p.LatencyP50, p.LatencyP99), p.Failures})
+		t.Row(p.Load, p.Result, p.RequestsPerSecond, p.TokensPerSecond, cell("", p.GoodPerSecond),
+			cell("ms", p.FirstTokenP50, p.FirstTokenP99), cell("ms", p.PerTokenP50, p.PerTokenP99), cell("ms", p.BetweenP99), cell("ms", p.LatencyP50, p.LatencyP99), p.Failures)
 	}
-	return errors.Join(sayText(w, t.Render()+"\n"),
+	return errors.Join(sayText(w, t.Text(tables.Width(w))),
 		say(w, "As a page: %s, for other charts: %s and %s\n", filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON)))
 }

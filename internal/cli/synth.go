@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func newSynth() *cobra.Command {
@@ -80,7 +81,7 @@ has a data set of its own: NAME may also be that of a model.`,
 					_ = say(w, "%s\n", s.Dir)
 				}
 				if !noScore {
-					fmt.Fprintf(w, "%s: %s %.6g\n", s.Model, s.Metric, s.Score)
+					fmt.Fprintf(w, "%s: %s %s\n", s.Model, s.Metric, units.Score(s.Score))
 				}
 			})
 			if err != nil || !asJSON {

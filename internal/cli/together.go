@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -62,7 +62,7 @@ func (o *runFlags) runTogether(cmd *cobra.Command, q run.Request) error {
 			for _, r := range results {
 				shares = append(shares, fmt.Sprintf("%.0f %% of the traffic of %s %s", 100*float64(all)/float64(r.Performance.DurationNS), r.Model, r.Scenario))
 			}
-			_ = say(w, "At the same time for %v: %s\n", all.Round(time.Millisecond), strings.Join(shares, ", "))
+			_ = say(w, "At the same time for %s: %s\n", units.Duration(all), strings.Join(shares, ", "))
 		}
 	}
 	for _, r := range results { // the first that is not VALID decides

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // traceFlags are the flags of trace.
@@ -148,7 +149,7 @@ func (o *traceFlags) checkSize() error {
 		samples *= float64(s.MultiStreamSamplesPerQuery)
 	}
 	if samples > maxTraced {
-		return usage("--min-query-count, --min-duration, --target-qps and --samples-per-query ask for %.3g samples, want at most %d: %s", samples, maxTraced, why)
+		return usage("--min-query-count, --min-duration, --target-qps and --samples-per-query ask for %s, want at most %s: %s", units.Count(samples, "sample"), units.Number(maxTraced), why)
 	}
 	return nil
 }

@@ -14,8 +14,10 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/tune"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func newTune() *cobra.Command {
@@ -129,7 +131,7 @@ func (p *tuneProgress) Measured(m tune.Measurement, left time.Duration) {
 		}
 		outcome = strings.Join(values, ", ") + " " + p.objective.Unit
 	}
-	p.display.Note(fmt.Sprintf("stage %d, round %d, %v: %s (%v left)", m.Stage+1, m.Round+1, m.Point, outcome, left.Round(time.Second)))
+	p.display.Note(fmt.Sprintf("stage %d, round %d, %v: %s (%s left)", m.Stage+1, m.Round+1, m.Point, outcome, units.Duration(left.Round(time.Second))))
 }
 
 // tuned is a value of the objective.
@@ -137,7 +139,7 @@ func tuned(v float64) string {
 	if v == 0 {
 		return "over the bound"
 	}
-	return fmt.Sprintf("%.4g", v)
+	return units.Number(v)
 }
 
 // resultCell is a result in a cell of the table, with its interval.
@@ -189,11 +191,10 @@ func showTuned(w io.Writer, out *tune.Outcome, command string, asJSON bool) erro
 		if l.point == out.Points[0] {
 			marks = append(marks, "default")
 		}
-		t.AppendRow(tableRow{l.point.Variant, l.point.Instances, l.point.Threads, l.point.MaxBatch, l.point.MaxDelay, l.stages[0], l.stages[1], l.stages[2], strings.Join(marks, ", ")})
+		t.Row(l.point.Variant, l.point.Instances, l.point.Threads, l.point.MaxBatch, l.point.MaxDelay, l.stages[0], l.stages[1], l.stages[2], strings.Join(marks, ", "))
 	}
 	if len(lines) > 0 {
-		t.SuppressEmptyColumns()
-		fmt.Fprintln(w, t.Render())
+		fmt.Fprint(w, t.Text(tables.Width(w)))
 	}
 	if !out.Finished {
 		_, err := fmt.Fprintln(w, "The search was interrupted: no profile is written.")
@@ -211,14 +212,14 @@ func showTuned(w io.Writer, out *tune.Outcome, command string, asJSON bool) erro
 	case out.Winner.Point == out.Points[0]:
 		fmt.Fprint(w, ", the default of a run")
 	case p.Default > 0:
-		fmt.Fprintf(w, "; the default of a run (%v) reaches %.4g", out.Points[0], p.Default)
+		fmt.Fprintf(w, "; the default of a run (%v) reaches %s", out.Points[0], units.Number(p.Default))
 	}
 	fmt.Fprintln(w)
 	if len(out.Tied) > 0 {
-		fmt.Fprintf(w, "A tie with %s within noise: the simplest is taken.\n", report.Counted(fmt.Sprint(len(out.Tied)), "other way"))
+		fmt.Fprintf(w, "A tie with %s within noise: the simplest is taken.\n", units.Count(len(out.Tied), "other way"))
 	}
 	if out.Bound > 0 {
-		fmt.Fprintf(w, "Latency bound: %v\n", out.Bound)
+		fmt.Fprintf(w, "Latency bound: %s\n", units.Duration(out.Bound))
 	}
 	if out.Winner.Variant != "" {
 		fmt.Fprintln(w, "Speed alone decided: run --mode accuracy shows whether the answers are good enough.")

@@ -39,7 +39,7 @@ func TestShowTuned(t *testing.T) {
 		"The budget was too short for 1 of 3 ways: --budget gives more time.\n", "Profile: best.json\nmlperf run it\n")
 	out.Winner, out.Bound, out.Profile.Points = tune.Result{Point: slow, Value: 50}, 15*time.Millisecond, 3
 	out.Tied, out.Load = []tune.Point{fast}, []string{"busy"}
-	show("tie", "50 samples/s (an estimate: the budget was too short for the traffic of the scenario), the default of a run\nA tie with 1 other way within noise: the simplest is taken.\nLatency bound: 15ms\n",
+	show("tie", "50 samples/s (an estimate: the budget was too short for the traffic of the scenario), the default of a run\nA tie with 1 other way within noise: the simplest is taken.\nLatency bound: 15 ms\n",
 		"This machine: busy\nProfile: best.json\n")
 	out.Winner.Point.Variant = "int8"
 	show("Speed alone decided: run --mode accuracy shows whether the answers are good enough.\n")

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -392,7 +393,7 @@ func TestDataAreChanged(t *testing.T) {
 	}
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	for name, text := range map[string]string{"val/a.JPEG": b.String(), "val_map.txt": "val/a.JPEG 5\n", "newstest2014.tok.bpe.32000.en": "A dog is here .\nNo\n12 34\n", "newstest2014.tok.bpe.32000.de": "Ein Hund ist da .\n"} {
-		if err := writeFile(from, name, strings.NewReader(text)); err != nil {
+		if err := fileio.CopyIn(from, name, strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

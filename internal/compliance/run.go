@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -288,7 +289,7 @@ func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error
 		if err != nil {
 			return err
 		}
-		if err := writeFile(r.Output, filepath.ToSlash(name), strings.NewReader(conf)); err != nil {
+		if err := fileio.CopyIn(r.Output, filepath.ToSlash(name), strings.NewReader(conf)); err != nil {
 			return err
 		}
 	}

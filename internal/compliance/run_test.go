@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
@@ -55,10 +56,10 @@ func classifier(t *testing.T, test, scenario string) Request {
 		}
 		var data bytes.Buffer
 		err = errors.Join(err, jpeg.Encode(&data, picture, nil))
-		err = errors.Join(err, writeFile(dir, fmt.Sprintf("data/val/%d.JPEG", i), &data))
+		err = errors.Join(err, fileio.CopyIn(dir, fmt.Sprintf("data/val/%d.JPEG", i), &data))
 		truth += fmt.Sprintf("val/%d.JPEG %d\n", i, i)
 	}
-	if err = errors.Join(err, writeFile(dir, "data/val_map.txt", strings.NewReader(truth))); err != nil {
+	if err = errors.Join(err, fileio.CopyIn(dir, "data/val_map.txt", strings.NewReader(truth))); err != nil {
 		t.Fatal(err)
 	}
 	q := Request{Test: test}

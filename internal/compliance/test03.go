@@ -75,7 +75,7 @@ func changeData(ctx context.Context, from, to string) error {
 		if err := change(&text, src); err != nil {
 			return fmt.Errorf("changing %s: %w", path, err)
 		}
-		return writeFile(to, filepath.ToSlash(rel), strings.NewReader(text.String()))
+		return fileio.CopyIn(to, filepath.ToSlash(rel), strings.NewReader(text.String()))
 	})
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("%s has neither JPEG images nor sentences of newstest2014: give the changed data yourself", from)

@@ -3,7 +3,6 @@ package compliance
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -129,19 +128,12 @@ func (v *Verdict) writeTo(dir, below, run string, texts map[string]string, force
 		texts[filepath.Join("accuracy", scoreFile)] += "" // the file may be empty, but must exist
 	}
 	for name, text := range texts {
-		errs = append(errs, writeFile(dir, below+"/"+filepath.ToSlash(name), strings.NewReader(text)))
+		errs = append(errs, fileio.CopyIn(dir, below+"/"+filepath.ToSlash(name), strings.NewReader(text)))
 	}
 	for name, source := range copies {
 		errs = append(errs, copyFile(dir, below+"/"+filepath.ToSlash(name), source))
 	}
 	return errors.Join(errs...)
-}
-
-func writeFile(dir, name string, from io.Reader) error {
-	return fileio.WriteIn(dir, name, func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	})
 }
 
 // copyFile copies a log, unless it is in its place already.
@@ -155,5 +147,5 @@ func copyFile(dir, to, from string) error {
 	if b, errTo := os.Lstat(filepath.Join(dir, filepath.FromSlash(to))); err != nil || errTo == nil && os.SameFile(a, b) {
 		return err
 	}
-	return writeFile(dir, to, f)
+	return fileio.CopyIn(dir, to, f)
 }

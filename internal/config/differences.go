@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Difference is a setting that differs from the rules and the mlperf.conf of the round
@@ -146,9 +147,9 @@ func (f fieldRule) text(s settings) string {
 	v := f.value(s)
 	switch n, real := v.(float64); {
 	case f.Kind == loadgen.KindPercentile:
-		return fmt.Sprintf("%.6g %%", n*100)
+		return units.With(units.Exact(units.Rounded(n*100, 6)), "%")
 	case real:
-		return fmt.Sprintf("%.6g", n)
+		return units.Exact(units.Rounded(n, 6))
 	case f.Unlimited && f.number(v) == math.Inf(1):
 		return "all"
 	case f.Rule == loadgen.RuleHarder && f.number(v) == 0:

@@ -63,7 +63,7 @@ func OpenBraTS19(dir string, o Options) (*BraTS19, error) { return openBraTS19(d
 func openBraTS19(dir, labels string, o Options) (_ *BraTS19, err error) {
 	defer opening("BraTS19", &err)
 	d := &BraTS19{}
-	if list := firstExisting(dir, "preprocessed_files.pkl", bratsPrepared+"/preprocessed_files.pkl"); exists(list) {
+	if list := firstExisting(dir, "preprocessed_files.pkl", bratsPrepared+"/preprocessed_files.pkl"); fileio.Exists(list) {
 		d.how = "scans were prepared by the reference's preprocess.py"
 		d.cases, err = readPreparedScans(list, labels)
 	} else {
@@ -174,11 +174,11 @@ func (f labelFile) runs(labels []float32) (accuracy.LabelRuns, error) {
 func listRawScans(dir, labels string) ([]bratsCase, error) {
 	names := strings.Fields(fold1)
 	dir = folderWith(dir, "imagesTr", "", bratsRaw)
-	published := !exists(filepath.Join(dir, "imagesTr"))
+	published := !fileio.Exists(filepath.Join(dir, "imagesTr"))
 	if published {
 		dir = folderWith(dir, "HGG", "", "MICCAI_BraTS_2019_Data_Training")
 	}
-	if path := filepath.Join(dir, bratsList); exists(path) {
+	if path := filepath.Join(dir, bratsList); fileio.Exists(path) {
 		data, err := fileio.ReadFile(path, maxText)
 		if err != nil {
 			return nil, err
@@ -216,7 +216,7 @@ func listRawScans(dir, labels string) ([]bratsCase, error) {
 // folderWith returns the first of some folders below dir that has an entry of a name, or else dir.
 func folderWith(dir, entry string, below ...string) string {
 	for _, b := range below {
-		if folder := filepath.Join(dir, filepath.FromSlash(b)); exists(filepath.Join(folder, entry)) {
+		if folder := filepath.Join(dir, filepath.FromSlash(b)); fileio.Exists(filepath.Join(folder, entry)) {
 			return folder
 		}
 	}

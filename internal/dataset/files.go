@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
@@ -72,15 +70,10 @@ func opening(name string, err *error) {
 	}
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
 // firstExisting returns the first of some paths below a folder that exists, or else the first.
 func firstExisting(dir string, paths ...string) string {
 	for _, p := range paths {
-		if path := filepath.Join(dir, filepath.FromSlash(p)); exists(path) {
+		if path := filepath.Join(dir, filepath.FromSlash(p)); fileio.Exists(path) {
 			return path
 		}
 	}

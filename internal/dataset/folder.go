@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Folder is a set of images of any classes.
@@ -23,7 +25,7 @@ func OpenFolder(dir string, o Options) (f *Folder, err error) {
 	defer opening("the images in "+dir, &err)
 	f = &Folder{}
 	var names []string
-	if exists(filepath.Join(dir, valMap)) {
+	if fileio.Exists(filepath.Join(dir, valMap)) {
 		list, err := ReadValMap(dir)
 		if err != nil {
 			return nil, err

@@ -58,7 +58,7 @@ const imageNetClasses = 1000
 // ReadValMap reads the images and labels of ImageNet in a folder.
 func ReadValMap(dir string) ([]accuracy.LabeledImage, error) {
 	f, err := fileio.Open(filepath.Join(dir, valMap))
-	if errors.Is(err, fs.ErrNotExist) && !exists(dir) {
+	if errors.Is(err, fs.ErrNotExist) && !fileio.Exists(dir) {
 		return nil, fmt.Errorf("opening ImageNet: the folder %s is missing", dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,7 +171,7 @@ func ReadAnnotations(path string) (*accuracy.GroundTruth, error) {
 
 // read reads the annotations and returns their path.
 func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error) {
-	if !exists(dir) {
+	if !fileio.Exists(dir) {
 		return nil, "", fmt.Errorf("opening %s: the folder %s is missing", l.name, dir)
 	}
 	path := firstExisting(dir, l.annotations...)

@@ -48,7 +48,7 @@ type kitsFiles interface {
 func OpenKiTS19(dir string, o Options) (_ *KiTS19, err error) {
 	defer opening("KiTS19", &err)
 	d := &KiTS19{}
-	if path := filepath.Join(dir, "preprocessed_files.pkl"); exists(path) {
+	if path := filepath.Join(dir, "preprocessed_files.pkl"); fileio.Exists(path) {
 		d.how = "volumes were prepared by the reference's preprocess.py"
 		d.cases, err = readPickledCases(dir, path)
 	} else {
@@ -85,7 +85,7 @@ func OpenKiTS19(dir string, o Options) (_ *KiTS19, err error) {
 // listRawCases returns the cases of the data set itself.
 func listRawCases(dir string) ([]kitsCase, error) {
 	names := inferenceCases()
-	if path := filepath.Join(dir, "inference_cases.json"); exists(path) {
+	if path := filepath.Join(dir, "inference_cases.json"); fileio.Exists(path) {
 		data, err := fileio.ReadFile(path, maxText)
 		if err == nil {
 			names = nil
@@ -158,7 +158,7 @@ func (d *KiTS19) Fingerprint() string { return d.fingerprint }
 // the data set in a folder, on the grid of the prepared volumes. In place of the forms of
 // OpenKiTS19 the folder may have only a file cases.json (accuracy.ReadKiTSCases).
 func ReadKiTS19Truth(dir string, count int) ([]accuracy.KiTSCase, error) {
-	if path := filepath.Join(dir, "cases.json"); exists(path) {
+	if path := filepath.Join(dir, "cases.json"); fileio.Exists(path) {
 		f, err := fileio.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("opening KiTS19: %w", err)
@@ -196,7 +196,7 @@ func ReadKiTS19Truth(dir string, count int) ([]accuracy.KiTSCase, error) {
 type rawCase struct{ imaging, segmentation string }
 
 func findRawCase(dir, name string) rawCase {
-	if name == caseName(copiedCase) && !exists(filepath.Join(dir, name)) {
+	if name == caseName(copiedCase) && !fileio.Exists(filepath.Join(dir, name)) {
 		name = caseName(185)
 	}
 	dir = filepath.Join(dir, name)

@@ -31,7 +31,7 @@ type MultiHot struct {
 func OpenMultiHot(dir string) (_ *MultiHot, err error) {
 	defer opening("Criteo", &err)
 	end := ""
-	if exists(filepath.Join(dir, "day_23_dense_sample.npy")) {
+	if fileio.Exists(filepath.Join(dir, "day_23_dense_sample.npy")) {
 		end = "_sample"
 	}
 	d := &MultiHot{}

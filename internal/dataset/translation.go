@@ -18,7 +18,7 @@ type Translation struct{ Sentences []string }
 
 // translationFile returns a file of the GNMT reference's newstest2014 in a folder, or in nmt/data of the official archive.
 func translationFile(dir, name string) string {
-	if inner := filepath.Join(dir, "nmt", "data"); exists(filepath.Join(inner, "newstest2014.tok.bpe.32000.en")) {
+	if inner := filepath.Join(dir, "nmt", "data"); fileio.Exists(filepath.Join(inner, "newstest2014.tok.bpe.32000.en")) {
 		dir = inner
 	}
 	return filepath.Join(dir, name)

@@ -13,10 +13,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -128,11 +127,8 @@ type NoRoomError struct {
 
 // Error implements error.
 func (e *NoRoomError) Error() string {
-	return fmt.Sprintf("%s needs %s more, %s are free there", e.Dir, human(e.Need), humanize.BytesN(e.Free, 3))
+	return fmt.Sprintf("%s needs %s more, %s are free there", e.Dir, units.Bytes(e.Need), units.Bytes(e.Free))
 }
-
-// human is a number of bytes as people read it: 816 MB.
-func human(n int64) string { return humanize.BytesN(uint64(max(n, 0)), 3) }
 
 // A Result is what Get brought.
 type Result struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Report is what Verify found.
@@ -188,7 +189,7 @@ func (v *verification) checkInstalled(ctx context.Context, r receipt, finished b
 		v.problem("%s", text)
 	}
 	if err == nil && n > 0 && len(problems) == 0 {
-		v.fine("%d files, %s, are as they were installed", n, human(size))
+		v.fine("%s, %s, are as they were installed", units.Count(n, "file"), units.Bytes(size))
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // ErrNotRegular is wrapped by the errors about paths that do not lead to a file with content.
@@ -38,6 +39,13 @@ func Stat(path string) (fs.FileInfo, error) {
 		kind = "is a device"
 	}
 	return info, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%s, %w", kind, ErrNotRegular)}
+}
+
+// Exists reports whether a path leads to something: a file, a folder, or a link, wherever that leads. What cannot be looked at exists,
+// so that the error about it is not taken for an absence.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
 // Open opens a regular file for reading.

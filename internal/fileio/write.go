@@ -140,6 +140,14 @@ func WriteIn(folder, name string, fill func(io.Writer) error) error {
 // WriteFileIn is WriteIn for content that is in memory.
 func WriteFileIn(folder, name string, data []byte) error { return WriteIn(folder, name, content(data)) }
 
+// CopyIn is WriteIn for content that is read from elsewhere.
+func CopyIn(folder, name string, from io.Reader) error {
+	return WriteIn(folder, name, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
+
 // Writable makes a file in a folder and removes it again.
 func Writable(folder string) error {
 	root, err := openRoot(folder)

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness/selftest"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // calibrate chooses the rate, or the expected latency, if only the rules' placeholder was given, and the
@@ -22,7 +23,7 @@ func (r *run) calibrate(ctx context.Context) error {
 	if s.Mode == loadgen.AccuracyOnly {
 		if r.cfg.Calibrate && s.Scenario == loadgen.Server { // accuracy need not wait for a query per second
 			s.ServerTargetQPS = float64(len(r.model.predictors)) / r.warm.latency.Seconds()
-			r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration", limitation.Calibration)
+			r.set("target_qps", rateSetting(s.ServerTargetQPS), "calibration", limitation.Calibration)
 		}
 		return nil
 	}
@@ -40,7 +41,7 @@ func (r *run) calibrate(ctx context.Context) error {
 			return err
 		}
 		c := r.calibration
-		r.cfg.Observer.Note(fmt.Sprintf("no target given: using %s = %.4g %s (%s)", c.Chosen.Name, c.Chosen.Value, c.Chosen.Unit, c.Reason))
+		r.cfg.Observer.Note(fmt.Sprintf("no target given: using %s = %s (%s)", c.Chosen.Name, units.Text(c.Chosen.Value, c.Chosen.Unit), c.Reason))
 	}
 	r.chooseQueryCount()
 	return r.warmRemainder(ctx)
@@ -53,7 +54,7 @@ type LatencyBoundError struct {
 }
 
 func (e *LatencyBoundError) Error() string {
-	return fmt.Sprintf("one sample takes at least %v, the latency bound is %v: no rate can meet it", e.Latency, e.Bound)
+	return fmt.Sprintf("one sample takes at least %s, the latency bound is %s: no rate can meet it", units.Duration(e.Latency), units.Duration(e.Bound))
 }
 
 // chooseLatencyBound compares the Server bound with the time that one sample takes. A
@@ -63,19 +64,19 @@ func (r *run) chooseLatencyBound() error {
 	if r.cfg.Settings.Scenario != loadgen.Server || r.cfg.Settings.UseTokenLatencies {
 		return nil
 	}
-	bound, took := r.cfg.Settings.ServerTargetLatency, r.warm.latency.Round(10*time.Microsecond)
+	bound, took := r.cfg.Settings.ServerTargetLatency, units.Duration(r.warm.latency)
 	if r.cfg.AutoLatency && 2*r.warm.latency > bound {
 		const factor = 4
 		auto := (factor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 		r.cfg.Settings.ServerTargetLatency = auto
-		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %v of one sample", factor, took), "")
-		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v; the latency bound of %v has no room for two: using %v (open division)", took, bound, auto))
+		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %s of one sample", factor, took), "")
+		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s; the latency bound of %s has no room for two: using %s (open division)", took, units.Duration(bound), units.Duration(auto)))
 		return nil
 	}
 	if r.warm.least <= bound {
 		return nil
 	}
-	err := &LatencyBoundError{Latency: r.warm.least.Round(10 * time.Microsecond), Bound: bound}
+	err := &LatencyBoundError{Latency: r.warm.least, Bound: bound}
 	switch {
 	case r.cfg.Anyway:
 		r.cfg.Observer.Note(err.Error())
@@ -93,7 +94,7 @@ func (r *run) chooseLatencyBound() error {
 			s.MinQueryCount = 1
 			r.set("min_query_count", fmt.Sprint(s.MinQueryCount), origin, "")
 		}
-		r.cfg.Observer.Note(fmt.Sprintf("%v; %v of traffic show how far off it is", err, s.MinDuration))
+		r.cfg.Observer.Note(fmt.Sprintf("%v; %s of traffic show how far off it is", err, units.Duration(s.MinDuration)))
 	}
 	return nil
 }
@@ -113,8 +114,8 @@ func (r *run) limitDelay(ctx context.Context) error {
 		return err
 	}
 	if left := max(0, bound-took); r.cfg.MaxDelay > left {
-		r.cfg.Observer.Note(fmt.Sprintf("a batch of %d takes %v, the latency bound is %v: samples wait at most %v for a batch, not %v",
-			batch, took.Round(10*time.Microsecond), bound, left.Round(10*time.Microsecond), r.cfg.MaxDelay))
+		r.cfg.Observer.Note(fmt.Sprintf("a batch of %d takes %s, the latency bound is %s: samples wait at most %s for a batch, not %s",
+			batch, units.Duration(took), units.Duration(bound), units.Duration(left), units.Duration(r.cfg.MaxDelay)))
 		r.cfg.MaxDelay = left
 	}
 	return nil
@@ -135,13 +136,8 @@ func (r *run) queryTime(ctx context.Context, n int) (queryTime, error) {
 	return queryTime{n, rounds, took, time.Duration(rounds) * took}, err
 }
 
-// samples writes a number of samples.
-func samples(n int) string {
-	if n == 1 {
-		return "1 sample"
-	}
-	return fmt.Sprintf("%d samples", n)
-}
+// rateSetting is a rate as conf files have it, with four digits.
+func rateSetting(rate float64) string { return units.Exact(units.Rounded(rate, units.Digits)) }
 
 // chooseInterval makes queries at fixed intervals that this machine answers in time, if the configuration
 // allows it: of fewer samples, and if one is too many, at longer intervals.
@@ -156,7 +152,7 @@ func (r *run) chooseInterval(ctx context.Context) error {
 	t, err := r.queryTime(ctx, int(s.MultiStreamSamplesPerQuery))
 	if err == nil && t.latency > most && r.cfg.FitStreams && t.samples > 1 {
 		n := max(1, int(int64(t.samples)*int64(most)/int64(t.latency)))
-		why := fmt.Sprintf("%d samples take %v, the interval is %v", t.samples, t.latency.Round(10*time.Microsecond), interval.Round(time.Microsecond))
+		why := fmt.Sprintf("%s take %s, the interval is %s", units.Count(t.samples, "sample"), units.Duration(t.latency), units.Duration(interval))
 		s.MultiStreamSamplesPerQuery = uint64(n)
 		r.set("samples_per_query", strconv.Itoa(n), "calibration: "+why, "")
 		r.cfg.Observer.Note(fmt.Sprintf("%s: using %d per query", why, n))
@@ -165,10 +161,10 @@ func (r *run) chooseInterval(ctx context.Context) error {
 	if err == nil && t.latency > most && r.cfg.AutoLatency {
 		const factor = 2
 		auto := (factor*t.latency + time.Millisecond - 1).Truncate(time.Millisecond)
-		took := t.latency.Round(10 * time.Microsecond)
+		took := units.Duration(t.latency)
 		s.MultiStreamQPS = 1 / auto.Seconds()
-		r.set("target_qps", fmt.Sprintf("%.4g", s.MultiStreamQPS), fmt.Sprintf("auto: an interval of %d × the %v of a query", factor, took), "")
-		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %v; the official interval is %v: using %v (open division)", samples(t.samples), took, interval.Round(time.Microsecond), auto))
+		r.set("target_qps", rateSetting(s.MultiStreamQPS), fmt.Sprintf("auto: an interval of %d × the %s of a query", factor, took), "")
+		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %s; the official interval is %s: using %s (open division)", units.Count(t.samples, "sample"), took, units.Duration(interval), units.Duration(auto)))
 	}
 	return err
 }
@@ -183,10 +179,7 @@ func (r *run) chooseRate(ctx context.Context) error {
 	s, c := &r.cfg.Settings, &report.Calibration{BatchOneLatencyNS: int64(r.warm.latency)}
 	r.calibration = c
 	workers := len(r.model.predictors)
-	who := fmt.Sprintf("%d workers", workers)
-	if workers == 1 {
-		who = "1 worker"
-	}
+	who := units.Count(workers, "worker")
 	switch s.Scenario {
 	case loadgen.SingleStream:
 		s.SingleStreamExpectedLatencyNS = float64(r.warm.latency)
@@ -201,9 +194,9 @@ func (r *run) chooseRate(ctx context.Context) error {
 		}
 		s.MultiStreamExpectedLatencyNS = float64(t.latency)
 		c.Chosen = report.Metric{Name: "expected query latency", Value: t.latency.Seconds() * 1e3, Unit: "ms"}
-		c.Reason = fmt.Sprintf("%s take %d × %v", samples(t.samples), t.rounds, t.batch.Round(10*time.Microsecond))
+		c.Reason = fmt.Sprintf("%s take %d × %s", units.Count(t.samples, "sample"), t.rounds, units.Duration(t.batch))
 		if t.samples == 1 {
-			c.Reason = fmt.Sprintf("1 sample takes %v", t.batch.Round(10*time.Microsecond))
+			c.Reason = "1 sample takes " + units.Duration(t.batch)
 		}
 		r.set("target_latency", fmt.Sprint(t.latency), "calibration", limitation.Calibration)
 
@@ -215,8 +208,8 @@ func (r *run) chooseRate(ctx context.Context) error {
 		c.SamplesPerSecond = rate
 		s.OfflineExpectedQPS = offlineMargin * rate
 		c.Chosen = report.Metric{Name: "target_qps", Value: s.OfflineExpectedQPS, Unit: "samples/s"}
-		c.Reason = fmt.Sprintf("measured %.4g samples/s with %s; a quarter more makes the test long enough", rate, who)
-		r.set("target_qps", fmt.Sprintf("%.4g", s.OfflineExpectedQPS), "calibration", limitation.Calibration)
+		c.Reason = fmt.Sprintf("measured %s with %s; a quarter more makes the test long enough", units.Text(rate, "samples/s"), who)
+		r.set("target_qps", rateSetting(s.OfflineExpectedQPS), "calibration", limitation.Calibration)
 
 	case loadgen.Server:
 		// Samples always wait while the capacity is measured: each worker answers them one by one, or as many as a decoder has
@@ -242,11 +235,11 @@ func (r *run) chooseRate(ctx context.Context) error {
 		c.SamplesPerSecond = capacity
 		s.ServerTargetQPS = load * capacity
 		c.Chosen = report.Metric{Name: "target_qps", Value: s.ServerTargetQPS, Unit: "queries/s"}
-		c.Reason = fmt.Sprintf("measured %.4g samples/s with %s, %s; using %.0f %% to keep %s below %v", capacity, who, how, load*100, what, bound)
+		c.Reason = fmt.Sprintf("measured %s with %s, %s; using %.0f %% to keep %s below %s", units.Text(capacity, "samples/s"), who, how, load*100, what, units.Duration(bound))
 		if took > bound {
-			c.Reason = fmt.Sprintf("measured %.4g samples/s with %s, %s; using %.0f %%, which the machine sustains", capacity, who, how, load*100)
+			c.Reason = fmt.Sprintf("measured %s with %s, %s; using %.0f %%, which the machine sustains", units.Text(capacity, "samples/s"), who, how, load*100)
 		}
-		r.set("target_qps", fmt.Sprintf("%.4g", s.ServerTargetQPS), "calibration", limitation.Calibration)
+		r.set("target_qps", rateSetting(s.ServerTargetQPS), "calibration", limitation.Calibration)
 	}
 	return nil
 }
@@ -335,8 +328,8 @@ func (r *run) chooseQueryCount() {
 		return
 	}
 	before := *target
-	origin := fmt.Sprintf("quick run: %d queries would take %v", s.MinQueryCount, time.Duration(took*1e9).Round(time.Second))
-	r.cfg.Observer.Note(fmt.Sprintf("slow model: %d queries and the median instead of %d and p%g", few, s.MinQueryCount, 100*before))
+	origin := fmt.Sprintf("quick run: %s would take %s", units.Count(s.MinQueryCount, "query"), units.Text(took, "s"))
+	r.cfg.Observer.Note(fmt.Sprintf("slow model: %s and the median instead of %s and %s", units.Count(few, "query"), units.Number(float64(s.MinQueryCount)), units.Percentile(before)))
 	s.MinQueryCount, *target = few, percentile
 	r.set("min_query_count", fmt.Sprint(few), origin, limitation.QuickRun)
 	r.set("target_latency_percentile", fmt.Sprint(100*percentile), origin, limitation.QuickRun)
@@ -359,8 +352,8 @@ func (r *run) checkHeadroom(ctx context.Context) error {
 		return err
 	}
 	if late := time.Duration(alone.IssueDelayP50NS); late > tooLate {
-		r.warnings.add(fmt.Errorf("the target of %.4g queries/s is more than half of what the generator can issue on this machine "+
-			"(at twice the target, the median query is %v late): its own delays will count as latency", target, late))
+		r.warnings.add(fmt.Errorf("the target of %s is more than half of what the generator can issue on this machine "+
+			"(at twice the target, the median query is %s late): its own delays will count as latency", units.Text(target, "queries/s"), units.Duration(late)))
 	}
 	return nil
 }

@@ -47,11 +47,11 @@ func TestAutoLatencyRaisesTheBound(t *testing.T) {
 		want    time.Duration // the bound, of 15 ms
 		noted   string
 	}{
-		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20ms; the latency bound of 15ms has no room for two: using 80ms (open division)"},
-		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8ms"},
-		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "using 81ms"},
+		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20 ms; the latency bound of 15 ms has no room for two: using 80 ms (open division)"},
+		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8 ms"},
+		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "using 81 ms"},
 		{"within reach", true, 7 * ms, 15 * ms, ""},
-		{"not asked for", false, 20 * ms, 15 * ms, "one sample takes at least 20ms, the latency bound is 15ms: no rate can meet it"},
+		{"not asked for", false, 20 * ms, 15 * ms, "one sample takes at least 20 ms, the latency bound is 15 ms: no rate can meet it"},
 		{"not asked for, within reach", false, 15 * ms, 15 * ms, ""},
 	}
 	for _, test := range tests {
@@ -216,7 +216,7 @@ func TestImpossibleBoundIsShown(t *testing.T) {
 		cfg.Brief, cfg.Calibrate, cfg.Runs, cfg.Instances = true, true, 5, 1
 		r := mustRun(t, n, cfg)
 		if d := time.Duration(r.Performance.DurationNS); r.Valid() || d < 10*time.Second || d > 12*time.Second || math.Abs(r.Performance.SamplesPerSecond-45) > 5 ||
-			len(r.Problems) == 0 || r.Problems[0] != "one sample takes at least 20ms, the latency bound is 15ms: no rate can meet it" || setting(r, "min_duration").Value != "10s" {
+			len(r.Problems) == 0 || r.Problems[0] != "one sample takes at least 20 ms, the latency bound is 15 ms: no rate can meet it" || setting(r, "min_duration").Value != "10s" {
 			t.Errorf("%s after %v at %v/s: %q", r.Result, d, r.Performance.SamplesPerSecond, r.Problems)
 		}
 	})
@@ -314,11 +314,11 @@ func TestCalibrationChoosesATarget(t *testing.T) {
 		{loadgen.SingleStream, report.Calibration{Chosen: report.Metric{Name: "expected latency", Value: 5, Unit: "ms"}},
 			"target_latency", "5ms", "median of a few runs"},
 		{loadgen.MultiStream, report.Calibration{Chosen: report.Metric{Name: "expected query latency", Value: 12, Unit: "ms"}},
-			"target_latency", "12ms", "8 samples take 1 × 12ms"},
+			"target_latency", "12ms", "8 samples take 1 × 12 ms"},
 		{loadgen.Offline, report.Calibration{SamplesPerSecond: 8 / 0.008, Chosen: report.Metric{Name: "target_qps", Value: 1.25 * 8 / 0.008, Unit: "samples/s"}},
-			"target_qps", "1250", "measured 1000 samples/s with 2 workers; a quarter more makes the test long enough"},
+			"target_qps", "1250", "measured 1,000 samples/s with 2 workers; a quarter more makes the test long enough"},
 		{loadgen.Server, report.Calibration{SamplesPerSecond: 400, Chosen: report.Metric{Name: "target_qps", Value: 240, Unit: "queries/s"}},
-			"target_qps", "240", "measured 400 samples/s with 2 workers, one by one; using 60 % to keep latency below 100ms"},
+			"target_qps", "240", "measured 400 samples/s with 2 workers, one by one; using 60 % to keep latency below 100 ms"},
 	}
 	for _, test := range tests {
 		t.Run(test.scenario.String(), func(t *testing.T) {
@@ -378,7 +378,7 @@ func TestQueryTakesSeveralRounds(t *testing.T) {
 		n := newNumbers(100)
 		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
 		cfg.Calibrate, cfg.MaxBatch = true, 3 // 8 samples are 3 batches, 2 rounds for 2 workers, of 7 ms
-		if r := mustRun(t, n, cfg); r.Calibration.Chosen.Value != 14 || r.Calibration.Reason != "8 samples take 2 × 7ms" {
+		if r := mustRun(t, n, cfg); r.Calibration.Chosen.Value != 14 || r.Calibration.Reason != "8 samples take 2 × 7 ms" {
 			t.Errorf("calibration %+v", r.Calibration)
 		}
 	})
@@ -674,7 +674,7 @@ func TestFitStreamsAndAutoLatency(t *testing.T) {
 					}
 				}
 				if notes := strings.Join(cfg.Observer.(*observer).notes, "\n"); (c.samples != 4) != strings.Contains(notes, " per query") ||
-					(c.interval != 50*time.Millisecond) != strings.Contains(notes, "the official interval is 50ms: using 200ms (open division)") {
+					(c.interval != 50*time.Millisecond) != strings.Contains(notes, "the official interval is 50 ms: using 200 ms (open division)") {
 					t.Errorf("notes\n%s", notes)
 				}
 			})

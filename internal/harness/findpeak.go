@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness/peak"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -100,13 +101,13 @@ func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, 
 	var traffic *loadgen.Result
 	var err error
 	if trial.Full {
-		r.cfg.Observer.Note(fmt.Sprintf("confirming %.5g %s at full length", trial.Load, state.Unit))
+		r.cfg.Observer.Note(fmt.Sprintf("confirming %s at full length", units.Text(trial.Load, state.Unit)))
 		if r.cfg.Settings.Scenario == loadgen.MultiStream {
 			r.cfg.Settings.MultiStreamSamplesPerQuery = uint64(trial.Load)
 			r.set("samples_per_query", strconv.FormatUint(uint64(trial.Load), 10), "find-peak", "")
 		} else {
 			r.cfg.Settings.ServerTargetQPS = trial.Load
-			r.set("target_qps", strconv.FormatFloat(trial.Load, 'g', 5, 64), "find-peak", "")
+			r.set("target_qps", units.Exact(units.Rounded(trial.Load, 5)), "find-peak", "")
 		}
 		if dir != r.cfg.OutputDir {
 			if err := fileio.MkdirIn(r.cfg.OutputDir, peak.HigherDir); err != nil {
@@ -127,11 +128,11 @@ func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, 
 	if err := errors.Join(append(traffic.Faults, err, r.score(ctx, t))...); err != nil {
 		return t, err
 	}
-	step, how := peakStep(trial, traffic, t.Queue), "trying %.5g %s: %s"
+	step, how := peakStep(trial, traffic, t.Queue), "trying %s: %s"
 	if trial.Full {
-		how = "%.5g %s at full length: %s"
+		how = "%s at full length: %s"
 	}
-	r.cfg.Observer.Note(fmt.Sprintf(how, trial.Load, state.Unit, step))
+	r.cfg.Observer.Note(fmt.Sprintf(how, units.Text(trial.Load, state.Unit), step))
 	return t, state.Add(step)
 }
 
@@ -145,7 +146,7 @@ func peakStep(t peak.Trial, test *loadgen.Result, queue *report.QueueStats) repo
 	}
 	step.Met = test.Valid() || !t.Full && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
 	if !t.Full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
-		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %.3f s on", queue.GrewSeconds)
+		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %s on", units.Text(queue.GrewSeconds, "s"))
 	}
 	if step.Met || step.Reason != "" {
 		return step
@@ -215,7 +216,7 @@ func (r *run) peakKey() string {
 func (r *run) userConf(load float64) string {
 	s := r.cfg.Settings
 	line := func(key string, value float64) string {
-		return fmt.Sprintf("%s.%v.%s = %g", r.cfg.Model.Name, s.Scenario, key, value)
+		return fmt.Sprintf("%s.%v.%s = %s", r.cfg.Model.Name, s.Scenario, key, units.Exact(value))
 	}
 	key, bound, boundValue, percentile := "target_qps", "target_latency", float64(s.ServerTargetLatency)/float64(time.Millisecond), s.ServerTargetLatencyPercentile
 	if s.Scenario == loadgen.MultiStream {

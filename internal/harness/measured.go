@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -146,8 +147,8 @@ func (t *Test) Fill(r *report.Results) {
 		r.Result = report.Invalid
 	}
 	if q := t.Queue; r.Result == report.Invalid && q != nil && q.Backlog > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("overload: the queue grew from %.3f s on, to %d samples when the last query was issued; "+
-			"the target is more than the system can do", q.GrewSeconds, q.Backlog))
+		r.Problems = append(r.Problems, fmt.Sprintf("overload: the queue grew from %s on, to %s when the last query was issued; "+
+			"the target is more than the system can do", units.Text(q.GrewSeconds, "s"), units.Count(q.Backlog, "sample")))
 	}
 	r.Problems = append(r.Problems, t.Servers.Problems...)
 	if invalid && r.Result == report.Valid {

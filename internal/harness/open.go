@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -312,8 +313,8 @@ func (r *run) widen(ctx context.Context, cores int) error {
 	if latency > bound {
 		return r.reopen(ctx, narrow)
 	}
-	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %v with one thread, %v with %d; the latency bound is %v: one worker has all cores",
-		took.Round(10*time.Microsecond), r.warm.latency.Round(10*time.Microsecond), wide.threads, bound))
+	r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s with one thread, %s with %d; the latency bound is %s: one worker has all cores",
+		units.Duration(took), units.Duration(r.warm.latency), wide.threads, units.Duration(bound)))
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // errFailed is the error of a run whose model or data failed. The results say why.
@@ -167,12 +168,12 @@ func (r *run) lengthen(test *loadgen.Result) bool {
 		return false
 	}
 	reached := float64(p.SampleCount) / p.LastCompletion.Seconds()
-	r.cfg.Observer.Note(fmt.Sprintf("the test took %v, less than %v, at %.4g samples/s instead of the %.4g that were measured before: running it again with more samples",
-		p.LastCompletion.Round(time.Millisecond), r.cfg.Settings.MinDuration, reached, r.calibration.SamplesPerSecond))
+	r.cfg.Observer.Note(fmt.Sprintf("the test took %s, less than %s, at %s instead of the %s that were measured before: running it again with more samples",
+		units.Duration(p.LastCompletion), units.Duration(r.cfg.Settings.MinDuration), units.Text(reached, "samples/s"), units.Number(r.calibration.SamplesPerSecond)))
 	r.cfg.Settings.OfflineExpectedQPS = offlineMargin * reached
 	r.calibration.SamplesPerSecond, r.calibration.Chosen.Value = reached, offlineMargin*reached
-	r.calibration.Reason = fmt.Sprintf("a test reached %.4g samples/s and was too short; a quarter more makes it long enough", reached)
-	r.set("target_qps", fmt.Sprintf("%.4g", r.cfg.Settings.OfflineExpectedQPS), "calibration", limitation.Calibration)
+	r.calibration.Reason = fmt.Sprintf("a test reached %s and was too short; a quarter more makes it long enough", units.Text(reached, "samples/s"))
+	r.set("target_qps", rateSetting(r.cfg.Settings.OfflineExpectedQPS), "calibration", limitation.Calibration)
 	return true
 }
 

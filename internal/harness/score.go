@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // AccuracyFile has the output of the official accuracy scripts, in the folder of a run.
@@ -111,7 +112,7 @@ func ofAnotherType(ctx context.Context, path string, m workload.Model, s workloa
 		other.Options[typeOption], other.Keep, other.Progress = dtype, "", func(int, int) {}
 		if score, err := scoreOf(ctx, path, m, other); err == nil && len(score.Values) > 0 && !math.IsNaN(score.Values[0].Value) {
 			v := score.Values[0]
-			found = append(found, strings.TrimSpace(fmt.Sprintf("with %s %s its %s is %.5g %s", typeOption, dtype, v.Name, v.Value, v.Unit)))
+			found = append(found, fmt.Sprintf("with %s %s its %s is %s", typeOption, dtype, v.Name, units.With(units.Score(v.Value), v.Unit)))
 		}
 	}
 	if found == nil {
@@ -189,7 +190,7 @@ func (t Target) missed(score *accuracy.Score) (list []string) {
 		case !ok:
 			list = append(list, fmt.Sprintf("the score has no value %s, want %v", b.Metric, b))
 		case !b.Keeps(v.Value):
-			list = append(list, fmt.Sprintf("%s is %.6g, want %v", b.Metric, v.Value, b))
+			list = append(list, fmt.Sprintf("%s is %s, want %v", b.Metric, units.Score(v.Value), b))
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -212,10 +213,10 @@ func (r *run) checkShape(s shape) error {
 		{load, fmt.Sprintf("a query of %d samples", e.SamplesPerQuery), issueBytes * float64(e.SamplesPerQuery)},
 		{batch, fmt.Sprintf("%d workers with batches of %d samples of %d bytes", s.workers, s.batch, row),
 			float64(s.workers) * float64(s.batch) * float64(row+placeBytes)},
-		{length, fmt.Sprintf("drawing %.4g queries before the test", queries), drawn},
+		{length, "drawing " + units.Count(queries, "query") + " before the test", drawn},
 	} {
 		if need.bytes > most {
-			return userinput.Errorf(need.field, "%s would take %.4g MiB of memory, %d MiB are free", need.what, need.bytes/(1<<20), free>>20)
+			return userinput.Errorf(need.field, "%s would take %s of memory, %s are free", need.what, units.Memory(uint64(need.bytes)), units.Memory(free))
 		}
 	}
 	return nil

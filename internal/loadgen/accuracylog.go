@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // An AccuracyRecord is the logged response of one sample.
@@ -231,7 +233,7 @@ func (l *responseLog) failure(now time.Time) (err error, stuck bool) {
 	}
 	waited := now.Sub(l.changed)
 	if stuck = waited >= l.limits.timeout; stuck && l.err == nil {
-		l.err = fmt.Errorf("it has not taken a response for %v", waited.Round(time.Second))
+		l.err = fmt.Errorf("it has not taken a response for %s", units.Duration(waited.Round(time.Second)))
 	}
 	return l.err, stuck
 }

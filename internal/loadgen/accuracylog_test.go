@@ -140,7 +140,7 @@ func TestBlockedLogHangsNothing(t *testing.T) {
 				})
 			}}
 			began := time.Now()
-			mustFault(t, mustRun(t, sut, samples(), s, opts), "the accuracy log: it has not taken a response for 10s")
+			mustFault(t, mustRun(t, sut, samples(), s, opts), "the accuracy log: it has not taken a response for 10 s")
 			mu.Lock()
 			defer mu.Unlock()
 			if took := time.Since(began); took > 20*time.Second || slowest > 0 {

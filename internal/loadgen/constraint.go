@@ -2,9 +2,10 @@ package loadgen
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Constraint is a rule that a performance phase was judged by, as data: the requirement
@@ -60,13 +61,13 @@ const (
 	AtMost  Bound = "at_most"
 )
 
-// RequiredText is the requirement, e.g. "≤ 15ms at the 99th percentile".
+// RequiredText is the requirement, e.g. "≤ 15 ms at the 99th percentile".
 func (c Constraint) RequiredText() string { return c.required("≥", "≤") }
 
 func (c Constraint) required(least, most string) string {
 	text, _ := c.texts()
 	if c.Percentile > 0 {
-		text += " at the " + Ordinal(c.Percentile) + " percentile"
+		text += " at the " + units.Ordinal(c.Percentile) + " percentile"
 	}
 	if c.Bound == AtMost {
 		return most + " " + text
@@ -266,59 +267,26 @@ const unitNanoseconds = "ns"
 
 func nanosecondsOf(d time.Duration) Quantity { return Quantity{float64(d), unitNanoseconds} }
 
-// String writes times with about four digits, and other numbers with all of theirs.
+// String writes times with about four digits, and other numbers with all of those before the point.
 func (q Quantity) String() string {
-	if q.isTime() {
-		return Round(time.Duration(q.Value)).String()
+	if singular := things[q.Unit]; singular != "" {
+		return units.Count(q.Value, singular)
 	}
-	return q.exact()
+	return units.Text(q.Value, q.Unit)
 }
+
+// things are the units that are counted, with their singulars.
+var things = map[string]string{"queries": "query", "samples": "sample", "intervals": "interval"}
 
 // exact writes the number with all its digits.
 func (q Quantity) exact() string {
 	if q.isTime() {
-		return time.Duration(q.Value).String()
+		return units.ExactDuration(time.Duration(q.Value))
 	}
-	unit := q.Unit
-	if one := map[string]string{"queries": "query", "samples": "sample", "intervals": "interval"}[unit]; one != "" && q.Value == 1 {
-		unit = one
-	}
-	return strings.TrimSpace(strconv.FormatFloat(q.Value, 'f', -1, 64) + " " + unit)
+	return units.With(units.Exact(q.Value), q.Unit)
 }
 
 // isTime reports whether the number is a time that a time.Duration can hold.
 func (q Quantity) isTime() bool {
 	return q.Unit == unitNanoseconds && math.Abs(q.Value) < math.MaxInt64
-}
-
-// Round shortens a time to about four digits.
-func Round(d time.Duration) time.Duration {
-	switch {
-	case d >= time.Minute:
-		return d.Round(time.Second)
-	case d >= time.Second:
-		return d.Round(time.Millisecond)
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond)
-	case d >= time.Microsecond:
-		return d.Round(10 * time.Nanosecond)
-	}
-	return d
-}
-
-// Ordinal writes a fraction as a percentile's name: 0.9 as 90th, 0.92 as 92nd.
-func Ordinal(fraction float64) string {
-	x := math.Round(fraction*1e6) / 1e4 // without the digits that floating point adds
-	suffix := "th"
-	if n := int(x); float64(n) == x && n%100/10 != 1 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return strconv.FormatFloat(x, 'g', -1, 64) + suffix
 }

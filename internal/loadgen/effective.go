@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // EffectiveSettings are the settings of a test in effect: the requested ones, reduced
@@ -130,7 +132,7 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 		"the target QPS, or what the expected latency makes of it, must be between %g and %g, is %g", minRate, maxRate, e.TargetQPS)
 	if a := e.ServerArrivals; a != (Arrivals{}) {
 		n := a.Factor * e.TargetQPS * a.Burst.Seconds()
-		check(n >= 1, "bursts of %v at %g times %g queries/s have %.3g queries on average, want at least one", a.Burst, a.Factor, e.TargetQPS, n)
+		check(n >= 1, "bursts of %v at %g times %s have %s queries on average, want at least one", a.Burst, a.Factor, units.Text(e.TargetQPS, "queries/s"), units.Number(n))
 	}
 	check(e.SamplesPerQuery > 0 || e.Mode == AccuracyOnly, // whose query is the loaded set
 		"the query would have no samples: min_query_count and target_qps times min_duration are both 0")
@@ -146,6 +148,6 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 
 	queries, _ := e.Prepared()
 	check(queries*float64(e.SamplesPerQuery) <= maxSamples,
-		"%.0f queries of %d samples are more than the %d samples a test can have", queries, e.SamplesPerQuery, uint64(maxSamples))
+		"%s of %s are more than the %s a test can have", units.Count(queries, "query"), units.Count(e.SamplesPerQuery, "sample"), units.Count(uint64(maxSamples), "sample"))
 	return errors.Join(errs...)
 }

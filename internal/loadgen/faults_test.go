@@ -129,12 +129,12 @@ func TestStallTimeout(t *testing.T) {
 		took    time.Duration // at least, and a little more
 		fault   string        // "" if none
 	}{
-		"never completes":                 {&fakeSUT{issue: func(Query) {}}, nil, 10 * time.Second, "for 10s it has completed none of the 1 samples"},
-		"blocks in IssueQuery":            {blocking(time.Minute, 0), nil, 10 * time.Second, "for 10s it has not returned from IssueQuery"},
-		"is slower":                       {after(11 * time.Second), nil, 10 * time.Second, "for 10s it has completed none"},
+		"never completes":                 {&fakeSUT{issue: func(Query) {}}, nil, 10 * time.Second, "for 10 s it has completed none of the 1 samples"},
+		"blocks in IssueQuery":            {blocking(time.Minute, 0), nil, 10 * time.Second, "for 10 s it has not returned from IssueQuery"},
+		"is slower":                       {after(11 * time.Second), nil, 10 * time.Second, "for 10 s it has completed none"},
 		"is a little faster":              {after(9 * time.Second), nil, 27 * time.Second, ""},
 		"works on a long answer":          {after(40 * time.Second), working(time.Hour), 120 * time.Second, ""},
-		"no longer works on it after 15s": {after(40 * time.Second), working(15 * time.Second), 25 * time.Second, "for 10s it has completed none of the 1 samples"},
+		"no longer works on it after 15s": {after(40 * time.Second), working(15 * time.Second), 25 * time.Second, "for 10 s it has completed none of the 1 samples"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inFakeTime(t, func(t *testing.T) {

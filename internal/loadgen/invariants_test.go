@@ -242,16 +242,3 @@ func TestAccuracyModeIssuesEverySampleOnce(t *testing.T) {
 		}
 	}
 }
-
-func TestRound(t *testing.T) {
-	for _, c := range []struct {
-		in   time.Duration
-		want string
-	}{
-		{999, "999ns"}, {1004, "1µs"}, {123456, "123.46µs"}, {999_996, "1ms"}, {1_234_567, "1.23ms"}, {1_234_567_890, "1.235s"}, {59_999_600_000, "1m0s"}, {61_400_000_000, "1m1s"},
-	} {
-		if got := Round(c.in).String(); got != c.want {
-			t.Errorf("Round(%d ns) = %s, want %s", int64(c.in), got, c.want)
-		}
-	}
-}

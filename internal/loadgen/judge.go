@@ -3,6 +3,8 @@ package loadgen
 import (
 	"fmt"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // This file turns the records of a phase into its outcome (loadgen/results.cc).
@@ -148,8 +150,8 @@ func (p *Performance) warnings() (list []string) {
 		list = append(list, c.String())
 	}
 	if p.MaxIssueDelay != 0 && p.IssueDelay.Target > p.MaxIssueDelay && p.GeneratorDelay.Target <= p.MaxIssueDelay {
-		list = append(list, fmt.Sprintf("queries were issued %v late at the %s percentile, because the SUT was still inside IssueQuery when they were due: "+
-			"that is part of its latency; the generator itself was %v late", p.IssueDelay.Target, Ordinal(p.Effective.TargetLatencyPercentile), p.GeneratorDelay.Target))
+		list = append(list, fmt.Sprintf("queries were issued %s late at the %s percentile, because the SUT was still inside IssueQuery when they were due: "+
+			"that is part of its latency; the generator itself was %s late", units.Duration(p.IssueDelay.Target), units.Ordinal(p.Effective.TargetLatencyPercentile), units.Duration(p.GeneratorDelay.Target)))
 	}
 	return list
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Options are the parameters of a test that are not settings of LoadGen. The zero value is useful.
@@ -155,9 +157,9 @@ func (p Progress) Outlook() (verdict, reason string) {
 	switch needed, expected := p.Needed(), p.Expected(); {
 	case p.RecentTarget == 0:
 	case bound > 0 && p.RecentTarget > bound:
-		return "INVALID", fmt.Sprintf("p%.4g is %.2g × the bound", 100*percentile, p.RecentTarget.Seconds()/bound.Seconds())
+		return "INVALID", fmt.Sprintf("%s is %s × the bound", units.Percentile(percentile), units.Number(math.Ceil(100*p.RecentTarget.Seconds()/bound.Seconds())/100))
 	case needed > expected:
-		return "INVALID", fmt.Sprintf("early stopping needs %d queries, the test will have %d", needed, expected)
+		return "INVALID", fmt.Sprintf("early stopping needs %s, the test will have %s", units.Count(needed, "query"), units.Number(float64(expected)))
 	case bound > 0:
 		return "VALID", ""
 	}

@@ -70,9 +70,9 @@ func TestSettingsThatCannotRun(t *testing.T) {
 		{Offline, same(700, 1000, 0, PerformanceOnly), "same_index 700 is not below the 500 samples of the smallest set"},
 		{Server, same(80, 480, 0, SubmissionRun), "same_index 80 is not below the 20 samples of the smallest set"}, // 480, 20
 		{Offline, same(9, 0, 7, AccuracyOnly), "same_index 9 is not below the 7 samples of the smallest set"},
-		{Server, func(s *TestSettings) { s.MinQueryCount = 5e9 }, "5000000000 queries of 1 samples are more than the 4294967295"},
-		{MultiStream, func(s *TestSettings) { s.MinQueryCount = 1e9 }, "1000000000 queries of 8 samples are more than the 4294967295"},
-		{Server, func(s *TestSettings) { s.ServerTargetQPS = 1e9 }, "5000000000 queries of 1 samples are more than the 429496729"}, // in 5 s
+		{Server, func(s *TestSettings) { s.MinQueryCount = 5e9 }, "5,000,000,000 queries of 1 sample are more than the 4,294,967,295"},
+		{MultiStream, func(s *TestSettings) { s.MinQueryCount = 1e9 }, "1,000,000,000 queries of 8 samples are more than the 4,294,967,295"},
+		{Server, func(s *TestSettings) { s.ServerTargetQPS = 1e9 }, "5,000,000,000 queries of 1 sample are more than the 4,294,967,29"}, // in 5 s
 		{Server, func(s *TestSettings) { s.ServerTargetQPS, s.MinDuration = 2e9, 1 }, "must be between 1e-06 and 1e+09, is 2e+09"},
 		{SingleStream, func(s *TestSettings) { s.SingleStreamExpectedLatencyNS = 1e300 }, "must be between 1e-06 and 1e+09, is 1e-291"},
 		{MultiStream, func(s *TestSettings) { s.MultiStreamQPS = 1e12 }, "must be between 1e-06 and 1e+09, is 1e+12"},

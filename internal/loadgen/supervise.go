@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/machine/priority"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // This file watches over a phase while its queries are issued and answered.
@@ -81,8 +82,8 @@ func (t *test) drain(ctx context.Context, p *phase) bool {
 		return true
 	}
 	if ctx.Err() == nil {
-		p.rec.faults.add(faultDropped, "too many queries were outstanding when issuing ended, and %d samples had no answer %v later: they are dropped",
-			p.rec.awaited.Load()-p.rec.completed.Load(), limit)
+		p.rec.faults.add(faultDropped, "too many queries were outstanding when issuing ended, and %d samples had no answer %s later: they are dropped",
+			p.rec.awaited.Load()-p.rec.completed.Load(), units.Duration(limit))
 	}
 	return false
 }
@@ -116,7 +117,7 @@ func (t *test) watch(ctx context.Context, p *phase) {
 			if owed := p.owes(); work != last || owed == "" {
 				last, since = work, now
 			} else if idle := now.Sub(since); idle >= opts.StallTimeout {
-				p.rec.faults.add(faultStall, "the SUT has stalled: for %v it %s", idle.Round(time.Second), owed)
+				p.rec.faults.add(faultStall, "the SUT has stalled: for %s it %s", units.Duration(idle.Round(time.Second)), owed)
 				p.stop(errGivenUp)
 				return
 			}
@@ -217,7 +218,7 @@ func (t *test) checkpoint(p *phase) {
 		return // the one before is still being saved
 	}
 	partial := *t.result
-	partial.Interrupted = fmt.Errorf("%w: this is what was known after %v", ErrUnfinished, Round(time.Since(t.result.StartTime)))
+	partial.Interrupted = fmt.Errorf("%w: this is what was known after %s", ErrUnfinished, units.Duration(time.Since(t.result.StartTime)))
 	partial.Events = append(t.events.snapshot(), Event{
 		Time: time.Now(), Key: "error_runtime", Value: partial.Interrupted.Error(), IsError: true,
 	})

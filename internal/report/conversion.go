@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Conversion says how far a model was brought from FP32 to another precision, and how its answers compare.
@@ -28,9 +29,9 @@ type Agreement struct {
 
 // String is the comparison as users read it.
 func (a Agreement) String() string {
-	text := fmt.Sprintf("largest difference %.2g of the output's largest value, noise %.2g of the signal, over %d samples", a.LargestError, a.Noise, a.Samples)
+	text := fmt.Sprintf("largest difference %s of the output's largest value, noise %s of the signal, over %s", units.Number(a.LargestError), units.Number(a.Noise), units.Count(a.Samples, "sample"))
 	if a.Answers > 0 {
-		text = fmt.Sprintf("%.4g %% of %d answers equal, %s", 100*float64(a.Equal)/float64(a.Answers), a.Answers, text)
+		text = fmt.Sprintf("%s of %s equal, %s", units.Percent(float64(a.Equal)/float64(a.Answers)), units.Count(a.Answers, "answer"), text)
 	}
 	if a.Broken > 0 {
 		text += fmt.Sprintf("; %d values are not numbers", a.Broken)

@@ -8,32 +8,33 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Explain prints everything that a run was judged by and with: each constraint with
 // the file or flag that set it, why the run is not VALID and the commands that help, the settings, and the system.
 func Explain(w io.Writer, r *Results, commands ...string) error {
 	var b strings.Builder
+	width := tables.Width(w)
 	headline(&b, r)
 	fmt.Fprintf(&b, "rules %s, run by %s on %s\n\n", r.Rules, r.Program, r.Created.Format(time.RFC3339))
 	if r.Metric != nil {
 		fmt.Fprintf(&b, "The result of this scenario is %s: %s.\n\n", number(*r.Metric), r.Metric.Name)
 	}
 	if len(r.Constraints) > 0 {
-		b.WriteString(constraintTable(shownConstraints(r.Constraints), true))
+		b.WriteString(constraintTable(shownConstraints(r.Constraints), true, width))
 		b.WriteString("\n")
 	}
 	if lines := sloLines(r.SLO); lines != nil {
 		b.WriteString(strings.Join(lines, "\n") + "\n\n")
 	}
 	if r.Peak != nil {
-		b.WriteString(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n") + "\n\n")
+		b.WriteString(peakTable(r.Peak, width) + strings.Join(peakLines(r.Peak), "\n") + "\n\n")
 	}
 	if len(r.Runs) > 0 {
-		b.WriteString(runTable(r.Runs) + "\n")
+		b.WriteString(runTable(r.Runs, width) + "\n")
 	}
 	if r.Accuracy != nil {
 		b.WriteString(strings.Join(accuracyLines(r.Accuracy), "\n") + "\n")
@@ -60,14 +61,14 @@ func Explain(w io.Writer, r *Results, commands ...string) error {
 		fmt.Fprintf(&b, "The target was chosen by measuring: %s = %s, because %s.\n", c.Chosen.Name, number(c.Chosen), c.Reason)
 	}
 	b.WriteString("\n")
-	t := newTable(table.Row{"setting", "value", "set by"})
+	t := tables.New("setting", "value", "set by")
 	for _, s := range r.Settings {
 		if n, err := strconv.Atoi(s.Value); err == nil && s.Key == "mode" { // conf files have a number
 			s.Value = loadgen.Mode(n).String()
 		}
-		t.AppendRow(table.Row{s.Key, s.Value, s.Origin})
+		t.Row(s.Key, durationIn(s.Value), s.Origin)
 	}
-	b.WriteString(t.Render() + "\n\n")
+	b.WriteString(t.Text(width) + "\n")
 	if r.Backend.Engine != NotKnown {
 		systemLines(&b, r)
 	}
@@ -96,26 +97,26 @@ func systemLines(b *strings.Builder, r *Results) {
 	for _, note := range r.Input.Binding {
 		line("", "%s", note)
 	}
-	line("data", "%s, %s", r.Input.DatasetPath, Counted(strconv.Itoa(r.Input.Samples), "sample"))
+	line("data", "%s, %s", r.Input.DatasetPath, units.Count(r.Input.Samples, "sample"))
 	line("engine", "%s%s", r.Backend.Engine, inBrackets("", r.Backend.Library))
 	var devices []string
 	for name, nodes := range r.Backend.Devices {
 		if nodes >= 0 {
-			name = fmt.Sprintf("%s (%s)", name, Counted(strconv.Itoa(nodes), "node"))
+			name = fmt.Sprintf("%s (%s)", name, units.Count(nodes, "node"))
 		}
 		devices = append(devices, name)
 	}
 	slices.Sort(devices)
 	line("device", "%s", strings.Join(devices, ", "))
-	line("workers", "%d, batches of up to %d, delay %s", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.MaxDelay)
+	line("workers", "%d, batches of up to %d, delay %s", r.Backend.Instances, r.Backend.MaxBatch, r.Backend.Delay())
 	if q := r.Queue; q != nil {
-		line("queue", "at most %s waited, %.3f s after the start", Counted(fmt.Sprint(q.Peak), "sample"), q.PeakSeconds)
+		line("queue", "at most %s waited, %s after the start", units.Count(q.Peak, "sample"), units.Text(q.PeakSeconds, "s"))
 	}
 	if r.Energy != nil {
 		line("energy", "%v", r.Energy)
 	}
 	if p := r.Performance; p != nil {
-		line("memory", "%s, %v paused", Counted(fmt.Sprint(p.GCCycles), "garbage collection"), shorten(p.GCPauseNS))
+		line("memory", "%s, %s paused", units.Count(p.GCCycles, "garbage collection"), nanoseconds(p.GCPauseNS))
 	}
 	line("time", "%s", phaseTimes(r.Phases))
 }
@@ -132,7 +133,7 @@ func phaseTimes(phases []PhaseTime) string {
 	}
 	var times []string
 	for _, name := range names {
-		times = append(times, fmt.Sprintf("%s %v", name, shorten(int64(sums[name]*1e9))))
+		times = append(times, name+" "+units.Text(sums[name], "s"))
 	}
 	return strings.Join(times, ", ")
 }
@@ -142,12 +143,4 @@ func inBrackets(label, text string) string {
 		return ""
 	}
 	return " (" + label + text + ")"
-}
-
-// Counted writes a number of things: 1 node, 2 nodes, 1,000 nodes.
-func Counted(digits, what string) string {
-	if digits == "1" {
-		return "1 " + what
-	}
-	return digits + " " + what + "s"
 }

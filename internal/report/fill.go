@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Fill takes the verdict and the measurements of a finished test. Origin says who made a setting.
@@ -77,7 +77,7 @@ const (
 // nothing was measured.
 func metric(p *loadgen.Performance, by comparison) *Metric {
 	e := p.Effective
-	percentile := loadgen.Ordinal(e.TargetLatencyPercentile) + " percentile"
+	percentile := units.Ordinal(e.TargetLatencyPercentile) + " percentile"
 	switch {
 	case e.InferTokenLatencies && e.Scenario == loadgen.Server: // GPT-J since v4.1 (RESULT_FIELD of the submission checker)
 		return rateMetric(CompletedInferredTokens, p.InferredTokensPerSecond(), "tokens/s")
@@ -110,7 +110,7 @@ func serverMetric(p *loadgen.Performance, by comparison) *Metric {
 
 // rateMetric is nil for a rate that is no number: nothing was measured.
 func rateMetric(name string, value float64, unit string) *Metric {
-	if finite(value) <= 0 {
+	if orZero(value) <= 0 {
 		return nil
 	}
 	return &Metric{Name: name, Value: value, Unit: unit}
@@ -128,13 +128,13 @@ func latencyMetric(name string, p *loadgen.Performance, stats loadgen.LatencySta
 	return &Metric{Name: name, Value: milliseconds(stats.Target), Unit: "ms"}
 }
 
-func perSecond(count int64, d time.Duration) float64 { return finite(float64(count) / d.Seconds()) }
+func perSecond(count int64, d time.Duration) float64 { return orZero(float64(count) / d.Seconds()) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// finite replaces what JSON cannot hold by 0.
-func finite(x float64) float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+// orZero replaces what JSON cannot hold by 0.
+func orZero(x float64) float64 {
+	if !units.Finite(x) {
 		return 0
 	}
 	return x
@@ -165,7 +165,7 @@ func performance(p *loadgen.Performance) *Performance {
 	out.FirstTokenNS = optional(p.FirstToken)
 	out.TimePerOutputTokenNS = optional(p.TimePerOutputToken)
 	if p.Effective.Scenario == loadgen.Server {
-		out.ScheduledPerSecond = finite(p.ScheduledQPS())
+		out.ScheduledPerSecond = orZero(p.ScheduledQPS())
 	}
 	out.IssueDelayNS, out.GeneratorDelayNS = optional(p.IssueDelay), optional(p.GeneratorDelay)
 	if es := p.EarlyStopping; es.Estimate > 0 && !p.Effective.UseTokenLatencies {
@@ -183,7 +183,7 @@ func performance(p *loadgen.Performance) *Performance {
 // NewTest describes the settings that a test has.
 func NewTest(e loadgen.EffectiveSettings) *Test {
 	t := &Test{
-		TargetQPS: finite(e.TargetQPS), TargetLatencyNS: int64(e.TargetLatency), TargetLatencyPercentile: finite(e.TargetLatencyPercentile),
+		TargetQPS: orZero(e.TargetQPS), TargetLatencyNS: int64(e.TargetLatency), TargetLatencyPercentile: orZero(e.TargetLatencyPercentile),
 		MinDurationNS: int64(e.MinDuration), MaxDurationNS: int64(e.MaxDuration),
 		MinQueryCount: e.MinQueryCount, MaxQueryCount: e.MaxQueryCount, MinSampleCount: e.MinSampleCount,
 		SamplesPerQuery: e.SamplesPerQuery, PerformanceSampleCount: e.PerformanceSampleCount,

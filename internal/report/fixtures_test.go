@@ -240,9 +240,9 @@ func searched() *Results {
 	r.Mode = "FindPeak"
 	r.Peak = &Peak{Unit: "queries/s", Best: 48.5, UserConf: "resnet50.Server.target_qps = 48.5", Steps: []PeakStep{
 		{Load: 40, Met: true, Seconds: 12.5, LatencyNS: 9e6},
-		{Load: 60, Seconds: 8.25, LatencyNS: 31e6, Reason: "latency: the 99 % percentile is 31ms, the limit 15ms"},
+		{Load: 60, Seconds: 8.25, LatencyNS: 31e6, Reason: "latency: the 99 % percentile is 31 ms, the limit 15 ms"},
 		{Load: 50, Met: true, Seconds: 10.125, LatencyNS: 14e6},
-		{Load: 50, Full: true, Seconds: 60.25, LatencyNS: 15.5e6, Reason: "early stopping: 3000 queries are too few"},
+		{Load: 50, Full: true, Seconds: 60.25, LatencyNS: 15.5e6, Reason: "early stopping: 3,000 queries are too few"},
 		{Load: 48.5, Met: true, Full: true, Seconds: 60.125, LatencyNS: 13.5e6},
 	}}
 	return r

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // words are those of limitations, with their fields in braces. A part in brackets is left out if one of its fields is empty.
@@ -123,7 +126,7 @@ var optional = regexp.MustCompile(`\[[^\]]*\]`)
 
 // worded puts the fields of a limitation into a text.
 func worded(text string, l limitation.Limitation) string {
-	fields := map[string]string{"{key}": l.Key, "{value}": l.Value, "{of}": l.Of, "{want}": l.Want, "{origin}": l.Origin}
+	fields := map[string]string{"{key}": l.Key, "{value}": shown(l.Value), "{of}": shown(l.Of), "{want}": shown(l.Want), "{origin}": l.Origin}
 	text = optional.ReplaceAllStringFunc(text, func(part string) string {
 		for name, value := range fields {
 			if value == "" && strings.Contains(part, name) {
@@ -138,6 +141,25 @@ func worded(text string, l limitation.Limitation) string {
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
+
+// shown is a field of a limitation, which is data, as people write it.
+func shown(field string) string {
+	if n, err := strconv.ParseInt(field, 10, 64); err == nil && n < 1e12 { // more than that is a seed
+		return units.Number(float64(n))
+	}
+	return durationIn(field)
+}
+
+// durationIn is a text of a record, as people write it if it is a duration.
+func durationIn(text string) string {
+	if d, err := time.ParseDuration(text); err == nil && strings.HasSuffix(text, "s") { // "0" is any number
+		return units.ExactDuration(d)
+	}
+	return text
+}
+
+// Delay is how long samples waited for a batch.
+func (b *Backend) Delay() string { return durationIn(b.MaxDelay) }
 
 // Limitations are those of a run.
 type Limitations []limitation.Limitation

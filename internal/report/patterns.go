@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Pattern is a run of a model under one traffic pattern.
@@ -25,24 +24,19 @@ type Pattern struct {
 // limitations that all have.
 func Patterns(w io.Writer, runs []Pattern) error {
 	var b strings.Builder
-	t := newTable(table.Row{"scenario", "p50", "p90", "p99", "samples/s", "result", "what limits"})
-	var numbers []table.ColumnConfig
-	for column := 2; column <= 5; column++ {
-		numbers = append(numbers, table.ColumnConfig{Number: column, Align: text.AlignCenter})
-	}
-	t.SetColumnConfigs(numbers)
+	t := tables.New("scenario", "p50", "p90", "p99", "samples/s", "result", "what limits")
 	var first *Results
 	for _, one := range runs {
 		r := one.Results
 		if r == nil || r.Performance == nil {
-			t.AppendRow(table.Row{one.Scenario, "", "", "", "", "failed", one.Error})
+			t.Row(one.Scenario, "", "", "", "", "failed", one.Error)
 			continue
 		}
 		if first == nil {
 			first = r
 		}
 		p := r.Performance
-		latency, row := p.LatencyNS, table.Row{r.ScenarioName()}
+		latency, row := p.LatencyNS, []any{r.ScenarioName()}
 		if p.QueryLatencyNS != nil {
 			latency = p.QueryLatencyNS
 		}
@@ -50,9 +44,9 @@ func Patterns(w io.Writer, runs []Pattern) error {
 			latency = &Latencies{}
 		}
 		for _, ns := range []int64{latency.P50, latency.P90, latency.P99} {
-			row = append(row, shorten(ns))
+			row = append(row, nanoseconds(ns))
 		}
-		t.AppendRow(append(row, digits(p.SamplesPerSecond), r.Verdict(), r.Limit()))
+		t.Row(append(row, units.Number(p.SamplesPerSecond), r.Verdict(), r.Limit())...)
 	}
 	if first != nil {
 		system := orDash(first.Backend.Engine) + ", " + orDash(deviceNames(first))
@@ -61,7 +55,7 @@ func Patterns(w io.Writer, runs []Pattern) error {
 		}
 		fmt.Fprintf(&b, "%s on %s\n", first.Model, system)
 	}
-	b.WriteString(indent(t.Render()))
+	b.WriteString(indent(t.Text(inner(tables.Width(w)))))
 	for _, r := range runs {
 		if r.Results != nil && r.Scenario == loadgen.Offline.String() {
 			b.WriteString("  Offline: latencies count from the start, where all samples arrive at once\n")
@@ -100,9 +94,9 @@ func (r *Results) Limit() string {
 	}
 	share := 100 * busy / float64(len(r.Workers)) / (float64(p.DurationNS) / 1e9)
 	mean := float64(samples) / float64(max(batches, 1))
-	text := fmt.Sprintf("%s × %s, %.0f %% busy", Counted(fmt.Sprint(len(r.Workers)), "worker"), Counted(fmt.Sprint(max(r.Backend.Threads, 1)), "thread"), min(share, 100))
+	text := fmt.Sprintf("%s × %s, %.0f %% busy", units.Count(len(r.Workers), "worker"), units.Count(max(r.Backend.Threads, 1), "thread"), min(share, 100))
 	if mean > 1.05 {
-		text += fmt.Sprintf(", batches of %.3g", mean)
+		text += ", batches of " + units.Number(mean)
 	}
 	late := slices.ContainsFunc(r.Constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintGenerator && !c.Met })
 	switch i := slices.IndexFunc(r.Constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintLatency }); {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -343,7 +344,7 @@ func MadeBy(settings []Setting, key string) Setting {
 func (s Setting) Quantity() *loadgen.Quantity {
 	number, unit, _ := strings.Cut(s.Value, " ")
 	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || strings.Contains(unit, " ") || finite(v) != v {
+	if err != nil || strings.Contains(unit, " ") || !units.Finite(v) {
 		return nil
 	}
 	return &loadgen.Quantity{Value: v, Unit: unit}

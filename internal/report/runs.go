@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -232,44 +232,44 @@ func deviceNames(r *Results) string {
 func MLMark(w io.Writer, lines []Line) error {
 	lines = slices.Clone(lines)
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Device, b.Device) })
-	header := table.Row{"target", "workload", "scenario", "h/w", "prec", "batch", "conc.", "throughput, fps", "latency p95, ms", "accuracy"}
+	header := []string{"target", "workload", "scenario", "h/w", "prec", "batch", "conc.", "throughput, fps", "latency p95, ms", "accuracy"}
 	priced := slices.ContainsFunc(lines, func(l Line) bool { return l.PerDollar > 0 })
 	if priced {
 		header = append(header, "fps per $")
 	}
-	t := newTable(append(header, "result"))
+	t := tables.New(append(header, "result")...)
 	for _, l := range lines {
 		if l.SamplesPerSecond == 0 {
 			continue
 		}
 		engine, _, _ := strings.Cut(l.Engine, " ")
-		row := table.Row{engine, l.Model, l.Scenario, l.Device, orDash(l.Precision), l.Batch, l.Concurrency,
+		row := []any{engine, l.Model, l.Scenario, l.Device, orDash(l.Precision), l.Batch, l.Concurrency,
 			threeOrDash(l.SamplesPerSecond), threeOrDash(l.LatencyP95MS), l.Accuracy.three()}
 		if priced {
 			row = append(row, threeOrDash(l.PerDollar))
 		}
-		t.AppendRow(append(row, l.Result))
+		t.Row(append(row, l.Result)...)
 	}
-	return say(w, t.Render()+"\n")
+	return say(w, t.Text(tables.Width(w)))
 }
 
 // Table prints runs with the metric of their scenarios.
-func Table(w io.Writer, lines []Line) error { return say(w, runsTable(lines).Render()+"\n") }
+func Table(w io.Writer, lines []Line) error { return say(w, runsTable(lines).Text(tables.Width(w))) }
 
 // Markdown prints the same table as Markdown.
-func Markdown(w io.Writer, lines []Line) error { return say(w, runsTable(lines).RenderMarkdown()+"\n") }
+func Markdown(w io.Writer, lines []Line) error { return say(w, runsTable(lines).Markdown()) }
 
-func runsTable(lines []Line) table.Writer {
-	t := newTable(table.Row{"model", "scenario", "mode", "result", "metric", "accuracy", "device", "engine", "precision", "folder"})
+func runsTable(lines []Line) *tables.Table {
+	t := tables.New("model", "scenario", "mode", "result", "metric", "accuracy", "device", "engine", "precision", "folder")
 	for _, l := range lines {
 		metric, accuracy := "-", "-"
 		if l.Metric != nil {
 			metric = number(*l.Metric)
 		}
 		if a := l.Accuracy; a != nil {
-			accuracy = fmt.Sprintf("%.6g %s", a.Value, a.Unit)
+			accuracy = units.With(units.Score(a.Value), a.Unit)
 		}
-		t.AppendRow(table.Row{l.Model, l.Scenario, l.Mode, l.Result, metric, strings.TrimSpace(accuracy), l.Device, orDash(l.Engine), orDash(l.Precision), l.Folder})
+		t.Row(l.Model, l.Scenario, l.Mode, l.Result, metric, accuracy, l.Device, orDash(l.Engine), orDash(l.Precision), l.Folder)
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A ServiceLevel tells how a run kept service level objectives, which are the user's and no rule's.
@@ -121,12 +122,12 @@ func sloLines(s *ServiceLevel) []string {
 	for _, o := range s.Objectives {
 		observed, verdict := "not measured", "NOT MET"
 		if o.ObservedNS > 0 {
-			observed = shorten(o.ObservedNS).String()
+			observed = nanoseconds(o.ObservedNS)
 		}
 		if o.Met {
 			verdict = "met"
 		}
 		lines = append(lines, fmt.Sprintf("SLO %v: %s, %s", o, observed, verdict))
 	}
-	return append(lines, fmt.Sprintf("goodput: %s answers/s, %d of %d answers kept all SLOs", digits(s.GoodPerSecond), s.Good, s.Of))
+	return append(lines, fmt.Sprintf("goodput: %s, %d of %d answers kept all SLOs", units.Text(s.GoodPerSecond, "answers/s"), s.Good, s.Of))
 }

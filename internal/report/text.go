@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -19,6 +19,7 @@ import (
 // reasons, warnings and notes, then other lines (where the results are, what to do next), and at the end the limitations.
 func Summary(w io.Writer, r *Results, lines ...string) error {
 	var b strings.Builder
+	width := tables.Width(w)
 	headline(&b, r)
 	if r.Metric != nil {
 		fmt.Fprintf(&b, "  %s: %s\n", r.Metric.Name, number(*r.Metric))
@@ -27,7 +28,7 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 		b.WriteString(indent(strings.Join(accuracyLines(r.Accuracy), "\n")))
 	}
 	if len(r.Constraints) > 0 {
-		b.WriteString(indent(constraintTable(shownConstraints(r.Constraints), false)))
+		b.WriteString(indent(constraintTable(shownConstraints(r.Constraints), false, inner(width))))
 	}
 	if lines := sloLines(r.SLO); lines != nil {
 		b.WriteString(indent(strings.Join(lines, "\n")))
@@ -43,10 +44,10 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 		fmt.Fprintf(&b, "  time: %s\n", phaseTimes(r.Phases))
 	}
 	if r.Peak != nil {
-		b.WriteString(indent(peakTable(r.Peak) + strings.Join(peakLines(r.Peak), "\n")))
+		b.WriteString(indent(peakTable(r.Peak, inner(width)) + strings.Join(peakLines(r.Peak), "\n")))
 	}
 	if len(r.Runs) > 0 {
-		b.WriteString(indent(runTable(r.Runs)))
+		b.WriteString(indent(runTable(r.Runs, inner(width))))
 	}
 	remarks(&b, r)
 	for _, line := range lines {
@@ -131,9 +132,10 @@ func (r *Results) Verdict() string {
 	return r.Result + r.mark()
 }
 
-// say writes a text for people. Documents and logs may be foreign: control characters in them are escaped.
+// say writes a text for people, in lines that fit into the terminal. Documents and logs may be foreign: control characters in them
+// are escaped.
 func say(w io.Writer, text string) error {
-	_, err := io.WriteString(w, userinput.PrintableText(text))
+	_, err := io.WriteString(w, tables.Wrap(userinput.PrintableText(text), tables.Width(w)))
 	return err
 }
 
@@ -147,15 +149,15 @@ func accuracyLines(a *Accuracy) []string {
 	if reached := a.Value >= a.Target || a.Target > a.Reference && a.Value <= a.Target; !a.Met && (!reached || len(a.AlsoMissed) == 0) {
 		verdict = "MISSED"
 	}
-	n := func(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.6g %s", v, a.Unit)) }
+	n := func(v float64) string { return units.With(units.Score(v), a.Unit) }
 	target := fmt.Sprintf("%s: %s, target %s: %s (the FP32 reference has %s)", a.Metric, n(a.Value), n(a.Target), verdict, n(a.Reference))
 	switch {
 	case a.NoTarget != "" && a.Partial:
-		target = fmt.Sprintf("%s: %s, of an incomplete log of %d samples: MISSED", a.Metric, n(a.Value), a.Samples)
+		target = fmt.Sprintf("%s: %s, of an incomplete log of %s: MISSED", a.Metric, n(a.Value), units.Count(a.Samples, "sample"))
 	case a.NoTarget != "":
 		target = fmt.Sprintf("%s: %s, without a target: %s", a.Metric, n(a.Value), a.NoTarget)
 	case a.Partial:
-		target += fmt.Sprintf("; the log has %d samples only", a.Samples)
+		target += fmt.Sprintf("; the log has only %s", units.Count(a.Samples, "sample"))
 	}
 	lines := slices.Clone(a.Lines)
 	if a.Top5 != nil {
@@ -178,13 +180,9 @@ func performanceLines(b *strings.Builder, p *Performance, metric *Metric) {
 	latencyLine(b, "time to first token", p.FirstTokenNS)
 	latencyLine(b, "time per output token", p.TimePerOutputTokenNS)
 	if metric == nil || metric.Unit != "samples/s" {
-		queries := "queries"
-		if p.Queries == 1 {
-			queries = "query"
-		}
-		fmt.Fprintf(b, "  %d %s, %s in %v", p.Queries, queries, Counted(fmt.Sprint(p.Samples), "sample"), shorten(p.DurationNS))
+		fmt.Fprintf(b, "  %s, %s in %s", units.Count(p.Queries, "query"), units.Count(p.Samples, "sample"), nanoseconds(p.DurationNS))
 		if p.SamplesPerSecond > 0 {
-			fmt.Fprintf(b, ": %s samples/s", digits(p.SamplesPerSecond))
+			fmt.Fprintf(b, ": %s", units.Text(p.SamplesPerSecond, "samples/s"))
 		}
 		b.WriteString("\n")
 	}
@@ -197,7 +195,7 @@ func performanceLines(b *strings.Builder, p *Performance, metric *Metric) {
 }
 
 func delayText(l *Latencies) string {
-	return fmt.Sprintf("p50 %v, p99 %v, max %v", shorten(l.P50), shorten(l.P99), shorten(l.Max))
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", nanoseconds(l.P50), nanoseconds(l.P99), nanoseconds(l.Max))
 }
 
 // latencyLine is the spread of latencies, if they were measured.
@@ -205,8 +203,8 @@ func latencyLine(b *strings.Builder, name string, l *Latencies) {
 	if l == nil {
 		return
 	}
-	fmt.Fprintf(b, "  %s: min %v, p50 %v, p90 %v, p99 %v, max %v\n",
-		name, shorten(l.Min), shorten(l.P50), shorten(l.P90), shorten(l.P99), shorten(l.Max))
+	fmt.Fprintf(b, "  %s: min %s, p50 %s, p90 %s, p99 %s, max %s\n",
+		name, nanoseconds(l.Min), nanoseconds(l.P50), nanoseconds(l.P90), nanoseconds(l.P99), nanoseconds(l.Max))
 }
 
 // Unconfirmed says how far a search came that confirmed no load at full length.
@@ -227,10 +225,10 @@ func (p *Peak) Unconfirmed() string {
 		return fmt.Sprintf("no load that was tried (%d) kept the bound", len(p.loads()))
 	case fullMet == 0:
 		return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s, and none did at full length",
-			len(short), len(p.loads()), digits(highest), p.Unit)
+			len(short), len(p.loads()), units.Number(highest), p.Unit)
 	}
 	return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s; %d of %d tests at full length kept it",
-		len(short), len(p.loads()), digits(highest), p.Unit, fullMet, full)
+		len(short), len(p.loads()), units.Number(highest), p.Unit, fullMet, full)
 }
 
 // peakLines are the result of a search for the highest load, and why it is that one.
@@ -238,7 +236,7 @@ func peakLines(p *Peak) []string {
 	if p.Best == 0 {
 		return []string{p.Unconfirmed()}
 	}
-	lines := []string{fmt.Sprintf("Of %d loads that were tried, %s %s is the highest that kept the bound at full length.", len(p.loads()), digits(p.Best), p.Unit)}
+	lines := []string{fmt.Sprintf("Of %d loads that were tried, %s %s is the highest that kept the bound at full length.", len(p.loads()), units.Number(p.Best), p.Unit)}
 	if p.Procedure != "" {
 		lines = append(lines, "Confirmed as these rules say: "+p.Procedure+".")
 	}
@@ -255,9 +253,9 @@ func peakLines(p *Peak) []string {
 	}
 	switch {
 	case kept[brokeFull]:
-		lines = append(lines, fmt.Sprintf("%s %s kept it in a short test, and broke it at full length.", digits(brokeFull), p.Unit))
+		lines = append(lines, fmt.Sprintf("%s %s kept it in a short test, and broke it at full length.", units.Number(brokeFull), p.Unit))
 	case min(broke, brokeFull) < math.Inf(1):
-		lines = append(lines, fmt.Sprintf("%s %s broke it.", digits(min(broke, brokeFull)), p.Unit))
+		lines = append(lines, fmt.Sprintf("%s %s broke it.", units.Number(min(broke, brokeFull)), p.Unit))
 	}
 	if p.UserConf != "" {
 		lines = append(lines, "For user.conf (--write-user-conf writes it there):")
@@ -277,45 +275,32 @@ func (p *Peak) loads() (list []float64) {
 	return slices.Compact(list)
 }
 
-func shorten(ns int64) time.Duration { return loadgen.Round(time.Duration(ns)) }
+func nanoseconds(ns int64) string { return units.Duration(time.Duration(ns)) }
 
 // number formats a metric.
-func number(m Metric) string { return strings.TrimSpace(digits(m.Value) + " " + m.Unit) }
+func number(m Metric) string { return units.Text(m.Value, m.Unit) }
 
-// digits writes a number with five significant digits, or all of those before the point.
-func digits(v float64) string {
-	if math.Abs(v) >= 99999.5 { // which five digits would write as 1e+05
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.5g", v)
-}
+// inner is the width that indent leaves.
+func inner(width int) int { return max(width-2, 0) }
 
-func constraintTable(constraints []Constraint, withOrigin bool) string {
-	header := table.Row{"constraint", "required", "observed", "met"}
+func constraintTable(constraints []Constraint, withOrigin bool, width int) string {
+	header := []string{"constraint", "required", "observed", "met"}
 	if withOrigin {
 		header = append(header, "set by")
 	}
-	t := newTable(header)
+	t := tables.New(header...)
 	for _, c := range constraints {
 		met := yesNo(c.Met)
 		if !c.Met && c.ReferenceOnly {
 			met = "not for the reference"
 		}
-		row := table.Row{c.ID.String(), c.RequiredText(), c.ObservedText(), met}
+		row := []any{c.ID.String(), c.RequiredText(), c.ObservedText(), met}
 		if withOrigin {
 			row = append(row, c.Origin)
 		}
-		t.AppendRow(row)
+		t.Row(row...)
 	}
-	return t.Render() + "\n"
-}
-
-func newTable(header table.Row) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(header)
-	return t
+	return t.Text(width)
 }
 
 func yesNo(b bool) string {
@@ -340,8 +325,8 @@ func list(b *strings.Builder, title string, items []string) {
 }
 
 // peakTable has a row for every load of a search, in ascending order, with the verdicts of its tests.
-func peakTable(p *Peak) string {
-	t := newTable(table.Row{"load, " + p.Unit, "short tests", "full length", ""})
+func peakTable(p *Peak, width int) string {
+	t := tables.New("load, "+p.Unit, "short tests", "full length", "")
 	for _, load := range p.loads() {
 		var tests [2][]string
 		for _, s := range p.Steps {
@@ -356,9 +341,9 @@ func peakTable(p *Peak) string {
 		if load == p.Best {
 			mark = "chosen"
 		}
-		t.AppendRow(table.Row{digits(load), strings.Join(tests[0], ", "), strings.Join(tests[1], ", "), mark})
+		t.Row(units.Number(load), strings.Join(tests[0], ", "), strings.Join(tests[1], ", "), mark)
 	}
-	return t.Render() + "\n"
+	return t.Text(width)
 }
 
 // String is the verdict of a test, with the latency or the reason.
@@ -368,7 +353,7 @@ func (s PeakStep) String() string {
 		verdict = "kept"
 	}
 	if s.LatencyNS > 0 {
-		why = shorten(s.LatencyNS).String()
+		why = nanoseconds(s.LatencyNS)
 	}
 	if reason := s.Reason; reason != "" && !strings.HasPrefix(reason, loadgen.ConstraintLatency.String()) {
 		why, _, _ = strings.Cut(reason, ";") // the advice is for a run by itself
@@ -377,16 +362,16 @@ func (s PeakStep) String() string {
 }
 
 // runTable lists several runs. The lowest metric counts.
-func runTable(runs []RunOutcome) string {
-	t := newTable(table.Row{"run", "result", "metric"})
+func runTable(runs []RunOutcome, width int) string {
+	t := tables.New("run", "result", "metric")
 	for _, r := range runs {
 		value := ""
 		if r.Metric != nil {
 			value = number(*r.Metric)
 		}
-		t.AppendRow(table.Row{r.Folder, r.Result, value})
+		t.Row(r.Folder, r.Result, value)
 	}
-	return t.Render() + "\n"
+	return t.Text(width)
 }
 
 // String is the energy in one line.
@@ -394,11 +379,11 @@ func (e *Energy) String() string {
 	if e.NotMeasured != "" {
 		return "not measured: " + e.NotMeasured
 	}
-	text := fmt.Sprintf("%s J", digits(e.Joules))
+	text := units.Text(e.Joules, "J")
 	if e.JoulesPerSample > 0 {
-		text += fmt.Sprintf(", %s J per sample", digits(e.JoulesPerSample))
+		text += ", " + units.Text(e.JoulesPerSample, "J per sample")
 	}
-	text += fmt.Sprintf(", %s W on average, %s W at most", digits(e.MeanWatts), digits(e.PeakWatts))
+	text += fmt.Sprintf(", %s on average, %s at most", units.Text(e.MeanWatts, "W"), units.Text(e.PeakWatts, "W"))
 	var names []string
 	for _, p := range e.Parts {
 		names = append(names, p.Name)
@@ -420,17 +405,17 @@ func (e *Generation) Warnings() []string {
 	}
 	var list []string
 	if e.CPUCores > nearLimit*float64(e.Cores) {
-		list = append(list, fmt.Sprintf("the client is near its own limit: it kept %.2f of %d cores busy, and its delays count as the servers' "+
-			"(mlperf selftest --endpoint measures the limit)", e.CPUCores, e.Cores))
+		list = append(list, fmt.Sprintf("the client is near its own limit: it kept %s of %d cores busy, and its delays count as the servers' "+
+			"(mlperf selftest --endpoint measures the limit)", units.Number(e.CPUCores), e.Cores))
 	}
 	if h := e.HandoverNS; h != nil && h.P99 > lateHandover {
-		list = append(list, fmt.Sprintf("requests left the client late: %v after their issue at the 99th percentile", shorten(h.P99)))
+		list = append(list, fmt.Sprintf("requests left the client late: %s after their issue at the 99th percentile", nanoseconds(h.P99)))
 	}
 	if e.Retries > 0 {
-		list = append(list, fmt.Sprintf("%d requests failed and were sent again: their latencies count from the first time", e.Retries))
+		list = append(list, fmt.Sprintf("%s failed and went out again: latencies count from the first time", units.Count(e.Retries, "request")))
 	}
 	if e.Tokenized > 0 {
-		list = append(list, fmt.Sprintf("the local tokenizer made the tokens of %d answers of their text, because the server does not send token ids", e.Tokenized))
+		list = append(list, fmt.Sprintf("the local tokenizer made the tokens of %s of their text, because the server does not send token ids", units.Count(e.Tokenized, "answer")))
 	}
 	return list
 }
@@ -456,30 +441,30 @@ func generationLines(b *strings.Builder, e *Generation) {
 	latencyLine(b, "from send: latency", e.LatencyFromSendNS)
 	latencyLine(b, "inter-token latency", e.BetweenPiecesNS)
 	if e.TokensPerSecond > 0 {
-		fmt.Fprintf(b, "  %s requests/s, %s tokens/s until the last answer", digits(e.RequestsPerSecond), digits(e.TokensPerSecond))
+		fmt.Fprintf(b, "  %s, %s until the last answer", units.Text(e.RequestsPerSecond, "requests/s"), units.Text(e.TokensPerSecond, "tokens/s"))
 		if e.TokensPerSecondIssued > 0 {
-			fmt.Fprintf(b, ", %s tokens/s until the answer to the last request", digits(e.TokensPerSecondIssued))
+			fmt.Fprintf(b, ", %s until the answer to the last request", units.Text(e.TokensPerSecondIssued, "tokens/s"))
 		}
-		fmt.Fprintf(b, "\n  %d tokens in %d answers, counted by %s", e.Tokens, e.Answers, e.Counted)
+		fmt.Fprintf(b, "\n  %s in %s, counted by %s", units.Count(e.Tokens, "token"), units.Count(e.Answers, "answer"), e.Counted)
 		if e.PromptTokens > 0 {
-			fmt.Fprintf(b, "; %d tokens of prompts", e.PromptTokens)
+			fmt.Fprintf(b, "; %s of prompts", units.Count(e.PromptTokens, "token"))
 		}
 		var ends []string
 		for _, why := range slices.Sorted(maps.Keys(e.Finished)) {
-			ends = append(ends, fmt.Sprintf("%s %d", orDash(why), e.Finished[why]))
+			ends = append(ends, fmt.Sprintf("%s %s", orDash(why), units.Number(float64(e.Finished[why]))))
 		}
 		fmt.Fprintf(b, "; ended by %s\n", strings.Join(ends, ", "))
 		if g := e.Goodput; g != nil {
-			fmt.Fprintf(b, "  goodput: %s requests/s, %d of %d kept TTFT ≤ %v and TPOT ≤ %v\n", digits(g.RequestsPerSecond), g.Requests, g.Of, shorten(g.FirstTokenNS), shorten(g.PerTokenNS))
+			fmt.Fprintf(b, "  goodput: %s, %d of %d kept TTFT ≤ %s and TPOT ≤ %s\n", units.Text(g.RequestsPerSecond, "requests/s"), g.Requests, g.Of, nanoseconds(g.FirstTokenNS), nanoseconds(g.PerTokenNS))
 		}
 	}
 	limit := "no limit"
 	if e.Limit > 0 {
 		limit = fmt.Sprintf("a limit of %d", e.Limit)
 	}
-	fmt.Fprintf(b, "  at most %d requests under way at once, with %s; the client kept %.2f of %d cores busy", e.Most, limit, e.CPUCores, e.Cores)
+	fmt.Fprintf(b, "  at most %d requests under way at once, with %s; the client kept %s of %d cores busy", e.Most, limit, units.Number(e.CPUCores), e.Cores)
 	if h := e.HandoverNS; h != nil {
-		fmt.Fprintf(b, ", requests left it %v after their issue at p50, %v at p99", shorten(h.P50), shorten(h.P99))
+		fmt.Fprintf(b, ", requests left it %s after their issue at p50, %s at p99", nanoseconds(h.P50), nanoseconds(h.P99))
 	}
 	b.WriteString("\n")
 	if len(e.Servers) > 1 {

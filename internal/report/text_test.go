@@ -62,7 +62,7 @@ func TestExplainOfImportedLogs(t *testing.T) {
 	if err := Explain(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); strings.Contains(text, "model    ") || !strings.Contains(lineWith(text, "line 7"), "PerformanceOnly") || !strings.Contains(lineWith(text, "line 8"), "│ 2 ") {
+	if text := b.String(); strings.Contains(text, "model    ") || !strings.Contains(lineWith(text, "line 7"), "PerformanceOnly") || strings.Fields(lineWith(text, "line 8"))[1] != "2" {
 		t.Errorf("want the name of the mode, and nothing about an unknown system:\n%s", text)
 	}
 }
@@ -89,7 +89,7 @@ func TestScoreNamesTheValueThatMisses(t *testing.T) {
 		"r: 100, target 38.6: reached (the FP32 reference has 39)\nlength is 5, want length ≥ 90: MISSED\n": {Value: 100, Target: 38.6, Reference: 39, AlsoMissed: []string{"length is 5, want length ≥ 90"}},
 		"r: 30, target 38.6: MISSED (the FP32 reference has 39)\nlength is 5, want length ≥ 90: MISSED\n":   {Value: 30, Target: 38.6, Reference: 39, AlsoMissed: []string{"length is 5, want length ≥ 90"}},
 		"r: 3, target 3.5: reached (the FP32 reference has 3.1)\nx: MISSED\n":                               {Value: 3, Target: 3.5, Reference: 3.1, AlsoMissed: []string{"x"}},
-		"r: 100, target 38.6: MISSED (the FP32 reference has 39); the log has 2 samples only\n":             {Value: 100, Target: 38.6, Reference: 39, Partial: true, Samples: 2},
+		"r: 100, target 38.6: MISSED (the FP32 reference has 39); the log has only 2 samples\n":             {Value: 100, Target: 38.6, Reference: 39, Partial: true, Samples: 2},
 	} {
 		var b strings.Builder
 		a.Metric = "r"
@@ -132,7 +132,7 @@ func TestRemarksByWeight(t *testing.T) {
 
 func TestEnergyString(t *testing.T) {
 	e := &Energy{Joules: 1234, MeanWatts: 61.7, PeakWatts: 80, JoulesPerSample: 0.5, Parts: []EnergyPart{{Name: "package-0"}, {Name: "dram"}}}
-	if got, want := e.String(), "1234 J, 0.5 J per sample, 61.7 W on average, 80 W at most (package-0, dram)"; got != want {
+	if got, want := e.String(), "1,234 J, 0.5 J per sample, 61.7 W on average, 80 W at most (package-0, dram)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := (&Energy{NotMeasured: "no meter"}).String(); got != "not measured: no meter" {
@@ -165,9 +165,9 @@ func TestGeneration(t *testing.T) {
 	var b strings.Builder
 	generationLines(&b, g)
 	for _, want := range []string{
-		"from send: time to first token: min 0s, p50 2ms", "2 requests/s, 200 tokens/s until the last answer, 210 tokens/s until the answer to the last request",
-		"900 tokens in 9 answers, counted by usage; 450 tokens of prompts; ended by - 1, length 8", "goodput: 1.5 requests/s, 7 of 9 kept TTFT ≤ 2s and TPOT ≤ 200ms",
-		"at most 3 requests under way at once, with a limit of 4; the client kept 1.90 of 2 cores busy, requests left it 0s after their issue at p50, 5ms at p99",
+		"from send: time to first token: min 0 s, p50 2 ms", "2 requests/s, 200 tokens/s until the last answer, 210 tokens/s until the answer to the last request",
+		"900 tokens in 9 answers, counted by usage; 450 tokens of prompts; ended by - 1, length 8", "goodput: 1.5 requests/s, 7 of 9 kept TTFT ≤ 2 s and TPOT ≤ 200 ms",
+		"at most 3 requests under way at once, with a limit of 4; the client kept 1.9 of 2 cores busy, requests left it 0 s after their issue at p50, 5 ms at p99",
 		"http://b: 5 requests, at most 1 at once", "1 × status 500: overloaded",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -175,24 +175,13 @@ func TestGeneration(t *testing.T) {
 		}
 	}
 	warnings := strings.Join(g.Warnings(), "\n")
-	for _, want := range []string{"near its own limit: it kept 1.90 of 2 cores", "requests left the client late: 5ms", "1 requests failed and were sent again", "the tokens of 2 answers"} {
+	for _, want := range []string{"near its own limit: it kept 1.9 of 2 cores", "requests left the client late: 5 ms", "1 request failed and", "the tokens of 2 answers"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("no %q in\n%s", want, warnings)
 		}
 	}
 	if len((*Generation)(nil).Warnings()) != 0 || len((&Generation{Cores: 2, HandoverNS: &Latencies{}}).Warnings()) != 0 {
 		t.Error("nothing is warned of")
-	}
-}
-
-func TestDigits(t *testing.T) {
-	for v, want := range map[float64]string{
-		0: "0", 1: "1", 1.5: "1.5", 123.456: "123.46", 1234.56: "1234.6", 12345.6: "12346", 99999.4: "99999", 99999.5: "100000", 99999.96: "100000",
-		123456.7: "123457", 1e6: "1000000", -99999.9: "-100000", 0.000123456: "0.00012346", 1e-7: "1e-07",
-	} {
-		if got := digits(v); got != want {
-			t.Errorf("digits(%v) = %s, want %s", v, got, want)
-		}
 	}
 }
 

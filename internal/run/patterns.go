@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -43,8 +44,8 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 			again := q
 			again.Force = again.Force || output != ""
 			rate := p.Results.Performance.SamplesPerSecond / 2
-			again.Settings = append(slices.Clone(q.Settings), config.Override{Key: "target_qps", Value: fmt.Sprintf("%.4g", rate), Origin: "half of what the run before completed"})
-			o.Note(fmt.Sprintf("the rate was too high for the latency bound: running it again with %.4g queries/s", rate))
+			again.Settings = append(slices.Clone(q.Settings), config.Override{Key: "target_qps", Value: units.Exact(units.Rounded(rate, units.Digits)), Origin: "half of what the run before completed"})
+			o.Note(fmt.Sprintf("the rate was too high for the latency bound: running it again with %s", units.Text(rate, "queries/s")))
 			if resolved, err = Resolve(again); err == nil {
 				p.Results, err = resolved.do(ctx, o)
 				p.Folder = resolved.Request.Output

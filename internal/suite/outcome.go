@@ -7,17 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -121,7 +120,7 @@ func (s *Score) measured(r *report.Results) {
 		case c.ID == loadgen.ConstraintLatency:
 			s.Bound = c.RequiredText()
 		case c.ID == loadgen.ConstraintIntervals && r.Test != nil:
-			s.Bound = fmt.Sprintf("%s, each %v", c.RequiredText(), time.Duration(r.Test.TargetLatencyNS).Round(time.Microsecond))
+			s.Bound = fmt.Sprintf("%s, each %s", c.RequiredText(), units.Duration(time.Duration(r.Test.TargetLatencyNS)))
 		}
 		if !c.Met && !c.ReferenceOnly && s.Why == "" {
 			s.Why = c.Sentence()
@@ -302,14 +301,14 @@ func (p *Plan) missingOfRound() []string {
 func (o *Outcome) Write(w io.Writer, paint func(verdict string) string) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, userinput.PrintableLine(o.headline()))
-	b.WriteString(o.table(paint))
+	b.WriteString(o.table(paint, tables.Width(w)))
 	list(&b, "Why", o.reasons())
 	list(&b, "Limitations", o.limitations())
 	list(&b, "Missing for a submission", o.Missing)
 	if o.Left.Steps > 0 {
 		fmt.Fprintf(&b, "Not run yet: %v\n", o.Left)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, tables.Wrap(b.String(), tables.Width(w)))
 	return err
 }
 
@@ -353,42 +352,30 @@ func (o *Outcome) WritePage() (file string, err error) {
 	})
 }
 
-func runs(n int) string { return report.Counted(strconv.Itoa(n), "run") }
+func runs(n int) string { return units.Count(n, "run") }
 
-// verdictColumn is the coloured column of the table.
-const verdictColumn = 2
-
-func (o *Outcome) table(paint func(string) string) string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(table.Row{"benchmark", "scenario", "result", "score", "latency bound", "accuracy", "target", "time"})
+func (o *Outcome) table(paint func(string) string, width int) string {
+	t := tables.New("benchmark", "scenario", "result", "score", "latency bound", "accuracy", "target", "time")
 	for _, s := range o.Scores {
 		name := strings.TrimSpace(s.Model + " " + s.Precision)
 		accuracy, target := accuracyCells(s)
-		row := table.Row{name, s.scenarioName(), s.Result, metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds)}
-		for i := range row {
-			row[i] = userinput.PrintableLine(row[i].(string))
-		}
-		row[verdictColumn] = paint(row[verdictColumn].(string))
-		t.AppendRow(row)
+		t.Row(name, s.scenarioName(), tables.Painted(paint(userinput.PrintableLine(s.Result))), metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds))
 	}
-	t.SuppressEmptyColumns()
-	return "  " + strings.ReplaceAll(t.Render(), "\n", "\n  ") + "\n"
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(t.Text(max(width-2, 0)), "\n"), "\n", "\n  ") + "\n"
 }
 
 func metricCell(m *report.Metric) string {
 	if m == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.5g %s", m.Value, m.Unit)
+	return units.Text(m.Value, m.Unit)
 }
 
 func timeCell(seconds float64) string {
 	if seconds == 0 {
 		return ""
 	}
-	return time.Duration(seconds * 1e9).Round(time.Second).String()
+	return units.Duration(time.Duration(seconds * 1e9).Round(time.Second))
 }
 
 // accuracyCells are the accuracy and its target, which says whether it is reached.
@@ -402,13 +389,13 @@ func accuracyCells(s Score) (accuracy, target string) {
 	case a.NoTarget != "" && !a.Partial:
 		target = "none"
 	case a.Met:
-		target = fmt.Sprintf("%.5g reached", a.Target)
+		target = units.Score(a.Target) + " reached"
 	default:
-		target = fmt.Sprintf("%.5g MISSED", a.Target)
+		target = units.Score(a.Target) + " MISSED"
 	}
-	accuracy = strings.TrimSpace(fmt.Sprintf("%.5g %s", a.Value, a.Unit))
+	accuracy = units.With(units.Score(a.Value), a.Unit)
 	if a.Top5 != nil {
-		accuracy += fmt.Sprintf(", Top-5 %.5g %%", *a.Top5)
+		accuracy += ", Top-5 " + units.With(units.Score(*a.Top5), "%")
 	}
 	return accuracy, target
 }

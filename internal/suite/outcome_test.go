@@ -77,7 +77,7 @@ func TestScoreBoundAndReason(t *testing.T) {
 	}
 	intervals := rule(loadgen.ConstraintIntervals, true, 1, "intervals")
 	s.measured(&report.Results{Constraints: []report.Constraint{intervals}, Test: &report.Test{TargetLatencyNS: 50_000_400}})
-	if want := intervals.RequiredText() + ", each 50ms"; s.Bound != want {
+	if want := intervals.RequiredText() + ", each 50 ms"; s.Bound != want {
 		t.Errorf("bound %q, want %q", s.Bound, want)
 	}
 }
@@ -162,7 +162,7 @@ func TestOutcomeCounts(t *testing.T) {
 		t.Errorf("missing %q, want %q", out.Missing, want)
 	}
 	var b strings.Builder
-	if err := out.Write(&b, strings.ToLower); err != nil || !strings.Contains(b.String(), "Not run yet: 1 run, 1m0s\n") {
+	if err := out.Write(&b, strings.ToLower); err != nil || !strings.Contains(b.String(), "Not run yet: 1 run, 60 s\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -175,7 +175,7 @@ func TestAccuracyCells(t *testing.T) {
 		{Score{}, "", ""},
 		{Score{AccuracyError: notRun}, notRun, ""},
 		{Score{AccuracyError: "no such file"}, "not known", ""},
-		{Score{Accuracy: &report.Accuracy{Value: 76.4561, Unit: "%", Target: 75.7, Met: true}}, "76.456 %", "75.7 reached"},
+		{Score{Accuracy: &report.Accuracy{Value: 76.4561, Unit: "%", Target: 75.7, Met: true}}, "76.4561 %", "75.7 reached"},
 		{Score{Accuracy: &report.Accuracy{Value: 0.5, Target: 0.6}}, "0.5", "0.6 MISSED"},
 		{Score{Accuracy: &report.Accuracy{Value: 0.5, Target: 0.6, NoTarget: "a part of the data"}}, "0.5", "none"},
 	} {
@@ -191,8 +191,8 @@ func TestStepSummary(t *testing.T) {
 		want string
 	}{
 		{Step{State: Failed, Error: "no room\nfor it"}, "FAILED: no room"},
-		{Step{State: Done, Results: &report.Results{Result: report.Valid, Metric: &report.Metric{Value: 12.3456789, Unit: "samples/s"}}}, "VALID, 12.346 samples/s"},
-		{Step{State: Done, Results: &report.Results{Result: report.Valid, Accuracy: &report.Accuracy{Metric: "accuracy", Value: 76.45678, Unit: "%", Met: true}}}, "VALID, accuracy 76.457 %"},
+		{Step{State: Done, Results: &report.Results{Result: report.Valid, Metric: &report.Metric{Value: 12.3456789, Unit: "samples/s"}}}, "VALID, 12.35 samples/s"},
+		{Step{State: Done, Results: &report.Results{Result: report.Valid, Accuracy: &report.Accuracy{Metric: "accuracy", Value: 76.45678, Unit: "%", Met: true}}}, "VALID, accuracy 76.4568 %"},
 		{Step{State: Done, Results: &report.Results{Result: report.Valid}}, "VALID"},
 	} {
 		if got := c.step.summary(); got != c.want {
@@ -276,7 +276,7 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%d rows, want %d", len(rows), len(o.Scores))
 	}
 	for i, wants := range [][]string{
-		{"resnet50<", "Server<", `<a href="resnet50/server/performance/report.html">VALID</a>`, "1234.6 queries/s", "≤ 15ms", `<a href="resnet50/server/accuracy/report.html">76.456 %</a>`, "75.695 reached", "1m1s"},
+		{"resnet50<", "Server<", `<a href="resnet50/server/performance/report.html">VALID</a>`, "1,235 queries/s", "≤ 15 ms", `<a href="resnet50/server/accuracy/report.html">76.456 %</a>`, "75.695 reached", "61 s"},
 		{"resnet50 int8<", `<span class="n">INVALID</span>`, "0.5 samples/s", "71 %", `<span class="n">75.695 MISSED</span>`, "too few samples: 5 of 24576"},
 		{"bert<", "SingleStream<", "FAILED", "no room left", "accuracy: no such file"},
 		{"bert<", "Offline<", "NOT RUN", "accuracy: no such file"},
@@ -353,7 +353,7 @@ func TestScreenGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"1 of 5 VALID, 4 without a result; it took 1m22s\n", " <VALID> ", "made up (1 run)\n", "quick (3 runs)\n",
+		"1 of 5 VALID, 4 without a result; it took 82 s\n", " <VALID> ", "made up (1 run)\n", "quick (3 runs)\n",
 		"- a Offline: a VALID performance run\n", "- a SingleStream, Offline: an accuracy run\n", "- b int8 Server, Offline: a VALID performance run\n",
 	} {
 		if !strings.Contains(b.String(), want) {

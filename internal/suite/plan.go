@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -440,9 +441,9 @@ func (e Estimate) String() string {
 	if e.Guessed > 0 {
 		least = "at least "
 	}
-	text := fmt.Sprintf("%s, %s%v", runs(e.Steps), least, coarse(e.Total()))
+	text := fmt.Sprintf("%s, %s%s", runs(e.Steps), least, coarse(e.Total()))
 	if e.Cooldown > 0 {
-		text += fmt.Sprintf(", %v of it to cool down", coarse(e.Cooldown))
+		text += fmt.Sprintf(", %s of it to cool down", coarse(e.Cooldown))
 	}
 	if e.Guessed > 0 {
 		text += fmt.Sprintf(" (speed on this machine not known yet: %s)", runs(e.Guessed))
@@ -450,13 +451,8 @@ func (e Estimate) String() string {
 	return text
 }
 
-// coarse rounds a time: 2h5m, 3m20s.
-func coarse(d time.Duration) string {
-	if d >= time.Hour {
-		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
-	}
-	return d.Round(time.Second).String()
-}
+// coarse writes a time in whole seconds.
+func coarse(d time.Duration) string { return units.Duration(d.Round(time.Second)) }
 
 // Estimate adds up the planned steps.
 func (p *Plan) Estimate() Estimate {

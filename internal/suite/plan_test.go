@@ -454,11 +454,11 @@ func TestEstimateText(t *testing.T) {
 		e    Estimate
 		want string
 	}{
-		{Estimate{}, "0 runs, 0s"},
-		{Estimate{Steps: 1, Traffic: 1499 * time.Millisecond}, "1 run, 1s"},
-		{Estimate{Steps: 2, Traffic: time.Hour, Cooldown: 5 * time.Minute}, "2 runs, 1h5m, 5m0s of it to cool down"},
-		{Estimate{Steps: 1, Traffic: time.Minute, Guessed: 1}, "1 run, at least 1m0s (speed on this machine not known yet: 1 run)"},
-		{Estimate{Steps: 3, Traffic: 2*time.Hour + 29*time.Second, Guessed: 2}, "3 runs, at least 2h0m (speed on this machine not known yet: 2 runs)"},
+		{Estimate{}, "0 runs, 0 s"},
+		{Estimate{Steps: 1, Traffic: 1499 * time.Millisecond}, "1 run, 1 s"},
+		{Estimate{Steps: 2, Traffic: time.Hour, Cooldown: 5 * time.Minute}, "2 runs, 65 min, 5 min of it to cool down"},
+		{Estimate{Steps: 1, Traffic: time.Minute, Guessed: 1}, "1 run, at least 60 s (speed on this machine not known yet: 1 run)"},
+		{Estimate{Steps: 3, Traffic: 2*time.Hour + 29*time.Second, Guessed: 2}, "3 runs, at least 2 h (speed on this machine not known yet: 2 runs)"},
 	} {
 		if got := c.e.String(); got != c.want {
 			t.Errorf("%+v is %q, want %q", c.e, got, c.want)

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -126,7 +127,7 @@ func (s *Step) summary() string {
 	case r == nil:
 		return text + ": " + firstLine(s.Error)
 	case r.Accuracy != nil:
-		text += fmt.Sprintf(", %s %.5g %s", r.Accuracy.Metric, r.Accuracy.Value, r.Accuracy.Unit)
+		text += fmt.Sprintf(", %s %s", r.Accuracy.Metric, units.With(units.Score(r.Accuracy.Value), r.Accuracy.Unit))
 	case r.Metric != nil:
 		text += ", " + metricCell(r.Metric)
 	}
@@ -158,7 +159,7 @@ func (p *Plan) restAfter(ctx context.Context, o run.Observer) error {
 	if since >= between {
 		return nil
 	}
-	o.Note(fmt.Sprintf("suite %s ended %v ago, and this one begins %v after another: waiting %v (--cooldown gives another pause)", name, coarse(since), between, coarse(between-since)))
+	o.Note(fmt.Sprintf("suite %s ended %s ago, and this one begins %s after another: waiting %s (--cooldown gives another pause)", name, coarse(since), units.Duration(between), coarse(between-since)))
 	o.Phase("pause between suites")
 	return p.wait(ctx, o, between-since, nil)
 }
@@ -210,7 +211,7 @@ func (p *Plan) coolDown(ctx context.Context, s *Step, o run.Observer) error {
 	case limit > 0 && !known:
 		o.Note("no temperature sensor can be read: the suite's limit was not checked")
 	case hot:
-		o.Note(fmt.Sprintf("the machine has %.0f °C after %v, the suite wants %.0f: its speed may suffer", s.Celsius, waited.Round(time.Second), limit))
+		o.Note(fmt.Sprintf("the machine has %.0f °C after %s, the suite wants %.0f: its speed may suffer", s.Celsius, units.Duration(waited.Round(time.Second)), limit))
 	}
 	return nil
 }

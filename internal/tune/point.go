@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Point is a way to run a model.
@@ -22,7 +23,7 @@ type Point struct {
 func (p Point) String() string {
 	text := fmt.Sprintf("%d × %d threads, batch %d", p.Instances, p.Threads, p.MaxBatch)
 	if p.MaxDelay > 0 {
-		text += fmt.Sprintf(", delay %v", p.MaxDelay)
+		text += ", delay " + units.Duration(p.MaxDelay)
 	}
 	if p.Variant != "" {
 		text = p.Variant + ", " + text

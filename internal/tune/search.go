@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // An Objective is the number by which points are compared.
@@ -20,9 +21,9 @@ type Objective profile.Objective
 func objectiveOf(s loadgen.TestSettings) Objective {
 	switch s.Scenario {
 	case loadgen.SingleStream:
-		return Objective{loadgen.Ordinal(s.SingleStreamTargetLatencyPercentile) + " percentile latency", "ms", true}
+		return Objective{units.Ordinal(s.SingleStreamTargetLatencyPercentile) + " percentile latency", "ms", true}
 	case loadgen.MultiStream:
-		return Objective{loadgen.Ordinal(s.MultiStreamTargetLatencyPercentile) + " percentile query latency", "ms", true}
+		return Objective{units.Ordinal(s.MultiStreamTargetLatencyPercentile) + " percentile query latency", "ms", true}
 	case loadgen.Server:
 		return Objective{Name: "queries within the bound", Unit: "queries/s"}
 	}

@@ -246,12 +246,12 @@ func TestPoints(t *testing.T) {
 		{
 			name: "Server delays batches, but not single samples", base: Point{Instances: 1, Threads: 1, MaxBatch: 1},
 			facts: facts{scenario: loadgen.Server, cores: 1, bound: 10 * time.Millisecond}, axes: Axes{Batches: []int{1, 2}},
-			want: []string{"1 × 1 threads, batch 2", "1 × 1 threads, batch 2, delay 200µs", "1 × 1 threads, batch 2, delay 1ms"},
+			want: []string{"1 × 1 threads, batch 2", "1 × 1 threads, batch 2, delay 200 µs", "1 × 1 threads, batch 2, delay 1 ms"},
 		},
 		{
 			name: "delays that the user gives, and no others", base: Point{Instances: 1, Threads: 1, MaxBatch: 1},
 			facts: facts{scenario: loadgen.Server, cores: 1, bound: 10 * time.Millisecond}, axes: Axes{Batches: []int{1, 2}, Delays: []time.Duration{3 * time.Millisecond, 0}},
-			want: []string{"1 × 1 threads, batch 2", "1 × 1 threads, batch 2, delay 3ms"},
+			want: []string{"1 × 1 threads, batch 2", "1 × 1 threads, batch 2, delay 3 ms"},
 		},
 		{
 			name: "values that are given twice are tried once", base: Point{Instances: 1, Threads: 1, MaxBatch: 1},

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -65,12 +66,12 @@ func (s Sweep) Run(ctx context.Context, q run.Request, o run.Observer) ([]SweepP
 	}
 	for i, r := range requests { // an error of the last run shows before the first one takes its time
 		if _, err := run.Resolve(r); err != nil {
-			return nil, fmt.Errorf("%g %s: %w", loads[i], unit, err)
+			return nil, fmt.Errorf("%s: %w", units.Text(loads[i], unit), err)
 		}
 	}
 	var points []SweepPoint
 	for i, r := range requests {
-		o.Note(fmt.Sprintf("sweep: %g %s", loads[i], unit))
+		o.Note("sweep: " + units.Text(loads[i], unit))
 		results, err := run.Do(ctx, r, o)
 		if results != nil {
 			points = append(points, sweepPoint(results, loads[i], unit, filepath.Base(r.Output), len(s.Rates) > 0))
@@ -105,7 +106,7 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 		err = outdir.CheckNames(q.Output, SweepJSON, SweepCSV, page.FileName)
 	}
 	for i, load := range loads {
-		text := strconv.FormatFloat(load, 'g', -1, 64)
+		text := units.Exact(load)
 		r := q
 		if q.Prompts.Artifacts != "" {
 			r.Prompts.Artifacts = filepath.Join(q.Prompts.Artifacts, text)
@@ -178,7 +179,7 @@ func writeSweep(dir string, points []SweepPoint, program string) error {
 	rows := [][]string{{"load", "unit", "result", "requests_per_second", "tokens_per_second", "goodput_requests_per_second", "first_token_p50_ms", "first_token_p99_ms",
 		"per_token_p50_ms", "per_token_p99_ms", "inter_token_p99_ms", "latency_p50_ms", "latency_p99_ms", "failures", "folder"}}
 	for _, p := range points {
-		row := []string{strconv.FormatFloat(p.Load, 'g', -1, 64), p.Unit, p.Result}
+		row := []string{units.Exact(p.Load), p.Unit, p.Result}
 		for _, x := range []*float64{&p.RequestsPerSecond, &p.TokensPerSecond, p.GoodPerSecond, p.FirstTokenP50, p.FirstTokenP99, p.PerTokenP50, p.PerTokenP99, p.BetweenP99, p.LatencyP50, p.LatencyP99} {
 			cell := ""
 			if x != nil {

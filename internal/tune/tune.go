@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -256,7 +257,7 @@ func (o *Outcome) none() error {
 		}
 	}
 	return &NoneError{
-		Reason: fmt.Sprintf("no way to run the model that was tried keeps the latency bound of %v at any rate", o.Bound),
+		Reason: fmt.Sprintf("no way to run the model that was tried keeps the latency bound of %s at any rate", units.Duration(o.Bound)),
 		Bound:  o.Bound,
 	}
 }

@@ -133,7 +133,7 @@ func TestNoWayKeepsTheBound(t *testing.T) {
 	q.Axes.Batches = []int{1}
 	var none *NoneError
 	if _, err := find(t, q, &recorder{}); !errors.As(err, &none) || none.Bound != 15*time.Millisecond ||
-		err.Error() != "no way to run the model that was tried keeps the latency bound of 15ms at any rate" {
+		err.Error() != "no way to run the model that was tried keeps the latency bound of 15 ms at any rate" {
 		t.Errorf("nothing keeps the bound: %v", err)
 	}
 	if _, err := os.Stat(q.Output); !errors.Is(err, os.ErrNotExist) {

@@ -193,6 +193,11 @@ func Quote(s string, most int) string {
 		}
 		return '?'
 	}, s)
+	return Cut(s, most)
+}
+
+// Cut shortens a text to so many bytes, and marks that it did.
+func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

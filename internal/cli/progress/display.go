@@ -10,10 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"golang.org/x/term"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Style is how progress is shown.
@@ -83,7 +84,7 @@ func New(out io.Writer, style Style) *Display {
 	default:
 		d.view = &lines{out: out}
 		if f, ok := out.(*os.File); ok && style == Auto && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-			d.view = &terminal{out: out, width: func() int { return cmp.Or(Width(f), 80) }}
+			d.view = &terminal{out: out, width: func() int { return cmp.Or(tables.Width(f), 80) }}
 		}
 	}
 	go func() { // shows how long a phase without counts takes already
@@ -128,7 +129,7 @@ func (d *Display) Items(done, of int) { d.count(done, of, "") }
 func (d *Display) count(done, of int, unit string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.view.count(counter{time.Now(), int64(done), int64(of), fmt.Sprintf("%d of %d%s", done, of, unit)})
+	d.view.count(counter{time.Now(), int64(done), int64(of), fmt.Sprintf("%s of %s%s", units.Number(float64(done)), units.Number(float64(of)), unit)})
 }
 
 // Bytes counts bytes, with their rate and how long the rest will take; of is 0 if the end is not known.
@@ -138,15 +139,15 @@ func (d *Display) Bytes(done, of int64) {
 	if d.first < 0 {
 		d.first = done
 	}
-	text := BytesText(done)
+	text := units.Bytes(done)
 	if of > 0 {
-		text += " of " + BytesText(of)
+		text += " of " + units.Bytes(of)
 	}
 	if s := time.Since(d.begun).Seconds(); s > 1 {
 		rate := float64(done-d.first) / s
-		text += fmt.Sprintf(", %s/s", BytesText(int64(rate)))
+		text += ", " + units.Bytes(int64(rate)) + "/s"
 		if of > 0 && rate > 0 {
-			text += fmt.Sprintf(", %v left", seconds(float64(of-done)/rate).Truncate(time.Second))
+			text += ", " + untilEnd(seconds(float64(of-done)/rate))
 		}
 	}
 	if of == 0 {
@@ -179,20 +180,4 @@ func (d *Display) Done() {
 		d.clock.Stop()
 		close(d.over)
 	})
-}
-
-// BytesText is a number of bytes for people: 816 MB.
-func BytesText(n int64) string { return humanize.BytesN(uint64(max(n, 0)), 3) }
-
-// Width is the number of columns of a terminal; 0: out is not a terminal, or its width is not known.
-func Width(out io.Writer) int {
-	f, ok := out.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return max(width, 0)
 }

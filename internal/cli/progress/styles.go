@@ -8,6 +8,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -150,7 +151,7 @@ func (l *lines) write(now time.Time, text string) {
 func (*lines) about(string) {}
 func (*lines) end()         {}
 
-func soFar(d time.Duration) string { return fmt.Sprintf("%v so far", d.Round(time.Second)) }
+func soFar(d time.Duration) string { return units.Duration(d.Round(time.Second)) + " so far" }
 
 // schema is the id of the form of the objects.
 const schema = "mlperf-go/progress/1"

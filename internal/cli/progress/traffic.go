@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A testState is the state of a running test.
@@ -82,32 +83,40 @@ func (s testState) share() float64 {
 
 // line is the state in one line.
 func (s testState) line() string {
-	text := fmt.Sprintf("%d of %d samples, %.4g/s", s.Completed, s.Samples, s.rate())
+	text := fmt.Sprintf("%s of %s, %s", units.Number(float64(s.Completed)), units.Count(s.Samples, "sample"), units.Text(s.rate(), "/s"))
 	if s.Accuracy {
 		text = fmt.Sprintf("accuracy, set %d of %d: %s", s.Set, s.Sets, text)
 	} else if target := s.target(); target > 0 {
-		text += fmt.Sprintf(" of %.4g", target)
+		text += " of " + units.Number(target)
 	}
 	bound, percentile := s.Bound()
 	switch {
 	case bound > 0 && s.RecentTarget > 0:
-		text += fmt.Sprintf(", p%.4g %v of %v", 100*percentile, loadgen.Round(s.RecentTarget), bound)
+		text += fmt.Sprintf(", %s %s of %s", units.Percentile(percentile), units.Duration(s.RecentTarget), units.Duration(bound))
 	case s.RecentP99 > 0:
-		text += fmt.Sprintf(", p50 %v, p99 %v", loadgen.Round(s.RecentP50), loadgen.Round(s.RecentP99))
+		text += fmt.Sprintf(", p50 %s, p99 %s", units.Duration(s.RecentP50), units.Duration(s.RecentP99))
 	}
 	switch queue := s.queue(); {
 	case queue > 0 && s.AllIssued:
-		text += fmt.Sprintf(", all queries are issued, %d samples wait for their answers", queue)
+		text += fmt.Sprintf(", all queries are issued, waiting for %s", units.Count(queue, "answer"))
 	case queue > 0:
-		text += fmt.Sprintf(", queue %d", queue)
+		text += ", queue " + units.Number(float64(queue))
 	}
 	if verdict, why := s.Outlook(); verdict == "INVALID" {
 		text += ", on course for INVALID: " + why
 	}
-	if left := s.left(); s.PlannedDuration > 0 || left > 0 && !s.Accuracy {
-		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	if left := s.left(); left > 0 && (s.PlannedDuration > 0 || !s.Accuracy) {
+		text += ", " + untilEnd(left)
 	}
 	return text
+}
+
+// untilEnd is how long something still takes, in whole seconds. A test that takes longer than expected has no such time.
+func untilEnd(left time.Duration) string {
+	if left < time.Second {
+		return "less than 1 s left"
+	}
+	return units.Duration(left.Round(time.Second)) + " left"
 }
 
 // testNumbers are the state as JSON.

@@ -33,21 +33,16 @@ func TestFiles() []string {
 // Remove removes the files of a search from a folder, if it has one. The files of its best test stay, and so does a folder with results
 // that this program did not write.
 func Remove(dir string) error {
-	if !exists(filepath.Join(dir, File)) {
+	if !fileio.Exists(filepath.Join(dir, File)) {
 		return nil // the folders are not of a search
 	}
 	var errs []error
 	for _, name := range []string{confirmedDir, HigherDir} {
-		if _, err := report.ReadDocument(filepath.Join(dir, name)); err == nil || !exists(filepath.Join(dir, name, report.FileName)) {
+		if _, err := report.ReadDocument(filepath.Join(dir, name)); err == nil || !fileio.Exists(filepath.Join(dir, name, report.FileName)) {
 			errs = append(errs, fileio.RemoveFolderIn(dir, name, TestFiles()...))
 		}
 	}
 	return errors.Join(append(errs, fileio.RemoveIn(dir, File))...)
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // checkFolders refuses folders of a search in which another search, another program or the user has something.

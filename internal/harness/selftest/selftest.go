@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Test runs the load generator with a system that answers at once.
@@ -109,7 +110,7 @@ func (s Test) Check() error {
 	}
 	need, free := float64(s.samples())*queryBytes, machine.AvailableMemory()
 	if need > float64(free) {
-		return fmt.Errorf("%d queries or samples need about %.3g GiB of memory, %.3g GiB are free", s.samples(), need/(1<<30), float64(free)/(1<<30))
+		return fmt.Errorf("%s queries or samples need about %s of memory, %s are free", units.Number(float64(s.samples())), units.Memory(uint64(need)), units.Memory(free))
 	}
 	return nil
 }
@@ -294,7 +295,7 @@ func Measures() []Measure {
 	for _, qps := range []float64{500, 1e3, 2e3, 4e3, 6e3, 1e4, 2e4, 5e4} {
 		test := serverTest(qps)
 		test.Duration = time.Second
-		name := fmt.Sprintf("Server at %.0f QPS while all cores compute, latency p99", qps)
+		name := fmt.Sprintf("Server at %s QPS while all cores compute, latency p99", units.Number(qps))
 		list = append(list, Measure{Name: name, Test: test, Busy: true, Of: (*Result).p99, Unit: "ns", Least: true})
 	}
 	return list

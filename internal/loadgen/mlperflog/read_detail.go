@@ -18,6 +18,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Detail is the content of a detail log.
@@ -254,7 +255,7 @@ type problems struct {
 
 // at makes the error of a line.
 func (p *problems) at(line int, format string, args ...any) *LineError {
-	return &LineError{p.file, line, cut(fmt.Sprintf(format, args...), 300)}
+	return &LineError{p.file, line, userinput.Cut(fmt.Sprintf(format, args...), 300)}
 }
 
 // add collects the error of a line, and returns it.
@@ -276,14 +277,7 @@ func (p *problems) join() error {
 }
 
 // shorten cuts a quotation of a log.
-func shorten(s string) string { return cut(s, 80) }
-
-func cut(s string, most int) string {
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
+func shorten(s string) string { return userinput.Cut(s, 80) }
 
 // ErrNoKey is the cause of errors about a key that a log does not have.
 var ErrNoKey = errors.New("no such key in the log")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Quality is the accuracy that the closed division requires.
@@ -36,11 +37,11 @@ func (b Bound) Keeps(value float64) bool {
 func (b Bound) String() string {
 	switch {
 	case b.Most == 0:
-		return fmt.Sprintf("%s ≥ %.6g", b.Metric, b.Least)
+		return b.Metric + " ≥ " + units.Score(b.Least)
 	case b.Least == 0:
-		return fmt.Sprintf("%s ≤ %.6g", b.Metric, b.Most)
+		return b.Metric + " ≤ " + units.Score(b.Most)
 	}
-	return fmt.Sprintf("%.6g ≤ %s ≤ %.6g", b.Least, b.Metric, b.Most)
+	return fmt.Sprintf("%s ≤ %s ≤ %s", units.Score(b.Least), b.Metric, units.Score(b.Most))
 }
 
 // scoreNames are the names of values of scores by those of the submission checker, whose WER is a share of right words.

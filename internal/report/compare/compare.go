@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Run is compared with others. Charts may be nil.
@@ -66,7 +67,7 @@ func (c *Comparison) Headline() string {
 	}
 	base, new := m.Values()
 	values := fmt.Sprintf("%s against %s", new, base)
-	how := fmt.Sprintf("95 %% interval %s, %s", m.Range(), report.Counted(strconv.Itoa(m.Repeats), "pair"))
+	how := fmt.Sprintf("95 %% interval %s, %s", m.Range(), units.Count(m.Repeats, "pair"))
 	if m.Repeats == 0 {
 		how = "95 % interval " + m.Range() + " within one run each; other runs may differ by more"
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/testenv"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A simulation is a Server run: queries that wait for two workers.
@@ -568,9 +569,9 @@ func TestLatencyBounds(t *testing.T) {
 		want      string
 	}{
 		{"the same", bound(0, 2e9, 2e8), bound(0, 2e9, 2e8), ""},
-		{"exchanged", bound(0, 2e9, 2e8), bound(0, 2e8, 2e9), "2000000000 ns to the first token, 200000000 ns per token, 0.99 of the queries"},
-		{"another latency", bound(15e6, 0, 0), bound(16e6, 0, 0), "15000000 ns, 0.99 of the queries"},
-		{"none known", bound(15e6, 0, 0), nil, "15000000 ns, 0.99 of the queries"},
+		{"exchanged", bound(0, 2e9, 2e8), bound(0, 2e8, 2e9), "2 s to the first token, 200 ms per token, p99"},
+		{"another latency", bound(15e6, 0, 0), bound(16e6, 0, 0), "15 ms, p99"},
+		{"none known", bound(15e6, 0, 0), nil, "15 ms, p99"},
 	} {
 		list := compared(t, []Run{plain("a", 0, 10, c.base)}, []Run{plain("b", 1, 10, c.new)})
 		got := ""
@@ -648,7 +649,7 @@ func TestImpossibleNumbers(t *testing.T) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			for _, m := range list[0].Metrics {
-				if m.Interval != nil || !finite(m.Change) {
+				if m.Interval != nil || !units.Finite(m.Change) {
 					t.Errorf("%s: %+v", c.name, m)
 				}
 			}

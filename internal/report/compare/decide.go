@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
-	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Metric is one number of both sides, and how they differ.
@@ -62,14 +62,14 @@ func (m Metric) Text(change float64) string {
 		sign = "−"
 	}
 	if m.Points {
-		return sign + figures.Text(math.Abs(change), "points")
+		return sign + units.Text(math.Abs(change), "points")
 	}
-	return sign + figures.Text(100*math.Abs(change), "%")
+	return sign + units.Text(100*math.Abs(change), "%")
 }
 
 // Values writes the two numbers.
 func (m Metric) Values() (base, new string) {
-	return figures.Text(m.Base, m.Unit), figures.Text(m.New, m.Unit)
+	return units.Text(m.Base, m.Unit), units.Text(m.New, m.Unit)
 }
 
 // Tone is good or bad; empty if the change is neither or not sure.
@@ -213,13 +213,11 @@ func (d *decider) metric(q quantity) (Metric, bool) {
 
 // finite reports whether the numbers are finite, as those of results must be. It drops an interval that is not.
 func (m *Metric) finite() bool {
-	if i := m.Interval; i != nil && (!finite(i.Lower) || !finite(i.Upper)) {
+	if i := m.Interval; i != nil && !units.Finite(i.Lower, i.Upper) {
 		m.Interval, m.Decides = nil, false
 	}
-	return finite(m.Base) && finite(m.New) && finite(m.Change)
+	return units.Finite(m.Base, m.New, m.Change)
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // logsOf are the logarithms of a quantity of runs; nil if one lacks it.
 func logsOf(runs []Run, q quantity) []float64 {
@@ -427,7 +425,7 @@ func pairs(a, b *report.Accuracy) []float64 {
 	}
 	list := make([]float64, len(base))
 	for i := range list {
-		if list[i] = new[i] - base[i]; !finite(list[i]) {
+		if list[i] = new[i] - base[i]; !units.Finite(list[i]) {
 			return nil
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Difference is a fact beside the measurements that is not the same on both sides.
@@ -37,18 +39,18 @@ var facts = []fact{
 		return strings.Join(slices.Sorted(slices.Values(r.Limitations.Sentences())), "; ")
 	}},
 	{"data", true, func(r *report.Results) string {
-		return fmt.Sprintf("%s, %d samples", r.Input.DatasetPath, r.Input.Samples)
+		return fmt.Sprintf("%s, %s", r.Input.DatasetPath, units.Count(r.Input.Samples, "sample"))
 	}},
 	{"latency bound", true, func(r *report.Results) string {
 		t := r.Test
 		if t == nil {
 			return ""
 		}
-		text := fmt.Sprintf("%d ns", t.TargetLatencyNS)
+		text := units.ExactDuration(time.Duration(t.TargetLatencyNS))
 		if t.FirstTokenLatencyNS != 0 || t.PerTokenLatencyNS != 0 {
-			text = fmt.Sprintf("%d ns to the first token, %d ns per token", t.FirstTokenLatencyNS, t.PerTokenLatencyNS)
+			text = fmt.Sprintf("%s to the first token, %s per token", units.ExactDuration(time.Duration(t.FirstTokenLatencyNS)), units.ExactDuration(time.Duration(t.PerTokenLatencyNS)))
 		}
-		return fmt.Sprintf("%s, %g of the queries", text, t.TargetLatencyPercentile)
+		return fmt.Sprintf("%s, %s", text, units.Percentile(t.TargetLatencyPercentile))
 	}},
 	{"model", false, func(r *report.Results) string { return r.Model }},
 	{"model file", false, func(r *report.Results) string { return r.Input.ModelSHA256[:min(16, len(r.Input.ModelSHA256))] }},
@@ -56,10 +58,10 @@ var facts = []fact{
 	{"engine", false, func(r *report.Results) string { return r.Backend.Engine }},
 	{"device", false, func(r *report.Results) string { return strings.Join(slices.Sorted(maps.Keys(r.Backend.Devices)), "+") }},
 	{"workers", false, func(r *report.Results) string {
-		return fmt.Sprintf("%d × %d threads", r.Backend.Instances, r.Backend.Threads)
+		return fmt.Sprintf("%d × %s", r.Backend.Instances, units.Count(r.Backend.Threads, "thread"))
 	}},
 	{"largest batch", false, func(r *report.Results) string { return fmt.Sprint(r.Backend.MaxBatch) }},
-	{"batch delay", false, func(r *report.Results) string { return r.Backend.MaxDelay }},
+	{"batch delay", false, func(r *report.Results) string { return r.Backend.Delay() }},
 	{"program", false, func(r *report.Results) string { return r.Program }},
 	{"kernel", false, func(r *report.Results) string { return systemText(r.System, "kernel") }},
 }

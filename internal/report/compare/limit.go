@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Limit is a change that must not be exceeded: p99>+5%.
@@ -121,5 +123,5 @@ func (c *Comparison) Reproduces() (bool, string, error) {
 		return false, "", errors.New("the runs have no result to reproduce: want runs of performance")
 	}
 	m := c.Metrics[i]
-	return math.Abs(m.Change) <= reproduced, fmt.Sprintf("%s %.6g after %.6g %s, %+.2f %%, want within %g %%", m.Name, m.New, m.Base, m.Unit, 100*m.Change, 100*reproduced), nil
+	return math.Abs(m.Change) <= reproduced, fmt.Sprintf("%s %s after %s, %s, want within %s", m.Name, units.Text(m.New, m.Unit), units.Text(m.Base, m.Unit), m.Text(m.Change), units.Text(100*reproduced, "%")), nil
 }

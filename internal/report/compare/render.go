@@ -6,26 +6,29 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Text prints comparisons for a terminal: differences first, then the metrics.
-func Text(w io.Writer, list []Comparison) error { return render(w, list, table.Writer.Render, "") }
+func Text(w io.Writer, list []Comparison) error {
+	width := tables.Width(w)
+	return render(w, list, width, func(t *tables.Table) string { return t.Text(width) }, "")
+}
 
 // Markdown prints comparisons for a review.
 func Markdown(w io.Writer, list []Comparison) error {
-	return render(w, list, table.Writer.RenderMarkdown, "### ")
+	return render(w, list, 0, (*tables.Table).Markdown, "### ")
 }
 
-func render(w io.Writer, list []Comparison, draw func(table.Writer) string, head string) error {
+func render(w io.Writer, list []Comparison, width int, draw func(*tables.Table) string, head string) error {
 	var b strings.Builder
 	for i, c := range list {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "%s%s: %s against %s\n", head, c.Title(), report.Counted(strconv.Itoa(len(c.New)), "run"), report.Counted(strconv.Itoa(len(c.Base)), "run"))
+		fmt.Fprintf(&b, "%s%s: %s against %s\n", head, c.Title(), units.Count(len(c.New), "run"), units.Count(len(c.Base), "run"))
 		if headline := c.Headline(); headline != "" {
 			b.WriteString(headline + "\n")
 		}
@@ -35,9 +38,9 @@ func render(w io.Writer, list []Comparison, draw func(table.Writer) string, head
 			b.WriteString("\nOther differences:\n")
 		}
 		if len(c.Differences) > 0 {
-			b.WriteString("\n" + draw(differencesTable(c.Differences)) + "\n")
+			b.WriteString("\n" + draw(differencesTable(c.Differences)))
 		}
-		b.WriteString("\n" + draw(metricsTable(c.Shown())) + "\n\n")
+		b.WriteString("\n" + draw(metricsTable(c.Shown())) + "\n")
 		for _, n := range c.Notes {
 			b.WriteString(n + "\n")
 		}
@@ -49,36 +52,27 @@ func render(w io.Writer, list []Comparison, draw func(table.Writer) string, head
 			fmt.Fprintf(&b, "To be sure, repeat both in turns:\n%s%s\n%s", fence, cmd, fence)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, tables.Wrap(b.String(), width))
 	return err
 }
 
-func newTable(header table.Row) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(header)
-	return t
-}
-
-func differencesTable(list []Difference) table.Writer {
-	t := newTable(table.Row{"", "base", "new"})
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 60}, {Number: 3, WidthMax: 60}})
+func differencesTable(list []Difference) *tables.Table {
+	t := tables.New("", "base", "new")
 	for _, d := range list {
 		key := d.Key
 		if d.Unlike {
 			key = "! " + key
 		}
-		t.AppendRow(table.Row{key, d.Base, d.New})
+		t.Row(key, d.Base, d.New)
 	}
 	return t
 }
 
-func metricsTable(list []Metric) table.Writer {
-	t := newTable(table.Row{"metric", "base", "new", "change", "95 % interval", "how"})
+func metricsTable(list []Metric) *tables.Table {
+	t := tables.New("metric", "base", "new", "change", "95 % interval", "how")
 	for _, m := range list {
 		base, new := m.Values()
-		t.AppendRow(table.Row{m.Name, base, new, m.Verdict(), m.Range(), m.how()})
+		t.Row(m.Name, base, new, m.Verdict(), m.Range(), m.how())
 	}
 	return t
 }

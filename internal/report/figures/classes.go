@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Class is a row of the scores by class.
@@ -58,7 +59,7 @@ func (x run) classes() *Figure {
 	if c.Unit == "%" && least >= 0 && most <= 100 {
 		f.Y.To = min(f.Y.To, 104)
 	}
-	f.Sentence = fmt.Sprintf("Of %d classes, half have at most %s. Worst: %s. Best: %s.", len(list), Text(list[(len(list)-1)/2].Value, c.Unit),
+	f.Sentence = fmt.Sprintf("Of %d classes, half have at most %s. Worst: %s. Best: %s.", len(list), units.Text(list[(len(list)-1)/2].Value, c.Unit),
 		classNames(list[:min(named, len(list))], c.Unit), classNames(list[max(0, len(list)-named):], c.Unit))
 	return f
 }
@@ -66,7 +67,7 @@ func (x run) classes() *Figure {
 func classNames(list []Class, unit string) string {
 	var texts []string
 	for _, c := range list {
-		texts = append(texts, c.Name+" "+Text(c.Value, unit))
+		texts = append(texts, c.Name+" "+units.Text(c.Value, unit))
 	}
 	return strings.Join(texts, ", ")
 }

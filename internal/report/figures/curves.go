@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Curve is a line through points of which there are few, such as the loads of a sweep.
@@ -27,7 +28,7 @@ func Curves(id, title string, x, y Axis, curves []Curve) (Figure, bool) {
 	for _, c := range curves {
 		points := map[float64]float64{}
 		for i, at := range c.At {
-			if finite(at) && finite(c.Y[i]) {
+			if units.Finite(at) && units.Finite(c.Y[i]) {
 				points[at] = c.Y[i]
 			}
 		}
@@ -56,7 +57,7 @@ func Curves(id, title string, x, y Axis, curves []Curve) (Figure, bool) {
 		f.Series = append(f.Series, s)
 		places := slices.Sorted(maps.Keys(points))
 		first, last := places[0], places[len(places)-1]
-		says = append(says, fmt.Sprintf("%s: %s at %s, %s at %s", labels[k], Text(points[first], y.Unit), Text(first, ""), Text(points[last], y.Unit), Text(last, "")))
+		says = append(says, fmt.Sprintf("%s: %s at %s, %s at %s", labels[k], units.Text(points[first], y.Unit), units.Text(first, ""), units.Text(points[last], y.Unit), units.Text(last, "")))
 	}
 	f.Sentence = strings.Join(says, "; ") + "."
 	least, most := f.At[0], f.At[len(f.At)-1]
@@ -180,7 +181,7 @@ func Compared(id, title string, base, new []*charts.Charts) (Figure, bool) {
 			}
 		}
 		f.Series = append(f.Series, Series{Label: side.label, Kind: Line, Color: side.color, Values: values})
-		says = append(says, fmt.Sprintf("%s answered half within %s and 99 %% within %s", side.label, Text(p50, "ns"), Text(p99, "ns")))
+		says = append(says, fmt.Sprintf("%s answered half within %s and 99 %% within %s", side.label, units.Text(p50, "ns"), units.Text(p99, "ns")))
 	}
 	f.Sentence = capital(strings.Join(says, "; ")) + "."
 	return f, f.drawable()

@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 func TestThroughputAndLatencyOverBatchAndConcurrency(t *testing.T) {
@@ -44,7 +45,7 @@ func TestThroughputAndLatencyOverBatchAndConcurrency(t *testing.T) {
 func texts(values Values) string {
 	var parts []string
 	for _, v := range values {
-		parts = append(parts, Text(v, ""))
+		parts = append(parts, units.Text(v, ""))
 	}
 	return strings.Join(parts, " ")
 }

@@ -3,6 +3,8 @@ package figures
 import (
 	"math"
 	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Figure is a diagram. All series have a value for each of X; NaN: there is none.
@@ -111,12 +113,10 @@ func (f *Figure) drawable() bool {
 			return false
 		}
 	}
-	f.Marks = slices.DeleteFunc(f.Marks, func(m Mark) bool { return !finite(m.Value) })
+	f.Marks = slices.DeleteFunc(f.Marks, func(m Mark) bool { return !units.Finite(m.Value) })
 	return true
 }
 
 func (a *Axis) hasRange() bool {
-	return finite(a.From) && finite(a.To) && a.From < a.To && (a.From > 0 || !a.Log)
+	return units.Finite(a.From) && units.Finite(a.To) && a.From < a.To && (a.From > 0 || !a.Log)
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

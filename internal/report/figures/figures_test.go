@@ -13,29 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
-func TestTextsHaveFourDigitsAndAUnit(t *testing.T) {
-	for _, test := range []struct {
-		v    float64
-		unit string
-		want string
-	}{
-		{0, "ns", "0 ns"}, {999, "ns", "999 ns"}, {999.96, "ns", "1 µs"}, {460569644, "ns", "460.6 ms"}, {6e10, "ns", "60 s"}, {-2500, "ns", "-2.5 µs"},
-		{135.43, "/s", "135.4/s"}, {1234567, "", "1,234,567"}, {-1234.5, "W", "-1,235 W"}, {0.00012346, "", "0.0001235"}, {math.NaN(), "ns", "–"}, {math.Inf(1), "", "–"},
-	} {
-		if got := Text(test.v, test.unit); got != test.want {
-			t.Errorf("Text(%g, %q) = %q, want %q", test.v, test.unit, got, test.want)
-		}
-	}
-	for share, want := range map[float64]string{1: "100 %", 0.999999: "99.99 %", 0.255: "25.5 %", 0: "0 %"} {
-		if got := percent(share); got != want {
-			t.Errorf("percent(%g) = %q, want %q", share, got, want)
-		}
-	}
-	if got := Percentile(0.999); got != "p99.9" {
-		t.Errorf("Percentile(0.999) = %q", got)
-	}
-}
-
 func histogramOf(values ...int64) *backend.Times {
 	h := backend.NewTimes()
 	for _, v := range values {

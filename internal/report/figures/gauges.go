@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // gauges are what was read while the test ran: one figure for each unit.
@@ -16,7 +17,7 @@ func (x run) gauges() []Figure {
 		return nil
 	}
 	var list []Figure
-	for _, unit := range units(g.Series) {
+	for _, unit := range unitsOf(g.Series) {
 		if f := x.gauge(g, unit); len(f.Series) > 0 {
 			list = append(list, f)
 		}
@@ -25,7 +26,7 @@ func (x run) gauges() []Figure {
 }
 
 // units are those of the gauges, in order. Batches have a figure of their own.
-func units(series []charts.Gauge) []string {
+func unitsOf(series []charts.Gauge) []string {
 	var list []string
 	seen := map[string]bool{"samples": true}
 	for _, s := range series {
@@ -53,9 +54,9 @@ func (x run) gauge(g *charts.Gauges, unit string) Figure {
 		}
 		lowest, highest = min(lowest, least), max(highest, most)
 		names = append(names, s.Name)
-		says := fmt.Sprintf("%s between %s and %s", s.Name, Text(least, unit), Text(most, unit))
+		says := fmt.Sprintf("%s between %s and %s", s.Name, units.Text(least, unit), units.Text(most, unit))
 		if unit == "slots" || unit == "tokens/s" {
-			says += fmt.Sprintf(", %s on average", digits(mean(s.Values)))
+			says += fmt.Sprintf(", %s on average", units.Number(mean(s.Values)))
 		}
 		texts = append(texts, says)
 		color := []Color{Main, Second, Quiet}[len(f.Series)%3]
@@ -65,7 +66,7 @@ func (x run) gauge(g *charts.Gauges, unit string) Figure {
 	f.Sentence = capital(strings.Join(texts, "; ")) + "."
 	if all := float64(x.r.Backend.Instances * x.r.Backend.MaxBatch); unit == "slots" && all > 0 {
 		highest = max(highest, all)
-		f.Marks = []Mark{{Axis: "y", Value: all, Label: "all " + digits(all), Color: Ink, Dashed: true}}
+		f.Marks = []Mark{{Axis: "y", Value: all, Label: "all " + units.Number(all), Color: Ink, Dashed: true}}
 	}
 	if f.Y.From, f.Y.To = fromZero(highest); unit == "%" {
 		f.Y.To = max(104, highest)
@@ -79,7 +80,7 @@ func (x run) gauge(g *charts.Gauges, unit string) Figure {
 func mean(values Values) float64 {
 	sum, n := 0.0, 0.0
 	for _, v := range values {
-		if finite(v) {
+		if units.Finite(v) {
 			sum, n = sum+v, n+1
 		}
 	}

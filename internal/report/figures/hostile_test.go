@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // check holds a figure to what pages and pictures rely on: ranges, as many values as points, marks that
@@ -107,7 +108,7 @@ func TestARunOfOneQueryIsDrawn(t *testing.T) {
 		"distribution": "Half of the queries took at most 1 ns, 99 % at most 1 ns, the slowest 1 ns.",
 		"latency":      "By the instant at which queries were due, in intervals of 1 ns: the worst p99 is 1 ns, after 0.5 ns.",
 		"queue":        "At most 1 samples waited or were being answered at a time, after 0.5 ns.",
-		"delay":        "Half of the queries were issued within 0 ns of their instant, 99 % within 0 ns; the worst was 0 ns late.",
+		"delay":        "Half of the queries were issued within 0 s of their instant, 99 % within 0 s; the worst was 0 s late.",
 		"batches":      "The model ran 1 time with 7 samples on average.",
 	} {
 		if got[id].Sentence != want {
@@ -123,8 +124,8 @@ func TestMoreThanAllIsNoShare(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for share, want := range map[float64]string{math.NaN(): "– %", math.Inf(-1): "– %"} {
-		if got := percent(share); got != want {
-			t.Errorf("percent(%g) = %q, want %q", share, got, want)
+		if got := units.Percent(share); got != want {
+			t.Errorf("units.Percent(%g) = %q, want %q", share, got, want)
 		}
 	}
 }
@@ -151,21 +152,21 @@ func TestNumbersOfAllSizesAreShort(t *testing.T) {
 		unit string
 		want string
 	}{
-		{999.95, "", "1000"}, {1000, "", "1,000"}, {999999.5, "", "1,000,000"}, {-1e6, "", "-1,000,000"}, {1e-9, "", "0.000000001"}, {-0.5, "/s", "-0.5/s"},
-		{999.94, "ns", "999.9 ns"}, {999_949, "ns", "999.9 µs"}, {999_960, "ns", "1 ms"}, {-999_960, "ns", "-1 ms"}, {3.6e12, "ns", "3,600 s"}, {0.5, "ns", "0.5 ns"}, {math.Inf(-1), "/s", "–"},
+		{999.95, "", "1,000"}, {1000, "", "1,000"}, {999999.5, "", "1,000,000"}, {-1e6, "", "-1,000,000"}, {1e-9, "", "0.000000001"}, {-0.5, "/s", "-0.5/s"},
+		{999.94, "ns", "999.9 ns"}, {999_949, "ns", "999.9 µs"}, {999_960, "ns", "1 ms"}, {-999_960, "ns", "-1 ms"}, {3.6e12, "ns", "60 min"}, {0.5, "ns", "0.5 ns"}, {math.Inf(-1), "/s", "–"},
 	} {
-		if got := Text(test.v, test.unit); got != test.want {
-			t.Errorf("Text(%g, %q) = %q, want %q", test.v, test.unit, got, test.want)
+		if got := units.Text(test.v, test.unit); got != test.want {
+			t.Errorf("units.Text(%g, %q) = %q, want %q", test.v, test.unit, got, test.want)
 		}
 	}
 	for n, want := range map[float64]string{0: "0 workers", 1: "1 worker", 2: "2 workers"} {
-		if got := counted(n, "worker"); got != want {
-			t.Errorf("counted(%g) = %q, want %q", n, got, want)
+		if got := units.Count(n, "worker"); got != want {
+			t.Errorf("units.Count(%g) = %q, want %q", n, got, want)
 		}
 	}
 	for f, want := range map[float64]string{0.5: "p50", 0.9999: "p99.99", 1: "p100", 0.999999999: "p100"} {
-		if got := Percentile(f); got != want {
-			t.Errorf("Percentile(%g) = %q, want %q", f, got, want)
+		if got := units.Percentile(f); got != want {
+			t.Errorf("units.Percentile(%g) = %q, want %q", f, got, want)
 		}
 	}
 }

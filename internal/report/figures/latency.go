@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // bins is how many bars a distribution has.
@@ -48,8 +49,8 @@ func (x run) tokenShares(h *backend.Times, id, title, did string, bound int64) *
 
 func (x run) distributionSentence(h *backend.Times, did string, bound float64) string {
 	if bound <= 0 {
-		return fmt.Sprintf("Half of the %s took at most %s, 99 %% at most %s, the slowest %s.", x.unit(), Text(float64(h.Quantile(0.5)), "ns"),
-			Text(float64(h.Quantile(0.99)), "ns"), Text(float64(h.Spread().Max), "ns"))
+		return fmt.Sprintf("Half of the %s took at most %s, 99 %% at most %s, the slowest %s.", x.unit(), units.Text(float64(h.Quantile(0.5)), "ns"),
+			units.Text(float64(h.Quantile(0.99)), "ns"), units.Text(float64(h.Spread().Max), "ns"))
 	}
 	return x.within(1-h.Above(time.Duration(bound)), did, bound)
 }
@@ -60,7 +61,7 @@ func (x run) within(share float64, did string, bound float64) string {
 		p = 0.99
 	}
 	return fmt.Sprintf("%s of the %s %s within the bound of %s; %s are required.",
-		percent(share), x.unit(), did, Text(bound, "ns"), percent(p))
+		units.Percent(share), x.unit(), did, units.Text(bound, "ns"), units.Percent(p))
 }
 
 // shares draws a histogram over the logarithm: the share of each bin, and of all up to it.
@@ -95,10 +96,10 @@ func shares(h *backend.Times, bound, required float64) *Figure {
 		},
 	}
 	if bound > 0 {
-		f.Marks = append(f.Marks, Mark{Axis: "x", Value: bound, Label: "bound " + Text(bound, "ns"), Color: Ink})
+		f.Marks = append(f.Marks, Mark{Axis: "x", Value: bound, Label: "bound " + units.Text(bound, "ns"), Color: Ink})
 	}
 	if required > 0 && required < 1 {
-		f.Marks = append(f.Marks, Mark{Axis: "right", Value: 100 * required, Label: percent(required) + " required", Color: Second, Dashed: true})
+		f.Marks = append(f.Marks, Mark{Axis: "right", Value: 100 * required, Label: units.Percent(required) + " required", Color: Second, Dashed: true})
 	}
 	return f
 }
@@ -166,7 +167,7 @@ func (x run) overTime(id, title string, bound float64, series []Series) *Figure 
 	}
 	if bound > 0 {
 		f.Y.From = min(f.Y.From, bound*0.7) // also where nothing comes near it
-		f.Marks = []Mark{{Axis: "y", Value: bound, Label: "bound " + Text(bound, "ns"), Color: Ink}}
+		f.Marks = []Mark{{Axis: "y", Value: bound, Label: "bound " + units.Text(bound, "ns"), Color: Ink}}
 	}
 	return f
 }
@@ -176,10 +177,10 @@ func (x run) overTimeSentence(name string, values charts.Column, bound float64) 
 	if at < 0 {
 		return ""
 	}
-	when := Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns")
-	width := Text(float64(x.t.BucketNS), "ns")
+	when := units.Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns")
+	width := units.Text(float64(x.t.BucketNS), "ns")
 	if bound <= 0 {
-		return fmt.Sprintf("By the instant at which queries were due, in intervals of %s: the worst %s is %s, after %s.", width, name, Text(worst, "ns"), when)
+		return fmt.Sprintf("By the instant at which queries were due, in intervals of %s: the worst %s is %s, after %s.", width, name, units.Text(worst, "ns"), when)
 	}
 	above, n := 0, 0
 	for _, v := range values {
@@ -192,8 +193,8 @@ func (x run) overTimeSentence(name string, values charts.Column, bound float64) 
 	}
 	if above == 0 {
 		return fmt.Sprintf("%s, by the instant at which queries were due, stays within the bound in all %d intervals of %s; the worst is %s, after %s.",
-			name, n, width, Text(worst, "ns"), when)
+			name, n, width, units.Text(worst, "ns"), when)
 	}
 	return fmt.Sprintf("%s, by the instant at which queries were due, is above the bound in %d of %d intervals of %s; the worst is %s, after %s.",
-		name, above, n, width, Text(worst, "ns"), when)
+		name, above, n, width, units.Text(worst, "ns"), when)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // leastCounted is how many samples a point of a rate should count: the noise of a rate is one
@@ -33,13 +34,13 @@ func (x run) throughput() *Figure {
 	f.Series = append(f.Series, Series{Label: "answered", Kind: Line, Color: Main, Values: out})
 	least, most, _ := extremes(out)
 	_, highest, _ := extremes(f.Series[0].Values, out)
-	f.Sentence = fmt.Sprintf("%s samples were answered, %s on average", digits(answered), Text(answered/x.time().To, "/s"))
+	f.Sentence = fmt.Sprintf("%s samples were answered, %s on average", units.Number(answered), units.Text(answered/x.time().To, "/s"))
 	if target := x.s.TargetQPS; target > 0 && x.r.Scenario == "Server" {
-		f.Marks = []Mark{{Axis: "y", Value: target, Label: "target " + Text(target, "/s"), Color: Ink, Dashed: true}}
-		f.Sentence += ", target " + Text(target, "/s")
+		f.Marks = []Mark{{Axis: "y", Value: target, Label: "target " + units.Text(target, "/s"), Color: Ink, Dashed: true}}
+		f.Sentence += ", target " + units.Text(target, "/s")
 		highest = max(highest, target)
 	}
-	f.Sentence += fmt.Sprintf("; between %s and %s in intervals of %s.", Text(least, "/s"), Text(most, "/s"), Text(seconds*1e9, "ns"))
+	f.Sentence += fmt.Sprintf("; between %s and %s in intervals of %s.", units.Text(least, "/s"), units.Text(most, "/s"), units.Text(seconds*1e9, "ns"))
 	f.Y.From, f.Y.To = fromZero(highest)
 	return f
 }
@@ -72,9 +73,9 @@ func (x run) outstanding() *Figure {
 		Series: []Series{{Label: "waiting or being answered", Kind: Steps, Color: Main, Values: x.t.Outstanding}},
 	}
 	f.Y.From, f.Y.To = fromZero(max(most, 4))
-	f.Sentence = fmt.Sprintf("At most %s samples waited or were being answered at a time, after %s", digits(most), Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns"))
+	f.Sentence = fmt.Sprintf("At most %s samples waited or were being answered at a time, after %s", units.Number(most), units.Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns"))
 	if n := x.r.Backend.Instances; n > 0 {
-		f.Sentence += fmt.Sprintf(", with %s and batches of up to %d", counted(float64(n), "worker"), x.r.Backend.MaxBatch)
+		f.Sentence += fmt.Sprintf(", with %s and batches of up to %d", units.Count(float64(n), "worker"), x.r.Backend.MaxBatch)
 	}
 	f.Sentence += "."
 	return f
@@ -94,12 +95,12 @@ func (x run) delays() *Figure {
 	all := x.c.IssueDelay.Spread()
 	most := float64(all.Max)
 	f.Sentence = fmt.Sprintf("Half of the queries were issued within %s of their instant, 99 %% within %s; the worst was %s late.",
-		Text(float64(all.P50), "ns"), Text(float64(all.P99), "ns"), Text(most, "ns"))
+		units.Text(float64(all.P50), "ns"), units.Text(float64(all.P99), "ns"), units.Text(most, "ns"))
 	if own := x.c.GeneratorDelay; own != nil && all.P99 > 2*own.Quantile(0.99)+time.Microsecond {
-		f.Sentence += fmt.Sprintf(" The generator's own part is %s at p99; the rest is the SUT's, which was still inside IssueQuery.", Text(float64(own.Quantile(0.99)), "ns"))
+		f.Sentence += fmt.Sprintf(" The generator's own part is %s at p99; the rest is the SUT's, which was still inside IssueQuery.", units.Text(float64(own.Quantile(0.99)), "ns"))
 	}
 	if allowed, ok := x.allowedDelay(); ok {
-		f.Marks = []Mark{{Axis: "y", Value: allowed, Label: "allowed " + Text(allowed, "ns"), Color: Ink}}
+		f.Marks = []Mark{{Axis: "y", Value: allowed, Label: "allowed " + units.Text(allowed, "ns"), Color: Ink}}
 		most = max(most, allowed)
 	}
 	f.Y.From, f.Y.To = 8, max(most, 100)*3
@@ -152,9 +153,9 @@ func (x run) batchSizes() *Figure {
 	_, most, _ := extremes(share)
 	f.Y.From, f.Y.To = fromZero(most)
 	f.Series = []Series{{Label: "share of batches", Kind: Bars, Color: Bar, Values: share}}
-	f.Sentence = fmt.Sprintf("The model ran %s with %s on average", counted(batches, "time"), counted(samples/batches, "sample"))
+	f.Sentence = fmt.Sprintf("The model ran %s with %s on average", units.Count(batches, "time"), units.Count(samples/batches, "sample"))
 	if x.r.Backend.MaxBatch > 0 {
-		f.Sentence += fmt.Sprintf("; %s of the batches were full (%d)", percent(full/batches), x.r.Backend.MaxBatch)
+		f.Sentence += fmt.Sprintf("; %s of the batches were full (%d)", units.Percent(full/batches), x.r.Backend.MaxBatch)
 	}
 	f.Sentence += "."
 	return f

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // columns are a timeline of these rates, in buckets of a second.
@@ -219,7 +220,7 @@ func TestBatchSizesAreShares(t *testing.T) {
 			}
 		}
 		want := fmt.Sprintf("The model ran %s with %s on average; %s of the batches were full (%d).",
-			counted(batches, "time"), counted(samples/batches, "sample"), percent(full/batches), most)
+			units.Count(batches, "time"), units.Count(samples/batches, "sample"), units.Percent(full/batches), most)
 		if f.Sentence != want || f.X.From != 0.4 || f.X.To != float64(most)+0.6 {
 			t.Errorf("%q from %g to %g, want %q", f.Sentence, f.X.From, f.X.To, want)
 		}

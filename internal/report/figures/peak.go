@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // peak is the curve of the search for the highest load: latency by load.
@@ -35,11 +36,11 @@ func (x run) peak() *Figure {
 	}
 	if bound > 0 {
 		f.Y.From = min(f.Y.From, bound*0.7) // also where no load kept it
-		f.Marks = append(f.Marks, Mark{Axis: "y", Value: bound, Label: "bound " + Text(bound, "ns"), Color: Ink})
+		f.Marks = append(f.Marks, Mark{Axis: "y", Value: bound, Label: "bound " + units.Text(bound, "ns"), Color: Ink})
 	}
 	if f.Sentence = fmt.Sprintf("None of the %d loads that were tried kept the bound.", len(steps)); p.Best > 0 {
-		f.Marks = append(f.Marks, Mark{Axis: "x", Value: p.Best, Label: Text(p.Best, p.Unit), Color: Good, Dashed: true})
-		f.Sentence = fmt.Sprintf("Of %d loads that were tried, %s is the highest that kept the bound.", len(steps), Text(p.Best, p.Unit))
+		f.Marks = append(f.Marks, Mark{Axis: "x", Value: p.Best, Label: units.Text(p.Best, p.Unit), Color: Good, Dashed: true})
+		f.Sentence = fmt.Sprintf("Of %d loads that were tried, %s is the highest that kept the bound.", len(steps), units.Text(p.Best, p.Unit))
 	}
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // power is what each part of the machine drew over time.
@@ -34,9 +35,9 @@ func (x run) power() *Figure {
 	_, most, _ := extremes(all...)
 	_, f.X.To, _ = extremes(f.At)
 	f.Y.From, f.Y.To = fromZero(most)
-	f.Sentence = fmt.Sprintf("%s on average, %s at most, of %s: %s for the whole of the traffic", Text(e.MeanWatts, "W"), Text(e.PeakWatts, "W"), strings.Join(names, ", "), Text(e.Joules, "J"))
+	f.Sentence = fmt.Sprintf("%s on average, %s at most, of %s: %s for the whole of the traffic", units.Text(e.MeanWatts, "W"), units.Text(e.PeakWatts, "W"), strings.Join(names, ", "), units.Text(e.Joules, "J"))
 	if e.JoulesPerSample > 0 {
-		f.Sentence += ", " + Text(e.JoulesPerSample, "J") + " per sample"
+		f.Sentence += ", " + units.Text(e.JoulesPerSample, "J") + " per sample"
 	}
 	f.Sentence += "."
 	return f

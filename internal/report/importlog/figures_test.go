@@ -134,7 +134,7 @@ func TestReasonsAreGivenOnce(t *testing.T) {
 	}{
 		{"both", advice, summary, "the logs say: Increase expected QPS"},
 		{"the detail log", advice, "", "the logs say: The detail log says so"},
-		{"none", mute, "", "duration: 9m48s, want at least 10m0s"},
+		{"none", mute, "", "duration: 9 min 48 s, want at least 10 min"},
 		{"none, and all is met", changed(t, mute, `"result_min_duration_met", "value": false`, `"result_min_duration_met", "value": true`), "", "the logs do not say why"},
 	} {
 		r, err := Read(folder(t, "logs", c.detail, c.summary), About{Model: "resnet50"})
@@ -165,7 +165,7 @@ func TestDurationFromPowerTimes(t *testing.T) {
 		}
 		return r.Constraints[i].ObservedText(), r.Notes
 	}
-	if text, notes := observed(detail); text != "11m44s" || !slices.Contains(notes, note) {
+	if text, notes := observed(detail); text != "11 min 44 s" || !slices.Contains(notes, note) {
 		t.Errorf("the test lasted %s, notes %q", text, notes)
 	}
 	if text, notes := observed(without(detail, "power_end")); text != missing || slices.Contains(notes, note) {

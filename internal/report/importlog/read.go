@@ -3,13 +3,12 @@ package importlog
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -31,7 +30,7 @@ func Read(dir string, about About) (*report.Results, error) {
 		return nil, fmt.Errorf("%s names its model and rules: want neither for such a run", filepath.Join(dir, report.FileName))
 	case !errors.Is(err, report.ErrNoRun):
 		return r, err
-	case !exists(dir, mlperflog.DetailFile) && !exists(dir, mlperflog.SummaryFile):
+	case !fileio.Exists(filepath.Join(dir, mlperflog.DetailFile)) && !fileio.Exists(filepath.Join(dir, mlperflog.SummaryFile)):
 		return nil, fmt.Errorf("%w, and no %s", err, mlperflog.DetailFile)
 	}
 	l, err := open(dir)
@@ -43,11 +42,6 @@ func Read(dir string, about About) (*report.Results, error) {
 	}
 	userinput.Lines(r)
 	return r, nil
-}
-
-func exists(dir, name string) bool {
-	_, err := os.Lstat(filepath.Join(dir, name))
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // logs are the two logs of a test.
@@ -198,13 +192,7 @@ func (l *logs) messages() []string {
 }
 
 // shorten cuts a long text of a log.
-func shorten(text string) string {
-	const most = 300
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+func shorten(text string) string { return userinput.Cut(text, 300) }
 
 // origin is the line of the log with a setting of a conf file.
 func (l *logs) origin(setting string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/compare"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A comparison is one benchmark of the page.
@@ -67,7 +68,7 @@ func chartsOf(folders []string) (list []*charts.Charts) {
 func newComparison(c compare.Comparison) comparison {
 	reach := reachOf(c)
 	out := comparison{
-		C: c, Scale: "±" + figures.Text(100*reach, "%"), Runs: fmt.Sprintf("%d new against %d of the base", len(c.New), len(c.Base)),
+		C: c, Scale: "±" + units.Text(100*reach, "%"), Runs: fmt.Sprintf("%d new against %d of the base", len(c.New), len(c.Base)),
 	}
 	for _, m := range c.Shown() {
 		base, new := m.Values()

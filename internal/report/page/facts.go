@@ -3,12 +3,11 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
-	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // percentiles are those of the deciding latency, with intervals where they are known.
@@ -22,14 +21,14 @@ func percentiles(r *report.Results, c *charts.Charts) []pair {
 	}
 	notes, target := intervals(c), ""
 	if r.Test != nil {
-		target = figures.Percentile(r.Test.TargetLatencyPercentile)
+		target = units.Percentile(r.Test.TargetLatencyPercentile)
 	}
 	var list []pair
 	for _, v := range []struct {
 		name  string
 		value int64
 	}{{"min", l.Min}, {"mean", l.Mean}, {"p50", l.P50}, {"p90", l.P90}, {"p95", l.P95}, {"p97", l.P97}, {"p99", l.P99}, {"p99.9", l.P999}, {"max", l.Max}} {
-		row := pair{Name: v.name, Value: figures.Text(float64(v.value), "ns"), Note: notes[v.name], Key: v.name == target}
+		row := pair{Name: v.name, Value: units.Text(float64(v.value), "ns"), Note: notes[v.name], Key: v.name == target}
 		if row.Key {
 			row.Note = joined([]string{"decides", row.Note}, ", ")
 		}
@@ -45,7 +44,7 @@ func intervals(c *charts.Charts) map[string]string {
 	}
 	of := map[string]string{}
 	for _, p := range c.Percentiles {
-		of[figures.Percentile(p.Percentile)] = interval(p)
+		of[units.Percentile(p.Percentile)] = interval(p)
 	}
 	return of
 }
@@ -54,7 +53,7 @@ func interval(p charts.Percentile) string {
 	if p.UpperNS == 0 {
 		return "too short a run for an interval"
 	}
-	return fmt.Sprintf("%s to %s", figures.Text(float64(p.LowerNS), "ns"), figures.Text(float64(p.UpperNS), "ns"))
+	return fmt.Sprintf("%s to %s", units.Text(float64(p.LowerNS), "ns"), units.Text(float64(p.UpperNS), "ns"))
 }
 
 // system says what answered.
@@ -62,7 +61,7 @@ func system(r *report.Results) []pair {
 	s, b := r.System, r.Backend
 	var phases []string
 	for _, p := range r.Phases {
-		phases = append(phases, p.Name+" "+figures.Text(p.Seconds*1e9, "ns"))
+		phases = append(phases, p.Name+" "+units.Text(p.Seconds, "s"))
 	}
 	priority := ""
 	if r.Performance != nil {
@@ -91,7 +90,7 @@ func system(r *report.Results) []pair {
 func processor(system any) string {
 	text := field(system, "cpu", "model")
 	if n := number(system, "cpu", "cores"); n > 0 {
-		text += fmt.Sprintf(", %g cores", n)
+		text += ", " + units.Count(n, "core")
 	}
 	return text
 }
@@ -101,14 +100,14 @@ func memory(system any) string {
 	if !(n > 0) {
 		return ""
 	}
-	return fmt.Sprintf("%.0f GiB", n/(1<<30))
+	return units.Memory(uint64(n))
 }
 
 func workers(b report.Backend) string {
 	if b.Instances <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d × %d threads, batches of up to %d, delay %s", b.Instances, b.Threads, b.MaxBatch, b.MaxDelay)
+	return fmt.Sprintf("%d × %s, batches of up to %d, delay %s", b.Instances, units.Count(b.Threads, "thread"), b.MaxBatch, b.Delay())
 }
 
 // devices are those that ran something, with how much of the graph.
@@ -116,7 +115,7 @@ func devices(b report.Backend) string {
 	var list []string
 	for name, nodes := range b.Devices {
 		if nodes >= 0 {
-			name += fmt.Sprintf(" (%s)", report.Counted(strconv.Itoa(nodes), "node"))
+			name += fmt.Sprintf(" (%s)", units.Count(nodes, "node"))
 		}
 		list = append(list, name)
 	}
@@ -143,7 +142,7 @@ func field(system any, path ...string) string {
 	case string:
 		return v
 	case float64:
-		return figures.Text(v, "")
+		return units.Text(v, "")
 	}
 	return ""
 }

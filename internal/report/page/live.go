@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -130,26 +131,25 @@ func (l *Live) state() liveState {
 	}
 	r := &report.Results{Scenario: p.Test.Scenario.String(), Test: report.NewTest(*p.Test)}
 	card := func(name, value string) { s.Cards = append(s.Cards, liveCard{name, value}) }
-	ns := func(d time.Duration) string { return figures.Text(float64(d), "ns") }
-	card("time", joined([]string{ns(p.Elapsed.Round(time.Second)), planned(p.PlannedDuration)}, " of "))
-	card("answered samples", figures.Text(float64(p.Completed), ""))
+	card("time", joined([]string{units.Duration(p.Elapsed.Round(time.Second)), planned(p.PlannedDuration)}, " of "))
+	card("answered samples", units.Text(float64(p.Completed), ""))
 	if seconds := p.Elapsed.Seconds(); seconds > 0 {
-		rate := figures.Text(float64(p.Completed)/seconds, "/s")
+		rate := units.Text(float64(p.Completed)/seconds, "/s")
 		if p.Test.Scenario == loadgen.Server {
-			rate += " of " + figures.Text(p.Test.TargetQPS, "/s")
+			rate += " of " + units.Text(p.Test.TargetQPS, "/s")
 		}
 		card("load", rate)
 	}
 	if p.RecentTarget > 0 {
-		text := ns(p.RecentTarget)
+		text := units.Duration(p.RecentTarget)
 		if bound, _ := p.Bound(); bound > 0 {
-			text += " of " + ns(bound)
+			text += " of " + units.Duration(bound)
 		}
-		card(figures.Percentile(p.Test.TargetLatencyPercentile)+" of recent queries", text)
+		card(units.Percentile(p.Test.TargetLatencyPercentile)+" of recent queries", text)
 	}
-	card("waiting", figures.Text(float64(p.Waiting()), ""))
+	card("waiting", units.Text(float64(p.Waiting()), ""))
 	if needed := p.Needed(); needed > 0 {
-		card("queries, of early stopping", figures.Text(float64(p.Issued), "")+" of "+figures.Text(float64(needed), ""))
+		card("queries, of early stopping", units.Text(float64(p.Issued), "")+" of "+units.Text(float64(needed), ""))
 	}
 	switch verdict, reason := p.Outlook(); verdict {
 	case "INVALID":
@@ -170,7 +170,7 @@ func planned(d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
-	return figures.Text(float64(d), "ns")
+	return units.Duration(d)
 }
 
 // mostLive is how many buckets and readings the page draws.

@@ -74,7 +74,7 @@ func TestThePercentileThatDecidesIsMarked(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	r.Test, r.Performance.QueryLatencyNS = nil, &report.Latencies{Min: 9e6}
-	if got := facts(percentiles(r, nil)); !strings.HasPrefix(got, "min=9 ms; mean=0 ns; ") || strings.Contains(got, "*") {
+	if got := facts(percentiles(r, nil)); !strings.HasPrefix(got, "min=9 ms; mean=0 s; ") || strings.Contains(got, "*") {
 		t.Errorf("of queries, without a test: %s", got)
 	}
 	for name, r := range map[string]*report.Results{
@@ -101,7 +101,7 @@ func TestWhatAnsweredIsSaidAsFarAsItIsKnown(t *testing.T) {
 	}
 	got := facts(system(r))
 	for _, want := range []string{
-		"host=box; processor=Z80, 3 cores; memory=1511 GiB; system=Linux, 6.1; engine=onnxruntime 1.24.3; device=cpu (1 node), cuda (8 nodes), other; workers=2 × 3 threads, batches of up to 4, delay 5ms",
+		"host=box; processor=Z80, 3 cores; memory=1.48 TiB; system=Linux, 6.1; engine=onnxruntime 1.24.3; device=cpu (1 node), cuda (8 nodes), other; workers=2 × 3 threads, batches of up to 4, delay 5 ms",
 		"; model=my.onnx, sha256 0123456789abcdef; data=imagenet; priority=SCHED_FIFO; energy=", "; time=traffic 1.5 s, warm-up 250 ms; program=mlperf 1",
 	} {
 		if !strings.Contains(got, want) {
@@ -139,7 +139,7 @@ func TestADescriptionOfAMachineMayBeAnything(t *testing.T) {
 }
 
 func TestWorkersAreThoseThatThereAre(t *testing.T) {
-	for n, want := range map[int]string{-1: "", 0: "", 1: "1 × 2 threads, batches of up to 3, delay 4ms", 2: "2 × 2 threads, batches of up to 3, delay 4ms"} {
+	for n, want := range map[int]string{-1: "", 0: "", 1: "1 × 2 threads, batches of up to 3, delay 4 ms", 2: "2 × 2 threads, batches of up to 3, delay 4 ms"} {
 		if got := workers(report.Backend{Instances: n, Threads: 2, MaxBatch: 3, MaxDelay: "4ms"}); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
@@ -161,7 +161,7 @@ func TestAMeterIsAsLongAsWhatWasUsedOfTheBound(t *testing.T) {
 		{"half", bound("latency", 5e6, true), &report.Performance{Samples: 3, Overlatency: 1},
 			meter{Observed: "p57 5 ms", Of: "of 10 ms allowed", Below: "66.66 % of the samples within the bound, 57 % required", Label: "p57 5 ms is 50 percent of the bound", Width: 490, Bound: 979, Met: true}},
 		{"twice", bound("latency", 20e6, false), &report.Performance{Samples: 2, Overlatency: 5},
-			meter{Observed: "p57 20 ms", Of: "of 10 ms allowed, 2 times the bound", Below: "0.00 % of the samples within the bound, 57 % required", Label: "p57 20 ms is 200 percent of the bound", Width: 1000, Bound: 499}},
+			meter{Observed: "p57 20 ms", Of: "of 10 ms allowed, 2 times the bound", Below: "0 % of the samples within the bound, 57 % required", Label: "p57 20 ms is 200 percent of the bound", Width: 1000, Bound: 499}},
 		{"half as much again", bound("latency", 15e6, false), nil,
 			meter{Observed: "p57 15 ms", Of: "of 10 ms allowed", Label: "p57 15 ms is 150 percent of the bound", Width: 1000, Bound: 665}},
 		{"a little above", bound("latency", 10.5e6, false), nil,

@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 
-	"github.com/mlperf-go/mlperf/internal/report/figures"
 	"github.com/mlperf-go/mlperf/internal/report/published"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A point is a result on a strip of 1000, and what it says.
@@ -44,10 +44,10 @@ func Published(w io.Writer, s *published.Standing, program string) error {
 		}
 		return 20 + int(960*math.Log(v/least)/math.Log(most/least))
 	}
-	p.From, p.To = figures.Text(least, s.Unit), figures.Text(most, s.Unit)
+	p.From, p.To = units.Text(least, s.Unit), units.Text(most, s.Unit)
 	p.Run = point{at(s.Value), s.Title()}
 	for _, r := range s.All {
-		p.Points = append(p.Points, point{at(r.Value), fmt.Sprintf("%s, %s: %.5g %s, %d × %s (%s, %s)", r.Submitter, r.System, r.Value, r.Unit, r.Chips, r.Chip, r.Round, r.ID)})
+		p.Points = append(p.Points, point{at(r.Value), fmt.Sprintf("%s, %s: %s, %d × %s (%s, %s)", r.Submitter, r.System, units.Text(r.Value, r.Unit), r.Chips, r.Chip, r.Round, r.ID)})
 	}
 	for _, r := range s.Results {
 		p.Rows = append(p.Rows, r.Cells())

@@ -5,11 +5,13 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // FileName is the name of the page beside a run.
@@ -68,7 +70,7 @@ func Run(w io.Writer, r *report.Results, c *charts.Charts, price float64) error 
 	p := runPage{shell: s, R: r, Verdict: r.Verdict(), Meters: meters(r), Constraints: constraints(r)}
 	p.Tone, p.Sign = tone(p.Verdict)
 	if m := r.Metric; m != nil {
-		p.Number = figures.Text(m.Value, "")
+		p.Number = units.Text(m.Value, "")
 		p.Value = p.Number + " " + m.Unit
 	}
 	p.Title = joined([]string{p.Verdict, r.Model + " " + r.Scenario, p.Value}, " · ")
@@ -76,7 +78,7 @@ func Run(w io.Writer, r *report.Results, c *charts.Charts, price float64) error 
 		p.Command = append(p.Command, report.CommandLine([]string{argument}))
 	}
 	if a := r.Accuracy; a != nil {
-		p.Score, p.ScoreLines = figures.Text(a.Value, ""), scoreLines(a)
+		p.Score, p.ScoreLines = units.Text(a.Value, ""), scoreLines(a)
 		p.Classes = classes(a.Classes)
 	}
 	p.Sub, p.What = subtitle(r), what(r)
@@ -84,7 +86,7 @@ func Run(w io.Writer, r *report.Results, c *charts.Charts, price float64) error 
 	for _, o := range r.Runs {
 		value := o.Result
 		if o.Metric != nil {
-			value += ", " + figures.Text(o.Metric.Value, o.Metric.Unit)
+			value += ", " + units.Text(o.Metric.Value, o.Metric.Unit)
 		}
 		p.Runs = append(p.Runs, pair{Name: o.Folder, Value: value})
 	}
@@ -132,7 +134,7 @@ func what(r *report.Results) string {
 		name = r.Accuracy.Metric
 	}
 	if p := r.Performance; p != nil {
-		long = figures.Text(float64(p.DurationNS), "ns")
+		long = units.Text(float64(p.DurationNS), "ns")
 	}
 	return joined([]string{name, r.Mode, long}, ", ")
 }
@@ -152,9 +154,9 @@ func cards(r *report.Results, price float64) []pair {
 		return nil
 	}
 	list := append(latencyCards(r.Scenario, p), rateCards(p, price)...)
-	list = append(list, pair{Name: "samples", Value: figures.Text(float64(p.Samples), "")})
+	list = append(list, pair{Name: "samples", Value: units.Text(float64(p.Samples), "")})
 	if q := r.Queue; q != nil {
-		list = append(list, pair{Name: "most waiting", Value: figures.Text(float64(q.Peak), "")})
+		list = append(list, pair{Name: "most waiting", Value: units.Text(float64(q.Peak), "")})
 	}
 	if d := cmp.Or(p.GeneratorDelayNS, p.IssueDelayNS); d != nil {
 		list = append(list, pair{Name: "p99 issue delay", Value: nanoseconds(d.P99)})
@@ -177,16 +179,16 @@ func latencyCards(scenario string, p *report.Performance) []pair {
 	return list
 }
 
-func nanoseconds(v int64) string { return figures.Text(float64(v), "ns") }
+func nanoseconds(v int64) string { return units.Duration(time.Duration(v)) }
 
 // rateCards say how fast it was, and what for a dollar.
 func rateCards(p *report.Performance, price float64) []pair {
 	if !(p.SamplesPerSecond > 0) {
 		return nil
 	}
-	list := []pair{{Name: "samples/s", Value: figures.Text(p.SamplesPerSecond, "")}}
+	list := []pair{{Name: "samples/s", Value: units.Text(p.SamplesPerSecond, "")}}
 	if price > 0 {
-		list = append(list, pair{Name: "samples/s per dollar", Value: figures.Text(p.SamplesPerSecond/price, "")})
+		list = append(list, pair{Name: "samples/s per dollar", Value: units.Text(p.SamplesPerSecond/price, "")})
 	}
 	return list
 }
@@ -199,9 +201,9 @@ func energyCards(e *report.Energy) []pair {
 	case e.NotMeasured != "":
 		return []pair{{Name: "energy", Value: "not measured"}}
 	case e.JoulesPerSample > 0:
-		return []pair{{Name: "energy per sample", Value: figures.Text(e.JoulesPerSample, "J")}, {Name: "mean power", Value: figures.Text(e.MeanWatts, "W")}}
+		return []pair{{Name: "energy per sample", Value: units.Text(e.JoulesPerSample, "J")}, {Name: "mean power", Value: units.Text(e.MeanWatts, "W")}}
 	}
-	return []pair{{Name: "energy", Value: figures.Text(e.Joules, "J")}, {Name: "mean power", Value: figures.Text(e.MeanWatts, "W")}}
+	return []pair{{Name: "energy", Value: units.Text(e.Joules, "J")}, {Name: "mean power", Value: units.Text(e.MeanWatts, "W")}}
 }
 
 // classes is the table of the scores by class; nil if there are none.
@@ -211,7 +213,7 @@ func classes(c *report.Classes) *sortable {
 	}
 	t := &sortable{Heads: []pair{{Name: "class"}, {Name: c.Metric, Key: true}, {Name: c.Of, Key: true}}}
 	number := func(v float64, unit string) cell {
-		return cell{Text: figures.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
+		return cell{Text: units.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
 	}
 	for _, class := range figures.Classes(c) {
 		t.Rows = append(t.Rows, []cell{{Text: class.Name}, number(class.Value, c.Unit), number(float64(class.Count), "")})

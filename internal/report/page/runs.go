@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A cell of the table of runs. Numbers sort by Sort; empty sorts last.
@@ -143,7 +144,7 @@ func numbers(head, unit string, of func(report.Line) float64) column {
 var none = cell{Text: "–", Number: true}
 
 func numberCell(v float64, unit string) cell {
-	return cell{Text: figures.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
+	return cell{Text: units.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
 }
 
 var columns = []column{

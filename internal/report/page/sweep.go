@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Sweep is runs at one load after the other.
@@ -37,7 +38,7 @@ func WriteSweep(w io.Writer, s Sweep, program string) error {
 		p.Table.Heads = append(p.Table.Heads, pair{Name: c, Key: true})
 	}
 	number := func(v float64) cell {
-		return cell{Text: figures.Text(v, ""), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
+		return cell{Text: units.Text(v, ""), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
 	}
 	for _, point := range s.Points {
 		class, _ := tone(point.Result)

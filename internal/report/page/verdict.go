@@ -8,7 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
-	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A constraint is a row of the table.
@@ -64,18 +64,18 @@ func newMeter(r *report.Results, c report.Constraint) meter {
 	ratio := min(max(c.Observed.Value, 0)/c.Required.Value, 1e9)
 	full := max(ratio, 1.02)
 	m := meter{
-		Observed: figures.Percentile(c.Percentile) + " " + figures.Text(c.Observed.Value, "ns"), Of: "of " + figures.Text(c.Required.Value, "ns") + " allowed", Met: c.Met,
+		Observed: units.Percentile(c.Percentile) + " " + units.Text(c.Observed.Value, "ns"), Of: "of " + units.Text(c.Required.Value, "ns") + " allowed", Met: c.Met,
 		Width: int(1000 * ratio / full), Bound: int(1000/full) - 1,
 	}
 	if c.ID != loadgen.ConstraintLatency {
 		m.Of += ", " + c.ID.String()
 	}
 	if ratio > 1.5 {
-		m.Of += ", " + figures.Text(math.Round(ratio*10)/10, "") + " times the bound"
+		m.Of += ", " + units.Text(math.Round(ratio*10)/10, "") + " times the bound"
 	}
 	m.Label = fmt.Sprintf("%s is %.0f percent of the bound", m.Observed, 100*ratio)
 	if p := r.Performance; c.ID == loadgen.ConstraintLatency && p != nil && p.Samples > 0 {
-		m.Below = fmt.Sprintf("%.2f %% of the samples within the bound, %.6g %% required", math.Floor(1e4*(1-float64(min(p.Overlatency, p.Samples))/float64(p.Samples)))/100, 100*c.Percentile)
+		m.Below = fmt.Sprintf("%s of the samples within the bound, %s required", units.Percent(1-float64(min(p.Overlatency, p.Samples))/float64(p.Samples)), units.Text(100*c.Percentile, "%"))
 	}
 	return m
 }

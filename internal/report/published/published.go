@@ -58,8 +58,8 @@ type Row struct {
 	Unit         string  `json:"Performance_Units"`
 }
 
-// units are ours for those of the rows.
-var units = map[string]string{"Latency (ms)": "ms", "Queries/s": "samples/s", "Samples/s": "samples/s", "Tokens/s": "tokens/s"}
+// unitOf are ours for those of the rows.
+var unitOf = map[string]string{"Latency (ms)": "ms", "Queries/s": "samples/s", "Samples/s": "samples/s", "Tokens/s": "tokens/s"}
 
 // result is a row in our words; false: it lacks what a comparison needs.
 func (r Row) result() (Result, bool) {
@@ -69,7 +69,7 @@ func (r Row) result() (Result, bool) {
 	}
 	out := Result{
 		ID: r.ID, Round: r.Version, Submitter: r.Submitter, Suite: r.Suite, Division: r.Category, Availability: r.Availability, System: r.System,
-		Chip: r.Accelerator, Chips: count(r.Accelerators) * max(count(r.Nodes), 1), Benchmark: r.Model, Scenario: r.Scenario, Value: r.Value, Unit: units[r.Unit],
+		Chip: r.Accelerator, Chips: count(r.Accelerators) * max(count(r.Nodes), 1), Benchmark: r.Model, Scenario: r.Scenario, Value: r.Value, Unit: unitOf[r.Unit],
 	}
 	if text, ok := r.Precision.(string); ok {
 		out.Precision = text

@@ -56,7 +56,7 @@ func TestStanding(t *testing.T) {
 	}
 	var b strings.Builder
 	testenv.Must(t, s.Text(&b))
-	for _, want := range append(Footnotes(), "resnet50 Offline: 50 samples/s, unverified", "the run: quick run: min_duration is 10s") {
+	for _, want := range append(Footnotes(), "resnet50 Offline: 50 samples/s, unverified", "the run: quick run: min_duration is 10 s") {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -105,7 +105,7 @@ func TestRefusedRuns(t *testing.T) {
 		"accuracy is not known":   {func(r *report.Results) { r.Input.Precision = "int8" }, nil},
 		"accuracy is below":       {func(r *report.Results) { r.Input.Precision = "int8" }, &report.LineAccuracy{}},
 		"of a part of the data":   {func(r *report.Results) { r.Input.Precision = "" }, &report.LineAccuracy{Met: true, Partial: true}},
-		"latency bound is 60ms": {func(r *report.Results) {
+		"latency bound is 60 ms": {func(r *report.Results) {
 			r.Limitations = report.Limitations{{ID: limitation.Setting, Key: "target_latency", Value: "60ms", Want: "15ms"}}
 		}, known},
 		"percentile is 90 %": {func(r *report.Results) {

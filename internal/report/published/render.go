@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/tables"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -26,7 +26,7 @@ func Footnotes() []string {
 // Title names the run and its result.
 func (s *Standing) Title() string {
 	r := s.Run.Results
-	return fmt.Sprintf("%s %s: %s %s, unverified", r.Model, r.ScenarioName(), number(s.Value), s.Unit)
+	return fmt.Sprintf("%s %s: %s, unverified", r.Model, r.ScenarioName(), units.Text(s.Value, s.Unit))
 }
 
 // Header are the columns of Cells.
@@ -38,29 +38,33 @@ func (s *Standing) Header() []string {
 func (r Result) Cells() []string {
 	each := ""
 	if r.PerChip > 0 {
-		each = number(r.PerChip)
+		each = units.Number(r.PerChip)
 	}
-	return []string{r.Round, r.ID, r.Submitter, r.System, r.Suite, fmt.Sprintf("%d × %s", r.Chips, r.Chip), number(r.Value), each, number(r.Times)}
+	return []string{r.Round, r.ID, r.Submitter, r.System, r.Suite, fmt.Sprintf("%d × %s", r.Chips, r.Chip), units.Number(r.Value), each, units.Number(r.Times)}
 }
 
 // Text prints a table for a terminal.
-func (s *Standing) Text(w io.Writer) error { return s.print(w, table.Writer.Render, "") }
+func (s *Standing) Text(w io.Writer) error {
+	width := tables.Width(w)
+	return s.print(w, width, func(t *tables.Table) string { return t.Text(width) }, "")
+}
 
 // Markdown prints it for an issue or a page.
 func (s *Standing) Markdown(w io.Writer) error {
-	return s.print(w, table.Writer.RenderMarkdown, "### ")
+	return s.print(w, 0, (*tables.Table).Markdown, "### ")
 }
 
-func (s *Standing) print(w io.Writer, draw func(table.Writer) string, head string) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options.DrawBorder = false
-	t.AppendHeader(row(s.Header()))
+func (s *Standing) print(w io.Writer, width int, draw func(*tables.Table) string, head string) error {
+	t := tables.New(s.Header()...)
 	for _, r := range s.Results {
-		t.AppendRow(row(r.Cells()))
+		var cells []any
+		for _, c := range r.Cells() {
+			cells = append(cells, c)
+		}
+		t.Row(cells...)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s\n\n%s\n\n", head, s.Title(), draw(t))
+	fmt.Fprintf(&b, "%s%s\n\n%s\n", head, s.Title(), draw(t))
 	if n := len(s.Results); n < s.Of {
 		fmt.Fprintf(&b, "%d of %d results: --all shows all, --system TEXT those with a text in their names\n", n, s.Of)
 	}
@@ -71,16 +75,8 @@ func (s *Standing) print(w io.Writer, draw func(table.Writer) string, head strin
 	for _, n := range Footnotes() {
 		fmt.Fprintf(&b, "%s\n", n)
 	}
-	_, err := io.WriteString(w, userinput.PrintableText(b.String()))
+	_, err := io.WriteString(w, tables.Wrap(userinput.PrintableText(b.String()), width))
 	return err
-}
-
-func row(cells []string) table.Row {
-	var r table.Row
-	for _, c := range cells {
-		r = append(r, c)
-	}
-	return r
 }
 
 // CSV prints the results with all digits.
@@ -92,12 +88,4 @@ func (s *Standing) CSV(w io.Writer) error {
 			exact(r.Value), r.Unit, exact(r.PerChip), r.Precision, exact(r.Times)})
 	}
 	return report.WriteCSV(w, records)
-}
-
-// number writes four digits, or all of those before the point.
-func number(v float64) string {
-	if v >= 9999.5 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
 }

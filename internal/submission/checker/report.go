@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A Level says what a finding means for the verdict.
@@ -186,9 +188,4 @@ func sorted(list []Finding) []Finding {
 }
 
 // shorten cuts what a finding quotes of a file.
-func shorten(s string) string {
-	if runes := []rune(s); len(runes) > 120 {
-		return string(runes[:119]) + "…"
-	}
-	return s
-}
+func shorten(s string) string { return userinput.Cut(s, 120) }
