@@ -266,7 +266,7 @@ func TestImpossibleShapes(t *testing.T) {
 			c.FreeThreads = func() (int, bool) { return 1, true }
 		}, "instances", "2 threads are asked for, the container's limit on processes and threads leaves 1"},
 		{"an Offline query", loadgen.Offline, func(c *Config) { c.Settings.OfflineExpectedQPS = 1e9 }, "target_qps", "a query of 4400000000 samples would take 262 GiB of memory, 8.00 GiB are free"},
-		{"many queries", loadgen.SingleStream, func(c *Config) { c.Settings.MinQueryCount = 1 << 31 }, "min_query_count", "drawing 2.147e+09 queries before the test would take 4.915e+04 MiB of memory, 8192 MiB are free"},
+		{"many queries", loadgen.SingleStream, func(c *Config) { c.Settings.MinQueryCount = 1 << 31 }, "min_query_count", "drawing 2,147,483,648 queries before the test would take 48.0 GiB of memory, 8.00 GiB are free"},
 		{"a long test", loadgen.Server, func(c *Config) { c.Settings.ServerTargetQPS, c.Settings.MinDuration = 1e4, 1000*time.Hour }, "min_duration", "drawing 3.6e+10 queries before the test would take"},
 		{"a high rate", loadgen.Server, func(c *Config) { c.Settings.ServerTargetQPS, c.Settings.MinDuration = 1e308, time.Minute }, "target_qps", "drawing +Inf queries before the test would take"},
 		{"a short latency", loadgen.SingleStream, func(c *Config) {
@@ -302,7 +302,7 @@ func TestSlotsMustFitInMemory(t *testing.T) {
 		refused string // empty: it fits
 	}{
 		{"as many as there are usually", free / 8, 0, "2 workers with the memory of 8 samples under way each would take 2.00 GiB of memory, 1.00 GiB are free"},
-		{"as many as were asked for", free / 100, 64, "the memory of 64 samples under way each would take 1311 MiB of memory, 1024 MiB are free"},
+		{"as many as were asked for", free / 100, 64, "the memory of 64 samples under way each would take 1.28 GiB of memory, 1.00 GiB are free"},
 		{"fewer", free / 8, 2, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {

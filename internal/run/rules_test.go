@@ -24,7 +24,7 @@ func TestJudge(t *testing.T) {
 		{"a shorter run", "", false, "min_duration", "1s", "min_duration 1s 10m0s", limitation.Flag, ""},
 		{"a longer run", "", false, "min_duration", "20m", "", "", "harder than the rules"},
 		{"a looser bound", "", false, "target_latency", "1s", "target_latency 1s 15ms", limitation.Flag, ""},
-		{"a looser bound in the open division", "open", false, "target_latency", "1s", "", "", "open division: the latency bound is 1s"},
+		{"a looser bound in the open division", "open", false, "target_latency", "1s", "", "", "open division: the latency bound is 1 s"},
 		{"a shorter run in the open division", "open", false, "min_duration", "1s", "min_duration 1s 10m0s", limitation.Flag, ""},
 		{"a quick run", "", true, "", "", "target_latency_percentile 90 % 99 %, min_duration 10s 10m0s", limitation.QuickRun, ""},
 	} {

@@ -188,4 +188,4 @@ func sorted(list []Finding) []Finding {
 }
 
 // shorten cuts what a finding quotes of a file.
-func shorten(s string) string { return userinput.Cut(s, 120) }
+func shorten(s string) string { return userinput.Cut(s, 119) }
