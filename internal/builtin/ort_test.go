@@ -393,6 +393,7 @@ func TestORTDataAreMarkedByTheirModels(t *testing.T) {
 		{"objects", lookup(t, "ssd-mobilenet"), 2, 10, 90},
 		{"clicks", lookup(t, "dlrm"), 2, 55, 99},
 		{"images", lookup(t, "mobilenet"), 0, 40, 100},
+		{"papers", lookup(t, "rgat"), 10, 0.3, 0.95},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

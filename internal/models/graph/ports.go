@@ -38,7 +38,13 @@ func bind(p workload.Ports, layers, width int) (inputs []input, output string, e
 		if in.what == features {
 			want.Shape[1] = int64(width)
 		}
-		if !port.Fits(want.Type, want.Shape) {
+		given := slices.Clone(want.Shape) // of a sample: free axes have to take more than one extent
+		for i, extent := range given {
+			if extent < 0 {
+				given[i] = 7
+			}
+		}
+		if !port.Fits(want.Type, given) {
 			return nil, "", fmt.Errorf("input %s of the model is %v%v, want %v%v", port.Name, port.Type, port.Shape, want.Type, want.Shape)
 		}
 		inputs = append(inputs, in)
@@ -53,12 +59,11 @@ func bind(p workload.Ports, layers, width int) (inputs []input, output string, e
 	return inputs, p.Outputs[i].Name, nil
 }
 
-// parse returns what an input of a name is. Some extents stand for any.
+// parse returns what an input of a name is.
 func parse(name string, layers int) (in input, slot workload.Slot, ok bool) {
-	const some = 7
 	for kind := range igbh.Kind(igbh.Kinds) {
 		if name == "features_"+kind.String() {
-			return input{what: features, kind: kind}, workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{some, some}}, true
+			return input{what: features, kind: kind}, workload.Slot{Type: tensor.Float32, Shape: tensor.Shape{-1, -1}}, true
 		}
 	}
 	for layer := range layers {
@@ -66,9 +71,9 @@ func parse(name string, layers int) (in input, slot workload.Slot, ok bool) {
 			switch end := fmt.Sprintf("_%d_%s", layer, r.Name); {
 			case !strings.HasSuffix(name, end):
 			case name == "neighbors"+end:
-				return input{what: neighbors, layer: layer, relation: i}, workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{some, some}}, true
+				return input{what: neighbors, layer: layer, relation: i}, workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1, -1}}, true
 			case name == "sources"+end:
-				return input{what: sources, layer: layer, relation: i}, workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{some}}, true
+				return input{what: sources, layer: layer, relation: i}, workload.Slot{Type: tensor.Int64, Shape: tensor.Shape{-1}}, true
 			}
 		}
 	}

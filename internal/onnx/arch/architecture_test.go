@@ -145,6 +145,8 @@ func TestCountsOfTheOtherArchitectures(t *testing.T) {
 		"3d-unet-brats19":         {Parameters: 31_198_976, MACs: 1_848_564_623_360},
 		"3d-unet-brats19-quarter": {Parameters: 1_953_344, MACs: 120_993_904_640},
 		"retinanet":               {Parameters: 37_128_876, Buffers: 68_224, MACs: 201_208_394_752},
+		// The official module has 13,115,303 parameters: seven relations of 512·512 + 3·512 have no part in any answer.
+		"rgat": {Parameters: 13_115_303 - 7*(512*512+3*512), MACs: 11_315_712},
 	} {
 		if _, got := build(t, lookup(t, name), Options{}); got != want {
 			t.Errorf("%s has %+v, want %+v", name, got, want)
@@ -502,6 +504,7 @@ func TestFilesBeginTheSame(t *testing.T) {
 		"rnnt-prediction":                 "e28bce9818acdd7233f3",
 		"rnnt-joint":                      "738572806e19b6490b1e",
 		"mobilebert":                      "214cb99b7cc54787af7d",
+		"rgat":                            "e28a6e20cb8ea8109741",
 		"mixtral-70m":                     "845f91f00e9b5bccd01a",
 		"gpt-j-60m":                       "a8e96b112070d5d15d6a",
 		"llama-60m":                       "3ecb3d2361fef5000650",
