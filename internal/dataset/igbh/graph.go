@@ -54,9 +54,6 @@ type Edges struct {
 	sources []uint32
 }
 
-// Len is how many edges there are.
-func (e Edges) Len() int { return len(e.sources) }
-
 // Into returns the sources of the edges into a node.
 func (e Edges) Into(node uint32) []uint32 { return e.sources[e.starts[node]:e.starts[node+1]] }
 
