@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // A GroundTruth holds object annotations in COCO's form, which OpenImages uses too.
 type GroundTruth struct {
 	Images      []Image // sample i of the QSL is image i
+	Licenses    []License
 	Categories  []Category
 	Annotations []Annotation
 }
@@ -25,6 +27,13 @@ type Image struct {
 	FileName      string
 	Width, Height int
 	COCOURL       *string // nil if null or missing
+	License       *int64  // id of a License; nil if null or missing
+}
+
+// A License is one entry of "licenses".
+type License struct {
+	ID  int64  `json:"id"`
+	URL string `json:"url"`
 }
 
 // A Category is one entry of "categories".
@@ -51,11 +60,12 @@ func ReadCOCO(in Input) (*GroundTruth, error) {
 		Images      *[]Image      `json:"images"`
 		Categories  *[]Category   `json:"categories"`
 		Annotations *[]Annotation `json:"annotations"`
+		licensed
 	}
 	if err := readJSON(in, &file); err != nil {
 		return nil, err
 	}
-	gt := &GroundTruth{*file.Images, *file.Categories, *file.Annotations}
+	gt := &GroundTruth{*file.Images, file.Licenses, *file.Categories, *file.Annotations}
 	// pycocotools would keep the last object of a repeated id and count it as often as the id occurs.
 	if err := errors.Join(
 		unique("image", gt.Images, func(v Image) int64 { return v.ID }),
@@ -65,6 +75,11 @@ func ReadCOCO(in Input) (*GroundTruth, error) {
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
 	return gt, nil
+}
+
+// licensed is what no score needs.
+type licensed struct {
+	Licenses []License `json:"licenses"`
 }
 
 // An integer may be written as a float, as pandas does (3.0).
@@ -90,7 +105,8 @@ func (i *integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // UnmarshalJSONFrom reads an entry of "images".
 func (i *Image) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	type optional struct {
-		COCOURL *string `json:"coco_url"`
+		COCOURL *string  `json:"coco_url"`
+		License *integer `json:"license"`
 	}
 	var raw struct {
 		ID       *integer `json:"id"`
@@ -105,7 +121,7 @@ func (i *Image) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if w, h := *raw.Width, *raw.Height; w < 1 || h < 1 || w > 1<<24 || h > 1<<24 {
 		return fmt.Errorf("the image has %d × %d pixels", w, h)
 	}
-	*i = Image{int64(*raw.ID), *raw.FileName, int(*raw.Width), int(*raw.Height), raw.COCOURL}
+	*i = Image{ID: int64(*raw.ID), FileName: *raw.FileName, Width: int(*raw.Width), Height: int(*raw.Height), COCOURL: raw.COCOURL, License: (*int64)(raw.License)}
 	return nil
 }
 
@@ -164,6 +180,28 @@ func unique[T any, K comparable](unit string, all []T, id func(T) K) error {
 		first[id(v)] = i
 	}
 	return nil
+}
+
+// Licensed drops the images whose licence has none of some parts in its address, which are lower case. A file that lists no licences
+// keeps all.
+func (gt *GroundTruth) Licensed(parts ...string) {
+	if len(gt.Licenses) == 0 {
+		return
+	}
+	kept := map[int64]bool{}
+	for _, l := range gt.Licenses {
+		url := strings.ToLower(l.URL)
+		kept[l.ID] = slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(url, part) })
+	}
+	images := map[int64]bool{}
+	gt.Images = slices.DeleteFunc(gt.Images, func(i Image) bool {
+		images[i.ID] = i.License != nil && kept[*i.License]
+		return !images[i.ID]
+	})
+	gt.Annotations = slices.DeleteFunc(gt.Annotations, func(a Annotation) bool {
+		kept, listed := images[a.ImageID]
+		return listed && !kept
+	})
 }
 
 // Annotated returns the images in which an object of a listed category is annotated, in the order of the file.

@@ -128,15 +128,25 @@ type detectionLayout struct {
 	annotations []string
 	images      []string
 	arrays      string // before the names of images in the reference's cache
+
+	licences []string // parts of the addresses of licences whose images count; nil: all count
 }
 
 var (
-	coco = detectionLayout{"COCO", []string{"annotations/instances_val2017.json"}, []string{"val2017"}, "val2017/"}
+	coco = detectionLayout{"COCO", []string{"annotations/instances_val2017.json"}, []string{"val2017"}, "val2017/", nil}
+
+	// safeCOCO are the 1525 images of COCO that MLCommons may hand on (yolo/create_safe_annotations.py), from COCO itself or from
+	// MLCommons' folder.
+	safeCOCO = detectionLayout{"COCO", []string{"annotations/instances_val2017.json", "annotations/instances_val2017_safe.json"},
+		[]string{"val2017_safe", "val2017"}, "val2017/", []string{
+			"creativecommons.org/licenses/by/", "creativecommons.org/licenses/by-sa/", "creativecommons.org/licenses/by-nd",
+			"flickr.com/commons/usage", "www.usa.gov",
+		}}
 
 	// openImages is the layout of openimages_mlperf.sh. The reference's program wants the
 	// images right below its folder, so that both occur.
 	openImages = detectionLayout{"OpenImages", []string{"annotations/openimages-mlperf.json", "../../annotations/openimages-mlperf.json"},
-		[]string{"validation/data", "."}, ""}
+		[]string{"validation/data", "."}, "", nil}
 )
 
 // OpenCOCO opens COCO in a folder: val2017 with the images, and
@@ -150,6 +160,24 @@ func OpenOpenImages(dir string, o Options) (*Detection, error) { return openImag
 // ReadCOCO reads the annotations of COCO in a folder.
 func ReadCOCO(dir string) (*accuracy.GroundTruth, error) {
 	truth, _, err := coco.read(dir)
+	return truth, err
+}
+
+// OpenSafeCOCO is OpenCOCO with the images of YOLO's benchmark alone: those whose licence allows it. Images may be in val2017_safe.
+func OpenSafeCOCO(dir string, o Options) (*Detection, error) { return safeCOCO.open(dir, o) }
+
+// ReadSafeCOCO reads the annotations of these images.
+func ReadSafeCOCO(dir string) (*accuracy.GroundTruth, error) {
+	truth, _, err := safeCOCO.read(dir)
+	return truth, err
+}
+
+// ReadSafeAnnotations reads those of an annotation file.
+func ReadSafeAnnotations(path string) (*accuracy.GroundTruth, error) {
+	truth, err := ReadAnnotations(path)
+	if err == nil {
+		truth.Licensed(safeCOCO.licences...)
+	}
 	return truth, err
 }
 
@@ -182,6 +210,9 @@ func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error)
 	if err != nil {
 		return nil, "", fmt.Errorf("opening %s in %s: %w", l.name, dir, err)
 	}
+	if l.licences != nil {
+		truth.Licensed(l.licences...)
+	}
 	return truth, path, nil
 }
 
@@ -196,7 +227,7 @@ func (l detectionLayout) open(dir string, o Options) (*Detection, error) {
 	}
 	switch {
 	case len(d.images) == 0:
-		return nil, fmt.Errorf("opening %s: %s lists no images", l.name, path)
+		return nil, fmt.Errorf("opening %s: %s lists no images%s", l.name, path, map[bool]string{true: " whose licence the benchmark allows"}[l.licences != nil])
 	case o.Count > len(d.images):
 		return nil, fmt.Errorf("opening %s: %d images are wanted, %s lists %d", l.name, o.Count, path, len(d.images))
 	case o.Count == 0:

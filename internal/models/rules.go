@@ -73,10 +73,6 @@ func others() []config.Model {
 			Sample:  &config.SampleSize{InBytes: (2 + 6*1 + 6*2048) * 8}, // as printed: 98368
 		},
 		{
-			Name:    "yolo",
-			Aliases: []string{"yolo11l", "yolo-v11", "yolov11", "yolo-95", "yolo-99"},
-		},
-		{
 			Name: "qwen3.6-27b",
 		},
 		{

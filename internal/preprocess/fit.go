@@ -17,6 +17,7 @@ const (
 	PadDeepLab               // DeepLab's input_preprocess.py: the longer side is resized, right and bottom are filled up
 	CropStretched            // both sides are resized to Pipeline.Short, and the middle is cut out
 	PadBlack                 // black below or at the right makes a square, which is resized
+	Letterbox                // Ultralytics' LetterBox: the longer side is resized, up too, and gray fills both ends of the other
 )
 
 // spans returns what to resize along each axis, and what to keep, for an output of size×size
@@ -42,13 +43,17 @@ func (f Fit) spans(from Size, size, short int) (x, y span) {
 		ratio := float32(size) / float32(max(from.Width, from.Height))
 		fit := func(n int) int { return min(int(math.Ceil(float64(float32(n)*ratio))), size) }
 		to = Size{fit(from.Width), fit(from.Height)}
+	case f == Letterbox:
+		ratio := min(float64(size)/float64(from.Height), float64(size)/float64(from.Width))
+		fit := func(n int) int { return max(1, int(math.RoundToEven(float64(n)*ratio))) }
+		to = Size{fit(from.Width), fit(from.Height)}
 	case from.Height > from.Width:
 		to = Size{short, long(from.Height, from.Width)}
 	default:
 		to = Size{long(from.Width, from.Height), short}
 	}
 	x, y = full(from.Width, to.Width), full(from.Height, to.Height)
-	if f == Stretch || f == PadBlack || f == PadDeepLab {
+	if f == Stretch || f == PadBlack || f == PadDeepLab || f == Letterbox {
 		return x, y
 	}
 	// margin is how many pixels before the middle are cut off if both sides together lose n.
@@ -64,4 +69,44 @@ func (f Fit) spans(from Size, size, short int) (x, y span) {
 	x.first, x.size = margin(to.Width-size), size
 	y.first, y.size = margin(to.Height-size), size
 	return x, y
+}
+
+// A frame is what a model gets of an image that is smaller after resizing: where in it that lies, and the colour of the rest.
+type frame struct {
+	Size
+	left, top int
+	around    [3]uint8
+}
+
+// letterboxGray is what fills a Letterbox.
+const letterboxGray = 114
+
+// frame returns the output for an image that was resized.
+func (p Pipeline) frame(x, y span) frame {
+	f := frame{Size: Size{p.Size, p.Size}, around: [3]uint8{uint8(deepLabMean[0]), uint8(deepLabMean[1]), uint8(deepLabMean[2])}}
+	if p.Fit != Letterbox {
+		return f
+	}
+	f.around = [3]uint8{letterboxGray, letterboxGray, letterboxGray}
+	if p.Stride > 0 {
+		up := func(n int) int { return n + (p.Size-n)%p.Stride }
+		f.Size = Size{up(x.dst), up(y.dst)}
+	}
+	f.left, f.top = (f.Width-x.dst)/2, (f.Height-y.dst)/2
+	return f
+}
+
+// A Box is a part of an image: its left upper and its right lower corner.
+type Box struct{ X0, Y0, X1, Y1 float32 }
+
+// Unframed returns where a box in the output of a Letterbox of a size lies in the image (Ultralytics' scale_boxes), within its edges.
+func Unframed(b Box, output, image Size) Box {
+	w, h := float64(image.Width), float64(image.Height)
+	gain := min(float64(output.Height)/h, float64(output.Width)/w)
+	pad := func(n int, size float64) float32 {
+		return float32(math.RoundToEven((float64(n)-float64(size*gain))/2 - 0.1))
+	}
+	left, top := pad(output.Width, w), pad(output.Height, h)
+	back := func(v, pad float32, size int) float32 { return min(max(0, (v-pad)/float32(gain)), float32(size)) }
+	return Box{back(b.X0, left, image.Width), back(b.Y0, top, image.Height), back(b.X1, left, image.Width), back(b.Y1, top, image.Height)}
 }

@@ -32,6 +32,7 @@ type Pipeline struct {
 	Size   int          // height and width of the output in pixels
 	Fit    Fit          // how the image gets that size
 	Short  int          // shorter side in pixels before the middle is cut out, at least Size; 0: that of Fit
+	Stride int          // of Letterbox: the shorter side of the output is the next multiple of it that leads to Size; 0: Size
 	Kernel Kernel       // how it is resized
 	Float  bool         // resize in float32; otherwise the result is rounded to bytes
 	BGR    bool         // blue first in the output; not with Float
@@ -84,33 +85,59 @@ func (s Step) apply(pixels []float32) {
 	}
 }
 
-// Shape returns the shape of one image's tensor.
+// Shape returns the shape of one image's tensor, without a Stride.
 func (p Pipeline) Shape() tensor.Shape {
-	n := int64(p.Size)
+	return p.shape(Size{p.Size, p.Size})
+}
+
+// Output returns the size of the output for an image of a size.
+func (p Pipeline) Output(from Size) Size {
+	x, y := p.Fit.spans(from, p.Size, p.Short)
+	return p.frame(x, y).Size
+}
+
+// ShapeOf returns the shape of the tensor of an image of a size.
+func (p Pipeline) ShapeOf(from Size) tensor.Shape { return p.shape(p.Output(from)) }
+
+func (p Pipeline) shape(n Size) tensor.Shape {
 	if p.Layout == NHWC {
-		return tensor.Shape{n, n, 3}
+		return tensor.Shape{int64(n.Height), int64(n.Width), 3}
 	}
-	return tensor.Shape{3, n, n}
+	return tensor.Shape{3, int64(n.Height), int64(n.Width)}
 }
 
 // ApplyFile decodes an image file, as far as the pipeline looks at it, and applies the pipeline.
 func (p Pipeline) ApplyFile(dst tensor.Tensor, data []byte, s *Scratch) error {
-	img, err := s.decode(data, !p.IgnoreOrientation, func(from Size) image.Rectangle {
-		x, y := p.Fit.spans(from, p.Size, p.Short)
-		left, right := x.source()
-		top, bottom := y.source()
-		return image.Rect(left, top, right, bottom)
-	})
+	img, err := p.decode(data, s)
 	if err != nil {
 		return err
 	}
 	return p.Apply(dst, img, s)
 }
 
-// Apply writes the tensor of img to dst, which has the type and shape of p, or that shape with a
+// Make is ApplyFile into a new tensor.
+func (p Pipeline) Make(data []byte, s *Scratch) (tensor.Tensor, error) {
+	img, err := p.decode(data, s)
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	t := tensor.New(p.Type, p.ShapeOf(Size{img.Width, img.Height})...)
+	return t, p.Apply(t, img, s)
+}
+
+func (p Pipeline) decode(data []byte, s *Scratch) (Image, error) {
+	return s.decode(data, !p.IgnoreOrientation, func(from Size) image.Rectangle {
+		x, y := p.Fit.spans(from, p.Size, p.Short)
+		left, right := x.source()
+		top, bottom := y.source()
+		return image.Rect(left, top, right, bottom)
+	})
+}
+
+// Apply writes the tensor of img to dst, which has the type of p and the shape for the image, or that shape with a
 // batch axis of 1 before it.
 func (p Pipeline) Apply(dst tensor.Tensor, img Image, s *Scratch) error {
-	want, got := p.Shape(), dst.Shape
+	want, got := p.ShapeOf(Size{img.Width, img.Height}), dst.Shape
 	if len(got) == 4 && got[0] == 1 {
 		got = got[1:]
 	}
@@ -124,14 +151,14 @@ func (p Pipeline) Apply(dst tensor.Tensor, img Image, s *Scratch) error {
 		img = s.squared(img)
 	}
 	x, y := p.Fit.spans(Size{img.Width, img.Height}, p.Size, p.Short)
-	t := task{kernel: p.Kernel, x: x, y: y}
+	t, f := task{kernel: p.Kernel, x: x, y: y}, p.frame(x, y)
 	switch p.Type {
 	case tensor.Float32:
-		run(p, tensor.Data[float32](dst), t, img.Pix, s, &s.tables32)
+		run(p, f, tensor.Data[float32](dst), t, img.Pix, s, &s.tables32)
 	case tensor.Uint8:
-		run(p, tensor.Data[uint8](dst), t, img.Pix, s, &s.tablesU8)
+		run(p, f, tensor.Data[uint8](dst), t, img.Pix, s, &s.tablesU8)
 	case tensor.Int8:
-		run(p, tensor.Data[int8](dst), t, img.Pix, s, &s.tablesI8)
+		run(p, f, tensor.Data[int8](dst), t, img.Pix, s, &s.tablesI8)
 	default:
 		return fmt.Errorf("pipeline %s: output type is %v, want float32, uint8 or int8", p.Name, p.Type)
 	}
@@ -146,8 +173,8 @@ type element interface{ float32 | uint8 | int8 }
 type tables[T element] [3][256]T
 
 // run resizes row by row, does the steps to each row and writes it.
-func run[T element](p Pipeline, dst []T, t task, pix []byte, s *Scratch, tab *tables[T]) {
-	step, plane := 1, p.Size*p.Size // from a value to the next of its channel, and to its pixel's next
+func run[T element](p Pipeline, f frame, dst []T, t task, pix []byte, s *Scratch, tab *tables[T]) {
+	step, plane := 1, f.Width*f.Height // from a value to the next of its channel, and to its pixel's next
 	if p.Layout == NHWC {
 		step, plane = 3, 1
 	}
@@ -182,22 +209,17 @@ func run[T element](p Pipeline, dst []T, t task, pix []byte, s *Scratch, tab *ta
 		}
 	}
 	row := s.startBytes(t, pix)
-	s.line = tensor.Grown(s.line, 3*p.Size)
-	for y := range p.Size {
-		if y < t.y.size {
-			row(y, s.line[:t.width()])
-		}
-		// Beyond the image are pixels of DeepLab's mean colour.
-		beyond := s.line[t.width():]
-		if y == t.y.size {
-			beyond = s.line
-		}
-		if y == 0 || y == t.y.size {
-			for i := range beyond {
-				beyond[i] = uint8(deepLabMean[i%3])
+	s.line = tensor.Grown(s.line, 3*f.Width)
+	for y := range f.Height {
+		if y == 0 || y == f.top+t.y.size { // what is beside the image stays as it is
+			for i := range s.line {
+				s.line[i] = f.around[i%3]
 			}
 		}
-		at := y * p.Size * step
+		if y >= f.top && y < f.top+t.y.size {
+			row(y-f.top, s.line[3*f.left:][:t.width()])
+		}
+		at := y * f.Width * step
 		for x := 0; x < len(s.line); x += 3 {
 			pixel := s.line[x:][:3]
 			dst[at], dst[at+plane], dst[at+2*plane] = tab[0][pixel[order[0]]], tab[1][pixel[order[1]]], tab[2][pixel[order[2]]]

@@ -27,7 +27,7 @@ var (
 var toOne = []Step{each(Subtract, 127.5), each(Multiply, 1/float32(127.5))}
 
 // pipelines returns the pipelines of the reference in a fixed order: those of the
-// classification and detection functions in dataset.py, CLIP, and the TFLite evaluation stages
+// classification and detection functions in dataset.py, CLIP, Ultralytics' YOLO, and the TFLite evaluation stages
 // as the mobile app configures them.
 func pipelines() []Pipeline {
 	unit := each(Divide, 255)
@@ -44,6 +44,8 @@ func pipelines() []Pipeline {
 		{Name: "coco_resnet34_tf_1200", Size: 1200, Kernel: CV2Linear, Float: true, Steps: []Step{caffeMean}, Type: tensor.Float32},
 		{Name: "openimages_retinanet_800", Size: 800, Kernel: CV2Linear, Float: true, Steps: []Step{unit}, Type: tensor.Float32},
 		{Name: "clip_vit_b32_224", Size: 224, Fit: CropTorchFull, Kernel: PillowBicubic, Steps: []Step{unit, clipMean, clipStd}, Type: tensor.Float32},
+		{Name: "yolo_640", Size: 640, Fit: Letterbox, Kernel: CV2Linear, Steps: []Step{unit}, Type: tensor.Float32},
+		{Name: "yolo_640_rect", Size: 640, Fit: Letterbox, Stride: 32, Kernel: CV2Linear, Steps: []Step{unit}, Type: tensor.Float32},
 		mobile("mobile_classification_224_float32", 224, CropTFLite, tensor.Float32, toOne),
 		mobile("mobile_classification_224_uint8", 224, CropTFLite, tensor.Uint8, nil),
 		mobile("mobile_classification_224_int8", 224, CropTFLite, tensor.Int8, []Step{each(Subtract, 128)}),

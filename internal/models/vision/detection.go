@@ -20,7 +20,8 @@ import (
 type detector struct {
 	openData  func(dir string, o dataset.Options) (*dataset.Detection, error)
 	readTruth func(dir string) (*accuracy.GroundTruth, error)
-	pipelines []string // of the official model, and for inputs of other types
+	readFile  func(path string) (*accuracy.GroundTruth, error) // annotations elsewhere; nil: dataset.ReadAnnotations
+	pipelines []string                                         // of the official model, and for inputs of other types
 
 	// counted is the rule for models with an output for the number of boxes, listed for models without, swapped for those of
 	// them that put y first, as their names show.
@@ -123,7 +124,11 @@ func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scor
 	var truth *accuracy.GroundTruth
 	var err error
 	if file := s.Options[truthOption]; file != "" {
-		truth, err = dataset.ReadAnnotations(file)
+		read := d.readFile
+		if read == nil {
+			read = dataset.ReadAnnotations
+		}
+		truth, err = read(file)
 	} else {
 		truth, err = d.readTruth(s.DatasetDir)
 	}

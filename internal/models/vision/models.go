@@ -21,6 +21,8 @@ func Models() []workload.Model {
 		mobileNetEdgeTPU(),
 		ssdMobileNetV2(),
 		deepLabV3Plus(),
+		yolo(),
+		yoloHighAccuracy(),
 	}
 }
 

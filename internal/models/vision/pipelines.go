@@ -74,8 +74,7 @@ func imageReader(pipelines []string) func(workload.Values) (*workload.Reader, er
 		}
 		scratch := &preprocess.Scratch{MaxPixels: b.maxPixels}
 		return &workload.Reader{Name: p.Name, Read: func(file []byte) (tensor.Tensor, error) {
-			t := tensor.New(p.Type, p.Shape()...)
-			return t, p.ApplyFile(t, file, scratch)
+			return p.Make(file, scratch)
 		}}, nil
 	}
 }

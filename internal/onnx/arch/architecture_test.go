@@ -21,7 +21,7 @@ import (
 var architectures = sync.OnceValue(func() []Architecture {
 	list := []Architecture{
 		ResNet50(), MobileNet(), SSDMobileNet(), SSDResNet34(), RetinaNet(), UNet3D(), UNet3DBraTS19(), SmallUNet3DBraTS19(),
-		MobileNetEdgeTPU(), SSDMobileNetV2(), DeepLabV3Plus(),
+		MobileNetEdgeTPU(), SSDMobileNetV2(), DeepLabV3Plus(), YOLO11l(),
 		BERT(), GNMTEncoder(), GNMTDecoder(), DLRM(), DLRMv2(), RNNTEncoder(), RNNTPrediction(), RNNTJoint(), MobileBERT(), RGAT(),
 		Llama8B(), Llama70B(), Mixtral(), SmallMixtral(), GPTJ(), SmallGPTJ(),
 	}

@@ -44,6 +44,12 @@ func TestCalibrate(t *testing.T) {
 			output: "head/classification/last/level%d:0", anchors: []int{9, 9, 9, 9, 9}, classes: retinaNetClasses, shared: []int{6, 20, 80, 80, 78},
 			boxes: []float64{9, 14, 16, 15, 11}, threshold: 0.05, excess: 2.2, images: 24,
 		},
+		{
+			architecture: YOLO11l(), now: yolo11Calibration, variable: "yolo11Calibration", file: "yolo11_calibration.go",
+			image:  floatsFirst(yoloSide, unscaled),
+			output: "model.23.cv3.%d.2:0", anchors: []int{1, 1, 1}, classes: yoloClasses,
+			perClass: 1, boxes: []float64{30, 20, 10}, threshold: 0.001, excess: 4, images: 24,
+		},
 	} {
 		t.Run(c.architecture.Name, func(t *testing.T) { c.calibrate(t) })
 	}
