@@ -27,18 +27,21 @@ func (m Maker) detectionSet(model workload.Model, r vision.BuiltIn, layout synth
 	}
 	if truth != "" {
 		truth = fmt.Sprintf("%s-objects%d", truth, objectsVersion)
+		if r.Least != 0 {
+			truth += fmt.Sprintf("-least%g", r.Least)
+		}
 	}
 	spec := synth.COCOSpec{Layout: layout, Seed: detectionSeed, Images: m.judged(r.Samples), Truth: truth}
 	return set{spec.Key(), func(ctx context.Context, dir string) error {
 		judge := func(folder string) (map[string]float64, error) {
-			return m.markObjects(ctx, model, spec, folder, r.NumberedLabels)
+			return m.markObjects(ctx, model, spec, folder, r)
 		}
 		return synth.WriteCOCO(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
 }
 
 // markObjects writes the ground truth and returns the model's score.
-func (m Maker) markObjects(ctx context.Context, model workload.Model, spec synth.COCOSpec, folder string, numbered bool) (map[string]float64, error) {
+func (m Maker) markObjects(ctx context.Context, model workload.Model, spec synth.COCOSpec, folder string, r vision.BuiltIn) (map[string]float64, error) {
 	if m.Engine == nil {
 		return nil, spec.WriteAnnotations(folder, drawnObjects(spec))
 	}
@@ -46,7 +49,7 @@ func (m Maker) markObjects(ctx context.Context, model workload.Model, spec synth
 	if err != nil {
 		return nil, err
 	}
-	if err := spec.WriteAnnotations(folder, disturbedObjects(spec, responses, numbered)); err != nil {
+	if err := spec.WriteAnnotations(folder, disturbedObjects(spec, responses, r)); err != nil {
 		return nil, err
 	}
 	return m.scores(ctx, model, folder, responses)
@@ -95,12 +98,12 @@ const (
 )
 
 // disturbedObjects makes objects of responses.
-func disturbedObjects(spec synth.COCOSpec, responses [][]byte, numbered bool) iter.Seq[synth.Annotation] {
+func disturbedObjects(spec synth.COCOSpec, responses [][]byte, r vision.BuiltIn) iter.Seq[synth.Annotation] {
 	all := make([][]found, len(responses))
 	for i, response := range responses {
-		all[i] = readBoxes(response, numbered, spec.Layout.Categories())
+		all[i] = readBoxes(response, r.NumberedLabels, spec.Layout.Categories())
 	}
-	all = sure(all)
+	all = sure(all, r.Least)
 	categories := foundCategories(all)
 	return func(yield func(synth.Annotation) bool) {
 		for i, image := range spec.List() {
@@ -117,8 +120,8 @@ func disturbedObjects(spec synth.COCOSpec, responses [][]byte, numbered bool) it
 	}
 }
 
-// sure leaves out the boxes that are doubtful.
-func sure(all [][]found) [][]found {
+// sure leaves out the boxes that are doubtful: those below a score, or 0: a part of all.
+func sure(all [][]found, least float64) [][]found {
 	var scores []float64
 	for _, boxes := range all {
 		for _, f := range boxes {
@@ -128,8 +131,10 @@ func sure(all [][]found) [][]found {
 	if len(scores) == 0 {
 		return all
 	}
-	slices.Sort(scores)
-	least := scores[int(doubtful*float64(len(scores)))]
+	if least == 0 {
+		slices.Sort(scores)
+		least = scores[int(doubtful*float64(len(scores)))]
+	}
 	for i, boxes := range all {
 		all[i] = slices.DeleteFunc(boxes, func(f found) bool { return f.score < least })
 	}

@@ -336,7 +336,7 @@ func TestDoubtfulBoxesAreNoObjects(t *testing.T) {
 		all = append(all, boxes)
 	}
 	n := 0
-	for i, boxes := range sure(all) {
+	for i, boxes := range sure(all, 0) {
 		for _, f := range boxes {
 			n++
 			if f.score < doubtful {
@@ -347,7 +347,14 @@ func TestDoubtfulBoxesAreNoObjects(t *testing.T) {
 	if n != 70 {
 		t.Errorf("%d of 100 boxes are objects, want 70", n)
 	}
-	if got := sure(make([][]found, 3)); len(got) != 3 {
+	n = 0
+	for _, boxes := range sure(all, 0.945) {
+		n += len(boxes)
+	}
+	if n != 5 { // of ten with 0.9 and more
+		t.Errorf("%d boxes have 0.945 or more, want 5", n)
+	}
+	if got := sure(make([][]found, 3), 0); len(got) != 3 {
 		t.Errorf("of three images without boxes %d are left", len(got))
 	}
 }

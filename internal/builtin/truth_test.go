@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
 
@@ -192,7 +193,7 @@ func TestOneImageOfSixteenHasNoObjects(t *testing.T) {
 		index[image.ID] = i
 	}
 	counts := make([]int, spec.Images)
-	for a := range disturbedObjects(spec, responses, false) {
+	for a := range disturbedObjects(spec, responses, vision.BuiltIn{}) {
 		counts[index[a.ImageID]]++
 	}
 	for i, n := range counts {
@@ -200,7 +201,7 @@ func TestOneImageOfSixteenHasNoObjects(t *testing.T) {
 			t.Errorf("image %d has %d objects", i, n)
 		}
 	}
-	for range disturbedObjects(spec, responses, false) {
+	for range disturbedObjects(spec, responses, vision.BuiltIn{}) {
 		break // who does not want more gets no more
 	}
 }

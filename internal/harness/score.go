@@ -123,6 +123,9 @@ func ofAnotherType(ctx context.Context, path string, m workload.Model, s workloa
 
 func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	v, ok := score.Lookup(t.Metric)
+	if t.Metric == "" && len(score.Values) > 0 {
+		v, ok = score.Values[0], true
+	}
 	if !ok && len(score.Values) > 0 && slices.ContainsFunc(t.Also, func(b workload.Bound) bool { return b.Metric == score.Values[0].Name }) {
 		v, ok, t.None = score.Values[0], true, cmp.Or(t.None, "the log has no sample with a "+t.Metric)
 	}
@@ -141,7 +144,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 		target = reference * (2 - t.Fraction)
 		met = v.Value <= target
 	}
-	met = met && v.Name == t.Metric
+	met = met && (v.Name == t.Metric || t.Metric == "")
 	var resampled []byte // float32 is enough for confidence intervals
 	for _, value := range v.Resampled {
 		resampled = binary.LittleEndian.AppendUint32(resampled, math.Float32bits(float32(value)))

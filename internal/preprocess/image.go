@@ -25,7 +25,8 @@ type Image struct {
 // It serves one goroutine, and one image at a time: an Image that it returns is valid until the
 // next.
 type Scratch struct {
-	MaxPixels int // refuse larger images; 0 means jpeg.DefaultMaxPixels
+	MaxPixels int  // refuse larger images; 0 means jpeg.DefaultMaxPixels
+	Decoded   Size // that of the last image of a pipeline
 
 	jpeg   jpeg.Decoder
 	pixels []byte // as stored

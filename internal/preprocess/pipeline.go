@@ -126,12 +126,14 @@ func (p Pipeline) Make(data []byte, s *Scratch) (tensor.Tensor, error) {
 }
 
 func (p Pipeline) decode(data []byte, s *Scratch) (Image, error) {
-	return s.decode(data, !p.IgnoreOrientation, func(from Size) image.Rectangle {
+	img, err := s.decode(data, !p.IgnoreOrientation, func(from Size) image.Rectangle {
 		x, y := p.Fit.spans(from, p.Size, p.Short)
 		left, right := x.source()
 		top, bottom := y.source()
 		return image.Rect(left, top, right, bottom)
 	})
+	s.Decoded = Size{img.Width, img.Height}
+	return img, err
 }
 
 // Apply writes the tensor of img to dst, which has the type of p and the shape for the image, or that shape with a

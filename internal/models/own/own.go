@@ -16,7 +16,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/models/singlepass"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -66,7 +68,7 @@ func Model(path string) workload.Model {
 		Name: name, Title: name, Task: "own model", Dataset: "own data",
 		Rules:                  config.Model{Name: name},
 		PerformanceSampleCount: maxLoaded,
-		Quality:                workload.Quality{Metric: "accuracy", Fraction: 1},
+		Quality:                workload.Quality{Fraction: 1},
 		Options:                append(Options(), offset()),
 		ScoreOptions:           []workload.Option{offset()},
 		Open:                   open, Score: score,
@@ -95,6 +97,9 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.DatasetDir != "" && dataset.HasCOCO(s.DatasetDir) && slices.ContainsFunc(outputs, vision.IsYOLO) {
+		return vision.OpenYOLO(s)
+	}
 	in, err := openInputs(s, ports.Inputs, outputs)
 	if err != nil {
 		return nil, err
@@ -109,7 +114,7 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	}
 	respond := func(dst []byte, _ []tensor.Tensor, _, _ int) ([]byte, error) { return dst, nil }
 	if s.Scored && in.labels == nil && in.expected == nil {
-		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: want a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the arrays", in.unlabelled(), expectedPrefix)
+		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: want a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the arrays, or COCO for a YOLO of Ultralytics", in.unlabelled(), expectedPrefix)
 	}
 	switch {
 	case in.expected != nil && s.Scored:
@@ -329,10 +334,13 @@ func (c *classes) String() string {
 	return text
 }
 
-// score scores a log of labels or of outputs.
-func score(_ context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+// score scores a log of labels, of outputs, or of boxes.
+func score(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
 	if s.DatasetDir == "" {
 		return nil, errors.New("inputs that were made have no labels")
+	}
+	if dataset.HasCOCO(s.DatasetDir) {
+		return vision.ScoreCOCO(ctx, log, s)
 	}
 	labels, expected, err := readTruth(s.DatasetDir)
 	if err != nil {

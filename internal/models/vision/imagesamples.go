@@ -33,6 +33,8 @@ type imageSamples struct {
 	row      []workload.Slot
 	made     string // folder of pre-processed images; empty: none
 	scratch  sync.Pool
+	// size is what an image must have, where answers depend on it; nil: any will do.
+	size func(index int) preprocess.Size
 }
 
 // newImageSamples joins a data set with a model's input, through the first of the pipelines that makes its type.
@@ -157,7 +159,11 @@ func (s *imageSamples) prepare(index int, row []tensor.Tensor) error {
 		}
 		return nil
 	}
-	if err := s.decode(data, row); err != nil {
+	var want preprocess.Size
+	if s.size != nil {
+		want = s.size(index)
+	}
+	if err := s.fill(data, row, want); err != nil {
 		return fmt.Errorf("sample %d, %s: %w", index, s.data.Path(index), err)
 	}
 	return nil
@@ -165,6 +171,11 @@ func (s *imageSamples) prepare(index int, row []tensor.Tensor) error {
 
 // decode fills a row from the file of an image.
 func (s *imageSamples) decode(file []byte, row []tensor.Tensor) error {
+	return s.fill(file, row, preprocess.Size{})
+}
+
+// fill is decode for an image of a size; zero: of any.
+func (s *imageSamples) fill(file []byte, row []tensor.Tensor, want preprocess.Size) error {
 	scratch := s.scratch.Get().(*preprocess.Scratch)
 	defer s.scratch.Put(scratch)
 	dst := row[0]
@@ -172,6 +183,9 @@ func (s *imageSamples) decode(file []byte, row []tensor.Tensor) error {
 		dst = tensor.New(s.pipeline.Type, dst.Shape...)
 	}
 	err := s.pipeline.ApplyFile(dst, file, scratch)
+	if got := scratch.Decoded; want.Width > 0 && got.Width > 0 && got != want {
+		return fmt.Errorf("the image has %d×%d pixels, its annotation says %d×%d", got.Width, got.Height, want.Width, want.Height)
+	}
 	if err == nil && s.converts() {
 		singlepass.FromFloat32(row[0], tensor.Data[float32](dst))
 	}

@@ -35,4 +35,6 @@ type BuiltIn struct {
 	Samples int
 	// NumberedLabels: labels in responses are positions of categories from 1, not ids.
 	NumberedLabels bool
+	// Least is the score that a box must have to become an object; 0: it is not among the lowest.
+	Least float64
 }

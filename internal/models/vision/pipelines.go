@@ -2,6 +2,8 @@ package vision
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/preprocess"
@@ -25,6 +27,13 @@ func lookupPipeline(name string) (preprocess.Pipeline, error) {
 			p.Fit, p.Kernel, p.Float = preprocess.PadDeepLab, preprocess.DeepLabBilinear, false
 		}
 		return p, nil
+	}
+	if size, rect := strings.CutSuffix(strings.TrimPrefix(name, yoloPrefix), "_rect"); strings.HasPrefix(name, yoloPrefix) {
+		if n, err := strconv.Atoi(size); err == nil && n > 0 && n%32 == 0 {
+			p, err := preprocess.Lookup(map[bool]string{false: yoloSquare, true: yoloRect}[rect])
+			p.Name, p.Size = name, n
+			return p, err
+		}
 	}
 	return preprocess.Lookup(name)
 }

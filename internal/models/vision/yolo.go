@@ -2,6 +2,7 @@ package vision
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -21,6 +22,7 @@ import (
 const (
 	yoloSquare = "yolo_640"
 	yoloRect   = "yolo_640_rect"
+	yoloPrefix = "yolo_" // of those for other sizes
 )
 
 // yolo is YOLO11l on the part of COCO whose licences allow it (rules since v6.0).
@@ -31,7 +33,7 @@ func yolo() workload.Model {
 		Title:   "YOLO11l, 95 % of the accuracy",
 		Task:    "object detection, COCO's 1525 images of free licences, 640×640",
 		Dataset: "coco",
-		BuiltIn: BuiltIn{Network: arch.YOLO11l(), Samples: 24},
+		BuiltIn: BuiltIn{Network: arch.YOLO11l(), Samples: 24, Least: 0.25},
 		Source:  "yolov11l of MLCommons' R2 storage, or an ONNX export of Ultralytics' yolo11l.pt (AGPL-3.0)",
 
 		Rules: config.Model{
@@ -81,6 +83,37 @@ func IsYOLO(p backend.Port) bool {
 
 const yoloRows, yoloClasses = 4 + yoloClasses, 80
 
+// OpenYOLO is the Open of a model file of a user on all images of COCO. A fixed input may have any size.
+func OpenYOLO(s workload.Setup) (*workload.Workload, error) {
+	return opening(func(s setup) (*workload.Workload, error) {
+		data, err := dataset.OpenCOCO(s.datasetDir, s.data())
+		if err != nil {
+			return nil, err
+		}
+		if side := yoloSide(s); side > 0 && s.binding.pipeline == "" {
+			s.binding.pipeline = fmt.Sprintf("%s%d", yoloPrefix, side)
+		}
+		return openYOLO(s, data)
+	})(s)
+}
+
+// yoloSide is the side of a fixed square input; 0: the input is none.
+func yoloSide(s setup) int64 {
+	if len(s.inputs) != 1 || len(s.inputs[0].Shape) != 4 {
+		return 0
+	}
+	shape := s.inputs[0].Shape
+	if a, b := shape[2], shape[1]; a == shape[3] || a == b {
+		return a
+	}
+	return 0
+}
+
+// ScoreCOCO scores a log of boxes on all images of COCO.
+func ScoreCOCO(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+	return detector{readTruth: dataset.ReadCOCO}.score(ctx, log, workload.Scoring{DatasetDir: s.DatasetDir, Samples: s.Samples})
+}
+
 // openYOLO joins a data set and a model.
 func openYOLO(s setup, data *dataset.Detection) (*workload.Workload, error) {
 	y := &yoloHead{data: data}
@@ -98,7 +131,7 @@ func openYOLO(s setup, data *dataset.Detection) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.pipeline = samples.pipeline
+	y.pipeline, samples.size = samples.pipeline, y.size
 	w := samples.workload([]string{y.output.Name}, nil,
 		fmt.Sprintf("boxes: %s (cxcywh, pixels of the input, NMS at %v per class, the best %d); label = COCO's id of its class", y.output.Name, yoloIoU, yoloMost))
 	if y.pipeline.Stride > 0 {
@@ -111,14 +144,6 @@ func openYOLO(s setup, data *dataset.Detection) (*workload.Workload, error) {
 		w.Exchange.Complete = func(sent []tensor.Shape) ([]workload.Slot, error) {
 			return []workload.Slot{{Type: samples.input.dtype, Shape: sent[0]}}, nil
 		}
-	}
-	prepare := w.Prepare
-	w.Prepare = func(i int, row []tensor.Tensor) error {
-		err := prepare(i, row)
-		if err != nil && s.binding.preprocessed == "" {
-			return fmt.Errorf("%w (the annotations say %d×%d pixels)", err, y.size(i).Width, y.size(i).Height)
-		}
-		return err
 	}
 	w.Exchange.NeedsDataset = "how large each image is"
 	w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -175,6 +176,45 @@ func TestYOLOPorts(t *testing.T) {
 		s.inputs, s.outputs = c.in, c.out
 		if _, err := yolo().Open(s.public()); err == nil || !strings.Contains(err.Error(), c.in[0].Name) && !strings.Contains(err.Error(), c.out[0].Name) {
 			t.Errorf("%v and %v are taken: %v", c.in, c.out, err)
+		}
+	}
+}
+
+// A model of a user takes all images of COCO, and may have an input of any size.
+func TestYOLOOfUsers(t *testing.T) {
+	dir := cocoOf(t, `{"id":0,"url":"http://creativecommons.org/licenses/by-nc/2.0/"}`, [2]int{427, 640}, [2]int{640, 480})
+	for _, c := range []struct {
+		in, want string
+		shape    tensor.Shape
+	}{
+		{"320", "float32[3 320 320]", tensor.Shape{1, 3, 320, 320}}, {"1280", "float32[3 1280 1280]", tensor.Shape{1, 3, 1280, 1280}},
+		{"free", "float32[3 448 640]", tensor.Shape{1, 3, -1, -1}},
+	} {
+		ports := workload.Ports{
+			Inputs:  []backend.Port{{Name: "images", Type: tensor.Float32, Shape: c.shape}},
+			Outputs: []backend.Port{{Name: "output0", Type: tensor.Float32, Shape: tensor.Shape{1, 84, -1}}},
+		}
+		w, err := OpenYOLO(workload.Setup{DatasetDir: dir, Ports: map[string]workload.Ports{workload.Only: ports}})
+		if err != nil || w.Samples != 2 || w.Row(0)[0].String() != c.want {
+			t.Errorf("%s: %+v, %v", c.in, w, err)
+		}
+	}
+}
+
+// An image of another size than its annotation says is an error that names the file and both.
+func TestYOLONamesAnImageOfAnotherSize(t *testing.T) {
+	dir := cocoOf(t, "", [2]int{427, 640})
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "val2017", "0.jpg"), testenv.Read(t, "../../preprocess/testdata/yolo/img3.png"), 0o600))
+	for _, side := range []int64{-1, 640} {
+		s := builtInSetup(arch.YOLO11l(), dir)
+		s.inputs[0].Shape = tensor.Shape{1, 3, side, side}
+		w, err := yolo().Open(s.public())
+		testenv.Must(t, err)
+		store, err := workload.NewStore(1, w.Row)
+		testenv.Must(t, err)
+		defer store.Close()
+		if err := w.Prepare(0, store.Row(0)); err == nil || !strings.Contains(err.Error(), "0.jpg") || !strings.Contains(err.Error(), "97×120") || !strings.Contains(err.Error(), "640×427") {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Quality is the accuracy that the closed division requires.
 type Quality struct {
-	Metric   string  // a value of the accuracy score: "accuracy"
+	Metric   string  // a value of the accuracy score: "accuracy"; empty: its first
 	Fraction float64 // required part of the official FP32 model's score: 0.99
 
 	// QualityIn takes the rest from the table of the rounds; a benchmark of no round needs its Reference here.
