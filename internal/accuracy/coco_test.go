@@ -35,7 +35,8 @@ func TestReadCOCO(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &GroundTruth{
-		Images:     []Image{{9007199254740993, "1.jpg", 640, 480, &url, nil}, {2, "2.jpg", 1, 1, nil, nil}},
+		Images:     []Image{{9007199254740993, "1.jpg", 640, 480, &url, new(int64(4))}, {2, "2.jpg", 1, 1, nil, nil}},
+		Licenses:   []License{},
 		Categories: []Category{{0, `a "quoted" name`}, {90, ""}},
 		Annotations: []Annotation{
 			{ID: 5, ImageID: 2, CategoryID: 90, Box: Box{-1, 20, 0, 4}, Area: 0.5, Crowd: true},

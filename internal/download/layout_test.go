@@ -169,6 +169,7 @@ func TestGetCOCO(t *testing.T) {
 	}
 	want := accuracy.GroundTruth{
 		Images:      slices.DeleteFunc(slices.Clone(all.Images), func(i accuracy.Image) bool { return !kept[i.ID] }),
+		Licenses:    all.Licenses,
 		Categories:  all.Categories,
 		Annotations: slices.DeleteFunc(slices.Clone(all.Annotations), func(a accuracy.Annotation) bool { return !kept[a.ImageID] }),
 	}
@@ -235,7 +236,7 @@ func TestGetOpenImages(t *testing.T) {
 	mustGet(t, it, o)
 	wantVerified(t, it, o.Dir)
 	truth := readTruth(t, filepath.Join(o.Dir, it.OpenImages.Labels))
-	var want accuracy.GroundTruth
+	want := accuracy.GroundTruth{Licenses: []accuracy.License{}}
 	for i, class := range configs.OpenImagesClasses() {
 		want.Categories = append(want.Categories, accuracy.Category{ID: int64(i), Name: class})
 	}

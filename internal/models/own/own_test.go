@@ -357,3 +357,35 @@ func TestExpectedOutputs(t *testing.T) {
 		t.Errorf("images: %v", err)
 	}
 }
+
+// A YOLO of Ultralytics takes COCO as it is, and its log is scored in mAP.
+func TestYOLOTakesCOCO(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"annotations", "val2017"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"val2017/a.jpg": "", "annotations/instances_val2017.json": `{"images":[{"id":7,"file_name":"a.jpg","height":480,"width":640}],"categories":[{"id":1}],
+			"annotations":[{"id":1,"image_id":7,"category_id":1,"bbox":[64,48,128,96],"area":9000,"iscrowd":0}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := Model("yolo11n.onnx")
+	w, err := m.Open(workload.Setup{DatasetDir: dir, Scored: true, Ports: map[string]workload.Ports{workload.Only: {
+		Inputs:  []backend.Port{{Name: "images", Type: tensor.Float32, Shape: tensor.Shape{1, 3, 320, 320}}},
+		Outputs: []backend.Port{{Name: "output0", Type: tensor.Float32, Shape: tensor.Shape{1, 84, 2100}}},
+	}}})
+	if err != nil || w.Samples != 1 || w.Row(0)[0].String() != "float32[3 320 320]" {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	box := "00000000" + "CDCCCC3D" + "CDCCCC3D" + "9A99993E" + "9A99993E" + "0000003F" + "0000803F" // 0.1 to 0.3 of both sides
+	log := accuracy.Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"`+box+`"}]`))
+	score, err := m.Score(t.Context(), log, workload.Scoring{DatasetDir: dir})
+	if err != nil || score.Values[0].Name != "mAP" || score.Values[0].Value < 99 {
+		t.Errorf("%+v, %v", score, err)
+	}
+}

@@ -34,7 +34,7 @@ func yolo() workload.Model {
 		Task:    "object detection, COCO's 1525 images of free licences, 640×640",
 		Dataset: "coco",
 		BuiltIn: BuiltIn{Network: arch.YOLO11l(), Samples: 24, Least: 0.25},
-		Source:  "yolov11l of MLCommons' R2 storage, or an ONNX export of Ultralytics' yolo11l.pt (AGPL-3.0)",
+		Source:  "https://docs.ultralytics.com/models/yolo11 (an ONNX export of yolo11l.pt, AGPL-3.0)",
 
 		Rules: config.Model{
 			Name:    "yolo",

@@ -46,9 +46,9 @@ func TestCalibrate(t *testing.T) {
 		},
 		{
 			architecture: YOLO11l(), now: yolo11Calibration, variable: "yolo11Calibration", file: "yolo11_calibration.go",
-			image:  floatsFirst(yoloSide, unscaled),
+			image:  letterboxed,
 			output: "model.23.cv3.%d.2:0", anchors: []int{1, 1, 1}, classes: yoloClasses,
-			perClass: 1, boxes: []float64{30, 20, 10}, threshold: 0.001, excess: 4, images: 24,
+			perClass: 1, boxes: []float64{30, 20, 10}, threshold: 0.001, excess: 4, images: 12,
 		},
 	} {
 		t.Run(c.architecture.Name, func(t *testing.T) { c.calibrate(t) })

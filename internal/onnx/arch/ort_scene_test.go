@@ -57,6 +57,24 @@ func floatsFirst(size int, scale func(colour int, v float32) float32) picture {
 	}
 }
 
+// letterboxed has gray at two ends, as most pictures have before YOLO.
+func letterboxed(t *testing.T, seeds ...uint64) ort.Value {
+	square := pixels(seeds[0], yoloSide)
+	floats := make([]float32, 3*yoloSide*yoloSide)
+	bar := int([]uint64{80, 107, 80, 0}[seeds[0]%4])
+	for i, p := range square {
+		along := i / 3 / yoloSide
+		if seeds[0]%4 == 2 { // upright
+			along = i / 3 % yoloSide
+		}
+		if along < bar || along >= yoloSide-bar {
+			p = 114
+		}
+		floats[i%3*yoloSide*yoloSide+i/3] = float32(p) / 255
+	}
+	return newTensor(t, floats, 1, 3, yoloSide, yoloSide)
+}
+
 func unscaled(_ int, v float32) float32 { return v }
 
 // normalised scales a colour as PyTorch's models want it.
