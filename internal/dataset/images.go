@@ -164,7 +164,7 @@ func ReadCOCO(dir string) (*accuracy.GroundTruth, error) {
 }
 
 // HasCOCO reports whether a folder has the annotations of COCO.
-func HasCOCO(dir string) bool { return exists(firstExisting(dir, coco.annotations...)) }
+func HasCOCO(dir string) bool { return fileio.Exists(firstExisting(dir, coco.annotations...)) }
 
 // OpenSafeCOCO is OpenCOCO with the images of YOLO's benchmark alone: those whose licence allows it. Images may be in val2017_safe.
 func OpenSafeCOCO(dir string, o Options) (*Detection, error) { return safeCOCO.open(dir, o) }
