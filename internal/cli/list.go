@@ -28,8 +28,11 @@ func newList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printList(w, "list", asJSON, tableRow{"model", "title", "task", "data set", "built-in model"}, models,
-					func(m catalogue.Model) tableRow { return tableRow{m.Name, m.Title, m.Task, m.Dataset, m.BuiltIn} })
+				return printList(w, "list", asJSON, tableRow{"model", "what it does", "data set", "built-in model"}, models,
+					func(m catalogue.Model) tableRow {
+						task, _, _ := strings.Cut(m.Task, ",") // mlperf show has the rest
+						return tableRow{m.Name, task, m.Dataset, m.BuiltIn}
+					})
 			case "datasets":
 				datasets, err := catalogue.Datasets()
 				if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,9 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 			case "html":
 				if name, err = pageName(name, "report.html"); err != nil {
 					return err
+				}
+				for i, l := range lines {
+					lines[i].Page = pageOf(l.Folder, filepath.Dir(name))
 				}
 				fill = func(w io.Writer) error { return page.Runs(w, lines, runs, program()) }
 				if len(runs) == 1 {
@@ -158,4 +162,21 @@ func underWay(dir string, r *report.Results) bool {
 	}
 	info, err := os.Stat(filepath.Join(dir, report.FileName))
 	return err == nil && time.Since(info.ModTime()) < fresh
+}
+
+// pageOf is the link from a folder to the page of a run; empty: it has none.
+func pageOf(run, from string) string {
+	at := filepath.Join(run, page.FileName)
+	if abs, err := filepath.Abs(from); err == nil {
+		from = abs
+	}
+	abs, err := filepath.Abs(at)
+	if err != nil || !fileio.Exists(abs) {
+		return ""
+	}
+	link, err := filepath.Rel(from, abs)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Path: filepath.ToSlash(link)}).String()
 }

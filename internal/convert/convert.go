@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -232,7 +233,7 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 	if err != nil {
 		return nil, fmt.Errorf("scoring the FP32 model: %w", err)
 	}
-	c.Observer.Note(fmt.Sprintf("the FP32 model scores %.5g, the target is %.5g", reference, r.Target*reference))
+	c.Observer.Note(fmt.Sprintf("the FP32 model scores %s, the target is %s", units.Score(reference), units.Score(r.Target*reference)))
 	score := func(ctx context.Context, m *onnx.Model) (float64, error) {
 		folder, err := os.MkdirTemp("", "mlperf-convert-")
 		if err != nil {
@@ -245,7 +246,7 @@ func (c Converter) search(ctx context.Context, r Request) (*quantize.Search, err
 		}
 		score, err := c.score(ctx, path, r.ScoreCount)
 		if err == nil {
-			c.Observer.Note(fmt.Sprintf("a candidate scores %.5g", score))
+			c.Observer.Note("a candidate scores " + units.Score(score))
 		}
 		return score, err
 	}

@@ -63,6 +63,9 @@ func Explain(w io.Writer, r *Results, commands ...string) error {
 	b.WriteString("\n")
 	t := tables.New("setting", "value", "set by")
 	for _, s := range r.Settings {
+		if !inScenario(s.Key, r.Scenario) {
+			continue
+		}
 		if n, err := strconv.Atoi(s.Value); err == nil && s.Key == "mode" { // conf files have a number
 			s.Value = loadgen.Mode(n).String()
 		}
@@ -73,6 +76,18 @@ func Explain(w io.Writer, r *Results, commands ...string) error {
 		systemLines(&b, r)
 	}
 	return say(w, b.String())
+}
+
+// inScenario reports whether a scenario has a setting, by its key in conf files or in logs. What is not in the table of settings is
+// of all.
+func inScenario(key, scenario string) bool {
+	known, has := false, false
+	for _, row := range loadgen.Settings() {
+		if row.Key == key || row.RequestedKey == key {
+			known, has = true, has || row.Scenario == "" || row.Scenario == scenario
+		}
+	}
+	return has || !known
 }
 
 // withoutNumbers are the problems of a run, without the numbers that the table of constraints has.

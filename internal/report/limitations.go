@@ -152,7 +152,7 @@ func shown(field string) string {
 
 // durationIn is a text of a record, as people write it if it is a duration.
 func durationIn(text string) string {
-	if d, err := time.ParseDuration(text); err == nil && strings.HasSuffix(text, "s") { // "0" is any number
+	if d, err := time.ParseDuration(strings.ReplaceAll(text, " ", "")); err == nil && strings.HasSuffix(text, "s") { // "0" is any number
 		return units.ExactDuration(d)
 	}
 	return text

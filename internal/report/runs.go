@@ -103,6 +103,9 @@ type Line struct {
 	Scenario string    `json:"scenario"`
 	Mode     string    `json:"mode"`
 	Result   string    `json:"result"`
+	Reason   string    `json:"reason,omitempty"` // why it is not VALID, in a few words
+	Page     string    `json:"-"`                // of the run, as a link; empty: it has none
+	Marks    string    `json:"-"`                // the numbers of its limitations on a page of many
 
 	Engine      string `json:"engine"`
 	Device      string `json:"device"`
@@ -154,7 +157,7 @@ func Lines(runs, others []Run, price float64) []Line {
 func newLine(run Run) Line {
 	r := run.Results
 	l := Line{
-		Folder: run.Folder, Created: r.Created, Model: r.Model, Scenario: r.ScenarioName(), Mode: r.Mode, Result: r.Verdict(),
+		Folder: run.Folder, Created: r.Created, Model: r.Model, Scenario: r.ScenarioName(), Mode: r.Mode, Result: r.Verdict(), Reason: r.Reason(),
 		Engine: r.Backend.Engine, Device: deviceNames(r), Precision: r.Input.Precision,
 		Batch: r.Backend.MaxBatch, Concurrency: r.Backend.Instances,
 		Metric: r.Metric, Accuracy: lineAccuracy(run),

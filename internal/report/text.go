@@ -132,6 +132,41 @@ func (r *Results) Verdict() string {
 	return r.Result + r.mark()
 }
 
+// whyNot are the reasons for which constraints are not met, in a few words.
+var whyNot = map[loadgen.ConstraintID]string{
+	loadgen.ConstraintLatency:            "latency above its bound",
+	loadgen.ConstraintFirstToken:         "first token too late",
+	loadgen.ConstraintPerToken:           "tokens too slow",
+	loadgen.ConstraintIntervals:          "intervals were missed",
+	loadgen.ConstraintDuration:           "test was too short",
+	loadgen.ConstraintQueries:            "too few queries",
+	loadgen.ConstraintSamples:            "too few samples",
+	loadgen.ConstraintEarlyStopping:      "early stopping: too few",
+	loadgen.ConstraintFirstTokenStopping: "early stopping: too few",
+	loadgen.ConstraintGenerator:          "load generator was late",
+}
+
+// Reason says in a few words why a run is not VALID; empty if it is.
+func (r *Results) Reason() string {
+	if r.Result == Interrupted {
+		return "stopped before its end"
+	}
+	for _, c := range r.Constraints {
+		if why := whyNot[c.ID]; !c.Met && !c.ReferenceOnly && why != "" {
+			return why
+		}
+	}
+	switch {
+	case r.Result == Valid && r.Accuracy.Below():
+		return "accuracy below its target"
+	case r.Result == Valid:
+		return ""
+	case len(r.Problems) > 0:
+		return "failed: see its page"
+	}
+	return ""
+}
+
 // say writes a text for people, in lines that fit into the terminal. Documents and logs may be foreign: control characters in them
 // are escaped.
 func say(w io.Writer, text string) error {

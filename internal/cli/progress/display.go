@@ -53,7 +53,8 @@ type view interface {
 // A counter is how far a phase has come.
 type counter struct {
 	now      time.Time
-	done, of int64 // of may be unknown
+	done, of int64  // of may be unknown
+	name     string // what is counted
 	text     string
 }
 
@@ -121,15 +122,20 @@ func (d *Display) Phase(name string) {
 }
 
 // Loading counts the samples that are loaded.
-func (d *Display) Loading(done, of int) { d.count(done, of, " samples loaded") }
+func (d *Display) Loading(done, of int) { d.count(done, of, "loading") }
 
 // Items counts other things.
 func (d *Display) Items(done, of int) { d.count(done, of, "") }
 
-func (d *Display) count(done, of int, unit string) {
+// count shows a number of things, under the name of what is done with them where that is not the phase.
+func (d *Display) count(done, of int, name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.view.count(counter{time.Now(), int64(done), int64(of), fmt.Sprintf("%s of %s%s", units.Number(float64(done)), units.Number(float64(of)), unit)})
+	text := units.Number(float64(done)) + " of " + units.Number(float64(of))
+	if name != "" {
+		text += " samples"
+	}
+	d.view.count(counter{time.Now(), int64(done), int64(of), cmp.Or(name, d.name), text})
 }
 
 // Bytes counts bytes, with their rate and how long the rest will take; of is 0 if the end is not known.
@@ -153,7 +159,7 @@ func (d *Display) Bytes(done, of int64) {
 	if of == 0 {
 		of = unknown
 	}
-	d.view.count(counter{time.Now(), done, of, text})
+	d.view.count(counter{time.Now(), done, of, d.name, text})
 }
 
 // Traffic shows the state of a running test.

@@ -44,7 +44,7 @@ func (t *terminal) count(c counter) {
 	if t.bar != nil && t.of == c.of && c.done != c.of && c.now.Sub(t.written) < barEvery {
 		return
 	}
-	t.show(c.now, t.name+": "+c.text, c.done, c.of)
+	t.show(c.now, userinput.PrintableLine(c.name)+": "+c.text, c.done, c.of)
 }
 
 func (t *terminal) traffic(s testState) {
@@ -127,25 +127,25 @@ func (l *lines) phase(name string) {
 
 func (l *lines) count(c counter) {
 	l.moved = c.now
-	l.write(c.now, c.text)
+	l.write(c.now, c.name, c.text)
 }
 
-func (l *lines) traffic(s testState) { l.count(counter{now: s.now, text: s.line()}) }
+func (l *lines) traffic(s testState) { l.count(counter{now: s.now, name: l.name, text: s.line()}) }
 
 func (l *lines) note(text string) { fmt.Fprintln(l.out, userinput.PrintableLine(text)) }
 
 func (l *lines) tick(now time.Time) {
 	if now.Sub(l.moved) >= lineEvery {
-		l.write(now, soFar(now.Sub(l.begun)))
+		l.write(now, l.name, soFar(now.Sub(l.begun)))
 	}
 }
 
-func (l *lines) write(now time.Time, text string) {
+func (l *lines) write(now time.Time, name, text string) {
 	if l.silent || now.Sub(l.written) < lineEvery {
 		return
 	}
 	l.written = now
-	fmt.Fprintf(l.out, "%s: %s\n", userinput.PrintableLine(l.name), text)
+	fmt.Fprintf(l.out, "%s: %s\n", userinput.PrintableLine(name), text)
 }
 
 func (*lines) about(string) {}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -73,7 +74,7 @@ func (c *Comparison) Headline() string {
 	}
 	switch tone := m.Tone(); {
 	case m.Interval == nil:
-		return fmt.Sprintf("%s %s, not confirmed: %s", m.Name, m.Text(m.Change), values)
+		return strings.TrimSuffix(fmt.Sprintf("%s %s, not confirmed: %s (%s)", m.Name, m.Text(m.Change), values, m.Method), " ()")
 	case !m.Differs():
 		return fmt.Sprintf("no change of %s beyond noise: %s (%s)", m.Name, values, how)
 	case tone != "":

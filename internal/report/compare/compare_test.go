@@ -540,18 +540,18 @@ func TestRunsAreInTheOrderOfTime(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"early", "late"}, {"soon", "later"}}, [][]string{list[0].Base, list[0].New}); diff != "" {
 		t.Error(diff)
 	}
-	if m := named(t, list, "p50"); m.Method != "t over 2 pairs of runs in turns" || m.Repeats != 2 || len(list[0].Commands) != 0 {
+	if m := named(t, list, "p50"); m.Method != "medians; an interval needs 3 runs or more of each" || m.Repeats != 2 || m.Interval != nil || math.Abs(m.New/10.1e6-1) > 1e-9 || len(list[0].Commands) != 0 {
 		t.Errorf("%+v, commands %q", m, list[0].Commands)
 	}
 }
 
 func TestRepeatsWithoutTurns(t *testing.T) {
-	base := []Run{plain("a", 0, 10, nil), plain("b", 1, 10.1, nil)}
-	list := compared(t, base, []Run{plain("c", 8, 10, nil), plain("d", 9, 10.2, nil)})
+	base := []Run{plain("a", 0, 10, nil), plain("b", 1, 10.1, nil), plain("b2", 2, 10.05, nil)}
+	list := compared(t, base, []Run{plain("c", 8, 10, nil), plain("d", 9, 10.2, nil), plain("e", 10, 10.1, nil)})
 	if !strings.Contains(strings.Join(list[0].Notes, "\n"), "The repeats did not take turns") {
 		t.Errorf("notes %q", list[0].Notes)
 	}
-	if m := named(t, list, "p50"); m.Decides || m.Repeats != 2 || m.Needed == 0 || !strings.Contains(m.how(), fmt.Sprintf("; %d repeats would show +", m.Needed)) {
+	if m := named(t, list, "p50"); m.Decides || m.Repeats != 3 || m.Needed == 0 || !strings.Contains(m.how(), fmt.Sprintf("; %d repeats would show +", m.Needed)) {
 		t.Errorf("%+v: %s", m, m.how())
 	}
 }

@@ -196,6 +196,9 @@ func (d *decider) metric(q quantity) (Metric, bool) {
 	if a == nil || b == nil {
 		return Metric{}, false
 	}
+	if q.fraction > 0 && slices.ContainsFunc(slices.Concat(d.base, d.new), func(r Run) bool { return tooFew(r.Results, q.fraction) }) {
+		return Metric{}, false
+	}
 	m := Metric{Name: q.name, Unit: q.unit, Better: q.better, Base: math.Exp(stat.Mean(a, nil)), New: math.Exp(stat.Mean(b, nil))}
 	m.Change = m.New/m.Base - 1
 	switch {
@@ -209,6 +212,18 @@ func (d *decider) metric(q quantity) (Metric, bool) {
 		m.Method = "one side has one run only: repeat it as well"
 	}
 	return m, m.finite()
+}
+
+// tooFew reports whether not even one latency of a run lies above a percentile of them, which then is another name of the largest.
+func tooFew(r *report.Results, fraction float64) bool {
+	if r.Performance == nil {
+		return false
+	}
+	n := r.Performance.Samples
+	if r.Performance.QueryLatencyNS != nil {
+		n = r.Performance.Queries
+	}
+	return n > 0 && float64(n)*(1-fraction) < 1-1e-9
 }
 
 // finite reports whether the numbers are finite, as those of results must be. It drops an interval that is not.
@@ -228,9 +243,25 @@ func logsOf(runs []Run, q quantity) []float64 {
 	return logs(list)
 }
 
+// leastForInterval is how many runs of each side an interval needs: that of two is wider than anything it could show.
+const leastForInterval = 3
+
+// median of logarithms, as a number.
+func median(logs []float64) float64 {
+	sorted := slices.Sorted(slices.Values(logs))
+	n := len(sorted)
+	return (math.Exp(sorted[(n-1)/2]) + math.Exp(sorted[n/2])) / 2
+}
+
 // repeated compares repeats.
 func (d *decider) repeated(m *Metric, a, b []float64) {
 	m.Repeats = min(len(a), len(b))
+	if m.Repeats < leastForInterval {
+		m.Base, m.New = median(a), median(b)
+		m.Change = m.New/m.Base - 1
+		m.Method = fmt.Sprintf("medians; an interval needs %d runs or more of each", leastForInterval)
+		return
+	}
 	var change, deviation float64
 	var i Interval
 	if d.turns {

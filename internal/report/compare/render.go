@@ -32,15 +32,18 @@ func render(w io.Writer, list []Comparison, width int, draw func(*tables.Table) 
 		if headline := c.Headline(); headline != "" {
 			b.WriteString(headline + "\n")
 		}
-		if len(c.Unlike()) > 0 {
-			b.WriteString("\nDIFFERENT TESTS OR MACHINES (!):\n")
-		} else if len(c.Differences) > 0 {
-			b.WriteString("\nOther differences:\n")
-		}
+		unlike, differences := len(c.Unlike()) > 0, ""
 		if len(c.Differences) > 0 {
-			b.WriteString("\n" + draw(differencesTable(c.Differences)))
+			differences = "\n" + draw(differencesTable(c.Differences))
 		}
-		b.WriteString("\n" + draw(metricsTable(c.Shown())) + "\n")
+		if unlike {
+			b.WriteString("\nDIFFERENT TESTS OR MACHINES (!):\n" + differences)
+		}
+		b.WriteString("\n" + draw(metricsTable(c.Shown())))
+		if !unlike && differences != "" {
+			b.WriteString("\nOther differences:\n" + differences)
+		}
+		b.WriteString("\n")
 		for _, n := range c.Notes {
 			b.WriteString(n + "\n")
 		}

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -34,7 +35,14 @@ func (x run) throughput() *Figure {
 	f.Series = append(f.Series, Series{Label: "answered", Kind: Line, Color: Main, Values: out})
 	least, most, _ := extremes(out)
 	_, highest, _ := extremes(f.Series[0].Values, out)
-	f.Sentence = fmt.Sprintf("%s samples were answered, %s on average", units.Number(answered), units.Text(answered/x.time().To, "/s"))
+	rate := answered / x.time().To
+	if p := x.r.Performance; p != nil && p.SamplesPerSecond > 0 {
+		rate = p.SamplesPerSecond
+	}
+	if m := x.r.Metric; m != nil && m.Unit == "samples/s" && !strings.HasPrefix(m.Name, "scheduled") {
+		rate = m.Value
+	}
+	f.Sentence = fmt.Sprintf("%s samples were answered, %s on average", units.Number(answered), units.Text(rate, "/s"))
 	if target := x.s.TargetQPS; target > 0 && x.r.Scenario == "Server" {
 		f.Marks = []Mark{{Axis: "y", Value: target, Label: "target " + units.Text(target, "/s"), Color: Ink, Dashed: true}}
 		f.Sentence += ", target " + units.Text(target, "/s")

@@ -19,11 +19,12 @@ function text(v, unit, more) {
   if (unit === "ns") return time(v, more);
   return trim(short(v, more)) + (!unit ? "" : unit[0] === "/" ? unit : " " + unit);
 }
-// Ticks have as many digits as it takes to tell them apart.
+// Ticks have as many digits as it takes to tell them apart. The origin has the unit of the others.
 function ticks(list, unit) {
   if (unit !== "ns" && unit !== "%" && unit !== "s") unit = "";
+  var most = Math.max.apply(null, list.map(function (v) { return v == null ? 0 : Math.abs(v); }));
   for (var more = 0; ; more++) {
-    var labels = list.map(function (v) { return v == null ? "" : text(v, unit, more); }), shown = labels.filter(String);
+    var labels = list.map(function (v) { return v == null ? "" : v === 0 && unit === "ns" ? "0" + text(most, unit).replace(/^[^ ]*/, "") : text(v, unit, more); }), shown = labels.filter(String);
     if (more === 9 || new Set(shown).size === shown.length) return labels;
   }
 }
@@ -35,14 +36,21 @@ function decades(u, i, lo, hi) {
     if (e % every) continue;
     steps.forEach(function (s) { var v = +(s * Math.pow(10, e)).toPrecision(3); if (v >= lo && v <= hi) out.push(v); });
   }
+  if (out.length < 3) { // less than a decade
+    var step = Math.pow(10, Math.floor(Math.log10((hi - lo) / 3)));
+    while ((hi - lo) / step > 8) step *= 2;
+    for (out = [], e = Math.ceil(lo / step); e * step <= hi; e++) out.push(+(e * step).toPrecision(6));
+  }
   return out;
 }
+// The name of an axis, with its unit where its numbers have none.
+function titled(a) { return a.label && a.unit && a.unit !== "ns" && a.unit !== "%" && a.unit !== "s" && a.label.indexOf(a.unit) < 0 ? a.label + ", " + a.unit : a.label || undefined; }
 // Splits of times in nanoseconds on a linear axis: 1, 2 and 5 of the unit.
 var steps = []; for (var e = 0; e < 14; e++) [1, 2, 5].forEach(function (s) { steps.push(s * Math.pow(10, e)); });
 
 function axis(a, o) {
   return Object.assign({
-    stroke: css("dim"), font: font, grid: { stroke: css("grid"), width: 1 }, ticks: { show: false }, gap: 6,
+    stroke: css("dim"), font: font, label: titled(a), labelFont: font, labelSize: 18, labelGap: 2, grid: { stroke: css("grid"), width: 1 }, ticks: { show: false }, gap: 6,
     splits: a.log ? decades : undefined, incrs: !a.log && a.unit === "ns" ? steps : undefined,
     filter: function (u, v) { return v; }, values: function (u, v) { return ticks(v, a.unit); }
   }, o);
@@ -205,6 +213,21 @@ if (D.live) {
   };
   source.onerror = function () { source.close(); get("state").textContent = "The run does not answer any more."; };
 }
+
+// Rows of many runs: those that have the chosen values are shown, and the tables that have such rows.
+var filters = document.querySelectorAll("select[data-f]");
+filters.forEach(function (f) {
+  f.addEventListener("change", function () {
+    document.querySelectorAll(".group").forEach(function (g) {
+      var any = false;
+      g.querySelectorAll("tbody tr").forEach(function (r) {
+        r.hidden = Array.prototype.some.call(filters, function (f) { return f.value && r.getAttribute("data-f" + f.dataset.f) !== f.value; });
+        any = any || !r.hidden;
+      });
+      g.hidden = !any;
+    });
+  });
+});
 
 // Tables that sort by a column.
 document.querySelectorAll("table.sortable").forEach(function (table) {

@@ -200,7 +200,7 @@ func manyLines() []report.Line {
 	var lines []report.Line
 	for i, p := range []string{"fp32", "fp16", "int8"} {
 		lines = append(lines, report.Line{Folder: p, Model: "resnet50", Scenario: "Offline", Result: report.Valid, Precision: p, Batch: 8, Concurrency: 2,
-			SamplesPerSecond: 100 * float64(i+1), Accuracy: &report.LineAccuracy{Metric: "accuracy", Value: 76.5 - float64(i*i), Unit: "%", Met: i < 2}})
+			SamplesPerSecond: 100 * float64(i+1), Metric: &report.Metric{Name: "samples", Value: 100 * float64(i+1), Unit: "samples/s"}, Accuracy: &report.LineAccuracy{Metric: "accuracy", Value: 76.5 - float64(i*i), Unit: "%", Met: i < 2}})
 	}
 	return lines
 }
@@ -249,7 +249,7 @@ func TestThePageOfManyRunsNamesTheFolderThatTheyShare(t *testing.T) {
 func TestThePageOfManyRunsHasATableThatSortsAndAFront(t *testing.T) {
 	page := written(t, func(w io.Writer) error { return Runs(w, manyLines(), nil, "mlperf 1.2.3") })
 	for _, want := range []string{
-		"<h1>3 runs</h1>", "3 VALID", `<button type="button">samples/s</button>`, `data-v="300">300<`, `<span class="n">72.5 %</span>`,
+		"<h1>3 runs</h1>", "3 VALID", `<button type="button">result of the scenario</button>`, `data-v="300">`, `>300 samples/<wbr>s`, `<span class="n">72.5 %</span>`,
 		"resnet50 Offline: speed against accuracy", "Of 3 runs, 3 are on the front",
 	} {
 		if !strings.Contains(page, want) {

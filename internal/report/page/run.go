@@ -153,7 +153,7 @@ func cards(r *report.Results, price float64) []pair {
 	if p == nil {
 		return nil
 	}
-	list := append(latencyCards(r.Scenario, p), rateCards(p, price)...)
+	list := append(latencyCards(r.Scenario, p), rateCards(r, price)...)
 	list = append(list, pair{Name: "samples", Value: units.Text(float64(p.Samples), "")})
 	if q := r.Queue; q != nil {
 		list = append(list, pair{Name: "most waiting", Value: units.Text(float64(q.Peak), "")})
@@ -181,12 +181,19 @@ func latencyCards(scenario string, p *report.Performance) []pair {
 
 func nanoseconds(v int64) string { return units.Duration(time.Duration(v)) }
 
-// rateCards say how fast it was, and what for a dollar.
-func rateCards(p *report.Performance, price float64) []pair {
+// rateCards say how fast it was, unless the result says so, and what for a dollar. The rate of the schedule of Server has its own name.
+func rateCards(r *report.Results, price float64) []pair {
+	p := r.Performance
 	if !(p.SamplesPerSecond > 0) {
 		return nil
 	}
-	list := []pair{{Name: "samples/s", Value: units.Text(p.SamplesPerSecond, "")}}
+	var list []pair
+	if r.Metric == nil || r.Metric.Unit != "samples/s" {
+		list = append(list, pair{Name: "answered samples/s", Value: units.Text(p.SamplesPerSecond, "")})
+	}
+	if p.ScheduledPerSecond > 0 && (r.Metric == nil || !strings.HasPrefix(r.Metric.Name, "scheduled")) {
+		list = append(list, pair{Name: "scheduled samples/s", Value: units.Text(p.ScheduledPerSecond, "")})
+	}
 	if price > 0 {
 		list = append(list, pair{Name: "samples/s per dollar", Value: units.Text(p.SamplesPerSecond/price, "")})
 	}

@@ -1,8 +1,10 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +20,7 @@ type cell struct {
 	Text, Sort, Class string
 	Number            bool
 	Link              string
+	Width             int // of a bar, of 1000
 }
 
 // A sortable is a table that sorts by a click.
@@ -28,36 +31,122 @@ type sortable struct {
 
 type runsPage struct {
 	shell
-	Title, Sub  string
-	Limitations []string
-	Table       sortable
+	Title, Sub     string
+	Filters        []filter
+	Groups         []group
+	Shared, Others []string // limitations of all runs, and of some
 }
 
-// Runs writes a page about many runs: a table that sorts, and speed against accuracy. Limitations
-// are those of all runs, each once, with how many have it.
+// A filter shows the rows that have a value.
+type filter struct {
+	Name   string
+	Values []string
+}
+
+// A group has the runs of a model in a scenario, which one metric compares.
+type group struct {
+	Title, Metric string
+	Heads         []pair
+	Rows          []row
+}
+
+// A row is a run.
+type row struct {
+	Filter []string // its values, in the order of the filters
+	Cells  []cell
+}
+
+// filters are the fields by which rows are shown, of which the page has those that differ.
+var filters = []struct {
+	name string
+	of   func(report.Line) string
+}{
+	{"model", func(l report.Line) string { return l.Model }}, {"scenario", func(l report.Line) string { return l.Scenario }},
+	{"result", func(l report.Line) string { return l.Result }}, {"precision", func(l report.Line) string { return l.Precision }},
+	{"device", func(l report.Line) string { return l.Device }},
+}
+
+// Runs writes a page about many runs: a table of each model and scenario, with their metric, and speed against accuracy. Limitations
+// of all runs are listed once, the others are numbers in the rows.
 func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) error {
 	s, err := newShell(figures.Many(lines), program)
 	if err != nil {
 		return err
 	}
-	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines), Limitations: limitations(runs)}
+	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines)}
+	var marks map[string]string
+	p.Shared, p.Others, marks = limitations(runs)
+	for i := range lines {
+		lines[i].Marks = marks[lines[i].Folder]
+	}
 	lines, parent := inParent(lines)
 	if parent != "" {
 		p.Sub += " · below " + parent
 	}
-	columns, shared := used(lines)
-	p.Sub = joined(append([]string{p.Sub}, shared...), " · ")
-	for _, c := range columns {
-		p.Table.Heads = append(p.Table.Heads, pair{Name: c.head, Key: c.number})
-	}
-	for _, l := range lines {
-		var row []cell
-		for _, c := range columns {
-			row = append(row, c.of(l))
+	p.Sub = joined(append([]string{p.Sub}, shared(lines)...), " · ")
+	var shown []func(report.Line) string
+	for _, f := range filters {
+		values := map[string]bool{}
+		for _, l := range lines {
+			values[f.of(l)] = true
 		}
-		p.Table.Rows = append(p.Table.Rows, row)
+		if delete(values, ""); len(values) > 1 {
+			p.Filters, shown = append(p.Filters, filter{f.name, slices.Sorted(maps.Keys(values))}), append(shown, f.of)
+		}
+	}
+	for _, of := range grouped(lines) {
+		p.Groups = append(p.Groups, newGroup(of, lines, shown))
 	}
 	return render(w, "runs.html", p)
+}
+
+// grouped are the lines of each model and scenario, in their order.
+func grouped(lines []report.Line) (groups [][]report.Line) {
+	place := map[[2]string]int{}
+	for _, l := range lines {
+		key := [2]string{l.Model, l.Scenario}
+		if _, known := place[key]; !known {
+			place[key], groups = len(groups), append(groups, nil)
+		}
+		groups[place[key]] = append(groups[place[key]], l)
+	}
+	return groups
+}
+
+// newGroup makes the table of a model and scenario. All are the lines of the page.
+func newGroup(lines, all []report.Line, filters []func(report.Line) string) group {
+	g := group{Title: lines[0].Model + " " + lines[0].Scenario}
+	most := 0.0
+	for _, l := range lines {
+		if l.Metric != nil && units.Finite(l.Metric.Value) {
+			g.Metric, most = l.Metric.Name, max(most, l.Metric.Value)
+		}
+	}
+	metric := column{"result of the scenario", true, false, func(l report.Line) cell {
+		if l.Metric == nil {
+			return none
+		}
+		c := numberCell(l.Metric.Value, l.Metric.Unit)
+		if most > 0 && units.Finite(l.Metric.Value) {
+			c.Width = int(1000 * max(l.Metric.Value, 0) / most)
+		}
+		return c
+	}}
+	list := used(lines, all, metric)
+	for _, c := range list {
+		g.Heads = append(g.Heads, pair{Name: c.head, Key: c.number})
+	}
+	for _, l := range lines {
+		var r row
+		for _, of := range filters {
+			r.Filter = append(r.Filter, of(l))
+		}
+		for _, c := range list {
+			r.Cells = append(r.Cells, c.of(l))
+		}
+		g.Rows = append(g.Rows, r)
+	}
+	return g
 }
 
 // inParent shortens the folders of several runs to what is below the folder that they share, if that has a name.
@@ -99,17 +188,37 @@ func summary(lines []report.Line) string {
 	return joined(parts, " · ")
 }
 
-func limitations(runs []report.Run) []string {
-	var all []*report.Results
+// limitations are those that all runs have, those that some have, and for each folder the numbers of the latter.
+func limitations(runs []report.Run) (shared, others []string, marks map[string]string) {
+	count := map[string]int{}
+	var order []string
 	for _, r := range runs {
-		all = append(all, r.Results)
-	}
-	return report.CountLimitations(all...).Sentences(func(sentence string, n int) string {
-		if n < len(runs) {
-			sentence += fmt.Sprintf(" (%d of %d)", n, len(runs))
+		for _, s := range r.Results.Limitations.Sentences() {
+			if count[s]++; count[s] == 1 {
+				order = append(order, s)
+			}
 		}
-		return sentence
-	})
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
+	number := map[string]string{}
+	for _, s := range order {
+		if count[s] == len(runs) {
+			shared = append(shared, s)
+			continue
+		}
+		others = append(others, fmt.Sprintf("%s (%d of %d)", s, count[s], len(runs)))
+		number[s] = strconv.Itoa(len(others))
+	}
+	marks = map[string]string{}
+	for _, r := range runs {
+		var list []string
+		for _, s := range r.Results.Limitations.Sentences() {
+			list = append(list, number[s])
+		}
+		slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+		marks[r.Folder] = joined(list, ", ")
+	}
+	return shared, others, marks
 }
 
 // A column of the table of runs.
@@ -147,24 +256,22 @@ func numberCell(v float64, unit string) cell {
 	return cell{Text: units.Text(v, unit), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
 }
 
+// columns are those beside the metric.
 var columns = []column{
-	text("model", func(l report.Line) string { return l.Model }),
-	once("scenario", func(l report.Line) string { return l.Scenario }),
-	once("mode", func(l report.Line) string { return l.Mode }),
 	{"result", false, false, func(l report.Line) cell {
 		class := map[string]string{report.Valid: "y"}[l.Result]
 		if class == "" {
 			class = "n"
 		}
-		return cell{Text: l.Result, Class: class}
+		return cell{Text: l.Result, Class: class, Link: l.Page}
 	}},
-	numbers("samples/s", "", func(l report.Line) float64 { return l.SamplesPerSecond }),
-	numbers("p95 latency", "ns", func(l report.Line) float64 { return l.LatencyP95MS * 1e6 }),
+	text("why", func(l report.Line) string { return l.Reason }),
+	once("mode", func(l report.Line) string { return l.Mode }),
 	{"accuracy", true, false, func(l report.Line) cell {
 		if l.Accuracy == nil {
 			return none
 		}
-		c := numberCell(l.Accuracy.Value, l.Accuracy.Unit)
+		c := cell{Text: units.With(units.Score(l.Accuracy.Value), l.Accuracy.Unit), Sort: strconv.FormatFloat(l.Accuracy.Value, 'g', -1, 64), Number: true}
 		if !l.Accuracy.Met {
 			c.Class = "n"
 		}
@@ -177,30 +284,53 @@ var columns = []column{
 		return numberCell(*l.Accuracy.Top5, "%")
 	}},
 	once("precision", func(l report.Line) string { return l.Precision }),
-	numbers("batch", "", func(l report.Line) float64 { return float64(l.Batch) }),
-	numbers("concurrency", "", func(l report.Line) float64 { return float64(l.Concurrency) }),
+	onceNumber("batch", func(l report.Line) float64 { return float64(l.Batch) }),
+	onceNumber("workers", func(l report.Line) float64 { return float64(l.Concurrency) }),
 	numbers("samples/s per dollar", "", func(l report.Line) float64 { return l.PerDollar }),
 	numbers("energy per sample", "J", func(l report.Line) float64 { return l.JoulesPerSample }),
 	once("engine", func(l report.Line) string { return l.Engine }),
 	once("device", func(l report.Line) string { return l.Device }),
+	text("limitations", func(l report.Line) string { return l.Marks }),
 	text("folder", func(l report.Line) string { return l.Folder }),
 }
 
-// used are the columns that tell something of any run, and the values that several runs share.
-func used(lines []report.Line) (list []column, shared []string) {
-	if len(lines) == 0 {
-		return nil, nil
-	}
+// onceNumber is a number that says something where it differs from run to run.
+func onceNumber(head string, of func(report.Line) float64) column {
+	c := numbers(head, "", of)
+	c.once = true
+	return c
+}
+
+// used are the columns that tell something of a run of a group, with the metric behind the result and its reason. What all runs of the
+// page, or a group of several, share has no column.
+func used(lines, all []report.Line, metric column) (list []column) {
 	for _, c := range columns {
-		first := c.of(lines[0]).Text
-		same := !slices.ContainsFunc(lines, func(l report.Line) bool { return c.of(l).Text != first })
-		switch {
-		case same && (first == "" || first == none.Text):
-		case same && c.once && len(lines) > 1:
-			shared = append(shared, first)
-		default:
+		if !blank(c, lines) && (!c.once || !alike(c, all) && !(c.number && len(lines) > 1 && alike(c, lines))) {
 			list = append(list, c)
 		}
+		if c.head == "why" && slices.ContainsFunc(lines, func(l report.Line) bool { return l.Metric != nil }) {
+			list = append(list, metric)
+		}
 	}
-	return list, shared
+	return list
+}
+
+// blank reports whether no run has a value of a column.
+func blank(c column, lines []report.Line) bool {
+	return !slices.ContainsFunc(lines, func(l report.Line) bool { t := c.of(l).Text; return t != "" && t != none.Text })
+}
+
+// alike reports whether several runs have the same value of a column.
+func alike(c column, lines []report.Line) bool {
+	return len(lines) > 1 && !slices.ContainsFunc(lines, func(l report.Line) bool { return c.of(l).Text != c.of(lines[0]).Text })
+}
+
+// shared are the texts that all of several runs have.
+func shared(lines []report.Line) (list []string) {
+	for _, c := range columns {
+		if c.once && !c.number && alike(c, lines) && !blank(c, lines) {
+			list = append(list, c.of(lines[0]).Text)
+		}
+	}
+	return list
 }

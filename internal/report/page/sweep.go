@@ -33,24 +33,25 @@ func WriteSweep(w io.Writer, s Sweep, program string) error {
 		return err
 	}
 	p := runsPage{shell: shell, Title: fmt.Sprintf("Sweep of %d loads", len(s.Points)), Sub: s.Load}
-	p.Table.Heads = []pair{{Name: s.Load, Key: true}, {Name: "result"}}
+	table := group{Title: "Runs", Heads: []pair{{Name: s.Load, Key: true}, {Name: "result"}}}
 	for _, c := range s.Columns {
-		p.Table.Heads = append(p.Table.Heads, pair{Name: c, Key: true})
+		table.Heads = append(table.Heads, pair{Name: c, Key: true})
 	}
 	number := func(v float64) cell {
 		return cell{Text: units.Text(v, ""), Sort: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
 	}
 	for _, point := range s.Points {
 		class, _ := tone(point.Result)
-		row := []cell{number(point.Load), {Text: point.Result, Class: cmp.Or(map[string]string{"": "y", "warn": "w"}[class], "n"), Link: point.Page}}
+		cells := []cell{number(point.Load), {Text: point.Result, Class: cmp.Or(map[string]string{"": "y", "warn": "w"}[class], "n"), Link: point.Page}}
 		for _, v := range point.Cells {
 			c := number(v)
 			if v != v {
 				c.Sort = ""
 			}
-			row = append(row, c)
+			cells = append(cells, c)
 		}
-		p.Table.Rows = append(p.Table.Rows, row)
+		table.Rows = append(table.Rows, row{Cells: cells})
 	}
+	p.Groups = []group{table}
 	return render(w, "runs.html", p)
 }
