@@ -48,11 +48,20 @@ func sayDocument(w io.Writer, write func(io.Writer) error) error {
 		return write(w)
 	}
 	var b strings.Builder
-	if err := write(&b); err != nil {
+	if err := write(sized{&b, tables.Width(w)}); err != nil {
 		return err
 	}
 	return sayText(w, b.String())
 }
+
+// sized is what is printed on a terminal of so many columns.
+type sized struct {
+	io.Writer
+	columns int
+}
+
+// Columns implements the interface of tables.Width.
+func (s sized) Columns() int { return s.columns }
 
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)

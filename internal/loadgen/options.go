@@ -157,7 +157,7 @@ func (p Progress) Outlook() (verdict, reason string) {
 	switch needed, expected := p.Needed(), p.Expected(); {
 	case p.RecentTarget == 0:
 	case bound > 0 && p.RecentTarget > bound:
-		return "INVALID", fmt.Sprintf("%s is %s × the bound", units.Percentile(percentile), units.Number(math.Ceil(100*p.RecentTarget.Seconds()/bound.Seconds())/100))
+		return "INVALID", fmt.Sprintf("%s is %s × the bound", units.Percentile(percentile), units.Exact(units.Rounded(p.RecentTarget.Seconds()/bound.Seconds(), 2)))
 	case needed > expected:
 		return "INVALID", fmt.Sprintf("early stopping needs %s, the test will have %s", units.Count(needed, "query"), units.Number(float64(expected)))
 	case bound > 0:

@@ -81,6 +81,9 @@ func Explain(w io.Writer, r *Results, commands ...string) error {
 // inScenario reports whether a scenario has a setting, by its key in conf files or in logs. What is not in the table of settings is
 // of all.
 func inScenario(key, scenario string) bool {
+	if of, _, qualified := strings.Cut(key, "."); qualified { // as files write it
+		return of == scenario
+	}
 	known, has := false, false
 	for _, row := range loadgen.Settings() {
 		if row.Key == key || row.RequestedKey == key {

@@ -54,16 +54,16 @@ func TestLine(t *testing.T) {
 		change func(s *testState)
 		want   string
 	}{
-		{"late", nil, "9758 of 77,520 samples, 135.5/s of 129.2, p99 47.200000000000003 ms of 27 ms, queue 2, on course for INVALID: p99 is 1.7 × the bound, 8 min 48 s left"},
-		{"late", good, "9758 of 77,520 samples, 135.5/s of 129.2, p99 21 ms of 27 ms, queue 2, 8 min 48 s left"},
-		{"late", func(s *testState) { s.RecentP50, s.RecentP99, s.RecentTarget, s.Completed = 0, 0, 0, 0 }, "0 of 77,520 samples, 0/s of 129.2, queue 9760, 8 min 48 s left"},
+		{"late", nil, "9,758 of 77,520 samples, 135.5/s of 129.2, p99 47.2 ms of 27 ms, queue 2, on course for INVALID: p99 is 1.7 × the bound, 8 min 48 s left"},
+		{"late", good, "9,758 of 77,520 samples, 135.5/s of 129.2, p99 21 ms of 27 ms, queue 2, 8 min 48 s left"},
+		{"late", func(s *testState) { s.RecentP50, s.RecentP99, s.RecentTarget, s.Completed = 0, 0, 0, 0 }, "0 of 77,520 samples, 0/s of 129.2, queue 9,760, 8 min 48 s left"},
 		{"late", func(s *testState) { s.AllIssued, s.Planned, s.Samples, s.Completed = true, 9760, 9760, 2440; good(s) },
-			"2440 of 9,760 samples, 33.89/s of 129.2, p99 21 ms of 27 ms, all queries are issued, 7,320 samples wait for their answers, 3 min 36 s left"},
+			"2,440 of 9,760 samples, 33.89/s of 129.2, p99 21 ms of 27 ms, all queries are issued, waiting for 7,320 answers, 3 min 36 s left"},
 		{"late", func(s *testState) {
 			s.AllIssued, s.DropIn, s.Planned, s.Samples, s.Completed = true, 8*time.Second, 9760, 9760, 2440
 			good(s)
 		},
-			"2440 of 9,760 samples, 33.89/s of 129.2, p99 21 ms of 27 ms, all queries are issued, 7,320 samples wait for their answers, 8 s left"},
+			"2,440 of 9,760 samples, 33.89/s of 129.2, p99 21 ms of 27 ms, all queries are issued, waiting for 7,320 answers, 8 s left"},
 		{"stream", nil, "30 of 100 samples, 10/s, p50 99 ms, p99 120 ms, 7 s left"},
 		{"stream", func(s *testState) { s.PlannedDuration, s.Elapsed, s.Issued, s.Completed = 0, 630*time.Second, 63, 63 },
 			"63 of 100 samples, 0.1/s, p50 99 ms, p99 120 ms, 10 s left"},
@@ -73,9 +73,9 @@ func TestLine(t *testing.T) {
 		{"stream", func(s *testState) { s.Test.MaxQueryCount = 40 },
 			"30 of 100 samples, 10/s, p50 99 ms, p99 120 ms, on course for INVALID: early stopping needs 64 queries, the test will have 40, 7 s left"},
 		{"late", func(s *testState) { s.Test.MaxQueryCount = 11000; good(s); s.RecentWithin = 0.991 },
-			"9758 of 77,520 samples, 135.5/s of 129.2, p99 21 ms of 27 ms, queue 2, on course for INVALID: early stopping needs 11,116 queries, the test will have 11000, 8 min 48 s left"},
+			"9,758 of 77,520 samples, 135.5/s of 129.2, p99 21 ms of 27 ms, queue 2, on course for INVALID: early stopping needs 11,116 queries, the test will have 11,000, 8 min 48 s left"},
 		{"late", func(s *testState) { s.Planned, s.Samples = 10000, 10000; good(s); s.RecentWithin = 0.991 },
-			"9758 of 10,000 samples, 135.5/s of 129.2, p99 21 ms of 27 ms, queue 2, on course for INVALID: early stopping needs 11,116 queries, the test will have 10000, 8 min 48 s left"},
+			"9,758 of 10,000 samples, 135.5/s of 129.2, p99 21 ms of 27 ms, queue 2, on course for INVALID: early stopping needs 11,116 queries, the test will have 10,000, 8 min 48 s left"},
 		{"offline", nil, "600 of 24,576 samples, 30/s of 40, 13 min 19 s left"},
 		{"accuracy", nil, "accuracy, set 2 of 49: 299 of 1,024 samples, 14.95/s, p50 0 s, p99 30 ms, queue 1"},
 		{"nothing", nil, "0 of 0 samples, 0/s"},
@@ -162,7 +162,7 @@ func TestPlainLines(t *testing.T) {
 		d.Done()
 		d.Done()
 		time.Sleep(time.Minute)
-		want := "model: 5 s so far\nmodel: 10 s so far\nloading: 4 of 12 samples loaded\nloading: 9 of 12 samples loaded\nloading: 18 s so far\ntraffic: 600 of 24,576 samples, 30/s of 40, 13 min 19 s left\na note\n"
+		want := "model: 5 s so far\nmodel: 10 s so far\nloading: 4 of 12 samples\nloading: 9 of 12 samples\nloading: 18 s so far\ntraffic: 600 of 24,576 samples, 30/s of 40, 13 min 19 s left\na note\n"
 		if out.String() != want {
 			t.Errorf("got\n%swant\n%s", out.String(), want)
 		}
@@ -214,8 +214,8 @@ func TestJSON(t *testing.T) {
 			got = append(got, strings.TrimSpace(fmt.Sprint(o.Event, " ", o.Phase, " ", o.Done, " ", o.Of, " ", time.Duration(o.Left), " ", o.Outlook)))
 		}
 		want := []string{
-			"phase data 0 0 0 s", "count data 0 20 0 s", "count data 10 20 0 s", "count data 20 20 0 s", "note data 0 0 0 s",
-			"phase traffic 0 0 0 s", "traffic traffic 0 0 8 min 48 s INVALID", "traffic traffic 0 0 8 min 48 s INVALID",
+			"phase data 0 0 0s", "count data 0 20 0s", "count data 10 20 0s", "count data 20 20 0s", "note data 0 0 0s",
+			"phase traffic 0 0 0s", "traffic traffic 0 0 8m48s INVALID", "traffic traffic 0 0 8m48s INVALID",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -356,7 +356,7 @@ func TestTerminalTraffic(t *testing.T) {
 		}
 	})
 	bars, last, ok := strings.Cut(text, "mobilenet Server: traffic: "+states("late", nil).line()+"\n")
-	if !ok || last != "" || strings.Count(bars, "12%") != 3 || !strings.Contains(bars, "9758 of 77520") || strings.Contains(bars, "\n") {
+	if !ok || last != "" || strings.Count(bars, "12%") != 3 || !strings.Contains(bars, "9,758 of 77,520") || strings.Contains(bars, "\n") {
 		t.Errorf("got %q", text)
 	}
 	for bar := range strings.SplitSeq(bars, "\r") {

@@ -61,6 +61,7 @@ func render(w io.Writer, list []Comparison, width int, draw func(*tables.Table) 
 
 func differencesTable(list []Difference) *tables.Table {
 	t := tables.New("", "base", "new")
+	t.Most = 60 // texts of files and machines have any length
 	for _, d := range list {
 		key := d.Key
 		if d.Unlike {

@@ -27,6 +27,7 @@ import (
 
 // A Table has a name for each column, and rows.
 type Table struct {
+	Most  int // columns that a cell may have, whatever the terminal has; 0: any number
 	names []string
 	rows  [][]string
 }
@@ -67,7 +68,7 @@ const between, readable = 2, 12
 
 // shown are the names and rows without the columns that have no text in any row.
 func (t *Table) shown() *Table {
-	out := &Table{rows: make([][]string, len(t.rows))}
+	out := &Table{Most: t.Most, rows: make([][]string, len(t.rows))}
 	for i, name := range t.names {
 		if len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(row []string) bool { return i < len(row) && row[i] != "" }) {
 			continue
@@ -131,6 +132,11 @@ func (t *Table) widths(room int) (widths []int, fits bool) {
 			for _, word := range strings.Fields(cell) {
 				least[i] = max(least[i], text.StringWidthWithoutEscSequences(word))
 			}
+		}
+	}
+	for i := range widths {
+		if t.Most > 0 {
+			widths[i] = min(widths[i], max(t.Most, least[i]))
 		}
 	}
 	if room <= 0 {
