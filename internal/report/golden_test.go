@@ -2,13 +2,16 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -44,6 +47,38 @@ func TestOutputs(t *testing.T) {
 			compareGolden(t, file, got.Bytes())
 		})
 	}
+}
+
+// terminal is one of so many columns.
+type terminal struct {
+	bytes.Buffer
+	columns int
+}
+
+func (t *terminal) Columns() int { return t.columns }
+
+// TestWidths has a run and a search as terminals of four widths show them.
+func TestWidths(t *testing.T) {
+	var got bytes.Buffer
+	for _, columns := range []int{60, 80, 100, 160} {
+		for _, f := range fixtures() {
+			if f.name != "Server, VALID, with easier settings" && f.name != "find-peak" {
+				continue
+			}
+			fmt.Fprintf(&got, "=== %s, %d columns\n", f.name, columns)
+			w := &terminal{columns: columns}
+			if err := errors.Join(Summary(w, f.r), Explain(w, f.r)); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(w.String()) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns && strings.Contains(strings.TrimSpace(line), " ") {
+					t.Errorf("%d columns: a line of %d: %s", columns, n, line)
+				}
+			}
+			got.Write(w.Bytes())
+		}
+	}
+	compareGolden(t, "widths.txt", got.Bytes())
 }
 
 func compareGolden(t *testing.T, file string, got []byte) {

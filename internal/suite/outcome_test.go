@@ -251,6 +251,27 @@ func TestScreen(t *testing.T) {
 	golden(t, "screen.golden", b.String())
 }
 
+// terminal is one of so many columns.
+type terminal struct {
+	strings.Builder
+	columns int
+}
+
+func (t *terminal) Columns() int { return t.columns }
+
+// TestWidths has the screen as terminals of four widths show it.
+func TestWidths(t *testing.T) {
+	var b strings.Builder
+	for _, columns := range []int{60, 80, 100, 160} {
+		w := &terminal{columns: columns}
+		if err := everything().Write(w, strings.ToLower); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "=== %d columns\n%s", columns, w.String())
+	}
+	golden(t, "widths.golden", b.String())
+}
+
 // The page has a row for each benchmark, with its state, its speed and its accuracy, and links to the pages that there are.
 func TestPage(t *testing.T) {
 	o := everything()
