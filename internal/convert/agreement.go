@@ -49,7 +49,6 @@ func (c Converter) compare(ctx context.Context, m, converted *onnx.Model, s *sam
 	first.Samples = func(yield func([]tensor.Tensor, error) bool) {
 		for inputs, err := range all.Samples {
 			enough := len(answers) == mostCompared || len(answers) > 0 && (time.Since(began) > longCompared || bytes > largeAnswers)
-			c.Observer.Items(len(answers), 2*mostCompared)
 			if enough || !yield(inputs, err) {
 				return
 			}
@@ -92,7 +91,6 @@ func (c Converter) compare(ctx context.Context, m, converted *onnx.Model, s *sam
 			x.add(k, want, got[outputs[k]])
 		}
 		i++
-		c.Observer.Items(len(answers)+i, 2*len(answers))
 		return nil
 	})
 	if err != nil {
