@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -19,11 +17,8 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
-	"github.com/mlperf-go/mlperf/internal/convert"
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
-	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
@@ -31,7 +26,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/tune"
-	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -124,79 +118,106 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil, "servers of text: an Offline run with each of these `numbers` of requests under way, and a table of them")
 }
 
+// run does what the flags ask for: a sweep, all four traffic patterns, several benchmarks at the same time, or one test.
 func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	sweeps := len(o.sweep.Rates)+len(o.sweep.Concurrency) > 0
+	if err := o.check(cmd.Flags(), args, sweeps); err != nil {
+		return err
+	}
+	patterns := o.complete(cmd, sweeps)
+	q, err := o.request(cmd)
+	if err != nil {
+		return err
+	}
+	if q.Engine.Name == engine.OpenAI || q.Engine.Name == engine.OIP { // this process is only the client of servers
+		q.Cores = addThreads()
+		defer runtime.KeepAlive(newBallast())
+	}
+	switch {
+	case sweeps:
+		return runSweep(cmd, o.sweep, q, o.asJSON)
+	case len(o.with) > 0 && patterns:
+		return usage("--with needs the --scenario of this benchmark, too")
+	case len(o.with) > 0:
+		return o.runTogether(cmd, q)
+	case patterns:
+		return o.runPatterns(cmd, q)
+	}
+	return o.runOne(cmd, q)
+}
+
+// check takes the model from the arguments, and refuses flags that exclude each other.
+func (o *runFlags) check(flags *pflag.FlagSet, args []string, sweeps bool) error {
 	for name, value := range map[string]string{"model": o.Model, "scenario": o.Scenario, "model-path": o.ModelPath} {
-		if value == "" && originOf(cmd.Flags(), name) != "" { // a variable of a shell that is not set
+		if value == "" && originOf(flags, name) != "" { // a variable of a shell that is not set
 			return usage("--%s is empty", name)
 		}
 	}
-	if err := takeModel(cmd.Flags(), args); err != nil {
+	if err := takeModel(flags, args); err != nil {
 		return err
 	}
 	if o.writeUserConf && o.Mode != run.FindPeak {
 		return usage("--write-user-conf is of --mode %s, which finds a load", run.FindPeak)
 	}
+	if o.live != "" && (sweeps || len(o.with) > 0) {
+		return usage("--live shows one test at a time: leave out --sweep-qps, --sweep-concurrency and --with")
+	}
+	return nil
+}
+
+// complete fills in the model and the scenario that are not given. It reports whether all four traffic patterns are to run.
+func (o *runFlags) complete(cmd *cobra.Command, sweeps bool) (patterns bool) {
 	if o.Model == "" && o.ModelPath == "" && o.Engine.Name != engine.OpenAI {
 		o.Model = "resnet50"
 	}
 	if entries, err := os.ReadDir(outdir.Root); len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 		o.first = o.Output == "" && cmd.Flag("progress").Value.String() != string(progress.None)
 	}
-	patterns := false
-	if o.Scenario == "" && !sweeps {
-		switch o.Mode {
-		case "performance":
-			patterns = true
-		case run.FindPeak:
-			o.Scenario = loadgen.Server.String()
-		default:
-			o.Scenario = loadgen.Offline.String()
-		}
+	if o.Scenario != "" || sweeps {
+		return false
 	}
+	switch o.Mode {
+	case "performance":
+		return true
+	case run.FindPeak:
+		o.Scenario = loadgen.Server.String()
+	default:
+		o.Scenario = loadgen.Offline.String()
+	}
+	return false
+}
+
+// request is the request of the flags.
+func (o *runFlags) request(cmd *cobra.Command) (run.Request, error) {
 	q, err := o.build(cmd.Flags())
 	if err != nil {
-		return err
+		return q, err
 	}
 	for _, text := range o.slo {
 		objective, err := report.ParseObjective(text)
 		if err != nil {
-			return usage("--slo %w", err)
+			return q, usage("--slo %w", err)
 		}
 		q.SLO = append(q.SLO, objective)
 	}
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
-	if q.Engine.Name == engine.OpenAI || q.Engine.Name == engine.OIP { // this process is only the client of servers
-		q.Cores = addThreads()
-		defer runtime.KeepAlive(newBallast())
-	}
-	if o.live != "" && (sweeps || len(o.with) > 0) {
-		return usage("--live shows one test at a time: leave out --sweep-qps, --sweep-concurrency and --with")
-	}
-	if sweeps {
-		return runSweep(cmd, o.sweep, q, o.asJSON)
-	}
-	if patterns && len(o.with) == 0 {
-		return o.runPatterns(cmd, q)
-	}
-	if len(o.with) > 0 {
-		if patterns {
-			return usage("--with needs the --scenario of this benchmark, too")
-		}
-		return o.runTogether(cmd, q)
-	}
+	return q, nil
+}
+
+// runOne runs a benchmark in one scenario.
+func (o *runFlags) runOne(cmd *cobra.Command, q run.Request) error {
 	resolved, err := run.Resolve(q)
 	if err != nil {
 		return err
 	}
-
+	title := strings.TrimSpace(resolved.Request.Model + " " + resolved.ScenarioName())
 	display := newDisplay(cmd)
 	defer display.Done()
-	display.About(strings.TrimSpace(resolved.Request.Model + " " + resolved.ScenarioName()))
+	display.About(title)
 	if text := resolved.Forecast(); text != "" {
 		display.Note(text)
 	}
-	observer, end, err := o.observer(cmd, display, strings.TrimSpace(resolved.Request.Model+" "+resolved.ScenarioName()))
+	observer, end, err := o.observer(cmd, display, title)
 	if err != nil {
 		return err
 	}
@@ -210,8 +231,6 @@ func (o *runFlags) run(cmd *cobra.Command, args []string) error {
 	display.Done()
 	if results != nil {
 		end("The run has ended: " + results.Verdict() + ". Its page: " + filepath.Join(resolved.Request.Output, page.FileName))
-	}
-	if results != nil {
 		err = errors.Join(err, o.show(cmd, results, resolved.Request.Output))
 		if peak := results.Peak; o.writeUserConf && peak != nil && peak.UserConf != "" {
 			err = errors.Join(err, writeUserConf(cmd, cmp.Or(o.UserConf, "user.conf"), string(peak.UserConf)))
@@ -344,33 +363,6 @@ func (o *runFlags) welcome(w io.Writer, dir string) error {
 	return err
 }
 
-// writeUserConf puts lines into a file, in place of those that have their keys.
-func writeUserConf(cmd *cobra.Command, path, lines string) error {
-	const most = 1 << 20
-	old, err := fileio.ReadFile(path, most)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	text := string(old)
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	key := func(line string) string {
-		before, _, _ := strings.Cut(line, "=")
-		return strings.TrimSpace(before)
-	}
-	var kept strings.Builder
-	for line := range strings.Lines(text) {
-		if !slices.ContainsFunc(strings.Split(lines, "\n"), func(new string) bool { return key(new) == key(line) }) {
-			kept.WriteString(line)
-		}
-	}
-	if err := fileio.WriteFile(path, []byte(kept.String()+lines+"\n"), 0o644); err != nil {
-		return err
-	}
-	return say(cmd.ErrOrStderr(), "written into %s: %s\n", path, strings.ReplaceAll(lines, "\n", ", "))
-}
-
 // explainHopeless adds to the error of a run that no rate can save the commands that work.
 func explainHopeless(err error) error {
 	var h *harness.LatencyBoundError
@@ -396,136 +388,3 @@ func exitOfRun(r *report.Results, err error) error {
 	}
 	return nil
 }
-
-// nextCommand is the command to try after a run that is not VALID, made of the arguments of the run, or whose integers
-// cost too much accuracy; "" after others.
-func nextCommand(args []string, r *report.Results, dir string) string {
-	if a := r.Accuracy; r.Input.Precision == convert.INT8 && a.Below() && a.Reference != 0 {
-		return fmt.Sprintf("Next: mlperf quantize --model %s --target %s\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path", r.Model, units.Exact(units.Rounded(a.Target/a.Reference, 4)))
-	}
-	if r.Result != report.Invalid {
-		return ""
-	}
-	if changes := changesFor(r); len(changes) > 0 {
-		return "Next: " + changes[0].of(args)
-	}
-	return fmt.Sprintf("Next: mlperf %s\n  which shows why", report.CommandLine([]string{"explain", dir}))
-}
-
-// A change of a request may make the next run VALID.
-type change struct{ field, value, effect string } // as errors name the field; a switch has no value
-
-// of is the command line with the change, and what comes of it.
-func (c change) of(args []string) string {
-	command := withFlag(withoutSetting(args, c.field), strings.ReplaceAll(c.field, "_", "-"), c.value)
-	if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") && args[0] != "submission" {
-		command = append(command, "--force") // the same folder takes the results; submission run replaces those that are not VALID anyway
-	}
-	return fmt.Sprintf("mlperf %s\n  which %s", report.CommandLine(command), c.effect)
-}
-
-// changesFor are the changes for the constraints that a run broke, as far as they are known, the first constraint first.
-func changesFor(r *report.Results) (list []change) {
-	for _, c := range r.Constraints {
-		stopping := c.ID == loadgen.ConstraintEarlyStopping || c.ID == loadgen.ConstraintFirstTokenStopping
-		if c.Met || c.ReferenceOnly || stopping && len(list) > 0 { // beyond the bound a longer run would need more queries again
-			continue
-		}
-		if new := changeFor(c, r); new != nil && !slices.ContainsFunc(list, func(o change) bool { return o.field == new.field }) {
-			list = append(list, *new)
-		}
-	}
-	return list
-}
-
-// changeFor is the change for a constraint that a run broke; nil: none is known.
-func changeFor(c report.Constraint, r *report.Results) *change {
-	server := r.Scenario == loadgen.Server.String()
-	peak := &change{"mode", run.FindPeak, "searches the highest load that keeps the bound"}
-	p := r.Performance
-	switch c.ID {
-	case loadgen.ConstraintDuration, loadgen.ConstraintQueries, loadgen.ConstraintSamples, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
-		if t := r.Test; t != nil && p != nil && t.MaxQueryCount > 0 && p.Queries >= t.MaxQueryCount {
-			return &change{"max_query_count", "0", "is not ended by a number of queries"}
-		}
-	}
-	switch c.ID {
-	case loadgen.ConstraintLatency:
-		if server && p != nil && p.LatencyNS != nil && float64(p.LatencyNS.Min) > c.Required.Value {
-			return &change{"target_latency", autoLatency, "chooses a bound that can be met, of the open division"}
-		}
-		return peak
-	case loadgen.ConstraintFirstToken, loadgen.ConstraintPerToken, loadgen.ConstraintIntervals:
-		return peak
-	case loadgen.ConstraintDuration:
-		if r.Scenario == loadgen.Offline.String() && p != nil && p.SamplesPerSecond > 0 { // a fifth more, for a faster run
-			return &change{"target_qps", units.Exact(units.Rounded(1.2*p.SamplesPerSecond, units.Digits)), "has enough samples for the time"}
-		}
-	case loadgen.ConstraintGenerator:
-		if server {
-			return &change{"reserve_core", "", "leaves a core to the load generator, which was late"}
-		}
-	case loadgen.ConstraintSamples, loadgen.ConstraintQueries, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
-		if c.ID == loadgen.ConstraintSamples && !server { // only in Server a query is a sample
-			return nil
-		}
-		if c.Words == nil && c.Required.Value > 0 { // a tenth more than the constraint asks for
-			return &change{"min_query_count", units.Exact(c.Required.Value + math.Ceil(c.Required.Value/10)), "runs until it has enough queries"}
-		}
-	}
-	return nil
-}
-
-// withFlag sets a flag in arguments, in place of the value that they have for it.
-func withFlag(args []string, name, value string) []string {
-	list := append(withoutFlag(args, name, value != ""), "--"+name)
-	if value != "" {
-		list = append(list, value)
-	}
-	return list
-}
-
-// withoutFlag removes a flag from arguments.
-func withoutFlag(args []string, name string, hasValue bool) []string {
-	var list []string
-	for i := 0; i < len(args); i++ {
-		word, _, inWord := strings.Cut(args[i], "=")
-		if !strings.HasPrefix(word, "--") || strings.ReplaceAll(word[2:], "_", "-") != name {
-			list = append(list, args[i])
-		} else if hasValue && !inWord {
-			i++
-		}
-	}
-	return list
-}
-
-// withoutSetting removes a key that --set gives.
-func withoutSetting(args []string, key string) []string {
-	var list []string
-	for i := 0; i < len(args); i++ {
-		switch {
-		case strings.HasPrefix(args[i], "--set="+key+"="):
-		case args[i] == "--set" && i+1 < len(args) && strings.HasPrefix(args[i+1], key+"="):
-			i++
-		default:
-			list = append(list, args[i])
-		}
-	}
-	return list
-}
-
-// addThreads lets at least eight threads of Go run at once, and returns how many could before. A thread that wakes to issue a query
-// needs a place, whatever its priority; with as many places as cores, a thread that the system has stopped may hold it: on two
-// cores that were busy otherwise (a load of 25) a query in a hundred was issued 37 to 64 ms late with two places, and 3 to 9 ms
-// late with eight.
-func addThreads() (before int) {
-	before = runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(max(before, 8))
-	return before
-}
-
-// newBallast is unused memory, so that the garbage collector waits until as much again was allocated: at 10,000 small requests a
-// second it then runs every ten seconds instead of four times in one. A collection stops all threads for a moment: on two busy
-// cores a query in a hundred was issued 2 to 60 ms late, and 0.1 ms without collections. It takes addresses and no memory, and has
-// to be kept alive.
-func newBallast() []byte { return make([]byte, min(512<<20, machine.AvailableMemory()/16)) }

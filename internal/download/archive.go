@@ -15,6 +15,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // obtainArchive brings an archive into our own folder, where it has its name only when it is whole, and unpacks it.
@@ -136,7 +138,7 @@ func (j *job) unpack(ctx context.Context, f File) error {
 			j.Observer.Bytes(min(done, info.Size()), info.Size())
 		}
 	} else {
-		var r io.Reader = &reading{ctx: ctx, r: in, of: info.Size(), show: j.Observer.Bytes}
+		var r io.Reader = &reading{Reader: fileio.UntilDone(ctx, in), of: info.Size(), show: j.Observer.Bytes}
 		switch f.Unpack.Format {
 		case "tar.gz":
 			if r, err = gzip.NewReader(r); err != nil {
@@ -189,7 +191,7 @@ func (j *job) writeEntry(ctx context.Context, to string, r io.Reader) (n int64, 
 		return 0, err
 	}
 	s := newSummer()
-	n, err = io.Copy(io.MultiWriter(out, s), &reading{ctx: ctx, r: r})
+	n, err = io.Copy(io.MultiWriter(out, s), fileio.UntilDone(ctx, r))
 	if err := errors.Join(err, out.Close()); err != nil {
 		return n, err
 	}

@@ -9,6 +9,8 @@ import (
 	"hash"
 	"io"
 	"os"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // sums are the size and the checksums of a file.
@@ -72,24 +74,20 @@ func copyFrom(ctx context.Context, w io.Writer, f *os.File, show func(done, of i
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(w, &reading{ctx: ctx, r: f, of: info.Size(), show: show}, make([]byte, 1<<20))
+	_, err = io.CopyBuffer(w, &reading{Reader: fileio.UntilDone(ctx, f), of: info.Size(), show: show}, make([]byte, 1<<20))
 	return err
 }
 
-// reading is a reader that ends with its context and shows how far it is.
+// reading is a reader that shows how far it is.
 type reading struct {
-	ctx      context.Context
-	r        io.Reader
+	io.Reader
 	done, of int64
 	show     func(done, of int64) // nil: not shown
 }
 
 // Read implements io.Reader.
 func (r *reading) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	n, err := r.r.Read(p)
+	n, err := r.Reader.Read(p)
 	if r.done += int64(n); r.show != nil && n > 0 {
 		r.show(r.done, r.of)
 	}

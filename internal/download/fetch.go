@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A retryPolicy says how often a download is tried and how long it waits. Tests wait less.
@@ -248,7 +250,7 @@ func (j *job) attempt(ctx context.Context, address string, f File, part string, 
 			return 0, backoff.Permanent(err)
 		}
 	}
-	n, err = io.CopyBuffer(file, &reading{ctx: ctx, r: body, done: have, of: of, show: func(done, of int64) {
+	n, err = io.CopyBuffer(file, &reading{Reader: fileio.UntilDone(ctx, body), done: have, of: of, show: func(done, of int64) {
 		silent.Reset(j.retries.stall)
 		show(done, of)
 	}}, make([]byte, 128<<10))

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/configs"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/preprocess/jpeg"
 )
@@ -47,7 +48,7 @@ func finishOpenImages(ctx context.Context, j *job) error {
 		defer f.Close()
 		info, err := f.Stat()
 		if err == nil {
-			err = table.read(&reading{ctx: ctx, r: f, of: info.Size(), show: j.Observer.Bytes})
+			err = table.read(&reading{Reader: fileio.UntilDone(ctx, f), of: info.Size(), show: j.Observer.Bytes})
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", table.name, err)

@@ -102,14 +102,16 @@ func sumOf(ctx context.Context, path string, h hash.Hash) (sum string, size int6
 	if err != nil {
 		return "", 0, err
 	}
-	size, err = io.Copy(h, untilDone{ctx, f})
+	size, err = io.Copy(h, UntilDone(ctx, f))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", 0, err
 	}
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
 
-// untilDone is a reader that fails once its context has ended.
+// UntilDone is a reader that fails once its context has ended, with the cause.
+func UntilDone(ctx context.Context, r io.Reader) io.Reader { return untilDone{ctx, r} }
+
 type untilDone struct {
 	ctx context.Context
 	src io.Reader

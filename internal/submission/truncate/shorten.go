@@ -30,7 +30,7 @@ func Shorten(ctx context.Context, path string) (short []byte, hash string, err e
 		return nil, "", err
 	}
 	e, h := &endsWriter{}, sha256.New()
-	_, err = io.Copy(io.MultiWriter(h, e), contextReader{ctx, f})
+	_, err = io.Copy(io.MultiWriter(h, e), fileio.UntilDone(ctx, f))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, "", err
 	}
@@ -88,17 +88,4 @@ func (e *endsWriter) Write(p []byte) (int, error) {
 		e.tail = append(e.tail[:0], e.tail[len(e.tail)-mostTail:]...)
 	}
 	return len(p), nil
-}
-
-// A contextReader fails when its context ends.
-type contextReader struct {
-	ctx context.Context
-	src io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.src.Read(p)
 }

@@ -213,7 +213,7 @@ func backUp(ctx context.Context, from, to, hash string) error {
 		return err
 	}
 	err = fileio.WriteSynced(to, 0o644, func(w io.Writer) error {
-		_, err := io.Copy(w, contextReader{ctx, src})
+		_, err := io.Copy(w, fileio.UntilDone(ctx, src))
 		return err
 	})
 	if err := errors.Join(err, src.Close()); err != nil {
