@@ -50,14 +50,13 @@ type Prepared struct {
 }
 
 // Provide opens the engine, and finds or makes the data set and the model, in the precision of the request.
-func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err error) {
-	q := &r.Request
+func (r *Resolved) Provide(ctx context.Context, o Observer) (*Prepared, error) {
 	cache, err := home.CacheDir()
 	if err != nil {
 		return nil, err
 	}
 	var processors []int
-	if q.Pin {
+	if r.Request.Pin {
 		if processors = machine.Processors(); len(processors) == 0 {
 			return nil, userinput.Errorf("pin", "this system does not say which processors threads may use")
 		}
@@ -65,7 +64,25 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 	for _, note := range r.Notes {
 		o.Note(note)
 	}
-	cfg := &harness.Config{
+	p := r.prepare(cache, processors, o)
+	for _, step := range []func(context.Context) error{p.takeModel, p.openEngines, p.checkEarly, p.findFiles, p.simulate, p.fingerprint} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
+	return p, nil
+}
+
+// prepare fills in what needs no files.
+func (r *Resolved) prepare(cache string, processors []int, o Observer) *Prepared {
+	q := &r.Request
+	p := &Prepared{Resolved: r, leave: func() {}, system: machine.Describe(q.Output), known: r.limitations()}
+	p.host, _ = os.Hostname()
+	p.maker = builtin.Maker{
+		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, Most: q.Count,
+		FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
+	}
+	p.config = &harness.Config{
 		Program: q.Program, Model: r.model, Rules: r.Rules.Version,
 		Settings: r.Settings, Made: r.made(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
 		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(),
@@ -78,52 +95,45 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (p *Prepared, err er
 		Gauges: machine.Gauges(), CPUTime: machine.CPUTime, NewPacer: q.NewPacer, Observer: o,
 		FreeMemory: machine.AvailableMemory, FreeDisk: machine.FreeDisk, FreeThreads: func() (int, bool) { return cgroup.ThreadsLeft("/") },
 	}
-	cfg.Backend.ModelPath = q.ModelPath
-	p = &Prepared{Resolved: r, config: cfg, leave: func() {}, system: machine.Describe(q.Output), known: r.limitations(), maker: builtin.Maker{
-		Dir: cache, Observer: o, Program: q.Program, FullSize: q.FullSize, Rows: q.Rows, Most: q.Count,
-		FreeDisk: machine.FreeDisk, FreeMemory: machine.AvailableMemory,
-	}}
-	p.host, _ = os.Hostname()
-	if q.ModelPath != "" && !q.Engine.IsRemote() {
+	p.config.Backend.ModelPath = q.ModelPath
+	return p
+}
+
+// takeModel takes the user's model file, before data are made for it, and says where it comes from.
+func (p *Prepared) takeModel(ctx context.Context) (err error) {
+	q, cfg := &p.Request, p.config
+	if q.ModelPath == "" {
+		return nil
+	}
+	if !q.Engine.IsRemote() {
 		if cfg.Backend, err = p.WithModel(ctx, q.ModelPath); err != nil {
-			return nil, err
+			return err
 		}
 		q.ModelPath = cfg.Backend.ModelPath
 	}
-	if q.ModelPath != "" { // before data are made for it
-		var prints []onnx.Fingerprint
-		if p.Fingerprint.Model, prints, err = p.modelFingerprint(ctx, q.ModelPath); err != nil {
-			return nil, err
-		}
-		unknown, notes, err := p.sourceOfModel(ctx, prints)
-		if err != nil {
-			return nil, fmt.Errorf("the model file: %w", err)
-		}
-		p.known, p.source = append(p.known, unknown...), notes
-		for _, l := range unknown { // which the forecast could not know
-			if !q.Quick {
-				o.Note("not rule-compliant: " + report.Sentence(l))
-			}
-		}
+	var prints []onnx.Fingerprint
+	if p.Fingerprint.Model, prints, err = p.modelFingerprint(ctx, q.ModelPath); err != nil {
+		return err
 	}
-	err = p.openEngines(ctx)
-	if err == nil {
-		err = p.checkEarly()
-	}
-	if err == nil {
-		p.leave = home.Hold(cache)
-		err = p.findFiles(ctx)
-	}
-	if err == nil && cfg.Engine == nil {
-		cfg.Engine, err = q.Engine.Simulate()
-	}
-	if err == nil {
-		err = p.fingerprint(ctx)
-	}
+	unknown, notes, err := p.sourceOfModel(ctx, prints)
 	if err != nil {
-		return nil, errors.Join(err, p.Close())
+		return fmt.Errorf("the model file: %w", err)
 	}
-	return p, nil
+	p.known, p.source = append(p.known, unknown...), notes
+	for _, l := range unknown { // which the forecast could not know
+		if !q.Quick {
+			cfg.Observer.Note("not rule-compliant: " + report.Sentence(l))
+		}
+	}
+	return nil
+}
+
+// simulate opens a simulated engine, if the request has no other.
+func (p *Prepared) simulate(context.Context) (err error) {
+	if p.config.Engine == nil {
+		p.config.Engine, err = p.Request.Engine.Simulate()
+	}
+	return err
 }
 
 // openEngines opens the engine, unless it is simulated, and ONNX Runtime beside one that asks servers: to make data
@@ -164,7 +174,7 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 }
 
 // checkEarly refuses what would fail later, before models and data are made, which takes minutes: the device, files and folders.
-func (p *Prepared) checkEarly() error {
+func (p *Prepared) checkEarly(context.Context) error {
 	q, cfg := &p.Request, p.config
 	if q.DatasetPath != "" {
 		if _, err := os.Stat(q.DatasetPath); errors.Is(err, fs.ErrNotExist) {
@@ -234,6 +244,7 @@ func (p *Prepared) checkConversion(precision string) error {
 // findFiles finds or makes the data set and the model, and computes the reference score of built-in data.
 func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	q, cfg := &p.Request, p.config
+	p.leave = home.Hold(p.maker.Dir)
 	cfg.BuiltInData, p.ownWeights = p.builtInData(), p.builtInModel()
 	if q.DatasetPath == "" && !q.noBenchmark() {
 		if cfg.DatasetDir, err = p.maker.Dataset(ctx, p.files); err != nil {
