@@ -51,15 +51,10 @@ With --aggregation it is the trace by which the recommendation benchmarks make s
 	f.Uint64Var(&o.total, "total-sample-count", 50000, "samples in the data set")
 	f.Uint64Var(&o.perf, "performance-sample-count", 1024, "samples that fit in memory together; 0: all")
 	f.Float64Var(&o.qps, "target-qps", 0, "queries per second; in SingleStream and MultiStream the reciprocal of the expected latency")
-	f.Func("arrivals", "Server: poisson, or `bursts` as burst:4x500ms, not of the rules (default poisson)", func(text string) (err error) {
-		s.ServerArrivals, err = loadgen.ParseArrivals(text)
-		return err
-	})
-	durationVar(f, &s.MinDuration, "min-duration", s.MinDuration, "shortest test")
-	durationVar(f, &s.MaxDuration, "max-duration", 0, "longest test; 0: no limit")
-	f.Uint64Var(&s.MinQueryCount, "min-query-count", s.MinQueryCount, "fewest queries; in Offline fewest samples")
-	f.Uint64Var(&s.MaxQueryCount, "max-query-count", 0, "most queries; 0: no limit")
-	f.Uint64Var(&s.MultiStreamSamplesPerQuery, "samples-per-query", s.MultiStreamSamplesPerQuery, "samples of a MultiStream query")
+	for _, row := range trafficFlags() {
+		value := fmt.Sprint(loadgen.Value(row.Requested(s)))
+		f.Var(&settingFlag{setting: row, value: strings.TrimPrefix(value, "0s")}, row.flag, row.Help)
+	}
 	f.Uint64Var(&s.QSLRNGSeed, "qsl-seed", seeds.QSL, "qsl_rng_seed")
 	f.Uint64Var(&s.SampleIndexRNGSeed, "sample-seed", seeds.SampleIndex, "sample_index_rng_seed")
 	f.Uint64Var(&s.ScheduleRNGSeed, "schedule-seed", seeds.Schedule, "schedule_rng_seed")
@@ -72,6 +67,13 @@ With --aggregation it is the trace by which the recommendation benchmarks make s
 	f.IntVar(&o.pairs, "pairs", catalogue.CriteoPairs, "with --aggregation: pairs of the data set")
 	completeWith(cmd, "mode", "performance", "accuracy", "submission")
 	return cmd
+}
+
+// trafficFlags are those of settings that shape the traffic, but for the rate and the samples in memory, which have other flags here.
+func trafficFlags() []setting {
+	return slices.DeleteFunc(settingFlags(), func(s setting) bool {
+		return slices.Contains([]string{"target_qps", "performance_sample_count_override", "target_latency", "ttft_latency", "tpot_latency"}, s.Key)
+	})
 }
 
 func (o *traceFlags) run(cmd *cobra.Command) error {
@@ -93,6 +95,13 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 	}
 	if o.settings.Mode, err = config.ParseMode(o.mode); err != nil {
 		return usage("%w", err)
+	}
+	for _, row := range trafficFlags() {
+		if f := cmd.Flags().Lookup(row.flag); f.Changed {
+			if err := config.Set(&o.settings, row.Setting, f.Value.String()); err != nil {
+				return usage("--%s: %w", row.flag, err)
+			}
+		}
 	}
 	if cmd.Flags().Changed("target-qps") {
 		o.settings.SetTargetQPS(o.qps)

@@ -203,6 +203,15 @@ func parseOption(k loadgen.Kind, text string) (v value, inFile string, err error
 	return v, text, err
 }
 
+// Set gives settings the value of a row, as a flag has it.
+func Set(s *loadgen.TestSettings, row *loadgen.Setting, text string) error {
+	v, _, err := parseOption(row.Kind, text)
+	if err == nil {
+		v.store(row.Kind, row.Requested(s))
+	}
+	return err
+}
+
 // ParseDuration reads a time with a unit, 90s or 10m; a bare number is milliseconds, as in
 // conf files.
 func ParseDuration(text string) (time.Duration, error) {

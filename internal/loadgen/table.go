@@ -12,6 +12,8 @@ type Setting struct {
 	Needs    string // the switch, by its key, without which LoadGen does not look it up
 	// FixedInterval settings exist for MultiStream before v2.0.
 	FixedInterval bool
+	// Speed marks the setting of each scenario that says how fast the system is or is to be, which the rules leave open.
+	Speed bool
 	// IfSet settings are in the logs only if they are not zero, which the reference's tests are.
 	IfSet bool
 
@@ -167,16 +169,16 @@ var table = []*Setting{
 	// SingleStream and MultiStream. Their target_latency is the expected one.
 	{Key: "target_latency", Scenario: SingleStream.String(), Kind: KindMillis,
 		RequestedKey: "single_stream_expected_latency_ns",
-		Rule:         RuleFree,
-		requested:    func(s *TestSettings) any { return &s.SingleStreamExpectedLatencyNS }},
+		Speed:        true, Rule: RuleFree,
+		requested: func(s *TestSettings) any { return &s.SingleStreamExpectedLatencyNS }},
 	{Key: "target_latency_percentile", Scenario: SingleStream.String(), Kind: KindPercentile,
 		RequestedKey: "single_stream_target_latency_percentile",
 		Rule:         RuleLeast, Open: true,
 		requested: func(s *TestSettings) any { return &s.SingleStreamTargetLatencyPercentile }},
 	{Key: "target_latency", Scenario: MultiStream.String(), Kind: KindMillis,
 		RequestedKey: "multi_stream_expected_latency_ns",
-		Rule:         RuleFree,
-		requested:    func(s *TestSettings) any { return &s.MultiStreamExpectedLatencyNS }},
+		Speed:        true, Rule: RuleFree,
+		requested: func(s *TestSettings) any { return &s.MultiStreamExpectedLatencyNS }},
 	{Key: "target_latency_percentile", Scenario: MultiStream.String(), Kind: KindPercentile,
 		RequestedKey: "multi_stream_target_latency_percentile",
 		Rule:         RuleLeast, Open: true,
@@ -197,8 +199,8 @@ var table = []*Setting{
 	// Server. The effective values of other scenarios have the places of its own.
 	{Key: "target_qps", Scenario: Server.String(), Kind: KindRate,
 		RequestedKey: "server_target_qps", EffectiveKey: "target_qps", Label: "target_qps",
-		Help:      "Server: `rate` of queries per second; Offline: of samples, expected",
-		Rule:      RuleFree,
+		Help:  "Server: `rate` of queries per second; Offline: of samples, expected",
+		Speed: true, Rule: RuleFree,
 		requested: func(s *TestSettings) any { return &s.ServerTargetQPS },
 		effective: func(e *EffectiveSettings) any { return &e.TargetQPS }},
 	{Key: "arrivals", Scenario: Server.String(), Kind: KindArrivals, Source: FromOptions, IfSet: true,
@@ -242,7 +244,7 @@ var table = []*Setting{
 		effective: func(e *EffectiveSettings) any { return &e.TargetDuration }},
 
 	// Offline.
-	{Key: "target_qps", Scenario: Offline.String(), Kind: KindRate, RequestedKey: "offline_expected_qps", Rule: RuleFree,
+	{Key: "target_qps", Scenario: Offline.String(), Kind: KindRate, RequestedKey: "offline_expected_qps", Speed: true, Rule: RuleFree,
 		requested: func(s *TestSettings) any { return &s.OfflineExpectedQPS }},
 	{Key: "target_latency_percentile", Scenario: Offline.String(), Kind: KindPercentile},
 

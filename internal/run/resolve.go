@@ -310,10 +310,9 @@ func (r *Resolved) runs() int {
 
 // needsTarget reports whether the rate, or the expected latency, of the scenario is only the rules' placeholder.
 func (r *Resolved) needsTarget() bool {
-	if s := r.Settings.Scenario; s == loadgen.SingleStream || s == loadgen.MultiStream {
-		return r.placeholder("target_latency")
-	}
-	return r.placeholder("target_qps")
+	return slices.ContainsFunc(loadgen.Settings(), func(s *loadgen.Setting) bool {
+		return s.Speed && s.Scenario == r.Settings.Scenario.String() && r.placeholder(s.Key)
+	})
 }
 
 // placeholder reports whether only the rules made a setting.

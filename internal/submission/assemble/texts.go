@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
@@ -58,17 +59,17 @@ func (r *result) userConf() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := map[string]struct {
-		key, name string
-		scale     float64
-	}{
-		"Offline":      {"requested_offline_expected_qps", "target_qps", 1},
-		"Server":       {"requested_server_target_qps", "target_qps", 1},
-		"SingleStream": {"requested_single_stream_expected_latency_ns", "target_latency", 1e-6},
-		"MultiStream":  {"requested_multi_stream_expected_latency_ns", "target_latency", 1e-6},
-	}[scenario]
-	value, err := r.performance.log.Float(asked.key)
-	return fmt.Appendf(nil, "# What the run had besides the mlperf.conf of the round.\n*.%s.%s = %v\n", scenario, asked.name, value*asked.scale), err
+	table := loadgen.Settings()
+	i := slices.IndexFunc(table, func(s *loadgen.Setting) bool { return s.Scenario == scenario && s.Speed })
+	if i < 0 {
+		return nil, fmt.Errorf("the log is of the scenario %q", scenario)
+	}
+	asked, scale := table[i], 1.0
+	if asked.Kind == loadgen.KindMillis { // nanoseconds in logs
+		scale = 1e-6
+	}
+	value, err := r.performance.log.Float("requested_" + asked.RequestedKey)
+	return fmt.Appendf(nil, "# What the run had besides the mlperf.conf of the round.\n*.%s.%s = %v\n", scenario, asked.Key, value*scale), err
 }
 
 // readme returns the README.md of a result.
