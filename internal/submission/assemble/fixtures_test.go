@@ -68,6 +68,9 @@ func complete(t *testing.T, division, systemType string) description.Description
 	for name, value := range map[string]string{"division": division, "submitter": "ExampleOrg", "system_type": systemType, "status": "available"} {
 		values[name] = value
 	}
+	if systemType == "datacenter" {
+		values["host_memory_configuration"] = "16 x 32 GB DDR5-4800 ECC"
+	}
 	d, err := description.Of(machine.Machine{}, machine.Inventory{}, description.Request{Values: values})
 	ok(t, err)
 	return d
