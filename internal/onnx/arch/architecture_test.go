@@ -122,6 +122,7 @@ func TestFoldedCountsAreThePublishedOnes(t *testing.T) {
 		{"ssd-mobilenet-v2", 0, "16.818", 3.775e9 / 2},    // ssd_mobilenet_v2_coco
 		{"ssd-resnet34", 90_780, "20.058", 433.411e9 / 2}, // ssd-resnet34-1200-onnx
 		{"mobilenet-edgetpu", 0, "4.073", 990e6},          // 4.0 M with norms folded or not, 990 M
+		{"yolo11l", 0, "25.341", 43.6e9},                  // Ultralytics' module with its norms folded, to the parameter
 		{"deeplab-v3plus", 0, "2.256", 5.336e9},           // Texas Instruments' model zoo counts the last resize too
 	} {
 		_, got := build(t, lookup(t, c.name), Options{})
@@ -494,6 +495,7 @@ func TestFilesBeginTheSame(t *testing.T) {
 		"3d-unet-brats19":                 "fc65c428427dc92aac2d",
 		"3d-unet-brats19-quarter":         "7873e4f46847362e39a2",
 		"retinanet":                       "33e1a5b51b598c66aa46",
+		"yolo11l":                         "a35a2a1e47b2a13bac01",
 		"ssd-resnet34":                    "b8fe68d5f7aa47162dc7",
 		"bert":                            "d05957912eb481482ac8",
 		"gnmt-encoder":                    "14881ff9edf4f51079f7",

@@ -38,7 +38,7 @@ func TestChoose(t *testing.T) {
 		wrong       bool // not a missing file, but an argument that cannot be right
 	}{
 		{"llama3.1-9b", `unknown model "llama3.1-9b"; did you mean llama3.1-8b? Want one of `, true},
-		{"alexnet", "whisper, or a model file", true},
+		{"alexnet", "yolo-99, or a model file", true},
 		{"", `unknown model ""`, true},
 		{"a.b", "a.b is a folder: want one of its model files: a.b/one.onnx, a.b/two.ort, a.b/onnx/model.onnx", true},
 		{"./mobilenet/", "is a folder: want one of its model files: mobilenet/x.onnx", true},
