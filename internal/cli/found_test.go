@@ -15,7 +15,7 @@ import (
 )
 
 // fromAnyFile are the flags that an mlperf.yaml may set wherever it is: they say what is run and shown, and how. They load no
-// code, name neighbor-seed nothing that is written, send no keys, and agree to nothing. A file that they name is only read.
+// code, name nothing that is written, send no keys, and agree to nothing. A file that they name is only read.
 const fromAnyFile = `
 accuracy accuracy-logs accuracy-threshold activations aggregation aggregation-trace-file all allow-fallback allow-unknown-keys annotations
 answer-tokens anyway arena arrivals audit-conf backend bandwidth box-order box-pixels budget cache calibration checkpoint clip-image-model
@@ -25,7 +25,7 @@ free-dimension from full-size graph-optimization help help-all ids-path implemen
 intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
 measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path
-model-source name network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peer per-tensor
+model-source name neighbor-seed network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peer per-tensor
 percentile performance-logs performance-sample-count permutation pin pipeline-ports port-names power power-fields power-ranging precision
 predictions-only prefill-chunk preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme
 remote-model remote-version remove-48-empty-images repeat reproduces request-timeout reserve-core response-dtype responses result retry
