@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (r *run) chooseLatencyBound() error {
 		auto := (factor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 		r.cfg.Settings.ServerTargetLatency = auto
 		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %s of one sample", factor, took), "")
-		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s; the latency bound of %s has no room for two: using %s (open division)", took, units.Duration(bound), units.Duration(auto)))
+		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s; the latency bound of %s has no room for two: using %s%s", took, units.Duration(bound), units.Duration(auto), r.openDivision()))
 		return nil
 	}
 	if r.warm.least <= bound {
@@ -97,6 +98,14 @@ func (r *run) chooseLatencyBound() error {
 		r.cfg.Observer.Note(fmt.Sprintf("%v; %s of traffic show how far off it is", err, units.Duration(s.MinDuration)))
 	}
 	return nil
+}
+
+// openDivision is a remark on a bound that the rules do not have, where they have the benchmark.
+func (r *run) openDivision() string {
+	if r.cfg.Limitations.Has(limitation.OwnModel) {
+		return ""
+	}
+	return " (open division)"
 }
 
 // briefTime is the traffic of a run that cannot be VALID.
@@ -130,7 +139,10 @@ type queryTime struct {
 
 func (r *run) queryTime(ctx context.Context, n int) (queryTime, error) {
 	size := r.model.shape.batch
-	took, err := r.batchTime(ctx, min(n, size))
+	took, err := r.warm.latency*time.Duration(min(n, size)), error(nil)
+	if r.fits(2 * took) {
+		took, err = r.batchTime(ctx, min(n, size))
+	}
 	workers := len(r.model.predictors)
 	rounds := ((n+size-1)/size + workers - 1) / workers
 	return queryTime{n, rounds, took, time.Duration(rounds) * took}, err
@@ -164,7 +176,7 @@ func (r *run) chooseInterval(ctx context.Context) error {
 		took := units.Duration(t.latency)
 		s.MultiStreamQPS = 1 / auto.Seconds()
 		r.set("target_qps", rateSetting(s.MultiStreamQPS), fmt.Sprintf("auto: an interval of %d × the %s of a query", factor, took), "")
-		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %s; the official interval is %s: using %s (open division)", units.Count(t.samples, "sample"), took, units.Duration(interval), units.Duration(auto)))
+		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %s; the official interval is %s: using %s%s", units.Count(t.samples, "sample"), took, units.Duration(interval), units.Duration(auto), r.openDivision()))
 	}
 	return err
 }
@@ -295,18 +307,21 @@ func waitingTime(c int, load, percentile float64) float64 {
 	return waits[int(percentile*samples)]
 }
 
+// fits reports whether the configuration has time for something before the test.
+func (r *run) fits(d time.Duration) bool { return r.cfg.Longest == 0 || d <= r.cfg.Longest }
+
 // chooseQueryCount takes a lower percentile, for which fewer queries suffice, if
-// the configuration allows it and the model is slow.
+// the configuration allows it and the model is slow. Where these take too long as well, it takes as many as fit.
 func (r *run) chooseQueryCount() {
 	const (
-		longest    = 20 * time.Second // of the queries that the settings ask for
-		percentile = 0.5              // the lowest that still says something about most queries
-		serverOver = 5                // Server queries over the bound, about a quarter: a load that keeps it is seldom INVALID by chance
+		percentile = 0.5 // the lowest that still says something about most queries
+		serverOver = 5   // Server queries over the bound, about a quarter: a load that keeps it is seldom INVALID by chance
 	)
+	longest := cmp.Or(r.cfg.Longest, 20*time.Second) // of the queries that the settings ask for
 	s := &r.cfg.Settings
 	var gap float64 // between queries, s
 	var target *float64
-	over := uint64(1)
+	over, least := uint64(1), uint64(1)
 	switch {
 	case !r.cfg.FewQueries:
 		return
@@ -319,17 +334,27 @@ func (r *run) chooseQueryCount() {
 		}
 	case s.Scenario == loadgen.Server:
 		gap, target, over = 1/s.ServerTargetQPS, &s.ServerTargetLatencyPercentile, serverOver
+		least = 2 // have a rate
 	default:
 		return
 	}
-	few := loadgen.NeededQueries(over, percentile)
-	took := gap * float64(s.MinQueryCount)
+	needed := loadgen.NeededQueries(over, percentile)
+	few, took := needed, gap*float64(s.MinQueryCount)
+	if r.cfg.Longest > 0 {
+		few = min(needed, max(least, uint64(longest.Seconds()/gap)))
+	}
 	if took <= longest.Seconds() || s.MinQueryCount <= few {
 		return
 	}
 	before := *target
 	origin := fmt.Sprintf("quick run: %s would take %s", units.Count(s.MinQueryCount, "query"), units.Text(took, "s"))
-	r.cfg.Observer.Note(fmt.Sprintf("slow model: %s and the median instead of %s and %s", units.Count(few, "query"), units.Number(float64(s.MinQueryCount)), units.Percentile(before)))
+	text := fmt.Sprintf("slow model: %s and the median instead of %s and %s", units.Count(few, "query"), units.Number(float64(s.MinQueryCount)), units.Percentile(before))
+	if few < needed {
+		s.MinDuration = min(s.MinDuration, time.Duration(float64(few-1)*gap*1e9))
+		r.set("min_duration", s.MinDuration.String(), origin, limitation.QuickRun)
+		text += fmt.Sprintf("; a verdict under the rules needs %d", needed)
+	}
+	r.cfg.Observer.Note(text)
 	s.MinQueryCount, *target = few, percentile
 	r.set("min_query_count", fmt.Sprint(few), origin, limitation.QuickRun)
 	r.set("target_latency_percentile", fmt.Sprint(100*percentile), origin, limitation.QuickRun)

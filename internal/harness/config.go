@@ -34,6 +34,9 @@ type Config struct {
 	// FewQueries lets a slow model be judged by the median of as few queries as that takes,
 	// instead of the settings' percentile and number.
 	FewQueries bool
+	// Longest is how long the queries of such a model may take, and each measurement before them: fewer queries than the median
+	// takes are made, and the load of a large batch is estimated. 0: 20 s for the queries, and neither.
+	Longest time.Duration
 
 	// Runs is how many runs make the result: the lowest counts. 0: one.
 	Runs int

@@ -23,8 +23,14 @@ const (
 
 // throughput measures the samples per second of all workers together, each with samples of
 // its own where they differ. A worker is measured until its own last batch is done, so that
-// its wait for the others does not count.
+// its wait for the others does not count. Where there is no time for that, a worker takes as long for each sample as for one.
 func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
+	if !r.fits(2 * r.warm.latency) {
+		return float64(len(r.model.predictors)) / r.warm.latency.Seconds(), nil
+	}
+	if !r.fits(r.warm.latency * time.Duration(batch)) {
+		batch = 1
+	}
 	workers, rows := len(r.model.predictors), batch
 	if differ(r.workload) {
 		rows = max(batch, min(batch*workers*leastBatches, r.qsl.performance))
@@ -39,7 +45,7 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	for i, p := range r.model.predictors {
 		wg.Go(func() {
 			stop := func() bool { return ready.Load() >= int64(workers) }
-			m := speedTest{items: rotated(items, i*batch), batch: batch, enough: func() { ready.Add(1) }, stop: stop}
+			m := speedTest{items: rotated(items, i*batch), batch: batch, most: r.cfg.Longest, enough: func() { ready.Add(1) }, stop: stop}
 			rates[i], errs[i] = m.throughput(ctx, p)
 			if errs[i] != nil {
 				ready.Store(int64(workers))
@@ -57,9 +63,10 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 // A speedTest measures the speed of a predictor.
 type speedTest struct {
 	items  []workload.Item
-	batch  int         // samples at once
-	enough func()      // is called once, when it was measured for long enough
-	stop   func() bool // reports whether to stop
+	batch  int           // samples at once
+	most   time.Duration // of this test; 0: probeMost
+	enough func()        // is called once, when it was measured for long enough
+	stop   func() bool   // reports whether to stop
 	began  time.Time
 	ready  bool
 }
@@ -88,7 +95,7 @@ func (m *speedTest) over(n int) bool {
 		m.ready = true
 		m.enough()
 	}
-	return m.stop() || took >= probeMost
+	return m.stop() || took >= cmp.Or(m.most, probeMost)
 }
 
 // pull measures the samples per second of a decoder that answers samples without end, as in a test under load: until the last

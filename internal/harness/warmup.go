@@ -50,13 +50,25 @@ func (r *run) tryModel(ctx context.Context) error {
 		return err
 	}
 	start := time.Now()
+	if r.cfg.Longest > 0 {
+		if err := tryOut(ctx, r.model.predictors[0], items[:1]); err != nil {
+			return err
+		}
+		one := max(time.Since(start), 1)
+		if r.warm = (warmUp{latency: one, least: one, runs: 1}); !r.fits(2 * one) {
+			return nil
+		}
+	}
 	for _, p := range r.model.predictors {
 		if r.asksServers() && time.Since(start) > warmUpBudget {
 			break // all workers ask the same servers
 		}
+		if !r.fits(time.Since(start)) {
+			break // as many workers as there is time for
+		}
 		began := time.Now()
 		for i, n := range r.warmSizes() {
-			if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget {
+			if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget || !r.fits(r.warm.latency*time.Duration(n)) {
 				break
 			}
 			if err := tryOut(ctx, p, items[:n]); err != nil {

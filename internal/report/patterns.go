@@ -98,12 +98,28 @@ func (r *Results) Limit() string {
 	if mean > 1.05 {
 		text += ", batches of " + units.Number(mean)
 	}
-	late := slices.ContainsFunc(r.Constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintGenerator && !c.Met })
-	switch i := slices.IndexFunc(r.Constraints, func(c Constraint) bool { return c.ID == loadgen.ConstraintLatency }); {
-	case late:
+	find := func(id loadgen.ConstraintID) (c Constraint, there bool) {
+		i := slices.IndexFunc(r.Constraints, func(c Constraint) bool { return c.ID == id })
+		if i < 0 {
+			return c, false
+		}
+		return r.Constraints[i], true
+	}
+	if few, there := find(loadgen.ConstraintEarlyStopping); there && !few.Met && few.Observed != nil && few.Observed.Value < few.Required.Value {
+		text += fmt.Sprintf("; too few queries for a verdict: %.0f of %.0f", few.Observed.Value, few.Required.Value)
+	}
+	generator, scheduled := find(loadgen.ConstraintGenerator)
+	bound, bounded := find(loadgen.ConstraintLatency)
+	switch {
+	case scheduled && !generator.Met:
 		return "the load generator, which was late (" + text + ")"
-	case i >= 0 && share < 90:
-		return fmt.Sprintf("the latency bound of %s (%s)", strings.TrimPrefix(r.Constraints[i].RequiredText(), "≤ "), text)
+	case bounded && bound.Met && share < 90 && r.Scenario == loadgen.Server.String():
+		if r.Calibration != nil {
+			return "the rate chosen to keep the bound of " + strings.TrimPrefix(bound.RequiredText(), "≤ ") + " (" + text + ")"
+		}
+		return "the rate that was given (" + text + ")"
+	case bounded && share < 90:
+		return fmt.Sprintf("the latency bound of %s (%s)", strings.TrimPrefix(bound.RequiredText(), "≤ "), text)
 	case share >= 90 || r.Scenario == loadgen.Offline.String():
 		return "the model (" + text + ")"
 	}

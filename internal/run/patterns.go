@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
@@ -16,13 +17,16 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// patternTime is the traffic of each of the runs of Patterns.
-const patternTime = "3s"
+// patternTime is the traffic of each of the runs of Patterns, and patternMost that of slow models, unless one query takes longer.
+const (
+	patternTime = "3s"
+	patternMost = 6 * time.Second
+)
 
 // Patterns runs a request under each of the four traffic patterns, about three seconds each. A run that fails does not keep the
 // others from running; an error is that of an interruption, or of all of them.
 func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern, err error) {
-	q.Quick = true
+	q.Quick, q.longest = true, patternMost
 	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin, Role: limitation.QuickRun}}, q.Settings...)
 	o = &Part{Observer: o, Noted: map[string]bool{}}
 	output, failed := q.Output, 0
@@ -41,11 +45,8 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 			p.Folder = resolved.Request.Output
 		}
 		for tries := 0; err == nil && s == loadgen.Server && !given && tooFast(p.Results) && tries < 2; tries++ {
-			again := q
-			again.Force = again.Force || output != ""
-			rate := p.Results.Performance.SamplesPerSecond / 2
-			again.Settings = append(slices.Clone(q.Settings), config.Override{Key: "target_qps", Value: units.Exact(units.Rounded(rate, units.Digits)), Origin: "half of what the run before completed"})
-			o.Note(fmt.Sprintf("the rate was too high for the latency bound: running it again with %s", units.Text(rate, "queries/s")))
+			again := slower(q, p.Results)
+			o.Note(fmt.Sprintf("the rate was too high for the latency bound: running it again with %s queries/s", again.Settings[len(q.Settings)].Value))
 			if resolved, err = Resolve(again); err == nil {
 				p.Results, err = resolved.do(ctx, o)
 				p.Folder = resolved.Request.Output
@@ -65,6 +66,19 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 		return nil, errors.New(list[0].Error)
 	}
 	return list, nil
+}
+
+// slower is the request again, at half the rate that a run of it completed and under the same bound, which another measurement of a
+// sample would change.
+func slower(q Request, r *report.Results) Request {
+	rate := units.Exact(units.Rounded(r.Performance.SamplesPerSecond/2, units.Digits))
+	q.Force = q.Force || q.Output != ""
+	q.Settings = append(slices.Clone(q.Settings), config.Override{Key: "target_qps", Value: rate, Origin: "half of what the run before completed"})
+	if bound := report.MadeBy(r.Settings, "target_latency"); bound.Value != "" {
+		q.AutoLatency = false
+		q.Settings = append(q.Settings, config.Override{Key: bound.Key, Value: bound.Value, Origin: bound.Origin})
+	}
+	return q
 }
 
 // tooFast reports whether a run was INVALID because its rate was more than keeps the latency bound.

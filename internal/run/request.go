@@ -27,13 +27,14 @@ type Request struct {
 	Program string   // name and version, for the results
 	Command []string // the command line, for the results
 
-	Model    string // of the catalogue; empty: the file of ModelPath by itself, or prompts that go to servers
-	Scenario string // needed
-	Mode     string // performance, accuracy, submission or find-peak; empty: performance
-	Rules    string // version; empty: the newest
-	Division string // closed, open or network; empty: closed
-	Quick    bool   // about ten seconds of traffic
-	Cores    int    // of a client of servers; 0: as many as goroutines run at once
+	Model    string        // of the catalogue; empty: the file of ModelPath by itself, or prompts that go to servers
+	Scenario string        // needed
+	Mode     string        // performance, accuracy, submission or find-peak; empty: performance
+	Rules    string        // version; empty: the newest
+	Division string        // closed, open or network; empty: closed
+	Quick    bool          // about ten seconds of traffic
+	longest  time.Duration // of the queries of a slow model in a quick run, also if that are too few for a verdict; 0: as long as those take
+	Cores    int           // of a client of servers; 0: as many as goroutines run at once
 
 	MLPerfConf       string // file instead of the rule set's mlperf.conf
 	UserConf         string // file; empty: ./user.conf if there is one
