@@ -103,6 +103,56 @@ func (m Maker) Made(model, data workload.Model) bool {
 	return err == nil && err2 == nil
 }
 
+// Ports returns the inputs and outputs that the files of a built-in model have, by their roles, and where the files are, made or not.
+func (m Maker) Ports(model workload.Model) (ports map[string]workload.Ports, path string, err error) {
+	if path, err = m.modelPath(model); err != nil {
+		return nil, "", err
+	}
+	parts := map[string]func() (*onnx.Model, arch.Stats, error){}
+	if r, ok := model.BuiltIn.(workload.Recipe); ok {
+		for _, p := range r.Parts {
+			a, err := m.architecture(p)
+			if err != nil {
+				return nil, "", err
+			}
+			parts[p.Role] = func() (*onnx.Model, arch.Stats, error) { return a.Build(m.options(p)) }
+		}
+	} else {
+		a, err := architectureOf(model)
+		if err != nil {
+			return nil, "", err
+		}
+		parts[workload.Only] = func() (*onnx.Model, arch.Stats, error) { return a.Build(arch.Options{}) }
+	}
+	ports = map[string]workload.Ports{}
+	for role, build := range parts {
+		graph, _, err := build()
+		if err != nil {
+			return nil, "", err
+		}
+		ports[role] = workload.Ports{Inputs: backend.PortsOf(graph.Graph.Inputs), Outputs: backend.PortsOf(graph.Graph.Outputs)}
+	}
+	return ports, path, nil
+}
+
+// Samples is how many samples the built-in data set of a model has, where they are those that its recipe names; 0: that is known when
+// it is made.
+func (m Maker) Samples(model workload.Model) int {
+	if model.Dataset == "imagenet" {
+		return m.spec().Images
+	}
+	switch r := model.BuiltIn.(type) {
+	case vision.BuiltIn:
+		return m.samples(r.Samples)
+	case workload.Recipe:
+		switch model.Dataset {
+		case "wmt16", "librispeech", "brats19", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
+			return m.samples(r.Samples)
+		}
+	}
+	return 0
+}
+
 // Model returns the file of a built-in model, or the folder of its files if it has several.
 func (m Maker) Model(ctx context.Context, model workload.Model) (string, error) {
 	path, err := m.modelPath(model)

@@ -62,6 +62,8 @@ type Config struct {
 	Count                  int             // use the first samples only; 0: all
 	PerformanceSampleCount int             // how many to keep in memory; 0: the model's
 	Options                workload.Values // how the model file and the data are fed and read
+	// Blank leaves samples that are pre-processed one like the other empty in a test of performance: the engine looks at none.
+	Blank bool
 
 	Precision   string // of the model, for the logs; empty: not known
 	BuiltInData bool

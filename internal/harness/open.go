@@ -49,6 +49,7 @@ func (r *run) open(ctx context.Context) error {
 		idle:        func() bool { return r.sut == nil || r.sut.idle() },
 		progress:    r.cfg.Observer.Loading,
 		warn:        r.warnings.add,
+		blank:       r.leavesBlank(),
 	}
 	return nil
 }
@@ -75,6 +76,13 @@ func (r *run) openWorkload(ctx context.Context) (err error) {
 		Logged:     scored || s.AccuracyLogProbability > 0 || s.AccuracyLogSamplingTarget > 0, // audits log performance, too
 	})
 	return err
+}
+
+// leavesBlank reports whether samples need not be read: those of images, whose memory says nothing of their sizes.
+func (r *run) leavesBlank() bool {
+	s := r.cfg.Settings
+	logged := s.AccuracyLogProbability > 0 || s.AccuracyLogSamplingTarget > 0
+	return r.cfg.Blank && s.Mode == loadgen.PerformanceOnly && !logged && r.workload.CacheKey != nil && !differ(r.workload)
 }
 
 // performanceSamples is how many samples are kept in memory.

@@ -33,6 +33,9 @@ type qsl struct {
 	// warn receives errors in spite of which the samples are loaded.
 	warn func(error)
 
+	// blank leaves rows as they are: what the engine answers does not count.
+	blank bool
+
 	// keep leaves samples in memory when they are unloaded: each test of a search loads the same ones.
 	keep bool
 
@@ -85,8 +88,10 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 	loaded := workerpool.Counter(len(indices), q.progress)
 	err = workerpool.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
 		err := q.load(store, i, int(indices[i]))
-		if err == nil {
+		if err == nil && !q.blank {
 			q.contents.add(int(indices[i]), q.workload, store, i)
+		}
+		if err == nil {
 			loaded(1)
 		}
 		return err
@@ -145,7 +150,7 @@ func (q *qsl) Close() error {
 
 // load fills one row of a store with a sample.
 func (q *qsl) load(store *workload.Store, i, index int) error {
-	if q.workload.Row == nil {
+	if q.workload.Row == nil || q.blank {
 		return nil
 	}
 	row := store.Row(i)

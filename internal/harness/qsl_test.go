@@ -415,3 +415,38 @@ func TestKeptSamplesAreLoadedOnce(t *testing.T) {
 	}
 	testenv.Must(t, q.Close())
 }
+
+// Samples that are read one second each are not part of the traffic, and those that no one looks at are not read.
+func TestLoadingIsAPhase(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		mode  loadgen.Mode
+		blank bool
+		reads bool
+	}{
+		{"performance", loadgen.PerformanceOnly, false, true},
+		{"of an engine that looks at no sample", loadgen.PerformanceOnly, true, false},
+		{"accuracy", loadgen.AccuracyOnly, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(8)
+				n.prepareTime = time.Second
+				cfg := config(t, n, loadgen.Offline, c.mode)
+				cfg.Blank = c.blank
+				r, err := Run(t.Context(), cfg)
+				testenv.Must(t, err)
+				seconds := map[string]float64{}
+				for _, phase := range r.Phases {
+					seconds[phase.Name] += phase.Seconds
+				}
+				if loading := seconds["loading samples"]; (loading >= 1) != c.reads || c.mode == loadgen.PerformanceOnly && (seconds["traffic"] < 4 || seconds["traffic"] > 6) {
+					t.Errorf("phases %v", r.Phases)
+				}
+				if read := n.prepared.Load() > 0; read != c.reads {
+					t.Errorf("%d samples were read", n.prepared.Load())
+				}
+			})
+		})
+	}
+}

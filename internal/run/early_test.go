@@ -15,17 +15,24 @@ import (
 // What can be known before models and data are made, which takes minutes, is refused before.
 func TestRefusedBeforeWork(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	testenv.Must(t, os.WriteFile(file, nil, 0o644))
+	testenv.Must(t, os.WriteFile(file, []byte("text\n"), 0o644))
 	for name, c := range map[string]struct {
 		change func(*Request)
 		want   string
 	}{
-		"data":                        {func(q *Request) { q.DatasetPath = "/nowhere" }, "the folder /nowhere is missing"},
-		"a folder for results":        {func(q *Request) { q.Output = filepath.Join(file, "out") }, "is a file, want a folder"},
-		"a file for results":          {func(q *Request) { q.Output = file }, "is a file, want a folder"},
-		"a precision without engine":  {func(q *Request) { q.Precision = "fp16" }, "fp16 needs ONNX Runtime, the engine is simulated"},
-		"an optimised model's folder": {func(q *Request) { q.Backend.OptimizedModel = "/nowhere/opt.onnx" }, "/nowhere: no such file"},
-		"operators":                   {func(q *Request) { q.Backend.CustomOps = []string{"/nowhere.so"} }, "/nowhere.so: no such file"},
+		"a file for data":              {func(q *Request) { q.DatasetPath = file }, "file is a file, want a folder"},
+		"a folder without data":        {func(q *Request) { q.DatasetPath = t.TempDir() }, "val_map.txt"},
+		"a model that is none":         {func(q *Request) { q.ModelPath = file }, "file: not an ONNX model"},
+		"more samples than are made":   {func(q *Request) { q.Count = 5000 }, "count is 5000, want at most the 1024 samples of the built-in data set"},
+		"a meter's file":               {func(q *Request) { q.Power = "file:/nowhere/power.csv" }, "the meter's file: stat /nowhere"},
+		"a meter's file without watts": {func(q *Request) { q.Power = "file:" + file }, `"text", want columns named time and watts`},
+		"an analyser":                  {func(q *Request) { q.Power = "ptd:127.0.0.1:1" }, "127.0.0.1:1"},
+		"data":                         {func(q *Request) { q.DatasetPath = "/nowhere" }, "the folder /nowhere is missing"},
+		"a folder for results":         {func(q *Request) { q.Output = filepath.Join(file, "out") }, "is a file, want a folder"},
+		"a file for results":           {func(q *Request) { q.Output = file }, "is a file, want a folder"},
+		"a precision without engine":   {func(q *Request) { q.Precision = "fp16" }, "fp16 needs ONNX Runtime, the engine is simulated"},
+		"an optimised model's folder":  {func(q *Request) { q.Backend.OptimizedModel = "/nowhere/opt.onnx" }, "/nowhere: no such file"},
+		"operators":                    {func(q *Request) { q.Backend.CustomOps = []string{"/nowhere.so"} }, "/nowhere.so: no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache := t.TempDir()

@@ -26,7 +26,7 @@ const (
 // Patterns runs a request under each of the four traffic patterns, about three seconds each. A run that fails does not keep the
 // others from running; an error is that of an interruption, or of all of them.
 func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern, err error) {
-	q.Quick, q.longest = true, patternMost
+	q.Quick, q.Longest = true, patternMost
 	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin, Role: limitation.QuickRun}}, q.Settings...)
 	o = &Part{Observer: o, Noted: map[string]bool{}}
 	output, failed := q.Output, 0

@@ -24,6 +24,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/cgroup"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -85,7 +86,7 @@ func (r *Resolved) prepare(cache string, processors []int, o Observer) *Prepared
 	p.config = &harness.Config{
 		Program: q.Program, Model: r.model, Rules: r.Rules.Version,
 		Settings: r.Settings, Made: r.made(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
-		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), Longest: q.longest,
+		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), Longest: q.Longest,
 
 		Backend: q.Backend, Accelerator: ort.Accelerates(q.Backend.Device), ClientCores: cmp.Or(q.Cores, runtime.GOMAXPROCS(0)),
 		Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
@@ -131,6 +132,7 @@ func (p *Prepared) takeModel(ctx context.Context) (err error) {
 // simulate opens a simulated engine, if the request has no other.
 func (p *Prepared) simulate(context.Context) (err error) {
 	if p.config.Engine == nil {
+		p.config.Blank = true // it looks at no sample
 		p.config.Engine, err = p.Request.Engine.Simulate()
 	}
 	return err
@@ -198,13 +200,83 @@ func (p *Prepared) checkEarly(context.Context) error {
 			return userinput.Wrap("custom_ops", err)
 		}
 	}
+	if q.Power != "" {
+		source, err := power.Parse(q.Power)
+		if err == nil {
+			err = source.Check(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("reading the energy: %w", err)
+		}
+	}
 	if err := p.checkConversion(q.Precision); err != nil {
 		return err
 	}
 	if library, ok := cfg.Engine.(*ort.Engine); ok && (q.ModelPath == "" || q.DatasetPath == "") && !p.maker.Made(p.model, p.files) {
-		return library.Try(cfg.Backend)
+		if err := library.Try(ctx, cfg.Backend); err != nil {
+			return err
+		}
 	}
-	return nil
+	return p.checkMaterial(ctx)
+}
+
+// checkMaterial refuses what the user gives, a model or a data set, where the other has to be made or the model converted first.
+func (p *Prepared) checkMaterial(ctx context.Context) error {
+	q, cfg := &p.Request, p.config
+	if q.noBenchmark() || q.Engine.IsRemote() {
+		return nil
+	}
+	if n := p.maker.Samples(p.files); q.DatasetPath == "" && n > 0 && q.Count > n {
+		return userinput.Invalid("count", q.Count, fmt.Sprintf("at most the %d samples of the built-in data set", n))
+	}
+	setup := workload.Setup{ModelPath: q.ModelPath, DatasetDir: q.DatasetPath, Count: q.Count, Options: cfg.Options, Scored: p.scored()}
+	var err error
+	switch {
+	case (q.ModelPath == "") == (q.DatasetPath == "") && (q.ModelPath == "" || !p.converts(q.Precision)):
+		return nil // neither is given, or both are, and the run opens them first of all
+	case q.ModelPath == "":
+		setup.Ports, setup.ModelPath, err = p.maker.Ports(p.model)
+	default:
+		setup.Ports, err = p.portsOfFiles(ctx)
+	}
+	if err != nil || q.DatasetPath == "" {
+		return err
+	}
+	_, there := os.Stat(setup.ModelPath)
+	if q.ModelPath == "" && there == nil {
+		return nil
+	}
+	if info, err := os.Stat(q.DatasetPath); err == nil && !info.IsDir() {
+		return fmt.Errorf("data set: %s is a file, want a folder", q.DatasetPath)
+	}
+	_, err = p.model.Open(setup)
+	var missing *fs.PathError
+	if there != nil && errors.As(err, &missing) && strings.HasPrefix(missing.Path, filepath.Dir(setup.ModelPath)) {
+		return nil // of the model, which is made later
+	}
+	return err
+}
+
+// portsOfFiles reads the inputs and outputs of the user's model.
+func (p *Prepared) portsOfFiles(ctx context.Context) (ports map[string]workload.Ports, err error) {
+	reader := p.config.Engine
+	if reader == nil {
+		if reader, err = p.Request.Engine.Simulate(); err != nil {
+			return nil, err
+		}
+		defer reader.Close()
+	}
+	files, err := p.model.FilesOf(p.Request.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	return workload.PortsOf(ctx, reader, files, p.config.Backend)
+}
+
+// scored reports whether answers are scored.
+func (p *Prepared) scored() bool {
+	mode := p.Settings.Mode
+	return mode == loadgen.AccuracyOnly || mode == loadgen.SubmissionRun
 }
 
 // writableBelow finds folders in which the folder of a run cannot be made, or in which nothing can be written.
@@ -227,9 +299,14 @@ func writableBelow(dir string) error {
 	}
 }
 
+// converts reports whether the model is converted to a precision, which devices may do by themselves.
+func (p *Prepared) converts(precision string) bool {
+	return precision != "" && precision != convert.FP32 && !ort.Converts(p.config.Backend.Device, precision)
+}
+
 // checkConversion finds precisions that need ONNX Runtime where there is none.
 func (p *Prepared) checkConversion(precision string) error {
-	if precision == "" || precision == convert.FP32 || ort.Converts(p.config.Backend.Device, precision) || p.Request.freePrompts() {
+	if !p.converts(precision) || p.Request.freePrompts() {
 		return nil
 	}
 	if err := convert.CheckPrecision(precision, convert.Precisions()...); err != nil {
@@ -285,14 +362,13 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 		}
 	}
 	_, questions := p.model.BuiltIn.(workload.Questions)
-	scored := cfg.Settings.Mode == loadgen.AccuracyOnly || cfg.Settings.Mode == loadgen.SubmissionRun
 	switch {
 	case q.ownModel():
 		cfg.Reference = q.TargetAccuracy
 	case q.DatasetPath != "":
 	case questions:
 		cfg.Reference = 100 // percent: the answers are in the questions
-	case q.ModelPath == "" && q.Count == 0 && scored && p.maker.Engine != nil:
+	case q.ModelPath == "" && q.Count == 0 && p.scored() && p.maker.Engine != nil:
 		cfg.Reference, err = p.maker.Reference(ctx, p.files)
 	}
 	return err
@@ -302,7 +378,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 // model is converted, once, unless the device does that by itself. Empty: as it is.
 func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.Options, error) {
 	cfg, options := p.config, p.config.Backend
-	if precision == "" || precision == convert.FP32 || ort.Converts(options.Device, precision) {
+	if !p.converts(precision) {
 		options.Precision = precision
 		return options, nil
 	}

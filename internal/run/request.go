@@ -33,7 +33,7 @@ type Request struct {
 	Rules    string        // version; empty: the newest
 	Division string        // closed, open or network; empty: closed
 	Quick    bool          // about ten seconds of traffic
-	longest  time.Duration // of the queries of a slow model in a quick run, also if that are too few for a verdict; 0: as long as those take
+	Longest  time.Duration // of the queries of a slow model in a quick run, also if that are too few for a verdict; 0: as long as those take
 	Cores    int           // of a client of servers; 0: as many as goroutines run at once
 
 	MLPerfConf       string // file instead of the rule set's mlperf.conf

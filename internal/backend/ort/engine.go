@@ -320,9 +320,9 @@ func smallModel() []byte {
 	})
 }
 
-// Try finds devices, and options of them, with which no model could be opened. It opens a model of one node, so that this is known
-// before models and data are made.
-func (e *Engine) Try(options backend.Options) error {
+// Try finds devices, options and libraries of operators with which no model could be opened. It opens a model of one node, so that
+// this is known before models and data are made.
+func (e *Engine) Try(ctx context.Context, options backend.Options) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
@@ -344,7 +344,25 @@ func (e *Engine) Try(options backend.Options) error {
 			return explain(r.device, e.library.Path, err).error(r.device)
 		}
 	}
-	return nil
+	return e.trySession(ctx, options)
+}
+
+// trySession opens a model of one node on the processor, with the options of sessions.
+func (e *Engine) trySession(ctx context.Context, options backend.Options) error {
+	folder, err := os.MkdirTemp("", "mlperf-options-")
+	if err != nil {
+		return fmt.Errorf("making a folder for a small model: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "identity.onnx")
+	if err := fileio.WriteFile(path, identityModel(), 0o644); err != nil {
+		return err
+	}
+	s, err := e.Open(ctx, backend.Options{ModelPath: path, Config: options.Config, CustomOps: options.CustomOps, Affinity: options.Affinity, IntraThreads: options.IntraThreads})
+	if err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), path, "of one node"))
+	}
+	return s.Close()
 }
 
 // tryDevice makes a session on a device, of a model with one node.

@@ -580,3 +580,19 @@ func TestORTNodeCountsOfDecoder(t *testing.T) {
 		})
 	}
 }
+
+// Options of sessions that no model could be opened with are found before there is one.
+func TestORTTryFindsWrongOptions(t *testing.T) {
+	e := openEngine(t)
+	if err := e.Try(t.Context(), backend.Options{Config: map[string]string{"session.intra_op.allow_spinning": "0"}}); err != nil {
+		t.Error(err)
+	}
+	for want, options := range map[string]backend.Options{
+		"opening model of one node: operators of /nowhere.so": {CustomOps: []string{"/nowhere.so"}},
+		"model of one node: ": {Affinity: "banana"},
+	} {
+		if err := e.Try(t.Context(), options); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}

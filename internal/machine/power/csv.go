@@ -30,6 +30,28 @@ func readFile(s Source) (*Record, error) {
 	return &Record{Series: []Series{series}, Offset: s.Offset}, nil
 }
 
+// checkFile reads the first line of a meter's file, if it is there already.
+func checkFile(path string) error {
+	f, err := fileio.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	const longest = 1 << 16 // of the line
+	head, err := bufio.NewReader(io.LimitReader(f, longest)).ReadString('\n')
+	if errors.Is(err, io.EOF) && len(head) < longest {
+		return nil // the meter has not written it yet
+	}
+	fields, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(head, byteOrderMark))).Read()
+	if err == nil {
+		_, _, _, err = columns(fields)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 // The names of the columns of times and of watts.
 var (
 	timeColumns = []string{"time", "timestamp", "datetime", "date", "t"}

@@ -41,10 +41,9 @@ const (
 
 // connect connects to a daemon and asks for its analyser.
 func connect(ctx context.Context, address string) (*ptDaemon, error) {
-	dialer := net.Dialer{Timeout: ptdTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, err := dial(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("PTDaemon: %w", err)
+		return nil, err
 	}
 	d := &ptDaemon{address: address, conn: conn, read: bufio.NewReaderSize(conn, maxAnswer)}
 	hello, err := d.ask("Hello")
@@ -58,6 +57,16 @@ func connect(ctx context.Context, address string) (*ptDaemon, error) {
 		return nil, d.abandon(err)
 	}
 	return d, nil
+}
+
+// dial opens a connection.
+func dial(ctx context.Context, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: ptdTimeout}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("PTDaemon: %w", err)
+	}
+	return conn, nil
 }
 
 // abandon closes the connection after an error.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -60,14 +57,7 @@ func start(ctx context.Context, s Source, rapl func() ([]counter, error), smi st
 		}
 		return r, nil
 	case File: // the meter may make the file later, in a folder that exists
-		_, err := fileio.Stat(s.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			_, err = os.Stat(filepath.Dir(s.Path))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the meter's file: %w", err)
-		}
-		return r, nil
+		return r, s.Check(ctx)
 	}
 	note := func(err error) {
 		if err != nil {

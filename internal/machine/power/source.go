@@ -1,12 +1,19 @@
 package power
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // A Source is where power is read.
@@ -61,6 +68,30 @@ func Parse(text string) (Source, error) {
 		return s, err
 	}
 	return s, fmt.Errorf("unknown source of power %q, want auto, rapl, nvml, ptd:HOST:PORT or file:CSV", text)
+}
+
+// Check finds a meter that cannot be read: a file whose first line names no columns, or in a folder that is missing, or an analyser
+// whose address no one listens on. A meter may make its file later. The other kinds are on this machine, and are found when they start.
+func (s Source) Check(ctx context.Context) error {
+	switch s.Kind {
+	case File:
+		_, err := fileio.Stat(s.Path)
+		if err == nil {
+			err = checkFile(s.Path)
+		} else if errors.Is(err, fs.ErrNotExist) {
+			_, err = os.Stat(filepath.Dir(s.Path))
+		}
+		if err != nil {
+			return fmt.Errorf("the meter's file: %w", err)
+		}
+	case PTD:
+		conn, err := dial(ctx, s.Address) // and says nothing, which would be in the analyser's log
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	return nil
 }
 
 // option reads the time that may follow a question mark, and returns the text before it.
