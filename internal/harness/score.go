@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -60,6 +61,9 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	}
 	a.Met = a.Met && len(a.AlsoMissed) == 0
 	a.Warnings = slices.Clone(score.Warnings)
+	if hint := betterAs(ctx, path, m, s, a); hint != "" {
+		a.Warnings = append(a.Warnings, hint)
+	}
 	for _, missed := range a.AlsoMissed {
 		a.Warnings = append(a.Warnings, missed+": the target is not met")
 	}
@@ -98,28 +102,64 @@ const typeOption = "dtype"
 
 // ofAnotherType says of a log that has no score as the type that was taken which other types it has one as; nil: none.
 func ofAnotherType(ctx context.Context, path string, m workload.Model, s workload.Scoring) error {
-	i := slices.IndexFunc(m.ScoreOptions, func(o workload.Option) bool { return o.Name == typeOption })
-	if i < 0 || ctx.Err() != nil {
-		return nil
-	}
 	var found []string
-	for _, dtype := range m.ScoreOptions[i].Choices {
-		other := s
-		other.Options = maps.Clone(s.Options)
-		if other.Options == nil {
-			other.Options = workload.Values{}
-		}
-		other.Options[typeOption], other.Keep, other.Progress = dtype, "", func(int, int) {}
-		if score, err := scoreOf(ctx, path, m, other); err == nil && len(score.Values) > 0 && !math.IsNaN(score.Values[0].Value) {
-			v := score.Values[0]
-			found = append(found, fmt.Sprintf("with %s %s its %s is %s", typeOption, dtype, v.Name, units.With(units.Score(v.Value), v.Unit)))
-		}
+	for dtype, v := range asOtherTypes(ctx, path, m, s) {
+		found = append(found, typeHint(dtype, v))
 	}
 	if found == nil {
 		return nil
 	}
 	return errors.New("the log is of another type: " + strings.Join(found, ", "))
 }
+
+// betterAs says of a log whose score is far below its target which other type the log has a good one as, which numbers that were
+// read as another type do not have; empty: none.
+func betterAs(ctx context.Context, path string, m workload.Model, s workload.Scoring, a *report.Accuracy) string {
+	const good, poor, times = 0.5, 0.75, 4 // of the target; of the score
+	if a.Value >= poor*a.Target || a.Target > a.Reference {
+		return ""
+	}
+	var found []string
+	for dtype, v := range asOtherTypes(ctx, path, m, s) {
+		if v.Name == a.Metric && v.Value >= good*a.Target && (v.Value >= times*a.Value || v.Value >= a.Target) {
+			found = append(found, typeHint(dtype, v))
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return "the log looks like one of another type: " + strings.Join(found, ", ")
+}
+
+func typeHint(dtype string, v accuracy.Value) string {
+	return fmt.Sprintf("with %s %s its %s is %s", typeOption, dtype, v.Name, units.With(units.Score(v.Value), v.Unit))
+}
+
+// asOtherTypes are the first values of the scores that a log has as each type, in the order in which the model lists them.
+func asOtherTypes(ctx context.Context, path string, m workload.Model, s workload.Scoring) iter.Seq2[string, accuracy.Value] {
+	return func(yield func(string, accuracy.Value) bool) {
+		i := slices.IndexFunc(m.ScoreOptions, func(o workload.Option) bool { return o.Name == typeOption })
+		if i < 0 {
+			return
+		}
+		for _, dtype := range m.ScoreOptions[i].Choices {
+			other := s
+			other.Options = maps.Clone(s.Options)
+			if other.Options == nil {
+				other.Options = workload.Values{}
+			}
+			other.Options[typeOption], other.Keep, other.Progress = dtype, "", func(int, int) {}
+			if ctx.Err() != nil {
+				return
+			}
+			if score, err := scoreOf(ctx, path, m, other); err == nil && len(score.Values) > 0 && finite(score.Values[0].Value) && !yield(dtype, score.Values[0]) {
+				return
+			}
+		}
+	}
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	v, ok := score.Lookup(t.Metric)
@@ -132,7 +172,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	if !ok {
 		return nil, fmt.Errorf("the score has no value %q", t.Metric)
 	}
-	if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+	if !finite(v.Value) {
 		return nil, fmt.Errorf("the score %s is %v", v.Name, v.Value)
 	}
 	reference, target := t.Quality.Reference, cmp.Or(t.Target, t.Quality.Reference*t.Fraction)
@@ -167,7 +207,7 @@ func classes(c *accuracy.Classes) *report.Classes {
 	}
 	out := &report.Classes{Metric: c.Metric, Unit: c.Unit, Of: c.Of, Values: map[string]float64{}, Counts: map[string]int{}}
 	for _, class := range c.List {
-		if v, err := strconv.ParseFloat(strconv.FormatFloat(class.Value, 'g', 6, 64), 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if v, err := strconv.ParseFloat(strconv.FormatFloat(class.Value, 'g', 6, 64), 64); err == nil && finite(v) {
 			out.Values[class.Name], out.Counts[class.Name] = v, class.Count
 		}
 	}
