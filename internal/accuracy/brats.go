@@ -34,7 +34,8 @@ var tumourRegions = []struct {
 // ScoreBraTS scores a log of scores of voxels as accuracy-brats.py does: every case must be in the log exactly once. It takes the
 // padding away, gives each voxel the class of the highest score, as a float16, and compares regions with the ground truth. A
 // region that is in neither volume does not count. The type of a score (--output_dtype) is by default float16. The first
-// value is "mean", from 0 to 1: that of the three means as the script writes them to a file, with four digits.
+// value is "mean", from 0 to 1: that of the three means as the script writes them to a file, with four digits. It is NaN, as
+// there, if a region is in no volume of all cases; the second value is the mean of the other regions.
 func ScoreBraTS(log Input, truth []BraTSCase, dtype DType) (*Score, error) {
 	dtype, err := dtype.check("output_dtype", Float16, int8s, int16s, Int32, Int64, float32s, float64s)
 	if err != nil {
@@ -68,15 +69,21 @@ func ScoreBraTS(log Input, truth []BraTSCase, dtype DType) (*Score, error) {
 	}
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(truth[a].Name, truth[b].Name) })
 	total, printed := 0.0, make([]float64, len(tumourRegions))
-	for r := range tumourRegions {
+	for r, region := range tumourRegions {
 		var list []float64
 		for _, i := range order {
 			list = append(list, dices[i][r])
 		}
 		printed[r], _ = strconv.ParseFloat(strconv.FormatFloat(meanOfNumbers(list), 'f', 4, 64), 64)
 		total += printed[r]
+		if math.IsNaN(printed[r]) {
+			score.warnf("%s is in no case, neither in the ground truth nor in the answers: its score and the mean are undefined", region.name)
+		}
 	}
-	score.Values = []Value{{Name: "mean", Value: total / float64(len(tumourRegions)), Resampled: resampleRegions(dices)}}
+	score.Values = []Value{
+		{Name: "mean", Value: total / float64(len(tumourRegions)), Resampled: resampleRegions(dices)},
+		{Name: "mean of present regions", Value: meanOfNumbers(printed)},
+	}
 	for r, region := range tumourRegions {
 		score.Values = append(score.Values, Value{Name: region.name, Value: printed[r]})
 	}

@@ -97,6 +97,24 @@ func TestBraTSEqualsTheScript(t *testing.T) {
 	}
 }
 
+// The script prints nan for a region that is in no volume, and for the mean of all.
+func TestBraTSWithoutARegion(t *testing.T) {
+	sides := bratsSides()
+	voxels := sides[0] * sides[1] * sides[2]
+	truth := []BraTSCase{{Name: "a", Shape: [3]int{2, 2, 2}, Box: [3][2]int{{0, 2}, {0, 2}, {0, 2}}, Truth: LabelRuns{{Label: 0, Count: 4}, {Label: 1, Count: 4}}}}
+	log := io.MultiReader(strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"`), strings.NewReader(strings.Repeat("00", bratsClasses*voxels)), strings.NewReader(`"}]`))
+	score, err := ScoreBraTS(Named("log", log), truth, int8s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := score.Lines[0], "Accuracy: mean = nan, whole tumor = 0.0000, tumor core = nan, enhancing tumor = nan"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	if v := score.Values[:2]; !math.IsNaN(v[0].Value) || v[1].Value != 0 || v[0].Resampled != nil || len(score.Warnings) != 2 {
+		t.Errorf("values %+v, warnings %q", v, score.Warnings)
+	}
+}
+
 func TestScoreBraTSErrors(t *testing.T) {
 	truth := []BraTSCase{{Name: "a", Shape: [3]int{1, 1, 1}, Box: [3][2]int{{0, 1}, {0, 1}, {0, 1}}, Truth: LabelRuns{{1, 1}}}}
 	for _, c := range []struct {

@@ -118,25 +118,22 @@ func (m segmenter) score(ctx context.Context, log accuracy.Input, s workload.Sco
 			return nil, fmt.Errorf("%s: record %d, %s: %w", log.Name(), rec.Number, data.MaskPath(int(rec.QSLIndex)), err)
 		}
 	}
-	score, err := meanIoU(log, counts)
-	if err == nil {
-		score.Coverage = coverage
-	}
-	return score, err
+	score := counts.Score()
+	score.Coverage = coverage
+	return ofPresent(log, score, "classes")
 }
 
-// meanIoU is the score of pixel counts. If a class is in no image the app has no number; then the mean over the other
-// classes stands in, with a warning.
-func meanIoU(log accuracy.Input, counts *accuracy.IoUCounts) (*accuracy.Score, error) {
-	score := counts.Score()
-	if !math.IsNaN(score.Values[0].Value) {
+// ofPresent has the second value of a score, the mean over the parts that occur, stand in for the first, with a warning, if
+// that is undefined, as the mean over all parts is where one of them is in no sample.
+func ofPresent(log accuracy.Input, score *accuracy.Score, parts string) (*accuracy.Score, error) {
+	all, present := &score.Values[0], score.Values[1].Value
+	switch {
+	case !math.IsNaN(all.Value):
 		return score, nil
+	case math.IsNaN(present):
+		return nil, fmt.Errorf("%s: none of the %s occurs: %s is undefined", log.Name(), parts, all.Name)
 	}
-	present := counts.MeanPresent()
-	if math.IsNaN(present) {
-		return nil, fmt.Errorf("%s: no image has a class: mean IoU is undefined", log.Name())
-	}
-	score.Values[0].Value = present
-	score.Warnings = append(score.Warnings, "the value is the mean over the classes that occur")
+	all.Value = present
+	score.Warnings = append(score.Warnings, "the value is the mean over the "+parts+" that occur")
 	return score, nil
 }

@@ -152,7 +152,7 @@ func TestMaskScores(t *testing.T) {
 	for want, log := range map[string]accuracy.Input{
 		"the ground truth has only 2 samples": maskLog(3, func(int) int { return 0 }),
 		"prediction has 1 pixels":             accuracy.Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":0,"data":"00"}]`)),
-		"log: no image has a class":           accuracy.Named("log", strings.NewReader("[]")),
+		"log: none of the classes occurs":     accuracy.Named("log", strings.NewReader("[]")),
 	} {
 		if _, err := deepLabV3Plus().Score(t.Context(), log, workload.Scoring{DatasetDir: dir}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -190,12 +190,12 @@ func TestMasksOfOtherSizes(t *testing.T) {
 }
 
 // The app has no number if a class is in no image.
-func TestMeanIoUWithoutAClass(t *testing.T) {
+func TestMeanWithoutAClass(t *testing.T) {
 	counts := accuracy.NewIoUCounts(3)
 	if err := counts.Add(0, []uint8{1, 1, 2, 0}, []uint8{1, 1, 2, 2}); err != nil {
 		t.Fatal(err)
 	}
-	score, err := meanIoU(accuracy.Named("log", nil), counts)
+	score, err := ofPresent(accuracy.Named("log", nil), counts.Score(), "classes")
 	if err != nil || score.Values[0].Value != 0.75 || len(score.Warnings) != 2 || !strings.HasPrefix(score.Warnings[0], "class 3 is in no image") {
 		t.Errorf("score %+v, %v", score, err)
 	}

@@ -154,5 +154,9 @@ func scoreScans(ctx context.Context, log accuracy.Input, s workload.Scoring) (*a
 	if err != nil {
 		return nil, err
 	}
-	return accuracy.ScoreBraTS(log, truth, o.dtype)
+	score, err := accuracy.ScoreBraTS(log, truth, o.dtype)
+	if err != nil {
+		return nil, err
+	}
+	return ofPresent(log, score, "regions")
 }
