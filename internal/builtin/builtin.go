@@ -108,28 +108,24 @@ func (m Maker) Ports(model workload.Model) (ports map[string]workload.Ports, pat
 	if path, err = m.modelPath(model); err != nil {
 		return nil, "", err
 	}
-	parts := map[string]func() (*onnx.Model, arch.Stats, error){}
+	graphs := map[string]*onnx.Model{}
 	if r, ok := model.BuiltIn.(workload.Recipe); ok {
 		for _, p := range r.Parts {
-			a, err := m.architecture(p)
-			if err != nil {
+			if graphs[p.Role], _, err = m.network(p).Build(m.options(p)); err != nil {
 				return nil, "", err
 			}
-			parts[p.Role] = func() (*onnx.Model, arch.Stats, error) { return a.Build(m.options(p)) }
 		}
 	} else {
-		a, err := architectureOf(model)
+		r, err := recipe(model)
 		if err != nil {
 			return nil, "", err
 		}
-		parts[workload.Only] = func() (*onnx.Model, arch.Stats, error) { return a.Build(arch.Options{}) }
+		if graphs[workload.Only], _, err = r.Network.Build(arch.Options{}); err != nil {
+			return nil, "", err
+		}
 	}
 	ports = map[string]workload.Ports{}
-	for role, build := range parts {
-		graph, _, err := build()
-		if err != nil {
-			return nil, "", err
-		}
+	for role, graph := range graphs {
 		ports[role] = workload.Ports{Inputs: backend.PortsOf(graph.Graph.Inputs), Outputs: backend.PortsOf(graph.Graph.Outputs)}
 	}
 	return ports, path, nil

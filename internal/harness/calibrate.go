@@ -102,7 +102,7 @@ func (r *run) chooseLatencyBound() error {
 
 // openDivision is a remark on a bound that the rules do not have, where they have the benchmark.
 func (r *run) openDivision() string {
-	if r.cfg.Limitations.Has(limitation.OwnModel) {
+	if r.cfg.Own {
 		return ""
 	}
 	return " (open division)"

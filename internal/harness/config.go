@@ -28,6 +28,7 @@ type Config struct {
 	// out of its reach.
 	Calibrate   bool
 	AutoLatency bool
+	Own         bool // the model is of the user, and no division has it
 	// FitStreams lets queries of MultiStream at fixed intervals have fewer samples than the settings
 	// say, if so many cannot be answered within one.
 	FitStreams bool

@@ -61,8 +61,10 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	}
 	a.Met = a.Met && len(a.AlsoMissed) == 0
 	a.Warnings = slices.Clone(score.Warnings)
-	if hint := betterAs(ctx, path, m, s, a); hint != "" {
-		a.Warnings = append(a.Warnings, hint)
+	if score.Right == nil { // a scorer of labels sees in the bytes of which type they are
+		if hint := betterAs(ctx, path, m, s, a); hint != "" {
+			a.Warnings = append(a.Warnings, hint)
+		}
 	}
 	for _, missed := range a.AlsoMissed {
 		a.Warnings = append(a.Warnings, missed+": the target is not met")
