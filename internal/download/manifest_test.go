@@ -64,6 +64,7 @@ func TestManifestIsWellFormed(t *testing.T) {
 			check((f.R2 == "") == (len(f.URLs) > 0), "file %s: want either urls or r2", f.Name)
 			for _, u := range f.URLs {
 				address(u)
+				check(strings.HasPrefix(u, "https://") || f.MD5 != "" || f.SHA256 != "", "%s comes over http:// and has no checksum", u)
 			}
 			if f.R2 != "" {
 				address(f.R2)
