@@ -2,6 +2,8 @@ package cli
 
 import (
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,9 +85,12 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 		"quantize":            "quantize --model-path tiny.onnx --precision fp16 --output DIR/q.onnx",
 		"convert":             "convert gnmt --checkpoint nowhere --output DIR",
 		"download":            "download dataset coco --dry-run --dir DIR",
+		"download --force":    "download dataset librispeech --dir DIR --accept-license --mirror MIRROR --mirror-only --force --progress none",
+		"plan":                "plan --model resnet50",
 		"man":                 "man DIR",
 		"system":              "system --output DIR/system.json",
 		"submission build":    "submission build DIR done --submitter Org --division open --system box --rules v5.1 --model resnet50",
+		"submission build -f": "submission build DIR done --submitter Org --division open --system box --rules v5.1 --model resnet50 --force",
 		"submission check":    "submission check DIR",
 		"submission pack":     "submission pack DIR --backup backup",
 		"verify":              "verify dataset coco --dir DIR",
@@ -93,6 +98,9 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 		"synth":               "synth dataset squad --no-score --progress none",
 		"tune":                "tune --scenario offline --backend simulated --sim-latency 1ms --model resnet50 --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath + " --budget 1s --max-batchsize 1,2 --progress none --output DIR/tuned.json",
 	}
+	mirror := httptest.NewServer(http.NotFoundHandler())
+	defer mirror.Close()
+	commands["download --force"] = strings.ReplaceAll(commands["download --force"], "MIRROR", mirror.URL)
 	// replaced are the names of a run's own files, which --force replaces also where the run before wrote none of them.
 	replaced := []string{
 		"report.html", "charts.json", "accuracy.txt", "spl.txt", "mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json",
