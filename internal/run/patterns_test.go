@@ -34,7 +34,7 @@ func TestPatternsOfASlowModel(t *testing.T) {
 	for i, want := range []struct {
 		queries, needed uint64
 		limit           string
-	}{{1, 11, "the model"}, {1, 11, "the model"}, {2, 7, "the rate chosen to keep the bound of 16s"}, {1, 0, "the model"}} {
+	}{{1, 11, "the model"}, {1, 11, "the model"}, {2, 7, "the rate chosen to keep the bound of 16 s"}, {1, 0, "the model"}} {
 		r := list[i].Results
 		if r == nil || r.Performance.Queries != want.queries || r.Metric == nil || !strings.HasPrefix(r.Limit(), want.limit) {
 			t.Fatalf("%s: %+v", list[i].Scenario, list[i])
