@@ -176,7 +176,7 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 }
 
 // checkEarly refuses what would fail later, before models and data are made, which takes minutes: the device, files and folders.
-func (p *Prepared) checkEarly(context.Context) error {
+func (p *Prepared) checkEarly(ctx context.Context) error {
 	q, cfg := &p.Request, p.config
 	if q.DatasetPath != "" {
 		if _, err := os.Stat(q.DatasetPath); errors.Is(err, fs.ErrNotExist) {
