@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
+	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 	"github.com/mlperf-go/mlperf/scripts"
@@ -26,12 +29,13 @@ import (
 
 func newDoctor() *cobra.Command {
 	var library, device string
-	var fix, yes, asJSON bool
+	var fix, yes, asJSON, peak bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at this machine: ONNX Runtime, devices, processor, timers, disk, and missing parts",
 		Long: `Look for everything that runs need, and print what this machine has, what it lacks, and
-which command fixes that.
+which command fixes that. With --peak also measure a product of large matrices and a copy of memory,
+for about two seconds: later runs say which part of them they achieve.
 
 Exit status: 0 if nothing is missing, 1 otherwise.`,
 		Example: "  mlperf doctor\n  mlperf doctor --fix\n  mlperf doctor --device openvino",
@@ -47,7 +51,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 					return usage("--device: %w", err)
 				}
 			}
-			d, err := diagnose(cmd.Context(), library, device)
+			d, err := diagnose(cmd.Context(), library, device, peak)
 			if err != nil {
 				return err
 			}
@@ -55,7 +59,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 				if err := fetchRuntime(cmd, d.Fetches, yes); err != nil {
 					return err
 				}
-				return lookAgain(cmd, device, asJSON)
+				return lookAgain(cmd, device, peak, asJSON)
 			}
 			if fix && slices.ContainsFunc(d.Missing, func(r remedy) bool { return r.Installs }) {
 				if !yes {
@@ -65,7 +69,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 					fmt.Fprintln(cmd.ErrOrStderr(), "nothing was installed: --yes installs without asking")
 				} else if err = install(cmd); err != nil {
 					return fmt.Errorf("installing ONNX Runtime: %w", err)
-				} else if d, err = diagnose(cmd.Context(), library, device); err != nil {
+				} else if d, err = diagnose(cmd.Context(), library, device, peak); err != nil {
 					return err
 				}
 			}
@@ -83,6 +87,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 	defineLibrary(cmd.Flags(), &library)
 	cmd.Flags().StringVar(&device, "device", "", "look at the ONNX Runtime that runs on this device take, and whether it can be used; with --fix, get one")
 	cmd.Flags().BoolVar(&fix, "fix", false, "install missing parts, after asking")
+	cmd.Flags().BoolVar(&peak, "peak", false, "measure the most that the device does: a matrix product, and copies in memory")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
@@ -103,12 +108,12 @@ func fetchRuntime(cmd *cobra.Command, device string, yes bool) error {
 }
 
 // lookAgain looks at a device in a process of its own: this one has opened a library, and can open only one.
-func lookAgain(cmd *cobra.Command, device string, asJSON bool) error {
+func lookAgain(cmd *cobra.Command, device string, peak, asJSON bool) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	again := exec.CommandContext(cmd.Context(), program, "doctor", "--device", device, "--fix=false", fmt.Sprintf("--json=%t", asJSON))
+	again := exec.CommandContext(cmd.Context(), program, "doctor", "--device", device, "--fix=false", fmt.Sprintf("--peak=%t", peak), fmt.Sprintf("--json=%t", asJSON))
 	again.Stdout, again.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	err = again.Run()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
@@ -182,6 +187,9 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		}
 		fmt.Fprintf(&b, "  %-10s %s\n", p.Device, state)
 	}
+	if d.Ceiling != nil {
+		fmt.Fprintf(&b, "peak         %v\n", d.Ceiling)
+	}
 	for _, r := range d.Missing {
 		fmt.Fprintf(&b, "MISSING: %s\n  fix: %s\n", r.What, r.Fix)
 	}
@@ -202,6 +210,7 @@ type diagnosis struct {
 	Version    string          `json:"onnxruntime_version,omitempty"`
 	Candidates []ort.Candidate `json:"candidates"`
 	Providers  []ort.Provider  `json:"providers,omitempty"`
+	Ceiling    *report.Ceiling `json:"ceiling,omitempty"` // measured now
 	Missing    []remedy        `json:"missing"`
 	Fetches    string          `json:"-"` // the device with which ONNX Runtime can be got; empty: nothing helps
 }
@@ -215,8 +224,8 @@ type remedy struct {
 }
 
 // diagnose looks for everything that runs need. Library is the file of ONNX Runtime; empty: the installed one. Device is one that
-// has to be usable; empty: the CPU is enough.
-func diagnose(ctx context.Context, library, device string) (*diagnosis, error) {
+// has to be usable; empty: the CPU is enough. Peak asks for the ceiling to be measured.
+func diagnose(ctx context.Context, library, device string, peak bool) (*diagnosis, error) {
 	d := &diagnosis{Program: program(), Missing: []remedy{}}
 	var err error
 	if d.Cache, err = home.CacheDir(); err != nil {
@@ -230,7 +239,7 @@ func diagnose(ctx context.Context, library, device string) (*diagnosis, error) {
 		return nil, err
 	}
 	d.checkDisk()
-	d.findLibrary(ctx, library, device)
+	d.findLibrary(ctx, library, device, peak)
 	switch {
 	case device == "":
 	case d.Library == "" && library == "" && os.Getenv(ort.LibraryVariable) == "":
@@ -287,7 +296,7 @@ func (d *diagnosis) checkDevice(library, device string) error {
 }
 
 // findLibrary looks for ONNX Runtime, for a device or without one, and tries its devices.
-func (d *diagnosis) findLibrary(ctx context.Context, path, device string) {
+func (d *diagnosis) findLibrary(ctx context.Context, path, device string, peak bool) {
 	library, candidates, err := ort.Search{Explicit: path, Device: device}.Find()
 	d.Candidates = candidates
 	if err != nil {
@@ -304,5 +313,10 @@ func (d *diagnosis) findLibrary(ctx context.Context, path, device string) {
 	defer engine.Close()
 	if d.Providers, err = engine.Providers(ctx); err != nil {
 		d.miss(fmt.Sprintf("the devices of ONNX Runtime cannot be tried: %v", err), "try another library with mlperf doctor")
+	}
+	if peak {
+		if d.Ceiling, err = run.MeasureCeiling(ctx, engine, device); err != nil {
+			d.miss(fmt.Sprintf("the ceiling of %s: %v", cmp.Or(device, "cpu"), err), "look at the device with mlperf doctor --device "+cmp.Or(device, "cpu"))
+		}
 	}
 }

@@ -25,14 +25,14 @@ free-dimension from full-size graph-optimization help help-all ids-path implemen
 intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
 measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path
-model-source name neighbor-seed network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peer per-tensor
+model-source name neighbor-seed network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peak peer per-tensor
 percentile performance-logs performance-sample-count permutation pin pipeline-ports port-names power power-fields power-ranging precision
 predictions-only prefill-chunk preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme
 remote-model remote-version remove-48-empty-images repeat reproduces request-timeout reserve-core response-dtype responses result retry
 root rounds route rows rules sacrebleu sacrebleu-lowercase sacrebleu-smooth sample-seed samples samples-per-query samples-per-second
 sampling scenario schedule-seed score-pattern seed sensitivity set seven-bit-weights shape shared-threads sim-jitter sim-latency skip-first
 skip-last slo source spin spinning statistics-path status stream submitter sweep-concurrency sweep-qps synthetic-prompts system system-name
-system-type target target-accuracy target-latency target-qps thread-affinity token-fault token-fault-every token-interval token-prefill
+system-type target target-accuracy target-latency target-qps thread-affinity timed-preprocessing token-fault token-fault-every token-interval token-prefill
 token-right token-server-guided token-slots tokenizer tokenizers tokens-per-write tolerance total-sample-count tpot trace ttft use-inv-map
 user-conf value-bytes verbose verify whisper-ports with yaml
 `

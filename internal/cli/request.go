@@ -62,6 +62,7 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.Int64Var(&q.Rows, "rows", 0, rowsHelp)
 	f.BoolVar(&q.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
+	f.BoolVar(&q.TimedPreprocessing, "timed-preprocessing", false, "decode, resize and normalise images, decode recordings, split questions inside the latency (marked)")
 	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
 	f.BoolVar(&q.Pin, "pin", false, "keep each thread that computes on a processor of its own, different ones for all instances (Linux)")
 	q.options.define(f, catalogue.RunOptions())

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,15 +13,24 @@ import (
 )
 
 func newShow() *cobra.Command {
-	rules, asJSON := config.Newest, false
+	rules, asJSON, readme := config.Newest, false, false
 	cmd := &cobra.Command{
-		Use:     "show MODEL",
-		Short:   "Show a model of the catalogue: its data, its target, its settings under the rules",
-		Example: "  mlperf show resnet50\n  mlperf show --rules v0.5 mobilenet",
+		Use:   "show MODEL",
+		Short: "Show a model of the catalogue: its data, its target, its settings under the rules",
+		Long: `Show what the catalogue knows of a model: its data, its target, its work, and its settings under
+the rules. With --readme as Markdown, in the parts that the rules want the README of a reference
+implementation to have: problem, publications, licences, layers, sets, targets, commands.`,
+		Example: "  mlperf show resnet50\n  mlperf show --rules v0.5 mobilenet\n  mlperf show bert --readme",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := notFile("show", args[0]); err != nil {
 				return err
+			}
+			if readme {
+				if asJSON {
+					return usage("--readme is Markdown, and --json is not")
+				}
+				return sayDocument(cmd.OutOrStdout(), func(w io.Writer) error { return catalogue.Readme(w, args[0], rules) })
 			}
 			c, err := catalogue.Describe(args[0], rules)
 			if err != nil {
@@ -44,6 +54,9 @@ func newShow() *cobra.Command {
 				}
 				fmt.Fprintf(&b, "%-9s needs %s\n", category.Name, scenarios)
 			}
+			for _, work := range c.Work {
+				fmt.Fprintf(&b, "work      %s\n", work)
+			}
 			for _, note := range c.Notes {
 				fmt.Fprintf(&b, "note      %s\n", note)
 			}
@@ -54,7 +67,7 @@ func newShow() *cobra.Command {
 			}
 			b.WriteString("\n")
 			for _, s := range c.Scenarios {
-				fmt.Fprintf(&b, "\n%s, rules %s\n", s.Scenario, c.Rules)
+				fmt.Fprintf(&b, "\n%s, rules %s\n  %-34s %s\n", s.Scenario, c.Rules, "result", s.Result)
 				for _, row := range s.Settings {
 					fmt.Fprintf(&b, "  %-34s %s %s\n", row.Key, row.Value, row.Unit)
 				}
@@ -63,6 +76,7 @@ func newShow() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&rules, "rules", rules, "rule set")
+	cmd.Flags().BoolVar(&readme, "readme", false, "as Markdown: what the rules want of a README")
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }

@@ -144,7 +144,7 @@ func TestDiagnose(t *testing.T) {
 			t.Errorf("%d bytes are free: missing %+v", free, d.Missing)
 		}
 	}
-	d, err := diagnose(t.Context(), "nowhere.so", "")
+	d, err := diagnose(t.Context(), "nowhere.so", "", false)
 	if err != nil || len(d.Missing) == 0 || d.Missing[len(d.Missing)-1].Installs || framework("nowhere.so") != "" {
 		t.Errorf("without the library: %+v, %v", d, err)
 	}
@@ -153,7 +153,7 @@ func TestDiagnose(t *testing.T) {
 	}
 	for cache, want := range map[string]string{"": "MLPERF_CACHE_DIR", t.TempDir(): "MLPERF_DATA_DIR"} {
 		t.Setenv("MLPERF_CACHE_DIR", cache)
-		if _, err := diagnose(t.Context(), "", ""); err == nil || !strings.HasSuffix(err.Error(), "; set "+want) {
+		if _, err := diagnose(t.Context(), "", "", false); err == nil || !strings.HasSuffix(err.Error(), "; set "+want) {
 			t.Errorf("without a home: %v, want an error that asks for %s", err, want)
 		}
 	}

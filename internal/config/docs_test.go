@@ -70,7 +70,7 @@ Before v1.0 a Server result is the lowest of five runs. Up to v1.1 3d-unet is th
 		s := mustResolve(t, Request{Model: Model{Name: "resnet50"}, Scenario: loadgen.Server, Rules: mustRules(t, version)}).Settings
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", version, s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed)
 	}
-	b.WriteString("\n## Where the rules' text and the checker differ\n\nThe program does as the checker.\n\n| from | of | |\n|---|---|---|\n")
+	b.WriteString("\n## Where the rules' text and the checker differ\n\nThe program does as the checker. `scripts/rounds_table.py` puts what it takes by default beside the checker and the mlperf.conf of each round,\nbenchmark by benchmark and scenario by scenario.\n\n| from | of | |\n|---|---|---|\n")
 	for _, n := range textNotes() {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", n.First, cmp.Or(n.Model, "all benchmarks"), n.Note)
 	}

@@ -62,6 +62,7 @@ type Config struct {
 	DatasetDir             string
 	Count                  int             // use the first samples only; 0: all
 	PerformanceSampleCount int             // how many to keep in memory; 0: the model's
+	TimedPreprocessing     bool            // workers make samples of files and texts, inside the latency
 	Options                workload.Values // how the model file and the data are fed and read
 	// Blank leaves samples that are pre-processed one like the other empty in a test of performance: the engine looks at none.
 	Blank bool

@@ -81,6 +81,10 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
 	r.sut.tokens = s.UseTokenLatencies
+	if r.raw != nil {
+		r.raw.made.Store(0)
+		r.raw.spent.Store(0)
+	}
 	r.sut.start()
 	var watched func()
 	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()), r.cfg.Observer)

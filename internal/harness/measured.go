@@ -42,13 +42,15 @@ type Test struct {
 	Input       Input
 	Files       map[string]string // SHA-256 of those that were written, and of the charts, by their names
 
-	Workers    []report.WorkerStats
-	Queue      *report.QueueStats // nil: nothing waited
-	Generation *report.Generation // nil: no prompts at servers
-	Servers    Servers
-	Charts     *charts.Charts // nil: none
-	Accuracy   *report.Accuracy
-	NotScored  error // why there is no score of answers that were to be scored
+	Workers     []report.WorkerStats
+	Queue       *report.QueueStats // nil: nothing waited
+	Generation  *report.Generation // nil: no prompts at servers
+	Servers     Servers
+	Charts      *charts.Charts      // nil: none
+	Operations  *report.Operations  // nil: the model is not an ONNX graph that this program reads
+	Preparation *report.Preparation // nil: samples were made before the traffic
+	Accuracy    *report.Accuracy
+	NotScored   error // why there is no score of answers that were to be scored
 
 	Impossible  error              // why the test is short; nil: it is not
 	Warnings    []string           // of the run so far
@@ -96,6 +98,11 @@ func (r *run) measured(traffic *loadgen.Result, dir string) *Test {
 			Busy:    time.Duration(w.busy.Load()).Seconds(),
 		})
 	}
+	busy := 0.0
+	for _, w := range t.Workers {
+		busy += w.Busy
+	}
+	t.Operations, t.Preparation = r.operations(), r.raw.preparation(busy)
 	alike := r.workload.Alike
 	if r.cfg.BuiltInData {
 		alike = r.workload.Samples // answers are letters and numbers
@@ -136,6 +143,7 @@ func (t *Test) Fill(r *report.Results) {
 	r.Created = t.Traffic.StartTime.UTC().Truncate(time.Second)
 	r.Settings, r.Calibration, r.Phases, r.Backend = t.Made, t.Calibration, t.Phases, t.Backend
 	r.Workers, r.Queue, r.Remote, r.Generation, r.Accuracy, r.Files = t.Workers, t.Queue, t.Servers.Remote, t.Generation, t.Accuracy, t.Files
+	r.Operations, r.Preparation = t.Operations, t.Preparation
 	r.Warnings = append(r.Warnings, t.Warnings...)
 	if t.Impossible != nil {
 		r.Problems = append(r.Problems, t.Impossible.Error())

@@ -22,7 +22,7 @@ import (
 
 // open joins the model with its data, loads the model, and makes the QSL.
 func (r *run) open(ctx context.Context) error {
-	if err := r.phase(ctx, "data", func() error { return r.openWorkload(ctx) }); err != nil {
+	if err := r.phase(ctx, "data", func() error { return errors.Join(r.openWorkload(ctx), r.openRaw()) }); err != nil {
 		return err
 	}
 	for _, note := range r.workload.Notes {
@@ -41,6 +41,7 @@ func (r *run) open(ctx context.Context) error {
 	}
 	r.qsl = &qsl{
 		name:        r.cfg.Model.Dataset,
+		raw:         r.raw,
 		workload:    r.workload,
 		performance: performance,
 		cache:       r.openCache(),
@@ -187,7 +188,9 @@ func (r *run) loadModel(ctx context.Context, s shape) error {
 			p.prompts, err = workload.NewPromptPredictor(sessions, w.Prompts)
 			p.Predictor = p.prompts
 		default:
-			p.Predictor, err = w.NewPredictor(sessions, s.batch)
+			if p.Predictor, err = w.NewPredictor(sessions, s.batch); err == nil && r.raw != nil {
+				p.Predictor = r.raw.timed(p.Predictor, s.batch, s.threads)
+			}
 		}
 		if err != nil {
 			return err

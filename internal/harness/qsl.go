@@ -43,6 +43,7 @@ type qsl struct {
 
 	rows  rows
 	store *workload.Store // of the loaded samples
+	raw   *rawSamples     // what they are made of; nil: workers do not make any
 
 	contents contents // of all samples that were loaded
 }
@@ -88,6 +89,9 @@ func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampl
 	loaded := workerpool.Counter(len(indices), q.progress)
 	err = workerpool.Each(ctx, 0, len(indices), func(_ context.Context, i int) error {
 		err := q.load(store, i, int(indices[i]))
+		if err == nil && q.raw != nil {
+			err = q.raw.load(int(indices[i]))
+		}
 		if err == nil && !q.blank {
 			q.contents.add(int(indices[i]), q.workload, store, i)
 		}
@@ -119,6 +123,9 @@ func (q *qsl) newStore(samples []int) (*workload.Store, error) {
 func (q *qsl) UnloadSamplesFromRAM([]loadgen.QuerySampleIndex) error {
 	if q.keep {
 		return nil
+	}
+	if q.raw != nil {
+		q.raw.unload()
 	}
 	return q.swap(nil)
 }

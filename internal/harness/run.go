@@ -67,6 +67,7 @@ type run struct {
 	workload *workload.Workload
 	model    loadedModel
 	qsl      *qsl
+	raw      *rawSamples // nil: samples are made before the test
 
 	phases      []report.PhaseTime
 	warm        warmUp

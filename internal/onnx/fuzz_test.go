@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// A file that ReadFile accepts has the same head, survives a round trip, and can be edited.
+// A file that ReadFile accepts has the same head, survives a round trip, can be counted and edited.
 func FuzzReadFile(f *testing.F) {
 	paths, err := filepath.Glob("testdata/foreign/*.onnx")
 	testenv.Must(f, err)
@@ -46,6 +46,9 @@ func FuzzReadFile(f *testing.F) {
 			t.Errorf("a round trip changes the nodes: %s", diff)
 		}
 
+		if o := m.Operations(nil); o.MACs < 0 || o.Parameters < 0 || o.WeightBytes < 0 {
+			t.Errorf("counts of %+v", o)
+		}
 		valid := m.Check() == nil
 		g := m.Graph
 		for tensor := range m.Tensors() {

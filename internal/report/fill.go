@@ -97,6 +97,19 @@ func metric(p *loadgen.Performance, by comparison) *Metric {
 	return rateMetric("samples", p.SamplesPerSecond(), "samples/s")
 }
 
+// ResultName is the name of the number by which a round compares systems, of a test with these settings.
+func ResultName(rules string, e loadgen.EffectiveSettings) string {
+	one := loadgen.LatencyStats{Count: 2, Mean: time.Second, Max: time.Second, Target: time.Second}
+	m := metric(&loadgen.Performance{ // of any test that ran
+		Effective: e, QueryCount: 2, SampleCount: 2, SampleLatency: one, QueryLatency: one, TokenCount: 2, FinalQueryScheduled: time.Second,
+		FinalQueryIssued: time.Second, FinalQueryCompleted: time.Second, LastCompletion: time.Second, EarlyStopping: loadgen.EarlyStopping{Met: true},
+	}, comparisonOf(rules))
+	if m == nil {
+		return ""
+	}
+	return m.Name
+}
+
 // serverMetric is that of the Server scenario: a rate, of what was completed or of what was scheduled.
 func serverMetric(p *loadgen.Performance, by comparison) *Metric {
 	switch {

@@ -94,6 +94,10 @@ func base() *Results {
 			ModelPath: "resnet50.onnx", ModelSHA256: "4f33fb8e", ModelBytes: 102495762, DatasetPath: "imagenet", Samples: 1024,
 			Binding: []string{"input: float32 NCHW 224×224", "label = ArgMax:0 − 1 (the model has a background class)"},
 		},
+		Operations: &Operations{
+			Parameters: 25557032, WeightBytes: 102228128, SampleBytes: 602112, MACs: 4089184256,
+			GFLOPS: 817.8368512, Ceiling: &Ceiling{GFLOPS: 1635.6737024, GBytesPerSecond: 25.5, Precision: "fp32"},
+		},
 		Phases: []PhaseTime{{"data", 0.125}, {"model", 1.5}, {"warm-up", 0.25}, {"traffic", 60.1}},
 	}
 }

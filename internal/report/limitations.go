@@ -21,6 +21,8 @@ var words = map[limitation.ID]string{
 	limitation.OneServerRun: "the logs of one Server run, where {origin} want the lowest of {want}",
 	limitation.AtSameTime:   "not of the rules: it ran at the same time as {value} on this machine",
 
+	limitation.TimedPreprocessing: "pre-processing is timed: latencies have it, those of the rules do not (open division)",
+
 	limitation.OwnModel:        "own model: not a benchmark of the rules, and without their settings, data and targets",
 	limitation.BuiltInModel:    "the built-in model: the official architecture with random weights, not the trained ones",
 	limitation.SmallerModel:    "the built-in model is smaller than the real one: {value}",

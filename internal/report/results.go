@@ -77,7 +77,10 @@ type Results struct {
 	Remote     *Remote       `json:"remote,omitempty"`     // of engines whose models run on servers
 	Generation *Generation   `json:"generation,omitempty"` // where servers continued prompts
 	Energy     *Energy       `json:"energy,omitempty"`     // if the run was to measure it
-	System     any           `json:"system,omitempty"`
+	// Preparation is that of samples inside the latency; absent: samples were made before the test, as the rules allow.
+	Preparation *Preparation `json:"timed_preprocessing,omitempty"`
+	Operations  *Operations  `json:"operations,omitempty"` // absent: the model is not an ONNX graph that this program reads
+	System      any          `json:"system,omitempty"`
 
 	// Files are the SHA-256 sums of the logs, the score and the charts as the run wrote them, by their paths in its folder.
 	// Absent while the test runs.

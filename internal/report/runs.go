@@ -122,6 +122,10 @@ type Line struct {
 	PerDollar    float64       `json:"samples_per_second_per_dollar,omitempty"`
 
 	JoulesPerSample float64 `json:"joules_per_sample,omitempty"`
+
+	Parameters int64   `json:"parameters,omitempty"` // of the model
+	MACs       int64   `json:"macs_per_sample,omitempty"`
+	GFLOPS     float64 `json:"gflops,omitempty"` // achieved
 }
 
 // LineAccuracy is an accuracy and the run that measured it, which may be another.
@@ -164,6 +168,9 @@ func newLine(run Run) Line {
 	}
 	if r.Energy != nil {
 		l.JoulesPerSample = r.Energy.JoulesPerSample
+	}
+	if o := r.Operations; o != nil {
+		l.Parameters, l.MACs, l.GFLOPS = o.Parameters, o.MACs, o.GFLOPS
 	}
 	if p := r.Performance; p != nil {
 		l.SamplesPerSecond = p.SamplesPerSecond
@@ -235,7 +242,7 @@ func deviceNames(r *Results) string {
 func MLMark(w io.Writer, lines []Line) error {
 	lines = slices.Clone(lines)
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Device, b.Device) })
-	header := []string{"target", "workload", "scenario", "h/w", "prec", "batch", "conc.", "throughput, fps", "latency p95, ms", "accuracy"}
+	header := []string{"target", "workload", "scenario", "h/w", "prec", "batch", "conc.", "throughput, fps", "latency p95, ms", "accuracy", "GMAC", "GFLOP/s"}
 	priced := slices.ContainsFunc(lines, func(l Line) bool { return l.PerDollar > 0 })
 	if priced {
 		header = append(header, "fps per $")
@@ -247,7 +254,7 @@ func MLMark(w io.Writer, lines []Line) error {
 		}
 		engine, _, _ := strings.Cut(l.Engine, " ")
 		row := []any{engine, l.Model, l.Scenario, l.Device, orDash(l.Precision), l.Batch, l.Concurrency,
-			threeOrDash(l.SamplesPerSecond), threeOrDash(l.LatencyP95MS), l.Accuracy.three()}
+			threeOrDash(l.SamplesPerSecond), threeOrDash(l.LatencyP95MS), l.Accuracy.three(), threeOrDash(float64(l.MACs) / 1e9), threeOrDash(l.GFLOPS)}
 		if priced {
 			row = append(row, threeOrDash(l.PerDollar))
 		}
@@ -282,7 +289,8 @@ func runsTable(lines []Line) *tables.Table {
 func CSV(w io.Writer, lines []Line) error {
 	records := [][]string{{"folder", "created", "model", "scenario", "mode", "result", "engine", "device", "precision", "batch", "concurrency",
 		"samples_per_second", "latency_p95_ms", "metric", "metric_value", "metric_unit",
-		"accuracy_metric", "accuracy", "accuracy_unit", "accuracy_met", "accuracy_folder", "samples_per_second_per_dollar", "joules_per_sample", "top5"}}
+		"accuracy_metric", "accuracy", "accuracy_unit", "accuracy_met", "accuracy_folder", "samples_per_second_per_dollar", "joules_per_sample", "top5",
+		"parameters", "macs_per_sample", "gflops"}}
 	for _, l := range lines {
 		record := []string{l.Folder, l.Created.Format(time.RFC3339), l.Model, l.Scenario, l.Mode, l.Result, l.Engine, l.Device, l.Precision,
 			strconv.Itoa(l.Batch), strconv.Itoa(l.Concurrency), exact(l.SamplesPerSecond), exact(l.LatencyP95MS)}
@@ -300,7 +308,7 @@ func CSV(w io.Writer, lines []Line) error {
 		if l.Accuracy != nil && l.Accuracy.Top5 != nil {
 			top5 = strconv.FormatFloat(*l.Accuracy.Top5, 'g', -1, 64)
 		}
-		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample), top5))
+		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample), top5, exact(float64(l.Parameters)), exact(float64(l.MACs)), exact(l.GFLOPS)))
 	}
 	return WriteCSV(w, records)
 }

@@ -40,6 +40,12 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 	if r.Energy != nil {
 		fmt.Fprintf(&b, "  energy: %v\n", r.Energy)
 	}
+	if r.Preparation != nil {
+		fmt.Fprintf(&b, "  %v\n", r.Preparation)
+	}
+	if r.Operations != nil {
+		fmt.Fprintf(&b, "  model: %v\n", r.Operations)
+	}
 	if len(r.Phases) > 0 {
 		fmt.Fprintf(&b, "  time: %s\n", phaseTimes(r.Phases))
 	}

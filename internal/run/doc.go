@@ -10,6 +10,7 @@
 //
 // They are in request.go (fields and their checks), resolve.go (settings, profile, servers), rules.go (comparison with
 // the rules, limitations), estimate.go (how long the traffic takes), provide.go and fingerprint.go, run.go, record.go (results.json) and energy.go.
+// ceiling.go measures what a machine does at most.
 // ResolveService begins a service: a model that answers others, without a test.
 //
 // A field with a wrong value is a *userinput.Error that names the field; the command line adds its flag.

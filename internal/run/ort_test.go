@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest/fakedevices"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
@@ -190,5 +191,28 @@ func TestORTRefusesDevicesBeforeWork(t *testing.T) {
 		if made, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(made) > 0 {
 			t.Errorf("%s: %q were made before", device, made)
 		}
+	}
+}
+
+// What was measured of a machine is in later runs on it.
+func TestORTCeiling(t *testing.T) {
+	t.Setenv("MLPERF_DATA_DIR", t.TempDir())
+	q := ortRequest(t)
+	q.NoReport = true
+	e, err := ort.Open(q.Engine.Library, "", nil)
+	testenv.Must(t, err)
+	c, err := run.MeasureCeiling(t.Context(), e, "")
+	testenv.Must(t, errors.Join(err, e.Close()))
+	if !(c.GFLOPS > 0.1) || !(c.GBytesPerSecond > 0.01) || c.Precision != "fp32" {
+		t.Errorf("the ceiling is %+v", c)
+	}
+	r, err := run.Resolve(q)
+	testenv.Must(t, err)
+	p, err := r.Provide(t.Context(), harness.Silent{})
+	testenv.Must(t, err)
+	results, err := p.Run(t.Context())
+	testenv.Must(t, errors.Join(err, p.Close()))
+	if o := results.Operations; o == nil || o.Parameters == 0 || o.MACs == 0 || !(o.GFLOPS > 0) || o.Ceiling == nil || *o.Ceiling != *c {
+		t.Errorf("the operations are %+v", o)
 	}
 }

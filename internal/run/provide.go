@@ -46,6 +46,7 @@ type Prepared struct {
 	system     any                // description of the machine
 	known      report.Limitations // of every test
 	conversion *report.Conversion // of the model from FP32; nil: not known
+	ceiling    *report.Ceiling    // the most that this machine was measured to do; nil: it was not measured
 	ownWeights bool               // the model is built-in
 	beside     []string           // benchmarks that run at the same time on this machine
 }
@@ -90,7 +91,7 @@ func (r *Resolved) prepare(cache string, processors []int, o Observer) *Prepared
 
 		Backend: q.Backend, Accelerator: ort.Accelerates(q.Backend.Device), ClientCores: cmp.Or(q.Cores, runtime.GOMAXPROCS(0)),
 		Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
-		DatasetDir: q.DatasetPath, Count: q.Count, Options: q.Options,
+		DatasetDir: q.DatasetPath, Count: q.Count, TimedPreprocessing: q.TimedPreprocessing, Options: q.Options,
 
 		OutputDir: q.Output, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles,
 		Gauges: machine.Gauges(), CPUTime: machine.CPUTime, NewPacer: q.NewPacer, Observer: o,
@@ -355,6 +356,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 			cfg.Precision, _ = convert.PrecisionOf(paths...) // "" of a format that only the engine reads
 		}
 		p.conversion = convert.ConversionOf(paths...)
+		p.ceiling = ceilingOf(cfg.Backend.Device, cfg.Precision)
 		for _, l := range p.conversion.Limitations() {
 			if p.known = append(p.known, l); l.ID == limitation.OtherAnswers {
 				cfg.Observer.Note(report.Sentence(l)) // before the traffic

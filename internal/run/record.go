@@ -104,6 +104,10 @@ func (rec *recorder) record(t *harness.Test) *report.Results {
 		Limitations: slices.Concat(rec.known, t.Servers.Limitations), Problems: []string{}, Warnings: append([]string{}, rec.Warnings...),
 	}
 	t.Fill(r)
+	if r.Operations != nil && !r.Backend.Simulated {
+		r.Operations.Ceiling = rec.ceiling
+		r.Operations.Measured(r.Performance)
+	}
 	rec.judgeTest(r, t)
 	if t.UnderWay {
 		return r

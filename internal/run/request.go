@@ -66,8 +66,10 @@ type Request struct {
 	MaxBatch    int
 	MaxDelay    time.Duration
 	ReserveCore bool
-	Pin         bool // threads of workers have a processor each
-	NewPacer    func() loadgen.Pacer
+	// TimedPreprocessing has workers make samples of files and texts inside the latency.
+	TimedPreprocessing bool
+	Pin                bool // threads of workers have a processor each
+	NewPacer           func() loadgen.Pacer
 	// Profile has the findings of a search: a file, or auto for the one of this machine. It
 	// sets the fields that are not in Given.
 	Profile string

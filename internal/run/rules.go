@@ -155,6 +155,7 @@ func (r *Resolved) limitations() (list report.Limitations) {
 	limit(r.division == config.Network && !q.Engine.IsRemote(), limitation.Limitation{ID: limitation.NotRemote})
 	limit(q.Engine.IsRemote() && r.division == config.Closed, serversModel)
 	limit(q.freePrompts(), limitation.Limitation{ID: limitation.UserPrompts})
+	limit(q.TimedPreprocessing, limitation.Limitation{ID: limitation.TimedPreprocessing})
 	limit(q.ownModel(), limitation.Limitation{ID: limitation.OwnModel})
 	return list
 }

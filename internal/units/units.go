@@ -1,6 +1,7 @@
 package units
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -196,3 +197,16 @@ func Bytes[T int | int64 | uint64](n T) string { return humanize.BytesN(uint64(m
 
 // Memory writes the size of memory, with three digits and in powers of 1,024: 128 GiB.
 func Memory[T int | int64 | uint64](n T) string { return humanize.IBytesN(uint64(max(n, 0)), 3) }
+
+// SI writes a large number with three digits, its SI prefix and its unit: 4.09 GMAC, 25.6 M.
+func SI(v float64, unit string) string {
+	for _, prefix := range []struct {
+		size float64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= 0.9995*prefix.size {
+			return fmt.Sprintf("%.3g %s%s", v/prefix.size, prefix.name, unit)
+		}
+	}
+	return With(fmt.Sprintf("%.3g", v), unit)
+}

@@ -24,6 +24,8 @@ const (
 	NoScenario   ID = "no_scenario"    // the rules Origin do not have the scenario Value of Key
 	OneServerRun ID = "one_server_run" // the rules Origin want Want runs of Server
 	AtSameTime   ID = "at_same_time"   // as the benchmarks Value on this machine
+	// TimedPreprocessing: latencies have the time in which samples are made of files or texts, which the rules leave out.
+	TimedPreprocessing ID = "timed_preprocessing"
 )
 
 // Models and data.

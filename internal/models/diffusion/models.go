@@ -33,6 +33,9 @@ func stableDiffusionXL() workload.Model {
 			Samples: 32,
 		},
 		Source: "https://huggingface.co/stabilityai/stable-diffusion-xl-base-1.0 (its ONNX files, or an export of Optimum)",
+		Papers: []string{
+			"Podell et al., SDXL: Improving Latent Diffusion Models for High-Resolution Image Synthesis, ICLR 2024, arXiv:2307.01952",
+		},
 
 		Rules: config.Model{
 			Name:    "stable-diffusion-xl",

@@ -24,6 +24,9 @@ func deepSeekR1() workload.Model {
 		Dataset: "deepseek-r1",
 		BuiltIn: workload.Questions{Form: "deepseek-r1", Samples: 64},
 		Source:  "https://huggingface.co/deepseek-ai/DeepSeek-R1",
+		Papers: []string{
+			"DeepSeek-AI, DeepSeek-R1: Incentivizing Reasoning Capability in LLMs via Reinforcement Learning, 2025, arXiv:2501.12948",
+		},
 
 		Rules: config.Model{
 			Name:    "deepseek-r1",

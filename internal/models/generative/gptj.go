@@ -29,6 +29,9 @@ func gptJ() workload.Model {
 		Dataset: cnnDailyMail,
 		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.SmallGPTJ(), Full: arch.GPTJ()}}, Samples: 24, TokenBytes: 8},
 		Source:  "https://huggingface.co/EleutherAI/gpt-j-6b (an export of onnxruntime-genai or Optimum of MLCommons' checkpoint)",
+		Papers: []string{
+			"Wang and Komatsuzaki, GPT-J-6B: A 6 Billion Parameter Autoregressive Language Model, 2021, github.com/kingoflolz/mesh-transformer-jax",
+		},
 
 		Rules: config.Model{
 			Name:    "gptj",

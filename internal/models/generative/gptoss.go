@@ -24,6 +24,7 @@ func gptOSS() workload.Model {
 		Dataset: "gpt-oss-120b",
 		BuiltIn: workload.Questions{Form: "gpt-oss-120b", Samples: 64},
 		Source:  "https://huggingface.co/openai/gpt-oss-120b",
+		Papers:  []string{"OpenAI, gpt-oss-120b & gpt-oss-20b Model Card, 2025, arXiv:2508.10925"},
 
 		Rules: config.Model{
 			Name:   "gpt-oss-120b",

@@ -26,6 +26,7 @@ func llama405B() workload.Model {
 		Dataset: "llama3.1-405b",
 		BuiltIn: workload.Questions{Form: "llama3.1-405b", Samples: 64},
 		Source:  "https://huggingface.co/meta-llama/Llama-3.1-405B-Instruct",
+		Papers:  []string{"Grattafiori et al., The Llama 3 Herd of Models, 2024, arXiv:2407.21783"},
 
 		Rules: config.Model{
 			Name:    "llama3_1-405b",

@@ -24,6 +24,7 @@ func llama70B() workload.Model {
 		Dataset: openOrca,
 		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: smallDecoder(), Full: arch.Llama70B()}}, Samples: 32, TokenBytes: 4},
 		Source:  "https://huggingface.co/meta-llama/Llama-2-70b-chat-hf (an export of onnxruntime-genai or Optimum)",
+		Papers:  []string{"Touvron et al., Llama 2: Open Foundation and Fine-Tuned Chat Models, 2023, arXiv:2307.09288"},
 
 		Rules: config.Model{
 			Name:    "llama2-70b",

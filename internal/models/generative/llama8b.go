@@ -38,6 +38,7 @@ func llama8BOn(read func(source) (*promptSet, error)) workload.Model {
 		Dataset: cnnDailyMail,
 		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: smallDecoder(), Full: arch.Llama8B()}}, Samples: 64, TokenBytes: 4},
 		Source:  "https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct (an export of onnxruntime-genai or Optimum)",
+		Papers:  []string{"Grattafiori et al., The Llama 3 Herd of Models, 2024, arXiv:2407.21783"},
 
 		Rules: config.Model{
 			Name:    "llama3_1-8b",

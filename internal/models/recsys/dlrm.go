@@ -22,6 +22,7 @@ func dlrm() workload.Model {
 		Dataset: "criteo",
 		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.DLRM(), Rows: 40_000, Beside: true}}, Samples: 100},
 		Source:  "https://dlrm.s3-us-west-1.amazonaws.com/models/tb00_40M.onnx.tar",
+		Papers:  []string{"Naumov et al., Deep Learning Recommendation Model for Personalization and Recommendation Systems, 2019, arXiv:1906.00091"},
 
 		Rules: config.Model{
 			Name:    "dlrm",
@@ -77,6 +78,7 @@ func dlrmV2() workload.Model {
 	m.Dataset = "criteo-multihot"
 	m.BuiltIn = workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.DLRMv2(), Rows: 40_000, Beside: true}}, Samples: 100}
 	m.Source = "https://inference.mlcommons-storage.org/metadata/dlrm-v2-model-weights.uri"
+	m.Papers = append(m.Papers, "Wang et al., DCN V2: Improved Deep & Cross Network and Practical Lessons for Web-scale Learning to Rank Systems, WWW 2021, arXiv:2008.13535")
 	m.Rules = config.Model{
 		Name:    "dlrm-v2",
 		Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},

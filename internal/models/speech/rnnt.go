@@ -41,6 +41,10 @@ func rnnt() workload.Model {
 			Samples: 100,
 		},
 		Source: "https://zenodo.org/record/3662521",
+		Papers: []string{
+			"Graves, Sequence Transduction with Recurrent Neural Networks, 2012, arXiv:1211.3711",
+			"He et al., Streaming End-to-end Speech Recognition For Mobile Devices, ICASSP 2019, arXiv:1811.06621",
+		},
 
 		Rules: config.Model{
 			Name:    "rnnt",
@@ -92,7 +96,7 @@ func openRNNT(s workload.Setup) (*workload.Workload, error) {
 		return nil, err
 	}
 	return &workload.Workload{
-		Samples: len(data.Utterances), Row: w.row, Prepare: w.prepare,
+		Samples: len(data.Utterances), Row: w.row, Prepare: w.prepare, Raw: raw(data),
 		Length: w.length, PaddedLength: func(index int) int { return paddedRows(audio.Rows(w.length(index))) },
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 			return newRNNTPredictor(w, sessions, maxBatch)
@@ -161,6 +165,17 @@ func load(data *dataset.Speech, index int, to tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
+	return decodeFile(file, data, index, to)
+}
+
+// raw makes samples of the files of recordings.
+func raw(data *dataset.Speech) *workload.Raw {
+	return &workload.Raw{What: "decoding of recordings", Read: data.Read, Make: func(file []byte, index int, row []tensor.Tensor) error {
+		return decodeFile(file, data, index, row[0])
+	}}
+}
+
+func decodeFile(file []byte, data *dataset.Speech, index int, to tensor.Tensor) error {
 	u := data.Utterances[index]
 	samples, err := audio.Decode(u.Path, file)
 	if err != nil {

@@ -1,6 +1,7 @@
 package speech
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -197,6 +198,11 @@ func transcribe(t *testing.T, w *workload.Workload, s workload.Sessions, indices
 	for i, index := range indices {
 		if err := w.Prepare(index, store.Row(i)); err != nil {
 			return nil, err
+		}
+		timed := tensor.New(tensor.Float32, w.Row(index)[0].Shape...)
+		file, err := w.Raw.Read(index)
+		if err = errors.Join(err, w.Raw.Make(file, index, []tensor.Tensor{timed})); err != nil || !bytes.Equal(timed.Bytes(), store.Row(i)[0].Bytes()) {
+			t.Errorf("recording %d is another if it is decoded inside the latency: %v", index, err)
 		}
 		items = append(items, workload.Item{Row: i, Index: index, Ticket: i})
 	}

@@ -38,6 +38,7 @@ func whisper() workload.Model {
 			Samples: 24,
 		},
 		Source: "https://huggingface.co/openai/whisper-large-v3 (an export of Optimum)",
+		Papers: []string{"Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, ICML 2023, arXiv:2212.04356"},
 
 		Rules: config.Model{
 			Name:    "whisper",
@@ -157,7 +158,7 @@ func openWhisper(s workload.Setup) (*workload.Workload, error) {
 
 func (w *whisperWorkload) workload() *workload.Workload {
 	return &workload.Workload{
-		Samples: len(w.data.Utterances), Row: w.row, Prepare: func(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) },
+		Samples: len(w.data.Utterances), Row: w.row, Raw: raw(w.data), Prepare: func(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) },
 		Length: func(index int) int { return w.data.Utterances[index].Samples }, // longer recordings have more words
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 			return newWhisperPredictor(w, sessions, maxBatch)

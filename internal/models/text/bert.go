@@ -14,11 +14,14 @@ func bert() workload.Model {
 		Task:    "questions about texts, SQuAD v1.1, windows of 384 pieces",
 		Dataset: "squad",
 		BuiltIn: workload.Recipe{
-			Parts:     []workload.Part{{Role: workload.Only, Network: arch.BERT(), Layers: 3}},
+			Parts:     []workload.Part{{Role: workload.Only, Network: arch.BERT(), Layers: 3, Usual: windowLength}},
 			Samples:   500,
 			Reference: workload.Values{padOption: padLongest},
 		},
 		Source: "https://zenodo.org/record/3733910/files/model.onnx",
+		Papers: []string{
+			"Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding, NAACL 2019, arXiv:1810.04805",
+		},
 
 		Rules: config.Model{
 			Name:    "bert",

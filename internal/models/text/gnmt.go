@@ -38,6 +38,7 @@ func gnmt() workload.Model {
 			Samples: 200,
 		},
 		Source: "https://zenodo.org/record/2530924/files/gnmt_model.zip",
+		Papers: []string{"Wu et al., Google's Neural Machine Translation System, 2016, arXiv:1609.08144"},
 
 		Rules: config.Model{
 			Name: "gnmt",

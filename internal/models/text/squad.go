@@ -39,7 +39,7 @@ func openSet(dir string) (*squadSet, error) {
 	if s.wordPiece, err = readWordPiece(dataset.VocabularyPath(dir)); err != nil {
 		return nil, fmt.Errorf("opening SQuAD: %w", err)
 	}
-	cut := cutter{WordPiece: s.wordPiece, Length: windowLength, Stride: windowStride, MaxQuestion: maxQuestion}
+	cut := s.cutter()
 	for i, q := range data.Questions {
 		if s.documents[q.Text] == nil {
 			s.documents[q.Text] = cut.document(splitWords(data.Texts[q.Text]))
@@ -50,6 +50,10 @@ func openSet(dir string) (*squadSet, error) {
 		return nil, fmt.Errorf("opening SQuAD: all texts in %s are empty", dir)
 	}
 	return s, nil
+}
+
+func (s *squadSet) cutter() *cutter {
+	return &cutter{WordPiece: s.wordPiece, Length: windowLength, Stride: windowStride, MaxQuestion: maxQuestion}
 }
 
 func readWordPiece(path string) (*tokenizer.WordPiece, error) {
@@ -108,7 +112,7 @@ func newSquad(s workload.Setup, transposed bool) (*squad, error) {
 
 func (w *squad) workload() *workload.Workload {
 	out := &workload.Workload{
-		Samples: len(w.set.windows), Row: func(int) []workload.Slot { return windowRow() }, Prepare: w.prepare,
+		Samples: len(w.set.windows), Row: func(int) []workload.Slot { return windowRow() }, Prepare: w.prepare, Raw: w.set.raw(),
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 			return newSpanReader(w, sessions[workload.Only], maxBatch)
 		},
@@ -139,6 +143,32 @@ const maskSlot = 1
 func (w *squad) prepare(index int, row []tensor.Tensor) error {
 	w.set.windows[index].fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
 	return nil
+}
+
+// raw makes a window of the texts of its question and document: both are split into pieces, and cut into windows, for each window.
+func (s *squadSet) raw() *workload.Raw {
+	const between = "\x00"
+	return &workload.Raw{
+		What: "splitting into pieces and cutting into windows",
+		Read: func(index int) ([]byte, error) {
+			q := s.data.Questions[s.windows[index].Question]
+			return []byte(q.Asked + between + s.data.Texts[q.Text]), nil
+		},
+		Make: func(raw []byte, index int, row []tensor.Tensor) error {
+			asked, document, _ := strings.Cut(string(raw), between)
+			first := index
+			for first > 0 && s.windows[first-1].Question == s.windows[index].Question {
+				first--
+			}
+			cut := s.cutter()
+			list := cut.windows(nil, s.windows[index].Question, asked, cut.document(splitWords(document)))
+			if index-first >= len(list) {
+				return fmt.Errorf("the question has %d windows, want the one after %d", len(list), index-first)
+			}
+			list[index-first].fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
+			return nil
+		},
+	}
 }
 
 // roundedUp is the padded length of a batch: the next multiple of 8, so that 48 shapes occur and not 384.

@@ -1,8 +1,10 @@
 package text
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -97,7 +99,19 @@ func stored(t *testing.T, w *workload.Workload, p workload.Predictor, indices ..
 		if err := w.Prepare(index, store.Row(i)); err != nil {
 			t.Fatal(err)
 		}
-		items = append(items, workload.Item{Row: i, Index: index, Ticket: i})
+		if items = append(items, workload.Item{Row: i, Index: index, Ticket: i}); w.Raw == nil {
+			continue
+		}
+		timed := []tensor.Tensor{tensor.New(tensor.Int64, windowLength), tensor.New(tensor.Int64, windowLength), tensor.New(tensor.Int64, windowLength)}
+		text, err := w.Raw.Read(index)
+		if err = errors.Join(err, w.Raw.Make(text, index, timed)); err != nil {
+			t.Fatal(err)
+		}
+		for k, made := range timed {
+			if !bytes.Equal(made.Bytes(), store.Row(i)[k].Bytes()) {
+				t.Errorf("tensor %d of window %d is another if it is made of the text inside the latency", k, index)
+			}
+		}
 	}
 	if err := p.Use(store); err != nil {
 		t.Fatal(err)

@@ -1,9 +1,11 @@
 package vision
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -97,6 +99,11 @@ func TestPrepareEqualsReference(t *testing.T) {
 			}
 			if sum := sha256.Sum256(row.Bytes()); hex.EncodeToString(sum[:]) != test.want {
 				t.Errorf("the tensor has the hash %x, want %s", sum, test.want)
+			}
+			timed := tensor.New(slot.Type, slot.Shape...)
+			file, err := w.Raw.Read(0)
+			if err = errors.Join(err, w.Raw.Make(file, 0, []tensor.Tensor{timed})); err != nil || !bytes.Equal(timed.Bytes(), row.Bytes()) {
+				t.Errorf("made of the file inside the latency it is another: %v", err)
 			}
 		})
 	}

@@ -21,6 +21,9 @@ func deepLabV3Plus() workload.Model {
 		Dataset: "ade20k",
 		BuiltIn: BuiltIn{Network: arch.DeepLabV3Plus(), Samples: 64},
 		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
+		Papers: []string{
+			"Chen et al., Encoder-Decoder with Atrous Separable Convolution for Semantic Image Segmentation, ECCV 2018, arXiv:1802.02611",
+		},
 
 		Rules: config.Model{
 			Name:    "deeplab-v3plus",

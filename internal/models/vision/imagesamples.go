@@ -124,12 +124,24 @@ func quantised(p preprocess.Pipeline, dtype tensor.DType) preprocess.Pipeline {
 func (s *imageSamples) workload(outputs []string, respond singlepass.Respond, notes ...string) *workload.Workload {
 	batch := max(s.batch, 0)
 	return &workload.Workload{
+		Raw:     s.raw(),
 		Samples: s.data.Len(), Row: func(int) []workload.Slot { return s.row }, Path: s.data.Path, Prepare: s.prepare, CacheKey: s.cacheKey,
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 			return singlepass.New(sessions[workload.Only], s.row, maxBatch, respond)
 		},
 		Outputs: func(string) []string { return outputs }, Batch: batch, Notes: append([]string{s.note()}, notes...),
 		Exchange: &workload.Exchange{Decode: s.decode},
+	}
+}
+
+// raw makes samples of files; nil of images that are pre-processed already.
+func (s *imageSamples) raw() *workload.Raw {
+	if s.made != "" {
+		return nil
+	}
+	return &workload.Raw{
+		What: "decoding, resizing and normalising (" + s.pipeline.Name + ")", Read: s.data.Read,
+		Make: func(file []byte, _ int, row []tensor.Tensor) error { return s.decode(file, row) },
 	}
 }
 

@@ -19,6 +19,9 @@ func mobilenet() workload.Model {
 		Dataset: "imagenet",
 		BuiltIn: BuiltIn{Network: arch.MobileNet(), Pipeline: mobilenetPipeline},
 		Source:  "https://zenodo.org/record/4735651/files/mobilenet_v1_1.0_224.onnx",
+		Papers: []string{
+			"Howard et al., MobileNets: Efficient Convolutional Neural Networks for Mobile Vision Applications, 2017, arXiv:1704.04861",
+		},
 
 		Rules: config.Model{
 			Name:    "mobilenet",

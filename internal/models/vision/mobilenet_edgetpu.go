@@ -24,6 +24,9 @@ func mobileNetEdgeTPU() workload.Model {
 		Dataset: "imagenet",
 		BuiltIn: BuiltIn{Network: arch.MobileNetEdgeTPU(), Pipeline: mobileNetEdgeTPUPipeline},
 		Source:  "https://mobile.mlcommons-storage.org/app-resources/models/v1_1/mobilenet_edgetpu_224_1.0_float.tflite",
+		Papers: []string{
+			"Howard and Gupta, Introducing the Next Generation of On-Device Vision Models: MobileNetV3 and MobileNetEdgeTPU, Google AI Blog, November 2019",
+		},
 
 		Rules: config.Model{
 			Name: "mobilenet-edgetpu",

@@ -19,6 +19,9 @@ func resnet50() workload.Model {
 		Dataset: "imagenet",
 		BuiltIn: BuiltIn{Network: arch.ResNet50(), Pipeline: resnet50Pipeline},
 		Source:  "https://zenodo.org/record/4735647/files/resnet50_v1.onnx",
+		Papers: []string{
+			"He et al., Deep Residual Learning for Image Recognition, CVPR 2016, arXiv:1512.03385 (v1.5: the stride is in the 3×3 convolutions)",
+		},
 
 		Rules: config.Model{
 			Name:    "resnet50",

@@ -26,6 +26,10 @@ func retinaNet() workload.Model {
 		Dataset: "openimages",
 		BuiltIn: BuiltIn{Network: arch.RetinaNet(), Samples: 24},
 		Source:  "https://zenodo.org/record/6617879/files/resnext50_32x4d_fpn.onnx",
+		Papers: []string{
+			"Lin et al., Focal Loss for Dense Object Detection, ICCV 2017, arXiv:1708.02002",
+			"Xie et al., Aggregated Residual Transformations for Deep Neural Networks, CVPR 2017, arXiv:1611.05431",
+		},
 
 		Rules: config.Model{
 			Name:   "retinanet",

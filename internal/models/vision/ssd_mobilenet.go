@@ -31,6 +31,10 @@ func ssdMobileNet() workload.Model {
 		Dataset: "coco",
 		BuiltIn: BuiltIn{Network: arch.SSDMobileNet(), Samples: 256},
 		Source:  "https://zenodo.org/record/4735652/files/ssd_mobilenet_v1_coco_2018_01_28.onnx",
+		Papers: []string{
+			"Liu et al., SSD: Single Shot MultiBox Detector, ECCV 2016, arXiv:1512.02325",
+			"Howard et al., MobileNets, 2017, arXiv:1704.04861",
+		},
 
 		Rules: config.Model{
 			Name:    "ssd-mobilenet",

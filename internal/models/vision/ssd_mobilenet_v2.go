@@ -25,6 +25,10 @@ func ssdMobileNetV2() workload.Model {
 		Dataset: "coco",
 		BuiltIn: BuiltIn{Network: arch.SSDMobileNetV2(), Samples: 256},
 		Source:  "https://github.com/mlcommons/mobile_models/tree/main/v0_7/tflite",
+		Papers: []string{
+			"Sandler et al., MobileNetV2: Inverted Residuals and Linear Bottlenecks, CVPR 2018, arXiv:1801.04381",
+			"Liu et al., SSD: Single Shot MultiBox Detector, ECCV 2016, arXiv:1512.02325",
+		},
 
 		Rules: config.Model{
 			Name: "ssd-mobilenet-v2",

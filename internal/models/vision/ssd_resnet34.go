@@ -31,6 +31,10 @@ func ssdResNet34() workload.Model {
 		Dataset: "coco",
 		BuiltIn: BuiltIn{Network: arch.SSDResNet34(), Samples: 24, NumberedLabels: true},
 		Source:  "https://zenodo.org/record/3228411/files/resnet34-ssd1200.onnx",
+		Papers: []string{
+			"Liu et al., SSD: Single Shot MultiBox Detector, ECCV 2016, arXiv:1512.02325",
+			"He et al., Deep Residual Learning for Image Recognition, CVPR 2016, arXiv:1512.03385",
+		},
 
 		Rules: config.Model{
 			Name:    "ssd-resnet34",

@@ -24,6 +24,10 @@ func unet3D() workload.Model {
 		Dataset: "kits19",
 		BuiltIn: BuiltIn{Network: arch.UNet3D(), Samples: 3},
 		Source:  "https://zenodo.org/record/5597155/files/3dunet_kits19_128x128x128.onnx",
+		Papers: []string{
+			"Çiçek et al., 3D U-Net: Learning Dense Volumetric Segmentation from Sparse Annotation, MICCAI 2016, arXiv:1606.06650",
+			"Isensee and Maier-Hein, An attempt at beating the 3D U-Net, 2019, arXiv:1908.02182",
+		},
 
 		Rules: config.Model{
 			Name:    "3d-unet",
@@ -87,6 +91,13 @@ func openUNet(s setup) (*workload.Workload, error) {
 		},
 		Outputs: func(string) []string { return []string{w.output.Name} },
 		Batch:   1, // a volume is many runs of the model
+		Runs: func(index int) int {
+			runs := 1
+			for _, side := range data.Shape(index) {
+				runs *= (side-windowSide)/windowStep + 1
+			}
+			return runs
+		},
 		Notes: []string{
 			data.How(),
 			fmt.Sprintf("input: windows of %d voxels into %s, %d apart; label = argmax of the weighted mean of %s",

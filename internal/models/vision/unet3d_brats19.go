@@ -25,6 +25,10 @@ func unet3DBraTS19() workload.Model {
 		Dataset: "brats19",
 		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.SmallUNet3DBraTS19(), Full: arch.UNet3DBraTS19()}}, Samples: 2},
 		Source:  "https://zenodo.org/record/3928973/files/224_224_160.onnx",
+		Papers: []string{
+			"Isensee et al., No New-Net, 2018, arXiv:1809.10483",
+			"Isensee et al., nnU-Net: Self-adapting Framework for U-Net-Based Medical Image Segmentation, 2018, arXiv:1809.10486",
+		},
 
 		Rules: config.Model{
 			Name:    "3d-unet",

@@ -31,6 +31,8 @@ type Model struct {
 	BuiltIn any
 	// Source is the address of the official model file.
 	Source string
+	// Papers are the publications of the network.
+	Papers []string
 
 	// Options are those of Open, ScoreOptions those of the official accuracy script, and ReaderOptions those of NewReader.
 	Options, ScoreOptions, ReaderOptions []Option

@@ -29,6 +29,8 @@ type Part struct {
 
 	// Layers and Rows are smaller than the real numbers, if the real file is too large by default; 0: the real ones.
 	Layers, Rows int64
+	// Usual is the extent of the free axes of a sample's tensors, where all samples have about the same; 0: they do not.
+	Usual int64
 	// Beside says that large tensors are in a file beside the model's, which engines map into memory.
 	Beside bool
 }

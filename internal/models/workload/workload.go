@@ -22,6 +22,8 @@ type Workload struct {
 	Path func(index int) string
 	// Prepare fills the row of a sample.
 	Prepare func(index int, row []tensor.Tensor) error
+	// Raw makes samples of what the data set holds, for tests that time this too. Nil: it is not known how.
+	Raw *Raw
 	// CacheKey names everything that decides the content of the rows: the files, the steps, and
 	// the version of the code. Nil or empty: rows are not worth keeping.
 	CacheKey func() string
@@ -42,7 +44,9 @@ type Workload struct {
 	// Outputs names the outputs of the file of a role that predictors read, in order. Nil: all.
 	Outputs func(role string) []string
 	Batch   int // samples in one run of the model; 0: any number
-	Slots   int // active samples of a worker; 0: the scenario decides
+	// Runs is how often a sample runs the model, at extents of the model's own. Nil: once, at those of the sample.
+	Runs  func(index int) int
+	Slots int // active samples of a worker; 0: the scenario decides
 	// PredictorBytes is the memory that a predictor takes for so many samples at once. Nil: it does not count.
 	PredictorBytes func(samples int) int64
 
@@ -62,6 +66,15 @@ type Workload struct {
 	Exchange *Exchange
 	// SystemName asks all nodes of a system under test on other machines for their names. Nil: the system is here.
 	SystemName func(ctx context.Context) (string, error)
+}
+
+// A Raw makes a sample of the bytes that the data set has of it, as Prepare does: a file, or a text.
+type Raw struct {
+	What string // is timed: decoding and resizing images
+	// Read reads the bytes; it is not timed.
+	Read func(index int) ([]byte, error)
+	// Make fills a row. Several goroutines may call it at once.
+	Make func(raw []byte, index int, row []tensor.Tensor) error
 }
 
 // RowBytes is the memory that the row of a sample takes.

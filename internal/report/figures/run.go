@@ -29,7 +29,7 @@ func Of(r *report.Results, c *charts.Charts) []Figure {
 	var list []Figure
 	for _, of := range []func() *Figure{
 		x.distribution, x.latencies, x.firstTokens, x.perToken, x.tokensOverTime, x.perTokenOverTime,
-		x.throughput, x.outstanding, x.delays, x.batchSizes, x.peak, x.power, x.classes,
+		x.throughput, x.outstanding, x.delays, x.batchSizes, x.peak, x.power, x.classes, x.roofline,
 	} {
 		if f := of(); f != nil {
 			list = append(list, *f)

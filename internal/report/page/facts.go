@@ -78,13 +78,28 @@ func system(r *report.Results) []pair {
 		{Name: "engine", Value: b.Engine}, {Name: "device", Value: devices(b)}, {Name: "workers", Value: workers(b)},
 		{Name: "model", Value: joined([]string{r.Input.ModelPath, shortSum(r.Input.ModelSHA256)}, ", ")},
 		{Name: "data", Value: r.Input.DatasetPath}, {Name: "priority", Value: priority},
-		{Name: "energy", Value: energy}, {Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
+		{Name: "pre-processing", Value: preparation(r.Preparation)}, {Name: "work", Value: work(r.Operations)}, {Name: "energy", Value: energy}, {Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
 	} {
 		if v.Value != "" {
 			list = append(list, v)
 		}
 	}
 	return list
+}
+
+// work is what the model computes, and how much of it the run did.
+func work(o *report.Operations) string {
+	if o == nil {
+		return ""
+	}
+	return o.String()
+}
+
+func preparation(p *report.Preparation) string {
+	if p == nil {
+		return ""
+	}
+	return p.String()
 }
 
 func processor(system any) string {

@@ -157,7 +157,7 @@ func Against(run report.Run, accuracy *report.LineAccuracy, list []Result, same 
 		return nil, refuse("it has the precision %q, and its accuracy is below the target of the closed division, or of a part of the data", r.Input.Precision)
 	}
 	for _, l := range r.Limitations {
-		if l.ID == limitation.Setting && slices.Contains(otherQuantity, l.Key) || l.ID == limitation.SmallerModel {
+		if l.ID == limitation.Setting && slices.Contains(otherQuantity, l.Key) || l.ID == limitation.SmallerModel || l.ID == limitation.TimedPreprocessing {
 			return nil, refuse("%s", report.Sentence(l))
 		}
 	}

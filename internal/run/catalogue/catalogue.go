@@ -1,5 +1,5 @@
 // Package catalogue describes what users can choose before a run: models, data sets and engines (catalogue.go),
-// options of models (options.go), and how long runs under the rules take (plan.go).
+// options of models (options.go), how long runs under the rules take (plan.go), and the README of a benchmark (readme.go).
 package catalogue
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -125,6 +126,7 @@ type Card struct {
 	Fraction           float64           `json:"fraction"`        // of the reference that is the target
 	Also               []string          `json:"also,omitempty"`  // further bounds, as rouge2 ≥ 21.8
 	Notes              []string          `json:"notes,omitempty"` // where the rules' text and their checker differ
+	Work               []string          `json:"work,omitempty"`  // parameters and multiply-accumulates of each file
 	Source             string            `json:"source"`
 	Rules              string            `json:"rules"`
 	Categories         []config.Category `json:"categories,omitempty"` // where the rules have lists: from v0.7 on
@@ -134,6 +136,7 @@ type Card struct {
 // A ScenarioCard has the settings of a scenario that the rules make.
 type ScenarioCard struct {
 	Scenario string    `json:"scenario"`
+	Result   string    `json:"result"` // the name of the number by which the round compares systems
 	Settings []CardRow `json:"settings"`
 }
 
@@ -169,6 +172,13 @@ func Describe(name, rules string) (*Card, error) {
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
 		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Categories: set.Categories(m.Rules), Notes: set.TextNotes(m.Rules),
 	}
+	networks, err := builtin.Networks(m)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range networks {
+		card.Work = append(card.Work, WorkOf(n))
+	}
 	for _, bound := range q.Also {
 		card.Also = append(card.Also, bound.String())
 	}
@@ -189,7 +199,8 @@ func Describe(name, rules string) (*Card, error) {
 				rows = append(rows, CardRow{made.Key, made.Value, made.Unit})
 			}
 		}
-		card.Scenarios = append(card.Scenarios, ScenarioCard{s.String(), rows})
+		n := uint64(m.PerformanceSampleCount)
+		card.Scenarios = append(card.Scenarios, ScenarioCard{s.String(), report.ResultName(set.Version, r.Settings.Effective(n, n)), rows})
 	}
 	return card, nil
 }
