@@ -268,10 +268,10 @@ func TestImpossibleShapes(t *testing.T) {
 		{"an Offline query", loadgen.Offline, func(c *Config) { c.Settings.OfflineExpectedQPS = 1e9 }, "target_qps", "a query of 4400000000 samples would take 262 GiB of memory, 8.00 GiB are free"},
 		{"many queries", loadgen.SingleStream, func(c *Config) { c.Settings.MinQueryCount = 1 << 31 }, "min_query_count", "drawing 2,147,483,648 queries before the test would take 48.0 GiB of memory, 8.00 GiB are free"},
 		{"a long test", loadgen.Server, func(c *Config) { c.Settings.ServerTargetQPS, c.Settings.MinDuration = 1e4, 1000*time.Hour }, "min_duration", "drawing 36,000,000,000 queries before the test would take"},
-		{"a high rate", loadgen.Server, func(c *Config) { c.Settings.ServerTargetQPS, c.Settings.MinDuration = 1e308, time.Minute }, "target_qps", "drawing +Inf queries before the test would take"},
+		{"a high rate", loadgen.Server, func(c *Config) { c.Settings.ServerTargetQPS, c.Settings.MinDuration = 1e308, time.Minute }, "target_qps", "drawing – queries before the test would take"},
 		{"a short latency", loadgen.SingleStream, func(c *Config) {
 			c.Settings.SingleStreamExpectedLatencyNS, c.Settings.MinDuration = 1, time.Minute
-		}, "target_latency", "drawing 1.2e+11 queries before the test would take"},
+		}, "target_latency", "drawing 120,000,000,000 queries before the test would take"},
 		{"a MultiStream query", loadgen.MultiStream, func(c *Config) { c.Settings.MultiStreamSamplesPerQuery = 1e9 }, "samples_per_query", "would take"},
 		{"a batch that was not asked for", loadgen.MultiStream, func(c *Config) {
 			c.MaxBatch, c.FreeMemory, c.Settings.MultiStreamSamplesPerQuery = 0, func() uint64 { return 8 << 20 }, 1e5
