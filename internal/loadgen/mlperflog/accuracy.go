@@ -106,7 +106,7 @@ func (l *AccuracyLog) Close() error {
 	}
 }
 
-var errBlocked = fmt.Errorf("writing the accuracy log: the storage blocked for %v", closeTimeout)
+var errBlocked = fmt.Errorf("writing the accuracy log: the storage blocked for %g s", closeTimeout.Seconds())
 
 // appendHex writes bytes in upper case.
 func appendHex(b, data []byte) []byte {

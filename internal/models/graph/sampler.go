@@ -158,9 +158,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// targets is how many rows of a kind a layer computes, and rows how many it takes.
+// targets is how many rows of a kind a layer computes.
 func (s *sampler) targets(layer int, kind igbh.Kind) int { return s.ends[len(s.fanOuts)-1-layer][kind] }
-func (s *sampler) taken(layer int, kind igbh.Kind) int   { return s.ends[len(s.fanOuts)-layer][kind] }
 
 // sources returns the rows that the edges of a relation come from in a layer.
 func (s *sampler) sources(layer, relation int) []int64 {

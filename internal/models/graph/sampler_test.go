@@ -53,7 +53,7 @@ func TestAllNeighboursAreThoseOfDGL(t *testing.T) {
 					nodes := slices.Sorted(slices.Values(s.nodes[kind][1:rows]))
 					return len(slices.Compact(nodes))
 				}
-				got.Src[kind.String()], got.Dst[kind.String()] = different(s.taken(layer, kind)), different(s.targets(layer, kind))
+				got.Src[kind.String()], got.Dst[kind.String()] = different(s.ends[len(s.fanOuts)-layer][kind]), different(s.targets(layer, kind))
 			}
 			if d := cmp.Diff(want.Blocks[layer], got); d != "" {
 				t.Errorf("%d samples, block %d (-want +got):\n%s", len(want.Seeds), layer, d)
