@@ -105,8 +105,8 @@ func TestIncompleteLogIsNotScored(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "log.json")
 	write(t, path, "[\n"+record+"\n]\n")
-	if _, err := Score(t.Context(), path, n.model(), workload.Scoring{}, Target{}); err == nil {
-		t.Error("compared without a metric")
+	if _, err := Score(t.Context(), path, n.model(), workload.Scoring{}, Target{Quality: workload.Quality{Metric: "mAP"}}); err == nil {
+		t.Error("compared with a metric that the score lacks")
 	}
 }
 
