@@ -244,7 +244,7 @@ func (b *bench) textTower() string {
 // The features of a caption are the numbers of its first tokens here.
 func TestCaptionEncoder(t *testing.T) {
 	b := newBench(t)
-	const tokenizer = "../tokenizer/clip/testdata"
+	const tokenizer = "../../tokenizer/clip/testdata"
 	tower, err := openCaptionEncoder(t.Context(), b.scoring.Engine, b.textTower(), tokenizer, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +332,7 @@ func TestOpenScorerClosesOnError(t *testing.T) {
 		t.Error("images are scored without statistics")
 	}
 	b.scoring.Options[clipTextOption] = filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile)
-	b.scoring.Options[clipTokenizerOption] = "../tokenizer/clip/testdata"
+	b.scoring.Options[clipTokenizerOption] = "../../tokenizer/clip/testdata"
 	if _, err := scoreImages(t.Context(), b.log(b.images...), b.scoring); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
 		t.Errorf("a network of images reads captions: %v", err)
 	}
