@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -60,19 +61,27 @@ func room(name string) string {
 // packages are the imports of each package of the module, without those of its tests. Those of the module are without its name.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
+	all, err := listed()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return all
+}
+
+var listed = sync.OnceValues(func() (map[string][]string, error) {
 	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the files with cgo import what others do not
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, err
 	}
 	all := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(strings.ReplaceAll(line, module, ""))
 		all[fields[0]] = fields[1:]
 	}
-	return all
-}
+	return all, nil
+})
 
 // owners are the only packages that may import a module, or the command line. gonum and the extended standard library are shared.
 var owners = map[string]string{

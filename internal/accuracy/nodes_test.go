@@ -75,6 +75,6 @@ func TestScoreNodes(t *testing.T) {
 		wantError(t, err, want)
 	}
 	if _, err := ScoreNodes(Named("log", strings.NewReader(`[{"seq_id":0,"qsl_idx":3,"data":"0000C07F"}]`)), classes, NodeOptions{DType: float32s}); err == nil {
-		t.Error("a class that is no number is taken")
+		t.Error("a class that is not a number is accepted")
 	}
 }

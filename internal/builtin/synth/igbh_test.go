@@ -47,7 +47,7 @@ func TestGraphIsReadAndLabelled(t *testing.T) {
 		}
 	}
 	if edges < 4000 || edges > 16000 || related < edges/2 {
-		t.Errorf("%d citations, of which %d are among papers of a group", edges, related)
+		t.Errorf("%d of %d citations are among papers of a group", related, edges)
 	}
 	row := make([]float32, 5)
 	for kind := range igbh.Kind(igbh.Kinds) {

@@ -121,7 +121,7 @@ func Divisions() []string { return []string{"closed", "open", "network"} }
 // Versions lists the rounds, oldest first.
 func Versions() []string { return slices.SortedFunc(maps.Keys(load().Rounds), semver.Compare) }
 
-// Before reports whether a version of the rules is older than another: v2.1 is before v10.0. What is no version is before all.
+// Before reports whether a version of the rules is older than another: v2.1 is before v10.0. A text that is not a version is before all versions.
 func Before(version, other string) bool { return semver.Compare(version, other) < 0 }
 
 // Find returns the rules of a round.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -38,7 +39,7 @@ const reverse = "rev_"
 // Stored returns the relations that have files.
 func Stored() (list []Relation) {
 	for _, r := range Relations() {
-		if len(r.Name) < len(reverse) || r.Name[:len(reverse)] != reverse {
+		if !strings.HasPrefix(r.Name, reverse) {
 			list = append(list, r)
 		}
 	}
