@@ -118,7 +118,7 @@ func officialSpelling(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = "dtype"
 	case "mlperf-accuracy-file", "log-file":
 		name = "log"
-	case "data", "coco-dir", "openimages-dir", "preprocessed-data-dir":
+	case "data", "coco-dir", "openimages-dir", "waymo-dir", "preprocessed-data-dir":
 		name = "dataset-path"
 	}
 	return pflag.NormalizedName(name)

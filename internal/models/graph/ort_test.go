@@ -3,14 +3,11 @@
 package graph
 
 import (
-	"archive/zip"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -20,36 +17,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy/npytest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
-
-// arrays reads the archive of tensors.
-func arrays(t *testing.T) map[string]tensor.Tensor {
-	t.Helper()
-	z, err := zip.OpenReader(golden + "/tensors.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	all := map[string]tensor.Tensor{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := npy.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := tensor.New(a.Type, a.Shape...)
-		if err := a.Read(v); err != nil && err != io.EOF {
-			t.Fatal(err)
-		}
-		all[strings.TrimSuffix(f.Name, ".npy")] = v
-	}
-	return all
-}
 
 // goldenModel writes the network with the golden weights, and opens it with the golden data and all neighbours.
 func goldenModel(t *testing.T, checkpoint map[string]tensor.Tensor) (*graphWorkload, backend.Session) {
@@ -118,7 +88,7 @@ func apart(a, b []float32) (most float64) {
 // With all neighbours nothing is left to chance: scores are those of the official module, and so are those of its drawn neighbours.
 func TestORTScoresAreThoseOfTheOfficialModule(t *testing.T) {
 	const tolerance = 1e-4 // absolute; scores go up to 54
-	values := arrays(t)
+	values := npytest.Archive(t, golden+"/tensors.npz")
 	w, session := goldenModel(t, values)
 	for name, samples := range map[string]int{"all_neighbours": 8, "all_neighbours_val": 48} {
 		want := tensor.Data[float32](values[name+"/logits"])
@@ -208,7 +178,7 @@ func TestORTResponses(t *testing.T) {
 	want := testenv.JSON[struct {
 		Val struct{ Argmax []uint64 } `json:"all_neighbours_val"`
 	}](t, golden+"/expected.json").Val.Argmax
-	w, session := goldenModel(t, arrays(t))
+	w, session := goldenModel(t, npytest.Archive(t, golden+"/tensors.npz"))
 	all := w.workload("logits")
 	store, err := workload.NewStore(all.Samples, all.Row)
 	if err != nil {

@@ -1,7 +1,6 @@
 package vision
 
 import (
-	"archive/zip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,28 +17,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy/npytest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
-
-// arrays reads an .npz file.
-func arrays(t *testing.T, path string) map[string]tensor.Tensor {
-	t.Helper()
-	z, err := zip.OpenReader(path)
-	testenv.Must(t, err)
-	defer z.Close()
-	all := map[string]tensor.Tensor{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		testenv.Must(t, err)
-		n, err := npy.NewReader(r)
-		testenv.Must(t, err)
-		a := tensor.New(n.Type, n.Shape...)
-		testenv.Must(t, n.Read(a))
-		all[strings.TrimSuffix(f.Name, ".npy")] = a
-	}
-	return all
-}
 
 // cocoOf is COCO with images of some sizes.
 func cocoOf(t *testing.T, licences string, sizes ...[2]int) string {
@@ -65,7 +45,7 @@ func TestYOLOAnswersAsTheReference(t *testing.T) {
 		}
 	}
 	testenv.Must(t, json.Unmarshal(testenv.Read(t, "testdata/yolo/expected.json"), &golden))
-	all := arrays(t, "testdata/yolo/post.npz")
+	all := npytest.Archive(t, "testdata/yolo/post.npz")
 	var sizes [][2]int
 	for _, g := range golden.Post {
 		sizes = append(sizes, g.Orig)

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/nlpodyssey/gopickle/types"
 )
 
 // An Array is a NumPy array.
 type Array struct {
-	Type    string // of an element, as NumPy writes it: "f4", "u1", "O8"
+	Type    string // of an element, as NumPy writes it: "f4", "u1", "O8", "U16" for texts of up to 16 characters
 	Shape   []int
 	Fortran bool   // in Data the first axis runs fastest, not the last
 	Data    []byte // little-endian
@@ -50,6 +53,37 @@ func (a *Array) Floats(dst []float32) error {
 	return nil
 }
 
+// Numbers returns the elements of an array of any numbers, the last axis running fastest.
+func (a *Array) Numbers() ([]float64, error) {
+	out := make([]float64, 0, a.Len())
+	err := a.each(func(_ int, v any) error {
+		switch v := v.(type) {
+		case float64:
+			out = append(out, v)
+		case int64:
+			out = append(out, float64(v))
+		default:
+			return fmt.Errorf("an array of %q, want numbers", a.Type)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Texts returns the elements of an array of texts, the last axis running fastest.
+func (a *Array) Texts() ([]string, error) {
+	out := make([]string, 0, a.Len())
+	err := a.each(func(_ int, v any) error {
+		text, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("an array of %q, want texts", a.Type)
+		}
+		out = append(out, text)
+		return nil
+	})
+	return out, err
+}
+
 // Bytes writes the elements of an array of uint8, the last axis running fastest.
 func (a *Array) Bytes(dst []uint8) error {
 	if a.Type != "u1" || len(dst) != a.Len() {
@@ -59,7 +93,7 @@ func (a *Array) Bytes(dst []uint8) error {
 	return nil
 }
 
-// each visits the elements, the last axis running fastest: int64, float64, bool, or objects.
+// each visits the elements, the last axis running fastest: int64, float64, bool, string, or objects.
 func (a *Array) each(visit func(i int, v any) error) (err error) {
 	size := elementSize(a.Type)
 	a.order(func(to, from int) {
@@ -106,8 +140,13 @@ func (a *Array) order(visit func(to, from int)) {
 	}
 }
 
-// elementSize returns the bytes of a number, 0 for other types.
+// elementSize returns the bytes of a number or a text, 0 for other types.
 func elementSize(code string) int {
+	if length, ok := strings.CutPrefix(code, "U"); ok {
+		if n, err := strconv.ParseUint(length, 10, 16); err == nil {
+			return 4 * int(n)
+		}
+	}
 	switch code {
 	case "b1", "i1", "u1":
 		return 1
@@ -121,8 +160,11 @@ func elementSize(code string) int {
 	return 0
 }
 
-// number reads a number of a type.
+// number reads a number, or a text, of a type.
 func number(code string, data []byte) (any, error) {
+	if code[0] == 'U' {
+		return text(data), nil
+	}
 	var raw [8]byte
 	copy(raw[:], data)
 	bits := binary.LittleEndian.Uint64(raw[:])
@@ -144,6 +186,17 @@ func number(code string, data []byte) (any, error) {
 		return nil, fmt.Errorf("a number is %d, want at most %d", bits, math.MaxInt64)
 	}
 	return int64(bits), nil
+}
+
+// text reads characters of four bytes each, which zeros follow where it is shorter than others.
+func text(data []byte) string {
+	var b strings.Builder
+	for ; len(data) >= 4; data = data[4:] {
+		if r := binary.LittleEndian.Uint32(data); r != 0 {
+			b.WriteRune(rune(min(r, utf8.MaxRune+1))) // what is no character becomes U+FFFD
+		}
+	}
+	return b.String()
 }
 
 var errNumPy = errors.New("an array is not written as NumPy writes it")
@@ -198,7 +251,7 @@ func (a *ndarray) fill(d *dtype, extents any, fortran bool, content any) error {
 		return errNumPy
 	}
 	if size == 0 {
-		return fmt.Errorf("an array has elements of type %q, want plain numbers", d.code)
+		return fmt.Errorf("an array has elements of type %q, want plain numbers or texts", d.code)
 	}
 	if have != n*size {
 		return fmt.Errorf("an array of %q with shape %v has %d bytes or objects, want %d", d.code, shape, have, n*size)

@@ -165,7 +165,7 @@ func TestReadRefuses(t *testing.T) {
 		{"an array of too few bytes", newArray + "(K\x01K\x03\x85" + floatType + "\x89C\x04....tb.", `an array of "f4" with shape [3] has 4 bytes or objects, want 12`},
 		{"an array of a huge shape", newArray + "(K\x01J\xff\xff\xff\x7fJ\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x87" + floatType + "\x89C\x00tb.", "an array has shape"},
 		{"an array of too few objects", newArray + "(K\x01K\x01\x85cnumpy\ndtype\n\x8c\x02O8\x85R\x89]tb.", "has 0 bytes or objects, want 1"},
-		{"an array of text", newArray + "(K\x01)cnumpy\ndtype\n\x8c\x02U1\x85R\x89C\x04....tb.", `elements of type "U1", want plain numbers`},
+		{"an array of dates", newArray + "(K\x01)cnumpy\ndtype\n\x8c\x02M8\x85R\x89C\x04....tb.", `elements of type "M8", want plain numbers`},
 		{"a big-endian array", newArray + "(K\x01)" + floatType + "(K\x03\x8c\x01>tb\x89C\x04....tb.", `an array of "f4" is big-endian`},
 		{"a float16", "cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\n\x8c\x02f2\x85RC\x02..\x86R.", "a number is a float16"},
 		{"a table of dates", string(testenv.Read(t, "testdata/frame_dates.pkl")), "which is refused"},
