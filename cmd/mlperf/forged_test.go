@@ -5,8 +5,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/mlperf-go/mlperf/internal/cli"
 	"github.com/mlperf-go/mlperf/internal/onnx"
@@ -80,6 +83,78 @@ func (s shell) outputs(dir string) {
 	}
 }
 
+// planted fails unless the forged text came to a file.
+func (s shell) planted(name string) {
+	s.t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil || !strings.Contains(string(text), forgedLine) {
+		s.t.Errorf("%s: %s has no forged text: %v", s.door, name, err)
+	}
+}
+
+// A watcher takes the standard error of a run, and opens the live page as soon as that names its address: the run waits meanwhile.
+type watcher struct {
+	t            *testing.T
+	door         string
+	told         bytes.Buffer
+	page, events *http.Response
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	_, _ = w.told.Write(p)
+	_, address, found := strings.Cut(w.told.String(), "http://")
+	if address, _, whole := strings.Cut(address, "\n"); found && whole && w.page == nil {
+		var err, err2 error
+		w.page, err = http.Get("http://" + address)
+		w.events, err2 = http.Get("http://" + address + "events")
+		if err := errors.Join(err, err2); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return len(p), nil
+}
+
+// look looks at the page and its events, up to the last one.
+func (w *watcher) look() {
+	for name, response := range map[string]*http.Response{"page": w.page, "events": w.events} {
+		text, err := io.ReadAll(response.Body)
+		if err == nil {
+			err = response.Body.Close()
+		}
+		if err != nil || response == w.events && !strings.Contains(string(text), forgedLine) {
+			w.t.Errorf("%s: its %s has no forged text: %v: %.200s", w.door, name, err, text)
+		}
+		if what := forges(string(text)); what != "" {
+			w.t.Errorf("%s: its %s has %s", w.door, name, what)
+		}
+	}
+}
+
+// writeForged writes a model of which everything that is not a part of the network is forged.
+func writeForged(t *testing.T, b *arch.Builder, path string) {
+	t.Helper()
+	quoted, err := json.Marshal(forged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Producer, m.Doc = forged, forged
+	m.Metadata = []onnx.Property{
+		{Key: forged, Value: forged},
+		{Key: "mlperf_origin_1", Value: fmt.Sprintf(`{"file": %[1]s, "sha256": %[1]s, "md5": %[1]s, "by": %[1]s}`, quoted)},
+		{Key: "mlperf_conversion", Value: fmt.Sprintf(`{"precision": "fp16", "nodes": 1, "of": 2, "method": %[1]s, "data": %[1]s}`, quoted)},
+	}
+	for _, field := range []protowire.Number{3, 4} { // producer_version and domain
+		m.Extra += onnx.Extra(protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), forged))
+	}
+	if err := m.WriteFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestForgedLines plants a line that looks like a verdict at the doors of the program, and looks at its outputs.
 func TestForgedLines(t *testing.T) {
 	inMaterial(t)
@@ -111,18 +186,22 @@ func TestForgedLines(t *testing.T) {
 		s.run(-1, "tune", forged+".onnx", "--backend", "simulated", "--budget", "1s")
 	})
 	t.Run("model content", func(t *testing.T) {
-		s := shell{t, "names in a model"}
+		s := shell{t, "texts in a model"}
 		b := arch.NewBuilder(forged, 1)
 		b.Output(b.Relu(forged, b.Input(forged, onnx.Float32, onnx.Batched(3, 8, 8))))
-		model, _, err := b.Model()
-		if err == nil {
-			err = model.WriteFile(t.Context(), "names.onnx")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		writeForged(t, b, "names.onnx")
 		s.run(-1, simulated("names.onnx", "--output", "names")...)
 		s.outputs("names")
+		s.planted("names/results.json") // of what it was made
+		s.run(-1, "quantize", "names.onnx", "--precision", "fp16", "--output", "half.onnx")
+	})
+	t.Run("live page", func(t *testing.T) {
+		copied("tiny.onnx", forged+".onnx")
+		w := watcher{door: "live page", t: t}
+		if status := execute(simulated(forged+".onnx", "--output", forged+"/live", "--live=any"), io.Discard, &w); status == 1 || w.page == nil {
+			t.Fatalf("status %d: %s", status, w.told.String())
+		}
+		w.look()
 	})
 	t.Run("folders", func(t *testing.T) {
 		s := shell{t, "names of folders"}
@@ -178,6 +257,18 @@ func TestForgedLines(t *testing.T) {
 				}
 			})
 		}
+		t.Run("of clusters", func(t *testing.T) {
+			for _, name := range []string{
+				"HOSTNAME", "NODE_NAME", "POD_NAME", "POD_NAMESPACE", "KUBERNETES_SERVICE_HOST", "KUBERNETES_NODE_NAME", "JOB_COMPLETION_INDEX", "SLURM_JOB_ID", "SLURM_JOB_NAME",
+				"SLURM_JOB_NODELIST", "SLURMD_NODENAME", "SLURM_CLUSTER_NAME", "SLURM_ARRAY_TASK_ID", "CONTAINER_ID", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "USER", "LOGNAME", "LANG", "TZ",
+			} {
+				t.Setenv(name, forged)
+			}
+			s.run(-1, simulated("tiny.onnx", "--output", "cluster")...)
+			s.outputs("cluster")
+			s.run(-1, "system")
+			s.run(-1, "doctor")
+		})
 	})
 	t.Run("published results", func(t *testing.T) {
 		s := shell{t, "published results"}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // An Inventory lists the parts of a machine, as far as an ordinary user may read them. It does
@@ -91,6 +93,7 @@ func inventory(root string, memory map[string]smi) Inventory {
 		}
 		i.Accelerators = append(i.Accelerators, a)
 	}
+	userinput.Lines(&i)
 	return i
 }
 

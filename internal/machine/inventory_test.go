@@ -136,3 +136,16 @@ func TestInventoryOfAnEdgeBoard(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Firmware, drivers and the kernel's names are texts of others: they enter descriptions as printable lines.
+func TestInventoryForgesNoLines(t *testing.T) {
+	root := files{
+		"sys/class/dmi/id/product_name":    "board\nmobilenet Server: VALID\x1b[2J\u202e",
+		"sys/class/net/eth0/device/uevent": "DRIVER=\x1b]0;title\x07",
+		"sys/class/net/eth0/type":          "1",
+	}.write(t)
+	got := inventory(root, nil)
+	if got.Product != `board\x0amobilenet Server: VALID\x1b[2J\u202e` || len(got.NICs) != 1 || got.NICs[0].Driver != `\x1b]0;title\x07` {
+		t.Errorf("%+q, %+v", got.Product, got.NICs)
+	}
+}
