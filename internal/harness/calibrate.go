@@ -44,7 +44,9 @@ func (r *run) calibrate(ctx context.Context) error {
 		c := r.calibration
 		r.cfg.Observer.Note(fmt.Sprintf("no target given: using %s = %s (%s)", c.Chosen.Name, units.Text(c.Chosen.Value, c.Chosen.Unit), c.Reason))
 	}
-	r.chooseQueryCount()
+	if err := r.chooseQueryCount(ctx); err != nil {
+		return err
+	}
 	return r.warmRemainder(ctx)
 }
 
@@ -311,8 +313,9 @@ func waitingTime(c int, load, percentile float64) float64 {
 func (r *run) fits(d time.Duration) bool { return r.cfg.Longest == 0 || d <= r.cfg.Longest }
 
 // chooseQueryCount takes a lower percentile, for which fewer queries suffice, if
-// the configuration allows it and the model is slow. Where these take too long as well, it takes as many as fit.
-func (r *run) chooseQueryCount() {
+// the configuration allows it and the model is slow. Where these take too long as well, it takes as many as fit. An expected latency
+// of the user does not make a model faster than it was measured.
+func (r *run) chooseQueryCount(ctx context.Context) error {
 	const (
 		percentile = 0.5 // the lowest that still says something about most queries
 		serverOver = 5   // Server queries over the bound, about a quarter: a load that keeps it is seldom INVALID by chance
@@ -324,11 +327,18 @@ func (r *run) chooseQueryCount() {
 	over, least := uint64(1), uint64(1)
 	switch {
 	case !r.cfg.FewQueries:
-		return
+		return nil
 	case s.Scenario == loadgen.SingleStream:
-		gap, target = s.SingleStreamExpectedLatencyNS/1e9, &s.SingleStreamTargetLatencyPercentile
+		gap, target = max(s.SingleStreamExpectedLatencyNS/1e9, r.warm.latency.Seconds()), &s.SingleStreamTargetLatencyPercentile
 	case s.Scenario == loadgen.MultiStream:
 		gap, target = s.MultiStreamExpectedLatencyNS/1e9, &s.MultiStreamTargetLatencyPercentile
+		if !r.cfg.Calibrate {
+			t, err := r.queryTime(ctx, int(s.MultiStreamSamplesPerQuery))
+			if err != nil {
+				return err
+			}
+			gap = max(gap, t.latency.Seconds())
+		}
 		if s.MultiStreamQPS > 0 {
 			gap = max(gap, 1/s.MultiStreamQPS)
 		}
@@ -336,7 +346,7 @@ func (r *run) chooseQueryCount() {
 		gap, target, over = 1/s.ServerTargetQPS, &s.ServerTargetLatencyPercentile, serverOver
 		least = 2 // have a rate
 	default:
-		return
+		return nil
 	}
 	needed := loadgen.NeededQueries(over, percentile)
 	few, took := needed, gap*float64(s.MinQueryCount)
@@ -344,7 +354,7 @@ func (r *run) chooseQueryCount() {
 		few = min(needed, max(least, uint64(longest.Seconds()/gap)))
 	}
 	if took <= longest.Seconds() || s.MinQueryCount <= few {
-		return
+		return nil
 	}
 	before := *target
 	origin := fmt.Sprintf("quick run: %s would take %s", units.Count(s.MinQueryCount, "query"), units.Text(took, "s"))
@@ -358,6 +368,7 @@ func (r *run) chooseQueryCount() {
 	s.MinQueryCount, *target = few, percentile
 	r.set("min_query_count", fmt.Sprint(few), origin, limitation.QuickRun)
 	r.set("target_latency_percentile", fmt.Sprint(100*percentile), origin, limitation.QuickRun)
+	return nil
 }
 
 // checkHeadroom warns if the Server target is more than half of what the generator can

@@ -186,7 +186,9 @@ func TestFewQueriesForSlowModelsOfTokens(t *testing.T) {
 	cfg.Settings = settings(loadgen.Server)
 	r := &run{cfg: cfg}
 	r.cfg.Settings.UseTokenLatencies, r.cfg.Settings.ServerTargetQPS, r.cfg.Settings.MinQueryCount = true, 0.08, 128
-	r.chooseQueryCount()
+	if err := r.chooseQueryCount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if s := r.cfg.Settings; s.MinQueryCount != 22 || s.ServerTargetLatencyPercentile != 0.5 {
 		t.Errorf("%d queries, judged at the %v quantile; want 22 and the median", s.MinQueryCount, s.ServerTargetLatencyPercentile)
 	}

@@ -82,6 +82,21 @@ func Patterns(w io.Writer, runs []Pattern) error {
 	return say(w, b.String())
 }
 
+// constraint returns the constraint of an ID, if the run has it.
+func (r *Results) constraint(id loadgen.ConstraintID) (c Constraint, there bool) {
+	i := slices.IndexFunc(r.Constraints, func(c Constraint) bool { return c.ID == id })
+	if i < 0 {
+		return c, false
+	}
+	return r.Constraints[i], true
+}
+
+// BelowOneSample reports whether the latency bound is below the time of one sample, as measured before the test: no rate can keep it.
+func (r *Results) BelowOneSample() bool {
+	bound, there := r.constraint(loadgen.ConstraintLatency)
+	return there && !bound.Met && bound.Required.Value < float64(r.Backend.WarmUp.LatencyNS)
+}
+
 // Limit says in a few words what limits the throughput or the latency of a run of performance.
 func (r *Results) Limit() string {
 	p := r.Performance
@@ -98,21 +113,17 @@ func (r *Results) Limit() string {
 	if mean > 1.05 {
 		text += ", batches of " + units.Number(mean)
 	}
-	find := func(id loadgen.ConstraintID) (c Constraint, there bool) {
-		i := slices.IndexFunc(r.Constraints, func(c Constraint) bool { return c.ID == id })
-		if i < 0 {
-			return c, false
-		}
-		return r.Constraints[i], true
-	}
-	if few, there := find(loadgen.ConstraintEarlyStopping); there && !few.Met && few.Observed != nil && few.Observed.Value < few.Required.Value {
+	below := r.BelowOneSample()
+	if few, there := r.constraint(loadgen.ConstraintEarlyStopping); there && !below && !few.Met && few.Observed != nil && few.Observed.Value < few.Required.Value {
 		text += fmt.Sprintf("; too few queries for a verdict: %.0f of %.0f", few.Observed.Value, few.Required.Value)
 	}
-	generator, scheduled := find(loadgen.ConstraintGenerator)
-	bound, bounded := find(loadgen.ConstraintLatency)
+	generator, scheduled := r.constraint(loadgen.ConstraintGenerator)
+	bound, bounded := r.constraint(loadgen.ConstraintLatency)
 	switch {
 	case scheduled && !generator.Met:
 		return "the load generator, which was late (" + text + ")"
+	case below:
+		return fmt.Sprintf("the latency bound of %s: one sample alone takes %s (%s)", strings.TrimPrefix(bound.RequiredText(), "≤ "), nanoseconds(r.Backend.WarmUp.LatencyNS), text)
 	case bounded && bound.Met && share < 90 && r.Scenario == loadgen.Server.String():
 		if r.Calibration != nil {
 			return "the rate chosen to keep the bound of " + strings.TrimPrefix(bound.RequiredText(), "≤ ") + " (" + text + ")"

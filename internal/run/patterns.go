@@ -23,15 +23,16 @@ const (
 	patternMost = 6 * time.Second
 )
 
-// Patterns runs a request under each of the four traffic patterns, about three seconds each. A run that fails does not keep the
-// others from running; an error is that of an interruption, or of all of them.
+// Patterns runs a request under each of the four traffic patterns, about three seconds each. A setting holds for those that have it,
+// and a bound that the user gave is never changed. A run that fails does not keep the others from running; an error is that of an
+// interruption, or of all of them.
 func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern, err error) {
 	q.Quick, q.Longest = true, patternMost
 	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin, Role: limitation.QuickRun}}, q.Settings...)
 	o = &Part{Observer: o, Noted: map[string]bool{}}
-	output, failed := q.Output, 0
+	output, settings, auto, failed := q.Output, q.Settings, q.AutoLatency, 0
 	for _, s := range loadgen.Scenarios() {
-		q.Scenario, q.AutoLatency = s.String(), s == loadgen.Server && len(q.SLO) == 0
+		q.Scenario, q.AutoLatency, q.Settings = s.String(), auto && s == loadgen.Server, settingsOf(s, settings)
 		if output != "" {
 			q.Output = filepath.Join(output, strings.ToLower(q.Scenario))
 		}
@@ -40,6 +41,8 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 		given := false
 		if resolved, err = Resolve(q); err == nil {
 			given = !resolved.placeholder("target_qps")
+			q.AutoLatency = auto && s == loadgen.Server || s == loadgen.Server && resolved.placeholder("target_latency")
+			resolved.Request.AutoLatency = q.AutoLatency
 			o.Note(fmt.Sprintf("%s: %s", resolved.ModelName(), resolved.ScenarioName()))
 			p.Results, err = resolved.do(ctx, o)
 			p.Folder = resolved.Request.Output
@@ -68,6 +71,15 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 	return list, nil
 }
 
+// settingsOf leaves out the settings that only other patterns have.
+func settingsOf(scenario loadgen.Scenario, all []config.Override) []config.Override {
+	table := loadgen.Settings()
+	return slices.DeleteFunc(slices.Clone(all), func(o config.Override) bool {
+		of := func(k *loadgen.Setting) bool { return k.Key == o.Key }
+		return slices.ContainsFunc(table, of) && !slices.ContainsFunc(table, func(k *loadgen.Setting) bool { return of(k) && k.In(scenario) })
+	})
+}
+
 // slower is the request again, at half the rate that a run of it completed and under the same bound, which another measurement of a
 // sample would change.
 func slower(q Request, r *report.Results) Request {
@@ -81,9 +93,9 @@ func slower(q Request, r *report.Results) Request {
 	return q
 }
 
-// tooFast reports whether a run was INVALID because its rate was more than keeps the latency bound.
+// tooFast reports whether a run was INVALID because its rate was more than keeps the latency bound, which a lower one may keep.
 func tooFast(r *report.Results) bool {
-	return r.Performance != nil && r.Performance.SamplesPerSecond > 0 &&
+	return r.Performance != nil && r.Performance.SamplesPerSecond > 0 && !r.BelowOneSample() &&
 		slices.ContainsFunc(r.Constraints, func(c report.Constraint) bool { return c.ID == loadgen.ConstraintLatency && !c.Met })
 }
 

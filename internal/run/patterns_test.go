@@ -7,46 +7,65 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// A slow model is done in about the time of its slowest query, with fewer queries than a verdict needs, and says so.
+// A slow model is done in about the time of its slowest query, with fewer queries than a verdict needs, and says so. A bound that
+// the user gave stays as it is, also below the time of a sample.
 func TestPatternsOfASlowModel(t *testing.T) {
-	q := runtest.Request(t)
-	q.Model, q.DatasetPath, q.Scenario, q.Settings, q.Instances = "", "", "", nil, 1
-	q.Engine.Latency, q.MaxBatch = 4*time.Second, 1
-	o := &observer{}
-	var list []report.Pattern
-	var took time.Duration
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		var err error
-		list, err = run.Patterns(t.Context(), q, o)
-		testenv.Must(t, err)
-		took = time.Since(began)
-	})
-	if len(list) != 4 || took > 90*time.Second {
-		t.Errorf("%d patterns took %v", len(list), took)
-	}
-	for i, want := range []struct {
-		queries, needed uint64
+	type pattern struct {
+		queries, needed uint64 // 0: there is a verdict
 		limit           string
-	}{{1, 11, "the model"}, {1, 11, "the model"}, {2, 7, "the rate chosen to keep the bound of 16 s"}, {1, 0, "the model"}} {
-		r := list[i].Results
-		if r == nil || r.Performance.Queries != want.queries || r.Metric == nil || !strings.HasPrefix(r.Limit(), want.limit) {
-			t.Fatalf("%s: %+v", list[i].Scenario, list[i])
-		}
-		few := fmt.Sprintf("too few queries for a verdict: %d of %d", want.queries, want.needed)
-		if strings.Contains(r.Limit(), few) != (want.needed > 0) || r.Valid() != (want.needed == 0) {
-			t.Errorf("%s: %s, limited by %s", list[i].Scenario, r.Result, r.Limit())
-		}
 	}
-	for _, note := range o.notes {
-		if strings.Contains(note, "division") {
-			t.Errorf("an own model has no division: %s", note)
+	for _, c := range []struct {
+		bound string
+		most  time.Duration
+		want  [4]pattern
+	}{
+		{"", 90 * time.Second, [4]pattern{{1, 11, "the model"}, {1, 11, "the model"}, {2, 7, "the rate chosen to keep the bound of 16 s"}, {1, 0, "the model"}}},
+		{"100ms", 75 * time.Second, [4]pattern{{1, 11, "the model"}, {1, 11, "the model"}, {2, 0, "the latency bound of 100 ms at the 90th percentile: one sample alone takes 4 s"}, {1, 0, "the model"}}},
+	} {
+		q := runtest.Request(t)
+		q.Model, q.DatasetPath, q.Scenario, q.Settings, q.Instances = "", "", "", nil, 1
+		q.Engine.Latency, q.MaxBatch = 4*time.Second, 1
+		if c.bound != "" {
+			q.Settings = []config.Override{{Key: "target_latency", Value: c.bound, Origin: "flag"}}
+		}
+		o := &observer{}
+		var list []report.Pattern
+		var took time.Duration
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			var err error
+			list, err = run.Patterns(t.Context(), q, o)
+			testenv.Must(t, err)
+			took = time.Since(began)
+		})
+		if len(list) != 4 || took > c.most {
+			t.Errorf("bound %q: %d patterns took %v", c.bound, len(list), took)
+		}
+		for i, want := range c.want {
+			r := list[i].Results
+			if r == nil || r.Performance.Queries != want.queries || r.Metric == nil || !strings.HasPrefix(r.Limit(), want.limit) {
+				t.Fatalf("bound %q, %s: %+v", c.bound, list[i].Scenario, list[i])
+			}
+			few := fmt.Sprintf("too few queries for a verdict: %d of %d", want.queries, want.needed)
+			below := strings.Contains(want.limit, "alone")
+			if strings.Contains(r.Limit(), few) != (want.needed > 0) || r.Valid() != (want.needed == 0 && !below) {
+				t.Errorf("bound %q, %s: %s, limited by %s", c.bound, list[i].Scenario, r.Result, r.Limit())
+			}
+			if s := report.MadeBy(r.Settings, "target_latency"); c.bound != "" && i < 3 && (s.Value != "100 ms" && s.Value != "100ms" || s.Origin != "flag") {
+				t.Errorf("bound %q, %s: became %+v", c.bound, list[i].Scenario, s)
+			}
+		}
+		for _, note := range o.notes {
+			if strings.Contains(note, "division") {
+				t.Errorf("an own model has no division: %s", note)
+			}
 		}
 	}
 }
