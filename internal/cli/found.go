@@ -42,7 +42,7 @@ var onlyNamed = map[string]string{
 
 	"token-file": credential, "tls-ca": credential, "tls-cert": credential, "tls-key": credential, "tls-client-ca": credential,
 
-	"accept-license": agrees, "yes": agrees,
+	"accept-license": agrees, "yes": agrees, "accept": agrees,
 
 	"listen": listens, "grpc-listen": listens, "live": listens, "insecure": listens, "token-server": listens,
 }

@@ -16,8 +16,8 @@ func newVerify() *cobra.Command {
 		Use:   "verify",
 		Short: "Check a data set or a model that is on this machine",
 		Long: `Check a data set or a model that is on this machine: layout, counts, checksums where they
-are published or were noted when it was downloaded, and whether the lists and
-annotations agree with the files. Nothing is changed. If anything is wrong, the exit
+are published or were noted when it was downloaded or first seen, and whether the lists and
+annotations agree with the files. Nothing there is changed. If anything is wrong, the exit
 status is 1, and the output names the command that repairs it.`,
 		Example: "  mlperf verify dataset imagenet --dir imagenet --count 12",
 	}
@@ -79,6 +79,7 @@ func newVerifyItem(kind download.Kind) *cobra.Command {
 	if kind == download.Dataset {
 		cmd.Short = "Check a data set"
 		cmd.Example = "  mlperf verify dataset imagenet --dir imagenet --count 12"
+		cmd.Flags().BoolVar(&o.Accept, "accept", false, "take files without a known checksum as they are now; runs compare with that")
 		cmd.Flags().IntVar(&o.Count, "count", 0, "how many samples there should be (default: as downloaded, or all)")
 	} else {
 		cmd.Short = "Check a model"

@@ -6,13 +6,20 @@ import (
 	"slices"
 )
 
+// For lists the items of a kind that a benchmark uses.
+func (m *Manifest) For(kind Kind, benchmark func(name string) bool) (items []Item) {
+	for _, it := range m.Items {
+		if it.Kind == kind && slices.ContainsFunc(it.For, benchmark) {
+			items = append(items, it)
+		}
+	}
+	return items
+}
+
 // Official names the official file with one of these checksums, by its item, among the models of a benchmark; empty: none
 // has it. Sums may be empty.
 func (m *Manifest) Official(benchmark func(name string) bool, sha256, md5 string) string {
-	for _, it := range m.Items {
-		if it.Kind != Model || !slices.ContainsFunc(it.For, benchmark) {
-			continue
-		}
+	for _, it := range m.For(Model, benchmark) {
 		for _, f := range it.Files {
 			if f.SHA256 != "" && f.SHA256 == sha256 || f.MD5 != "" && f.MD5 == md5 {
 				return f.Name + " of the item " + it.Name
@@ -25,9 +32,8 @@ func (m *Manifest) Official(benchmark func(name string) bool, sha256, md5 string
 // HasMD5 reports whether a publisher of models of a benchmark gives the MD5 of a file with this extension, so that it is
 // worth computing.
 func (m *Manifest) HasMD5(benchmark func(name string) bool, ext string) bool {
-	return slices.ContainsFunc(m.Items, func(it Item) bool {
-		return it.Kind == Model && slices.ContainsFunc(it.For, benchmark) &&
-			slices.ContainsFunc(it.Files, func(f File) bool { return f.MD5 != "" && f.Unpack == nil && path.Ext(f.Name) == ext })
+	return slices.ContainsFunc(m.For(Model, benchmark), func(it Item) bool {
+		return slices.ContainsFunc(it.Files, func(f File) bool { return f.MD5 != "" && f.Unpack == nil && path.Ext(f.Name) == ext })
 	})
 }
 

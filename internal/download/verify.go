@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -44,6 +45,7 @@ type VerifyOptions struct {
 	Dir         string
 	Count       int      // of samples that there should be; 0: as downloaded, or all
 	MaxProblems int      // to report of each kind; 0: 10
+	Accept      bool     // files without another checksum are to be as they are now
 	Observer    Observer // nil: silence
 }
 
@@ -62,7 +64,7 @@ type verification struct {
 }
 
 // Verify checks an item's folder: that the files are there and have the published checksums, that they are as they were when
-// they were installed, and that the data set's own lists agree with its files. It changes nothing. An error kept it from
+// they were installed or first seen, and that the data set's own lists agree with its files. It changes nothing in the folder. An error kept it from
 // checking; problems are in the report.
 func Verify(ctx context.Context, it Item, o VerifyOptions) (*Report, error) {
 	if err := checkCount(it, o.Count); err != nil {
@@ -164,26 +166,29 @@ func (v *verification) checkPublished(ctx context.Context) error {
 	return nil
 }
 
-// checkInstalled compares the files with the list of when they were installed.
+// checkInstalled compares the files with the list of when they were installed, and those of data sets that are not in it with when they
+// were first seen.
 func (v *verification) checkInstalled(ctx context.Context, r receipt, finished bool) error {
 	v.newKind()
 	list, err := readSums(v.root)
-	if errors.Is(err, fs.ErrNotExist) {
+	v.report.Ours = err == nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		v.unknown("mlperf download did not make this folder: it has no list of all checksums")
-		return nil
-	}
-	if err != nil {
+		list = &sumList{root: v.root}
+	case err != nil:
 		return err
-	}
-	v.report.Ours = true
-	if !finished {
+	case !finished:
 		v.problem("the download was not finished")
 	}
 	n := len(list.sums)
-	if n < r.Files {
+	if v.report.Ours && n < r.Files {
 		v.problem("%s lists %d files, want %d: the others cannot be checked", sumsFile, n, r.Files)
 	}
 	v.Observer.Phase("checking all files")
+	if v.item.Kind == Dataset {
+		return v.compareAll(ctx)
+	}
 	size, problems, err := list.verify(ctx, v.Observer)
 	for _, text := range problems {
 		v.problem("%s", text)
@@ -192,6 +197,29 @@ func (v *verification) checkInstalled(ctx context.Context, r receipt, finished b
 		v.fine("%s, %s, are as they were installed", units.Count(n, "file"), units.Bytes(size))
 	}
 	return err
+}
+
+// compareAll compares all files of a data set, and keeps their checksums for runs.
+func (v *verification) compareAll(ctx context.Context) error {
+	c, err := Compare(ctx, v.Dir, CompareOptions{Items: []Item{v.item}, Full: true, Accept: v.Accept, Observer: v.Observer})
+	if err != nil {
+		return err
+	}
+	if c.Unkept != nil {
+		v.unknown("later changes cannot be found: %v", c.Unkept)
+	}
+	for _, d := range c.Different {
+		if !slices.Contains(v.report.Problems, d.Text) { // by its published checksum
+			v.problem("%s", d.Text)
+		}
+	}
+	if n := c.Installed + c.Published; v.report.Ours && n > 0 && len(c.Different) == 0 {
+		v.fine("%s are as they were installed", units.Count(n, "file"))
+	}
+	if c.AsSeen > 0 {
+		v.fine("%s are as they were first seen, %s", units.Count(c.AsSeen, "file"), c.Since.Format(time.DateTime))
+	}
+	return nil
 }
 
 // checkSamples compares the number of samples with what it should be.

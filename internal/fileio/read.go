@@ -86,6 +86,35 @@ func Glob(folder, pattern string) (paths []string) {
 	return paths
 }
 
+// A Found is a file below a folder.
+type Found struct {
+	Name string      // path below the folder, with slashes
+	Info fs.FileInfo // of the file, at the end of links
+}
+
+// Files lists the files below a folder, by name, through links to files. Links that lead nowhere, and what is removed meanwhile, are left out.
+func Files(ctx context.Context, dir string) (files []Found, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		files = append(files, Found{filepath.ToSlash(name), info})
+		return err
+	})
+	return files, err
+}
+
 // SHA256 returns the SHA-256 of a file, in hexadecimal digits, and its size in bytes. It stops when the context ends.
 func SHA256(ctx context.Context, path string) (sum string, size int64, err error) {
 	return sumOf(ctx, path, sha256.New())

@@ -31,6 +31,8 @@ var words = map[limitation.ID]string{
 	limitation.PartOfData:      "a part of the data set: the first {value} samples",
 	limitation.DatasetSize:     "the data set has {value} samples instead of the official {want}",
 	limitation.SamplesInMemory: "{value} samples are in memory at once instead of the official {want}",
+	limitation.ChangedData:     "{value} of {of} files of the data set are not as {want}: {key}",
+	limitation.UncomparedData:  "the data set was not compared with its checksums, {value} to read: mlperf verify dataset {key} does it",
 	limitation.Copies:          "{value} of {of} samples are copies of others by their content",
 	limitation.Sampling:        "{value}, the benchmark takes the likeliest token",
 	limitation.EndTokens:       "answers also end with {value}, as {origin} says; the benchmark's do not",

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -18,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // builtInData reports whether the data are made here, or lie in a folder that was, or that has copies of such files.
@@ -73,16 +76,19 @@ func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint)
 	return unknown, notes, nil
 }
 
+// isBenchmark reports whether a name is that of the benchmark, and not of another one that has its names in other rounds.
+func (r *Resolved) isBenchmark(name string) bool {
+	m, err := models.LookupAny(name)
+	return name == r.model.Name || err == nil && m.Dataset == r.model.Dataset && r.model.Rules.Is(name)
+}
+
 // sourceOf says where a model file comes from, or that it comes from no official file.
 func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path string, print onnx.Fingerprint) (note string, unknown *limitation.Limitation, err error) {
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", nil, err
 	}
-	benchmark := func(name string) bool { // and not another one that has its names in other rounds
-		m, err := models.LookupAny(name)
-		return name == r.model.Name || err == nil && m.Dataset == r.model.Dataset && r.model.Rules.Is(name)
-	}
+	benchmark := r.isBenchmark
 	name, md5 := filepath.Base(path), ""
 	if len(print.Data) == 0 && known.HasMD5(benchmark, filepath.Ext(path)) {
 		if md5, err = fileio.MD5(ctx, path); err != nil {
@@ -137,3 +143,80 @@ func (r *Resolved) fetched(ctx context.Context, known *download.Manifest, benchm
 	}
 	return name
 }
+
+// What a run reads of a data set to compare it with its checksums, in bytes. A larger one is compared by 'mlperf verify'.
+const (
+	mostCompared      = 32 << 30 // a minute or two from a fast disk
+	mostComparedQuick = 1 << 30  // for runs that are limited anyway, about a second
+)
+
+// compareData compares the user's data set with its checksums, once after each change. How it differs is a limitation; a simulated
+// engine looks at no data.
+func (p *Prepared) compareData(ctx context.Context) error {
+	q := &p.Request
+	if q.DatasetPath == "" || q.noBenchmark() || p.config.BuiltInData || q.Engine.Name == engine.Simulated || len(p.dataFiles) == 0 {
+		return nil
+	}
+	known, err := download.Load()
+	if err != nil {
+		return err
+	}
+	most := int64(mostCompared)
+	if q.Quick || q.Count > 0 {
+		most = mostComparedQuick
+	}
+	c, err := download.Compare(ctx, p.config.DatasetDir, download.CompareOptions{
+		Items: known.For(download.Dataset, p.isBenchmark), Found: p.dataFiles, MostRead: most, Observer: toDownload{p.config.Observer},
+	})
+	if err != nil {
+		return err
+	}
+	if c.Unkept != nil {
+		p.config.Observer.Note("the next run compares the data set again: " + c.Unkept.Error())
+	}
+	files := units.Count(c.Files, "file")
+	switch {
+	case c.Unread > 0:
+		p.known = append(p.known, limitation.Limitation{ID: limitation.UncomparedData, Key: p.model.Dataset, Value: units.Bytes(c.Unread)})
+		return nil
+	case len(c.Different) > 0:
+		l := differentData(c)
+		p.known = append(p.known, l)
+		p.config.Observer.Note(report.Sentence(l))
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		text string
+	}{
+		{c.Published, "with the published checksum"}, {c.Installed, "as mlperf download installed them"},
+		{c.AsSeen, "as first seen at " + c.Since.Format(time.DateTime) + ", without a published checksum"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", units.Number(float64(part.n)), part.text))
+		}
+	}
+	p.source = append(p.source, fmt.Sprintf("data set: %s, %s: %s; read at %s, and not changed since", files, units.Bytes(c.Bytes), strings.Join(parts, ", "), c.Read.Format(time.DateTime)))
+	return nil
+}
+
+// differentData is the limitation of a data set whose files are not as they should be.
+func differentData(c *download.Comparison) limitation.Limitation {
+	const most = 3 // names
+	var names []string
+	for _, d := range c.Different[:min(most, len(c.Different))] {
+		names = append(names, d.Name)
+	}
+	if len(c.Different) > most {
+		names = append(names, "…")
+	}
+	return limitation.Limitation{
+		ID: limitation.ChangedData, Key: strings.Join(names, ", "), Value: strconv.Itoa(len(c.Different)), Of: strconv.Itoa(c.Files), Want: c.Different[0].From,
+	}
+}
+
+// toDownload shows what a comparison does.
+type toDownload struct{ Observer }
+
+// Bytes implements download.Observer.
+func (toDownload) Bytes(int64, int64) {}

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/convert"
 	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/testenv"
@@ -140,6 +141,49 @@ func TestSourceOfModelByDivision(t *testing.T) {
 		unknown, notes, err := resolved(t, c.q).sourceOfModel(t.Context(), []onnx.Fingerprint{print})
 		if err != nil || len(unknown) != c.unknown || len(notes) != c.notes {
 			t.Errorf("%+v: limitations %v, notes %q, %v", c.q, unknown, notes, err)
+		}
+	}
+}
+
+// What is known of the user's data set is in the record: a change as a limitation, the rest as a note.
+func TestComparedData(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("MLPERF_DATA_DIR", filepath.Join(dir, "data"))
+	set := filepath.Join(dir, "squad")
+	testenv.Tree(t, set, map[string]string{"dev-v1.1.json": "not the published one", "more.txt": "1"})
+	list, _ := sums("1")
+	compare := func(q Request) *Prepared {
+		q.Scenario = "offline"
+		p := resolved(t, q).prepare("", nil, harness.Silent{})
+		var err error
+		p.Fingerprint.Data, err = p.dataFingerprint(t.Context())
+		testenv.Must(t, err, p.compareData(t.Context()))
+		return p
+	}
+	of := func(p *Prepared) (list []limitation.Limitation) {
+		for _, l := range p.known {
+			if l.ID == limitation.ChangedData || l.ID == limitation.UncomparedData {
+				list = append(list, l)
+			}
+		}
+		return list
+	}
+	changed := limitation.Limitation{ID: limitation.ChangedData, Key: "dev-v1.1.json", Value: "1", Of: "2", Want: "published"}
+	p := compare(Request{Model: "bert", DatasetPath: set})
+	if got := of(p); len(got) != 1 || got[0] != changed || len(p.source) != 1 || !strings.HasPrefix(p.source[0], "data set: 2 files, 22.0 B: 1 as first seen at 20") {
+		t.Errorf("%+v, %q", got, p.source)
+	}
+	testenv.Tree(t, set, map[string]string{".mlperf-download/SHA256SUMS": list + "  more.txt\n" + list + "  gone.txt\n"})
+	changed.Key, changed.Value = "dev-v1.1.json, gone.txt", "2"
+	p = compare(Request{Model: "bert", DatasetPath: set})
+	if got := of(p); len(got) != 1 || got[0] != changed || !strings.Contains(p.source[0], "1 as mlperf download installed them") {
+		t.Errorf("%+v, %q", got, p.source)
+	}
+	for name, q := range map[string]Request{
+		"a simulated engine": {Model: "bert", DatasetPath: set, Engine: here().Engine}, "an own model": {ModelPath: "m.onnx", DatasetPath: set},
+	} {
+		if p := compare(q); len(of(p)) != 0 || len(p.source) != 0 {
+			t.Errorf("%s: %+v, %q", name, of(p), p.source)
 		}
 	}
 }

@@ -49,6 +49,7 @@ type Prepared struct {
 	ceiling    *report.Ceiling    // the most that this machine was measured to do; nil: it was not measured
 	ownWeights bool               // the model is built-in
 	beside     []string           // benchmarks that run at the same time on this machine
+	dataFiles  []fileio.Found     // of the user's data set
 }
 
 // Provide opens the engine, and finds or makes the data set and the model, in the precision of the request.
@@ -338,6 +339,9 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 		}
 	}
 	if p.Fingerprint.Data, err = p.dataFingerprint(ctx); err != nil {
+		return fmt.Errorf("the data set: %w", err)
+	}
+	if err := p.compareData(ctx); err != nil {
 		return fmt.Errorf("the data set: %w", err)
 	}
 	if q.freePrompts() {
