@@ -6,6 +6,8 @@
 #   scripts/run_and_time.sh resnet50 offline --quick
 #   scripts/run_and_time.sh resnet50 server --target-qps 30 --model-path my.onnx --dataset-path imagenet
 #
+# A data set that mlperf download has got goes by its name.
+#
 # The seconds are those of the whole run, with what is prepared before and written after
 # it; they are no result. The result is what mlperf run prints in between. The exit
 # status is that of mlperf run: 0 valid, 3 finished but INVALID, 4 accuracy below target.

@@ -15,6 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/cli/progress"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/download"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
@@ -221,7 +223,33 @@ func settleFlags(cmd *cobra.Command) error {
 	if _, err = progress.ParseStyle(cmd.Flag("progress").Value.String()); err != nil {
 		return usage("--progress: %w", err)
 	}
-	return nil
+	return namedData(cmd)
+}
+
+// namedData takes the name of an official data set, as mlperf download has it, for its folder, unless there is a file or folder of this
+// name.
+func namedData(cmd *cobra.Command) error {
+	f := cmd.Flag("dataset-path")
+	if f == nil || f.Value.String() == "" || fileio.Exists(f.Value.String()) {
+		return nil
+	}
+	name := f.Value.String()
+	known, err := download.Load()
+	if err != nil || !slices.Contains(known.Names(download.Dataset), name) {
+		return err
+	}
+	it, err := known.Lookup(download.Dataset, name)
+	if err != nil {
+		return err
+	}
+	dir, err := it.UsualDir()
+	if err != nil {
+		return err
+	}
+	if !download.Installed(dir, it) {
+		return fmt.Errorf("data set: neither the folder %s nor a download in %s is there: mlperf download dataset %s gets it", name, dir, name)
+	}
+	return f.Value.Set(dir)
 }
 
 // originKey is the annotation of a flag that says where its value comes from, and the role of that.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestWrongValues(t *testing.T) {
@@ -201,5 +202,27 @@ func TestOptionFileOfOtherVerbs(t *testing.T) {
 	write(t, optionFile, "fail-if: p50>+5%\nbudget: 3s\n")
 	if o := mlperf(t, "list", "suites"); o.status != ExitDone || o.stderr != "" {
 		t.Errorf("status %d: %s", o.status, o.stderr)
+	}
+}
+
+// The name of an official data set is the folder of its download, unless the working folder has something of this name.
+func TestNamedData(t *testing.T) {
+	inFolder(t)
+	run := func() outcome {
+		return mlperf(t, "run", "--model", "resnet50", "--scenario", "offline", "--dataset-path", "imagenet", "--backend", "simulated")
+	}
+	got := run()
+	if got.status != ExitError || !strings.Contains(got.stderr, "nor a download in ") || !strings.Contains(got.stderr, "mlperf download dataset imagenet gets it") {
+		t.Errorf("nothing is there: %d, %s", got.status, got.stderr)
+	}
+	testenv.Tree(t, "data/datasets/imagenet", map[string]string{
+		".mlperf-download/receipt.json": `{"format":1,"kind":"dataset","name":"imagenet"}`, "val_map.txt": "ofthedownload.JPEG 1\n",
+	})
+	if got := run(); got.status != ExitError || !strings.Contains(got.stderr, "ofthedownload.JPEG") {
+		t.Errorf("it is downloaded: %d, %s", got.status, got.stderr)
+	}
+	testenv.Tree(t, "imagenet", map[string]string{"val_map.txt": "oftheuser.JPEG 1\n"})
+	if got := run(); got.status != ExitError || !strings.Contains(got.stderr, "oftheuser.JPEG") {
+		t.Errorf("the user has such a folder: %d, %s", got.status, got.stderr)
 	}
 }

@@ -58,7 +58,7 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&q.MLPerfConf, "mlperf-conf", "", "file to use instead of the rule set's mlperf.conf")
 	f.StringVar(&q.UserConf, "user-conf", "", "user.conf; ./user.conf is used if it exists")
 	f.BoolVar(&q.AllowUnknownKeys, "allow-unknown-keys", false, "warn of unknown keys in conf files instead of refusing them")
-	f.StringVar(&q.DatasetPath, "dataset-path", "", "`folder` of the data set to use instead of the built-in one")
+	f.StringVar(&q.DatasetPath, "dataset-path", "", "`folder` of the data set to use instead of the built-in one, or the name of a downloaded one")
 	f.Int64Var(&q.Rows, "rows", 0, rowsHelp)
 	f.BoolVar(&q.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")

@@ -238,5 +238,5 @@ func (r *readme) directions() {
 	for _, s := range r.card.Scenarios {
 		r.say("    scripts/run_and_time.sh %s %s", r.card.Name, strings.ToLower(s.Scenario))
 	}
-	r.say("\nWith `--model-path FILE --dataset-path FOLDER` for the official ones; `mlperf run --help` has all flags.")
+	r.say("\nWith `--model-path FILE --dataset-path FOLDER` for the official ones (a downloaded data set goes by its name); `mlperf run --help` has all flags.")
 }
