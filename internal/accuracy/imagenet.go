@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +64,6 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 	score := &Score{Coverage: Coverage{Samples: len(truth)}, Right: make([]byte, (len(truth)+7)/8)}
 	good, good1, total1 := 0, map[int64]int{}, map[int64]int{} // in all, and by label
 	among, ranked := 0, opts.Best != nil
-	types := labelTypes{}
 	for rec, err := range FirstRecords(log, &score.Coverage) {
 		if err != nil {
 			return nil, err
@@ -75,7 +73,6 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 			return nil, rec.errorf(log, "%w", err)
 		}
 		want := truth[rec.QSLIndex]
-		types.add(rec.Data, want.Label)
 		total1[want.Label]++
 		if ranked = ranked && len(opts.Best[rec.QSLIndex]) > 1; ranked && amongFive(want.Label, found, opts.Best[rec.QSLIndex]) {
 			among++
@@ -99,10 +96,6 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 		score.Values = append(score.Values, Value{Name: Top5, Value: percent(among, total), Unit: "%"})
 	}
 	score.printf("accuracy=%.3f%%, good=%d, total=%d", percent(good, total), good, total)
-	if other, right := types.instead(dtype); other != "" {
-		score.Warnings = append(score.Warnings, fmt.Sprintf("the log is of another type: as %s no answer is a label, as %s all are: with dtype %s the accuracy is %.3f %%",
-			dtype, other, other, percent(right, total)))
-	}
 	if opts.Verbose {
 		score.printf("found and ignored %d dupes", score.Coverage.Repeated)
 	}
@@ -111,53 +104,6 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 		score.Classes.add("", label, percent(good1[label], total1[label]), total1[label])
 	}
 	return score, nil
-}
-
-// labelTypes counts, for each type that a log can have, the answers that are labels. Preferred types come first: a log of int64 can be read as int32.
-type labelTypes [3]struct {
-	answers int // that are labels, without those whose bytes are all zero, which are 0 in each type
-	others  int // that are not
-	right   int
-}
-
-var typesOfLabels = [len(labelTypes{})]DType{Int64, Int32, float32s}
-
-// mostLabels is above the number of classes of any data set of images, and below what a float32's bits are as an integer.
-const mostLabels = 1 << 16
-
-func (t *labelTypes) add(data []byte, want int64) {
-	zero := !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
-	for i, dtype := range typesOfLabels {
-		n, number, err := dtype.numbers(data)
-		switch {
-		case err != nil || n == 0:
-			t[i].others++
-			continue
-		case zero:
-		case number(0) >= 0 && number(0) < mostLabels && number(0) == math.Trunc(number(0)):
-			t[i].answers++
-		default:
-			t[i].others++
-			continue
-		}
-		if int64(number(0)) == want {
-			t[i].right++
-		}
-	}
-}
-
-// instead returns the type of which all answers are labels, where none is one as the type that was taken, and how many are
-// right then; "" if there is none.
-func (t *labelTypes) instead(taken DType) (other DType, right int) {
-	if t[slices.Index(typesOfLabels[:], taken)].answers > 0 {
-		return "", 0
-	}
-	for i, dtype := range typesOfLabels {
-		if t[i].others == 0 && t[i].answers > 0 {
-			return dtype, t[i].right
-		}
-	}
-	return "", 0
 }
 
 // amongFive reports whether a label is the answer or one of the four best others.

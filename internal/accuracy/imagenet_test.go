@@ -1,7 +1,6 @@
 package accuracy
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -60,57 +59,6 @@ func TestScoreImageNet(t *testing.T) {
 	}
 	if d := cmp.Diff(want, must(ScoreImageNet(log, truth, ImageNetOptions{Verbose: true}))); d != "" {
 		t.Errorf("ScoreImageNet (-want +got):\n%s", d)
-	}
-}
-
-func TestLogOfAnotherType(t *testing.T) {
-	truth := []LabeledImage{{"a.JPEG", 139}, {"b.JPEG", 583}, {"c.JPEG", 0}, {"d.JPEG", 5}}
-	ints := func(values ...uint32) (logged [][]byte) {
-		for _, v := range values {
-			logged = append(logged, binary.LittleEndian.AppendUint32(nil, v))
-		}
-		return logged
-	}
-	longs := func(values ...uint64) (logged [][]byte) {
-		for _, v := range values {
-			logged = append(logged, binary.LittleEndian.AppendUint64(nil, v))
-		}
-		return logged
-	}
-	floats := func(values ...float32) (logged [][]byte) {
-		for _, v := range values {
-			logged = append(logged, floats(v))
-		}
-		return logged
-	}
-	for name, c := range map[string]struct {
-		log   [][]byte
-		dtype DType
-		want  string // in the warning; "": none
-	}{
-		"int32":                          {ints(139, 583, 0, 1000), "", "as float32 no answer is a label, as int32 all are: with dtype int32 the accuracy is 75.000 %"},
-		"int64":                          {longs(139, 583, 0, 5), "", "with dtype int64 the accuracy is 100.000 %"},
-		"two int32":                      {[][]byte{slices.Concat(ints(139, 8)...), slices.Concat(ints(583, 9)...)}, "", "with dtype int32 the accuracy is 100.000 %"},
-		"float32 as int32":               {floats(139, 583, 0, 6), Int32, "as int32 no answer is a label, as float32 all are: with dtype float32 the accuracy is 75.000 %"},
-		"two float32 as int64":           {[][]byte{slices.Concat(floats(139, 1)...), slices.Concat(floats(7, 1)...)}, Int64, "with dtype float32 the accuracy is 50.000 %"},
-		"int32 as it is":                 {ints(139, 583, 0, 1000), Int32, ""},
-		"int64 as int32":                 {longs(139, 583, 0, 5), Int32, ""}, // the same labels
-		"float32":                        {floats(1, 2, 3, 4), "", ""},
-		"a float32 that is no label":     {floats(139.5, 583, 0, 6), "", ""},
-		"float32 and an int32":           {append(floats(139), ints(583)...), "", ""},
-		"zeros":                          {ints(0, 0, 0, 0), "", ""},
-		"probabilities":                  {floats(0.1, 0.7, 0.2, 1e-9), "", ""},
-		"an int32 that is below 0":       {ints(139, 583, 1<<31), "", ""},
-		"an int32 that is beyond labels": {ints(139, 583, mostLabels), "", ""},
-	} {
-		score, err := ScoreImageNet(logOf(c.log...), truth, ImageNetOptions{DType: c.dtype})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if got := strings.Join(score.Warnings, "; "); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: warnings %q, want %q", name, got, c.want)
-		}
 	}
 }
 

@@ -162,30 +162,43 @@ func (d DType) check(option string, choices ...DType) (DType, error) {
 	return d, nil
 }
 
+// size is how many bytes a number has.
+func (d DType) size() int {
+	switch d {
+	case uint8s, int8s:
+		return 1
+	case int16s, Float16:
+		return 2
+	case Int32, float32s:
+		return 4
+	}
+	return 8
+}
+
 // numbers returns how many numbers a payload has, and a function for number i. A float64 holds every value
 // of these types but the largest of int64. As for numpy.frombuffer, a part of a number at the end is an error.
 func (d DType) numbers(payload []byte) (n int, at func(i int) float64, err error) {
-	size, le := 0, binary.LittleEndian
-	switch d {
-	case uint8s:
-		size, at = 1, func(i int) float64 { return float64(payload[i]) }
-	case int8s:
-		size, at = 1, func(i int) float64 { return float64(int8(payload[i])) }
-	case int16s:
-		size, at = 2, func(i int) float64 { return float64(int16(le.Uint16(payload[2*i:]))) }
-	case Int32:
-		size, at = 4, func(i int) float64 { return float64(int32(le.Uint32(payload[4*i:]))) }
-	case Int64:
-		size, at = 8, func(i int) float64 { return float64(int64(le.Uint64(payload[8*i:]))) }
-	case Float16:
-		size, at = 2, func(i int) float64 { return float16(le.Uint16(payload[2*i:])) }
-	case float32s:
-		size, at = 4, func(i int) float64 { return float64(math.Float32frombits(le.Uint32(payload[4*i:]))) }
-	default:
-		size, at = 8, func(i int) float64 { return math.Float64frombits(le.Uint64(payload[8*i:])) }
-	}
+	size, le := d.size(), binary.LittleEndian
 	if len(payload)%size != 0 {
 		return 0, nil, fmt.Errorf("payload of %d bytes does not consist of %s numbers of %d bytes", len(payload), d, size)
+	}
+	switch d {
+	case uint8s:
+		at = func(i int) float64 { return float64(payload[i]) }
+	case int8s:
+		at = func(i int) float64 { return float64(int8(payload[i])) }
+	case int16s:
+		at = func(i int) float64 { return float64(int16(le.Uint16(payload[2*i:]))) }
+	case Int32:
+		at = func(i int) float64 { return float64(int32(le.Uint32(payload[4*i:]))) }
+	case Int64:
+		at = func(i int) float64 { return float64(int64(le.Uint64(payload[8*i:]))) }
+	case Float16:
+		at = func(i int) float64 { return float16(le.Uint16(payload[2*i:])) }
+	case float32s:
+		at = func(i int) float64 { return float64(math.Float32frombits(le.Uint32(payload[4*i:]))) }
+	default:
+		at = func(i int) float64 { return math.Float64frombits(le.Uint64(payload[8*i:])) }
 	}
 	return len(payload) / size, at, nil
 }

@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +47,11 @@ func TargetOf(m workload.Model, rules string, in report.Input) Target {
 func Score(ctx context.Context, path string, m workload.Model, s workload.Scoring, t Target) (*report.Accuracy, error) {
 	score, err := scoreOf(ctx, path, m, s)
 	if err != nil {
-		return nil, errors.Join(err, ofAnotherType(ctx, path, m, s))
+		_, target := t.numbers()
+		if hint := otherReading(ctx, path, m, s, false, func(v accuracy.Value) bool { return v.Value > 0 && v.Value >= goodShare*target }); hint != "" {
+			err = errors.Join(err, errors.New(hint))
+		}
+		return nil, err
 	}
 	if t.None == "" && t.Reference == 0 && t.Quality.Reference == 0 && t.Target == 0 {
 		t.None = "none is known"
@@ -61,8 +65,11 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	}
 	a.Met = a.Met && len(a.AlsoMissed) == 0
 	a.Warnings = slices.Clone(score.Warnings)
-	if score.Right == nil { // a scorer of labels sees in the bytes of which type they are
-		if hint := betterAs(ctx, path, m, s, a); hint != "" {
+	if a.Value < poorShare*a.Target && a.Target <= a.Reference { // higher is better
+		better := func(v accuracy.Value) bool {
+			return v.Name == a.Metric && v.Value >= goodShare*a.Target && (v.Value >= goodTimes*a.Value || v.Value >= a.Target)
+		}
+		if hint := otherReading(ctx, path, m, s, score.Right != nil, better); hint != "" {
 			a.Warnings = append(a.Warnings, hint)
 		}
 	}
@@ -102,66 +109,83 @@ func scoreOf(ctx context.Context, path string, m workload.Model, s workload.Scor
 // typeOption is the option of models whose logs may have numbers of several types.
 const typeOption = "dtype"
 
-// ofAnotherType says of a log that has no score as the type that was taken which other types it has one as; nil: none.
-func ofAnotherType(ctx context.Context, path string, m workload.Model, s workload.Scoring) error {
-	var found []string
-	for dtype, v := range asOtherTypes(ctx, path, m, s) {
-		found = append(found, typeHint(dtype, v))
-	}
-	if found == nil {
-		return nil
-	}
-	return errors.New("the log is of another type: " + strings.Join(found, ", "))
-}
+// What a hint needs: a score that is poor as the log was read, and a good one otherwise.
+const (
+	goodShare = 0.5       // of the target, at least
+	poorShare = 0.75      // of the target, at most
+	goodTimes = 4         // the poor score, at least
+	mostHints = 256 << 20 // bytes of a log that is rewritten in memory
+)
 
-// betterAs says of a log whose score is far below its target which other type the log has a good one as, which numbers that were
-// read as another type do not have; empty: none.
-func betterAs(ctx context.Context, path string, m workload.Model, s workload.Scoring, a *report.Accuracy) string {
-	const good, poor, times = 0.5, 0.75, 4 // of the target; of the score
-	if a.Value >= poor*a.Target || a.Target > a.Reference {
-		return ""
-	}
-	var found []string
-	for dtype, v := range asOtherTypes(ctx, path, m, s) {
-		if v.Name == a.Metric && v.Value >= good*a.Target && (v.Value >= times*a.Value || v.Value >= a.Target) {
-			found = append(found, typeHint(dtype, v))
+// otherReading says as what a log has a good score; empty: as nothing. Types that the script takes come first; where none fits, the order
+// of bytes, float64, and indices and labels that are off by one.
+func otherReading(ctx context.Context, path string, m workload.Model, s workload.Scoring, labels bool, good func(accuracy.Value) bool) string {
+	var types []accuracy.DType
+	if i := slices.IndexFunc(m.ScoreOptions, func(o workload.Option) bool { return o.Name == typeOption }); i >= 0 {
+		for _, name := range m.ScoreOptions[i].Choices {
+			types = append(types, accuracy.DType(name))
 		}
 	}
-	if found == nil {
-		return ""
-	}
-	return "the log looks like one of another type: " + strings.Join(found, ", ")
-}
-
-func typeHint(dtype string, v accuracy.Value) string {
-	return fmt.Sprintf("with %s %s its %s is %s", typeOption, dtype, v.Name, units.With(units.Score(v.Value), v.Unit))
-}
-
-// asOtherTypes are the first values of the scores that a log has as each type, in the order in which the model lists them.
-func asOtherTypes(ctx context.Context, path string, m workload.Model, s workload.Scoring) iter.Seq2[string, accuracy.Value] {
-	return func(yield func(string, accuracy.Value) bool) {
-		i := slices.IndexFunc(m.ScoreOptions, func(o workload.Option) bool { return o.Name == typeOption })
-		if i < 0 {
-			return
-		}
-		for _, dtype := range m.ScoreOptions[i].Choices {
-			other := s
-			other.Options = maps.Clone(s.Options)
+	scored := func(log accuracy.Input, dtype accuracy.DType) string {
+		other := s
+		other.Options, other.Keep, other.Progress = maps.Clone(s.Options), "", func(int, int) {}
+		if dtype != "" {
 			if other.Options == nil {
 				other.Options = workload.Values{}
 			}
-			other.Options[typeOption], other.Keep, other.Progress = dtype, "", func(int, int) {}
-			if ctx.Err() != nil {
-				return
-			}
-			if score, err := scoreOf(ctx, path, m, other); err == nil && len(score.Values) > 0 && finite(score.Values[0].Value) && !yield(dtype, score.Values[0]) {
-				return
-			}
+			other.Options[typeOption] = string(dtype)
+		}
+		score, err := m.Score(ctx, log, other)
+		if err != nil || len(score.Values) == 0 || !finite(score.Values[0].Value) || !good(score.Values[0]) {
+			return ""
+		}
+		v := score.Values[0]
+		return fmt.Sprintf("its %s is %s", v.Name, units.With(units.Score(v.Value), v.Unit))
+	}
+	open := func(use func(log *os.File) string) string {
+		f, err := fileio.Open(path)
+		if err != nil || ctx.Err() != nil {
+			return ""
+		}
+		defer f.Close()
+		return use(f)
+	}
+	var found []string
+	for _, dtype := range types {
+		if text := open(func(log *os.File) string { return scored(log, dtype) }); text != "" {
+			found = append(found, fmt.Sprintf("with %s %s %s", typeOption, dtype, text))
 		}
 	}
+	if found != nil {
+		return "the log looks like one of another type: " + strings.Join(found, ", ")
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > mostHints {
+		return ""
+	}
+	for _, r := range accuracy.Readings(types, accuracy.DType(s.Options[typeOption]), labels) {
+		text := open(func(log *os.File) string {
+			rewritten, err := r.Rewrite(log)
+			if err != nil {
+				return ""
+			}
+			return scored(rewritten, r.DType)
+		})
+		if text != "" {
+			return fmt.Sprintf("the log looks like one of %s: read as such, %s", r.Name, text)
+		}
+	}
+	return ""
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// numbers are the reference that counts, and the target of a score of which more is better.
+func (t Target) numbers() (reference, target float64) {
+	if t.Reference != 0 && t.Reference != t.Quality.Reference {
+		return t.Reference, t.Reference * t.Fraction
+	}
+	return t.Quality.Reference, cmp.Or(t.Target, t.Quality.Reference*t.Fraction)
+}
 
 func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	v, ok := score.Lookup(t.Metric)
@@ -177,10 +201,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	if !finite(v.Value) {
 		return nil, fmt.Errorf("the score %s is %v", v.Name, v.Value)
 	}
-	reference, target := t.Quality.Reference, cmp.Or(t.Target, t.Quality.Reference*t.Fraction)
-	if t.Reference != 0 && t.Reference != reference {
-		reference, target = t.Reference, t.Reference*t.Fraction
-	}
+	reference, target := t.numbers()
 	met := v.Value >= target
 	if v.LowerIsBetter {
 		target = reference * (2 - t.Fraction)

@@ -226,13 +226,13 @@ func TestLogsOfOtherTypes(t *testing.T) {
 		log     string
 		want    string // the end of the error
 	}{
-		"speech of int16":      {speech, "int64 int32 int16 int8", record(int16(1), int16(2)), "with dtype int16 its accuracy is 100 %, with dtype int8 its accuracy is -100 %"},
-		"speech of int8":       {speech, "int64 int32 int16 int8", record(int8(1), int8(2)), "the log is of another type: with dtype int8 its accuracy is 100 %"},
+		"speech of int16":      {speech, "int64 int32 int16 int8", record(int16(1), int16(2)), "the log looks like one of another type: with dtype int16 its accuracy is 100 %"},
+		"speech of int8":       {speech, "int64 int32 int16 int8", record(int8(1), int8(2)), "the log looks like one of another type: with dtype int8 its accuracy is 100 %"},
 		"speech of int32":      {speech, "int64 int32 int16 int8", record(int32(1), int32(28)), "label 0 is 1.20259084289e+11, want 0 to 27"},
 		"speech of no labels":  {speech, "int64 int32 int16 int8", record(int64(99), int64(2)), "label 0 is 99, want 0 to 27"},
-		"clicks of int32":      {clicks, "float32 int32 int64", record(int32(1), int32(1), int32(0), int32(0)), "the log is of another type: with dtype int32 its AUC is 100 %"},
+		"clicks of int32":      {clicks, "float32 int32 int64", record(int32(1), int32(1), int32(0), int32(0)), "the log looks like one of another type: with dtype int32 its AUC is 100 %"},
 		"clicks of int64":      {clicks, "float32 int32 int64", record(int64(1), int64(1), int64(0), int64(0)), "with dtype int64 its AUC is 100 %"},
-		"clicks of float64":    {clicks, "float32 int32 int64", record(1.0, 1.0, 0.0, 0.0), "label is 1.875, want 0 or 1"},
+		"clicks of float64":    {clicks, "float32 int32 int64", record(1.0, 1.0, 0.0, 0.0), "the log looks like one of float64: read as such, its AUC is 100 %"},
 		"clicks of one number": {clicks, "float32 int32 int64", record(float32(1)), "response has 1 numbers, want a prediction and a label of each pair"},
 		"no record":            {clicks, "float32 int32 int64", "[]", ""},
 		"no JSON":              {clicks, "float32 int32 int64", "{", ""},
@@ -246,8 +246,90 @@ func TestLogsOfOtherTypes(t *testing.T) {
 			},
 		}
 		_, err := Score(t.Context(), path, m, workload.Scoring{}, Target{})
-		if err == nil || !strings.HasSuffix(err.Error(), c.want) || strings.Contains(err.Error(), "another type") != strings.Contains(c.want, " its ") {
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) || strings.Contains(err.Error(), "looks like") != strings.Contains(c.want, " its ") {
 			t.Errorf("%s: error %v, want %q at its end", name, err, c.want)
+		}
+	}
+}
+
+// A log of labels gets one hint: what it has instead of what was read, and the accuracy then.
+func TestOtherReadings(t *testing.T) {
+	const samples = 40
+	little, big := binary.LittleEndian, binary.BigEndian
+	truth := make([]accuracy.LabeledImage, samples)
+	for i := range truth {
+		truth[i].Label = int64(17 + 23*i)
+	}
+	write := func(first int, answer func(label int64) []any, order binary.ByteOrder) string { // one of four is wrong
+		var list []string
+		for i, image := range truth {
+			label := image.Label
+			if i%4 == 3 {
+				label = 5
+			}
+			var b bytes.Buffer
+			for _, v := range answer(label) {
+				testenv.Must(t, binary.Write(&b, order, v))
+			}
+			list = append(list, fmt.Sprintf(`{"seq_id":%d,"qsl_idx":%d,"data":"%X"}`, i, i+first, b.Bytes()))
+		}
+		return "[" + strings.Join(list, ",") + "]"
+	}
+	one := func(convert func(label int64) any) func(int64) []any {
+		return func(label int64) []any { return []any{convert(label)} }
+	}
+	float := one(func(label int64) any { return float32(label) })
+	double := one(func(label int64) any { return float64(label) })
+	short, long := one(func(label int64) any { return int32(label) }), one(func(label int64) any { return label })
+	shifted := func(by int64) func(int64) []any { return func(label int64) []any { return float(label + by) } }
+	for name, c := range map[string]struct {
+		log   string
+		taken string
+		want  string // the hint's beginning; "": none
+	}{
+		"float32":                     {write(0, float, little), "", ""},
+		"float32 named":               {write(0, float, little), "float32", ""},
+		"int32 named":                 {write(0, short, little), "int32", ""},
+		"int64 as int32":              {write(0, long, little), "int32", ""}, // the same labels
+		"int32":                       {write(0, short, little), "", "another type: with dtype int32 its"},
+		"int64":                       {write(0, long, little), "", "another type: with dtype int32 its accuracy is 75 %, with dtype int64 its"},
+		"float32 as int32":            {write(0, float, little), "int32", "another type: with dtype float32 its"},
+		"two float32 as int64":        {write(0, func(label int64) []any { return []any{float32(label), float32(1)} }, little), "int64", "another type: with dtype float32 its"},
+		"int32 as int64":              {write(0, short, little), "int64", "another type: with dtype int32 its"}, // an error: 4 bytes
+		"float64":                     {write(0, double, little), "", "float64: read as such, its"},
+		"float64 as int64":            {write(0, double, little), "int64", "float64: read as such, its"},
+		"float64 as int32":            {write(0, double, little), "int32", "float64: read as such, its"},
+		"big-endian float32":          {write(0, float, big), "", "big-endian float32: read as such, its"},
+		"big-endian float32 as int32": {write(0, float, big), "int32", "big-endian float32: read as such, its"},
+		"big-endian int32":            {write(0, short, big), "", "big-endian int32: read as such, its"},
+		"big-endian int32 named":      {write(0, short, big), "int32", "big-endian int32: read as such, its"},
+		"big-endian int64":            {write(0, long, big), "", "big-endian int64: read as such, its"},
+		"big-endian int64 named":      {write(0, long, big), "int64", "big-endian int64: read as such, its"},
+		"samples from 1 on":           {write(1, float, little), "", "indices of samples that are one too high: read as such, its"}, // an error: the last one
+		"samples from 1 on, int32":    {write(1, short, little), "int32", "indices of samples that are one too high: read as such, its"},
+		"labels too high":             {write(0, shifted(1), little), "", "labels that are one too high: read as such, its"},
+		"labels too low":              {write(0, shifted(-1), little), "", "labels that are one too low: read as such, its"},
+		"labels that are none":        {write(0, shifted(500), little), "", ""},
+		"zeros":                       {write(0, func(int64) []any { return []any{float32(0)} }, little), "", ""},
+		"probabilities":               {write(0, func(label int64) []any { return []any{float32(label) / 1000} }, little), "", ""},
+		"no label at all":             {write(0, func(int64) []any { return nil }, little), "", ""},
+		"bytes":                       {write(0, func(label int64) []any { return []any{uint8(label)} }, little), "", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "log.json")
+		testenv.Must(t, os.WriteFile(path, []byte(c.log), 0o600))
+		m := workload.Model{
+			ScoreOptions: []workload.Option{{Name: "dtype", Choices: []string{"float32", "int32", "int64"}}},
+			Score: func(_ context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
+				return accuracy.ScoreImageNet(log, truth, accuracy.ImageNetOptions{DType: accuracy.DType(s.Options["dtype"])})
+			},
+		}
+		a, err := Score(t.Context(), path, m, workload.Scoring{Options: workload.Values{"dtype": c.taken}}, Target{Quality: workload.Quality{Metric: "accuracy", Reference: 76, Fraction: 0.99}})
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = strings.Join(a.Warnings, "\n")
+		}
+		if strings.Contains(said, "looks like") != (c.want != "") || !strings.Contains(said, c.want) || c.want != "" && !strings.HasSuffix(said, " is 75 %") {
+			t.Errorf("%s: %q, want the hint %q", name, said, c.want)
 		}
 	}
 }
