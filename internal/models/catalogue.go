@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
 	"github.com/mlperf-go/mlperf/internal/models/generative"
@@ -17,8 +18,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// All returns the catalogue in display order. To add a family, add a row.
-func All() []workload.Model {
+// All returns the catalogue in display order.
+func All() []workload.Model { return slices.Clone(catalogue()) }
+
+// catalogue makes the models once: each command asks for their options. To add a family, add a row.
+var catalogue = sync.OnceValue(func() []workload.Model {
 	return slices.Concat(
 		vision.Models(),
 		text.Models(),
@@ -28,7 +32,7 @@ func All() []workload.Model {
 		generative.Models(),
 		diffusion.Models(),
 	)
-}
+})
 
 // RemoteModels are the benchmarks that only servers of text can answer.
 func RemoteModels() []workload.Model { return generative.RemoteModels() }
