@@ -63,7 +63,7 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 	$(FEWER_GC) $(GO) vet -tags ort ./... # with the tests that need ONNX Runtime
 	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
 	$(FEWER_GC) $(GO) tool staticcheck ./...
-	$(GO) test -timeout 10m -race $(CONCURRENT)
+	$(GO) test -timeout 10m -race -short $(CONCURRENT)
 
 # Packages that start goroutines outside their tests.
 CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\b' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')

@@ -25,7 +25,9 @@ func NewTimes() *Times { return &Times{histogram: hdrhistogram.New(1, math.MaxIn
 func (t *Times) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.histogram.Reset()
+	if t.histogram.TotalCount() > 0 {
+		t.histogram.Reset()
+	}
 	t.sum, t.min, t.max = 0, 0, 0
 }
 

@@ -17,6 +17,9 @@ import (
 // TestListsAreNeverNull: a program that goes through a list of --json need not ask whether it is there. Each command that has --json
 // is run, or named as one that takes servers, a network or minutes.
 func TestListsAreNeverNull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	q := runtest.Request(t)
 	model := " --model resnet50 --backend simulated --sim-latency 1ms --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath + " --progress none"
 	if o := mlperf(t, strings.Fields("run --scenario offline --mode accuracy --quick --output done"+model)...); o.status == ExitError || o.status == ExitUsage {

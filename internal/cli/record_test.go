@@ -17,6 +17,9 @@ import (
 
 // TestEditedRecords edits the record and the logs of a run: each command that reads them says so.
 func TestEditedRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	runtest.Request(t)
 	flags := " --model resnet50 --scenario single-stream --backend simulated --sim-latency 1ms --model-path tiny.onnx --dataset-path imagenet --quick --min-duration 20ms --no-report --progress none"
 	for _, dir := range []string{"run", "other"} {

@@ -21,6 +21,9 @@ import (
 // Every number of the results of every benchmark is one, also where one or two samples make the score: one that they do not define is
 // left out, with the reason. The answers of the simulated engine stand for a model's.
 func TestResultsAreFinite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	short := []string{"deeplab-v3plus", "dlrm"}
 	dir := t.TempDir()
 	t.Setenv("MLPERF_CACHE_DIR", filepath.Join(dir, "cache"))

@@ -582,6 +582,9 @@ func (filesEngine) Open(ctx context.Context, o backend.Options) (backend.Session
 
 // Servers of text have the model; the built-in prompts for them are made with its files here.
 func TestPromptsForServersAreMadeByFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long under the race detector, and of one goroutine")
+	}
 	q := Request{Model: "llama3.1-8b", Scenario: "offline", Engine: engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{"http://h:1"}}}}
 	r, err := Resolve(q)
 	testenv.Must(t, err)
