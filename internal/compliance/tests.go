@@ -1,7 +1,6 @@
 package compliance
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -103,12 +102,7 @@ func Needs(rules, model, scenario string) ([]Need, error) {
 		}
 	}
 	version := set.Version
-	listed, official := olderModels(version), func(name string) string { return olderName(version, name) }
-	testsOf := func(name string) []string { return olderTests(version, name) }
-	if round, err := rounds.Find(version); err == nil {
-		listed, official = round.Listed(), func(name string) string { return round.ModelName(name, "") }
-		testsOf = func(name string) []string { return round.Model(name).Tests }
-	}
+	listed := rounds.Benchmarks(version)
 	names := listed
 	if model != "" {
 		names = []string{model}
@@ -116,12 +110,13 @@ func Needs(rules, model, scenario string) ([]Need, error) {
 	var needs []Need
 	for _, name := range names {
 		candidates := modelNames(version, name)
-		i := slices.IndexFunc(candidates, func(c string) bool { return slices.Contains(listed, official(c)) })
+		i := slices.IndexFunc(candidates, func(c string) bool { return slices.Contains(listed, rounds.Official(version, c)) })
 		if i < 0 {
 			return nil, userinput.Errorf("model", "rules %s have no benchmark %q; they have %s", version, name, strings.Join(listed, ", "))
 		}
+		asked, _ := rounds.ModelOf(version, rounds.Official(version, candidates[i]))
 		for _, s := range scenarios {
-			needs = append(needs, Need{name, s, testsOf(official(candidates[i]))})
+			needs = append(needs, Need{name, s, asked.Tests})
 		}
 	}
 	return needs, nil
@@ -134,61 +129,4 @@ func modelNames(version, name string) []string {
 		names = slices.Concat(names, []string{m.Name, m.Name + "-99"}, m.Rules.Listed())
 	}
 	return names
-}
-
-// olderModels lists the benchmarks of the rounds to v4.1 (tools/submission/submission-checker.py of each).
-func olderModels(version string) []string {
-	if version == "v0.5" {
-		return []string{"ssd-small", "ssd-large", "mobilenet", "resnet", "gnmt"}
-	}
-	names := []string{"resnet", "rnnt", "bert-99", "bert-99.9", "3d-unet-99", "3d-unet-99.9"}
-	if rounds.Before(version, "v2.1") {
-		names = append(names, "ssd-small", "ssd-large")
-	} else {
-		names = append(names, "retinanet")
-	}
-	if rounds.Before(version, "v3.1") {
-		names = append(names, "dlrm-99", "dlrm-99.9")
-	} else {
-		names = append(names, "dlrm-v2-99", "dlrm-v2-99.9", "gptj-99", "gptj-99.9")
-	}
-	if !rounds.Before(version, "v4.0") {
-		names = append(names, "llama2-70b-99", "llama2-70b-99.9", "stable-diffusion-xl")
-	}
-	if !rounds.Before(version, "v4.1") {
-		names = append(names, "mixtral-8x7b")
-	}
-	return names
-}
-
-// olderName returns the name that the rounds to v4.1 have for a model.
-func olderName(version, name string) string {
-	if strings.HasPrefix(name, "resnet50") {
-		return "resnet"
-	}
-	if rounds.Before(version, "v2.1") {
-		return cmp.Or(map[string]string{"ssd-mobilenet": "ssd-small", "ssd-resnet34": "ssd-large"}[name], name)
-	}
-	return name
-}
-
-// olderTests lists the tests of a benchmark in the rounds to v4.1.
-func olderTests(version, name string) []string {
-	switch {
-	case version == "v0.5" && name == "gnmt": // whose answers vary in length
-		return []string{test01, test03, test05}
-	case version == "v0.5":
-		return []string{test01, test03, test04A, test04B, test05}
-	case rounds.Before(version, "v2.1") && (name == "resnet" || strings.HasPrefix(name, "ssd-")):
-		return []string{test01, test04A, test04B, test05}
-	case name == "resnet":
-		return []string{test01, test04, test05}
-	case strings.HasPrefix(name, "gptj"), name == "stable-diffusion-xl" && version == "v4.0":
-		return nil
-	case name == "stable-diffusion-xl":
-		return []string{test01, test04}
-	case strings.HasPrefix(name, "llama2"), strings.HasPrefix(name, "mixtral"):
-		return []string{test06}
-	}
-	return []string{test01, test05}
 }

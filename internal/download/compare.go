@@ -88,7 +88,7 @@ func seenPath(dir string) (string, error) {
 	return home.DataDir("seen", hex.EncodeToString(sum[:10])+".json")
 }
 
-// Compare compares the files of a data set with their checksums. Contents are read once, and again after a change of size, times or inode.
+// Compare compares the files of a data set, a folder or one file, with their checksums. Contents are read once, and again after a change of size, times or inode.
 func Compare(ctx context.Context, dir string, o CompareOptions) (*Comparison, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -101,7 +101,15 @@ func Compare(ctx context.Context, dir string, o CompareOptions) (*Comparison, er
 		o.Observer = silence{}
 	}
 	record, unkept := seenPath(dir)
-	root, err := openFolder(dir)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	folder := dir
+	if !info.IsDir() { // a data set of one file
+		folder, o.Found = filepath.Dir(dir), []fileio.Found{{Name: filepath.Base(dir), Info: info}}
+	}
+	root, err := openFolder(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +158,12 @@ func Compare(ctx context.Context, dir string, o CompareOptions) (*Comparison, er
 			now.Files[name] = seenFile{First: known.first()}
 		}
 	}
-	unreadable, err := now.read(ctx, dir, changed, published, o.Observer)
+	unreadable, err := now.read(ctx, folder, changed, published, o.Observer)
 	if err != nil {
 		return nil, err
 	}
 	for name, sum := range installed.sums {
-		if _, there := now.Files[name]; !there {
+		if _, there := now.Files[name]; !there && folder == dir {
 			c.judge(name, seenFile{}, nil, sum, nil)
 		}
 	}

@@ -166,3 +166,19 @@ func TestCompareWithoutARecord(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A data set of one file is compared alone, also in a folder that has others.
+func TestCompareOneFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dev.json")
+	must(t, os.WriteFile(path, []byte("questions"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "other.txt"), []byte("notes"), 0o600))
+	age(t, path, time.Minute)
+	it := Item{Kind: Dataset, Name: "squad", Files: []File{{Name: "dev.json", MD5: md5Of([]byte("questions"))}}}
+	if c, read := compared(t, path, CompareOptions{Items: []Item{it}}); c.Files != 1 || c.Published != 1 || read != 1 {
+		t.Errorf("%+v, %d files read", c, read)
+	}
+	if _, read := compared(t, path, CompareOptions{Items: []Item{it}}); read != 0 {
+		t.Errorf("%d files read of an unchanged data set", read)
+	}
+}

@@ -4,9 +4,11 @@
     python3 make_rounds.py CHECKOUT_OF_MLCOMMONS_INFERENCE > rounds.json
 
 The tables are those of tools/submission/submission_checker/constants.py
-(MODEL_CONFIG, OFFLINE_MIN_SPQ_SINCE_V4, RESULT_FIELD_*, LLM_LATENCY_LIMITS, …) and
-checks/power/sources_checksums.json.
+(MODEL_CONFIG, OFFLINE_MIN_SPQ_SINCE_V4, RESULT_FIELD_*, LLM_LATENCY_LIMITS, …),
+checks/power/sources_checksums.json, and tools/submission/generate_final_report.py
+(filter_scenarios).
 """
+import ast
 import json
 import os
 import subprocess
@@ -26,9 +28,25 @@ def by_scenario(value):
     return value if isinstance(value, dict) else {"": value}
 
 
+def shown_scenarios():
+    """The scenarios that the final report shows, by round, suite and model."""
+    with open(os.path.join(root, "tools", "submission", "generate_final_report.py")) as f:
+        tree = ast.parse(f.read())
+    shown = {}
+
+    def filters(statements):
+        return next((ast.literal_eval(n.value) for n in statements
+                     if isinstance(n, ast.Assign) and n.targets[0].id == "filter_scenarios"), None)
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).startswith("args.version ==") and filters(node.body):
+            shown["v" + node.test.comparators[0].value] = filters(node.body)
+            if filters(node.orelse):  # of the round that no branch names
+                shown["v5.1"] = filters(node.orelse)
+    return shown
 
 
-def model(version, base, name):
+def model(version, base, name, shown):
     m = {"listed": name in base["models"]}
     for kind in ("datacenter", "edge", "datacenter-edge"):
         required = base["required-scenarios-" + kind].get(name)
@@ -58,8 +76,9 @@ def model(version, base, name):
     m["uses_tokens"] = name in Config(version, None).get_llm_models()
     m["units"] = {s: u for s, u in c.SPECIAL_UNIT_DICT.get(name, {}).items() if s[0].isupper()} or None
     m["files"] = c.REQUIRED_ACC_BENCHMARK.get(name, {}).get(version)
+    m["shown"] = {suite: models[name] for suite, models in shown.items() if name in models}
     m["endpoints"] = name in c.ENDPOINTS_ALLOWED_MODELS
-    return {k: v for k, v in m.items() if v not in (None, [], False)}
+    return {k: v for k, v in m.items() if v not in (None, [], {}, False)}
 
 
 def names(base):
@@ -72,13 +91,14 @@ def names(base):
 
 def main():
     rounds = {}
+    shown = shown_scenarios()
     for version, base in sorted(c.MODEL_CONFIG.items()):
         rounds[version] = {
             "seeds": base["seeds"],
             "aliases": base["model_mapping"],
             "metric": c.RESULT_FIELD_NEW[version],
             "endpoints_metric": c.RESULT_FIELD_ENDPOINTS.get(version, {}),
-            "models": {n: model(version, base, n) for n in names(base)},
+            "models": {n: model(version, base, n, shown[version]) for n in names(base)},
         }
     with open(os.path.join(root, "tools/submission/submission_checker/checks/power/sources_checksums.json")) as f:
         sources = json.load(f)

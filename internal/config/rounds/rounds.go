@@ -51,6 +51,7 @@ type Model struct {
 	Units              map[string]string      `json:"units"`               // by scenario, where not the usual
 	Files              map[string][]string    `json:"files"`               // folders beside accuracy.txt, and the files in them
 	Endpoints          bool                   `json:"endpoints"`           // may be measured without LoadGen
+	Shown              map[string][]string    `json:"shown"`               // scenarios of the final report by suite; of one without a list: all
 }
 
 // Seeds are the seeds of a round.
@@ -89,6 +90,11 @@ type olderModel struct {
 	First string `json:"first"`
 	Last  string `json:"last"`
 	Model
+}
+
+// of reports whether a version of the rules is one of the row's.
+func (o *olderModel) of(version string) bool {
+	return !Before(version, o.First) && !Before(o.Last, version)
 }
 
 var older = sync.OnceValue(func() (rows []olderModel) {
@@ -155,19 +161,35 @@ func (r *Round) ModelName(name, own string) string {
 	if own != "" {
 		return own
 	}
-	for _, guess := range []struct{ part, model string }{
-		{"mobilenet", "resnet"}, {"efficientnet", "resnet"}, {"resnet50", "resnet"},
-		{"bert-99.9", "bert-99.9"}, {"bert-99", "bert-99"}, {"llama3_1-405b", "llama3.1-405b"},
-	} {
-		if strings.Contains(name, guess.part) {
-			name = guess.model
-			break
-		}
-	}
+	name = guess(name)
 	if alias := r.Aliases[name]; alias != "" {
 		return alias
 	}
 	return name
+}
+
+// guess is the official checker's guess which benchmark a name means that no table has.
+func guess(name string) string {
+	for _, known := range []struct{ part, model string }{
+		{"mobilenet", "resnet"}, {"efficientnet", "resnet"}, {"resnet50", "resnet"},
+		{"bert-99.9", "bert-99.9"}, {"bert-99", "bert-99"}, {"llama3_1-405b", "llama3.1-405b"},
+	} {
+		if strings.Contains(name, known.part) {
+			return known.model
+		}
+	}
+	return name
+}
+
+// Official returns the official name of a benchmark in any version of the rules. An unknown name stays as it is.
+func Official(version, name string) string {
+	if r, err := Find(version); err == nil {
+		return r.ModelName(name, "")
+	}
+	if slices.Contains(Benchmarks(version), name) {
+		return name
+	}
+	return guess(name)
 }
 
 // Listed returns the official names of the round's models.
@@ -202,12 +224,26 @@ func ModelOf(version string, names ...string) (*Model, bool) {
 			continue
 		}
 		for i, row := range older() {
-			if row.Name == name && !Before(version, row.First) && !Before(row.Last, version) {
+			if row.Name == name && row.of(version) {
 				return &older()[i].Model, true
 			}
 		}
 	}
 	return nil, false
+}
+
+// Benchmarks lists the official names of the benchmarks of any version of the rules, sorted.
+func Benchmarks(version string) []string {
+	if r, err := Find(version); err == nil {
+		return r.Listed()
+	}
+	var names []string
+	for _, row := range older() {
+		if row.of(version) {
+			names = append(names, row.Name)
+		}
+	}
+	return names
 }
 
 // Categories lists the kinds of systems.

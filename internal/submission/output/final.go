@@ -51,7 +51,7 @@ func Final(r *checker.Report) ([]Sheet, error) {
 			for _, power := range []bool{false, true} {
 				results := slices.DeleteFunc(slices.Clone(r.Results), func(one checker.Result) bool {
 					return one.Row == nil || !one.Passes || one.Division != division || power && !one.Row.HasPower ||
-						!strings.Contains(one.Row.SystemType, suite) || !shown(round, one.Model, suite, rounds.Scenario(one.Scenario))
+						!strings.Contains(one.Row.SystemType, suite) || !shown(round.Model(one.Model), suite, rounds.Scenario(one.Scenario))
 				})
 				if len(results) > 0 {
 					sheets = append(sheets, newSheet(results, division, suite, power, ids))
@@ -96,29 +96,10 @@ func availability(one checker.Result) string {
 	return one.Row.Availability
 }
 
-// In these suites of rounds, benchmarks are shown in all scenarios (generate_final_report.py, filter_scenarios, which does
-// not list them), or in further ones than the suite asks for.
-var (
-	allScenarios = map[string][]string{
-		"v6.1 datacenter": {"qwen3.6-27b"}, "v6.1 edge": {"qwen3.6-27b"},
-		"v6.0 datacenter": {"llama3.1-8b-edge", "retinanet"},
-		"v6.0 edge":       {"deepseek-r1", "dlrm-v3", "gpt-oss-120b", "llama3.1-8b", "mixtral-8x7b", "qwen3-vl-235b-a22b", "retinanet", "wan-2.2-t2v-a14b"},
-		"v5.1 datacenter": {"llama3.1-8b-edge"}, "v5.1 edge": {"deepseek-r1", "llama3.1-8b", "mixtral-8x7b"},
-		"v5.0 edge": {"mixtral-8x7b"},
-	}
-	moreScenarios = map[string][]string{
-		"v6.0 datacenter qwen3-vl-235b-a22b": {"Interactive"},
-		"v5.1 datacenter resnet":             {"Server", "Offline"},
-	}
-)
-
 // shown reports whether a suite has a scenario of a benchmark.
-func shown(round *rounds.Round, model, suite, scenario string) bool {
-	m, where := round.Model(model), round.Version+" "+suite
-	if len(m.Required) == 0 && len(m.Optional) == 0 || slices.Contains(allScenarios[where], model) {
-		return true
-	}
-	return slices.Contains(slices.Concat(m.Required[suite], m.Optional[suite], moreScenarios[where+" "+model]), scenario)
+func shown(m *rounds.Model, suite, scenario string) bool {
+	list, ok := m.Shown[suite]
+	return !ok || slices.Contains(list, scenario)
 }
 
 // A column has the values of a model in a scenario.
