@@ -22,7 +22,7 @@ var architectures = sync.OnceValue(func() []Architecture {
 	list := []Architecture{
 		ResNet50(), MobileNet(), SSDMobileNet(), SSDResNet34(), RetinaNet(), UNet3D(), UNet3DBraTS19(), SmallUNet3DBraTS19(),
 		MobileNetEdgeTPU(), SSDMobileNetV2(), DeepLabV3Plus(), YOLO11l(),
-		BERT(), GNMTEncoder(), GNMTDecoder(), DLRM(), DLRMv2(), RNNTEncoder(), RNNTPrediction(), RNNTJoint(), MobileBERT(), RGAT(),
+		BERT(), GNMTEncoder(), GNMTDecoder(), DLRM(), DLRMv2(), RNNTEncoder(), RNNTPrediction(), RNNTJoint(), MobileBERT(), RGAT(), PaintingSegmentation(), PaintingDetection(),
 		Llama8B(), Llama70B(), Mixtral(), SmallMixtral(), GPTJ(), SmallGPTJ(),
 	}
 	for _, form := range []DecoderForm{FusedDecoder, FusedInt4, ExportedDecoder, PlainDecoder} {
@@ -148,6 +148,9 @@ func TestCountsOfTheOtherArchitectures(t *testing.T) {
 		"retinanet":               {Parameters: 37_128_876, Buffers: 68_224, MACs: 201_208_394_752},
 		// The official module has 13,115,303 parameters: seven relations of 512·512 + 3·512 have no part in any answer.
 		"rgat": {Parameters: 13_115_303 - 7*(512*512+3*512), MACs: 11_315_712},
+		// Parameters of the official modules. Of the segmentation the work is that of a picture of one pixel.
+		"pointpainting-segmentation": {Parameters: 39_761_331, Buffers: 56_800, MACs: 39_704_512},
+		"pointpainting-detection":    {Parameters: 4_835_272, Buffers: 6_016, MACs: 139_726_819_328},
 	} {
 		if _, got := build(t, lookup(t, name), Options{}); got != want {
 			t.Errorf("%s has %+v, want %+v", name, got, want)

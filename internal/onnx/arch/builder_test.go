@@ -195,7 +195,7 @@ func TestWrongShapesAreErrorsThatNameTheLayer(t *testing.T) {
 			func(b *Builder, x *onnx.Value) *onnx.Value {
 				return b.Conv("l", vector(b), Conv{Filters: 1, Kernel: Axes{1}})
 			}},
-		{"image of unknown size", `axis 2 of input i float32[N 3 H W]: its size must be known`, func(b *Builder, x *onnx.Value) *onnx.Value {
+		{"image of unknown size", `axis 2 of input i float32[N 3 H W]: its size must be known, or be padded by half of the window at both ends`, func(b *Builder, x *onnx.Value) *onnx.Value {
 			i := b.Input("i", onnx.Float32, onnx.Shape{onnx.Free("N"), onnx.Fixed(3), onnx.Free("H"), onnx.Free("W")})
 			return b.MaxPool("l", i, Pool{Kernel: Axes{2}})
 		}},

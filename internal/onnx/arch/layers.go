@@ -292,14 +292,21 @@ func assign(dst *[]int64) func([]int64, error) error {
 
 // slide works out the padding and the output size of one axis.
 func (w *window) slide(i int, in onnx.Dim, same bool) error {
-	if !in.Known() {
-		return errors.New("its size must be known")
-	}
 	if w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1 {
 		return fmt.Errorf("kernel %d, stride %d and dilation %d must be positive", w.kernel[i], w.strides[i], w.dilations[i])
 	}
 	n := len(w.kernel)
 	reach := (w.kernel[i]-1)*w.dilations[i] + 1
+	if !in.Known() {
+		// With half of the reach at both ends the output has ⌈in/stride⌉ elements.
+		if same || in.Param == "" || w.pads[i] != w.pads[n+i] || 2*w.pads[i] != reach-1 {
+			return errors.New("its size must be known, or be padded by half of the window at both ends")
+		}
+		if w.out[i] = in; w.strides[i] > 1 {
+			w.out[i] = onnx.Free(fmt.Sprintf("%s/%d", in.Param, w.strides[i]))
+		}
+		return nil
+	}
 	if same {
 		out := (in.Size + w.strides[i] - 1) / w.strides[i]
 		total := max(0, (out-1)*w.strides[i]+reach-in.Size)
@@ -506,6 +513,21 @@ func (b *Builder) Resize(name string, x *onnx.Value, r Resize) *onnx.Value {
 	}
 	factors := b.Constant(onnx.TensorOf(name+"/scales", scales, int64(len(scales))))
 	return b.layer("Resize", name, []*onnx.Value{x, nil, factors}, r.attrs(), onnx.Type{Elem: x.Type.Elem, Shape: out}, 0)
+}
+
+// Like adds a bilinear change of the spatial size to that of another value, which may be known only when the model runs.
+func (b *Builder) Like(name string, x, other *onnx.Value) *onnx.Value {
+	n := len(x.Type.Shape)
+	if n < 3 || len(other.Type.Shape) != n {
+		return b.fail("Resize", name, fmt.Errorf("input %v cannot get the size of %v", x, other))
+	}
+	extents := func(of string, v *onnx.Value, start, end int) *onnx.Value {
+		attrs := []onnx.Attribute{onnx.Attr("start", int64(start)), onnx.Attr("end", int64(end))}
+		return b.Node("Shape", name+"/"+of, []*onnx.Value{v}, attrs, onnx.Type{Elem: onnx.Int64, Shape: onnx.FixedShape([]int64{int64(end - start)})})[0]
+	}
+	sizes := b.Concat(name+"/sizes", 0, extents("own", x, 0, 2), extents("other", other, 2, n))
+	out := append(x.Type.Shape[:2:2], other.Type.Shape[2:]...)
+	return b.layer("Resize", name, []*onnx.Value{x, nil, nil, sizes}, Resize{}.attrs(), onnx.Type{Elem: x.Type.Elem, Shape: out}, 0)
 }
 
 func (r Resize) attrs() []onnx.Attribute {

@@ -50,7 +50,7 @@ func resNet50Layers(b *Builder, o Options) {
 			if stage > 0 && block == 0 {
 				stride = 2
 			}
-			x = r.bottleneck(fmt.Sprintf("stage%d/block%d", stage+1, block+1), x, 64<<stage, stride)
+			x = r.bottleneck(fmt.Sprintf("stage%d/block%d", stage+1, block+1), x, 64<<stage, stride, 1)
 		}
 	}
 	x = b.GlobalAveragePool("pool", x)
@@ -67,14 +67,14 @@ const resNetEpsilon = 1e-5
 
 // bottleneck adds a block: 1×1 to fewer channels, 3×3, 1×1 to four times as many, and
 // the block's input added to that, through a 1×1 convolution if the shape changes.
-func (r resNet) bottleneck(name string, x *onnx.Value, filters, stride int64) *onnx.Value {
+func (r resNet) bottleneck(name string, x *onnx.Value, filters, stride, dilation int64) *onnx.Value {
 	shortcut := x
 	if stride != 1 || x.Channels() != 4*filters {
 		shortcut = r.conv(name+"/shortcut", x, Conv{Filters: 4 * filters, Kernel: Axes{1}, Strides: Axes{stride}}, 1)
 	}
 	x = r.conv(name+"/1", x, Conv{Filters: filters, Kernel: Axes{1}}, 1)
 	x = r.Relu(name+"/1/relu", x)
-	x = r.conv(name+"/2", x, Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1)}, 1)
+	x = r.conv(name+"/2", x, Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Dilations: Axes{dilation}, Pads: Pad(dilation)}, 1)
 	x = r.Relu(name+"/2/relu", x)
 	x = r.conv(name+"/3", x, Conv{Filters: 4 * filters, Kernel: Axes{1}}, 0.4)
 	x = r.Add(name+"/add", x, shortcut)
