@@ -142,7 +142,7 @@ func (m Maker) Samples(model workload.Model) int {
 		return m.samples(r.Samples)
 	case workload.Recipe:
 		switch model.Dataset {
-		case "wmt16", "librispeech", "brats19", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
+		case "wmt16", "librispeech", "brats19", "waymo", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
 			return m.samples(r.Samples)
 		}
 	}

@@ -88,6 +88,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.scanSet(model, r)
 	case "igbh":
 		return m.graphSet(model, r)
+	case "waymo":
+		return m.frameSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/generative"
 	"github.com/mlperf-go/mlperf/internal/models/graph"
 	"github.com/mlperf-go/mlperf/internal/models/own"
+	"github.com/mlperf-go/mlperf/internal/models/points"
 	"github.com/mlperf-go/mlperf/internal/models/recsys"
 	"github.com/mlperf-go/mlperf/internal/models/speech"
 	"github.com/mlperf-go/mlperf/internal/models/text"
@@ -29,6 +30,7 @@ var catalogue = sync.OnceValue(func() []workload.Model {
 		speech.Models(),
 		recsys.Models(),
 		graph.Models(),
+		points.Models(),
 		generative.Models(),
 		diffusion.Models(),
 	)

@@ -63,7 +63,7 @@ func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) erro
 	for i, v := range outputs {
 		port := s.info.Outputs[i]
 		if v == nil {
-			out[i] = tensor.New(port.Type, filled(port.Shape, batchOf(in))...)
+			out[i] = tensor.New(port.Type, s.filled(port, in)...)
 		} else if out[i], err = backend.Viewed(v, port, "output"); err != nil {
 			return err
 		}
@@ -112,15 +112,27 @@ func batchOf(inputs []tensor.Tensor) int {
 	return int(inputs[0].Shape[0])
 }
 
-// filled puts the batch in place of a free first axis, and 1 in place of the others.
-func filled(shape tensor.Shape, batch int) tensor.Shape {
-	full := slices.Clone(shape)
-	for i, d := range full {
-		if d < 0 {
-			full[i] = 1
-			if i == 0 {
-				full[i] = int64(batch)
+// filled gives the free axes of an output the extents of the inputs' axes of the same names, or else the batch if it is the first one,
+// and 1.
+func (s *session) filled(port backend.Port, in []tensor.Tensor) tensor.Shape {
+	named := map[string]int64{}
+	for i, input := range s.info.Inputs {
+		for k, extent := range in[i].Shape {
+			if name := input.Axis(k); name != "" {
+				named[name] = extent
 			}
+		}
+	}
+	full := slices.Clone(port.Shape)
+	for k, d := range full {
+		switch extent, known := named[port.Axis(k)]; {
+		case d >= 0:
+		case known:
+			full[k] = extent
+		case k == 0:
+			full[k] = int64(batchOf(in))
+		default:
+			full[k] = 1
 		}
 	}
 	return full

@@ -357,6 +357,19 @@ func TestAllocatedOutputs(t *testing.T) {
 	if fmt.Sprint(ports[0].Shape) != "[? ? 4]" {
 		t.Errorf("the port is %v now", ports[0].Shape)
 	}
+	// A free axis of an output is as long as that of the same name of an input.
+	named := open(t, Config{
+		Inputs:  []backend.Port{{Name: "picture", Type: tensor.Float32, Shape: tensor.Shape{1, -1, -1}, Axes: []string{"", "height", "width"}}},
+		Outputs: []backend.Port{{Name: "scores", Type: tensor.Float32, Shape: tensor.Shape{1, 19, -1, -1}, Axes: []string{"", "", "height", "width"}}},
+	}, backend.Options{})
+	picture, err := named.Bind(tensor.New(tensor.Float32, 1, 5, 6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := make([]backend.Value, 1)
+	if err := named.Run(t.Context(), []backend.Value{picture}, scores); err != nil || fmt.Sprint(scores[0].Tensor().Shape) != "[1 19 5 6]" {
+		t.Errorf("%v, %v", scores[0], err)
+	}
 	wrong, err := s.Bind(tensor.New(tensor.Int64, 3, 1, 5))
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ type Manifest struct {
 	Talk        *TalkSpec        `json:"talk,omitempty"`
 	Captions    *CaptionSpec     `json:"captions,omitempty"`
 	IGBH        *IGBHSpec        `json:"igbh,omitempty"`
+	Waymo       *WaymoSpec       `json:"waymo,omitempty"`
 	Questions   *QuestionSpec    `json:"questions,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
@@ -98,7 +99,7 @@ func (m Manifest) check() error {
 	}
 	switch list := m.specs(); len(list) {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions or igbh")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions, igbh or waymo")
 	case 1:
 		return list[0].check()
 	}
@@ -134,6 +135,7 @@ func (m Manifest) specs() []namedSpec {
 		{m.Captions != nil, namedSpec{"captions", m.Captions}},
 		{m.Questions != nil, namedSpec{"questions", m.Questions}},
 		{m.IGBH != nil, namedSpec{"IGBH", m.IGBH}},
+		{m.Waymo != nil, namedSpec{"Waymo", m.Waymo}},
 	}
 	var list []namedSpec
 	for _, s := range all {

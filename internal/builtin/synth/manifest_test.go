@@ -319,6 +319,7 @@ func validSpecs() []keyed {
 		&CaptionSpec{Seed: 1, Captions: 2, Tokens: leastTokens, Side: 8},
 		&QuestionSpec{Form: deepSeekQuestions, Seed: 1, Questions: 2},
 		&IGBHSpec{Seed: 1, Papers: 200, Width: 3},
+		&WaymoSpec{Seed: 1, Frames: 2},
 	}
 }
 
@@ -428,6 +429,8 @@ func TestSpecsEndAtTheirBounds(t *testing.T) {
 		{IGBHSpec{Papers: 1_000_000, Width: 1024}, ""},
 		{IGBHSpec{Papers: 199, Width: 1}, "papers is 199, want 200 to 1000000"},
 		{IGBHSpec{Papers: 200, Width: 1025}, "width is 1025, want 1 to 1024"},
+		{WaymoSpec{Frames: 100_000}, ""},
+		{WaymoSpec{Frames: 0}, "frames is 0, want 1 to 100000"},
 		{PromptSpec{Prompts: 100_000, Tokens: 1 << 18}, ""},
 		{PromptSpec{Prompts: 0, Tokens: 1000}, "prompts is 0, want 1 to 100000"},
 		{PromptSpec{Prompts: 1, Tokens: 999}, "tokens is 999, want 1000 to 262144"},

@@ -50,6 +50,7 @@ func smallSets() map[string]func(ctx context.Context, dir string, seed uint64) e
 		"IGBH": func(ctx context.Context, dir string, seed uint64) error {
 			return WriteIGBH(ctx, dir, IGBHSpec{Seed: seed, Papers: 200, Width: 3}, nil)
 		},
+		"Waymo": smallWaymo,
 	}
 }
 

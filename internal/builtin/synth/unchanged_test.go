@@ -64,6 +64,7 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 		{"igbh", "921c1f90cb4b469004be4f87d2a6a08f", func(ctx context.Context, dir string) error {
 			return WriteIGBH(ctx, dir, IGBHSpec{Seed: 3, Papers: 400, Width: 5}, nil)
 		}},
+		{"waymo", "54712bfcbfefbe271e2cf5de3256f213", func(ctx context.Context, dir string) error { return smallWaymo(ctx, dir, 3) }},
 		{"captions", "ed628a7b7f5f3c112f062a2f908bf938", func(ctx context.Context, dir string) error { return WriteCaptions(ctx, dir, smallCaptions(), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

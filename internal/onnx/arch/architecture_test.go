@@ -509,6 +509,8 @@ func TestFilesBeginTheSame(t *testing.T) {
 		"rnnt-prediction":                 "e28bce9818acdd7233f3",
 		"rnnt-joint":                      "738572806e19b6490b1e",
 		"mobilebert":                      "214cb99b7cc54787af7d",
+		"pointpainting-segmentation":      "fd04beaa48c88673ebfc",
+		"pointpainting-detection":         "2c41c242a97646f67aa0",
 		"rgat":                            "e28a6e20cb8ea8109741",
 		"mixtral-70m":                     "845f91f00e9b5bccd01a",
 		"gpt-j-60m":                       "a8e96b112070d5d15d6a",

@@ -181,7 +181,7 @@ func (n pillarNet) backbone(x *onnx.Value) *onnx.Value {
 		filters, stride, enlarge := int64(64)<<stage, int64(min(stage+1, 2)), int64(1)<<stage
 		for i := range layers + 1 {
 			name := fmt.Sprintf("backbone.multi_blocks.%d.%d", stage, 3*i)
-			c := Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1), Weights: Rounded{Smooth{He{ZeroMean: true}, 0.5}}}
+			c := Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1), Weights: Rounded{Smooth{He{Gain: 1.4, ZeroMean: true}, 0.3}}}
 			x = n.Relu(name+"/relu", n.BatchNorm(name+"/norm", n.Conv(name, x, c), pillarNorm()))
 			stride = 1
 		}
@@ -218,7 +218,7 @@ func (n pillarNet) candidates(scores, deltas, turns *onnx.Value) {
 }
 
 // pillarShift is how much boxes differ from their anchors.
-const pillarShift = 0.1
+const pillarShift = 0.3
 
 // decode turns what is said of anchors, by their numbers, into boxes (model/anchors.py). An anchor is a place, and one of six shapes.
 func (n pillarNet) decode(deltas, numbers *onnx.Value) *onnx.Value {

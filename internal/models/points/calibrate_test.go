@@ -1,0 +1,139 @@
+//go:build ort && calibrate
+
+package points
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
+	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/dataset/waymo"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/onnx/arch"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
+)
+
+// TestCalibrate measures the scores of the two networks on built-in frames and writes the table of biases with which each class is
+// somewhere the likeliest, and a frame has some dozens of boxes:
+//
+//	MLPERF_ORT_LIB=/path/to/libonnxruntime.so go test -tags ort,calibrate -run TestCalibrate ./internal/models/points
+//
+// It has to be run after every change of the weights, twice if those of the segmentation change.
+func TestCalibrate(t *testing.T) {
+	const (
+		frames    = 4
+		wanted    = 60   // candidates of an anchor in a frame, before suppression
+		threshold = -2.2 // the logit of the least score
+		excess    = 1.2  // by how much the logits above it exceed it on average
+	)
+	const table = "../../onnx/arch/pointpainting_calibration.go"
+	gain := 0.0
+	_, after, _ := strings.Cut(string(testenv.Read(t, table)), "gains:")
+	_, err := fmt.Sscanf(strings.TrimLeft(after, " "), "[]float64{%g}", &gain)
+	testenv.Must(t, err)
+	engine := orttest.Engine(t)
+	biases := map[string][]float32{} // of the scores, now
+	dir := filepath.Join(t.TempDir(), "waymo")
+	testenv.Must(t, synth.WriteWaymo(t.Context(), dir, synth.WaymoSpec{Seed: 1000, Frames: frames}, nil, nil))
+	session := func(a arch.Architecture, output string) backend.Session {
+		m, _, err := a.Build(arch.Options{Outputs: []string{output}})
+		testenv.Must(t, err)
+		path := filepath.Join(t.TempDir(), "m.onnx")
+		testenv.Must(t, m.WriteFile(t.Context(), path))
+		for _, i := range m.Graph.Initializers {
+			if i.Name == "head.conv_cls/bias" || i.Name == "classifier.classifier.3/bias" {
+				var b bytes.Buffer
+				_, err := i.Data.WriteTo(&b)
+				testenv.Must(t, err)
+				list, err := tensor.FromBytes(tensor.Float32, b.Bytes(), i.Dims...)
+				testenv.Must(t, err)
+				biases[i.Name] = tensor.Data[float32](list)
+			}
+		}
+		s, err := engine.Open(t.Context(), backend.Options{ModelPath: path})
+		testenv.Must(t, err)
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	segments, heads := session(arch.PaintingSegmentation(), "scores"), session(arch.PaintingDetection(), "head.conv_cls:0")
+	s := setup()
+	s.DatasetDir, s.Count = dir, frames
+	w, err := open(s)
+	testenv.Must(t, err)
+	means := make([]float64, classes)
+	logits := make([][]float32, 18)
+	for i := range frames {
+		store, err := workload.NewStore(1, func(int) []workload.Slot { return w.Row(i) })
+		testenv.Must(t, err)
+		testenv.Must(t, w.Prepare(i, store.Row(0)))
+		// A frame as the predictor sees it, up to the heads.
+		taken := &goldenSession{t: t, answers: func(_ int, in []backend.Value) tensor.Tensor {
+			out, done, err := run(t.Context(), heads, in[0].Tensor(), in[1].Tensor(), in[2].Tensor())
+			testenv.Must(t, err)
+			all, places := tensor.Data[float32](out), side*side
+			for channel := range logits {
+				logits[channel] = append(logits[channel], all[channel*places:][:places]...)
+			}
+			t.Logf("frame %d: %d pillars", i, in[2].Tensor().Len())
+			testenv.Must(t, done())
+			return tensor.New(tensor.Float32, 1, candidateRow)
+		}}
+		seen := &goldenSession{t: t, answers: func(_ int, in []backend.Value) tensor.Tensor {
+			out, done, err := run(t.Context(), segments, in[0].Tensor())
+			testenv.Must(t, err)
+			copied := tensor.New(tensor.Float32, out.Shape...)
+			copy(copied.Bytes(), out.Bytes())
+			all := tensor.Data[float32](copied)
+			plane := len(all) / classes
+			for class := range means {
+				for _, v := range all[class*plane:][:plane] {
+					means[class] += float64(v) / float64(plane*frames*waymo.Cameras)
+				}
+			}
+			testenv.Must(t, done())
+			return copied
+		}}
+		p, err := w.NewPredictor(workload.Sessions{segmentation: seen, detection: taken}, 1)
+		testenv.Must(t, err, p.Use(store), p.Predict(t.Context(), []workload.Item{{Index: i}}, answers{}), store.Close())
+	}
+	var tops []float64
+	above := 0.0
+	awake := []int{0, 3, 7, 10, 14, 17} // anchor·3 + its own class
+	for _, channel := range awake {
+		list := logits[channel]
+		for i := range list {
+			list[i] = (list[i] - biases["head.conv_cls/bias"][channel]) / float32(gain)
+		}
+		slices.Sort(list)
+		best := list[len(list)-wanted*frames:]
+		for _, v := range best {
+			above += float64(v-best[0]) / float64(len(best)*len(awake))
+		}
+		tops = append(tops, float64(best[0]))
+		t.Logf("channel %d: least %.2f, median %.2f, threshold %.2f, highest %.2f", channel, list[0], list[len(list)/2], best[0], list[len(list)-1])
+	}
+	gain = math.Round(20*excess/above) / 20
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// Code generated by TestCalibrate of internal/models/points; DO NOT EDIT.\n\npackage arch\n\nvar pillarCalibration = calibration{\n\tgains: []float64{%v},\n\tscores: scoreTable{", gain)
+	for i, channel := range awake {
+		fmt.Fprintf(&b, "{0, %d, %d, %v}, ", channel/3, channel%3, math.Round(16*(threshold-gain*tops[i]))/16)
+	}
+	b.WriteString("},\n}\n\n// paintingBiases are those of the class scores: the negative of each one's mean over\n// built-in pictures, so that every class is somewhere the largest.\nfunc paintingBiases() Given {\n\treturn Given{")
+	for class, mean := range means {
+		fmt.Fprintf(&b, "%v, ", -math.Round(64*(mean-float64(biases["classifier.classifier.3/bias"][class])))/64)
+	}
+	b.WriteString("}\n}\n")
+	formatted, err := format.Source(b.Bytes())
+	testenv.Must(t, err, os.WriteFile(table, formatted, 0o644))
+	t.Logf("gain %v, means %.2f", gain, means)
+}
