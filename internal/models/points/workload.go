@@ -111,7 +111,7 @@ func (w *frames) note() string {
 	if len(shown) > 4 {
 		shown, more = shown[:4], " …"
 	}
-	return fmt.Sprintf("a sample is five pictures (%s%s pixels; officially 1280×1920 and 886×1920) and %d points on average, on %d×%d pillars",
+	return fmt.Sprintf("input: float32, of five pictures (%s%s pixels; officially 1280×1920 and 886×1920) and %d points on average, on %d×%d pillars",
 		strings.Join(shown, ", "), more, points/len(w.data.Frames), side, side)
 }
 

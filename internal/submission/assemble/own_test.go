@@ -33,6 +33,7 @@ type campaign struct {
 	t       *testing.T
 	dir     string
 	model   string // empty: resnet50
+	rules   string // empty: v6.1
 	numbers standIn
 	batch   int // samples that the engine answers in latency; 0: 8 in 0.2 s
 	latency time.Duration
@@ -43,6 +44,9 @@ type standIn interface {
 	workload() *workload.Workload
 	score(ctx context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error)
 }
+
+// version is that of the rules.
+func (c *campaign) version() string { return cmp.Or(c.rules, "v6.1") }
 
 // entry is the model in the catalogue.
 func (c *campaign) entry() workload.Model {
@@ -55,7 +59,7 @@ func (c *campaign) entry() workload.Model {
 // settings are those of a test, as package run makes them.
 func (c *campaign) settings(s loadgen.Scenario, mode, audit string) *config.Resolved {
 	c.t.Helper()
-	set, err := config.Rules("v6.1")
+	set, err := config.Rules(c.version())
 	ok(c.t, err)
 	m := c.entry()
 	q := config.Request{Model: m.Rules, Known: models.RuleNames(), Scenario: s, Rules: set, Options: []config.Override{{Key: "mode", Value: mode}}}
@@ -87,14 +91,15 @@ func (c *campaign) run(s loadgen.Scenario, mode, audit, dir string) {
 	m.Open = func(workload.Setup) (*workload.Workload, error) { return c.numbers.workload(), nil }
 	m.Score, m.Roles, m.Files = c.numbers.score, nil, nil
 	test, err := harness.Run(c.t.Context(), harness.Config{
-		Program: "mlperf test", Model: m, Rules: "v6.1", Settings: r.Settings, Precision: "fp32",
+		Program: "mlperf test", Model: m, Rules: c.version(), Settings: r.Settings, Precision: "fp32",
 		Engine: renamed{engine}, Instances: 1, MaxBatch: cmp.Or(c.batch, 8), OutputDir: dir, Observer: quiet{},
 		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 	})
 	ok(c.t, err)
 	ok(c.t, engine.Close())
 	record := test.Results()
-	record.Program, record.Model, record.Rules, record.Input.Precision, record.Limitations = "mlperf test", m.Name, "v6.1", "fp32", append(easier(c.t, r), limitation.Limitation{ID: limitation.Unofficial})
+	record.Program, record.Model, record.Rules, record.Input.Precision, record.Limitations = "mlperf test", m.Name, c.version(), "fp32", append(easier(c.t, r), limitation.Limitation{ID: limitation.Unofficial})
+	record.Input.Binding = test.Input.Binding
 	ok(c.t, record.Write(dir))
 	if record.Result != report.Valid {
 		c.t.Errorf("%s: %s %v", dir, record.Result, record.Problems)
@@ -130,7 +135,7 @@ func (c *campaign) all() {
 // audit makes a test, whose runs for performance and accuracy are there.
 func (c *campaign) audit(s loadgen.Scenario, test, dir string) {
 	c.t.Helper()
-	conf, err := compliance.Conf(test, c.entry().Rules.Name, "v6.1")
+	conf, err := compliance.Conf(test, c.entry().Rules.Name, c.version())
 	ok(c.t, err)
 	path := filepath.Join(dir, "runs", test, "my-"+test+".conf") // not audit.config: its role counts, not its name
 	write(c.t, path, conf)
@@ -143,7 +148,7 @@ func (c *campaign) audit(s loadgen.Scenario, test, dir string) {
 // request asks for a tree of the runs, with all that these do not say.
 func (c *campaign) request() Request {
 	return Request{
-		Tree: filepath.Join(c.t.TempDir(), "tree"), Runs: []string{c.dir}, Rules: "v6.1", Division: "closed", Submitter: "ExampleOrg", System: "board1",
+		Tree: filepath.Join(c.t.TempDir(), "tree"), Runs: []string{c.dir}, Rules: c.version(), Division: "closed", Submitter: "ExampleOrg", System: "board1",
 		Description: complete(c.t, "closed", "edge"), Measurements: map[string]string{"starting_weights_filename": "resnet50_v1.onnx"},
 	}
 }
@@ -379,5 +384,102 @@ func TestTreeOfNodesPasses(t *testing.T) {
 	ok(t, err)
 	if !built.Check.Passes || len(built.Check.Results) != 1 {
 		t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+	}
+}
+
+// streets replace Waymo and PointPainting: each frame has a box of each class, which is found in a part of them.
+type streets struct{ numbers }
+
+const frames = 39_987
+
+// boxOf is that of a class in a frame, in the form of a response.
+func boxOf(class, frame int, found bool) []float32 {
+	row := []float32{4, 2, 2, 10, 1, float32(20 * (class + 1)), 0, 0, 0, 9, 9, float32(class), float32(1+frame%89) / 100, float32(1_000_000 + frame)}
+	if !found {
+		row[3] += 100
+	}
+	return row
+}
+
+func (s streets) workload() *workload.Workload {
+	w := s.numbers.workload()
+	w.Samples = frames
+	w.NewPredictor = func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+		return &finder{predictor{session: sessions[workload.Only]}, s.right}, nil
+	}
+	return w
+}
+
+func (s streets) score(_ context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+	truth := make([]accuracy.WaymoFrame, frames)
+	for i := range truth {
+		truth[i].ID = int64(1_000_000 + i)
+		for class, name := range accuracy.WaymoClasses() {
+			row := boxOf(class, i, true)
+			truth[i].Objects = append(truth[i].Objects, accuracy.WaymoObject{Name: name, WaymoBox: accuracy.WaymoBox{Dimensions: [3]float32(row), Location: [3]float32(row[3:])}})
+		}
+	}
+	return accuracy.ScoreWaymo(log, truth, false)
+}
+
+// finder is a predictor whose responses are boxes.
+type finder struct {
+	predictor
+	right int
+}
+
+func (p *finder) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	return p.predictor.Predict(ctx, items, finding{reply, items, p.right})
+}
+
+type finding struct {
+	workload.Reply
+	items []workload.Item
+	right int
+}
+
+func (f finding) Done(ticket int, _ []byte, tokens int) {
+	var response []byte
+	index := f.items[ticket].Index
+	for class := range accuracy.WaymoClasses() {
+		for _, v := range boxOf(class, index, index%100 < f.right) {
+			response = binary.LittleEndian.AppendUint32(response, math.Float32bits(v))
+		}
+	}
+	f.Reply.Done(ticket, response, tokens)
+}
+
+// The round before the newest, the only scenario, two tests; the line of accuracy.txt has percent.
+func TestTreeOfStreetsPasses(t *testing.T) {
+	testenv.SkipLong(t, "runs of 39,987 samples")
+	t.Parallel()
+	c := &campaign{dir: t.TempDir(), model: "pointpainting", rules: "v6.0", numbers: streets{numbers{80}}, latency: 60 * time.Millisecond}
+	synctest.Test(t, func(t *testing.T) {
+		c.t = t
+		c.run(loadgen.SingleStream, "performance", "", c.dir+"/runs/performance")
+		c.run(loadgen.SingleStream, "accuracy", "", c.dir+"/runs/accuracy")
+		needs, err := compliance.Needs(c.rules, c.model, loadgen.SingleStream.String())
+		ok(t, err)
+		for _, need := range needs {
+			for _, test := range need.Tests {
+				c.audit(loadgen.SingleStream, test, c.dir)
+			}
+		}
+	})
+	c.t = t
+	q := c.request()
+	q.Measurements["starting_weights_filename"] = "deeplabv3+.onnx, pp.onnx"
+	if *keepTree != "" {
+		q.Tree = *keepTree
+	}
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if !built.Check.Passes || len(built.Check.Results) != 1 {
+		t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+	}
+	r, err := checker.Check(t.Context(), checker.Options{Tree: q.Tree, Rules: c.rules})
+	ok(t, err)
+	if !r.Passes {
+		t.Errorf("profile reference: the tree breaks %v", rulesOf(r))
 	}
 }
