@@ -19,7 +19,7 @@ type Network struct {
 // Networks are the architectures of a model's files; none: it has no built-in form.
 func Networks(model workload.Model) ([]Network, error) {
 	var list []Network
-	add := func(role string, a arch.Architecture, usual int64) error {
+	add := func(role string, a arch.Architecture, usual int64, extents map[string]int64) error {
 		graph, _, err := a.Build(arch.Options{})
 		if err != nil {
 			return err
@@ -28,7 +28,9 @@ func Networks(model workload.Model) ([]Network, error) {
 		for _, in := range graph.Graph.FreeInputs() {
 			for axis, d := range in.Type.Shape {
 				size := max(1, d.Size)
-				if axis > 0 && !d.Known() && usual > 0 {
+				if extents[d.Param] > 0 {
+					size = extents[d.Param]
+				} else if axis > 0 && !d.Known() && usual > 0 {
 					size = usual
 				} else if axis > 0 && !d.Known() {
 					n.Free = append(n.Free, in.Name+" "+d.String())
@@ -42,7 +44,7 @@ func Networks(model workload.Model) ([]Network, error) {
 	}
 	switch of := model.BuiltIn.(type) {
 	case vision.BuiltIn:
-		if err := add("", of.Network, 0); err != nil {
+		if err := add("", of.Network, 0, nil); err != nil {
 			return nil, err
 		}
 	case workload.Recipe:
@@ -54,7 +56,7 @@ func Networks(model workload.Model) ([]Network, error) {
 			if len(of.Parts) == 1 {
 				role = ""
 			}
-			if err := add(role, network, p.Usual); err != nil {
+			if err := add(role, network, p.Usual, p.Extents); err != nil {
 				return nil, err
 			}
 		}

@@ -395,6 +395,7 @@ func TestORTDataAreMarkedByTheirModels(t *testing.T) {
 		{"images", lookup(t, "mobilenet"), 0, 40, 100},
 		{"papers", lookup(t, "rgat"), 10, 0.3, 0.95},
 		{"frames", lookup(t, "pointpainting"), 1, 0.1, 0.95},
+		{"requests", lookup(t, "dlrm-v3"), 12, 0.4, 0.95},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

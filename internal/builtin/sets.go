@@ -90,6 +90,8 @@ func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
 		return m.graphSet(model, r)
 	case "waymo":
 		return m.frameSet(model, r)
+	case "streaming-100b":
+		return m.requestSet(model, r)
 	}
 	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 }

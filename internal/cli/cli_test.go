@@ -131,7 +131,7 @@ func TestOfficialSpelling(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"use_inv_map": "use-inv-map", "output_dtype": "dtype", "mlperf-accuracy-file": "log", "log_file": "log", "coco-dir": "dataset-path", "openimages-dir": "dataset-path", "waymo-dir": "dataset-path", "preprocessed_data_dir": "dataset-path",
+		"use_inv_map": "use-inv-map", "output_dtype": "dtype", "mlperf-accuracy-file": "log", "log_file": "log", "path": "log", "coco-dir": "dataset-path", "openimages-dir": "dataset-path", "waymo-dir": "dataset-path", "preprocessed_data_dir": "dataset-path",
 	} {
 		if f := cmd.Flags().Lookup(name); f == nil || f.Name != want {
 			t.Errorf("--%s is %v, want --%s", name, f, want)

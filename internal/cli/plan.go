@@ -109,6 +109,9 @@ func printPlan(w io.Writer, p *catalogue.Plan) error {
 	if p.Ingress+p.Egress > 0 {
 		fmt.Fprintf(w, "\nnetwork of a datacenter result: at least %s/s in, %s/s out\n", units.Bytes(int64(p.Ingress)), units.Bytes(int64(p.Egress)))
 	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(w, "\nnote: %s\n", note)
+	}
 	fmt.Fprintln(w, "\nqueries that a tail latency needs at a confidence of 99 % (rules before v2.0):")
 	return printTable(w, tableRow{"percentile", "margin", "queries", "rounded"}, p.Counts, func(c config.QueryCount) tableRow {
 		return tableRow{units.Text(c.Percentile*100, "%"), units.Text(c.Margin*100, "%"), c.Inferences, c.Rounded}

@@ -116,7 +116,7 @@ func officialSpelling(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "output-dtype":
 		name = "dtype"
-	case "mlperf-accuracy-file", "log-file":
+	case "mlperf-accuracy-file", "log-file", "path":
 		name = "log"
 	case "data", "coco-dir", "openimages-dir", "waymo-dir", "preprocessed-data-dir":
 		name = "dataset-path"

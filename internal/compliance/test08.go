@@ -3,7 +3,6 @@ package compliance
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -13,46 +12,6 @@ import (
 
 // usualTolerance is how much the entropy may differ (compliance/TEST08/run_verification.py, --tolerance).
 const usualTolerance = 0.001
-
-// A recommendation is a query in DLRM's logs: candidates with the model's predictions, and in the accuracy log their labels
-// and weights.
-type recommendation struct {
-	time, query                  int
-	predictions, labels, weights []float32
-}
-
-// parseRecommendation reads a response: time, query, predictions, and if labelled also labels, weights, and the number of
-// candidates.
-func parseRecommendation(data []byte, labelled bool) (r recommendation, err error) {
-	if len(data)%4 != 0 {
-		return r, fmt.Errorf("%d bytes are not numbers of 4 bytes", len(data))
-	}
-	v := make([]float32, len(data)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-	}
-	if len(v) < 2 {
-		return r, fmt.Errorf("%d numbers, want a time, a query, and predictions", len(v))
-	}
-	count := float32(0)
-	if labelled {
-		count = v[len(v)-1]
-	}
-	for i, x := range []float32{v[0], v[1], count} {
-		if !(math.Abs(float64(x)) <= 1<<31) {
-			return r, fmt.Errorf("the %s is %v, want a whole number", []string{"time", "query", "number of candidates"}[i], x)
-		}
-	}
-	r = recommendation{time: int(v[0]), query: int(v[1]), predictions: v[2:]}
-	if labelled {
-		n := int(count)
-		if n < 0 || len(v) != 3+3*n {
-			return r, fmt.Errorf("%d numbers for %d candidates, want %d", len(v), n, 3+3*n)
-		}
-		r.predictions, r.labels, r.weights = v[2:2+n], v[2+n:2+2*n], v[2+2*n:2+3*n]
-	}
-	return r, nil
-}
 
 // entropy returns the cross entropy of predictions, normalised by that of the mean label: 1 is as good as a guess.
 func entropy(predictions, labels, weights []float32) float64 {
@@ -93,42 +52,42 @@ func (v *verification) verify08(context.Context) error {
 	if tolerance > usualTolerance {
 		v.limit(limitation.WiderEntropies, fmt.Sprintf("%v %%", tolerance*100), fmt.Sprintf("%v %%", usualTolerance*100))
 	}
-	known, entries := map[[2]int]recommendation{}, 0
+	known, entries := map[[2]int]accuracy.Recommendation{}, 0
 	if err := eachRecord(v.accuracyLog, func(r accuracy.Record) error {
-		one, err := parseRecommendation(r.Data, true)
+		one, err := accuracy.ParseRecommendation(r.Data, true)
 		if err != nil {
 			return err
 		}
 		entries++
-		known[[2]int{one.time, one.query}] = one
+		known[[2]int{one.Time, one.Query}] = one
 		return nil
 	}); err != nil {
 		return err
 	}
 	var performance, matched, unmatched, differ int
 	var examples []string
-	note := func(r accuracy.Record, one recommendation, format string, args ...any) {
+	note := func(r accuracy.Record, one accuracy.Recommendation, format string, args ...any) {
 		if len(examples) < mostExamples {
-			examples = append(examples, fmt.Sprintf("time %d, query %d (record %d of %s)", one.time, one.query, r.Number, v.responses)+fmt.Sprintf(format, args...))
+			examples = append(examples, fmt.Sprintf("time %d, query %d (record %d of %s)", one.Time, one.Query, r.Number, v.responses)+fmt.Sprintf(format, args...))
 		}
 	}
 	if err := eachRecord(v.responses, func(r accuracy.Record) error {
-		one, err := parseRecommendation(r.Data, false)
+		one, err := accuracy.ParseRecommendation(r.Data, false)
 		if err != nil {
 			return err
 		}
 		performance++
-		ref, has := known[[2]int{one.time, one.query}]
+		ref, has := known[[2]int{one.Time, one.Query}]
 		switch {
 		case !has:
 			unmatched++
 			note(r, one, " is not in the accuracy log")
 			return nil
-		case len(one.predictions) != len(ref.predictions):
-			return fmt.Errorf("%d predictions for time %d, query %d, the accuracy log has %d", len(one.predictions), one.time, one.query, len(ref.predictions))
+		case len(one.Predictions) != len(ref.Predictions):
+			return fmt.Errorf("%d predictions for time %d, query %d, the accuracy log has %d", len(one.Predictions), one.Time, one.Query, len(ref.Predictions))
 		}
 		matched++
-		a, b := entropy(ref.predictions, ref.labels, ref.weights), entropy(one.predictions, ref.labels, ref.weights)
+		a, b := entropy(ref.Predictions, ref.Labels, ref.Weights), entropy(one.Predictions, ref.Labels, ref.Weights)
 		if !sameEntropy(a, b, tolerance) {
 			differ++
 			note(r, one, ": entropy %.6f, the accuracy run's %.6f (%s)", b, a, percent(a, b))

@@ -76,7 +76,12 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	// The issue thread answers a query itself, if it waits for the response anyway. At fixed intervals it keeps the schedule,
 	// and a thread that waits for a server gains nothing by staying on its core.
 	oneAtATime := s.Scenario == loadgen.SingleStream || s.Scenario == loadgen.MultiStream && s.MultiStreamQPS == 0
-	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, r.batchOptions(), oneAtATime && !r.asksServers(), failed)
+	batches := r.batchOptions()
+	if order := r.workload.Order; order != nil {
+		of := r.expected(s)
+		batches.order = func(n uint64) int { return order(n, of) }
+	}
+	r.sut = newSUT(r.sutName(), r.model.predictors, &r.qsl.rows, batches, oneAtATime && !r.asksServers(), failed)
 	if r.workload.SystemName != nil {
 		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
@@ -109,6 +114,19 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	r.cpuTime = cpuTime() - before
 	r.stuck = r.sut.stop() != nil
 	return test, err
+}
+
+// expected is how many samples a test of performance issues, as far as its settings tell; 0: each is issued once first.
+func (r *run) expected(s loadgen.TestSettings) uint64 {
+	if s.Mode == loadgen.AccuracyOnly || s.Mode == loadgen.SubmissionRun {
+		return 0
+	}
+	e := s.Effective(uint64(r.qsl.performance), uint64(r.workload.Samples))
+	if e.Scenario == loadgen.Offline {
+		return e.SamplesPerQuery
+	}
+	queries, _ := e.Prepared()
+	return uint64(queries) * e.SamplesPerQuery
 }
 
 // batchOptions say how workers gather samples: with others of about the same length where

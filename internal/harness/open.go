@@ -39,6 +39,9 @@ func (r *run) open(ctx context.Context) error {
 	if performance > r.workload.Samples {
 		return userinput.Errorf("performance_sample_count", "%d samples are more than the %d of the data set", performance, r.workload.Samples)
 	}
+	if r.workload.Order != nil && performance < r.workload.Samples {
+		return userinput.Errorf("performance_sample_count", "%d samples are fewer than the %d of the data set, which follow each other in their own order: all of them must be in memory", performance, r.workload.Samples)
+	}
 	r.qsl = &qsl{
 		name:        r.cfg.Model.Dataset,
 		raw:         r.raw,

@@ -23,8 +23,9 @@ type queue struct {
 	mu      sync.Mutex
 	ready   sync.Cond // there may be something to take
 	spans   ring
-	samples int  // in all spans
-	flushed bool // nothing will be added: do not wait for it
+	samples int    // in all spans
+	taken   uint64 // samples that were moved to batches, where order counts
+	flushed bool   // nothing will be added: do not wait for it
 	closed  bool
 	active  int         // workers between take and done
 	full    *time.Timer // wakes a worker when the oldest sample has waited long enough
@@ -41,6 +42,7 @@ type queue struct {
 type batchOptions struct {
 	maxBatch int
 	maxDelay time.Duration                      // how long the oldest sample may wait for a batch to fill
+	order    func(n uint64) int                 // the sample that is answered as the n-th, where the benchmark says; nil: LoadGen does
 	length   func(loadgen.QuerySampleIndex) int // of a sample; nil: all are alike
 	overtake time.Duration                      // how long a sample may be overtaken; 0: always
 	costs    *batchCosts                        // of samples of different lengths; nil: not known
@@ -170,6 +172,10 @@ func (q *queue) fill(batch []task, n int) []task {
 		s := q.spans.front()
 		k := min(n-len(batch), len(s.query.Samples)-s.next)
 		for _, sample := range s.query.Samples[s.next : s.next+k] {
+			if q.order != nil {
+				sample.Index = loadgen.QuerySampleIndex(q.order(q.taken))
+				q.taken++
+			}
 			batch = append(batch, task{s.query, sample, s.added})
 		}
 		q.samples -= k

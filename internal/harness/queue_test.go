@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -417,4 +418,56 @@ func TestBatchesByLengthWaitForMaxDelay(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A benchmark may say which sample follows which, in all modes.
+func TestSamplesInTheOrderOfTheBenchmark(t *testing.T) {
+	for _, mode := range []loadgen.Mode{loadgen.AccuracyOnly, loadgen.PerformanceOnly} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNumbers(40)
+			cfg := config(t, n, loadgen.Server, mode)
+			cfg.Instances, cfg.MaxBatch = 1, 4
+			var got []int
+			var expected uint64
+			open := cfg.Model.Open
+			cfg.Model.Open = func(s workload.Setup) (*workload.Workload, error) {
+				w, err := open(s)
+				w.Order = func(n, of uint64) int {
+					expected = of
+					got = append(got, int(n))
+					return int(n*7) % 40
+				}
+				return w, err
+			}
+			r := newRun(cfg)
+			defer r.close()
+			testenv.Must(t, r.open(t.Context()))
+			test, err := r.traffic(t.Context(), r.cfg.Settings, nil, nil)
+			testenv.Must(t, err)
+			want := uint64(40)
+			if mode == loadgen.PerformanceOnly {
+				want = test.Performance.SampleCount
+			}
+			if uint64(len(got)) != want || !slices.IsSorted(got) || got[0] != 0 || mode == loadgen.AccuracyOnly && expected != 0 || mode == loadgen.PerformanceOnly && expected == 0 {
+				t.Errorf("%v: %d samples are asked for, %d were issued, %d were expected", mode, len(got), want, expected)
+			}
+			cfg.PerformanceSampleCount = 39
+			r = newRun(cfg)
+			defer r.close()
+			if err := r.open(t.Context()); err == nil || !strings.Contains(err.Error(), "39 samples are fewer than the 40 of the data set, which follow each other in their own order") {
+				t.Errorf("with less than all samples: %v", err)
+			}
+		})
+	}
+}
+
+// The sample of a task is that of the order, not the one that LoadGen chose.
+func TestOrderReplacesSamples(t *testing.T) {
+	q := newQueue(batchOptions{maxBatch: 2, order: func(n uint64) int { return int(10 + n) }})
+	for range 3 {
+		q.add(loadgen.Query{Samples: []loadgen.QuerySample{{ID: 5, Index: 3}}})
+	}
+	if got, want := batchesOf(q), []string{"[10 11]", "[12]"}; !slices.Equal(got, want) {
+		t.Errorf("batches %v, want %v", got, want)
+	}
 }

@@ -179,12 +179,12 @@ func otherReading(ctx context.Context, path string, m workload.Model, s workload
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// numbers are the reference that counts, and the target of a score of which more is better.
+// numbers are the reference that counts, and the target.
 func (t Target) numbers() (reference, target float64) {
 	if t.Reference != 0 && t.Reference != t.Quality.Reference {
-		return t.Reference, t.Reference * t.Fraction
+		return t.Reference, t.Required(t.Reference)
 	}
-	return t.Quality.Reference, cmp.Or(t.Target, t.Quality.Reference*t.Fraction)
+	return t.Quality.Reference, cmp.Or(t.Target, t.Required(t.Quality.Reference))
 }
 
 func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
@@ -204,7 +204,8 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	reference, target := t.numbers()
 	met := v.Value >= target
 	if v.LowerIsBetter {
-		target = reference * (2 - t.Fraction)
+		t.LowerIsBetter = true
+		target = t.Required(reference)
 		met = v.Value <= target
 	}
 	met = met && (v.Name == t.Metric || t.Metric == "")

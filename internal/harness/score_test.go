@@ -38,9 +38,9 @@ func TestTargetOfAReference(t *testing.T) {
 		{"above", 99, false, 0, 76.46 * 0.99, true},
 		{"another reference", 83, false, 83.5, 83.5 * 0.99, true},
 		{"below another reference", 82, false, 83.5, 83.5 * 0.99, false},
-		{"an error rate exactly", 7.5 * 1.01, true, 7.5, 7.5 * 1.01, true},
-		{"an error rate just above", 7.576, true, 7.5, 7.5 * 1.01, false},
-		{"an error rate below", 7, true, 7.5, 7.5 * 1.01, true},
+		{"an error rate exactly", 7.5 / 0.99, true, 7.5, 7.5 / 0.99, true},
+		{"an error rate just above", 7.576, true, 7.5, 7.5 / 0.99, false},
+		{"an error rate below", 7, true, 7.5, 7.5 / 0.99, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

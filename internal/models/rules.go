@@ -65,11 +65,6 @@ func others() []config.Model {
 			Sample: &config.SampleSize{InValues: 27051, OutValues: 500},
 		},
 		{
-			Name:    "dlrm-v3",
-			Aliases: []string{"dlrmv3"},
-			Sample:  &config.SampleSize{InBytes: (2 + 6*1 + 6*2048) * 8}, // as printed: 98368
-		},
-		{
 			Name: "qwen3.6-27b",
 		},
 		{

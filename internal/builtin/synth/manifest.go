@@ -41,6 +41,7 @@ type Manifest struct {
 	IGBH        *IGBHSpec        `json:"igbh,omitempty"`
 	Waymo       *WaymoSpec       `json:"waymo,omitempty"`
 	Questions   *QuestionSpec    `json:"questions,omitempty"`
+	Requests    *RequestSpec     `json:"requests,omitempty"`
 
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
@@ -99,7 +100,7 @@ func (m Manifest) check() error {
 	}
 	switch list := m.specs(); len(list) {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions, igbh or waymo")
+		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions, igbh, waymo or requests")
 	case 1:
 		return list[0].check()
 	}
@@ -136,6 +137,7 @@ func (m Manifest) specs() []namedSpec {
 		{m.Questions != nil, namedSpec{"questions", m.Questions}},
 		{m.IGBH != nil, namedSpec{"IGBH", m.IGBH}},
 		{m.Waymo != nil, namedSpec{"Waymo", m.Waymo}},
+		{m.Requests != nil, namedSpec{"requests", m.Requests}},
 	}
 	var list []namedSpec
 	for _, s := range all {

@@ -320,6 +320,7 @@ func validSpecs() []keyed {
 		&QuestionSpec{Form: deepSeekQuestions, Seed: 1, Questions: 2},
 		&IGBHSpec{Seed: 1, Papers: 200, Width: 3},
 		&WaymoSpec{Seed: 1, Frames: 2},
+		&RequestSpec{Seed: 1, Requests: 2, Candidates: 3},
 	}
 }
 
@@ -428,6 +429,9 @@ func TestSpecsEndAtTheirBounds(t *testing.T) {
 		{CriteoSpec{Pairs: 1, Rows: rows(criteoTables, 1), Hot: rows(criteoTables+1, 1)}, "want 26 numbers from 1 to 1000"},
 		{IGBHSpec{Papers: 1_000_000, Width: 1024}, ""},
 		{IGBHSpec{Papers: 199, Width: 1}, "papers is 199, want 200 to 1000000"},
+		{RequestSpec{Requests: 1_000_000, Candidates: 2048}, ""},
+		{RequestSpec{Candidates: 1}, "requests is 0, want 1 to 1000000"},
+		{RequestSpec{Requests: 1, Candidates: 2049}, "candidates is 2049, want 1 to 2048"},
 		{IGBHSpec{Papers: 200, Width: 1025}, "width is 1025, want 1 to 1024"},
 		{WaymoSpec{Frames: 100_000}, ""},
 		{WaymoSpec{Frames: 0}, "frames is 0, want 1 to 100000"},

@@ -51,6 +51,9 @@ func smallSets() map[string]func(ctx context.Context, dir string, seed uint64) e
 			return WriteIGBH(ctx, dir, IGBHSpec{Seed: seed, Papers: 200, Width: 3}, nil)
 		},
 		"Waymo": smallWaymo,
+		"requests": func(ctx context.Context, dir string, seed uint64) error {
+			return WriteRequests(ctx, dir, RequestSpec{Seed: seed, Requests: 3, Candidates: 5}, nil)
+		},
 	}
 }
 

@@ -65,6 +65,9 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 			return WriteIGBH(ctx, dir, IGBHSpec{Seed: 3, Papers: 400, Width: 5}, nil)
 		}},
 		{"waymo", "54712bfcbfefbe271e2cf5de3256f213", func(ctx context.Context, dir string) error { return smallWaymo(ctx, dir, 3) }},
+		{"requests", "b6fd3266b623f8d223774a6040d1e240", func(ctx context.Context, dir string) error {
+			return WriteRequests(ctx, dir, RequestSpec{Seed: 3, Requests: 25, Candidates: 8}, nil)
+		}},
 		{"captions", "ed628a7b7f5f3c112f062a2f908bf938", func(ctx context.Context, dir string) error { return WriteCaptions(ctx, dir, smallCaptions(), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // Models returns the benchmarks of the family, in the order in which they are shown. To
 // add one, add a file and a row.
 func Models() []workload.Model {
-	return []workload.Model{dlrm(), dlrmHighAccuracy(), dlrmV2(), dlrmV2HighAccuracy()}
+	return []workload.Model{dlrm(), dlrmHighAccuracy(), dlrmV2(), dlrmV2HighAccuracy(), dlrmV3()}
 }
 
 // dlrm is DLRM on the Criteo Terabyte data (rules v0.7 to v3.0).

@@ -153,6 +153,9 @@ func (w *clickWorkload) prepare(index int, row []tensor.Tensor) error {
 	})
 }
 
+// labelsOfTheLog is what a score without a data set is warned of.
+const labelsOfTheLog = "the labels are those that the log itself has: no data set confirms them"
+
 // scoring returns what scores a log of predictions as accuracy-dlrm.py does.
 func scoring(open func(dir string) (*clickWorkload, error)) func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
 	return func(ctx context.Context, log accuracy.Input, s workload.Scoring) (*accuracy.Score, error) {
@@ -183,7 +186,7 @@ func scoring(open func(dir string) (*clickWorkload, error)) func(context.Context
 		case s.DatasetDir == "":
 			score, err := accuracy.ScoreClicks(log, officialSamples, o)
 			if err == nil {
-				score.Warnings = append(score.Warnings, "the labels are those that the log itself has: no data set confirms them")
+				score.Warnings = append(score.Warnings, labelsOfTheLog)
 			}
 			return score, err
 		}

@@ -33,6 +33,8 @@ type Model struct {
 	Source string
 	// Papers are the publications of the network.
 	Papers []string
+	// Notes are what people should know before they run it: lower case, no full stop.
+	Notes []string
 
 	// Options are those of Open, ScoreOptions those of the official accuracy script, and ReaderOptions those of NewReader.
 	Options, ScoreOptions, ReaderOptions []Option

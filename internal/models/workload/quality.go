@@ -15,6 +15,8 @@ import (
 type Quality struct {
 	Metric   string  // a value of the accuracy score: "accuracy"; empty: its first
 	Fraction float64 // required part of the official FP32 model's score: 0.99
+	// LowerIsBetter says that a score must be at most the reference divided by Fraction.
+	LowerIsBetter bool
 
 	// QualityIn takes the rest from the table of the rounds; a benchmark of no round needs its Reference here.
 	Reference float64 // score of the official FP32 model
@@ -44,11 +46,29 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%s ≤ %s ≤ %s", units.Score(b.Least), b.Metric, units.Score(b.Most))
 }
 
+// Required is the value that a score must have by that of the reference: that or more, or if LowerIsBetter that or less.
+func (q Quality) Required(reference float64) float64 {
+	if q.LowerIsBetter {
+		return reference / q.Fraction
+	}
+	return reference * q.Fraction
+}
+
+// String is the bound of the metric by the official reference.
+func (q Quality) String() string {
+	b := Bound{Metric: q.Metric, Least: q.Required(q.Reference)}
+	if q.LowerIsBetter {
+		b.Least, b.Most = 0, b.Least
+	}
+	return b.String()
+}
+
 // scoreNames are the names of values of scores by those of the submission checker, whose WER is a share of right words.
 var scoreNames = map[string]string{
 	"acc": "accuracy", "WER": "accuracy", "ACCURACY": "accuracy", "bleu": "BLEU", "F1": "f1", "DICE": "mean",
 	"ROUGE1": "rouge1", "ROUGE2": "rouge2", "ROUGEL": "rougeL", "ROUGELSUM": "rougeLsum",
 	"GEN_LEN": "gen_len", "TOKENS_PER_SAMPLE": "tokens_per_sample", "gsm8k_accuracy": "gsm8k", "mbxp_accuracy": "mbxp",
+	"DLRM_NE": "NE", "DLRM_ACC": "accuracy", "DLRM_AUC": "GAUC",
 }
 
 // OfficialSamples returns the sizes of the official data set in a round: those that its checker asks for, or else those of the
@@ -97,5 +117,8 @@ func (m Model) QualityIn(version string) Quality {
 	}
 	// The table has products: the reference is the first factor, of at most ten digits.
 	q.Reference, _ = strconv.ParseFloat(strconv.FormatFloat(q.Target/q.Fraction, 'g', 10, 64), 64)
+	if q.LowerIsBetter { // the checkers ask for the product here too, backwards
+		q.Target = q.Required(q.Reference)
+	}
 	return q
 }

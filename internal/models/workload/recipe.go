@@ -31,6 +31,8 @@ type Part struct {
 	Layers, Rows int64
 	// Usual is the extent of the free axes of a sample's tensors, where all samples have about the same; 0: they do not.
 	Usual int64
+	// Extents are those of free axes of the official data, by the axis's name, where these say more than Usual.
+	Extents map[string]int64
 	// Beside says that large tensors are in a file beside the model's, which engines map into memory.
 	Beside bool
 }

@@ -27,6 +27,9 @@ type Workload struct {
 	// CacheKey names everything that decides the content of the rows: the files, the steps, and
 	// the version of the code. Nil or empty: rows are not worth keeping.
 	CacheKey func() string
+	// Order, where samples have an order in time, returns the sample that is the n-th, from 0, of a test of so many: it is answered in the
+	// place of the one that LoadGen chose. All samples are in memory then. Nil: the order is LoadGen's.
+	Order func(n, of uint64) int
 	// Length says how long a sample is, where samples are cheaper to answer beside others of about
 	// the same length. Samples that wait are grouped by it, as long as none is late for that. Nil: all are alike.
 	Length func(index int) int

@@ -22,7 +22,7 @@ var architectures = sync.OnceValue(func() []Architecture {
 	list := []Architecture{
 		ResNet50(), MobileNet(), SSDMobileNet(), SSDResNet34(), RetinaNet(), UNet3D(), UNet3DBraTS19(), SmallUNet3DBraTS19(),
 		MobileNetEdgeTPU(), SSDMobileNetV2(), DeepLabV3Plus(), YOLO11l(),
-		BERT(), GNMTEncoder(), GNMTDecoder(), DLRM(), DLRMv2(), RNNTEncoder(), RNNTPrediction(), RNNTJoint(), MobileBERT(), RGAT(), PaintingSegmentation(), PaintingDetection(),
+		BERT(), GNMTEncoder(), GNMTDecoder(), DLRM(), DLRMv2(), DLRMv3(), RNNTEncoder(), RNNTPrediction(), RNNTJoint(), MobileBERT(), RGAT(), PaintingSegmentation(), PaintingDetection(),
 		Llama8B(), Llama70B(), Mixtral(), SmallMixtral(), GPTJ(), SmallGPTJ(),
 	}
 	for _, form := range []DecoderForm{FusedDecoder, FusedInt4, ExportedDecoder, PlainDecoder} {
@@ -511,6 +511,7 @@ func TestFilesBeginTheSame(t *testing.T) {
 		"mobilebert":                      "214cb99b7cc54787af7d",
 		"pointpainting-segmentation":      "fd04beaa48c88673ebfc",
 		"pointpainting-detection":         "2c41c242a97646f67aa0",
+		"dlrm-v3":                         "d4cbc86e817be87a0110",
 		"rgat":                            "e28a6e20cb8ea8109741",
 		"mixtral-70m":                     "845f91f00e9b5bccd01a",
 		"gpt-j-60m":                       "a8e96b112070d5d15d6a",

@@ -116,15 +116,15 @@ func gatNetwork(b *Builder, size GATSize) {
 	}
 	papers := b.Node("Slice", "papers", []*onnx.Value{x["paper"], b.ints(1), b.ints(math.MaxInt64), b.ints(0)}, nil,
 		onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free("samples"), onnx.Fixed(size.Hidden)}})[0]
-	logits := gatGemm(b, "linear", papers, b.Weight("linear.weight", Bell{gatSpread}, size.Classes, size.Hidden), b.Weight("linear.bias", Constant(0), size.Classes))
+	logits := gemm(b, "linear", papers, b.Weight("linear.weight", Bell{gatSpread}, size.Classes, size.Hidden), b.Weight("linear.bias", Constant(0), size.Classes))
 	b.Output(b.rename(logits, "logits"))
 }
 
 // gatSpread is how the weights of the classes are spread.
 const gatSpread = 0.05
 
-// gatGemm multiplies rows with weights [units inputs], and adds biases if there are any.
-func gatGemm(b *Builder, name string, x *onnx.Value, weights ...*onnx.Value) *onnx.Value {
+// gemm multiplies rows with weights [units inputs], and adds biases if there are any.
+func gemm(b *Builder, name string, x *onnx.Value, weights ...*onnx.Value) *onnx.Value {
 	if len(x.Type.Shape) != 2 || len(weights[0].Type.Shape) != 2 {
 		return b.fail("Gemm", name, errNoAxis)
 	}
@@ -138,7 +138,7 @@ func gatGemm(b *Builder, name string, x *onnx.Value, weights ...*onnx.Value) *on
 func gatAttention(b *Builder, name string, size GATSize, from, to, neighbors, sources *onnx.Value) *onnx.Value {
 	inputs, each := width(from), size.Hidden/size.Heads
 	weights := b.Weight(name+".fc.weight", He{Gain: math.Sqrt2 / 2, ZeroMean: true}, size.Hidden, inputs)
-	z := gatGemm(b, name+".fc", b.Gather(name+".from", from, sources, 0), weights)
+	z := gemm(b, name+".fc", b.Gather(name+".from", from, sources, 0), weights)
 
 	// How much a source asks for: fc(x)·attn_l by head.
 	left := b.Binary("Mul", name+".left.product", b.Reshape(name+".fc.heads", z, -1, size.Heads, each), b.Weight(name+".attn_l", Bell{gatFocus}, 1, size.Heads, each))
@@ -150,7 +150,7 @@ func gatAttention(b *Builder, name string, size GATSize, from, to, neighbors, so
 		onnx.Type{Elem: onnx.Int64, Shape: onnx.FixedShape([]int64{1})})[0]
 	targets := b.Node("Slice", name+".to", []*onnx.Value{to, b.ints(0), rows, b.ints(0)}, nil,
 		onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{neighbors.Type.Shape[0], onnx.Fixed(inputs)}})[0]
-	listens := b.Unsqueeze(name+".right", gatGemm(b, name+".right.rows", targets, b.Reduce("ReduceSum", name+".right.sum", right, 1)), 2)
+	listens := b.Unsqueeze(name+".right", gemm(b, name+".right.rows", targets, b.Reduce("ReduceSum", name+".right.sum", right, 1)), 2)
 
 	// Places of a source's heads: [rows heads width].
 	heads := make([]int64, size.Heads)

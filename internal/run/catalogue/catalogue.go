@@ -124,8 +124,9 @@ type Card struct {
 	Metric             string            `json:"metric"`
 	Reference          float64           `json:"reference"`
 	Fraction           float64           `json:"fraction"`        // of the reference that is the target
+	Target             string            `json:"target"`          // accuracy ≥ 75.6954
 	Also               []string          `json:"also,omitempty"`  // further bounds, as rouge2 ≥ 21.8
-	Notes              []string          `json:"notes,omitempty"` // where the rules' text and their checker differ
+	Notes              []string          `json:"notes,omitempty"` // of the model, and where the rules' text and their checker differ
 	Work               []string          `json:"work,omitempty"`  // parameters and multiply-accumulates of each file
 	Source             string            `json:"source"`
 	Rules              string            `json:"rules"`
@@ -170,7 +171,7 @@ func Describe(name, rules string) (*Card, error) {
 	card := &Card{
 		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtIn},
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
-		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Categories: set.Categories(m.Rules), Notes: set.TextNotes(m.Rules),
+		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Target: q.String(), Categories: set.Categories(m.Rules), Notes: slices.Concat(m.Notes, set.TextNotes(m.Rules)),
 	}
 	networks, err := builtin.Networks(m)
 	if err != nil {

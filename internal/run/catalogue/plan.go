@@ -29,6 +29,7 @@ type Plan struct {
 	Egress    float64             `json:"egress_bytes_per_second"`
 	Links     []Link              `json:"links,omitempty"` // of models whose sample size the rules know
 	Counts    []config.QueryCount `json:"query_counts"`
+	Notes     []string            `json:"notes,omitempty"` // of the model
 }
 
 // A Link is a network between LoadGen and a system under test.
@@ -75,7 +76,7 @@ func PlanRuns(q PlanRequest) (*Plan, error) {
 		return nil, userinput.Wrap("rules", err)
 	}
 	m = models.InRound(rules.Version, q.Model, m)
-	p := &Plan{Model: m.Name, Rules: rules.Version, Speed: q.Speed, Counts: config.QueryCounts()}
+	p := &Plan{Model: m.Name, Rules: rules.Version, Speed: q.Speed, Counts: config.QueryCounts(), Notes: m.Notes}
 	for _, s := range loadgen.Scenarios() {
 		row, err := planScenario(m, s, rules, q.Speed)
 		if err != nil {
