@@ -89,7 +89,7 @@ func defineEngine(f *pflag.FlagSet, e *engine.Config) {
 	defineSimulated(f, e)
 	r := &e.Remote
 	f.StringArrayVar(&r.Endpoints, "endpoint", nil, "server to ask: URL with http, https, unix, grpc or grpcs; dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
-	f.StringVar(&r.Model, "remote-model", "", "name of the model at the servers, or of several files role=name,… (default: that of the catalogue, and NAME-role)")
+	f.StringVar(&r.Model, "remote-model", "", "name of the model at the servers, or of several files role=name,… (default: that of the catalogue, and NAME-role); without --model, a model of your own")
 	f.StringVar(&r.Version, "remote-version", "", "version of the model at the servers")
 	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
 	durationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes, of servers of text 10")

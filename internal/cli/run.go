@@ -114,8 +114,8 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
 	f.BoolVar(&o.Ranging, "power-ranging", false, "measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")
 	jsonFlag(f, &o.asJSON)
-	f.Float64SliceVar(&o.sweep.Rates, "sweep-qps", nil, "servers of text: a Server run at each of these `rates`, and a table of them (sweep.json, sweep.csv)")
-	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil, "servers of text: an Offline run with each of these `numbers` of requests under way, and a table of them")
+	f.Float64SliceVar(&o.sweep.Rates, "sweep-qps", nil, "servers: a Server run at each of these `rates`, and a table of them (sweep.json, sweep.csv)")
+	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil, "servers: an Offline run with each of these `numbers` of requests under way, and a table of them")
 }
 
 // run does what the flags ask for: a sweep, all four traffic patterns, several benchmarks at the same time, or one test.
@@ -167,7 +167,7 @@ func (o *runFlags) check(flags *pflag.FlagSet, args []string, sweeps bool) error
 
 // complete fills in the model and the scenario that are not given. It reports whether all four traffic patterns are to run.
 func (o *runFlags) complete(cmd *cobra.Command, sweeps bool) (patterns bool) {
-	if o.Model == "" && o.ModelPath == "" && o.Engine.Name != engine.OpenAI {
+	if served := o.Engine.Name == engine.OIP && o.Engine.Remote.Model != ""; o.Model == "" && o.ModelPath == "" && !served && o.Engine.Name != engine.OpenAI {
 		o.Model = "resnet50"
 	}
 	if entries, err := os.ReadDir(outdir.Root); len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) {

@@ -100,7 +100,7 @@ func TestHopelessRunNamesCommands(t *testing.T) {
 
 func TestShowSweep(t *testing.T) {
 	points := []tune.SweepPoint{
-		{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: 123456.7, FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)},
+		{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: new(123456.7), FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)},
 		{Load: 10, Unit: "queries/s", Result: report.Invalid},
 	}
 	var b strings.Builder

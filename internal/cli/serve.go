@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -104,10 +105,10 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) error {
 		if err != nil {
 			return err
 		}
-		if before, ok := argument[resolved.ModelName()]; ok {
+		if before, ok := argument[resolved.ServedName()]; ok {
 			return usage("%s and %s are the same model: want each once", before, name)
 		}
-		argument[resolved.ModelName()] = name
+		argument[resolved.ServedName()] = name
 		all = append(all, resolved)
 	}
 	var models []oipserver.Model
@@ -137,15 +138,30 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) error {
 		if o.Web.Cert != "" {
 			s = "s"
 		}
+		address := fmt.Sprintf("http%s://%s", s, http)
 		if http.Network() == "unix" {
-			fmt.Fprintf(w, "listening on unix://%s\n", http)
-		} else {
-			fmt.Fprintf(w, "listening on http%s://%s\n", s, http)
+			address = fmt.Sprintf("unix://%s", http)
 		}
+		fmt.Fprintf(w, "listening on %s\n", address)
 		if grpc != nil {
 			fmt.Fprintf(w, "listening on grpc%s://%s\n", s, grpc)
 		}
+		for _, resolved := range all {
+			fmt.Fprintf(w, "to measure it: mlperf run %s --endpoint %s\n", o.client(resolved), address)
+		}
 	})
+}
+
+// client are the flags of a run that measures a model here.
+func (o *serveFlags) client(r *run.Resolved) string {
+	switch name := r.ServedName(); {
+	case o.OpenAI.Has(name):
+		return "--backend openai --model " + name
+	case r.Request.Model == "":
+		return "--backend oip --remote-model " + report.CommandLine([]string{name})
+	default:
+		return "--backend oip --model " + name
+	}
 }
 
 // offer makes a model ready, and returns what ends it again.
@@ -156,7 +172,7 @@ func (o *serveFlags) offer(cmd *cobra.Command, resolved *run.Resolved) (*serve.O
 	if err != nil {
 		return nil, nil, err
 	}
-	offer, err := serve.Open(cmd.Context(), prepared, serve.Options{Name: prepared.ModelName(), Room: o.maxQueue})
+	offer, err := serve.Open(cmd.Context(), prepared, serve.Options{Name: prepared.ServedName(), Room: o.maxQueue, Own: prepared.Request.Model == ""})
 	if err != nil {
 		return nil, nil, errors.Join(err, prepared.Close())
 	}

@@ -40,20 +40,45 @@ func showSweep(w io.Writer, points []tune.SweepPoint, dir string, asJSON bool) e
 	if asJSON {
 		return printJSON(w, "sweep", points)
 	}
+	const unmeasured = "–"
 	cell := func(unit string, numbers ...*float64) string {
 		var list []string
 		for _, n := range numbers {
-			if n == nil { // not measured
-				return "–"
+			if n == nil {
+				return unmeasured
 			}
 			list = append(list, units.Text(*n, unit))
 		}
 		return strings.Join(list, ", ")
 	}
-	t := newTable(tableRow{points[0].Unit, "result", "requests/s", "tokens/s", "good requests/s", "TTFT p50, p99", "TPOT p50, p99", "ITL p99", "latency p50, p99", "failed"})
-	for _, p := range points {
-		t.Row(p.Load, p.Result, p.RequestsPerSecond, p.TokensPerSecond, cell("", p.GoodPerSecond),
-			cell("ms", p.FirstTokenP50, p.FirstTokenP99), cell("ms", p.PerTokenP50, p.PerTokenP99), cell("ms", p.BetweenP99), cell("ms", p.LatencyP50, p.LatencyP99), p.Failures)
+	head := tableRow{points[0].Unit, "result", "requests/s"}
+	rows := make([]tableRow, len(points))
+	for i, p := range points {
+		rows[i] = tableRow{p.Load, p.Result, p.RequestsPerSecond}
+	}
+	for _, c := range []struct {
+		title string
+		text  func(p *tune.SweepPoint) string
+	}{
+		{"tokens/s", func(p *tune.SweepPoint) string { return cell("", p.TokensPerSecond) }},
+		{"good requests/s", func(p *tune.SweepPoint) string { return cell("", p.GoodPerSecond) }},
+		{"TTFT p50, p99", func(p *tune.SweepPoint) string { return cell("ms", p.FirstTokenP50, p.FirstTokenP99) }},
+		{"TPOT p50, p99", func(p *tune.SweepPoint) string { return cell("ms", p.PerTokenP50, p.PerTokenP99) }},
+		{"ITL p99", func(p *tune.SweepPoint) string { return cell("ms", p.BetweenP99) }},
+		{"latency p50, p99", func(p *tune.SweepPoint) string { return cell("ms", p.LatencyP50, p.LatencyP99) }},
+		{"mean round trip", func(p *tune.SweepPoint) string { return cell("ms", p.RoundTripMean) }},
+	} {
+		if !slices.ContainsFunc(points, func(p tune.SweepPoint) bool { return c.text(&p) != unmeasured }) {
+			continue
+		}
+		head = append(head, c.title)
+		for i := range points {
+			rows[i] = append(rows[i], c.text(&points[i]))
+		}
+	}
+	t := newTable(append(head, "failed"))
+	for i, p := range points {
+		t.Row(append(rows[i], p.Failures)...)
 	}
 	return errors.Join(sayText(w, t.Text(tables.Width(w))),
 		say(w, "As a page: %s, for other charts: %s and %s\n", filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON)))

@@ -27,7 +27,7 @@ type Request struct {
 	Program string   // name and version, for the results
 	Command []string // the command line, for the results
 
-	Model    string        // of the catalogue; empty: the file of ModelPath by itself, or prompts that go to servers
+	Model    string        // of the catalogue; empty: the file of ModelPath by itself, a server's model by its name there, or prompts that go to servers
 	Scenario string        // needed
 	Mode     string        // performance, accuracy, submission or find-peak; empty: performance
 	Rules    string        // version; empty: the newest
@@ -132,8 +132,10 @@ func (q *Request) asksServers() bool { return q.Engine.Name == engine.OpenAI }
 // freePrompts reports whether the prompts belong to no benchmark.
 func (q *Request) freePrompts() bool { return q.asksServers() && q.Model == "" }
 
-// ownModel reports whether the model is a file of the user, and no benchmark.
-func (q *Request) ownModel() bool { return q.Model == "" && q.ModelPath != "" && !q.asksServers() }
+// ownModel reports whether the model is the user's, in a file or on a server of tensors, and no benchmark.
+func (q *Request) ownModel() bool {
+	return q.Model == "" && !q.asksServers() && (q.ModelPath != "" || q.Engine.Name == engine.OIP && q.Engine.Remote.Model != "")
+}
 
 // noBenchmark reports whether the run is of no benchmark.
 func (q *Request) noBenchmark() bool { return q.freePrompts() || q.ownModel() }

@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/models"
+	"github.com/mlperf-go/mlperf/internal/models/own"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -131,7 +132,7 @@ func (r *Resolved) lookUp() (err error) {
 	q := &r.Request
 	switch {
 	case q.Model == "" && !q.noBenchmark():
-		return userinput.Missing("model", "want a model of the catalogue, or a model file")
+		return userinput.Missing("model", "want a model of the catalogue, a model file, or the name of a model at the servers (remote_model)")
 	case q.Scenario == "":
 		return userinput.Missing("scenario", "want SingleStream, MultiStream, Server, Offline or Interactive")
 	case q.freePrompts():
@@ -139,6 +140,15 @@ func (r *Resolved) lookUp() (err error) {
 		r.model = prompts.Model(prompts.Config{
 			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
 		})
+	case q.ownModel() && q.Engine.Name == engine.OIP:
+		remote, file := &q.Engine.Remote, q.ModelPath
+		if _, err := os.Stat(file); file != "" && err != nil {
+			return userinput.Wrap("model_path", err)
+		}
+		if remote.Model == "" {
+			remote.Model = servedName(file)
+		}
+		r.model, q.ModelPath = own.Served(remote.Model, file), "" // the servers have the model
 	case q.asksServers():
 		if r.model, err = models.LookupAny(q.Model); err == nil && r.model.OpenRemote == nil {
 			err = fmt.Errorf("%s takes no prompts: servers of text are asked for language models only", r.model.Name)
@@ -164,7 +174,7 @@ func (r *Resolved) lookUp() (err error) {
 	}
 	if q.ownModel() && r.division == config.Closed {
 		if q.origin("division") != config.Default {
-			return userinput.Errorf("division", "the closed division has only the benchmarks of the rules: %s is of the open one", q.ModelPath)
+			return userinput.Errorf("division", "the closed division has only the benchmarks of the rules: %s is of the open one", r.model.Name)
 		}
 		r.division = config.Open
 	}
@@ -180,6 +190,24 @@ func (r *Resolved) lookUp() (err error) {
 		}
 	}
 	return r.model.CheckOptions(q.Options)
+}
+
+// ServedName is the name of the model at servers of this program.
+func (r *Resolved) ServedName() string {
+	if r.Request.ownModel() {
+		return servedName(r.Request.ModelPath)
+	}
+	return r.model.Name
+}
+
+// servedName is the name of a model file at servers: without its ending, unless that is the name of a benchmark.
+func servedName(file string) string {
+	base := filepath.Base(file)
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	if _, err := models.LookupAny(name); err == nil || name == "" {
+		return base
+	}
+	return name
 }
 
 // exact reports whether responses have to be as long as their limit: those to synthetic prompts, after which models end

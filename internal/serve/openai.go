@@ -57,6 +57,11 @@ func NewOpenAI(offers []*Offer) *OpenAI {
 	return a
 }
 
+// Has reports whether a model answers prompts.
+func (a *OpenAI) Has(name string) bool {
+	return a != nil && slices.ContainsFunc(a.models, func(m *textModel) bool { return m.name == name })
+}
+
 // Routes are the paths of the protocol.
 func (a *OpenAI) Routes() []oipserver.Route {
 	routes := []oipserver.Route{

@@ -33,6 +33,7 @@ type Source interface {
 type Options struct {
 	Name string // for clients
 	Room int    // requests under way at most; 0: DefaultRoom
+	Own  bool   // the model is of no benchmark, and has no task
 }
 
 // DefaultRoom is how many requests of a model may be under way.
@@ -71,7 +72,7 @@ func Open(ctx context.Context, s Source, o Options) (offer *Offer, err error) {
 			err = offer.openFile(ctx, s, f, o)
 		}
 	}
-	if err == nil {
+	if err == nil && !o.Own {
 		err = offer.openTask(ctx, s, o)
 	}
 	if err != nil {

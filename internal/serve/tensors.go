@@ -234,7 +234,7 @@ func newTensors(t *table, name, version, platform string, ready func() bool) *te
 	metadata := &protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs), Outputs: portsOf(t.ports.Outputs)}
 	m := &tensorsModel{described{metadata, ready, &t.count}, t}
 	t.budget = max(int64(t.room)*workload.Bytes(t.slots()), leastBudget*m.MaxBytes())
-	if n, fixed := m.inputBytes(); fixed && !t.batched { // each request has so many
+	if n, fixed := m.inputBytes(); fixed && (!t.batched || t.ports.Inputs[0].Batch() > 0) { // each request has so many
 		t.budget = int64(t.room) * n
 	}
 	return m

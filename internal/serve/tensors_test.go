@@ -289,6 +289,22 @@ func TestMaxBytesFollowsFromTheInputs(t *testing.T) {
 	}
 }
 
+// Each request to a model of a fixed batch has all of its rows: as many of them as the room has fit.
+func TestBudgetOfAFixedBatch(t *testing.T) {
+	offer, err := Open(t.Context(), newSource(t, 6, 0), Options{Name: "m", Room: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer offer.Close()
+	for i := range 16 {
+		j, err := offer.files[0].model.Begin(&protocol.Head{Tensors: []protocol.Spec{{Name: "x", Type: tensor.Float32, Shape: tensor.Shape{6, 2}}}})
+		if err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+		defer j.End()
+	}
+}
+
 // A request beyond the budget is refused, and frees its row.
 func TestBudgetIsShared(t *testing.T) {
 	offer, err := Open(t.Context(), newSource(t, -1, 0), Options{Name: "m", Room: 4})

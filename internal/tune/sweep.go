@@ -23,8 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// A Sweep is a run at one load after the other, at servers of text: rates of Server, or numbers of requests under way
-// in Offline.
+// A Sweep is a run at one load after the other, at servers: rates of Server, or numbers of requests under way in Offline.
 type Sweep struct {
 	Rates       []float64
 	Concurrency []int
@@ -39,7 +38,7 @@ type SweepPoint struct {
 	Result string  `json:"result"`
 
 	RequestsPerSecond float64  `json:"requests_per_second"`
-	TokensPerSecond   float64  `json:"tokens_per_second"`
+	TokensPerSecond   *float64 `json:"tokens_per_second,omitempty"`
 	GoodPerSecond     *float64 `json:"goodput_requests_per_second,omitempty"`
 	FirstTokenP50     *float64 `json:"first_token_p50_ms,omitempty"`
 	FirstTokenP99     *float64 `json:"first_token_p99_ms,omitempty"`
@@ -48,6 +47,7 @@ type SweepPoint struct {
 	BetweenP99        *float64 `json:"inter_token_p99_ms,omitempty"`
 	LatencyP50        *float64 `json:"latency_p50_ms,omitempty"`
 	LatencyP99        *float64 `json:"latency_p99_ms,omitempty"`
+	RoundTripMean     *float64 `json:"round_trip_mean_ms,omitempty"` // of a request to a server of tensors
 	Failures          int64    `json:"failures"`
 }
 
@@ -96,8 +96,8 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 		field, loads = "sweep_qps", s.Rates
 	}
 	switch {
-	case q.Engine.Name != engine.OpenAI:
-		err = userinput.Errorf(field, "is for servers of text: want the engine %s", engine.OpenAI)
+	case !q.Engine.IsRemote():
+		err = userinput.Errorf(field, "is for servers: want the engine %s or %s", engine.OIP, engine.OpenAI)
 	case len(s.Rates) > 0 && len(s.Concurrency) > 0:
 		err = userinput.Errorf(field, "rates and numbers of requests under way are two sweeps: want one of the two")
 	case q.Output == "":
@@ -117,7 +117,7 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 		} else {
 			unit, r.Scenario, r.Output = "requests under way", "offline", filepath.Join(q.Output, "concurrency-"+text)
 			r.Engine.Remote.Concurrency = int(load)
-			if q.Prompts.Stream == "" || q.Prompts.Stream == "auto" {
+			if q.Engine.Name == engine.OpenAI && (q.Prompts.Stream == "" || q.Prompts.Stream == "auto") {
 				r.Prompts.Stream = "on" // for the time to the first token
 			}
 		}
@@ -136,22 +136,32 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled bool) SweepPoint {
 	point := SweepPoint{Load: load, Unit: unit, Folder: folder, Result: r.Result}
 	p, g := r.Performance, r.Generation
-	if p == nil || g == nil {
+	milliseconds := func(l *report.Latencies) (p50, p99 *float64) {
+		if l == nil {
+			return nil, nil
+		}
+		return new(float64(l.P50) / 1e6), new(float64(l.P99) / 1e6)
+	}
+	switch {
+	case p == nil:
+		return point
+	case g == nil: // of tensors
+		point.RequestsPerSecond = p.SamplesPerSecond
+		if scheduled {
+			point.LatencyP50, point.LatencyP99 = milliseconds(p.LatencyNS)
+		}
+		if r.Remote != nil && r.Remote.Requests > 0 {
+			point.RoundTripMean = new(float64(r.Remote.RoundTripNS) / 1e6)
+		}
 		return point
 	}
 	first, latency := g.FirstTokenFromSendNS, g.LatencyFromSendNS
 	if scheduled {
 		first, latency = p.FirstTokenNS, p.LatencyNS
 	}
-	point.RequestsPerSecond, point.TokensPerSecond = g.RequestsPerSecond, g.TokensPerSecond
+	point.RequestsPerSecond, point.TokensPerSecond = g.RequestsPerSecond, &g.TokensPerSecond
 	if g.Goodput != nil {
 		point.GoodPerSecond = &g.Goodput.RequestsPerSecond
-	}
-	milliseconds := func(l *report.Latencies) (p50, p99 *float64) {
-		if l == nil {
-			return nil, nil
-		}
-		return new(float64(l.P50) / 1e6), new(float64(l.P99) / 1e6)
 	}
 	point.FirstTokenP50, point.FirstTokenP99 = milliseconds(first)
 	point.PerTokenP50, point.PerTokenP99 = milliseconds(g.PerTokenNS)
@@ -176,13 +186,16 @@ func writeSweep(dir string, points []SweepPoint, program string) error {
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"load", "unit", "result", "requests_per_second", "tokens_per_second", "goodput_requests_per_second", "first_token_p50_ms", "first_token_p99_ms",
-		"per_token_p50_ms", "per_token_p99_ms", "inter_token_p99_ms", "latency_p50_ms", "latency_p99_ms", "failures", "folder"}}
+	head := []string{"load", "unit", "result"}
+	for _, c := range columns {
+		head = append(head, c.name)
+	}
+	rows := [][]string{append(head, "failures", "folder")}
 	for _, p := range points {
 		row := []string{units.Exact(p.Load), p.Unit, p.Result}
-		for _, x := range []*float64{&p.RequestsPerSecond, &p.TokensPerSecond, p.GoodPerSecond, p.FirstTokenP50, p.FirstTokenP99, p.PerTokenP50, p.PerTokenP99, p.BetweenP99, p.LatencyP50, p.LatencyP99} {
+		for _, c := range columns {
 			cell := ""
-			if x != nil {
+			if x := c.of(&p); x != nil {
 				cell = strconv.FormatFloat(*x, 'f', 3, 64)
 			}
 			row = append(row, cell)
@@ -196,47 +209,73 @@ func writeSweep(dir string, points []SweepPoint, program string) error {
 	return fileio.WriteIn(dir, page.FileName, func(w io.Writer) error { return page.WriteSweep(w, sweepPage(points), program) })
 }
 
-// sweepPage has the numbers and the curves of a sweep.
+// columns are what points may have, in the order of CSV files and pages.
+var columns = []struct {
+	name, title string // as files and pages call it
+	of          func(*SweepPoint) *float64
+}{
+	{"requests_per_second", "requests/s", func(p *SweepPoint) *float64 { return &p.RequestsPerSecond }},
+	{"tokens_per_second", "tokens/s", func(p *SweepPoint) *float64 { return p.TokensPerSecond }},
+	{"goodput_requests_per_second", "good requests/s", func(p *SweepPoint) *float64 { return p.GoodPerSecond }},
+	{"first_token_p50_ms", "TTFT p50, ms", func(p *SweepPoint) *float64 { return p.FirstTokenP50 }},
+	{"first_token_p99_ms", "TTFT p99, ms", func(p *SweepPoint) *float64 { return p.FirstTokenP99 }},
+	{"per_token_p50_ms", "TPOT p50, ms", func(p *SweepPoint) *float64 { return p.PerTokenP50 }},
+	{"per_token_p99_ms", "TPOT p99, ms", func(p *SweepPoint) *float64 { return p.PerTokenP99 }},
+	{"inter_token_p99_ms", "ITL p99, ms", func(p *SweepPoint) *float64 { return p.BetweenP99 }},
+	{"latency_p50_ms", "latency p50, ms", func(p *SweepPoint) *float64 { return p.LatencyP50 }},
+	{"latency_p99_ms", "latency p99, ms", func(p *SweepPoint) *float64 { return p.LatencyP99 }},
+	{"round_trip_mean_ms", "round trip mean, ms", func(p *SweepPoint) *float64 { return p.RoundTripMean }},
+}
+
+// sweepPage has the numbers and the curves of a sweep. A column without a number is left out.
 func sweepPage(points []SweepPoint) page.Sweep {
-	s := page.Sweep{Load: points[0].Unit, Columns: []string{"requests/s", "tokens/s", "good requests/s", "TTFT p50, ms", "TTFT p99, ms", "TPOT p50, ms", "TPOT p99, ms",
-		"ITL p99, ms", "latency p50, ms", "latency p99, ms", "failed"}}
-	columns := make([][]float64, len(s.Columns))
-	var loads []float64
+	s := page.Sweep{Load: points[0].Unit}
 	for _, p := range points {
-		loads = append(loads, p.Load)
-		var cells []float64
-		for _, x := range []*float64{&p.RequestsPerSecond, &p.TokensPerSecond, p.GoodPerSecond, p.FirstTokenP50, p.FirstTokenP99, p.PerTokenP50, p.PerTokenP99, p.BetweenP99, p.LatencyP50, p.LatencyP99,
-			new(float64(p.Failures))} {
+		s.Points = append(s.Points, page.SweepPoint{Load: p.Load, Result: p.Result, Page: p.Folder + "/" + page.FileName})
+	}
+	values := map[string][]float64{} // by the names of columns
+	for _, c := range columns {
+		known := false
+		var list []float64
+		for i := range points {
 			v := math.NaN()
-			if x != nil {
-				v = *x
+			if x := c.of(&points[i]); x != nil {
+				v, known = *x, true
 			}
-			cells = append(cells, v)
+			list = append(list, v)
 		}
-		for i, v := range cells {
-			columns[i] = append(columns[i], v)
+		if !known {
+			continue
 		}
-		s.Points = append(s.Points, page.SweepPoint{Load: p.Load, Result: p.Result, Page: p.Folder + "/" + page.FileName, Cells: cells})
+		values[c.name], s.Columns = list, append(s.Columns, c.title)
+		for i := range s.Points {
+			s.Points[i].Cells = append(s.Points[i].Cells, list[i])
+		}
 	}
-	type curve struct {
-		label  string
-		column int
+	s.Columns = append(s.Columns, "failed")
+	var loads []float64
+	for i, p := range points {
+		s.Points[i].Cells, loads = append(s.Points[i].Cells, float64(p.Failures)), append(loads, p.Load)
 	}
+	type curve struct{ label, column string }
 	for _, f := range []struct {
 		id, title, label, unit string
 		scale                  float64
 		curves                 []curve
 	}{
-		{"requests", "Requests over the load", "requests/s", "/s", 1, []curve{{"answered", 0}, {"within the bounds", 2}}},
-		{"tokens", "Tokens over the load", "tokens/s", "/s", 1, []curve{{"tokens/s", 1}}},
-		{"ttft", "Time to first token over the load", "time to first token", "ns", 1e6, []curve{{"p50", 3}, {"p99", 4}}},
-		{"tpot", "Time per output token over the load", "time per output token", "ns", 1e6, []curve{{"p50", 5}, {"p99", 6}}},
-		{"latency", "Latency over the load", "latency", "ns", 1e6, []curve{{"p50", 8}, {"p99", 9}}},
+		{"requests", "Requests over the load", "requests/s", "/s", 1, []curve{{"answered", "requests_per_second"}, {"within the bounds", "goodput_requests_per_second"}}},
+		{"tokens", "Tokens over the load", "tokens/s", "/s", 1, []curve{{"tokens/s", "tokens_per_second"}}},
+		{"ttft", "Time to first token over the load", "time to first token", "ns", 1e6, []curve{{"p50", "first_token_p50_ms"}, {"p99", "first_token_p99_ms"}}},
+		{"tpot", "Time per output token over the load", "time per output token", "ns", 1e6, []curve{{"p50", "per_token_p50_ms"}, {"p99", "per_token_p99_ms"}}},
+		{"latency", "Latency over the load", "latency", "ns", 1e6, []curve{{"p50", "latency_p50_ms"}, {"p99", "latency_p99_ms"}, {"mean round trip", "round_trip_mean_ms"}}},
 	} {
 		var curves []figures.Curve
 		for _, c := range f.curves {
+			if values[c.column] == nil {
+				continue
+			}
 			of := figures.Curve{Label: c.label, At: loads}
-			for _, v := range columns[c.column] {
+			for _, v := range values[c.column] {
 				of.Y = append(of.Y, v*f.scale)
 			}
 			curves = append(curves, of)

@@ -45,7 +45,7 @@ func TestSweep(t *testing.T) {
 			t.Fatalf("%+v: %v, %+v", test.sweep, err, points)
 		}
 		for _, p := range points {
-			if p.Failures != 0 || p.RequestsPerSecond <= 0 || p.TokensPerSecond <= 0 || *p.FirstTokenP50 < 5 || *p.PerTokenP50 < 0.5 || *p.LatencyP50 < 11 || (p.GoodPerSecond != nil) != (p.Unit == "queries/s") {
+			if p.Failures != 0 || p.RequestsPerSecond <= 0 || *p.TokensPerSecond <= 0 || *p.FirstTokenP50 < 5 || *p.PerTokenP50 < 0.5 || *p.LatencyP50 < 11 || (p.GoodPerSecond != nil) != (p.Unit == "queries/s") {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -54,7 +54,7 @@ func TestSweep(t *testing.T) {
 		}
 		text, err := os.ReadFile(filepath.Join(q.Output, SweepCSV))
 		rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-		if err := errors.Join(err, err2); err != nil || len(rows) != 3 || rows[2][14] != test.folder {
+		if err := errors.Join(err, err2); err != nil || len(rows) != 3 || rows[2][15] != test.folder {
 			t.Errorf("%v, rows %q", err, rows)
 		}
 		if _, err := os.Stat(filepath.Join(q.Output, test.folder, "mlperf_log_summary.txt")); err != nil {
@@ -74,7 +74,7 @@ func TestSweepPoint(t *testing.T) {
 		},
 	}
 	want := SweepPoint{
-		Load: 0.5, Unit: "queries/s", Folder: "qps-0.5", Result: report.Invalid, RequestsPerSecond: 3, TokensPerSecond: 4, GoodPerSecond: new(5.0),
+		Load: 0.5, Unit: "queries/s", Folder: "qps-0.5", Result: report.Invalid, RequestsPerSecond: 3, TokensPerSecond: new(4.0), GoodPerSecond: new(5.0),
 		FirstTokenP50: new(1.0), FirstTokenP99: new(2.0), PerTokenP50: new(8.0), PerTokenP99: new(16.0), LatencyP50: new(2.0), LatencyP99: new(4.0), Failures: 10,
 	}
 	scheduled := sweepPoint(r, 0.5, "queries/s", "qps-0.5", true)
@@ -84,6 +84,14 @@ func TestSweepPoint(t *testing.T) {
 	if sent := sweepPoint(r, 4, "requests under way", "concurrency-4", false); *sent.FirstTokenP50 != 6 || *sent.LatencyP99 != 14 {
 		t.Errorf("from sending: %+v", sent)
 	}
+	tensors := sweepPoint(&report.Results{Result: report.Valid, Performance: &report.Performance{SamplesPerSecond: 3, LatencyNS: spread(1)}, Remote: &report.Remote{Requests: 9, RoundTripNS: 5e6}},
+		4, "requests under way", "concurrency-4", false)
+	if diff := cmp.Diff(SweepPoint{Load: 4, Unit: "requests under way", Folder: "concurrency-4", Result: report.Valid, RequestsPerSecond: 3, RoundTripMean: new(5.0)}, tensors); diff != "" {
+		t.Errorf("of tensors, whose latency counts from the start in Offline (-want +got):\n%s", diff)
+	}
+	if s := sweepPage([]SweepPoint{tensors}); strings.Join(s.Columns, ", ") != "requests/s, round trip mean, ms, failed" || len(s.Points[0].Cells) != 3 {
+		t.Errorf("%+v", s)
+	}
 	empty := sweepPoint(&report.Results{Result: report.Invalid}, 8, "queries/s", "qps-8", true)
 	if empty != (SweepPoint{Load: 8, Unit: "queries/s", Folder: "qps-8", Result: report.Invalid}) {
 		t.Errorf("of a run without traffic: %+v", empty)
@@ -92,7 +100,7 @@ func TestSweepPoint(t *testing.T) {
 	testenv.Must(t, writeSweep(dir, []SweepPoint{scheduled, empty}, "p"))
 	text, err := os.ReadFile(filepath.Join(dir, SweepCSV))
 	rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000  2.000 4.000 10 qps-0.5" {
+	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000  2.000 4.000  10 qps-0.5" {
 		t.Errorf("%v, rows %q", err, rows)
 	}
 	var points []SweepPoint
@@ -149,13 +157,13 @@ func TestSweepRefuses(t *testing.T) {
 		sweep  Sweep
 		change func(*run.Request)
 	}{
-		"want the engine openai": {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Engine.Name = engine.Simulated }},
-		"want one of the two":    {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*run.Request) {}},
-		"is missing":             {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Output = "" }},
-		"want loads above 0":     {Sweep{Concurrency: []int{2, 0}}, func(*run.Request) {}},
-		"is +Inf, want loads":    {Sweep{Rates: []float64{2, math.Inf(1)}}, func(*run.Request) {}},
-		"is NaN, want loads":     {Sweep{Rates: []float64{2, math.NaN()}}, func(*run.Request) {}},
-		"2.5 is given twice":     {Sweep{Rates: []float64{2.5, 3, 2.5}}, func(*run.Request) {}},
+		"want the engine oip or openai": {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Engine.Name = engine.Simulated }},
+		"want one of the two":           {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*run.Request) {}},
+		"is missing":                    {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Output = "" }},
+		"want loads above 0":            {Sweep{Concurrency: []int{2, 0}}, func(*run.Request) {}},
+		"is +Inf, want loads":           {Sweep{Rates: []float64{2, math.Inf(1)}}, func(*run.Request) {}},
+		"is NaN, want loads":            {Sweep{Rates: []float64{2, math.NaN()}}, func(*run.Request) {}},
+		"2.5 is given twice":            {Sweep{Rates: []float64{2.5, 3, 2.5}}, func(*run.Request) {}},
 	} {
 		q := textServer(t)
 		test.change(&q)

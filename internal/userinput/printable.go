@@ -121,15 +121,19 @@ func shallow(v reflect.Value) reflect.Value {
 	return c
 }
 
-// ErrorLines is the text of an error: one Line, and of joined errors one for each. What an error quotes cannot begin a line.
+// ErrorLines is the text of an error: one Line, and of joined errors one for each, or for all workers that met the same one. What an error
+// quotes cannot begin a line.
 func ErrorLines(err error) []string {
 	text, parts := err.Error(), []error{errors.Unwrap(err)}
 	if list, ok := err.(interface{ Unwrap() []error }); ok {
 		parts = list.Unwrap()
 		if text == errors.Join(parts...).Error() {
 			var all []string
+			met := map[string]bool{}
 			for _, part := range parts {
-				all = append(all, ErrorLines(part)...)
+				if text := part.Error(); !met[text] {
+					all, met[text] = append(all, ErrorLines(part)...), true
+				}
 			}
 			return all
 		}

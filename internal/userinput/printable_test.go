@@ -109,6 +109,7 @@ func TestErrorLines(t *testing.T) {
 		{&Error{Field: "model", Err: joined}, []string{`model: open x\x0aVALID: file does not exist`, `b\x1b`}},
 		{Invalid("mode", "x\nVALID", "slow"), []string{`mode is "x\nVALID", want slow`}},
 		{fmt.Errorf("%w", errors.New("")), []string{""}},
+		{errors.Join(io.EOF, joined, io.EOF, joined), []string{"EOF", `open x\x0aVALID: file does not exist`, `b\x1b`}},
 	} {
 		if got := ErrorLines(c.err); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.err, got, c.want)

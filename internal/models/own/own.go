@@ -40,16 +40,21 @@ const maxLoaded = 1024
 
 // Name is the name of a file as a model. It ends as no name of a benchmark does, and can be a key of conf files.
 func Name(path string) string {
-	name := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("*=#", r) {
-			return '_'
-		}
-		return r
-	}, filepath.Base(path))
+	name := keyName(filepath.Base(path))
 	if !IsFileName(name) {
 		name += ".onnx"
 	}
 	return name
+}
+
+// keyName is a name without the characters that keys of conf files do not have.
+func keyName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("*=#", r) {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 // IsFileName reports whether a name ends as those of model files do.
@@ -62,8 +67,18 @@ func IsFileName(name string) bool {
 }
 
 // Model is the workload of a model file.
-func Model(path string) workload.Model {
-	name := Name(path)
+func Model(path string) workload.Model { return named(Name(path), open) }
+
+// Served is the workload of a model of a server, by its name there. The file, if there is one here, says more about its inputs than the
+// server does. The name of the workload is none of a benchmark.
+func Served(name, file string) workload.Model {
+	return named(keyName(name)+"@server", func(s workload.Setup) (*workload.Workload, error) {
+		s.ModelPath = file
+		return open(s)
+	})
+}
+
+func named(name string, open func(workload.Setup) (*workload.Workload, error)) workload.Model {
 	return workload.Model{
 		Name: name, Title: name, Task: "own model", Dataset: "own data",
 		Rules:                  config.Model{Name: name},

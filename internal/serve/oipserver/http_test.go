@@ -50,8 +50,8 @@ func TestHTTPMetadata(t *testing.T) {
 		{"/v2/models/m", 200, string(about)},
 		{"/v2/models/m/versions/3", 200, string(about)},
 		{"/v2/models/m/versions/4", 404, `{"error":"model \"m\" has no version \"4\""}`},
-		{"/v2/models/n", 404, `{"error":"the server has no model \"n\""}`},
-		{"/v2/models/n/stats", 404, `{"error":"the server has no model \"n\""}`},
+		{"/v2/models/n", 404, `{"error":"the server has no model \"n\"; it has busy, m"}`},
+		{"/v2/models/n/stats", 404, `{"error":"the server has no model \"n\"; it has busy, m"}`},
 		{"/v2/models/m/config", 404, `{"error":"this server has no GET /v2/models/m/config"}`}, // clients of Triton read errors as JSON
 		{"/health", 503, ""},
 		{"/v2/health/live", 200, ""},
@@ -59,7 +59,7 @@ func TestHTTPMetadata(t *testing.T) {
 		{"/v2/models/m/ready", 200, ""},
 		{"/v2/models/m/versions/3/ready", 200, ""},
 		{"/v2/models/busy/ready", 400, ""},
-		{"/v2/models/n/ready", 404, `{"error":"the server has no model \"n\""}`},
+		{"/v2/models/n/ready", 404, `{"error":"the server has no model \"n\"; it has busy, m"}`},
 	} {
 		if a, text := s.send(t, http.MethodGet, q.path, "", ""); a.StatusCode != q.want || strings.TrimSpace(text) != q.text {
 			t.Errorf("%s: %d %s, want %d %s", q.path, a.StatusCode, text, q.want, q.text)
