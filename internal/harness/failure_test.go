@@ -386,6 +386,31 @@ func TestInterruptionOfTraffic(t *testing.T) {
 	}
 }
 
+// An interruption ends predictions that can be ended, and waits for none: on a busy processor that has a second for all.
+func TestInterruptionEndsPredictions(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range loadgen.Scenarios() {
+		t.Run(scenario.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNumbers(100)
+				cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+				cfg.Engine = engine(t, simulated.Config{Latency: 30 * time.Second})
+				cfg.Anyway = true
+				cfg.Settings.ServerTargetQPS = 1
+				r, took, err := interruptAfter(t, 160*time.Second, cfg) // 10 s after the warm-up
+				if !errors.Is(err, errStopped) || took > 50*time.Millisecond {
+					t.Errorf("error %v, %v after the interruption", err, took)
+				}
+				checkClosed(t, n, cfg)
+				checkFailed(t, cfg, r, report.Interrupted, "interrupted by the user")
+				if strings.Contains(strings.Join(r.Problems, " "), "fail") {
+					t.Errorf("predictions are blamed: %q", r.Problems)
+				}
+			})
+		})
+	}
+}
+
 // TestMemoryInUseIsNotFreed interrupts predictions that go on for
 // half a minute, and then use their samples and their model again.
 func TestMemoryInUseIsNotFreed(t *testing.T) {

@@ -90,6 +90,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		r.raw.made.Store(0)
 		r.raw.spent.Store(0)
 	}
+	defer context.AfterFunc(ctx, r.sut.cancel)() // an interruption does not wait for predictions
 	r.sut.start()
 	var watched func()
 	r.gauges, watched = watch(slices.Concat(r.cfg.Gauges, r.sut.gauges()), r.cfg.Observer)

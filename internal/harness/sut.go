@@ -51,18 +51,22 @@ type receiver interface {
 	token(t task, token []byte)
 }
 
-// toLoadGen is the receiver of a test.
-type toLoadGen struct{}
+// toLoadGen is the receiver of a test. Samples whose predictions the end of the test ended stay without an answer.
+type toLoadGen struct{ over context.Context }
 
 func (toLoadGen) done(t task, response []loadgen.QuerySampleResponse) { t.query.Complete(response) }
-func (toLoadGen) fail(t task, err error)                              { t.query.Fail(t.sample.ID, err) }
-func (toLoadGen) token(task, []byte)                                  {}
+func (l toLoadGen) fail(t task, err error) {
+	if l.over.Err() == nil {
+		t.query.Fail(t.sample.ID, err)
+	}
+}
+func (toLoadGen) token(task, []byte) {}
 
 // newSUT makes a worker for each predictor. They begin with start and end with stop. With oneAtATime the
 // next query is issued when the one before was answered.
 func newSUT(name string, predictors []predictor, rows *rows, b batchOptions, oneAtATime bool, failed func(error)) *sut {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, to: toLoadGen{}}
+	s := &sut{name: name, queue: newQueue(b), rows: rows, ctx: ctx, cancel: cancel, failed: failed, to: toLoadGen{ctx}}
 	for _, p := range predictors {
 		w := &worker{
 			sut:       s,
