@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
@@ -142,8 +143,10 @@ func (m Maker) Samples(model workload.Model) int {
 		return m.samples(r.Samples)
 	case workload.Recipe:
 		switch model.Dataset {
-		case "wmt16", "librispeech", "brats19", "waymo", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
+		case "wmt16", "librispeech", "librispeech-whisper", "brats19", "igbh", "waymo", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
 			return m.samples(r.Samples)
+		case "criteo", multiHotSet:
+			return len(dataset.AggregatePairs(meanRun * m.samples(r.Samples)))
 		}
 	}
 	return 0

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -53,6 +54,30 @@ func TestRefusedBeforeWork(t *testing.T) {
 				t.Errorf("%q were made before", made)
 			}
 		})
+	}
+}
+
+// More samples than a built-in data set has are refused before it is made, in every benchmark but those of SQuAD, of which the windows
+// of texts are counted when they are made, in a second.
+func TestTooManySamplesAreRefusedFirst(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, model := range models.All() {
+		if model.Dataset == "squad" || model.BuiltIn == nil {
+			continue
+		}
+		cache := t.TempDir()
+		t.Setenv("MLPERF_CACHE_DIR", cache)
+		resolved, err := Resolve(Request{Model: model.Name, Scenario: "Offline", Quick: true, Count: 999999, Engine: engine.Config{Name: engine.Simulated}})
+		testenv.Must(t, err)
+		ctx, cancel := context.WithCancel(t.Context()) // work would end here
+		_, err = resolved.Provide(ctx, stopper{cancel: cancel})
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "count is 999999, want at most the ") {
+			t.Errorf("%s: %v", model.Name, err)
+		}
+		if made, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(made) > 0 {
+			t.Errorf("%s: %q were made before", model.Name, made)
+		}
 	}
 }
 
