@@ -397,9 +397,11 @@ func TestInterruptionEndsPredictions(t *testing.T) {
 				cfg.Engine = engine(t, simulated.Config{Latency: 30 * time.Second})
 				cfg.Anyway = true
 				cfg.Settings.ServerTargetQPS = 1
+				cfg.Backend.ModelPath = filepath.Join(t.TempDir(), "model")
+				write(t, cfg.Backend.ModelPath, "gigabytes")
 				r, took, err := interruptAfter(t, 160*time.Second, cfg) // 10 s after the warm-up
-				if !errors.Is(err, errStopped) || took > 50*time.Millisecond {
-					t.Errorf("error %v, %v after the interruption", err, took)
+				if !errors.Is(err, errStopped) || took > 50*time.Millisecond || r.Input.ModelSHA256 != "" || len(r.Warnings) > 0 {
+					t.Errorf("error %v, %v after the interruption; hash of the model %q, warnings %q", err, took, r.Input.ModelSHA256, r.Warnings)
 				}
 				checkClosed(t, n, cfg)
 				checkFailed(t, cfg, r, report.Interrupted, "interrupted by the user")

@@ -124,7 +124,7 @@ func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, 
 	if traffic == nil {
 		return nil, err
 	}
-	t := r.measured(traffic, dir)
+	t := r.measured(ctx, traffic, dir)
 	if err := errors.Join(append(traffic.Faults, err, r.score(ctx, t))...); err != nil {
 		return t, err
 	}

@@ -79,7 +79,7 @@ type Input struct {
 }
 
 // measured gathers everything that is known about a test that has ended.
-func (r *run) measured(traffic *loadgen.Result, dir string) *Test {
+func (r *run) measured(ctx context.Context, traffic *loadgen.Result, dir string) *Test {
 	t := r.known(dir)
 	t.Traffic, t.Logged, t.Files, t.Charts = traffic, r.issued, maps.Clone(r.sums), r.charts
 	if failure := r.failure.Load(); failure != nil {
@@ -88,7 +88,7 @@ func (r *run) measured(traffic *loadgen.Result, dir string) *Test {
 	if r.impossible != nil {
 		t.Impossible = r.impossible
 	}
-	r.hashModel(&t.Input) // may warn
+	r.hashModel(ctx, &t.Input) // may warn
 	t.Warnings = slices.Clone(r.warnings.list)
 	t.Queue, t.Generation = r.queueStats(traffic), r.generation(traffic)
 	for _, w := range r.sut.workers {
@@ -239,8 +239,8 @@ func (r *run) backend() report.Backend {
 	}
 }
 
-// hashModel adds the hash of the model's files, after an interruption too.
-func (r *run) hashModel(in *Input) {
+// hashModel adds the hash of the model's files, which is computed once in a run. An interruption does not wait for it.
+func (r *run) hashModel(ctx context.Context, in *Input) {
 	path := r.cfg.Backend.ModelPath
 	if path == "" {
 		return // a simulated model
@@ -249,15 +249,20 @@ func (r *run) hashModel(in *Input) {
 		r.warnings.add(errors.New("the model file was changed during the run, its hash is left out: " + path))
 		return
 	}
-	sum, prints, err := HashFiles(context.Background(), r.files)
-	if err != nil {
-		r.warnings.add(fmt.Errorf("the model file cannot be hashed: %w", err))
-		return
+	if r.hash == "" {
+		sum, prints, err := HashFiles(ctx, r.files)
+		if err != nil {
+			if ctx.Err() == nil {
+				r.warnings.add(fmt.Errorf("the model file cannot be hashed: %w", err))
+			}
+			return
+		}
+		r.hash = sum
+		for _, p := range prints {
+			r.bytes += p.Bytes
+		}
 	}
-	in.ModelSHA256 = sum
-	for _, p := range prints {
-		in.ModelBytes += p.Bytes
-	}
+	in.ModelSHA256, in.ModelBytes = r.hash, r.bytes
 }
 
 // HashFiles returns the SHA-256 of a model's file with its external data, or one of the sums of several, and the fingerprint

@@ -64,6 +64,8 @@ type run struct {
 	warnings warnings
 
 	files    []workload.File // of the model
+	hash     string          // of these files; empty: not computed yet
+	bytes    int64           // of these files, then
 	workload *workload.Workload
 	model    loadedModel
 	qsl      *qsl
@@ -155,7 +157,7 @@ func (r *run) test(ctx context.Context, dir string) (*Test, error) {
 	if traffic == nil {
 		return nil, err
 	}
-	t := r.measured(traffic, dir)
+	t := r.measured(ctx, traffic, dir)
 	t.Unlogged = err
 	return t, errors.Join(err, r.score(ctx, t))
 }
