@@ -62,6 +62,14 @@ func TestScoreImageNet(t *testing.T) {
 	}
 }
 
+// A log of more samples than best labels are known of has no Top-5.
+func TestBestOfFewerSamples(t *testing.T) {
+	score := must(ScoreImageNet(logOf(floats(1), floats(2)), []LabeledImage{{"a.JPEG", 1}, {"b.JPEG", 2}}, ImageNetOptions{Best: [][]int32{{1, 3}}}))
+	if _, there := score.Lookup(Top5); there || score.Values[0].Value != 100 {
+		t.Errorf("%+v", score.Values)
+	}
+}
+
 func TestScoreImageNetErrors(t *testing.T) {
 	truth := []LabeledImage{{"a.JPEG", 1}}
 	for _, c := range []struct {

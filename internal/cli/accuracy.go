@@ -19,11 +19,12 @@ func newAccuracy() *cobra.Command {
 		Use:   "accuracy [RUN_DIR]",
 		Short: "Score an accuracy log as the official script does",
 		Long: `Score the accuracy log of a run, print what the official script prints, and write it to
-accuracy.txt beside the log. Without RUN_DIR it is the newest accuracy run under results, or
-what --model, --log and --dataset-path name.
+accuracy.txt in the folder of the run. Without RUN_DIR it is the newest accuracy run under
+results, or what --model, --log and --dataset-path name.
 
-With RUN_DIR and flags that name other files than the run's own, the score is printed, and
-the record of the run stays as it is. Spellings of the official scripts work too
+A log without a run, and a run with flags that name other files than its own, have their
+score printed only: --output names a folder for accuracy.txt, as submissions need it beside
+the log. Spellings of the official scripts work too
 (--use_inv_map, --output_dtype, --day-23-file), and so does the variable
 DATASET_ANNOTATIONS_FILE_PATH of the script for OpenImages.
 
@@ -83,6 +84,7 @@ Exit status: 0 target met, 4 below the target, 1 error, 2 usage.`,
 	f.StringVar(&q.Model, "model", "", "model of the catalogue (default: the run's)")
 	f.StringVar(&q.Log, "log", "", "accuracy log (default: the run's)")
 	f.StringVar(&q.DatasetPath, "dataset-path", "", "folder of the data set (default: the run's)")
+	f.StringVar(&q.Output, "output", "", "folder that gets accuracy.txt, too")
 	options.define(f, catalogue.ScoreOptions())
 	defineLibrary(f, &q.Library)
 	jsonFlag(f, &asJSON)

@@ -38,6 +38,7 @@ type Request struct {
 	// environment if no option names one. Empty: the data set's own.
 	OpenImagesAnnotations string
 	Library               string // file of ONNX Runtime, for scores that networks compute; empty: the installed one
+	Output                string // folder that gets accuracy.txt; empty: the run's, if the score is of its own inputs, or else none
 }
 
 // A Result is the score of a log.
@@ -200,13 +201,23 @@ func (j *job) score(ctx context.Context, o harness.Observer) (score *report.Accu
 	return score, nil
 }
 
-// keep writes the score beside the log, and into the record of a run whose own inputs it is of. It returns the file; empty: the score is
-// not kept.
+// keep writes the score into the output folder, and into the folder and the record of a run whose own inputs it is of. A log alone may
+// lie among data of others: nothing is written beside it. It returns the last file; empty: the score is not kept.
 func (j *job) keep(ctx context.Context, score *report.Accuracy) (file string, err error) {
-	dir := filepath.Dir(j.Log)
+	if j.Output != "" {
+		file = filepath.Join(j.Output, harness.AccuracyFile)
+		if err := outdir.CheckText(file, harness.AccuracyText(score)); err != nil {
+			return "", userinput.Wrap("output", err)
+		}
+		if err := os.MkdirAll(j.Output, 0o755); err != nil {
+			return "", userinput.Wrap("output", err)
+		}
+		if _, err := harness.WriteAccuracy(j.Output, score); err != nil {
+			return "", err
+		}
+	}
 	if j.run != nil {
 		if len(j.whatIf) == 0 {
-			dir = j.Run
 			if err := markLog(ctx, j.run, j.Log); err != nil {
 				return "", err
 			}
@@ -216,24 +227,21 @@ func (j *job) keep(ctx context.Context, score *report.Accuracy) (file string, er
 		}
 		j.warnings = append(j.warnings, j.run.Doubts().Sentences()...)
 	}
-	file = filepath.Join(dir, harness.AccuracyFile)
-	written := j.run != nil && j.run.Files[harness.AccuracyFile] != "" // by the run
-	switch {
-	case j.run == nil && isRun(dir):
-		j.warn("%s is the folder of a run, whose record stays as it is: the score is not kept", dir)
-		return "", nil
-	case len(j.whatIf) > 0:
-		j.warn("this is a what-if (%s): the record of the run stays as it is", strings.Join(j.whatIf, ", "))
-		return "", nil
-	case !written && outdir.CheckText(file, harness.AccuracyText(score)) != nil:
-		if j.run != nil {
-			j.run.Accuracy = score
-		}
-		j.warn("%s is not of this program, and stays: the score is not kept", file)
-		return "", nil
+	if j.run == nil {
+		return file, nil
 	}
-	sum, err := harness.WriteAccuracy(dir, score)
-	if err != nil || j.run == nil {
+	if len(j.whatIf) > 0 {
+		j.warn("this is a what-if (%s): the record of the run stays as it is", strings.Join(j.whatIf, ", "))
+		return file, nil
+	}
+	own := filepath.Join(j.Run, harness.AccuracyFile)
+	if written := j.run.Files[harness.AccuracyFile] != ""; !written && outdir.CheckText(own, harness.AccuracyText(score)) != nil {
+		j.run.Accuracy = score
+		j.warn("%s is not of this program, and stays: the score is not kept", own)
+		return file, nil
+	}
+	sum, err := harness.WriteAccuracy(j.Run, score)
+	if err != nil {
 		return file, err
 	}
 	j.run.Accuracy, j.run.NotScored = score, ""
@@ -241,7 +249,7 @@ func (j *job) keep(ctx context.Context, score *report.Accuracy) (file string, er
 		j.run.Files = map[string]string{}
 	}
 	j.run.Files[harness.AccuracyFile] = sum
-	return file, j.run.Write(dir)
+	return own, j.run.Write(j.Run)
 }
 
 // markLog marks a run by its accuracy log, and takes back what marks the score before.
@@ -262,12 +270,6 @@ func markLog(ctx context.Context, run *report.Results, log string) error {
 		run.Limitations = append(run.Limitations, changed)
 	}
 	return nil
-}
-
-// isRun reports whether a folder has the record of a run.
-func isRun(dir string) bool {
-	_, err := report.ReadDocument(dir)
-	return !errors.Is(err, report.ErrNoRun)
 }
 
 // same reports whether two names mean the same, as text or as files.

@@ -81,7 +81,7 @@ func TestWhatIfLeavesTheRecord(t *testing.T) {
 		"what-if (log)":                   {Run: "out", Log: "copy.json"},
 		"what-if (dataset path)":          {Run: "out", DatasetPath: "twin"},
 		"what-if (options of the script)": {Run: "out", Options: map[string]string{"dtype": "float32"}},
-		"the score is not kept":           {Model: "resnet50", Log: log, DatasetPath: "imagenet"},
+		"":                                {Model: "resnet50", Log: log, DatasetPath: "imagenet"},
 	} {
 		s := score(t, q)
 		if s.Kept != "" || !strings.Contains(strings.Join(s.Warnings, "\n"), warning) {
@@ -93,8 +93,18 @@ func TestWhatIfLeavesTheRecord(t *testing.T) {
 	}
 	testenv.Must(t, os.Mkdir("logs", 0o755))
 	testenv.Must(t, os.Rename("copy.json", "logs/log.json"))
-	if s := score(t, rescore.Request{Model: "resnet50", Log: "logs/log.json", DatasetPath: "imagenet"}); s.Run != nil || s.Kept != filepath.Join("logs", "accuracy.txt") {
-		t.Errorf("%+v, want the score beside the log", s)
+	alone := rescore.Request{Model: "resnet50", Log: "logs/log.json", DatasetPath: "imagenet"}
+	s := score(t, alone)
+	if beside, err := filepath.Glob("logs/*"); err != nil || s.Run != nil || s.Kept != "" || len(beside) != 1 {
+		t.Errorf("%+v, %q: a log alone may lie among data of others: want nothing beside it", s, beside)
+	}
+	alone.Output = "logs"
+	if s := score(t, alone); s.Kept != filepath.Join("logs", "accuracy.txt") || !bytes.Equal(testenv.Read(t, s.Kept), text) {
+		t.Errorf("%+v, want the score in the folder that was named", s)
+	}
+	testenv.Must(t, os.WriteFile("logs/accuracy.txt", []byte("of the user\n"), 0o600))
+	if _, err := rescore.Score(t.Context(), alone, nil); err == nil || !strings.HasPrefix(err.Error(), "output: ") || string(testenv.Read(t, "logs/accuracy.txt")) != "of the user\n" {
+		t.Errorf("%v: the user's file was replaced", err)
 	}
 }
 
