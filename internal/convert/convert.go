@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -301,7 +302,7 @@ func (d Descriptions) WriteMarkdown(w io.Writer) error {
 var errSeveral = errors.New("the model has several files, which are not calibrated and take no target")
 
 // MakeFolder converts all files of a model that has several into a folder, which must exist, to
-// integers without calibration. Each keeps its path below the source: a pipeline has several files of
+// integers without calibration, unless the model says that it is recorded. Each keeps its path below the source: a pipeline has several files of
 // one name.
 func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (Descriptions, error) {
 	if err := r.check(); err != nil {
@@ -325,15 +326,23 @@ func (c Converter) MakeFolder(ctx context.Context, r Request, folder string) (De
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("no file of the model has a layer %q to exclude", missing[0])
 	}
+	var recorded map[string][][]tensor.Tensor
+	if c.Model.Recorded > 0 && r.Precision == INT8 && r.Method != quantize.AtRunTime {
+		if recorded, err = c.record(ctx, files); err != nil {
+			return nil, fmt.Errorf("recording what the files of the model are given: %w", err)
+		}
+	}
 	c.Observer.Phase("converting to " + r.Precision)
 	var all Descriptions
 	for i, f := range files {
-		m, d, err := c.makeFile(ctx, f.Path, r)
+		m, d, err := c.makeFile(ctx, f.Path, r, recorded[f.Role])
 		if err != nil {
 			return nil, err
 		}
 		made := madeOf(r.Precision, d)
-		made.NotCompared = errSeveral.Error()
+		if made.NotCompared = errSeveral.Error(); recorded != nil {
+			made.NotCompared = "the model has several files"
+		}
 		if err := c.addOrigin(ctx, m, f.Path, made.Conversion); err != nil {
 			return nil, err
 		}
@@ -358,8 +367,8 @@ func (c Converter) nameOf(path string) string {
 	return filepath.Base(path)
 }
 
-// makeFile converts one file of several, without samples.
-func (c Converter) makeFile(ctx context.Context, path string, r Request) (*onnx.Model, Description, error) {
+// makeFile converts one file of several. Recorded are inputs to calibrate it with; nil: it is not calibrated.
+func (c Converter) makeFile(ctx context.Context, path string, r Request, recorded [][]tensor.Tensor) (*onnx.Model, Description, error) {
 	m, err := c.read(ctx, path)
 	if err != nil {
 		return nil, nil, err
@@ -372,7 +381,22 @@ func (c Converter) makeFile(ctx context.Context, path string, r Request) (*onnx.
 	if r.Precision == INT4 {
 		return fourBits(m, o, path)
 	}
-	q, report, err := quantize.Dynamic(m, o)
+	var q *onnx.Model
+	var report quantize.Report
+	if recorded == nil {
+		q, report, err = quantize.Dynamic(m, o)
+	} else {
+		q, report, err = quantize.Recipe{Options: o}.Make(ctx, m, quantize.Calibration{
+			Engine: c.Engine, Backend: backend.Options{IntraThreads: c.Threads}, Batch: 1,
+			Samples: func(yield func([]tensor.Tensor, error) bool) {
+				for _, inputs := range recorded {
+					if !yield(inputs, context.Cause(ctx)) {
+						return
+					}
+				}
+			},
+		})
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("quantising %s: %w", path, err)
 	}

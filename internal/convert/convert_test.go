@@ -614,6 +614,77 @@ func TestCachedFolder(t *testing.T) {
 	}
 }
 
+// relay gives the encoder a picture of the number of the sample, twice, and the decoder one of ten more.
+type relay struct {
+	sessions workload.Sessions
+	store    *workload.Store
+}
+
+func (r *relay) Use(store *workload.Store) error { r.store = store; return nil }
+func (r *relay) Close() error                    { return nil }
+
+func (r *relay) Predict(ctx context.Context, items []workload.Item, _ workload.Reply) error {
+	number := tensor.Data[float32](r.store.Row(items[0].Row)[0])[0]
+	for _, run := range []struct {
+		role string
+		v    float32
+	}{{"encoder", number}, {"encoder", number + 1}, {"decoder", number + 10}} {
+		picture := tensor.Of(slices.Repeat([]float32{run.v}, 3*224*224), 1, 3, 224, 224)
+		in, err := r.sessions[run.role].Bind(picture)
+		if err != nil {
+			return err
+		}
+		if err := r.sessions[run.role].Run(ctx, []backend.Value{in}, make([]backend.Value, 1)); err != nil {
+			return err
+		}
+		clear(tensor.Data[float32](picture)) // the memory is the predictor's
+	}
+	return nil
+}
+
+// What a predictor gives each file calibrates it.
+func TestRecordedFiles(t *testing.T) {
+	c := severalFiles(t)
+	c.Engine, c.Model.Recorded = newSteadyEngine(t), 2
+	c.Model.Open = func(s workload.Setup) (*workload.Workload, error) {
+		if len(s.Ports) != 2 || s.DatasetDir != c.DatasetDir {
+			t.Errorf("ports %v, data %s", s.Ports, s.DatasetDir)
+		}
+		return &workload.Workload{
+			Samples: 3, Row: func(int) []workload.Slot { return []workload.Slot{{Type: tensor.Float32, Shape: tensor.Shape{1}}} },
+			Prepare: func(index int, row []tensor.Tensor) error {
+				tensor.Data[float32](row[0])[0] = float32(100 * index)
+				return nil
+			},
+			NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) { return &relay{sessions: sessions}, nil },
+		}, nil
+	}
+	files, err := c.Model.FilesOf(c.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := c.record(t.Context(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for role, want := range map[string][]float32{"encoder": {0, 1, 100, 101}, "decoder": {10, 110}} {
+		var got []float32
+		for _, inputs := range given[role] {
+			got = append(got, tensor.Data[float32](inputs[0])[0])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the %s was given %v, want %v", role, got, want)
+		}
+	}
+	d, err := c.MakeFolder(t.Context(), Request{Precision: INT8}, t.TempDir())
+	if err != nil || len(d) != 2 {
+		t.Fatalf("%v, %v", d, err)
+	}
+	if report, ok := d[0].Description.(quantize.Report); !ok || report.Samples != 4 || d[0].NotCompared != "the model has several files" {
+		t.Errorf("%+v, %s", d[0].Description, d[0].NotCompared)
+	}
+}
+
 func TestCacheKeyOfFolder(t *testing.T) {
 	c := severalFiles(t)
 	before, err := c.key(t.Context(), Request{Precision: INT8})

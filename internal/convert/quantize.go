@@ -190,12 +190,15 @@ func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	}
 	if model.Several() {
 		if field := userinput.FirstSet([]string{"calibration", "samples", "target", "method"},
-			q.Calibration != "", q.Samples > 0, q.Target > 0, q.Method != "" && q.Method != string(quantize.AtRunTime)); field != "" {
+			q.Calibration != "", q.Samples > 0, q.Target > 0, q.Method != "" && q.Method != string(quantize.AtRunTime) && model.Recorded == 0); field != "" {
+			if model.Recorded > 0 {
+				return r, userinput.Errorf(field, "%s has several files, which are calibrated by the first %d samples, and without a target", q.Model, model.Recorded)
+			}
 			return r, userinput.Errorf(field, "%s has several files, which are quantised without calibration (%s) and without a target", q.Model, quantize.AtRunTime)
 		}
-		method, output = quantize.AtRunTime, ""
+		output = ""
 	}
-	if model.Attends {
+	if model.Attends || model.Several() && model.Recorded == 0 {
 		method = quantize.AtRunTime
 	}
 	q.Precision, q.Method = cmp.Or(q.Precision, INT8), cmp.Or(q.Method, string(method))

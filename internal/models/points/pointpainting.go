@@ -54,6 +54,7 @@ func pointPainting() workload.Model {
 		Quality:                workload.Quality{Metric: "mAP", Fraction: 0.999},
 		Roles:                  []string{segmentation, detection},
 		Files:                  files,
+		Recorded:               4, // convolutions need ranges; a sample runs the first file five times
 		Open:                   open,
 		Score:                  score,
 		NewReader:              newReader,

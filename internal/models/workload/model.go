@@ -47,6 +47,9 @@ type Model struct {
 	// Attends says that the model is a transformer whose activations have outliers that depend on the text: its INT8 form uses
 	// the ranges of each run, not those of a calibration.
 	Attends bool
+	// Recorded is how many samples calibrate the INT8 form of a model of several files, by what its predictors give each file; 0: such
+	// files use the ranges of each run.
+	Recorded int
 	// Open opens the data set and checks the ports of the model files.
 	Open func(Setup) (*Workload, error)
 	// OpenRemote opens the prompts for an engine that takes text instead of model files, with RemoteOptions; nil: the samples are
