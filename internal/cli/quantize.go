@@ -22,7 +22,7 @@ func newQuantize() *cobra.Command {
 
 To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
 of a list, one index or file name per line, or the first ones. With --method dynamic,
-the default of models for text and of several files, nothing is calibrated: matrix
+the default of models for text and of most with several files, nothing is calibrated: matrix
 products and LSTMs find the ranges of their inputs while they convert.
 
 With --precision int4 the weights of matrix products become 4-bit integers in blocks of 32,
@@ -91,7 +91,7 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	f.StringVar(&q.Precision, "precision", "int8", "int8, fp16, or int4: weights of matrix products alone")
 	f.StringVar(&q.Calibration, "calibration", "", "list of the samples to calibrate with")
 	f.IntVar(&q.Samples, "samples", 0, "calibrate with the first N samples instead (default 64)")
-	f.StringVar(&q.Method, "method", "", "where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its own (default min-max, of models for text and of several files dynamic)")
+	f.StringVar(&q.Method, "method", "", "where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its own (default min-max, of models for text and of most with several files dynamic)")
 	f.StringVar(&q.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
 	f.BoolVar(&o.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
 	f.BoolVar(&o.SevenBitWeights, "seven-bit-weights", convert.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: as this processor needs)")
