@@ -656,7 +656,9 @@ func TestRecordedFiles(t *testing.T) {
 				tensor.Data[float32](row[0])[0] = float32(100 * index)
 				return nil
 			},
-			NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) { return &relay{sessions: sessions}, nil },
+			NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+				return &relay{sessions: sessions}, nil
+			},
 		}, nil
 	}
 	files, err := c.Model.FilesOf(c.Source)

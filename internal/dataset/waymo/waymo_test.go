@@ -140,7 +140,7 @@ func TestBadFiles(t *testing.T) {
 }
 
 func FuzzInfos(f *testing.F) {
-	f.Add(testenv.Read(f, filepath.Join(folder, InfoFile)))
+	f.Add(testenv.Read(f, "testdata/one_frame.pkl"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		frames, err := parseInfos(data)
 		if err != nil {
