@@ -40,7 +40,7 @@ var onlyNamed = map[string]string{
 	"engine-cache": writesFiles, "backup": writesFiles, "compliance-images-path": writesFiles, "dir": writesFiles, "add": writesFiles, "resume": writesFiles,
 	"custom-data": writesFiles, "unused": writesFiles,
 
-	"token-file": credential, "tls-ca": credential, "tls-cert": credential, "tls-key": credential, "tls-client-ca": credential,
+	"token-file": credential, "tls-ca": credential, "tls-cert": credential, "tls-key": credential, "tls-client-ca": credential, "header": credential,
 
 	"accept-license": agrees, "yes": agrees, "accept": agrees,
 
@@ -82,7 +82,7 @@ func keyOf(cmd *cobra.Command, merged *config.Merged) string {
 			return name
 		}
 	}
-	for _, name := range []string{"token-file", "tls-cert"} {
+	for _, name := range []string{"token-file", "tls-cert", "header"} {
 		if merged.Origin(name) != config.Default {
 			return "--" + name
 		}

@@ -73,6 +73,8 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.IntVar(&p.Words, "prompt-words", 0, "`number` of words of a prompt that is made up; most are a token each (default 256)")
 	f.IntVar(&p.Answer, "answer-tokens", 0, "greatest `number` of tokens of an answer; of prompts that are made up exactly, where the server can do that (default 128)")
 	f.StringVar(&p.Route, "route", "", "chat or completions (default: completions, and chat at servers without that route)")
+	f.StringArrayVar(&p.Extras.Headers, "header", nil, "header of each request to servers of text: 'NAME: VALUE', or 'NAME: @FILE' for credentials (repeatable)")
+	f.StringArrayVar(&p.Extras.Body, "extra-body", nil, "further field of each request to servers of text: NAME=VALUE, or an object of JSON (repeatable)")
 	f.StringVar(&p.Artifacts, "endpoints-artifacts", "", "also write what mlcommons/endpoints writes (result_summary.json, events.jsonl, …) into this `folder`")
 	f.StringVar(&p.Stream, "stream", "", "on or off: whether answers come token by token (default: on, except in Offline)")
 	q.defineBackend(f)

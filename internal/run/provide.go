@@ -156,7 +156,7 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		if p.Settings.Scenario == loadgen.SingleStream {
 			warm = 1
 		}
-		cfg.Engine, local, err = remote.OpenOpenAI(ctx, q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm, network)
+		cfg.Engine, local, err = remote.OpenOpenAI(ctx, q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm, q.Prompts.Extras, network)
 	case engine.OIP:
 		cfg.Engine, cfg.Model, local, err = remote.OpenOIP(ctx, p.model, network)
 	default:

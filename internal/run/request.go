@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/convert"
@@ -101,6 +102,7 @@ type Prompts struct {
 	Answer    int    // tokens of an answer, where a prompt does not say; 0: 128
 	Route     string // auto, chat or completions; empty: auto
 	Stream    string // auto, on or off; empty: auto
+	Extras    openai.Extras
 	Artifacts string // folder for the files that mlcommons/endpoints writes; empty: none
 }
 
@@ -229,8 +231,8 @@ func (q *Request) checkPrompts() error {
 	p := q.Prompts
 	if !q.asksServers() {
 		given := userinput.FirstSet(
-			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts"},
-			p.Synthetic != 0, p.Words != 0, p.Answer != 0, p.Route != "", p.Stream != "", p.Artifacts != "",
+			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body"},
+			p.Synthetic != 0, p.Words != 0, p.Answer != 0, p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0,
 		)
 		if given != "" {
 			return userinput.Errorf(given, "is about servers of text, and the engine is %s: want %s", q.Engine.Name, engine.OpenAI)
@@ -261,6 +263,8 @@ func (q *Request) checkPrompts() error {
 		return userinput.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")
 	case synthetic && !free:
 		return userinput.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)
+	case len(p.Extras.Body) > 0 && !free:
+		return userinput.Errorf("extra_body", "is of prompts without a benchmark: the rules say what %s asks for", q.Model)
 	case p.Words > 0 && !synthetic:
 		return userinput.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")
 	case p.Artifacts != "" && (q.Mode == FindPeak || q.Mode == "submission"):

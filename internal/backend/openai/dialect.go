@@ -131,13 +131,15 @@ type request struct {
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage,omitzero"`
 	} `json:"stream_options,omitzero"`
+	Extras map[string]any `json:",embed"`
 }
 
 // body writes the request for the answer to a prompt.
 func (s *session) body(p *backend.Prompt) ([]byte, error) {
 	d := s.dialect
 	r := request{Model: s.model, Stop: p.Stop, Stream: s.config.Stream, ReturnTokenIDs: d.ids || d.extras && s.texts.Logged}
-	if !d.hot {
+	r.Extras = s.servers.extras.body
+	if _, own := r.Extras[temperature]; !d.hot && !own {
 		r.Temperature = &s.texts.Temperature
 	}
 	r.StreamOptions.IncludeUsage = s.config.Stream && d.usage
@@ -168,7 +170,7 @@ func (s *session) body(p *backend.Prompt) ([]byte, error) {
 	default:
 		r.Prompt = p.Text
 	}
-	return json.Marshal(r, jsontext.AllowInvalidUTF8(true)) // bytes of a prompt that are not UTF-8 become U+FFFD
+	return json.Marshal(r, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)) // bytes of a prompt that are not UTF-8 become U+FFFD
 }
 
 // discard is a sink for answers that do not count.

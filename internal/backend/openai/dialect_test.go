@@ -30,7 +30,7 @@ func TestRequestHasWhatTheServerUnderstands(t *testing.T) {
 		"messages":           {dialect{chat: true}, false, backend.Texts{}, talk, `{"model":"m","messages":[{"role":"system","content":"be"},{"role":"user","content":"brief"}],"temperature":0}`},
 		"messages as a text": {dialect{}, false, backend.Texts{}, talk, `{"model":"m","prompt":"be\nbrief","temperature":0}`},
 	} {
-		s := &session{config: Config{Stream: c.stream}, model: "m", dialect: c.dialect, texts: c.texts}
+		s := &session{config: Config{Stream: c.stream}, servers: &servers{}, model: "m", dialect: c.dialect, texts: c.texts}
 		if got, err := s.body(&c.prompt); err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n%s, want\n%s", name, err, got, c.want)
 		}

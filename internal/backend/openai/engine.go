@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -29,6 +30,7 @@ type Config struct {
 	TLS       credentials.TLS
 	Model     string // as the servers call it; empty: the only one that they have
 	Route     string // Auto, Chat or Completions; empty: Auto
+	Extras    Extras // beside what the run itself sends
 
 	Stream      bool // answers come in pieces
 	Exact       bool // answers are as long as their limit, where the server can do that
@@ -133,6 +135,7 @@ func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 	if from := s.servers.keyFrom; from != "" {
 		facts["key"] = "from " + from
 	}
+	maps.Copy(facts, s.servers.extras.shown)
 	s.info = backend.Info{Engine: Name, Facts: facts, Devices: []backend.DeviceUse{{Device: "endpoint", Nodes: -1}}, LoadTime: time.Since(began)}
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +22,7 @@ type servers struct {
 	client  *http.Client
 	key     *string // behind a pointer, which is all that %v shows of it; nil: none
 	keyFrom string  // where the key is from; empty: there is none
+	extras  extras
 	list    []*server
 
 	mu sync.Mutex // over the counts of the servers
@@ -59,6 +61,9 @@ func openServers(c Config) (*servers, error) {
 		return nil, err
 	}
 	if s.key, s.keyFrom, err = readKey(c.TokenFile, c.TokenEnv); err != nil {
+		return nil, err
+	}
+	if s.extras, err = c.Extras.read(); err != nil {
 		return nil, err
 	}
 	config, err := c.TLS.Client()
@@ -135,6 +140,7 @@ func readKey(file string, variables []string) (key *string, from string, err err
 
 // setHeaders fills in the head of a request to one of the servers.
 func (s *servers) setHeaders(h http.Header) {
+	maps.Copy(h, s.extras.header)
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept-Encoding", "identity")
 	if s.key != nil {
@@ -142,8 +148,11 @@ func (s *servers) setHeaders(h http.Header) {
 	}
 }
 
-// redact takes the key out of the text of a server.
+// redact takes the key, and what else is secret, out of the text of a server.
 func (s *servers) redact(text string) string {
+	for _, secret := range s.extras.secrets {
+		text = credentials.Redact(text, secret)
+	}
 	if s.key == nil {
 		return text
 	}
@@ -158,6 +167,9 @@ func (s *servers) redirect(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	if next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme {
 		next.Header.Del("Authorization")
+		for name := range s.extras.header {
+			next.Header.Del(name)
+		}
 	}
 	switch {
 	case next.Method != first.Method:

@@ -159,10 +159,10 @@ const WarmConnections = 64
 
 // OpenOpenAI opens the engine that has servers of text answer prompts. Exact answers are as long as their limit. In the
 // Network division local lists servers on this machine.
-func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, networkDivision bool) (_ backend.Engine, local []string, err error) {
+func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, extras openai.Extras, networkDivision bool) (_ backend.Engine, local []string, err error) {
 	e, err := openai.New(openai.Config{
 		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
-		Model: r.Model, Route: route, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm,
+		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm,
 	})
 	if err != nil {
 		return nil, nil, err // and no engine that is nil
