@@ -17,6 +17,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -270,6 +271,43 @@ func TestEntropy(t *testing.T) {
 		if got := sameEntropy(pair[0], pair[1], 0.001); got != want {
 			t.Errorf("sameEntropy(%v) = %v, want %v", pair, got, want)
 		}
+	}
+}
+
+// The logs are those of the score of DLRMv3 (package accuracy); run_verification.py passed the first run of performance, whose predictions are
+// equal, and printed the entropies of the second one, whose predictions are 0.4 % higher.
+func TestEntropiesAreThoseOfTheScript(t *testing.T) {
+	records := func(path string) (list []string) {
+		for _, r := range testenv.JSON[[]struct {
+			Index int    `json:"qsl_idx"`
+			Data  string `json:"data"`
+		}](t, path) {
+			list = append(list, fmt.Sprint(r.Index, " ", r.Data))
+		}
+		return list
+	}
+	known := records("../accuracy/testdata/logs/dlrmv3/log_a.json.gz")
+	if v := verified(t, test08, pair01(t, known, records("testdata/dlrmv3/test08_a.json.gz")), Options{}); !v.Passed || !strings.Contains(strings.Join(v.Facts, ""), "15 of 15 recommendations") {
+		t.Errorf("equal predictions: %+v", v)
+	}
+	v := verified(t, test08, pair01(t, known, records("testdata/dlrmv3/test08_c.json.gz")), Options{})
+	all := strings.Join(append(v.Facts, v.Findings...), "\n")
+	if v.Passed || !strings.Contains(all, "8 of 15 recommendations") {
+		t.Errorf("other predictions: %s", all)
+	}
+	found := 0
+	for line := range strings.Lines(string(testenv.Read(t, "testdata/dlrmv3/test08_c_score.txt"))) {
+		var time, query int
+		var a, b float64
+		if n, _ := fmt.Sscanf(strings.TrimSpace(line), "NE mismatch at (%d, %d): acc_ne=%f, perf_ne=%f,", &time, &query, &a, &b); n < 4 {
+			continue
+		}
+		if found++; found <= mostExamples && !strings.Contains(all, fmt.Sprintf("time %d, query %d (record", time, query)) || found <= mostExamples && !strings.Contains(all, fmt.Sprintf("entropy %.6f, the accuracy run's %.6f", b, a)) {
+			t.Errorf("the script says %s, and not %s", strings.TrimSpace(line), all)
+		}
+	}
+	if found != 7 {
+		t.Errorf("the script found %d, want 7", found)
 	}
 }
 

@@ -63,8 +63,8 @@ func (c *campaign) settings(s loadgen.Scenario, mode, audit string) *config.Reso
 	ok(c.t, err)
 	m := c.entry()
 	q := config.Request{Model: m.Rules, Known: models.RuleNames(), Scenario: s, Rules: set, Options: []config.Override{{Key: "mode", Value: mode}}}
-	if s == loadgen.Offline {
-		q.Options = append(q.Options, config.Override{Key: "target_qps", Value: "40"})
+	if rate := map[loadgen.Scenario]string{loadgen.Offline: "40", loadgen.Server: "500"}[s]; rate != "" {
+		q.Options = append(q.Options, config.Override{Key: "target_qps", Value: rate})
 	}
 	if audit != "" {
 		q.AuditConf, err = config.ReadConf(audit, config.ParseOptions{})
@@ -481,5 +481,93 @@ func TestTreeOfStreetsPasses(t *testing.T) {
 	ok(t, err)
 	if !r.Passes {
 		t.Errorf("profile reference: the tree breaks %v", rulesOf(r))
+	}
+}
+
+// wishes replace the requests of DLRMv3: a user likes two of four candidates, which get the higher chance.
+type wishes struct {
+	numbers
+	chance   float32
+	labelled bool // in accuracy mode
+}
+
+const requests = 349_823
+
+func (w wishes) workload() *workload.Workload {
+	made := w.numbers.workload()
+	made.Samples = requests
+	made.NewPredictor = func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+		return &wisher{predictor{session: sessions[workload.Only]}, w}, nil
+	}
+	return made
+}
+
+func (w wishes) score(_ context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+	return accuracy.ScoreRequests(log, requests)
+}
+
+type wisher struct {
+	predictor
+	wishes
+}
+
+func (p *wisher) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	return p.predictor.Predict(ctx, items, wishing{reply, items, p.wishes})
+}
+
+type wishing struct {
+	workload.Reply
+	items []workload.Item
+	wishes
+}
+
+func (w wishing) Done(ticket int, _ []byte, tokens int) {
+	index := w.items[ticket].Index
+	r := accuracy.Recommendation{Time: index % 10, Query: index / 10, Predictions: []float32{w.chance, 1 - w.chance, 1 - w.chance, w.chance}}
+	if w.labelled {
+		r.Labels, r.Weights = []float32{1, 0, 0, 1}, []float32{1, 1, 1, 1}
+	}
+	w.Reply.Done(ticket, r.Append(nil), tokens)
+}
+
+// Server and Offline, two forms of responses, three metrics, of one of which less is better. The entropy keeps both what the rules want and
+// what the official checker does.
+func TestTreeOfRequestsPasses(t *testing.T) {
+	testenv.SkipLong(t, "runs of 349,823 samples")
+	for _, rules := range []string{"v6.0", "v6.1"} {
+		t.Run(rules, func(t *testing.T) {
+			t.Parallel()
+			w := wishes{chance: float32(math.Exp2(-0.867))}
+			c := &campaign{dir: t.TempDir(), model: "dlrm-v3", rules: rules, numbers: w, batch: 64}
+			synctest.Test(t, func(t *testing.T) {
+				c.t = t
+				for s, latency := range map[loadgen.Scenario]time.Duration{loadgen.Server: 30 * time.Millisecond, loadgen.Offline: 200 * time.Millisecond} {
+					dir := filepath.Join(c.dir, s.String())
+					c.latency, c.numbers = latency, w
+					c.run(s, "performance", "", dir+"/runs/performance")
+					c.numbers = wishes{chance: w.chance, labelled: true}
+					c.run(s, "accuracy", "", dir+"/runs/accuracy")
+					c.numbers = w
+					c.audit(s, "TEST08", dir)
+				}
+			})
+			c.t = t
+			q := c.request()
+			q.Description, q.Measurements["starting_weights_filename"] = complete(t, "closed", "datacenter"), "streaming_100b"
+			q.Measurements["input_data_types"], q.Bandwidth = "int64", "not needed: the requests are in the system"
+			if *keepTree != "" {
+				q.Tree = filepath.Join(*keepTree, rules)
+			}
+			built, err := Build(t.Context(), q)
+			ok(t, err)
+			if !built.Check.Passes || len(built.Check.Results) != 2 {
+				t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+			}
+			r, err := checker.Check(t.Context(), checker.Options{Tree: q.Tree, Rules: rules})
+			ok(t, err)
+			if !r.Passes {
+				t.Errorf("profile reference: the tree breaks %v", rulesOf(r))
+			}
+		})
 	}
 }
