@@ -298,6 +298,12 @@ type RequestRow struct {
 	Labels     []uint8 // of the candidates: 1 where the user liked it
 }
 
+// NewRequestRow makes room for a request.
+func NewRequestRow(r Request) RequestRow {
+	n := r.History + r.Candidates
+	return RequestRow{make([]int32, n), make([]uint8, n), make([]uint8, r.History), make([]uint8, r.Candidates)}
+}
+
 // Read fills in a request; the lengths of the slices must fit. Items are rounded to the 24 bits of a float32, as the reference's lists of
 // items and ratings become one tensor (datasets/synthetic_streaming.py, load_item); their categories are those of the exact numbers.
 func (d *Requests) Read(request int, row RequestRow) error {

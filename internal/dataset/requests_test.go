@@ -38,11 +38,6 @@ func openSmall(t *testing.T, dir string) *Requests {
 	return d
 }
 
-func rowOf(r Request) RequestRow {
-	n := r.History + r.Candidates
-	return RequestRow{make([]int32, n), make([]uint8, n), make([]uint8, r.History), make([]uint8, r.Candidates)}
-}
-
 // int64s reads an array of a .npz file.
 func int64s(t *testing.T, path, name string) []int64 {
 	t.Helper()
@@ -100,7 +95,7 @@ func TestRequestsAreThoseOfTheOfficialDataset(t *testing.T) {
 	}
 	for sample := range 4 { // all of the first time stamp
 		i := slices.IndexFunc(d.List, func(r Request) bool { return r.Time == 0 && r.Query == sample })
-		row := rowOf(d.List[i])
+		row := NewRequestRow(d.List[i])
 		testenv.Must(t, d.Read(i, row))
 		uih, candidates := parts(t, sample, "uih", want.UIHKeys), parts(t, sample, "cand", want.CandKeys)
 		for what, pair := range map[string][2][]int64{
@@ -194,7 +189,7 @@ func TestBadRequests(t *testing.T) {
 		testenv.Must(t, os.WriteFile(path, []byte(strings.Replace(text, c.from, c.to, 1)), 0o644))
 		d, err := OpenRequests(dir, smallRequests, 0, 0)
 		for i := 0; err == nil && i < len(d.List); i++ {
-			err = d.Read(i, rowOf(d.List[i]))
+			err = d.Read(i, NewRequestRow(d.List[i]))
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %s: %v, want %s", c.file, c.to, err, c.want)
@@ -226,7 +221,7 @@ func FuzzRequestLine(f *testing.F) {
 		if len(fields[0]) == 0 {
 			history = 0
 		}
-		row := rowOf(Request{History: history, Candidates: candidates})
+		row := NewRequestRow(Request{History: history, Candidates: candidates})
 		if err := l.read(fields, 0, row); err != nil {
 			return
 		}

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Layout is the form of a data set that this program knows more about than its files.
@@ -26,6 +28,7 @@ const (
 	LayoutCOCO       Layout = "coco"       // val2017 and annotations/instances_val2017.json
 	LayoutOpenImages Layout = "openimages" // as the reference's openimages.py makes it
 	LayoutKiTS19     Layout = "kits19"     // case_00000/imaging.nii.gz and segmentation.nii.gz
+	LayoutRequests   Layout = "requests"   // users and the lists of when they come, of DLRMv3
 )
 
 // layoutSteps are what a layout adds to getting and checking files. All may be nil.
@@ -43,6 +46,7 @@ func layouts() map[Layout]layoutSteps {
 		LayoutCOCO:       {subsets: true, keep: keepCOCO, finish: finishCOCO, check: checkCOCO},
 		LayoutOpenImages: {subsets: true, finish: finishOpenImages, check: checkOpenImages},
 		LayoutKiTS19:     {check: checkKiTS19},
+		LayoutRequests:   {check: checkRequests},
 	}
 }
 
@@ -201,4 +205,29 @@ func cutCOCO(data []byte, chosen map[string]bool) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(file)
+}
+
+// checkRequests reads all requests.
+func checkRequests(ctx context.Context, v *verification) error {
+	v.newKind()
+	v.Observer.Phase("reading the requests")
+	d, err := dataset.OpenRequests(v.Dir, dataset.OfficialRequests(), 0, 0)
+	if err != nil {
+		v.problem("%v", err)
+		return nil
+	}
+	wrong := 0
+	for i, r := range d.List {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := d.Read(i, dataset.NewRequestRow(r)); err != nil {
+			v.problem("%v", err)
+			wrong++
+		}
+	}
+	if wrong == 0 {
+		v.fine("%s of %s can be read", units.Count(len(d.List), "request"), units.Count(len(d.Counts), "time stamp"))
+	}
+	return nil
 }

@@ -21,8 +21,7 @@ func TestRequestsAreReadAndLabelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range d.List {
-			n := r.History + r.Candidates
-			row := dataset.RequestRow{Items: make([]int32, n), Categories: make([]uint8, n), Actions: make([]uint8, r.History), Labels: make([]uint8, r.Candidates)}
+			row := dataset.NewRequestRow(r)
 			testenv.Must(t, d.Read(i, row))
 			rows = append(rows, row)
 		}
