@@ -69,7 +69,7 @@ func (s *session) run(ctx context.Context, inputs, outputs []backend.Value) erro
 		}
 	}
 	k, config := s.engine.runs.Add(1), &s.engine.config
-	if err := s.engine.serve(ctx, config.duration(k, batchOf(in))); err != nil {
+	if err := s.engine.serve(ctx, config.duration(k, s.samples(in, outputs, out))); err != nil {
 		return err
 	}
 	if every(k, config.FailEvery) {
@@ -102,6 +102,18 @@ func (e *Engine) serve(ctx context.Context, d time.Duration) error {
 		defer func() { <-e.places }()
 	}
 	return sleep(ctx, d)
+}
+
+// samples is the extent of the first axis of an output that was given, and whose axis no input has: those of a graph have nodes. Else it is
+// the batch.
+func (s *session) samples(in []tensor.Tensor, given []backend.Value, out []tensor.Tensor) int {
+	for i, port := range s.info.Outputs {
+		shared := func(input backend.Port) bool { return backend.FirstAxes(input, port) != backend.Differ }
+		if given[i] != nil && len(port.Shape) > 0 && port.Axis(0) != "" && !slices.ContainsFunc(s.info.Inputs, shared) {
+			return int(out[i].Shape[0])
+		}
+	}
+	return batchOf(in)
 }
 
 // batchOf is the extent of the first axis of the first input; 1 if there is none.

@@ -50,8 +50,11 @@ func TestGraphIsReadAndLabelled(t *testing.T) {
 		t.Errorf("%d of %d citations are among papers of a group", related, edges)
 	}
 	row := make([]float32, 5)
+	r, err := d.Reader()
+	testenv.Must(t, err)
+	defer r.Close()
 	for kind := range igbh.Kind(igbh.Kinds) {
-		testenv.Must(t, d.Read(kind, []uint32{uint32(d.Nodes(kind) - 1)}, row))
+		testenv.Must(t, r.Read(kind, []uint32{uint32(d.Nodes(kind) - 1)}, row))
 	}
 	for _, name := range []string{"train_idx.pt", "paper/node_label_19.npy"} {
 		if _, err := os.Stat(filepath.Join(dir, "tiny", "processed", name)); err != nil {

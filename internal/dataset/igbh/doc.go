@@ -4,7 +4,8 @@
 //	truth, err := igbh.OpenTruth("igbh", "")        // val_idx.pt and the labels: what scores need
 //	data, err := igbh.Open("igbh", "")              // and where the features are
 //	graph, err := data.Graph()                      // who is related to whom, in memory
-//	err = data.Read(igbh.Paper, nodes, features)    // rows of features, from the disk
+//	reader, err := data.Reader()
+//	err = reader.Read(igbh.Paper, nodes, features)  // rows of features, from the disk
 //
 // files.go finds the files of a folder and reads rows of arrays, with and without the header of NumPy: the largest files of IGBH
 // have none. split.go draws the papers of the validation set as the reference does. graph.go builds the graph as the reference

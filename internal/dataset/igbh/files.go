@@ -219,20 +219,40 @@ func (d *Data) Width() int { return d.features[Paper].width }
 // Nodes is how many nodes there are of a kind.
 func (d *Data) Nodes(kind Kind) int64 { return d.features[kind].rows }
 
+// A Reader reads features. It must be closed.
+type Reader struct {
+	features [Kinds]array
+	files    [Kinds]*os.File
+}
+
+// Reader opens the files of features.
+func (d *Data) Reader() (_ *Reader, err error) {
+	r := &Reader{features: d.features}
+	for kind, a := range d.features {
+		if r.files[kind], err = fileio.Open(a.path); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	return r, nil
+}
+
+// Close closes the files.
+func (r *Reader) Close() error {
+	var errs []error
+	for _, f := range r.files {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Read reads the features of some nodes of a kind into rows of Width numbers. A number that is not finite is an error.
-func (d *Data) Read(kind Kind, nodes []uint32, dst []float32) error {
-	if len(nodes) == 0 {
-		return nil
-	}
-	a := d.features[kind]
-	f, err := fileio.Open(a.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func (r *Reader) Read(kind Kind, nodes []uint32, dst []float32) error {
+	a := r.features[kind]
 	for i, node := range nodes {
 		row := dst[i*a.width:][:a.width]
-		if err := a.read(f, int64(node), row); err != nil {
+		if err := a.read(r.files[kind], int64(node), row); err != nil {
 			return err
 		}
 		for k, v := range row {

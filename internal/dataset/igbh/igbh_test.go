@@ -185,11 +185,14 @@ func TestFeaturesAreRead(t *testing.T) {
 	all := tensor.New(tensor.Float32, r.Shape...)
 	testenv.Must(t, r.Read(all))
 	got := make([]float32, 32)
-	testenv.Must(t, d.Read(Field, []uint32{39, 7}, got))
+	features, err := d.Reader()
+	testenv.Must(t, err)
+	defer features.Close()
+	testenv.Must(t, features.Read(Field, []uint32{39, 7}, got))
 	if want := slices.Concat(tensor.Data[float32](all)[39*16:], tensor.Data[float32](all)[7*16:8*16]); !slices.Equal(got, want) {
 		t.Errorf("rows 39 and 7 are %v, want %v", got, want)
 	}
-	if err := d.Read(Field, []uint32{40}, got); err == nil || !strings.Contains(err.Error(), "no node 40, it has 40") {
+	if err := features.Read(Field, []uint32{40}, got); err == nil || !strings.Contains(err.Error(), "no node 40, it has 40") {
 		t.Errorf("a node that is not there: %v", err)
 	}
 }
@@ -234,7 +237,11 @@ func TestBadFilesAreNamed(t *testing.T) {
 				_, err = d.Labels()
 			}
 			if err == nil {
-				err = d.Read(Paper, []uint32{199}, make([]float32, 16))
+				var r *Reader
+				if r, err = d.Reader(); err == nil {
+					err = r.Read(Paper, []uint32{199}, make([]float32, 16))
+					testenv.Must(t, r.Close())
+				}
 			}
 			if err == nil {
 				_, err = d.Graph()

@@ -48,11 +48,11 @@ func goldenModel(t *testing.T, checkpoint map[string]tensor.Tensor) (*graphWorkl
 	}
 	w := &graphWorkload{fanOuts: all()}
 	w.data, w.graph = goldenGraph(t)
-	var output string
+	var output backend.Port
 	if w.inputs, output, err = bind(ports[workload.Only], 3, 16); err != nil {
 		t.Fatal(err)
 	}
-	session, err := engine.Open(t.Context(), backend.Options{ModelPath: path, Outputs: []string{output}, IntraThreads: 1})
+	session, err := engine.Open(t.Context(), backend.Options{ModelPath: path, Outputs: []string{output.Name}, IntraThreads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,10 @@ func TestORTScoresAreThoseOfTheOfficialModule(t *testing.T) {
 	for name, samples := range map[string]int{"all_neighbours": 8, "all_neighbours_val": 48} {
 		want := tensor.Data[float32](values[name+"/logits"])
 		for _, batch := range []int{1, samples} {
-			p := w.predictor(session)
+			made, err := w.predictor(session)
+			testenv.Must(t, err)
+			p := made.(*predictor)
+			t.Cleanup(func() { p.Close() })
 			var got []float32
 			for papers := range slices.Chunk(w.data.Papers[:samples], batch) {
 				p.papers = papers
@@ -133,7 +136,8 @@ func sampledTensors(t *testing.T, w *graphWorkload, values map[string]tensor.Ten
 				ids = append(ids, uint32(id))
 			}
 			rows := make([]float32, (1+len(ids))*16)
-			testenv.Must(t, w.data.Read(in.kind, ids, rows[16:]))
+			r, err := w.data.Reader()
+			testenv.Must(t, err, r.Read(in.kind, ids, rows[16:]), r.Close())
 			list = append(list, tensor.Of(rows, int64(1+len(ids)), 16))
 			continue
 		}

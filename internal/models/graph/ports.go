@@ -29,11 +29,11 @@ const (
 )
 
 // bind finds the inputs of a model with so many layers for nodes of so many numbers, and its output.
-func bind(p workload.Ports, layers, width int) (inputs []input, output string, err error) {
+func bind(p workload.Ports, layers, width int) (inputs []input, output backend.Port, err error) {
 	for _, port := range p.Inputs {
 		in, want, ok := parse(port.Name, layers)
 		if !ok {
-			return nil, "", fmt.Errorf("input %s of the model is unknown: want features_paper, neighbors_0_cites, sources_0_cites and so on (docs/newest.md)", port.Name)
+			return nil, output, fmt.Errorf("input %s of the model is unknown: want features_paper, neighbors_0_cites, sources_0_cites and so on (docs/newest.md)", port.Name)
 		}
 		if in.what == features {
 			want.Shape[1] = int64(width)
@@ -45,18 +45,18 @@ func bind(p workload.Ports, layers, width int) (inputs []input, output string, e
 			}
 		}
 		if !port.Fits(want.Type, given) {
-			return nil, "", fmt.Errorf("input %s of the model is %v%v, want %v%v", port.Name, port.Type, port.Shape, want.Type, want.Shape)
+			return nil, output, fmt.Errorf("input %s of the model is %v%v, want %v%v", port.Name, port.Type, port.Shape, want.Type, want.Shape)
 		}
 		inputs = append(inputs, in)
 	}
 	if !slices.ContainsFunc(inputs, func(in input) bool { return in.what == features && in.kind == igbh.Paper }) {
-		return nil, "", errors.New("the model has no input features_paper")
+		return nil, output, errors.New("the model has no input features_paper")
 	}
 	i := slices.IndexFunc(p.Outputs, func(p backend.Port) bool { return p.Type == tensor.Float32 && len(p.Shape) == 2 })
 	if i < 0 {
-		return nil, "", fmt.Errorf("the model has no output with scores of the classes, float32[samples classes]: it has %s", workload.DescribePorts(p.Outputs))
+		return nil, output, fmt.Errorf("the model has no output with scores of the classes, float32[samples classes]: it has %s", workload.DescribePorts(p.Outputs))
 	}
-	return inputs, p.Outputs[i].Name, nil
+	return inputs, p.Outputs[i], nil
 }
 
 // parse returns what an input of a name is.

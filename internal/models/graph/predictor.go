@@ -17,12 +17,14 @@ type predictor struct {
 	w       *graphWorkload
 	session backend.Session
 	sampler *sampler
+	reader  *igbh.Reader
 	store   *workload.Store
 
 	papers   []int64
 	features [igbh.Kinds][]float32
 	tables   [][]int64 // of each input that is one
 	tensors  []tensor.Tensor
+	scores   []float32
 	scratch  []byte
 }
 
@@ -51,8 +53,14 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 	if err != nil {
 		return err
 	}
-	outputs := make([]backend.Value, 1) // only the run knows the number of classes of any model
+	outputs := make([]backend.Value, 1)
 	defer func() { err = errors.Join(err, backend.CloseAll(inputs, outputs)) }()
+	if p.w.classes > 0 { // else only the run knows how many
+		p.scores = tensor.Grown(p.scores, len(items)*p.w.classes)
+		if outputs[0], err = p.session.Bind(tensor.Of(p.scores, int64(len(items)), int64(p.w.classes))); err != nil {
+			return err
+		}
+	}
 	if err := p.session.Run(ctx, inputs, outputs); err != nil {
 		return err
 	}
@@ -95,7 +103,7 @@ func (p *predictor) gather() error {
 			p.features[in.kind] = tensor.Grown(p.features[in.kind], len(nodes)*width)
 			rows := p.features[in.kind]
 			clear(rows[:width])
-			if err := p.w.data.Read(in.kind, nodes[1:], rows[width:]); err != nil {
+			if err := p.reader.Read(in.kind, nodes[1:], rows[width:]); err != nil {
 				return err
 			}
 			p.tensors = append(p.tensors, tensor.Of(rows, int64(len(nodes)), int64(width)))
@@ -112,4 +120,4 @@ func (p *predictor) gather() error {
 }
 
 // Close implements workload.Predictor.
-func (p *predictor) Close() error { return nil }
+func (p *predictor) Close() error { return p.reader.Close() }

@@ -19,6 +19,7 @@ type graphWorkload struct {
 	seed    uint64
 	fanOuts []int
 	inputs  []input
+	classes int // of the model's output; not above 0: only runs tell
 }
 
 func open(s workload.Setup) (*workload.Workload, error) {
@@ -39,14 +40,15 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	if s.Count > 0 {
 		w.data.Papers = w.data.Papers[:s.Count]
 	}
-	var output string
+	var output backend.Port
 	if w.inputs, output, err = bind(s.Ports[workload.Only], len(w.fanOuts), w.data.Width()); err != nil {
 		return nil, err
 	}
 	if w.graph, err = w.data.Graph(); err != nil {
 		return nil, err
 	}
-	return w.workload(output), nil
+	w.classes = int(output.Shape[1])
+	return w.workload(output.Name), nil
 }
 
 func (w *graphWorkload) workload(output string) *workload.Workload {
@@ -59,7 +61,7 @@ func (w *graphWorkload) workload(output string) *workload.Workload {
 			return nil
 		},
 		NewPredictor: func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
-			return w.predictor(sessions[workload.Only]), nil
+			return w.predictor(sessions[workload.Only])
 		},
 		Outputs:      func(string) []string { return []string{output} },
 		ScoreOptions: workload.Values{dtypeOption: string(accuracy.Int64)},
@@ -82,8 +84,12 @@ func (w *graphWorkload) workload(output string) *workload.Workload {
 	return made
 }
 
-func (w *graphWorkload) predictor(session backend.Session) *predictor {
-	return &predictor{w: w, session: session, sampler: newSampler(w.graph, w.seed, w.fanOuts), tables: make([][]int64, len(w.inputs))}
+func (w *graphWorkload) predictor(session backend.Session) (workload.Predictor, error) {
+	reader, err := w.data.Reader()
+	if err != nil {
+		return nil, err
+	}
+	return &predictor{w: w, session: session, reader: reader, sampler: newSampler(w.graph, w.seed, w.fanOuts), tables: make([][]int64, len(w.inputs))}, nil
 }
 
 // score scores a log of classes as accuracy_igbh.py does.

@@ -114,11 +114,14 @@ func TestResponsesAreClassesOfEightBytes(t *testing.T) {
 	// Row 0 is no node, the samples come next, in their order.
 	features, first := tensor.Data[float32](s.inputs["features_paper"]), make([]float32, 16)
 	d, _ := goldenGraph(t)
+	r, err := d.Reader()
+	testenv.Must(t, err)
+	defer r.Close()
 	if slices.ContainsFunc(features[:16], func(v float32) bool { return v != 0 }) {
 		t.Errorf("row 0 is %v", features[:16])
 	}
 	for row, sample := range []int{5, 0, 47} {
-		testenv.Must(t, d.Read(5, []uint32{uint32(d.Papers[sample])}, first))
+		testenv.Must(t, r.Read(5, []uint32{uint32(d.Papers[sample])}, first))
 		if !slices.Equal(features[16*(row+1):][:16], first) {
 			t.Errorf("row %d is not paper %d", row+1, d.Papers[sample])
 		}

@@ -46,9 +46,9 @@ func TestCalibrate(t *testing.T) {
 		},
 		{
 			architecture: YOLO11l(), now: yolo11Calibration, variable: "yolo11Calibration", file: "yolo11_calibration.go",
-			image:  letterboxed,
+			image:  letterboxed(t),
 			output: "model.23.cv3.%d.2:0", anchors: []int{1, 1, 1}, classes: yoloClasses,
-			perClass: 1, boxes: []float64{30, 20, 10}, threshold: 0.001, excess: 4, images: 12,
+			perClass: 1, each: true, boxes: []float64{4.5, 4, 3}, threshold: 0.25, excess: 2, images: yoloPictures,
 		},
 	} {
 		t.Run(c.architecture.Name, func(t *testing.T) { c.calibrate(t) })
@@ -70,6 +70,7 @@ type classScores struct {
 	first     int       // the first class that is to be awake
 	perClass  int       // how many scores of each class are to be awake
 	shared    []int     // instead, if all grids share one predictor: how many classes belong to each
+	each      bool      // each score has the same share of the boxes; else each exceeds the threshold by the same number of deviations
 	boxes     []float64 // wanted at each grid in an image, before suppression
 	threshold float64   // of the score
 	excess    float64   // by how much the logits above the threshold exceed it on average
@@ -94,7 +95,14 @@ func (c classScores) calibrate(t *testing.T) {
 	var excess []float64
 	tops := make([][]float64, len(grids))
 	for g := range grids {
-		top, above := threshold(awake[g], c.boxes[g]*float64(c.images))
+		count := c.boxes[g] * float64(c.images)
+		top, above := threshold(awake[g], count)
+		if c.each {
+			var of float64
+			tops[g], of = c.quantiles(awake[g], count)
+			excess = append(excess, of)
+			continue
+		}
 		for _, ch := range awake[g] {
 			tops[g] = append(tops[g], max(ch.mean+top*ch.deviation, c.reach(grids, ch)))
 		}
@@ -117,6 +125,11 @@ func (c classScores) calibrate(t *testing.T) {
 		for i, ch := range awake[g] {
 			bias := math.Round(16*(limit-result.gains[row]*tops[g][i])) / 16
 			result.scores = append(result.scores, scoreBias{uint16(row), uint16(ch.anchor), uint16(ch.class), float32(bias)})
+		}
+		for _, ch := range grids[g] { // a large gain would wake the others
+			if most := result.gains[row] * float64(slices.Max(ch.logits)); c.each && !slices.Contains(awake[g], ch) && most > -dormant/2 {
+				result.scores = append(result.scores, scoreBias{uint16(row), uint16(ch.anchor), uint16(ch.class), float32(math.Round(dormant - most))})
+			}
 		}
 	}
 	writeCalibration(t, c.file, c.variable, result)
@@ -255,6 +268,21 @@ func threshold(channels []*channel, count float64) (deviations, excess float64) 
 		excess += (d - best[0]) / count
 	}
 	return best[0], excess * mean
+}
+
+// quantiles returns for each score what its share of all logits exceeds, and by how much they do on average.
+func (c classScores) quantiles(channels []*channel, count float64) (tops []float64, excess float64) {
+	n := max(1, int(math.Round(count/float64(len(channels)))))
+	for _, ch := range channels {
+		sorted := slices.Sorted(slices.Values(ch.logits))
+		best := sorted[len(sorted)-n-1:]
+		top := float64(best[0]+best[1]) / 2
+		for _, l := range best[1:] {
+			excess += (float64(l) - top) / float64(n*len(channels))
+		}
+		tops = append(tops, top)
+	}
+	return tops, excess
 }
 
 func writeCalibration(t *testing.T, file, variable string, c calibration) {

@@ -4,10 +4,14 @@ package arch
 
 import (
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/preprocess"
+	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	ort "github.com/yalue/onnxruntime_go"
 )
 
@@ -57,22 +61,22 @@ func floatsFirst(size int, scale func(colour int, v float32) float32) picture {
 	}
 }
 
-// letterboxed has gray at two ends, as most pictures have before YOLO.
-func letterboxed(t *testing.T, seeds ...uint64) ort.Value {
-	square := pixels(seeds[0], yoloSide)
-	floats := make([]float32, 3*yoloSide*yoloSide)
-	bar := int([]uint64{80, 107, 80, 0}[seeds[0]%4])
-	for i, p := range square {
-		along := i / 3 / yoloSide
-		if seeds[0]%4 == 2 { // upright
-			along = i / 3 % yoloSide
-		}
-		if along < bar || along >= yoloSide-bar {
-			p = 114
-		}
-		floats[i%3*yoloSide*yoloSide+i/3] = float32(p) / 255
+// yoloPictures are as many as the built-in data set of YOLO11l has.
+const yoloPictures = 24
+
+// letterboxed makes the inputs of the pictures of this data set.
+func letterboxed(t *testing.T) picture {
+	dir := filepath.Join(t.TempDir(), "coco")
+	spec := synth.COCOSpec{Layout: synth.COCO, Seed: 1, Images: yoloPictures}
+	testenv.Must(t, synth.WriteCOCO(t.Context(), dir, spec, nil, nil))
+	pipeline, err := preprocess.Lookup("yolo_640")
+	testenv.Must(t, err)
+	return func(t *testing.T, seeds ...uint64) ort.Value {
+		image := spec.List()[seeds[0]%yoloPictures]
+		x, err := pipeline.Make(testenv.Read(t, filepath.Join(dir, "val2017", image.FileName)), &preprocess.Scratch{})
+		testenv.Must(t, err)
+		return newTensor(t, tensor.Data[float32](x), 1, 3, yoloSide, yoloSide)
 	}
-	return newTensor(t, floats, 1, 3, yoloSide, yoloSide)
 }
 
 func unscaled(_ int, v float32) float32 { return v }
