@@ -66,6 +66,8 @@ var lowerings = map[string]struct {
 	"EXPAND_DIMS":                  {1, (*graph).reshape},
 	"TRANSPOSE":                    {2, (*graph).transposition},
 	"GATHER":                       {2, (*graph).gather},
+	"EMBEDDING_LOOKUP":             {2, (*graph).lookUp},
+	"ONE_HOT":                      {4, (*graph).oneHot},
 	"PACK":                         {1, (*graph).pack},
 	"UNPACK":                       {1, (*graph).unpack},
 	"SPLIT":                        {2, (*graph).split},

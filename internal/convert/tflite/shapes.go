@@ -136,6 +136,22 @@ func (g *graph) gather() {
 	g.move(func(x string) string { return g.node("Gather", []string{x, g.raw(1, last)}, onnx.Attr("axis", a)) })
 }
 
+// lookUp takes rows of a table, as the converter writes products with one-hot vectors.
+func (g *graph) lookUp() {
+	g.setReal(0, last, g.node("Gather", []string{g.real(1, last), g.raw(0, last)}), actNone)
+}
+
+func (g *graph) oneHot() {
+	depth := must(g.in(1).integers())
+	if len(depth) != 1 {
+		refuse("depth %v: want one number", depth)
+	}
+	on, off := g.node("Reshape", []string{g.real(2, last), g.ints(1)}), g.node("Reshape", []string{g.real(3, last), g.ints(1)})
+	values := g.node("Concat", []string{off, on}, onnx.Attr("axis", int64(0)))
+	indices := g.node("Cast", []string{g.raw(0, last)}, onnx.Attr("to", int64(onnx.Int64)))
+	g.setReal(0, last, g.node("OneHot", []string{indices, g.ints(depth[0]), values}, onnx.Attr("axis", int64(g.op.options.int(0, 0)))), actNone)
+}
+
 func (g *graph) pack() {
 	a := axis(g.res(0), g.op.options.int(1, 0))
 	var inputs []string

@@ -84,6 +84,18 @@ def answer(name, content, inputs):
                    "outputs": [o["name"] for o in run.get_output_details()], "answers": answers}, f)
 
 
+def lookup(name):
+    """The embeddings of MobileBERT: rows of a table, one-hot vectors, and their product with a table, which becomes a lookup."""
+    table, other = tf.random.normal((9, 4)), tf.random.normal((8, 5))
+
+    @tf.function(input_signature=[tf.TensorSpec([6], tf.int32, "ids")])
+    def f(ids):
+        return tf.concat([tf.gather(table, ids), tf.one_hot(ids, 4), tf.matmul(tf.one_hot(ids, 8), other)], 1)
+
+    content = tf.lite.TFLiteConverter.from_concrete_functions([f.get_concrete_function()]).convert()
+    answer(name, content, [[picture(n).ravel()[:6] % 8] for n in range(4)])
+
+
 def detector(name, regular):
     """The end of the SSDs: the custom operator, as the Object Detection API exports it."""
     attributes = {"max_detections": "i: 10", "max_classes_per_detection": "i: 1", "use_regular_nms": "b: " + str(regular).lower(),
@@ -135,3 +147,4 @@ detector("detections", False)
 detector("detections_per_class", True)
 for precision in ("float32", "float16", "hybrid", "uint8", "int8", "int16"):
     convert(precision, precision)
+lookup("lookup")
