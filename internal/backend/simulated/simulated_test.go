@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func open(t *testing.T, config Config, options backend.Options) backend.Session {
@@ -62,6 +63,30 @@ func TestTimeOfRuns(t *testing.T) {
 			if got := timed(t, s, test.batch); got != test.want {
 				t.Errorf("a batch of %d took %v, want %v", test.batch, got, test.want)
 			}
+		}
+	})
+}
+
+// The samples of a graph are the rows of its answers, and not the nodes of its first input.
+func TestSamplesOfAGraph(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, Config{
+			Latency: 10 * time.Millisecond, PerSample: 2 * time.Millisecond,
+			Inputs:  []backend.Port{{Name: "nodes", Type: tensor.Float32, Shape: tensor.Shape{-1, 1}, Axes: []string{"nodes", ""}}},
+			Outputs: []backend.Port{{Name: "scores", Type: tensor.Int64, Shape: tensor.Shape{-1, 2}, Axes: []string{"samples", ""}}},
+		}, backend.Options{})
+		nodes, scores := tensor.Of([]float32{7, 5, 3, 9, 8}, 5, 1), tensor.New(tensor.Int64, 2, 2)
+		inputs, err := backend.BindAll(s, []tensor.Tensor{nodes})
+		testenv.Must(t, err)
+		outputs, err := backend.BindAll(s, []tensor.Tensor{scores})
+		testenv.Must(t, err)
+		start := time.Now()
+		testenv.Must(t, s.Run(t.Context(), inputs, outputs))
+		if d := time.Since(start); d != 12*time.Millisecond {
+			t.Errorf("two samples took %v, want 12 ms", d)
+		}
+		if got := tensor.Data[int64](scores); !slices.Equal(got, []int64{7, 8, 5, 6}) {
+			t.Errorf("scores are %v, want those of the first two rows", got)
 		}
 	})
 }
