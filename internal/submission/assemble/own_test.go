@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"flag"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -286,17 +287,16 @@ func (c captions) score(ctx context.Context, log accuracy.Input, _ workload.Scor
 	return accuracy.ImageScore(slices.Repeat([]float64{c.clip}, coco), c.fid, accuracy.Coverage{Samples: coco, Scored: coco})
 }
 
-// imageCampaign makes the runs of an edge system.
-func imageCampaign(t *testing.T, scores captions) *campaign {
-	const name = "stable-diffusion-xl"
-	c := &campaign{dir: t.TempDir(), model: name, numbers: scores}
+// edgeCampaign makes the runs and tests of an edge system.
+func edgeCampaign(t *testing.T, rules, name string, numbers standIn, scenarios ...loadgen.Scenario) *campaign {
+	c := &campaign{dir: t.TempDir(), model: name, rules: rules, numbers: numbers}
 	synctest.Test(t, func(t *testing.T) {
 		c.t = t
-		for _, s := range []loadgen.Scenario{loadgen.SingleStream, loadgen.Offline} {
+		for _, s := range scenarios {
 			dir := filepath.Join(c.dir, s.String())
 			c.run(s, "performance", "", dir+"/runs/performance")
 			c.run(s, "accuracy", "", dir+"/runs/accuracy")
-			needs, err := compliance.Needs("v6.1", name, s.String())
+			needs, err := compliance.Needs(rules, name, s.String())
 			ok(t, err)
 			for _, need := range needs {
 				for _, test := range need.Tests {
@@ -312,13 +312,80 @@ func imageCampaign(t *testing.T, scores captions) *campaign {
 func TestTreeOfImagesPasses(t *testing.T) {
 	testenv.SkipLong(t, "runs of 600 s of fake time")
 	t.Parallel()
-	c := imageCampaign(t, captions{clip: 31.75, fid: 23.5})
+	c := edgeCampaign(t, "v6.1", "stable-diffusion-xl", captions{clip: 31.75, fid: 23.5}, loadgen.SingleStream, loadgen.Offline)
 	q := c.request()
 	q.Measurements["starting_weights_filename"] = "stable-diffusion-xl-base-1.0"
 	built, err := Build(t.Context(), q)
 	ok(t, err)
 	if !built.Check.Passes || len(built.Check.Results) != 2 {
 		t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+	}
+}
+
+// boxes replace COCO and YOLO11l: a box in the middle of each image is right in so many of them.
+type boxes struct{ numbers }
+
+const safeCOCO = 1525
+
+func (b boxes) workload() *workload.Workload {
+	w := b.numbers.workload()
+	w.Samples = safeCOCO
+	w.NewPredictor = func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+		return &boxFinder{predictor{session: sessions[workload.Only]}}, nil
+	}
+	return w
+}
+
+func (b boxes) score(_ context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+	truth := &accuracy.GroundTruth{Categories: []accuracy.Category{{ID: 1, Name: "person"}}}
+	for i := range int64(safeCOCO) {
+		object := accuracy.Annotation{ID: i + 1, ImageID: i, CategoryID: 1, Box: accuracy.Box{X: 160, Y: 120, W: 320, H: 240}, Area: 320 * 240}
+		if i >= int64(b.right) {
+			object.Box.X, object.Box.W = 0, 20
+		}
+		truth.Images = append(truth.Images, accuracy.Image{ID: i, FileName: fmt.Sprint(i), Width: 640, Height: 480})
+		truth.Annotations = append(truth.Annotations, object)
+	}
+	return accuracy.ScoreDetections(log, truth, accuracy.DetectionOptions{})
+}
+
+// boxFinder is a predictor whose responses are the boxes.
+type boxFinder struct{ predictor }
+
+func (p *boxFinder) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	return p.predictor.Predict(ctx, items, boxing{reply, items})
+}
+
+type boxing struct {
+	workload.Reply
+	items []workload.Item
+}
+
+func (b boxing) Done(ticket int, _ []byte, tokens int) {
+	var response []byte
+	for _, v := range []float32{float32(b.items[ticket].Index), 0.25, 0.25, 0.75, 0.75, 0.9, 1} {
+		response = binary.LittleEndian.AppendUint32(response, math.Float32bits(v))
+	}
+	b.Reply.Done(ticket, response, tokens)
+}
+
+func TestTreeOfBoxesPasses(t *testing.T) {
+	testenv.SkipLong(t, "runs of 600 s of fake time")
+	for _, rules := range []string{"v6.0", "v6.1"} {
+		t.Run(rules, func(t *testing.T) {
+			t.Parallel()
+			c := edgeCampaign(t, rules, "yolo-95", boxes{numbers{850}}, loadgen.SingleStream, loadgen.MultiStream, loadgen.Offline)
+			q := c.request()
+			q.Measurements["starting_weights_filename"] = "yolo11l.pt"
+			if *keepTree != "" {
+				q.Tree = *keepTree + "-" + rules
+			}
+			built, err := Build(t.Context(), q)
+			ok(t, err)
+			if !built.Check.Passes || len(built.Check.Results) != 3 {
+				t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+			}
+		})
 	}
 }
 
