@@ -498,7 +498,7 @@ func TestFilesBeginTheSame(t *testing.T) {
 		"3d-unet-brats19":                 "fc65c428427dc92aac2d",
 		"3d-unet-brats19-quarter":         "7873e4f46847362e39a2",
 		"retinanet":                       "33e1a5b51b598c66aa46",
-		"yolo11l":                         "a35a2a1e47b2a13bac01",
+		"yolo11l":                         "c5c32357d7c9596d7b7e",
 		"ssd-resnet34":                    "b8fe68d5f7aa47162dc7",
 		"bert":                            "d05957912eb481482ac8",
 		"gnmt-encoder":                    "14881ff9edf4f51079f7",
