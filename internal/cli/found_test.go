@@ -27,7 +27,7 @@ margin markdown max-batch-delay max-batchsize max-duration max-examples max-imag
 measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path
 model-source name neighbor-seed network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peak peer per-tensor
 percentile performance-logs performance-sample-count permutation pin pipeline-ports port-names power power-fields power-ranging precision
-predictions-only prefill-chunk preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme
+predictions-only prefill-chunk prefix-words prefixes preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme
 remote-model remote-version remove-48-empty-images repeat reproduces request-timeout reserve-core response-dtype responses result retry
 root rounds route rows rules sacrebleu sacrebleu-lowercase sacrebleu-smooth sample-seed samples samples-per-query samples-per-second
 sampling scenario schedule-seed score-pattern seed sensitivity set seven-bit-weights shape shared-threads sim-jitter sim-latency skip-first

@@ -70,8 +70,10 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	p := &q.Prompts
 	f.StringVar(&q.Engine.Remote.Model, "model-name", "", "`name` of the model at servers of text (default: the only one that they have)")
 	f.IntVar(&p.Synthetic, "synthetic-prompts", 0, "`number` of prompts that are made up, instead of a file of them")
-	f.IntVar(&p.Words, "prompt-words", 0, "`number` of words of a prompt that is made up; most are a token each (default 256)")
-	f.IntVar(&p.Answer, "answer-tokens", 0, "greatest `number` of tokens of an answer; of prompts that are made up exactly, where the server can do that (default 128)")
+	f.StringVar((*string)(&p.Words), "prompt-words", "", "`length` of prompts that are made up, in words, or in tokens with --tokenizer: 256, 256±64, 100-400 or 128:3,1024:1 (default 256)")
+	f.StringVar((*string)(&p.Answer), "answer-tokens", "", "greatest `length` of answers in tokens, as of --prompt-words; of prompts that are made up exactly, where the server can do that (default 128)")
+	f.IntVar(&p.Prefixes, "prefixes", 0, "prompts that are made up begin with one of so many texts, which servers may cache")
+	f.StringVar((*string)(&p.PrefixWords), "prefix-words", "", "`length` of these texts, as of --prompt-words (default 256)")
 	f.StringVar(&p.Route, "route", "", "chat or completions (default: completions, and chat at servers without that route)")
 	f.StringArrayVar(&p.Extras.Headers, "header", nil, "header of each request to servers of text: 'NAME: VALUE', or 'NAME: @FILE' for credentials (repeatable)")
 	f.StringArrayVar(&p.Extras.Body, "extra-body", nil, "further field of each request to servers of text: NAME=VALUE, or an object of JSON (repeatable)")

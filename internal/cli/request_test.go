@@ -172,7 +172,7 @@ func TestServersOfRequest(t *testing.T) {
 	if diff := cmp.Diff(remote, q.Engine.Remote); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(run.Prompts{Synthetic: 9, Answer: 3, Stream: "off", Route: "chat"}, q.Prompts); diff != "" {
+	if diff := cmp.Diff(run.Prompts{Synthetic: 9, Answer: "3", Stream: "off", Route: "chat"}, q.Prompts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

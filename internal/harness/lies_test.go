@@ -331,7 +331,7 @@ func runOf(t *testing.T, l *liar, s loadgen.Scenario, data string) (r *report.Re
 		set := &cfg.Settings
 		set.MinQueryCount, set.ServerTargetLatencyPercentile, set.MinDuration = queries, 0.5, 10*time.Millisecond
 		set.ServerTargetQPS, set.OfflineExpectedQPS = 1000, 1000
-		cfg.Model = prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Answer: mostTokens})
+		cfg.Model = prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Answer: prompts.Lengths(fmt.Sprint(mostTokens))})
 		if data != "" {
 			m, lookup := models.LookupAny("llama3.1-8b")
 			testenv.Must(t, lookup)

@@ -119,7 +119,7 @@ func tokenConfig(t *testing.T, server *tokenserver.Server, s loadgen.Scenario, c
 	set.ServerTargetQPS, set.ServerTargetLatencyPercentile, set.OfflineExpectedQPS = 30, 0.9, 30
 	set.SingleStreamExpectedLatencyNS = 1e8
 	return Config{
-		Program: "mlperf test", Model: prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Answer: 21}), Rules: "v6.1", Settings: set,
+		Program: "mlperf test", Model: prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Answer: "21"}), Rules: "v6.1", Settings: set,
 		Engine: e, Instances: 1, MaxBatch: 4, OutputDir: t.TempDir(), Observer: &observer{t: t}, NewPacer: inFakeTime.NewPacer,
 		CPUTime: func() time.Duration { return 0 },
 	}

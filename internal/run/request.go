@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
+	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -97,13 +98,16 @@ type Request struct {
 
 // Prompts are the prompts for servers of text.
 type Prompts struct {
-	Synthetic int    // prompts that are made up; 0: they are in the file of DatasetPath
-	Words     int    // of a prompt that is made up; 0: 256
-	Answer    int    // tokens of an answer, where a prompt does not say; 0: 128
-	Route     string // auto, chat or completions; empty: auto
-	Stream    string // auto, on or off; empty: auto
-	Extras    openai.Extras
-	Artifacts string // folder for the files that mlcommons/endpoints writes; empty: none
+	Synthetic int             // prompts that are made up; 0: they are in the file of DatasetPath
+	Words     prompts.Lengths // of prompts that are made up, or their tokens where there is a tokenizer; empty: 256
+	Answer    prompts.Lengths // tokens of an answer, where a prompt does not say; empty: 128
+	// Prompts that are made up begin with one of so many texts, of so many words or tokens; 0: they share nothing.
+	Prefixes    int
+	PrefixWords prompts.Lengths
+	Route       string // auto, chat or completions; empty: auto
+	Stream      string // auto, on or off; empty: auto
+	Extras      openai.Extras
+	Artifacts   string // folder for the files that mlcommons/endpoints writes; empty: none
 }
 
 // FindPeak is the mode that searches the highest load. It consists of tests in LoadGen's performance mode.
@@ -231,8 +235,8 @@ func (q *Request) checkPrompts() error {
 	p := q.Prompts
 	if !q.asksServers() {
 		given := userinput.FirstSet(
-			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body"},
-			p.Synthetic != 0, p.Words != 0, p.Answer != 0, p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0,
+			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body", "prefixes", "prefix_words"},
+			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
 		)
 		if given != "" {
 			return userinput.Errorf(given, "is about servers of text, and the engine is %s: want %s", q.Engine.Name, engine.OpenAI)
@@ -243,9 +247,14 @@ func (q *Request) checkPrompts() error {
 	for _, n := range []struct {
 		field string
 		value int
-	}{{"synthetic_prompts", p.Synthetic}, {"prompt_words", p.Words}, {"answer_tokens", p.Answer}} {
+	}{{"synthetic_prompts", p.Synthetic}, {"prefixes", p.Prefixes}} {
 		if n.value < 0 || n.value > most {
 			return userinput.Invalid(n.field, n.value, "from 1 to "+strconv.Itoa(most)+", or 0 for the default")
+		}
+	}
+	for field, lengths := range map[string]prompts.Lengths{"prompt_words": p.Words, "answer_tokens": p.Answer, "prefix_words": p.PrefixWords} {
+		if err := lengths.Check(); err != nil {
+			return userinput.Wrap(field, err)
 		}
 	}
 	if p.Stream != "" {
@@ -265,8 +274,10 @@ func (q *Request) checkPrompts() error {
 		return userinput.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)
 	case len(p.Extras.Body) > 0 && !free:
 		return userinput.Errorf("extra_body", "is of prompts without a benchmark: the rules say what %s asks for", q.Model)
-	case p.Words > 0 && !synthetic:
-		return userinput.Errorf("prompt_words", "is about prompts that are made up: want synthetic_prompts")
+	case (p.Words != "" || p.Prefixes > 0) && !synthetic:
+		return userinput.Errorf(userinput.FirstSet([]string{"prompt_words", "prefixes"}, p.Words != "", true), "is about prompts that are made up: want synthetic_prompts")
+	case p.PrefixWords != "" && p.Prefixes == 0:
+		return userinput.Errorf("prefix_words", "is about shared prefixes: want prefixes")
 	case p.Artifacts != "" && (q.Mode == FindPeak || q.Mode == "submission"):
 		return userinput.Errorf("endpoints_artifacts", "are of one test of performance or accuracy, and %s is several", q.Mode)
 	case free && slices.Contains([]string{"accuracy", "submission"}, q.Mode):

@@ -139,6 +139,7 @@ func (r *Resolved) lookUp() (err error) {
 		p := q.Prompts
 		r.model = prompts.Model(prompts.Config{
 			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
+			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords,
 		})
 	case q.ownModel() && q.Engine.Name == engine.OIP:
 		remote, file := &q.Engine.Remote, q.ModelPath

@@ -69,7 +69,7 @@ var aboutServers = map[string]engine.Remote{
 }
 
 var aboutPrompts = map[string]Prompts{
-	"synthetic_prompts": {Synthetic: 1}, "prompt_words": {Words: 1}, "answer_tokens": {Answer: 1}, "route": {Route: "chat"}, "stream": {Stream: "on"}, "endpoints_artifacts": {Artifacts: "out"},
+	"synthetic_prompts": {Synthetic: 1}, "prompt_words": {Words: "1"}, "answer_tokens": {Answer: "1"}, "route": {Route: "chat"}, "stream": {Stream: "on"}, "endpoints_artifacts": {Artifacts: "out"},
 }
 
 func TestResolveRefuses(t *testing.T) {
@@ -195,10 +195,10 @@ func TestResolveRefuses(t *testing.T) {
 	}{
 		{func(q *Request) { q.Prompts.Synthetic = 0 }, "dataset_path: is missing: want a file of prompts"},
 		{func(q *Request) { q.DatasetPath = "x" }, "synthetic_prompts: prompts are made up or in a file: want one of the two"},
-		{func(q *Request) { q.Prompts, q.DatasetPath = Prompts{Words: 5}, "x" }, "prompt_words: is about prompts that are made up"},
+		{func(q *Request) { q.Prompts, q.DatasetPath = Prompts{Words: "5"}, "x" }, "prompt_words: is about prompts that are made up"},
 		{func(q *Request) { q.Prompts.Synthetic = 1 << 30 }, "synthetic_prompts is 1073741824, want from 1 to 1048576, or 0 for the default"},
-		{func(q *Request) { q.Prompts.Words = 1<<20 + 1 }, "prompt_words is 1048577"},
-		{func(q *Request) { q.Prompts.Answer = -1 }, "answer_tokens is -1"},
+		{func(q *Request) { q.Prompts.Words = "1048577" }, `prompt_words: "1048577": must be a length`},
+		{func(q *Request) { q.Prompts.Answer = "-1" }, `answer_tokens: "-1": must be a length`},
 		{func(q *Request) { q.Prompts.Stream = "ON" }, `stream is "ON", want auto, on or off`},
 		{func(q *Request) { q.Mode = "submission" }, "mode: submission needs a benchmark of the catalogue: other prompts have no ground truth"},
 		{func(q *Request) { q.Prompts.Artifacts, q.Mode = "out", FindPeak }, "endpoints_artifacts: are of one test of performance or accuracy, and find-peak is several"},

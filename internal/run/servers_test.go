@@ -33,7 +33,7 @@ func shortAt(t *testing.T, url, scenario string) run.Request {
 	q := run.Request{
 		Program: "mlperf test", Scenario: scenario, Output: filepath.Join(t.TempDir(), "out"), Trace: true,
 		Engine:   engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{url}, Concurrency: 8}},
-		Prompts:  run.Prompts{Synthetic: 30, Words: 5, Answer: 4, Artifacts: filepath.Join(t.TempDir(), "endpoints")},
+		Prompts:  run.Prompts{Synthetic: 30, Words: "5", Answer: "4", Artifacts: filepath.Join(t.TempDir(), "endpoints")},
 		Settings: []config.Override{{Key: "min_duration", Value: "100"}, {Key: "min_query_count", Value: "70"}},
 	}
 	if scenario != "offline" {
@@ -161,7 +161,7 @@ func TestCancelledRunLeavesNoConnection(t *testing.T) {
 		s := tokenserver.New(tokenserver.Options{Tokens: 1000, Prefill: time.Millisecond, PerToken: 100 * time.Millisecond})
 		server := httptest.NewServer(s)
 		q := shortAt(t, server.URL, scenario)
-		q.Prompts.Answer = 100
+		q.Prompts.Answer = "100"
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
 		go func() {

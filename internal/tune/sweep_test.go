@@ -38,7 +38,7 @@ func TestSweep(t *testing.T) {
 		{Sweep{Concurrency: []int{1, 4}}, "concurrency-4"},
 	} {
 		q := textServer(t)
-		q.Engine.Remote.Endpoints, q.Quick, q.Prompts.Answer = []string{server.URL}, true, 8
+		q.Engine.Remote.Endpoints, q.Quick, q.Prompts.Answer = []string{server.URL}, true, "8"
 		q.Settings = []config.Override{{Key: "min_duration", Value: "300ms"}, {Key: "min_query_count", Value: "20"}, {Key: "target_qps", Value: "50"}}
 		points, err := test.sweep.Run(t.Context(), q, harness.Silent{})
 		if err != nil || len(points) != 2 {

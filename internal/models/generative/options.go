@@ -23,7 +23,7 @@ const (
 
 	samplingOption = "sampling"
 
-	tokenizerOption = "tokenizer"
+	tokenizerOption = workload.TokenizerOption
 	dtypeOption     = "dtype"
 	executeOption   = "execute-code"
 	unsafely        = "unsafe" // value of executeOption
@@ -40,18 +40,14 @@ func decoderOptions() []workload.Option {
 		{Name: chunkOption, Kind: workload.Integer, Help: "tokens of a prompt that are read at once, between two tokens of other answers (default 128)"},
 		{Name: samplingOption, Help: "how tokens are chosen: greedy, the likeliest as the benchmark wants it; model, as genai_config.json says; " +
 			"or temperature=T,top_k=K,top_p=P,seed=S (default greedy)"},
-		tokenizerChoice(),
+		workload.ChooseTokenizer(),
 	}
-}
-
-func tokenizerChoice() workload.Option {
-	return workload.Option{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data, or else the model)"}
 }
 
 func textScoreOptions() []workload.Option {
 	return []workload.Option{
 		{Name: dtypeOption, Choices: []string{"int32", "int64"}, Help: "type of the numbers in the log (default: the official script's)"},
-		tokenizerChoice(),
+		workload.ChooseTokenizer(),
 	}
 }
 

@@ -22,7 +22,7 @@ type remoteRules struct {
 
 // remoteOptions are the options of runs with servers of text.
 func remoteOptions(scored ...workload.Option) []workload.Option {
-	return append([]workload.Option{tokenizerChoice()}, scored...)
+	return append([]workload.Option{workload.ChooseTokenizer()}, scored...)
 }
 
 // openRemote opens the prompts for servers of text.

@@ -13,15 +13,20 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // Config selects the prompts. The zero value of every field but Name is useful.
 type Config struct {
-	Name      string // of the model
-	Synthetic int    // number of synthetic prompts; 0: the prompts of a file
-	Words     int    // of each; 0: defaultWords
-	Answer    int    // maximum of tokens of an answer, if the prompt has none; 0: defaultAnswer
-	Exact     bool   // answers have exactly that many
+	Name      string  // of the model
+	Synthetic int     // number of synthetic prompts; 0: the prompts of a file
+	Words     Lengths // of each, or tokens where there is a tokenizer; empty: defaultWords
+	Answer    Lengths // maximum of tokens of an answer, if the prompt has none; empty: defaultAnswer
+	Exact     bool    // answers have exactly that many
+
+	Prefixes    int     // synthetic prompts begin with one of so many texts, in turns; 0: they share nothing
+	PrefixWords Lengths // of each of these texts; empty: defaultWords
 }
 
 const (
@@ -42,7 +47,8 @@ func Model(c Config) workload.Model {
 	return workload.Model{
 		Name: c.Name, Title: c.Name, Task: "text generation", Dataset: "prompts",
 		Rules: config.Model{Name: c.Name}, PerformanceSampleCount: maxLoaded,
-		Open: c.open,
+		Options: []workload.Option{workload.ChooseTokenizer()},
+		Open:    c.open,
 		Score: func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
 			return nil, errNoTruth
 		},
@@ -68,9 +74,13 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
+	answer, err := c.Answer.read(defaultAnswer)
+	if err != nil {
+		return nil, userinput.Wrap("answer_tokens", err)
+	}
 	for i := range list.prompts {
 		p := &list.prompts[i]
-		p.MaxTokens = cmp.Or(p.MaxTokens, c.Answer, defaultAnswer)
+		p.MaxTokens = cmp.Or(p.MaxTokens, answer.draw(streamOf(ofAnswer, i)))
 		if p.Exact = c.Exact; p.Exact {
 			p.MinTokens = p.MaxTokens
 		}
@@ -81,11 +91,7 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 // prompts are those of the file, or synthetic ones.
 func (c Config) prompts(s workload.Setup) (*textPrompts, error) {
 	if c.Synthetic > 0 {
-		n, words := c.Synthetic, cmp.Or(c.Words, defaultWords)
-		if s.Count > 0 {
-			n = min(n, s.Count)
-		}
-		return &textPrompts{synthetic(n, words, seed), fmt.Sprintf("%d synthetic prompts of %d common words each", n, words)}, nil
+		return c.synthetic(s)
 	}
 	list, err := readFile(s.DatasetDir, s.Count)
 	return &textPrompts{list, "prompts of " + s.DatasetDir}, err
@@ -128,20 +134,99 @@ var common = []string{"the", "a", "of", "and", "to", "in", "is", "it", "that", "
 	"has", "when", "who", "will", "more", "no", "if", "out", "so", "said", "what", "up", "its", "about", "into", "than", "them", "can", "only", "other",
 	"time", "new", "some", "could"}
 
-// synthetic makes n prompts of common words from the seed. Each has its own random stream, so that prompts share no prefix that a
-// server could cache.
-func synthetic(n, words int, seed uint64) []backend.Prompt {
-	list := make([]backend.Prompt, n)
-	for i := range list {
-		r := rand.New(rand.NewPCG(seed, uint64(i)))
-		var b strings.Builder
-		for k := range words {
-			if k > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(common[r.IntN(len(common))])
-		}
-		list[i].Text = b.String()
+// What a random stream is for. Each text has its own, so that it does not depend on the others.
+const (
+	ofText = iota // of a prompt: its words
+	ofLength
+	ofAnswer
+	ofPrefix
+	ofPrefixLength
+)
+
+func streamOf(purpose, index int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed+uint64(purpose)<<32, uint64(index)))
+}
+
+// synthetic makes prompts of common words. They share no prefix that a server could cache, unless the configuration asks for it.
+func (c Config) synthetic(s workload.Setup) (*textPrompts, error) {
+	n, unit := c.Synthetic, "common words"
+	if s.Count > 0 {
+		n = min(n, s.Count)
 	}
-	return list
+	var tokens *hf.Tokenizer
+	if path := s.Options[workload.TokenizerOption]; path != "" {
+		var err error
+		if tokens, err = hf.Open(path); err != nil {
+			return nil, userinput.Wrap(workload.TokenizerOption, err)
+		}
+		unit = "tokens"
+	}
+	lengths, err := c.Words.read(defaultWords)
+	if err != nil {
+		return nil, userinput.Wrap("prompt_words", err)
+	}
+	ofPrefixes, err := c.PrefixWords.read(defaultWords)
+	if err != nil {
+		return nil, userinput.Wrap("prefix_words", err)
+	}
+	list := &textPrompts{make([]backend.Prompt, n), fmt.Sprintf("%d synthetic prompts of %v %s each", n, lengths, unit)}
+	prefixes := make([]string, c.Prefixes)
+	for i := range prefixes {
+		if prefixes[i], err = textOf(ofPrefixes.draw(streamOf(ofPrefixLength, i)), streamOf(ofPrefix, i), tokens, ""); err != nil {
+			return nil, err
+		}
+	}
+	if c.Prefixes > 0 {
+		list.note += fmt.Sprintf(" after one of %d shared prefixes of %v", c.Prefixes, ofPrefixes)
+	}
+	for i := range list.prompts {
+		prefix := ""
+		if c.Prefixes > 0 {
+			prefix = prefixes[i%c.Prefixes] + " "
+		}
+		if list.prompts[i].Text, err = textOf(lengths.draw(streamOf(ofLength, i)), streamOf(ofText, i), tokens, prefix); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// textOf is a text of so many common words, or tokens, that begins with a prefix, which does not count.
+func textOf(length int, r *rand.Rand, tokens *hf.Tokenizer, prefix string) (string, error) {
+	words := make([]string, length)
+	for k := range words {
+		words[k] = common[r.IntN(len(common))]
+	}
+	if tokens == nil {
+		return prefix + strings.Join(words, " "), nil
+	}
+	count := func(text string) (int, error) {
+		ids, err := tokens.Append(nil, text, hf.NoSpecial)
+		return len(ids), err
+	}
+	before, err := count(prefix)
+	if err != nil {
+		return "", err
+	}
+	const tries = 1000 // one or two where words are tokens
+	for range tries {
+		text := prefix + strings.Join(words, " ")
+		n, err := count(text)
+		if err != nil {
+			return "", err
+		}
+		more := 1
+		switch n -= before; {
+		case n == length:
+			return text, nil
+		case n > length: // fewer words, in proportion
+			words, more = words[:min(len(words)*length/n, len(words)-1)], 0
+		default:
+			more = max(1, len(words)*(length-n)/max(n, 1))
+		}
+		for range max(more, 1-len(words)) {
+			words = append(words, common[r.IntN(len(common))])
+		}
+	}
+	return "", userinput.Errorf(workload.TokenizerOption, "no text of exactly %d tokens was found", length)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	table "github.com/mlperf-go/mlperf/internal/dataset/prompts"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
 )
 
 func TestReadFile(t *testing.T) {
@@ -108,7 +110,7 @@ func TestSyntheticPrompts(t *testing.T) {
 		}
 		return w.Prompts.(*textPrompts)
 	}
-	a, b := open(Config{Synthetic: 20, Words: 11, Answer: 5, Exact: true}, 0), open(Config{Synthetic: 20, Words: 11, Answer: 5, Exact: true}, 7)
+	a, b := open(Config{Synthetic: 20, Words: "11", Answer: "5", Exact: true}, 0), open(Config{Synthetic: 20, Words: "11", Answer: "5", Exact: true}, 7)
 	if len(a.prompts) != 20 || len(b.prompts) != 7 {
 		t.Errorf("%d and %d prompts", len(a.prompts), len(b.prompts))
 	}
@@ -124,10 +126,97 @@ func TestSyntheticPrompts(t *testing.T) {
 	}
 }
 
-func TestSyntheticSeeds(t *testing.T) {
-	a, b := synthetic(2, 30, 1), synthetic(2, 30, 2)
-	if a[0].Text == b[0].Text || a[0].Text == a[1].Text || strings.Join(strings.Fields(a[0].Text), " ") != a[0].Text {
-		t.Errorf("%+v and %+v", a, b)
+// Lengths are drawn as the text says, the same in each run, and not by the words.
+func TestLengths(t *testing.T) {
+	lengthsOf := func(c Config) (prompts, answers []int) {
+		c.Synthetic = 400
+		w, err := Model(c).Open(workload.Setup{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range w.Prompts.(*textPrompts).prompts {
+			prompts, answers = append(prompts, len(strings.Fields(p.Text))), append(answers, p.MaxTokens)
+		}
+		return prompts, answers
+	}
+	mean := func(list []int) float64 {
+		sum := 0
+		for _, n := range list {
+			sum += n
+		}
+		return float64(sum) / float64(len(list))
+	}
+	for text, want := range map[Lengths]struct {
+		least, most int
+		mean, off   float64
+	}{
+		"30": {30, 30, 30, 0}, "20-40": {20, 40, 30, 1}, "30±4": {10, 50, 30, 1}, "30+-4": {10, 50, 30, 1}, "3±40": {1, 200, 17, 4}, "10:3, 90:1": {10, 90, 30, 5},
+	} {
+		prompts, answers := lengthsOf(Config{Words: text, Answer: text})
+		for _, list := range [][]int{prompts, answers} {
+			if slices.Min(list) < want.least || slices.Max(list) > want.most || math.Abs(mean(list)-want.mean) > want.off {
+				t.Errorf("%s: %d to %d, mean %v", text, slices.Min(list), slices.Max(list), mean(list))
+			}
+		}
+		if want.off > 0 && slices.Equal(prompts, answers) {
+			t.Errorf("%s: answers are as long as prompts", text)
+		}
+		if again, _ := lengthsOf(Config{Words: text}); !slices.Equal(prompts, again) {
+			t.Errorf("%s: other lengths the second time", text)
+		}
+	}
+	for _, text := range []Lengths{"-5", "x", "5-", "9-5", "5±", "5±-1", "±4", "5:0", "5:", "5,6", "5:1,x:2", "9999999", "1e3", "5:NaN", "5±Inf"} {
+		if err := text.Check(); err == nil || !strings.Contains(err.Error(), string(text)) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Prompts share prefixes in turns.
+func TestPrefixes(t *testing.T) {
+	w, err := Model(Config{Synthetic: 9, Words: "5", Prefixes: 3, PrefixWords: "7"}).Open(workload.Setup{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := w.Prompts.(*textPrompts)
+	prefix := func(i int) string { return strings.Join(strings.Fields(list.prompts[i].Text)[:7], " ") }
+	for i, p := range list.prompts {
+		if len(strings.Fields(p.Text)) != 12 || prefix(i) != prefix(i%3) || i%3 > 0 && prefix(i) == prefix(0) || i >= 3 && p.Text == list.prompts[i%3].Text {
+			t.Errorf("prompt %d: %s", i, p.Text)
+		}
+	}
+	if want := "9 synthetic prompts of 5 common words each after one of 3 shared prefixes of 7"; w.Notes[0] != want {
+		t.Errorf("%q, want %q", w.Notes[0], want)
+	}
+}
+
+// With a tokenizer the lengths are exact in its tokens, also behind a prefix.
+func TestLengthsInTokens(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokenizer.json")
+	vocabulary := map[string]int{" ": 0, "th": 1, "the": 2}
+	for letter := 'a'; letter <= 'z'; letter++ {
+		vocabulary[string(letter)] = len(vocabulary)
+	}
+	text, err := json.Marshal(map[string]any{"model": map[string]any{"type": "BPE", "vocab": vocabulary, "merges": []string{"t h", "th e"}}})
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := hf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Model(Config{Synthetic: 20, Words: "40-60", Prefixes: 2, PrefixWords: "30"}).Open(workload.Setup{Options: workload.Values{workload.TokenizerOption: path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range w.Prompts.(*textPrompts).prompts {
+		ids, err := tokens.Append(nil, p.Text, hf.NoSpecial)
+		if n := len(ids); err != nil || n < 69 || n > 91 {
+			t.Errorf("prompt %d has %d tokens, want 30 and 40 to 60: %v", i, n, err)
+		}
 	}
 }
 
@@ -141,8 +230,8 @@ func TestDefaultLengths(t *testing.T) {
 		want   [][2]int // least and most tokens of answers
 	}{
 		{Config{}, [][2]int{{0, 128}, {0, 9}}},
-		{Config{Answer: 7}, [][2]int{{0, 7}, {0, 9}}},
-		{Config{Answer: 7, Exact: true}, [][2]int{{7, 7}, {9, 9}}},
+		{Config{Answer: "7"}, [][2]int{{0, 7}, {0, 9}}},
+		{Config{Answer: "7", Exact: true}, [][2]int{{7, 7}, {9, 9}}},
 		{Config{Synthetic: 1, Exact: true}, [][2]int{{128, 128}}},
 	} {
 		w, err := Model(c.config).Open(workload.Setup{DatasetDir: path})
@@ -430,8 +519,8 @@ func TestAnswerLimits(t *testing.T) {
 		most, least [2]int
 	}{
 		{Config{}, [2]int{7, 128}, [2]int{0, 0}},
-		{Config{Answer: 50}, [2]int{7, 50}, [2]int{0, 0}},
-		{Config{Answer: 50, Exact: true}, [2]int{7, 50}, [2]int{7, 50}},
+		{Config{Answer: "50"}, [2]int{7, 50}, [2]int{0, 0}},
+		{Config{Answer: "50", Exact: true}, [2]int{7, 50}, [2]int{7, 50}},
 		{Config{Exact: true}, [2]int{7, 128}, [2]int{7, 128}},
 	} {
 		w, err := Model(c.config).Open(workload.Setup{DatasetDir: path})

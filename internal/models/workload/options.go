@@ -41,6 +41,14 @@ func ChooseOutput() Option {
 		"and perhaps their number, of BERT those of starts and ends (default: inferred)"}
 }
 
+// TokenizerOption is the name of the option that names the tokenizer of a language model.
+const TokenizerOption = "tokenizer"
+
+// ChooseTokenizer is that option.
+func ChooseTokenizer() Option {
+	return Option{Name: TokenizerOption, Kind: Path, Help: "the model's tokenizer.json (default: the one beside the data, or else the model); prompts that are made up: lengths are in its tokens"}
+}
+
 // Values are the options of a user, by name.
 type Values map[string]string
 

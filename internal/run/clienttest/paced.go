@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -45,7 +46,7 @@ func (t PacedTest) Run(ctx context.Context) (out *PacedResult, err error) {
 	q := run.Request{
 		Program: origin, Scenario: "server", Output: folder, Force: true, NoReport: true,
 		Engine:  engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{t.URL}, Concurrency: t.Concurrency}},
-		Prompts: run.Prompts{Synthetic: 256, Words: 16, Answer: t.Tokens},
+		Prompts: run.Prompts{Synthetic: 256, Words: "16", Answer: prompts.Lengths(strconv.Itoa(t.Tokens))},
 		Settings: []config.Override{
 			{Key: "target_qps", Value: strconv.FormatFloat(t.QPS, 'g', -1, 64), Origin: origin},
 			{Key: "min_duration", Value: t.Duration.String(), Origin: origin}, {Key: "min_query_count", Value: "1", Origin: origin},
