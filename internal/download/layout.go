@@ -29,6 +29,7 @@ const (
 	LayoutOpenImages Layout = "openimages" // as the reference's openimages.py makes it
 	LayoutKiTS19     Layout = "kits19"     // case_00000/imaging.nii.gz and segmentation.nii.gz
 	LayoutRequests   Layout = "requests"   // users and the lists of when they come, of DLRMv3
+	LayoutWaymo      Layout = "waymo"      // waymo_infos_val.pkl, training/velodyne and training/image_0 to image_4
 )
 
 // layoutSteps are what a layout adds to getting and checking files. All may be nil.
@@ -47,6 +48,7 @@ func layouts() map[Layout]layoutSteps {
 		LayoutOpenImages: {subsets: true, finish: finishOpenImages, check: checkOpenImages},
 		LayoutKiTS19:     {check: checkKiTS19},
 		LayoutRequests:   {check: checkRequests},
+		LayoutWaymo:      {check: checkWaymo},
 	}
 }
 

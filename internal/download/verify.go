@@ -12,14 +12,17 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/dataset/waymo"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
+	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/units"
 )
 
@@ -404,6 +407,35 @@ func checkKiTS19(ctx context.Context, v *verification) error {
 		if err1 == nil && err2 == nil && copied != from {
 			v.problem("case_00400/%s is not a copy of case_00185/%s", name, name)
 		}
+	}
+	return nil
+}
+
+// checkWaymo reads the list of frames, and the points of each, and looks for its pictures.
+func checkWaymo(ctx context.Context, v *verification) error {
+	v.newKind()
+	v.Observer.Phase("checking frames")
+	before := len(v.report.Problems)
+	d, err := waymo.Open(v.Dir, 0)
+	if err != nil {
+		for problem := range strings.SplitSeq(err.Error(), "\n") {
+			v.problem("%s", problem)
+		}
+		return nil
+	}
+	var points []float32
+	for i := range d.Frames {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		v.Observer.Items(i, len(d.Frames))
+		points = tensor.Grown(points, d.Points(i)*waymo.Features)
+		if _, err := d.ReadPoints(i, points); err != nil {
+			v.problem("%v", err)
+		}
+	}
+	if len(v.report.Problems) == before {
+		v.fine("%d frames, each with points, five pictures, a calibration and objects", len(d.Frames))
 	}
 	return nil
 }

@@ -96,6 +96,29 @@ func wantProblems(t *testing.T, it Item, dir string, want ...string) *Report {
 	return r
 }
 
+func TestVerifyFrames(t *testing.T) {
+	const golden = "../dataset/waymo/testdata/"
+	it := Item{Kind: Dataset, Name: "waymo", Layout: LayoutWaymo, Folder: &Folder{}}
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, os.DirFS(golden+"kitti_format")))
+	list, err := os.ReadFile(golden + "one_frame.pkl")
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "waymo_infos_val.pkl"), list, 0o644))
+	r, err := Verify(t.Context(), it, VerifyOptions{Dir: dir})
+	must(t, err)
+	if !r.OK() || !strings.Contains(strings.Join(r.Fine, "\n"), "1 frames, each with points") {
+		t.Errorf("%+v", r)
+	}
+	points := filepath.Join(dir, "training/velodyne/1000000.bin")
+	file, err := os.ReadFile(points)
+	must(t, err)
+	binary.LittleEndian.PutUint32(file[8:], 0x7fc00000)
+	must(t, os.WriteFile(points, file, 0o644))
+	wantProblems(t, it, dir, "1000000.bin: number 2 of point 0 is NaN")
+	must(t, os.Remove(filepath.Join(dir, "training/image_2/1000000.jpg")))
+	wantProblems(t, it, dir, "image_2/1000000.jpg: no such file")
+}
+
 func TestVerifyLimitsProblems(t *testing.T) {
 	it := imageNet(t, 9)
 	o, _ := options(t)
