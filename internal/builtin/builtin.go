@@ -143,7 +143,7 @@ func (m Maker) Samples(model workload.Model) int {
 		return m.samples(r.Samples)
 	case workload.Recipe:
 		switch model.Dataset {
-		case "wmt16", "librispeech", "librispeech-whisper", "brats19", "igbh", "waymo", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
+		case "wmt16", "librispeech", "librispeech-whisper", "brats19", "igbh", "waymo", "streaming-100b", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
 			return m.samples(r.Samples)
 		case "criteo", multiHotSet:
 			return len(dataset.AggregatePairs(meanRun * m.samples(r.Samples)))
