@@ -51,12 +51,16 @@ func linkOut(t *testing.T, dir, name string) {
 // The user's files survive every command that takes a folder: in the folder, also those that bear a name of the program's, and
 // outside it, behind links that lie in it. A command may refuse such a folder.
 func TestFilesOfTheUserSurvive(t *testing.T) {
+	archive, err := filepath.Abs("../submission/checker/testdata/v6.1.tar.gz")
+	testenv.Must(t, err)
 	q := runtest.Request(t)
 	model := " --model resnet50 --backend simulated --sim-latency 1ms --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath + " --quick --min-duration 20ms --progress none"
 	if o := mlperf(t, strings.Fields("run --scenario offline --mode accuracy --output done"+model)...); o.status == ExitError || o.status == ExitUsage {
 		t.Fatalf("status %d: %s", o.status, o.stderr)
 	}
 	write(t, "one.yaml", "name: one\nrules: v5.1\nbenchmarks: [{model: resnet50, scenarios: [single-stream]}]\n")
+	write(t, "short.conf", "*.SingleStream.min_duration = 20\n*.SingleStream.min_query_count = 4\n")
+	testenv.Extract(t, archive, "published")
 	image, err := filepath.Glob("imagenet/val/*")
 	if err != nil || len(image) == 0 {
 		image, err = filepath.Glob("imagenet/*.JPEG")
@@ -71,12 +75,12 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 	commands := map[string]string{
 		"run":                 "run --scenario single-stream --output DIR --trace" + model,
 		"run --mode accuracy": "run --scenario offline --mode accuracy --output DIR" + model,
-		"find-peak":           "run --scenario server --mode find-peak --target-qps 50 --min-query-count 5 --output DIR" + model,
+		"find-peak":           "run --scenario server --mode find-peak --target-qps 500 --min-query-count 5 --output DIR" + model,
 		"--optimized-model":   "run --scenario single-stream --output DIR/out --optimized-model DIR/opt.onnx" + model,
 		"audit":               "audit TEST05 --scenario single-stream --rules v4.1 --output DIR" + model,
-		"suite":               "suite run one.yaml --backend simulated --quick --count 4 --progress none --output DIR --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath,
+		"suite":               "suite run one.yaml --backend simulated --user-conf short.conf --count 4 --progress none --output DIR --model-path " + q.ModelPath + " --dataset-path " + q.DatasetPath,
 		"accuracy":            "accuracy DIR",
-		"accuracy --log":      "accuracy --model resnet50 --log DIR/mlperf_log_accuracy.json --dataset-path imagenet",
+		"accuracy --log":      "accuracy --model resnet50 --log done/mlperf_log_accuracy.json --dataset-path imagenet --output DIR",
 		"explain":             "explain DIR",
 		"report":              "report DIR",
 		"compare":             "compare DIR done",
@@ -110,7 +114,7 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 	survive := func(t *testing.T, name, args string, make func(dir string)) {
 		t.Helper()
 		n++
-		dir, outside := filepath.Join("tried", strings.Repeat("x", n%7+1)+strings.ReplaceAll(name, "/", "_")), "outside"
+		dir, outside := filepath.Join("tried", strings.Repeat("x", n%7+1)+strings.NewReplacer("/", "_", " ", "_").Replace(name)), "outside"
 		testenv.Must(t, os.RemoveAll(dir), os.RemoveAll(outside), os.MkdirAll(dir, 0o755), os.MkdirAll(outside, 0o755))
 		for _, d := range decoys {
 			write(t, filepath.Join(outside, d), "precious "+d)
@@ -121,6 +125,9 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 		}
 		before := []map[string]string{listed(t, dir), listed(t, outside), listed(t, "done")}
 		o := mlperf(t, strings.Fields(strings.ReplaceAll(args, "DIR", dir))...)
+		if o.status == ExitUsage && !strings.Contains(o.stderr, " already") { // the command itself is wrong
+			t.Errorf("mlperf %s: %s", args, o.stderr)
+		}
 		for i, root := range []string{dir, outside, "done"} {
 			after := listed(t, root)
 			for path, text := range before[i] {
@@ -132,11 +139,6 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 	}
 	for command, args := range commands {
 		t.Run(command, func(t *testing.T) {
-			empty := filepath.Join(t.TempDir(), "empty")
-			testenv.Must(t, os.Mkdir(empty, 0o755))
-			if o := mlperf(t, strings.Fields(strings.ReplaceAll(args, "DIR", empty))...); o.status == ExitUsage {
-				t.Fatalf("mlperf %s: %s", args, o.stderr)
-			}
 			survive(t, command, args, func(dir string) {
 				for _, d := range decoys {
 					write(t, filepath.Join(dir, d), "precious "+d)
@@ -153,6 +155,8 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 		})
 	}
 
+	mlperf(t, "system", "--submitter", "Org", "--division", "closed", "--system-type", "edge", "--status", "available", "--output", "board.json")
+
 	// With --force a command replaces what it wrote before, and nothing else: not the user's files beside it, and not the targets of
 	// links that took the place of its own files.
 	forced := map[string]string{
@@ -162,6 +166,7 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 		"--optimized-model":   commands["--optimized-model"],
 		"audit":               commands["audit"],
 		"system":              commands["system"],
+		"submission build":    "submission build DIR published --description board.json --system board --model resnet50",
 	}
 	for command, args := range forced {
 		t.Run(command+" --force", func(t *testing.T) {
@@ -169,19 +174,29 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 				dir, outside := filepath.Join("forced", command, strconv.FormatBool(linked)), filepath.Join(t.TempDir(), "outside")
 				dir = strings.ReplaceAll(dir, " ", "_")
 				testenv.Must(t, os.MkdirAll(dir, 0o755), os.MkdirAll(outside, 0o755))
+				if command == "submission build" {
+					testenv.Must(t, os.Remove(dir)) // it makes the tree itself
+				}
 				line := strings.ReplaceAll(args, "DIR", dir)
 				if o := mlperf(t, strings.Fields(line)...); o.status == ExitUsage || o.status == ExitError {
 					t.Fatalf("mlperf %s: %s", line, o.stderr)
 				}
-				own := listed(t, dir)
+				own, list := listed(t, dir), decoys
+				refused := command == "find-peak" && !linked // as the user's confirmed/results.json is there
+				if command == "find-peak" && linked {
+					list = slices.DeleteFunc(slices.Clone(decoys), func(d string) bool { return strings.HasPrefix(d, "confirmed/") || strings.HasPrefix(d, "higher/") })
+				}
+				if command == "submission build" { // a folder with anything else is no tree, and refused
+					list = []string{"closed/Org/notes.txt", "closed/Org/systems/other.json", "closed/Org/results/board/notes.txt", "closed/Org/results/board/resnet/Offline/notes.txt"}
+				}
 				for path := range own {
-					if name := filepath.Base(path); linked && filepath.Dir(path) == dir && name != report.FileName {
-						to := filepath.Join(outside, name)
+					if name := filepath.Base(path); linked && (filepath.Dir(path) == dir || command == "submission build") && name != report.FileName {
+						to := filepath.Join(outside, strings.ReplaceAll(path, "/", "_"))
 						testenv.Must(t, os.Rename(path, to), os.Symlink(to, path))
 					}
 				}
 				beside := map[string]string{}
-				for _, d := range decoys {
+				for _, d := range list {
 					path := filepath.Join(dir, d)
 					if _, err := os.Lstat(path); err != nil && !slices.Contains(replaced, d) {
 						write(t, path, "precious "+d)
@@ -190,8 +205,19 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 				}
 				before, done := listed(t, outside), listed(t, "done")
 				o := mlperf(t, strings.Fields(line+" --force")...)
+				if failed := o.status == ExitError || o.status == ExitUsage; failed != refused {
+					t.Errorf("mlperf %s --force: status %d: %s", line, o.status, o.stderr)
+				}
+				kept := listed(t, dir)
+				aside, err := filepath.Glob(dir + ".old-*") // where build puts a tree that has files of others
+				testenv.Must(t, err)
+				for _, old := range aside {
+					for path, text := range listed(t, old) {
+						kept[filepath.Join(dir, strings.TrimPrefix(path, old))] = text
+					}
+				}
 				for path, text := range beside {
-					if got := listed(t, dir)[path]; got != text {
+					if got := kept[path]; got != text {
 						t.Errorf("mlperf %s --force: %s is %q; status %d: %s", line, path, got[:min(len(got), 40)], o.status, o.stderr)
 					}
 				}
