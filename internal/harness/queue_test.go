@@ -451,7 +451,7 @@ func TestSamplesInTheOrderOfTheBenchmark(t *testing.T) {
 			if uint64(len(got)) != want || !slices.IsSorted(got) || got[0] != 0 || mode == loadgen.AccuracyOnly && expected != 0 || mode == loadgen.PerformanceOnly && expected == 0 {
 				t.Errorf("%v: %d samples are asked for, %d were issued, %d were expected", mode, len(got), want, expected)
 			}
-			cfg.PerformanceSampleCount = 39
+			cfg.Settings.PerformanceSampleCountOverride = 39
 			r = newRun(cfg)
 			defer r.close()
 			if err := r.open(t.Context()); err == nil || !strings.Contains(err.Error(), "39 samples are fewer than the 40 of the data set, which follow each other in their own order") {

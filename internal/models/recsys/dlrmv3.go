@@ -27,7 +27,8 @@ func dlrmV3() workload.Model {
 		}}, Samples: 100},
 		Source: "https://inference.mlcommons-storage.org/metadata/dlrm-v3-checkpoint.uri (a checkpoint of PyTorch, 1 TB)",
 		Notes: []string{"a request of the official data, with about 6,500 items before and 2,048 candidates, takes 922 GFLOP with the reference's whole attention, " +
-			"and 742 GFLOP in the built-in network, which leaves out the pairs of candidates that are masked; built-in requests take 5.9 GFLOP"},
+			"and 742 GFLOP in the built-in network, which leaves out the pairs of candidates that are masked; built-in requests take 5.9 GFLOP",
+			"samples follow each other by time stamp, in the random order of the reference, whichever LoadGen draws; all of them are in memory"},
 		Papers: []string{"Zhai et al., Actions Speak Louder than Words: Trillion-Parameter Sequential Transducers for Generative Recommendations, ICML 2024, arXiv:2402.17152"},
 
 		Rules: config.Model{
