@@ -42,7 +42,7 @@ implementation to have: problem, publications, licences, layers, sets, targets, 
 			var b strings.Builder
 			fmt.Fprintf(&b, "%s: %s\n", c.Name, c.Title)
 			fmt.Fprintf(&b, "task      %s\n", c.Task)
-			fmt.Fprintf(&b, "data set  %s, %d samples in memory\n", c.Dataset, c.PerformanceSamples)
+			fmt.Fprintf(&b, "data set  %s, %s in memory\n", c.Dataset, units.Count(c.PerformanceSamples, "sample"))
 			fmt.Fprintf(&b, "target    %s: %s of the official %s\n", c.Target, units.Text(c.Fraction*100, "%"), units.Score(c.Reference))
 			for _, bound := range c.Also {
 				fmt.Fprintf(&b, "and       %s\n", bound)

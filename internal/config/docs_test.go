@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "rewrite docs/rules.md")
@@ -55,7 +56,7 @@ too slow, so that the fixed numbers are only a good start.
 		if r.EarlyStopping {
 			enough = "early stopping"
 		}
-		fmt.Fprintf(&b, "| %s | %v | %s | %s | %s | %s | %s |\n", version, r.MinDuration,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", version, units.Duration(r.MinDuration),
 			cell(loadgen.SingleStream), cell(loadgen.MultiStream), cell(loadgen.Server), cell(loadgen.Offline), enough)
 	}
 	b.WriteString(`
@@ -140,16 +141,16 @@ func scenarioCell(t *testing.T, r *RuleSet, s loadgen.Scenario) string {
 	e := settings.Effective(1024, 50000)
 	switch {
 	case s == loadgen.Offline:
-		return fmt.Sprintf("%d samples", n)
+		return units.Count(n, "sample")
 	case s == loadgen.Server:
-		return fmt.Sprintf("%g %% within %v, %d queries", e.TargetLatencyPercentile*100, e.TargetLatency, n)
+		return fmt.Sprintf("%g %% within %s, %s", e.TargetLatencyPercentile*100, units.Duration(e.TargetLatency), units.Count(n, "query"))
 	case e.FixedInterval:
-		return fmt.Sprintf("a query every %v, %g %% in time, %d queries", e.TargetLatency, e.TargetLatencyPercentile*100, n)
+		return fmt.Sprintf("a query every %s, %g %% in time, %s", units.Duration(e.TargetLatency), e.TargetLatencyPercentile*100, units.Count(n, "query"))
 	}
 	if s == loadgen.MultiStream { // a count of the checker that early stopping replaces
 		n = e.MinQueryCount
 	}
-	return fmt.Sprintf("%g %%, %d queries of %d", e.TargetLatencyPercentile*100, n, e.SamplesPerQuery)
+	return fmt.Sprintf("%g %%, %s of %d", e.TargetLatencyPercentile*100, units.Count(n, "query"), e.SamplesPerQuery)
 }
 
 func TestFieldsOfTokensOrLatencies(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // An eventLog collects events from the goroutines of a test.
@@ -59,9 +61,9 @@ func (l *eventLog) checkClocks(monotonic, wall time.Duration) {
 	}
 	switch ratio := float64(monotonic) / float64(wall); {
 	case ratio < 0.99 || ratio > 1.01:
-		l.fail("the monotonic and the system clock differ by more than 1 %%: their ratio is %g", ratio)
+		l.fail("the monotonic and the system clock differ by more than 1 %%: their ratio is %s", units.Number(ratio))
 	case ratio < 0.999 || ratio > 1.001:
-		l.warn("the monotonic and the system clock differ by more than 0.1 %%: their ratio is %g", ratio)
+		l.warn("the monotonic and the system clock differ by more than 0.1 %%: their ratio is %s", units.Number(ratio))
 	}
 }
 

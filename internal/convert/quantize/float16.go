@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Float16Report says what a conversion to float16 did.
@@ -37,8 +38,8 @@ func (r Float16Report) WriteMarkdown(w io.Writer) error {
 	total, _ := r.Part()
 	b.WriteString("# Conversion to float16\n\n")
 	fmt.Fprintf(&b, "%d nodes compute in float16, %d with float inputs or outputs stay in FP32; %d casts are between them. "+
-		"Constants were rounded to the nearest float16, ties to even, and take %.3g MB instead of %.3g MB.\n\n",
-		total, len(r.Kept), r.Casts, float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+		"Constants were rounded to the nearest float16, ties to even, and take %s instead of %s.\n\n",
+		total, len(r.Kept), r.Casts, units.Bytes(r.BytesAfter), units.Bytes(r.BytesBefore))
 	fmt.Fprintf(&b, "- %d nodes were folded into the convolutions before them, in FP64.\n", r.Folded)
 	fmt.Fprintf(&b, "- Of %d constant elements %d exceeded 65504 and became that, %d became zero.\n",
 		r.Rounding.Elements, r.Rounding.Clamped, r.Rounding.Flushed)

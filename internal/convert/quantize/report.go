@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Report describes how a model was quantised, for the description from which MLPerf's rules want the
@@ -143,7 +144,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		}
 		b.WriteString("- Batch norms were folded into the convolutions before them, in FP64, rounded to FP32.\n")
 	}
-	fmt.Fprintf(&b, "- Constants take %.3g MB, in FP32 %.3g MB.\n\n", float64(r.BytesAfter)/1e6, float64(r.BytesBefore)/1e6)
+	fmt.Fprintf(&b, "- Constants take %s, in FP32 %s.\n\n", units.Bytes(r.BytesAfter), units.Bytes(r.BytesBefore))
 
 	if s := r.Search; s != nil {
 		b.WriteString("## Search\n\n")

@@ -131,8 +131,8 @@ func (r *readme) problem() {
 	set, _ := config.Rules(r.card.Rules) // Describe has found it
 	minima := official(set)
 	r.say("### Performance, accuracy and calibration sets\n")
-	r.say("- Performance: %d samples in memory at once.", cmp.Or(minima.PerformanceSamples, uint64(r.card.PerformanceSamples)))
-	r.say("- Accuracy: all %d samples.", cmp.Or(minima.AccuracySamples, uint64(cmp.Or(r.model.DatasetSamples, r.model.PerformanceSampleCount))))
+	r.say("- Performance: %s in memory at once.", units.Count(cmp.Or(minima.PerformanceSamples, uint64(r.card.PerformanceSamples)), "sample"))
+	r.say("- Accuracy: all %s.", units.Count(cmp.Or(minima.AccuracySamples, uint64(cmp.Or(r.model.DatasetSamples, r.model.PerformanceSampleCount))), "sample"))
 	if it, err := r.manifest.Lookup(download.Dataset, data+"-calibration"); err == nil {
 		r.say("- Calibration: %s (`mlperf download dataset %s`).", it.Title, it.Name)
 	} else {

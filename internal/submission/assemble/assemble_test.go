@@ -223,7 +223,7 @@ func TestBandwidthOfDatacenters(t *testing.T) {
 	ok(t, err)
 	path := "open/ExampleOrg/documentation/bandwidth.md"
 	text := read(t, q.Tree, path)
-	if !strings.Contains(text, "resnet Offline: ") || !strings.Contains(text, "bytes/s in") || !slices.Contains(rulesOf(built.Check), "text-placeholder") {
+	if !strings.Contains(text, "resnet Offline: ") || !strings.Contains(text, "B/s in") || !slices.Contains(rulesOf(built.Check), "text-placeholder") {
 		t.Errorf("the statement is\n%s", text)
 	}
 	q.Bandwidth, q.Force = "Two links of 100 Gb/s, measured with iperf.", true

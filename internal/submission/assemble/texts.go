@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // describe writes measurements.json, user.conf and README.md of a result.
@@ -360,12 +361,13 @@ func (b *builder) bandwidth(_ context.Context, results []*result) error {
 func (b *builder) needs(r *result, rate float64) string {
 	m, err := models.Lookup(r.benchmark)
 	if err != nil {
-		return fmt.Sprintf("%.6g/s; %s", rate, checker.Placeholder("the bandwidth of this model"))
+		return fmt.Sprintf("%s; %s", units.Text(rate, "/s"), checker.Placeholder("the bandwidth of this model"))
 	}
 	bytes := cmp.Or(map[string]int{"fp32": 4, "fp16": 2}[r.measurements(b.Division)["input_data_types"]], 1)
 	need, err := config.MinBandwidth(b.Rules, m.Rules, rate, bytes)
 	if err != nil {
-		return fmt.Sprintf("%.6g/s; %v", rate, err)
+		return fmt.Sprintf("%s; %v", units.Text(rate, "/s"), err)
 	}
-	return fmt.Sprintf("%.6g samples/s with %d bytes a value need %.4g bytes/s in and %.4g bytes/s out", rate, bytes, need.Ingress, need.Egress)
+	return fmt.Sprintf("%s with %s a value need %s in and %s out",
+		units.Text(rate, "samples/s"), units.Count(bytes, "byte"), units.SI(need.Ingress, "B/s"), units.SI(need.Egress, "B/s"))
 }
