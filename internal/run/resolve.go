@@ -309,7 +309,8 @@ func (q *Request) objectiveSettings() (list []config.Override) {
 }
 
 // promptSettings are the settings for prompts that belong to no benchmark, under those of the user. The bounds are those
-// of llama2-70b, Server and Interactive (mlperf.conf since v4.1 and v5.0).
+// of llama2-70b, Server and Interactive (mlperf.conf since v4.1 and v5.0). All prompts are asked equally often, unless the user says how many
+// are asked at least.
 func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.Override {
 	if !q.streams(s) && s != loadgen.Offline {
 		return nil
@@ -317,7 +318,10 @@ func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.
 	set := func(key, value string) config.Override {
 		return config.Override{Key: key, Value: value, Origin: "prompts without a benchmark", Role: limitation.Prompts}
 	}
-	list := []config.Override{set("use_token_latencies", "true"), set("sample_concatenate_permutation", "true")}
+	list := []config.Override{set("use_token_latencies", "true")}
+	if !slices.ContainsFunc(q.Settings, func(o config.Override) bool { return o.Key == "min_query_count" }) { // which would be that of all prompts
+		list = append(list, set("sample_concatenate_permutation", "true"))
+	}
 	if s == loadgen.Server {
 		firstToken, perToken := "2000ms", "200ms"
 		if interactive {

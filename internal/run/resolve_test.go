@@ -253,6 +253,30 @@ func TestResolveAccepts(t *testing.T) {
 	}
 }
 
+// All prompts are asked equally often, unless the user says how many are asked at least. A model of the user at servers is named as it is there.
+func TestPromptsOfTheUser(t *testing.T) {
+	q := textPrompts()
+	q.Scenario = "single-stream"
+	if r := resolved(t, q); !r.Settings.SampleConcatenatePermutation {
+		t.Error("some prompts are asked more often than others")
+	}
+	q.Settings = append(q.Settings, config.Override{Key: "min_query_count", Value: "20"})
+	if r := resolved(t, q); r.Settings.SampleConcatenatePermutation || r.Settings.MinQueryCount != 20 {
+		t.Errorf("%+v", r.Settings)
+	}
+	q = atServers()
+	q.Model, q.Engine.Remote.Model = "", "their own"
+	if r := resolved(t, q); r.ModelName() != "their_own@server" || r.division != config.Open {
+		t.Errorf("%s, division %v", r.ModelName(), r.division)
+	}
+	file := filepath.Join(t.TempDir(), "resnet50.onnx")
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
+	q.ModelPath, q.Engine.Remote.Model = file, ""
+	if r := resolved(t, q); r.Request.Engine.Remote.Model != "resnet50.onnx" || r.Request.ModelPath != "" {
+		t.Errorf("a file that is called as a benchmark: %+v", r.Request)
+	}
+}
+
 // Servers can be asked for every benchmark: file by file, for whole samples, or for texts.
 func TestServersOfEveryBenchmark(t *testing.T) {
 	for _, m := range models.All() {
