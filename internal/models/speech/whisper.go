@@ -52,7 +52,7 @@ func whisper() workload.Model {
 		Score:                  scoreWhisper,
 
 		Options: []workload.Option{
-			{Name: tokenizerOption, Kind: workload.Path, Help: "the model's tokenizer.json (default: the one beside the data, or else the model)"},
+			workload.ChooseTokenizer(),
 			{Name: namesOption, Help: "names of Whisper's ports that are not the usual ones, as usual=own, separated by commas: " +
 				"logits=scores,present.%d.decoder.key=new.%d.k (default: those of Optimum's exports)"},
 		},
@@ -63,10 +63,7 @@ func whisper() workload.Model {
 	}
 }
 
-const (
-	tokenizerOption = "tokenizer"
-	namesOption     = "whisper-ports"
-)
+const namesOption = "whisper-ports"
 
 // whisperBands is the number of mel bands that large-v3 reads.
 const whisperBands = 128
@@ -181,7 +178,7 @@ func (w *whisperWorkload) workload() *workload.Workload {
 // openTokenizer opens the tokenizer of the option, or beside the data, or beside the model.
 func openTokenizer(s workload.Setup) (*hf.Tokenizer, error) {
 	const file = "tokenizer.json"
-	path := s.Options[tokenizerOption]
+	path := s.Options[workload.TokenizerOption]
 	for _, dir := range []string{s.DatasetDir, s.ModelPath} {
 		if path != "" || dir == "" {
 			continue
@@ -191,7 +188,7 @@ func openTokenizer(s workload.Setup) (*hf.Tokenizer, error) {
 		}
 	}
 	if path == "" {
-		return nil, userinput.Errorf(tokenizerOption, "neither %s nor %s has a %s", s.DatasetDir, s.ModelPath, file)
+		return nil, userinput.Errorf(workload.TokenizerOption, "neither %s nor %s has a %s", s.DatasetDir, s.ModelPath, file)
 	}
 	t, err := hf.Open(path)
 	if err != nil {
