@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"archive/zip"
 	"bufio"
 	"fmt"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy/npytest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
@@ -38,32 +37,13 @@ func openSmall(t *testing.T, dir string) *Requests {
 	return d
 }
 
-// int64s reads an array of a .npz file.
-func int64s(t *testing.T, path, name string) []int64 {
-	t.Helper()
-	z, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	f, err := z.Open(name + ".npy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := npy.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := tensor.New(r.Type, r.Shape...)
-	testenv.Must(t, r.Read(v))
-	return tensor.Data[int64](v)
-}
-
 // parts cuts the values of a keyed tensor.
-func parts(t *testing.T, sample int, kind string, keys []string) map[string][]int64 {
-	t.Helper()
-	values, list := int64s(t, goldenRequests+"/tensors.npz", fmt.Sprintf("s%d/%s_values", sample, kind)), map[string][]int64{}
-	for i, n := range int64s(t, goldenRequests+"/tensors.npz", fmt.Sprintf("s%d/%s_lengths", sample, kind)) {
+func parts(tensors map[string]tensor.Tensor, sample int, kind string, keys []string) map[string][]int64 {
+	numbers := func(what string) []int64 {
+		return tensor.Data[int64](tensors[fmt.Sprintf("s%d/%s_%s", sample, kind, what)])
+	}
+	values, list := numbers("values"), map[string][]int64{}
+	for i, n := range numbers("lengths") {
 		list[keys[i]], values = values[:n], values[n:]
 	}
 	return list
@@ -93,11 +73,12 @@ func TestRequestsAreThoseOfTheOfficialDataset(t *testing.T) {
 			t.Errorf("time stamp %s has users %v, want %v", key, users[key], w.Users)
 		}
 	}
+	tensors := npytest.Archive(t, goldenRequests+"/tensors.npz")
 	for sample := range 4 { // all of the first time stamp
 		i := slices.IndexFunc(d.List, func(r Request) bool { return r.Time == 0 && r.Query == sample })
 		row := NewRequestRow(d.List[i])
 		testenv.Must(t, d.Read(i, row))
-		uih, candidates := parts(t, sample, "uih", want.UIHKeys), parts(t, sample, "cand", want.CandKeys)
+		uih, candidates := parts(tensors, sample, "uih", want.UIHKeys), parts(tensors, sample, "cand", want.CandKeys)
 		for what, pair := range map[string][2][]int64{
 			"user":       {uih["user_id"], {d.List[i].User}},
 			"items":      {slices.Concat(uih["item_id"], candidates["item_candidate_id"]), widened(row.Items)},

@@ -3,9 +3,7 @@
 package recsys
 
 import (
-	"archive/zip"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -19,37 +17,13 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
-	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/tensor/npy/npytest"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// arrays reads testdata/dlrmv3/network.npz: the weights of a small model, embeddings, and the predictions of the official modules
+// golden has the weights of a small model, embeddings, and the predictions of the official modules
 // (generative_recommenders.modules.dlrm_hstu, PyTorch kernels, float32).
-func arrays(t *testing.T) map[string]tensor.Tensor {
-	t.Helper()
-	z, err := zip.OpenReader("testdata/dlrmv3/network.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	all := map[string]tensor.Tensor{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := npy.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := tensor.New(a.Type, a.Shape...)
-		if err := a.Read(v); err != nil && err != io.EOF {
-			t.Fatal(err)
-		}
-		all[strings.TrimSuffix(f.Name, ".npy")] = v
-	}
-	return all
-}
+const golden = "testdata/dlrmv3/network.npz"
 
 // goldenWeights are the weights of the official modules. The golden embeddings are rows of one table, at (31·id + salt) mod 997.
 func goldenWeights(t *testing.T, values map[string]tensor.Tensor) func(name string, dims []int64) (onnx.Source, error) {
@@ -84,7 +58,7 @@ func goldenWeights(t *testing.T, values map[string]tensor.Tensor) func(name stri
 // The golden requests are the first two of the official generator's data; one by one, and together, where attention is divided by the longer.
 func TestORTPredictionsAreThoseOfTheOfficialModules(t *testing.T) {
 	const tolerance = 2e-6 // absolute
-	values := arrays(t)
+	values := npytest.Archive(t, golden)
 	a := arch.DLRMv3Of(arch.HSTUSize{Width: 32, Layers: 2, Heads: 2, Key: 16, Value: 16, Preprocessor: 24, Items: 997, Users: 997, Categories: 997, Within: dataset.RequestItems})
 	graph, _, err := a.Build(arch.Options{Weights: goldenWeights(t, values)})
 	if err != nil {
