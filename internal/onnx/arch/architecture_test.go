@@ -148,6 +148,8 @@ func TestCountsOfTheOtherArchitectures(t *testing.T) {
 		"retinanet":               {Parameters: 37_128_876, Buffers: 68_224, MACs: 201_208_394_752},
 		// The official module has 13,115,303 parameters: seven relations of 512·512 + 3·512 have no part in any answer.
 		"rgat": {Parameters: 13_115_303 - 7*(512*512+3*512), MACs: 11_315_712},
+		// Tables of 512 numbers for items, users and categories, and 16,693,585 parameters of the official modules beside them.
+		"dlrm-v3": {Parameters: 512*(1_000_000_000+10_000_000+128) + 16_693_585, MACs: 11_421_184},
 		// Parameters of the official modules. Of the segmentation the work is that of a picture of one pixel.
 		"pointpainting-segmentation": {Parameters: 39_761_331, Buffers: 56_800, MACs: 39_704_512},
 		"pointpainting-detection":    {Parameters: 4_835_272, Buffers: 6_016, MACs: 139_726_819_328},
