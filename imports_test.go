@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -122,26 +123,13 @@ func TestImports(t *testing.T) {
 }
 
 // TestFilesAreWrittenByFileio: what the program writes or renames goes through fileio, which follows no links to files of others and
-// leaves no half-written ones. Packages for tests are left out.
+// leaves no half-written ones.
 func TestFilesAreWrittenByFileio(t *testing.T) {
 	forbidden := []string{"Create", "CreateTemp", "WriteFile", "OpenFile", "Rename", "Symlink", "Link", "Truncate"}
-	seen := 0
-	check := func(path string, d fs.DirEntry, err error) error {
-		name := filepath.ToSlash(path)
-		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/fileio/") {
-			return err
+	eachFile(t, func(name string, file *ast.File) {
+		if strings.HasPrefix(name, "internal/fileio/") {
+			return
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		forTests := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
-			return i.Path.Value == `"testing"` || i.Path.Value == `"`+module+`internal/testenv"`
-		})
-		if forTests {
-			return nil
-		}
-		seen++
 		ast.Inspect(file, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(forbidden, s.Sel.Name) {
 				if of, ok := s.X.(*ast.Ident); ok && of.Name == "os" {
@@ -150,10 +138,46 @@ func TestFilesAreWrittenByFileio(t *testing.T) {
 			}
 			return true
 		})
-		return nil
-	}
+	})
+}
+
+// Errors say what must be, what was expected, or what to give; "want" is the word of tests.
+func TestErrorsArePlain(t *testing.T) {
+	wanted := regexp.MustCompile(`(^|[,:;?] )[Ww]ant `)
+	eachFile(t, func(name string, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING && wanted.MatchString(strings.Trim(s.Value, "`\"")) && name != "internal/report/older.go" && !strings.HasPrefix(name, "internal/accuracy/englishtext/") {
+				t.Errorf("%s: %s", name, s.Value)
+			}
+			return true
+		})
+	})
+}
+
+// eachFile parses the files of the program. Those of packages for tests are left out.
+func eachFile(t *testing.T, look func(name string, file *ast.File)) {
+	t.Helper()
+	seen := 0
 	for _, root := range []string{"cmd", "internal"} {
-		if err := filepath.WalkDir(root, check); err != nil {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			name := filepath.ToSlash(path)
+			if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			forTests := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+				return i.Path.Value == `"testing"` || i.Path.Value == `"`+module+`internal/testenv"`
+			})
+			if !forTests {
+				seen++
+				look(name, file)
+			}
+			return nil
+		})
+		if err != nil {
 			t.Error(err)
 		}
 	}

@@ -238,7 +238,7 @@ func checkStatus(ts *testscript.TestScript, err error, want int) {
 		ts.Check(err)
 	}
 	if got != want {
-		ts.Fatalf("exit status %d, want %d", got, want)
+		ts.Fatalf("exit status %d, expected %d", got, want)
 	}
 }
 

@@ -20,7 +20,7 @@ type aucCounter struct {
 // as in scikit-learn.
 func (c *aucCounter) add(prediction float32, positive bool) error {
 	if prediction-prediction != 0 {
-		return fmt.Errorf("a prediction is %v, want a number", prediction)
+		return fmt.Errorf("a prediction is %v: must be a number", prediction)
 	}
 	key := orderedBits(prediction)
 	kept := uint16(key) << 1

@@ -52,7 +52,7 @@ func ScoreBraTS(log Input, truth []BraTSCase, dtype DType) (*Score, error) {
 		}
 		c := &truth[rec.QSLIndex]
 		if dices[rec.QSLIndex] != nil {
-			return nil, rec.errorf(log, "second record of %s, want one per case", c.Name)
+			return nil, rec.errorf(log, "second record of %s, expected one per case", c.Name)
 		}
 		score.Coverage.Scored++
 		if dices[rec.QSLIndex], err = c.dices(rec.Data, dtype); err != nil {
@@ -60,7 +60,7 @@ func ScoreBraTS(log Input, truth []BraTSCase, dtype DType) (*Score, error) {
 		}
 	}
 	if n := score.Coverage.Scored; n != len(truth) || n == 0 {
-		return nil, fmt.Errorf("%s: %d records for %d cases, want one per case", log.Name(), n, len(truth))
+		return nil, fmt.Errorf("%s: %d records for %d cases, expected one per case", log.Name(), n, len(truth))
 	}
 	// The script's file is sorted by the names of the cases.
 	order := make([]int, len(truth))
@@ -137,7 +137,7 @@ func (c *BraTSCase) Labels(scores []byte, dtype DType) ([]uint8, error) {
 		return nil, err
 	}
 	if len(ranks) != bratsClasses*voxels {
-		return nil, fmt.Errorf("the payload has %d scores, want %d for each of %v voxels", len(ranks), bratsClasses, sides)
+		return nil, fmt.Errorf("the payload has %d scores, expected %d for each of %v voxels", len(ranks), bratsClasses, sides)
 	}
 	var pad [3]int // before the brain
 	for axis, side := range c.Box {
@@ -178,7 +178,7 @@ func (c *BraTSCase) dices(scores []byte, dtype DType) ([]float64, error) {
 	at := 0
 	for _, run := range c.Truth {
 		if run.Label >= bratsClasses {
-			return nil, fmt.Errorf("the ground truth has label %d, want 0 to %d", run.Label, bratsClasses-1)
+			return nil, fmt.Errorf("the ground truth has label %d, expected 0 to %d", run.Label, bratsClasses-1)
 		}
 		of := &counts[run.Label]
 		for _, label := range labels[at : at+run.Count] {

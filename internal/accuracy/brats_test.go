@@ -124,7 +124,7 @@ func TestScoreBraTSErrors(t *testing.T) {
 	}{
 		{"no record", "[]", "", "0 records for 1 cases"},
 		{"a case too many", `[{"qsl_idx":1,"data":""}]`, "", "record 0 (qsl_idx 1): the ground truth has only 1 cases"},
-		{"labels in place of scores", `[{"qsl_idx":0,"data":"0001"}]`, "", "a: the payload has 1 scores, want 4 for each of [224 224 160] voxels"},
+		{"labels in place of scores", `[{"qsl_idx":0,"data":"0001"}]`, "", "a: the payload has 1 scores, expected 4 for each of [224 224 160] voxels"},
 		{"half a number", `[{"qsl_idx":0,"data":"00"}]`, "", "payload of 1 bytes"},
 		{"a type of KiTS19 only", "[]", uint8s, `output_dtype "uint8" is not one of`},
 	} {
@@ -138,7 +138,7 @@ func TestScoreBraTSErrors(t *testing.T) {
 		"the model sees at most 160":                        {Shape: [3]int{1, 1, 200}, Box: [3][2]int{{0, 1}, {0, 1}, {0, 161}}},
 		"the brain is from 0 to 2 of 1 voxels along axis 1": {Shape: [3]int{1, 1, 1}, Box: [3][2]int{{0, 1}, {0, 2}, {0, 1}}},
 		"the ground truth has 2 voxels, the images have 1":  {Shape: [3]int{1, 1, 1}, Box: truth[0].Box, Truth: LabelRuns{{0, 2}}},
-		"the ground truth has label 4, want 0 to 3":         {Shape: [3]int{1, 1, 1}, Box: truth[0].Box, Truth: LabelRuns{{4, 1}}},
+		"the ground truth has label 4, expected 0 to 3":     {Shape: [3]int{1, 1, 1}, Box: truth[0].Box, Truth: LabelRuns{{4, 1}}},
 	} {
 		_, err := c.dices(scores, int8s)
 		wantError(t, err, want)

@@ -66,7 +66,7 @@ func (c *clickCounter) add(rec Record, dtype DType, truth ClickTruth) error {
 	prediction, label := number, number
 	if truth == nil {
 		if n%2 != 0 {
-			return fmt.Errorf("response has %d numbers, want a prediction and a label of each pair", n)
+			return fmt.Errorf("response has %d numbers, expected a prediction and a label of each pair", n)
 		}
 		n /= 2
 		prediction, label = func(i int) float64 { return number(2 * i) }, func(i int) float64 { return number(2*i + 1) }
@@ -90,9 +90,9 @@ func (c *clickCounter) add(rec Record, dtype DType, truth ClickTruth) error {
 		narrow := float32(p)
 		switch {
 		case want != 0 && want != 1:
-			err = fmt.Errorf("label is %v, want 0 or 1", want)
+			err = fmt.Errorf("label is %v: must be 0 or 1", want)
 		case float64(narrow) != p && p == p:
-			err = fmt.Errorf("prediction is %.0f, want one of at most 24 bits", p)
+			err = fmt.Errorf("prediction is %.0f: must be one of at most 24 bits", p)
 		default:
 			err = c.auc.add(narrow, want == 1)
 		}

@@ -127,13 +127,13 @@ func TestScoreClicksErrors(t *testing.T) {
 		o    ClickOptions
 		want string
 	}{
-		{"a prediction of NaN", floats(nan, 1), ClickOptions{}, "pair 0: a prediction is NaN, want a number"},
-		{"an infinite prediction", floats(inf, 1), ClickOptions{}, "pair 0: a prediction is +Inf, want a number"},
-		{"a label of 2", floats(1, 2), ClickOptions{}, "pair 0: label is 2, want 0 or 1"},
-		{"a label of NaN", floats(1, nan), ClickOptions{}, "pair 0: label is NaN, want 0 or 1"},
-		{"a prediction without a label", floats(1), ClickOptions{}, "want a prediction and a label"},
+		{"a prediction of NaN", floats(nan, 1), ClickOptions{}, "pair 0: a prediction is NaN: must be a number"},
+		{"an infinite prediction", floats(inf, 1), ClickOptions{}, "pair 0: a prediction is +Inf: must be a number"},
+		{"a label of 2", floats(1, 2), ClickOptions{}, "pair 0: label is 2: must be 0 or 1"},
+		{"a label of NaN", floats(1, nan), ClickOptions{}, "pair 0: label is NaN: must be 0 or 1"},
+		{"a prediction without a label", floats(1), ClickOptions{}, "expected a prediction and a label"},
 		{"more predictions than labels", floats(1, 0), ClickOptions{Truth: labelTable{{true}}}, "response has 2 predictions, the sample has 1 pairs"},
-		{"an integer that float32 rounds", whole(1<<24 + 1), ClickOptions{DType: Int64}, "prediction is 16777217, want one of at most 24 bits"},
+		{"an integer that float32 rounds", whole(1<<24 + 1), ClickOptions{DType: Int64}, "prediction is 16777217: must be one of at most 24 bits"},
 	} {
 		_, err := ScoreClicks(logOf(c.data), 1, c.o)
 		t.Run(c.name, func(t *testing.T) { wantError(t, err, "test.json: record 0 (qsl_idx 0)", c.want) })

@@ -154,10 +154,10 @@ func (a *Annotation) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	}
 	box := Box{raw.Box[0], raw.Box[1], raw.Box[2], raw.Box[3]}
 	if box.W < 0 || box.H < 0 {
-		return fmt.Errorf("bbox has size %v × %v, want no negative size", box.W, box.H)
+		return fmt.Errorf("bbox has size %v × %v, expected no negative size", box.W, box.H)
 	}
 	if *raw.Area < 0 {
-		return fmt.Errorf("area is %v, want 0 or more", *raw.Area)
+		return fmt.Errorf("area is %v: must be 0 or more", *raw.Area)
 	}
 	*a = Annotation{int64(*raw.ID), int64(*raw.ImageID), int64(*raw.CategoryID), box, *raw.Area, false}
 	switch *raw.Crowd {
@@ -165,7 +165,7 @@ func (a *Annotation) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		a.Crowd = true
 	case false, 0.0:
 	default:
-		return fmt.Errorf("iscrowd is %v, want 0 or 1 (-1 counts as 1)", *raw.Crowd)
+		return fmt.Errorf("iscrowd is %v: must be 0 or 1 (-1 counts as 1)", *raw.Crowd)
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func unique[T any, K comparable](unit string, all []T, id func(T) K) error {
 	first := make(map[K]int, len(all))
 	for i, v := range all {
 		if j, ok := first[id(v)]; ok {
-			return fmt.Errorf("%s %d has the id %v of %s %d, want every id once", unit, i, id(v), unit, j)
+			return fmt.Errorf("%s %d has the id %v of %s %d, expected every id once", unit, i, id(v), unit, j)
 		}
 		first[id(v)] = i
 	}

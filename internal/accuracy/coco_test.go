@@ -60,7 +60,7 @@ func TestReadCOCONamesThePlace(t *testing.T) {
 		return cocoFile(strings.Replace(goodImage, old, new, 1), goodCategory, goodAnnotation)
 	}
 	for _, c := range []struct{ name, file, want string }{
-		{"not an object", `[]`, `want an object, got [`},
+		{"not an object", `[]`, `expected an object, got [`},
 		{"no images", `{"categories":[],"annotations":[]}`, `no "images"`},
 		{"no categories", `{"images":[],"annotations":[]}`, `no "categories"`},
 		{"no annotations", `{"images":[],"categories":[]}`, `no "annotations"`},
@@ -73,7 +73,7 @@ func TestReadCOCONamesThePlace(t *testing.T) {
 		{"an image of no width", image(`"width":640`, `"width":0`), `the image has 0 × 480 pixels`},
 		{"an image of half a pixel", image(`"width":640`, `"width":640.5`), `width: 640.5 is not a whole number`},
 		{"an id that is a string", image(`"id":1`, `"id":"1"`), `id: "1" is not a whole number`},
-		{"a file name that is a number", image(`"1.jpg"`, `1`), `file_name: want a string, got number`},
+		{"a file name that is a number", image(`"1.jpg"`, `1`), `file_name: expected a string, got number`},
 		{"a category without id", cocoFile(goodImage, `{"name":"x"}`, goodAnnotation), `categories 0, line 1`},
 		{"a box of three numbers", annotation(`,3,4]`, `,3]`), `annotations 0, line 1, offset 233: bbox: too few array elements`},
 		{"a box of five numbers", annotation(`,3,4]`, `,3,4,5]`), `bbox: too many array elements`},
@@ -81,7 +81,7 @@ func TestReadCOCONamesThePlace(t *testing.T) {
 		{"a box of negative height", annotation(`,3,4]`, `,3,-4]`), `bbox has size 3 × -4`},
 		{"a box that is NaN", annotation(`[1,`, `[NaN,`), `annotations 0, line 1, offset 226: bbox: invalid character 'N'`},
 		{"a box that is null", annotation(`[1,2.5,3,4]`, `null`), `no "bbox"`},
-		{"a number beyond float64", annotation(`[1,`, `[1e999,`), `bbox: want a number, got 1e999`},
+		{"a number beyond float64", annotation(`[1,`, `[1e999,`), `bbox: expected a number, got 1e999`},
 		{"no box", annotation(`"bbox":[1,2.5,3,4],`, ``), `no "bbox"`},
 		{"no area", annotation(`"area":12,`, ``), `no "area"`},
 		{"a negative area", annotation(`"area":12`, `"area":-1`), `area is -1`},
@@ -89,7 +89,7 @@ func TestReadCOCONamesThePlace(t *testing.T) {
 		{"no image", annotation(`"image_id":1,`, ``), `no "image_id"`},
 		{"no iscrowd", annotation(`,"iscrowd":0`, ``), `no "iscrowd"`},
 		{"an iscrowd of NaN, as pandas writes it", annotation(`"iscrowd":0`, `"iscrowd":NaN`), `iscrowd: invalid character 'N'`},
-		{"an iscrowd of 2", annotation(`"iscrowd":0`, `"iscrowd":2`), `iscrowd is 2, want 0 or 1 (-1 counts as 1)`},
+		{"an iscrowd of 2", annotation(`"iscrowd":0`, `"iscrowd":2`), `iscrowd is 2: must be 0 or 1 (-1 counts as 1)`},
 		{"an image id twice", cocoFile(goodImage+","+goodImage, goodCategory, goodAnnotation), `image 1 has the id 1 of image 0`},
 		{"a category id twice", cocoFile(goodImage, goodCategory+","+goodCategory, goodAnnotation), `category 1 has the id 1 of category 0`},
 		{"an annotation id twice", cocoFile(goodImage, goodCategory, goodAnnotation+","+goodAnnotation), `annotation 1 has the id 1 of annotation 0`},

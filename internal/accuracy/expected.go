@@ -35,7 +35,7 @@ func ScoreExpected(log Input, list []Expected) (*Score, error) {
 			return nil, err
 		}
 		if len(rec.Data) != size {
-			return nil, rec.errorf(log, "payload has %d bytes, want %d", len(rec.Data), size)
+			return nil, rec.errorf(log, "payload has %d bytes, expected %d", len(rec.Data), size)
 		}
 		same, data := true, rec.Data
 		for _, e := range list {

@@ -31,16 +31,16 @@ func ReadValMap(in Input) ([]LabeledImage, error) {
 	for line := range strings.Lines(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data))) { // as Python reads text
 		columns := pytext.Fields(line)
 		if len(columns) < 2 {
-			return nil, fmt.Errorf("%s: line %d: want a file name and a class, got %d fields", in.Name(), len(images)+1, len(columns))
+			return nil, fmt.Errorf("%s: line %d: expected a file name and a class, got %d fields", in.Name(), len(images)+1, len(columns))
 		}
 		label, err := strconv.ParseInt(columns[1], 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: class of %s is %q, want a whole number", in.Name(), len(images)+1, columns[0], columns[1])
+			return nil, fmt.Errorf("%s: line %d: class of %s is %q: must be a whole number", in.Name(), len(images)+1, columns[0], columns[1])
 		}
 		images = append(images, LabeledImage{columns[0], label})
 	}
 	if len(images) == 0 {
-		return nil, fmt.Errorf("%s: file is empty, want a file name and a class per line", in.Name())
+		return nil, fmt.Errorf("%s: file is empty, expected a file name and a class per line", in.Name())
 	}
 	return images, nil
 }
@@ -119,7 +119,7 @@ func parseLabel(data []byte, dtype DType) (label int64, digits string, err error
 		return 0, "", err
 	}
 	if n == 0 {
-		return 0, "", errors.New("payload is empty, want a label")
+		return 0, "", errors.New("payload is empty, expected a label")
 	}
 	if dtype == Int64 {
 		label = int64(binary.LittleEndian.Uint64(data))

@@ -31,10 +31,10 @@ func TestReadValMap(t *testing.T) {
 func TestReadValMapNamesThePlace(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"an empty file", "", "file is empty"},
-		{"a blank line", "a 1\n\nb 2\n", "line 2: want a file name and a class, got 0 fields"},
-		{"a blank line at the end", "a 1\n\n", "line 2: want a file name and a class"},
-		{"no class", "a 1\nb\n", "line 2: want a file name and a class, got 1 fields"},
-		{"a class that is a word", "a cat\n", `line 1: class of a is "cat", want a whole number`},
+		{"a blank line", "a 1\n\nb 2\n", "line 2: expected a file name and a class, got 0 fields"},
+		{"a blank line at the end", "a 1\n\n", "line 2: expected a file name and a class"},
+		{"no class", "a 1\nb\n", "line 2: expected a file name and a class, got 1 fields"},
+		{"a class that is a word", "a cat\n", `line 1: class of a is "cat": must be a whole number`},
 		{"a class that is a float", "a 1.0\n", `class of a is "1.0"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

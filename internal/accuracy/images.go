@@ -58,7 +58,7 @@ type FeatureStatistics struct{ Mean, Covariance []float64 }
 func (s FeatureStatistics) check() error {
 	n := len(s.Mean)
 	if n == 0 || len(s.Covariance) != n*n {
-		return fmt.Errorf("statistics have a mean of %d features and a covariance of %d numbers, want n and n·n", n, len(s.Covariance))
+		return fmt.Errorf("statistics have a mean of %d features and a covariance of %d numbers, expected n and n·n", n, len(s.Covariance))
 	}
 	for _, list := range [][]float64{s.Mean, s.Covariance} {
 		for i, v := range list {
@@ -103,7 +103,7 @@ func (t *FeatureTable) Len() int {
 func (t *FeatureTable) Statistics() (FeatureStatistics, error) {
 	n := t.Len()
 	if n < 2 {
-		return FeatureStatistics{}, fmt.Errorf("the covariance of the features of %d images, want at least 2", n)
+		return FeatureStatistics{}, fmt.Errorf("the covariance of the features of %d images, expected at least 2", n)
 	}
 	s := FeatureStatistics{Mean: make([]float64, t.width)}
 	for at, v := range t.values {

@@ -84,7 +84,7 @@ func (f *jsonFile) value(v any) error { return f.located(json.UnmarshalDecode(f.
 // bracket reads the bracket that opens or closes a list.
 func (f *jsonFile) bracket(want jsontext.Kind) error {
 	if kind := f.PeekKind(); kind != want && kind > 0 {
-		return f.located(fmt.Errorf("want a list, got %v", kind))
+		return f.located(fmt.Errorf("expected a list, got %v", kind))
 	}
 	_, err := f.ReadToken()
 	return f.located(err)
@@ -97,7 +97,7 @@ func (f *jsonFile) end() error {
 	case err == io.EOF:
 		return nil
 	case err == nil:
-		err = fmt.Errorf("want the end of the file, got %v", token.Kind())
+		err = fmt.Errorf("expected the end of the file, got %v", token.Kind())
 	}
 	return f.located(err)
 }
@@ -182,7 +182,7 @@ func unfit(e *json.SemanticError) error {
 	case reflect.Struct:
 		want = "an object"
 	}
-	return fmt.Errorf("want %s, got %s", want, got)
+	return fmt.Errorf("expected %s, got %s", want, got)
 }
 
 // complete returns an error for the first pointer of a struct that is nil: its field is

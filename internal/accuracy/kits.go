@@ -27,7 +27,7 @@ func ReadKiTSCases(in Input) ([]KiTSCase, error) {
 	}
 	n := len(*file.Names)
 	if n == 0 || n != len(*file.Shapes) || n != len(*file.Truths) {
-		return nil, fmt.Errorf("%s: %d names, %d shapes and %d targets, want one of each per case", in.Name(), n, len(*file.Shapes), len(*file.Truths))
+		return nil, fmt.Errorf("%s: %d names, %d shapes and %d targets: must be one of each per case", in.Name(), n, len(*file.Shapes), len(*file.Truths))
 	}
 	if err := unique("file", *file.Names, func(name string) string { return name }); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name(), err)
@@ -36,11 +36,11 @@ func ReadKiTSCases(in Input) ([]KiTSCase, error) {
 	for i, runs := range *file.Truths {
 		c := KiTSCase{Name: (*file.Names)[i], Shape: (*file.Shapes)[i]}
 		if len(runs)%2 != 0 {
-			return nil, fmt.Errorf("%s: %s: the target ends with a label, want a count after it", in.Name(), c.Name)
+			return nil, fmt.Errorf("%s: %s: the target ends with a label, expected a count after it", in.Name(), c.Name)
 		}
 		for run := range slices.Chunk(runs, 2) {
 			if run[0] > tumor {
-				return nil, fmt.Errorf("%s: %s: the target has label %d, want 0, 1 or 2", in.Name(), c.Name, run[0])
+				return nil, fmt.Errorf("%s: %s: the target has label %d, expected 0, 1 or 2", in.Name(), c.Name, run[0])
 			}
 			c.Truth = append(c.Truth, LabelRun{Label: uint8(run[0]), Count: int(run[1])})
 		}
@@ -80,7 +80,7 @@ func ScoreKiTS(log Input, truth []KiTSCase, dtype DType) (*Score, error) {
 		}
 		i := int(rec.QSLIndex)
 		if seen[i] {
-			return nil, rec.errorf(log, "second record of %s, want one per case", truth[i].Name)
+			return nil, rec.errorf(log, "second record of %s, expected one per case", truth[i].Name)
 		}
 		seen[i] = true
 		score.Coverage.Scored++
@@ -93,7 +93,7 @@ func ScoreKiTS(log Input, truth []KiTSCase, dtype DType) (*Score, error) {
 		composites[i] = (kidneys[i] + tumors[i]) / 2
 	}
 	if n := score.Coverage.Scored; n != len(truth) || n == 0 {
-		return nil, fmt.Errorf("%s: %d records for %d cases, want one per case", log.Name(), n, len(truth))
+		return nil, fmt.Errorf("%s: %d records for %d cases, expected one per case", log.Name(), n, len(truth))
 	}
 	m, kidney, tumor := mean(composites), mean(kidneys), mean(tumors)
 	score.Values = []Value{{Name: "mean", Value: m, Resampled: resampleMean(composites)}, {Name: "kidney", Value: kidney}, {Name: "tumor", Value: tumor}}
@@ -115,7 +115,7 @@ func voxelLabels(dst, data []byte, dtype DType) ([]uint8, error) {
 	for i := range n {
 		v := number(i)
 		if !(v > -1 && v < math.MaxUint8+1) {
-			return dst, fmt.Errorf("voxel %d has label %v, want 0, 1 or 2", i, v)
+			return dst, fmt.Errorf("voxel %d has label %v, expected 0, 1 or 2", i, v)
 		}
 		dst = append(dst, uint8(v))
 	}
@@ -167,13 +167,13 @@ func kitsDice(prediction []uint8, truth LabelRuns) (kidneyDice, tumorDice float6
 		return 0, 0, fmt.Errorf("prediction has %d voxels, the ground truth %d", len(prediction), n)
 	}
 	if i := slices.IndexFunc(prediction, func(label uint8) bool { return label > tumor }); i >= 0 {
-		return 0, 0, fmt.Errorf("voxel %d has label %d, want 0, 1 or 2", i, prediction[i])
+		return 0, 0, fmt.Errorf("voxel %d has label %d, expected 0, 1 or 2", i, prediction[i])
 	}
 	var predicted, wanted, both [tumor + 1]int
 	at := 0
 	for _, run := range truth {
 		if run.Label > tumor {
-			return 0, 0, fmt.Errorf("voxel %d of the ground truth has label %d, want 0, 1 or 2", at, run.Label)
+			return 0, 0, fmt.Errorf("voxel %d of the ground truth has label %d, expected 0, 1 or 2", at, run.Label)
 		}
 		wanted[run.Label] += run.Count
 		for _, label := range []uint8{kidney, tumor} {

@@ -18,7 +18,7 @@ func TestReadKiTSCasesErrors(t *testing.T) {
 		{"no case", `{"file_list":[],"image_shape":[],"target_rle":[]}`, "0 names"},
 		{"a name twice", `{"file_list":["a","a"],"image_shape":[[1],[1]],"target_rle":[[0,1],[0,1]]}`, "file 1 has the id a of file 0"},
 		{"a target that is too short", `{"file_list":["a"],"image_shape":[[2,2]],"target_rle":[[0,1]]}`, "a: the target has 1 voxels, the shape [2 2] has 4"},
-		{"label 3", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[3,1]]}`, "a: the target has label 3, want 0, 1 or 2"},
+		{"label 3", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[3,1]]}`, "a: the target has label 3, expected 0, 1 or 2"},
 		{"half a run", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,1,2]]}`, "ends with a label"},
 		{"an empty shape", `{"file_list":["a"],"image_shape":[[]],"target_rle":[[0,1]]}`, "the shape []"},
 		{"something after the end", `{"file_list":["a"],"image_shape":[[1]],"target_rle":[[0,1]]}]`, "line 1, offset 60: invalid character ']'"},
@@ -40,11 +40,11 @@ func TestScoreKiTSErrors(t *testing.T) {
 		want    string
 	}{
 		{"no record", nil, "", "0 records for 2 cases"},
-		{"a case is missing", []Record{record(0, 1, 1)}, "", "1 records for 2 cases, want one per case"},
+		{"a case is missing", []Record{record(0, 1, 1)}, "", "1 records for 2 cases, expected one per case"},
 		{"a case twice", []Record{record(0, 1, 1), record(0, 1, 1)}, "", "record 1 (qsl_idx 0): second record of case_00000"},
 		{"a case too many", []Record{record(0, 1, 1), record(1, 2), record(2, 1)}, "", "record 2 (qsl_idx 2): the ground truth has only 2 cases"},
 		{"a voxel too many", []Record{record(0, 1, 1, 1)}, "", "case_00000: prediction has 3 voxels, the ground truth 2"},
-		{"label 3", []Record{record(0, 1, 3)}, "", "case_00000: voxel 1 has label 3, want 0, 1 or 2"},
+		{"label 3", []Record{record(0, 1, 3)}, "", "case_00000: voxel 1 has label 3, expected 0, 1 or 2"},
 		{"label -1", []Record{record(0, 1, 255)}, int8s, "voxel 1 has label -1"},
 		{"a label of NaN", []Record{{Data: floats(1, float32(math.NaN()))}}, float32s, "voxel 1 has label NaN"},
 		{"half a number", []Record{record(0, 1, 1, 1)}, int16s, "payload of 3 bytes"},

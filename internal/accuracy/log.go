@@ -94,7 +94,7 @@ func (h *hexText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return err
 	}
 	if text.Kind() != '"' {
-		return fmt.Errorf("want a string of hexadecimal digits, got %v", text.Kind())
+		return fmt.Errorf("expected a string of hexadecimal digits, got %v", text.Kind())
 	}
 	h.present = true
 	h.bytes, err = hex.AppendDecode(h.bytes, text[1:len(text)-1])

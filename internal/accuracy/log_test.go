@@ -65,21 +65,21 @@ func TestRecordsAcceptAnyLayout(t *testing.T) {
 func TestRecordsNameThePlace(t *testing.T) {
 	for _, c := range []struct{ name, log, want string }{
 		{"no file", ``, "line 1, offset 0: the file ends here"},
-		{"not an array", `{}`, `line 1, offset 0: want a list, got {`},
+		{"not an array", `{}`, `line 1, offset 0: expected a list, got {`},
 		{"the run was killed", "[\n{ \"seq_id\" : 0, \"qsl_idx\" : 1, \"data\" : \"00\" },\n", "line 3, offset 50: the file ends here"},
 		{"the run was killed within data", `[{"qsl_idx":1,"data":"00A`, "record 0, line 1, offset 25: the file ends here"},
 		{"the run was killed within a key", `[{"qsl_i`, "record 0, line 1, offset 8: the file ends here"},
 		{"the run was killed within a number", `[{"qsl_idx":1`, "record 0, line 1, offset 13: the file ends here"},
 		{"no digits", `[{"qsl_idx":1,"data":"0G"}]`, `record 0, line 1, offset 21: data: encoding/hex: invalid byte: U+0047 'G'`},
 		{"an odd number of digits", `[{"qsl_idx":1,"data":"012"}]`, "data: encoding/hex: odd length hex string"},
-		{"data that is null", `[{"qsl_idx":1,"data":null}]`, `want a string of hexadecimal digits, got null`},
-		{"a negative index", "[\n{\"qsl_idx\":-1,\"data\":\"\"}]", `record 0, line 2, offset 13: qsl_idx: want a whole number from 0, got -1`},
-		{"an index that is a float", `[{"qsl_idx":1.0,"data":""}]`, "qsl_idx: want a whole number from 0, got 1.0"},
+		{"data that is null", `[{"qsl_idx":1,"data":null}]`, `expected a string of hexadecimal digits, got null`},
+		{"a negative index", "[\n{\"qsl_idx\":-1,\"data\":\"\"}]", `record 0, line 2, offset 13: qsl_idx: expected a whole number from 0, got -1`},
+		{"an index that is a float", `[{"qsl_idx":1.0,"data":""}]`, "qsl_idx: expected a whole number from 0, got 1.0"},
 		{"no index", `[{"qsl_idx":0,"data":""},{"data":""}]`, `record 1, line 1, offset 36: no "qsl_idx"`},
 		{"no data", `[{"qsl_idx":0}]`, `no "data"`},
 		{"a key twice", `[{"qsl_idx":0,"qsl_idx":0,"data":""}]`, `qsl_idx: duplicate object member name`},
 		{"a comma too few", `[{"qsl_idx":0,"data":""}{}]`, `line 1, offset 24: invalid character '{' after array element (expecting ',' or ']')`},
-		{"something after the end", "[]\n[]", `line 2, offset 4: want the end of the file, got [`},
+		{"something after the end", "[]\n[]", `line 2, offset 4: expected the end of the file, got [`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := readLog(text(c.log))

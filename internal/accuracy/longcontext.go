@@ -57,7 +57,7 @@ func ScoreLongTexts(ctx context.Context, log Input, wanted []LongText, decode De
 		case "qa_em":
 			value = answered(text, want)
 		default:
-			return nil, rec.errorf(log, "the metric of the sample is %q, want rouge, niah_em or qa_em", metric)
+			return nil, rec.errorf(log, "the metric of the sample is %q: must be rouge, niah_em or qa_em", metric)
 		}
 		for i := range columns {
 			c := &columns[i]

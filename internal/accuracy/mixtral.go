@@ -124,7 +124,7 @@ func finalNumber(text string) string {
 func newProgram(want MixedText, response string) (Program, error) {
 	language, entry, ok := strings.Cut(want.ID, "_")
 	if !ok {
-		return Program{}, fmt.Errorf("the id of the sample is %q, want a language, an underscore and a name", want.ID)
+		return Program{}, fmt.Errorf("the id of the sample is %q: must be a language, an underscore and a name", want.ID)
 	}
 	code, _, _ := strings.Cut(response, "```")
 	if language == "python" {

@@ -113,7 +113,7 @@ func ScoreReasoning(ctx context.Context, log Input, wanted []Reasoning, decode D
 		want := wanted[rec.QSLIndex]
 		set, ok := lookupReasoning(want.Dataset)
 		if !ok {
-			return nil, rec.errorf(log, "answers to the data set %q cannot be judged: want gpqa, mmlu_pro, math500, aime, livecodebench or mmlu in its name", want.Dataset)
+			return nil, rec.errorf(log, "answers to the data set %q cannot be judged: expected gpqa, mmlu_pro, math500, aime, livecodebench or mmlu in its name", want.Dataset)
 		}
 		if sets[want.Dataset] == nil {
 			sets[want.Dataset] = &setCount{repeats: cmp.Or(reasoningRepeats[want.Dataset], 1)}

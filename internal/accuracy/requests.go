@@ -27,7 +27,7 @@ func ParseRecommendation(data []byte, labelled bool) (r Recommendation, err erro
 		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
 	}
 	if len(v) < 2 {
-		return r, fmt.Errorf("%d numbers, want a time, a query, and predictions", len(v))
+		return r, fmt.Errorf("%d numbers, expected a time, a query, and predictions", len(v))
 	}
 	count := float32(0)
 	if labelled {
@@ -35,14 +35,14 @@ func ParseRecommendation(data []byte, labelled bool) (r Recommendation, err erro
 	}
 	for i, x := range []float32{v[0], v[1], count} {
 		if !(math.Abs(float64(x)) <= 1<<31) {
-			return r, fmt.Errorf("the %s is %v, want a whole number", []string{"time", "query", "number of candidates"}[i], x)
+			return r, fmt.Errorf("the %s is %v: must be a whole number", []string{"time", "query", "number of candidates"}[i], x)
 		}
 	}
 	r = Recommendation{Time: int(v[0]), Query: int(v[1]), Predictions: v[2:]}
 	if labelled {
 		n := int(count)
 		if n < 0 || len(v) != 3+3*n {
-			return r, fmt.Errorf("%d numbers for %d candidates, want %d", len(v), n, 3+3*n)
+			return r, fmt.Errorf("%d numbers for %d candidates, expected %d", len(v), n, 3+3*n)
 		}
 		r.Predictions, r.Labels, r.Weights = v[2:2+n], v[2+n:2+2*n], v[2+2*n:2+3*n]
 	}

@@ -139,9 +139,9 @@ func ReadSpanLogits(log Input, windows, length int, o SpanOptions, read func(win
 		case err != nil:
 			return c, rec.errorf(log, "%w", err)
 		case n%2 != 0:
-			return c, rec.errorf(log, "response has an odd number of logits, want a start and an end for every place")
+			return c, rec.errorf(log, "response has an odd number of logits, expected a start and an end for every place")
 		case n/2 > length:
-			return c, rec.errorf(log, "response has %d pairs of logits, want at most %d", n/2, length)
+			return c, rec.errorf(log, "response has %d pairs of logits, expected at most %d", n/2, length)
 		}
 		n /= 2
 		for i := range length {

@@ -120,7 +120,7 @@ func TestReadSpanLogits(t *testing.T) {
 	}{
 		{"NaN", "a logit of place 0 is not a number", floats(1, float32(math.NaN()))},
 		{"a start without an end", "odd number of logits", floats(1)},
-		{"more places than a window has", "3 pairs of logits, want at most 2", floats(1, 1, 1, 1, 1, 1)},
+		{"more places than a window has", "3 pairs of logits, expected at most 2", floats(1, 1, 1, 1, 1, 1)},
 		{"half a logit", "does not consist of float32", []byte{0, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func tokenIDs(data []byte, dtype DType) ([]int32, error) {
 	for i := range ids {
 		v := number(i)
 		if !(v >= 0 && v <= math.MaxInt32 && v == math.Trunc(v)) {
-			return nil, fmt.Errorf("token %d of the response is %v as %s, want the number of a token: is the log of another type?", i, v, dtype)
+			return nil, fmt.Errorf("token %d of the response is %v as %s: must be the number of a token: is the log of another type?", i, v, dtype)
 		}
 		ids[i] = int32(v)
 	}

@@ -44,7 +44,7 @@ func ScoreTopK(log Input, truth []int64, k int) (*Score, error) {
 			return nil, err
 		}
 		if len(rec.Data) == 0 || len(rec.Data)%4 != 0 {
-			return nil, rec.errorf(log, "payload has %d bytes, want labels of 4 bytes", len(rec.Data))
+			return nil, rec.errorf(log, "payload has %d bytes, expected labels of 4 bytes", len(rec.Data))
 		}
 		want := truth[rec.QSLIndex]
 		total[want]++

@@ -73,7 +73,7 @@ func scoreTranscripts(log Input, transcripts []string, dtype DType, labels strin
 		for i := range text {
 			v := number(i)
 			if v < 0 || v >= float64(len(labels)) {
-				return nil, rec.errorf(log, "label %d is %v, want 0 to %d", i, v, len(labels)-1)
+				return nil, rec.errorf(log, "label %d is %v: must be 0 to %d", i, v, len(labels)-1)
 			}
 			text[i] = labels[int(v)]
 		}

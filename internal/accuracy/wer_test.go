@@ -63,7 +63,7 @@ func TestScoreSpeechErrors(t *testing.T) {
 		transcripts []string
 		want        string
 	}{
-		{logOf([]byte{28}), []string{"a"}, "record 0 (qsl_idx 0): label 0 is 28, want 0 to 27"},
+		{logOf([]byte{28}), []string{"a"}, "record 0 (qsl_idx 0): label 0 is 28: must be 0 to 27"},
 		{logOf([]byte{255}), []string{"a"}, "label 0 is -1"},
 		{logOf(nil, nil), []string{"a"}, "record 1 (qsl_idx 1): the data set has only 1 utterances"},
 		{logOf([]byte{1}), []string{""}, "the references have no words"},

@@ -144,7 +144,7 @@ func (m *MessageText) UnmarshalJSON(text []byte) error {
 	}
 	for _, p := range parts {
 		if p.Type != "text" {
-			return fmt.Errorf("a part of a message is of type %q, want text", p.Type)
+			return fmt.Errorf("a part of a message is of type %q: must be text", p.Type)
 		}
 		*m += MessageText(p.Text)
 	}

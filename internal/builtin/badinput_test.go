@@ -96,8 +96,8 @@ func TestBadInputIsNamedWithItsPlace(t *testing.T) {
 		{"scores that are no numbers", "gnmt", "", nil, notNumbers, []string{"sample", "scores are not numbers"}},
 		{"references that are too few", "gnmt", german, func(s string) string { return s[:strings.Index(s, "\n")+1] }, nil, []string{"sample"}},
 
-		{"a recording of 8 kHz", "rnnt", recording, func(string) string { return waveFile(1, 8000, 16000) }, nil, []string{".wav", "8000 samples a second, want 16000"}},
-		{"a recording of two channels", "rnnt", recording, func(string) string { return waveFile(2, 16000, 16000) }, nil, []string{".wav", "2 channels, want one"}},
+		{"a recording of 8 kHz", "rnnt", recording, func(string) string { return waveFile(1, 8000, 16000) }, nil, []string{".wav", "8000 samples a second, expected 16000"}},
+		{"a recording of two channels", "rnnt", recording, func(string) string { return waveFile(2, 16000, 16000) }, nil, []string{".wav", "2 channels, expected one"}},
 		{"an empty recording", "rnnt", recording, func(string) string { return waveFile(1, 16000, 0) }, nil, []string{".wav", "the recording is empty"}},
 		{"a recording of 35 s where the manifest has less", "rnnt", recording, func(string) string { return waveFile(1, 16000, 35*16000) }, nil, []string{".wav", "560000 samples, its manifest says"}},
 		{"a file that is cut off", "rnnt", recording, func(s string) string { return s[:len(s)/2] }, nil, []string{".wav", "cut off"}},

@@ -374,9 +374,9 @@ func TestMakeNamesWrongFields(t *testing.T) {
 	}{
 		{model("alexnet", "", 0), "model", "unknown model"},
 		{model("resnet50", "", 5000), "rows", "resnet50 has no tables of categories"},
-		{model("dlrm", "", 10), "rows", "want 1000 or more rows of each table"},
+		{model("dlrm", "", 10), "rows", "must be 1000 or more rows of each table"},
 		{model("resnet50", "nowhere.so", 0), "", "nowhere.so"},
-		{data("mnist", ""), "dataset", `unknown data set "mnist", want one of `},
+		{data("mnist", ""), "dataset", `unknown data set "mnist": must be one of `},
 		{data("imagenet", "nowhere.so"), "", "nowhere.so"},
 		{data("resnet50", "nowhere.so"), "", "nowhere.so"},
 	} {

@@ -159,7 +159,7 @@ func (e *extractor) batch(ctx context.Context, into [][]float32, first int) erro
 		return errors.Join(err, in.Close())
 	}
 	if out := outputs[0].Tensor(); out.Type != tensor.Float32 || out.Len() != n*e.size {
-		err = fmt.Errorf("the features of %d anchors are %v, want %d numbers each", n, out, e.size)
+		err = fmt.Errorf("the features of %d anchors are %v: must be %d numbers each", n, out, e.size)
 	} else {
 		values := tensor.Data[float32](out)
 		for i := range n {

@@ -156,7 +156,7 @@ func TestAnEngineThatFailsIsAnErrorAndNothingIsLeft(t *testing.T) {
 	}{
 		"opening":        {&poolEngine{openErr: broken}, "making the built-in model mobilenet: no such device"},
 		"running":        {&poolEngine{runErr: broken}, "no such device"},
-		"other features": {&poolEngine{badSize: true}, " 7], want 1024 numbers each"},
+		"other features": {&poolEngine{badSize: true}, " 7]: must be 1024 numbers each"},
 	} {
 		m := maker(t)
 		m.Engine = test.engine

@@ -93,7 +93,7 @@ func MakeDataset(ctx context.Context, program, name, library string, measure boo
 	if len(having) == 0 {
 		m, err := models.Lookup(name)
 		if err != nil {
-			return userinput.Errorf("dataset", "unknown data set %q, want one of %s, or a model", name, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+			return userinput.Errorf("dataset", "unknown data set %q: must be one of %s, or a model", name, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 		}
 		having = []workload.Model{m}
 	}

@@ -38,7 +38,7 @@ func (m Maker) markNodes(ctx context.Context, model workload.Model, spec synth.I
 	classes := make([]int64, len(responses))
 	for i, response := range responses {
 		if len(response) != 8 {
-			return nil, fmt.Errorf("sample %d: the response has %d bytes, want a class of 8", i, len(response))
+			return nil, fmt.Errorf("sample %d: the response has %d bytes, expected a class of 8", i, len(response))
 		}
 		classes[i] = int64(binary.LittleEndian.Uint64(response))
 		if !r.happens(right) {

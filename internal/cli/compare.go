@@ -104,18 +104,18 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met or --reproduces is n
 			case at < 0 && len(args) == 2:
 				at = 1
 			case at < 0:
-				return usage("compare: %d folders: want -- between those of the base and the new ones", len(args))
+				return usage("compare: %d folders: put -- between those of the base and the new ones", len(args))
 			case at == 0 || at == len(args):
-				return usage("compare: want folders before and after --")
+				return usage("compare: give folders before and after --")
 			case slices.ContainsFunc(args[at:], func(a string) bool { return strings.HasPrefix(a, "--") }):
 				return usage("compare: %s: flags come before the folders and --", strings.Join(args[at:], " "))
 			}
 			before, after := args[:at], args[at:]
 			switch {
 			case o.repeat < 0:
-				return usage("--repeat is %d, want a number of runs", o.repeat)
+				return usage("--repeat is %d: must be a number of runs", o.repeat)
 			case o.repeat > 0 && len(args) != 2:
-				return usage("--repeat repeats one run with one other: want two folders")
+				return usage("--repeat repeats one run with one other: give two folders")
 			case o.repeat > 0:
 				if before, after, err = o.inTurns(cmd, args); err != nil {
 					return err
@@ -149,7 +149,7 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met or --reproduces is n
 	defineFormat(cmd, &o.format, formats)
 	f.StringVar(&o.output, "output", "", "file to write (default: standard output; html: compare.html)")
 	f.StringArrayVar(&o.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
-	f.BoolVar(&o.reproduces, "reproduces", false, "end with status 5 unless the new result is within 5 % of the old one, as the rules of MLPerf Mobile want of a reproduction")
+	f.BoolVar(&o.reproduces, "reproduces", false, "end with status 5 unless the new result is within 5 % of the old one, as the rules of MLPerf Mobile ask of a reproduction")
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.IntVar(&o.repeat, "repeat", 0, "repeat both runs so many `times` in turns, with their own command lines, and compare those")
 	f.StringVar(&o.published, "published", "", "put one run beside published results: those that were downloaded, or of `file`s")
@@ -196,7 +196,7 @@ func (o *compareFlags) beside(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if len(runs) != 1 {
-		return usage("compare --published: want one run, %s has %d", strings.Join(args, " "), len(runs))
+		return usage("compare --published takes one run: %s has %d", strings.Join(args, " "), len(runs))
 	}
 	others, _, _ := report.Collect([]string{outdir.Root}, report.Read) // it need not exist
 	accuracy := report.Lines(runs, others, 0)[0].Accuracy
@@ -278,7 +278,7 @@ func lastTwo(cmd *cobra.Command) ([]string, error) {
 		return r.Results.Model != newest.Model || r.Results.ScenarioName() != newest.ScenarioName() || r.Results.Mode != newest.Mode
 	})
 	if len(same) < 2 {
-		return nil, usage("compare: %s has no two runs of one benchmark: want BASE and NEW", outdir.Root)
+		return nil, usage("compare: %s has no two runs of one benchmark: give BASE and NEW", outdir.Root)
 	}
 	_ = say(cmd.ErrOrStderr(), "the newest two runs: %s, %s\n", same[1].Folder, same[0].Folder)
 	return []string{same[1].Folder, same[0].Folder}, nil

@@ -31,8 +31,8 @@ func TestCacheClear(t *testing.T) {
 		{"0a -y", ExitDone, "removed ", "1b"},
 		{"--unused 720h -y", ExitDone, "removed ", "1b"},
 		{"--unused=-720h -y", ExitUsage, `"-720h" is negative`, "0a 1b"},
-		{"0a zz -y", ExitUsage, `unknown entry "zz", want a kind`, "0a 1b"},
-		{"-y _", ExitUsage, `unknown entry "", want a kind`, "0a 1b"}, // not all
+		{"0a zz -y", ExitUsage, `unknown entry "zz": must be a kind`, "0a 1b"},
+		{"-y _", ExitUsage, `unknown entry "": must be a kind`, "0a 1b"}, // not all
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			dir := t.TempDir()

@@ -87,7 +87,7 @@ func (*mapFlag) Type() string { return "key=value" }
 func (m *mapFlag) Set(text string) error {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || key == "" {
-		return errors.New("want key=value")
+		return errors.New("must be key=value")
 	}
 	if _, twice := (*m)[key]; twice {
 		return fmt.Errorf("%s was given before", key)
@@ -165,9 +165,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 		case len(args) > most:
 			return usage("%s: unexpected argument %q", verb, args[most])
 		case len(args) < least:
-			return usage("%s: want %s", verb, want)
+			return usage("%s: give %s", verb, want)
 		case slices.Contains(args, ""): // a variable of a shell that is not set
-			return usage("%s: an argument is empty: want %s", verb, want)
+			return usage("%s: an argument is empty: give %s", verb, want)
 		}
 		return nil
 	}
@@ -302,11 +302,11 @@ func defineFormat(cmd *cobra.Command, format *string, formats []string) {
 func chosenFormat(flags *pflag.FlagSet, formats []string, format string, asJSON bool) (string, error) {
 	switch {
 	case !slices.Contains(formats, format):
-		return "", usage("unknown format %q, want %s", format, strings.Join(formats, ", "))
+		return "", usage("unknown format %q: must be %s", format, strings.Join(formats, ", "))
 	case !asJSON || format == "json":
 		return format, nil
 	case onCommandLine(flags, "json") && onCommandLine(flags, "format"):
-		return "", usage("--json and --format %s are two formats, want one", format)
+		return "", usage("--json and --format %s are two formats: give one", format)
 	case rankOf(roleOf(flags, "format")) > rankOf(roleOf(flags, "json")):
 		return format, nil
 	}

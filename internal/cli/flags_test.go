@@ -34,13 +34,13 @@ func TestWrongValues(t *testing.T) {
 		{"--tolerance=little", `--tolerance: "little" is not a number`},
 		{"--batches=1,b", `--batches: "1,b" is not a list of numbers with commas between`},
 		{"--option=a=2", `--option: "a=2": a was given before`},
-		{"--option==2", `--option: "=2": want key=value`},
+		{"--option==2", `--option: "=2": must be key=value`},
 		{"--budget=soon", `--budget: "soon" is not a time: write 90s, 10m or 1h`},
 		{"--budget=10", `--budget: "10" has no unit: write 10s or 10ms`},
 		{"--budget=0.5", `--budget: "0.5" has no unit: write 0.5s or 0.5ms`},
 		{"--budget=-1s", `--budget: "-1s" is negative`},
 		{"--budget=1e30h", `--budget: "1e30h" is not a time: write 90s, 10m or 1h`},
-		{"--scenario=nowhere", `--scenario: unknown scenario "nowhere", want one of SingleStream, MultiStream, Server, Offline`},
+		{"--scenario=nowhere", `--scenario: unknown scenario "nowhere": must be one of SingleStream, MultiStream, Server, Offline`},
 	} {
 		err := plainFlagError(f.Parse([]string{c.argument}))
 		if err == nil || err.Error() != c.want {
@@ -140,8 +140,8 @@ func TestChosenFormat(t *testing.T) {
 		{name: "JSON", args: "--json", want: "json"},
 		{name: "another format", args: "--format csv", want: "csv"},
 		{name: "JSON twice", args: "--json --format json", want: "json"},
-		{name: "two formats", args: "--json --format csv", want: "--json and --format csv are two formats, want one"},
-		{name: "an unknown format", args: "--format pdf", want: `unknown format "pdf", want table, csv, json`},
+		{name: "two formats", args: "--json --format csv", want: "--json and --format csv are two formats: give one"},
+		{name: "an unknown format", args: "--format pdf", want: `unknown format "pdf": must be table, csv, json`},
 		{name: "no JSON", args: "--json=false --format csv", want: "csv"},
 		{name: "a format, and the file has JSON", file: "json: true", args: "--format csv", want: "csv"},
 		{name: "a format, and the environment has JSON", variable: "MLPERF_JSON", value: "true", args: "--format csv", want: "csv"},
@@ -179,8 +179,8 @@ func TestArguments(t *testing.T) {
 	}{
 		{[]string{"a"}, ""},
 		{[]string{"a", "b", "c"}, `show: unexpected argument "c"`},
-		{nil, "show: want MODEL [FILE]"},
-		{[]string{"a", ""}, "show: an argument is empty: want MODEL [FILE]"},
+		{nil, "show: give MODEL [FILE]"},
+		{[]string{"a", ""}, "show: an argument is empty: give MODEL [FILE]"},
 	} {
 		got := ""
 		if err := arguments(1, 2)(cmd, c.args); err != nil {

@@ -47,7 +47,7 @@ func listenLive(cmd *cobra.Command, display *progress.Display, address, title st
 		address = "127.0.0.1:0"
 	}
 	if local, err := serve.IsLocal(address); err != nil || !local {
-		return nil, nil, usage("--live is %s, want an address of this machine alone, as 127.0.0.1:8080", address)
+		return nil, nil, usage("--live is %s: must be an address of this machine alone, as 127.0.0.1:8080", address)
 	}
 	l, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", address)
 	if err != nil {

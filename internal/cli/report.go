@@ -52,7 +52,7 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 				return err
 			}
 			if !(price >= 0) || math.IsInf(price, 1) {
-				return usage("--price is %g, want dollars", price)
+				return usage("--price is %g: must be dollars", price)
 			}
 			var others []report.Run // the accuracy of a run may come from another one
 			if len(folders) == 0 {

@@ -168,7 +168,7 @@ type switchValue struct {
 // Set implements pflag.Value.
 func (s switchValue) Set(text string) error {
 	if _, err := strconv.ParseBool(text); err != nil && !slices.Contains(s.choices, text) {
-		return fmt.Errorf("want true, false or %s", strings.Join(s.choices, ", "))
+		return fmt.Errorf("expected true, false or %s", strings.Join(s.choices, ", "))
 	}
 	return s.Value.Set(text)
 }
@@ -291,7 +291,7 @@ func (q *requestFlags) build(flags *pflag.FlagSet) (run.Request, error) {
 	for _, text := range q.set {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok {
-			return r, usage("--set %s: want key=value", text)
+			return r, usage("--set %s: must be key=value", text)
 		}
 		settings = append(settings, config.Override{Key: key, Value: value, Origin: originOf(flags, "set"), Role: roleOf(flags, "set")})
 	}

@@ -96,8 +96,8 @@ func TestSettingGivenTwice(t *testing.T) {
 		{"two values", "", "", "--target-qps 7 --set target_qps=8", "target_qps is given twice: 7 by flag --target-qps, and 8 by flag --set"},
 		{"two values of --set", "", "", "--set target_qps=7 --set target_qps=8", "target_qps is given twice: 7 by flag --set, and 8 by flag --set"},
 		{"two values of the file", "set: [target_qps=5]\ntarget-qps: 6", "", "", "target_qps is given twice: 6 by mlperf.yaml: target-qps, and 5 by mlperf.yaml: set"},
-		{"a key without a value", "", "", "--set target_qps", "--set target_qps: want key=value"},
-		{"an empty value", "", "", "--target-qps=", `target_qps is "", want a value`},
+		{"a key without a value", "", "", "--set target_qps", "--set target_qps: must be key=value"},
+		{"an empty value", "", "", "--target-qps=", `target_qps is "": must be a value`},
 		{"conf files have milliseconds", "", "", "--set min_duration=10", "10 by flag --set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,9 +150,9 @@ func TestBackendOfRequest(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"--execution sideways":                        `execution is "sideways", want sequential or parallel`,
-		"--free-dimension height=0":                   `free_dimension is "height=0", want an extent from 1 after the name of an axis`,
-		"--free-dimension height=9223372036854775808": `free_dimension is "height=9223372036854775808", want an extent`,
+		"--execution sideways":                        `execution is "sideways": must be sequential or parallel`,
+		"--free-dimension height=0":                   `free_dimension is "height=0": must be an extent from 1 after the name of an axis`,
+		"--free-dimension height=9223372036854775808": `free_dimension is "height=9223372036854775808": must be an extent`,
 		"--provider-option a=1 --provider-option a=1": "a was given before",
 	} {
 		if _, err := requestOf(t, strings.Fields(args)...); statusOf(err) != ExitUsage && !strings.Contains(args, "provider") || !strings.Contains(fmt.Sprint(err), want) {

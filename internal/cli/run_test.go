@@ -122,8 +122,8 @@ func TestTenants(t *testing.T) {
 	for text, want := range map[string]string{
 		"mobilenet/offline":          "mobilenet offline min_duration=5s",
 		"bert/server@3.5":            "bert server min_duration=5s target_qps=3.5",
-		"mobilenet/offline@0":        "want MODEL/SCENARIO",
-		"mobilenet/offline@x":        "want MODEL/SCENARIO",
+		"mobilenet/offline@0":        "must be MODEL/SCENARIO",
+		"mobilenet/offline@x":        "must be MODEL/SCENARIO",
 		"nothing":                    "unknown suite",
 		"testdata/none/tenants.yaml": "tenants.yaml",
 	} {

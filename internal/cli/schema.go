@@ -16,7 +16,7 @@ names the version that it keeps; fields may be added without another version.`,
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != "results" {
-				return usage("unknown document %q, want results", args[0])
+				return usage("unknown document %q: must be results", args[0])
 			}
 			_, err := cmd.OutOrStdout().Write(report.JSONSchema())
 			return err

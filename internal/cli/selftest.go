@@ -85,13 +85,13 @@ func (o *selftestFlags) run(cmd *cobra.Command) error {
 	}
 	switch {
 	case o.rounds < 1:
-		return usage("--rounds is %d, want at least 1", o.rounds)
+		return usage("--rounds is %d: must be at least 1", o.rounds)
 	case o.peer != "" && strings.TrimSpace(o.peer) == "":
-		return usage("--peer is %q, want a program", o.peer)
+		return usage("--peer is %q: must be a program", o.peer)
 	case o.peer != "" && kind != "--all" && kind != "--endpoint":
 		return usage("--peer is of --all and --endpoint, and neither is given")
 	case kind == "--endpoint" && o.test.Duration <= 0:
-		return usage("--duration is %v, want a time above 0", o.test.Duration)
+		return usage("--duration is %v: must be a time above 0", o.test.Duration)
 	}
 	if kind != "" {
 		if err := refuseFlags(cmd.Flags(), "is of a single test, and "+kind+" has its own", "scenario", "target-qps", "responses", "accuracy", "output"); err != nil {
@@ -127,7 +127,7 @@ func (o *selftestFlags) runOne(ctx context.Context, w io.Writer) error {
 	}
 	if dir := o.test.OutputDir; dir != "" {
 		if err := outdir.CheckNames(dir, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile); err != nil {
-			return usage("--output: %s has logs already: want another folder", dir)
+			return usage("--output: %s has logs already: choose another folder", dir)
 		}
 	}
 	r, err := o.test.Run(ctx)

@@ -207,7 +207,7 @@ func TestTokenServerProcess(t *testing.T) {
 	}
 	never := func(string) (int, error) { t.Error("it started"); return 0, nil }
 	_, err = withTokenServer(t.Context(), tokenserver.Options{PerWrite: -1}, never)
-	if err == nil || !strings.Contains(err.Error(), "the token server did not start: EOF; it printed ") || !strings.Contains(err.Error(), "want a number from 1") {
+	if err == nil || !strings.Contains(err.Error(), "the token server did not start: EOF; it printed ") || !strings.Contains(err.Error(), "must be a number from 1") {
 		t.Errorf("a wrong pace: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -87,7 +87,7 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) error {
 		return userinput.Invalid("max_queue", o.maxQueue, "a number from 1, or 0 for the default")
 	}
 	if len(names) > 1 && o.ModelPath != "" {
-		return usage("--model-path is one file for %d models: want one model", len(names))
+		return usage("--model-path is one file for %d models: give one model", len(names))
 	}
 	var all []*run.Resolved // before the first is made, so that errors come early
 	argument := map[string]string{}
@@ -106,7 +106,7 @@ func (o *serveFlags) run(cmd *cobra.Command, names []string) error {
 			return err
 		}
 		if before, ok := argument[resolved.ServedName()]; ok {
-			return usage("%s and %s are the same model: want each once", before, name)
+			return usage("%s and %s are the same model: give each once", before, name)
 		}
 		argument[resolved.ServedName()] = name
 		all = append(all, resolved)

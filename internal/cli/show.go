@@ -76,7 +76,7 @@ implementation to have: problem, publications, licences, layers, sets, targets, 
 		},
 	}
 	cmd.Flags().StringVar(&rules, "rules", rules, "rule set")
-	cmd.Flags().BoolVar(&readme, "readme", false, "as Markdown: what the rules want of a README")
+	cmd.Flags().BoolVar(&readme, "readme", false, "as Markdown: what the rules ask of a README")
 	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }

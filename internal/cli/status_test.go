@@ -83,11 +83,11 @@ func TestErrorText(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("run: %w", count), "run: --max-batchsize is -1, want a number"},
-		{errors.Join(count, errors.New("b")), "--max-batchsize is -1, want a number\nb"},
+		{fmt.Errorf("run: %w", count), "run: --max-batchsize is -1: must be a number"},
+		{errors.Join(count, errors.New("b")), "--max-batchsize is -1: must be a number\nb"},
 		{&userinput.Error{Field: "max_batchsize", Origin: "environment X", Err: errors.New("no")}, "environment X: no"},
 		{userinput.Errorf("model", "unknown model %q", "x"), `unknown model "x"`},
-		{userinput.Invalid("rows", -1, "1"), "rows is -1, want 1"},
+		{userinput.Invalid("rows", -1, "1"), "rows is -1: must be 1"},
 		{exists, exists.Error()}, // of a command without the flag
 		{at(filepath.Join(cache, "models"), syscall.EACCES), "mkdir " + cache + "/models: permission denied; MLPERF_CACHE_DIR names another folder"},
 		{at(filepath.Join(home, ".cache"), syscall.EROFS), "mkdir " + home + "/.cache: read-only file system; MLPERF_CACHE_DIR names another folder"},

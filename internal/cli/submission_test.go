@@ -20,8 +20,8 @@ func TestAssignments(t *testing.T) {
 		{"cooling=air framework=a=b=c os=", "", map[string]string{"cooling": "air", "framework": "a=b=c", "os": ""}},
 		{"a=1 a=1", "", map[string]string{"a": "1"}},
 		{"a=1 b=2 a=3", `--set gives a twice: "1" and "3"`, nil},
-		{"cooling", `--set is "cooling", want FIELD=VALUE`, nil},
-		{"=air", `--set is "=air", want FIELD=VALUE`, nil},
+		{"cooling", `--set is "cooling": must be FIELD=VALUE`, nil},
+		{"=air", `--set is "=air": must be FIELD=VALUE`, nil},
 	} {
 		got, err := assignments("set", strings.Fields(c.given))
 		if c.wrong != "" && (statusOf(err) != ExitUsage || err.Error() != c.wrong) || c.wrong == "" && (err != nil || !maps.Equal(got, c.want)) {
@@ -39,7 +39,7 @@ func TestLinkOf(t *testing.T) {
 		{`{"schema": "mlperf-go/results/2", "result": "VALID", "remote": {"endpoints": [{"url": "grpc://a:1"}, {"url": "http://b"}]}, "backend": {"facts": {"concurrency": "64"}}}`, "",
 			description.Link{Endpoints: []string{"grpc://a:1", "http://b"}, Connections: 64}},
 		{`{"schema": "mlperf-go/results/2", "result": "VALID"}`, "this run asked no server", description.Link{}},
-		{`{"schema": "mlperf-go/results/2", "result": "VALID", "remote": {"endpoints": [{"url": "http://b"}]}}`, `the backend's concurrency is "", want a number`, description.Link{Endpoints: []string{"http://b"}}},
+		{`{"schema": "mlperf-go/results/2", "result": "VALID", "remote": {"endpoints": [{"url": "http://b"}]}}`, `the backend's concurrency is "": must be a number`, description.Link{Endpoints: []string{"http://b"}}},
 	} {
 		write(t, filepath.Join(dir, "results.json"), c.results)
 		l, err := linkOf(dir)

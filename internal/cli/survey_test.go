@@ -91,7 +91,7 @@ func TestTraceFlags(t *testing.T) {
 		"--scenario offline --total-sample-count 100000001":                         "--total-sample-count is 100000001",
 		"--scenario multi-stream --samples-per-query 1000000000":                    "--samples-per-query ask for ",
 		"--scenario multi-stream --samples-per-query 1000 --min-query-count 200000": "ask for 200,000,000 samples",
-		"--scenario server --target-qps 1000 --min-duration 1000h":                  "ask for 3,600,000,000 samples, want at most 100,000,000",
+		"--scenario server --target-qps 1000 --min-duration 1000h":                  "ask for 3,600,000,000 samples, expected at most 100,000,000",
 		"--pairs 5":                      "--pairs is of --aggregation, which is not given",
 		"--aggregation --pairs 5 --json": "--json is of the traffic of a test",
 	} {

@@ -129,7 +129,7 @@ func linkOf(dir string) (l description.Link, err error) {
 	}
 	concurrency := r.Backend.Facts["concurrency"]
 	if l.Connections, err = strconv.Atoi(concurrency); err != nil {
-		return l, fmt.Errorf("%s: the backend's concurrency is %q, want a number", dir, concurrency)
+		return l, fmt.Errorf("%s: the backend's concurrency is %q: must be a number", dir, concurrency)
 	}
 	return l, nil
 }
@@ -140,7 +140,7 @@ func assignments(flag string, list []string) (map[string]string, error) {
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, usage("--%s is %q, want FIELD=VALUE", flag, text)
+			return nil, usage("--%s is %q: must be FIELD=VALUE", flag, text)
 		}
 		if before, twice := values[name]; twice && before != value {
 			return nil, usage("--%s gives %s twice: %q and %q", flag, name, before, value)

@@ -77,7 +77,7 @@ func (t *tokenServer) serve(ctx context.Context, w io.Writer) error {
 	}
 	local, err := serve.IsLocal(t.address)
 	if err == nil && !local && !t.insecure {
-		err = fmt.Errorf("%s is beyond this machine: want one of this machine, as 127.0.0.1:8000, or --insecure", t.address)
+		err = fmt.Errorf("%s is beyond this machine: give one of this machine, as 127.0.0.1:8000, or --insecure", t.address)
 	}
 	if err != nil {
 		return userinput.Wrap("token_server", err)

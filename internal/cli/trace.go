@@ -151,14 +151,14 @@ func (o *traceFlags) checkSize() error {
 	const why = "all samples of a trace are in memory at once"
 	s := &o.settings
 	if o.total > maxTraced {
-		return usage("--total-sample-count is %d, want at most %d: %s", o.total, maxTraced, why)
+		return usage("--total-sample-count is %d: must be at most %d: %s", o.total, maxTraced, why)
 	}
 	samples := max(1, float64(s.MinQueryCount), o.qps*s.MinDuration.Seconds())
 	if s.Scenario == loadgen.MultiStream {
 		samples *= float64(s.MultiStreamSamplesPerQuery)
 	}
 	if samples > maxTraced {
-		return usage("--min-query-count, --min-duration, --target-qps and --samples-per-query ask for %s, want at most %s: %s", units.Count(samples, "sample"), units.Number(maxTraced), why)
+		return usage("--min-query-count, --min-duration, --target-qps and --samples-per-query ask for %s, expected at most %s: %s", units.Count(samples, "sample"), units.Number(maxTraced), why)
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func TestFirstTokens(t *testing.T) {
 
 // A log of another type than was taken is named where the numbers of tokens show it.
 func TestTokensOfAnotherType(t *testing.T) {
-	const hint = "the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; want dtype %s"
+	const hint = "the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; give dtype %s"
 	for _, c := range []struct{ name, dtype, records, taken, want string }{
 		{"int64", "", `"data" : "07000000000000000800000000000000", "token_count" : 2`, "int32", "int64"},
 		{"int16", "", `"data" : "07000800", "token_count" : 2`, "int32", "int16"},
@@ -220,8 +220,8 @@ func TestScoreInPerformanceMode(t *testing.T) {
 		{"no number", `echo nothing {accuracy_log}`, "", 0, false, "prints no"},
 		{"a command that fails", `echo broken; false {accuracy_log}`, "", 0, false, `exit status 1; it printed "broken"`},
 		{"a command without the log", `echo 'exact_match': 70`, "", 0, false, "{accuracy_log} for the log"},
-		{"dots", `echo "'exact_match': 1.2.3" {accuracy_log}`, "", 0, false, `prints "1.2.3", want a number`},
-		{"infinity", `echo score=-Infinity {accuracy_log}`, `score=(\S+)`, 0, false, `prints "-Infinity", want a number`},
+		{"dots", `echo "'exact_match': 1.2.3" {accuracy_log}`, "", 0, false, `prints "1.2.3", expected a number`},
+		{"infinity", `echo score=-Infinity {accuracy_log}`, `score=(\S+)`, 0, false, `prints "-Infinity", expected a number`},
 	} {
 		v, err := Verify(t.Context(), test07, Logs{Audit: run}, Options{Score: c.command, Pattern: c.pattern, LeastScore: c.least})
 		switch {
@@ -357,22 +357,22 @@ func TestMeanLengthOfAnswers(t *testing.T) {
 func TestResponsesThatCannotBeRead(t *testing.T) {
 	known := "0 " + numbers(1, 7, 0.8, 0.3, 1, 0, 1, 2, 2)
 	for _, c := range []struct{ test, dtype, accuracy, run, want string }{
-		{test01, "int32", "0 0000", "0 00000000", "record 0: the response has 2 bytes, which are not numbers of type int32: want dtype byte"},
-		{test01, "int64", "0 00000000", "0 00", "which are not numbers of type int64: want dtype byte, dtype float32 or dtype int32"},
+		{test01, "int32", "0 0000", "0 00000000", "record 0: the response has 2 bytes, which are not numbers of type int32: expected dtype byte"},
+		{test01, "int64", "0 00000000", "0 00", "which are not numbers of type int64: expected dtype byte, dtype float32 or dtype int32"},
 		{test01, "int64", "0 0000000000000000", "0 00", "record 0: the response has 1 bytes, which are not numbers of type int64"},
-		{test01, "int16", "0 00", "0 00", `dtype is "int16", want byte, float32, int32 or int64`},
+		{test01, "int16", "0 00", "0 00", `dtype is "int16": must be byte, float32, int32 or int64`},
 		{test06, "", "", "0 070000", "record 0: 3 bytes are not tokens of 4 bytes"},
 		{test06, "byte", "", "0 07", "int16, int32 or int64"},
 		{test06, "", "", "", "has no responses"},
 		{test09, "", "", "", "has no responses"},
 		{test08, "", known, "0 " + numbers(1, 7, 0.8), "record 0: 1 predictions for time 1, query 7, the accuracy log has 2"},
-		{test08, "", known, "0 " + numbers(1), "record 0: 1 numbers, want a time, a query, and predictions"},
+		{test08, "", known, "0 " + numbers(1), "record 0: 1 numbers, expected a time, a query, and predictions"},
 		{test08, "", known, "0 0000", "record 0: 2 bytes are not numbers of 4 bytes"},
-		{test08, "", known, "0 " + numbers(float32(math.NaN()), 7, 0.8), "the time is NaN, want a whole number"},
-		{test08, "", known, "0 " + numbers(1, 1e30, 0.8), "the query is 1e+30, want a whole number"},
-		{test08, "", "0 " + numbers(1, 7, 0.8, 1, 1, 3), "", "record 0: 6 numbers for 3 candidates, want 12"},
-		{test08, "", "0 " + numbers(1, 7, -1), "", "3 numbers for -1 candidates, want 0"},
-		{test08, "", "0 " + numbers(1, 7, float32(math.Inf(-1))), "", "the number of candidates is -Inf, want a whole number"},
+		{test08, "", known, "0 " + numbers(float32(math.NaN()), 7, 0.8), "the time is NaN: must be a whole number"},
+		{test08, "", known, "0 " + numbers(1, 1e30, 0.8), "the query is 1e+30: must be a whole number"},
+		{test08, "", "0 " + numbers(1, 7, 0.8, 1, 1, 3), "", "record 0: 6 numbers for 3 candidates, expected 12"},
+		{test08, "", "0 " + numbers(1, 7, -1), "", "3 numbers for -1 candidates, expected 0"},
+		{test08, "", "0 " + numbers(1, 7, float32(math.Inf(-1))), "", "the number of candidates is -Inf: must be a whole number"},
 	} {
 		list := func(response string) []string {
 			return slices.DeleteFunc([]string{response}, func(s string) bool { return s == "" })

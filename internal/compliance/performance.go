@@ -285,5 +285,5 @@ func checkResult(log, key string, value float64) error {
 	if value > 0 && !math.IsInf(value, 1) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is %v, want a number above 0", log, key, value)
+	return fmt.Errorf("%s: %s is %v: must be a number above 0", log, key, value)
 }

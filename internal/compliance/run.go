@@ -229,7 +229,7 @@ func (r *runner) runChanged(ctx context.Context) error {
 			r.dataset = r.DatasetPath
 		}
 		if r.dataset == "" {
-			return userinput.Errorf("dataset_path", "TEST03 changes the data of the result's runs: want their folder, or the changed data")
+			return userinput.Errorf("dataset_path", "TEST03 changes the data of the result's runs: give their folder, or the changed data")
 		}
 		r.observer.Note("changing the data of " + r.dataset + " into " + r.CustomData)
 		if err := changeData(ctx, r.dataset, r.CustomData); err != nil {

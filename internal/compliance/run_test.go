@@ -206,13 +206,13 @@ func TestWrongRequests(t *testing.T) {
 		field  string
 		want   string
 	}{
-		{"an unknown test", func(q *Request) { q.Test = "TEST02" }, "test", `test is "TEST02", want one of TEST01, TEST03, TEST04, TEST05, TEST06, TEST07, TEST08, TEST09`},
+		{"an unknown test", func(q *Request) { q.Test = "TEST02" }, "test", `test is "TEST02": must be one of TEST01, TEST03, TEST04, TEST05, TEST06, TEST07, TEST08, TEST09`},
 		{"a test of other rounds", func(q *Request) { q.Test, q.Rules = test09, "v5.1" }, "rules", "TEST09 is of the rules from v6.0 on, not of v5.1"},
 		{"unknown rules", func(q *Request) { q.Rules = "v9.9" }, "rules", "v9.9"},
 		{"another mode", func(q *Request) { q.Mode = "accuracy" }, "mode", "a test has the modes it needs"},
 		{"another audit.config", func(q *Request) { q.AuditConf = "x" }, "audit_conf", "the test makes its own"},
-		{"a tolerance below 0", func(q *Request) { q.Options.Tolerance = -1 }, "tolerance", "tolerance is -1, want a number from 0 on"},
-		{"a pattern without a group", func(q *Request) { q.Options.Pattern = "(" }, "score_pattern", "want a regular expression with a group for the number"},
+		{"a tolerance below 0", func(q *Request) { q.Options.Tolerance = -1 }, "tolerance", "tolerance is -1: must be a number from 0 on"},
+		{"a pattern without a group", func(q *Request) { q.Options.Pattern = "(" }, "score_pattern", "must be a regular expression with a group for the number"},
 		{"a test for other models", func(q *Request) { q.Test = test06 }, "test", "TEST06 is not for resnet50, whose tests are TEST01, TEST04"},
 		{"an unknown model", func(q *Request) { q.Model = "hal" }, "model", "hal"},
 		{"no scenario", func(q *Request) { q.Scenario = "" }, "scenario", "scenario"},

@@ -74,7 +74,7 @@ func (v *verification) compareResponses() (*responseComparison, error) {
 		return nil, err
 	}
 	if c.accuracy == 0 {
-		return nil, fmt.Errorf("%s has no responses, want those of the accuracy run", v.accuracyLog)
+		return nil, fmt.Errorf("%s has no responses, expected those of the accuracy run", v.accuracyLog)
 	}
 	return c, eachRecord(v.responses, func(r accuracy.Record) error {
 		one, err := c.parse(r.Data)
@@ -111,7 +111,7 @@ func (v *verification) compareResponses() (*responseComparison, error) {
 func (c *responseComparison) parse(data []byte) (response, error) {
 	one := response{empty: len(data) == 0, hash: maphash.Bytes(c.seed, data)}
 	if size := dtypes[c.dtype]; len(data)%size != 0 {
-		return one, fmt.Errorf("the response has %d bytes, which are not numbers of type %s: want %s", len(data), c.dtype, fitting(len(data)))
+		return one, fmt.Errorf("the response has %d bytes, which are not numbers of type %s: expected %s", len(data), c.dtype, fitting(len(data)))
 	} else if !one.empty {
 		var first [8]byte
 		copy(first[:], data[:size])

@@ -86,7 +86,7 @@ func (v *verification) verify06(context.Context) error {
 			n++
 		}
 		if n >= 2 {
-			fault(endToken, "ends with %d end tokens (%v), want one at most", n, ends)
+			fault(endToken, "ends with %d end tokens (%v), expected one at most", n, ends)
 		}
 		if r.TokenCount == nil {
 			fault(length, "has %d tokens and no token_count", len(tokens))
@@ -139,7 +139,7 @@ func (v *verification) verify06(context.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fits)) {
 		if fits[taken] == 0 && fits[name] == count {
-			v.Findings = append(v.Findings, fmt.Sprintf("the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; want dtype %[2]s", taken, name))
+			v.Findings = append(v.Findings, fmt.Sprintf("the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; give dtype %[2]s", taken, name))
 		}
 	}
 	v.write(accuracyFile, v.Test+end)

@@ -106,7 +106,7 @@ func (v *verification) runScore(ctx context.Context) (float64, error) {
 	}
 	score, err := strconv.ParseFloat(m[1], 64)
 	if err != nil || math.IsInf(score, 0) || math.IsNaN(score) {
-		return 0, fmt.Errorf("the command of the score prints %q, want a number", m[1])
+		return 0, fmt.Errorf("the command of the score prints %q, expected a number", m[1])
 	}
 	return score, nil
 }

@@ -62,7 +62,7 @@ func TestConf(t *testing.T) {
 
 func TestRoundsOfTests(t *testing.T) {
 	for _, c := range []struct{ test, rules, want string }{
-		{"TEST02", "", "test is \"TEST02\", want one of TEST01, "}, {test03, "v0.7", "TEST03 is of the rules up to v0.5, not of v0.7"},
+		{"TEST02", "", "test is \"TEST02\": must be one of TEST01, "}, {test03, "v0.7", "TEST03 is of the rules up to v0.5, not of v0.7"},
 		{test05, "v5.0", "TEST05 is of the rules up to v4.1, not of v5.0"}, {test07, "v5.1", "TEST07 is of the rules from v6.0 on, not of v5.1"}, {test01, "v9", "rules"},
 	} {
 		if _, err := Conf(c.test, "resnet50", c.rules); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -217,7 +217,7 @@ func (v *verification) rulesModel() (string, error) {
 	if m, known := models.Rules(name); known {
 		return m.Name, nil
 	}
-	return "", userinput.Errorf("model", "unknown model %q, want the name of a benchmark in the rules", name)
+	return "", userinput.Errorf("model", "unknown model %q: must be the name of a benchmark in the rules", name)
 }
 
 // A runLog is the logs of one performance run.
@@ -243,7 +243,7 @@ func readRun(dir string) (*runLog, error) {
 // wrong is an error about a setting of a log.
 func (r *runLog) wrong(key string, found, want any, why string) error {
 	e, _ := r.detail.First(key)
-	return fmt.Errorf("%s:%d: %s is %v, want %v: %s", r.detail.Name, e.Line, key, found, want, why)
+	return fmt.Errorf("%s:%d: %s is %v: must be %v: %s", r.detail.Name, e.Line, key, found, want, why)
 }
 
 // auditRun reads the logs of the run under the test's settings.

@@ -28,20 +28,20 @@ func TestRunsThatDoNotFit(t *testing.T) {
 		want  string
 	}{
 		{"nothing", "run", nil, nil, ""},
-		{"an accuracy run", "run", map[string]any{"effective_test_mode": "AccuracyOnly"}, all, "effective_test_mode is AccuracyOnly, want PerformanceOnly: the run was not made with the audit.config of "},
-		{"a search", "run", map[string]any{"effective_test_mode": "FindPeakPerformance"}, all, "effective_test_mode is FindPeakPerformance, want PerformanceOnly"},
-		{"a result of accuracy", "ref", map[string]any{"effective_test_mode": "AccuracyOnly"}, of(test01, test04, test05), "effective_test_mode is AccuracyOnly, want PerformanceOnly: the result's run measures performance"},
+		{"an accuracy run", "run", map[string]any{"effective_test_mode": "AccuracyOnly"}, all, "effective_test_mode is AccuracyOnly: must be PerformanceOnly: the run was not made with the audit.config of "},
+		{"a search", "run", map[string]any{"effective_test_mode": "FindPeakPerformance"}, all, "effective_test_mode is FindPeakPerformance: must be PerformanceOnly"},
+		{"a result of accuracy", "ref", map[string]any{"effective_test_mode": "AccuracyOnly"}, of(test01, test04, test05), "effective_test_mode is AccuracyOnly: must be PerformanceOnly: the result's run measures performance"},
 		{"a result of both", "ref", map[string]any{"effective_test_mode": "SubmissionRun"}, nil, ""},
-		{"a performance run for the accuracy", "acc", map[string]any{"effective_test_mode": "PerformanceOnly"}, of(test01, test08), "effective_test_mode is PerformanceOnly, want AccuracyOnly: responses are compared with those of an accuracy run"},
+		{"a performance run for the accuracy", "acc", map[string]any{"effective_test_mode": "PerformanceOnly"}, of(test01, test08), "effective_test_mode is PerformanceOnly: must be AccuracyOnly: responses are compared with those of an accuracy run"},
 		{"both for the accuracy", "acc", map[string]any{"effective_test_mode": "SubmissionRun"}, nil, ""},
-		{"other data in the accuracy run", "acc", map[string]any{"effective_accuracy_sample_count": 9}, of(test01, test08), "effective_accuracy_sample_count is 9, want 8: another model or data set than "},
-		{"other data in the result", "ref", map[string]any{"effective_performance_sample_count": 9}, of(test01, test04, test05), "effective_performance_sample_count is 8, want 9: another model or data set than "},
-		{"another scenario", "ref", map[string]any{"effective_scenario": "Server"}, of(test01, test04, test05), "effective_scenario is Offline, want Server: the scenario of "},
-		{"other seeds", "run", map[string]any{"effective_qsl_rng_seed": 77}, of(test01, test04), "effective_qsl_rng_seed is 77, want 1: seeds of another round than "},
-		{"one seed of the result", "run", map[string]any{"effective_sample_index_rng_seed": 2}, of(test05), "effective_sample_index_rng_seed is 2, want another: the run has the seeds of the result; TEST05 needs other ones"},
-		{"no sampling", "run", map[string]any{"effective_accuracy_log_rng_seed": 0}, of(test01, test06, test07, test08, test09), "effective_accuracy_log_rng_seed is 0, want 720381539243781796: the run was not made with the audit.config of "},
-		{"unique samples", "run", map[string]any{"effective_performance_issue_unique": true}, of(test04), "effective_performance_issue_same is true, want true"},
-		{"the sample before", "run", map[string]any{"effective_performance_issue_same_index": 2}, of(test04), "effective_performance_issue_same_index is 2, want 3"},
+		{"other data in the accuracy run", "acc", map[string]any{"effective_accuracy_sample_count": 9}, of(test01, test08), "effective_accuracy_sample_count is 9: must be 8: another model or data set than "},
+		{"other data in the result", "ref", map[string]any{"effective_performance_sample_count": 9}, of(test01, test04, test05), "effective_performance_sample_count is 8: must be 9: another model or data set than "},
+		{"another scenario", "ref", map[string]any{"effective_scenario": "Server"}, of(test01, test04, test05), "effective_scenario is Offline: must be Server: the scenario of "},
+		{"other seeds", "run", map[string]any{"effective_qsl_rng_seed": 77}, of(test01, test04), "effective_qsl_rng_seed is 77: must be 1: seeds of another round than "},
+		{"one seed of the result", "run", map[string]any{"effective_sample_index_rng_seed": 2}, of(test05), "effective_sample_index_rng_seed is 2: must be another: the run has the seeds of the result; TEST05 needs other ones"},
+		{"no sampling", "run", map[string]any{"effective_accuracy_log_rng_seed": 0}, of(test01, test06, test07, test08, test09), "effective_accuracy_log_rng_seed is 0: must be 720381539243781796: the run was not made with the audit.config of "},
+		{"unique samples", "run", map[string]any{"effective_performance_issue_unique": true}, of(test04), "effective_performance_issue_same is true: must be true"},
+		{"the sample before", "run", map[string]any{"effective_performance_issue_same_index": 2}, of(test04), "effective_performance_issue_same_index is 2: must be 3"},
 	} {
 		for _, test := range all {
 			response := "0 " + numbers(1, 7, 0.8, 1)
@@ -88,12 +88,12 @@ func TestResultsThatCannotBeCompared(t *testing.T) {
 		bound                 int // of Server in the test's run, in ns
 		want                  string
 	}{
-		{test01, "", "Offline", 0, 0, 0, "result_samples_per_second is 0, want a number above 0"},
-		{test01, "", "SingleStream", 1e6, 0, 0, "early_stopping_latency_ss is 0, want a number above 0"},
-		{test01, "", "Server", 100, -100, 0, "result_completed_samples_per_sec is -100, want a number above 0"},
-		{test01, "", "Server", 100, 100, 20, ": effective_target_latency_ns is 20, want 0: the bound of "},
-		{test04, "", "MultiStream", 1e6, 0, 0, "the estimate of the 99th percentile is 0, want a number above 0"},
-		{test05, "v4.1", "Server", 100, 0, 0, "Completed samples per second is 0, want a number above 0"},
+		{test01, "", "Offline", 0, 0, 0, "result_samples_per_second is 0: must be a number above 0"},
+		{test01, "", "SingleStream", 1e6, 0, 0, "early_stopping_latency_ss is 0: must be a number above 0"},
+		{test01, "", "Server", 100, -100, 0, "result_completed_samples_per_sec is -100: must be a number above 0"},
+		{test01, "", "Server", 100, 100, 20, ": effective_target_latency_ns is 20: must be 0: the bound of "},
+		{test04, "", "MultiStream", 1e6, 0, 0, "the estimate of the 99th percentile is 0: must be a number above 0"},
+		{test05, "v4.1", "Server", 100, 0, 0, "Completed samples per second is 0: must be a number above 0"},
 	} {
 		ref := fakeRun{scenario: c.scenario, metric: c.ref, responses: []string{"0 00"}}
 		acc, run := ref, ref
@@ -312,7 +312,7 @@ func TestTwoRunsOfTEST04(t *testing.T) {
 	a := older(fakeRun{scenario: "Offline", metric: 100}, "v0.7")
 	b := older(fakeRun{scenario: "Offline", metric: 100, settings: settings04}, "v0.7")
 	_, err := Verify(t.Context(), test04, Logs{Performance: a.write(t), Audit: b.write(t)}, Options{Rules: "v0.7"})
-	if err == nil || !strings.Contains(err.Error(), "effective_performance_issue_unique is false, want true: the run was not made with the audit.config of TEST04-A") {
+	if err == nil || !strings.Contains(err.Error(), "effective_performance_issue_unique is false: must be true: the run was not made with the audit.config of TEST04-A") {
 		t.Errorf("a run without TEST04-A's settings: %v", err)
 	}
 }
@@ -326,7 +326,7 @@ func TestSeedsOfV05(t *testing.T) {
 	if v := verified(t, test01, l, Options{Rules: "v0.5"}); !v.Passed {
 		t.Errorf("%+v", v)
 	}
-	if _, err := Verify(t.Context(), test01, l, Options{Rules: "v0.7"}); err == nil || !strings.Contains(err.Error(), "is 456, want 720381539243781796") {
+	if _, err := Verify(t.Context(), test01, l, Options{Rules: "v0.7"}); err == nil || !strings.Contains(err.Error(), "is 456: must be 720381539243781796") {
 		t.Errorf("with the seed of another round: %v", err)
 	}
 }
@@ -357,26 +357,26 @@ func TestLimitationsOfEasierTests(t *testing.T) {
 		want        string
 	}{
 		{test01, "resnet50", 4096, []string{"0 00"}, Options{}, ""},
-		{test01, "resnet50", 1, []string{"0 00"}, Options{}, "TEST01 fewer_logged: 1, want 4096"},
+		{test01, "resnet50", 1, []string{"0 00"}, Options{}, "TEST01 fewer_logged: 1: must be 4096"},
 		{test01, "retinanet", 256, []string{"0 00"}, Options{}, ""},
-		{test01, "retinanet", 255, []string{"0 00"}, Options{}, "TEST01 fewer_logged: 255, want 256"},
+		{test01, "retinanet", 255, []string{"0 00"}, Options{}, "TEST01 fewer_logged: 255: must be 256"},
 		{test01, "", 1, []string{"0 00"}, Options{}, ""},
 		{test01, "resnet50", nil, []string{"0 00"}, Options{}, ""},
 		{test06, "", 100, []string{"0 " + answer}, Options{}, ""},
-		{test06, "", 99, []string{"0 " + answer}, Options{}, "TEST06 fewer_logged: 99, want 100"},
+		{test06, "", 99, []string{"0 " + answer}, Options{}, "TEST06 fewer_logged: 99: must be 100"},
 		{test06, "llama3.1-8b", 100, []string{"0 " + answer}, Options{EOS: 7}, ""},
-		{test06, "llama3.1-8b", 100, []string{"0 " + answer}, Options{EOS: 4}, "TEST06 other_end_token: 4, want [9 7]"},
+		{test06, "llama3.1-8b", 100, []string{"0 " + answer}, Options{EOS: 4}, "TEST06 other_end_token: 4: must be [9 7]"},
 		{test07, "gpt-oss-120b", 990, slices.Repeat([]string{"0 00"}, 990), Options{}, ""},
-		{test07, "gpt-oss-120b", 990, slices.Repeat([]string{"0 00"}, 989), Options{}, "TEST07 fewer_responses: 989, want 990"},
-		{test07, "", 990, slices.Repeat([]string{"0 00"}, 990), Options{LeastScore: 60}, "TEST07 lower_score: 60, want 60.698"},
+		{test07, "gpt-oss-120b", 990, slices.Repeat([]string{"0 00"}, 989), Options{}, "TEST07 fewer_responses: 989: must be 990"},
+		{test07, "", 990, slices.Repeat([]string{"0 00"}, 990), Options{LeastScore: 60}, "TEST07 lower_score: 60: must be 60.698"},
 		{test07, "bert", 990, slices.Repeat([]string{"0 00"}, 990), Options{LeastScore: 60}, ""},
-		{test08, "", 4096, []string{"0 " + numbers(1, 7, 0.8)}, Options{Tolerance: 0.5}, "TEST08 wider_entropies: 50 %, want 0.1 %"},
+		{test08, "", 4096, []string{"0 " + numbers(1, 7, 0.8)}, Options{Tolerance: 0.5}, "TEST08 wider_entropies: 50 %: must be 0.1 %"},
 		{test08, "", 4096, []string{"0 " + numbers(1, 7, 0.8)}, Options{Tolerance: 0.0001}, ""},
 		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{}, ""},
-		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 823), Options{}, "TEST09 fewer_responses: 823, want 824"},
-		{test09, "gpt-oss-120b", 10000, []string{"0 " + long}, Options{}, "TEST09 fewer_responses: 1, want 6396"},
-		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{LeastTokens: 1}, "TEST09 wider_lengths: 1 to 301.19, want 246.43 to 301.19"},
-		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{MostTokens: 302}, "TEST09 wider_lengths: 246.43 to 302, want 246.43 to 301.19"},
+		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 823), Options{}, "TEST09 fewer_responses: 823: must be 824"},
+		{test09, "gpt-oss-120b", 10000, []string{"0 " + long}, Options{}, "TEST09 fewer_responses: 1: must be 6396"},
+		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{LeastTokens: 1}, "TEST09 wider_lengths: 1 to 301.19: must be 246.43 to 301.19"},
+		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{MostTokens: 302}, "TEST09 wider_lengths: 246.43 to 302: must be 246.43 to 301.19"},
 		{test09, "e2e-rag-qna", 10000, slices.Repeat([]string{"0 " + answerOf(270)}, 824), Options{LeastTokens: 247, MostTokens: 301}, ""},
 	} {
 		acc := []string{c.responses[0]}
@@ -393,7 +393,7 @@ func TestLimitationsOfEasierTests(t *testing.T) {
 		v := verified(t, c.test, l, c.o)
 		var list []string
 		for _, l := range v.Limitations {
-			list = append(list, fmt.Sprintf("%s %s: %s, want %s", l.Key, l.ID, l.Value, l.Want))
+			list = append(list, fmt.Sprintf("%s %s: %s: must be %s", l.Key, l.ID, l.Value, l.Want))
 		}
 		if got := strings.Join(list, "\n"); got != c.want || !v.Passed {
 			t.Errorf("%s of %q, %+v: passed %v %v, limitations %q, want %q", c.test, c.model, c.o, v.Passed, v.Findings, got, c.want)

@@ -188,9 +188,9 @@ func (p *confParser) line(words []string) error {
 		p.comment(words)
 		return nil
 	case len(words) == 1 || strings.HasPrefix(words[1], "#"):
-		return p.syntax("want model.scenario.key = value, got only %q", words[0])
+		return p.syntax("expected model.scenario.key = value, got only %q", words[0])
 	case words[1] != "=":
-		return p.syntax("want an = between spaces after %q, got %q", words[0], words[1])
+		return p.syntax("expected an = between spaces after %q, got %q", words[0], words[1])
 	case len(words) == 2:
 		return p.syntax("%s has no value", words[0])
 	}
@@ -297,7 +297,7 @@ func (p *confParser) comment(words []string) {
 		harmless = harmless && err == nil
 	}
 	if !harmless {
-		p.conf.warn(p.at, "LoadGen refuses the whole file because of %q: want a space after the #", words[0])
+		p.conf.warn(p.at, "LoadGen refuses the whole file because of %q: put a space after the #", words[0])
 	}
 }
 
@@ -314,7 +314,7 @@ func (p *confParser) name(word string) (Entry, error) {
 	parts := strings.Split(word, ".")
 	n := len(parts)
 	if n < 3 || strings.Join(parts[:n-2], ".") == "" || parts[n-1] == "" {
-		return Entry{}, p.syntax("want model.scenario.key before the =, got %q", word)
+		return Entry{}, p.syntax("expected model.scenario.key before the =, got %q", word)
 	}
 	e := Entry{Model: strings.Join(parts[:n-2], "."), Scenario: parts[n-2], Key: parts[n-1], Line: p.at.Line}
 	switch {

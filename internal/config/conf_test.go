@@ -31,7 +31,7 @@ func TestParseConf(t *testing.T) {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
-		`user.conf:2: LoadGen refuses the whole file because of "#another,": want a space after the #`,
+		`user.conf:2: LoadGen refuses the whole file because of "#another,": put a space after the #`,
 		"user.conf:6: my.own.model.Offline.min_query_count has 3 values, LoadGen takes the last, 010",
 	}, c.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -64,35 +64,35 @@ m.Server.min_query_count = 4
 
 func TestWrongLines(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
-		{"key without value", "*.Server.target_qps", `want model.scenario.key = value, got only "*.Server.target_qps"`},
-		{"comment instead of value", "*.Server.target_qps # 5", `want model.scenario.key = value, got only`},
+		{"key without value", "*.Server.target_qps", `expected model.scenario.key = value, got only "*.Server.target_qps"`},
+		{"comment instead of value", "*.Server.target_qps # 5", `expected model.scenario.key = value, got only`},
 		{"nothing after the equals sign", "*.Server.target_qps =", "*.Server.target_qps has no value"},
-		{"no equals sign", "*.Server.target_qps 5", `want an = between spaces after "*.Server.target_qps", got "5"`},
+		{"no equals sign", "*.Server.target_qps 5", `expected an = between spaces after "*.Server.target_qps", got "5"`},
 		{"equals sign without spaces", "*.Server.target_qps=5 = 6", `unknown key "target_qps=5"; did you mean "target_qps"?`},
 		{"comment behind the value", "*.Server.target_qps = 5 # fast", `a comment needs a line of its own: LoadGen reads "#" as a value`},
 		{"comment as the value", "*.Server.target_qps = #5", "a comment needs a line of its own"},
-		{"no scenario", "target_qps = 5", `want model.scenario.key before the =, got "target_qps"`},
-		{"no model", ".Server.target_qps = 5", "want model.scenario.key before the ="},
-		{"no key", "*.Server. = 5", "want model.scenario.key before the ="},
+		{"no scenario", "target_qps = 5", `expected model.scenario.key before the =, got "target_qps"`},
+		{"no model", ".Server.target_qps = 5", "expected model.scenario.key before the ="},
+		{"no key", "*.Server. = 5", "expected model.scenario.key before the ="},
 		{"unknown scenario", "*.Sever.target_qps = 5", `unknown scenario "Sever"; did you mean "Server"? (known: SingleStream, MultiStream, Server, Offline, *)`},
 		{"Interactive", "llama2-70b.Interactive.ttft_latency = 5", "write model-interactive.Server instead"},
 		{"unknown key", "*.Server.target_qsp = 5", `unknown key "target_qsp"; did you mean "target_qps"? (known: accuracy_log_probability, `},
 		{"key that only flags have", "*.Server.num_issue_query_threads = 5", `unknown key "num_issue_query_threads"`},
-		{"fraction as count", "*.*.min_query_count = 1.5", "want a whole number, got 1.5"},
+		{"fraction as count", "*.*.min_query_count = 1.5", "expected a whole number, got 1.5"},
 		{"decimal with a leading zero", "*.*.min_query_count = 089", "089 is not an octal number, which is what a leading 0 makes of it"},
 		{"one bad of several values", "*.*.min_query_count = x 5", `"x" is not a number`},
 		{"underscores in a number", "*.*.min_query_count = 1_000", `"1_000" is not a number`},
 		{"Arabic digits", "*.Server.target_qps = ٥٠", `"٥٠" is not a number`},
 		{"wide digits", "*.Server.target_qps = １００", `"１００" is not a number`},
-		{"not a number", "*.Server.target_qps = NaN", "want a finite number, got NaN"},
-		{"minus zero", "*.Server.min_query_count = -0", "want a whole number, got -0"},
+		{"not a number", "*.Server.target_qps = NaN", "expected a finite number, got NaN"},
+		{"minus zero", "*.Server.min_query_count = -0", "expected a whole number, got -0"},
 		{"65 bits", "*.Server.min_query_count = 18446744073709551616", "18446744073709551616 does not fit into 64 bits"},
 		{"300 million years", "*.Server.max_duration = 9223372036854775807", "are more than a run can last"},
 		{"negative milliseconds", "*.Server.min_duration = -1", "must not be negative, is -1"},
 		{"NUL", "*.Server.target_latency = 9\x00", `"9\x00" is not a number`},
-		{"blanks that do not break", "*.Server.target_latency\u00a0=\u00a09", "want model.scenario.key = value"},
+		{"blanks that do not break", "*.Server.target_latency\u00a0=\u00a09", "expected model.scenario.key = value"},
 		{"a letter that looks like another", "*.Server.tаrget_latency = 9", "unknown key"},
-		{"fraction that Server would read too", "*.*.target_latency = 1.5", "want a whole number, got 1.5"},
+		{"fraction that Server would read too", "*.*.target_latency = 1.5", "expected a whole number, got 1.5"},
 	} {
 		if _, err := ParseConf("dir/user.conf", []byte("# first line\n"+c.line+"\n"), ParseOptions{}); err == nil || !strings.HasPrefix(err.Error(), "dir/user.conf:2: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q gives %v, want dir/user.conf:2: …%s…", c.line, err, c.want)
@@ -127,7 +127,7 @@ func TestAllErrorsAreReported(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for i, want := range []string{"user.conf:1: want model", "user.conf:2: unknown key", "user.conf:4: unknown scenario", "user.conf:5: *.*.mode: "} {
+	for i, want := range []string{"user.conf:1: expected model", "user.conf:2: unknown key", "user.conf:4: unknown scenario", "user.conf:5: *.*.mode: "} {
 		if lines := strings.Split(err.Error(), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[i], want) {
 			t.Errorf("ParseConf returns %v, want %s", err, want)
 		}
@@ -186,9 +186,9 @@ func TestPublishedFiles(t *testing.T) {
 		{"another", "*.MultiStream.multi_stream_samples_per_query = 8\n" + key + " = 3\n", "3", "its key is samples_per_query", ""},
 		{"upper case", "*.Server.TARGET_QPS = 100\n", "", "", `unknown key "TARGET_QPS"`},
 		{"an unknown scenario", "*.server.target_qps = 100\n", "", "", `unknown scenario "server"`},
-		{"no space before the =", "*.Server.target_qps= 100\n", "", "", "want an = between spaces"},
+		{"no space before the =", "*.Server.target_qps= 100\n", "", "", "expected an = between spaces"},
 		{"no spaces", "*.Server.target_qps=100\n", "", "", "got only"},
-		{"no =", "*.Server.target_qps 100\n", "", "", "want an = between spaces"},
+		{"no =", "*.Server.target_qps 100\n", "", "", "expected an = between spaces"},
 		{"a comment behind the value", key + " = 100 # fast\n", "", "", "a comment needs a line of its own"},
 		{"a unit", key + " = 100qps\n", "", "", "*.Server.target_qps: "},
 		{"a thousands separator", key + " = 1,000\n", "", "", "*.Server.target_qps: "},
@@ -269,8 +269,8 @@ func TestCommentWithoutSpace(t *testing.T) {
 		{"a comment", "# text more", ""},
 		{"one word, which LoadGen takes for a key without a value", "#text", ""},
 		{"a setting that is commented out, which LoadGen takes for one of another name", "#*.*.min_query_count = 5", ""},
-		{"two words", "#text more", `LoadGen refuses the whole file because of "#text": want a space after the #`},
-		{"no number", "#a = b", `LoadGen refuses the whole file because of "#a": want a space after the #`},
+		{"two words", "#text more", `LoadGen refuses the whole file because of "#text": put a space after the #`},
+		{"no number", "#a = b", `LoadGen refuses the whole file because of "#a": put a space after the #`},
 	} {
 		conf, err := ParseConf("user.conf", []byte("\n"+c.line+"\n*.*.min_query_count = 9\n"), ParseOptions{})
 		if err != nil || len(conf.entries) != 1 {

@@ -50,7 +50,7 @@ func ParseDivision(name string) (Division, error) {
 	if i := slices.Index(rounds.Divisions(), strings.ToLower(name)); i >= 0 {
 		return Division(i), nil
 	}
-	return Closed, fmt.Errorf("unknown division %q, want closed, open or network", name)
+	return Closed, fmt.Errorf("unknown division %q: must be closed, open or network", name)
 }
 
 // Differences compares settings with those of the rules, field by field. The settings are

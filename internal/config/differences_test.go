@@ -29,7 +29,7 @@ func differences(t *testing.T, q config.Request, division config.Division) []str
 		case d.Easier:
 			kind = "easier: "
 		}
-		texts = append(texts, fmt.Sprintf("%s%s %s, want %s (%s)", kind, d.Key, d.Value, d.Want, d.Origin))
+		texts = append(texts, fmt.Sprintf("%s%s %s, expected %s (%s)", kind, d.Key, d.Value, d.Want, d.Origin))
 	}
 	return texts
 }
@@ -79,40 +79,40 @@ func TestDifferences(t *testing.T) {
 		want     string // empty: no difference
 	}{
 		{name: "a lower percentile", scenario: loadgen.Server, key: "target_latency_percentile", value: "0.5",
-			want: "easier: target_latency_percentile 0.5 %, want 99 % (user.conf:1)"},
+			want: "easier: target_latency_percentile 0.5 %, expected 99 % (user.conf:1)"},
 		{name: "the same in the open division", scenario: loadgen.Server, key: "target_latency_percentile", value: "0.5", division: config.Open,
-			want: "allowed: target_latency_percentile 0.5 %, want 99 % (user.conf:1)"},
+			want: "allowed: target_latency_percentile 0.5 %, expected 99 % (user.conf:1)"},
 		{name: "a higher percentile", scenario: loadgen.SingleStream, key: "target_latency_percentile", value: "99",
-			want: "harder: target_latency_percentile 99 %, want 90 % (user.conf:1)"},
+			want: "harder: target_latency_percentile 99 %, expected 90 % (user.conf:1)"},
 		{name: "a looser bound", scenario: loadgen.Server, key: "target_latency", value: "100",
-			want: "easier: target_latency 100ms, want 15ms (user.conf:1)"},
+			want: "easier: target_latency 100ms, expected 15ms (user.conf:1)"},
 		{name: "a tighter bound", scenario: loadgen.Server, key: "target_latency", value: "5",
-			want: "harder: target_latency 5ms, want 15ms (user.conf:1)"},
+			want: "harder: target_latency 5ms, expected 15ms (user.conf:1)"},
 		{name: "an expected latency is the submitter's", scenario: loadgen.SingleStream, key: "target_latency", value: "5"},
 		{name: "so is the rate", scenario: loadgen.Server, key: "target_qps", value: "50"},
 		{name: "one sample again and again", scenario: loadgen.Server, key: "performance_issue_same", value: "1",
-			want: "easier: performance_issue_same true, want false (user.conf:1)"},
+			want: "easier: performance_issue_same true, expected false (user.conf:1)"},
 		{name: "fewer queries", scenario: loadgen.MultiStream, key: "min_query_count", value: "10",
-			want: "easier: min_query_count 10, want 662 (user.conf:1)"},
+			want: "easier: min_query_count 10, expected 662 (user.conf:1)"},
 		{name: "fewer samples in memory", scenario: loadgen.Offline, key: "performance_sample_count_override", value: "8",
-			want: "easier: performance_sample_count_override 8, want 1024 (user.conf:1)"},
+			want: "easier: performance_sample_count_override 8, expected 1024 (user.conf:1)"},
 		{name: "all samples in memory", scenario: loadgen.Offline, key: "performance_sample_count_override", value: "0",
-			want: "harder: performance_sample_count_override all, want 1024 (user.conf:1)"},
+			want: "harder: performance_sample_count_override all, expected 1024 (user.conf:1)"},
 		{name: "fixed counts before early stopping", scenario: loadgen.MultiStream, version: "v0.5", key: "min_query_count", value: "1250",
-			want: "easier: min_query_count 1250, want 270336 (user.conf:1)"},
+			want: "easier: min_query_count 1250, expected 270336 (user.conf:1)"},
 		{name: "a longer interval", scenario: loadgen.MultiStream, version: "v0.5", key: "target_qps", value: "10",
-			want: "easier: target_qps 10, want 20 (user.conf:1)"},
+			want: "easier: target_qps 10, expected 20 (user.conf:1)"},
 		{name: "samples per query are the result at fixed intervals", scenario: loadgen.MultiStream, version: "v0.5", key: "samples_per_query", value: "3"},
 		{name: "another seed, where user.conf may set it", scenario: loadgen.Offline, version: "v4.1", key: "qsl_rng_seed", value: "7",
-			want: "easier: qsl_rng_seed 7, want 3066443479025735752 (user.conf:1)"},
+			want: "easier: qsl_rng_seed 7, expected 3066443479025735752 (user.conf:1)"},
 		{name: "a rate that makes a small query has no effect", scenario: loadgen.Offline, version: "v0.5", key: "target_qps", value: "20"},
 		{name: "a smaller query", scenario: loadgen.Offline, version: "v0.5", key: "min_query_count", value: "8167",
-			want: "easier: min_query_count 8167, want 24576 (user.conf:1)"},
+			want: "easier: min_query_count 8167, expected 24576 (user.conf:1)"},
 		{name: "a larger query", scenario: loadgen.Offline, version: "v0.5", key: "min_query_count", value: "24577",
-			want: "harder: min_query_count 24577, want 24576 (user.conf:1)"},
+			want: "harder: min_query_count 24577, expected 24576 (user.conf:1)"},
 		{name: "a slow system since then, whose query is as large as mlperf.conf says", scenario: loadgen.Offline, key: "target_qps", value: "0.1"},
 		{name: "an end by the clock", scenario: loadgen.Offline, key: "max_duration", value: "900000",
-			want: "harder: max_duration 15m0s, want none (user.conf:1)"},
+			want: "harder: max_duration 15m0s, expected none (user.conf:1)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.version == "" {
@@ -135,7 +135,7 @@ func TestDifferencesOfAnAccuracyRun(t *testing.T) {
 		{Key: "mode", Value: "accuracy"}, {Key: "min_duration", Value: "1s"}, {Key: "accuracy_sample_count_override", Value: "12"},
 	}}
 	got := strings.Join(differences(t, q, config.Closed), "; ")
-	if want := "easier: accuracy_sample_count_override 12, want all ()"; got != want {
+	if want := "easier: accuracy_sample_count_override 12, expected all ()"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -148,7 +148,7 @@ func TestDifferencesOfAnAccuracyRunWithTEST05(t *testing.T) {
 	}
 	q := config.Request{Model: known(t, "resnet50"), Scenario: loadgen.Offline, MLPerfConf: conf, Options: []config.Override{{Key: "mode", Value: "accuracy"}}}
 	got := strings.Join(differences(t, q, config.Closed), "; ")
-	for _, want := range []string{"easier: test05 true", "easier: min_duration 1s, want 10m0s (mlperf.conf:2)", "qsl_rng_seed 7"} {
+	for _, want := range []string{"easier: test05 true", "easier: min_duration 1s, expected 10m0s (mlperf.conf:2)", "qsl_rng_seed 7"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -161,7 +161,7 @@ func TestOtherArrivalsAreNotOfTheRules(t *testing.T) {
 			Model: known(t, "resnet50"), Scenario: loadgen.Server, Rules: rules(t, config.Newest),
 			Options: []config.Override{{Key: "arrivals", Value: "burst:4x500ms", Origin: "flag --arrivals"}},
 		}, division)
-		if want := "easier: arrivals burst:4x500ms, want poisson (flag --arrivals)"; len(got) != 1 || got[0] != want {
+		if want := "easier: arrivals burst:4x500ms, expected poisson (flag --arrivals)"; len(got) != 1 || got[0] != want {
 			t.Errorf("%v: %q, want %q", division, got, want)
 		}
 	}

@@ -146,8 +146,8 @@ func readOddities(t *testing.T) []oddity {
 
 // Lines that LoadGen misreads silently are errors here, for one of these reasons.
 var misread = []string{
-	"unknown key", "unknown scenario", "want model.scenario.key", "want an = between spaces", "has no value", "is not an octal number", "want a whole number",
-	"must be above 0", "want a percentile", "does not fit into 64 bits", "more than a run can last", "want at most", "must not be negative", "want a finite number",
+	"unknown key", "unknown scenario", "expected model.scenario.key", "expected an = between spaces", "has no value", "is not an octal number", "expected a whole number",
+	"must be above 0", "expected a percentile", "does not fit into 64 bits", "more than a run can last", "expected at most", "must not be negative", "expected a finite number",
 	"is too large", " says ", // a key with two values
 }
 

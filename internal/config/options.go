@@ -233,5 +233,5 @@ func optionText(v any) (string, error) {
 	case nil:
 		return "", errors.New("has no value")
 	}
-	return "", errors.New("want one value or a list of values")
+	return "", errors.New("expected one value or a list of values")
 }

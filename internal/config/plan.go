@@ -136,7 +136,7 @@ type Bandwidth struct{ Ingress, Egress float64 }
 // returns an error for a model that these rules have no formula for.
 func MinBandwidth(version string, m Model, samplesPerSecond float64, bytesPerValue int) (Bandwidth, error) {
 	if samplesPerSecond < 0 || bytesPerValue <= 0 {
-		return Bandwidth{}, fmt.Errorf("want a speed of at least 0 and values of at least 1 byte, got %g and %d", samplesPerSecond, bytesPerValue)
+		return Bandwidth{}, fmt.Errorf("expected a speed of at least 0 and values of at least 1 byte, got %g and %d", samplesPerSecond, bytesPerValue)
 	}
 	sample, ok := m.sampleIn(version)
 	if !ok {

@@ -145,7 +145,7 @@ func TestWrongOptions(t *testing.T) {
 		{"of another scenario", "target_qps", "1", "flag --x: target_qps has no effect in SingleStream, only in MultiStream, Server, Offline"},
 		{"ignored by LoadGen", "target_duration", "1s", `unknown setting "target_duration"`},
 		{"without its switch", "token_latency_scaling_factor", "5", "token_latency_scaling_factor has no effect: infer_token_latencies is off"},
-		{"fraction of a query", "min_query_count", "1.5", "want a whole number"},
+		{"fraction of a query", "min_query_count", "1.5", "expected a whole number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Resolve(Request{Scenario: loadgen.SingleStream, Options: []Override{{Key: c.key, Value: c.value, Origin: "flag --x"}}})

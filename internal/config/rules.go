@@ -115,7 +115,7 @@ func Rules(version string) (*RuleSet, error) {
 	all := ruleSets()
 	i := slices.IndexFunc(all, func(r RuleSet) bool { return r.Version == wanted })
 	if i < 0 {
-		return nil, fmt.Errorf("unknown rules %q, want one of %s", version, strings.Join(Versions(), ", "))
+		return nil, fmt.Errorf("unknown rules %q: must be one of %s", version, strings.Join(Versions(), ", "))
 	}
 	r := &all[i]
 	name, text, ok := configs.MLPerfConf(wanted)

@@ -57,7 +57,7 @@ func TestRulesByVersion(t *testing.T) {
 	if versions := Versions(); versions[len(versions)-1] != Newest {
 		t.Errorf("the newest rules are %s, Newest is %s", versions[len(versions)-1], Newest)
 	}
-	if _, err := Rules("v0.6"); err == nil || !strings.Contains(err.Error(), `unknown rules "v0.6", want one of v0.5, v0.7, `) {
+	if _, err := Rules("v0.6"); err == nil || !strings.Contains(err.Error(), `unknown rules "v0.6": must be one of v0.5, v0.7, `) {
 		t.Errorf("Rules(v0.6) = %v", err)
 	}
 }

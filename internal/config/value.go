@@ -87,13 +87,13 @@ const maxMillis = math.MaxInt64 / 1_000_000
 func checkWhole(k loadgen.Kind, v uint64) error {
 	switch {
 	case k == loadgen.KindSwitch && v > 1:
-		return fmt.Errorf("want 0 or 1, got %d", v)
+		return fmt.Errorf("expected 0 or 1, got %d", v)
 	case k == loadgen.KindMode && v > uint64(loadgen.FindPeakPerformance):
-		return fmt.Errorf("want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got %d", v)
+		return fmt.Errorf("expected 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got %d", v)
 	case k == loadgen.KindWholeMillis && v > maxMillis:
 		return fmt.Errorf("%d ms are more than a run can last", v)
 	case k == loadgen.KindSmallCount && v > math.MaxInt32:
-		return fmt.Errorf("want at most %d, got %d", math.MaxInt32, v)
+		return fmt.Errorf("expected at most %d, got %d", math.MaxInt32, v)
 	}
 	return nil
 }
@@ -107,9 +107,9 @@ func checkReal(k loadgen.Kind, v float64) error {
 	case v < 0:
 		return fmt.Errorf("must not be negative, is %g", v)
 	case k == loadgen.KindPercentile && (v == 0 || v >= 100):
-		return fmt.Errorf("want a percentile above 0 and below 100, got %g", v)
+		return fmt.Errorf("expected a percentile above 0 and below 100, got %g", v)
 	case k == loadgen.KindProbability && v > 100:
-		return fmt.Errorf("want a percentage from 0 to 100, got %g", v)
+		return fmt.Errorf("expected a percentage from 0 to 100, got %g", v)
 	case (k == loadgen.KindRate || k == loadgen.KindMillis) && v == 0:
 		return errZero
 	case k == loadgen.KindMillis && v > maxMillis:
@@ -147,7 +147,7 @@ func notWhole(text string, base int) error {
 	case base == 8 && real == math.Trunc(real):
 		return fmt.Errorf("%s is not an octal number, which is what a leading 0 makes of it", text)
 	}
-	return fmt.Errorf("want a whole number, got %s", text)
+	return fmt.Errorf("expected a whole number, got %s", text)
 }
 
 // parseReal reads a number as strtod does, without infinities and NaN.
@@ -167,7 +167,7 @@ func parseReal(text string) (float64, error) {
 	case err != nil:
 		return 0, notNumber
 	case math.IsInf(v, 0) || math.IsNaN(v):
-		return 0, fmt.Errorf("want a finite number, got %s", text)
+		return 0, fmt.Errorf("expected a finite number, got %s", text)
 	}
 	return v, nil
 }
@@ -193,7 +193,7 @@ func parseOption(k loadgen.Kind, text string) (v value, inFile string, err error
 		on, err := strconv.ParseBool(text)
 		switch {
 		case err != nil:
-			return value{}, "", fmt.Errorf("want true or false, got %q", text)
+			return value{}, "", fmt.Errorf("expected true or false, got %q", text)
 		case on:
 			return value{whole: 1}, "1", nil
 		}
@@ -224,7 +224,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a time: want 90s, 10m, 1h, or milliseconds without a unit", text)
+		return 0, fmt.Errorf("%q is not a time: expected 90s, 10m, 1h, or milliseconds without a unit", text)
 	case d < 0:
 		return 0, fmt.Errorf("%q is negative", text)
 	}
@@ -243,7 +243,7 @@ func ParseMode(name string) (loadgen.Mode, error) {
 	}
 	mode, err := loadgen.ParseMode(name)
 	if err != nil {
-		err = fmt.Errorf("unknown mode %q, want performance, accuracy or submission", name)
+		err = fmt.Errorf("unknown mode %q: must be performance, accuracy or submission", name)
 	}
 	return mode, err
 }

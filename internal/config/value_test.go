@@ -20,11 +20,11 @@ func TestValues(t *testing.T) {
 	}{
 		{loadgen.KindCount, "18446744073709551615", whole, math.MaxUint64, ""},
 		{loadgen.KindSmallCount, "2147483647", whole, math.MaxInt32, ""},
-		{loadgen.KindSmallCount, "2147483648", whole, 0, "want at most 2147483647, got 2147483648"},
-		{loadgen.KindSwitch, "0", whole, 0, ""}, {loadgen.KindSwitch, "0x1", whole, 1, ""}, {loadgen.KindSwitch, "2", whole, 0, "want 0 or 1, got 2"},
+		{loadgen.KindSmallCount, "2147483648", whole, 0, "expected at most 2147483647, got 2147483648"},
+		{loadgen.KindSwitch, "0", whole, 0, ""}, {loadgen.KindSwitch, "0x1", whole, 1, ""}, {loadgen.KindSwitch, "2", whole, 0, "expected 0 or 1, got 2"},
 		{loadgen.KindCount, "0x10", whole, 16, ""}, {loadgen.KindCount, "010", whole, 8, ""}, {loadgen.KindCount, "18446744073709551616", whole, 0, "18446744073709551616 does not fit into 64 bits"},
 		{loadgen.KindCount, "-1", whole, 0, "must not be negative, is -1"}, {loadgen.KindCount, "1_000", whole, 0, `"1_000" is not a number`}, {loadgen.KindRate, "1_0.5", real, 0, `"1_0.5" is not a number`},
-		{loadgen.KindMode, "3", whole, 3, ""}, {loadgen.KindMode, "4", whole, 0, "want 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got 4"},
+		{loadgen.KindMode, "3", whole, 3, ""}, {loadgen.KindMode, "4", whole, 0, "expected 0 (submission), 1 (accuracy), 2 (performance) or 3 (find peak), got 4"},
 		{loadgen.KindWholeMillis, "9223372036854", whole, 9223372036854e6, ""},
 		{loadgen.KindWholeMillis, "9223372036855", whole, 0, "9223372036855 ms are more than a run can last"},
 		{loadgen.KindWholeMillis, "0", whole, 0, ""},
@@ -33,15 +33,15 @@ func TestValues(t *testing.T) {
 		{loadgen.KindMillis, "0.0000005", real, 0.5, ""},
 		{loadgen.KindMillis, "0", real, 0, "must be above 0"}, {loadgen.KindMillis, "-0", real, 0, "must be above 0"}, {loadgen.KindMillis, "-1", real, 0, "must not be negative, is -1"},
 		{loadgen.KindPercentile, "99.9999", real, 99.9999, ""}, {loadgen.KindPercentile, "1e-300", real, 1e-300, ""},
-		{loadgen.KindPercentile, "0", real, 0, "want a percentile above 0 and below 100, got 0"}, {loadgen.KindPercentile, "100", real, 0, "want a percentile above 0 and below 100, got 100"},
-		{loadgen.KindProbability, "0", real, 0, ""}, {loadgen.KindProbability, "100", real, 100, ""}, {loadgen.KindProbability, "100.0001", real, 0, "want a percentage from 0 to 100, got 100.0001"},
+		{loadgen.KindPercentile, "0", real, 0, "expected a percentile above 0 and below 100, got 0"}, {loadgen.KindPercentile, "100", real, 0, "expected a percentile above 0 and below 100, got 100"},
+		{loadgen.KindProbability, "0", real, 0, ""}, {loadgen.KindProbability, "100", real, 100, ""}, {loadgen.KindProbability, "100.0001", real, 0, "expected a percentage from 0 to 100, got 100.0001"},
 		{loadgen.KindRate, "1e-300", real, 1e-300, ""}, {loadgen.KindRate, "1e-400", real, 0, "must be above 0"}, {loadgen.KindRate, "0x.8", real, 0.5, ""},
 		{loadgen.KindNumber, "0", real, 0, ""}, {loadgen.KindNumber, "1e308", real, 1e308, ""}, {loadgen.KindNumber, "-1", real, 0, "must not be negative, is -1"},
-		{loadgen.KindNumber, "1e309", real, 0, "1e309 is too large"}, {loadgen.KindNumber, "infinity", real, 0, "want a finite number, got infinity"}, {loadgen.KindNumber, "NaN", real, 0, "want a finite number, got NaN"},
+		{loadgen.KindNumber, "1e309", real, 0, "1e309 is too large"}, {loadgen.KindNumber, "infinity", real, 0, "expected a finite number, got infinity"}, {loadgen.KindNumber, "NaN", real, 0, "expected a finite number, got NaN"},
 		{loadgen.KindNumber, "", real, 0, `"" is not a number`}, {loadgen.KindCount, "", whole, 0, `"" is not a number`},
 		{loadgen.KindNumber, "0x1p", real, 0, `"0x1p" is not a number`}, {loadgen.KindCount, "0x", whole, 0, `"0x" is not a number`},
 		{loadgen.KindCount, "++1", whole, 0, `"++1" is not a number`}, {loadgen.KindCount, "08", whole, 0, "08 is not an octal number, which is what a leading 0 makes of it"},
-		{loadgen.KindCount, "1e2", whole, 0, "want a whole number, got 1e2"}, {loadgen.KindCount, "inf", whole, 0, `"inf" is not a number`},
+		{loadgen.KindCount, "1e2", whole, 0, "expected a whole number, got 1e2"}, {loadgen.KindCount, "inf", whole, 0, `"inf" is not a number`},
 	} {
 		got, err := parseValue(c.kind, c.text)
 		value := got.real
@@ -68,8 +68,8 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":              `"" is not a time: want 90s, 10m, 1h, or milliseconds without a unit`,
-		"soon":          `"soon" is not a time: want 90s, 10m, 1h, or milliseconds without a unit`,
+		"":              `"" is not a time: expected 90s, 10m, 1h, or milliseconds without a unit`,
+		"soon":          `"soon" is not a time: expected 90s, 10m, 1h, or milliseconds without a unit`,
 		"1 s":           `"1 s" is not a time`,
 		"10 m":          `"10 m" is not a time`,
 		"1d":            `"1d" is not a time`,
@@ -118,9 +118,9 @@ func TestOptionInAFile(t *testing.T) {
 		kind       loadgen.Kind
 		text, want string
 	}{
-		{loadgen.KindSwitch, "yes", `want true or false, got "yes"`}, {loadgen.KindSwitch, "", `want true or false, got ""`}, {loadgen.KindSwitch, "2", `want true or false, got "2"`},
-		{loadgen.KindMode, "2", `unknown mode "2", want performance, accuracy or submission`}, {loadgen.KindMode, "", `unknown mode ""`},
-		{loadgen.KindMillis, "0", "must be above 0"}, {loadgen.KindWholeMillis, "-1s", `"-1s" is negative`}, {loadgen.KindPercentile, "100", "want a percentile above 0 and below 100"},
+		{loadgen.KindSwitch, "yes", `expected true or false, got "yes"`}, {loadgen.KindSwitch, "", `expected true or false, got ""`}, {loadgen.KindSwitch, "2", `expected true or false, got "2"`},
+		{loadgen.KindMode, "2", `unknown mode "2": must be performance, accuracy or submission`}, {loadgen.KindMode, "", `unknown mode ""`},
+		{loadgen.KindMillis, "0", "must be above 0"}, {loadgen.KindWholeMillis, "-1s", `"-1s" is negative`}, {loadgen.KindPercentile, "100", "expected a percentile above 0 and below 100"},
 	} {
 		if _, _, err := parseOption(c.kind, c.text); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("parseOption(%d, %q): %v, want %s", c.kind, c.text, err, c.want)

@@ -171,7 +171,7 @@ func lstmWeights(c *tfcheckpoint.Checkpoint, cells []string, part string, dims [
 		cell := basicCell{kernel, bias, inputs, hidden}
 		variable, count, arrange := cell.part(part)
 		if want := product(dims) / int64(len(cells)); int64(count) != want {
-			return nil, fmt.Errorf("variable %q has shape %v, which gives %d numbers, want %d: is it GNMT with layers of 1024?", variable.Name, variable.Dims, count, want)
+			return nil, fmt.Errorf("variable %q has shape %v, which gives %d numbers, expected %d: is it GNMT with layers of 1024?", variable.Name, variable.Dims, count, want)
 		}
 		sources = append(sources, lazy([]int64{int64(count)}, func() ([]float32, error) {
 			v, err := c.Read(variable)
@@ -275,7 +275,7 @@ func (s lazySource) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	if int64(len(numbers))*4 != s.size {
-		return 0, fmt.Errorf("the checkpoint has %d numbers, want %d", len(numbers), s.size/4)
+		return 0, fmt.Errorf("the checkpoint has %d numbers, expected %d", len(numbers), s.size/4)
 	}
 	data := make([]byte, 0, s.size)
 	for _, v := range numbers {

@@ -213,7 +213,7 @@ func TestGNMTRefusesOtherCheckpoints(t *testing.T) {
 		want      string
 	}{
 		{"no variables", map[string]checkpointtest.Variable{"x": zeros(1)}, `no variable "dynamic_seq2seq/embeddings/encoder/embedding_encoder"`},
-		{"thinner", map[string]checkpointtest.Variable{"embeddings/encoder/embedding_encoder": zeros(10, 512)}, `"embeddings/encoder/embedding_encoder" has shape [10 512], want [10 1024]`},
+		{"thinner", map[string]checkpointtest.Variable{"embeddings/encoder/embedding_encoder": zeros(10, 512)}, `"embeddings/encoder/embedding_encoder" has shape [10 512], expected [10 1024]`},
 		{"one layer", map[string]checkpointtest.Variable{"embeddings/encoder/embedding_encoder": zeros(10, 1024)}, `no variable "dynamic_seq2seq/encoder/bidirectional_rnn/fw/basic_lstm_cell/bias"`},
 		{"two hidden units", map[string]checkpointtest.Variable{
 			"embeddings/encoder/embedding_encoder":                zeros(10, 1024),

@@ -27,7 +27,7 @@ type PreprocessRequest struct {
 // Preprocess writes the input that the model would get of each file, NAME.npy for NAME.
 func Preprocess(ctx context.Context, q PreprocessRequest, o harness.Observer) error {
 	if q.Model == "" {
-		return userinput.Missing("model", "want a model of the catalogue")
+		return userinput.Missing("model", "give a model of the catalogue")
 	}
 	model, err := models.LookupAny(q.Model)
 	if err != nil {
@@ -53,7 +53,7 @@ func Preprocess(ctx context.Context, q PreprocessRequest, o harness.Observer) er
 		}
 		path := filepath.Join(q.Output, name+".npy")
 		if before, taken := sources[path]; taken && filepath.Clean(before) != filepath.Clean(file) {
-			return userinput.Errorf("root", "%s and %s would both be written to %s: want the folder whose structure is kept", before, file, path)
+			return userinput.Errorf("root", "%s and %s would both be written to %s: give the folder whose structure is kept", before, file, path)
 		}
 		outputs[i], sources[path] = filepath.ToSlash(name)+".npy", file
 	}

@@ -35,7 +35,7 @@ func TestPreprocess(t *testing.T) {
 		"nowhere.jpg":                func(q *convert.PreprocessRequest) { q.Files, q.Root = []string{"nowhere.jpg"}, "" },
 		"not a directory":            func(q *convert.PreprocessRequest) { q.Output = "tiny.onnx" },
 		"tiny.onnx: ":                func(q *convert.PreprocessRequest) { q.Files, q.Root = []string{"tiny.onnx"}, "" },
-		"root: a/x.jpg and b/x.jpg would both be written to " + filepath.Join("out", "x.jpg.npy") + ": want the folder whose structure is kept": func(q *convert.PreprocessRequest) {
+		"root: a/x.jpg and b/x.jpg would both be written to " + filepath.Join("out", "x.jpg.npy") + ": give the folder whose structure is kept": func(q *convert.PreprocessRequest) {
 			q.Files, q.Root = []string{"a/x.jpg", "a/x.jpg", "b/x.jpg"}, ""
 		},
 	} {

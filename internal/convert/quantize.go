@@ -128,7 +128,7 @@ func Sensitivity(ctx context.Context, q QuantizeRequest, o harness.Observer) (sc
 // withConverter checks the request, fills in its defaults, finds or makes the model and the data, and calls f.
 func (q *QuantizeRequest) withConverter(ctx context.Context, o harness.Observer, f func(Converter, Request) error) error {
 	if q.Model == "" && q.ModelPath == "" {
-		return userinput.Missing("model", "want a model of the catalogue, or a model file")
+		return userinput.Missing("model", "give a model of the catalogue, or a model file")
 	}
 	model, err := models.Find(q.Model, q.ModelPath)
 	if err != nil {
@@ -289,9 +289,9 @@ func checkOutput(path string, named bool) error {
 	ours := err == nil && strings.Contains(string(text), originOfModel)
 	switch _, errModel := os.Lstat(path); {
 	case !ours && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is there already, and is not of this program: want another name", about)
+		return fmt.Errorf("%s is there already, and is not of this program: choose another name", about)
 	case !ours && !named && errModel == nil:
-		return fmt.Errorf("%s is there already, and is not of this program: want another name", path)
+		return fmt.Errorf("%s is there already, and is not of this program: choose another name", path)
 	}
 	return nil
 }

@@ -58,10 +58,10 @@ func OpenADE20K(dir string, o Options) (_ *ADE20K, err error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, fmt.Errorf("%s has no images: want the folders %s and %s, or %s and %s", dir,
+		return nil, fmt.Errorf("%s has no images: expected the folders %s and %s, or %s and %s", dir,
 			adeLayouts[0].images, adeLayouts[0].masks, adeLayouts[1].images, adeLayouts[1].masks)
 	case o.Count > len(names):
-		return nil, fmt.Errorf("%s has %d images, want at least %d", filepath.Join(dir, layout.images), len(names), o.Count)
+		return nil, fmt.Errorf("%s has %d images, expected at least %d", filepath.Join(dir, layout.images), len(names), o.Count)
 	case o.Count == 0:
 		o.Count = len(names)
 	}
@@ -162,7 +162,7 @@ func decodeMask(data []byte) (Mask, error) {
 		return Mask{}, err
 	}
 	if c.Width > maxMaskPixels/c.Height {
-		return Mask{}, fmt.Errorf("%d×%d pixels, want at most %d in all", c.Width, c.Height, maxMaskPixels)
+		return Mask{}, fmt.Errorf("%d×%d pixels, expected at most %d in all", c.Width, c.Height, maxMaskPixels)
 	}
 	picture, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -176,7 +176,7 @@ func decodeMask(data []byte) (Mask, error) {
 	case *image.Paletted:
 		pixels, stride = m.Pix, m.Stride
 	default:
-		return Mask{}, errors.New("the pixels are not classes: want 8-bit grey or a palette")
+		return Mask{}, errors.New("the pixels are not classes: expected 8-bit grey or a palette")
 	}
 	mask := Mask{c.Width, c.Height, make([]uint8, 0, c.Width*c.Height)}
 	for y := range mask.Height {

@@ -99,8 +99,8 @@ func TestADE20KErrors(t *testing.T) {
 		count  int
 		want   string
 	}{
-		{"nothing", func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "images")) }, 0, "want the folders images and annotations, or images/validation and annotations/validation"},
-		{"too many wanted", func(*testing.T, string) {}, 3, "has 2 images, want at least 3"},
+		{"nothing", func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "images")) }, 0, "expected the folders images and annotations, or images/validation and annotations/validation"},
+		{"too many wanted", func(*testing.T, string) {}, 3, "has 2 images, expected at least 3"},
 		{"a mask is missing", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "annotations/b.png")) }, 0, "image b.png: "},
 		{"a mask of another size", func(t *testing.T, dir string) { put(t, dir, "annotations/a.png", picture(t, image.NewGray(small), 1)) }, 0,
 			"annotations/a.png has 512×500 pixels, the image 512×512"},
@@ -174,7 +174,7 @@ func TestMasksAreGreyOrHaveAPalette(t *testing.T) {
 		{"grey", grey, ""},
 		{"palette", picture(t, image.NewPaletted(b, palette), 150), ""},
 		{"colours", picture(t, image.NewRGBA(b), 1), "the pixels are not classes"},
-		{"huge", string(huge), "16384×8192 pixels, want at most 67108864"},
+		{"huge", string(huge), "16384×8192 pixels, expected at most 67108864"},
 		{"cut off", grey[:50], "not enough pixel data"},
 	} {
 		mask, err := decodeMask([]byte(c.data))

@@ -164,7 +164,7 @@ func (f labelFile) runs(labels []float32) (accuracy.LabelRuns, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%s: voxel %d has label %v, want one of %v", f.path, i, v, known)
+			return nil, fmt.Errorf("%s: voxel %d has label %v: must be one of %v", f.path, i, v, known)
 		}
 	}
 	return accuracy.EncodeRuns(out), nil
@@ -290,15 +290,15 @@ func parsePreparedScan(data []byte) (*pickle.Array, map[string]any, error) {
 	}
 	list, ok := v.([]any)
 	if !ok || len(list) != 2 {
-		return nil, nil, errors.New("want a list of a scan and its properties")
+		return nil, nil, errors.New("expected a list of a scan and its properties")
 	}
 	a, ok := list[0].(*pickle.Array)
 	properties, ok2 := list[1].(map[string]any)
 	if !ok || !ok2 {
-		return nil, nil, errors.New("want an array and a dictionary")
+		return nil, nil, errors.New("expected an array and a dictionary")
 	}
 	if want := append([]int{volume.Modalities}, sides()...); fmt.Sprint(a.Shape) != fmt.Sprint(want) {
-		return nil, nil, fmt.Errorf("the scan has shape %v, want %v", a.Shape, want)
+		return nil, nil, fmt.Errorf("the scan has shape %v, expected %v", a.Shape, want)
 	}
 	return a, properties, nil
 }
@@ -341,12 +341,12 @@ func placeOf(properties map[string]any) (shape [3]int, brain volume.Box, err err
 	}
 	list, _ := properties["crop_bbox"].([]any)
 	if len(list) != len(brain) {
-		return shape, brain, errors.New("crop_bbox: want three pairs of whole numbers")
+		return shape, brain, errors.New("crop_bbox: must be three pairs of whole numbers")
 	}
 	for axis, item := range list {
 		pair, _ := item.([]int64)
 		if len(pair) != 2 || pair[0] < 0 || pair[0] >= pair[1] || pair[1] > int64(shape[axis]) {
-			return shape, brain, fmt.Errorf("crop_bbox: axis %d is %v, want two places among %d voxels", axis, item, shape[axis])
+			return shape, brain, fmt.Errorf("crop_bbox: axis %d is %v: must be two places among %d voxels", axis, item, shape[axis])
 		}
 		brain[axis] = [2]int{int(pair[0]), int(pair[1])}
 	}
@@ -365,7 +365,7 @@ func threeOf(v any) (n [3]int, err error) {
 		}
 	}
 	if len(list) != len(n) {
-		return n, errors.New("want three whole numbers")
+		return n, errors.New("expected three whole numbers")
 	}
 	for axis, extent := range list {
 		if extent < 1 || extent > 1<<14 {
@@ -405,12 +405,12 @@ func parseScanNames(data []byte) (names []string, err error) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("the file has a %T, want a list of names", v)
+		return nil, fmt.Errorf("the file has a %T, expected a list of names", v)
 	}
 	for i, item := range list {
 		name, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("entry %d is %T, want a name", i, item)
+			return nil, fmt.Errorf("entry %d is %T: must be a name", i, item)
 		}
 		names = append(names, name)
 	}

@@ -124,9 +124,9 @@ func TestLabelsOfBraTS(t *testing.T) {
 
 func TestPropertiesOfScans(t *testing.T) {
 	for want, properties := range map[string]string{
-		"":                                croppedSize + cropBox,
-		"size_after_cropping: want three": cropBox,
-		"crop_bbox: want three pairs":     croppedSize,
+		"":                                    croppedSize + cropBox,
+		"size_after_cropping: expected three": cropBox,
+		"crop_bbox: must be three pairs":      croppedSize,
 		"crop_bbox has [3 4 5] voxels, size_after_cropping says [3 4 6]": strings.Replace(croppedSize, "K\x05", "K\x06", 1) + cropBox,
 		"crop_bbox: axis 2 is [0 9]":                                     croppedSize + strings.Replace(cropBox, "K\x00K\x05", "K\x00K\x09", 1),
 	} {

@@ -50,7 +50,7 @@ func OpenCriteo(dir string) (_ *Criteo, err error) {
 		return nil, err
 	}
 	if size := info.Size(); size == 0 || size%criteoBytes != 0 {
-		return nil, fmt.Errorf("%s has %d bytes, want %d for each pair", d.path, size, criteoBytes)
+		return nil, fmt.Errorf("%s has %d bytes, expected %d for each pair", d.path, size, criteoBytes)
 	}
 	d.Runs, err = runsOf(dir, int(info.Size()/criteoBytes))
 	return d, err
@@ -79,13 +79,13 @@ func (d *Criteo) Read(sample int, c Click) error {
 	for i := range r.Count {
 		field := func(k int) int32 { return int32(binary.LittleEndian.Uint32(data[i*criteoBytes+4*k:])) }
 		if label := field(0); label != 0 && label != 1 {
-			return fmt.Errorf("%s: pair %d: the label is %d, want 0 or 1", d.path, r.First+i, label)
+			return fmt.Errorf("%s: pair %d: the label is %d: must be 0 or 1", d.path, r.First+i, label)
 		}
 		c.Labels[i] = float32(field(0))
 		for k := 1; k < criteoFields; k++ {
 			v := field(k)
 			if v < 0 {
-				return fmt.Errorf("%s: pair %d: field %d is %d, want 0 or more", d.path, r.First+i, k, v)
+				return fmt.Errorf("%s: pair %d: field %d is %d: must be 0 or more", d.path, r.First+i, k, v)
 			}
 			if k <= CriteoNumbers {
 				c.Numbers[i*CriteoNumbers+k-1] = float32(math.Log(float64(v) + 1))
@@ -179,7 +179,7 @@ func openRuns(path string) ([]Run, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: line %d: %w", path, len(runs)+1, err)
 	case len(runs) == 0:
-		return nil, fmt.Errorf("%s is empty, want first pair, end and count of each sample", path)
+		return nil, fmt.Errorf("%s is empty, expected first pair, end and count of each sample", path)
 	}
 	return runs, nil
 }
@@ -191,7 +191,7 @@ func readRuns(r io.Reader) (runs []Run, err error) {
 		var r Run
 		var next int
 		if n, err := fmt.Sscanf(lines.Text(), "%d, %d, %d\n", &r.First, &next, &r.Count); err != nil {
-			return runs, fmt.Errorf("want first pair, end and count, got %d numbers in %q", n, lines.Text())
+			return runs, fmt.Errorf("expected first pair, end and count, got %d numbers in %q", n, lines.Text())
 		}
 		switch {
 		case r.First != end:
@@ -234,7 +234,7 @@ func ReadClicks(day, trace string) (labels Clicks, err error) {
 			}
 			label, _, _ := bytes.Cut(lines.Bytes(), []byte("\t"))
 			if s := string(label); s != "0" && s != "1" {
-				return nil, fmt.Errorf("%s: line %d: the label is %.20q, want 0 or 1 and a tab", day, before+1, s)
+				return nil, fmt.Errorf("%s: line %d: the label is %.20q: must be 0 or 1 and a tab", day, before+1, s)
 			}
 			list = append(list, label[0] == '1')
 		}

@@ -62,7 +62,7 @@ func TestCriteoReadsTableByTable(t *testing.T) {
 
 func TestOpenCriteoErrors(t *testing.T) {
 	for _, test := range []struct{ name, file, trace, want string }{
-		{"empty", "", "", "has 0 bytes, want 160 for each pair"},
+		{"empty", "", "", "has 0 bytes, expected 160 for each pair"},
 		{"cut off", criteoFile(2)[:300], "", "has 300 bytes"},
 		{"a trace of more", criteoFile(2), "0, 3, 3\n", "lists 3 pairs"},
 	} {
@@ -92,9 +92,9 @@ func TestCriteoReadErrors(t *testing.T) {
 		value int32
 		want  string
 	}{
-		{"a label of 2", 0, 2, "pair 1: the label is 2, want 0 or 1"},
-		{"a negative number", 13, -1, "pair 1: field 13 is -1, want 0 or more"},
-		{"a negative category", 39, math.MinInt32, "pair 1: field 39 is -2147483648, want 0 or more"},
+		{"a label of 2", 0, 2, "pair 1: the label is 2: must be 0 or 1"},
+		{"a negative number", 13, -1, "pair 1: field 13 is -1: must be 0 or more"},
+		{"a negative category", 39, math.MinInt32, "pair 1: field 39 is -2147483648: must be 0 or more"},
 	} {
 		dir, data := t.TempDir(), []byte(criteoFile(2))
 		binary.LittleEndian.PutUint32(data[criteoBytes+4*test.field:], uint32(test.value))
@@ -145,8 +145,8 @@ func TestReadTrace(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "trace_of_aggregated_samples.txt is empty"},
 		{"a gap", "0, 100, 100\n150, 250, 100\n", "line 2: the sample begins with pair 150, the one before ends with 100"},
-		{"two fields", "0, 100\n", "line 1: want first pair, end and count, got 2 numbers"},
-		{"words", "0, a, 100\n", `line 1: want first pair, end and count, got 1 numbers in "0, a, 100"`},
+		{"two fields", "0, 100\n", "line 1: expected first pair, end and count, got 2 numbers"},
+		{"words", "0, a, 100\n", `line 1: expected first pair, end and count, got 1 numbers in "0, a, 100"`},
 		{"another count", "0, 100, 99\n", "line 1: the count is not the end less the first pair"},
 		{"a line without end", "0, 100, 100\n" + strings.Repeat("1", 1<<17), "line 2: bufio.Scanner: token too long"},
 		{"no pairs", "0, 0, 0\n", "line 1: the count is not"},

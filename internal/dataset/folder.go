@@ -88,7 +88,7 @@ func (f *Folder) find(dir string, names *[]string) error {
 	}
 	switch {
 	case len(*names) > 0 && len(flat) > 0:
-		return fmt.Errorf("images lie in folders (%s) and beside them (%s): want a folder per class, or all in one", filepath.Dir((*names)[0]), flat[0])
+		return fmt.Errorf("images lie in folders (%s) and beside them (%s): give a folder per class, or all in one", filepath.Dir((*names)[0]), flat[0])
 	case len(flat) > 0:
 		*names = flat
 	case len(*names) == 0:

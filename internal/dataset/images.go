@@ -63,7 +63,7 @@ func ReadValMap(dir string) ([]accuracy.LabeledImage, error) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("opening ImageNet in %s: %s is missing: "+
-			"want one line per image, its path below the folder and its class from 0 to %d", dir, valMap, imageNetClasses-1)
+			"expected one line per image, its path below the folder and its class from 0 to %d", dir, valMap, imageNetClasses-1)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening ImageNet: %w", err)
@@ -94,7 +94,7 @@ func OpenImageNet(dir string, o Options) (*Images, error) {
 		case listed:
 			err = fmt.Errorf("%s is already in line %d", image.Name, first)
 		case image.Label < 0 || image.Label >= imageNetClasses:
-			err = fmt.Errorf("the class of %s is %d, want 0 to %d", image.Name, image.Label, imageNetClasses-1)
+			err = fmt.Errorf("the class of %s is %d: must be 0 to %d", image.Name, image.Label, imageNetClasses-1)
 		default:
 			err = files.add(image.Name, s.paths[i])
 		}
@@ -208,7 +208,7 @@ func (l detectionLayout) read(dir string) (*accuracy.GroundTruth, string, error)
 	path := firstExisting(dir, l.annotations...)
 	truth, err := ReadAnnotations(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s is missing: want that file and the images in %s", l.annotations[0], l.images[0])
+		err = fmt.Errorf("%s is missing: expected that file and the images in %s", l.annotations[0], l.images[0])
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("opening %s in %s: %w", l.name, dir, err)

@@ -57,7 +57,7 @@ func TestImageNetErrors(t *testing.T) {
 		{"an image is missing", "a.JPEG 1\nc.JPEG 2\n", 0, "val_map.txt:2:"},
 		{"only the first errors are listed", missing.String(), 0, "4.JPEG: no such file or directory\n…"},
 		{"an image twice", "a.JPEG 1\nb.JPEG 2\na.JPEG 3\n", 0, "val_map.txt:3: a.JPEG is already in line 1"},
-		{"a class too many", "a.JPEG 1000\n", 0, "want 0 to 999"},
+		{"a class too many", "a.JPEG 1000\n", 0, "must be 0 to 999"},
 		{"a path outside", "../a.JPEG 1\n", 0, "not below the folder"},
 		{"an empty line", "a.JPEG 1\n\nb.JPEG 2\n", 0, "line 2"},
 		{"no class", "a.JPEG\n", 0, "line 1"},
@@ -248,7 +248,7 @@ func TestDetectionErrors(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(dir string) { os.RemoveAll(filepath.Join(dir, "annotations")) }, Options{},
-			"annotations/instances_val2017.json is missing: want that file and the images in val2017"},
+			"annotations/instances_val2017.json is missing: expected that file and the images in val2017"},
 		{"no images", func(dir string) { os.RemoveAll(filepath.Join(dir, "val2017")) }, Options{}, "instances_val2017.json: image 0 (id 7): "},
 		{"one image", func(dir string) { os.Remove(filepath.Join(dir, "val2017/b.jpg")) }, Options{}, "image 2 (id 3): "},
 		{"an image outside", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "a.jpg", "../a.jpg", 1)) }, Options{},
@@ -257,12 +257,12 @@ func TestDetectionErrors(t *testing.T) {
 		{"more than are annotated", func(string) {}, Options{Count: 3, DropEmpty: true}, "lists 2"},
 		{"no JSON", func(dir string) { put(t, dir, cocoFile, "<html>") }, Options{}, cocoFile},
 		{"an empty list", func(dir string) { put(t, dir, cocoFile, `{"images":[],"categories":[],"annotations":[]}`) }, Options{}, "lists no images"},
-		{"a negative box", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,-3,4]", 1)) }, Options{}, "want no negative size"},
+		{"a negative box", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,-3,4]", 1)) }, Options{}, "expected no negative size"},
 		{"a box with NaN", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), "[1,2,3,4]", "[1,2,NaN,4]", 1)) }, Options{}, "annotations 0"},
 		{"no category", func(dir string) { put(t, dir, cocoFile, strings.Replace(annotations(), `"category_id":1,`, "", 1)) }, Options{}, "category_id"},
 		{"an id twice", func(dir string) {
 			put(t, dir, cocoFile, strings.Replace(annotations(), `"id":2,"image_id"`, `"id":1,"image_id"`, 1))
-		}, Options{}, "want every id once"},
+		}, Options{}, "expected every id once"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -271,11 +271,11 @@ func parsePickledCase(data []byte, which int) (*pickle.Array, [3]int, error) {
 	}
 	list, ok := v.([]any)
 	if !ok || len(list) != 2 {
-		return nil, shape, errors.New("want a list of image and labels")
+		return nil, shape, errors.New("expected a list of image and labels")
 	}
 	a, ok := list[which].(*pickle.Array)
 	if !ok || len(a.Shape) != 4 || a.Shape[0] != 1 {
-		return nil, shape, errors.New("want arrays with one channel and three axes")
+		return nil, shape, errors.New("expected arrays with one channel and three axes")
 	}
 	copy(shape[:], a.Shape[1:])
 	return a, shape, cmp.Or(checkExtent(shape[0]), checkExtent(shape[1]), checkExtent(shape[2]))
@@ -330,7 +330,7 @@ func parsePickledCases(dir string, data []byte) ([]kitsCase, error) {
 	d, _ := v.(map[string]any)
 	list, ok := d["file_list"].([]any)
 	if !ok {
-		return nil, errors.New(`want a dictionary with a list of names "file_list"`)
+		return nil, errors.New(`expected a dictionary with a list of names "file_list"`)
 	}
 	infos, _ := d["cases"].(map[string]any)
 	var names []string
@@ -338,7 +338,7 @@ func parsePickledCases(dir string, data []byte) ([]kitsCase, error) {
 	for i, item := range list {
 		name, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("entry %d of file_list is %T, want a name", i, item)
+			return nil, fmt.Errorf("entry %d of file_list is %T: must be a name", i, item)
 		}
 		c := kitsCase{name: name, kitsFiles: pickledCase{filepath.Join(dir, name+".pkl")}}
 		// The shape has an axis of channels in front. Where it is unusable, size reads the case.
@@ -360,7 +360,7 @@ func parsePickledCases(dir string, data []byte) ([]kitsCase, error) {
 // checkExtent wants a side as the preparation makes it.
 func checkExtent(n int) error {
 	if n < volume.Window || n%volume.Stride != 0 || n > 1<<14 {
-		return fmt.Errorf("a side of %d voxels, want a multiple of %d from %d", n, volume.Stride, volume.Window)
+		return fmt.Errorf("a side of %d voxels, expected a multiple of %d from %d", n, volume.Stride, volume.Window)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func TestKiTS19ReadsPicklesOfTheReference(t *testing.T) {
 		t.Errorf("labels %v", err)
 	}
 	put(t, dir, "a.pkl", pickled([3]int{128, 128, 100}, 1, 1))
-	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "a side of 100 voxels, want a multiple of 64 from 128") {
+	if _, err := OpenKiTS19(dir, Options{}); err == nil || !strings.Contains(err.Error(), "a side of 100 voxels, expected a multiple of 64 from 128") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -122,9 +122,9 @@ func TestKiTS19PickleErrors(t *testing.T) {
 	const list = "}(\x8c\tfile_list](\x8c\x01be\x8c\x05cases}\x8c\x01b}\x8c\x0bimage_shape](K\x01K\x80K\x80K\xc0essu." // b is 128×128×192
 	for _, test := range []struct{ name, file, image, labels string }{
 		{"another shape", pickled([3]int{128, 128, 128}, 1, 1), "b.pkl: ", "b: 2097152 labels for a volume of [128 128 192]"},
-		{"no list", "}.", "want a list of image and labels", "want a list of image and labels"},
-		{"one array", "](]e.", "want a list of image and labels", "want a list of image and labels"},
-		{"lists of numbers", "](]]e.", "want arrays with one channel", "want arrays with one channel"},
+		{"no list", "}.", "expected a list of image and labels", "expected a list of image and labels"},
+		{"one array", "](]e.", "expected a list of image and labels", "expected a list of image and labels"},
+		{"lists of numbers", "](]]e.", "expected arrays with one channel", "expected arrays with one channel"},
 		{"a dangerous file", "cos\nsystem\n.", "which is refused", "which is refused"},
 	} {
 		dir := t.TempDir()
@@ -147,9 +147,9 @@ func TestKiTS19PickledListErrors(t *testing.T) {
 	for list, want := range map[string]string{
 		"":                                 "preprocessed_files.pkl: ",
 		"<html>":                           "preprocessed_files.pkl: ",
-		"}.":                               `want a dictionary with a list of names "file_list"`,
-		"}(\x8c\tfile_listK\x01u.":         `want a dictionary with a list of names "file_list"`,
-		"}(\x8c\tfile_list](K\x01eu.":      `want a dictionary with a list of names "file_list"`,
+		"}.":                               `expected a dictionary with a list of names "file_list"`,
+		"}(\x8c\tfile_listK\x01u.":         `expected a dictionary with a list of names "file_list"`,
+		"}(\x8c\tfile_list](K\x01eu.":      `expected a dictionary with a list of names "file_list"`,
 		"}(\x8c\tfile_list](\x8c\x01b]eu.": "entry 1 of file_list is ",
 	} {
 		dir := t.TempDir()

@@ -86,7 +86,7 @@ func (d *MultiHot) Read(sample int, c Click) error {
 		}
 		for i, v := range ids {
 			if v < 0 {
-				return fmt.Errorf("%s: %d.npy: pair %d: a category is %d, want 0 or more", a.path, table, r.First+i/a.width, v)
+				return fmt.Errorf("%s: %d.npy: pair %d: a category is %d: must be 0 or more", a.path, table, r.First+i/a.width, v)
 			}
 			categories[i] = int64(v)
 		}
@@ -102,7 +102,7 @@ func (d *MultiHot) readLabels(r Run, dst []float32) error {
 	}
 	for i, v := range labels {
 		if v != 0 && v != 1 {
-			return fmt.Errorf("%s: pair %d: the label is %d, want 0 or 1", d.labels.path, r.First+i, v)
+			return fmt.Errorf("%s: pair %d: the label is %d: must be 0 or 1", d.labels.path, r.First+i, v)
 		}
 		dst[i] = float32(v)
 	}
@@ -171,7 +171,7 @@ func openTables(path string) (tables []array, err error) {
 		}
 		start, err := member.DataOffset()
 		if err == nil && member.Method != zip.Store {
-			err = errors.New("compressed, want an archive of numpy.savez")
+			err = errors.New("compressed, expected an archive of numpy.savez")
 		}
 		var a array
 		if err == nil {
@@ -208,11 +208,11 @@ func parseArray(r io.ReadSeeker, size int64, dtype tensor.DType, width int) (a a
 	}
 	if len(shape) != 2 || header.Type != dtype || header.Swapped || shape[0] < 1 || shape[0] > math.MaxInt32 ||
 		shape[1] < 1 || shape[1] > maxHot || width > 0 && shape[1] != int64(width) {
-		return a, fmt.Errorf("the array is %v%v, want little-endian %v[N %s]", header.Type, header.Shape, dtype, want)
+		return a, fmt.Errorf("the array is %v%v: must be little-endian %v[N %s]", header.Type, header.Shape, dtype, want)
 	}
 	a.rows, a.width = int(shape[0]), int(shape[1])
 	if want := a.first + shape[0]*shape[1]*4; size < want {
-		return a, fmt.Errorf("%d bytes, want %d: the array is cut off", size, want)
+		return a, fmt.Errorf("%d bytes, expected %d: the array is cut off", size, want)
 	}
 	return a, nil
 }

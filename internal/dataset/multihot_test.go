@@ -98,14 +98,14 @@ func TestOpenMultiHotErrors(t *testing.T) {
 		want   string
 	}{
 		{"no labels", func(dir string) error { return os.Remove(path(dir, "labels_sample.npy")) }, "labels_sample.npy"},
-		{"12 numbers", func(dir string) error { return array(dir, "dense_sample.npy", tensor.New(tensor.Float32, 5, 12)) }, "dense_sample.npy: the array is float32[5 12], want little-endian float32[N 13]"},
+		{"12 numbers", func(dir string) error { return array(dir, "dense_sample.npy", tensor.New(tensor.Float32, 5, 12)) }, "dense_sample.npy: the array is float32[5 12]: must be little-endian float32[N 13]"},
 		{"other labels", func(dir string) error { return array(dir, "labels_sample.npy", tensor.New(tensor.Int64, 5)) }, "the array is int64[5]"},
 		{"three axes", func(dir string) error { return array(dir, "labels_sample.npy", tensor.New(tensor.Int32, 5, 1, 1)) }, "the array is int32[5 1 1]"},
 		{"fewer labels", func(dir string) error { return array(dir, "labels_sample.npy", tensor.New(tensor.Int32, 4, 1)) }, "has 4 rows"},
 		{"cut off", func(dir string) error { return os.Truncate(path(dir, "dense_sample.npy"), 300) }, "the array is cut off"},
 		{"no tables", func(dir string) error { return os.Remove(path(dir, "sparse_multi_hot_sample.npz")) }, "sparse_multi_hot_sample.npz"},
 		{"no table 25", func(dir string) error { return patch(path(dir, "sparse_multi_hot_sample.npz"), "25.npy", "26.npy") }, "has no 25.npy"},
-		{"a table of another kind", func(dir string) error { return patch(path(dir, "sparse_multi_hot_sample.npz"), "'<i4'", "'<f4'") }, "0.npy: the array is float32[5 1], want little-endian int32[N K]"},
+		{"a table of another kind", func(dir string) error { return patch(path(dir, "sparse_multi_hot_sample.npz"), "'<i4'", "'<f4'") }, "0.npy: the array is float32[5 1]: must be little-endian int32[N K]"},
 		{"no array", func(dir string) error { return os.WriteFile(path(dir, "labels_sample.npy"), []byte("<html>"), 0o644) }, "labels_sample.npy: "},
 		{"no archive", func(dir string) error { return os.Truncate(path(dir, "sparse_multi_hot_sample.npz"), 100) }, "sparse_multi_hot_sample.npz"},
 		{"a trace of more", func(dir string) error {
@@ -120,7 +120,7 @@ func TestOpenMultiHotErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}
-	if _, err := OpenMultiHot(multiHotFiles(t, "_sample", 5, zip.Deflate)); err == nil || !strings.Contains(err.Error(), "0.npy: compressed, want") {
+	if _, err := OpenMultiHot(multiHotFiles(t, "_sample", 5, zip.Deflate)); err == nil || !strings.Contains(err.Error(), "0.npy: compressed") {
 		t.Errorf("compressed: error %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestMultiHotReadErrors(t *testing.T) {
 		{"an infinite number", "dense", number(math.Inf(1)), "day_23_dense_sample.npy: pair 2: number 7 is +Inf"},
 		{"a negative infinite number", "dense", number(math.Inf(-1)), "day_23_dense_sample.npy: pair 2: number 7 is -Inf"},
 		{"not a number", "dense", number(math.NaN()), "day_23_dense_sample.npy: pair 2: number 7 is NaN"},
-		{"a label of 2", "labels", one(4, 2), "day_23_labels_sample.npy: pair 4: the label is 2, want 0 or 1"},
+		{"a label of 2", "labels", one(4, 2), "day_23_labels_sample.npy: pair 4: the label is 2: must be 0 or 1"},
 	} {
 		dir := multiHotFiles(t, "_sample", pairs, zip.Store)
 		if err := npy.WriteFile(filepath.Join(dir, "day_23_"+test.file+"_sample.npy"), test.x); err != nil {
@@ -175,7 +175,7 @@ func TestMultiHotReadErrors(t *testing.T) {
 	if err := patch(tables, "\x2d\x01\x00\x00", "\xff\xff\xff\xff"); err != nil {
 		t.Fatal(err)
 	}
-	wantUnreadable(t, "a negative category", dir, nil, "sparse_multi_hot_sample.npz: 1.npy: pair 3: a category is -1, want 0 or more")
+	wantUnreadable(t, "a negative category", dir, nil, "sparse_multi_hot_sample.npz: 1.npy: pair 3: a category is -1: must be 0 or more")
 }
 
 // wantUnreadable opens pairs, and reads them after a change.

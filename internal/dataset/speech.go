@@ -82,7 +82,7 @@ func OpenSpeech(form SpeechForm, dir string, count int) (*Speech, error) {
 	for i := range d.Utterances {
 		u := &d.Utterances[i]
 		if longest := int(form.longest * speechRate); u.Samples < 1 || u.Samples > longest {
-			return nil, fmt.Errorf("opening the recordings: %s: %s: num_samples is %d, want 1 to %d (%g s)",
+			return nil, fmt.Errorf("opening the recordings: %s: %s: num_samples is %d: must be 1 to %d (%g s)",
 				filepath.Join(dir, form.manifest), u.Path, u.Samples, longest, form.longest)
 		}
 		u.Path = form.find(dir, u.Path)
@@ -188,7 +188,7 @@ func cleanTranscript(text string) (string, error) {
 		case c >= 'a' && c <= 'z', c == '\'':
 			b.WriteRune(c)
 		case c >= '0' && c <= '9' || c > '~':
-			return "", fmt.Errorf("the transcript has %q, want letters, blanks and apostrophes", c)
+			return "", fmt.Errorf("the transcript has %q, expected letters, blanks and apostrophes", c)
 		case c == '&':
 			b.WriteString(" and ")
 		case c == '+':

@@ -121,10 +121,10 @@ func TestCleanTranscript(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"route 66": `the transcript has '6', want letters, blanks and apostrophes`,
-		"naïve":    `the transcript has 'ï', want letters, blanks and apostrophes`,
-		"it’s":     `the transcript has '’', want letters, blanks and apostrophes`,
-		"\x7f":     `the transcript has '\x7f', want letters, blanks and apostrophes`,
+		"route 66": `the transcript has '6', expected letters, blanks and apostrophes`,
+		"naïve":    `the transcript has 'ï', expected letters, blanks and apostrophes`,
+		"it’s":     `the transcript has '’', expected letters, blanks and apostrophes`,
+		"\x7f":     `the transcript has '\x7f', expected letters, blanks and apostrophes`,
 	} {
 		if got, err := cleanTranscript(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
@@ -138,7 +138,7 @@ func TestLengthsOfRecordings(t *testing.T) {
 		dir := t.TempDir()
 		put(t, dir, "dev-clean-wav.json", "["+speechEntryJSON("a.wav", 1, samples, "a")+"]")
 		put(t, dir, "a.wav", "wav")
-		want := fmt.Sprintf("dev-clean-wav.json: a.wav: num_samples is %d, want 1 to 240000 (15 s)", samples)
+		want := fmt.Sprintf("dev-clean-wav.json: a.wav: num_samples is %d: must be 1 to 240000 (15 s)", samples)
 		if _, err := OpenSpeech(ShortSpeech(), dir, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -88,17 +88,17 @@ func parseSQuAD(data []byte) (*SQuAD, error) {
 	d, ids := &SQuAD{}, make(map[string]bool)
 	for i, article := range *file.Data {
 		if article.Paragraphs == nil {
-			return nil, fmt.Errorf(`data[%d]: want "paragraphs"`, i)
+			return nil, fmt.Errorf(`data[%d]: expected "paragraphs"`, i)
 		}
 		for j, p := range *article.Paragraphs {
 			if p.Context == nil || p.QAs == nil {
-				return nil, fmt.Errorf(`data[%d].paragraphs[%d]: want "context" and "qas"`, i, j)
+				return nil, fmt.Errorf(`data[%d].paragraphs[%d]: expected "context" and "qas"`, i, j)
 			}
 			for k, qa := range *p.QAs {
 				place := fmt.Sprintf("data[%d].paragraphs[%d].qas[%d]", i, j, k)
 				switch {
 				case qa.ID == nil || qa.Question == nil:
-					return nil, fmt.Errorf(`%s: want "id" and "question"`, place)
+					return nil, fmt.Errorf(`%s: must be "id" and "question"`, place)
 				case ids[*qa.ID]:
 					return nil, fmt.Errorf("%s: id %q occurs twice", place, *qa.ID)
 				}
@@ -107,7 +107,7 @@ func parseSQuAD(data []byte) (*SQuAD, error) {
 				q.ID = *qa.ID
 				for n, answer := range qa.Answers {
 					if answer.Text == nil {
-						return nil, fmt.Errorf(`%s.answers[%d]: want "text"`, place, n)
+						return nil, fmt.Errorf(`%s.answers[%d]: expected "text"`, place, n)
 					}
 					q.Answers = append(q.Answers, *answer.Text)
 				}

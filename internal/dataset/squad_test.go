@@ -63,13 +63,13 @@ func TestSQuADErrors(t *testing.T) {
 		{"cut off", about(asked("1"))[:60], "unexpected EOF"},
 		{"not UTF-8", "{\"ä\":\n\"\xff\"}", "line 2: jsontext: invalid UTF-8"},
 		{"something else", `{"questions":[]}`, `no "data": not SQuAD`},
-		{"no paragraphs", `{"data":[{"paragraphs":[]},{}]}`, `data[1]: want "paragraphs"`},
-		{"no context", `{"data":[{"paragraphs":[{"qas":[]}]}]}`, `data[0].paragraphs[0]: want "context" and "qas"`},
-		{"null", `{"data":[{"paragraphs":[null]}]}`, `data[0].paragraphs[0]: want "context" and "qas"`},
+		{"no paragraphs", `{"data":[{"paragraphs":[]},{}]}`, `data[1]: expected "paragraphs"`},
+		{"no context", `{"data":[{"paragraphs":[{"qas":[]}]}]}`, `data[0].paragraphs[0]: expected "context" and "qas"`},
+		{"null", `{"data":[{"paragraphs":[null]}]}`, `data[0].paragraphs[0]: expected "context" and "qas"`},
 		{"no question", about(), "no questions"},
-		{"no id", about(asked("1"), `{"question":"q"}`), `data[0].paragraphs[0].qas[1]: want "id" and "question"`},
+		{"no id", about(asked("1"), `{"question":"q"}`), `data[0].paragraphs[0].qas[1]: must be "id" and "question"`},
 		{"an id twice", about(asked("1"), asked("1")), `qas[1]: id "1" occurs twice`},
-		{"an answer without text", about(`{"id":"1","question":"q","answers":[{"text":"a"},{"answer_start":0}]}`), `qas[0].answers[1]: want "text"`},
+		{"an answer without text", about(`{"id":"1","question":"q","answers":[{"text":"a"},{"answer_start":0}]}`), `qas[0].answers[1]: expected "text"`},
 	} {
 		put(t, dir, questionsFile, test.text)
 		if _, err := OpenSQuAD(dir); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), questionsFile) {

@@ -58,7 +58,7 @@ func ReadTranslationReferences(dir string) ([][]string, error) {
 func readLines(path string) ([]string, error) {
 	data, err := fileio.ReadFile(path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: want one sentence per line", err)
+		return nil, fmt.Errorf("%w: must be one sentence per line", err)
 	}
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func readLines(path string) ([]string, error) {
 	}
 	lines := pytext.Lines(string(data), false)
 	if len(lines) == 0 {
-		return nil, fmt.Errorf("%s is empty, want one sentence per line", path)
+		return nil, fmt.Errorf("%s is empty, expected one sentence per line", path)
 	}
 	return lines, nil
 }

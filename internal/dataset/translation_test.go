@@ -33,7 +33,7 @@ func TestTranslationFolders(t *testing.T) {
 
 func TestTranslationErrors(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"empty", "", " is empty, want one sentence per line"},
+		{"empty", "", " is empty, expected one sentence per line"},
 		{"not UTF-8", "a\n\xff\n", "line 2: not UTF-8"},
 	} {
 		dir := t.TempDir()
@@ -47,7 +47,7 @@ func TestTranslationErrors(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if _, err := OpenTranslation(dir); err == nil || !strings.Contains(err.Error(), "want one sentence per line") {
+	if _, err := OpenTranslation(dir); err == nil || !strings.Contains(err.Error(), "must be one sentence per line") {
 		t.Errorf("no file: error %v", err)
 	}
 	put(t, dir, sourceFile+"/x", "")

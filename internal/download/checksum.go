@@ -27,11 +27,11 @@ func (f File) hasChecksum() bool { return f.MD5 != "" || f.SHA256 != "" }
 func (f File) check(got sums, from string) error {
 	switch {
 	case f.Size > 0 && got.Size != f.Size:
-		return fmt.Errorf("%s has %d bytes, want %d", from, got.Size, f.Size)
+		return fmt.Errorf("%s has %d bytes, expected %d", from, got.Size, f.Size)
 	case f.SHA256 != "" && got.SHA256 != f.SHA256:
-		return fmt.Errorf("%s has SHA-256 %s, want %s", from, got.SHA256, f.SHA256)
+		return fmt.Errorf("%s has SHA-256 %s, expected %s", from, got.SHA256, f.SHA256)
 	case f.MD5 != "" && got.MD5 != f.MD5:
-		return fmt.Errorf("%s has MD5 %s, want %s", from, got.MD5, f.MD5)
+		return fmt.Errorf("%s has MD5 %s, expected %s", from, got.MD5, f.MD5)
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func (j *job) attempt(ctx context.Context, address string, f File, part string, 
 		have = 0
 	case http.StatusPartialContent:
 		if text := resp.Header.Get("Content-Range"); !strings.HasPrefix(text, fmt.Sprintf("bytes %d-", have)) {
-			return 0, backoff.Permanent(fmt.Errorf("%s answers with the range %q, want one from byte %d on", name, text, have))
+			return 0, backoff.Permanent(fmt.Errorf("%s answers with the range %q, expected one from byte %d on", name, text, have))
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
 		if resp.Header.Get("Content-Range") == fmt.Sprintf("bytes */%d", have) {
@@ -216,7 +216,7 @@ func (j *job) attempt(ctx context.Context, address string, f File, part string, 
 	if resp.ContentLength >= 0 {
 		of = have + resp.ContentLength
 		if f.Size > 0 && of != f.Size {
-			return 0, backoff.Permanent(fmt.Errorf("%s has %d bytes there, want %d", name, of, f.Size))
+			return 0, backoff.Permanent(fmt.Errorf("%s has %d bytes there, expected %d", name, of, f.Size))
 		}
 	}
 	need := of - have

@@ -70,7 +70,7 @@ func (j *job) checkFromFiles() error {
 		switch {
 		case !isFile(given) || used[given]:
 		case len(names) == 0:
-			return userinput.Errorf("from_file", "%s is a file, want a folder with %s", given, j.item.Title)
+			return userinput.Errorf("from_file", "%s is a file: must be a folder with %s", given, j.item.Title)
 		default:
 			return userinput.Errorf("from_file", "%s is none of the files of %s, which are %s", given, j.item.Name, strings.Join(names, ", "))
 		}

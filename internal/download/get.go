@@ -57,7 +57,7 @@ func (o Options) Check(it Item) error {
 		return userinput.Errorf("dir", "no folder to download into")
 	}
 	if o.Connections < 0 {
-		return userinput.Errorf("connections", "%d connections are wanted, want 1 or more", o.Connections)
+		return userinput.Errorf("connections", "%d connections are wanted: must be 1 or more", o.Connections)
 	}
 	if err := checkCount(it, o.Count); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (o Options) Check(it Item) error {
 func checkCount(it Item, count int) error {
 	switch {
 	case count < 0:
-		return userinput.Errorf("count", "%d samples are wanted, want 1 or more", count)
+		return userinput.Errorf("count", "%d samples are wanted: must be 1 or more", count)
 	case count > 0 && !layouts()[it.Layout].subsets:
 		return userinput.Errorf("count", "%s %s cannot be had in part", it.Kind, it.Name)
 	case it.Samples > 0 && count > it.Samples:
@@ -257,7 +257,7 @@ func (j *job) alreadyThere(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if n := len(j.list.names()); n == 0 || n < r.Files {
-		j.Observer.Note(fmt.Sprintf("%s lists %d files, want %d; getting the rest", sumsFile, n, r.Files))
+		j.Observer.Note(fmt.Sprintf("%s lists %d files, expected %d; getting the rest", sumsFile, n, r.Files))
 		return false, nil
 	}
 	j.Observer.Phase("checking files")

@@ -242,8 +242,8 @@ func TestGetFilesOfAList(t *testing.T) {
 	})
 	for text, want := range map[string]string{
 		md5Of(a) + "  ./../a.bin": "line 1: path \"../a.bin\" is not a clean path",
-		"":                        `line 1: want an MD5 and a path, got ""`,
-		md5Of(a)[:30] + "  a":     "want an MD5 and a path",
+		"":                        `line 1: expected an MD5 and a path, got ""`,
+		md5Of(a)[:30] + "  a":     "expected an MD5 and a path",
 		md5Of(b) + "  a.bin":      "/set/a.bin has MD5",
 	} {
 		s.put("set.md5", []byte(text))
@@ -253,7 +253,7 @@ func TestGetFilesOfAList(t *testing.T) {
 	o, _ = options(t)
 	s.put("set.md5", []byte(md5Of(b)+"  a.bin"))
 	it.Files[0].Inside = map[string]string{"a.bin": md5Of(a)} // pinned in the manifest
-	wantError(t, it, o, "want "+md5Of(a))
+	wantError(t, it, o, "expected "+md5Of(a))
 }
 
 // kits is a data set of three cases; one is made.

@@ -291,9 +291,9 @@ func TestGetPartOfOpenImages(t *testing.T) {
 func TestGetOpenImagesRefusesWrongTables(t *testing.T) {
 	for _, c := range []struct{ file, text, wrong string }{
 		{"boxes.csv", boxHeader + "../../etc/passwd,x,/m/0000,1,0,1,0,1,0,0,0,0,0\n", "is not an image of OpenImages"},
-		{"boxes.csv", boxHeader + openImageID(0) + ",x,/m/0000,1,0,1.5,0,1,0,0,0,0,0\n", `boxes.csv: line 2: XMax is "1.5", want 0 to 1`},
+		{"boxes.csv", boxHeader + openImageID(0) + ",x,/m/0000,1,0,1.5,0,1,0,0,0,0,0\n", `boxes.csv: line 2: XMax is "1.5": must be 0 to 1`},
 		{"boxes.csv", boxHeader + openImageID(0) + ",x,/m/0000,1,0,NaN,0,1,0,0,0,0,0\n", "XMax is"},
-		{"boxes.csv", boxHeader + openImageID(0) + ",x,/m/0000,1,0,1,0,1,0,0,2,0,0\n", `IsGroupOf is "2", want 0, 1 or -1`},
+		{"boxes.csv", boxHeader + openImageID(0) + ",x,/m/0000,1,0,1,0,1,0,0,2,0,0\n", `IsGroupOf is "2": must be 0, 1 or -1`},
 		{"boxes.csv", "ImageID,LabelName\n", "no column XMin"},
 		{"names.csv", "/m/0000,Airplane\n", "is not there, and 262 more"},
 	} {

@@ -61,7 +61,7 @@ func TestManifestIsWellFormed(t *testing.T) {
 			check(!names[f.Name], "file %s is listed twice", f.Name)
 			names[f.Name] = true
 			byHand = byHand || f.Registration
-			check((f.R2 == "") == (len(f.URLs) > 0), "file %s: want either urls or r2", f.Name)
+			check((f.R2 == "") == (len(f.URLs) > 0), "file %s: must be either urls or r2", f.Name)
 			for _, u := range f.URLs {
 				address(u)
 				check(strings.HasPrefix(u, "https://") || f.MD5 != "" || f.SHA256 != "", "%s comes over http:// and has no checksum", u)
@@ -133,7 +133,7 @@ func TestLookup(t *testing.T) {
 	if it, err := m.Lookup(Model, "SSD_ResNet34"); err != nil || it.Name != "ssd-resnet34" {
 		t.Errorf("Lookup(SSD_ResNet34) = %s, %v", it.Name, err)
 	}
-	if _, err := m.Lookup(Dataset, "imagent"); err == nil || !strings.Contains(err.Error(), `unknown data set "imagent"; did you mean imagenet? Want one of imagenet, `) {
+	if _, err := m.Lookup(Dataset, "imagent"); err == nil || !strings.Contains(err.Error(), `unknown data set "imagent"; did you mean imagenet? Must be one of imagenet, `) {
 		t.Errorf("Lookup = %v", err)
 	}
 }

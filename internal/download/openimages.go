@@ -172,13 +172,13 @@ func readBoxes(from io.Reader, labels map[string]int, listed map[string]bool) (r
 		for i := range row.box {
 			text := record[columns[2+i]]
 			if row.box[i], err = strconv.ParseFloat(text, 64); err != nil || !(row.box[i] >= 0 && row.box[i] <= 1) {
-				return nil, fmt.Errorf("line %d: %s is %q, want 0 to 1", line, boxColumns[2+i], text)
+				return nil, fmt.Errorf("line %d: %s is %q: must be 0 to 1", line, boxColumns[2+i], text)
 			}
 		}
 		for i := range row.flags {
 			text := record[columns[6+i]]
 			if row.flags[i], err = strconv.Atoi(text); err != nil || row.flags[i] < -1 || row.flags[i] > 1 {
-				return nil, fmt.Errorf("line %d: %s is %q, want 0, 1 or -1", line, boxColumns[6+i], text)
+				return nil, fmt.Errorf("line %d: %s is %q: must be 0, 1 or -1", line, boxColumns[6+i], text)
 			}
 		}
 		rows = append(rows, row)

@@ -23,7 +23,7 @@ func (j *job) obtainListed(ctx context.Context, f File) error {
 	for i, file := range files {
 		j.Observer.Note(fmt.Sprintf("file %d of %d: %s", i+1, len(files), file.Name))
 		if sum, ok := f.Inside[path.Base(file.Name)]; ok && sum != file.MD5 {
-			return fmt.Errorf("%s.md5 has MD5 %s for %s, want %s", f.R2, file.MD5, file.Name, sum)
+			return fmt.Errorf("%s.md5 has MD5 %s for %s, expected %s", f.R2, file.MD5, file.Name, sum)
 		}
 		j.Observer.Phase(file.Name)
 		if err := direct.obtainFile(ctx, file, j.Observer.Bytes); err != nil {
@@ -81,7 +81,7 @@ func parseList(to, folder string, list []byte) (files []File, err error) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		name = path.Clean(strings.TrimPrefix(strings.TrimSpace(name), "*"))
 		if digits, err := hex.DecodeString(sum); err != nil || len(digits) != 16 {
-			return nil, fmt.Errorf("%s.md5: line %d: want an MD5 and a path, got %q", shown(folder), i+1, line)
+			return nil, fmt.Errorf("%s.md5: line %d: expected an MD5 and a path, got %q", shown(folder), i+1, line)
 		}
 		if err := checkPath(name); err != nil {
 			return nil, fmt.Errorf("%s.md5: line %d: %w", shown(folder), i+1, err)

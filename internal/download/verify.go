@@ -186,7 +186,7 @@ func (v *verification) checkInstalled(ctx context.Context, r receipt, finished b
 	}
 	n := len(list.sums)
 	if v.report.Ours && n < r.Files {
-		v.problem("%s lists %d files, want %d: the others cannot be checked", sumsFile, n, r.Files)
+		v.problem("%s lists %d files, expected %d: the others cannot be checked", sumsFile, n, r.Files)
 	}
 	v.Observer.Phase("checking all files")
 	if v.item.Kind == Dataset {
@@ -236,7 +236,7 @@ func (v *verification) checkSamples(got int, where string) {
 	case want == 0:
 		v.unknown("%s lists %d samples; how many there should be is not known", where, got)
 	case got != want:
-		v.problem("%s lists %d samples, want %d", where, got, want)
+		v.problem("%s lists %d samples, expected %d", where, got, want)
 	default:
 		v.fine("%s lists %d samples", where, got)
 	}
@@ -315,7 +315,7 @@ func checkImageNet(ctx context.Context, v *verification) error {
 		}
 		lines[image.Name] = i + 1
 		if image.Label < 0 || image.Label >= classes {
-			v.problem("%s: line %d: the class of %s is %d, want 0 to %d", valMap, i+1, image.Name, image.Label, classes-1)
+			v.problem("%s: line %d: the class of %s is %d: must be 0 to %d", valMap, i+1, image.Name, image.Label, classes-1)
 		}
 	}
 	if len(v.report.Problems) == before {
@@ -361,11 +361,11 @@ func (v *verification) checkAnnotations(ctx context.Context, labels, images stri
 		seen[image.FileName] = true
 	}
 	if classes != nil && len(truth.Categories) != len(classes) {
-		v.problem("%s: %d categories, want %d", labels, len(truth.Categories), len(classes))
+		v.problem("%s: %d categories, expected %d", labels, len(truth.Categories), len(classes))
 	} else if classes != nil {
 		for i, c := range truth.Categories {
 			if c.ID != int64(i) || c.Name != classes[i] {
-				v.problem("%s: category %d is %q with the number %d, want %q", labels, i, c.Name, c.ID, classes[i])
+				v.problem("%s: category %d is %q with the number %d: must be %q", labels, i, c.Name, c.ID, classes[i])
 			}
 		}
 	}

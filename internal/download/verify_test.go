@@ -44,12 +44,12 @@ func TestVerifyReportsDamage(t *testing.T) {
 			image3 + " is not as it was installed", []string{image3 + ": "}},
 		"the list lacks a line": {photos, func(t *testing.T, dir string) {
 			change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000002.JPEG 37\n", "")
-		}, "val_map.txt is not as it was installed", []string{"val_map.txt lists 5 samples, want 6"}},
+		}, "val_map.txt is not as it was installed", []string{"val_map.txt lists 5 samples, expected 6"}},
 		"a line twice, a class too large and a path up": {photos, func(t *testing.T, dir string) {
 			change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000002.JPEG 37\n", "ILSVRC2012_val_00000001.JPEG 1000\n")
 			change(t, filepath.Join(dir, valMap), "ILSVRC2012_val_00000006.JPEG", "../ILSVRC2012_val_00000006.JPEG")
 		}, "val_map.txt is not as it was installed",
-			[]string{"line 2: ILSVRC2012_val_00000001.JPEG is listed already in line 1", "the class of ILSVRC2012_val_00000001.JPEG is 1000, want 0 to 999", "escapes"}},
+			[]string{"line 2: ILSVRC2012_val_00000001.JPEG is listed already in line 1", "the class of ILSVRC2012_val_00000001.JPEG is 1000: must be 0 to 999", "escapes"}},
 		"no list": {photos, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, valMap))) }, "val_map.txt is missing", []string{"val_map.txt"}},
 		"an annotated image is missing": {objects, func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "val2017/000000000999.jpg"))) },
 			"val2017/000000000999.jpg is missing", []string{"val2017/000000000999.jpg: is missing"}},
@@ -64,10 +64,10 @@ func TestVerifyReportsDamage(t *testing.T) {
 		"the annotations are cut off": {objects, func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, cocoLabels), 500)) }, "", []string{"instances_val2017.json"}},
 		"the classes are in another order": {table, func(t *testing.T, dir string) {
 			change(t, filepath.Join(dir, "annotations/openimages-mlperf.json"), `"name":"Airplane"`, `"name":"Aeroplane"`)
-		}, "", []string{`category 0 is "Aeroplane" with the number 0, want "Airplane"`}},
+		}, "", []string{`category 0 is "Aeroplane" with the number 0: must be "Airplane"`}},
 		"a class is missing": {table, func(t *testing.T, dir string) {
 			change(t, filepath.Join(dir, "annotations/openimages-mlperf.json"), `{"id":0,"name":"Airplane","supercategory":null},`, ``)
-		}, "", []string{`263 categories, want 264`}},
+		}, "", []string{`263 categories, expected 264`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _ := options(t)
@@ -174,7 +174,7 @@ func TestVerifyOfUnfinishedDownloads(t *testing.T) {
 	}
 	mustGet(t, it, o)
 	must(t, os.Truncate(filepath.Join(o.Dir, sumsFile), 0))
-	wantProblems(t, it, o.Dir, "lists 0 files, want 1: the others cannot be checked")
+	wantProblems(t, it, o.Dir, "lists 0 files, expected 1: the others cannot be checked")
 	if !Installed(o.Dir, it) {
 		t.Error("it is not installed")
 	}

@@ -142,7 +142,7 @@ func (c Config) check() error {
 		{"performance sample count", c.PerformanceSampleCount}, {"number of runs", c.Runs},
 	} {
 		if n.value < 0 {
-			return fmt.Errorf("the %s is %d, want a positive number, or 0 for the default", n.what, n.value)
+			return fmt.Errorf("the %s is %d: must be a positive number, or 0 for the default", n.what, n.value)
 		}
 	}
 	if err := c.Settings.Validate(); err != nil {

@@ -425,7 +425,7 @@ func TestServersWithoutReasons(t *testing.T) {
 // Answers may be alike where those of the data set are.
 func TestAnswersAreAlikeAsInTheDataSet(t *testing.T) {
 	t.Parallel()
-	for fate, outputs := range map[string]int{valid: 3, alike + "3 of 21, want 18": 20} {
+	for fate, outputs := range map[string]int{valid: 3, alike + "3 of 21, expected 18": 20} {
 		data := articles(t, tokenserver.New(tokenserver.Options{}), 24)
 		var rows []map[string]any
 		for i := range 24 {

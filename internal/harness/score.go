@@ -255,9 +255,9 @@ func (t Target) missed(score *accuracy.Score) (list []string) {
 		v, ok := score.Lookup(b.Metric)
 		switch {
 		case !ok:
-			list = append(list, fmt.Sprintf("the score has no value %s, want %v", b.Metric, b))
+			list = append(list, fmt.Sprintf("the score has no value %s, expected %v", b.Metric, b))
 		case !b.Keeps(v.Value):
-			list = append(list, fmt.Sprintf("%s is %s, want %v", b.Metric, units.Score(v.Value), b))
+			list = append(list, fmt.Sprintf("%s is %s: must be %v", b.Metric, units.Score(v.Value), b))
 		}
 	}
 	return list

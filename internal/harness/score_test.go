@@ -189,10 +189,10 @@ func TestFurtherBounds(t *testing.T) {
 		want      []string
 	}{
 		{"all are kept", map[string]float64{"other": 9, "length": 110, "size": 100}, 0, nil},
-		{"the official reference by its number", map[string]float64{"other": 8.9, "length": 100, "size": 1}, 50, []string{"other is 8.9, want other ≥ 9"}},
+		{"the official reference by its number", map[string]float64{"other": 8.9, "length": 100, "size": 1}, 50, []string{"other is 8.9: must be other ≥ 9"}},
 		{"too long and too large", map[string]float64{"other": 10, "length": 111, "size": 101}, 0,
-			[]string{"length is 111, want 90 ≤ length ≤ 110", "size is 101, want size ≤ 100"}},
-		{"one is missing", map[string]float64{"other": 10, "size": 1}, 0, []string{"the score has no value length, want 90 ≤ length ≤ 110"}},
+			[]string{"length is 111: must be 90 ≤ length ≤ 110", "size is 101: must be size ≤ 100"}},
+		{"one is missing", map[string]float64{"other": 10, "size": 1}, 0, []string{"the score has no value length, expected 90 ≤ length ≤ 110"}},
 		{"another reference", map[string]float64{}, 40, nil},
 	} {
 		score := &accuracy.Score{}
@@ -228,12 +228,12 @@ func TestLogsOfOtherTypes(t *testing.T) {
 	}{
 		"speech of int16":      {speech, "int64 int32 int16 int8", record(int16(1), int16(2)), "the log looks like one of another type: with dtype int16 its accuracy is 100 %"},
 		"speech of int8":       {speech, "int64 int32 int16 int8", record(int8(1), int8(2)), "the log looks like one of another type: with dtype int8 its accuracy is 100 %"},
-		"speech of int32":      {speech, "int64 int32 int16 int8", record(int32(1), int32(28)), "label 0 is 1.20259084289e+11, want 0 to 27"},
-		"speech of no labels":  {speech, "int64 int32 int16 int8", record(int64(99), int64(2)), "label 0 is 99, want 0 to 27"},
+		"speech of int32":      {speech, "int64 int32 int16 int8", record(int32(1), int32(28)), "label 0 is 1.20259084289e+11: must be 0 to 27"},
+		"speech of no labels":  {speech, "int64 int32 int16 int8", record(int64(99), int64(2)), "label 0 is 99: must be 0 to 27"},
 		"clicks of int32":      {clicks, "float32 int32 int64", record(int32(1), int32(1), int32(0), int32(0)), "the log looks like one of another type: with dtype int32 its AUC is 100 %"},
 		"clicks of int64":      {clicks, "float32 int32 int64", record(int64(1), int64(1), int64(0), int64(0)), "with dtype int64 its AUC is 100 %"},
 		"clicks of float64":    {clicks, "float32 int32 int64", record(1.0, 1.0, 0.0, 0.0), "the log looks like one of float64: read as such, its AUC is 100 %"},
-		"clicks of one number": {clicks, "float32 int32 int64", record(float32(1)), "response has 1 numbers, want a prediction and a label of each pair"},
+		"clicks of one number": {clicks, "float32 int32 int64", record(float32(1)), "response has 1 numbers, expected a prediction and a label of each pair"},
 		"no record":            {clicks, "float32 int32 int64", "[]", ""},
 		"no JSON":              {clicks, "float32 int32 int64", "{", ""},
 	} {

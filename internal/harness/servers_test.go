@@ -367,7 +367,7 @@ func TestServerCounts(t *testing.T) {
 // data are limitations as they are compared here.
 func data(limitations report.Limitations) (list []string) {
 	for _, l := range limitations {
-		list = append(list, fmt.Sprintf("%s %s of %s, want %s", l.ID, l.Value, l.Of, l.Want))
+		list = append(list, fmt.Sprintf("%s %s of %s, expected %s", l.ID, l.Value, l.Of, l.Want))
 	}
 	return list
 }

@@ -169,7 +169,7 @@ func (r *run) checkShape(s shape) error {
 		return err
 	}
 	if n := len(c.Processors); n > 0 && s.workers > n/s.threads {
-		return userinput.Errorf("pin", "%d workers with %d threads want a processor each, this process may use %d", s.workers, s.threads, n)
+		return userinput.Errorf("pin", "%d workers with %d threads need a processor each, and this process may use %d", s.workers, s.threads, n)
 	}
 	free := c.FreeMemory()
 	if free == 0 {

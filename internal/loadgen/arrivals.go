@@ -33,11 +33,11 @@ func ParseArrivals(text string) (Arrivals, error) {
 	f, errFactor := strconv.ParseFloat(factor, 64)
 	d, errLength := time.ParseDuration(length)
 	if !isBurst || errFactor != nil || errLength != nil {
-		return Arrivals{}, fmt.Errorf("%q are unknown arrivals: want poisson, or burst:FACTORxLENGTH as burst:4x500ms", text)
+		return Arrivals{}, fmt.Errorf("%q are unknown arrivals: must be poisson, or burst:FACTORxLENGTH as burst:4x500ms", text)
 	}
 	a := Arrivals{f, d}
 	if a == (Arrivals{}) {
-		return a, fmt.Errorf("arrivals %s: want a factor above 1 and a length", text)
+		return a, fmt.Errorf("arrivals %s: expected a factor above 1 and a length", text)
 	}
 	return a, a.validate()
 }

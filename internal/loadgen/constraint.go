@@ -95,7 +95,7 @@ func (c Constraint) texts() (required, observed string) {
 
 // String is one sentence about the rule; if it was not kept, with advice.
 func (c Constraint) String() string {
-	text := c.ID.String() + ": " + c.ObservedText() + ", want " + c.required("at least", "at most")
+	text := c.ID.String() + ": " + c.ObservedText() + ", must be " + c.required("at least", "at most")
 	if c.Advice != "" {
 		text += "; " + c.Advice
 	}

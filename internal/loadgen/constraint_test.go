@@ -27,12 +27,12 @@ func everythingWrong() *Performance {
 
 func TestProblems(t *testing.T) {
 	want := []string{
-		"time to first token: 2 s, want at most 1 s at the 99th percentile; lower the target QPS, or make the system faster",
-		"time per output token: 2 ms, want at most 1 ms at the 99th percentile; lower the target QPS, or make the system faster",
-		"duration: 5 s, want at least 60 s; the test ended early; the detail log says why",
-		"queries: 7 queries, want at least 9 queries; the test ended early; the detail log says why",
-		"samples: 6 samples, want at least 9 samples; the test ended early; the detail log says why",
-		"first token early stopping: 7 queries, want at least 64 queries; keep the bound of the latencies first: while so many queries are beyond it, a longer run asks for more of them again",
+		"time to first token: 2 s, must be at most 1 s at the 99th percentile; lower the target QPS, or make the system faster",
+		"time per output token: 2 ms, must be at most 1 ms at the 99th percentile; lower the target QPS, or make the system faster",
+		"duration: 5 s, must be at least 60 s; the test ended early; the detail log says why",
+		"queries: 7 queries, must be at least 9 queries; the test ended early; the detail log says why",
+		"samples: 6 samples, must be at least 9 samples; the test ended early; the detail log says why",
+		"first token early stopping: 7 queries, must be at least 64 queries; keep the bound of the latencies first: while so many queries are beyond it, a longer run asks for more of them again",
 	}
 	if diff := cmp.Diff(want, everythingWrong().Problems()); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -115,7 +115,7 @@ func TestQuantitiesAreReadable(t *testing.T) {
 	}
 	// A broken constraint never looks kept.
 	c := Constraint{ID: ConstraintLatency, Bound: AtMost, Required: Quantity{15e6, "ns"}, Observed: &Quantity{15e6 + 1, "ns"}, Percentile: 0.999}
-	if got, want := c.String(), "latency: 15.000001 ms, want at most 15 ms at the 99.9th percentile"; got != want {
+	if got, want := c.String(), "latency: 15.000001 ms, must be at most 15 ms at the 99.9th percentile"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := c.RequiredText(), "≤ 15 ms at the 99.9th percentile"; got != want {

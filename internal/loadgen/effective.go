@@ -132,7 +132,7 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 		"the target QPS, or what the expected latency makes of it, must be between %g and %g, is %g", minRate, maxRate, e.TargetQPS)
 	if a := e.ServerArrivals; a != (Arrivals{}) {
 		n := a.Factor * e.TargetQPS * a.Burst.Seconds()
-		check(n >= 1, "bursts of %v at %g times %s have %s queries on average, want at least one", a.Burst, a.Factor, units.Text(e.TargetQPS, "queries/s"), units.Number(n))
+		check(n >= 1, "bursts of %v at %g times %s have %s queries on average, expected at least one", a.Burst, a.Factor, units.Text(e.TargetQPS, "queries/s"), units.Number(n))
 	}
 	check(e.SamplesPerQuery > 0 || e.Mode == AccuracyOnly, // whose query is the loaded set
 		"the query would have no samples: min_query_count and target_qps times min_duration are both 0")

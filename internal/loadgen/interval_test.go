@@ -28,7 +28,7 @@ func TestFixedIntervals(t *testing.T) {
 	// A query that is too slow skips the next interval.
 	r = runFake(t, after(60*time.Millisecond), atIntervals(), Options{})
 	if p := r.Performance; r.Valid() || p.IntervalsTarget != 2 || p.Skips != p.QueryCount-1 ||
-		!strings.HasPrefix(r.Problems()[0], "intervals: 2 intervals, want at most 1 interval at the 99th percentile") {
+		!strings.HasPrefix(r.Problems()[0], "intervals: 2 intervals, must be at most 1 interval at the 99th percentile") {
 		t.Errorf("valid %v, %d skips in %d queries: %v", r.Valid(), p.Skips, p.QueryCount, r.Problems())
 	}
 	// A SUT has not stalled before its first interval.

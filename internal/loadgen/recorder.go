@@ -333,7 +333,7 @@ const leastTokens = 2
 func (r *recorder) checkTokens(b *block, i int) {
 	s := b.samples[i]
 	if n := b.tokens[i].Load(); n < leastTokens {
-		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) with %d tokens, want at least %d", s.ID, s.Index, n, leastTokens)
+		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) with %d tokens, expected at least %d", s.ID, s.Index, n, leastTokens)
 	}
 	if r.needsFirstToken && b.firstToken[i].Load() == slotIdle {
 		r.faults.add(faultToken, "the SUT completed sample %d (data index %d) without having reported its first token", s.ID, s.Index)

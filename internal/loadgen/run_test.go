@@ -197,9 +197,9 @@ func TestValidity(t *testing.T) {
 		problem  string // the beginning of the first; "" if valid
 	}{
 		"Server within its latency":  {Server, func(*TestSettings) {}, 100 * time.Millisecond, ""},
-		"Server above its latency":   {Server, func(*TestSettings) {}, 101 * time.Millisecond, "latency: 101 ms, want at most 100 ms at the 99th percentile; lower the target QPS"},
+		"Server above its latency":   {Server, func(*TestSettings) {}, 101 * time.Millisecond, "latency: 101 ms, must be at most 100 ms at the 99th percentile; lower the target QPS"},
 		"Server cut by max queries":  {Server, func(s *TestSettings) { s.MaxQueryCount = 2000 }, 1, "duration: "},
-		"Server too few to stop":     {Server, count(400), 1, "early stopping: 400 queries, want at least 459 queries; run longer"},
+		"Server too few to stop":     {Server, count(400), 1, "early stopping: 400 queries, must be at least 459 queries; run longer"},
 		"Server enough to stop":      {Server, count(459), 1, ""},
 		"Server too few queries":     {Server, func(s *TestSettings) { count(500)(s); s.MaxQueryCount = 499 }, 1, "queries: 499 "},
 		"Server below max queries":   {Server, func(s *TestSettings) { count(500)(s); s.MaxQueryCount = 501 }, 1, ""},
@@ -218,7 +218,7 @@ func TestValidity(t *testing.T) {
 		"MultiStream too short":      {MultiStream, func(s *TestSettings) { s.MaxQueryCount, s.MinQueryCount = 700, 662 }, time.Millisecond, "duration: "},
 		"MultiStream long enough":    {MultiStream, func(*TestSettings) {}, time.Millisecond, ""},
 		"MultiStream too few":        {MultiStream, func(s *TestSettings) { count(800)(s); s.MaxQueryCount = 799 }, 1, "queries: 799 "},
-		"Offline too short":          {Offline, func(*TestSettings) {}, 4 * time.Second, "duration: 4 s, want at least 5 s; raise the target QPS"},
+		"Offline too short":          {Offline, func(*TestSettings) {}, 4 * time.Second, "duration: 4 s, must be at least 5 s; raise the target QPS"},
 		"Offline long enough":        {Offline, func(*TestSettings) {}, 5 * time.Second, ""},
 		"more than was prepared":     {SingleStream, func(s *TestSettings) { s.SetTargetQPS(1); s.MinQueryCount = 1 }, 10 * time.Millisecond, ""},
 	} {
@@ -385,7 +385,7 @@ func TestLateGenerator(t *testing.T) {
 		problems []string      // how they begin
 	}{
 		"half the latency bound":       {server(100 * time.Millisecond), atOnce(), 50 * time.Millisecond, 0, nil},
-		"later":                        {server(100 * time.Millisecond), atOnce(), 50*time.Millisecond + 1, 0, []string{"generator: 50.000001 ms, want at most 50 ms at the 99th percentile; "}},
+		"later":                        {server(100 * time.Millisecond), atOnce(), 50*time.Millisecond + 1, 0, []string{"generator: 50.000001 ms, must be at most 50 ms at the 99th percentile; "}},
 		"at a bound of its own":        {server(100 * time.Millisecond), atOnce(), time.Millisecond, time.Millisecond, nil},
 		"above a bound of its own":     {server(100 * time.Millisecond), atOnce(), time.Millisecond + 1, time.Millisecond, []string{"generator: "}},
 		"no latency bound":             {server(0), atOnce(), time.Millisecond, 0, []string{"latency: ", "early stopping: "}},
@@ -393,7 +393,7 @@ func TestLateGenerator(t *testing.T) {
 		"intervals, more than half":    {atIntervals(), atOnce(), 25*time.Millisecond + 1, 0, []string{"generator: "}},
 		"half of the first token":      {tokens, speaking(time.Millisecond, 2*time.Millisecond), 10 * time.Millisecond, 0, nil},
 		"more of the first token":      {tokens, speaking(time.Millisecond, 2*time.Millisecond), 10*time.Millisecond + 1, 0, []string{"generator: "}},
-		"slow, and the generator late": {server(time.Millisecond), atOnce(), 2 * time.Millisecond, 0, []string{"latency: 2 ms, want at most 1 ms at the 99th percentile; measure again", "early stopping: ", "generator: "}},
+		"slow, and the generator late": {server(time.Millisecond), atOnce(), 2 * time.Millisecond, 0, []string{"latency: 2 ms, must be at most 1 ms at the 99th percentile; measure again", "early stopping: ", "generator: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := late(test.late)

@@ -82,7 +82,7 @@ func parseName(choices []string, name, kind string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown %s %q, want one of %s", kind, name, strings.Join(choices, ", "))
+	return 0, fmt.Errorf("unknown %s %q: must be one of %s", kind, name, strings.Join(choices, ", "))
 }
 
 // TestSettings are the requested settings of a test, with the meaning, the units

@@ -15,11 +15,11 @@ func TestParseNames(t *testing.T) {
 		}
 	}
 	_, err := ParseScenario("Sever")
-	if want := `unknown scenario "Sever", want one of SingleStream, MultiStream, Server, Offline`; err == nil || err.Error() != want {
+	if want := `unknown scenario "Sever": must be one of SingleStream, MultiStream, Server, Offline`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	_, err = ParseMode("")
-	if want := `unknown mode "", want one of SubmissionRun, AccuracyOnly, PerformanceOnly, FindPeakPerformance`; err == nil || err.Error() != want {
+	if want := `unknown mode "": must be one of SubmissionRun, AccuracyOnly, PerformanceOnly, FindPeakPerformance`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

@@ -117,11 +117,11 @@ func TestTokenFaults(t *testing.T) {
 		"no number of tokens": {func(q Query) {
 			q.FirstToken(tokensOf(q, 1))
 			q.Complete(tokensOf(q, 0))
-		}, "with 0 tokens, want at least 2"},
+		}, "with 0 tokens, expected at least 2"},
 		"a single token": {func(q Query) {
 			q.FirstToken(tokensOf(q, 1))
 			q.Complete(tokensOf(q, 1))
-		}, "with 1 tokens, want at least 2"},
+		}, "with 1 tokens, expected at least 2"},
 		"the first token twice": {func(q Query) {
 			q.FirstToken(tokensOf(q, 1))
 			q.FirstToken(tokensOf(q, 1))

@@ -108,7 +108,7 @@ func TestLookupUnknown(t *testing.T) {
 }
 
 func TestLookupMisspelt(t *testing.T) {
-	for name, want := range map[string]string{"resnet51": "; did you mean resnet50? Want one of ", "retinanett": "; did you mean retinanet? Want one of ", "whispr": "; did you mean whisper? Want one of ", "something else entirely": ", want one of "} {
+	for name, want := range map[string]string{"resnet51": "; did you mean resnet50? Must be one of ", "retinanett": "; did you mean retinanet? Must be one of ", "whispr": "; did you mean whisper? Must be one of ", "something else entirely": ": must be one of "} {
 		_, err := Lookup(name)
 		if err == nil {
 			t.Fatalf("Lookup(%q) finds something", name)

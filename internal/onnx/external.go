@@ -34,9 +34,9 @@ func ReadWhole(path string) (*Model, error) {
 		switch {
 		case err != nil:
 		case e.length >= 0 && e.length != size:
-			err = fmt.Errorf("tensor %q: %d bytes are in %s, want %d", t.Name, e.length, e.location, size)
+			err = fmt.Errorf("tensor %q: %d bytes are in %s: must be %d", t.Name, e.length, e.location, size)
 		case e.info.Size()-e.offset < size:
-			err = fmt.Errorf("tensor %q: %s has %d bytes, want %d from byte %d on", t.Name, e.location, e.info.Size(), size, e.offset)
+			err = fmt.Errorf("tensor %q: %s has %d bytes, expected %d from byte %d on", t.Name, e.location, e.info.Size(), size, e.offset)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", filepath.Base(path), err)

@@ -167,14 +167,14 @@ func TestCheck(t *testing.T) {
 		{"initializers of one name", `two initializers are called "w"`, func(g *Graph) { g.Initializers = append(g.Initializers, g.Initializers[0]) }},
 		{"inputs of one name", `two inputs are called "x"`, func(g *Graph) { g.Inputs[1].Name = "x" }},
 		{"a nameless initializer", "an initializer without a name", func(g *Graph) { g.Initializers[0].Name = "" }},
-		{"a tensor of the wrong size", `tensor "w" of float32[2] holds 4 bytes, want 8`, func(g *Graph) { g.Initializers[0].Dims = []int64{2} }},
+		{"a tensor of the wrong size", `tensor "w" of float32[2] holds 4 bytes, expected 8`, func(g *Graph) { g.Initializers[0].Dims = []int64{2} }},
 		{"a wrong tensor in an attribute", `Relu "B": attribute "value": tensor "v"`, func(g *Graph) {
 			g.Nodes[1].SetAttr("value", &Tensor{Name: "v", Type: Float32, Dims: []int64{2}})
 		}},
 		{"a wrong tensor in a list", `Relu "B": attribute "values": tensor "v"`, func(g *Graph) {
 			g.Nodes[1].SetAttr("values", []*Tensor{TensorOf("w", []float32{1}, 1), {Name: "v", Type: Float32, Dims: []int64{2}}})
 		}},
-		{"too few strings", `tensor "words" of shape [3] holds 2 strings, want 3`, func(g *Graph) {
+		{"too few strings", `tensor "words" of shape [3] holds 2 strings, expected 3`, func(g *Graph) {
 			g.Initializers = append(g.Initializers, &Tensor{Name: "words", Type: String, Dims: []int64{3}, Strings: []string{"a", "b"}})
 		}},
 		{"an unknown element type", `tensor "w": the size of elements of type ElemType(99) is not known`, func(g *Graph) { g.Initializers[0].Type = 99 }},
@@ -216,8 +216,8 @@ func TestElementsErrors(t *testing.T) {
 		tensor     Tensor
 	}{
 		{"another type", "has int64 elements, not float32", Tensor{Type: Int64, Data: Raw{}}},
-		{"too few bytes", "holds 4 bytes, want 8", Tensor{Type: Float32, Dims: []int64{2}, Data: Raw("abcd")}},
-		{"no bytes", "holds 0 bytes, want 4", Tensor{Type: Float32}},
+		{"too few bytes", "holds 4 bytes, expected 8", Tensor{Type: Float32, Dims: []int64{2}, Data: Raw("abcd")}},
+		{"no bytes", "holds 0 bytes, expected 4", Tensor{Type: Float32}},
 		{"another file", "in another file", Tensor{Type: Float32, External: []Property{}}},
 		{"a negative axis", "no possible shape: [-1]", Tensor{Type: Float32, Dims: []int64{-1}}},
 		{"too many elements", "no possible shape", Tensor{Type: Float32, Dims: []int64{1 << 40, 1 << 40}}},

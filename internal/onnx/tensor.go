@@ -120,7 +120,7 @@ func (t *Tensor) check() error {
 	}
 	if t.Type == String {
 		if int64(len(t.Strings)) != n {
-			return fmt.Errorf("tensor %q of shape %v holds %d strings, want %d", t.Name, t.Dims, len(t.Strings), n)
+			return fmt.Errorf("tensor %q of shape %v holds %d strings, expected %d", t.Name, t.Dims, len(t.Strings), n)
 		}
 		return nil
 	}
@@ -133,7 +133,7 @@ func (t *Tensor) check() error {
 		got = t.Data.Size()
 	}
 	if got != want {
-		return fmt.Errorf("tensor %q of %v%v holds %d bytes, want %d", t.Name, t.Type, t.Dims, got, want)
+		return fmt.Errorf("tensor %q of %v%v holds %d bytes, expected %d", t.Name, t.Type, t.Dims, got, want)
 	}
 	return nil
 }

@@ -91,9 +91,9 @@ func (s *Scratch) decode(data []byte, orient bool, wanted func(Size) image.Recta
 		s.pixels = tensor.Grown(s.pixels, 3*c.Width*c.Height)
 		return withoutAlpha(s.pixels, imaging.Clone(m)), nil
 	case len(data) == 0:
-		return Image{}, errors.New("file is empty, want JPEG or PNG")
+		return Image{}, errors.New("file is empty, expected JPEG or PNG")
 	}
-	return Image{}, fmt.Errorf("file is %s (begins with %.24q), want JPEG or PNG", http.DetectContentType(data), data)
+	return Image{}, fmt.Errorf("file is %s (begins with %.24q): must be JPEG or PNG", http.DetectContentType(data), data)
 }
 
 // withoutAlpha writes the colours of m to pix as OpenCV does: without blending.

@@ -23,12 +23,12 @@ func TestDecodeErrors(t *testing.T) {
 	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
 	var s Scratch
 	for _, c := range []struct{ name, data, want string }{
-		{"empty file", "", "file is empty, want JPEG or PNG"},
-		{"GIF", "GIF89a\x01\x00", `file is image/gif (begins with "GIF89a\x01\x00"), want JPEG or PNG`},
+		{"empty file", "", "file is empty, expected JPEG or PNG"},
+		{"GIF", "GIF89a\x01\x00", `file is image/gif (begins with "GIF89a\x01\x00"): must be JPEG or PNG`},
 		{"web page", "\n <!DOCTYPE HTML>\n<html>", "file is text/html"},
 		{"NumPy array", "\x93NUMPY\x01\x00", `begins with "\x93NUMPY`},
 		{"Git LFS pointer", "version https://git-lfs.github.com/spec/v1\n", `begins with "version https://git-lfs."`},
-		{"two bytes of JPEG", "\xFF\xD8", "want JPEG or PNG"},
+		{"two bytes of JPEG", "\xFF\xD8", "must be JPEG or PNG"},
 		{"JPEG cut off in its headers", "\xFF\xD8\xFF\xE0\x00\x10JFIF", "decoding JPEG: marker FF E0: file ends before any image data"},
 		{"JPEG cut off", string(testenv.Read(t, "jpeg/testdata/images/truncated_320x240_420.jpg")), "decoding JPEG: the image is damaged or cut off; fetch the file again"},
 		{"PNG cut off", string(png[:len(png)/2]), "decoding PNG: png: invalid format"},

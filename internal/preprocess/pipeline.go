@@ -144,7 +144,7 @@ func (p Pipeline) Apply(dst tensor.Tensor, img Image, s *Scratch) error {
 		got = got[1:]
 	}
 	if dst.Type != p.Type || !slices.Equal(got, want) {
-		return fmt.Errorf("pipeline %s: output tensor is %v, want %v%v", p.Name, dst, p.Type, want)
+		return fmt.Errorf("pipeline %s: output tensor is %v: must be %v%v", p.Name, dst, p.Type, want)
 	}
 	if p.Short != 0 && p.Short < p.Size {
 		return fmt.Errorf("pipeline %s: the image is resized to %d pixels, and the model takes %d", p.Name, p.Short, p.Size)
@@ -162,7 +162,7 @@ func (p Pipeline) Apply(dst tensor.Tensor, img Image, s *Scratch) error {
 	case tensor.Int8:
 		run(p, f, tensor.Data[int8](dst), t, img.Pix, s, &s.tablesI8)
 	default:
-		return fmt.Errorf("pipeline %s: output type is %v, want float32, uint8 or int8", p.Name, p.Type)
+		return fmt.Errorf("pipeline %s: output type is %v: must be float32, uint8 or int8", p.Name, p.Type)
 	}
 	return nil
 }

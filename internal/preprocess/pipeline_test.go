@@ -12,7 +12,7 @@ import (
 
 func TestLookupNamesPipelines(t *testing.T) {
 	_, err := Lookup("resnet51")
-	if err == nil || !strings.Contains(err.Error(), `"resnet51" is not known, want one of resnet50_vgg_224, mobilenet_224`) {
+	if err == nil || !strings.Contains(err.Error(), `"resnet51" is not known: must be one of resnet50_vgg_224, mobilenet_224`) {
 		t.Errorf("Lookup of an unknown name: error %v", err)
 	}
 }
@@ -28,7 +28,7 @@ func TestApplyRefusesOtherTensors(t *testing.T) {
 		{tensor.New(tensor.Uint8, 2, 4, 4, 3), false}, {tensor.New(tensor.Uint8, 3, 4, 4), false}, {tensor.New(tensor.Int8, 4, 4, 3), false},
 	} {
 		err := p.Apply(c.dst, img, &Scratch{})
-		if (err == nil) != c.ok || err != nil && !strings.HasSuffix(err.Error(), "want uint8[4 4 3]") {
+		if (err == nil) != c.ok || err != nil && !strings.HasSuffix(err.Error(), "must be uint8[4 4 3]") {
 			t.Errorf("Apply to %v: error %v", c.dst, err)
 		}
 	}
@@ -281,7 +281,7 @@ func ExampleLookup() {
 	// Output:
 	// float32 NCHW [3 800 800]
 	// float32 NHWC [800 800 3]
-	// file is image/gif (begins with "GIF89a"), want JPEG or PNG
+	// file is image/gif (begins with "GIF89a"): must be JPEG or PNG
 }
 
 // TestLookupChanges: NAME,KEY=VALUE,… changes how an image is resized, and the arithmetic.
@@ -325,7 +325,7 @@ func TestLookupChanges(t *testing.T) {
 		t.Errorf("resize=8: error %v", err)
 	}
 	for _, change := range []string{"", "mean", "std=0", "mean=1/2", "resize=0", "resize=20x30", "kernel=lanczos", "order=gbr", "exif=1", "crop=3"} {
-		if _, err := Lookup("mobilenet_224," + change); err == nil || !strings.Contains(err.Error(), `change "`+change+`" of a pre-processing is not known, want resize=`) {
+		if _, err := Lookup("mobilenet_224," + change); err == nil || !strings.Contains(err.Error(), `change "`+change+`" of a pre-processing is not known, expected resize=`) {
 			t.Errorf("%q: error %v", change, err)
 		}
 	}

@@ -77,7 +77,7 @@ func Lookup(name string) (Pipeline, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Pipeline{}, fmt.Errorf("pre-processing pipeline %q is not known, want one of %s", name, strings.Join(names, ", "))
+	return Pipeline{}, fmt.Errorf("pre-processing pipeline %q is not known: must be one of %s", name, strings.Join(names, ", "))
 }
 
 // Changes says what the changes of Lookup may be.
@@ -92,7 +92,7 @@ func (p Pipeline) changed(changes string) (Pipeline, error) {
 	p.Name += "," + changes
 	for change := range strings.SplitSeq(changes, ",") {
 		key, value, _ := strings.Cut(change, "=")
-		refused := fmt.Errorf("change %q of a pre-processing is not known, want %s", change, Changes)
+		refused := fmt.Errorf("change %q of a pre-processing is not known, expected %s", change, Changes)
 		switch key {
 		case "resize":
 			width, height, both := strings.Cut(value, "x")

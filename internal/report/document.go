@@ -136,7 +136,7 @@ func Parse(data []byte) (*Results, error) {
 	case Valid, Invalid, Interrupted:
 		return r, nil
 	}
-	return nil, fmt.Errorf("result is %q, want %s, %s or %s", r.Result, Valid, Invalid, Interrupted)
+	return nil, fmt.Errorf("result is %q: must be %s, %s or %s", r.Result, Valid, Invalid, Interrupted)
 }
 
 // schemaJSON follows from the types of this package: go test -update writes it anew.

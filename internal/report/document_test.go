@@ -89,7 +89,7 @@ func TestParseErrors(t *testing.T) {
 		{"no schema", `{}`, `schema is "", this program reads "mlperf-go/results/4", "mlperf-go/results/3" and "mlperf-go/results/2"`},
 		{"another program's", `{"schema": "results/1"}`, `schema is "results/1", this program reads`},
 		{"a later form", `{"schema": "mlperf-go/results/5", "result": "VALID"}`, `schema is "mlperf-go/results/5", this program reads "mlperf-go/results/4"`},
-		{"no result", `{"schema": "mlperf-go/results/2"}`, `result is "", want VALID, INVALID or INTERRUPTED`},
+		{"no result", `{"schema": "mlperf-go/results/2"}`, `result is "": must be VALID, INVALID or INTERRUPTED`},
 		{"an unknown result", `{"schema": "mlperf-go/results/2", "result": "valid"}`, `result is "valid"`},
 		{"a number that is a text", `{"schema": "mlperf-go/results/2", "result": "VALID", "metric": {"value": "fast"}}`, "cannot unmarshal string"},
 		{"a number that is too large", `{"schema": "mlperf-go/results/2", "result": "VALID", "metric": {"value": 1e999}}`, "cannot unmarshal number"},

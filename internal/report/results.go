@@ -313,7 +313,7 @@ func (c Constraint) Sentence() string {
 	if c.Words == nil {
 		return c.String()
 	}
-	text := c.ID.String() + ": " + c.Words.Observed + ", want " + c.Words.Required
+	text := c.ID.String() + ": " + c.Words.Observed + ", must be " + c.Words.Required
 	if c.Advice != "" {
 		text += "; " + c.Advice
 	}

@@ -86,10 +86,10 @@ func TestScoreWithoutATarget(t *testing.T) {
 
 func TestScoreNamesTheValueThatMisses(t *testing.T) {
 	for want, a := range map[string]Accuracy{
-		"r: 100, target 38.6: reached (the FP32 reference has 39)\nlength is 5, want length ≥ 90: MISSED\n": {Value: 100, Target: 38.6, Reference: 39, AlsoMissed: []string{"length is 5, want length ≥ 90"}},
-		"r: 30, target 38.6: MISSED (the FP32 reference has 39)\nlength is 5, want length ≥ 90: MISSED\n":   {Value: 30, Target: 38.6, Reference: 39, AlsoMissed: []string{"length is 5, want length ≥ 90"}},
-		"r: 3, target 3.5: reached (the FP32 reference has 3.1)\nx: MISSED\n":                               {Value: 3, Target: 3.5, Reference: 3.1, AlsoMissed: []string{"x"}},
-		"r: 100, target 38.6: MISSED (the FP32 reference has 39); the log has only 2 samples\n":             {Value: 100, Target: 38.6, Reference: 39, Partial: true, Samples: 2},
+		"r: 100, target 38.6: reached (the FP32 reference has 39)\nlength is 5: must be length ≥ 90: MISSED\n": {Value: 100, Target: 38.6, Reference: 39, AlsoMissed: []string{"length is 5: must be length ≥ 90"}},
+		"r: 30, target 38.6: MISSED (the FP32 reference has 39)\nlength is 5: must be length ≥ 90: MISSED\n":   {Value: 30, Target: 38.6, Reference: 39, AlsoMissed: []string{"length is 5: must be length ≥ 90"}},
+		"r: 3, target 3.5: reached (the FP32 reference has 3.1)\nx: MISSED\n":                                  {Value: 3, Target: 3.5, Reference: 3.1, AlsoMissed: []string{"x"}},
+		"r: 100, target 38.6: MISSED (the FP32 reference has 39); the log has only 2 samples\n":                {Value: 100, Target: 38.6, Reference: 39, Partial: true, Samples: 2},
 	} {
 		var b strings.Builder
 		a.Metric = "r"

@@ -21,16 +21,16 @@ func TestRefusedBeforeWork(t *testing.T) {
 		change func(*Request)
 		want   string
 	}{
-		"a file for data":              {func(q *Request) { q.DatasetPath = file }, "file is a file, want a folder"},
+		"a file for data":              {func(q *Request) { q.DatasetPath = file }, "file is a file: must be a folder"},
 		"a folder without data":        {func(q *Request) { q.DatasetPath = t.TempDir() }, "val_map.txt"},
 		"a model that is none":         {func(q *Request) { q.ModelPath = file }, "file: not an ONNX model"},
-		"more samples than are made":   {func(q *Request) { q.Count = 5000 }, "count is 5000, want at most the 1024 samples of the built-in data set"},
+		"more samples than are made":   {func(q *Request) { q.Count = 5000 }, "count is 5000: must be at most the 1024 samples of the built-in data set"},
 		"a meter's file":               {func(q *Request) { q.Power = "file:/nowhere/power.csv" }, "the meter's file: stat /nowhere"},
-		"a meter's file without watts": {func(q *Request) { q.Power = "file:" + file }, `"text", want columns named time and watts`},
+		"a meter's file without watts": {func(q *Request) { q.Power = "file:" + file }, `"text": must be columns named time and watts`},
 		"an analyser":                  {func(q *Request) { q.Power = "ptd:127.0.0.1:1" }, "127.0.0.1:1"},
 		"data":                         {func(q *Request) { q.DatasetPath = "/nowhere" }, "the folder /nowhere is missing"},
-		"a folder for results":         {func(q *Request) { q.Output = filepath.Join(file, "out") }, "is a file, want a folder"},
-		"a file for results":           {func(q *Request) { q.Output = file }, "is a file, want a folder"},
+		"a folder for results":         {func(q *Request) { q.Output = filepath.Join(file, "out") }, "is a file: must be a folder"},
+		"a file for results":           {func(q *Request) { q.Output = file }, "is a file: must be a folder"},
 		"a precision without engine":   {func(q *Request) { q.Precision = "fp16" }, "fp16 needs ONNX Runtime, the engine is simulated"},
 		"an optimised model's folder":  {func(q *Request) { q.Backend.OptimizedModel = "/nowhere/opt.onnx" }, "/nowhere: no such file"},
 		"operators":                    {func(q *Request) { q.Backend.CustomOps = []string{"/nowhere.so"} }, "/nowhere.so: no such file"},
@@ -72,7 +72,7 @@ func TestTooManySamplesAreRefusedFirst(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context()) // work would end here
 		_, err = resolved.Provide(ctx, stopper{cancel: cancel})
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), "count is 999999, want at most the ") {
+		if err == nil || !strings.Contains(err.Error(), "count is 999999: must be at most the ") {
 			t.Errorf("%s: %v", model.Name, err)
 		}
 		if made, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(made) > 0 {

@@ -249,7 +249,7 @@ func (p *Prepared) checkMaterial(ctx context.Context) error {
 		return nil
 	}
 	if info, err := os.Stat(q.DatasetPath); err == nil && !info.IsDir() {
-		return fmt.Errorf("data set: %s is a file, want a folder", q.DatasetPath)
+		return fmt.Errorf("data set: %s is a file: must be a folder", q.DatasetPath)
 	}
 	_, err = p.model.Open(setup)
 	var missing *fs.PathError
@@ -289,7 +289,7 @@ func writableBelow(dir string) error {
 		case err == nil && info.IsDir():
 			return fileio.Writable(dir)
 		case err == nil:
-			return fmt.Errorf("%s is a file, want a folder", dir)
+			return fmt.Errorf("%s is a file: must be a folder", dir)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			return err
 		}

@@ -201,13 +201,13 @@ func (q *Request) checkEngine() error {
 	concurrency := q.Engine.Remote.Concurrency
 	switch flag, other := q.Given["model_name"], q.Given["remote_model"]; {
 	case q.Engine.IsRemote() && flag != "" && other != "":
-		return userinput.Errorf("remote_model", "is the same as model_name, and both are given (%s, %s): want one of the two", flag, other)
+		return userinput.Errorf("remote_model", "is the same as model_name, and both are given (%s, %s): give one of the two", flag, other)
 	case concurrency > 0 && q.Instances > 0 && concurrency != q.Instances:
-		return userinput.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: want one of the two", concurrency, q.Instances)
+		return userinput.Errorf("concurrency", "%d requests are to be under way, and %d instances ask: give one of the two", concurrency, q.Instances)
 	case q.Pin && q.Backend.Affinity != "":
-		return userinput.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: want one of the two")
+		return userinput.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: give one of the two")
 	case q.Engine.SharedThreads > 0 && (q.Pin || q.Backend.IntraThreads > 0):
-		return userinput.Errorf("shared_threads", "all sessions share %d threads, so that no worker has threads of its own: want neither intra_threads nor pin beside it", q.Engine.SharedThreads)
+		return userinput.Errorf("shared_threads", "all sessions share %d threads, so that no worker has threads of its own: leave out intra_threads and pin", q.Engine.SharedThreads)
 	}
 	if _, given := q.Given["device"]; given || q.Backend.Device != "" {
 		for name := range strings.SplitSeq(q.Backend.Device, ",") {
@@ -239,7 +239,7 @@ func (q *Request) checkPrompts() error {
 			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
 		)
 		if given != "" {
-			return userinput.Errorf(given, "is about servers of text, and the engine is %s: want %s", q.Engine.Name, engine.OpenAI)
+			return userinput.Errorf(given, "is about servers of text: the engine is %s and must be %s", q.Engine.Name, engine.OpenAI)
 		}
 		return nil
 	}
@@ -265,19 +265,19 @@ func (q *Request) checkPrompts() error {
 	synthetic, free := p.Synthetic > 0, q.freePrompts()
 	switch {
 	case q.Instances != 0 || q.MaxBatch != 0:
-		return userinput.Errorf("instances", "the engine %s has no batches and no workers, it sends each sample by itself: want concurrency", engine.OpenAI)
+		return userinput.Errorf("instances", "the engine %s has no batches and no workers, it sends each sample by itself: give concurrency", engine.OpenAI)
 	case free && !synthetic && q.DatasetPath == "":
-		return userinput.Missing("dataset_path", "want a file of prompts, or a number of synthetic_prompts")
+		return userinput.Missing("dataset_path", "give a file of prompts, or a number of synthetic_prompts")
 	case synthetic && q.DatasetPath != "":
-		return userinput.Errorf("synthetic_prompts", "prompts are made up or in a file: want one of the two")
+		return userinput.Errorf("synthetic_prompts", "prompts are made up or in a file: give one of the two")
 	case synthetic && !free:
 		return userinput.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)
 	case len(p.Extras.Body) > 0 && !free:
 		return userinput.Errorf("extra_body", "is of prompts without a benchmark: the rules say what %s asks for", q.Model)
 	case (p.Words != "" || p.Prefixes > 0) && !synthetic:
-		return userinput.Errorf(userinput.FirstSet([]string{"prompt_words", "prefixes"}, p.Words != "", true), "is about prompts that are made up: want synthetic_prompts")
+		return userinput.Errorf(userinput.FirstSet([]string{"prompt_words", "prefixes"}, p.Words != "", true), "is about prompts that are made up: give synthetic_prompts")
 	case p.PrefixWords != "" && p.Prefixes == 0:
-		return userinput.Errorf("prefix_words", "is about shared prefixes: want prefixes")
+		return userinput.Errorf("prefix_words", "is about shared prefixes: give prefixes")
 	case p.Artifacts != "" && (q.Mode == FindPeak || q.Mode == "submission"):
 		return userinput.Errorf("endpoints_artifacts", "are of one test of performance or accuracy, and %s is several", q.Mode)
 	case free && slices.Contains([]string{"accuracy", "submission"}, q.Mode):
@@ -294,7 +294,7 @@ func (q *Request) checkPower() error {
 	meter, err := power.Parse(q.Power)
 	switch {
 	case q.Ranging && (err != nil || meter.Kind != power.PTD):
-		return userinput.Errorf("power_ranging", "an analyser finds its ranges: want ptd:HOST:PORT for power, not %q", q.Power)
+		return userinput.Errorf("power_ranging", "an analyser finds its ranges: power must be ptd:HOST:PORT, not %q", q.Power)
 	case q.Ranging && q.Mode != "" && q.Mode != "performance":
 		return userinput.Errorf("power_ranging", "power is measured of performance, not of %s", q.Mode)
 	}

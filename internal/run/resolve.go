@@ -132,9 +132,9 @@ func (r *Resolved) lookUp() (err error) {
 	q := &r.Request
 	switch {
 	case q.Model == "" && !q.noBenchmark():
-		return userinput.Missing("model", "want a model of the catalogue, a model file, or the name of a model at the servers (remote_model)")
+		return userinput.Missing("model", "give a model of the catalogue, a model file, or the name of a model at the servers (remote_model)")
 	case q.Scenario == "":
-		return userinput.Missing("scenario", "want SingleStream, MultiStream, Server, Offline or Interactive")
+		return userinput.Missing("scenario", "give SingleStream, MultiStream, Server, Offline or Interactive")
 	case q.freePrompts():
 		p := q.Prompts
 		r.model = prompts.Model(prompts.Config{
@@ -267,7 +267,7 @@ func (r *Resolved) settings() error {
 	}
 	for _, o := range q.SLO {
 		if o.Of != report.OfLatency && !r.Settings.UseTokenLatencies {
-			return userinput.Errorf("slo", "%v: the times of tokens are measured of language models only: want a latency", o)
+			return userinput.Errorf("slo", "%v: the times of tokens are measured of language models only: it must be about the latency", o)
 		}
 	}
 	if q.ownModel() && scenario == loadgen.Server && r.placeholder("target_latency") {
@@ -467,7 +467,7 @@ func (r *Resolved) servers() error {
 	}
 	if q.asksServers() { // one predictor asks for all samples
 		if r.Settings.UseTokenLatencies && s != loadgen.Offline && !q.streams(s) {
-			return userinput.Errorf("stream", "%s has bounds on tokens in %v, and whole answers have no first one: want on", r.model.Name, s)
+			return userinput.Errorf("stream", "%s has bounds on tokens in %v, and whole answers have no first one: it must be on", r.model.Name, s)
 		}
 		q.Instances, q.Backend.IntraThreads, q.MaxBatch = 1, 1, 1
 		if remote.Concurrency == 0 {
@@ -498,7 +498,7 @@ func (r *Resolved) servers() error {
 		return err
 	}
 	if r.model.FilesRunTogether() && !network {
-		return userinput.Errorf("backend", "%s keeps the state of its decoder in memory from step to step: over the protocol it would be sent for every token; want the division network, which has servers answer whole samples (%s), or the engine %s",
+		return userinput.Errorf("backend", "%s keeps the state of its decoder in memory from step to step: over the protocol it would be sent for every token; use the division network, which has servers answer whole samples (%s), or the engine %s",
 			r.model.Name, remote.TaskName(r.model), engine.OpenAI)
 	}
 	if network && r.Settings.UseTokenLatencies && s == loadgen.Server {
@@ -506,7 +506,7 @@ func (r *Resolved) servers() error {
 		if r.model.OpenRemote != nil {
 			or = ", or the engine " + engine.OpenAI
 		}
-		return userinput.Errorf("scenario", "%s bounds the time to the first token, and the answers of %s come whole: want offline%s", r.model.Name, remote.TaskName(r.model), or)
+		return userinput.Errorf("scenario", "%s bounds the time to the first token, and the answers of %s come whole: it must be offline%s", r.model.Name, remote.TaskName(r.model), or)
 	}
 	if remote.Concurrency == 0 && q.Instances == 0 {
 		switch {

@@ -87,15 +87,15 @@ func TestResolveRefuses(t *testing.T) {
 		edit change
 		want string
 	}{
-		{func(q *Request) { q.Model = "" }, "model: is missing: want a model of the catalogue"},
+		{func(q *Request) { q.Model = "" }, "model: is missing: give a model of the catalogue"},
 		{func(q *Request) { q.Model = "alexnet" }, "model: unknown model"},
 		{func(q *Request) { q.Model = "deepseek-r1" }, "model: deepseek-r1 does not run here: servers of text are asked (backend openai)"},
-		{func(q *Request) { q.Scenario = "" }, "scenario: is missing: want SingleStream, MultiStream, Server, Offline or Interactive"},
+		{func(q *Request) { q.Scenario = "" }, "scenario: is missing: give SingleStream, MultiStream, Server, Offline or Interactive"},
 		{func(q *Request) { q.Scenario = "servers" }, "scenario: "},
 		{func(q *Request) { q.Scenario = "interactive" }, "scenario: "},
-		{func(q *Request) { q.Rules = "v0.6" }, `rules: unknown rules "v0.6", want one of v0.5, `},
-		{func(q *Request) { q.Division = "preview" }, `division: unknown division "preview", want closed, open or network`},
-		{func(q *Request) { q.Mode = "fast" }, `mode: unknown mode "fast", want performance, accuracy or submission, or find-peak`},
+		{func(q *Request) { q.Rules = "v0.6" }, `rules: unknown rules "v0.6": must be one of v0.5, `},
+		{func(q *Request) { q.Division = "preview" }, `division: unknown division "preview": must be closed, open or network`},
+		{func(q *Request) { q.Mode = "fast" }, `mode: unknown mode "fast": must be performance, accuracy or submission, or find-peak`},
 		{func(q *Request) { q.Mode = FindPeak }, "mode: find-peak searches the highest load that keeps a bound: Server has one, and MultiStream under rules v0.5 to v1.0; Offline has none, so measure it in performance mode"},
 		{func(q *Request) { q.Mode, q.Scenario, q.Rules = FindPeak, "multi-stream", "v2.0" }, "mode: find-peak"},
 		{func(q *Request) { q.AutoLatency = true }, "target_latency: auto is for the Server scenario"},
@@ -106,10 +106,10 @@ func TestResolveRefuses(t *testing.T) {
 		}, "settings: "},
 		{func(q *Request) { q.Options = map[string]string{"box-order": "yxyx"} }, "box-order: "},
 		{func(q *Request) { q.Rows = 5000 }, "rows: resnet50 has no tables of categories"},
-		{func(q *Request) { q.Model, q.Rows = "dlrm", 999 }, "rows is 999, want 1000 or more rows of each table"},
+		{func(q *Request) { q.Model, q.Rows = "dlrm", 999 }, "rows is 999: must be 1000 or more rows of each table"},
 		{func(q *Request) { q.Model, q.Rows, q.ModelPath = "dlrm", 1000, "m.onnx" }, "rows: is of built-in models, the model is m.onnx"},
 
-		{func(q *Request) { q.Engine.Name = "onnx" }, `backend: unknown backend "onnx", want onnxruntime, simulated, oip or openai`},
+		{func(q *Request) { q.Engine.Name = "onnx" }, `backend: unknown backend "onnx": must be onnxruntime, simulated, oip or openai`},
 		{func(q *Request) { q.Engine.Latency = -1 }, "sim_latency is "},
 		{func(q *Request) { q.Engine.Jitter = -1 }, "sim_jitter is "},
 		{func(q *Request) { q.Engine.Name = "triton" }, `backend: unknown backend "triton"; servers of this kind are asked by oip. Want onnxruntime,`},
@@ -118,17 +118,17 @@ func TestResolveRefuses(t *testing.T) {
 		{func(q *Request) { q.Backend.Device = "ROCm" }, `device: unknown device "ROCm"; did you mean migraphx?`},
 		{func(q *Request) { q.Backend.Device = "cudaa" }, `device: unknown device "cudaa"; did you mean cuda? Devices are cpu, `},
 		{func(q *Request) { q.Backend.Device = "cpu,abacus" }, `device: unknown device "abacus"; devices are `},
-		{func(q *Request) { q.Backend.Device = "cuda,,cpu" }, `device is "cuda,,cpu", want names of devices, separated by commas`},
-		{func(q *Request) { q.Given = map[string]string{"device": "flag --device"} }, `device is "", want names of devices`},
-		{func(q *Request) { q.Precision = "FP32" }, `precision is "FP32", want fp32, fp16, int8 or int4`},
-		{func(q *Request) { q.Backend.OptimizeLevel = "99" }, `graph_optimization is "99", want none, basic, extended or all`},
+		{func(q *Request) { q.Backend.Device = "cuda,,cpu" }, `device is "cuda,,cpu": must be names of devices, separated by commas`},
+		{func(q *Request) { q.Given = map[string]string{"device": "flag --device"} }, `device is "": must be names of devices`},
+		{func(q *Request) { q.Precision = "FP32" }, `precision is "FP32": must be fp32, fp16, int8 or int4`},
+		{func(q *Request) { q.Backend.OptimizeLevel = "99" }, `graph_optimization is "99": must be none, basic, extended or all`},
 		{func(q *Request) { q.Engine.SharedThreads, q.Backend.IntraThreads = 4, 4 },
-			"shared_threads: all sessions share 4 threads, so that no worker has threads of its own: want neither intra_threads nor pin beside it"},
+			"shared_threads: all sessions share 4 threads, so that no worker has threads of its own: leave out intra_threads and pin"},
 		{func(q *Request) { q.Engine.SharedThreads, q.Pin = 3, true }, "shared_threads: all sessions share 3 threads"},
-		{func(q *Request) { q.Backend.Affinity, q.Pin = "1", true }, "pin: processors are chosen for the threads, and thread_affinity chooses them too: want one of the two"},
-		{func(q *Request) { q.Instances = 4097 }, "instances is 4097, want at most 4096"},
-		{func(q *Request) { q.Instances = -1 }, "instances is -1, want a positive number, or 0 for the default"},
-		{func(q *Request) { q.MaxBatch = 1<<20 + 1 }, "max_batchsize is 1048577, want at most 1048576"},
+		{func(q *Request) { q.Backend.Affinity, q.Pin = "1", true }, "pin: processors are chosen for the threads, and thread_affinity chooses them too: give one of the two"},
+		{func(q *Request) { q.Instances = 4097 }, "instances is 4097: must be at most 4096"},
+		{func(q *Request) { q.Instances = -1 }, "instances is -1: must be a positive number, or 0 for the default"},
+		{func(q *Request) { q.MaxBatch = 1<<20 + 1 }, "max_batchsize is 1048577: must be at most 1048576"},
 		{func(q *Request) { q.Count = -1 }, "count is -1"},
 		{func(q *Request) { q.Backend.IntraThreads = 4097 }, "intra_threads is 4097"},
 		{func(q *Request) { q.Backend.InterThreads = 4097 }, "inter_threads is 4097"},
@@ -136,19 +136,19 @@ func TestResolveRefuses(t *testing.T) {
 		{func(q *Request) { q.MaxDelay = -1 }, "max_batch_delay is "},
 
 		{func(q *Request) { q.Power = "battery" }, "power: "},
-		{func(q *Request) { q.Ranging = true }, `power_ranging: an analyser finds its ranges: want ptd:HOST:PORT for power, not ""`},
-		{func(q *Request) { q.Ranging, q.Power = true, "rapl" }, `power_ranging: an analyser finds its ranges: want ptd:HOST:PORT for power, not "rapl"`},
+		{func(q *Request) { q.Ranging = true }, `power_ranging: an analyser finds its ranges: power must be ptd:HOST:PORT, not ""`},
+		{func(q *Request) { q.Ranging, q.Power = true, "rapl" }, `power_ranging: an analyser finds its ranges: power must be ptd:HOST:PORT, not "rapl"`},
 		{func(q *Request) { q.Ranging, q.Power, q.Mode = true, "ptd:host:1", "accuracy" }, "power_ranging: power is measured of performance, not of accuracy"},
 		{func(q *Request) { q.Ranging, q.Power, q.Mode, q.Scenario = true, "ptd:host:1", FindPeak, "server" }, "power_ranging: power is measured of performance, not of find-peak"},
 	} {
 		check(here(), c.edit, c.want)
 	}
 	for name, remote := range aboutServers {
-		check(here(), func(q *Request) { q.Engine.Remote = remote }, name+": is about servers, and the engine is simulated: want oip or openai")
+		check(here(), func(q *Request) { q.Engine.Remote = remote }, name+": is about servers: the engine is simulated and must be oip or openai")
 	}
 	for name, p := range aboutPrompts {
-		check(here(), func(q *Request) { q.Prompts = p }, name+": is about servers of text, and the engine is simulated: want openai")
-		check(atServers(), func(q *Request) { q.Prompts = p }, name+": is about servers of text, and the engine is oip: want openai")
+		check(here(), func(q *Request) { q.Prompts = p }, name+": is about servers of text: the engine is simulated and must be openai")
+		check(atServers(), func(q *Request) { q.Prompts = p }, name+": is about servers of text: the engine is oip and must be openai")
 	}
 
 	for name, edit := range map[string]change{
@@ -165,23 +165,23 @@ func TestResolveRefuses(t *testing.T) {
 	}{
 		{func(q *Request) { q.Engine.Remote.Endpoints = nil }, "endpoint: is missing: the engine asks servers, as http://host:8000"},
 		{func(q *Request) { q.Engine.Remote.Endpoints = []string{"h:1"} }, "endpoint: "},
-		{func(q *Request) { q.Engine.Remote.Concurrency = 4097 }, "concurrency is 4097, want from 1 to 4096, or 0 for the default"},
+		{func(q *Request) { q.Engine.Remote.Concurrency = 4097 }, "concurrency is 4097: must be from 1 to 4096, or 0 for the default"},
 		{func(q *Request) { q.Engine.Remote.Concurrency = -1 }, "concurrency is -1"},
-		{func(q *Request) { q.Instances, q.Engine.Remote.Concurrency = 3, 4 }, "concurrency: 4 requests are to be under way, and 3 instances ask: want one of the two"},
-		{func(q *Request) { q.Engine.Remote.Retry = 101 }, "retry is 101, want from 0 to 100"},
+		{func(q *Request) { q.Instances, q.Engine.Remote.Concurrency = 3, 4 }, "concurrency: 4 requests are to be under way, and 3 instances ask: give one of the two"},
+		{func(q *Request) { q.Engine.Remote.Retry = 101 }, "retry is 101: must be from 0 to 100"},
 		{func(q *Request) { q.Engine.Remote.Retry = -1 }, "retry is -1"},
-		{func(q *Request) { q.Engine.Remote.Timeout = -time.Second }, "request_timeout is -1s, want a time"},
-		{func(q *Request) { q.Engine.Remote.Cert = "c" }, "tls_cert: a certificate and its key go together: want both or neither"},
+		{func(q *Request) { q.Engine.Remote.Timeout = -time.Second }, "request_timeout is -1s: must be a time"},
+		{func(q *Request) { q.Engine.Remote.Cert = "c" }, "tls_cert: a certificate and its key go together: give both or neither"},
 		{func(q *Request) { q.Engine.Remote.Key = "k" }, "tls_cert: "},
 		{func(q *Request) {
 			q.Given = map[string]string{"model_name": "flag --model-name", "remote_model": "mlperf.yaml"}
 		},
-			"remote_model: is the same as model_name, and both are given (flag --model-name, mlperf.yaml): want one of the two"},
-		{func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=a,joint=b" }, `remote_model: "encoder=a,joint=b": the model has no file "joint", want encoder, decoder`},
-		{func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=" }, `remote_model: "encoder=": the encoder has no name, want role=name`},
+			"remote_model: is the same as model_name, and both are given (flag --model-name, mlperf.yaml): give one of the two"},
+		{func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=a,joint=b" }, `remote_model: "encoder=a,joint=b": the model has no file "joint", expected encoder, decoder`},
+		{func(q *Request) { q.Model, q.Engine.Remote.Model = "gnmt", "encoder=" }, `remote_model: "encoder=": the encoder has no name, expected role=name`},
 		{func(q *Request) { q.Model = "llama3.1-8b" }, "backend: llama3.1-8b keeps the state of its decoder in memory from step to step"},
 		{func(q *Request) { q.Model, q.Division, q.Scenario = "llama3.1-8b", "network", "server" },
-			"scenario: llama3.1-8b bounds the time to the first token, and the answers of llama3.1-8b-task come whole: want offline, or the engine openai"},
+			"scenario: llama3.1-8b bounds the time to the first token, and the answers of llama3.1-8b-task come whole: it must be offline, or the engine openai"},
 		{func(q *Request) { q.Division, q.MaxBatch = "network", 4 }, "max_batchsize: is not for the Network division"},
 		{func(q *Request) { q.Division, q.MaxDelay = "network", 1 }, "max_batch_delay: is not for the Network division"},
 		{func(q *Request) { q.Division, q.Engine.Remote.Retry = "network", 1 }, "retry: is not for the Network division"},
@@ -193,13 +193,13 @@ func TestResolveRefuses(t *testing.T) {
 		edit change
 		want string
 	}{
-		{func(q *Request) { q.Prompts.Synthetic = 0 }, "dataset_path: is missing: want a file of prompts"},
-		{func(q *Request) { q.DatasetPath = "x" }, "synthetic_prompts: prompts are made up or in a file: want one of the two"},
+		{func(q *Request) { q.Prompts.Synthetic = 0 }, "dataset_path: is missing: give a file of prompts"},
+		{func(q *Request) { q.DatasetPath = "x" }, "synthetic_prompts: prompts are made up or in a file: give one of the two"},
 		{func(q *Request) { q.Prompts, q.DatasetPath = Prompts{Words: "5"}, "x" }, "prompt_words: is about prompts that are made up"},
-		{func(q *Request) { q.Prompts.Synthetic = 1 << 30 }, "synthetic_prompts is 1073741824, want from 1 to 1048576, or 0 for the default"},
+		{func(q *Request) { q.Prompts.Synthetic = 1 << 30 }, "synthetic_prompts is 1073741824: must be from 1 to 1048576, or 0 for the default"},
 		{func(q *Request) { q.Prompts.Words = "1048577" }, `prompt_words: "1048577": must be a length`},
 		{func(q *Request) { q.Prompts.Answer = "-1" }, `answer_tokens: "-1": must be a length`},
-		{func(q *Request) { q.Prompts.Stream = "ON" }, `stream is "ON", want auto, on or off`},
+		{func(q *Request) { q.Prompts.Stream = "ON" }, `stream is "ON": must be auto, on or off`},
 		{func(q *Request) { q.Mode = "submission" }, "mode: submission needs a benchmark of the catalogue: other prompts have no ground truth"},
 		{func(q *Request) { q.Prompts.Artifacts, q.Mode = "out", FindPeak }, "endpoints_artifacts: are of one test of performance or accuracy, and find-peak is several"},
 		{func(q *Request) { q.MaxBatch = 2 }, "instances: the engine openai has no batches and no workers"},
@@ -209,7 +209,7 @@ func TestResolveRefuses(t *testing.T) {
 	}
 	check(benchmarkPrompts(), func(q *Request) { q.Prompts.Synthetic, q.DatasetPath = 4, "" }, "synthetic_prompts: llama2-70b has prompts of its own")
 	check(benchmarkPrompts(), func(q *Request) { q.Prompts.Artifacts, q.Mode = "out", "submission" }, "endpoints_artifacts: are of one test")
-	check(benchmarkPrompts(), func(q *Request) { q.Prompts.Stream = "off" }, "stream: llama2-70b has bounds on tokens in Server, and whole answers have no first one: want on")
+	check(benchmarkPrompts(), func(q *Request) { q.Prompts.Stream = "off" }, "stream: llama2-70b has bounds on tokens in Server, and whole answers have no first one: it must be on")
 	check(benchmarkPrompts(), func(q *Request) { q.Options = map[string]string{"context": "9"} }, "context: ")
 }
 
@@ -567,7 +567,7 @@ func TestProfile(t *testing.T) {
 		"profile: the profile p.json is of model mobilenet, this run of resnet50": func(p *profile.Profile) { p.Model = "mobilenet" },
 		"profile: the profile p.json is of scenario Server, this run of Offline":  func(p *profile.Profile) { p.Scenario = "Server" },
 		"profile: the profile p.json is of device cuda, this run of simulated":    func(p *profile.Profile) { p.Device = "cuda" },
-		"the profile p.json: instances is 1073741824, want at most 4096":          func(p *profile.Profile) { p.Instances = 1 << 30 },
+		"the profile p.json: instances is 1073741824: must be at most 4096":       func(p *profile.Profile) { p.Instances = 1 << 30 },
 	} {
 		if _, err := inFolder(q, change); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -210,12 +210,12 @@ func readPrompt(text []byte, chat bool) (*prompt, error) {
 		on   bool
 		what string
 	}{
-		{p.Temperature != nil && *p.Temperature > 0, "temperature: the likeliest token is always taken, want 0"},
-		{p.N != nil && *p.N != 1, "n: a request has one answer, want 1"},
+		{p.Temperature != nil && *p.Temperature > 0, "temperature: the likeliest token is always taken: must be 0"},
+		{p.N != nil && *p.N != 1, "n: a request has one answer, expected 1"},
 		{!slices.Contains([]string{"", "null", "[]"}, string(p.Stop)), "stop: answers end where the model ends them"},
 		{p.IgnoreEnd, "ignore_eos: answers end where the model ends them"},
 		{p.MinTokens > 0, "min_tokens: answers end where the model ends them"},
-		{p.limit() < 0, "max_tokens is negative or 0, want at least 1"},
+		{p.limit() < 0, "max_tokens is negative or 0: must be at least 1"},
 		{p.chat && len(p.Messages) == 0, "messages are missing"},
 		{!p.chat && len(p.Prompt) == 0, "prompt is missing"},
 	} {
@@ -229,7 +229,7 @@ func readPrompt(text []byte, chat bool) (*prompt, error) {
 			return nil, err
 		}
 		if got != nil && !reflect.DeepEqual(got, want) {
-			return nil, fmt.Errorf("%s: not supported, want %s or nothing", name, neutral[name])
+			return nil, fmt.Errorf("%s: not supported, expected %s or nothing", name, neutral[name])
 		}
 	}
 	return p, nil
@@ -255,7 +255,7 @@ func (p *prompt) tokens(format *workload.TextFormat) (ids []int32, err error) {
 	if !p.chat && p.Prompt[0] == '[' {
 		var list []*int32 // null would be taken for token 0
 		if err := json.Unmarshal(p.Prompt, &list); err != nil {
-			return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
+			return nil, fmt.Errorf("prompt: must be a text or a list of tokens: %w", err)
 		}
 		for i, id := range list {
 			if id == nil || *id < 0 {
@@ -267,15 +267,15 @@ func (p *prompt) tokens(format *workload.TextFormat) (ids []int32, err error) {
 	}
 	t := format.Tokenizer
 	if t == nil {
-		return nil, errors.New("the model has no tokenizer here: want a prompt that is a list of tokens")
+		return nil, errors.New("the model has no tokenizer here: give a prompt that is a list of tokens")
 	}
 	if !p.chat {
 		var text *string
 		if err := json.Unmarshal(p.Prompt, &text); err != nil {
-			return nil, fmt.Errorf("prompt: want a text or a list of tokens: %w", err)
+			return nil, fmt.Errorf("prompt: must be a text or a list of tokens: %w", err)
 		}
 		if text == nil {
-			return nil, errors.New("prompt: want a text or a list of tokens: it is null")
+			return nil, errors.New("prompt: must be a text or a list of tokens: it is null")
 		}
 		return t.Encode(*text)
 	}

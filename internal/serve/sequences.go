@@ -168,7 +168,7 @@ func (q *sequenceModel) Begin(h *protocol.Head) (oipserver.Job, error) {
 }
 
 func wantOneInput(p protocol.Port) error {
-	return protocol.Errorf(protocol.InvalidArgument, "want one input, %s %s%v", p.Name, p.Datatype, tensor.Shape(p.Shape))
+	return protocol.Errorf(protocol.InvalidArgument, "expected one input, %s %s%v", p.Name, p.Datatype, tensor.Shape(p.Shape))
 }
 
 // A sequenceJob is a row under way.
@@ -202,7 +202,7 @@ func (j *sequenceJob) Run(ctx context.Context) ([]protocol.Spec, []tensor.Tensor
 	if j.file != nil {
 		file, most := []byte(j.file[0]), q.exchange.Sequences.FileBytes
 		if int64(len(file)) > most {
-			return nil, nil, protocol.Errorf(protocol.TooLarge, "the file of the sample has %d bytes, want at most %d", len(file), most)
+			return nil, nil, protocol.Errorf(protocol.TooLarge, "the file of the sample has %d bytes, expected at most %d", len(file), most)
 		}
 		samples, err := q.exchange.Sequences.ReadFile(file)
 		if err != nil {

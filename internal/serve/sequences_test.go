@@ -165,9 +165,9 @@ func TestWrongSequencesFreeTheirRows(t *testing.T) {
 	offer, c, stop := openTranscriber(t)
 	nan := float32(math.NaN())
 	for want, in := range map[string]tensor.Tensor{
-		"want 1 to 6": tensor.New(tensor.Float32, 1, 7), "0 numbers": tensor.New(tensor.Float32, 1, 0), "want one input, sound FP32[1 ?]": tensor.New(tensor.Float32, 2, 3),
-		"want one input": tensor.New(tensor.Int32, 1, 3), "number 0 is none": tensor.Of([]float32{nan, 1}, 1, 2), "number 1 is none": tensor.Of([]float32{1, nan}, 1, 2),
-		"the file of the sample: that is no sound": tensor.OfStrings([]string{strings.Repeat("x", 7)}, 1), "want one input, sound": tensor.OfStrings([]string{"a", "b"}, 2),
+		"want 1 to 6": tensor.New(tensor.Float32, 1, 7), "0 numbers": tensor.New(tensor.Float32, 1, 0), "expected one input, sound FP32[1 ?]": tensor.New(tensor.Float32, 2, 3),
+		"expected one input": tensor.New(tensor.Int32, 1, 3), "number 0 is none": tensor.Of([]float32{nan, 1}, 1, 2), "number 1 is none": tensor.Of([]float32{1, nan}, 1, 2),
+		"the file of the sample: that is no sound": tensor.OfStrings([]string{strings.Repeat("x", 7)}, 1), "expected one input, sound": tensor.OfStrings([]string{"a", "b"}, 2),
 	} {
 		if _, _, err := transcribe(c, in); protocol.CodeOf(err) != protocol.InvalidArgument || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", in, err, want)

@@ -140,7 +140,7 @@ func (m *taskModel) check(h *protocol.Head) (file bool, row []workload.Slot, err
 	if len(h.Tensors) == 1 && len(m.sent) == 1 && h.Tensors[0].Type == tensor.String {
 		switch n := h.Tensors[0].Shape.Len(); {
 		case n != 1:
-			err = protocol.Errorf(protocol.InvalidArgument, "%d files, want one", n)
+			err = protocol.Errorf(protocol.InvalidArgument, "%d files, expected one", n)
 		case !m.TakesFiles():
 			err = invalid(workload.ErrNoFile)
 		}

@@ -84,10 +84,10 @@ func (w Web) Check() error {
 func (w Web) config() (c oipserver.Config, err error) {
 	c = oipserver.Config{Name: w.Name, Version: w.Version}
 	if (w.Cert == "") != (w.Key == "") {
-		return c, userinput.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+		return c, userinput.Errorf("tls_cert", "a certificate and its key go together: give both or neither")
 	}
 	if w.ClientCA != "" && w.Cert == "" {
-		return c, userinput.Errorf("tls_client_ca", "only TLS asks clients for a certificate: want tls_cert and tls_key, too")
+		return c, userinput.Errorf("tls_client_ca", "only TLS asks clients for a certificate: give tls_cert and tls_key, too")
 	}
 	if w.Drain < 0 {
 		return c, userinput.Invalid("drain", w.Drain, "a time")
@@ -102,7 +102,7 @@ func (w Web) config() (c oipserver.Config, err error) {
 		}
 		if !local && w.Cert == "" && !w.Insecure {
 			return c, userinput.Errorf(at.field, "%s is beyond this machine, and without TLS others can read and change the traffic: "+
-				"want a certificate (tls_cert, tls_key), or insecure", at.address)
+				"give a certificate (tls_cert, tls_key), or insecure", at.address)
 		}
 	}
 	if w.OpenAI != nil {
@@ -123,16 +123,16 @@ func (w Web) config() (c oipserver.Config, err error) {
 func IsLocal(address string) (bool, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		if path == "" {
-			return false, errors.New("want unix:/path/of/socket")
+			return false, errors.New("expected unix:/path/of/socket")
 		}
 		return true, nil
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return false, fmt.Errorf("want host:port, or unix:/path/of/socket: %w", err)
+		return false, fmt.Errorf("expected host:port, or unix:/path/of/socket: %w", err)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil { // rather than after models were made
-		return false, fmt.Errorf("%s: not a port, want a number from 0 to 65535: %w", address, err)
+		return false, fmt.Errorf("%s: not a port, expected a number from 0 to 65535: %w", address, err)
 	}
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback(), nil
@@ -149,10 +149,10 @@ func readTokens(path string) ([]string, error) {
 	}
 	for i, t := range tokens {
 		if len(t) < shortestToken {
-			return nil, fmt.Errorf("%s: token %d has %d characters, want at least %d", path, i+1, len(t), shortestToken)
+			return nil, fmt.Errorf("%s: token %d has %d characters, expected at least %d", path, i+1, len(t), shortestToken)
 		}
 		if strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return nil, fmt.Errorf("%s: token %d has a character that a header cannot have: want letters, digits and signs of ASCII", path, i+1)
+			return nil, fmt.Errorf("%s: token %d has a character that a header cannot have: expected letters, digits and signs of ASCII", path, i+1)
 		}
 	}
 	return tokens, nil

@@ -50,7 +50,7 @@ func TestReadTokens(t *testing.T) {
 		{"none", "\n \n", nil, "has no token"},
 		{"nothing", "", nil, "has no token"},
 		{"a byte order mark alone", "\ufeff\n", nil, "has no token"},
-		{"a short one", one + "\n0123456789abcde\n", nil, "token 2 has 15 characters, want at least 16"},
+		{"a short one", one + "\n0123456789abcde\n", nil, "token 2 has 15 characters, expected at least 16"},
 		{"one that no header can have", one + "\n" + "paßwort-0123456789\n", nil, "token 2 has a character that a header cannot have"},
 		{"bytes", one + "\x00\x01", nil, "token 1 has a character that a header cannot have"},
 	} {
@@ -76,8 +76,8 @@ func TestLocalAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"127.0.0.1:80": "local", "127.8.9.1:80": "local", "[::1]:80": "local", "LocalHost:80": "local", "[::ffff:127.0.0.1]:80": "local", "unix:/x": "local", "localhost:http": "local",
 		"10.0.0.1:80": "beyond", ":80": "beyond", "[::]:80": "beyond", "host:80": "beyond", "localhost.example.org:80": "beyond", "0.0.0.0:0": "beyond",
-		"unix:": "want unix:/path/of/socket", "localhost": "want host:port, or unix:/path/of/socket", "::1:80": "want host:port", "localhost:65536": "localhost:65536: not a port, want a number from 0 to 65535",
-		"localhost:-1": "not a port", "localhost:x": "not a port", "": "want host:port",
+		"unix:": "expected unix:/path/of/socket", "localhost": "expected host:port, or unix:/path/of/socket", "::1:80": "expected host:port", "localhost:65536": "localhost:65536: not a port, expected a number from 0 to 65535",
+		"localhost:-1": "not a port", "localhost:x": "not a port", "": "expected host:port",
 	} {
 		local, err := IsLocal(address)
 		got := map[bool]string{true: "local", false: "beyond"}[local]
@@ -177,7 +177,7 @@ func TestRunListensAtSocketsAndOverGRPC(t *testing.T) {
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}}}
-	for token, want := range map[string]string{"first-0123456789": `"name":"mlperf","version":"7"`, "another-012345678": "want one of the server's tokens"} {
+	for token, want := range map[string]string{"first-0123456789": `"name":"mlperf","version":"7"`, "another-012345678": "expected one of the server's tokens"} {
 		r, err := http.NewRequest(http.MethodGet, "http://localhost/v2", nil)
 		if err != nil {
 			t.Fatal(err)

@@ -235,7 +235,7 @@ func (p *Plan) addAll() (err error) {
 	seen := map[string]bool{}
 	for _, s := range p.Steps {
 		if seen[s.Folder] {
-			return fmt.Errorf("%v is in suite %s twice, and has one folder, %s: want each model, precision and scenario once", s, p.Suite.Name, s.Folder)
+			return fmt.Errorf("%v is in suite %s twice, and has one folder, %s: give each model, precision and scenario once", s, p.Suite.Name, s.Folder)
 		}
 		seen[s.Folder] = true
 	}

@@ -94,9 +94,9 @@ func TestOnly(t *testing.T) {
 		{nil, "resnet50 Offline, resnet50 Server, bert Offline"},
 		{[]string{"resnet"}, "resnet50 Offline, resnet50 Server"},
 		{[]string{"bert", "resnet50/SERVER"}, "resnet50 Server, bert Offline"},
-		{[]string{"resnet50", "gnmt"}, `only is "gnmt", want benchmarks of the suite, as MODEL or MODEL/SCENARIO`},
-		{[]string{"resnet50/multistream"}, `only is "resnet50/multistream", want benchmarks`},
-		{[]string{""}, `only is "", want benchmarks`},
+		{[]string{"resnet50", "gnmt"}, `only is "gnmt": must be benchmarks of the suite, as MODEL or MODEL/SCENARIO`},
+		{[]string{"resnet50/multistream"}, `only is "resnet50/multistream": must be benchmarks`},
+		{[]string{""}, `only is "": must be benchmarks`},
 	} {
 		p, err := planOf(t, text, Request{Only: c.only})
 		var got []string
@@ -239,11 +239,11 @@ func TestCooldownComesBeforeSpeed(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.waits)
 		}
 	}
-	if _, err := planOf(t, text, Request{Cooldown: &long}); err == nil || err.Error() != "cooldown is 48h0m0s, want a time of up to 24h" {
+	if _, err := planOf(t, text, Request{Cooldown: &long}); err == nil || err.Error() != "cooldown is 48h0m0s: must be a time of up to 24h" {
 		t.Errorf("two days: %v", err)
 	}
 	negative := -time.Second
-	if _, err := planOf(t, text, Request{Cooldown: &negative}); err == nil || err.Error() != "cooldown is -1s, want a time of up to 24h" {
+	if _, err := planOf(t, text, Request{Cooldown: &negative}); err == nil || err.Error() != "cooldown is -1s: must be a time of up to 24h" {
 		t.Errorf("a negative time: %v", err)
 	}
 }

@@ -131,7 +131,7 @@ func parse(file string, text []byte) (*Suite, error) {
 	d.KnownFields(true)
 	s := &Suite{}
 	if err := d.Decode(s); errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: the file is empty, want a suite", file)
+		return nil, fmt.Errorf("%s: the file is empty, expected a suite", file)
 	} else if err != nil {
 		if all := (*yaml.TypeError)(nil); errors.As(err, &all) { // in one line, without types of Go
 			err = errors.New(unknownKey.ReplaceAllString(strings.Join(all.Errors, "; "), "unknown key $1"))
@@ -139,7 +139,7 @@ func parse(file string, text []byte) (*Suite, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: the file has a second document, want one suite", file)
+		return nil, fmt.Errorf("%s: the file has a second document, expected one suite", file)
 	}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -163,7 +163,7 @@ func (s *Suite) Format() ([]byte, error) {
 func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	v, err := config.ParseDuration(node.Value)
 	if err != nil || node.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %q is not a time: want 90s or 10m", node.Line, node.Value)
+		return fmt.Errorf("line %d: %q is not a time: expected 90s or 10m", node.Line, node.Value)
 	}
 	*d = duration(v)
 	return nil
@@ -195,7 +195,7 @@ func (s *Suite) check() error {
 		{len(s.Benchmarks) == 0 && s.Category == "", "benchmarks", "", "at least one, or a category of systems"},
 	} {
 		if c.wrong {
-			return fmt.Errorf("%s is %q, want %s", c.what, fmt.Sprint(c.value), c.want)
+			return fmt.Errorf("%s is %q: must be %s", c.what, fmt.Sprint(c.value), c.want)
 		}
 	}
 	for i, b := range s.Benchmarks {
@@ -214,7 +214,7 @@ func (b *Benchmark) check() error {
 		return errors.New("model is missing")
 	}
 	if len(b.Scenarios) == 0 {
-		return errors.New("scenarios is missing, want a list: [SingleStream, Offline]")
+		return errors.New("scenarios is missing, expected a list: [SingleStream, Offline]")
 	}
 	for _, name := range b.Scenarios {
 		if _, _, err := config.ParseScenario(name); err != nil {
@@ -222,12 +222,12 @@ func (b *Benchmark) check() error {
 		}
 	}
 	if !slices.Contains([]string{"", modePerformance, run.FindPeak}, b.Mode) {
-		return fmt.Errorf("mode is %q, want %s or %s; accuracy runs follow from accuracy of the suite", b.Mode, modePerformance, run.FindPeak)
+		return fmt.Errorf("mode is %q: must be %s or %s; accuracy runs follow from accuracy of the suite", b.Mode, modePerformance, run.FindPeak)
 	}
 	for name, list := range map[string][]int{"batch": b.Batch, "concurrency": b.Concurrency} {
 		for _, n := range list {
 			if n < 1 || n > mostOfGrid {
-				return fmt.Errorf("%s is %d, want numbers from 1 to %d", name, n, mostOfGrid)
+				return fmt.Errorf("%s is %d: must be numbers from 1 to %d", name, n, mostOfGrid)
 			}
 		}
 		if s, _, _ := config.ParseScenario(b.Scenarios[0]); len(list) > 0 && (len(b.Scenarios) != 1 || s != loadgen.MultiStream) {
@@ -235,7 +235,7 @@ func (b *Benchmark) check() error {
 		}
 	}
 	if b.Count < 0 {
-		return fmt.Errorf("count is %d, want a number of samples", b.Count)
+		return fmt.Errorf("count is %d: must be a number of samples", b.Count)
 	}
 	return nil
 }

@@ -15,21 +15,21 @@ import (
 
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "empty, want a suite"},
+		{"", "empty, expected a suite"},
 		{"name: a\nbenchmarks: [{model: x, scenarios: [Offline]}]\n---\nname: b\n", "second document"},
 		{"name: a\nbenchmark: []\n", "line 2: unknown key benchmark"},
 		{"name: ../a\ncategory: edge\n", `name is "../a"`},
 		{"name: a\n", "benchmarks is"},
-		{"name: a\ncategory: cloud\n", `category is "cloud", want edge or datacenter`},
-		{"name: a\nrules: v9\ncategory: edge\n", `rules is "v9", want one of v0.5`},
+		{"name: a\ncategory: cloud\n", `category is "cloud": must be edge or datacenter`},
+		{"name: a\nrules: v9\ncategory: edge\n", `rules is "v9": must be one of v0.5`},
 		{"name: a\nbenchmarks: [{scenarios: [Offline]}]\n", "benchmark 1 (no model): model is missing"},
 		{"name: a\nbenchmarks: [{model: x}]\n", "benchmark 1 (x): scenarios is missing"},
 		{"name: a\nbenchmarks: [{model: x, scenarios: [Ofline]}]\n", `unknown scenario "Ofline"`},
-		{"name: a\nbenchmarks: [{model: x, scenarios: [Offline], mode: accuracy}]\n", `mode is "accuracy", want performance or find-peak`},
+		{"name: a\nbenchmarks: [{model: x, scenarios: [Offline], mode: accuracy}]\n", `mode is "accuracy": must be performance or find-peak`},
 		{"name: a\nbenchmarks: [{model: x, scenarios: [Offline], count: -1}]\n", "count is -1"},
 		{"name: a\ncooldown: soon\ncategory: edge\n", `line 2: "soon" is not a time`},
 		{"name: a\ntemperature: .nan\ncategory: edge\n", "temperature is"},
-		{"name: a\naccuracy: twice\ncategory: edge\n", "want each, once or none"},
+		{"name: a\naccuracy: twice\ncategory: edge\n", "must be each, once or none"},
 		{"name: a\nname: b\ncategory: edge\n", "already defined"},
 	} {
 		_, err := parse("mine.yaml", []byte(c.text))
@@ -42,8 +42,8 @@ func TestParseErrors(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, want string }{
-		{"edgy", `unknown suite "edgy"; did you mean edge? Want v0.5, edge, datacenter, mobile, mlmark or a YAML file`},
-		{"nothing-like-it", `mlmark or a YAML file`}, {"v0.6", `unknown suite "v0.6"; did you mean v0.5? Want v0.5, edge`}, {"mine.yaml", "no such file"},
+		{"edgy", `unknown suite "edgy"; did you mean edge? Must be v0.5, edge, datacenter, mobile, mlmark or a YAML file`},
+		{"nothing-like-it", `mlmark or a YAML file`}, {"v0.6", `unknown suite "v0.6"; did you mean v0.5? Must be v0.5, edge`}, {"mine.yaml", "no such file"},
 		{filepath.Join(dir, "none.yaml"), "no such file"},
 		{dir + "/", "is a folder"},
 	} {
@@ -155,7 +155,7 @@ func TestGrid(t *testing.T) {
 	if got, want := p.Steps[3].String(), "resnet50 int8 MultiStream, batch 4 × concurrency 2 performance"; got != want {
 		t.Errorf("the last step is %q, want %q", got, want)
 	}
-	for text, want := range map[string]string{"scenarios: [Offline], batch: [1]": "batch is for MultiStream alone, the scenarios are Offline", "scenarios: [MultiStream], concurrency: [0]": "concurrency is 0, want numbers from 1 to 4096"} {
+	for text, want := range map[string]string{"scenarios: [Offline], batch: [1]": "batch is for MultiStream alone, the scenarios are Offline", "scenarios: [MultiStream], concurrency: [0]": "concurrency is 0: must be numbers from 1 to 4096"} {
 		if _, err := parse("mine.yaml", []byte("name: mine\nbenchmarks: [{model: resnet50, "+text+"}]\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}

@@ -25,7 +25,7 @@ func ReadVocabulary(r io.Reader, name string) (*Vocabulary, error) {
 	err := eachLine(r, name, func(line string) error {
 		piece := strings.TrimSpace(line)
 		if piece == "" {
-			return fmt.Errorf("the line is empty, want a piece of text")
+			return fmt.Errorf("the line is empty, expected a piece of text")
 		}
 		if first, ok := v.ids[piece]; ok {
 			return fmt.Errorf("piece %q is in line %d already", piece, first+1)
@@ -35,7 +35,7 @@ func ReadVocabulary(r io.Reader, name string) (*Vocabulary, error) {
 		return nil
 	})
 	if err == nil && len(v.pieces) == 0 {
-		err = fmt.Errorf("%s: the vocabulary is empty, want a piece of text per line", name)
+		err = fmt.Errorf("%s: the vocabulary is empty, expected a piece of text per line", name)
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (v *Vocabulary) need(pieces ...string) ([]int32, error) {
 	for i, piece := range pieces {
 		id, ok := v.ids[piece]
 		if !ok {
-			return nil, fmt.Errorf("%s: none of the %d lines is %s, want a vocabulary with %s",
+			return nil, fmt.Errorf("%s: none of the %d lines is %s: must be a vocabulary with %s",
 				v.name, len(v.pieces), piece, strings.Join(pieces, ", "))
 		}
 		ids[i] = id

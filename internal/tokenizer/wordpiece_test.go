@@ -130,12 +130,12 @@ func TestWordPieceFromSeveralGoroutines(t *testing.T) {
 func TestVocabularyErrors(t *testing.T) {
 	const special = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n"
 	tests := []struct{ name, text, want string }{
-		{"empty", "", "v.txt: the vocabulary is empty, want a piece of text per line"},
-		{"an empty line", special + "a\n\nb\n", "v.txt: line 6: the line is empty, want a piece of text"},
+		{"empty", "", "v.txt: the vocabulary is empty, expected a piece of text per line"},
+		{"an empty line", special + "a\n\nb\n", "v.txt: line 6: the line is empty, expected a piece of text"},
 		{"a piece twice", special + "a\nb\na\n", `v.txt: line 7: piece "a" is in line 5 already`},
 		{"not UTF-8", special + "a\xff\n", "v.txt: line 5: the line is not UTF-8"},
 		{"a line without end", special + strings.Repeat("x", maxLine+1), "v.txt: line 5: bufio.Scanner: token too long"},
-		{"cut before the special pieces", "[PAD]\n[UNK]\na\n", "v.txt: none of the 3 lines is [CLS], want a vocabulary with [PAD], [UNK], [CLS], [SEP]"},
+		{"cut before the special pieces", "[PAD]\n[UNK]\na\n", "v.txt: none of the 3 lines is [CLS]: must be a vocabulary with [PAD], [UNK], [CLS], [SEP]"},
 		{"of whole words", special + "the\nof\n", "v.txt: none of the 6 lines begins with ##: not a vocabulary of WordPiece"},
 		{"right", special + "a\n##b\r\n", ""},
 	}

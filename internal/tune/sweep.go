@@ -97,9 +97,9 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 	}
 	switch {
 	case !q.Engine.IsRemote():
-		err = userinput.Errorf(field, "is for servers: want the engine %s or %s", engine.OIP, engine.OpenAI)
+		err = userinput.Errorf(field, "is for servers: the engine must be %s or %s", engine.OIP, engine.OpenAI)
 	case len(s.Rates) > 0 && len(s.Concurrency) > 0:
-		err = userinput.Errorf(field, "rates and numbers of requests under way are two sweeps: want one of the two")
+		err = userinput.Errorf(field, "rates and numbers of requests under way are two sweeps: give one of the two")
 	case q.Output == "":
 		err = userinput.Missing("output", "the runs of a sweep have a folder of their own in it")
 	case !q.Force:

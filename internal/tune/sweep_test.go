@@ -157,13 +157,13 @@ func TestSweepRefuses(t *testing.T) {
 		sweep  Sweep
 		change func(*run.Request)
 	}{
-		"want the engine oip or openai": {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Engine.Name = engine.Simulated }},
-		"want one of the two":           {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*run.Request) {}},
-		"is missing":                    {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Output = "" }},
-		"want loads above 0":            {Sweep{Concurrency: []int{2, 0}}, func(*run.Request) {}},
-		"is +Inf, want loads":           {Sweep{Rates: []float64{2, math.Inf(1)}}, func(*run.Request) {}},
-		"is NaN, want loads":            {Sweep{Rates: []float64{2, math.NaN()}}, func(*run.Request) {}},
-		"2.5 is given twice":            {Sweep{Rates: []float64{2.5, 3, 2.5}}, func(*run.Request) {}},
+		"the engine must be oip or openai": {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Engine.Name = engine.Simulated }},
+		"give one of the two":              {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*run.Request) {}},
+		"is missing":                       {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Output = "" }},
+		"must be loads above 0":            {Sweep{Concurrency: []int{2, 0}}, func(*run.Request) {}},
+		"is +Inf: must be loads":           {Sweep{Rates: []float64{2, math.Inf(1)}}, func(*run.Request) {}},
+		"is NaN: must be loads":            {Sweep{Rates: []float64{2, math.NaN()}}, func(*run.Request) {}},
+		"2.5 is given twice":               {Sweep{Rates: []float64{2.5, 3, 2.5}}, func(*run.Request) {}},
 	} {
 		q := textServer(t)
 		test.change(&q)

@@ -152,7 +152,7 @@ func parseModelFiles(list []string) ([]modelFile, error) {
 			label, path = strings.TrimSuffix(filepath.Base(text), filepath.Ext(text)), text
 		}
 		if label == "" || path == "" {
-			return nil, userinput.Errorf("model_path", "%s: want a file, or label=file", text)
+			return nil, userinput.Errorf("model_path", "%s: must be a file, or label=file", text)
 		}
 		if slices.ContainsFunc(files, func(f modelFile) bool { return f.label == label }) {
 			return nil, userinput.Errorf("model_path", "%s: another file is called %s, too; give them labels, as in fp32=a.onnx", text, label)

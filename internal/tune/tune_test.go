@@ -153,12 +153,12 @@ func TestFindNamesTheWrongField(t *testing.T) {
 		field  string
 		want   string
 	}{
-		{"no time", func(q *Request) { q.Budget = 0 }, "budget", "budget is 0s, want a time to search"},
-		{"no workers", func(q *Request) { q.Axes.Instances = []int{1, 0} }, "instances", "instances is 0, want positive numbers"},
+		{"no time", func(q *Request) { q.Budget = 0 }, "budget", "budget is 0s: must be a time to search"},
+		{"no workers", func(q *Request) { q.Axes.Instances = []int{1, 0} }, "instances", "instances is 0: must be positive numbers"},
 		{"no batch", func(q *Request) { q.Axes.Batches = []int{0} }, "max_batchsize", "max_batchsize is 0"},
 		{"a delay before the sample", func(q *Request) { q.Axes.Delays = []time.Duration{0, -time.Second} }, "max_batch_delay", "-1s is not a time"},
-		{"more workers than any machine has", func(q *Request) { q.Axes.Instances = []int{1, 1 << 20} }, "instances", "want at most 4096"},
-		{"a file without a path", func(q *Request) { q.ModelFiles = []string{"fp32="} }, "model_path", "fp32=: want a file, or label=file"},
+		{"more workers than any machine has", func(q *Request) { q.Axes.Instances = []int{1, 1 << 20} }, "instances", "must be at most 4096"},
+		{"a file without a path", func(q *Request) { q.ModelFiles = []string{"fp32="} }, "model_path", "fp32=: must be a file, or label=file"},
 		{"two files of one name", func(q *Request) { q.ModelFiles = []string{"a/m.onnx", "b/m.onnx"} }, "model_path", "b/m.onnx: another file is called m, too; give them labels"},
 		{"precisions of several files", func(q *Request) { q.ModelFiles, q.Precisions = []string{"a.onnx", "b.onnx"}, []string{"int8"} }, "precision", "not of 2"},
 		{"an unknown precision", func(q *Request) { q.Precisions = []string{"fp32", "int5"} }, "precision", `precision is "int5"`},

@@ -66,5 +66,5 @@ func (e *valueError) Error() string {
 	if text, ok := value.(string); ok {
 		value = fmt.Sprintf("%q", text)
 	}
-	return fmt.Sprintf("is %v, want %s", value, e.want)
+	return fmt.Sprintf("is %v: must be %s", value, e.want)
 }

@@ -17,10 +17,10 @@ func TestError(t *testing.T) {
 		err         error
 		text, named string // named by the flag
 	}{
-		{userinput.Invalid("max_batchsize", -1, "a positive number"), "max_batchsize is -1, want a positive number", "--max-batchsize is -1, want a positive number"},
-		{userinput.Invalid("mode", "fast\n", "slow"), `mode is "fast\n", want slow`, `--mode is "fast\n", want slow`},
-		{userinput.Invalid("delay", 90*time.Second, "a minute"), "delay is 1m30s, want a minute", "--delay is 1m30s, want a minute"},
-		{userinput.Missing("model", "want one of the catalogue"), "model: is missing: want one of the catalogue", "--model: is missing: want one of the catalogue"},
+		{userinput.Invalid("max_batchsize", -1, "a positive number"), "max_batchsize is -1: must be a positive number", "--max-batchsize is -1: must be a positive number"},
+		{userinput.Invalid("mode", "fast\n", "slow"), `mode is "fast\n": must be slow`, `--mode is "fast\n": must be slow`},
+		{userinput.Invalid("delay", 90*time.Second, "a minute"), "delay is 1m30s: must be a minute", "--delay is 1m30s: must be a minute"},
+		{userinput.Missing("model", "must be one of the catalogue"), "model: is missing: must be one of the catalogue", "--model: is missing: must be one of the catalogue"},
 		{given, "environment MLPERF_TARGET_QPS: must be above 0", "--target-qps: must be above 0"},
 		{fmt.Errorf("opening the engine: %w", inner), "opening the engine: tls_ca: no certificate: EOF", "--tls-ca: no certificate: EOF"},
 		{userinput.Wrap("backend", inner), "backend: tls_ca: no certificate: EOF", "--backend: tls_ca: no certificate: EOF"}, // the outer field

@@ -40,9 +40,9 @@ func Nearest(name string, choices []string) string {
 // Want follows a wrong name in an error: the nearest of the choices, if one is near, and then what is wanted.
 func Want(name string, choices []string, want string) string {
 	if near := Nearest(name, choices); near != "" {
-		return "; did you mean " + near + "? Want " + want
+		return "; did you mean " + near + "? Must be " + want
 	}
-	return ", want " + want
+	return ": must be " + want
 }
 
 // Distance counts the letters to insert, delete or replace, and the neighbours to swap (Damerau and Levenshtein, restricted),

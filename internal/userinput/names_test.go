@@ -51,6 +51,6 @@ func ExampleWant() {
 	fmt.Printf("unknown model %q%s\n", "resnet5", Want("resnet5", []string{"bert", "resnet50"}, "bert or resnet50"))
 	fmt.Printf("unknown model %q%s\n", "alexnet", Want("alexnet", []string{"bert", "resnet50"}, "bert or resnet50"))
 	// Output:
-	// unknown model "resnet5"; did you mean resnet50? Want bert or resnet50
-	// unknown model "alexnet", want bert or resnet50
+	// unknown model "resnet5"; did you mean resnet50? Must be bert or resnet50
+	// unknown model "alexnet": must be bert or resnet50
 }

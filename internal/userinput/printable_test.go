@@ -107,7 +107,7 @@ func TestErrorLines(t *testing.T) {
 		{fmt.Errorf("%w: %w.", io.EOF, joined), []string{`EOF: open x\x0aVALID: file does not exist`, `b\x1b.`}},
 		{errors.Join(fmt.Errorf("1: %w", joined), io.EOF), []string{`1: open x\x0aVALID: file does not exist`, `b\x1b`, "EOF"}},
 		{&Error{Field: "model", Err: joined}, []string{`model: open x\x0aVALID: file does not exist`, `b\x1b`}},
-		{Invalid("mode", "x\nVALID", "slow"), []string{`mode is "x\nVALID", want slow`}},
+		{Invalid("mode", "x\nVALID", "slow"), []string{`mode is "x\nVALID": must be slow`}},
 		{fmt.Errorf("%w", errors.New("")), []string{""}},
 		{errors.Join(io.EOF, joined, io.EOF, joined), []string{"EOF", `open x\x0aVALID: file does not exist`, `b\x1b`}},
 	} {

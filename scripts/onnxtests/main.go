@@ -70,7 +70,7 @@ func run(mlperf, data string, update bool) error {
 	}
 	models, err := filepath.Glob(filepath.Join(data, "*", "*", "model.onnx"))
 	if err != nil || len(models) == 0 {
-		return fmt.Errorf("no model in %q: want the folder onnx/backend/test/data of the package onnx", data)
+		return fmt.Errorf("no model in %q: expected the folder onnx/backend/test/data of the package onnx", data)
 	}
 	work, err := os.MkdirTemp("", "onnxtests-")
 	if err != nil {

@@ -40,7 +40,7 @@ func main() {
 func rowsOf(clone string) ([]published.Row, error) {
 	_, round, found := strings.Cut(filepath.Base(filepath.Clean(clone)), "results_")
 	if !found {
-		return nil, fmt.Errorf("%s: want the folder of a clone, as inference_results_v4.1", clone)
+		return nil, fmt.Errorf("%s: must be the folder of a clone, as inference_results_v4.1", clone)
 	}
 	runs, err := filepath.Glob(filepath.Join(clone, "closed", "*", "results", "*", "*", "*", "performance", "run_1"))
 	if err != nil || len(runs) == 0 {

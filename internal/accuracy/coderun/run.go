@@ -94,7 +94,7 @@ const program = "main"
 func (r *Runner) Run(ctx context.Context, p Program) (passed bool, err error) {
 	l, ok := languages[p.Language]
 	if !ok {
-		return false, fmt.Errorf("language %q: want cpp, javascript, php, python, ruby or typescript", p.Language)
+		return false, fmt.Errorf("language %q: expected cpp, javascript, php, python, ruby or typescript", p.Language)
 	}
 	dir, err := os.MkdirTemp("", "mlperf-program-")
 	if err != nil {

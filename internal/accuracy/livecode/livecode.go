@@ -107,7 +107,7 @@ var python = jsontext.AllowInvalidUTF8(true)
 func questionID(line []byte) (string, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(line), python)
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return "", errors.Join(errors.New("want an object of JSON"), err)
+		return "", errors.Join(errors.New("expected an object of JSON"), err)
 	}
 	for d.PeekKind() == '"' {
 		key, err := d.ReadToken()
@@ -122,7 +122,7 @@ func questionID(line []byte) (string, error) {
 		if name == "question_id" {
 			var id string
 			if err := json.Unmarshal(value, &id, python); err != nil || id == "" {
-				return "", fmt.Errorf("question_id is %s, want a string", value)
+				return "", fmt.Errorf("question_id is %s: must be a string", value)
 			}
 			return id, nil
 		}
@@ -193,7 +193,7 @@ func parseProblem(line []byte) (*problem, error) {
 		}
 		for i, t := range tests {
 			if t.Type != "stdin" && t.Type != "functional" {
-				return nil, fmt.Errorf("%s: testtype of test %d is %q, want stdin or functional", part.name, i, t.Type)
+				return nil, fmt.Errorf("%s: testtype of test %d is %q: must be stdin or functional", part.name, i, t.Type)
 			}
 		}
 		p.tests = append(p.tests, tests...)
@@ -220,7 +220,7 @@ func unpack(text string) (string, error) {
 	}
 	text, ok := value.(string)
 	if !ok {
-		return "", fmt.Errorf("the pickle holds %T, want a string", value)
+		return "", fmt.Errorf("the pickle holds %T, expected a string", value)
 	}
 	return text, nil
 }

@@ -225,15 +225,15 @@ func TestProblemsOfARelease(t *testing.T) {
 func TestErrorsNameTheirPlace(t *testing.T) {
 	good := row(t, "a", onePlusTwo, "[]", "{}")
 	for want, file := range map[string]string{
-		"test.jsonl: line 1: want an object of JSON": "[]\n",
-		"line 2":                          good + good[:40],
-		"no question_id":                  "{}\n",
-		"question_id is 7, want a string": `{"question_id": 7}` + "\n",
-		"line 1: a: public_test_cases: neither JSON nor compressed":  row(t, "a", "{}", "[]", "{}"),
-		"line 1: a: private_test_cases: neither JSON nor compressed": row(t, "a", onePlusTwo, "%%", "{}"),
-		"private_test_cases: decompressing":                          row(t, "a", onePlusTwo, compressed[:40], "{}"),
-		"private_test_cases: the pickle holds int64, want a string":  row(t, "a", onePlusTwo, "eJxrYPFm1wMAA7IBBQ==", "{}"),
-		`testtype of test 0 is "x", want stdin or functional`:        row(t, "a", `[{"testtype": "x"}]`, "[]", "{}"),
+		"test.jsonl: line 1: expected an object of JSON": "[]\n",
+		"line 2":                             good + good[:40],
+		"no question_id":                     "{}\n",
+		"question_id is 7: must be a string": `{"question_id": 7}` + "\n",
+		"line 1: a: public_test_cases: neither JSON nor compressed":     row(t, "a", "{}", "[]", "{}"),
+		"line 1: a: private_test_cases: neither JSON nor compressed":    row(t, "a", onePlusTwo, "%%", "{}"),
+		"private_test_cases: decompressing":                             row(t, "a", onePlusTwo, compressed[:40], "{}"),
+		"private_test_cases: the pickle holds int64, expected a string": row(t, "a", onePlusTwo, "eJxrYPFm1wMAA7IBBQ==", "{}"),
+		`testtype of test 0 is "x": must be stdin or functional`:        row(t, "a", `[{"testtype": "x"}]`, "[]", "{}"),
 		"no tests": row(t, "a", "[]", "[]", "{}"),
 		"metadata": row(t, "a", onePlusTwo, "[]", ""),
 	} {

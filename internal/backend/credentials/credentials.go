@@ -31,7 +31,7 @@ func ReadKey(path string) (string, error) {
 	}
 	key := strings.TrimSpace(string(text))
 	if key == "" {
-		return "", userinput.Errorf("token_file", "%s is empty, want a key", path)
+		return "", userinput.Errorf("token_file", "%s is empty: it must have a key", path)
 	}
 	return key, CheckKey(key, "the file "+path)
 }

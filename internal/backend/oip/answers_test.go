@@ -56,7 +56,7 @@ func TestWrongAnswersFailTheRun(t *testing.T) {
 		{"of another name", `"model_name":"m"`, y + "," + strings.Replace(z, `"z"`, `"w"`, 1), "tensor w: it was not asked for; asked were [y z]"},
 		{"of another type", `"model_name":"m"`, strings.Replace(y, "FP32", "FP64", 1) + "," + z, "tensor y: it is float64[1 2], the model has float32[? 2]"},
 		{"of another shape", `"model_name":"m"`, strings.Replace(y, "[1,2]", "[2,1]", 1) + "," + z, "tensor y: it is float32[2 1], the model has float32[? 2]"},
-		{"of more rows than there is room for", `"model_name":"m"`, `{"name":"y","datatype":"FP32","shape":[2,2],"data":[1,2,3,4]},` + z, "tensor y: it has the shape [2 2], want [1 2]"},
+		{"of more rows than there is room for", `"model_name":"m"`, `{"name":"y","datatype":"FP32","shape":[2,2],"data":[1,2,3,4]},` + z, "tensor y: it has the shape [2 2], expected [1 2]"},
 		{"of elements that are not there", `"model_name":"m"`, y + `,{"name":"z","datatype":"BYTES","shape":[1000000000],"data":["ab"]}`, "tensor z BYTES[1000000000] has 1000000000 elements, which 6 bytes cannot be"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,9 +84,9 @@ func TestTaskAnswersInJSON(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"outputs":[{"name":"response","datatype":"UINT8","shape":[1,2],"data":[104,105]}]}`: "so: hi",
 		`{"outputs":[{"name":"response","datatype":"UINT8","shape":[1,0],"data":[]}]}`:        "so: ",
-		`{"outputs":[{"name":"response","datatype":"UINT8","shape":[2],"data":[104,105]}]}`:   "want response UINT8[1 ?]",
-		`{"outputs":[{"name":"response","datatype":"UINT8","shape":[2,1],"data":[104,105]}]}`: "want response UINT8[1 ?]",
-		`{"outputs":[{"name":"response","datatype":"INT8","shape":[1,2],"data":[104,105]}]}`:  "want response UINT8[1 ?]",
+		`{"outputs":[{"name":"response","datatype":"UINT8","shape":[2],"data":[104,105]}]}`:   "must be response UINT8[1 ?]",
+		`{"outputs":[{"name":"response","datatype":"UINT8","shape":[2,1],"data":[104,105]}]}`: "must be response UINT8[1 ?]",
+		`{"outputs":[{"name":"response","datatype":"INT8","shape":[1,2],"data":[104,105]}]}`:  "must be response UINT8[1 ?]",
 		`{"outputs":[]}`: "the answer has 0 outputs, asked were 1",
 		`{"model_name":"m","outputs":[{"name":"response","datatype":"UINT8","shape":[1,0],"data":[]}]}`: `of the model "m", asked was "m-task"`,
 	} {
@@ -110,7 +110,7 @@ func TestTaskAnswersInJSON(t *testing.T) {
 func TestModelsThatAreNotTasks(t *testing.T) {
 	const response, tokens = `{"name":"response","datatype":"UINT8"}`, `{"name":"tokens","datatype":"INT32"}`
 	for outputs, want := range map[string]string{response: "", response + "," + tokens: "", "": "has the outputs []", tokens: "has the outputs", tokens + "," + response: "has the outputs",
-		response + "," + tokens + `,{"name":"more","datatype":"INT32"}`: "has the outputs", `{"name":"response","datatype":"BYTES"}`: "has the outputs", `{"name":"answer","datatype":"UINT8"}`: `want one of bytes, "response"`} {
+		response + "," + tokens + `,{"name":"more","datatype":"INT32"}`: "has the outputs", `{"name":"response","datatype":"BYTES"}`: "has the outputs", `{"name":"answer","datatype":"UINT8"}`: `must be one of bytes, "response"`} {
 		l := goodServer()
 		l.task = `{"name":"m-task","outputs":[` + outputs + `]}`
 		e, err := New(t.Context(), Config{Client: client.Options{Endpoints: []string{l.serve(t)}}, Model: "m", Task: "m-task"})

@@ -109,14 +109,14 @@ func (s *session) place(spec protocol.Spec, outputs []backend.Value, fresh []ten
 	}
 	if outputs[i] == nil {
 		if n := spec.Shape.Len(); n > maxFresh/int64(max(1, spec.Type.Size())) {
-			return tensor.Tensor{}, fmt.Errorf("it has %d elements, want at most %d bytes", n, maxFresh)
+			return tensor.Tensor{}, fmt.Errorf("it has %d elements, expected at most %d bytes", n, maxFresh)
 		}
 		fresh[i] = tensor.New(spec.Type, spec.Shape...)
 		return fresh[i], nil
 	}
 	t, err := backend.Viewed(outputs[i], port, "output")
 	if err == nil && !slices.Equal(t.Shape, spec.Shape) {
-		err = fmt.Errorf("it has the shape %v, want %v", spec.Shape, t.Shape)
+		err = fmt.Errorf("it has the shape %v, expected %v", spec.Shape, t.Shape)
 	}
 	return t, err
 }

@@ -26,7 +26,7 @@ func (e *Engine) openTask(ctx context.Context) (*task, error) {
 	want := []protocol.Port{{Name: protocol.TaskResponse, Datatype: "UINT8"}, {Name: protocol.TaskTokens, Datatype: "INT32"}}
 	same := func(a, b protocol.Port) bool { return a.Name == b.Name && a.Datatype == b.Datatype }
 	if n := len(m.Outputs); n == 0 || n > len(want) || !slices.EqualFunc(m.Outputs, want[:n], same) {
-		return nil, fmt.Errorf("model %s has the outputs %v, want one of bytes, %q", m.Name, m.Outputs, protocol.TaskResponse)
+		return nil, fmt.Errorf("model %s has the outputs %v: must be one of bytes, %q", m.Name, m.Outputs, protocol.TaskResponse)
 	}
 	t := &task{remoteModel: remoteModel{name: e.config.Task}, outputs: len(m.Outputs)}
 	for _, p := range m.Inputs {
@@ -49,12 +49,12 @@ func (e *Engine) Respond(ctx context.Context, sample []tensor.Tensor, dst []byte
 	place := func(i int, s protocol.Spec) (tensor.Tensor, error) {
 		if i == 1 {
 			if s.Name != protocol.TaskTokens || s.Type != tensor.Int32 || !slices.Equal(s.Shape, tensor.Shape{1}) {
-				return tensor.Tensor{}, fmt.Errorf("it is %v, want %s INT32[1]", s, protocol.TaskTokens)
+				return tensor.Tensor{}, fmt.Errorf("it is %v: must be %s INT32[1]", s, protocol.TaskTokens)
 			}
 			return tensor.Of(count, 1), nil
 		}
 		if s.Name != protocol.TaskResponse || s.Type != tensor.Uint8 || len(s.Shape) != 2 || s.Shape[0] != 1 {
-			return tensor.Tensor{}, fmt.Errorf("it is %v, want %s UINT8[1 ?]", s, protocol.TaskResponse)
+			return tensor.Tensor{}, fmt.Errorf("it is %v: must be %s UINT8[1 ?]", s, protocol.TaskResponse)
 		}
 		response = append(dst, make([]byte, s.Shape.Len())...)
 		return tensor.FromBytes(tensor.Uint8, response[len(dst):], s.Shape...)

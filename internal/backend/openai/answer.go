@@ -298,7 +298,7 @@ func checkFinish(finish string) *failure {
 	case brokenOff[reason]:
 		return failf(kindOff+" ("+reason+")", "the answer has the finish_reason %q", finish)
 	}
-	return failf(kindOff, "the answer has the finish_reason %q, want stop or length", finish)
+	return failf(kindOff, "the answer has the finish_reason %q, expected stop or length", finish)
 }
 
 // malformed quotes what should have been an event.
@@ -366,7 +366,7 @@ func (a *answer) check() *failure {
 			}
 			a.tokenized = true
 		case texts.Logged:
-			return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of its text: want tokenizer.json beside the data, or --tokenizer")
+			return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of its text: give tokenizer.json beside the data, or --tokenizer")
 		}
 	}
 	switch {

@@ -29,7 +29,7 @@ func TestFaultsOfServers(t *testing.T) {
 		tokenserver.Twice:         "more pieces than tokens: the answer came in 17 pieces",
 		tokenserver.Empty:         "empty answer: ",
 		tokenserver.LongLine:      "answer too long: an event is longer than 1048576 bytes",
-		tokenserver.WrongType:     "wrong content type: the answer is \"text/html\", want text/event-stream: <html>",
+		tokenserver.WrongType:     "wrong content type: the answer is \"text/html\": must be text/event-stream: <html>",
 		tokenserver.Compressed:    "compressed answer: the server compressed the answer (gzip)",
 		tokenserver.RedirectLossy: "redirection: ",
 		tokenserver.Endless:       "answer too long: the answer goes on after the 20 tokens",

@@ -84,7 +84,7 @@ func openServers(c Config) (*servers, error) {
 // parseURLs reads the addresses of servers.
 func parseURLs(texts []string) ([]*server, error) {
 	if len(texts) == 0 {
-		return nil, userinput.Missing("endpoint", "want the address of a server, http://HOST:PORT")
+		return nil, userinput.Missing("endpoint", "give the address of a server, http://HOST:PORT")
 	}
 	var list []*server
 	seen := map[string]string{}
@@ -92,11 +92,11 @@ func parseURLs(texts []string) ([]*server, error) {
 		u, err := url.Parse(text)
 		switch shown := credentials.Address(text); {
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-			return nil, userinput.Errorf("endpoint", "%q is not an address, want http://HOST:PORT or https://HOST", shown)
+			return nil, userinput.Errorf("endpoint", "%q is not an address, expected http://HOST:PORT or https://HOST", shown)
 		case u.User != nil:
 			return nil, userinput.Errorf("endpoint", "%s has a user or a password: put the key into a file", shown)
 		case strings.ContainsAny(text, "?#"):
-			return nil, userinput.Errorf("endpoint", "%s: want an address without ? and #", shown)
+			return nil, userinput.Errorf("endpoint", "%s: must be an address without ? and #", shown)
 		}
 		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 		s := &server{url: u.String()}
@@ -112,7 +112,7 @@ func parseURLs(texts []string) ([]*server, error) {
 		s.root = u.Scheme + "://" + u.Host + path
 		same := strings.ToLower(u.Hostname()) + ":" + cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]) + path
 		if other := seen[same]; other != "" {
-			return nil, userinput.Errorf("endpoint", "%s and %s are the same server, which would get twice the load of others: want each once", other, s.url)
+			return nil, userinput.Errorf("endpoint", "%s and %s are the same server, which would get twice the load of others: give each once", other, s.url)
 		}
 		seen[same] = s.url
 		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy != nil {
@@ -173,7 +173,7 @@ func (s *servers) redirect(next *http.Request, before []*http.Request) error {
 	}
 	switch {
 	case next.Method != first.Method:
-		return fmt.Errorf("%w to %s with a status that drops the prompt (want 307 or 308): give that address instead", errRedirect, s.redact(next.URL.Redacted()))
+		return fmt.Errorf("%w to %s with a status that drops the prompt (not 307 or 308): give that address instead", errRedirect, s.redact(next.URL.Redacted()))
 	case len(before) > 10: // as net/http
 		return fmt.Errorf("%w more than 10 times", errRedirect)
 	}

@@ -36,10 +36,10 @@ func TestConfigurationIsChecked(t *testing.T) {
 		config      Config
 		field, want string
 	}{
-		"no address":        {Config{}, "endpoint", "want the address of a server"},
-		"a word":            {urls("host"), "endpoint", "want http://HOST:PORT"},
-		"another protocol":  {urls("ftp://host"), "endpoint", "want http://HOST:PORT"},
-		"no host":           {urls("http://:8000"), "endpoint", "want http://HOST:PORT"},
+		"no address":        {Config{}, "endpoint", "give the address of a server"},
+		"a word":            {urls("host"), "endpoint", "expected http://HOST:PORT"},
+		"another protocol":  {urls("ftp://host"), "endpoint", "expected http://HOST:PORT"},
+		"no host":           {urls("http://:8000"), "endpoint", "expected http://HOST:PORT"},
 		"a password":        {urls("http://me:geheim@host"), "endpoint", "has a user or a password"},
 		"a broken password": {urls("http://me:geheim%zz@host"), "endpoint", "is not an address"},
 		"a query":           {urls("http://host?key=geheim"), "endpoint", "without ?"},

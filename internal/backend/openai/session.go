@@ -158,5 +158,5 @@ func (s *session) check(r *http.Response) *failure {
 	case got == typeWhole:
 		return failf(kindWhole, "the server ignored that a stream was asked for and answered %s", s.complaint(r.Body))
 	}
-	return failf(kindType, "the answer is %q, want %s: %s", s.quote(r.Header.Get("Content-Type")), want, s.complaint(r.Body))
+	return failf(kindType, "the answer is %q: must be %s: %s", s.quote(r.Header.Get("Content-Type")), want, s.complaint(r.Body))
 }

@@ -70,7 +70,7 @@ func countNodes(profile io.Reader) (nodeCounts, error) {
 	if begin, err := decoder.Token(); err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	} else if begin != json.Delim('[') {
-		return nil, fmt.Errorf("reading the profile: it begins with %v, want a list", begin)
+		return nil, fmt.Errorf("reading the profile: it begins with %v, expected a list", begin)
 	}
 	counts := nodeCounts{}
 	seen := map[profileEvent]bool{}

@@ -56,7 +56,7 @@ func planOf(o backend.Options) (plan, error) {
 	case o.LogSeverity < -1 || o.LogSeverity > severityFatal:
 		return plan{}, fmt.Errorf("log severity %d: must be -1 (verbose) to %d (fatal)", o.LogSeverity, severityFatal)
 	case len(o.Cores) > 0 && (len(o.Cores) != o.IntraThreads || o.Affinity != ""):
-		return plan{}, fmt.Errorf("%d processors for %d intra-op threads: want one each, and no affinities beside", len(o.Cores), o.IntraThreads)
+		return plan{}, fmt.Errorf("%d processors for %d intra-op threads: expected one each, and no affinities beside", len(o.Cores), o.IntraThreads)
 	case slices.ContainsFunc(o.Cores, func(core int) bool { return core < 0 }):
 		return plan{}, fmt.Errorf("processors %v: must be numbers from 0", o.Cores)
 	case (low != 0 || high != 0) && (low < 1 || high < low):

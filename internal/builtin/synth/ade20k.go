@@ -33,7 +33,7 @@ const (
 
 func (s ADE20KSpec) check() error {
 	if s.Images < 1 || s.Images > maxADEImages {
-		return fmt.Errorf("images is %d, want 1 to %d", s.Images, maxADEImages)
+		return fmt.Errorf("images is %d: must be 1 to %d", s.Images, maxADEImages)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (s ADE20KSpec) shapes(i int) []uint8 {
 // WriteMask writes the mask of an image: the class of each pixel.
 func (s ADE20KSpec) WriteMask(folder string, i int, classes []uint8) error {
 	if len(classes) != adeSize*adeSize {
-		return fmt.Errorf("mask %d has %d pixels, want %d×%d", i, len(classes), adeSize, adeSize)
+		return fmt.Errorf("mask %d has %d pixels, expected %d×%d", i, len(classes), adeSize, adeSize)
 	}
 	path := filepath.Join(folder, "annotations", s.Name(i)+".png")
 	return fileio.WriteAtomic(path, 0o644, func(f io.Writer) error {

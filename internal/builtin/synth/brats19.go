@@ -87,7 +87,7 @@ func (s BraTS19Spec) fill(ctx context.Context, folder string, progress func(done
 func (s BraTS19Spec) WriteLabels(folder string, i int, labels []uint8) error {
 	grid := scanGrid()
 	if want := grid.Shape[0] * grid.Shape[1] * grid.Shape[2]; len(labels) != want {
-		return fmt.Errorf("labels of %s have %d voxels, want %d", s.Name(i), len(labels), want)
+		return fmt.Errorf("labels of %s have %d voxels, expected %d", s.Name(i), len(labels), want)
 	}
 	return writeStored(filepath.Join(folder, "labelsTr", s.Name(i)+".nii.gz"), grid, labels)
 }

@@ -43,11 +43,11 @@ const (
 func (s CaptionSpec) check() error {
 	switch {
 	case s.Captions < 2 || s.Captions > 100_000:
-		return fmt.Errorf("captions is %d, want 2 to 100000", s.Captions)
+		return fmt.Errorf("captions is %d: must be 2 to 100000", s.Captions)
 	case s.Tokens < leastTokens || s.Tokens > 1<<17:
-		return fmt.Errorf("tokens is %d, want %d to %d", s.Tokens, leastTokens, 1<<17)
+		return fmt.Errorf("tokens is %d: must be %d to %d", s.Tokens, leastTokens, 1<<17)
 	case s.Side < 1 || s.Side > 1<<10:
-		return fmt.Errorf("side is %d, want 1 to %d", s.Side, 1<<10)
+		return fmt.Errorf("side is %d: must be 1 to %d", s.Side, 1<<10)
 	}
 	return nil
 }

@@ -49,9 +49,9 @@ const maxCOCOImages = 100_000
 func (s COCOSpec) check() error {
 	switch {
 	case s.Layout != COCO && s.Layout != OpenImages:
-		return fmt.Errorf("layout is %q, want %q or %q", s.Layout, COCO, OpenImages)
+		return fmt.Errorf("layout is %q: must be %q or %q", s.Layout, COCO, OpenImages)
 	case s.Images < 1 || s.Images > maxCOCOImages:
-		return fmt.Errorf("images is %d, want 1 to %d", s.Images, maxCOCOImages)
+		return fmt.Errorf("images is %d: must be 1 to %d", s.Images, maxCOCOImages)
 	}
 	return nil
 }

@@ -270,8 +270,8 @@ func TestCOCOSpecsAreChecked(t *testing.T) {
 		spec COCOSpec
 		want string
 	}{
-		{COCOSpec{Images: 1}, `layout is "", want "coco" or "openimages"`},
-		{COCOSpec{Layout: COCO}, "making the built-in coco: images is 0, want 1 to 100000"},
+		{COCOSpec{Images: 1}, `layout is "": must be "coco" or "openimages"`},
+		{COCOSpec{Layout: COCO}, "making the built-in coco: images is 0: must be 1 to 100000"},
 		{COCOSpec{Layout: OpenImages, Images: 100_001}, "making the built-in openimages: images is 100001"},
 	} {
 		wantError(t, WriteCOCO(t.Context(), filepath.Join(t.TempDir(), "set"), c.spec, nil, nil), c.want)

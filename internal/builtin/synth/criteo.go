@@ -41,11 +41,11 @@ const (
 func (s CriteoSpec) check() error {
 	switch {
 	case s.Pairs < 1 || s.Pairs > 10_000_000:
-		return fmt.Errorf("pairs is %d, want 1 to 10000000", s.Pairs)
+		return fmt.Errorf("pairs is %d: must be 1 to 10000000", s.Pairs)
 	case !perTable(s.Rows, math.MaxInt32):
-		return fmt.Errorf("rows is %v, want %d numbers from 1 to %d", s.Rows, criteoTables, math.MaxInt32)
+		return fmt.Errorf("rows is %v: must be %d numbers from 1 to %d", s.Rows, criteoTables, math.MaxInt32)
 	case len(s.Hot) > 0 && !perTable(s.Hot, 1000):
-		return fmt.Errorf("hot is %v, want %d numbers from 1 to 1000", s.Hot, criteoTables)
+		return fmt.Errorf("hot is %v: must be %d numbers from 1 to 1000", s.Hot, criteoTables)
 	}
 	return nil
 }

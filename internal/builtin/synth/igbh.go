@@ -33,9 +33,9 @@ const GraphClasses = 2983
 func (s IGBHSpec) check() error {
 	switch {
 	case s.Papers < 200 || s.Papers > 1_000_000: // half a percent are samples
-		return fmt.Errorf("papers is %d, want 200 to 1000000", s.Papers)
+		return fmt.Errorf("papers is %d: must be 200 to 1000000", s.Papers)
 	case s.Width < 1 || s.Width > igbh.Features:
-		return fmt.Errorf("width is %d, want 1 to %d", s.Width, igbh.Features)
+		return fmt.Errorf("width is %d: must be 1 to %d", s.Width, igbh.Features)
 	}
 	return nil
 }

@@ -35,11 +35,11 @@ const (
 func (s ImageNetSpec) check() error {
 	switch {
 	case s.Images < 1 || s.Images > maxImages:
-		return fmt.Errorf("images is %d, want 1 to %d", s.Images, maxImages)
+		return fmt.Errorf("images is %d: must be 1 to %d", s.Images, maxImages)
 	case s.Classes < 1 || s.Classes > maxClasses:
-		return fmt.Errorf("classes is %d, want 1 to %d", s.Classes, maxClasses)
+		return fmt.Errorf("classes is %d: must be 1 to %d", s.Classes, maxClasses)
 	case !(s.Jitter >= 0 && s.Jitter <= 1):
-		return fmt.Errorf("jitter is %v, want 0 to 1", s.Jitter)
+		return fmt.Errorf("jitter is %v: must be 0 to 1", s.Jitter)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (s ImageNetSpec) Image(i, label int) Scene {
 func AnchorJPEG(spec ImageNetSpec, class int) ([]byte, error) {
 	err := spec.check()
 	if err == nil && (class < 0 || class >= spec.Classes) {
-		err = fmt.Errorf("the class is %d, want 0 to %d", class, spec.Classes-1)
+		err = fmt.Errorf("the class is %d: must be 0 to %d", class, spec.Classes-1)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("drawing an anchor: %w", err)

@@ -220,7 +220,7 @@ func TestAnchorsAreFilesOfTheUndisturbedScene(t *testing.T) {
 	}
 	for _, class := range []int{-1, 3} {
 		_, err := AnchorJPEG(spec, class)
-		wantError(t, err, "drawing an anchor: ", fmt.Sprintf("the class is %d, want 0 to 2", class))
+		wantError(t, err, "drawing an anchor: ", fmt.Sprintf("the class is %d: must be 0 to 2", class))
 	}
 	_, err = AnchorJPEG(ImageNetSpec{}, 0)
 	wantError(t, err, "images is 0")
@@ -231,11 +231,11 @@ func TestImageNetSpecsAreChecked(t *testing.T) {
 		spec ImageNetSpec
 		want string
 	}{
-		{ImageNetSpec{Classes: 1}, "images is 0, want 1 to 99999999"},
+		{ImageNetSpec{Classes: 1}, "images is 0: must be 1 to 99999999"},
 		{ImageNetSpec{Images: 100_000_000, Classes: 1}, "images is 100000000"},
-		{ImageNetSpec{Images: 1}, "classes is 0, want 1 to 1000"},
+		{ImageNetSpec{Images: 1}, "classes is 0: must be 1 to 1000"},
 		{ImageNetSpec{Images: 1, Classes: 1001}, "classes is 1001"},
-		{ImageNetSpec{Images: 1, Classes: 1, Jitter: -0.1}, "jitter is -0.1, want 0 to 1"},
+		{ImageNetSpec{Images: 1, Classes: 1, Jitter: -0.1}, "jitter is -0.1: must be 0 to 1"},
 		{ImageNetSpec{Images: 1, Classes: 1, Jitter: math.NaN()}, "jitter is NaN"},
 	} {
 		parent := t.TempDir()

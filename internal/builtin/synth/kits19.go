@@ -30,7 +30,7 @@ const maxCases = 99
 
 func (s KiTS19Spec) check() error {
 	if s.Cases < 1 || s.Cases > maxCases {
-		return fmt.Errorf("cases is %d, want 1 to %d", s.Cases, maxCases)
+		return fmt.Errorf("cases is %d: must be 1 to %d", s.Cases, maxCases)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (s KiTS19Spec) fill(ctx context.Context, folder string, progress func(done,
 func (s KiTS19Spec) WriteSegmentation(folder string, i int, labels []uint8) error {
 	grid := s.Grid(i)
 	if want := grid.Shape[0] * grid.Shape[1] * grid.Shape[2]; len(labels) != want {
-		return fmt.Errorf("segmentation of %s has %d voxels, want %d", s.Name(i), len(labels), want)
+		return fmt.Errorf("segmentation of %s has %d voxels, expected %d", s.Name(i), len(labels), want)
 	}
 	return writeNIfTI(filepath.Join(folder, s.Name(i), "segmentation.nii.gz"), grid, labels)
 }

@@ -96,15 +96,15 @@ func parseManifest(data []byte) (Manifest, error) {
 
 func (m Manifest) check() error {
 	if m.Version < 1 {
-		return fmt.Errorf("version is %d, want 1 or more", m.Version)
+		return fmt.Errorf("version is %d: must be 1 or more", m.Version)
 	}
 	switch list := m.specs(); len(list) {
 	case 0:
-		return errors.New("there is no spec, want imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions, igbh, waymo or requests")
+		return errors.New("there is no spec, expected imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions, igbh, waymo or requests")
 	case 1:
 		return list[0].check()
 	}
-	return errors.New("there are two specs, want one")
+	return errors.New("there are two specs, expected one")
 }
 
 // A spec says everything about a data set.
@@ -219,7 +219,7 @@ func published(dir string, m Manifest) (bool, error) {
 	case err == nil && there.sameSet(m):
 		return true, nil
 	case err == nil:
-		return false, fmt.Errorf("%s holds another data set: %s, want %s", dir, there.describe(), m.describe())
+		return false, fmt.Errorf("%s holds another data set: %s: must be %s", dir, there.describe(), m.describe())
 	case !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}

@@ -53,9 +53,9 @@ const (
 func (s PromptSpec) check() error {
 	switch {
 	case s.Prompts < 1 || s.Prompts > 100_000:
-		return fmt.Errorf("prompts is %d, want 1 to 100000", s.Prompts)
+		return fmt.Errorf("prompts is %d: must be 1 to 100000", s.Prompts)
 	case s.Tokens < 1000 || s.Tokens > 1<<18:
-		return fmt.Errorf("tokens is %d, want 1000 to %d", s.Tokens, 1<<18)
+		return fmt.Errorf("tokens is %d: must be 1000 to %d", s.Tokens, 1<<18)
 	}
 	return nil
 }

@@ -66,9 +66,9 @@ var liveFiles = map[string]int{deepSeekQuestions: 1, ossQuestions: 6}
 func (s QuestionSpec) check() error {
 	switch {
 	case questionSets[s.Form] == nil:
-		return fmt.Errorf("form is %q, want %s, %s or %s", s.Form, deepSeekQuestions, ossQuestions, longQuestions)
+		return fmt.Errorf("form is %q: must be %s, %s or %s", s.Form, deepSeekQuestions, ossQuestions, longQuestions)
 	case s.Questions < 1 || s.Questions > mostQuestions:
-		return fmt.Errorf("questions is %d, want 1 to %d", s.Questions, mostQuestions)
+		return fmt.Errorf("questions is %d: must be 1 to %d", s.Questions, mostQuestions)
 	}
 	return nil
 }

@@ -28,9 +28,9 @@ type RequestSpec struct {
 func (s RequestSpec) check() error {
 	switch {
 	case s.Requests < 1 || s.Requests > 1_000_000:
-		return fmt.Errorf("requests is %d, want 1 to 1000000", s.Requests)
+		return fmt.Errorf("requests is %d: must be 1 to 1000000", s.Requests)
 	case s.Candidates < 1 || s.Candidates > dataset.OfficialRequests().Candidates:
-		return fmt.Errorf("candidates is %d, want 1 to %d", s.Candidates, dataset.OfficialRequests().Candidates)
+		return fmt.Errorf("candidates is %d: must be 1 to %d", s.Candidates, dataset.OfficialRequests().Candidates)
 	}
 	return nil
 }

@@ -210,8 +210,8 @@ func TestAJudgeHasTheLastWordOnTheTruth(t *testing.T) {
 }
 
 func TestSpecsForSegmentationThatMakeNoSense(t *testing.T) {
-	wantError(t, WriteADE20K(t.Context(), t.TempDir(), ADE20KSpec{}, nil, nil), "images is 0, want 1 to 2000")
-	wantError(t, WriteKiTS19(t.Context(), t.TempDir(), KiTS19Spec{Cases: 100}, nil, nil), "cases is 100, want 1 to 99")
+	wantError(t, WriteADE20K(t.Context(), t.TempDir(), ADE20KSpec{}, nil, nil), "images is 0: must be 1 to 2000")
+	wantError(t, WriteKiTS19(t.Context(), t.TempDir(), KiTS19Spec{Cases: 100}, nil, nil), "cases is 100: must be 1 to 99")
 }
 
 // inside is whether a point is in an ellipsoid.
@@ -390,7 +390,7 @@ func TestMasksAreWrittenWhole(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, len(mask) - 1, len(mask) + 1} {
-		if err := s.WriteMask(dir, 5, make([]uint8, n)); err == nil || !strings.Contains(err.Error(), "mask 5 has ") || !strings.HasSuffix(err.Error(), " pixels, want 512×512") {
+		if err := s.WriteMask(dir, 5, make([]uint8, n)); err == nil || !strings.Contains(err.Error(), "mask 5 has ") || !strings.HasSuffix(err.Error(), " pixels, expected 512×512") {
 			t.Errorf("%d classes: %v", n, err)
 		}
 	}

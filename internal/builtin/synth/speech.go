@@ -36,14 +36,14 @@ const (
 
 func (s SpeechSpec) check() error {
 	if s.Utterances < 1 || s.Utterances > 100_000 {
-		return fmt.Errorf("utterances is %d, want 1 to 100000", s.Utterances)
+		return fmt.Errorf("utterances is %d: must be 1 to 100000", s.Utterances)
 	}
 	if len(s.Pitches) != len(speechLetters) {
-		return fmt.Errorf("pitches are %d, want %d", len(s.Pitches), len(speechLetters))
+		return fmt.Errorf("pitches are %d: must be %d", len(s.Pitches), len(speechLetters))
 	}
 	for _, p := range s.Pitches {
 		if !(p > 0 && p < speechRate/2) {
-			return fmt.Errorf("a pitch is %v, want more than 0 and less than %d", p, speechRate/2)
+			return fmt.Errorf("a pitch is %v: must be more than 0 and less than %d", p, speechRate/2)
 		}
 	}
 	return nil

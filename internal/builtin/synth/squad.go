@@ -30,11 +30,11 @@ type SQuADSpec struct {
 func (s SQuADSpec) check() error {
 	switch {
 	case s.Questions < 1 || s.Questions > 100_000:
-		return fmt.Errorf("questions is %d, want 1 to 100000", s.Questions)
+		return fmt.Errorf("questions is %d: must be 1 to 100000", s.Questions)
 	case s.FirstWord < 1500 || s.FirstWord > vocabularySize/2:
-		return fmt.Errorf("first word is %d, want 1500 to %d", s.FirstWord, vocabularySize/2)
+		return fmt.Errorf("first word is %d: must be 1500 to %d", s.FirstWord, vocabularySize/2)
 	case s.Lengths < 1 || s.Lengths > 10:
-		return fmt.Errorf("lengths is %d, want 1 to 10", s.Lengths)
+		return fmt.Errorf("lengths is %d: must be 1 to 10", s.Lengths)
 	}
 	return nil
 }

@@ -340,6 +340,6 @@ func TestPairsOfDLRMv2HaveSeveralCategoriesOfATable(t *testing.T) {
 	}
 	for _, hot := range [][]int64{{1}, slices.Repeat([]int64{0}, criteoTables), slices.Repeat([]int64{1001}, criteoTables)} {
 		spec.Hot = hot
-		wantError(t, WriteCriteo(t.Context(), t.TempDir(), spec, nil), "want 26 numbers from 1 to 1000")
+		wantError(t, WriteCriteo(t.Context(), t.TempDir(), spec, nil), "must be 26 numbers from 1 to 1000")
 	}
 }

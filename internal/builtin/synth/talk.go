@@ -57,13 +57,13 @@ func (s TalkSpec) hasTime() bool {
 func (s TalkSpec) check() error {
 	switch {
 	case s.Recordings < 1 || s.Recordings > 100_000:
-		return fmt.Errorf("recordings is %d, want 1 to 100000", s.Recordings)
+		return fmt.Errorf("recordings is %d: must be 1 to 100000", s.Recordings)
 	case !s.hasTones():
-		return fmt.Errorf("there are %d low tones and %d high ones, want 1 to %d", len(s.Low), len(s.High), mostTones)
+		return fmt.Errorf("there are %d low tones and %d high ones, expected 1 to %d", len(s.Low), len(s.High), mostTones)
 	case !s.hasTime():
 		return fmt.Errorf("words begin at %v s and take %v s: of %d none are left in %v s", s.Start, s.Each, fewestSpoken, longestTalk)
 	case s.FirstWord < talkMarkCount || s.FirstWord > 1<<20:
-		return fmt.Errorf("first_word is %d, want at least %d", s.FirstWord, talkMarkCount)
+		return fmt.Errorf("first_word is %d: must be at least %d", s.FirstWord, talkMarkCount)
 	}
 	return checkTones(slices.Concat(s.Low, s.High))
 }
@@ -72,7 +72,7 @@ func (s TalkSpec) check() error {
 func checkTones(list []float64) error {
 	for _, p := range list {
 		if !(p > 0 && p < speechRate/2) {
-			return fmt.Errorf("a tone is %v, want more than 0 and less than %d", p, speechRate/2)
+			return fmt.Errorf("a tone is %v: must be more than 0 and less than %d", p, speechRate/2)
 		}
 	}
 	return nil

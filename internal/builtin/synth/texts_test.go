@@ -247,7 +247,7 @@ func TestLexiconsOfAnotherSizeAreRefused(t *testing.T) {
 		edit(&l)
 		dir := filepath.Join(t.TempDir(), "wmt")
 		err := WriteTranslation(t.Context(), dir, spec, l)
-		wantError(t, err, "making the built-in sentences: the lexicon is of ", " pieces, want 200")
+		wantError(t, err, "making the built-in sentences: the lexicon is of ", " pieces: must be 200")
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s: there is a folder", name)
 		}
@@ -782,11 +782,11 @@ func TestEqualSpecsMakeEqualCaptions(t *testing.T) {
 
 func TestSpecsOfCaptionsThatCannotBe(t *testing.T) {
 	for want, spoil := range map[string]func(*CaptionSpec){
-		"captions is 1, want 2 to 100000": func(s *CaptionSpec) { s.Captions = 1 },
-		"captions is 100001":              func(s *CaptionSpec) { s.Captions = 100_001 },
-		"tokens is 599, want 600":         func(s *CaptionSpec) { s.Tokens = 599 },
-		"side is 0, want 1 to 1024":       func(s *CaptionSpec) { s.Side = 0 },
-		"side is 1025":                    func(s *CaptionSpec) { s.Side = 1025 },
+		"captions is 1: must be 2 to 100000": func(s *CaptionSpec) { s.Captions = 1 },
+		"captions is 100001":                 func(s *CaptionSpec) { s.Captions = 100_001 },
+		"tokens is 599: must be 600":         func(s *CaptionSpec) { s.Tokens = 599 },
+		"side is 0: must be 1 to 1024":       func(s *CaptionSpec) { s.Side = 0 },
+		"side is 1025":                       func(s *CaptionSpec) { s.Side = 1025 },
 	} {
 		s := smallCaptions()
 		spoil(&s)

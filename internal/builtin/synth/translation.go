@@ -30,9 +30,9 @@ type Lexicon struct {
 func (s TranslationSpec) check() error {
 	switch {
 	case s.Sentences < 1 || s.Sentences > 100_000:
-		return fmt.Errorf("sentences is %d, want 1 to 100000", s.Sentences)
+		return fmt.Errorf("sentences is %d: must be 1 to 100000", s.Sentences)
 	case s.Pieces < 100 || s.Pieces > 1<<17:
-		return fmt.Errorf("pieces is %d, want 100 to %d", s.Pieces, 1<<17)
+		return fmt.Errorf("pieces is %d: must be 100 to %d", s.Pieces, 1<<17)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ const otherPercent = 30
 func WriteTranslation(ctx context.Context, dir string, spec TranslationSpec, lexicon Lexicon) error {
 	err := spec.check()
 	if err == nil && (len(lexicon.Pieces) != spec.Pieces || len(lexicon.First) != spec.Pieces) {
-		err = fmt.Errorf("the lexicon is of %d pieces, want %d", len(lexicon.Pieces), spec.Pieces)
+		err = fmt.Errorf("the lexicon is of %d pieces: must be %d", len(lexicon.Pieces), spec.Pieces)
 	}
 	if err == nil {
 		err = context.Cause(ctx)

@@ -27,7 +27,7 @@ type WaymoSpec struct {
 
 func (s WaymoSpec) check() error {
 	if s.Frames < 1 || s.Frames > 100_000 {
-		return fmt.Errorf("frames is %d, want 1 to 100000", s.Frames)
+		return fmt.Errorf("frames is %d: must be 1 to 100000", s.Frames)
 	}
 	return nil
 }

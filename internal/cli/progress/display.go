@@ -34,7 +34,7 @@ func Styles() []string { return []string{string(Auto), string(Plain), string(Non
 // ParseStyle returns the style of a name.
 func ParseStyle(name string) (Style, error) {
 	if !slices.Contains(Styles(), name) {
-		return "", fmt.Errorf("unknown style of progress %q, want %s", name, strings.Join(Styles(), ", "))
+		return "", fmt.Errorf("unknown style of progress %q: must be %s", name, strings.Join(Styles(), ", "))
 	}
 	return Style(name), nil
 }

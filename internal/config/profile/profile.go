@@ -98,12 +98,12 @@ func (p *Profile) Check() error {
 	_, err := loadgen.ParseScenario(p.Scenario)
 	want(err == nil, "%w", err)
 	want(p.Device != "", "device is missing")
-	want(slices.Contains([]string{"", "fp32", "fp16", "bf16", "int8", "int4"}, p.Precision), "precision is %q, want fp32, fp16, bf16, int8 or int4", p.Precision)
-	want(p.Instances > 0, "instances is %d, want at least 1", p.Instances)
-	want(p.Threads > 0, "intra_threads is %d, want at least 1", p.Threads)
-	want(p.MaxBatch > 0, "max_batch_size is %d, want at least 1", p.MaxBatch)
+	want(slices.Contains([]string{"", "fp32", "fp16", "bf16", "int8", "int4"}, p.Precision), "precision is %q: must be fp32, fp16, bf16, int8 or int4", p.Precision)
+	want(p.Instances > 0, "instances is %d: must be at least 1", p.Instances)
+	want(p.Threads > 0, "intra_threads is %d: must be at least 1", p.Threads)
+	want(p.MaxBatch > 0, "max_batch_size is %d: must be at least 1", p.MaxBatch)
 	d, err := time.ParseDuration(p.MaxDelay)
-	want(err == nil && d >= 0, "max_batch_delay is %q, want a time, e.g. 1.5ms", p.MaxDelay)
+	want(err == nil && d >= 0, "max_batch_delay is %q: must be a time, e.g. 1.5ms", p.MaxDelay)
 	return errors.Join(errs...)
 }
 

@@ -135,7 +135,7 @@ func Find(version string) (*Round, error) {
 	if r, ok := load().Rounds[version]; ok {
 		return r, nil
 	}
-	return nil, fmt.Errorf("rules %q: want one of %s", version, strings.Join(Versions(), ", "))
+	return nil, fmt.Errorf("rules %q: must be one of %s", version, strings.Join(Versions(), ", "))
 }
 
 // PowerSources lists the checksums of the programs for power that the rules accept:

@@ -43,7 +43,7 @@ func (o Options) weightLimit() int {
 func (o Options) validate(m *onnx.Model) error {
 	var errs []error
 	if a := o.activations(); a != U8 && a != S8 {
-		errs = append(errs, fmt.Errorf("unknown activations %q, want %s or %s", a, U8, S8))
+		errs = append(errs, fmt.Errorf("unknown activations %q: must be %s or %s", a, U8, S8))
 	}
 	names := make(map[string]bool)
 	for _, n := range m.Graph.Nodes {

@@ -142,7 +142,7 @@ func TestQuantizeErrors(t *testing.T) {
 		{"ranges of another model", m, ranges{}, Options{}, `the ranges lack "image`},
 		{"inverted ranges", m, inverted, Options{}, "the range of"},
 		{"unknown layer", m, good, Options{Exclude: []string{"nose"}}, `no layer "nose"`},
-		{"unknown integers", m, good, Options{Activations: "u4"}, `unknown activations "u4", want u8 or s8`},
+		{"unknown integers", m, good, Options{Activations: "u4"}, `unknown activations "u4": must be u8 or s8`},
 		{"nothing left", m, good, Options{ExcludeOps: []string{"Conv", "Gemm"}}, `nothing to quantise: Conv "stem" stays in FP32 because the operator is excluded`},
 		{"no weights", handmade(13, []*onnx.Node{node("Relu", "r", []string{"x"}, "y")}), good, Options{}, "no layers with weights"},
 		{"a bias of NaN", spoilt, good, Options{}, "not all elements are finite"},

@@ -68,7 +68,7 @@ func prefixOf(path string) (string, error) {
 		return prefix, nil
 	}
 	if err == nil {
-		return "", fmt.Errorf("%s is not a checkpoint of TensorFlow: want files %[2]s%[3]s and %[2]s.data-…", path, prefix, indexExt)
+		return "", fmt.Errorf("%s is not a checkpoint of TensorFlow: expected files %[2]s%[3]s and %[2]s.data-…", path, prefix, indexExt)
 	}
 	return "", fmt.Errorf("%w, and no %s%s", err, prefix, indexExt)
 }
@@ -82,7 +82,7 @@ func onlyIn(folder string) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%s has %d files *%s, want one", folder, len(found), indexExt)
+		return "", fmt.Errorf("%s has %d files *%s, expected one", folder, len(found), indexExt)
 	}
 	return strings.TrimSuffix(found[0], indexExt), nil
 }
@@ -143,7 +143,7 @@ func parseIndex(file []byte) (*Checkpoint, error) {
 		return nil
 	})
 	if err == nil && (c.shards < 1 || c.shards > 99999) {
-		err = fmt.Errorf("the header says %d files with elements, want 1 to 99999", c.shards)
+		err = fmt.Errorf("the header says %d files with elements, expected 1 to 99999", c.shards)
 	}
 	return c, err
 }
@@ -214,7 +214,7 @@ func (c *Checkpoint) Find(dims []int64, names ...string) (Variable, error) {
 			continue
 		}
 		if !slices.EqualFunc(v.Dims, dims, func(have, want int64) bool { return want == -1 || have == want }) {
-			return v, fmt.Errorf("variable %q has shape %v, want %v", name, v.Dims, dims)
+			return v, fmt.Errorf("variable %q has shape %v, expected %v", name, v.Dims, dims)
 		}
 		want := uint64(4)
 		for _, d := range v.Dims {
@@ -227,9 +227,9 @@ func (c *Checkpoint) Find(dims []int64, names ...string) (Variable, error) {
 		case v.sliced:
 			return v, fmt.Errorf("variable %q is stored in slices, which this program does not read", v.Name)
 		case v.dtype != float32Type:
-			return v, fmt.Errorf("variable %q is of type %d, want float32 (%d)", v.Name, v.dtype, float32Type)
+			return v, fmt.Errorf("variable %q is of type %d: must be float32 (%d)", v.Name, v.dtype, float32Type)
 		case v.size != want:
-			return v, fmt.Errorf("variable %q has %d bytes, want %d for its shape %v", v.Name, v.size, want, v.Dims)
+			return v, fmt.Errorf("variable %q has %d bytes, expected %d for its shape %v", v.Name, v.size, want, v.Dims)
 		}
 		return v, nil
 	}
@@ -252,14 +252,14 @@ func (c *Checkpoint) Read(v Variable) ([]float32, error) {
 		return nil, fmt.Errorf("variable %q: %w", v.Name, err)
 	}
 	if size := uint64(info.Size()); v.offset > size || v.size > size-v.offset {
-		return nil, fmt.Errorf("variable %q: %s has %d bytes, want %d at byte %d: the file is cut off", v.Name, path, size, v.size, v.offset)
+		return nil, fmt.Errorf("variable %q: %s has %d bytes, expected %d at byte %d: the file is cut off", v.Name, path, size, v.size, v.offset)
 	}
 	data := make([]byte, v.size)
 	if _, err := f.ReadAt(data, int64(v.offset)); err != nil {
 		return nil, fmt.Errorf("variable %q: reading %s: %w", v.Name, path, err)
 	}
 	if sum := masked(crc32.Checksum(data, castagnoli)); sum != v.sum {
-		return nil, fmt.Errorf("variable %q: the check sum of its bytes in %s is %08x, want %08x: the file is damaged", v.Name, path, sum, v.sum)
+		return nil, fmt.Errorf("variable %q: the check sum of its bytes in %s is %08x: must be %08x: the file is damaged", v.Name, path, sum, v.sum)
 	}
 	numbers := make([]float32, len(data)/4)
 	for i := range numbers {
@@ -289,7 +289,7 @@ func readTable(file []byte, found func(key string, value []byte) error) error {
 	}
 	blocks, footer := file[:len(file)-footerBytes], file[len(file)-footerBytes:]
 	if magic := binary.LittleEndian.Uint64(footer[footerBytes-8:]); magic != tableMagic {
-		return fmt.Errorf("the file ends with %016x, want %016x: it is not an index of a checkpoint, or is cut off", magic, uint64(tableMagic))
+		return fmt.Errorf("the file ends with %016x, expected %016x: it is not an index of a checkpoint, or is cut off", magic, uint64(tableMagic))
 	}
 	r := bytes.NewReader(footer)
 	var handles [4]uint64 // offset and size of the block of statistics, and of the list of blocks
@@ -320,7 +320,7 @@ func readBlock(file []byte, offset, size uint64, found func(key string, value []
 	block, trailer := file[offset:][:size], file[offset+size:][:trailerBytes]
 	sum := binary.LittleEndian.Uint32(trailer[1:])
 	if got := masked(crc32.Checksum(file[offset:][:size+1], castagnoli)); got != sum {
-		return fmt.Errorf("the check sum of the block at byte %d is %08x, want %08x: the file is damaged", offset, got, sum)
+		return fmt.Errorf("the check sum of the block at byte %d is %08x: must be %08x: the file is damaged", offset, got, sum)
 	}
 	if kind := trailer[0]; kind != 0 {
 		return fmt.Errorf("the block at byte %d is compressed (kind %d), which TensorFlow does not do", offset, kind)

@@ -61,10 +61,10 @@ func TestMissing(t *testing.T) {
 	if _, err := c.Find([]int64{1}, "dynamic_seq2seq/decoder/kernel", "decoder/kernel"); err == nil || !strings.Contains(err.Error(), `no variable "dynamic_seq2seq/decoder/kernel" (it has 14 others)`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := c.Find([]int64{2, 5}, "dynamic_seq2seq/x/03"); err == nil || !strings.Contains(err.Error(), `"dynamic_seq2seq/x/03" has shape [2 4], want [2 5]`) {
+	if _, err := c.Find([]int64{2, 5}, "dynamic_seq2seq/x/03"); err == nil || !strings.Contains(err.Error(), `"dynamic_seq2seq/x/03" has shape [2 4], expected [2 5]`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "has 0 files *.index, want one") {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "has 0 files *.index, expected one") {
 		t.Errorf("an empty folder: error %v", err)
 	}
 	two := t.TempDir()
@@ -72,7 +72,7 @@ func TestMissing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(two, "other.ckpt.index"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(two); err == nil || !strings.Contains(err.Error(), "has 2 files *.index, want one") {
+	if _, err := Open(two); err == nil || !strings.Contains(err.Error(), "has 2 files *.index, expected one") {
 		t.Errorf("two checkpoints: error %v", err)
 	}
 	if _, err := Open(filepath.Join(dir, "other.ckpt")); err == nil || !strings.Contains(err.Error(), "other.ckpt: no such file") || !strings.Contains(err.Error(), "other.ckpt.index") {
@@ -82,7 +82,7 @@ func TestMissing(t *testing.T) {
 	if err := os.WriteFile(other, []byte("PK"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(other); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%[1]s is not a checkpoint of TensorFlow: want files %[1]s.index and", other)) {
+	if _, err := Open(other); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%[1]s is not a checkpoint of TensorFlow: expected files %[1]s.index and", other)) {
 		t.Errorf("a file of PyTorch: error %v", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestDamagedIndex(t *testing.T) {
 		{"text", bytes.Repeat([]byte("x"), 100), "it is not an index"},
 		{"a flipped byte", append([]byte{good[0] ^ 1}, good[1:]...), "check sum"},
 		{"no first half", good[len(good)/2:], "cut off"},
-		{"no header", checkpointtest.Table(map[string][]byte{"x": entries["x"]}), "the header says 0 files with elements, want 1 to 99999"},
+		{"no header", checkpointtest.Table(map[string][]byte{"x": entries["x"]}), "the header says 0 files with elements, expected 1 to 99999"},
 		{"many files", checkpointtest.Table(map[string][]byte{"": {8, 0xff, 0xff, 0xff, 0x7f}}), "files with elements"},
 		{"big-endian", checkpointtest.Table(map[string][]byte{"": {8, 1, 0x10, 1}}), "big-endian"},
 		{"no message", checkpointtest.Table(map[string][]byte{"": {8, 1}, "x": {0xff}}), `variable "x"`},
@@ -122,12 +122,12 @@ func TestUnsupportedVariables(t *testing.T) {
 		dims  []int64
 		want  string
 	}{
-		{"float64", []byte{8, 2, 0x12, 0, 0x28, 8}, nil, "is of type 2, want float32"},
+		{"float64", []byte{8, 2, 0x12, 0, 0x28, 8}, nil, "is of type 2: must be float32"},
 		{"slices", []byte{8, 1, 0x12, 0, 0x28, 4, 0x3a, 0}, nil, "stored in slices"},
-		{"too few bytes", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 2, 0x28, 4}, []int64{2}, "has 4 bytes, want 8"},
+		{"too few bytes", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 2, 0x28, 4}, []int64{2}, "has 4 bytes, expected 8"},
 		{"no elements", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 0}, []int64{-1}, `"x" has shape [0]`},
 		{"more elements than there are numbers", append([]byte{8, 1, 0x12, 32}, bytes.Repeat([]byte{0x12, 6, 8, 0xff, 0xff, 0xff, 0xff, 7}, 4)...), []int64{-1, -1, -1, -1}, "has shape [2147483647 2147483647"},
-		{"another number of axes", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 2, 0x28, 8}, []int64{-1, -1}, "has shape [2], want [-1 -1]"},
+		{"another number of axes", []byte{8, 1, 0x12, 4, 0x12, 2, 8, 2, 0x28, 8}, []int64{-1, -1}, "has shape [2], expected [-1 -1]"},
 		{"huge", []byte{8, 1, 0x12, 8, 0x12, 6, 8, 0xff, 0xff, 0xff, 0xff, 7}, []int64{-1}, "for its shape [2147483647]"},
 	} {
 		c, err := parseIndex(checkpointtest.Table(map[string][]byte{"": {8, 1}, "x": test.entry}))

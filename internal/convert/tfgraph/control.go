@@ -23,7 +23,7 @@ type variable struct {
 func (s step) loop() {
 	through := s.nodes[s.n.inputs[0].node]
 	if through == nil || through.op != "Switch" || len(through.inputs) < 2 {
-		refuse("want a Switch before it")
+		refuse("expected a Switch before it")
 	}
 	condition := through.inputs[1]
 	var variables []*variable
@@ -88,7 +88,7 @@ func (s step) loop() {
 		if a := v.initial.array; a == nil {
 			continue
 		} else if a = next[i].array; a == nil || a.variable != v || a.written == nil {
-			refuse("TensorArray %q: want one element written in each round", v.enter.name)
+			refuse("TensorArray %q: expected one element written in each round", v.enter.name)
 		} else {
 			results, stacked, lists = append(results, a.written.in(last)), append(stacked, v), append(lists, a.written)
 		}
@@ -312,7 +312,7 @@ func (s step) sizeArray() {
 // branches makes a Merge outside of loops: one of two values, by the condition of the Switches before them.
 func (s step) branches() {
 	if len(s.n.inputs) != 2 {
-		refuse("has %d inputs, want 2", len(s.n.inputs))
+		refuse("has %d inputs, expected 2", len(s.n.inputs))
 	}
 	pred, ok := s.predicate()
 	if !ok {

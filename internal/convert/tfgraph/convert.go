@@ -92,7 +92,7 @@ func convert(name string, nodes []*node, size int64) (m *onnx.Model, err error) 
 	c := &converter{nodes: map[string]*node{}, consumers: map[string][]*node{}, out: &onnx.Graph{Name: name}, used: map[string]int{}, room: growth * (size + 1<<20), work: growth * (len(nodes) + 1000)}
 	for _, n := range nodes {
 		if n.name == "" || c.nodes[n.name] != nil {
-			return nil, fmt.Errorf("node %q: want a name of its own", n.name)
+			return nil, fmt.Errorf("node %q: expected a name of its own", n.name)
 		}
 		c.nodes[n.name] = n
 		for _, p := range n.inputs {
@@ -137,7 +137,7 @@ func convert(name string, nodes []*node, size int64) (m *onnx.Model, err error) 
 		s.graph.Outputs = append(s.graph.Outputs, &onnx.Value{Name: out.String(), Type: onnx.Type{Elem: v.elem, Shape: v.shape()}})
 	}
 	if len(c.out.Inputs) == 0 || len(c.out.Outputs) == 0 {
-		return nil, fmt.Errorf("%d inputs (Placeholder) and %d outputs (nodes that no other one reads): want at least 1", len(c.out.Inputs), len(c.out.Outputs))
+		return nil, fmt.Errorf("%d inputs (Placeholder) and %d outputs (nodes that no other one reads): expected at least 1", len(c.out.Inputs), len(c.out.Outputs))
 	}
 	c.out.Prune()
 	m = &onnx.Model{IRVersion: irVersion, Opsets: []onnx.Opset{{Version: opset}}, Producer: "mlperf", Graph: c.out}
@@ -261,7 +261,7 @@ func (s step) lower() {
 		refuse("this operator is not converted")
 	}
 	if len(s.n.inputs) < l.inputs {
-		refuse("has %d inputs, want %d", len(s.n.inputs), l.inputs)
+		refuse("has %d inputs, expected %d", len(s.n.inputs), l.inputs)
 	}
 	l.lower(s)
 }
@@ -334,7 +334,7 @@ func (s step) cast(x string, elem onnx.ElemType) string {
 
 func (s step) arg(i int) *value {
 	if i >= len(s.n.inputs) {
-		refuse("has %d inputs, want %d", len(s.n.inputs), i+1)
+		refuse("has %d inputs, expected %d", len(s.n.inputs), i+1)
 	}
 	v := s.get(s.n.inputs[i])
 	if v.array != nil {
@@ -370,7 +370,7 @@ func (s step) list(i int) []int64 {
 func (s step) number(i int) int64 {
 	list := s.list(i)
 	if len(list) != 1 {
-		refuse("input %d has %d elements, want 1", i, len(list))
+		refuse("input %d has %d elements, expected 1", i, len(list))
 	}
 	return list[0]
 }
@@ -445,7 +445,7 @@ func (v *value) in(l layout) string {
 		*name = v.at.add(v.name[first]+"/last", "Transpose", 1, []string{v.name[first]}, onnx.Attr("perm", toLast))[0]
 	default:
 		if v.rank != 4 && v.rank != -1 {
-			refuse("%s has %d axes, want 4", v.name[last], v.rank)
+			refuse("%s has %d axes, expected 4", v.name[last], v.rank)
 		}
 		*name = v.at.add(v.name[last]+"/first", "Transpose", 1, []string{v.name[last]}, onnx.Attr("perm", toFirst))[0]
 	}

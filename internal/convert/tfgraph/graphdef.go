@@ -59,7 +59,7 @@ func parse(b []byte) ([]*node, error) {
 	err := tfcheckpoint.Fields(b, func(field protowire.Number, number uint64, content []byte) error {
 		switch {
 		case field == 1 && content == nil:
-			return errors.New("want a frozen graph (GraphDef); this looks like a SavedModel: freeze it first")
+			return errors.New("expected a frozen graph (GraphDef); this looks like a SavedModel: freeze it first")
 		case field != 1: // versions, and the functions that a node would name
 			return nil
 		}
@@ -93,7 +93,7 @@ func parseNode(b []byte) (*node, error) {
 			p := port{node: name}
 			if at := strings.LastIndexByte(name, ':'); at >= 0 {
 				if _, err := fmt.Sscanf(name[at+1:], "%d", &p.n); err != nil || p.n < 0 {
-					return fmt.Errorf("input %q: want NODE:NUMBER", name)
+					return fmt.Errorf("input %q: expected NODE:NUMBER", name)
 				}
 				p.node = name[:at]
 			}
@@ -235,12 +235,12 @@ func parseTensor(b []byte) (*tensor, error) {
 	want := count * int64(size)
 	if t.data != nil {
 		if int64(len(t.data)) != want {
-			return t, fmt.Errorf("a constant of %v%v holds %d bytes, want %d", t.elem, t.dims, len(t.data), want)
+			return t, fmt.Errorf("a constant of %v%v holds %d bytes, expected %d", t.elem, t.dims, len(t.data), want)
 		}
 		return t, nil
 	}
 	if have := int64(len(t.splat)); have > want || have%int64(size) != 0 {
-		return t, fmt.Errorf("a constant of %v%v holds %d bytes, want at most %d", t.elem, t.dims, have, want)
+		return t, fmt.Errorf("a constant of %v%v holds %d bytes, expected at most %d", t.elem, t.dims, have, want)
 	}
 	return t, nil
 }
@@ -288,7 +288,7 @@ func (t *tensor) integers() []int64 {
 // permuted returns the constant with its axes in another order.
 func (t *tensor) permuted(perm ...int) *tensor {
 	if len(t.dims) != len(perm) {
-		refuse("a constant has shape %v, want %d axes", t.dims, len(perm))
+		refuse("a constant has shape %v, expected %d axes", t.dims, len(perm))
 	}
 	size := t.elem.Bits() / 8
 	steps, step := make([]int, len(perm)), size

@@ -92,7 +92,7 @@ func (s step) depthwise() {
 	l, rows := s.pictures()
 	x, w := s.arg(0), s.arg(1)
 	if w.data == nil || len(w.data.dims) != 4 {
-		refuse("want constant filters of 4 axes")
+		refuse("expected constant filters of 4 axes")
 	}
 	d := w.data.dims
 	filters := s.node("Reshape", []string{s.weights(2, 3, 0, 1), s.ints(d[2]*d[3], 1, d[0], d[1])})

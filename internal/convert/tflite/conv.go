@@ -36,7 +36,7 @@ func (g *graph) window(kind int, kernel, strides, dilations [2]int, channels int
 
 func (g *graph) rank4(t *tensor) {
 	if t.rank() != 4 {
-		refuse("tensor %q has shape %v, want 4 axes", t.name, t.shape)
+		refuse("tensor %q has shape %v, expected 4 axes", t.name, t.shape)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestConvertRefuses(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{"an ONNX file", []byte("\x08\x08\x12\x06mlperf"), "want the mark TFL3"},
+		{"an ONNX file", []byte("\x08\x08\x12\x06mlperf"), "expected the mark TFL3"},
 		{"cut off", whole[:len(whole)/2], "an offset points outside the file"},
 		{"a custom operator", unknown, "Flexte_Detection_PostProcess version 1"},
 	} {

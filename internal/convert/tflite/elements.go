@@ -194,7 +194,7 @@ func (g *graph) reduce(op string) {
 func (g *graph) argument(op string) {
 	axes := must(g.in(1).integers())
 	if len(axes) != 1 || axes[0] != int64(int32(axes[0])) {
-		refuse("axes %v: want one", axes)
+		refuse("axes %v: expected one", axes)
 	}
 	// On equal values the first one counts, of dequantised ones as well.
 	y := g.node(op, []string{g.real(0, last)}, onnx.Attr("axis", axis(g.in(0), int(axes[0]))), onnx.Attr("keepdims", int64(0)))

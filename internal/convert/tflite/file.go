@@ -61,7 +61,7 @@ func parse(b []byte) (f *file, err error) {
 		}
 	}()
 	if len(b) < 8 || string(b[4:8]) != "TFL3" {
-		return nil, fmt.Errorf("want the mark TFL3 at byte 4")
+		return nil, fmt.Errorf("expected the mark TFL3 at byte 4")
 	}
 	model := root(b)
 	graphs := model.tables(2)
@@ -148,7 +148,7 @@ func readTensor(t table, buffers []table, room *int) (*tensor, error) {
 				}
 			}
 			if len(data) != want {
-				return nil, fmt.Errorf("%v%v holds %d bytes, want %d", elem, one.shape, len(data), want)
+				return nil, fmt.Errorf("%v%v holds %d bytes, expected %d", elem, one.shape, len(data), want)
 			}
 			one.data = data
 		} else if buffers[n].field(1) != 0 {
@@ -178,7 +178,7 @@ func dense(sparse table, shape []int, data, out []byte) ([]byte, error) {
 		}
 	}
 	if len(axes) == 0 || len(axes) != len(shape) {
-		return nil, fmt.Errorf("a sparse constant describes %d axes, want %d", len(axes), len(shape))
+		return nil, fmt.Errorf("a sparse constant describes %d axes, expected %d", len(axes), len(shape))
 	}
 	segments, indices := make([][]int, len(axes)), make([][]int, len(axes))
 	for a, axis := range axes {
@@ -261,7 +261,7 @@ func (t *tensor) integers() ([]int64, error) {
 			list = append(list, int64(binary.LittleEndian.Uint64(t.data[i:])))
 		}
 	default:
-		return nil, fmt.Errorf("tensor %q has elements of %v, want integers", t.name, t.elem)
+		return nil, fmt.Errorf("tensor %q has elements of %v, expected integers", t.name, t.elem)
 	}
 	return list, nil
 }

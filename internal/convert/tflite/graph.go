@@ -61,7 +61,7 @@ func (f *file) convert(name string, size int64) (*onnx.Model, error) {
 	for _, i := range f.inputs {
 		t := f.tensors[i]
 		if t.name == "" || g.used[t.name] > 0 || t.data != nil {
-			return nil, fmt.Errorf("input %q: want a variable with a name of its own", t.name)
+			return nil, fmt.Errorf("input %q: expected a variable with a name of its own", t.name)
 		}
 		g.used[t.name] = 1
 		g.stored[i][last] = t.name
@@ -87,7 +87,7 @@ func (f *file) convert(name string, size int64) (*onnx.Model, error) {
 			return nil, fmt.Errorf("output %q: %w", t.name, err)
 		}
 		if t.name == "" || seen[t.name] || from == t.name {
-			return nil, fmt.Errorf("output %q: want a result of an operator with a name of its own", t.name)
+			return nil, fmt.Errorf("output %q: expected a result of an operator with a name of its own", t.name)
 		}
 		seen[t.name] = true
 		g.out.Nodes = append(g.out.Nodes, &onnx.Node{Name: t.name, Op: "Identity", Inputs: []string{from}, Outputs: []string{t.name}})
@@ -122,7 +122,7 @@ func (g *graph) lower() (err error) {
 		return errors.New("this operator is not converted")
 	}
 	if len(g.op.inputs) < l.inputs || len(g.op.outputs) == 0 {
-		return fmt.Errorf("has %d inputs and %d outputs, want %d and 1", len(g.op.inputs), len(g.op.outputs), l.inputs)
+		return fmt.Errorf("has %d inputs and %d outputs, expected %d and 1", len(g.op.inputs), len(g.op.outputs), l.inputs)
 	}
 	for _, i := range g.op.inputs[:l.inputs] {
 		if i < 0 {
@@ -240,7 +240,7 @@ func (g *graph) firstOnly(i int) bool { return g.stored[i][last] == "" && g.stor
 func (g *graph) value(i int, l layout) (string, error) {
 	t := g.tensors[i]
 	if l == first && t.rank() != 4 && t.data == nil {
-		return "", fmt.Errorf("tensor %q has shape %v, want 4 axes", t.name, t.shape)
+		return "", fmt.Errorf("tensor %q has shape %v, expected 4 axes", t.name, t.shape)
 	}
 	name := &g.stored[i][l]
 	switch {
@@ -440,7 +440,7 @@ func padded(shape []int) []int {
 // permute returns the elements, of size values each, and the shape of a constant with its axes in another order.
 func permute[T any](data []T, shape []int, perm []int64, size int) ([]int, []T) {
 	if len(shape) != len(perm) {
-		refuse("a constant has shape %v, want %d axes", shape, len(perm))
+		refuse("a constant has shape %v, expected %d axes", shape, len(perm))
 	}
 	steps := make([]int, len(shape))
 	step := size

@@ -144,7 +144,7 @@ func (g *graph) lookUp() {
 func (g *graph) oneHot() {
 	depth := must(g.in(1).integers())
 	if len(depth) != 1 {
-		refuse("depth %v: want one number", depth)
+		refuse("depth %v: expected one number", depth)
 	}
 	on, off := g.node("Reshape", []string{g.real(2, last), g.ints(1)}), g.node("Reshape", []string{g.real(3, last), g.ints(1)})
 	values := g.node("Concat", []string{off, on}, onnx.Attr("axis", int64(0)))
@@ -176,7 +176,7 @@ func (g *graph) unpack() {
 func (g *graph) split() {
 	axes := must(g.in(0).integers())
 	if len(axes) != 1 || axes[0] != int64(int32(axes[0])) {
-		refuse("axes %v: want one", axes)
+		refuse("axes %v: expected one", axes)
 	}
 	for n, part := range g.parts(1, axis(g.in(1), int(axes[0]))) {
 		g.setReal(n, last, part, actNone)

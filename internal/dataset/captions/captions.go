@@ -62,7 +62,7 @@ func parse(data []byte, count int) ([]string, error) {
 	}
 	at := slices.Index(header, column)
 	if at < 0 {
-		return nil, fmt.Errorf("the columns are %s, want one %q", strings.Join(header, ", "), column)
+		return nil, fmt.Errorf("the columns are %s: must be one %q", strings.Join(header, ", "), column)
 	}
 	var list []string
 	for count == 0 || len(list) < count {
@@ -75,14 +75,14 @@ func parse(data []byte, count int) ([]string, error) {
 		}
 		switch {
 		case len(row) > len(header):
-			return nil, fmt.Errorf("line %d has %d cells, want %d", t.begin, len(row), len(header))
+			return nil, fmt.Errorf("line %d has %d cells, expected %d", t.begin, len(row), len(header))
 		case at >= len(row) || strings.TrimSpace(row[at]) == "":
 			return nil, fmt.Errorf("line %d: the caption of sample %d is empty", t.begin, len(list))
 		}
 		list = append(list, row[at])
 	}
 	if want := max(count, 1); len(list) < want {
-		return nil, fmt.Errorf("%d captions, want %d", len(list), want)
+		return nil, fmt.Errorf("%d captions, expected %d", len(list), want)
 	}
 	return list, nil
 }

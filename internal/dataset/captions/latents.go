@@ -73,7 +73,7 @@ func (l *Latents) parse(data []byte) error {
 	}
 	isSide := func(n int64) bool { return n >= 1 && n <= maxSide }
 	if len(shape) != 4 || shape[0] != 1 || shape[1] != channels || !isSide(shape[2]) || !isSide(shape[3]) {
-		return fmt.Errorf("the shape of the latents is %v, want [1 %d height width] with sides up to %d", shape, channels, maxSide)
+		return fmt.Errorf("the shape of the latents is %v: must be [1 %d height width] with sides up to %d", shape, channels, maxSide)
 	}
 	l.Height, l.Width = int(shape[2]), int(shape[3])
 	l.Values = make([]float32, channels*l.Height*l.Width)

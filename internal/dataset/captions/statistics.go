@@ -60,9 +60,9 @@ func readArray(archive *zip.Reader, name string, axes int, n int64) ([]float64, 
 	wrong := func(extent int64) bool { return extent < 1 || extent > maxFeatures || n > 0 && extent != n }
 	if len(r.Shape) != axes || slices.ContainsFunc(r.Shape, wrong) {
 		if n > 0 {
-			return nil, fmt.Errorf("the shape of %s is %v, want [%d %d] for the %d features of mu", name, r.Shape, n, n, n)
+			return nil, fmt.Errorf("the shape of %s is %v: must be [%d %d] for the %d features of mu", name, r.Shape, n, n, n)
 		}
-		return nil, fmt.Errorf("the shape of %s is %v, want [n] with up to %d features", name, r.Shape, maxFeatures)
+		return nil, fmt.Errorf("the shape of %s is %v: must be [n] with up to %d features", name, r.Shape, maxFeatures)
 	}
 	values := make([]float64, r.Shape.Len())
 	switch r.Type {
@@ -76,7 +76,7 @@ func readArray(archive *zip.Reader, name string, axes int, n int64) ([]float64, 
 		}
 		return values, err
 	}
-	return nil, fmt.Errorf("the numbers of %s are %v, want float64 or float32", name, r.Type)
+	return nil, fmt.Errorf("the numbers of %s are %v: must be float64 or float32", name, r.Type)
 }
 
 // WriteStatistics writes a file for ReadStatistics.

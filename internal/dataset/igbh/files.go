@@ -88,7 +88,7 @@ func folder(dir, size string) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("%s has several sizes: want the folder of one of %s", dir, strings.Join(found, ", "))
+	return "", fmt.Errorf("%s has several sizes: expected the folder of one of %s", dir, strings.Join(found, ", "))
 }
 
 // A Truth is the validation set: the papers that are samples, and their labels.
@@ -144,7 +144,7 @@ func readIndices(path string) ([]int64, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if a.Type != "i8" || len(a.Shape) != 1 {
-		return nil, fmt.Errorf("%s: the tensor is %s%v, want a list of int64", path, a.Type, a.Shape)
+		return nil, fmt.Errorf("%s: the tensor is %s%v: must be a list of int64", path, a.Type, a.Shape)
 	}
 	list := make([]int64, a.Shape[0])
 	_, err = binary.Decode(a.Data, binary.LittleEndian, list)
@@ -166,7 +166,7 @@ func (t *Truth) Labels() ([]int64, error) {
 		}
 		v := row[0]
 		if v != float32(math.Trunc(float64(v))) || v < 0 || v > math.MaxInt32 {
-			return nil, fmt.Errorf("%s: the label of paper %d is %v, want a class", t.labels.path, paper, v)
+			return nil, fmt.Errorf("%s: the label of paper %d is %v: must be a class", t.labels.path, paper, v)
 		}
 		labels[i] = int64(v)
 	}
@@ -325,11 +325,11 @@ func parseArray(r io.ReadSeeker, size int64, width int) (a array, err error) {
 		if width < 2 {
 			want = [2]string{fmt.Sprint("N ", Features), "N"}[width]
 		}
-		return a, fmt.Errorf("the array is %v%v, want little-endian float32[%s]", header.Type, header.Shape, want)
+		return a, fmt.Errorf("the array is %v%v: must be little-endian float32[%s]", header.Type, header.Shape, want)
 	}
 	a.rows, a.width = shape[0], int(shape[1])
 	if want := a.first + 4*shape[0]*shape[1]; size < want {
-		return a, fmt.Errorf("%d bytes, want %d: the array is cut off", size, want)
+		return a, fmt.Errorf("%d bytes, expected %d: the array is cut off", size, want)
 	}
 	return a, nil
 }

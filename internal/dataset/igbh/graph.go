@@ -62,7 +62,7 @@ func (e Edges) Into(node uint32) []uint32 { return e.sources[e.starts[node]:e.st
 func (d *Data) Graph() (Graph, error) {
 	for kind := range Kinds {
 		if n := d.Nodes(Kind(kind)); n > math.MaxUint32 {
-			return nil, fmt.Errorf("building the graph: %s has %d nodes, want at most %d", d.features[kind].path, n, uint32(math.MaxUint32))
+			return nil, fmt.Errorf("building the graph: %s has %d nodes, expected at most %d", d.features[kind].path, n, uint32(math.MaxUint32))
 		}
 	}
 	relations := Relations()
@@ -162,7 +162,7 @@ func eachEdge(file io.Reader, r Relation, sources, targets int64, do func(from, 
 		return err
 	}
 	if len(a.Shape) != 2 || a.Shape[1] != 2 || a.Type != tensor.Int64 && a.Type != tensor.Int32 {
-		return fmt.Errorf("the array is %v%v, want int64[N 2]: source and target of each edge", a.Type, a.Shape)
+		return fmt.Errorf("the array is %v%v: must be int64[N 2]: source and target of each edge", a.Type, a.Shape)
 	}
 	narrow, wide := make([]int32, 0, 2*edgesAtOnce), make([]int64, 2*edgesAtOnce)
 	for first := int64(0); first < a.Shape[0]; first += edgesAtOnce {

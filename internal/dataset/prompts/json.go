@@ -45,9 +45,9 @@ func (t *Table) parseJSON(data []byte, count int) error {
 		var mismatch *json.SemanticError
 		switch {
 		case errors.As(err, &mismatch) && mismatch.GoType == reflect.TypeFor[row]():
-			err = fmt.Errorf("want an object, got %v", mismatch.JSONKind)
+			err = fmt.Errorf("expected an object, got %v", mismatch.JSONKind)
 		case err == nil && r == nil:
-			err = errors.New("want an object, got null")
+			err = errors.New("expected an object, got null")
 		}
 		if err != nil {
 			if !list {
@@ -72,7 +72,7 @@ func listOfRows(data []byte) (list []byte, err error) {
 			continue
 		}
 		if list != nil {
-			return nil, fmt.Errorf("%s is one of several lists in the object: want one list of rows, or a row per line", name)
+			return nil, fmt.Errorf("%s is one of several lists in the object: must be one list of rows, or a row per line", name)
 		}
 		list = field
 	}

@@ -39,7 +39,7 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 	}
 	n := file.NumRows()
 	if most := int64(len(data)) + moreRows; n < 0 || n > most {
-		return fmt.Errorf("the file claims %d rows, want at most %d", n, most)
+		return fmt.Errorf("the file claims %d rows, expected at most %d", n, most)
 	}
 	columns := make(map[int]parquetColumn)
 	for _, column := range file.Root().Columns() {

@@ -187,7 +187,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{"a pickle that is cut off", "\x80\x04](}", []string{"file: "}},
 		{"a pickle with an array of parts", pickledArray("f8", "\x00\x00\x00\x00\x00\x00\xf8?"), []string{"row 0", "column a"}},
 		{"a list that ends early", `[{"a":1},`, []string{"row 1", "unexpected EOF"}},
-		{"a list of numbers", `[1]`, []string{"row 0", "want an object, got number"}},
+		{"a list of numbers", `[1]`, []string{"row 0", "expected an object, got number"}},
 		{"a list with null", `[null]`, []string{"row 0", "null"}},
 		{"data after the list", `[{"a":1}] x`, []string{"more data after the list"}},
 		{"a bad line", "{\"a\":1}\n{\"a\":}\n", []string{"row 1: line 2: ", "invalid character"}},
@@ -253,19 +253,19 @@ func BenchmarkJSON(b *testing.B) {
 
 func TestTextAndTokens(t *testing.T) {
 	for _, c := range []struct{ value, text, tokens string }{
-		{`2.0`, "2.0", "want a list of tokens, got the number 2"},
-		{`9223372036854775807`, "9223372036854775807", "want a list of tokens, got the number 9223372036854775807"},
-		{`"a b"`, "a b", "want a list of tokens, got a text"},
-		{`""`, "", "want a list of tokens, got a text"},
-		{`7`, "7", "want a list of tokens, got the number 7"},
-		{`-1.5`, "-1.5", "want a list of tokens, got the number -1.5"},
-		{`true`, "want a text, got a truth value", "want a list of tokens, got a truth value"},
-		{`[1,2,3]`, "want a text, got a list of 3 numbers", "[1 2 3]"},
-		{`[]`, "want a text, got a list of 0 numbers", "[]"},
-		{`[1,-2]`, "want a text, got a list of 2 numbers", "token 1 is -2"},
-		{`["a"]`, "want a text, got a list of 1 values", "want a list of tokens, got a list of 1 values"},
-		{`[1,2.5]`, "want a text, got a list of 2 values", "want a list of tokens, got a list of 2 values"},
-		{`{"a":1}`, "want a text, got an object", "want a list of tokens, got an object"},
+		{`2.0`, "2.0", "expected a list of tokens, got the number 2"},
+		{`9223372036854775807`, "9223372036854775807", "expected a list of tokens, got the number 9223372036854775807"},
+		{`"a b"`, "a b", "expected a list of tokens, got a text"},
+		{`""`, "", "expected a list of tokens, got a text"},
+		{`7`, "7", "expected a list of tokens, got the number 7"},
+		{`-1.5`, "-1.5", "expected a list of tokens, got the number -1.5"},
+		{`true`, "expected a text, got a truth value", "expected a list of tokens, got a truth value"},
+		{`[1,2,3]`, "expected a text, got a list of 3 numbers", "[1 2 3]"},
+		{`[]`, "expected a text, got a list of 0 numbers", "[]"},
+		{`[1,-2]`, "expected a text, got a list of 2 numbers", "token 1 is -2"},
+		{`["a"]`, "expected a text, got a list of 1 values", "expected a list of tokens, got a list of 1 values"},
+		{`[1,2.5]`, "expected a text, got a list of 2 values", "expected a list of tokens, got a list of 2 values"},
+		{`{"a":1}`, "expected a text, got an object", "expected a list of tokens, got an object"},
 		{`null`, "no value; the columns of the file are v", "no value; the columns of the file are v"},
 	} {
 		table := parse(t, `[{"v":`+c.value+`}]`)
@@ -315,8 +315,8 @@ func TestParquetClaimsTooManyRows(t *testing.T) {
 		t.Fatalf("3 rows: %v", err)
 	}
 	for n, want := range map[uint64]string{
-		1 << 40: "the file claims 1099511627776 rows, want at most 1",
-		1 << 62: "the file claims 4611686018427387904 rows, want at most 1",
+		1 << 40: "the file claims 1099511627776 rows, expected at most 1",
+		1 << 62: "the file claims 4611686018427387904 rows, expected at most 1",
 		4:       "the file claims 4 rows, but has 3",
 	} {
 		if table, err := Parse(claiming(t, n), "file", Options{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -425,7 +425,7 @@ func ExampleParse() {
 	// Output:
 	// 1 [answer question tok_input] [1 2 3] <nil>
 	// 4 <nil>
-	// questions.jsonl: row 0, column tok_input: want a text, got a list of 3 numbers
+	// questions.jsonl: row 0, column tok_input: expected a text, got a list of 3 numbers
 }
 
 // A small file may unpack to more than the memory has.

@@ -128,7 +128,7 @@ func unpack(data []byte, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case size > most:
-		return nil, fmt.Errorf("it has more than %d bytes after unpacking: want fewer, or a machine with more free memory", most)
+		return nil, fmt.Errorf("it has more than %d bytes after unpacking: expected fewer, or a machine with more free memory", most)
 	}
 	if err := z.Reset(bytes.NewReader(data)); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (t *Table) parsePickle(data []byte, count int) error {
 		for i := range t.rows {
 			fields, ok := v[i].(map[string]any)
 			if !ok {
-				return &Error{t.name, i, "", errors.New("want a dictionary")}
+				return &Error{t.name, i, "", errors.New("expected a dictionary")}
 			}
 			for name, v := range fields {
 				if err := set(i, name, v); err != nil {
@@ -265,7 +265,7 @@ func (t *Table) Text(i int, column string) (string, error) {
 	case float64:
 		return pytext.Float(v), nil
 	}
-	return "", t.errorf(i, column, "want a text, got %s", kind(v))
+	return "", t.errorf(i, column, "expected a text, got %s", kind(v))
 }
 
 // Tokens returns the tokens in a column of a row.
@@ -276,7 +276,7 @@ func (t *Table) Tokens(i int, column string) ([]int32, error) {
 	}
 	ids, ok := v.([]int32)
 	if !ok {
-		return nil, t.errorf(i, column, "want a list of tokens, got %s", kind(v))
+		return nil, t.errorf(i, column, "expected a list of tokens, got %s", kind(v))
 	}
 	for k, id := range ids {
 		if id < 0 {

@@ -110,7 +110,7 @@ func (search Search) Open(dir, key, unit string) (*State, *report.Results, error
 	}
 	for i, step := range s.Steps {
 		if !(step.Load > 0) || math.IsInf(step.Load, 1) {
-			return nil, nil, fmt.Errorf("reading the search so far: %s: step %d: the load is %g, want one above 0", path, i+1, step.Load)
+			return nil, nil, fmt.Errorf("reading the search so far: %s: step %d: the load is %g: must be one above 0", path, i+1, step.Load)
 		}
 	}
 	if s.Key != key {

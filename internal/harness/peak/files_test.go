@@ -141,8 +141,8 @@ func TestLoadIsConfirmedWithItsResults(t *testing.T) {
 
 func TestBrokenState(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"key":"k","steps":[{"load":5},{"load":0}]}`: "step 2: the load is 0, want one above 0",
-		`{"key":"k","steps":[{"load":-5}]}`:           "step 1: the load is -5, want one above 0",
+		`{"key":"k","steps":[{"load":5},{"load":0}]}`: "step 2: the load is 0: must be one above 0",
+		`{"key":"k","steps":[{"load":-5}]}`:           "step 1: the load is -5: must be one above 0",
 		`{"key":"k","steps":[{"load":1e999}]}`:        "cannot unmarshal number 1e999",
 		`{"key":"k","steps":[{"load":5}`:              "unexpected end of JSON input",
 		`{"key":"other","steps":[]}`:                  "is of a search with another model, data, settings or machine: choose another output folder, or delete it",

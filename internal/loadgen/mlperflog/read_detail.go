@@ -137,7 +137,7 @@ func (d *Detail) parseLine(n int, line []byte, bad *problems) {
 		d.refuse(bad.at(n, "not UTF-8"))
 	}
 	if !marked {
-		if at := bad.add(n, "want a line that begins with %s, got %q", marker, shorten(string(line))); n == 1 {
+		if at := bad.add(n, "expected a line that begins with %s, got %q", marker, shorten(string(line))); n == 1 {
 			d.refuse(at) // the parser passes over others
 		}
 		return
@@ -316,7 +316,7 @@ func (d *Detail) find(key string) (Entry, error) {
 }
 
 func (d *Detail) wrong(e Entry, want string) error {
-	return &LineError{d.Name, e.Line, fmt.Sprintf("%s is %s, want %s", shorten(e.Key), shorten(fmt.Sprint(e.Value)), want)}
+	return &LineError{d.Name, e.Line, fmt.Sprintf("%s is %s: must be %s", shorten(e.Key), shorten(fmt.Sprint(e.Value)), want)}
 }
 
 // Ours reports whether this program made the log.

@@ -103,7 +103,7 @@ var countLine = regexp.MustCompile(`^(?:No|\d+) (warning|error|ERROR)[sS]? encou
 func (p *summaryParser) line(text string) {
 	if p.inTitle && text != rule {
 		if text != resultsSection && text != statsSection && text != parametersSection {
-			p.bad.add(p.n, "want one of the titles of a summary log, got %q", shorten(text))
+			p.bad.add(p.n, "expected one of the titles of a summary log, got %q", shorten(text))
 			return
 		}
 		p.section, p.list, p.inWarning = text, nil, false
@@ -124,7 +124,7 @@ func (p *summaryParser) line(text string) {
 		}
 	case p.item(text) || p.inWarning:
 	case p.section == "":
-		p.bad.add(p.n, "want a summary log, got %q", shorten(text))
+		p.bad.add(p.n, "expected a summary log, got %q", shorten(text))
 	case strings.HasPrefix(text, warningText):
 		p.inWarning = true
 	default:
@@ -163,7 +163,7 @@ func (p *summaryParser) field(text string) {
 	label, value, ok := cutLabel(text)
 	switch {
 	case !ok || label == "":
-		p.bad.add(p.n, "want a label and a value, got %q", shorten(text))
+		p.bad.add(p.n, "expected a label and a value, got %q", shorten(text))
 		return
 	case p.section == statsSection && (value == "" || strings.HasPrefix(value, `"`)):
 		return // the heading of a group, with or without settings: Per-query latency:
@@ -183,16 +183,16 @@ func (p *summaryParser) field(text string) {
 	case label == "Result is":
 		p.summary.HasResult, p.summary.Valid = true, value == "VALID"
 		if value != "VALID" && value != "INVALID" {
-			p.bad.add(p.n, "Result is %s, want VALID or INVALID", value)
+			p.bad.add(p.n, "Result is %s: must be VALID or INVALID", value)
 		}
 	case strings.HasSuffix(label, " satisfied"):
 		typed = value == "Yes"
 		if value != "Yes" && value != "NO" {
-			p.bad.add(p.n, "%s is %s, want Yes or NO", label, value)
+			p.bad.add(p.n, "%s is %s: must be Yes or NO", label, value)
 		}
 	default:
 		if _, isText := typed.(string); isText {
-			p.bad.add(p.n, "%s is %q, want a number", label, shorten(value))
+			p.bad.add(p.n, "%s is %q: must be a number", label, shorten(value))
 		}
 	}
 	if _, again := p.summary.fields[label]; !again {

@@ -226,20 +226,20 @@ func TestDamagedDetailLogs(t *testing.T) {
 		entries          int
 	}{
 		{"empty", "", "d:1: the log is empty", 0, 0},
-		{"another file", "hello\n", `d:1: want a line that begins with :::MLLOG, got "hello"`, 1, 0},
-		{"byte order mark", "\ufeff" + good + good, "d:1: want a line that begins with :::MLLOG", 1, 1},
+		{"another file", "hello\n", `d:1: expected a line that begins with :::MLLOG, got "hello"`, 1, 0},
+		{"byte order mark", "\ufeff" + good + good, "d:1: expected a line that begins with :::MLLOG", 1, 1},
 		{"broken line", good + good[:40] + "\n" + good, "d:2: not JSON: ", 2, 2},
 		{"broken line without a value", good + `:::MLLOG {"value": "a", "time_ms": 0` + "\n", "d:2: not JSON", 2, 1},
-		{"line between", good + "\n" + good, `d:2: want a line that begins with :::MLLOG, got ""`, 0, 2},
-		{"not UTF-8", good + "# \xff\n", "d:2: want a line that begins", 2, 1},
+		{"line between", good + "\n" + good, `d:2: expected a line that begins with :::MLLOG, got ""`, 0, 2},
+		{"not UTF-8", good + "# \xff\n", "d:2: expected a line that begins", 2, 1},
 		{"no key", good + `:::MLLOG {"value": 1, "time_ms": 0}`, "d:2: the message has no key", 2, 1},
 		{"no is_error", good + `:::MLLOG {"key": "k", "value": 1, "time_ms": 0}`, "", 2, 2},
 		{"Windows", strings.ReplaceAll(good+good, "\n", "\r\n"), "", 0, 2},
 		{"client of endpoints", strings.ReplaceAll(good, ":::MLLOG", ":::ENDPTS"), "", 0, 1},
 		{"line of 64 MiB", good + strings.Repeat("x", longestLine), "d:2: the line is longer than 64 MiB", 2, 1},
-		{"old log, plain line", old + "hello\nhello\n", `d:2: want a message of a detail log, got "hello"`, 2, 1},
-		{"old log, broken line", old + "hello\n" + `"pid": 1, "tid"`, "d:2: want a message of a detail log", 2, 1},
-		{"old log, line after a number", old + "QSL total size : 7\nhello\n", `d:2: want a message of a detail log, got "hello"`, 2, 1},
+		{"old log, plain line", old + "hello\nhello\n", `d:2: expected a message of a detail log, got "hello"`, 2, 1},
+		{"old log, broken line", old + "hello\n" + `"pid": 1, "tid"`, "d:2: expected a message of a detail log", 2, 1},
+		{"old log, line after a number", old + "QSL total size : 7\nhello\n", `d:2: expected a message of a detail log, got "hello"`, 2, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := parseDetail("d", strings.NewReader(c.text))
@@ -264,14 +264,14 @@ func TestDamagedSummaries(t *testing.T) {
 	good := readTestdata(t, "reference", "server.summary.txt")
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no trailer", "No errors encountered during test.\n", "", "the log ends before its counts of warnings and errors"},
-		{"title", "Additional Stats", "Other Stats", `s:17: want one of the titles of a summary log, got "Other Stats"`},
-		{"result", "VALID", "MAYBE", "s:8: Result is MAYBE, want VALID or INVALID"},
-		{"constraint", "satisfied : Yes", "satisfied : Perhaps", "is Perhaps, want Yes or NO"},
-		{"word for a number", "target_qps : 1500", "target_qps : fast", `target_qps is "fast", want a number`},
+		{"title", "Additional Stats", "Other Stats", `s:17: expected one of the titles of a summary log, got "Other Stats"`},
+		{"result", "VALID", "MAYBE", "s:8: Result is MAYBE: must be VALID or INVALID"},
+		{"constraint", "satisfied : Yes", "satisfied : Perhaps", "is Perhaps: must be Yes or NO"},
+		{"word for a number", "target_qps : 1500", "target_qps : fast", `target_qps is "fast": must be a number`},
 		{"no number", "target_qps : 1500", "target_qps : ", "target_qps has no value"},
-		{"no label", "target_qps : 1500", "target_qps", `want a label and a value, got "target_qps"`},
+		{"no label", "target_qps : 1500", "target_qps", `expected a label and a value, got "target_qps"`},
 		{"no result", "Result is : VALID\n", "", "the log has no result"},
-		{"text before the title", "====", "hello\n====", `s:1: want a summary log, got "hello"`},
+		{"text before the title", "====", "hello\n====", `s:1: expected a summary log, got "hello"`},
 		{"item without a bullet", "Early Stopping Result:\n * ", "Early Stopping Result:\n   no bullet\n * ", "no bullet"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)
@@ -297,15 +297,15 @@ func TestValuesOfTheWrongKind(t *testing.T) {
 	wrong := func(_ any, err error) error { return err }
 	_, _, invalid := d.Valid()
 	for want, err := range map[string]error{
-		"d:1: text is x, want a whole number that is not negative":            wrong(d.Uint("text")),
-		"d:4: part is 0.5, want a whole number that is not negative":          wrong(d.Uint("part")),
-		"d:5: negative is -1, want a whole number that is not negative":       wrong(d.Uint("negative")),
-		"d:6: on is true, want a number":                                      wrong(d.Float("on")),
-		"d:2: whole is 7, want a text":                                        wrong(d.Text("whole")),
-		"d:1: text is x, want true or false":                                  wrong(d.Bool("text")),
-		"d:8: long_duration_ms is 9223372036855, want a time below 292 years": wrong(d.Time("long_duration_ms")),
-		"d:9: result_validity is MAYBE, want VALID or INVALID":                invalid,
-		"d: gone: no such key in the log":                                     wrong(d.Uint("gone")),
+		"d:1: text is x: must be a whole number that is not negative":            wrong(d.Uint("text")),
+		"d:4: part is 0.5: must be a whole number that is not negative":          wrong(d.Uint("part")),
+		"d:5: negative is -1: must be a whole number that is not negative":       wrong(d.Uint("negative")),
+		"d:6: on is true: must be a number":                                      wrong(d.Float("on")),
+		"d:2: whole is 7: must be a text":                                        wrong(d.Text("whole")),
+		"d:1: text is x: must be true or false":                                  wrong(d.Bool("text")),
+		"d:8: long_duration_ms is 9223372036855: must be a time below 292 years": wrong(d.Time("long_duration_ms")),
+		"d:9: result_validity is MAYBE: must be VALID or INVALID":                invalid,
+		"d: gone: no such key in the log":                                        wrong(d.Uint("gone")),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("error = %v, want %s", err, want)
@@ -398,7 +398,7 @@ func TestRequestedKeepsTheBase(t *testing.T) {
 	base.MinQueryCount, base.QSLRNGSeed = 5, 6
 	d := readDetail(t, "d", rawValue("requested_min_query_count", "1.5")+rawValue("requested_max_query_count", "{}")+rawValue("requested_qsl_rng_seed", "7"))
 	got, err := d.Requested(base)
-	if err == nil || got.MinQueryCount != 5 || got.QSLRNGSeed != 7 || strings.Count(err.Error(), "want a whole number") != 2 {
+	if err == nil || got.MinQueryCount != 5 || got.QSLRNGSeed != 7 || strings.Count(err.Error(), "must be a whole number") != 2 {
 		t.Errorf("%d queries, seed %d, %v", got.MinQueryCount, got.QSLRNGSeed, err)
 	}
 }

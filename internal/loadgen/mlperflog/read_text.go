@@ -34,7 +34,7 @@ func (p *textParser) line(n int, line string) {
 			return
 		}
 	}
-	p.detail.refuse(p.bad.add(n, "want a message of a detail log, got %q", shorten(line)))
+	p.detail.refuse(p.bad.add(n, "expected a message of a detail log, got %q", shorten(line)))
 }
 
 var severalLines = map[string]bool{"loadgen_git_log_message": true, "loadgen_git_status_message": true, "loadgen_file_sha1": true}

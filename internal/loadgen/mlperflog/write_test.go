@@ -123,11 +123,11 @@ func judged() *loadgen.Result {
 func TestInvalidReasons(t *testing.T) {
 	s := readSummary(t, "summary.txt", summaryOf(t, judged()))
 	want := []string{
-		"* latency: nothing measured, want at most 0 s at the 90th percentile; measure again on a machine that is less busy: " +
+		"* latency: nothing measured, must be at most 0 s at the 90th percentile; measure again on a machine that is less busy: " +
 			"the generator's own delay is part of this latency.",
-		"* duration: nothing measured, want at least 10 s; the test ended early; the detail log says why.",
-		"* queries: 5 queries, want at least 100 queries; the test ended early; the detail log says why.",
-		"* generator: 2 ms, want at most 1 ms at the 90th percentile; this machine was too busy to keep the schedule, " +
+		"* duration: nothing measured, must be at least 10 s; the test ended early; the detail log says why.",
+		"* queries: 5 queries, must be at least 100 queries; the test ended early; the detail log says why.",
+		"* generator: 2 ms, must be at most 1 ms at the 90th percentile; this machine was too busy to keep the schedule, " +
 			"which says nothing about the SUT: leave a core to the load generator, or lower the load of the machine.",
 		"* The SUT or a log failed: it failed.",
 		"* The test was stopped before its end: someone pressed Ctrl-C.",

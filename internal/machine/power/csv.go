@@ -94,7 +94,7 @@ func parseCSV(r io.Reader, offset time.Duration) (Series, error) {
 		}
 	}
 	if len(s.Points) < 2 {
-		return s, fmt.Errorf("%d lines with watts, want two or more", len(s.Points))
+		return s, fmt.Errorf("%d lines with watts, expected two or more", len(s.Points))
 	}
 	return s, nil
 }
@@ -109,14 +109,14 @@ func columns(fields []string) (at, watts int, header bool, err error) {
 	}
 	at, watts = find(timeColumns), find(wattColumns)
 	if at < 0 || watts < 0 {
-		return -1, -1, false, fmt.Errorf("%q, want columns named time and watts", strings.Join(fields, ","))
+		return -1, -1, false, fmt.Errorf("%q: must be columns named time and watts", strings.Join(fields, ","))
 	}
 	return at, watts, true, nil
 }
 
 func (s *Series) addLine(fields []string, at, watts int, offset time.Duration) error {
 	if len(fields) <= max(at, watts) {
-		return fmt.Errorf("%d fields, want %d", len(fields), max(at, watts)+1)
+		return fmt.Errorf("%d fields, expected %d", len(fields), max(at, watts)+1)
 	}
 	t, err := parseTime(strings.TrimSpace(fields[at]))
 	if err != nil {
@@ -161,5 +161,5 @@ func parseTime(text string) (time.Time, error) {
 	case n >= year2001*1e3 && n < year2286*1e3:
 		return time.UnixMicro(int64(math.Round(n * 1e3))), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time, want 2026-01-31T12:00:00.5Z, 2026-01-31 12:00:00.5 (UTC) or seconds since 1970", text)
+	return time.Time{}, fmt.Errorf("%q is not a time, expected 2026-01-31T12:00:00.5Z, 2026-01-31 12:00:00.5 (UTC) or seconds since 1970", text)
 }

@@ -32,10 +32,10 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "unknown source of power", "battery": `unknown source of power "battery", want auto, rapl, nvml, ptd:HOST:PORT or file:CSV`, "rapl:0": "unknown source", "ptd": "unknown source",
-		"ptd:meter": `"meter" is not an address, want ptd:HOST:PORT`, "ptd:meter:": "is not an address", "file": "unknown source", "file:": "unknown source",
-		"file:a.csv?offset=soon": `offset is "soon", want a time, for instance 1.5s`, "file:a.csv?zone=1": `unknown option "zone" of file, want offset`, "ptd:meter:1?settle=long": `settle is "long"`,
-		"ptd:meter:1?settle=-1s": "settle is -1s, want a time", "ptd:meter:1?offset=1s": `unknown option "offset" of ptd, want settle`,
+		"": "unknown source of power", "battery": `unknown source of power "battery": must be auto, rapl, nvml, ptd:HOST:PORT or file:CSV`, "rapl:0": "unknown source", "ptd": "unknown source",
+		"ptd:meter": `"meter" is not an address, expected ptd:HOST:PORT`, "ptd:meter:": "is not an address", "file": "unknown source", "file:": "unknown source",
+		"file:a.csv?offset=soon": `offset is "soon": must be a time, for instance 1.5s`, "file:a.csv?zone=1": `unknown option "zone" of file: must be offset`, "ptd:meter:1?settle=long": `settle is "long"`,
+		"ptd:meter:1?settle=-1s": "settle is -1s: must be a time", "ptd:meter:1?offset=1s": `unknown option "offset" of ptd: must be settle`,
 		"file:a.csv?%zz": `"%zz": invalid URL escape`, "file:a.csv?offset": `offset is ""`,
 	} {
 		if s, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -192,13 +192,13 @@ func TestCSV(t *testing.T) {
 func TestWrongCSV(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "0 lines with watts",
-		"a,b\n1,2\n":                          "want columns named time and watts",
+		"a,b\n1,2\n":                          "must be columns named time and watts",
 		"t,w\n1769860800,10\n":                "1 lines with watts",
 		"t,w\n1769860800,10\n1769860800,11\n": "line 3: the time 1769860800 is not after the one before",
 		"t,w\nnoon,10\n":                      "line 2: \"noon\" is not a time",
 		"t,w\n1769860800,-4\n":                "line 2: \"-4\" is not a power",
 		"t,w\n1769860800,NaN\n":               "is not a power",
-		"t,w\n1769860800\n":                   "line 2: 1 fields, want 2",
+		"t,w\n1769860800\n":                   "line 2: 1 fields, expected 2",
 		"t,w\n\n\n1769860800,much\n":          "line 4: \"much\" is not a power in watts",
 		"t,w\n1769860800,+Inf\n":              "line 2: \"+Inf\" is not a power in watts",
 		"t,w\n999999999,1\n":                  "line 2: \"999999999\" is not a time",
@@ -329,8 +329,8 @@ func TestFileIsReadAfterTheTest(t *testing.T) {
 		{"written during the test", "time,watts\n1769860800,10\n1769860801,20\n1769860802,10\n", 0, 30, ""},
 		{"of a meter whose clock is behind", "time,watts\n1769860740,10\n1769860741,20\n1769860742,10\n", time.Minute, 30, ""},
 		{"of another day", "time,watts\n1769774400,10\n1769774401,20\n", 0, 0, "the test ran from 2026-01-31 12:00:00.000Z to 2026-01-31 12:00:02.000Z, and power was measured from 2026-01-30"},
-		{"cut", "time,watts\n1769860800,10\n17698608", 0, 0, "line 3: 1 fields, want 2"},
-		{"empty", "", 0, 0, "0 lines with watts, want two or more"},
+		{"cut", "time,watts\n1769860800,10\n17698608", 0, 0, "line 3: 1 fields, expected 2"},
+		{"empty", "", 0, 0, "0 lines with watts, expected two or more"},
 		{"of watts that add up to nothing", "time,watts\n1769860800,0\n1769860802,0\n", 0, 0, "it shows no energy for the 2s of the test"},
 		{"with a field in quotes over two lines", "time,watts,note\n1769860800,10,\"a\nb\"\n1769860802,10,x\n", 0, 20, ""},
 		{"with more columns in some lines", "time,watts\n1769860800,10,x,y\n1769860802,10\n", 0, 20, ""},

@@ -84,7 +84,7 @@ func (d *ptDaemon) begin(mark string) error {
 func (d *ptDaemon) expect(command, answer string) error {
 	got, err := d.ask(command)
 	if err == nil && !strings.HasPrefix(got, answer) {
-		err = fmt.Errorf("it answers %s with %q, want %s…", command, got, answer)
+		err = fmt.Errorf("it answers %s with %q, expected %s…", command, got, answer)
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (d *ptDaemon) samples() ([]string, error) {
 		}
 	}
 	if n < 0 || n > maxSamples {
-		return nil, fmt.Errorf("the answer to RL is %q, want a number of samples", head)
+		return nil, fmt.Errorf("the answer to RL is %q: must be a number of samples", head)
 	}
 	var lines []string
 	fetched := 0
@@ -176,7 +176,7 @@ func recordOf(lines []string, began time.Time) (*Record, error) {
 	for i, line := range lines {
 		fields := strings.Split(line, ",")
 		if !isSample(fields) {
-			return nil, fmt.Errorf("sample %d is %q, want Time,…,Watts,…", i+1, line)
+			return nil, fmt.Errorf("sample %d is %q: must be Time,…,Watts,…", i+1, line)
 		}
 		var err error
 		if times[i], err = parseTime(strings.TrimSpace(fields[1])); err == nil {

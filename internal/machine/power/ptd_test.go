@@ -69,15 +69,15 @@ func TestFailuresOfPTDaemon(t *testing.T) {
 	}{
 		"another server":     {"Hello", "HTTP/1.1 400 Bad Request", nil, "which is not PTDaemon"},
 		"busy":               {"Go", "Error: already running", nil, "it answers Go,1000,0,"},
-		"no number":          {"RL", "Last", nil, `the answer to RL is "Last", want a number of samples`},
-		"too large a number": {"RL", "Last 99999999999 samples", nil, "want a number of samples"},
-		"a negative number":  {"RL", "Last -1 samples", nil, "want a number of samples"},
+		"no number":          {"RL", "Last", nil, `the answer to RL is "Last": must be a number of samples`},
+		"too large a number": {"RL", "Last 99999999999 samples", nil, "must be a number of samples"},
+		"a negative number":  {"RL", "Last -1 samples", nil, "must be a number of samples"},
 		"no samples":         {"RL", "Last 0 samples", nil, "there are no samples"},
 		"damaged samples":    {"RL", "Last 2 samples", []string{ptdtest.Sample(time.Now(), "m"), "Time,noon,Watts,5"}, "sample 2: "},
 		"an endless line":    {"Identify", strings.Repeat("x", 2*maxAnswer), nil, "longer than"},
 		"no ranges":          {"RR", "Error", nil, `its ranges are "Error"`},
-		"fixed ranges":       {"SR", "Error: busy", nil, `ranging: it answers SR,A,Auto with "Error: busy", want Range A changed`},
-		"ranges for good":    {"SR", "Error: gone", nil, `PTDaemon: setting the ranges back: it answers SR,A,Auto with "Error: gone", want Range A changed…`},
+		"fixed ranges":       {"SR", "Error: busy", nil, `ranging: it answers SR,A,Auto with "Error: busy", expected Range A changed`},
+		"ranges for good":    {"SR", "Error: gone", nil, `PTDaemon: setting the ranges back: it answers SR,A,Auto with "Error: gone", expected Range A changed…`},
 	} {
 		d := ptdtest.New()
 		d.Answers[c.command], d.Samples = c.answer, c.samples
@@ -210,9 +210,9 @@ func TestSamples(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		{[]string{line(0, "5"), "Watts"}, `sample 2 is "Watts", want Time,…,Watts,…`},
+		{[]string{line(0, "5"), "Watts"}, `sample 2 is "Watts": must be Time,…,Watts,…`},
 		{[]string{"Time,x,Volts,5"}, `sample 1 is "Time,x,Volts,5"`},
-		{[]string{"Date,01-31-2026 12:00:01.000,Watts,5"}, "want Time,…,Watts,…"},
+		{[]string{"Date,01-31-2026 12:00:01.000,Watts,5"}, "must be Time,…,Watts,…"},
 		{[]string{line(0, "5"), line(0, "5")}, "sample 2: the time 01-31-2026 12:00:00.000 is not after the one before"},
 		{[]string{line(0, "-5")}, "none of 1 samples has a power above 0"},
 		{[]string{line(0, "5"), line(1, "much")}, `sample 2: "much" is not a power in watts`},

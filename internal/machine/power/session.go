@@ -69,7 +69,7 @@ func StartSession(ctx context.Context, source Source) (*Session, error) {
 	answer, err := s.daemon.ask("RR")
 	fields := strings.Split(answer, ",")
 	if err == nil && (len(fields) < 5 || fields[0] != "Ranges") {
-		err = fmt.Errorf("its ranges are %q, want Ranges,…,…,…,…", answer)
+		err = fmt.Errorf("its ranges are %q: must be Ranges,…,…,…,…", answer)
 	}
 	if err != nil {
 		return nil, s.daemon.abandon(err)

@@ -53,21 +53,21 @@ func Parse(text string) (Source, error) {
 		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || port == "" {
-			return s, fmt.Errorf("%q is not an address, want ptd:HOST:PORT; PTDaemon's usual port is 8888", address)
+			return s, fmt.Errorf("%q is not an address, expected ptd:HOST:PORT; PTDaemon's usual port is 8888", address)
 		}
 		if s.Settle < 0 {
-			return s, fmt.Errorf("settle is %v, want a time", s.Settle)
+			return s, fmt.Errorf("settle is %v: must be a time", s.Settle)
 		}
 		s.Address = net.JoinHostPort(host, port)
 		return s, nil
 	case more && kind == File && rest != "":
 		var err error
 		if s.Path, err = s.option(rest, "offset", &s.Offset); err == nil && s.Path == "" {
-			err = fmt.Errorf("%q names no file, want file:CSV?offset=-1.5s", text)
+			err = fmt.Errorf("%q names no file, expected file:CSV?offset=-1.5s", text)
 		}
 		return s, err
 	}
-	return s, fmt.Errorf("unknown source of power %q, want auto, rapl, nvml, ptd:HOST:PORT or file:CSV", text)
+	return s, fmt.Errorf("unknown source of power %q: must be auto, rapl, nvml, ptd:HOST:PORT or file:CSV", text)
 }
 
 // Check finds a meter that cannot be read: a file whose first line names no columns, or in a folder that is missing, or an analyser
@@ -103,10 +103,10 @@ func (s Source) option(rest, name string, value *time.Duration) (before string, 
 	}
 	for key := range values {
 		if key != name {
-			return before, fmt.Errorf("unknown option %q of %s, want %s", key, s.Kind, name)
+			return before, fmt.Errorf("unknown option %q of %s: must be %s", key, s.Kind, name)
 		}
 		if *value, err = time.ParseDuration(values.Get(key)); err != nil {
-			return before, fmt.Errorf("%s is %q, want a time, for instance 1.5s", name, values.Get(key))
+			return before, fmt.Errorf("%s is %q: must be a time, for instance 1.5s", name, values.Get(key))
 		}
 	}
 	return before, nil

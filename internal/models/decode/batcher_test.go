@@ -211,12 +211,12 @@ func TestReadLayoutErrors(t *testing.T) {
 		{"no tokens", change(in, "input_ids"), out, `the model has no input "input_ids"`},
 		{"no cache", change(change(in, "past_key_values.0.key"), "past_key_values.0.value"), out, `the model has no input "past_key_values.0.key": it has no cache`},
 		{"a value without a key", change(in, "past_key_values.0.value"), out, `the model has no input "past_key_values.0.value"`},
-		{"a cache of another type", change(in, "past_key_values.0.value", port("past_key_values.0.value", tensor.Float16, -1, 1, -1, 1)), out, "past_key_values.0.value is float16[? 1 ? 1], want float32"},
-		{"a cache of another shape", in, change(out, "present.0.key", port("present.0.key", tensor.Float32, -1, 2, -1, 1)), "present.0.key is float32[? 2 ? 1], want float32[batch 1 length 1]"},
+		{"a cache of another type", change(in, "past_key_values.0.value", port("past_key_values.0.value", tensor.Float16, -1, 1, -1, 1)), out, "past_key_values.0.value is float16[? 1 ? 1]: must be float32"},
+		{"a cache of another shape", in, change(out, "present.0.key", port("present.0.key", tensor.Float32, -1, 2, -1, 1)), "present.0.key is float32[? 2 ? 1]: must be float32[batch 1 length 1]"},
 		{"no scores", in, change(out, "logits"), `the model's output "logits"`},
 		{"an unknown vocabulary", in, change(out, "logits", port("logits", tensor.Float32, -1, -1)), "the size of the vocabulary is unknown"},
-		{"float tokens", change(in, "input_ids", port("input_ids", tensor.Float32, -1, -1)), out, "input input_ids is float32[? ?], want int64"},
-		{"float lengths", change(in, "seqlens_k", port("seqlens_k", tensor.Float32, -1)), out, "seqlens_k is float32[?], want int64 or int32"},
+		{"float tokens", change(in, "input_ids", port("input_ids", tensor.Float32, -1, -1)), out, "input input_ids is float32[? ?]: must be int64"},
+		{"float lengths", change(in, "seqlens_k", port("seqlens_k", tensor.Float32, -1)), out, "seqlens_k is float32[?]: must be int64 or int32"},
 		{"another input", append(slices.Clone(in), port("encoder_states", tensor.Float32, -1)), out, "the model has an unknown input encoder_states"},
 	} {
 		if _, err := ReadLayout(c.in, c.out, Layout{Names: UsualNames()}); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -429,7 +429,7 @@ func TestNewDecoderErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, room := range []Limits{{0, 50, 5}, {1, 1, 1}, {1, 50, 0}, {-1, 50, 5}} {
-		if _, err := NewDecoder(m, l, room); err == nil || !strings.Contains(err.Error(), "want at least 1, 2 and 1") {
+		if _, err := NewDecoder(m, l, room); err == nil || !strings.Contains(err.Error(), "expected at least 1, 2 and 1") {
 			t.Errorf("%+v: error %v", room, err)
 		}
 	}

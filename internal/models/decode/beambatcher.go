@@ -36,7 +36,7 @@ type beamGroup struct {
 func NewBeamBatcher(d *Decoder, width int, rules Rules, prompt func(workload.Item) []int32) (*BeamBatcher, error) {
 	groups := d.Slots() / width
 	if groups < 1 {
-		return nil, fmt.Errorf("%d slots, want at least %d for the beams", d.Slots(), width)
+		return nil, fmt.Errorf("%d slots, expected at least %d for the beams", d.Slots(), width)
 	}
 	b := &BeamBatcher{decoder: d, rules: rules, prompt: prompt, width: width, active: make([]beamGroup, groups), answer: make([]int32, 0, rules.MaxNew)}
 	b.encoder = Batcher{rules: rules, bytes: make([]byte, 0, rules.Width*rules.MaxNew)}

@@ -48,7 +48,7 @@ type cacheSteps interface {
 // NewDecoder allocates the memory. It must be closed.
 func NewDecoder(s backend.Session, l Layout, room Limits) (*Decoder, error) {
 	if room.Slots < 1 || room.Context < 2 || room.Chunk < 1 {
-		return nil, fmt.Errorf("a decoder of %d slots, %d tokens and chunks of %d: want at least 1, 2 and 1", room.Slots, room.Context, room.Chunk)
+		return nil, fmt.Errorf("a decoder of %d slots, %d tokens and chunks of %d: expected at least 1, 2 and 1", room.Slots, room.Context, room.Chunk)
 	}
 	d := &Decoder{layout: l, session: s, limits: room, lengths: make([]int, room.Slots), next: make([]int, room.Slots)}
 	var err error

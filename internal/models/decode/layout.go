@@ -126,7 +126,7 @@ func (r *layoutReader) optional(name *string, least, most int) {
 	case !ok:
 		*name = ""
 	case p.Type != tensor.Int64 && p.Type != tensor.Int32 || len(p.Shape) < least || len(p.Shape) > most:
-		r.fail("%s is %v%v, want int64 or int32 along %d axes", p.Name, p.Type, p.Shape, most)
+		r.fail("%s is %v%v: must be int64 or int32 along %d axes", p.Name, p.Type, p.Shape, most)
 	}
 }
 
@@ -142,7 +142,7 @@ func (r *layoutReader) wants(what, name string, axes int, types ...tensor.DType)
 		known = known || p.Type == t
 	}
 	if !known || len(p.Shape) != axes {
-		r.fail("%s %s is %v%v, want %v along %d axes", what, name, p.Type, p.Shape, types[0], axes)
+		r.fail("%s %s is %v%v: must be %v along %d axes", what, name, p.Type, p.Shape, types[0], axes)
 	}
 	return p
 }
@@ -159,7 +159,7 @@ func (r *layoutReader) caches(what string, patterns ...string) {
 			before := len(r.errs)
 			p := r.wants(what, numbered(pattern, layer), 4, tensor.Float32, tensor.Float16, tensor.BFloat16)
 			if len(r.errs) == before && !l.sameCache(p) {
-				r.fail("%s %s is %v%v, want %v[batch %d length %d] as the first", what, p.Name, p.Type, p.Shape, l.Element, l.KVHeads, l.HeadSize)
+				r.fail("%s %s is %v%v: must be %v[batch %d length %d] as the first", what, p.Name, p.Type, p.Shape, l.Element, l.KVHeads, l.HeadSize)
 			}
 			if len(r.errs) > before {
 				return
@@ -184,7 +184,7 @@ func (l *Layout) sameCache(p backend.Port) bool {
 func (r *layoutReader) scores() {
 	p, ok := r.ports[r.layout.Logits]
 	if !ok || p.Type != tensor.Float32 || len(p.Shape) != 2 && len(p.Shape) != 3 {
-		r.fail("the model's output %q is %v%v, want float32[batch tokens vocabulary] or float32[batch vocabulary]", r.layout.Logits, p.Type, p.Shape)
+		r.fail("the model's output %q is %v%v: must be float32[batch tokens vocabulary] or float32[batch vocabulary]", r.layout.Logits, p.Type, p.Shape)
 		return
 	}
 	r.layout.RowAxis = len(p.Shape) == 3
@@ -268,7 +268,7 @@ func ParseNames(text string, known []string) (map[string]string, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		usual, own, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || own == "" {
-			return nil, fmt.Errorf("%q: want usual=own", part)
+			return nil, fmt.Errorf("%q: must be usual=own", part)
 		}
 		if !slices.Contains(known, usual) {
 			return nil, fmt.Errorf("%q is not one of %s", usual, strings.Join(slices.Sorted(slices.Values(known)), ", "))

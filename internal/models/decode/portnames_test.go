@@ -73,8 +73,8 @@ func TestSpeechDecoderWithOwnNames(t *testing.T) {
 
 func TestNamesThatCannotBeAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"mel":                                  `"mel": want usual=own`,
-		"logits=":                              "want usual=own",
+		"mel":                                  `"mel": must be usual=own`,
+		"logits=":                              "must be usual=own",
 		"mel=input_features":                   `"mel" is not one of cache_position, encoder_hidden_states, input_features`,
 		"past_key_values.%d.decoder.key=cache": "on both sides or none",
 		"logits=scores.%d":                     "on both sides or none",

@@ -20,11 +20,11 @@ type Sampling struct {
 func (s Sampling) Check() error {
 	switch {
 	case !(s.Temperature >= 0) || math.IsInf(s.Temperature, 0):
-		return fmt.Errorf("temperature is %v, want 0 or more", s.Temperature)
+		return fmt.Errorf("temperature is %v: must be 0 or more", s.Temperature)
 	case s.TopK < 0:
-		return fmt.Errorf("top_k is %d, want 0 or more", s.TopK)
+		return fmt.Errorf("top_k is %d: must be 0 or more", s.TopK)
 	case !(s.TopP >= 0 && s.TopP <= 1):
-		return fmt.Errorf("top_p is %v, want 0 to 1", s.TopP)
+		return fmt.Errorf("top_p is %v: must be 0 to 1", s.TopP)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ type SpeechDecoder struct {
 // NewSpeechDecoder allocates the memory for slots recordings of context tokens each. It must be closed.
 func NewSpeechDecoder(sessions workload.Sessions, l SpeechLayout, slots, context int) (*SpeechDecoder, error) {
 	if slots < 1 || context < 2 {
-		return nil, fmt.Errorf("a decoder of %d recordings with %d tokens: want at least 1 with 2", slots, context)
+		return nil, fmt.Errorf("a decoder of %d recordings with %d tokens: expected at least 1 with 2", slots, context)
 	}
 	d := &SpeechDecoder{layout: l, sessions: sessions, context: context, next: make([]int, slots), positions: make([]int64, context), tensors: map[string]tensor.Tensor{}, usual: swapped(l.names)}
 	for i := range d.positions {
@@ -107,7 +107,7 @@ func (d *SpeechDecoder) Encode(ctx context.Context, row int, features []float32)
 // them.
 func (d *SpeechDecoder) Begin(ctx context.Context, rows int, tokens []int32) error {
 	if rows < 1 || rows > len(d.next) || len(tokens) < 1 || len(tokens) >= d.context {
-		return fmt.Errorf("%d tokens of %d recordings do not fit: want at most %d tokens of %d", len(tokens), rows, d.context, len(d.next))
+		return fmt.Errorf("%d tokens of %d recordings do not fit: expected at most %d tokens of %d", len(tokens), rows, d.context, len(d.next))
 	}
 	d.rows, d.length, d.side = rows, 0, 0
 	d.ids = newIntegers(d.tokenType(FirstRole), rows*len(tokens))

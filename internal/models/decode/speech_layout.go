@@ -115,7 +115,7 @@ func (r *speechReader) extents(role string, input bool, name string, extents ...
 	case p == nil:
 		r.fail(role, "has no output %q", name)
 	case p.Type != tensor.Float32 || len(p.Shape) != len(extents):
-		r.fail(role, "has %s as %v%v, want float32 along %d axes", name, p.Type, p.Shape, len(extents))
+		r.fail(role, "has %s as %v%v, expected float32 along %d axes", name, p.Type, p.Shape, len(extents))
 	default:
 		for axis, extent := range extents {
 			r.extent(role, p, axis, extent)
@@ -129,7 +129,7 @@ func (r *speechReader) extent(role string, p *backend.Port, axis int, want *int6
 	case got < 1:
 		r.fail(role, "has no known size along axis %d of %s %v", axis, p.Name, p.Shape)
 	case *want > 0:
-		r.fail(role, "has %s as %v, want %d along axis %d as in other ports", p.Name, p.Shape, *want, axis)
+		r.fail(role, "has %s as %v, expected %d along axis %d as in other ports", p.Name, p.Shape, *want, axis)
 	default:
 		*want = got
 	}
@@ -142,7 +142,7 @@ func (r *speechReader) integers(role, name string) {
 	case p == nil:
 		r.fail(role, "has no input %q", name)
 	case p.Type != tensor.Int64 && p.Type != tensor.Int32 || len(p.Shape) != 2:
-		r.fail(role, "has %s as %v%v, want int64 or int32 along 2 axes", name, p.Type, p.Shape)
+		r.fail(role, "has %s as %v%v, expected int64 or int32 along 2 axes", name, p.Type, p.Shape)
 	}
 }
 

@@ -285,14 +285,14 @@ func TestSpeechLayoutErrors(t *testing.T) {
 		wanted string
 	}{
 		{"no encoder", func(p map[string]workload.Ports) { delete(p, EncoderRole) }, `encoder has no input "input_features"`},
-		{"another type", func(p map[string]workload.Ports) { p[EncoderRole].Inputs[0].Type = tensor.Float16 }, "input_features as float16[? 2 4], want float32 along 3 axes"},
-		{"other sizes", func(p map[string]workload.Ports) { p[FirstRole].Inputs[1].Shape[1] = 7 }, "decoder has encoder_hidden_states as [? 7 1], want 3 along axis 1"},
+		{"another type", func(p map[string]workload.Ports) { p[EncoderRole].Inputs[0].Type = tensor.Float16 }, "input_features as float16[? 2 4], expected float32 along 3 axes"},
+		{"other sizes", func(p map[string]workload.Ports) { p[FirstRole].Inputs[1].Shape[1] = 7 }, "decoder has encoder_hidden_states as [? 7 1], expected 3 along axis 1"},
 		{"scores of nothing", func(p map[string]workload.Ports) { p[FirstRole].Outputs[0].Shape[2] = -1 }, "has no known size along axis 2 of logits"},
-		{"texts", func(p map[string]workload.Ports) { p[NextRole].Inputs[0].Type = tensor.String }, "want int64 or int32 along 2 axes"},
+		{"texts", func(p map[string]workload.Ports) { p[NextRole].Inputs[0].Type = tensor.String }, "expected int64 or int32 along 2 axes"},
 		{"no cache", func(p map[string]workload.Ports) {
 			p[NextRole] = workload.Ports{Inputs: p[NextRole].Inputs[:2], Outputs: p[NextRole].Outputs}
 		}, "it has no cache"},
-		{"a cache of another size", func(p map[string]workload.Ports) { p[NextRole].Inputs[3].Shape[1] = 5 }, "past_key_values.0.decoder.value as [? 5 ? 1], want 2 along axis 1"},
+		{"a cache of another size", func(p map[string]workload.Ports) { p[NextRole].Inputs[3].Shape[1] = 5 }, "past_key_values.0.decoder.value as [? 5 ? 1], expected 2 along axis 1"},
 		{"a cache that is not made", func(p map[string]workload.Ports) {
 			p[FirstRole] = workload.Ports{Inputs: p[FirstRole].Inputs, Outputs: p[FirstRole].Outputs[:1]}
 		}, `decoder has no output "present.0.decoder.key"`},

@@ -54,7 +54,7 @@ func readTable(path string, captions int) (t tensor.Tensor, err error) {
 	}
 	const maxFeatures = 1 << 14
 	if r.Type != tensor.Float32 || len(r.Shape) != 2 || r.Shape[0] != int64(captions) || r.Shape[1] < 1 || r.Shape[1] > maxFeatures {
-		return t, fmt.Errorf("%s has %v%v, want float32[%d n]: a row for each caption", path, r.Type, r.Shape, captions)
+		return t, fmt.Errorf("%s has %v%v, expected float32[%d n]: a row for each caption", path, r.Type, r.Shape, captions)
 	}
 	t = tensor.New(r.Type, r.Shape...)
 	if err := r.Read(t); err != nil {
@@ -86,13 +86,13 @@ func (t *captionEncoder) open(ctx context.Context, engine backend.Engine, path s
 // textPorts wants one input of token numbers, and an output of features, which it returns.
 func textPorts(inputs, outputs []backend.Port) (out backend.Port, err error) {
 	if len(inputs) != 1 || !slices.Contains(integers, inputs[0].Type) || len(inputs[0].Shape) != 2 {
-		return out, fmt.Errorf("the inputs are %v, want one, int64[N %d]", inputs, clip.Length)
+		return out, fmt.Errorf("the inputs are %v: must be one, int64[N %d]", inputs, clip.Length)
 	}
 	if out, err = featuresOf(outputs, "text_embeds"); err != nil {
 		return out, err
 	}
 	if len(out.Shape) != 2 || out.Shape[1] < 1 {
-		return out, fmt.Errorf("the output %s has the shape %v, want a known number of features", out.Name, out.Shape)
+		return out, fmt.Errorf("the output %s has the shape %v, expected a known number of features", out.Name, out.Shape)
 	}
 	return out, nil
 }

@@ -84,14 +84,14 @@ func (e *ImageEncoder) ports(inputs, outputs []backend.Port) (out backend.Port, 
 		return p.Type == tensor.Float32 && len(p.Shape) == 4 && (p.Shape[1] < 1 || p.Shape[1] == imageChannels)
 	}
 	if len(inputs) != 1 || !isImage(inputs[0]) {
-		return out, fmt.Errorf("the inputs are %v, want one, float32[N 3 %d %d]", inputs, e.side, e.side)
+		return out, fmt.Errorf("the inputs are %v: must be one, float32[N 3 %d %d]", inputs, e.side, e.side)
 	}
 	images, height, width := inputs[0].Shape[0], inputs[0].Shape[2], inputs[0].Shape[3]
 	if height > 0 {
 		e.side = int(height)
 	}
 	if images > 1 || width > 0 && int(width) != e.side {
-		return out, fmt.Errorf("the input is %v, want one square image at a time", inputs[0].Shape)
+		return out, fmt.Errorf("the input is %v: must be one square image at a time", inputs[0].Shape)
 	}
 	return featuresOf(outputs, e.kind.output())
 }
@@ -99,14 +99,14 @@ func (e *ImageEncoder) ports(inputs, outputs []backend.Port) (out backend.Port, 
 // featuresOf chooses the output of features: the one with the default name, or else the first.
 func featuresOf(outputs []backend.Port, usual string) (backend.Port, error) {
 	if len(outputs) == 0 {
-		return backend.Port{}, fmt.Errorf("the model has no output, want features, %s", usual)
+		return backend.Port{}, fmt.Errorf("the model has no output, expected features, %s", usual)
 	}
 	out := outputs[0]
 	if port, ok := workload.PortNamed(outputs, usual); ok {
 		out = port
 	}
 	if out.Type != tensor.Float32 || len(out.Shape) < 2 {
-		return out, fmt.Errorf("the output %s is %v%v, want features, float32[N n]", out.Name, out.Type, out.Shape)
+		return out, fmt.Errorf("the output %s is %v%v: must be features, float32[N n]", out.Name, out.Type, out.Shape)
 	}
 	return out, nil
 }

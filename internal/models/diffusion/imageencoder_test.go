@@ -46,16 +46,16 @@ func TestImageEncoderPorts(t *testing.T) {
 		{"of several outputs that of the name", image, []backend.Port{port("hidden", f, -1, 50, 768), port("image_embeds", f, -1, 7)}, 224, 7, ""},
 		{"else the first", image, []backend.Port{port("pooled", f, -1, 9), port("hidden", f, -1, 50, 768)}, 224, 9, ""},
 		{"a pooled image", image, []backend.Port{port("features", f, -1, 64, -1, -1)}, 224, 64, ""},
-		{"two inputs", append([]backend.Port{port("ids", tensor.Int64, -1, 77)}, image...), features, 0, 0, "want one, float32[N 3 224 224]"},
-		{"no input", []backend.Port{}, features, 0, 0, "want one, float32[N 3 224 224]"},
-		{"bytes", []backend.Port{port("x", tensor.Uint8, -1, 3, 224, 224)}, features, 0, 0, "want one, float32[N 3 224 224]"},
-		{"colours last", []backend.Port{port("x", f, -1, 224, 224, 3)}, features, 0, 0, "want one, float32[N 3 224 224]"},
-		{"a row", []backend.Port{port("x", f, -1, 150528)}, features, 0, 0, "want one, float32[N 3 224 224]"},
-		{"eight at once", []backend.Port{port("x", f, 8, 3, 224, 224)}, features, 0, 0, "want one square image at a time"},
-		{"not square", []backend.Port{port("x", f, -1, 3, 224, 192)}, features, 0, 0, "want one square image at a time"},
-		{"no output", image, []backend.Port{}, 0, 0, "the model has no output, want features, image_embeds"},
-		{"classes", image, []backend.Port{port("label", tensor.Int64, -1, 1)}, 0, 0, "the output label is int64[? 1], want features, float32[N n]"},
-		{"a list", image, []backend.Port{port("image_embeds", f, 512)}, 0, 0, "the output image_embeds is float32[512], want features"},
+		{"two inputs", append([]backend.Port{port("ids", tensor.Int64, -1, 77)}, image...), features, 0, 0, "must be one, float32[N 3 224 224]"},
+		{"no input", []backend.Port{}, features, 0, 0, "must be one, float32[N 3 224 224]"},
+		{"bytes", []backend.Port{port("x", tensor.Uint8, -1, 3, 224, 224)}, features, 0, 0, "must be one, float32[N 3 224 224]"},
+		{"colours last", []backend.Port{port("x", f, -1, 224, 224, 3)}, features, 0, 0, "must be one, float32[N 3 224 224]"},
+		{"a row", []backend.Port{port("x", f, -1, 150528)}, features, 0, 0, "must be one, float32[N 3 224 224]"},
+		{"eight at once", []backend.Port{port("x", f, 8, 3, 224, 224)}, features, 0, 0, "must be one square image at a time"},
+		{"not square", []backend.Port{port("x", f, -1, 3, 224, 192)}, features, 0, 0, "must be one square image at a time"},
+		{"no output", image, []backend.Port{}, 0, 0, "the model has no output, expected features, image_embeds"},
+		{"classes", image, []backend.Port{port("label", tensor.Int64, -1, 1)}, 0, 0, "the output label is int64[? 1]: must be features, float32[N n]"},
+		{"a list", image, []backend.Port{port("image_embeds", f, 512)}, 0, 0, "the output image_embeds is float32[512]: must be features"},
 		{"an unknown number", image, []backend.Port{port("image_embeds", f, -1, -1)}, 0, 0, "has no known number of features"},
 	} {
 		e, err := OpenImageEncoder(t.Context(), networkOf(t, c.inputs, c.outputs, nil), "eye.onnx", CLIPImages)
@@ -132,12 +132,12 @@ func TestCaptionEncoderPorts(t *testing.T) {
 	}{
 		{"the usual one", ids, embeds, ""},
 		{"short numbers", []backend.Port{port("x", tensor.Int32, 1, 77)}, embeds, ""},
-		{"with a mask", append([]backend.Port{port("attention_mask", tensor.Int64, -1, 77)}, ids...), embeds, "want one, int64[N 77]"},
-		{"numbers that are not whole", []backend.Port{port("x", tensor.Float32, -1, 77)}, embeds, "want one, int64[N 77]"},
-		{"one text", []backend.Port{port("x", tensor.Int64, 77)}, embeds, "want one, int64[N 77]"},
-		{"features of each token", ids, []backend.Port{port("text_embeds", tensor.Float32, -1, 77, 512)}, "want a known number of features"},
-		{"an unknown number", ids, []backend.Port{port("text_embeds", tensor.Float32, -1, -1)}, "the output text_embeds has the shape [? ?], want a known number of features"},
-		{"no output", ids, nil, "the model has no output, want features, text_embeds"},
+		{"with a mask", append([]backend.Port{port("attention_mask", tensor.Int64, -1, 77)}, ids...), embeds, "must be one, int64[N 77]"},
+		{"numbers that are not whole", []backend.Port{port("x", tensor.Float32, -1, 77)}, embeds, "must be one, int64[N 77]"},
+		{"one text", []backend.Port{port("x", tensor.Int64, 77)}, embeds, "must be one, int64[N 77]"},
+		{"features of each token", ids, []backend.Port{port("text_embeds", tensor.Float32, -1, 77, 512)}, "expected a known number of features"},
+		{"an unknown number", ids, []backend.Port{port("text_embeds", tensor.Float32, -1, -1)}, "the output text_embeds has the shape [? ?], expected a known number of features"},
+		{"no output", ids, nil, "the model has no output, expected features, text_embeds"},
 	} {
 		out, err := textPorts(c.inputs, c.outputs)
 		if c.want == "" && (err != nil || out.Name != "text_embeds") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -190,11 +190,11 @@ func TestCaptionTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, path, want string }{
-		{"of fewer captions", write("x.npy", tensor.Of([]float32{1, 2}, 2, 1)), "has float32[2 1], want float32[3 n]: a row for each caption"},
-		{"without features", write("x.npy", tensor.New(tensor.Float32, 3, 0)), "want float32[3 n]"},
-		{"of a list", write("x.npy", tensor.New(tensor.Float32, 3)), "has float32[3], want float32[3 n]"},
-		{"of other numbers", write("x.npy", tensor.New(tensor.Int64, 3, 2)), "has int64[3 2], want float32[3 n]"},
-		{"too wide", write("x.npy", tensor.New(tensor.Float32, 3, 1<<14+1)), "want float32[3 n]"},
+		{"of fewer captions", write("x.npy", tensor.Of([]float32{1, 2}, 2, 1)), "has float32[2 1], expected float32[3 n]: a row for each caption"},
+		{"without features", write("x.npy", tensor.New(tensor.Float32, 3, 0)), "expected float32[3 n]"},
+		{"of a list", write("x.npy", tensor.New(tensor.Float32, 3)), "has float32[3], expected float32[3 n]"},
+		{"of other numbers", write("x.npy", tensor.New(tensor.Int64, 3, 2)), "has int64[3 2], expected float32[3 n]"},
+		{"too wide", write("x.npy", tensor.New(tensor.Float32, 3, 1<<14+1)), "expected float32[3 n]"},
 		{"that was cut off", cut, cut + ": "},
 		{"that is not there", filepath.Join(t.TempDir(), "none.npy"), "no such file"},
 	} {

@@ -90,7 +90,7 @@ func parseIDs(data []byte) (ids []int, err error) {
 	for lines.Scan() {
 		id, err := strconv.ParseUint(strings.TrimSpace(lines.Text()), 10, 31)
 		if err != nil {
-			return nil, fmt.Errorf("line %d is %q, want the index of a sample", len(ids)+1, lines.Text())
+			return nil, fmt.Errorf("line %d is %q: must be the index of a sample", len(ids)+1, lines.Text())
 		}
 		ids = append(ids, int(id))
 	}

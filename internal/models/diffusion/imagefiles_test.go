@@ -30,14 +30,14 @@ func TestParseIDs(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"1\n\n2":                   `line 2 is "", want the index of a sample`,
-		"1\n2\nthree":              `line 3 is "three", want`,
-		"-1":                       `line 1 is "-1", want`,
-		"1.5":                      `line 1 is "1.5", want`,
-		"2147483648":               `line 1 is "2147483648", want`,
-		"1,2":                      `line 1 is "1,2", want`,
+		"1\n\n2":                   `line 2 is "": must be the index of a sample`,
+		"1\n2\nthree":              `line 3 is "three": must be`,
+		"-1":                       `line 1 is "-1": must be`,
+		"1.5":                      `line 1 is "1.5": must be`,
+		"2147483648":               `line 1 is "2147483648": must be`,
+		"1,2":                      `line 1 is "1,2": must be`,
 		"\ufeff1":                  "line 1 is ",
-		"0x10":                     `line 1 is "0x10", want`,
+		"0x10":                     `line 1 is "0x10": must be`,
 		strings.Repeat("1", 1<<17): "token too long",
 	} {
 		if got, err := parseIDs([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -104,7 +104,7 @@ func parsePorts(text string) (map[string]string, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		of, own, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || own == "" {
-			return nil, fmt.Errorf("%q want role.name=own", part)
+			return nil, fmt.Errorf("%q: must be role.name=own", part)
 		}
 		if !slices.Contains(portKeys(), of) {
 			return nil, fmt.Errorf("%q is not one of %s", of, strings.Join(portKeys(), ", "))

@@ -186,7 +186,7 @@ func roles() []string { return []string{textEncoder, textEncoder2, unet, vaeDeco
 func pipelineFiles(folder string) ([]workload.File, error) {
 	info, err := os.Stat(folder)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is a file, want a folder with %s/model.onnx and three more", folder, unet)
+		err = fmt.Errorf("%s is a file: must be a folder with %s/model.onnx and three more", folder, unet)
 	}
 	if err != nil {
 		return nil, err

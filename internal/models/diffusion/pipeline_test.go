@@ -332,16 +332,16 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{"a UNet with another input", unet, false, "text_embeds", rename("class_labels"), `the model's unet has no input "text_embeds", it has`},
 		{"an unknown input", unet, false, "time_ids", func(p *backend.Port) { p.Name = "guidance" }, "the model's unet has an unknown input guidance"},
-		{"half precision", unet, false, "sample", func(p *backend.Port) { p.Type = tensor.Float16 }, "the input sample of type float16, want one of [float32]"},
-		{"too few axes", vaeDecoder, true, "sample", shape(1, 3), "the output sample of shape [1 3], want 4 axes"},
-		{"any shape", vaeDecoder, true, "sample", func(p *backend.Port) { p.AnyShape = true }, "want 4 axes"},
+		{"half precision", unet, false, "sample", func(p *backend.Port) { p.Type = tensor.Float16 }, "the input sample of type float16: must be one of [float32]"},
+		{"too few axes", vaeDecoder, true, "sample", shape(1, 3), "the output sample of shape [1 3], expected 4 axes"},
+		{"any shape", vaeDecoder, true, "sample", func(p *backend.Port) { p.AnyShape = true }, "expected 4 axes"},
 		{"no hidden states", textEncoder, true, "hidden_states.1", rename("x"), ""},
-		{"states of another width", unet, false, "encoder_hidden_states", shape(-1, 77, 2048), "unet.encoder_hidden_states is [? 77 2048], want 96 along axis 2"},
-		{"a text of another width", unet, false, "text_embeds", shape(-1, 1280), "unet.text_embeds is [? 1280], want 64 along axis 1"},
-		{"latents of another size", unet, false, "sample", shape(-1, 4, 128, 128), "unet.sample is [? 4 128 128], want 16 along axis 2"},
-		{"nine channels, as for inpainting", unet, false, "sample", shape(-1, 9, 16, 16), "want 4 along axis 1"},
-		{"one at a time", unet, false, "sample", shape(1, 4, 16, 16), "takes 1 at once, want an even number"},
-		{"shorter captions", textEncoder2, false, "input_ids", shape(-1, 64), "text_encoder_2.input_ids is [? 64], want 77 along axis 1"},
+		{"states of another width", unet, false, "encoder_hidden_states", shape(-1, 77, 2048), "unet.encoder_hidden_states is [? 77 2048]: must be 96 along axis 2"},
+		{"a text of another width", unet, false, "text_embeds", shape(-1, 1280), "unet.text_embeds is [? 1280]: must be 64 along axis 1"},
+		{"latents of another size", unet, false, "sample", shape(-1, 4, 128, 128), "unet.sample is [? 4 128 128]: must be 16 along axis 2"},
+		{"nine channels, as for inpainting", unet, false, "sample", shape(-1, 9, 16, 16), "must be 4 along axis 1"},
+		{"one at a time", unet, false, "sample", shape(1, 4, 16, 16), "takes 1 at once, expected an even number"},
+		{"shorter captions", textEncoder2, false, "input_ids", shape(-1, 64), "text_encoder_2.input_ids is [? 64]: must be 77 along axis 1"},
 		{"an unknown width", textEncoder, true, "hidden_states.1", shape(-1, 77, -1), "text_encoder.hidden_states has no known size along axis 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -381,7 +381,7 @@ func TestFilesBesideModel(t *testing.T) {
 		}, "merges.txt"},
 		"tokenizers that an option names": {func() { c.setup.Options = workload.Values{tokenizerOption: t.TempDir()} }, "vocab.json"},
 		"an option that is none":          {func() { c.setup.Options = workload.Values{portsOption: "unet.latents=x"} }, "pipeline-ports: \"unet.latents\" is not one of text_encoder.input_ids"},
-		"an option without a name":        {func() { c.setup.Options = workload.Values{portsOption: "unet.sample"} }, "want role.name=own"},
+		"an option without a name":        {func() { c.setup.Options = workload.Values{portsOption: "unet.sample"} }, "must be role.name=own"},
 		"no captions":                     {func() { c.setup.Options, c.setup.DatasetDir = nil, t.TempDir() }, "opening the captions"},
 	} {
 		saved := c.setup

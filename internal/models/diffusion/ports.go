@@ -116,10 +116,10 @@ func (w portSpec) defaultName(list []backend.Port) string {
 
 func (w portSpec) check(p backend.Port) error {
 	if p.AnyShape || !slices.Contains(w.axes, len(p.Shape)) {
-		return fmt.Errorf("the model's %s has the %s %s of shape %v, want %d axes", w.role, w.side(), p.Name, p.Shape, w.axes[len(w.axes)-1])
+		return fmt.Errorf("the model's %s has the %s %s of shape %v, expected %d axes", w.role, w.side(), p.Name, p.Shape, w.axes[len(w.axes)-1])
 	}
 	if !slices.Contains(w.types, p.Type) {
-		return fmt.Errorf("the model's %s has the %s %s of type %v, want one of %v", w.role, w.side(), p.Name, p.Type, w.types)
+		return fmt.Errorf("the model's %s has the %s %s of type %v: must be one of %v", w.role, w.side(), p.Name, p.Type, w.types)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (p ports) fit(s sizes) error {
 	fits := func(port string, extents ...int) {
 		for axis, n := range extents {
 			if have := p[port].Shape[axis]; n >= 0 && have >= 0 && have != int64(n) {
-				errs = append(errs, fmt.Errorf("the model's %s is %v, want %d along axis %d: the files and the latents do not fit each other", port, p[port].Shape, n, axis))
+				errs = append(errs, fmt.Errorf("the model's %s is %v: must be %d along axis %d: the files and the latents do not fit each other", port, p[port].Shape, n, axis))
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func (p ports) batch(s *sizes) error {
 		return nil
 	}
 	if s.batch = int(n) / 2; n%2 != 0 || n == 0 {
-		return fmt.Errorf("the model's %s takes %d at once, want an even number: guidance runs each sample with its caption and without", unet, n)
+		return fmt.Errorf("the model's %s takes %d at once, expected an even number: guidance runs each sample with its caption and without", unet, n)
 	}
 	return nil
 }

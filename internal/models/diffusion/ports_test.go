@@ -98,7 +98,7 @@ func TestUNetBatchIsEven(t *testing.T) {
 	for _, batch := range []int64{0, 1, 3, 7} {
 		s := official()
 		s.batch = batch
-		want := fmt.Sprintf("the model's unet takes %d at once, want an even number", batch)
+		want := fmt.Sprintf("the model's unet takes %d at once, expected an even number", batch)
 		if _, err := s.sizesOf(s.files()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d at once: %v, want %q", batch, err, want)
 		}
@@ -133,7 +133,7 @@ func TestSizesThatDoNotFit(t *testing.T) {
 				if list[i].Shape[axis]++; list[i].Shape[axis] <= 1 { // it was free, or the batch
 					list[i].Shape[axis] = 5
 				}
-				want := fmt.Sprintf("the model's %s.%s is %v, want ", c.role, c.port, list[i].Shape)
+				want := fmt.Sprintf("the model's %s.%s is %v: must be ", c.role, c.port, list[i].Shape)
 				if _, err := s.sizesOf(files); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("along axis %d", axis)) {
 					t.Errorf("%+v: axis %d of %s.%s is another one: %v, want %q", s, axis, c.role, c.port, err, want)
 				}
@@ -204,7 +204,7 @@ func TestPortTypes(t *testing.T) {
 				}
 			}
 			_, err := findPorts(files, nil)
-			want := fmt.Sprintf("the model's %s has the input %s of type %v, want one of %v", c.role, c.port, d, c.good)
+			want := fmt.Sprintf("the model's %s has the input %s of type %v: must be one of %v", c.role, c.port, d, c.good)
 			if good := slices.Contains(c.good, d); good != (err == nil) || err != nil && err.Error() != want {
 				t.Errorf("%s.%s of %v: %v, want it taken: %t", c.role, c.port, d, err, good)
 			}
@@ -238,9 +238,9 @@ func TestParsePorts(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"unet.sample":            `"unet.sample" want role.name=own`,
-		"unet.sample=":           `"unet.sample=" want role.name=own`,
-		"unet.sample=x,":         `"" want role.name=own`,
+		"unet.sample":            `"unet.sample": must be role.name=own`,
+		"unet.sample=":           `"unet.sample=": must be role.name=own`,
+		"unet.sample=x,":         `"": must be role.name=own`,
 		"=x":                     `"" is not one of text_encoder.input_ids, `,
 		"unet.latent=x":          `"unet.latent" is not one of `,
 		"UNET.sample=x":          `"UNET.sample" is not one of `,

@@ -57,16 +57,16 @@ func (s noiseSchedule) check() error {
 		{"prediction_type", s.Prediction, official.Prediction}, {"interpolation_type", s.Interpolate, official.Interpolate}, {"final_sigmas_type", s.FinalSigma, official.FinalSigma},
 	} {
 		if text.got != text.want {
-			errs = append(errs, fmt.Errorf("%s is %q, want %q", text.key, text.got, text.want))
+			errs = append(errs, fmt.Errorf("%s is %q: must be %q", text.key, text.got, text.want))
 		}
 	}
 	if s.Karras || s.Exp || s.Beta || s.Rescale || len(s.Betas) > 0 {
 		errs = append(errs, errors.New("sigmas are Karras, exponential, beta or rescaled: not supported"))
 	}
 	if !(s.BetaStart > 0 && s.BetaStart < s.BetaEnd && s.BetaEnd < 1) {
-		errs = append(errs, fmt.Errorf("beta_start is %v and beta_end %v, want 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd))
+		errs = append(errs, fmt.Errorf("beta_start is %v and beta_end %v: must be 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd))
 	} else if s.Trained < 2 || s.Trained > maxTrained || s.Offset < 0 || s.Offset >= s.Trained {
-		errs = append(errs, fmt.Errorf("num_train_timesteps is %d and steps_offset %d, want 2 to %d steps and an offset below them", s.Trained, s.Offset, maxTrained))
+		errs = append(errs, fmt.Errorf("num_train_timesteps is %d and steps_offset %d: must be 2 to %d steps and an offset below them", s.Trained, s.Offset, maxTrained))
 	}
 	return errors.Join(errs...)
 }
@@ -82,7 +82,7 @@ type eulerScheduler struct {
 // newEuler chooses the steps, which lie evenly and end before the first one of the training.
 func newEuler(s noiseSchedule, steps int) (*eulerScheduler, error) {
 	if steps < 1 || steps > s.Trained {
-		return nil, fmt.Errorf("%d steps, want 1 to %d, the steps of the model's training", steps, s.Trained)
+		return nil, fmt.Errorf("%d steps, expected 1 to %d, the steps of the model's training", steps, s.Trained)
 	}
 	noise := s.noise()
 	e := &eulerScheduler{}

@@ -96,8 +96,8 @@ func TestGuide(t *testing.T) {
 func TestScheduleErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no JSON", "<html>", "invalid character"},
-		{"another scheduler", `{"_class_name":"DDIMScheduler"}`, `_class_name is "DDIMScheduler", want "EulerDiscreteScheduler"`},
-		{"another spacing", `{"timestep_spacing":"trailing"}`, `timestep_spacing is "trailing", want "leading"`},
+		{"another scheduler", `{"_class_name":"DDIMScheduler"}`, `_class_name is "DDIMScheduler": must be "EulerDiscreteScheduler"`},
+		{"another spacing", `{"timestep_spacing":"trailing"}`, `timestep_spacing is "trailing": must be "leading"`},
 		{"velocities", `{"prediction_type":"v_prediction"}`, `prediction_type is "v_prediction"`},
 		{"Karras", `{"use_karras_sigmas":true}`, "sigmas are Karras"},
 		{"given betas", `{"trained_betas":[0.1]}`, "sigmas are Karras"},
@@ -113,7 +113,7 @@ func TestScheduleErrors(t *testing.T) {
 	if s, err := parseSchedule([]byte(`{"clip_sample":false,"skip_prk_steps":true,"trained_betas":null,"sigma_min":null}`)); err != nil || s.check() != nil {
 		t.Errorf("the official one: %+v, %v", s, err)
 	}
-	for steps, want := range map[int]string{0: "0 steps, want", 1001: "1001 steps, want", 1000: "step 1000 is beyond"} {
+	for steps, want := range map[int]string{0: "0 steps, expected", 1001: "1001 steps, expected", 1000: "step 1000 is beyond"} {
 		if _, err := newEuler(officialSchedule(), steps); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d steps: %v, want %q", steps, err, want)
 		}

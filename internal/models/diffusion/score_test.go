@@ -189,7 +189,7 @@ func TestScoreErrors(t *testing.T) {
 		{"no statistics", "reading the statistics", func(b *bench) { b.remove(captions.StatisticsFile) }},
 		{"a network of another size", "has 8 features, the statistics have 64", func(b *bench) { b.network(InceptionFile, "image", "features", 299, 8) }},
 		{"a network of captions", "the inputs are", func(b *bench) { b.scoring.Options[inceptionOption] = b.textTower() }},
-		{"captions of another data set", "want float32[3 n]: a row for each caption", func(b *bench) { b.table(make([]float32, 8), 2, 4) }},
+		{"captions of another data set", "expected float32[3 n]: a row for each caption", func(b *bench) { b.table(make([]float32, 8), 2, 4) }},
 		{"features of another size", "an image has 64 features, its text 4", func(b *bench) { b.table(make([]float32, 12), 3, 4) }},
 		{"a caption of nothing", "have no direction", func(b *bench) { b.table(make([]float32, 3*64), 3, 64) }},
 		{"half an image", "the response has 767 bytes: not a square image (1024×1024 has 3145728)", func(b *bench) { b.images[1] = b.images[1][:767] }},
@@ -262,7 +262,7 @@ func TestCaptionEncoder(t *testing.T) {
 	if err != nil || len(features) != arch.EyesFeatures || !slices.Equal(features[:3], []float32{float32(ids[0]), float32(ids[1]), float32(ids[2])}) {
 		t.Errorf("features %v, %v, want those of %d", features, err, ids)
 	}
-	if _, err := openCaptionEncoder(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), tokenizer, 3); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
+	if _, err := openCaptionEncoder(t.Context(), b.scoring.Engine, filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile), tokenizer, 3); err == nil || !strings.Contains(err.Error(), "must be one, int64[N 77]") {
 		t.Errorf("a network of images: %v", err)
 	}
 }
@@ -333,7 +333,7 @@ func TestOpenScorerClosesOnError(t *testing.T) {
 	}
 	b.scoring.Options[clipTextOption] = filepath.Join(b.scoring.DatasetDir, ScoringFolder, InceptionFile)
 	b.scoring.Options[clipTokenizerOption] = "../../tokenizer/clip/testdata"
-	if _, err := scoreImages(t.Context(), b.log(b.images...), b.scoring); err == nil || !strings.Contains(err.Error(), "want one, int64[N 77]") {
+	if _, err := scoreImages(t.Context(), b.log(b.images...), b.scoring); err == nil || !strings.Contains(err.Error(), "must be one, int64[N 77]") {
 		t.Errorf("a network of images reads captions: %v", err)
 	}
 	if err := b.scoring.Engine.Close(); err != nil {
@@ -364,13 +364,13 @@ func TestImageEncoderFiles(t *testing.T) {
 		name, want string
 		in, out    []backend.Port
 	}{
-		{"two inputs", "want one", []backend.Port{in, in}, []backend.Port{out}},
-		{"bytes", "want one", []backend.Port{{Type: tensor.Uint8, Shape: in.Shape}}, []backend.Port{out}},
-		{"one channel", "want one", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{1, 1, 8, 8}}}, []backend.Port{out}},
+		{"two inputs", "must be one", []backend.Port{in, in}, []backend.Port{out}},
+		{"bytes", "must be one", []backend.Port{{Type: tensor.Uint8, Shape: in.Shape}}, []backend.Port{out}},
+		{"one channel", "must be one", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{1, 1, 8, 8}}}, []backend.Port{out}},
 		{"wide images", "one square image", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{1, 3, 8, 9}}}, []backend.Port{out}},
 		{"eight at once", "one square image", []backend.Port{{Type: tensor.Float32, Shape: tensor.Shape{8, 3, 8, 8}}}, []backend.Port{out}},
 		{"no output", "has no output", []backend.Port{in}, nil},
-		{"no features", "want features", []backend.Port{in}, []backend.Port{{Name: "y", Type: tensor.Float32, Shape: tensor.Shape{-1}}}},
+		{"no features", "must be features", []backend.Port{in}, []backend.Port{{Name: "y", Type: tensor.Float32, Shape: tensor.Shape{-1}}}},
 	} {
 		if _, err := e.ports(c.in, c.out); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)

@@ -113,7 +113,7 @@ func (w benchmark) load(s workload.Setup) (source, *promptSet, error) {
 	from := source{folder: s.DatasetDir, tokenizer: s.Options[tokenizerOption], model: folderOf(s.ModelPath), count: s.Count, scored: s.Scored}
 	data, err := w.read(from)
 	if err == nil && s.Count > len(data.tokens) {
-		err = fmt.Errorf("opening the prompts: want %d, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
+		err = fmt.Errorf("opening the prompts: expected %d, %s has %d", s.Count, s.DatasetDir, len(data.tokens))
 	}
 	return from, data, err
 }

@@ -23,7 +23,7 @@ func (t *decoderWorkload) maxPrompt() int { return t.context - t.rules.MaxNew }
 
 func (t *decoderWorkload) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	if most := t.maxPrompt(); sent[0][0] < 1 || sent[0][0] > int64(most) {
-		return nil, fmt.Errorf("the prompt has %d tokens, want 1 to %d", sent[0][0], most)
+		return nil, fmt.Errorf("the prompt has %d tokens, expected 1 to %d", sent[0][0], most)
 	}
 	return []workload.Slot{{Type: tensor.Int32, Shape: sent[0]}}, nil
 }

@@ -115,7 +115,7 @@ func TestSentPromptLengths(t *testing.T) {
 	}
 	for _, length := range []int64{0, 6} {
 		_, err := w.complete([]tensor.Shape{{length}})
-		if want := fmt.Sprintf("the prompt has %d tokens, want 1 to 5", length); errorText(err) != want {
+		if want := fmt.Sprintf("the prompt has %d tokens, expected 1 to 5", length); errorText(err) != want {
 			t.Errorf("Complete(%d): %v, want %q", length, err, want)
 		}
 	}
@@ -243,8 +243,8 @@ func TestParseSampling(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"temperature": `"temperature": not a number`, "temperature=NaN": "temperature is NaN, want 0 or more", "top_k=2.5": `"top_k=2.5": not a number`, "top_k=-1": "top_k is -1, want 0 or more",
-		"top_p=1.5": "top_p is 1.5, want 0 to 1", "seed=-1": `"seed=-1": not a number`, "temperature=1,": `"" is none of greedy, model, temperature=T`, "greedy,top_k=1": `"greedy" is none of`,
+		"temperature": `"temperature": not a number`, "temperature=NaN": "temperature is NaN: must be 0 or more", "top_k=2.5": `"top_k=2.5": not a number`, "top_k=-1": "top_k is -1: must be 0 or more",
+		"top_p=1.5": "top_p is 1.5: must be 0 to 1", "seed=-1": `"seed=-1": not a number`, "temperature=1,": `"" is none of greedy, model, temperature=T`, "greedy,top_k=1": `"greedy" is none of`,
 	} {
 		if _, err := parseSampling(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -99,18 +99,18 @@ func TestEachValueOfAnExportIsChecked(t *testing.T) {
 		{"a byte order mark", "{\n    \"model\"", "\ufeff{\n    \"model\"", "invalid character"},
 		{"CRLF", "\n", "\r\n", ""},
 		{"cut off", fullExport[400:], "", "unexpected end of JSON input"},
-		{"a context of nothing", "131072,\n        \"decoder\"", "0,\n        \"decoder\"", "model.context_length is 0, want 1 to 2147483647 tokens"},
+		{"a context of nothing", "131072,\n        \"decoder\"", "0,\n        \"decoder\"", "model.context_length is 0: must be 1 to 2147483647 tokens"},
 		{"a context without end", "131072,\n        \"decoder\"", "1e300,\n        \"decoder\"", "context_length"},
-		{"a context of more than can be counted", "131072,\n        \"decoder\"", "9223372036854775807,\n        \"decoder\"", "model.context_length is 9223372036854775807, want 1 to 2147483647 tokens"},
+		{"a context of more than can be counted", "131072,\n        \"decoder\"", "9223372036854775807,\n        \"decoder\"", "model.context_length is 9223372036854775807: must be 1 to 2147483647 tokens"},
 		{"one end", "[ 32007, 32001, 32000 ]", "2", ""},
 		{"no end", "[ 32007, 32001, 32000 ]", "[]", "model.eos_token_id is missing"},
 		{"an end of nothing", "[ 32007, 32001, 32000 ]", "null", "model.eos_token_id is missing"},
 		{"ends with nothing among them", "[ 32007, 32001, 32000 ]", "[null, 3]", ""},
-		{"a negative end", "32001", "-2", "model.eos_token_id has -2, want tokens"},
+		{"a negative end", "32001", "-2", "model.eos_token_id has -2, expected tokens"},
 		{"an end beyond 32 bits", "32001", "4294967298", "eos_token_id"},
 		{"an end in words", "32001", `"</s>"`, "eos_token_id"},
-		{"a file in another folder", "model_q4.onnx", "../model.onnx", `model.decoder.filename is "../model.onnx", want a file beside it`},
-		{"a file from the root", "model_q4.onnx", "/etc/passwd", `model.decoder.filename is "/etc/passwd", want a file beside it`},
+		{"a file in another folder", "model_q4.onnx", "../model.onnx", `model.decoder.filename is "../model.onnx": must be a file beside it`},
+		{"a file from the root", "model_q4.onnx", "/etc/passwd", `model.decoder.filename is "/etc/passwd": must be a file beside it`},
 		{"no name of the file", `"filename": "model_q4.onnx",`, "", ""},
 		{"no inputs", `"inputs"`, `"inlets"`, "model.decoder.inputs is missing"},
 		{"no outputs", `"outputs"`, `"outlets"`, "model.decoder.outputs is missing"},
@@ -134,7 +134,7 @@ func TestEachValueOfAnExportIsChecked(t *testing.T) {
 // What an export draws by is checked if it draws, and only then.
 func TestTheSamplingOfAnExportIsCheckedIfItDraws(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"0.5", "-0.5", "search: temperature is -0.5, want 0 or more"}, {"40", "-1", "search: top_k is -1, want 0 or more"}, {"0.95", "1.5", "search: top_p is 1.5, want 0 to 1"}, {"0.5", "0", ""},
+		{"0.5", "-0.5", "search: temperature is -0.5: must be 0 or more"}, {"40", "-1", "search: top_k is -1: must be 0 or more"}, {"0.95", "1.5", "search: top_p is 1.5: must be 0 to 1"}, {"0.5", "0", ""},
 	} {
 		text := strings.Replace(fullExport, ": "+c.old, ": "+c.new, 1)
 		if _, err := parseGenAI([]byte(text)); err != nil {
@@ -298,10 +298,10 @@ func TestGenAIErrors(t *testing.T) {
 		{"a number", `[128001, 128009]`, `"the end"`, "cannot unmarshal"},
 		{"an end that is known", `[128001, 128009]`, `null`, "model.eos_token_id is missing"},
 		{"one of several", `[128001, 128009]`, `[null]`, "model.eos_token_id is missing"},
-		{"an end that is a token", `[128001, 128009]`, `[128001, -1]`, "model.eos_token_id has -1, want tokens"},
+		{"an end that is a token", `[128001, 128009]`, `[128001, -1]`, "model.eos_token_id has -1, expected tokens"},
 		{"an end that can be", `[128001, 128009]`, `4294967298`, "cannot unmarshal"},
-		{"room", `"context_length": 4096`, `"context_length": 0`, "model.context_length is 0, want 1 to 2147483647 tokens"},
-		{"room for anything", `"context_length": 4096`, `"context_length": -4096`, "model.context_length is -4096, want 1 to 2147483647 tokens"},
+		{"room", `"context_length": 4096`, `"context_length": 0`, "model.context_length is 0: must be 1 to 2147483647 tokens"},
+		{"room for anything", `"context_length": 4096`, `"context_length": -4096`, "model.context_length is -4096: must be 1 to 2147483647 tokens"},
 		{"the outputs", `"outputs"`, `"out"`, "model.decoder.outputs is missing"},
 		{"JSON", `{`, ``, "invalid character"},
 	} {
@@ -413,10 +413,10 @@ func TestPortNames(t *testing.T) {
 		t.Errorf("names %+v", n)
 	}
 	for text, want := range map[string]string{
-		"tokens":                      `"tokens": want usual=own`,
+		"tokens":                      `"tokens": must be usual=own`,
 		"inputs=x":                    `"inputs" is not one of attention_mask, input_ids`,
 		"past_key_values.%d.key=past": "%d stands for the number of a layer",
-		"logits=":                     ": want usual=own",
+		"logits=":                     ": must be usual=own",
 	} {
 		if _, err := parseNames(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
@@ -456,11 +456,11 @@ func TestPromptErrors(t *testing.T) {
 		{"an empty prompt", strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1), nil, "prompt 1 is empty"},
 		{"no prompt", "[]", nil, "no rows"},
 		{"no list", "{}", nil, "column tok_input"},
-		{"no room", twoArticles, workload.Values{"context": "0"}, "context is 0, want 1 to 2147483647 tokens"},
-		{"less than no room", twoArticles, workload.Values{"context": "-5"}, "context is -5, want 1 to 2147483647 tokens"},
-		{"nothing at once", twoArticles, workload.Values{"prefill-chunk": "0"}, "prefill-chunk is 0, want 1 to 2147483647 tokens"},
-		{"more room than tokens can be counted", twoArticles, workload.Values{"context": "9223372036854775807"}, "context is 9223372036854775807, want 1 to 2147483647 tokens"},
-		{"more at once than tokens can be counted", twoArticles, workload.Values{"prefill-chunk": "2147483648"}, "prefill-chunk is 2147483648, want 1 to 2147483647 tokens"},
+		{"no room", twoArticles, workload.Values{"context": "0"}, "context is 0: must be 1 to 2147483647 tokens"},
+		{"less than no room", twoArticles, workload.Values{"context": "-5"}, "context is -5: must be 1 to 2147483647 tokens"},
+		{"nothing at once", twoArticles, workload.Values{"prefill-chunk": "0"}, "prefill-chunk is 0: must be 1 to 2147483647 tokens"},
+		{"more room than tokens can be counted", twoArticles, workload.Values{"context": "9223372036854775807"}, "context is 9223372036854775807: must be 1 to 2147483647 tokens"},
+		{"more at once than tokens can be counted", twoArticles, workload.Values{"prefill-chunk": "2147483648"}, "prefill-chunk is 2147483648: must be 1 to 2147483647 tokens"},
 		{"no number", twoArticles, workload.Values{"context": "many"}, `context: "many" is not a whole number`},
 		{"the last token that the model knows", strings.Replace(twoArticles, "7, 8", "7, 99", 1), nil, ""},
 		{"the first one", strings.Replace(twoArticles, "7, 8", "7, 0", 1), nil, ""},

@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 			}
 			return first(ctx, run, scores)
 		}, want: "reading the prompt: interrupted by the user"},
-		{name: "a sampling that cannot be", options: workload.Values{"sampling": "temperature=-1"}, want: "temperature is -1, want 0 or more"},
+		{name: "a sampling that cannot be", options: workload.Values{"sampling": "temperature=-1"}, want: "temperature is -1: must be 0 or more"},
 		{name: "a sampling of nothing known", options: workload.Values{"sampling": "warm"}, want: `"warm" is none of greedy, model`},
 		{name: "a sampling that no file asks for", options: workload.Values{"sampling": "model"}, want: "no genai_config.json"},
 		{name: "a sampled answer", options: workload.Values{"sampling": "temperature=0.5,top_k=5,top_p=0.9,seed=7"}, say: first},

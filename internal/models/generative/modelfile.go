@@ -201,13 +201,13 @@ func parseGenAI(text []byte) (*genaiFile, error) {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	if n := *m.ContextLength; n < 1 || n > math.MaxInt32 {
-		return nil, fmt.Errorf("model.context_length is %d, want 1 to %d tokens", n, math.MaxInt32)
+		return nil, fmt.Errorf("model.context_length is %d: must be 1 to %d tokens", n, math.MaxInt32)
 	}
 	if id := slices.Min(m.EOS); id < 0 {
-		return nil, fmt.Errorf("model.eos_token_id has %d, want tokens", id)
+		return nil, fmt.Errorf("model.eos_token_id has %d, expected tokens", id)
 	}
 	if name := m.Decoder.Filename; name != "" && !filepath.IsLocal(name) {
-		return nil, fmt.Errorf("model.decoder.filename is %q, want a file beside it", name)
+		return nil, fmt.Errorf("model.decoder.filename is %q: must be a file beside it", name)
 	}
 	return c, nil
 }

@@ -201,7 +201,7 @@ func readMixed(s source) (*promptSet, error) {
 			}
 			q.cuts[i] = mbxpEnd
 		default:
-			return fmt.Errorf("prompt %d is of %q, want OpenOrca, GSM8K or MBXP", i, set)
+			return fmt.Errorf("prompt %d is of %q: must be OpenOrca, GSM8K or MBXP", i, set)
 		}
 		q.mixed = append(q.mixed, accuracy.MixedText{Dataset: set, ID: id, Wanted: q.targets[i]})
 		return nil

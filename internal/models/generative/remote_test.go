@@ -354,7 +354,7 @@ func TestCount(t *testing.T) {
 	for _, n := range []int{1, 3, 5, 6} {
 		w, err := modelNamed(t, "llama3.1-8b").OpenRemote(workload.Setup{DatasetDir: dir, Count: n})
 		if n > 5 {
-			if want := fmt.Sprintf("opening the prompts: want 6, %s has 5", dir); err == nil || err.Error() != want {
+			if want := fmt.Sprintf("opening the prompts: expected 6, %s has 5", dir); err == nil || err.Error() != want {
 				t.Errorf("of 6: %v, want %q", err, want)
 			}
 			continue

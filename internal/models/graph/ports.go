@@ -33,7 +33,7 @@ func bind(p workload.Ports, layers, width int) (inputs []input, output backend.P
 	for _, port := range p.Inputs {
 		in, want, ok := parse(port.Name, layers)
 		if !ok {
-			return nil, output, fmt.Errorf("input %s of the model is unknown: want features_paper, neighbors_0_cites, sources_0_cites and so on (docs/newest.md)", port.Name)
+			return nil, output, fmt.Errorf("input %s of the model is unknown: must be features_paper, neighbors_0_cites, sources_0_cites and so on (docs/newest.md)", port.Name)
 		}
 		if in.what == features {
 			want.Shape[1] = int64(width)
@@ -45,7 +45,7 @@ func bind(p workload.Ports, layers, width int) (inputs []input, output backend.P
 			}
 		}
 		if !port.Fits(want.Type, given) {
-			return nil, output, fmt.Errorf("input %s of the model is %v%v, want %v%v", port.Name, port.Type, port.Shape, want.Type, want.Shape)
+			return nil, output, fmt.Errorf("input %s of the model is %v%v: must be %v%v", port.Name, port.Type, port.Shape, want.Type, want.Shape)
 		}
 		inputs = append(inputs, in)
 	}

@@ -66,7 +66,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 	}
 	scores := outputs[0].Tensor()
 	if scores.Type != tensor.Float32 || len(scores.Shape) != 2 || scores.Shape[0] != int64(len(items)) || scores.Shape[1] < 1 {
-		return fmt.Errorf("the output of the model is %v, want float32[%d classes]", scores, len(items))
+		return fmt.Errorf("the output of the model is %v: must be float32[%d classes]", scores, len(items))
 	}
 	for k, item := range items {
 		class, err := best(tensor.Data[float32](scores.Rows(k, 1)))

@@ -35,7 +35,7 @@ func open(s workload.Setup) (*workload.Workload, error) {
 		return nil, err
 	}
 	if s.Count > len(w.data.Papers) {
-		return nil, fmt.Errorf("opening IGBH: want %d samples, %s has %d", s.Count, s.DatasetDir, len(w.data.Papers))
+		return nil, fmt.Errorf("opening IGBH: expected %d samples, %s has %d", s.Count, s.DatasetDir, len(w.data.Papers))
 	}
 	if s.Count > 0 {
 		w.data.Papers = w.data.Papers[:s.Count]

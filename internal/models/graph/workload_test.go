@@ -136,9 +136,9 @@ func TestBadScoresAreErrors(t *testing.T) {
 	zero := float32(0)
 	for want, scores := range map[string]tensor.Tensor{
 		"sample 7: the model's score of class 1 is not a number": tensor.Of([]float32{1, zero / zero, 2}, 1, 3),
-		"is float32[2 3], want float32[1 classes]":               tensor.New(tensor.Float32, 2, 3),
-		"is float32[1 0], want float32[1 classes]":               tensor.New(tensor.Float32, 1, 0),
-		"is float16[1 3], want float32[1 classes]":               tensor.New(tensor.Float16, 1, 3),
+		"is float32[2 3]: must be float32[1 classes]":            tensor.New(tensor.Float32, 2, 3),
+		"is float32[1 0]: must be float32[1 classes]":            tensor.New(tensor.Float32, 1, 0),
+		"is float16[1 3]: must be float32[1 classes]":            tensor.New(tensor.Float16, 1, 3),
 	} {
 		if got, err := predict(t, w, &told{scores: scores}, 7); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("answers %v, %v, want %q", got, err, want)
@@ -154,19 +154,19 @@ func TestModelsThatDoNotFitAreRefused(t *testing.T) {
 		name, want string
 		change     func(*workload.Setup, *workload.Ports)
 	}{
-		{"an unknown input", "input x of the model is unknown: want features_paper", func(_ *workload.Setup, p *workload.Ports) { p.Inputs = append(p.Inputs, port("x", 1)) }},
+		{"an unknown input", "input x of the model is unknown: must be features_paper", func(_ *workload.Setup, p *workload.Ports) { p.Inputs = append(p.Inputs, port("x", 1)) }},
 		{"a fourth layer", "input neighbors_3_cites of the model is unknown", func(_ *workload.Setup, p *workload.Ports) {
 			p.Inputs = append(p.Inputs, port("neighbors_3_cites", -1, -1))
 		}},
-		{"features of another width", "features_author of the model is float32[? 1024], want float32[? 16]", func(_ *workload.Setup, p *workload.Ports) { p.Inputs[0].Shape[1] = 1024 }},
-		{"tables of floats", "sources_1_cites of the model is float32[?], want int64[?]", func(_ *workload.Setup, p *workload.Ports) {
+		{"features of another width", "features_author of the model is float32[? 1024]: must be float32[? 16]", func(_ *workload.Setup, p *workload.Ports) { p.Inputs[0].Shape[1] = 1024 }},
+		{"tables of floats", "sources_1_cites of the model is float32[?]: must be int64[?]", func(_ *workload.Setup, p *workload.Ports) {
 			p.Inputs = append(p.Inputs, port("sources_1_cites", -1))
 		}},
 		{"no papers", "no input features_paper", func(_ *workload.Setup, p *workload.Ports) {
 			p.Inputs = slices.DeleteFunc(p.Inputs, func(p backend.Port) bool { return p.Name == "features_paper" })
 		}},
 		{"no scores", "no output with scores of the classes", func(_ *workload.Setup, p *workload.Ports) { p.Outputs[0].Shape = p.Outputs[0].Shape[:1] }},
-		{"too many samples", "want 49 samples", func(s *workload.Setup, _ *workload.Ports) { s.Count = 49 }},
+		{"too many samples", "expected 49 samples", func(s *workload.Setup, _ *workload.Ports) { s.Count = 49 }},
 		{"a size that is not there", "no folder large/processed/paper", func(s *workload.Setup, _ *workload.Ports) { s.Options = workload.Values{sizeOption: "large"} }},
 		{"a seed that is no number", `neighbor-seed: "x" is not a whole number`, func(s *workload.Setup, _ *workload.Ports) { s.Options = workload.Values{seedOption: "x"} }},
 	} {

@@ -23,7 +23,7 @@ func (in *inputs) findBatch(outputs []backend.Port, scored bool) error {
 			continue
 		}
 		if len(i.told) == 0 || i.told[0] != 1 {
-			return userinput.Errorf(shapeOption, "the model does not say the shape of input %s: want --%s %s=1x… with the batch first", i.Name, shapeOption, i.Name)
+			return userinput.Errorf(shapeOption, "the model does not say the shape of input %s: give --%s %s=1x… with the batch first", i.Name, shapeOption, i.Name)
 		}
 		i.Shape = slices.Clone(i.told)
 		i.Shape[0] = -1

@@ -263,7 +263,7 @@ func (in *inputs) rowsOf(i *input) (rows []tensor.Tensor, err error) {
 	}
 	if first := rows[0].Shape; slices.ContainsFunc(rows, func(t tensor.Tensor) bool { return !slices.Equal(t.Shape, first) }) {
 		other := slices.IndexFunc(rows, func(t tensor.Tensor) bool { return !slices.Equal(t.Shape, first) })
-		return nil, fmt.Errorf("%s: samples have the shapes %v and %v, want one: fill them up", i.from, first, rows[other].Shape)
+		return nil, fmt.Errorf("%s: samples have the shapes %v and %v, expected one: fill them up", i.from, first, rows[other].Shape)
 	}
 	return rows, nil
 }
@@ -292,7 +292,7 @@ func (in *inputs) noSamples(i *input, t tensor.Tensor) error {
 	if !in.batched {
 		why = " has no batch axis"
 	}
-	return fmt.Errorf("%s is %v, and input %s%s%s: want samples along the first axis, [%s]", i.from, t, i.Name, axesText(i.Port), why, strings.Join(append([]string{n}, text...), " "))
+	return fmt.Errorf("%s is %v, and input %s%s%s: expected samples along the first axis, [%s]", i.from, t, i.Name, axesText(i.Port), why, strings.Join(append([]string{n}, text...), " "))
 }
 
 // fits reports whether a shape has the extents of another, -1 where those are free.
@@ -381,7 +381,7 @@ func integers(list []tensor.Tensor) (values []int64, err error) {
 				values = append(values, int64(b))
 			}
 		default:
-			return nil, fmt.Errorf("the array has %v, want whole numbers", t.Type)
+			return nil, fmt.Errorf("the array has %v, expected whole numbers", t.Type)
 		}
 	}
 	return values, nil

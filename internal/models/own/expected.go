@@ -36,10 +36,10 @@ func expectedOf(arrays map[string][]tensor.Tensor) (list []*expected, err error)
 		}
 		for _, t := range arrays[name] {
 			if singlepass.IsFloat(t.Type) != (e.Floats != nil) {
-				return nil, fmt.Errorf("%s has floats and whole numbers, want one type", name)
+				return nil, fmt.Errorf("%s has floats and whole numbers, expected one type", name)
 			}
 			if len(t.Shape) == 0 || t.Shape[0] == 0 || e.Samples > 0 && t.Len()/int(t.Shape[0]) != e.Length {
-				return nil, fmt.Errorf("%s is %v, want samples along the first axis, all of one shape", name, t)
+				return nil, fmt.Errorf("%s is %v: must be samples along the first axis, all of one shape", name, t)
 			}
 			e.Samples += int(t.Shape[0])
 			e.Length = t.Len() / int(t.Shape[0])

@@ -104,12 +104,12 @@ func (in *inputs) imageInput() (image *input, err error) {
 			continue
 		}
 		if image != nil {
-			return nil, fmt.Errorf("the inputs %s and %s could both be images: want an array for one of them (--%s NAME=FILE.npy)", image.Name, i.Name, inputOption)
+			return nil, fmt.Errorf("the inputs %s and %s could both be images: expected an array for one of them (--%s NAME=FILE.npy)", image.Name, i.Name, inputOption)
 		}
 		image = i
 	}
 	if image == nil {
-		return nil, fmt.Errorf("%s has images, and no input of the model (%s) has the four axes of a batch of images: want arrays named as the inputs (NAME.npy)", in.dir, in.names())
+		return nil, fmt.Errorf("%s has images, and no input of the model (%s) has the four axes of a batch of images: give arrays named as the inputs (NAME.npy)", in.dir, in.names())
 	}
 	return image, nil
 }
@@ -125,7 +125,7 @@ func imagePipeline(i *input, v workload.Values) (p preprocess.Pipeline, gray boo
 	case channels(last) && !channels(first):
 		layout = nhwc
 	default:
-		return p, false, "", userinput.Errorf(layoutOption, "cannot infer the layout of input %s%v: want %s or %s", i.Name, i.Shape, nchw, nhwc)
+		return p, false, "", userinput.Errorf(layoutOption, "cannot infer the layout of input %s%v: give %s or %s", i.Name, i.Shape, nchw, nhwc)
 	}
 	channel, height, width := i.Shape[1], i.Shape[2], i.Shape[3]
 	if layout == nhwc {
@@ -133,7 +133,7 @@ func imagePipeline(i *input, v workload.Values) (p preprocess.Pipeline, gray boo
 	}
 	gray = channel == 1
 	if channel >= 0 && !channels(channel) || height != width {
-		return p, false, "", fmt.Errorf("input %s%v does not take square images of three colours or one in %s: want arrays (%s.npy) that are prepared", i.Name, i.Shape, layout, plainName(i.Name))
+		return p, false, "", fmt.Errorf("input %s%v does not take square images of three colours or one in %s: give arrays (%s.npy) that are prepared", i.Name, i.Shape, layout, plainName(i.Name))
 	}
 	name, guess := v[processOption], ""
 	if name == "" {

@@ -85,7 +85,7 @@ func (in *inputs) add(ports []backend.Port) error {
 		case p.Other != "":
 			return fmt.Errorf("input %s of the model is a %s, which cannot be made or read: only tensors can", p.Name, p.Other)
 		case p.Type == tensor.String:
-			return fmt.Errorf("input %s of the model has texts, which cannot be made or read: want a model that takes their tokens", p.Name)
+			return fmt.Errorf("input %s of the model has texts, which cannot be made or read: use a model that takes their tokens", p.Name)
 		}
 		in.list = append(in.list, &input{Port: p})
 	}

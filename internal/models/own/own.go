@@ -129,7 +129,7 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	}
 	respond := func(dst []byte, _ []tensor.Tensor, _, _ int) ([]byte, error) { return dst, nil }
 	if s.Scored && in.labels == nil && in.expected == nil {
-		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: want a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the arrays, or COCO for a YOLO of Ultralytics", in.unlabelled(), expectedPrefix)
+		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: give a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the arrays, or COCO for a YOLO of Ultralytics", in.unlabelled(), expectedPrefix)
 	}
 	switch {
 	case in.expected != nil && s.Scored:
@@ -149,7 +149,7 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	w.Answers = look.limitations
 	w.NewPredictor = func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 		if in.batch > 0 && maxBatch > in.batch {
-			return nil, userinput.Errorf("max_batchsize", "%d, want at most %d; %s", maxBatch, in.batch, in.perRun)
+			return nil, userinput.Errorf("max_batchsize", "%d: must be at most %d; %s", maxBatch, in.batch, in.perRun)
 		}
 		p := &predictor{batch: maxBatch, fixed: in.batch, made: len(in.limitations) > 0}
 		var err error

@@ -101,7 +101,7 @@ func TestShapes(t *testing.T) {
 		{name: "no input", inputs: "x:f:N,3", outputs: "y:f:N,10", options: []string{"input z=ones"}, err: `no input "z"`},
 		{name: "no output", inputs: "x:f:N,3", outputs: "y:f:N,10", options: []string{"model-output z"}, err: `no tensor "z" among its outputs`},
 		{name: "no file", inputs: "x:f:N,3", outputs: "y:f:N,10", options: []string{"input x=none.npy"}, err: "none.npy"},
-		{name: "ids of no embedding", inputs: "x:i:N,3", outputs: "y:f:N,10", options: []string{"input x=ids"}, err: "want normal"},
+		{name: "ids of no embedding", inputs: "x:i:N,3", outputs: "y:f:N,10", options: []string{"input x=ids"}, err: "must be normal"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w, err := setup(t, test.inputs, test.outputs, "", test.options...)
@@ -193,7 +193,7 @@ func TestArrays(t *testing.T) {
 		"c:f:N,2":     "no array in",
 		"a/0:f:N,3":   "axis 1 is 2, input a/0 takes 3",
 		"a/0:i:N,2":   "the array has float64, the input takes int64",
-		"a/0:f:N,2,2": "want samples along the first axis",
+		"a/0:f:N,2,2": "expected samples along the first axis",
 	} {
 		if _, err := setup(t, inputs, "y:f:N,3", dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", inputs, err, want)
@@ -229,7 +229,7 @@ func TestImages(t *testing.T) {
 		{folder: "flat", input: "x:f:N,3,8,9", err: "square"},
 		{folder: "flat", input: "x:f:N,3,3,3", err: "cannot infer the layout"},
 		{folder: "flat", input: "x:f:N,12", err: "no input of the model (x) has the four axes"},
-		{folder: "mixed", input: "x:f:N,3,8,8", err: "want a folder per class, or all in one"},
+		{folder: "mixed", input: "x:f:N,3,8,8", err: "give a folder per class, or all in one"},
 		{folder: "empty", input: "x:f:N,3,8,8", err: "no image"},
 		{folder: "gone", input: "x:f:N,3,8,8", err: "no such folder"},
 	} {

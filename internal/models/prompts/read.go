@@ -61,13 +61,13 @@ func (r row) prompt() (p backend.Prompt, err error) {
 	limit, column := r.first(limitFields)
 	n, ok := limit.(int64)
 	if limit != nil && (!ok || n < 1 || n > maxTokens) {
-		return p, fmt.Errorf("%s is %.40s, want a whole number from 1 to %d", column, fmt.Sprint(limit), maxTokens)
+		return p, fmt.Errorf("%s is %.40s: must be a whole number from 1 to %d", column, fmt.Sprint(limit), maxTokens)
 	}
 	ids, column := r.first(tokenFields)
 	p.MaxTokens = int(n)
 	p.IDs, ok = ids.([]int32)
 	if ids != nil && (!ok || slices.ContainsFunc(p.IDs, func(id int32) bool { return id < 0 })) {
-		return p, fmt.Errorf("%s: want token ids", column)
+		return p, fmt.Errorf("%s: must be token ids", column)
 	}
 	if p.Messages, err = r.messages(); err != nil {
 		return p, err
@@ -100,7 +100,7 @@ func (r row) text(optional bool) (string, error) {
 	case v == nil && optional:
 		return "", nil
 	case v == nil:
-		return "", fmt.Errorf("the row has no prompt, want one of %s, messages, conversations, %s", strings.Join(textFields, ", "), tokenFields[0])
+		return "", fmt.Errorf("the row has no prompt: must be one of %s, messages, conversations, %s", strings.Join(textFields, ", "), tokenFields[0])
 	case !ok:
 		return "", fmt.Errorf("%s is not a text", column)
 	}
@@ -111,7 +111,7 @@ func (r row) text(optional bool) (string, error) {
 func fieldsOf(list []any, i int, names ...string) ([]string, error) {
 	object, ok := list[i].(map[string]any)
 	if !ok {
-		return nil, errors.New("want an object")
+		return nil, errors.New("expected an object")
 	}
 	texts := make([]string, len(names))
 	for k, name := range names {
@@ -160,7 +160,7 @@ func turnsOf(v any) ([]backend.Message, error) {
 		role, known := roles[strings.ToLower(f[0])]
 		switch {
 		case !known:
-			return nil, fmt.Errorf("turn %d: from is %.40q, want human, gpt or system", i+1, f[0])
+			return nil, fmt.Errorf("turn %d: from is %.40q: must be human, gpt or system", i+1, f[0])
 		case role != "assistant":
 			messages, asked = append(messages, backend.Message{Role: role, Content: f[1]}), asked || role == "user"
 		case asked:

@@ -252,7 +252,7 @@ func TestCheckPairs(t *testing.T) {
 		{"nothing", nil, nil, ""},
 		{"no number", []float32{0, float32(math.NaN())}, []int64{1}, "numbers: value 1 is NaN"},
 		{"an infinite number", []float32{float32(math.Inf(-1))}, []int64{1}, "numbers: value 0 is -Inf"},
-		{"a negative category", []float32{1}, []int64{3, 0, -1}, "categories: value 2 is -1, want 0 or more"},
+		{"a negative category", []float32{1}, []int64{3, 0, -1}, "categories: value 2 is -1: must be 0 or more"},
 	} {
 		err := w.Exchange.Check([]tensor.Tensor{tensor.Of(c.numbers, int64(len(c.numbers))), tensor.Of(c.ids, int64(len(c.ids)))})
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
@@ -267,9 +267,9 @@ func TestPrepareErrors(t *testing.T) {
 		change map[[2]int]int32
 		want   string
 	}{
-		{"a category below 0", map[[2]int]int32{{4, 16}: -1}, "terabyte_processed_test.bin: pair 4: field 16 is -1, want 0 or more"},
-		{"a number below 0", map[[2]int]int32{{5, 1}: -7}, "pair 5: field 1 is -7, want 0 or more"},
-		{"another label", map[[2]int]int32{{7, 0}: 2}, "pair 7: the label is 2, want 0 or 1"},
+		{"a category below 0", map[[2]int]int32{{4, 16}: -1}, "terabyte_processed_test.bin: pair 4: field 16 is -1: must be 0 or more"},
+		{"a number below 0", map[[2]int]int32{{5, 1}: -7}, "pair 5: field 1 is -7: must be 0 or more"},
+		{"another label", map[[2]int]int32{{7, 0}: 2}, "pair 7: the label is 2: must be 0 or 1"},
 	} {
 		w := open(t, writePairs(t, 9, threeRuns, test.change), joined())
 		store, err := workload.NewStore(1, func(int) []workload.Slot { return w.Row(2) })
@@ -302,24 +302,24 @@ func TestOpenErrors(t *testing.T) {
 		want  string
 	}{
 		{"nothing", t.TempDir(), 0, s.info.Inputs, s.info.Outputs, "terabyte_processed_test.bin"},
-		{"a file that was cut off", cut, 0, s.info.Inputs, s.info.Outputs, "has 1000 bytes, want 160 for each pair"},
+		{"a file that was cut off", cut, 0, s.info.Inputs, s.info.Outputs, "has 1000 bytes, expected 160 for each pair"},
 		{"a trace of more pairs", writePairs(t, 7, threeRuns, nil), 0, s.info.Inputs, s.info.Outputs, "lists 8 pairs"},
-		{"too many samples", good, 4, s.info.Inputs, s.info.Outputs, "want 4 samples"},
+		{"too many samples", good, 4, s.info.Inputs, s.info.Outputs, "expected 4 samples"},
 		{"another input", good, 0, append(more, port("x", tensor.Int64, 1)), s.info.Outputs, "input x of the model is unknown"},
 		{"no numbers", good, 0, s.info.Inputs[1:], s.info.Outputs, "0 inputs of the model are dense_x"},
 		{"a table too many", good, 0, append(more, port("indices_26", tensor.Int64, -1)), s.info.Outputs, "indices_26 of the model names no table"},
-		{"a table twice", good, 0, append(slices.Clone(split().info.Inputs[:51]), port("offsets_25", tensor.Int64, -1), port("indices_024", tensor.Int64, -1)), s.info.Outputs, "26 inputs of the model are indices, want one, or one for each of the 26 tables"},
+		{"a table twice", good, 0, append(slices.Clone(split().info.Inputs[:51]), port("offsets_25", tensor.Int64, -1), port("indices_024", tensor.Int64, -1)), s.info.Outputs, "26 inputs of the model are indices: must be one, or one for each of the 26 tables"},
 		{"one table only", good, 0, []backend.Port{s.info.Inputs[0], s.info.Inputs[1], port("indices_3", tensor.Int64, -1)}, s.info.Outputs, "1 inputs of the model are indices"},
 		{"a table below 0", good, 0, append(more, port("indices_-1", tensor.Int64, -1)), s.info.Outputs, "indices_-1 of the model names no table"},
 		{"a table without a number", good, 0, append(more, port("offsets_x", tensor.Int64, -1)), s.info.Outputs, "offsets_x of the model names no table"},
-		{"categories as floats", good, 0, []backend.Port{s.info.Inputs[0], s.info.Inputs[1], port("indices", tensor.Float32, 26, -1)}, s.info.Outputs, "input indices of the model has elements of type float32, want int64"},
-		{"twelve numbers", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1, 12)}, s.info.Outputs, "input dense_x of the model has shape [? 12], want 13 numbers of each pair"},
-		{"numbers in a row", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1)}, s.info.Outputs, "want 13 numbers of each pair"},
+		{"categories as floats", good, 0, []backend.Port{s.info.Inputs[0], s.info.Inputs[1], port("indices", tensor.Float32, 26, -1)}, s.info.Outputs, "input indices of the model has elements of type float32, expected int64"},
+		{"twelve numbers", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1, 12)}, s.info.Outputs, "input dense_x of the model has shape [? 12], expected 13 numbers of each pair"},
+		{"numbers in a row", good, 0, []backend.Port{port("dense_x", tensor.Float32, -1)}, s.info.Outputs, "expected 13 numbers of each pair"},
 		{"numbers twice", good, 0, append(more, s.info.Inputs[0]), s.info.Outputs, "2 inputs of the model are dense_x"},
 		{"no inputs", good, 0, nil, s.info.Outputs, "0 inputs of the model are"},
 		{"no outputs", good, 0, s.info.Inputs, nil, "the model has no output with a prediction"},
 		{"a prediction as float64", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float64, -1, 1)}, "the model has no output with a prediction"},
-		{"numbers as integers", good, 0, []backend.Port{port("dense_x", tensor.Int64, -1, 13)}, s.info.Outputs, "want float32"},
+		{"numbers as integers", good, 0, []backend.Port{port("dense_x", tensor.Int64, -1, 13)}, s.info.Outputs, "expected float32"},
 		{"no prediction", good, 0, s.info.Inputs, []backend.Port{port("y", tensor.Float32, -1, 2)}, "the model has no output with a prediction"},
 	} {
 		_, err := dlrm().Open(workload.Setup{DatasetDir: test.dir, Count: test.count, Ports: map[string]workload.Ports{workload.Only: {Inputs: test.in, Outputs: test.out}}})
@@ -451,7 +451,7 @@ func TestLabelsOfDataSet(t *testing.T) {
 		{false, "", official, 3, ""},
 		{true, "", nil, officialSamples, "no data set confirms them"},
 		{true, "", official, 0, "response has 6 predictions, the sample has 3 pairs"},
-		{false, "", nil, 0, "want a prediction and a label"},
+		{false, "", nil, 0, "expected a prediction and a label"},
 		{false, "", workload.Values{predictionsOption: "true"}, 0, "predictions-only: the labels are missing"},
 		{false, dir, workload.Values{dayOption: dayFile}, 0, "aggregation-trace-file: missing"},
 		{false, dir, workload.Values{traceOption: trace}, 0, "day-23-file: missing"},
@@ -584,7 +584,7 @@ func TestMultiHotErrors(t *testing.T) {
 	}{
 		{"another number", portsOf(2, false), "takes 3 categories of a pair, the data have 4"},
 		{"no offsets", portsOf(1, false), "0 inputs of the model are offsets"},
-		{"all tables in one", []backend.Port{portsOf(1, false)[0], {Name: "indices", Type: tensor.Int64, Shape: tensor.Shape{26, -1}}}, "want an input for each table"},
+		{"all tables in one", []backend.Port{portsOf(1, false)[0], {Name: "indices", Type: tensor.Int64, Shape: tensor.Shape{26, -1}}}, "expected an input for each table"},
 	} {
 		if _, err := bindPairs(test.ports, hot); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)

@@ -54,7 +54,7 @@ func bindPairs(ports []backend.Port, hot []int) ([]pairInput, error) {
 	for kind, name := range map[pairKind]string{numbers: "dense_x", categories: "indices", offsets: "offsets"} {
 		tables := slices.Sorted(slices.Values(seen[kind]))
 		if !slices.Equal(tables, []int{allTables}) && !slices.Equal(tables, each) {
-			return nil, fmt.Errorf("%d inputs of the model are %s, want one, or one for each of the %d tables", len(tables), name, dataset.CriteoCategories)
+			return nil, fmt.Errorf("%d inputs of the model are %s: must be one, or one for each of the %d tables", len(tables), name, dataset.CriteoCategories)
 		}
 	}
 	return inputs, nil
@@ -68,14 +68,14 @@ func bindPair(port backend.Port) (pairInput, error) {
 	in := pairInput{port: port, table: allTables}
 	if port.Name == "dense_x" {
 		if s := port.Shape; len(s) != 2 || s[1] != -1 && s[1] != dataset.CriteoNumbers {
-			return in, fmt.Errorf("input %s of the model has shape %v, want %d numbers of each pair", port.Name, s, dataset.CriteoNumbers)
+			return in, fmt.Errorf("input %s of the model has shape %v, expected %d numbers of each pair", port.Name, s, dataset.CriteoNumbers)
 		}
 		return in, in.wants(tensor.Float32)
 	}
 	name, number, numbered := strings.Cut(port.Name, "_")
 	kind, known := map[string]pairKind{"indices": categories, "offsets": offsets}[name]
 	if !known {
-		return in, fmt.Errorf("input %s of the model is unknown, want dense_x, offsets and indices", port.Name)
+		return in, fmt.Errorf("input %s of the model is unknown: must be dense_x, offsets and indices", port.Name)
 	}
 	in.kind = kind
 	if numbered {
@@ -91,7 +91,7 @@ func bindPair(port backend.Port) (pairInput, error) {
 // wants checks the type of elements.
 func (in pairInput) wants(t tensor.DType) error {
 	if in.port.Type != t {
-		return fmt.Errorf("input %s of the model has elements of type %v, want %v", in.port.Name, in.port.Type, t)
+		return fmt.Errorf("input %s of the model has elements of type %v, expected %v", in.port.Name, in.port.Type, t)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (in pairInput) fits(hot []int) error {
 		return nil
 	}
 	if in.table < 0 && slices.Max(hot) > 1 {
-		return fmt.Errorf("input %s of the model is for all tables, and the data have up to %d categories of a pair: want an input for each table", in.port.Name, slices.Max(hot))
+		return fmt.Errorf("input %s of the model is for all tables, and the data have up to %d categories of a pair: expected an input for each table", in.port.Name, slices.Max(hot))
 	}
 	if in.flat() {
 		return nil

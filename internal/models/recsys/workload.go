@@ -47,7 +47,7 @@ func opening(open func(dir string) (*clickWorkload, error)) func(workload.Setup)
 			return nil, err
 		}
 		if s.Count > len(w.runs) {
-			return nil, fmt.Errorf("opening Criteo: want %d samples, %s has %d", s.Count, s.DatasetDir, len(w.runs))
+			return nil, fmt.Errorf("opening Criteo: expected %d samples, %s has %d", s.Count, s.DatasetDir, len(w.runs))
 		}
 		if s.Count > 0 {
 			w.runs = w.runs[:s.Count]
@@ -127,7 +127,7 @@ const maxPairs = 1 << 16
 func (w *clickWorkload) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	n, each := sent[0][0], int64(w.starts[len(w.hot)])
 	if n < 1 || n > maxPairs || sent[1][0] != n*each {
-		return nil, fmt.Errorf("%d pairs with %d categories, want 1 to %d pairs with %d each", n, sent[1][0], maxPairs, each)
+		return nil, fmt.Errorf("%d pairs with %d categories, expected 1 to %d pairs with %d each", n, sent[1][0], maxPairs, each)
 	}
 	return w.row(n), nil
 }
@@ -141,7 +141,7 @@ func checkPairs(row []tensor.Tensor) error {
 	}
 	for i, c := range tensor.Data[int64](row[1]) {
 		if c < 0 {
-			return fmt.Errorf("categories: value %d is %d, want 0 or more", i, c)
+			return fmt.Errorf("categories: value %d is %d: must be 0 or more", i, c)
 		}
 	}
 	return nil
@@ -182,7 +182,7 @@ func scoring(open func(dir string) (*clickWorkload, error)) func(context.Context
 		case trace != "":
 			return nil, userinput.Errorf(dayOption, "missing: %s says which of its lines are a sample", trace)
 		case s.DatasetDir == "" && bare:
-			return nil, userinput.Errorf(predictionsOption, "the labels are missing: want a data set, or %s and %s", dayOption, traceOption)
+			return nil, userinput.Errorf(predictionsOption, "the labels are missing: give a data set, or %s and %s", dayOption, traceOption)
 		case s.DatasetDir == "":
 			score, err := accuracy.ScoreClicks(log, officialSamples, o)
 			if err == nil {

@@ -59,7 +59,7 @@ func New(session backend.Session, row []workload.Slot, maxBatch int, respond Res
 	}
 	if n > 0 {
 		if maxBatch > n {
-			return nil, fmt.Errorf("the model takes batches of %d, want %d", n, maxBatch)
+			return nil, fmt.Errorf("the model takes batches of %d, expected %d", n, maxBatch)
 		}
 		p.batch, p.fixed = n, true
 	}

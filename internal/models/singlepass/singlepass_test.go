@@ -119,7 +119,7 @@ func TestFixedBatchIsFilledUp(t *testing.T) {
 
 func TestBatchBeyondFixed(t *testing.T) {
 	s := fakeModel(4, 1, tensor.Shape{4})
-	if _, err := New(s, s.row(), 5, fakeRespond); err == nil || !strings.Contains(err.Error(), "batches of 4, want 5") {
+	if _, err := New(s, s.row(), 5, fakeRespond); err == nil || !strings.Contains(err.Error(), "batches of 4, expected 5") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func openRNNT(s workload.Setup) (*workload.Workload, error) {
 	}
 	for i, u := range data.Utterances {
 		if u.Samples < audio.MinSamples {
-			return nil, fmt.Errorf("opening the recordings: utterance %d, %s, has %d samples, want at least %d", i, u.Path, u.Samples, audio.MinSamples)
+			return nil, fmt.Errorf("opening the recordings: utterance %d, %s, has %d samples, expected at least %d", i, u.Path, u.Samples, audio.MinSamples)
 		}
 	}
 	var errs []error
@@ -125,12 +125,12 @@ func sizesOf(ports map[string]workload.Ports) (sizes, error) {
 	} {
 		port, _ := workload.PortNamed(want.ports, want.name)
 		if len(port.Shape) != want.axes || port.Shape[want.axes-1] < 1 {
-			return s, fmt.Errorf("the model's %s has %v, want %d axes, the last of a known size", want.role, port, want.axes)
+			return s, fmt.Errorf("the model's %s has %v, expected %d axes, the last of a known size", want.role, port, want.axes)
 		}
 		*want.size = int(port.Shape[want.axes-1])
 	}
 	if s.features != audio.Features {
-		return s, fmt.Errorf("the model's %s reads rows of %d features, want %d", encoderRole, s.features, audio.Features)
+		return s, fmt.Errorf("the model's %s reads rows of %d features, expected %d", encoderRole, s.features, audio.Features)
 	}
 	return s, nil
 }
@@ -213,7 +213,7 @@ func recordingInputs() []workload.Input {
 func (w *rnntWorkload) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	most := int64(w.data.Longest * audio.Rate)
 	if n := sent[0][0]; n < audio.MinSamples || n > most {
-		return nil, fmt.Errorf("the recording has %d samples, want %d to %d", n, audio.MinSamples, most)
+		return nil, fmt.Errorf("the recording has %d samples, expected %d to %d", n, audio.MinSamples, most)
 	}
 	return []workload.Slot{{Type: tensor.Float32, Shape: sent[0]}}, nil
 }

@@ -48,7 +48,7 @@ type transcript struct {
 
 func newGreedyDecoder(s sizes, sessions workload.Sessions, maxBatch int) (*greedyDecoder, error) {
 	if s.labels != labelCount {
-		return nil, fmt.Errorf("the model's %s has %d labels, want %d characters and the blank", jointRole, s.labels, labelCount-1)
+		return nil, fmt.Errorf("the model's %s has %d labels, expected %d characters and the blank", jointRole, s.labels, labelCount-1)
 	}
 	return &greedyDecoder{
 		sizes: s, prediction: sessions[predictionRole], joint: sessions[jointRole],

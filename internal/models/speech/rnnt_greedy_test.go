@@ -308,7 +308,7 @@ func TestCheckRecordings(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.samples, err, c.want)
 		}
 	}
-	for n, want := range map[int64]string{audio.MinSamples - 1: "the recording has 256 samples, want 257 to 240000", 15*audio.Rate + 1: "the recording has 240001 samples, want ", audio.MinSamples: "", 15 * audio.Rate: ""} {
+	for n, want := range map[int64]string{audio.MinSamples - 1: "the recording has 256 samples, expected 257 to 240000", 15*audio.Rate + 1: "the recording has 240001 samples, expected ", audio.MinSamples: "", 15 * audio.Rate: ""} {
 		if _, err := w.Exchange.Complete([]tensor.Shape{{n}}); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%d samples: %v, want %q", n, err, want)
 		}

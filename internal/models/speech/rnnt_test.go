@@ -344,7 +344,7 @@ func TestRNNTPorts(t *testing.T) {
 		want   string
 	}{
 		"another name":    {func(p map[string]workload.Ports) { p[jointRole].Outputs[0].Name = "y" }, `the model's joint has no output "logits"`},
-		"more features":   {func(p map[string]workload.Ports) { p[encoderRole].Inputs[0].Shape = tensor.Shape{-1, -1, 80} }, "reads rows of 80 features, want 240"},
+		"more features":   {func(p map[string]workload.Ports) { p[encoderRole].Inputs[0].Shape = tensor.Shape{-1, -1, 80} }, "reads rows of 80 features, expected 240"},
 		"an unknown size": {func(p map[string]workload.Ports) { p[predictionRole].Inputs[1].Shape = tensor.Shape{-1, -1} }, "the last of a known size"},
 	} {
 		_, _, ports := fakes(script)
@@ -359,7 +359,7 @@ func TestRNNTPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.NewPredictor(sessions, 1); err == nil || !strings.Contains(err.Error(), "1025 labels, want 28 characters") {
+	if _, err := w.NewPredictor(sessions, 1); err == nil || !strings.Contains(err.Error(), "1025 labels, expected 28 characters") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -379,10 +379,10 @@ func TestDamagedRecordings(t *testing.T) {
 		t.Errorf("another length: error %v", err)
 	}
 	write(t, filepath.Join(dir, "1.wav"), strings.Replace(string(wav(4*480)), "\x01\x00\x80\x3e", "\x02\x00\x80\x3e", 1))
-	if _, err := transcribe(t, w, sessions, 1); err == nil || !strings.Contains(err.Error(), "1.wav: the recording has 2 channels, want one") {
+	if _, err := transcribe(t, w, sessions, 1); err == nil || !strings.Contains(err.Error(), "1.wav: the recording has 2 channels, expected one") {
 		t.Errorf("stereo: error %v", err)
 	}
-	if _, err := open(recordings(t, 1000, 256)); err == nil || !strings.Contains(err.Error(), "1.wav, has 256 samples, want at least 257") {
+	if _, err := open(recordings(t, 1000, 256)); err == nil || !strings.Contains(err.Error(), "1.wav, has 256 samples, expected at least 257") {
 		t.Errorf("too short: error %v", err)
 	}
 }

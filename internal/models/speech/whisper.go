@@ -132,7 +132,7 @@ func openWhisper(s workload.Setup) (*workload.Workload, error) {
 		return nil, fmt.Errorf("the model's files are not those of Whisper: %w", err)
 	}
 	if w.layout.Bands != whisperBands || w.layout.Frames != audio.WhisperFrames {
-		return nil, fmt.Errorf("the model's encoder reads %d bands over %d frames, want %d over %d", w.layout.Bands, w.layout.Frames, whisperBands, audio.WhisperFrames)
+		return nil, fmt.Errorf("the model's encoder reads %d bands over %d frames, expected %d over %d", w.layout.Bands, w.layout.Frames, whisperBands, audio.WhisperFrames)
 	}
 	if w.tokenizer, err = openTokenizer(s); err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func recordingIn(row []float32) []float32 {
 
 func (*whisperWorkload) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	if n := sent[0][0]; n < 1 || n > audio.WhisperSamples {
-		return nil, fmt.Errorf("the recording has %d samples, want 1 to %d (30 s)", n, audio.WhisperSamples)
+		return nil, fmt.Errorf("the recording has %d samples, expected 1 to %d (30 s)", n, audio.WhisperSamples)
 	}
 	return []workload.Slot{{Type: tensor.Float32, Shape: sent[0]}}, nil
 }

@@ -68,7 +68,7 @@ func openTranslation(s workload.Setup) (*workload.Workload, error) {
 		return nil, err
 	}
 	if s.Count > len(data.Sentences) {
-		return nil, fmt.Errorf("opening the sentences: want %d, %s has %d", s.Count, s.DatasetDir, len(data.Sentences))
+		return nil, fmt.Errorf("opening the sentences: expected %d, %s has %d", s.Count, s.DatasetDir, len(data.Sentences))
 	}
 	if s.Count > 0 {
 		data.Sentences = data.Sentences[:s.Count]
@@ -206,7 +206,7 @@ const maxPieces = 1024
 
 func (*translation) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	if n := sent[0][0]; n < 1 || n > maxPieces {
-		return nil, fmt.Errorf("the sentence has %d pieces, want 1 to %d", n, maxPieces)
+		return nil, fmt.Errorf("the sentence has %d pieces, expected 1 to %d", n, maxPieces)
 	}
 	return []workload.Slot{{Type: tensor.Int64, Shape: sent[0]}}, nil
 }
@@ -246,7 +246,7 @@ func sizesOf(outputs []backend.Port) (translationSizes, error) {
 	}
 	s := translationSizes{hidden: last("memory", 3), state: last("state", 2)}
 	if s.hidden < 1 || s.state < 1 {
-		return s, fmt.Errorf("the encoder's outputs are %s, want memory [N T H] and state [N S] of known H and S", workload.DescribePorts(outputs))
+		return s, fmt.Errorf("the encoder's outputs are %s: must be memory [N T H] and state [N S] of known H and S", workload.DescribePorts(outputs))
 	}
 	return s, nil
 }

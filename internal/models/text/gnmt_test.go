@@ -487,7 +487,7 @@ func TestGNMTSizes(t *testing.T) {
 		"none": nil, "no state": {memory}, "no memory": {state}, "a memory of unknown size": {port("memory", tensor.Float32, -1, -1, -1), state},
 		"a state of nothing": {memory, port("state", tensor.Float32, -1, 0)}, "a memory of two axes": {port("memory", tensor.Float32, -1, 1024), state},
 	} {
-		if _, err := sizesOf(outputs); err == nil || !strings.Contains(err.Error(), "want memory [N T H] and state [N S] of known H and S") {
+		if _, err := sizesOf(outputs); err == nil || !strings.Contains(err.Error(), "must be memory [N T H] and state [N S] of known H and S") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -507,10 +507,10 @@ func TestGNMTOpenErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}
-	if _, err := gnmt().Open(workload.Setup{DatasetDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "want one sentence per line") {
+	if _, err := gnmt().Open(workload.Setup{DatasetDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "must be one sentence per line") {
 		t.Errorf("nothing: error %v", err)
 	}
-	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n"), Count: 2}); err == nil || !strings.Contains(err.Error(), "want 2") {
+	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n"), Count: 2}); err == nil || !strings.Contains(err.Error(), "expected 2") {
 		t.Errorf("too few: error %v", err)
 	}
 	if _, err := gnmt().Open(workload.Setup{DatasetDir: translationFolder(t, "a\n")}); err == nil || !strings.Contains(err.Error(), `has no input "`) {

@@ -97,7 +97,7 @@ func TestScoreOptionErrors(t *testing.T) {
 		options workload.Values
 		want    string
 	}{
-		{workload.Values{maxOption: "-1"}, "max-examples is -1, want a number of questions, or 0 for all"},
+		{workload.Values{maxOption: "-1"}, "max-examples is -1: must be a number of questions, or 0 for all"},
 		{workload.Values{maxOption: "all"}, `max-examples: "all" is not a whole number`},
 		{workload.Values{transposedOption: "perhaps"}, `output-transposed: "perhaps" is neither true nor false`},
 	} {
@@ -131,10 +131,10 @@ func TestSquadOpenErrors(t *testing.T) {
 		{"not JSON", "{\n\"data\": [\n}", vocabulary, "dev-v1.1.json: line 3: "},
 		{"not SQuAD", `{"x":1}`, vocabulary, `dev-v1.1.json: no "data"`},
 		{"a wrong type", `{"data":[{"paragraphs":7}]}`, vocabulary, "dev-v1.1.json: line 1: "},
-		{"no paragraphs", `{"data":[{}]}`, vocabulary, `data[0]: want "paragraphs"`},
-		{"no context", `{"data":[{"paragraphs":[{"qas":[]}]}]}`, vocabulary, `data[0].paragraphs[0]: want "context" and "qas"`},
-		{"no id", strings.Replace(good, `"id":"1",`, "", 1), vocabulary, `data[0].paragraphs[0].qas[0]: want "id" and "question"`},
-		{"an answer without text", strings.Replace(good, `{"text":"b"}`, `{}`, 1), vocabulary, `qas[0].answers[0]: want "text"`},
+		{"no paragraphs", `{"data":[{}]}`, vocabulary, `data[0]: expected "paragraphs"`},
+		{"no context", `{"data":[{"paragraphs":[{"qas":[]}]}]}`, vocabulary, `data[0].paragraphs[0]: expected "context" and "qas"`},
+		{"no id", strings.Replace(good, `"id":"1",`, "", 1), vocabulary, `data[0].paragraphs[0].qas[0]: must be "id" and "question"`},
+		{"an answer without text", strings.Replace(good, `{"text":"b"}`, `{}`, 1), vocabulary, `qas[0].answers[0]: expected "text"`},
 		{"an id twice", strings.Replace(good, `}]}]}]}]}`, `}]},{"id":"1","question":"b?","answers":[]}]}]}]}`, 1), vocabulary, `id "1" occurs twice`},
 		{"no question", `{"data":[{"paragraphs":[{"context":"a","qas":[]}]}]}`, vocabulary, "no questions"},
 		{"not UTF-8", "{\n\"data\":\"\xff\"}", vocabulary, "line 2: jsontext: invalid UTF-8"},

@@ -40,7 +40,7 @@ func newSpanReader(w *squad, session backend.Session, maxBatch int) (*spanReader
 	r := &spanReader{w: w, session: session, batch: maxBatch, bound: map[shape]*spanRun{}}
 	if n := w.batch; n > 0 {
 		if maxBatch > n {
-			return nil, fmt.Errorf("the model takes batches of %d, want %d", n, maxBatch)
+			return nil, fmt.Errorf("the model takes batches of %d, expected %d", n, maxBatch)
 		}
 		r.batch, r.fixed = n, true
 	}

@@ -87,7 +87,7 @@ func newSquad(s workload.Setup, transposed bool) (*squad, error) {
 		return nil, err
 	}
 	if s.Count > len(set.windows) {
-		return nil, fmt.Errorf("opening SQuAD: want %d windows, %s has %d", s.Count, s.DatasetDir, len(set.windows))
+		return nil, fmt.Errorf("opening SQuAD: expected %d windows, %s has %d", s.Count, s.DatasetDir, len(set.windows))
 	}
 	if s.Count > 0 {
 		set.windows = set.windows[:s.Count]
@@ -163,7 +163,7 @@ func (s *squadSet) raw() *workload.Raw {
 			cut := s.cutter()
 			list := cut.windows(nil, s.windows[index].Question, asked, cut.document(splitWords(document)))
 			if index-first >= len(list) {
-				return fmt.Errorf("the question has %d windows, want the one after %d", len(list), index-first)
+				return fmt.Errorf("the question has %d windows, expected the one after %d", len(list), index-first)
 			}
 			list[index-first].fill(tensor.Data[int64](row[0]), tensor.Data[int64](row[1]), tensor.Data[int64](row[2]))
 			return nil
@@ -194,13 +194,13 @@ func (w *squad) check(row []tensor.Tensor) error {
 	for k, limit := range limits {
 		for i, n := range tensor.Data[int64](row[k]) {
 			if n < 0 || n >= limit {
-				return fmt.Errorf("%s: place %d is %d, want 0 to %d", sentNames[k], i, n, limit-1)
+				return fmt.Errorf("%s: place %d is %d: must be 0 to %d", sentNames[k], i, n, limit-1)
 			}
 		}
 	}
 	for i, n := range tensor.Data[int64](row[maskSlot]) {
 		if ended && n == 1 {
-			return fmt.Errorf("%s: place %d is 1 after a 0, want ones and then zeros", sentNames[maskSlot], i)
+			return fmt.Errorf("%s: place %d is 1 after a 0: must be ones and then zeros", sentNames[maskSlot], i)
 		}
 		ended = n == 0
 	}

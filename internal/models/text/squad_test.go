@@ -175,27 +175,27 @@ func TestSquadPorts(t *testing.T) {
 		{"names of TensorFlow", workload.Ports{Inputs: []backend.Port{port("Segment_IDs:0", tensor.Int32, -1, 384), port("input_ids:0", tensor.Int32, -1, 384), port("input_mask:0", tensor.Int32, -1, 384)}, Outputs: official.Outputs}, nil,
 			"segments: Segment_IDs:0 int32[? 384], pieces: input_ids:0", ""},
 
-		{"no inputs", workload.Ports{Outputs: official.Outputs}, nil, "", "the model has 0 inputs (), want pieces, mask and perhaps segments"},
+		{"no inputs", workload.Ports{Outputs: official.Outputs}, nil, "", "the model has 0 inputs (), expected pieces, mask and perhaps segments"},
 		{"four inputs", workload.Ports{Inputs: append(slices.Clone(official.Inputs), port("positions", tensor.Int64, -1, 384)), Outputs: official.Outputs}, nil, "", "the model has 4 inputs"},
-		{"no outputs", workload.Ports{Inputs: official.Inputs}, nil, "", "0 outputs, want those of starts and ends, or one of both"},
-		{"a mask of 256", workload.Ports{Inputs: []backend.Port{ids, port("input_mask", tensor.Int64, -1, 256)}, Outputs: official.Outputs}, nil, "", "input input_mask has shape [? 256], want windows of 384 pieces"},
+		{"no outputs", workload.Ports{Inputs: official.Inputs}, nil, "", "0 outputs, expected those of starts and ends, or one of both"},
+		{"a mask of 256", workload.Ports{Inputs: []backend.Port{ids, port("input_mask", tensor.Int64, -1, 256)}, Outputs: official.Outputs}, nil, "", "input input_mask has shape [? 256], expected windows of 384 pieces"},
 		{"other batches", workload.Ports{Inputs: []backend.Port{port("input_ids", tensor.Int64, 4, 384), port("input_mask", tensor.Int64, 2, 384)}, Outputs: official.Outputs}, nil, "",
-			"input input_mask has shape [2 384], the inputs before it want [4 384]"},
-		{"logits of other windows", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float32, -1, 384), port("end", tensor.Float32, -1, 512)}}, nil, "", "want logits of starts and ends"},
-		{"three numbers a piece", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 384, 3)}}, nil, "", "want logits of starts and ends"},
-		{"halves", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float16, -1, 384), port("end", tensor.Float16, -1, 384)}}, nil, "", "want logits of starts and ends"},
-		{"three outputs that are told", workload.Ports{Inputs: official.Inputs, Outputs: official.Outputs}, workload.Values{outputOption: "output_end_logits,output_start_logits,output_end_logits"}, "", "model-output: 3 outputs, want those of starts and ends"},
+			"input input_mask has shape [2 384], the inputs before it take [4 384]"},
+		{"logits of other windows", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float32, -1, 384), port("end", tensor.Float32, -1, 512)}}, nil, "", "expected logits of starts and ends"},
+		{"three numbers a piece", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 384, 3)}}, nil, "", "expected logits of starts and ends"},
+		{"halves", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("start", tensor.Float16, -1, 384), port("end", tensor.Float16, -1, 384)}}, nil, "", "expected logits of starts and ends"},
+		{"three outputs that are told", workload.Ports{Inputs: official.Inputs, Outputs: official.Outputs}, workload.Values{outputOption: "output_end_logits,output_start_logits,output_end_logits"}, "", "model-output: 3 outputs, expected those of starts and ends"},
 
 		{"one input", workload.Ports{Inputs: []backend.Port{ids}, Outputs: official.Outputs}, nil, "", "the model has 1 inputs"},
 		{"pieces twice", workload.Ports{Inputs: []backend.Port{ids, ids}, Outputs: official.Outputs}, nil, "", "two inputs of the model are input_ids"},
 		{"no mask", workload.Ports{Inputs: []backend.Port{ids, segments}, Outputs: official.Outputs}, nil, "", "does not take pieces and mask"},
-		{"windows of 256", workload.Ports{Inputs: []backend.Port{port("input_ids", tensor.Int64, -1, 256), mask}, Outputs: official.Outputs}, nil, "", "want windows of 384 pieces"},
-		{"images", workload.Ports{Inputs: []backend.Port{port("x", tensor.Float32, -1, 3, 224, 224), mask}, Outputs: official.Outputs}, nil, "", "want a batch of windows"},
+		{"windows of 256", workload.Ports{Inputs: []backend.Port{port("input_ids", tensor.Int64, -1, 256), mask}, Outputs: official.Outputs}, nil, "", "expected windows of 384 pieces"},
+		{"images", workload.Ports{Inputs: []backend.Port{port("x", tensor.Float32, -1, 3, 224, 224), mask}, Outputs: official.Outputs}, nil, "", "expected a batch of windows"},
 		{"text", workload.Ports{Inputs: []backend.Port{port("x", tensor.String, -1, 384), mask}, Outputs: official.Outputs}, nil, "", "elements of type string"},
-		{"classes", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 2)}}, nil, "", "want logits of starts and ends"},
+		{"classes", workload.Ports{Inputs: official.Inputs, Outputs: []backend.Port{port("logits", tensor.Float32, -1, 2)}}, nil, "", "expected logits of starts and ends"},
 		{"no output of that name", official, workload.Values{outputOption: "logits"}, "", `the model has no output "logits"; it has output_start_logits`},
 		{"fixed windows that should be short", official, workload.Values{padOption: "longest"}, "", "the model takes windows of 384 pieces only"},
-		{"too many samples", official, workload.Values{"count": "100000"}, "", "want 100000 windows"},
+		{"too many samples", official, workload.Values{"count": "100000"}, "", "expected 100000 windows"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := workload.Setup{DatasetDir: "testdata/bert", Ports: map[string]workload.Ports{workload.Only: test.ports}, Options: test.option}
@@ -305,7 +305,7 @@ func TestWindowLengths(t *testing.T) {
 
 func TestBatchBeyondFixed(t *testing.T) {
 	w, _, s := opened(t, way{element: tensor.Int64, batch: 2})
-	if _, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3); err == nil || err.Error() != "the model takes batches of 2, want 3" {
+	if _, err := w.NewPredictor(workload.Sessions{workload.Only: s}, 3); err == nil || err.Error() != "the model takes batches of 2, expected 3" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -349,14 +349,14 @@ func TestCheckWindows(t *testing.T) {
 		{"no piece at all", 0, 0, 0, "", 0, 0},
 		{"all pieces", 0, 0, 7, "", windowLength, 300},
 		{"the last piece of the vocabulary", 0, 3, last, "", 20, 12},
-		{"a piece behind the vocabulary", 0, 3, last + 1, "input_ids: place 3 is %d, want 0 to %d", 20, 12},
-		{"a negative piece", 0, 3, -1, "input_ids: place 3 is %d, want 0 to %d", 20, 12},
-		{"a piece that is one in 32 bits", 0, 383, 1<<32 + 7, "input_ids: place 383 is %d, want 0 to %d", 20, 12},
+		{"a piece behind the vocabulary", 0, 3, last + 1, "input_ids: place 3 is %d: must be 0 to %d", 20, 12},
+		{"a negative piece", 0, 3, -1, "input_ids: place 3 is %d: must be 0 to %d", 20, 12},
+		{"a piece that is one in 32 bits", 0, 383, 1<<32 + 7, "input_ids: place 383 is %d: must be 0 to %d", 20, 12},
 		{"a piece behind the window's end", 0, 200, 7, "", 20, 12},
-		{"a mask of two", 1, 5, 2, "input_mask: place 5 is 2, want 0 to 1", 20, 12},
-		{"a mask with a gap", 1, 5, 0, "input_mask: place 6 is 1 after a 0, want ones and then zeros", 20, 12},
-		{"a mask that begins late", 1, 0, 0, "input_mask: place 1 is 1 after a 0, want ones and then zeros", 20, 12},
-		{"a third segment", 2, 9, 2, "segment_ids: place 9 is 2, want 0 to 1", 20, 12},
+		{"a mask of two", 1, 5, 2, "input_mask: place 5 is 2: must be 0 to 1", 20, 12},
+		{"a mask with a gap", 1, 5, 0, "input_mask: place 6 is 1 after a 0: must be ones and then zeros", 20, 12},
+		{"a mask that begins late", 1, 0, 0, "input_mask: place 1 is 1 after a 0: must be ones and then zeros", 20, 12},
+		{"a third segment", 2, 9, 2, "segment_ids: place 9 is 2: must be 0 to 1", 20, 12},
 		{"segments in any order", 2, 0, 1, "", 20, 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -380,7 +380,7 @@ func TestSentSentences(t *testing.T) {
 		t.Errorf("Inputs = %v", sent)
 	}
 	for n, want := range map[int64]string{
-		0: "the sentence has 0 pieces, want 1 to 1024", -1: "the sentence has -1 pieces, want 1 to 1024", 1025: "the sentence has 1025 pieces, want 1 to 1024", 1: "", 1024: "",
+		0: "the sentence has 0 pieces, expected 1 to 1024", -1: "the sentence has -1 pieces, expected 1 to 1024", 1025: "the sentence has 1025 pieces, expected 1 to 1024", 1: "", 1024: "",
 	} {
 		slots, err := w.Exchange.Complete([]tensor.Shape{{n}})
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {

@@ -34,7 +34,7 @@ type squadInput struct {
 // bindInputs finds the slots of the inputs by their names, or else by their order. Segments may be missing.
 func bindInputs(ports []backend.Port) ([]squadInput, error) {
 	if len(ports) < 2 || len(ports) > 3 {
-		return nil, fmt.Errorf("the model has %d inputs (%s), want pieces, mask and perhaps segments", len(ports), workload.DescribePorts(ports))
+		return nil, fmt.Errorf("the model has %d inputs (%s), expected pieces, mask and perhaps segments", len(ports), workload.DescribePorts(ports))
 	}
 	slots := make([]int, len(ports))
 	for i, port := range ports {
@@ -48,13 +48,13 @@ func bindInputs(ports []backend.Port) ([]squadInput, error) {
 	var seen [3]bool
 	for i, port := range ports {
 		if len(port.Shape) != 2 {
-			return nil, fmt.Errorf("input %s has shape %v, want a batch of windows: two axes", port.Name, port.Shape)
+			return nil, fmt.Errorf("input %s has shape %v, expected a batch of windows: two axes", port.Name, port.Shape)
 		}
 		if n := port.Shape[1]; n != windowLength && n != -1 {
-			return nil, fmt.Errorf("input %s has shape %v, want windows of %d pieces", port.Name, port.Shape, windowLength)
+			return nil, fmt.Errorf("input %s has shape %v, expected windows of %d pieces", port.Name, port.Shape, windowLength)
 		}
 		if !slices.Contains([]tensor.DType{tensor.Int64, tensor.Int32, tensor.Float32}, port.Type) {
-			return nil, fmt.Errorf("input %s has elements of type %v, want int64, int32 or float32", port.Name, port.Type)
+			return nil, fmt.Errorf("input %s has elements of type %v, expected int64, int32 or float32", port.Name, port.Type)
 		}
 		if seen[slots[i]] {
 			return nil, fmt.Errorf("two inputs of the model are %s: it has %s", squadNames[slots[i]][0], workload.DescribePorts(ports))
@@ -73,7 +73,7 @@ func shared(inputs []squadInput) (tensor.Shape, error) {
 	for _, in := range inputs {
 		for axis, n := range in.port.Shape {
 			if n != -1 && shape[axis] != -1 && n != shape[axis] {
-				return nil, fmt.Errorf("input %s has shape %v, the inputs before it want %v", in.port.Name, in.port.Shape, shape)
+				return nil, fmt.Errorf("input %s has shape %v, the inputs before it take %v", in.port.Name, in.port.Shape, shape)
 			}
 			shape[axis] = max(shape[axis], n)
 		}
@@ -139,7 +139,7 @@ func bindSpans(ports []backend.Port, override string) (spanOutputs, error) {
 func spansOf(ports []backend.Port) (spanOutputs, error) {
 	o := spanOutputs{joint: len(ports) == 1}
 	if len(ports) == 0 || len(ports) > 2 {
-		return o, userinput.Errorf(outputOption, "%d outputs, want those of starts and ends, or one of both", len(ports))
+		return o, userinput.Errorf(outputOption, "%d outputs, expected those of starts and ends, or one of both", len(ports))
 	}
 	for _, port := range ports {
 		want := tensor.Shape{-1, windowLength}
@@ -148,7 +148,7 @@ func spansOf(ports []backend.Port) (spanOutputs, error) {
 		}
 		fits := func(have, extent int64) bool { return extent == -1 || have == extent || have == -1 }
 		if port.Type != tensor.Float32 || !slices.EqualFunc(port.Shape, want, fits) {
-			return o, fmt.Errorf("want logits of starts and ends, two outputs of float32[N S] or one of float32[N S 2]; the model has %s", workload.DescribePorts(ports))
+			return o, fmt.Errorf("expected logits of starts and ends, two outputs of float32[N S] or one of float32[N S 2]; the model has %s", workload.DescribePorts(ports))
 		}
 		o.names = append(o.names, port.Name)
 	}

@@ -30,11 +30,11 @@ type imageInput struct {
 // is the size that the pre-processing makes.
 func bindImage(inputs []backend.Port, want int, override binding) (imageInput, error) {
 	if len(inputs) != 1 {
-		return imageInput{}, fmt.Errorf("the model has %d inputs (%s), want one: the image", len(inputs), portNames(inputs))
+		return imageInput{}, fmt.Errorf("the model has %d inputs (%s), expected one: the image", len(inputs), portNames(inputs))
 	}
 	port := inputs[0]
 	if len(port.Shape) != 4 {
-		return imageInput{}, fmt.Errorf("input %s has shape %v, want a batch of images: four axes", port.Name, port.Shape)
+		return imageInput{}, fmt.Errorf("input %s has shape %v, expected a batch of images: four axes", port.Name, port.Shape)
 	}
 	in := imageInput{layout: override.layout, dtype: port.Type, height: want, width: want}
 	if in.layout == "" {
@@ -47,7 +47,7 @@ func bindImage(inputs []backend.Port, want int, override binding) (imageInput, e
 		return imageInput{}, err
 	}
 	if !slices.Contains(imageTypes, in.dtype) {
-		return imageInput{}, fmt.Errorf("input %s has elements of type %v, want float32, float16, float64, uint8 or int8", port.Name, port.Type)
+		return imageInput{}, fmt.Errorf("input %s has elements of type %v, expected float32, float16, float64, uint8 or int8", port.Name, port.Type)
 	}
 	return in, nil
 }
@@ -63,13 +63,13 @@ func (in imageInput) takes(port backend.Port) error {
 	case nhwc:
 		height, width, channels = port.Shape[1], port.Shape[2], port.Shape[3]
 	default:
-		return userinput.Errorf(layoutOption, "unknown layout %q, want %s or %s", in.layout, nchw, nhwc)
+		return userinput.Errorf(layoutOption, "unknown layout %q: must be %s or %s", in.layout, nchw, nhwc)
 	}
 	if !fits(channels, 3) {
-		return fmt.Errorf("input %s has shape %v, which in %s has %d colours, want 3", port.Name, port.Shape, in.layout, channels)
+		return fmt.Errorf("input %s has shape %v, which in %s has %d colours, expected 3", port.Name, port.Shape, in.layout, channels)
 	}
 	if !fits(height, in.height) || !fits(width, in.width) {
-		return fmt.Errorf("input %s has shape %v, want images of %d×%d", port.Name, port.Shape, in.height, in.width)
+		return fmt.Errorf("input %s has shape %v, expected images of %d×%d", port.Name, port.Shape, in.height, in.width)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func layoutOf(port backend.Port) (string, error) {
 	case last == 3 && first != 3, last == -1 && first > 3:
 		return nhwc, nil
 	}
-	return "", userinput.Errorf(layoutOption, "cannot infer the layout from input %s of shape %v: want %s or %s", port.Name, port.Shape, nchw, nhwc)
+	return "", userinput.Errorf(layoutOption, "cannot infer the layout from input %s of shape %v: give %s or %s", port.Name, port.Shape, nchw, nhwc)
 }
 
 func (in imageInput) String() string {
@@ -125,7 +125,7 @@ func bindClasses(outputs []backend.Port, override binding) (classOutput, error) 
 		if override.output != "" {
 			return out, userinput.Errorf(outputOption, "the model has no output %q with a class; it has %s", override.output, workload.DescribePorts(outputs))
 		}
-		return out, fmt.Errorf("the model has no output with a class: want integers [N] or %d or %d scores; it has %s",
+		return out, fmt.Errorf("the model has no output with a class: expected integers [N] or %d or %d scores; it has %s",
 			background-1, background, workload.DescribePorts(outputs))
 	}
 	switch {

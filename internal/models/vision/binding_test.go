@@ -53,28 +53,28 @@ func TestBindImageErrors(t *testing.T) {
 		override binding
 		want     string
 	}{
-		{"no input", nil, binding{}, "the model has 0 inputs (), want one: the image"},
+		{"no input", nil, binding{}, "the model has 0 inputs (), expected one: the image"},
 		{"two inputs", []backend.Port{port("ids", tensor.Int64, -1, 384), port("mask", tensor.Int64, -1, 384)}, binding{},
-			"the model has 2 inputs (ids, mask), want one: the image"},
+			"the model has 2 inputs (ids, mask), expected one: the image"},
 		{"not an image", []backend.Port{port("ids", f32, -1, 384)}, binding{},
-			"input ids has shape [? 384], want a batch of images: four axes"},
-		{"no axes", []backend.Port{port("ids", f32)}, binding{}, "input ids has shape [], want a batch of images: four axes"},
+			"input ids has shape [? 384], expected a batch of images: four axes"},
+		{"no axes", []backend.Port{port("ids", f32)}, binding{}, "input ids has shape [], expected a batch of images: four axes"},
 		{"three on both sides", []backend.Port{port("x", f32, -1, 3, 224, 3)}, binding{},
-			"layout: cannot infer the layout from input x of shape [? 3 224 3]: want NCHW or NHWC"},
+			"layout: cannot infer the layout from input x of shape [? 3 224 3]: give NCHW or NHWC"},
 		{"nothing to tell by", []backend.Port{port("x", f32, -1, -1, -1, -1)}, binding{},
-			"layout: cannot infer the layout from input x of shape [? ? ? ?]: want NCHW or NHWC"},
+			"layout: cannot infer the layout from input x of shape [? ? ? ?]: give NCHW or NHWC"},
 		{"grey images", []backend.Port{port("x", f32, -1, 1, 224, 224)}, binding{},
-			"layout: cannot infer the layout from input x of shape [? 1 224 224]: want NCHW or NHWC"},
+			"layout: cannot infer the layout from input x of shape [? 1 224 224]: give NCHW or NHWC"},
 		{"said wrongly", []backend.Port{port("x", f32, -1, 3, 224, 224)}, binding{layout: "NHWC"},
-			"input x has shape [? 3 224 224], which in NHWC has 224 colours, want 3"},
+			"input x has shape [? 3 224 224], which in NHWC has 224 colours, expected 3"},
 		{"no such layout", []backend.Port{port("x", f32, -1, 3, 224, 224)}, binding{layout: "CHWN"},
-			`layout: unknown layout "CHWN", want NCHW or NHWC`},
+			`layout: unknown layout "CHWN": must be NCHW or NHWC`},
 		{"another size", []backend.Port{port("x", f32, -1, 3, 192, 192)}, binding{},
-			"input x has shape [? 3 192 192], want images of 224×224"},
+			"input x has shape [? 3 192 192], expected images of 224×224"},
 		{"not square", []backend.Port{port("x", f32, -1, 3, 224, 300)}, binding{},
-			"input x has shape [? 3 224 300], want images of 224×224"},
+			"input x has shape [? 3 224 300], expected images of 224×224"},
 		{"another type", []backend.Port{port("x", tensor.Int64, -1, 3, 224, 224)}, binding{},
-			"input x has elements of type int64, want float32, float16, float64, uint8 or int8"},
+			"input x has elements of type int64, expected float32, float16, float64, uint8 or int8"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestBindClassesErrors(t *testing.T) {
 		want     string
 	}{
 		{"17 classes", []backend.Port{port("p", f32, -1, 17)}, binding{},
-			"the model has no output with a class: want integers [N] or 1000 or 1001 scores; it has p float32[? 17]"},
+			"the model has no output with a class: expected integers [N] or 1000 or 1001 scores; it has p float32[? 17]"},
 		{"scores of a type that is not read", []backend.Port{port("p", tensor.Bool, -1, 1000)}, binding{}, "it has p bool[? 1000]"},
 		{"two without a shape", []backend.Port{{Name: "p", Type: f32, AnyShape: true}, {Name: "q", Type: f32, AnyShape: true}}, binding{}, "the model has no output with a class"},
 		{"boxes", []backend.Port{port("boxes", f32, -1, -1, 4), port("labels", tensor.Int64, -1, -1)}, binding{},
@@ -203,8 +203,8 @@ func TestNamedBoxOutputs(t *testing.T) {
 		{Name: "c", Type: tensor.Float32, Shape: tensor.Shape{-1, 10}}, {Name: "n", Type: tensor.Int32, Shape: tensor.Shape{-1}},
 	}
 	for names, want := range map[string]string{
-		"b,s,c": "", "b, s , c,n": "", "b,s": "model-output: 2 outputs, want those of boxes, scores, classes", "b,s,c,n,n": "model-output: 5 outputs, want",
-		"b,s,x": `model-output: the model has no output "x"; it has b float32`, "n,s,c": "output n has elements of type int32, not supported for the box", "": "model-output: 1 outputs, want",
+		"b,s,c": "", "b, s , c,n": "", "b,s": "model-output: 2 outputs, expected those of boxes, scores, classes", "b,s,c,n,n": "model-output: 5 outputs, expected",
+		"b,s,x": `model-output: the model has no output "x"; it has b float32`, "n,s,c": "output n has elements of type int32, not supported for the box", "": "model-output: 1 outputs, expected",
 	} {
 		got, err := namedPorts(ports, strings.Split(names, ","))
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {

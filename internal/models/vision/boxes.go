@@ -148,7 +148,7 @@ func (b *boxes) list(outputs []tensor.Tensor, k int) (boxList, error) {
 		}
 		count := numberAt(outputs[3], k)
 		if !(count >= 0 && count < float64(each+1)) {
-			return boxList{}, fmt.Errorf("the model's output %s is %v boxes, want 0 to %d", b.ports[3].Name, count, each)
+			return boxList{}, fmt.Errorf("the model's output %s is %v boxes: must be 0 to %d", b.ports[3].Name, count, each)
 		}
 		found = int(count)
 	}
@@ -257,7 +257,7 @@ func isWhole(d tensor.DType) bool { return d == tensor.Int64 || d == tensor.Int3
 // namedPorts are outputs by their names.
 func namedPorts(outputs []backend.Port, names []string) (boxPorts, error) {
 	if len(names) != 3 && len(names) != 4 {
-		return nil, userinput.Errorf(outputOption, "%d outputs, want those of boxes, scores, classes and perhaps their number", len(names))
+		return nil, userinput.Errorf(outputOption, "%d outputs, expected those of boxes, scores, classes and perhaps their number", len(names))
 	}
 	var ports boxPorts
 	for _, name := range names {

@@ -116,7 +116,7 @@ func TestBoxErrors(t *testing.T) {
 			tensor.Data[float32](o[0])[0], tensor.Data[float32](o[2])[0] = float32(math.Inf(-1)), 7
 		}, "are not numbers"},
 		{"five numbers of a box", func(o []tensor.Tensor) { o[0] = tensor.New(tensor.Float32, 1, 2, 5) }, "do not belong to a batch"},
-		{"more boxes than there is room for", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = 3 }, "is 3 boxes, want 0 to 2"},
+		{"more boxes than there is room for", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = 3 }, "is 3 boxes: must be 0 to 2"},
 		{"fewer than none", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = -1 }, "is -1 boxes"},
 		{"a count that is NaN", func(o []tensor.Tensor) { tensor.Data[float32](o[3])[0] = nan }, "is NaN boxes"},
 		{"no count", func(o []tensor.Tensor) { o[3] = tensor.New(tensor.Float32, 0) }, "too short for the batch"},
@@ -169,7 +169,7 @@ func TestBindBoxes(t *testing.T) {
 			"error: model-output: outputs raw_boxes and boxes may both be the box: name boxes, scores, classes and perhaps their number"},
 		{"no labels", []backend.Port{port("boxes", f, -1, 4), port("scores", f, -1)}, "", "error: model-output: the model has no known output for the class; it has boxes float32[? 4], scores float32[?]"},
 		{"labels of an odd type", []backend.Port{port("boxes", f, -1, 4), port("scores", f, -1), port("labels", tensor.Bool, -1)}, "", "error: output labels has elements of type bool"},
-		{"the user names too few", []backend.Port{port("boxes", f, -1, 4)}, "boxes", "error: model-output: 1 outputs, want"},
+		{"the user names too few", []backend.Port{port("boxes", f, -1, 4)}, "boxes", "error: model-output: 1 outputs, expected"},
 		{"the user names another", []backend.Port{port("boxes", f, -1, 4)}, "boxes,s,l", `error: model-output: the model has no output "s"`},
 	}
 	for _, test := range tests {

@@ -91,7 +91,7 @@ func (out classOutput) class(t tensor.Tensor, k int) (int, error) {
 	if out.argmax {
 		class := numberAt(t, k)
 		if class < 0 || class >= background {
-			return 0, fmt.Errorf("the model's output %s is %.0f: want a class, 0 to %d", out.port.Name, class, background-1)
+			return 0, fmt.Errorf("the model's output %s is %.0f: must be a class, 0 to %d", out.port.Name, class, background-1)
 		}
 		return int(class), nil
 	}
@@ -139,7 +139,7 @@ func (out classOutput) each(t tensor.Tensor, k int) (int, error) {
 	}
 	n := t.Len() / int(t.Shape[0])
 	if !slices.Contains(want, n) {
-		return 0, fmt.Errorf("the model's output %s is %v, with %d values for each sample, want one of %v", out.port.Name, t, n, want)
+		return 0, fmt.Errorf("the model's output %s is %v, with %d values for each sample: must be one of %v", out.port.Name, t, n, want)
 	}
 	return n, nil
 }

@@ -147,10 +147,10 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{"no data", func(s *setup) { s.datasetDir = t.TempDir() }, "val_map.txt is missing"},
 		{"too few images", func(s *setup) { s.count = 3 }, "3 images are wanted"},
-		{"an unknown pipeline", func(s *setup) { s.binding.pipeline = "vgg" }, `pre-processing pipeline "vgg" is not known, want one of resnet50_vgg_224`},
+		{"an unknown pipeline", func(s *setup) { s.binding.pipeline = "vgg" }, `pre-processing pipeline "vgg" is not known: must be one of resnet50_vgg_224`},
 		{"a pipeline of another type", func(s *setup) { s.binding.pipeline = "mobilenet_224_uint8" },
 			"the pre-processing mobilenet_224_uint8 makes uint8, input image takes float32: choose another"},
-		{"a pipeline of another size", func(s *setup) { s.binding.pipeline = "coco_resnet34_1200" }, "want images of 1200×1200"},
+		{"a pipeline of another size", func(s *setup) { s.binding.pipeline = "coco_resnet34_1200" }, "expected images of 1200×1200"},
 		{"a wrong input", func(s *setup) { s.inputs[0].Shape = tensor.Shape{-1, 7} }, "input image has shape [? 7]"},
 		{"a wrong output", func(s *setup) { s.outputs[0].Shape = tensor.Shape{-1, 7} }, "the model has no output with a class"},
 	}
@@ -251,8 +251,8 @@ func TestDamagedImagesAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct{ name, content, want string }{
-		{"a page", "<html>404</html>", "want JPEG or PNG"},
-		{"nothing", "", "want JPEG or PNG"},
+		{"a page", "<html>404</html>", "must be JPEG or PNG"},
+		{"nothing", "", "expected JPEG or PNG"},
 		{"cut off", string(picture[:len(picture)/2]), "the image is damaged or cut off; fetch the file again"},
 		{"cut off in its head", string(picture[:100]), "JPEG"},
 	}
@@ -405,8 +405,8 @@ func TestOutputsWithoutClass(t *testing.T) {
 		want string
 	}{
 		{tensor.New(tensor.Int64, 2, 1), ""}, {tensor.New(tensor.Int32, 2), ""}, {tensor.New(tensor.Float32, 2, 1000, 1, 1), ""}, {tensor.New(tensor.Uint8, 2, 1001), ""},
-		{tensor.New(tensor.Int64, 2, 1000), "the model's output out is int64[2 1000], with 1000 values for each sample, want one of [1]"},
-		{tensor.New(tensor.Float32, 2, 5), "with 5 values for each sample, want one of [1000 1001]"},
+		{tensor.New(tensor.Int64, 2, 1000), "the model's output out is int64[2 1000], with 1000 values for each sample: must be one of [1]"},
+		{tensor.New(tensor.Float32, 2, 5), "with 5 values for each sample: must be one of [1000 1001]"},
 		{tensor.New(tensor.Float32, 2), "with 1 values for each sample"},
 		{tensor.New(tensor.Int8, 2, 1002), "with 1002 values for each sample"},
 	} {
@@ -425,7 +425,7 @@ func TestClassesOutOfRange(t *testing.T) {
 		tensor.Data[int64](out)[0] = class
 		o := classOutput{port: backend.Port{Name: "out"}, argmax: true, offset: -1}
 		_, err := classResponse{output: o}.append(nil, []tensor.Tensor{out}, 0, workload.Item{})
-		if bad := class < 0 || class > 1000; bad != (err != nil) || bad && !strings.Contains(err.Error(), "the model's output out is "+fmt.Sprint(class)+": want a class") && class > -1<<53 && class < 1<<53 {
+		if bad := class < 0 || class > 1000; bad != (err != nil) || bad && !strings.Contains(err.Error(), "the model's output out is "+fmt.Sprint(class)+": must be a class") && class > -1<<53 && class < 1<<53 {
 			t.Errorf("class %d: %v", class, err)
 		}
 	}
@@ -629,7 +629,7 @@ func TestOffsetOfScoresWithoutShape(t *testing.T) {
 }
 
 func TestReaderOptions(t *testing.T) {
-	for options, want := range map[string]string{"layout=HWC": `layout: unknown layout "HWC", want NCHW or NHWC`, "preprocess=none": "preprocess: ", "max-image-pixels=x": "max-image-pixels: "} {
+	for options, want := range map[string]string{"layout=HWC": `layout: unknown layout "HWC": must be NCHW or NHWC`, "preprocess=none": "preprocess: ", "max-image-pixels=x": "max-image-pixels: "} {
 		name, value, _ := strings.Cut(options, "=")
 		if _, err := resnet50().NewReader(workload.Values{name: value}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", options, err, want)

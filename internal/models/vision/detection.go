@@ -84,12 +84,12 @@ func (d detector) bind(s setup) (boxes, error) {
 	b, o := boxes{boxRule: rule, ports: ports}, s.binding
 	if o.boxOrder != "" {
 		if b.order = boxOrder(o.boxOrder); !slices.Contains(boxOrders(), o.boxOrder) {
-			return b, userinput.Errorf(boxOrderOption, "unknown order of boxes %q, want one of %s", o.boxOrder, strings.Join(boxOrders(), ", "))
+			return b, userinput.Errorf(boxOrderOption, "unknown order of boxes %q: must be one of %s", o.boxOrder, strings.Join(boxOrders(), ", "))
 		}
 	}
 	if o.boxPixels != nil {
 		if b.pixels = *o.boxPixels; b.pixels < 0 {
-			return b, userinput.Errorf(boxPixelsOption, "%d, want the size of an image, or 0 for fractions of the image", b.pixels)
+			return b, userinput.Errorf(boxPixelsOption, "%d: must be the size of an image, or 0 for fractions of the image", b.pixels)
 		}
 	}
 	if o.labelOffset != nil {

@@ -153,7 +153,7 @@ func TestDetectorsOfOtherPorts(t *testing.T) {
 		{"an unknown order", "retinanet", setup{inputs: []backend.Port{port("x", f, 1, 3, 800, 800)}, outputs: boxes, binding: binding{boxOrder: "hwc"}},
 			`error: box-order: unknown order of boxes "hwc"`},
 		{"negative pixels", "retinanet", setup{inputs: []backend.Port{port("x", f, 1, 3, 800, 800)}, outputs: boxes, binding: binding{boxPixels: ptr(-1)}},
-			"error: box-pixels: -1, want the size"},
+			"error: box-pixels: -1: must be the size"},
 		{"an unknown map", "retinanet", setup{inputs: []backend.Port{port("x", f, 1, 3, 800, 800)}, outputs: boxes, binding: binding{labelMap: "/none/such"}},
 			"error: opening the label map: "},
 		{"a batch without an axis for it", "retinanet", setup{inputs: []backend.Port{port("x", f, 4, 3, 800, 800)},

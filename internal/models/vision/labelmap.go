@@ -67,12 +67,12 @@ func readLabelMap(r io.Reader) (map[int]int, error) {
 			continue
 		}
 		if len(fields) != 2 {
-			return nil, fmt.Errorf("%d: want a class and a label, got %d fields", line, len(fields))
+			return nil, fmt.Errorf("%d: must be a class and a label, got %d fields", line, len(fields))
 		}
 		class, err := strconv.Atoi(fields[0])
 		label, err2 := strconv.Atoi(fields[1])
 		if err := errors.Join(err, err2); err != nil {
-			return nil, fmt.Errorf("%d: want a class and a label, both integers: %w", line, err)
+			return nil, fmt.Errorf("%d: must be a class and a label, both integers: %w", line, err)
 		}
 		if before, ok := table[class]; ok {
 			return nil, fmt.Errorf("%d: class %d has the label %d already", line, class, before)

@@ -34,8 +34,8 @@ func TestLabelMaps(t *testing.T) {
 func TestLabelMapErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "map.txt")
 	for content, want := range map[string]string{
-		"0 1\n2\n":                           file + ":2: want a class and a label, got 1 fields",
-		"0 1\n1 cat\n":                       file + ":2: want a class and a label, both integers",
+		"0 1\n2\n":                           file + ":2: must be a class and a label, got 1 fields",
+		"0 1\n1 cat\n":                       file + ":2: must be a class and a label, both integers",
 		"0 1\n1 2\n0 3":                      file + ":3: class 0 has the label 1 already",
 		"# nothing\n":                        file + ":1: the file has no class",
 		"0 1\n" + strings.Repeat("7", 1<<17): file + ":2: bufio.Scanner: token too long",

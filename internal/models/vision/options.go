@@ -116,7 +116,7 @@ func parseBinding(v workload.Values) (b binding, err error) {
 	}
 	if pixels != nil {
 		if b.maxPixels = *pixels; b.maxPixels < 1 {
-			return b, userinput.Errorf(pixelsOption, "%d pixels, want at least 1", *pixels)
+			return b, userinput.Errorf(pixelsOption, "%d pixels: must be at least 1", *pixels)
 		}
 	}
 	if b.labelOffset, err = v.Integer(offsetOption); err != nil {
@@ -177,7 +177,7 @@ func parseScoring(v workload.Values) (s scoring, err error) {
 	}
 	if text, given := v[minScoreOption]; given {
 		if s.minScore, err = strconv.ParseFloat(text, 64); err != nil || !(s.minScore >= 0 && s.minScore <= 1) {
-			return s, userinput.Errorf(minScoreOption, "%q is not a score, want a number from 0 to 1", text)
+			return s, userinput.Errorf(minScoreOption, "%q is not a score, expected a number from 0 to 1", text)
 		}
 	}
 	s.dropEmpty, err = v.On(onlyFullOption)

@@ -79,7 +79,7 @@ func imageReader(pipelines []string) func(workload.Values) (*workload.Reader, er
 		case nhwc:
 			p.Layout = preprocess.NHWC
 		default:
-			return nil, userinput.Errorf(layoutOption, "unknown layout %q, want %s or %s", b.layout, nchw, nhwc)
+			return nil, userinput.Errorf(layoutOption, "unknown layout %q: must be %s or %s", b.layout, nchw, nhwc)
 		}
 		scratch := &preprocess.Scratch{MaxPixels: b.maxPixels}
 		return &workload.Reader{Name: p.Name, Read: func(file []byte) (tensor.Tensor, error) {

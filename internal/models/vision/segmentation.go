@@ -70,7 +70,7 @@ func (s maskResponse) append(dst []byte, outputs []tensor.Tensor, k int, _ workl
 	case int64(k) >= images:
 		return dst, fmt.Errorf("the model's output %s is %v, too short for %d images of %d pixels", s.port.Name, t, k+1, pixels)
 	case int64(t.Len()) != images*pixels:
-		return dst, fmt.Errorf("the model's output %s is %v, want %d pixels for each image", s.port.Name, t, pixels)
+		return dst, fmt.Errorf("the model's output %s is %v: must be %d pixels for each image", s.port.Name, t, pixels)
 	}
 	switch t.Type {
 	case tensor.Int64:
@@ -87,7 +87,7 @@ func appendClasses[T int64 | int32 | uint8 | float32](dst []byte, classes []T, o
 	for i, v := range classes {
 		class := float64(v) + float64(offset)
 		if !(class > -1 && class < 256) {
-			return dst, fmt.Errorf("the class of pixel %d is %v, want 0 to 255", i, class)
+			return dst, fmt.Errorf("the class of pixel %d is %v: must be 0 to 255", i, class)
 		}
 		dst = append(dst, uint8(class))
 	}

@@ -76,7 +76,7 @@ func TestMaskOutputs(t *testing.T) {
 		t.Error("texts are classes")
 	}
 	other := maskResponse{port: backend.Port{Name: "ArgMax"}}
-	if _, err := other.append(nil, []tensor.Tensor{tensor.New(tensor.Uint8, 1, 513, 513)}, 0, workload.Item{}); err == nil || !strings.Contains(err.Error(), "is uint8[1 513 513], want 262144 pixels for each image") {
+	if _, err := other.append(nil, []tensor.Tensor{tensor.New(tensor.Uint8, 1, 513, 513)}, 0, workload.Item{}); err == nil || !strings.Contains(err.Error(), "is uint8[1 513 513]: must be 262144 pixels for each image") {
 		t.Errorf("an output of another size: %v", err)
 	}
 }

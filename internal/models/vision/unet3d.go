@@ -68,7 +68,7 @@ func openUNet(s setup) (*workload.Workload, error) {
 		return nil, err
 	}
 	if len(s.inputs) != 1 {
-		return nil, fmt.Errorf("the model has %d inputs (%s), want one: a window of the volume", len(s.inputs), portNames(s.inputs))
+		return nil, fmt.Errorf("the model has %d inputs (%s), expected one: a window of the volume", len(s.inputs), portNames(s.inputs))
 	}
 	w := &unet{data: data}
 	if w.input, err = windowPort("input", s.inputs, "", 1); err != nil {
@@ -140,11 +140,11 @@ func (u *unet) complete(sent []tensor.Shape) ([]workload.Slot, error) {
 	n := sent[0]
 	for _, side := range n {
 		if side < windowSide || side%windowStep != 0 || side > int64(u.voxels) {
-			return nil, fmt.Errorf("the volume has %v voxels, want sides of %d plus a multiple of %d", n, windowSide, windowStep)
+			return nil, fmt.Errorf("the volume has %v voxels, expected sides of %d plus a multiple of %d", n, windowSide, windowStep)
 		}
 	}
 	if n[1]*n[2] > int64(u.slice) || n.Len() > int64(u.voxels) {
-		return nil, fmt.Errorf("the volume has %v voxels, want at most %d, and %d in a slice", n, u.voxels, u.slice)
+		return nil, fmt.Errorf("the volume has %v voxels, expected at most %d, and %d in a slice", n, u.voxels, u.slice)
 	}
 	return []workload.Slot{{Type: tensor.Float32, Shape: n}}, nil
 }

@@ -71,7 +71,7 @@ func openScans(s setup) (*workload.Workload, error) {
 		return nil, err
 	}
 	if len(s.inputs) != 1 {
-		return nil, fmt.Errorf("the model has %d inputs (%s), want one: four images", len(s.inputs), portNames(s.inputs))
+		return nil, fmt.Errorf("the model has %d inputs (%s), expected one: four images", len(s.inputs), portNames(s.inputs))
 	}
 	input, err := scanPort("input", s.inputs, "")
 	if err != nil {

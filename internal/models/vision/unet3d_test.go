@@ -72,7 +72,7 @@ func TestUNetErrors(t *testing.T) {
 		"the model has no output that is a window, float32[? 3 128 128 128]":                                       func(s *setup) { s.outputs[0].Type = tensor.Float16 },
 		"the model has no output that is a window":                                                                 func(s *setup) { s.binding.output = "another" },
 		"the model has no input that is a window":                                                                  func(s *setup) { s.inputs[0].Shape[0] = 2 },
-		"the model has 2 inputs (input, scale), want one: a window of the volume": func(s *setup) {
+		"the model has 2 inputs (input, scale), expected one: a window of the volume": func(s *setup) {
 			s.inputs = append(s.inputs, backend.Port{Name: "scale", Type: tensor.Float32})
 		},
 		"2 cases are wanted, ": func(s *setup) { s.count = 2 },

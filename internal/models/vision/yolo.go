@@ -196,7 +196,7 @@ type yoloBox struct {
 func (b *yoloBoxes) respond(dst []byte, outputs []tensor.Tensor, k int, item workload.Item) ([]byte, error) {
 	t := outputs[0]
 	if len(t.Shape) != 3 || t.Shape[1] != yoloRows || k >= int(t.Shape[0]) {
-		return dst, fmt.Errorf("the model's output %s is %v, want %d numbers for each place of %d images", b.output.Name, t, yoloRows, k+1)
+		return dst, fmt.Errorf("the model's output %s is %v: must be %d numbers for each place of %d images", b.output.Name, t, yoloRows, k+1)
 	}
 	n := int(t.Shape[2])
 	boxes, err := b.suppress(tensor.Data[float32](t)[k*yoloRows*n:][:yoloRows*n], n)
@@ -237,7 +237,7 @@ func (b *yoloBoxes) suppress(values []float32, n int) ([]yoloBox, error) {
 		x, y, w, h := values[i], values[n+i], values[2*n+i]/2, values[3*n+i]/2
 		box := preprocess.Box{X0: x - w, Y0: y - h, X1: x + w, Y1: y + h}
 		if sum := box.X0 + box.Y0 + box.X1 + box.Y1; sum-sum != 0 {
-			return nil, fmt.Errorf("the model's box at place %d is %v, want numbers", i, box)
+			return nil, fmt.Errorf("the model's box at place %d is %v: must be numbers", i, box)
 		}
 		b.found = append(b.found, yoloBox{box, score, b.classes[i]})
 	}

@@ -34,7 +34,7 @@ func Roles(roles ...string) func(folder string) ([]File, error) {
 	return func(folder string) ([]File, error) {
 		info, err := os.Stat(folder)
 		if err == nil && !info.IsDir() {
-			err = fmt.Errorf("%s is a file, want a folder with %s.onnx and %d more", folder, roles[0], len(roles)-1)
+			err = fmt.Errorf("%s is a file: must be a folder with %s.onnx and %d more", folder, roles[0], len(roles)-1)
 		}
 		if err != nil {
 			return nil, err

@@ -53,8 +53,8 @@ func TestOptionCheck(t *testing.T) {
 		{integer, "", `"" is not a whole number`}, {integer, "1.5", `"1.5" is not a whole number`}, {integer, " 1", `" 1" is not a whole number`},
 		{integer, "9223372036854775808", `"9223372036854775808" is not a whole number`},
 		{on, "TRUE", ""}, {on, "f", ""}, {on, "0", ""}, {on, "2", `"2" is neither true nor false`}, {on, "", `"" is neither true nor false`},
-		{precision, "int8", ""}, {precision, "INT8", ""}, {precision, "int", `"int" is not known, want one of fp32, int8`}, {precision, "", `"" is not known, want one of fp32, int8`},
-		{few, "8", ""}, {few, "5", `"5" is not known, want one of 4, 8`},
+		{precision, "int8", ""}, {precision, "INT8", ""}, {precision, "int", `"int" is not known: must be one of fp32, int8`}, {precision, "", `"" is not known: must be one of fp32, int8`},
+		{few, "8", ""}, {few, "5", `"5" is not known: must be one of 4, 8`},
 	} {
 		if got := text(c.option.check(c.value)); got != c.want {
 			t.Errorf("%+v: check(%q) = %q, want %q", c.option, c.value, got, c.want)
@@ -156,7 +156,7 @@ func TestFilesOfAModel(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"": "no such file", filepath.Join(dir, "a.onnx"): "is a file, want a folder with b.onnx and 1 more", folder(t, "b.onnx"): "the model's a: ",
+		"": "no such file", filepath.Join(dir, "a.onnx"): "is a file: must be a folder with b.onnx and 1 more", folder(t, "b.onnx"): "the model's a: ",
 		folder(t): "the model's b: ", filepath.Join(dir, "a.onnx", "x"): "a.onnx",
 	} {
 		if files, err := Roles("b", "a")(path); err == nil || !strings.Contains(err.Error(), want) {

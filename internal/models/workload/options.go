@@ -108,7 +108,7 @@ func (o Option) check(value string) error {
 	}
 	known := func(choice string) bool { return strings.EqualFold(choice, value) }
 	if len(o.Choices) > 0 && !slices.ContainsFunc(o.Choices, known) {
-		return fmt.Errorf("%q is not known, want one of %s", value, strings.Join(o.Choices, ", "))
+		return fmt.Errorf("%q is not known: must be one of %s", value, strings.Join(o.Choices, ", "))
 	}
 	return nil
 }

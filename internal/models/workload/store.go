@@ -58,7 +58,7 @@ func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, er
 	for i := range rows { // shapes come from data sets: a wrong one must not become a small number
 		s := slot(i)
 		if k := slices.IndexFunc(s.Shape, func(extent int64) bool { return extent < 0 }); k >= 0 {
-			return c, nil, fmt.Errorf("sample %d: %v has an axis of %d, want 0 or more", i, s, s.Shape[k])
+			return c, nil, fmt.Errorf("sample %d: %v has an axis of %d, expected 0 or more", i, s, s.Shape[k])
 		}
 		n := s.Shape.Len()
 		if n < 0 {

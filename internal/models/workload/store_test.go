@@ -157,7 +157,7 @@ func TestImpossibleShapesAreRefused(t *testing.T) {
 		row  func(int) []Slot
 		want string
 	}{
-		{"a negative extent", wrong(tensor.Shape{-1}), "memory for 4 samples: sample 2: float32[?] has an axis of -1, want 0 or more"},
+		{"a negative extent", wrong(tensor.Shape{-1}), "memory for 4 samples: sample 2: float32[?] has an axis of -1, expected 0 or more"},
 		{"two negative extents with a positive product", wrong(tensor.Shape{-2, -2}), "sample 2: float32[? ?] has an axis of -2"},
 		{"an extent that overflows", wrong(tensor.Shape{1 << 62}), "sample 2: float32[4611686018427387904] is more than any memory"},
 		{"extents whose product overflows to 0", wrong(tensor.Shape{1 << 32, 1 << 32}), "sample 2: float32[4294967296 4294967296] is more than any memory"},

@@ -131,7 +131,7 @@ func (a Architecture) resolve(o Options) (Options, error) {
 		return o, fmt.Errorf("building %s: %d classes", a.Name, o.Classes)
 	}
 	if c := o.Classifier; c != nil && (int64(len(c.Bias)) != o.Classes || int64(len(c.Weights)) != o.Classes*a.FeatureSize) {
-		return o, fmt.Errorf("building %s: the classifier has %d weights and %d biases, want %d×%d and %d",
+		return o, fmt.Errorf("building %s: the classifier has %d weights and %d biases, expected %d×%d and %d",
 			a.Name, len(c.Weights), len(c.Bias), o.Classes, a.FeatureSize, o.Classes)
 	}
 	return o, nil

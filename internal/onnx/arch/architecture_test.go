@@ -280,9 +280,9 @@ func TestBuildRefusesImpossibleOptions(t *testing.T) {
 		o          Options
 	}{
 		{"a negative number of classes", "-1 classes", a, Options{Classes: -1}},
-		{"a classifier of the wrong size", "has 3 weights and 1 biases, want 1×2048 and 1", a, Options{Classifier: &Classifier{make([]float32, 3), make([]float32, 1)}}},
-		{"fewer biases than classes", "want 5×2048 and 5", a, Options{Classes: 5, Classifier: &Classifier{make([]float32, 2048), make([]float32, 1)}}},
-		{"an empty classifier", "want 1001×2048 and 1001", a, Options{Classifier: &Classifier{}}},
+		{"a classifier of the wrong size", "has 3 weights and 1 biases, expected 1×2048 and 1", a, Options{Classifier: &Classifier{make([]float32, 3), make([]float32, 1)}}},
+		{"fewer biases than classes", "expected 5×2048 and 5", a, Options{Classes: 5, Classifier: &Classifier{make([]float32, 2048), make([]float32, 1)}}},
+		{"an empty classifier", "expected 1001×2048 and 1001", a, Options{Classifier: &Classifier{}}},
 		{"classes where there are none", "no classes to choose", noClasses, Options{Classes: 5}},
 		{"an unknown output", `output "logit": no layer makes it; the usual outputs are ArgMax:0, softmax_tensor:0`, a, Options{Outputs: []string{"logit"}}},
 	} {
@@ -380,7 +380,7 @@ func TestGivenWeightsHaveToBeOfTheRightSize(t *testing.T) {
 	a := lookup(t, "gnmt-encoder")
 	o := smallest(a)
 	o.Weights = func(name string, dims []int64) (onnx.Source, error) { return zeroes(4*product(dims) - 4), nil }
-	if _, _, err := a.Build(o); err == nil || !strings.HasPrefix(err.Error(), "building gnmt-encoder: tensor ") || !strings.Contains(err.Error(), " bytes, want ") {
+	if _, _, err := a.Build(o); err == nil || !strings.HasPrefix(err.Error(), "building gnmt-encoder: tensor ") || !strings.Contains(err.Error(), " bytes, expected ") {
 		t.Errorf("Build() = %v, want an error about the size of a tensor", err)
 	}
 }

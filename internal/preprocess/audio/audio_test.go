@@ -109,7 +109,7 @@ func TestLogMelEqualsTheReference(t *testing.T) {
 }
 
 func TestShortRecordings(t *testing.T) {
-	if _, err := NewLogMel().Features(nil, make([]float32, MinSamples-1)); err == nil || err.Error() != "the recording has 256 samples, want at least 257" {
+	if _, err := NewLogMel().Features(nil, make([]float32, MinSamples-1)); err == nil || err.Error() != "the recording has 256 samples, expected at least 257" {
 		t.Errorf("features of 256 samples: error %v", err)
 	}
 	for samples, rows := range map[int]int{MinSamples: 1, 3 * hop: 1, 3*hop + 1: 2, 6 * hop: 2} {
@@ -181,7 +181,7 @@ func TestWhisperReflectsBothEnds(t *testing.T) {
 func TestWhisperRefusesLengths(t *testing.T) {
 	w := NewWhisper(80)
 	for _, n := range []int{0, WhisperSamples + 1} {
-		if err := w.Features(make([]float32, w.Len()), make([]float32, n)); err == nil || !strings.Contains(err.Error(), "want 1 to 480000, which are 30 s") {
+		if err := w.Features(make([]float32, w.Len()), make([]float32, n)); err == nil || !strings.Contains(err.Error(), "expected 1 to 480000, which are 30 s") {
 			t.Errorf("a recording of %d samples: error %v", n, err)
 		}
 	}
@@ -305,13 +305,13 @@ func TestDecodeErrors(t *testing.T) {
 		{"text", []byte("hello"), "neither WAV nor FLAC"},
 		{"AVI", []byte("RIFF....AVI "), "not a WAVE file"},
 		{"four bytes", []byte("RIFF"), "not a WAVE file"},
-		{"8 kHz", wav(wavPCM, 1, 8000, 16, ""), "8000 samples a second, want 16000"},
-		{"stereo", wav(wavPCM, 2, Rate, 16, ""), "2 channels, want one"},
-		{"8 bits", wav(wavPCM, 1, Rate, 8, ""), "kind 1 with 8 bits, want PCM (1) with 16"},
+		{"8 kHz", wav(wavPCM, 1, 8000, 16, ""), "8000 samples a second, expected 16000"},
+		{"stereo", wav(wavPCM, 2, Rate, 16, ""), "2 channels, expected one"},
+		{"8 bits", wav(wavPCM, 1, Rate, 8, ""), "kind 1 with 8 bits: must be PCM (1) with 16"},
 		{"µ-law", wav(7, 1, Rate, 16, ""), "kind 7"},
 		{"extensible floats", riff(chunk("fmt ", floats)), "kind 3 with 16 bits"},
 		{"short extensible format", riff(chunk("fmt ", floats[:25])), "kind 65534 with 16 bits"},
-		{"short format", riff(chunk("fmt ", floats[:15])), "the format has 15 bytes, want at least 16"},
+		{"short format", riff(chunk("fmt ", floats[:15])), "the format has 15 bytes, expected at least 16"},
 		{"no samples", wav(wavPCM, 1, Rate, 16, ""), "the recording is empty"},
 		{"half a sample", wav(wavPCM, 1, Rate, 16, "a"), "the last sample is cut off"},
 		{"cut off", good[:len(good)-1], `chunk "data" at byte 36 has 2 bytes, but 1 are left`},

@@ -47,10 +47,10 @@ func DecodeUpTo(name string, data []byte, most int) ([]float32, error) {
 // wrong axis, and resamples.
 func checkFormat(channels, rate int) error {
 	if channels != 1 {
-		return fmt.Errorf("the recording has %d channels, want one", channels)
+		return fmt.Errorf("the recording has %d channels, expected one", channels)
 	}
 	if rate != Rate {
-		return fmt.Errorf("the recording has %d samples a second, want %d", rate, Rate)
+		return fmt.Errorf("the recording has %d samples a second, expected %d", rate, Rate)
 	}
 	return nil
 }
@@ -82,14 +82,14 @@ func decodeWAV(data []byte) ([]float32, error) {
 		switch kind {
 		case "fmt ":
 			if len(chunk) < 16 {
-				return nil, fmt.Errorf("the format has %d bytes, want at least 16", len(chunk))
+				return nil, fmt.Errorf("the format has %d bytes, expected at least 16", len(chunk))
 			}
 			samples, bits := binary.LittleEndian.Uint16(chunk), binary.LittleEndian.Uint16(chunk[14:])
 			if samples == wavExtensible && len(chunk) >= 26 {
 				samples = binary.LittleEndian.Uint16(chunk[24:])
 			}
 			if samples != wavPCM || bits != 16 {
-				return nil, fmt.Errorf("the samples are of kind %d with %d bits, want PCM (%d) with 16", samples, bits, wavPCM)
+				return nil, fmt.Errorf("the samples are of kind %d with %d bits: must be PCM (%d) with 16", samples, bits, wavPCM)
 			}
 			if err := checkFormat(int(binary.LittleEndian.Uint16(chunk[2:])), int(binary.LittleEndian.Uint32(chunk[4:]))); err != nil {
 				return nil, err
@@ -133,7 +133,7 @@ func decodeFLAC(data []byte, most int) ([]float32, error) {
 			return samples, nil
 		}
 		if err == nil && len(frame.Subframes) != 1 {
-			err = fmt.Errorf("a frame has %d channels, want one", len(frame.Subframes))
+			err = fmt.Errorf("a frame has %d channels, expected one", len(frame.Subframes))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("FLAC: after sample %d: %w", len(samples), err)

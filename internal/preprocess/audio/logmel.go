@@ -67,7 +67,7 @@ func NewLogMel() *LogMel {
 // that is shorter than MinSamples is an error.
 func (m *LogMel) Features(dst, samples []float32) ([]float32, error) {
 	if len(samples) < MinSamples {
-		return dst, fmt.Errorf("the recording has %d samples, want at least %d", len(samples), MinSamples)
+		return dst, fmt.Errorf("the recording has %d samples, expected at least %d", len(samples), MinSamples)
 	}
 	m.logMel(samples)
 	rows, first := Rows(len(samples)), len(dst)

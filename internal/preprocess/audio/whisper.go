@@ -51,7 +51,7 @@ func (w *Whisper) Len() int { return len(w.bands) * WhisperFrames }
 // each band. A recording that is empty or longer than WhisperSamples is an error.
 func (w *Whisper) Features(dst, samples []float32) error {
 	if len(samples) == 0 || len(samples) > WhisperSamples {
-		return fmt.Errorf("the recording has %d samples, want 1 to %d, which are 30 s", len(samples), WhisperSamples)
+		return fmt.Errorf("the recording has %d samples, expected 1 to %d, which are 30 s", len(samples), WhisperSamples)
 	}
 	largest := math.Inf(-1)
 	for column := range WhisperFrames {

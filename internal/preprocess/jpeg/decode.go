@@ -228,7 +228,7 @@ func (d *Decoder) startScan() error {
 		}
 	}
 	if len(s.blocks) > maxMCUBlocks {
-		return fmt.Errorf("MCU has %d blocks, want at most %d", len(s.blocks), maxMCUBlocks)
+		return fmt.Errorf("MCU has %d blocks, expected at most %d", len(s.blocks), maxMCUBlocks)
 	}
 	if f.progressive && !s.allowed() {
 		return fmt.Errorf("progression Ss=%d Se=%d Ah=%d Al=%d of %d components is not allowed", s.ss, s.se, s.ah, s.al, len(s.comps))

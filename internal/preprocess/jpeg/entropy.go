@@ -182,7 +182,7 @@ func (h *huffman) build(spec *huffmanSpec, dc, sequential bool) error {
 	h.largest[17] = 1<<31 - 1 // ends the search for a code that does not exist
 	for _, s := range spec.values[:n] {
 		if dc && s > 15 {
-			return fmt.Errorf("symbol %d in a DC Huffman table, want at most 15", s)
+			return fmt.Errorf("symbol %d in a DC Huffman table, expected at most 15", s)
 		}
 	}
 	if !sequential {

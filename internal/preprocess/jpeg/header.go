@@ -86,7 +86,7 @@ func (s *source) segment() ([]byte, error) {
 	}
 	n := int(rest[0])<<8 | int(rest[1])
 	if n < 2 {
-		return nil, fmt.Errorf("segment has length %d, want at least 2", n)
+		return nil, fmt.Errorf("segment has length %d, expected at least 2", n)
 	}
 	if n > len(rest) {
 		return nil, errTruncated
@@ -245,7 +245,7 @@ func (d *Decoder) readSegment(m byte, seg []byte) error {
 		return d.tables.readQuant(seg)
 	case m == markerDRI:
 		if len(seg) != 2 {
-			return fmt.Errorf("restart interval has %d bytes, want 2", len(seg))
+			return fmt.Errorf("restart interval has %d bytes, expected 2", len(seg))
 		}
 		f.restart = int(seg[0])<<8 | int(seg[1])
 	case m == markerSOS:
@@ -276,7 +276,7 @@ func (f *frame) read(m byte, seg []byte) error {
 		return fmt.Errorf("frame header has a wrong length of %d bytes", len(seg))
 	}
 	if seg[0] != 8 {
-		return fmt.Errorf("%d bits per sample are not supported, want 8", seg[0])
+		return fmt.Errorf("%d bits per sample are not supported, expected 8", seg[0])
 	}
 	f.height = int(seg[1])<<8 | int(seg[2])
 	f.width = int(seg[3])<<8 | int(seg[4])
@@ -284,13 +284,13 @@ func (f *frame) read(m byte, seg []byte) error {
 		return errors.New("a height in a DNL marker is not supported")
 	}
 	if f.width == 0 || f.width > maxDimension || f.height > maxDimension {
-		return fmt.Errorf("size is %d×%d pixels, want 1×1 to %d×%d", f.width, f.height, maxDimension, maxDimension)
+		return fmt.Errorf("size is %d×%d pixels: must be 1×1 to %d×%d", f.width, f.height, maxDimension, maxDimension)
 	}
 	f.progressive = m == markerSOF2
 	f.seen = true
 	n := int(seg[5])
 	if n != 1 && n != 3 && n != maxComponents {
-		return fmt.Errorf("%d components are not supported, want 1, 3 or 4", n)
+		return fmt.Errorf("%d components are not supported, expected 1, 3 or 4", n)
 	}
 	if cap(f.comps) < n {
 		grown := make([]component, n)
@@ -315,7 +315,7 @@ func (f *frame) layOut() error {
 	f.maxH, f.maxV = 1, 1
 	for _, c := range f.comps {
 		if c.h < 1 || c.v < 1 || c.h > maxSampling || c.v > maxSampling {
-			return fmt.Errorf("component %d has sampling factors %d×%d, want 1 to %d", c.id, c.h, c.v, maxSampling)
+			return fmt.Errorf("component %d has sampling factors %d×%d, expected 1 to %d", c.id, c.h, c.v, maxSampling)
 		}
 		f.maxH, f.maxV = max(f.maxH, c.h), max(f.maxV, c.v)
 	}
@@ -324,7 +324,7 @@ func (f *frame) layOut() error {
 	for i := range f.comps {
 		c := &f.comps[i]
 		if f.maxH%c.h != 0 || f.maxV%c.v != 0 {
-			return fmt.Errorf("sampling ratio %d/%d×%d/%d is not supported, want whole numbers", f.maxH, c.h, f.maxV, c.v)
+			return fmt.Errorf("sampling ratio %d/%d×%d/%d is not supported, expected whole numbers", f.maxH, c.h, f.maxV, c.v)
 		}
 		c.width = ceilDiv(f.width*c.h, f.maxH)
 		c.height = ceilDiv(f.height*c.v, f.maxV)
@@ -423,7 +423,7 @@ func (t *tables) readQuant(seg []byte) error {
 	for len(seg) > 0 {
 		wide, slot := seg[0]>>4 != 0, seg[0]&15
 		if slot >= 4 {
-			return fmt.Errorf("quantisation table has number %d, want 0 to 3", slot)
+			return fmt.Errorf("quantisation table has number %d, expected 0 to 3", slot)
 		}
 		seg = seg[1:]
 		size := 64
@@ -431,7 +431,7 @@ func (t *tables) readQuant(seg []byte) error {
 			size = 128
 		}
 		if len(seg) < size {
-			return fmt.Errorf("quantisation table %d has %d bytes, want %d", slot, len(seg), size)
+			return fmt.Errorf("quantisation table %d has %d bytes, expected %d", slot, len(seg), size)
 		}
 		for i := range t.quant[slot] {
 			if wide {
@@ -451,7 +451,7 @@ func (t *tables) readHuffman(seg []byte) error {
 	for len(seg) > 16 {
 		class, slot := seg[0]>>4, seg[0]&15
 		if class > 1 || slot >= 4 {
-			return fmt.Errorf("class %d or number %d of a Huffman table is wrong, want class 0 or 1 and number 0 to 3", class, slot)
+			return fmt.Errorf("class %d or number %d of a Huffman table is wrong: must be class 0 or 1 and number 0 to 3", class, slot)
 		}
 		var h huffmanSpec
 		copy(h.counts[1:], seg[1:])

@@ -141,41 +141,41 @@ func readHeader(r io.Reader) (header, error) {
 		return h, errors.New("not a NIfTI-1 file: it does not begin with the size of the header, 348")
 	}
 	if string(raw[344:348]) != "n+1\x00" {
-		return h, fmt.Errorf("the header ends with %q, want a NIfTI-1 file with its voxels in it: %q", raw[344:348], "n+1\x00")
+		return h, fmt.Errorf("the header ends with %q, expected a NIfTI-1 file with its voxels in it: %q", raw[344:348], "n+1\x00")
 	}
 	axes := h.order.Uint16(raw[40:])
 	if axes < 3 || axes > 7 {
-		return h, fmt.Errorf("the volume has %d axes, want 3", axes)
+		return h, fmt.Errorf("the volume has %d axes, expected 3", axes)
 	}
 	voxels := 1
 	for i := range int(axes) {
 		n := int(h.order.Uint16(raw[42+2*i:]))
 		if i >= 3 {
 			if n != 1 {
-				return h, fmt.Errorf("axis %d has extent %d, want a volume of three axes", i+1, n)
+				return h, fmt.Errorf("axis %d has extent %d, expected a volume of three axes", i+1, n)
 			}
 			continue
 		}
 		if n < 1 || n > math.MaxInt16 || n > maxVoxels/voxels {
-			return h, fmt.Errorf("axis %d has %d voxels, want at least 1, and %d in all at most", i+1, n, maxVoxels)
+			return h, fmt.Errorf("axis %d has %d voxels, expected at least 1, and %d in all at most", i+1, n, maxVoxels)
 		}
 		spacing := math.Abs(float64(h.float(raw[80+4*i:]))) // nibabel also drops the sign
 		if !(spacing > 1e-3 && spacing < 1e3) {
-			return h, fmt.Errorf("the voxels along axis %d are %v mm apart, want 0.001 to 1000", i+1, spacing)
+			return h, fmt.Errorf("the voxels along axis %d are %v mm apart: must be 0.001 to 1000", i+1, spacing)
 		}
 		h.Shape[i], h.Spacing[i], voxels = n, spacing, voxels*n
 	}
 	if p := PreparedShape(h.Grid); float64(p[0])*float64(p[1])*float64(p[2]) > maxVoxels {
-		return h, fmt.Errorf("the voxels are %v mm apart: the prepared volume has %v voxels, want at most %d in all", h.Spacing, p, maxVoxels)
+		return h, fmt.Errorf("the voxels are %v mm apart: the prepared volume has %v voxels, expected at most %d in all", h.Spacing, p, maxVoxels)
 	}
 	code := h.order.Uint16(raw[70:])
 	var known bool
 	if h.voxel, known = voxelTypes[code]; !known {
-		return h, fmt.Errorf("voxels are of type %d (nifti1.h), want integers of 8 to 32 bits or floats", code)
+		return h, fmt.Errorf("voxels are of type %d (nifti1.h): must be integers of 8 to 32 bits or floats", code)
 	}
 	offset := h.float(raw[108:])
 	if !(offset >= headerSize && offset < 1<<20) {
-		return h, fmt.Errorf("the voxels begin at byte %v, want one from %d to %d", offset, headerSize, 1<<20)
+		return h, fmt.Errorf("the voxels begin at byte %v, expected one from %d to %d", offset, headerSize, 1<<20)
 	}
 	h.offset = int64(offset)
 	h.slope, h.intercept = float64(h.float(raw[112:])), float64(h.float(raw[116:]))
@@ -183,7 +183,7 @@ func readHeader(r io.Reader) (header, error) {
 		h.slope, h.intercept = 1, 0
 	}
 	if math.IsInf(h.slope, 0) || h.intercept-h.intercept != 0 {
-		return h, fmt.Errorf("voxels are scaled by %v plus %v, want finite numbers", h.slope, h.intercept)
+		return h, fmt.Errorf("voxels are scaled by %v plus %v: must be finite numbers", h.slope, h.intercept)
 	}
 	return h, nil
 }

@@ -123,7 +123,7 @@ func PrepareLabels(v *Volume) ([]uint8, error) {
 	labels := make([]uint8, len(v.Data))
 	for i, label := range v.Data {
 		if !(label >= 0 && label < 256) {
-			return nil, fmt.Errorf("voxel %d has label %v, want 0, 1 or 2", i, label)
+			return nil, fmt.Errorf("voxel %d has label %v, expected 0, 1 or 2", i, label)
 		}
 		labels[i] = uint8(label)
 	}
@@ -136,7 +136,7 @@ func PrepareLabels(v *Volume) ([]uint8, error) {
 func arrange[T float32 | uint8](dst, zoomed []T, p *plan, beyond T) error {
 	shape := [3]int{p.axes[0].shape, p.axes[1].shape, p.axes[2].shape}
 	if want := shape[0] * shape[1] * shape[2]; len(dst) != want {
-		return fmt.Errorf("room for %d voxels, want %d", len(dst), want)
+		return fmt.Errorf("room for %d voxels, expected %d", len(dst), want)
 	}
 	workerpool.Compute(0, shape[0], func(i int) {
 		z, inZ := p.axes[0].source(i, p.zoomed[0])

@@ -35,7 +35,7 @@ func Brain(scan []*Volume) (Box, error) {
 		for axis, spacing := range v.Spacing {
 			// nnU-Net resamples to 1 mm where that changes the number of voxels: no scan of BraTS needs that.
 			if n := v.Shape[axis]; int(math.RoundToEven(spacing*float64(n))) != n {
-				return Box{}, fmt.Errorf("the voxels of image %d are %.4g mm apart, want 1 mm as in BraTS", i, spacing)
+				return Box{}, fmt.Errorf("the voxels of image %d are %.4g mm apart: must be 1 mm as in BraTS", i, spacing)
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func PrepareScan(dst []float32, scan []*Volume) error {
 	sides := ScanSides()
 	voxels := sides[0] * sides[1] * sides[2]
 	if len(dst) != Modalities*voxels || len(scan) != Modalities {
-		return fmt.Errorf("room for %d numbers of %d images, want %d of %d", len(dst), len(scan), Modalities*voxels, Modalities)
+		return fmt.Errorf("room for %d numbers of %d images, expected %d of %d", len(dst), len(scan), Modalities*voxels, Modalities)
 	}
 	box, err := Brain(scan)
 	if err != nil {

@@ -84,8 +84,8 @@ func TestScanErrors(t *testing.T) {
 				clear(v.Data)
 			}
 		},
-		"image 2 has [5 6 8] voxels, the first one [5 6 7]": func(scan []*Volume) { scan[2].Shape[2] = 8 },
-		"the voxels of image 3 are 1.2 mm apart, want 1 mm": func(scan []*Volume) { scan[3].Spacing[1] = 1.2 },
+		"image 2 has [5 6 8] voxels, the first one [5 6 7]":    func(scan []*Volume) { scan[2].Shape[2] = 8 },
+		"the voxels of image 3 are 1.2 mm apart: must be 1 mm": func(scan []*Volume) { scan[3].Spacing[1] = 1.2 },
 		"the brain has 161 voxels along axis 2, and the model sees 160": func(scan []*Volume) {
 			for _, v := range scan {
 				*v = Volume{Grid: Grid{Shape: [3]int{1, 1, 161}, Spacing: [3]float64{1, 1, 1}}, Data: make([]float32, 161)}

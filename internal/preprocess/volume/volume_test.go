@@ -152,13 +152,13 @@ func TestReadErrors(t *testing.T) {
 		{"an empty axis", func(h []byte) { h[42] = 0 }, "axis 1 has 0 voxels"},
 		{"too many voxels", func(h []byte) {
 			copy(h[42:], "\xff\x7f\xff\x7f\xff\x7f")
-		}, "axis 2 has 32767 voxels, want at least 1, and 536870912 in all at most"},
+		}, "axis 2 has 32767 voxels, expected at least 1, and 536870912 in all at most"},
 		{"no distance", func(h []byte) { copy(h[80:], "\x00\x00\x00\x00") }, "along axis 1 are 0 mm apart"},
 		{"a distance that is not a number", func(h []byte) { copy(h[84:], "\x00\x00\xc0\x7f") }, "along axis 2 are NaN mm apart"},
 		{"distances in another unit", func(h []byte) {
 			copy(h[80:], "\x00\x00\x79\x44\x00\x00\x79\x44\x00\x00\x79\x44") // 996
-		}, "the voxels are [996 996 996] mm apart: the prepared volume has [1216 2496 3328] voxels, want at most 536870912"},
-		{"eight axes", func(h []byte) { h[40] = 8 }, "the volume has 8 axes, want 3"},
+		}, "the voxels are [996 996 996] mm apart: the prepared volume has [1216 2496 3328] voxels, expected at most 536870912"},
+		{"eight axes", func(h []byte) { h[40] = 8 }, "the volume has 8 axes, expected 3"},
 		{"a negative axis", func(h []byte) { copy(h[44:], "\xff\xff") }, "axis 2 has 65535 voxels"},
 		{"a distance of a metre", func(h []byte) { copy(h[88:], "\x00\x00\x7a\x44") }, "along axis 3 are 1000 mm apart"},
 		{"voxels far behind", func(h []byte) { copy(h[108:], "\x00\x00\x80\x49") }, "the voxels begin at byte 1.048576e+06,"},

@@ -144,7 +144,7 @@ func Parse(data []byte) (*Charts, error) {
 	if t := c.Timeline; t != nil {
 		n := len(t.Issued)
 		if t.BucketNS < 1 || n < 1 || len(t.Completed) != n || len(t.Outstanding) != n {
-			return nil, fmt.Errorf("timeline: %d issued, %d completed and %d outstanding samples in buckets of %d ns, want as many of each in buckets of a positive length",
+			return nil, fmt.Errorf("timeline: %d issued, %d completed and %d outstanding samples in buckets of %d ns, expected as many of each in buckets of a positive length",
 				n, len(t.Completed), len(t.Outstanding), t.BucketNS)
 		}
 		for _, column := range t.columns() {
@@ -155,7 +155,7 @@ func Parse(data []byte) (*Charts, error) {
 	}
 	for i, b := range c.Batches {
 		if len(b.QuantilesNS) != len(BatchPercentiles()) {
-			return nil, fmt.Errorf("batch %d has %d quantiles, want %d", i+1, len(b.QuantilesNS), len(BatchPercentiles()))
+			return nil, fmt.Errorf("batch %d has %d quantiles, expected %d", i+1, len(b.QuantilesNS), len(BatchPercentiles()))
 		}
 	}
 	if c.Gauges != nil {

@@ -303,7 +303,7 @@ func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{schema, "mlperf-go/charts/1", `schema is "mlperf-go/charts/1", this program reads`},
 		{`{`, `[`, "invalid character"},
-		{`"quantiles_ns":[`, `"quantiles_ns":[1,`, "batch 1 has 7 quantiles, want 6"},
+		{`"quantiles_ns":[`, `"quantiles_ns":[1,`, "batch 1 has 7 quantiles, expected 6"},
 		{`"bucket_ns":`, `"bucket_ns":-`, "of a positive length"},
 		{`"issued_samples":[`, `"issued_samples":[1,`, "41 issued, 40 completed"},
 		{`"outstanding_samples":[`, `"outstanding_samples":[1,`, "41 outstanding"},

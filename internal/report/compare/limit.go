@@ -33,20 +33,20 @@ func parsePercent(text string) (float64, bool) {
 func ParseLimit(text string) (Limit, error) {
 	at := strings.IndexAny(text, "<>")
 	if at <= 0 {
-		return Limit{}, fmt.Errorf("%q: want a metric, > or <, and a change, as in p99>+5%%", text)
+		return Limit{}, fmt.Errorf("%q: must be a metric, > or <, and a change, as in p99>+5%%", text)
 	}
 	l := Limit{Metric: strings.TrimSpace(text[:at]), Above: text[at] == '>', text: text}
 	number := strings.TrimSpace(text[at+1:])
 	v, ok := parsePercent(number)
 	if !ok {
-		return Limit{}, fmt.Errorf("%q: the change is %q, want a signed number of percent for example +5%%", text, number)
+		return Limit{}, fmt.Errorf("%q: the change is %q: must be a signed number of percent for example +5%%", text, number)
 	}
 	l.Change = v / 100
 	if l.Metric == accuracyName {
 		l.Change = v // points
 	}
 	if !slices.Contains(metricNames(), l.Metric) {
-		return Limit{}, fmt.Errorf("%q: unknown metric %q, want one of %s", text, l.Metric, strings.Join(metricNames(), ", "))
+		return Limit{}, fmt.Errorf("%q: unknown metric %q: must be one of %s", text, l.Metric, strings.Join(metricNames(), ", "))
 	}
 	return l, nil
 }
@@ -85,7 +85,7 @@ func (l Limit) Check(c Comparison) Outcome {
 	case m.Interval == nil:
 		o.Open, o.Reason = true, "not decided: "+m.Method
 	case !m.Decides:
-		o.Open, o.Reason = true, fmt.Sprintf("not decided: want %d repeats each, in turns; this is %s", leastRepeats, m.Method)
+		o.Open, o.Reason = true, fmt.Sprintf("not decided: expected %d repeats each, in turns; this is %s", leastRepeats, m.Method)
 	case l.beyond(*m.Interval):
 		o.Met, o.Reason = true, fmt.Sprintf("%s to %s, all beyond (%s)", m.Text(m.Interval.Lower), m.Text(m.Interval.Upper), m.Method)
 	default:
@@ -120,8 +120,8 @@ func (c *Comparison) Reproduces() (bool, string, error) {
 		i = find(map[string]string{"SingleStream": "p90", "MultiStream": "p99", "Server": "samples/s", "Interactive": "samples/s"}[c.Scenario])
 	}
 	if i < 0 {
-		return false, "", errors.New("the runs have no result to reproduce: want runs of performance")
+		return false, "", errors.New("the runs have no result to reproduce: expected runs of performance")
 	}
 	m := c.Metrics[i]
-	return math.Abs(m.Change) <= reproduced, fmt.Sprintf("%s %s after %s, %s, want within %s", m.Name, units.Text(m.New, m.Unit), units.Text(m.Base, m.Unit), m.Text(m.Change), units.Text(100*reproduced, "%")), nil
+	return math.Abs(m.Change) <= reproduced, fmt.Sprintf("%s %s after %s, %s: must be within %s", m.Name, units.Text(m.New, m.Unit), units.Text(m.Base, m.Unit), m.Text(m.Change), units.Text(100*reproduced, "%")), nil
 }

@@ -17,8 +17,8 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "want a metric", "p99": "want a metric", ">5%": "want a metric", "p99>5": "want a signed number of percent", "p99>five%": "want a signed number",
-		"p98>5%": `unknown metric "p98", want one of samples/s, metric, accuracy, mean, p50`, "p99>NaN%": "want a signed number", "p99>1e999%": "want a signed number",
+		"": "must be a metric", "p99": "must be a metric", ">5%": "must be a metric", "p99>5": "must be a signed number of percent", "p99>five%": "must be a signed number",
+		"p98>5%": `unknown metric "p98": must be one of samples/s, metric, accuracy, mean, p50`, "p99>NaN%": "must be a signed number", "p99>1e999%": "must be a signed number",
 	} {
 		if _, err := ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParseLimit(%q): %v, want an error with %q", text, err, want)
@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 		{"wholly below", below, Metric{Name: "p99", Interval: &Interval{-0.1, -0.06}, Decides: true, Method: "t"}, true, false, "−10 % to −6 %, all beyond (t)"},
 		{"partly below", below, Metric{Name: "p99", Interval: &Interval{-0.1, -0.05}, Decides: true}, false, false, "−10 % to −5 % is not all beyond"},
 		{"the other way", below, Metric{Name: "p99", Interval: &Interval{0.06, 0.1}, Decides: true}, false, false, "+6 % to +10 % is not all beyond"},
-		{"beyond, of too few runs", above, Metric{Name: "p99", Interval: &Interval{0.06, 0.1}, Method: "t over 2"}, false, true, "not decided: want 5 repeats each, in turns; this is t over 2"},
+		{"beyond, of too few runs", above, Metric{Name: "p99", Interval: &Interval{0.06, 0.1}, Method: "t over 2"}, false, true, "not decided: expected 5 repeats each, in turns; this is t over 2"},
 		{"no interval", above, Metric{Name: "p99", Method: "too short"}, false, true, "not decided: too short"},
 		{"another metric", above, Metric{Name: "p90", Interval: &Interval{1, 2}, Decides: true}, false, true, "the runs have no p99"},
 	} {

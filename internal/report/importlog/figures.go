@@ -27,7 +27,7 @@ type figures struct {
 // figures reads the measurements.
 func (l *logs) figures(e loadgen.EffectiveSettings) *figures {
 	if p := e.TargetLatencyPercentile; !(p >= 0 && p <= 1) {
-		l.findings = append(l.findings, fmt.Sprintf("effective_target_latency_percentile is %g, want a fraction", p))
+		l.findings = append(l.findings, fmt.Sprintf("effective_target_latency_percentile is %g: must be a fraction", p))
 		e.TargetLatencyPercentile = 0
 	}
 	f := &figures{logs: l}
@@ -384,7 +384,7 @@ func (l *logs) number(n name) (float64, bool) {
 		v, ok = l.summary.Float(n.label)
 	}
 	if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
-		l.findings = append(l.findings, fmt.Sprintf("%s (in the summary: %s) is %g, want a number", n.key, n.label, v))
+		l.findings = append(l.findings, fmt.Sprintf("%s (in the summary: %s) is %g: must be a number", n.key, n.label, v))
 		return 0, false
 	}
 	return v, ok
@@ -412,7 +412,7 @@ func (l *logs) count(key string) uint64 {
 func (l *logs) time(n name) (time.Duration, bool) {
 	v, ok := l.number(n)
 	if ok && !(v >= 0 && v < math.MaxInt64) {
-		l.findings = append(l.findings, fmt.Sprintf("%s (in the summary: %s) is %g, want nanoseconds", n.key, n.label, v))
+		l.findings = append(l.findings, fmt.Sprintf("%s (in the summary: %s) is %g: must be nanoseconds", n.key, n.label, v))
 		return 0, false
 	}
 	return time.Duration(v), ok

@@ -134,7 +134,7 @@ func TestReasonsAreGivenOnce(t *testing.T) {
 	}{
 		{"both", advice, summary, "the logs say: Increase expected QPS"},
 		{"the detail log", advice, "", "the logs say: The detail log says so"},
-		{"none", mute, "", "duration: 9 min 48 s, want at least 10 min"},
+		{"none", mute, "", "duration: 9 min 48 s, must be at least 10 min"},
 		{"none, and all is met", changed(t, mute, `"result_min_duration_met", "value": false`, `"result_min_duration_met", "value": true`), "", "the logs do not say why"},
 	} {
 		r, err := Read(folder(t, "logs", c.detail, c.summary), About{Model: "resnet50"})

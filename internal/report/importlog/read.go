@@ -27,7 +27,7 @@ func Read(dir string, about About) (*report.Results, error) {
 	r, err := report.Read(dir)
 	switch {
 	case err == nil && about != About{}:
-		return nil, fmt.Errorf("%s names its model and rules: want neither for such a run", filepath.Join(dir, report.FileName))
+		return nil, fmt.Errorf("%s names its model and rules: expected neither for such a run", filepath.Join(dir, report.FileName))
 	case !errors.Is(err, report.ErrNoRun):
 		return r, err
 	case !fileio.Exists(filepath.Join(dir, mlperflog.DetailFile)) && !fileio.Exists(filepath.Join(dir, mlperflog.SummaryFile)):

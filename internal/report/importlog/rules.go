@@ -36,7 +36,7 @@ func (l *logs) context(about About) (context, error) {
 	if about.Model != "" {
 		m, ok := models.Rules(about.Model)
 		if !ok {
-			return c, userinput.Errorf("model", "unknown model %q, want the name of a benchmark in the rules", about.Model)
+			return c, userinput.Errorf("model", "unknown model %q: must be the name of a benchmark in the rules", about.Model)
 		}
 		c.model = &m
 	}

@@ -248,7 +248,7 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !local:
 		http.Error(w, "this page is for this machine only", http.StatusForbidden)
 	case r.Method != http.MethodGet:
-		http.Error(w, "want GET", http.StatusMethodNotAllowed)
+		http.Error(w, "expected GET", http.StatusMethodNotAllowed)
 	case r.URL.Path == "/":
 		l.servePage(w)
 	case r.URL.Path == "/events":

@@ -147,10 +147,10 @@ func TestPlan(t *testing.T) {
 	}
 
 	for want, q := range map[string]PlanRequest{
-		"model: is missing: want a model of the catalogue":                         {Speed: 1, ValueBytes: 1},
+		"model: is missing: give a model of the catalogue":                         {Speed: 1, ValueBytes: 1},
 		"model: unknown model":                                                     {Model: "alexnet", Speed: 1, ValueBytes: 1},
-		"value_bytes is 0, want at least 1":                                        {Model: "resnet50", Speed: 1},
-		"samples_per_second is 1e-07, want at least 1e-06":                         {Model: "resnet50", Speed: 1e-7, ValueBytes: 1},
+		"value_bytes is 0: must be at least 1":                                     {Model: "resnet50", Speed: 1},
+		"samples_per_second is 1e-07: must be at least 1e-06":                      {Model: "resnet50", Speed: 1e-7, ValueBytes: 1},
 		"samples_per_second: the speed must be above 0 samples per second, is 0":   {Model: "resnet50", ValueBytes: 1},
 		"samples_per_second: the speed must be above 0 samples per second, is NaN": {Model: "resnet50", Speed: math.NaN(), ValueBytes: 1},
 		"rules: unknown rules":                                                     {Model: "resnet50", Speed: 1, ValueBytes: 1, Rules: "v9"},

@@ -40,7 +40,7 @@ func noFile(folder string) error {
 	case err != nil:
 		return err
 	case len(found) == 0:
-		return fmt.Errorf("%s is a folder without model files (.onnx, .ort, .tflite, .pb): want a model file, or a name of the catalogue", folder)
+		return fmt.Errorf("%s is a folder without model files (.onnx, .ort, .tflite, .pb): expected a model file, or a name of the catalogue", folder)
 	}
 	for i := range found {
 		found[i] = filepath.Join(folder, found[i])
@@ -49,7 +49,7 @@ func noFile(folder string) error {
 	if n := len(found) - shown; n > 0 {
 		found, more = found[:shown], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("%s is a folder: want one of its model files: %s%s", folder, strings.Join(found, ", "), more)
+	return fmt.Errorf("%s is a folder: must be one of its model files: %s%s", folder, strings.Join(found, ", "), more)
 }
 
 // missing says that a file cannot be opened, and what was probably meant.

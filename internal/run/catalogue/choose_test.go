@@ -37,12 +37,12 @@ func TestChoose(t *testing.T) {
 		model, want string
 		wrong       bool // not a missing file, but an argument that cannot be right
 	}{
-		{"llama3.1-9b", `unknown model "llama3.1-9b"; did you mean llama3.1-8b? Want one of `, true},
+		{"llama3.1-9b", `unknown model "llama3.1-9b"; did you mean llama3.1-8b? Must be one of `, true},
 		{"alexnet", "yolo-99, or a model file", true},
 		{"", `unknown model ""`, true},
-		{"a.b", "a.b is a folder: want one of its model files: a.b/one.onnx, a.b/two.ort, a.b/onnx/model.onnx", true},
-		{"./mobilenet/", "is a folder: want one of its model files: mobilenet/x.onnx", true},
-		{"two.onnx", "two.onnx is a folder: want one of its model files: two.onnx/model.onnx", true},
+		{"a.b", "a.b is a folder: must be one of its model files: a.b/one.onnx, a.b/two.ort, a.b/onnx/model.onnx", true},
+		{"./mobilenet/", "is a folder: must be one of its model files: mobilenet/x.onnx", true},
+		{"two.onnx", "two.onnx is a folder: must be one of its model files: two.onnx/model.onnx", true},
 		{"empty", "empty is a folder without model files (.onnx, .ort, .tflite, .pb)", true},
 		{"mine.onnx", "; did you mean my.onnx?", false},
 		{"a.b/onee.onnx", "did you mean a.b/one.onnx?", false},

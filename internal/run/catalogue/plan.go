@@ -61,7 +61,7 @@ const leastSpeed = 1e-6
 func PlanRuns(q PlanRequest) (*Plan, error) {
 	switch {
 	case q.Model == "":
-		return nil, userinput.Missing("model", "want a model of the catalogue")
+		return nil, userinput.Missing("model", "give a model of the catalogue")
 	case q.Speed > 0 && q.Speed < leastSpeed:
 		return nil, userinput.Invalid("samples_per_second", q.Speed, fmt.Sprintf("at least %g", leastSpeed))
 	case q.ValueBytes < 1:

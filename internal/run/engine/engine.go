@@ -58,7 +58,7 @@ func (c *Config) Check() error {
 		if protocol := spoken[userinput.Plain(c.Name)]; protocol != "" {
 			return userinput.Errorf("backend", "unknown backend %q; servers of this kind are asked by %s. Want %s", c.Name, protocol, choices)
 		}
-		return userinput.Errorf("backend", "unknown backend %q, want %s", c.Name, choices)
+		return userinput.Errorf("backend", "unknown backend %q: must be %s", c.Name, choices)
 	}
 	switch {
 	case c.Latency < 0:
@@ -70,7 +70,7 @@ func (c *Config) Check() error {
 		return c.Remote.check(c.Name)
 	}
 	if name := c.Remote.given(); name != "" {
-		return userinput.Errorf(name, "is about servers, and the engine is %s: want %s or %s", c.Name, OIP, OpenAI)
+		return userinput.Errorf(name, "is about servers: the engine is %s and must be %s or %s", c.Name, OIP, OpenAI)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (r *Remote) check(engine string) error {
 	case r.Timeout < 0:
 		return userinput.Invalid("request_timeout", r.Timeout, "a time")
 	case (r.Cert == "") != (r.Key == ""):
-		return userinput.Errorf("tls_cert", "a certificate and its key go together: want both or neither")
+		return userinput.Errorf("tls_cert", "a certificate and its key go together: give both or neither")
 	}
 	if engine == OIP {
 		for _, url := range r.Endpoints {
@@ -108,9 +108,9 @@ func (r *Remote) CheckNames(m workload.Model) error {
 	for _, role := range slices.Sorted(maps.Keys(files)) {
 		switch name := files[role]; {
 		case !slices.Contains(m.Roles, role):
-			return userinput.Errorf("remote_model", "%q: the model has no file %q, want %s", r.Model, role, strings.Join(m.Roles, ", "))
+			return userinput.Errorf("remote_model", "%q: the model has no file %q, expected %s", r.Model, role, strings.Join(m.Roles, ", "))
 		case name == "":
-			return userinput.Errorf("remote_model", "%q: the %s has no name, want role=name", r.Model, role)
+			return userinput.Errorf("remote_model", "%q: the %s has no name, expected role=name", r.Model, role)
 		}
 	}
 	return nil

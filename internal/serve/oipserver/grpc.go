@@ -61,7 +61,7 @@ func (s *Server) authorise(ctx context.Context, call *tap.Info) (context.Context
 		slices.ContainsFunc(call.Header.Get("authorization"), s.permitted) {
 		return ctx, nil
 	}
-	return ctx, s.statusOf(protocol.Errorf(protocol.Unauthorized, "want one of the server's tokens (authorization: Bearer …)"))
+	return ctx, s.statusOf(protocol.Errorf(protocol.Unauthorized, "expected one of the server's tokens (authorization: Bearer …)"))
 }
 
 // callGRPC turns errors into those of gRPC.
@@ -218,7 +218,7 @@ type healthServer struct {
 
 func (h healthServer) Check(_ context.Context, q *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	if name := pb.GRPCInferenceService_ServiceDesc.ServiceName; q.Service != "" && q.Service != name {
-		return nil, status.Error(codes.NotFound, fmt.Sprintf("unknown service %q, want %s", q.Service, name))
+		return nil, status.Error(codes.NotFound, fmt.Sprintf("unknown service %q: must be %s", q.Service, name))
 	}
 	if h.server.draining() {
 		return &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_NOT_SERVING}, nil

@@ -91,7 +91,7 @@ func TestStreamAnswersInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 5 {
-			if !strings.Contains(a.ErrorMessage, "want FP32[? 2]") {
+			if !strings.Contains(a.ErrorMessage, "expected FP32[? 2]") {
 				t.Errorf("a request of another shape is answered with %v", a)
 			}
 			continue
@@ -115,7 +115,7 @@ func TestStreamAnswersInOrder(t *testing.T) {
 func TestRefusedRequestsOverGRPCKeepNoRoom(t *testing.T) {
 	c := run(t, oipserver.Config{Models: []oipserver.Model{&oiptest.Doubler{Name: "m", Width: 2, Room: 1}}}).dial(t)
 	for range 3 { // each has the only place while its tensors are looked at
-		if _, err := c.ModelInfer(t.Context(), row("1", 1, 2, 3)); grpcstatus.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "want FP32[? 2]") {
+		if _, err := c.ModelInfer(t.Context(), row("1", 1, 2, 3)); grpcstatus.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "expected FP32[? 2]") {
 			t.Errorf("another shape: %v", err)
 		}
 		if _, err := c.ModelInfer(t.Context(), row("2", 1, 2)); err != nil {
@@ -268,7 +268,7 @@ func TestTokens(t *testing.T) {
 	}
 	defer conn.Close()
 	c := pb.NewGRPCInferenceServiceClient(conn)
-	const want = "want one of the server's tokens"
+	const want = "expected one of the server's tokens"
 	for _, q := range []struct {
 		name, authorization string
 		in                  bool

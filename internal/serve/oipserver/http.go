@@ -104,9 +104,9 @@ func (s *Server) guardedAs(document func(error) any, f func(w http.ResponseWrite
 		switch encoding := r.Header.Get("Content-Encoding"); {
 		case !s.permitted(r.Header.Get("Authorization")):
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			err = protocol.Errorf(protocol.Unauthorized, "want one of the server's tokens (Authorization: Bearer …)")
+			err = protocol.Errorf(protocol.Unauthorized, "expected one of the server's tokens (Authorization: Bearer …)")
 		case encoding != "" && !strings.EqualFold(encoding, "identity"):
-			err = protocol.Errorf(protocol.Unsupported, "the request is compressed (Content-Encoding: %s): want it plain", encoding)
+			err = protocol.Errorf(protocol.Unsupported, "the request is compressed (Content-Encoding: %s): send it plain", encoding)
 		default:
 			err = f(w, r)
 		}
@@ -196,7 +196,7 @@ var texts = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, u
 func readHead(r *http.Request, m Model) (*protocol.Document, error) {
 	size, most := r.ContentLength, m.MaxBytes()
 	if size < 0 {
-		return nil, protocol.Errorf(protocol.InvalidArgument, "the request does not say how long it is: want a Content-Length")
+		return nil, protocol.Errorf(protocol.InvalidArgument, "the request does not say how long it is: give a Content-Length")
 	}
 	head := size // bytes of JSON
 	switch length := r.Header.Get(protocol.HeaderLength); length {
@@ -207,10 +207,10 @@ func readHead(r *http.Request, m Model) (*protocol.Document, error) {
 	default:
 		n, err := strconv.ParseUint(length, 10, 31)
 		if err != nil || int64(n) > size {
-			return nil, protocol.Errorf(protocol.InvalidArgument, "%s is %q, want how many of the %d bytes are JSON", protocol.HeaderLength, length, size)
+			return nil, protocol.Errorf(protocol.InvalidArgument, "%s is %q: must be how many of the %d bytes are JSON", protocol.HeaderLength, length, size)
 		}
 		if n > maxJSON {
-			return nil, protocol.Errorf(protocol.TooLarge, "the request has %d bytes of JSON, want at most %d", n, maxJSON)
+			return nil, protocol.Errorf(protocol.TooLarge, "the request has %d bytes of JSON, expected at most %d", n, maxJSON)
 		}
 		head, most = int64(n), int64(n)+most
 	}

@@ -120,7 +120,7 @@ func TestMetricsCountHowRequestsEnd(t *testing.T) {
 		want   string
 	}{
 		{true, nil, 200, ""},
-		{false, nil, 501, "unsupported value: NaN: want binary data"},
+		{false, nil, 501, "unsupported value: NaN: send binary data"},
 		{true, protocol.Errorf(protocol.Unavailable, "no room"), 503, "no room"},
 		{true, errors.New("broken"), 500, "broken"},
 	} {

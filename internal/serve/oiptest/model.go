@@ -77,7 +77,7 @@ func (d *Doubler) Begin(h *protocol.Head) (oipserver.Job, error) {
 	}
 	if len(h.Tensors) != 1 || h.Tensors[0].Name != "x" {
 		d.busy.Add(-1)
-		return nil, protocol.Errorf(protocol.InvalidArgument, "want one input, x")
+		return nil, protocol.Errorf(protocol.InvalidArgument, "expected one input, x")
 	}
 	return &job{model: d}, nil
 }
@@ -89,7 +89,7 @@ type job struct {
 
 func (j *job) Place(_ int, s protocol.Spec) (tensor.Tensor, error) {
 	if s.Type != tensor.Float32 || len(s.Shape) != 2 || s.Shape[1] != j.model.Width || s.Shape[0] > 8 {
-		return tensor.Tensor{}, protocol.Errorf(protocol.InvalidArgument, "want FP32[? %d], at most 8 rows", j.model.Width)
+		return tensor.Tensor{}, protocol.Errorf(protocol.InvalidArgument, "expected FP32[? %d], at most 8 rows", j.model.Width)
 	}
 	j.in = tensor.New(s.Type, s.Shape...)
 	return j.in, nil

@@ -81,7 +81,7 @@ func (f Fault) String() string { return faultNames[f] }
 func ParseFault(name string) (Fault, error) {
 	i := slices.Index(faultNames, strings.ToLower(name))
 	if i < 0 {
-		return None, fmt.Errorf("unknown fault %q, want one of %s", name, strings.Join(faultNames, ", "))
+		return None, fmt.Errorf("unknown fault %q: must be one of %s", name, strings.Join(faultNames, ", "))
 	}
 	return Fault(i), nil
 }

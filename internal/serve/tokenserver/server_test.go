@@ -30,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		"fields of others":          {Options{NoExtras: true}, "/v1/completions", `{"prompt":"x","min_tokens":1}`, "Unrecognized request argument"},
 		"no route":                  {Options{NoText: true}, "/v1/completions", `{"prompt":"x"}`, "Not Found"},
 		"no key":                    {Options{Key: "k"}, "/v1/models", ``, "Incorrect API key"},
-		"part of an image":          {Options{}, "/v1/chat/completions", `{"messages":[{"content":[{"type":"image_url"}]}]}`, "want text"},
+		"part of an image":          {Options{}, "/v1/chat/completions", `{"messages":[{"content":[{"type":"image_url"}]}]}`, "must be text"},
 		"no chat":                   {Options{NoChat: true}, "/v1/chat/completions", `{"messages":[{"content":"x"}]}`, "Not Found"},
 		"no prompt":                 {Options{}, "/v1/completions", `{}`, "prompt is missing"},
 		"no messages":               {Options{}, "/v1/chat/completions", `{"prompt":"x"}`, "messages are missing"},

@@ -160,7 +160,7 @@ func (b *builder) check() (err error) {
 	known := checker.FieldNames(checker.MeasurementFields())
 	for name := range b.Measurements {
 		if !slices.Contains(known, name) {
-			return userinput.Errorf("measurement", "unknown field %q: want one of %s", name, strings.Join(known, ", "))
+			return userinput.Errorf("measurement", "unknown field %q: must be one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	for name, file := range map[string]string{"readme": b.Readme, "deviations": b.Deviations} {

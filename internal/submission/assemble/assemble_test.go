@@ -210,7 +210,7 @@ func TestNamesOfTheOpenDivision(t *testing.T) {
 	}
 	b := builderOf(t, "v6.1")
 	b.Division, b.Name, b.root = "open", "mine", t.TempDir()
-	if err := b.mapping(t.Context(), []*result{{benchmark: "resnet"}, {benchmark: "bert-99"}}); err == nil || err.Error() != "the name mine is for resnet and bert-99, want one for each model" {
+	if err := b.mapping(t.Context(), []*result{{benchmark: "resnet"}, {benchmark: "bert-99"}}); err == nil || err.Error() != "the name mine is for resnet and bert-99: must be one for each model" {
 		t.Errorf("of two models: %v", err)
 	}
 }

@@ -223,7 +223,7 @@ func TestRunsOfOtherModelsAreLeftOut(t *testing.T) {
 		}
 		q.Runs, q.Force = []string{other}, true
 		_, err = Build(t.Context(), q)
-		for _, want := range []string{"no runs in " + other + ": want folders with mlperf_log_detail.txt", why} {
+		for _, want := range []string{"no runs in " + other + ": expected folders with mlperf_log_detail.txt", why} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("a folder of %s alone: error %v, want %q", model, err, want)
 			}

@@ -53,7 +53,7 @@ func (b *builder) results(ctx context.Context) ([]*result, error) {
 	}
 	var err error
 	if len(list) == 0 {
-		err = fmt.Errorf("no runs in %s: want folders with %s", strings.Join(b.Runs, ", "), mlperflog.DetailFile)
+		err = fmt.Errorf("no runs in %s: expected folders with %s", strings.Join(b.Runs, ", "), mlperflog.DetailFile)
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		err = errors.Join(err, b.choose(list[name], parts[name]))

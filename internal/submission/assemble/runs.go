@@ -65,7 +65,7 @@ func (b *builder) look(folder string) error {
 			logs = filepath.Join(folder, "performance", "run_1")
 		}
 		if !hasLog(logs) {
-			return fmt.Errorf("%s has no logs of its run: want performance/run_1/%s", folder, mlperflog.DetailFile)
+			return fmt.Errorf("%s has no logs of its run: expected performance/run_1/%s", folder, mlperflog.DetailFile)
 		}
 	}
 	ranging := filepath.Base(folder) == "ranging" && hasLog(filepath.Join(filepath.Dir(folder), "run_1")) // of a power measurement
@@ -191,7 +191,7 @@ func (b *builder) benchmark(r *run) (string, error) {
 	case rounds.Other(name) && b.Division != "open":
 		err = fmt.Errorf("%s: %s is not %s: the division %s has the reference's model", r.folder, name, official, b.Division)
 	case rounds.Other(name) && b.Name == "":
-		return "", userinput.Errorf("name", "%s: %s is not %s: want a name of its own", r.folder, name, official)
+		return "", userinput.Errorf("name", "%s: %s is not %s: expected a name of its own", r.folder, name, official)
 	}
 	if err != nil && named { // a folder may have the runs of many models
 		err = otherModelError{err}

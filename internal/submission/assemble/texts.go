@@ -299,7 +299,7 @@ func (b *builder) mapping(_ context.Context, results []*result) error {
 	}
 	for _, r := range results {
 		if old, taken := names[b.Name]; taken && old != r.benchmark {
-			return fmt.Errorf("the name %s is for %s and %s, want one for each model", b.Name, old, r.benchmark)
+			return fmt.Errorf("the name %s is for %s and %s: must be one for each model", b.Name, old, r.benchmark)
 		}
 		names[b.Name] = r.benchmark
 	}

@@ -89,7 +89,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		if o.Submitter != "" {
 			where = "of " + o.Submitter + " " + where
 		}
-		return report, fmt.Errorf("%s: %w %s: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), errNoResults, where)
+		return report, fmt.Errorf("%s: %w %s: expected <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), errNoResults, where)
 	}
 	return report, nil
 }

@@ -129,7 +129,7 @@ func parseSample(line string, begin, end time.Time) (watts float64, inside bool,
 		return 0, false, err
 	}
 	if len(fields) < 10 {
-		return 0, false, fmt.Errorf("%d fields, want 10 or more", len(fields))
+		return 0, false, fmt.Errorf("%d fields, expected 10 or more", len(fields))
 	}
 	if _, err = parseNumber(fields[9]); err != nil { // the power factor
 		return 0, false, err
@@ -238,7 +238,7 @@ func (s *session) load(name string, file *sessionFile) bool {
 	if err := json.Unmarshal(data, file); err != nil {
 		kind := (*json.UnmarshalTypeError)(nil)
 		if errors.As(err, &kind) {
-			err = fmt.Errorf("the field %s is a %s, want a %v", kind.Field, kind.Value, kind.Type)
+			err = fmt.Errorf("the field %s is a %s: must be a %v", kind.Field, kind.Value, kind.Type)
 		}
 		s.fail("power-session", problem{path: path, message: err.Error()})
 		return false
@@ -299,10 +299,10 @@ func checkIdentity(list []command) error {
 		version = m[1]
 	}
 	if version != daemonVersion {
-		return fmt.Errorf("version %q of the daemon is not supported, want %s", version, daemonVersion)
+		return fmt.Errorf("version %q of the daemon is not supported, expected %s", version, daemonVersion)
 	}
 	if model, _, _ := strings.Cut(answer, ","); !slices.Contains(analyzers, model) {
-		return fmt.Errorf("the analyzer %q is not supported, want one of %s", model, strings.Join(analyzers, ", "))
+		return fmt.Errorf("the analyzer %q is not supported: must be one of %s", model, strings.Join(analyzers, ", "))
 	}
 	return nil
 }
@@ -326,7 +326,7 @@ func checkReplies(list []command) error {
 				}
 			}
 			if c.Reply != any(want) {
-				return fmt.Errorf("the daemon answered %s with %q, want %q", c.Cmd, str(c.Reply), want)
+				return fmt.Errorf("the daemon answered %s with %q, expected %q", c.Cmd, str(c.Reply), want)
 			}
 		}
 	}
@@ -373,9 +373,9 @@ func checkRanges(list []command) error {
 	case err != nil:
 		return err
 	case third != "SR,A,"+amps && fourth != "SR,A,"+amps:
-		return fmt.Errorf("the range of amperes was set to %s and %s, want SR,A,%s as at first", third, fourth, amps)
+		return fmt.Errorf("the range of amperes was set to %s and %s, expected SR,A,%s as at first", third, fourth, amps)
 	case last != "SR,V,"+volts:
-		return fmt.Errorf("the range of volts was set to %s, want SR,V,%s as at first", last, volts)
+		return fmt.Errorf("the range of volts was set to %s, expected SR,V,%s as at first", last, volts)
 	}
 	return nil
 }
@@ -424,14 +424,14 @@ func (s *session) checkPhases() error {
 		}
 		for i := range client {
 			if d := math.Abs(client[i] - server[i]); !(d <= clockTolerance/1000.0) {
-				return fmt.Errorf("phase %d of %s began %.0f ms apart for client and server, want at most %d ms", i+1, mode.name, d*1000, clockTolerance)
+				return fmt.Errorf("phase %d of %s began %.0f ms apart for client and server, expected at most %d ms", i+1, mode.name, d*1000, clockTolerance)
 			}
 		}
 		if windows[i], err = s.window(mode.folder); err != nil {
 			return err
 		}
 		if len(client) < 3 {
-			return fmt.Errorf("%s has %d phases, want 3 or more", mode.name, len(client))
+			return fmt.Errorf("%s has %d phases, expected 3 or more", mode.name, len(client))
 		}
 		for _, t := range []float64{windows[i].begin, windows[i].end} { // one side may not know of summer time
 			if !(client[1] < t && t < client[2]) && !(client[1] < t-3600 && t-3600 < client[2]) {
@@ -461,7 +461,7 @@ func (s *session) checkPhases() error {
 		return errors.New("the ranging run needed no power")
 	}
 	if delta := round((watts[1]/watts[0]-1)*100, 2); !(delta > -5) {
-		return fmt.Errorf("the run under test needed %v W, %v %% less than the ranging run's %v W, want at most 5 %% less", watts[1], -delta, watts[0])
+		return fmt.Errorf("the run under test needed %v W, %v %% less than the ranging run's %v W, expected at most 5 %% less", watts[1], -delta, watts[0])
 	}
 	return nil
 }
@@ -610,7 +610,7 @@ func (s *session) checkAnalyzers() error {
 			channels = str(d.Command[i+1])
 		}
 		if used, _ := d.Channel.([]any); strings.Count(channels, ",") != 1 || len(used) != 2 {
-			return fmt.Errorf("a WT330_multichannel measures with the channels %q and uses %s, want two", channels, str(d.Channel))
+			return fmt.Errorf("a WT330_multichannel measures with the channels %q and uses %s, expected two", channels, str(d.Channel))
 		}
 	}
 	return nil

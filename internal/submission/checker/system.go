@@ -208,21 +208,21 @@ func largestSupplies(psus, least any) (watts float64, whole bool, err error) {
 	n, isWhole := least.(int64)
 	switch {
 	case !isList:
-		return 0, false, fmt.Errorf("PSUs is %s: want a list", shorten(str(psus)))
+		return 0, false, fmt.Errorf("PSUs is %s: must be a list", shorten(str(psus)))
 	case !isWhole || n < 0:
-		return 0, false, fmt.Errorf("the field Min PSUs Needed is %s: want a whole number", shorten(str(least)))
+		return 0, false, fmt.Errorf("the field Min PSUs Needed is %s: must be a whole number", shorten(str(least)))
 	}
 	whole = true
 	supplies := make([]float64, len(list))
 	for i, one := range list {
 		psu, isObject := one.(map[string]any)
 		if !isObject {
-			return 0, false, fmt.Errorf("a PSU is %s: want an object", shorten(str(one)))
+			return 0, false, fmt.Errorf("a PSU is %s: must be an object", shorten(str(one)))
 		}
 		if v, has := psu["PowerCapacityWatts"]; has {
 			ok := false
 			if supplies[i], ok = number(v); !ok {
-				return 0, false, fmt.Errorf("PowerCapacityWatts is %s: want a number", shorten(str(v)))
+				return 0, false, fmt.Errorf("PowerCapacityWatts is %s: must be a number", shorten(str(v)))
 			}
 			_, isFloat := v.(float64)
 			whole = whole && !isFloat

@@ -60,7 +60,7 @@ func Of(m machine.Machine, i machine.Inventory, q Request) (Description, error) 
 	known := checker.FieldNames(slices.Concat(checker.SystemFields(), checker.NetworkFields(), checker.PowerFields()))
 	for name := range q.Values {
 		if !slices.Contains(known, name) {
-			return nil, userinput.Errorf("set", "unknown field %q: want one of %s", name, strings.Join(known, ", "))
+			return nil, userinput.Errorf("set", "unknown field %q: must be one of %s", name, strings.Join(known, ", "))
 		}
 	}
 
@@ -138,7 +138,7 @@ func Read(path string) (Description, error) {
 	}
 	var values map[string]json.RawMessage
 	if err = json.Unmarshal(data, &values); err == nil && values == nil {
-		err = errors.New("is null, want an object")
+		err = errors.New("is null, expected an object")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

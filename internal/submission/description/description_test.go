@@ -213,11 +213,11 @@ func TestWrongRequests(t *testing.T) {
 		q           Request
 		field, want string
 	}{
-		{Request{Division: "Closed"}, "division", `division is "Closed", want one of closed open network`},
-		{Request{Status: "soon"}, "status", `status is "soon", want one of available preview rdi`},
-		{Request{Type: "edge, datacenter"}, "system_type", `system_type is "edge, datacenter", want one of edge datacenter datacenter,edge edge,datacenter`},
-		{Request{End: "server"}, "network_end", `network_end is "server", want one of sut loadgen`},
-		{Request{Values: map[string]string{"colour": "red"}}, "set", `unknown field "colour": want one of division, submitter, `},
+		{Request{Division: "Closed"}, "division", `division is "Closed": must be one of closed open network`},
+		{Request{Status: "soon"}, "status", `status is "soon": must be one of available preview rdi`},
+		{Request{Type: "edge, datacenter"}, "system_type", `system_type is "edge, datacenter": must be one of edge datacenter datacenter,edge edge,datacenter`},
+		{Request{End: "server"}, "network_end", `network_end is "server": must be one of sut loadgen`},
+		{Request{Values: map[string]string{"colour": "red"}}, "set", `unknown field "colour": must be one of division, submitter, `},
 	} {
 		_, err := Of(machine.Machine{}, machine.Inventory{}, c.q)
 		var of *userinput.Error
@@ -246,7 +246,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("values of other types (%v):\n%s", err, diff)
 	}
 	for text, want := range map[string]string{
-		"null": "is null, want an object", "[]": "cannot unmarshal array", `{"a": `: "unexpected end of JSON input", "{}{}": "after top-level value",
+		"null": "is null, expected an object", "[]": "cannot unmarshal array", `{"a": `: "unexpected end of JSON input", "{}{}": "after top-level value",
 	} {
 		if d, err := read(text); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, %v, want %q", text, d, err, want)

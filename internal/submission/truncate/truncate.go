@@ -69,7 +69,7 @@ func Tree(ctx context.Context, o Options) ([]Log, error) {
 		return nil, err
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%s: no accuracy logs: want <division>/<submitter>/results/<system>/<benchmark>/<scenario>/accuracy/%s", o.Tree, logName)
+		return nil, fmt.Errorf("%s: no accuracy logs: expected <division>/<submitter>/results/<system>/<benchmark>/<scenario>/accuracy/%s", o.Tree, logName)
 	}
 	var logs []Log
 	var failed []error
@@ -123,7 +123,7 @@ func WithHash(text []byte, test, hash string) ([]byte, error) {
 	case has == hash:
 		return text, nil
 	case has != "":
-		return nil, fmt.Errorf("%s has the hash of another log, %s: want %s", textName, has, hash)
+		return nil, fmt.Errorf("%s has the hash of another log, %s: must be %s", textName, has, hash)
 	case test == "TEST07" || test == "TEST09":
 		return []byte("hash=" + hash + "\n"), nil
 	}

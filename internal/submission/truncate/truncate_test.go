@@ -103,7 +103,7 @@ func TestTree(t *testing.T) {
 	if read(t, backup, scenario, "accuracy", logName) != long {
 		t.Error("the backup differs from the original")
 	}
-	for submitter, want := range map[string]string{"Org": "", "org": "no accuracy logs: want <division>/<submitter>/results/"} {
+	for submitter, want := range map[string]string{"Org": "", "org": "no accuracy logs: expected <division>/<submitter>/results/"} {
 		logs, err := Tree(t.Context(), Options{Tree: root, Backup: backup, Submitter: submitter})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", submitter, err, want)

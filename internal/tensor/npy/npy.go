@@ -52,7 +52,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		return nil, fmt.Errorf("reading the NumPy signature: %w", err)
 	}
 	if string(start[:len(magic)]) != magic {
-		return nil, fmt.Errorf("file begins with % X, want the NumPy signature % X", start[:len(magic)], magic)
+		return nil, fmt.Errorf("file begins with % X, expected the NumPy signature % X", start[:len(magic)], magic)
 	}
 	lengthSize := 4
 	switch version := start[len(magic)]; version {
@@ -60,7 +60,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		lengthSize = 2
 	case 2, 3:
 	default:
-		return nil, fmt.Errorf("NumPy format version is %d, want 1 to 3", version)
+		return nil, fmt.Errorf("NumPy format version is %d: must be 1 to 3", version)
 	}
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:lengthSize]); err != nil {
@@ -68,7 +68,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	}
 	n := binary.LittleEndian.Uint32(length[:])
 	if n > maxHeader {
-		return nil, fmt.Errorf("header has %d bytes, want at most %d", n, maxHeader)
+		return nil, fmt.Errorf("header has %d bytes, expected at most %d", n, maxHeader)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -93,10 +93,10 @@ var (
 func (r *Reader) parse(text string) error {
 	descr, order, shape := descrEntry.FindStringSubmatch(text), orderEntry.FindStringSubmatch(text), shapeEntry.FindStringSubmatch(text)
 	if descr == nil || order == nil || shape == nil {
-		return errors.New("want the keys descr, fortran_order and shape as NumPy writes them")
+		return errors.New("expected the keys descr, fortran_order and shape as NumPy writes them")
 	}
 	if order[1] == "True" {
-		return errors.New("array is in Fortran order, want C order")
+		return errors.New("array is in Fortran order: must be C order")
 	}
 	for d, code := range codes {
 		if code == descr[2] {
@@ -126,14 +126,14 @@ func (r *Reader) parse(text string) error {
 // left, and fails if dst holds more than are left or has another type.
 func (r *Reader) Read(dst tensor.Tensor) error {
 	if dst.Type != r.Type {
-		return fmt.Errorf("array has elements of type %v, want %v", r.Type, dst.Type)
+		return fmt.Errorf("array has elements of type %v, expected %v", r.Type, dst.Type)
 	}
 	mem, size := dst.Bytes(), r.Type.Size()
 	if len(mem) > 0 && r.left == 0 {
 		return io.EOF
 	}
 	if int64(len(mem)) > r.left {
-		return fmt.Errorf("array has %d elements left, want %d", r.left/int64(size), dst.Len())
+		return fmt.Errorf("array has %d elements left, expected %d", r.left/int64(size), dst.Len())
 	}
 	if _, err := io.ReadFull(r.r, mem); err != nil {
 		if errors.Is(err, io.EOF) {

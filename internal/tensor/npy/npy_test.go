@@ -75,22 +75,22 @@ func TestReadErrors(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"empty file", "", "reading the NumPy signature"},
 		{"JPEG", "\xFF\xD8\xFF\xE0\x00\x10JFIF", "FF D8 FF"},
-		{"version", magic + "\x09\x00", "version is 9, want 1 to 3"},
+		{"version", magic + "\x09\x00", "version is 9: must be 1 to 3"},
 		{"no length", magic + "\x01\x00\x10", "reading the length of the header"},
 		{"truncated header", file(good)[:20], "reading the header: unexpected EOF"},
-		{"long header", magic + "\x02\x00\xFF\xFF\xFF\x7F", "want at most 65536"},
+		{"long header", magic + "\x02\x00\xFF\xFF\xFF\x7F", "expected at most 65536"},
 		{"no elements", file(good), "reading float32[2]: unexpected EOF"},
 		{"truncated elements", file(good) + "1234567", "reading float32[2]: unexpected EOF"},
 		{"too many elements", file("{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999)}"), "shape [9999999999 9999999999] is too large"},
 		{"axis too long", file("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"), "value out of range"},
-		{"negative axis", file("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}"), "want the keys"},
-		{"no fortran_order", file("{'descr': '<f4', 'shape': (2,)}"), "want the keys"},
+		{"negative axis", file("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}"), "expected the keys"},
+		{"no fortran_order", file("{'descr': '<f4', 'shape': (2,)}"), "expected the keys"},
 	}
 	for _, s := range testenv.JSON[[]sample](t, "testdata/refused.json") {
 		want := map[string]string{
-			"Fortran order": "Fortran order, want C order", "complex numbers": `"<c8"`, "text": `"<U2"`,
+			"Fortran order": "Fortran order: must be C order", "complex numbers": `"<c8"`, "text": `"<U2"`,
 			"objects": `"|O"`, "long doubles": `"<f16"`,
-			"a structured type": `element type "" is not supported`, "dates": "want the keys",
+			"a structured type": `element type "" is not supported`, "dates": "expected the keys",
 		}[s.Name]
 		tests = append(tests, struct{ name, file, want string }{s.Name, string(s.File), want})
 	}
@@ -127,10 +127,10 @@ func TestReadInPieces(t *testing.T) {
 	if err := r.Read(two); err != nil || !slices.Equal(tensor.Data[int32](two), []int32{1, 2, 3, 4}) {
 		t.Errorf("Read of two rows gives %v, %v", tensor.Data[int32](two), err)
 	}
-	if err := r.Read(two); err == nil || err.Error() != "array has 2 elements left, want 4" {
+	if err := r.Read(two); err == nil || err.Error() != "array has 2 elements left, expected 4" {
 		t.Errorf("Read of too many rows: error %v", err)
 	}
-	if err := r.Read(tensor.New(tensor.Float32, 2)); err == nil || err.Error() != "array has elements of type int32, want float32" {
+	if err := r.Read(tensor.New(tensor.Float32, 2)); err == nil || err.Error() != "array has elements of type int32, expected float32" {
 		t.Errorf("Read of another type: error %v", err)
 	}
 	if err := r.Read(two.Rows(0, 1)); err != nil || tensor.Data[int32](two)[1] != 6 {

@@ -36,7 +36,7 @@ func (a *Array) Integers() ([]int64, error) {
 	err := a.each(func(_ int, v any) error {
 		n, ok := v.(int64)
 		if !ok {
-			return fmt.Errorf("an array of %q, want whole numbers", a.Type)
+			return fmt.Errorf("an array of %q, expected whole numbers", a.Type)
 		}
 		out = append(out, n)
 		return nil
@@ -47,7 +47,7 @@ func (a *Array) Integers() ([]int64, error) {
 // Floats writes the elements of an array of float32, the last axis running fastest.
 func (a *Array) Floats(dst []float32) error {
 	if a.Type != "f4" || len(dst) != a.Len() {
-		return fmt.Errorf("an array of %d %q, want %d \"f4\"", a.Len(), a.Type, len(dst))
+		return fmt.Errorf("an array of %d %q, expected %d \"f4\"", a.Len(), a.Type, len(dst))
 	}
 	a.order(func(to, from int) { dst[to] = math.Float32frombits(binary.LittleEndian.Uint32(a.Data[4*from:])) })
 	return nil
@@ -63,7 +63,7 @@ func (a *Array) Numbers() ([]float64, error) {
 		case int64:
 			out = append(out, float64(v))
 		default:
-			return fmt.Errorf("an array of %q, want numbers", a.Type)
+			return fmt.Errorf("an array of %q, expected numbers", a.Type)
 		}
 		return nil
 	})
@@ -76,7 +76,7 @@ func (a *Array) Texts() ([]string, error) {
 	err := a.each(func(_ int, v any) error {
 		text, ok := v.(string)
 		if !ok {
-			return fmt.Errorf("an array of %q, want texts", a.Type)
+			return fmt.Errorf("an array of %q, expected texts", a.Type)
 		}
 		out = append(out, text)
 		return nil
@@ -87,7 +87,7 @@ func (a *Array) Texts() ([]string, error) {
 // Bytes writes the elements of an array of uint8, the last axis running fastest.
 func (a *Array) Bytes(dst []uint8) error {
 	if a.Type != "u1" || len(dst) != a.Len() {
-		return fmt.Errorf("an array of %d %q, want %d \"u1\"", a.Len(), a.Type, len(dst))
+		return fmt.Errorf("an array of %d %q, expected %d \"u1\"", a.Len(), a.Type, len(dst))
 	}
 	a.order(func(to, from int) { dst[to] = a.Data[from] })
 	return nil
@@ -183,7 +183,7 @@ func number(code string, data []byte) (any, error) {
 		return int64(bits) << shift >> shift, nil
 	}
 	if bits > math.MaxInt64 {
-		return nil, fmt.Errorf("a number is %d, want at most %d", bits, math.MaxInt64)
+		return nil, fmt.Errorf("a number is %d: must be at most %d", bits, math.MaxInt64)
 	}
 	return int64(bits), nil
 }
@@ -233,7 +233,7 @@ func (a *ndarray) fill(d *dtype, extents any, fortran bool, content any) error {
 		return err
 	}
 	if d.bigEndian {
-		return fmt.Errorf("an array of %q is big-endian, want little-endian", d.code)
+		return fmt.Errorf("an array of %q is big-endian: must be little-endian", d.code)
 	}
 	a.Array, a.built = Array{Type: d.code, Shape: shape, Fortran: fortran && len(shape) > 1}, true
 	have, size := 0, 1
@@ -251,10 +251,10 @@ func (a *ndarray) fill(d *dtype, extents any, fortran bool, content any) error {
 		return errNumPy
 	}
 	if size == 0 {
-		return fmt.Errorf("an array has elements of type %q, want plain numbers or texts", d.code)
+		return fmt.Errorf("an array has elements of type %q, expected plain numbers or texts", d.code)
 	}
 	if have != n*size {
-		return fmt.Errorf("an array of %q with shape %v has %d bytes or objects, want %d", d.code, shape, have, n*size)
+		return fmt.Errorf("an array of %q with shape %v has %d bytes or objects, expected %d", d.code, shape, have, n*size)
 	}
 	return nil
 }

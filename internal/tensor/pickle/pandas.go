@@ -110,7 +110,7 @@ func (f *frame) plain(depth int, left *int) (*Frame, error) {
 	for _, name := range names.names.Objects {
 		text, ok := name.(string)
 		if !ok {
-			return nil, fmt.Errorf("the name of a column is %T, want a string", name)
+			return nil, fmt.Errorf("the name of a column is %T: must be a string", name)
 		}
 		out.Names = append(out.Names, text)
 	}

@@ -183,14 +183,14 @@ func plain(v any, depth int, left *int) (any, error) {
 	case *frame:
 		return v.plain(depth, left)
 	}
-	return nil, fmt.Errorf("a value is %T, want data", v)
+	return nil, fmt.Errorf("a value is %T: must be data", v)
 }
 
 // plainEntry adds an entry of a dictionary.
 func plainEntry(items map[string]any, key, value any, depth int, left *int) error {
 	name, ok := key.(string)
 	if !ok {
-		return fmt.Errorf("a key is %T, want a string", key)
+		return fmt.Errorf("a key is %T: must be a string", key)
 	}
 	item, err := plain(value, depth+1, left)
 	items[name] = item
@@ -263,7 +263,7 @@ var functions = map[string]function{
 func findClass(module, name string) (any, error) {
 	f, ok := functions[module+"."+name]
 	if !ok {
-		return nil, fmt.Errorf("the pickle asks for %s.%s, which is refused: want only NumPy arrays and pandas tables of them", module, name)
+		return nil, fmt.Errorf("the pickle asks for %s.%s, which is refused: only NumPy arrays and pandas tables of them", module, name)
 	}
 	return f, nil
 }

@@ -162,10 +162,10 @@ func TestReadRefuses(t *testing.T) {
 		{"a large integer", "\x8a\x09123456789.", "a value is *big.Int"},
 		{"an empty stack", ".", "the stack is empty"},
 		{"an array without content", newArray + ".", "an array has no content"},
-		{"an array of too few bytes", newArray + "(K\x01K\x03\x85" + floatType + "\x89C\x04....tb.", `an array of "f4" with shape [3] has 4 bytes or objects, want 12`},
+		{"an array of too few bytes", newArray + "(K\x01K\x03\x85" + floatType + "\x89C\x04....tb.", `an array of "f4" with shape [3] has 4 bytes or objects, expected 12`},
 		{"an array of a huge shape", newArray + "(K\x01J\xff\xff\xff\x7fJ\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x87" + floatType + "\x89C\x00tb.", "an array has shape"},
-		{"an array of too few objects", newArray + "(K\x01K\x01\x85cnumpy\ndtype\n\x8c\x02O8\x85R\x89]tb.", "has 0 bytes or objects, want 1"},
-		{"an array of dates", newArray + "(K\x01)cnumpy\ndtype\n\x8c\x02M8\x85R\x89C\x04....tb.", `elements of type "M8", want plain numbers`},
+		{"an array of too few objects", newArray + "(K\x01K\x01\x85cnumpy\ndtype\n\x8c\x02O8\x85R\x89]tb.", "has 0 bytes or objects, expected 1"},
+		{"an array of dates", newArray + "(K\x01)cnumpy\ndtype\n\x8c\x02M8\x85R\x89C\x04....tb.", `elements of type "M8", expected plain numbers`},
 		{"a big-endian array", newArray + "(K\x01)" + floatType + "(K\x03\x8c\x01>tb\x89C\x04....tb.", `an array of "f4" is big-endian`},
 		{"a float16", "cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\n\x8c\x02f2\x85RC\x02..\x86R.", "a number is a float16"},
 		{"a table of dates", string(testenv.Read(t, "testdata/frame_dates.pkl")), "which is refused"},
@@ -223,7 +223,7 @@ func ExampleRead() {
 	fmt.Println(err)
 	// Output:
 	// 3 id [a b c]
-	// pickle: the pickle asks for os.system, which is refused: want only NumPy arrays and pandas tables of them
+	// pickle: the pickle asks for os.system, which is refused: only NumPy arrays and pandas tables of them
 }
 
 // archive writes an archive of entries; a name that ends with "!" is compressed.
@@ -279,12 +279,12 @@ func TestReadTorch(t *testing.T) {
 		{"another file", "not an archive of torch.save", []byte("\x80\x02.")},
 		{"no pickle", "the archive has no data.pkl", archive(t, "x/y/data.pkl", good)},
 		{"no memory", "the archive has no x/data/0", archive(t, "x/data.pkl", good)},
-		{"too little memory", "the tensor has 31 bytes, want 8 numbers of 4", archive(t, "x/data.pkl", good, "x/data/0", memory[:31])},
+		{"too little memory", "the tensor has 31 bytes, expected 8 numbers of 4", archive(t, "x/data.pkl", good, "x/data/0", memory[:31])},
 		{"compressed memory", "x/data/0: compressed", archive(t, "x/data.pkl", good, "x/data/0!", memory)},
 		{"another type", "torch.HalfStorage, which is refused", archive(t, "x/data.pkl", strings.Replace(good, "Float", "Half", 1), "x/data/0", memory)},
 		{"a function", "os.system, which is refused", archive(t, "x/data.pkl", "cos\nsystem\n.")},
-		{"a dictionary", "Dict, want a tensor", archive(t, "x/data.pkl", "}.")},
-		{"turned axes", "want them contiguous", archive(t, "x/data.pkl", tensorOf("K\x08", "K\x00", two4, "(K\x01K\x02t"), "x/data/0", memory)},
+		{"a dictionary", "Dict, expected a tensor", archive(t, "x/data.pkl", "}.")},
+		{"turned axes", "it must be contiguous", archive(t, "x/data.pkl", tensorOf("K\x08", "K\x00", two4, "(K\x01K\x02t"), "x/data/0", memory)},
 		{"a part beyond the end", "starts at element 1 of 8", archive(t, "x/data.pkl", tensorOf("K\x08", "K\x01", two4, strides), "x/data/0", memory)},
 		{"a part before the first", "starts at element -1 of 8", archive(t, "x/data.pkl", tensorOf("K\x08", "J\xff\xff\xff\xff", two4, strides), "x/data/0", memory)},
 	} {

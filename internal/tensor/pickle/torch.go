@@ -59,7 +59,7 @@ func ReadTorch(data []byte) (*Array, error) {
 	}
 	a, ok := v.(*ndarray)
 	if !ok || !a.built {
-		return nil, fmt.Errorf("the file has a %T, want a tensor", v)
+		return nil, fmt.Errorf("the file has a %T, expected a tensor", v)
 	}
 	return &a.Array, nil
 }
@@ -102,7 +102,7 @@ func loadStorage(id any, storage func(key string) ([]byte, error)) (any, error) 
 		return nil, err
 	}
 	if size := of.size(); len(data)%size != 0 || n != len(data)/size {
-		return nil, fmt.Errorf("the tensor has %d bytes, want %d numbers of %d", len(data), n, size)
+		return nil, fmt.Errorf("the tensor has %d bytes, expected %d numbers of %d", len(data), n, size)
 	}
 	return torchStorage{of, data}, nil
 }
@@ -138,7 +138,7 @@ func rebuildTensor(args []any) (any, error) {
 	stride := 1
 	for axis := len(shape) - 1; axis >= 0; axis-- {
 		if shape[axis] != 1 && strides[axis] != stride {
-			return nil, fmt.Errorf("a tensor of shape %v has strides %v, want them contiguous", shape, strides)
+			return nil, fmt.Errorf("a tensor of shape %v has strides %v, it must be contiguous", shape, strides)
 		}
 		stride *= max(shape[axis], 1)
 	}

@@ -105,7 +105,7 @@ func parseConfig(text []byte) (template string, special map[string]string, err e
 	}
 	var several []struct{ Name, Template string }
 	if err := json.Unmarshal(raw, &several); err != nil {
-		return "", nil, errors.New("chat_template: want a string, or a list of names and templates")
+		return "", nil, errors.New("chat_template: must be a string, or a list of names and templates")
 	}
 	for _, one := range several {
 		if one.Name == "default" {

@@ -77,7 +77,7 @@ func TestOpenFindsTemplate(t *testing.T) {
 func TestRenderErrors(t *testing.T) {
 	for _, c := range []struct{ config, template, want string }{
 		{`{`, "", "unexpected end"},
-		{`{"chat_template": 3}`, "", "want a string"},
+		{`{"chat_template": 3}`, "", "must be a string"},
 		{`{"chat_template": [{"name": "rag", "template": "x"}]}`, "", "has no default template"},
 		{`{"bos_token": 3}`, "", "bos_token"},
 		{`{"chat_template": "{% if %}"}`, "", "chat template"},

@@ -147,7 +147,7 @@ func renderAll(in io.Reader, out io.Writer) (status int) {
 		case err != nil:
 			answer.Error = userinput.Quote(err.Error(), 300)
 		case len(text) > maxText:
-			answer.Error = fmt.Sprintf("the text has %d bytes, want at most %d", len(text), maxText)
+			answer.Error = fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxText)
 		default:
 			answer.Text = text
 		}

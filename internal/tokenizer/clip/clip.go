@@ -90,7 +90,7 @@ func Open(folder string, kind Kind) (*Tokenizer, error) {
 func New(vocabulary, merges []byte, kind Kind) (*Tokenizer, error) {
 	var ids map[string]int32
 	if err := json.Unmarshal(vocabulary, &ids); err != nil {
-		return nil, fmt.Errorf("%s: want an object of tokens with their numbers: %w", VocabularyFile, err)
+		return nil, fmt.Errorf("%s: must be an object of tokens with their numbers: %w", VocabularyFile, err)
 	}
 	pairs, err := readMerges(merges)
 	if err != nil {
@@ -125,7 +125,7 @@ func readMerges(data []byte) (pairs []string, err error) {
 	for i, line := range lines[1:min(len(lines), maxMerges+1)] {
 		fields := strings.Fields(line)
 		if len(fields) != 2 {
-			return nil, fmt.Errorf("line %d: %d tokens, want 2", i+2, len(fields))
+			return nil, fmt.Errorf("line %d: %d tokens, expected 2", i+2, len(fields))
 		}
 		pairs = append(pairs, fields[0]+" "+fields[1])
 	}
@@ -156,7 +156,7 @@ func describe(ids map[string]int32, pairs []string) (*hf.Tokenizer, error) {
 	for _, name := range hf.ByteCharacters { // otherwise parts of a caption would be lost
 		for _, token := range []string{name, name + "</w>"} {
 			if _, ok := words.ID(token); !ok {
-				return nil, fmt.Errorf("%s has no %q: want a token for each byte", VocabularyFile, token)
+				return nil, fmt.Errorf("%s has no %q: expected a token for each byte", VocabularyFile, token)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func (t *Tokenizer) Fits(rows int) error { return t.bpe.Fits(rows) }
 // Encode writes the tokens of a caption into ids, of length Length. It reports whether the caption was not truncated.
 func (t *Tokenizer) Encode(ids []int64, caption string) (whole bool, err error) {
 	if len(ids) != Length {
-		return false, errors.New("clip: want room for 77 tokens")
+		return false, errors.New("clip: must be room for 77 tokens")
 	}
 	tokens, err := t.append(nil, caption)
 	if err != nil {

@@ -89,11 +89,11 @@ func TestNewErrors(t *testing.T) {
 	}
 	vocabulary, merges := read(VocabularyFile), read(mergesFile)
 	for _, c := range []struct{ name, vocabulary, merges, want string }{
-		{"no JSON", "PK", merges, "vocab.json: want an object of tokens"},
-		{"a list", `["a"]`, merges, "vocab.json: want an object of tokens"},
+		{"no JSON", "PK", merges, "vocab.json: must be an object of tokens"},
+		{"a list", `["a"]`, merges, "vocab.json: must be an object of tokens"},
 		{"no end", strings.Replace(vocabulary, endToken, "</s>", 1), merges, `vocab.json has no "<|endoftext|>"`},
-		{"no byte", strings.Replace(vocabulary, `"~</w>"`, `"~~~~"`, 1), merges, `vocab.json has no "~</w>": want a token for each byte`},
-		{"a line with three tokens", vocabulary, "#version\na b c\n", "merges.txt: line 2: 3 tokens, want 2"},
+		{"no byte", strings.Replace(vocabulary, `"~</w>"`, `"~~~~"`, 1), merges, `vocab.json has no "~</w>": expected a token for each byte`},
+		{"a line with three tokens", vocabulary, "#version\na b c\n", "merges.txt: line 2: 3 tokens, expected 2"},
 		{"merges of another tokenizer", vocabulary, "#version\nz q\n", `"zq" is not in the vocabulary`},
 		{"a number twice", strings.Replace(vocabulary, `"!": 0`, `"!": 1`, 1), merges, "1"},
 	} {

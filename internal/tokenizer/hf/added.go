@@ -40,7 +40,7 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 		case token.Content == "":
 			err = fmt.Errorf("the content of number %d is empty", token.ID)
 		case token.ID < 0 || int(token.ID) > limit:
-			err = fmt.Errorf("%q has number %d, want 0 to %d", token.Content, token.ID, limit)
+			err = fmt.Errorf("%q has number %d, expected 0 to %d", token.Content, token.ID, limit)
 		case known && id != token.ID:
 			err = fmt.Errorf("%q has number %d here and %d in the vocabulary of the model", token.Content, token.ID, id)
 		case taken && have != token.Content:

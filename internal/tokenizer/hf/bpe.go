@@ -75,21 +75,21 @@ func (f *modelFile) bpe() (m *bpe, pieces []string, err error) {
 	case f.Vocab == nil:
 		return nil, nil, errors.New("model: there is no vocab")
 	case f.Type != "BPE" && (f.Type != "" || f.Merges == nil):
-		return nil, nil, fmt.Errorf("model: type %q is not supported, want BPE", f.Type)
+		return nil, nil, fmt.Errorf("model: type %q is not supported, expected BPE", f.Type)
 	case f.Dropout != 0:
-		return nil, nil, fmt.Errorf("model: dropout is %v: want 0, since results would be random", f.Dropout)
+		return nil, nil, fmt.Errorf("model: dropout is %v: must be 0, since results would be random", f.Dropout)
 	case f.Prefix != "":
-		return nil, nil, fmt.Errorf("model: continuing_subword_prefix %q is not supported, want none", f.Prefix)
+		return nil, nil, fmt.Errorf("model: continuing_subword_prefix %q is not supported, expected none", f.Prefix)
 	}
 	m = &bpe{merges: make(map[uint64]merge, len(f.Merges)), fallback: f.ByteFallback, unknown: -1, fuse: f.FuseUnknown, wholeWords: f.IgnoreMerges, suffix: f.Suffix}
 	m.memory.New = func() any { return new(bpeWord) }
 	if err := json.Unmarshal(f.Vocab, &m.ids); err != nil {
-		return nil, nil, fmt.Errorf("model: vocab: want an object of tokens with their numbers: %w", err)
+		return nil, nil, fmt.Errorf("model: vocab: must be an object of tokens with their numbers: %w", err)
 	}
 	size := int32(0)
 	for token, id := range m.ids {
 		if id < 0 || id >= maxID {
-			return nil, nil, fmt.Errorf("model: vocab: %q has number %d, want 0 to %d", token, id, maxID-1)
+			return nil, nil, fmt.Errorf("model: vocab: %q has number %d, expected 0 to %d", token, id, maxID-1)
 		}
 		size = max(size, id+1)
 	}

@@ -84,7 +84,7 @@ func decodeSteps(c *component, where string) (steps []decodeStep, err error) {
 		replace, err = newReplace(c, where)
 		step = eachToken(func(_ int, token string) (string, error) { return replace(token) })
 	default:
-		err = fmt.Errorf("%s: type %q is not supported, want Sequence, ByteLevel, ByteFallback, Fuse, Metaspace, Strip or Replace", where, c.Type)
+		err = fmt.Errorf("%s: type %q is not supported, expected Sequence, ByteLevel, ByteFallback, Fuse, Metaspace, Strip or Replace", where, c.Type)
 	}
 	return []decodeStep{step}, err
 }

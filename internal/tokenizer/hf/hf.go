@@ -187,7 +187,7 @@ func newProcessor(c *component, where string) (before, after []int32, err error)
 				texts++
 				continue
 			case part.Special == nil:
-				return nil, nil, fmt.Errorf("%s.single[%d]: want a SpecialToken or a Sequence", where, i)
+				return nil, nil, fmt.Errorf("%s.single[%d]: expected a SpecialToken or a Sequence", where, i)
 			}
 			token, ok := c.Special[part.Special.ID]
 			if !ok {
@@ -200,7 +200,7 @@ func newProcessor(c *component, where string) (before, after []int32, err error)
 			}
 		}
 		if texts != 1 {
-			return nil, nil, fmt.Errorf("%s.single: the text occurs %d times, want once", where, texts)
+			return nil, nil, fmt.Errorf("%s.single: the text occurs %d times, expected once", where, texts)
 		}
 		return before, after, nil
 	case "Sequence":
@@ -211,13 +211,13 @@ func newProcessor(c *component, where string) (before, after []int32, err error)
 				return nil, nil, err
 			}
 			if len(b)+len(a) > 0 && len(before)+len(after) > 0 { // the library would treat the first's tokens as text
-				return nil, nil, fmt.Errorf("%s: a processor before it adds tokens too: want one processor with tokens", place)
+				return nil, nil, fmt.Errorf("%s: a processor before it adds tokens too: expected one processor with tokens", place)
 			}
 			before, after = append(before, b...), append(after, a...)
 		}
 		return before, after, nil
 	}
-	return nil, nil, fmt.Errorf("%s: type %q is not supported, want TemplateProcessing, ByteLevel or Sequence", where, c.Type)
+	return nil, nil, fmt.Errorf("%s: type %q is not supported, expected TemplateProcessing, ByteLevel or Sequence", where, c.Type)
 }
 
 // Special selects the use of special tokens.

@@ -313,7 +313,7 @@ func TestPatternErrors(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`a\h`: `\h is not supported`, `\w+`: `\w is not supported`, `[\w]`: `\w is not supported`, `a\`: "ends with a backslash", `[\`: "ends with a backslash",
 		`\p{L`: "no closing brace", `[a`: "no closing bracket", `[[a]b]`: "set within a set", `[a&&b]`: "set within a set", `(?x) a`: "the only option is", `(?i)a`: "the only option is (?i:",
-		`a{,2}`: "want {2} or {1,3}", `a{2}?`: "{2}? is not supported", `+a`: "+ repeats nothing", `(a`: "missing closing )", `\p{Nobody}`: "Nobody",
+		`a{,2}`: "expected {2} or {1,3}", `a{2}?`: "{2}? is not supported", `+a`: "+ repeats nothing", `(a`: "missing closing )", `\p{Nobody}`: "Nobody",
 	} {
 		if _, err := newRegexMatcher(pattern); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "pattern ") {
 			t.Errorf("%q: error %v, want one that says %q", pattern, err, want)

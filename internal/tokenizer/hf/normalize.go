@@ -50,7 +50,7 @@ func newNormalizer(c *component, where string) (normalizer, error) {
 			return c.Prepend + text, nil
 		}, nil
 	}
-	return nil, fmt.Errorf("%s: type %q is not supported, want Sequence, NFC, NFD, NFKC, NFKD, Prepend or Replace", where, c.Type)
+	return nil, fmt.Errorf("%s: type %q is not supported, expected Sequence, NFC, NFD, NFKC, NFKD, Prepend or Replace", where, c.Type)
 }
 
 // newReplace makes what puts the content of a component in the place of what its pattern matches.

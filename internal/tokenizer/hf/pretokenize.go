@@ -70,7 +70,7 @@ func newPreTokenizer(c *component, where string) (preTokenizer, error) {
 		}
 		return cutting(runeMatcher(unicode.IsNumber), contiguous), nil
 	}
-	return nil, fmt.Errorf("%s: type %q is not supported, want Sequence, ByteLevel, Split, Metaspace, Punctuation or Digits", where, c.Type)
+	return nil, fmt.Errorf("%s: type %q is not supported, expected Sequence, ByteLevel, Split, Metaspace, Punctuation or Digits", where, c.Type)
 }
 
 // newByteLevel cuts as GPT-2 does, and writes each byte as a character.
@@ -197,7 +197,7 @@ type pattern struct {
 func newMatcher(p *pattern, where string) (m matcher, err error) {
 	switch {
 	case p == nil || p.String == nil && p.Regex == nil:
-		err = errors.New("there is no pattern, want a String or a Regex")
+		err = errors.New("there is no pattern, expected a String or a Regex")
 	case p.Regex != nil:
 		m, err = newRegexMatcher(*p.Regex)
 	case *p.String == "":

@@ -212,7 +212,7 @@ func (t *translation) repeat() error {
 	if count == "{" {
 		end := strings.IndexByte(t.rest, '}')
 		if end < 2 || strings.Trim(t.rest[1:end], "0123456789,") != "" || t.rest[1] == ',' {
-			return errors.New("the braces are not a count: want {2} or {1,3}")
+			return errors.New("the braces are not a count: expected {2} or {1,3}")
 		}
 		count = t.rest[:end+1]
 	}

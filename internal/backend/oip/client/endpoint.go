@@ -49,20 +49,20 @@ func parseEndpoint(text string) (e endpoint, all bool, err error) {
 	}
 	switch {
 	case shown != text:
-		return fail("want no user, query or fragment in it")
+		return fail("expected no user, query or fragment in it")
 	case err != nil:
 		return fail("it is not a URL")
 	case u.Scheme == "unix" && (u.Path == "" || u.Host != "" || all):
-		return fail("want unix:///path/of/socket")
+		return fail("expected unix:///path/of/socket")
 	case u.Scheme == "unix":
 		return endpoint{name: text, network: "unix", address: u.Path, host: "localhost"}, false, nil
 	case !known || u.Hostname() == "":
-		return fail("want a URL with the scheme http, https, unix, grpc, grpcs or dns, as http://host:8000")
+		return fail("expected a URL with the scheme http, https, unix, grpc, grpcs or dns, as http://host:8000")
 	}
 	e = endpoint{name: text, grpc: strings.HasPrefix(u.Scheme, "grpc"), tls: strings.HasSuffix(u.Scheme, "s"), network: "tcp",
 		host: u.Hostname(), address: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), prefix: strings.TrimSuffix(u.EscapedPath(), "/")}
 	if e.grpc && e.prefix != "" {
-		return fail("want host:port without a path, which gRPC does not have")
+		return fail("expected host:port without a path, which gRPC does not have")
 	}
 	return e, all, nil
 }
@@ -74,7 +74,7 @@ func endpoints(ctx context.Context, o Options) ([]endpoint, error) {
 		lookup = net.DefaultResolver.LookupHost
 	}
 	if len(o.Endpoints) == 0 {
-		return nil, errors.New("no endpoint given: want the URL of a server, as http://host:8000")
+		return nil, errors.New("no endpoint given: give the URL of a server, as http://host:8000")
 	}
 	var list []endpoint
 	for _, text := range o.Endpoints {
@@ -105,7 +105,7 @@ func endpoints(ctx context.Context, o Options) ([]endpoint, error) {
 	for _, e := range list {
 		key := fmt.Sprint(e.network, e.address, e.prefix, e.grpc)
 		if other, ok := seen[key]; ok {
-			return nil, fmt.Errorf("endpoints %q and %q are the same server, which would get twice the load of others: want each once", other, e.name)
+			return nil, fmt.Errorf("endpoints %q and %q are the same server, which would get twice the load of others: give each once", other, e.name)
 		}
 		seen[key] = e.name
 	}

@@ -260,7 +260,7 @@ func (h *httpTransport) read(resp *http.Response, r *Request) (*Answer, error) {
 		return nil, fmt.Errorf("the answer is compressed (%s), which was not asked for", quote(coding, h.token))
 	}
 	if resp.ContentLength > maxAnswer {
-		return nil, fmt.Errorf("the answer claims %d bytes, want at most %d", resp.ContentLength, maxAnswer)
+		return nil, fmt.Errorf("the answer claims %d bytes, expected at most %d", resp.ContentLength, maxAnswer)
 	}
 	var text []byte
 	var err error
@@ -284,7 +284,7 @@ func (h *httpTransport) read(resp *http.Response, r *Request) (*Answer, error) {
 		return nil, err
 	}
 	if n := d.BinarySize(); n < 0 || n > maxAnswer {
-		return nil, fmt.Errorf("the answer claims tensors of %d bytes, want at most %d", n, maxAnswer)
+		return nil, fmt.Errorf("the answer claims tensors of %d bytes, expected at most %d", n, maxAnswer)
 	}
 	place, err := r.Accept(&d.Head)
 	if err != nil {

@@ -26,7 +26,7 @@ func (d *Document) add(s Spec, read func(t tensor.Tensor, body io.Reader) error)
 	case len(d.Tensors) == maxTensors:
 		return fmt.Errorf("more than %d tensors", maxTensors)
 	case len(s.Shape) > maxAxes:
-		return fmt.Errorf("tensor %s has %d axes, want at most %d", s.Name, len(s.Shape), maxAxes)
+		return fmt.Errorf("tensor %s has %d axes, expected at most %d", s.Name, len(s.Shape), maxAxes)
 	}
 	if err := checkShape(s.Shape); err != nil {
 		return fmt.Errorf("tensor %s: %w", s.Name, err)
@@ -104,7 +104,7 @@ func readBinary(body io.Reader, t tensor.Tensor, size int64) error {
 			return nil
 		}
 		if i := slices.IndexFunc(t.Bytes(), func(b byte) bool { return b > 1 }); i >= 0 {
-			return fmt.Errorf("element %d is %d, want 0 or 1", i, t.Bytes()[i])
+			return fmt.Errorf("element %d is %d: must be 0 or 1", i, t.Bytes()[i])
 		}
 		return nil
 	}

@@ -75,7 +75,7 @@ type tensorMessage interface {
 // readTensors adds the tensors of a message, whose contents are all raw or all typed.
 func readTensors[T tensorMessage](d *Document, tensors []T, raw [][]byte) error {
 	if len(raw) > 0 && len(raw) != len(tensors) {
-		return fmt.Errorf("%d tensors have %d pieces of raw contents, want one for each", len(tensors), len(raw))
+		return fmt.Errorf("%d tensors have %d pieces of raw contents, expected one for each", len(tensors), len(raw))
 	}
 	for i, m := range tensors {
 		if err := checkParameters(m.GetParameters()); err != nil {
@@ -92,7 +92,7 @@ func readTensors[T tensorMessage](d *Document, tensors []T, raw [][]byte) error 
 		case len(raw) == 0:
 			n, read = typedContents(m.GetContents(), s.Type)
 		case proto.Size(m.GetContents()) > 0: // MLServer sends empty ones
-			return fmt.Errorf("tensor %s has contents beside raw contents, want one of them", s.Name)
+			return fmt.Errorf("tensor %s has contents beside raw contents: must be one of them", s.Name)
 		default:
 			s.Size = int64(len(raw[i]))
 		}
@@ -103,9 +103,9 @@ func readTensors[T tensorMessage](d *Document, tensors []T, raw [][]byte) error 
 		case n < 0:
 			err = s.sizeFits()
 		case read == nil:
-			err = fmt.Errorf("tensor %v: this type has no typed contents: want raw ones", s)
+			err = fmt.Errorf("tensor %v: this type has no typed contents: send raw ones", s)
 		case int64(n) != s.Shape.Len():
-			err = fmt.Errorf("tensor %v has %d elements, want %d", s, n, s.Shape.Len())
+			err = fmt.Errorf("tensor %v has %d elements, expected %d", s, n, s.Shape.Len())
 		}
 		if err != nil {
 			return err

@@ -110,7 +110,7 @@ func jsonOf(h *Head, tensors []tensor.Tensor, form Form) (jsonTensors, error) {
 		}
 		var err error
 		if list[i].Data, err = elementsJSON(tensors[i]); err != nil {
-			return nil, fmt.Errorf("tensor %s: %w: want binary data", s.Name, err)
+			return nil, fmt.Errorf("tensor %s: %w: send binary data", s.Name, err)
 		}
 	}
 	return list, nil
@@ -181,7 +181,7 @@ func FromRequestJSON(text []byte) (*Document, error) {
 			wantsJSON = !*o.Parameters.Binary
 		}
 		if i > 0 && wantsJSON != d.WantsJSON {
-			return nil, Errorf(Unsupported, "some outputs are asked for in binary and others in JSON: want all in one form")
+			return nil, Errorf(Unsupported, "some outputs are asked for in binary and others in JSON: ask for all in one form")
 		}
 		d.WantsJSON = wantsJSON
 	}
@@ -217,7 +217,7 @@ func (d *Document) addJSON(tensors jsonTensors) error {
 		}
 		size := j.Parameters.BinarySize
 		if (size != nil) == (j.Data != nil) {
-			return fmt.Errorf("tensor %q: want either data or binary_data_size", s.Name)
+			return fmt.Errorf("tensor %q: expected either data or binary_data_size", s.Name)
 		}
 		read := func(t tensor.Tensor, body io.Reader) error { return readBinary(body, t, s.Size) }
 		if size != nil {
@@ -283,7 +283,7 @@ func readElements(data jsontext.Value, t tensor.Tensor, shape tensor.Shape) erro
 	case tensor.Float64:
 		return readList(data, tensor.Data[float64](t), shape)
 	}
-	return fmt.Errorf("%s has no form in JSON: want binary data", Datatype(t.Type))
+	return fmt.Errorf("%s has no form in JSON: send binary data", Datatype(t.Type))
 }
 
 // readList reads elements that are one flat list, or lists in lists, one level for each axis and as long as that.
@@ -292,7 +292,7 @@ func readList[T any](data jsontext.Value, elements []T, shape tensor.Shape) erro
 	var list func(axes tensor.Shape) error
 	list = func(axes tensor.Shape) error {
 		if begin, err := d.ReadToken(); err != nil || begin.Kind() != '[' {
-			return errors.Join(err, fmt.Errorf("element %d: want a list, as long as axis %d", read, len(shape)-len(axes)))
+			return errors.Join(err, fmt.Errorf("element %d: expected a list, as long as axis %d", read, len(shape)-len(axes)))
 		}
 		n, inner := int64(0), len(axes) > 1 && d.PeekKind() == '['
 		for ; d.PeekKind() != ']'; n++ {
@@ -313,7 +313,7 @@ func readList[T any](data jsontext.Value, elements []T, shape tensor.Shape) erro
 			}
 		}
 		if (inner || len(axes) < len(shape)) && n != axes[0] {
-			return fmt.Errorf("a list before element %d has %d values, want %d as axis %d", read, n, axes[0], len(shape)-len(axes))
+			return fmt.Errorf("a list before element %d has %d values, expected %d as axis %d", read, n, axes[0], len(shape)-len(axes))
 		}
 		_, err := d.ReadToken()
 		return err
@@ -322,7 +322,7 @@ func readList[T any](data jsontext.Value, elements []T, shape tensor.Shape) erro
 		return err
 	}
 	if read != len(elements) {
-		return fmt.Errorf("%d elements, want %d", read, len(elements))
+		return fmt.Errorf("%d elements, expected %d", read, len(elements))
 	}
 	return nil
 }

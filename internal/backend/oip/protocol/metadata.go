@@ -44,7 +44,7 @@ func (m *ModelMetadata) check() error {
 			var least tensor.Shape // with the smallest extents
 			for _, d := range p.Shape {
 				if d < -1 {
-					return fmt.Errorf("model %s: port %s: an extent is %d, want 0 or more, or -1 for a free one", m.Name, p.Name, d)
+					return fmt.Errorf("model %s: port %s: an extent is %d: must be 0 or more, or -1 for a free one", m.Name, p.Name, d)
 				}
 				least = append(least, max(d, 1))
 			}

@@ -16,7 +16,7 @@ func TestBadMetadata(t *testing.T) {
 		{"no JSON", "<html>", "the description of a model: jsontext: invalid character"},
 		{"a word for extents", port(`"shape":["x"]`), `within "/inputs/0/shape/0"`},
 		{"two lists of inputs", `{"inputs":[{"name":"a","shape":[1]}],"inputs":[{"name":"b"}]}`, `duplicate object member name "inputs"`},
-		{"an extent below -1", port(`"shape":[-2]`), "model m: port a: an extent is -2, want 0 or more, or -1 for a free one"},
+		{"an extent below -1", port(`"shape":[-2]`), "model m: port a: an extent is -2: must be 0 or more, or -1 for a free one"},
 		{"extents beyond all memory", port(`"shape":[9223372036854775807,2]`), "model m: port a: shape [9223372036854775807 2] has too many elements"},
 		{"a port without a name", `{"name":"m","outputs":[{"datatype":"FP32"}]}`, "model m has a port without a name"},
 		{"a name twice", `{"name":"m","outputs":[{"name":"y"},{"name":"y"}]}`, `or two of the name "y"`},

@@ -55,12 +55,12 @@ func checkShape(shape tensor.Shape) error {
 func (s Spec) sizeFits() error {
 	if s.Type == tensor.String {
 		if least := 4 * s.Shape.Len(); s.Size < least {
-			return fmt.Errorf("tensor %v has %d bytes, want at least %d", s, s.Size, least)
+			return fmt.Errorf("tensor %v has %d bytes, expected at least %d", s, s.Size, least)
 		}
 		return nil
 	}
 	if want := s.Shape.Len() * int64(s.Type.Size()); s.Size != want {
-		return fmt.Errorf("tensor %v has %d bytes, want %d", s, s.Size, want)
+		return fmt.Errorf("tensor %v has %d bytes, expected %d", s, s.Size, want)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func ParseDatatype(name string) (tensor.DType, error) {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	return tensor.Invalid, fmt.Errorf("unknown datatype %q, want one of %v", name, names)
+	return tensor.Invalid, fmt.Errorf("unknown datatype %q: must be one of %v", name, names)
 }
 
 // Elements of BYTES have their length in front of them, 32 bits, little endian.
