@@ -22,6 +22,9 @@ LDFLAGS ?= -s -w # a third smaller; LDFLAGS= keeps the symbols for a debugger
 # Garbage collection is a quarter of the compiler's time. Without it a package takes 1 GB at most instead of half of one.
 FEWER_GC := GOGC=off GOMEMLIMIT=1GiB
 
+# Tests without what only debuggers read, which takes a third of the linker's time, and without vet, which make check runs on everything.
+LEAN_TESTS := -vet=off -ldflags=-w
+
 build: ## build bin/mlperf
 	$(FEWER_GC) $(GO) build -ldflags "$(strip $(LDFLAGS))" -o $(BIN) ./cmd/mlperf
 
@@ -54,8 +57,8 @@ quick: ## tests of what changed and of what imports it directly (30 s)
 	scripts/quick.sh
 
 test: onnxruntime ## all tests but the long ones, and those of the engine, the built-in networks, run, convert and the command line with the real ONNX Runtime (3 min)
-	$(GO) test -timeout 10m ./...
-	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 10m -tags ort -run '^TestORT' ./cmd/mlperf ./internal/backend/ort ./internal/onnx/arch ./internal/convert/... ./internal/run
+	$(GO) test $(LEAN_TESTS) -timeout 10m ./...
+	MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test $(LEAN_TESTS) -timeout 10m -tags ort -run '^TestORT' ./cmd/mlperf ./internal/backend/ort ./internal/onnx/arch ./internal/convert/... ./internal/run
 
 check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detector (3 min)
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
@@ -63,7 +66,8 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 	$(FEWER_GC) $(GO) vet -tags ort ./... # with the tests that need ONNX Runtime
 	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
 	$(FEWER_GC) $(GO) tool staticcheck ./...
-	$(GO) test -timeout 10m -race -short $(CONCURRENT)
+	$(FEWER_GC) $(GO) build -race $(CONCURRENT)
+	$(GO) test $(LEAN_TESTS) -timeout 10m -race -short $(CONCURRENT)
 
 # Packages that start goroutines outside their tests.
 CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go [a-z]|\.Go\b' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')

@@ -20,6 +20,7 @@ import (
 type systemFlags struct {
 	description.Request
 	from, output, library, result string
+	numbers                       []string // fields of from that are no texts
 	set                           []string
 	force                         bool
 }
@@ -78,7 +79,7 @@ func (o *systemFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	text, err := d.JSON()
+	text, err := d.JSON(o.numbers...)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (o *systemFlags) describe(cmd *cobra.Command) (description.Description, err
 	q.Program, q.Framework = program(), framework(o.library)
 	var err error
 	if o.from != "" {
-		if q.Old, err = description.Read(o.from); err != nil {
+		if q.Old, o.numbers, err = description.ReadNumbers(o.from); err != nil {
 			return nil, err
 		}
 	}

@@ -120,36 +120,49 @@ func (d Description) Unfinished() []string {
 	return names
 }
 
-// JSON returns the content of the file, fields by name.
-func (d Description) JSON() ([]byte, error) {
+// JSON returns the content of the file, fields by name. Of the fields that are named, values that are JSON are written as they are, for
+// instance as numbers; all others are texts.
+func (d Description) JSON(numbers ...string) ([]byte, error) {
 	var b strings.Builder
+	values := map[string]any{}
+	for name, value := range d {
+		if values[name] = value; slices.Contains(numbers, name) && json.Valid([]byte(value)) {
+			values[name] = json.RawMessage(value)
+		}
+	}
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(map[string]string(d))
+	err := e.Encode(values)
 	return userinput.PrintableJSON([]byte(b.String())), err
 }
 
 // Read reads a file. Values that are not texts, as the numbers in files that were written by hand, become texts.
 func Read(path string) (Description, error) {
+	d, _, err := ReadNumbers(path)
+	return d, err
+}
+
+// ReadNumbers is Read, and names the fields whose values are no texts.
+func ReadNumbers(path string) (d Description, numbers []string, err error) {
 	data, err := fileio.ReadFile(path, 1<<20)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var values map[string]json.RawMessage
 	if err = json.Unmarshal(data, &values); err == nil && values == nil {
 		err = errors.New("is null, expected an object")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	d := Description{}
+	d = Description{}
 	for name, raw := range values {
 		var text string
 		if json.Unmarshal(raw, &text) != nil {
-			text = string(raw)
+			text, numbers = string(raw), append(numbers, name)
 		}
 		d[name] = text
 	}
-	return d, nil
+	return d, numbers, nil
 }

@@ -245,6 +245,12 @@ func TestFile(t *testing.T) {
 	if diff := cmp.Diff(Description{"a": "x", "b": "1.50", "c": "", "d": "[1]", "e": "true"}, d); diff != "" || err != nil {
 		t.Errorf("values of other types (%v):\n%s", err, diff)
 	}
+	_, numbers, err := ReadNumbers(path)
+	d["b"], d["e"] = "2", "yes"
+	again, errAgain := d.JSON(numbers...)
+	if want := "{\n  \"a\": \"x\",\n  \"b\": 2,\n  \"c\": \"\",\n  \"d\": [\n    1\n  ],\n  \"e\": \"yes\"\n}\n"; err != nil || errAgain != nil || string(again) != want {
+		t.Errorf("written again: %s, %v, %v", again, err, errAgain)
+	}
 	for text, want := range map[string]string{
 		"null": "is null, expected an object", "[]": "cannot unmarshal array", `{"a": `: "unexpected end of JSON input", "{}{}": "after top-level value",
 	} {
