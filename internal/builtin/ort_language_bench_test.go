@@ -29,6 +29,9 @@ func BenchmarkORTReplay(b *testing.B) {
 		{"GNMT, eight sentences at once", "gnmt", 24, 8, 8},
 		{"RNN-T, one recording at once", "rnnt", 8, 1, 8},
 		{"DLRM Offline, batches of 4", "dlrm", 400, 4, 100},
+		{"DLRMv3, one request at once", "dlrm-v3", 20, 1, 20},
+		{"R-GAT, one paper at once", "rgat", 8, 1, 8},
+		{"YOLO11l, one picture at once", "yolo-95", 2, 1, 2},
 	} {
 		b.Run(w.name, func(b *testing.B) {
 			cfg := builtIn(b, ortMaker(b), lookup(b, w.model), w.answer)
