@@ -134,7 +134,7 @@ func usual(data []byte, d DType) error {
 	}
 	for i := 0; err == nil && i < n; i++ {
 		if v := math.Abs(number(i)); v != 0 && !(v >= least && v <= most) {
-			err = fmt.Errorf("%v is no usual number", v)
+			err = fmt.Errorf("%v is not a usual number", v)
 		}
 	}
 	return err

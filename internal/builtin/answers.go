@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -17,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
-	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
 // answers has the built-in model answer all samples of a data set one by one, in FP32 on
@@ -68,16 +66,17 @@ func (m Maker) openAll(ctx context.Context, files []workload.File, w *workload.W
 func (m Maker) answerAll(ctx context.Context, w *workload.Workload, sessions workload.Sessions) ([][]byte, error) {
 	responses := make([][]byte, w.Samples)
 	done := workerpool.Counter(len(responses), m.Observer.Items)
-	answerers := make(chan *answerer, len(responses)) // each to be closed
+	answerers := make(chan *workload.Answerer, len(responses)) // each to be closed
 	err := workerpool.EachWith(ctx, 0, len(responses), func() func(context.Context, int) error {
-		a := &answerer{workload: w}
-		unopened := a.open(sessions)
-		answerers <- a
+		a, unopened := w.Answerer(sessions)
+		if unopened == nil {
+			answerers <- a
+		}
 		return func(ctx context.Context, i int) (err error) {
 			if unopened != nil {
 				return unopened
 			}
-			if responses[i], err = a.answer(ctx, i); err == nil {
+			if responses[i], err = a.Answer(ctx, i); err == nil {
 				done(1)
 			}
 			return err
@@ -85,78 +84,9 @@ func (m Maker) answerAll(ctx context.Context, w *workload.Workload, sessions wor
 	})
 	close(answerers)
 	for a := range answerers {
-		err = errors.Join(err, a.close())
+		err = errors.Join(err, a.Close())
 	}
 	return responses, err
-}
-
-// An answerer has a predictor answer single samples.
-type answerer struct {
-	workload  *workload.Workload
-	predictor workload.Predictor
-	store     *workload.Store
-	response  []byte
-}
-
-func (a *answerer) open(sessions workload.Sessions) (err error) {
-	a.predictor, err = a.workload.OpenPredictor(sessions, 1)
-	return err
-}
-
-// load prepares a sample, in the store of the one before if it has the same shapes.
-func (a *answerer) load(i int) error {
-	row := func(int) []workload.Slot { return a.workload.Row(i) }
-	if a.store == nil || !slices.EqualFunc(a.store.Row(0), row(0), func(t tensor.Tensor, s workload.Slot) bool { return slices.Equal(t.Shape, s.Shape) }) {
-		store, err := workload.NewStore(1, row)
-		if err != nil {
-			return err
-		}
-		old := a.store
-		a.store = store
-		if err := a.predictor.Use(store); err != nil {
-			return err
-		}
-		if old != nil {
-			if err := old.Close(); err != nil {
-				return err
-			}
-		}
-	}
-	return a.workload.Prepare(i, a.store.Row(0))
-}
-
-func (a *answerer) answer(ctx context.Context, i int) ([]byte, error) {
-	if err := a.load(i); err != nil {
-		return nil, err
-	}
-	a.response = nil
-	err := a.predictor.Predict(ctx, []workload.Item{{Row: 0, Index: i}}, a)
-	if err == nil && a.response == nil {
-		err = fmt.Errorf("sample %d: %w", i, workload.ErrNoAnswer)
-	}
-	return a.response, err
-}
-
-// FirstToken implements workload.Reply.
-func (a *answerer) FirstToken(int, []byte) {}
-
-// Done implements workload.Reply.
-func (a *answerer) Done(_ int, response []byte, _ int) {
-	a.response = slices.Clone(response)
-	if a.response == nil {
-		a.response = []byte{}
-	}
-}
-
-func (a *answerer) close() error {
-	var errs []error
-	if a.predictor != nil {
-		errs = append(errs, a.predictor.Close())
-	}
-	if a.store != nil {
-		errs = append(errs, a.store.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // scores scores responses, and returns what the Manifest keeps of that: the score by the

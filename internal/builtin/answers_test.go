@@ -66,14 +66,15 @@ func TestAnAnswerThatIsNotThereIsAnError(t *testing.T) {
 		"no answer":              {&oddity{silent: true}, "sample 0: the model gave no answer"},
 		"an answer with nothing": {&oddity{}, ""},
 	} {
-		a := &answerer{workload: c.workload.joined()}
-		err := a.open(nil)
+		a, err := c.workload.joined().Answerer(nil)
 		var response []byte
+		var closing error
 		if err == nil {
-			response, err = a.answer(t.Context(), 0)
+			response, err = a.Answer(t.Context(), 0)
+			closing = a.Close()
 		}
-		if err := a.close(); err != nil || c.workload.opened != c.workload.closed {
-			t.Errorf("%s: %d predictors were opened and %d closed, %v", name, c.workload.opened, c.workload.closed, err)
+		if closing != nil || c.workload.opened != c.workload.closed {
+			t.Errorf("%s: %d predictors were opened and %d closed, %v", name, c.workload.opened, c.workload.closed, closing)
 		}
 		if c.want == "" && (err != nil || response == nil || len(response) != 0) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, error %v, want %q", name, response, err, c.want)

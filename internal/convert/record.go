@@ -37,42 +37,20 @@ func (c Converter) record(ctx context.Context, files []workload.File) (given map
 		}
 		sessions[f.Role] = recording{session, func(inputs []tensor.Tensor) { given[f.Role] = append(given[f.Role], inputs) }}
 	}
-	predictor, err := w.OpenPredictor(sessions, 1)
+	answerer, err := w.Answerer(sessions)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, predictor.Close()) }()
+	defer func() { err = errors.Join(err, answerer.Close()) }()
 	n := min(c.Model.Recorded, w.Samples)
 	for i := range n {
-		if err := answer(ctx, w, predictor, i); err != nil {
+		if _, err := answerer.Answer(ctx, i); err != nil && !errors.Is(err, workload.ErrNoAnswer) { // whatever it says
 			return nil, fmt.Errorf("sample %d: %w", i, err)
 		}
 		c.Observer.Items(i+1, n)
 	}
 	return given, nil
 }
-
-// answer has a predictor answer a sample, whatever it says.
-func answer(ctx context.Context, w *workload.Workload, p workload.Predictor, index int) (err error) {
-	store, err := workload.NewStore(1, func(int) []workload.Slot { return w.Row(index) })
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Use(nil), store.Close()) }()
-	if err := w.Prepare(index, store.Row(0)); err != nil {
-		return err
-	}
-	if err := p.Use(store); err != nil {
-		return err
-	}
-	return p.Predict(ctx, []workload.Item{{Index: index}}, unheard{})
-}
-
-// unheard is a reply that nobody reads.
-type unheard struct{}
-
-func (unheard) FirstToken(int, []byte) {}
-func (unheard) Done(int, []byte, int)  {}
 
 // A recording is a session that copies what it is given.
 type recording struct {

@@ -41,7 +41,7 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 		given := false
 		if resolved, err = Resolve(q); err == nil {
 			given = !resolved.placeholder("target_qps")
-			q.AutoLatency = auto && s == loadgen.Server || s == loadgen.Server && resolved.placeholder("target_latency")
+			q.AutoLatency = s == loadgen.Server && (auto || resolved.placeholder("target_latency"))
 			resolved.Request.AutoLatency = q.AutoLatency
 			o.Note(fmt.Sprintf("%s: %s", resolved.ModelName(), resolved.ScenarioName()))
 			p.Results, err = resolved.do(ctx, o)

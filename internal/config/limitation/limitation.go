@@ -38,7 +38,7 @@ const (
 	PartOfData      ID = "part_of_data"      // the first Value samples
 	DatasetSize     ID = "dataset_size"      // Value samples
 	SamplesInMemory ID = "samples_in_memory" // Value samples at once
-	ChangedData     ID = "changed_data"      // Value of Of files, of which Key are the first, are not as they should be: Want
+	ChangedData     ID = "changed_data"      // Value of Of files, Key first, are not as Want: published, installed or first seen
 	UncomparedData  ID = "uncompared_data"   // Value of the data set Key have not been compared with checksums since they changed
 	Copies          ID = "copies"            // Value of Of samples
 	Sampling        ID = "sampling"          // tokens are chosen by Value
