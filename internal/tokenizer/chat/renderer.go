@@ -90,6 +90,9 @@ func (r *renderer) end() error {
 		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), "fatal error: "); ok {
 			return errors.New("the renderer ended: " + userinput.Quote(reason, 200))
 		}
+		if strings.HasPrefix(line, "goroutine 0 ") { // the runtime itself, where it gets no memory for a thread or its own lists
+			return fmt.Errorf("the renderer ended: its runtime crashed, probably out of memory: %w", err)
+		}
 	}
 	return fmt.Errorf("the renderer ended: %w", err)
 }
