@@ -32,6 +32,7 @@ func BenchmarkORTReplay(b *testing.B) {
 		{"DLRMv3, one request at once", "dlrm-v3", 20, 1, 20},
 		{"R-GAT, one paper at once", "rgat", 8, 1, 8},
 		{"YOLO11l, one picture at once", "yolo-95", 2, 1, 2},
+		{"PointPainting, one frame at once", "pointpainting", 2, 1, 2},
 	} {
 		b.Run(w.name, func(b *testing.B) {
 			cfg := builtIn(b, ortMaker(b), lookup(b, w.model), w.answer)

@@ -87,6 +87,21 @@ func tree(t *testing.T, dir string) (names []string) {
 	return names
 }
 
+// A short run of a slow model has too few queries for the percentile of the rules.
+func TestRunJudgedByMedian(t *testing.T) {
+	q := classifier(t, test04, "single-stream")
+	q.Settings = append(q.Settings, config.Override{Key: "target_latency_percentile", Value: "50", Origin: "test"},
+		config.Override{Key: "min_query_count", Value: "11", Origin: "test"})
+	q.Engine.Latency = 2 * time.Millisecond // 11 queries last longer than the least duration
+	v, err := Run(t.Context(), q, quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Facts) == 0 || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "50th percentile") {
+		t.Errorf("facts %q, notes %q, want two latencies and the note that they are medians", v.Facts, v.Notes)
+	}
+}
+
 func TestRun(t *testing.T) {
 	q := classifier(t, "test04", "single-stream")
 	v, err := Run(t.Context(), q, quiet{})
