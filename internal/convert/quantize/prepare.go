@@ -35,14 +35,15 @@ func prepare(m *onnx.Model) (*onnx.Model, error) {
 }
 
 // constantsToInitializers makes initializers of nodes that hold constants, or give others another shape: exporters write weights so.
+// A canvas that others write into stays a node: as an initializer it would be the largest part of many a file.
 func constantsToInitializers(m *onnx.Model) {
-	known := constants(m)
+	known, index := constants(m), m.Graph.Index()
 	m.Graph.Nodes = slices.DeleteFunc(m.Graph.Nodes, func(n *onnx.Node) bool {
 		if !isONNX(n) || !onlyOutput(n) {
 			return false
 		}
 		t := folded(n, known)
-		if t == nil {
+		if t == nil || n.Op == "ConstantOfShape" && isCanvas(index.Consumers(n.Outputs[0])) {
 			return false
 		}
 		named := *t
@@ -50,6 +51,13 @@ func constantsToInitializers(m *onnx.Model) {
 		known[named.Name] = &named
 		addConstant(m, &named)
 		return true
+	})
+}
+
+// isCanvas reports whether a value's readers all write into a copy of it.
+func isCanvas(readers []*onnx.Node) bool {
+	return len(readers) > 0 && !slices.ContainsFunc(readers, func(n *onnx.Node) bool {
+		return !isOp(n, "ScatterND") && !isOp(n, "ScatterElements") && !isOp(n, "Scatter")
 	})
 }
 

@@ -111,6 +111,17 @@ func TestConstantsBehindNodes(t *testing.T) {
 	}
 }
 
+// The zeros that pillars are written into are not weights.
+func TestCanvasStaysANode(t *testing.T) {
+	canvas := node("ConstantOfShape", "canvas", []string{"l"}, "zeros")
+	write := node("ScatterND", "write", []string{"zeros", "places", "x"}, "y")
+	m := handmade(13, []*onnx.Node{canvas, write}, onnx.TensorOf("l", []int64{2, 2}, 2), onnx.TensorOf("places", []int64{0}, 1, 1))
+	constantsToInitializers(m)
+	if len(m.Graph.Nodes) != 2 || constants(m)["zeros"] != nil {
+		t.Errorf("the model has the nodes %v, want the canvas and what writes into it", ops(m))
+	}
+}
+
 func TestPrepareIsIdempotent(t *testing.T) {
 	m := residualModel(t)
 	p, err := prepare(m)
