@@ -59,7 +59,7 @@ func TestNextCommand(t *testing.T) {
 		{"run --min-query-count 3", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("early_stopping", 100)}},
 			"Next: mlperf run --min-query-count 110\n  which runs until it has enough queries"},
 		{"run --max-query-count 30 --scenario server", report.Results{
-			Scenario: "Server", Constraints: []report.Constraint{constraint("duration", 1), constraint("queries", 100)}, Test: &report.Test{MaxQueryCount: 30}, Performance: &report.Performance{Queries: 30},
+			Scenario: "Server", Constraints: []report.Constraint{constraint("duration", 1), constraint("queries", 100)}, Test: &report.Test{Common: loadgen.Common{MaxQueryCount: 30}}, Performance: &report.Performance{Queries: 30},
 		}, "Next: mlperf run --scenario server --max-query-count 0\n  which is not ended by a number of queries"},
 		{"run", report.Results{Scenario: "Server", Constraints: []report.Constraint{constraint("generator", 1)}},
 			"Next: mlperf run --reserve-core\n  which leaves a core to the load generator, which was late"},

@@ -664,8 +664,8 @@ func TestFitStreamsAndAutoLatency(t *testing.T) {
 				s := &cfg.Settings
 				s.MultiStreamQPS, s.MultiStreamSamplesPerQuery, s.MinQueryCount, s.MinDuration, s.WithoutEarlyStopping = 20, 4, 64, time.Second, true
 				r := mustRun(t, n, cfg)
-				if test := r.Test; test.SamplesPerQuery != c.samples || time.Duration(test.TargetLatencyNS).Round(time.Millisecond) != c.interval {
-					t.Errorf("queries of %d samples every %v, want %d every %v", test.SamplesPerQuery, time.Duration(test.TargetLatencyNS), c.samples, c.interval)
+				if test := r.Test; test.SamplesPerQuery != c.samples || test.TargetLatency.Round(time.Millisecond) != c.interval {
+					t.Errorf("queries of %d samples every %v, want %d every %v", test.SamplesPerQuery, test.TargetLatency, c.samples, c.interval)
 				}
 				if r.Valid() != c.valid {
 					t.Errorf("%s: %v", r.Result, r.Problems)

@@ -62,6 +62,15 @@ func (a Arrivals) String() string {
 	return fmt.Sprintf("%s%gx%v", burstPrefix, a.Factor, a.Burst)
 }
 
+// MarshalText writes the text that ParseArrivals reads.
+func (a Arrivals) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads it.
+func (a *Arrivals) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseArrivals(string(text))
+	return err
+}
+
 // gap returns the source of the times between queries. All draws come from one generator: the same seed gives the same schedule.
 func (a Arrivals) gap(g *mt19937, qps float64) func() int64 {
 	if a == (Arrivals{}) {

@@ -17,7 +17,7 @@ type EffectiveSettings struct {
 
 	SamplesPerQuery         uint64
 	TargetQPS               float64
-	ServerArrivals          Arrivals
+	ServerArrivals          Arrivals      // of Server; none: the Poisson process of the rules
 	TargetLatency           time.Duration // Server, and MultiStream at fixed intervals
 	TargetLatencyPercentile float64       // fraction
 	ServerCoalesceQueries   bool

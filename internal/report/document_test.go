@@ -307,13 +307,13 @@ func TestSettingQuantity(t *testing.T) {
 }
 
 func TestSameTraffic(t *testing.T) {
-	a := Test{TargetQPS: 10, SamplesPerQuery: 1, PerformanceSampleCount: 5, QSLSeed: 1, SampleSeed: 2, ScheduleSeed: 3}
+	a := Test{TargetQPS: 10, SamplesPerQuery: 1, PerformanceSampleCount: 5, Common: loadgen.Common{QSLRNGSeed: 1, SampleIndexRNGSeed: 2, ScheduleRNGSeed: 3}}
 	if b := a; !a.SameTraffic(&b) || a.SameTraffic(nil) || (*Test)(nil).SameTraffic(&b) {
 		t.Error("equal tests differ, or one is like none")
 	}
 	for i, change := range []func(*Test){
 		func(t *Test) { t.TargetQPS++ }, func(t *Test) { t.SamplesPerQuery++ }, func(t *Test) { t.PerformanceSampleCount++ },
-		func(t *Test) { t.QSLSeed++ }, func(t *Test) { t.SampleSeed++ }, func(t *Test) { t.ScheduleSeed++ },
+		func(t *Test) { t.QSLRNGSeed++ }, func(t *Test) { t.SampleIndexRNGSeed++ }, func(t *Test) { t.ScheduleRNGSeed++ },
 	} {
 		b := a
 		if change(&b); a.SameTraffic(&b) {

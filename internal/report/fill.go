@@ -193,24 +193,6 @@ func performance(p *loadgen.Performance) *Performance {
 	return out
 }
 
-// NewTest describes the settings that a test has.
-func NewTest(e loadgen.EffectiveSettings) *Test {
-	t := &Test{
-		TargetQPS: orZero(e.TargetQPS), TargetLatencyNS: int64(e.TargetLatency), TargetLatencyPercentile: orZero(e.TargetLatencyPercentile),
-		MinDurationNS: int64(e.MinDuration), MaxDurationNS: int64(e.MaxDuration),
-		MinQueryCount: e.MinQueryCount, MaxQueryCount: e.MaxQueryCount, MinSampleCount: e.MinSampleCount,
-		SamplesPerQuery: e.SamplesPerQuery, PerformanceSampleCount: e.PerformanceSampleCount,
-		QSLSeed: e.QSLRNGSeed, SampleSeed: e.SampleIndexRNGSeed, ScheduleSeed: e.ScheduleRNGSeed,
-	}
-	if e.ServerArrivals != (loadgen.Arrivals{}) {
-		t.Arrivals = e.ServerArrivals.String()
-	}
-	if e.UseTokenLatencies && e.Scenario == loadgen.Server {
-		t.FirstTokenLatencyNS, t.PerTokenLatencyNS = int64(e.ServerTTFTLatency), int64(e.ServerTPOTLatency)
-	}
-	return t
-}
-
 // newLatencies converts what package loadgen measured.
 func newLatencies(s loadgen.LatencyStats) Latencies {
 	p := s.Percentiles

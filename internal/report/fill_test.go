@@ -160,20 +160,20 @@ func TestSeedsSurviveJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Test
-	if err := json.Unmarshal(data, &back); err != nil || back.QSLSeed != math.MaxUint64 || back.SampleSeed != 1<<53+1 || back.ScheduleSeed != 0 {
+	if err := json.Unmarshal(data, &back); err != nil || back.QSLRNGSeed != math.MaxUint64 || back.SampleIndexRNGSeed != 1<<53+1 || back.ScheduleRNGSeed != 0 {
 		t.Errorf("%+v, %v, want the seeds as they were", back, err)
 	}
 	if !strings.Contains(string(data), `"qsl_rng_seed":"18446744073709551615"`) || back.TargetQPS != 0 || back.TargetLatencyPercentile != 0 {
 		t.Errorf("%s, want seeds as texts and nothing that JSON has not", data)
 	}
-	if back.FirstTokenLatencyNS != 0 {
+	if back.ServerTTFTLatency != 0 {
 		t.Error("a model without tokens has bounds of them")
 	}
 	tokened := NewTest(tokens(passed(loadgen.Server)).Effective)
-	if tokened.FirstTokenLatencyNS != 2e9 || tokened.PerTokenLatencyNS != 2e8 {
-		t.Errorf("bounds of tokens are %d and %d ns", tokened.FirstTokenLatencyNS, tokened.PerTokenLatencyNS)
+	if tokened.ServerTTFTLatency != 2e9 || tokened.ServerTPOTLatency != 2e8 {
+		t.Errorf("bounds of tokens are %d and %d ns", tokened.ServerTTFTLatency, tokened.ServerTPOTLatency)
 	}
-	if offline := NewTest(tokens(passed(loadgen.Offline)).Effective); offline.FirstTokenLatencyNS != 0 {
+	if offline := NewTest(tokens(passed(loadgen.Offline)).Effective); offline.ServerTTFTLatency != 0 {
 		t.Error("Offline has a bound of the first token")
 	}
 }

@@ -362,39 +362,6 @@ func (s Setting) MarshalJSON() ([]byte, error) {
 	}{plain(s), s.Quantity()})
 }
 
-// A Test has the effective settings of a test, which follow from Settings and from
-// the number of samples. Times are nanoseconds, shares fractions.
-type Test struct {
-	TargetQPS               float64 `json:"target_qps,omitempty"`
-	Arrivals                string  `json:"arrivals,omitempty"` // of Server; absent: the rules', a Poisson process
-	TargetLatencyNS         int64   `json:"target_latency_ns,omitempty"`
-	TargetLatencyPercentile float64 `json:"target_latency_percentile,omitempty"`
-	FirstTokenLatencyNS     int64   `json:"ttft_latency_ns,omitempty"` // bounds of token latencies
-	PerTokenLatencyNS       int64   `json:"tpot_latency_ns,omitempty"`
-	MinDurationNS           int64   `json:"min_duration_ns"`
-	MaxDurationNS           int64   `json:"max_duration_ns,omitempty"`
-	MinQueryCount           uint64  `json:"min_query_count"`
-	MaxQueryCount           uint64  `json:"max_query_count,omitempty"`
-	MinSampleCount          uint64  `json:"min_sample_count"`
-	SamplesPerQuery         uint64  `json:"samples_per_query"`
-	PerformanceSampleCount  uint64  `json:"performance_sample_count"`
-	// The seeds, as text: they have 64 bits, of which many readers of JSON keep 53.
-	QSLSeed      uint64 `json:"qsl_rng_seed,string"`
-	SampleSeed   uint64 `json:"sample_index_rng_seed,string"`
-	ScheduleSeed uint64 `json:"schedule_rng_seed,string"`
-}
-
-// SameTraffic reports whether two tests draw the same samples at the same instants.
-func (t *Test) SameTraffic(o *Test) bool {
-	traffic := func(t *Test) Test {
-		return Test{
-			TargetQPS: t.TargetQPS, Arrivals: t.Arrivals, SamplesPerQuery: t.SamplesPerQuery, PerformanceSampleCount: t.PerformanceSampleCount,
-			QSLSeed: t.QSLSeed, SampleSeed: t.SampleSeed, ScheduleSeed: t.ScheduleSeed,
-		}
-	}
-	return t != nil && o != nil && traffic(t) == traffic(o)
-}
-
 // Accuracy is the score of an accuracy run.
 type Accuracy struct {
 	Metric    string   `json:"metric"`

@@ -113,16 +113,14 @@ func generated(t *testing.T) []byte {
 	limited.Properties["text"] = &jsonschema.Schema{Type: "string", Description: "the limitation in words"}
 	limited.Required = append(limited.Required, "text")
 	s, err := jsonschema.For[Results](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Setting](): withQuantity, reflect.TypeFor[Limitations](): {Type: "array", Items: limited},
+		reflect.TypeFor[Setting](): withQuantity, reflect.TypeFor[Test](): testSchema(t), reflect.TypeFor[Limitations](): {Type: "array", Items: limited},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	describe(s, reflect.TypeFor[Results](), comments(t, "*.go", "../loadgen/*.go", "../config/limitation/*.go"))
-	for _, seed := range []string{"qsl_rng_seed", "sample_index_rng_seed", "schedule_rng_seed"} {
-		p := s.Properties["test"].Properties[seed]
-		p.Type, p.Types, p.Minimum, p.Pattern = "string", nil, nil, "^[0-9]+$"
-	}
+	comments := comments(t, "*.go", "../loadgen/*.go", "../config/limitation/*.go")
+	describe(s, reflect.TypeFor[Results](), comments)
+	describeTest(s.Properties["test"], comments)
 	for _, name := range []string{"right", "resampled"} {
 		p := s.Properties["accuracy"].Properties[name]
 		p.Type, p.Types, p.Items, p.ContentEncoding = "string", nil, nil, "base64"
@@ -137,6 +135,40 @@ func generated(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return append(text, '\n')
+}
+
+// testSchema is the schema of the settings of a test, which follows from their table.
+func testSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	s, err := jsonschema.ForType(testDocument(), &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[loadgen.Arrivals](): {Type: "string"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// describeTest adds the comments of the settings' fields.
+func describeTest(s *jsonschema.Schema, comments map[string]string) {
+	var e loadgen.EffectiveSettings
+	of := map[any]string{} // comments by pointers to fields
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(e)) {
+		owner := "EffectiveSettings"
+		if len(f.Index) > 1 {
+			owner = "Common"
+		}
+		of[reflect.ValueOf(&e).Elem().FieldByIndex(f.Index).Addr().Interface()] = comments[owner+"."+f.Name]
+	}
+	for _, row := range recorded() {
+		name, options, _ := strings.Cut(row.JSON, ",")
+		p := s.Properties[name]
+		p.Description = of[row.Effective(&e)]
+		if options == "string" {
+			p.Type, p.Types, p.Minimum, p.Pattern = "string", nil, nil, "^[0-9]+$"
+			p.Description += "; a text, because many readers of JSON keep 53 bits of its 64"
+		}
+	}
 }
 
 func TestSchemaFollowsFromTheTypes(t *testing.T) {

@@ -120,7 +120,7 @@ func (s *Score) measured(r *report.Results) {
 		case c.ID == loadgen.ConstraintLatency:
 			s.Bound = c.RequiredText()
 		case c.ID == loadgen.ConstraintIntervals && r.Test != nil:
-			s.Bound = fmt.Sprintf("%s, each %s", c.RequiredText(), units.Duration(time.Duration(r.Test.TargetLatencyNS)))
+			s.Bound = fmt.Sprintf("%s, each %s", c.RequiredText(), units.Duration(r.Test.TargetLatency))
 		}
 		if !c.Met && !c.ReferenceOnly && s.Why == "" {
 			s.Why = c.Sentence()

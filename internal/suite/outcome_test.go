@@ -76,7 +76,7 @@ func TestScoreBoundAndReason(t *testing.T) {
 		t.Errorf("bound %q, want %q", s.Bound, met.RequiredText())
 	}
 	intervals := rule(loadgen.ConstraintIntervals, true, 1, "intervals")
-	s.measured(&report.Results{Constraints: []report.Constraint{intervals}, Test: &report.Test{TargetLatencyNS: 50_000_400}})
+	s.measured(&report.Results{Constraints: []report.Constraint{intervals}, Test: &report.Test{TargetLatency: 50_000_400}})
 	if want := intervals.RequiredText() + ", each 50 ms"; s.Bound != want {
 		t.Errorf("bound %q, want %q", s.Bound, want)
 	}

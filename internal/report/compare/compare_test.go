@@ -558,9 +558,9 @@ func TestRepeatsWithoutTurns(t *testing.T) {
 
 // TestLatencyBounds although their sum is the same.
 func TestLatencyBounds(t *testing.T) {
-	bound := func(latency, first, per int64) func(*report.Results) {
+	bound := func(latency, first, per time.Duration) func(*report.Results) {
 		return func(r *report.Results) {
-			r.Test = &report.Test{TargetLatencyNS: latency, FirstTokenLatencyNS: first, PerTokenLatencyNS: per, TargetLatencyPercentile: 0.99}
+			r.Test = &report.Test{TargetLatency: latency, TargetLatencyPercentile: 0.99, Common: loadgen.Common{ServerTTFTLatency: first, ServerTPOTLatency: per}}
 		}
 	}
 	for _, c := range []struct {
@@ -782,7 +782,7 @@ func TestSameTraffic(t *testing.T) {
 		{"the same", func(*Run) {}, true},
 		{"another seed", func(r *Run) {
 			e := *r.Results.Test
-			e.ScheduleSeed, r.Results.Test = 99, &e
+			e.ScheduleRNGSeed, r.Results.Test = 99, &e
 		}, false},
 		{"another scenario", func(r *Run) { r.Results.Scenario = "SingleStream" }, false},
 		{"no batches", func(r *Run) { r.Charts.Batches = nil }, false},

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -46,9 +45,9 @@ var facts = []fact{
 		if t == nil {
 			return ""
 		}
-		text := units.ExactDuration(time.Duration(t.TargetLatencyNS))
-		if t.FirstTokenLatencyNS != 0 || t.PerTokenLatencyNS != 0 {
-			text = fmt.Sprintf("%s to the first token, %s per token", units.ExactDuration(time.Duration(t.FirstTokenLatencyNS)), units.ExactDuration(time.Duration(t.PerTokenLatencyNS)))
+		text := units.ExactDuration(t.TargetLatency)
+		if t.ServerTTFTLatency != 0 || t.ServerTPOTLatency != 0 {
+			text = fmt.Sprintf("%s to the first token, %s per token", units.ExactDuration(t.ServerTTFTLatency), units.ExactDuration(t.ServerTPOTLatency))
 		}
 		return fmt.Sprintf("%s, %s", text, units.Percentile(t.TargetLatencyPercentile))
 	}},

@@ -23,7 +23,7 @@ func histogramOf(values ...int64) *backend.Times {
 
 // server is a Server run of four buckets, in which latency is above its bound in one.
 func server() (*report.Results, *charts.Charts) {
-	r := &report.Results{Scenario: "Server", Test: &report.Test{TargetQPS: 100, TargetLatencyNS: 10e6, TargetLatencyPercentile: 0.99}}
+	r := &report.Results{Scenario: "Server", Test: &report.Test{TargetQPS: 100, TargetLatency: 10e6, TargetLatencyPercentile: 0.99}}
 	r.Performance = &report.Performance{Samples: 400, Overlatency: 3}
 	r.Backend.Instances, r.Backend.MaxBatch = 2, 4
 	r.Constraints = []report.Constraint{{Constraint: loadgen.Constraint{ID: loadgen.ConstraintGenerator, Required: loadgen.Quantity{Value: 5e6, Unit: "ns"}}}}

@@ -30,14 +30,14 @@ func (x run) distribution() *Figure {
 
 // firstTokens and perToken are the distributions of the two token latencies.
 func (x run) firstTokens() *Figure {
-	return x.tokenShares(x.c.FirstToken, "first-token", "Time to first token", "had their first token", x.s.FirstTokenLatencyNS)
+	return x.tokenShares(x.c.FirstToken, "first-token", "Time to first token", "had their first token", x.s.ServerTTFTLatency)
 }
 
 func (x run) perToken() *Figure {
-	return x.tokenShares(x.c.TimePerOutputToken, "per-token", "Time per output token", "had their time per token", x.s.PerTokenLatencyNS)
+	return x.tokenShares(x.c.TimePerOutputToken, "per-token", "Time per output token", "had their time per token", x.s.ServerTPOTLatency)
 }
 
-func (x run) tokenShares(h *backend.Times, id, title, did string, bound int64) *Figure {
+func (x run) tokenShares(h *backend.Times, id, title, did string, bound time.Duration) *Figure {
 	if h == nil || h.Count() == 0 {
 		return nil
 	}
@@ -127,11 +127,11 @@ func (x run) latencies() *Figure {
 }
 
 func (x run) tokensOverTime() *Figure {
-	return x.tokenLatencies("first-token-time", "Time to first token over time", x.t, float64(x.s.FirstTokenLatencyNS), true)
+	return x.tokenLatencies("first-token-time", "Time to first token over time", x.t, float64(x.s.ServerTTFTLatency), true)
 }
 
 func (x run) perTokenOverTime() *Figure {
-	return x.tokenLatencies("per-token-time", "Time per output token over time", x.t, float64(x.s.PerTokenLatencyNS), false)
+	return x.tokenLatencies("per-token-time", "Time per output token over time", x.t, float64(x.s.ServerTPOTLatency), false)
 }
 
 func (x run) tokenLatencies(id, title string, t *charts.Timeline, bound float64, first bool) *Figure {

@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 )
 
 // timed is a run of four seconds with these latencies over time.
-func timed(scenario string, bound int64, p50, p90, p99 charts.Column) (*report.Results, *charts.Charts) {
+func timed(scenario string, bound time.Duration, p50, p90, p99 charts.Column) (*report.Results, *charts.Charts) {
 	n := len(p50)
-	return &report.Results{Scenario: scenario, Test: &report.Test{TargetLatencyNS: bound, TargetLatencyPercentile: 0.99}},
+	return &report.Results{Scenario: scenario, Test: &report.Test{TargetLatency: bound, TargetLatencyPercentile: 0.99}},
 		&charts.Charts{Timeline: &charts.Timeline{BucketNS: 1e9, Issued: repeated(1, n), Completed: repeated(1, n), Outstanding: repeated(1, n), P50: p50, P90: p90, P99: p99, Max: p99}}
 }
 
@@ -52,7 +54,7 @@ func TestIntervalsWithoutQueriesDoNotCount(t *testing.T) {
 func TestAnAxisIsLogarithmicWhereValuesReachFarBeyondTheBound(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		bound       int64
+		bound       time.Duration
 		least, most float64
 		log         bool
 		from, to    float64
@@ -107,7 +109,7 @@ func TestTokensHaveTheirOwnBounds(t *testing.T) {
 	l := c.Timeline
 	l.FirstTokenP50, l.FirstTokenP90 = charts.Column{1e8, 1e8, 1e8, 1e8}, charts.Column{1e8, 6e8, 2e8, 1e8}
 	l.PerTokenP50, l.PerTokenP90 = charts.Column{1e7, 1e7, 1e7, 1e7}, charts.Column{3e7, 2e7, 2e7, 2e7}
-	r.Test.FirstTokenLatencyNS, r.Test.PerTokenLatencyNS = 500e6, 50e6
+	r.Test.ServerTTFTLatency, r.Test.ServerTPOTLatency = 500e6, 50e6
 	got := of(t, r, c)
 	for id, want := range map[string]string{
 		"first-token":      "75 % of the queries had their first token within the bound of 500 ms; 99 % are required.",
@@ -137,12 +139,12 @@ func TestTokensHaveTheirOwnBounds(t *testing.T) {
 func TestTheBoundIsThatOfServer(t *testing.T) {
 	for _, c := range []struct {
 		scenario            string
-		latency, firstToken int64
+		latency, firstToken time.Duration
 		want                float64
 	}{
 		{"Server", 10e6, 0, 10e6}, {"Server", 0, 0, 0}, {"Server", 10e6, 5e6, 0}, {"SingleStream", 10e6, 0, 10e6}, {"Offline", 0, 0, 0}, {"", 0, 5e6, 0},
 	} {
-		x := run{r: &report.Results{Scenario: c.scenario}, s: report.Test{TargetLatencyNS: c.latency, FirstTokenLatencyNS: c.firstToken}}
+		x := run{r: &report.Results{Scenario: c.scenario}, s: report.Test{TargetLatency: c.latency, Common: loadgen.Common{ServerTTFTLatency: c.firstToken}}}
 		if got := x.bound(); got != c.want {
 			t.Errorf("%s with %d and %d ns: bound %g, want %g", c.scenario, c.latency, c.firstToken, got, c.want)
 		}

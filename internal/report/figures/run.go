@@ -55,10 +55,10 @@ func Paired(list []Figure) []Figure {
 
 // bound is the latency that a Server query may take; 0: there is no bound.
 func (x run) bound() float64 {
-	if x.s.FirstTokenLatencyNS > 0 || x.r.Scenario != "Server" && x.s.TargetLatencyNS == 0 {
+	if x.s.ServerTTFTLatency > 0 || x.r.Scenario != "Server" && x.s.TargetLatency == 0 {
 		return 0
 	}
-	return float64(x.s.TargetLatencyNS)
+	return float64(x.s.TargetLatency)
 }
 
 // percentile is the share of queries by which the run is judged; 0: not known.

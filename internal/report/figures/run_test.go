@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -35,7 +36,7 @@ func TestTheMostImportantComesFirst(t *testing.T) {
 func TestASearchHasItsBoundOnTheAxis(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		bound     int64
+		bound     time.Duration
 		latencies []int64
 		log       bool
 		from, to  float64
@@ -47,7 +48,7 @@ func TestASearchHasItsBoundOnTheAxis(t *testing.T) {
 		{"no bound", 0, []int64{5e6, 200e6}, true, 3.5e6, 280e6},
 		{"no bound, and near each other", 0, []int64{5e6, 40e6}, false, 0, 46e6},
 	} {
-		r := &report.Results{Scenario: "Server", Test: &report.Test{TargetLatencyNS: c.bound}, Peak: &report.Peak{Unit: "queries/s"}}
+		r := &report.Results{Scenario: "Server", Test: &report.Test{TargetLatency: c.bound}, Peak: &report.Peak{Unit: "queries/s"}}
 		for i, ns := range c.latencies {
 			r.Peak.Steps = append(r.Peak.Steps, report.PeakStep{Load: float64(10 * (i + 1)), LatencyNS: ns, Met: i == 0})
 		}
