@@ -198,27 +198,32 @@ func settleFlags(cmd *cobra.Command) error {
 		if f.Name != "help" && f.Name != configFlag {
 			_, list := f.Value.(pflag.SliceValue)
 			_, pairs := f.Value.(*mapFlag)
-			options = append(options, config.Option{Name: f.Name, Changed: f.Changed, Repeats: list || pairs, Set: func(value string) error { return wrongValue(flags.Set(f.Name, value)) }})
+			options = append(options, config.Option{
+				Name: f.Name, Changed: f.Changed, Repeats: list || pairs,
+				Set: func(value, origin string, role limitation.Role) error {
+					return errors.Join(wrongValue(flags.Set(f.Name, value)), setOrigin(flags, f.Name, origin, role))
+				},
+			})
 		}
 	})
-	merged, err := config.MergeOptions(options, file)
+	warnings, err := config.MergeOptions(options, file)
 	if err != nil {
 		return usage("%w", err)
 	}
-	if !file.Required {
-		if err := foundFile(cmd, merged); err != nil {
-			return err
-		}
-	}
-	for _, w := range merged.Warnings {
-		_ = say(cmd.ErrOrStderr(), "warning: %s\n", w)
-	}
 	for _, o := range options {
-		if origin := merged.Origin(o.Name); origin != config.Default {
-			if err := flags.SetAnnotation(o.Name, originKey, []string{origin, string(merged.Role(o.Name))}); err != nil {
+		if o.Changed {
+			if err := setOrigin(flags, o.Name, "flag --"+o.Name, limitation.Flag); err != nil {
 				return err
 			}
 		}
+	}
+	if !file.Required {
+		if err := foundFile(cmd); err != nil {
+			return err
+		}
+	}
+	for _, w := range warnings {
+		_ = say(cmd.ErrOrStderr(), "warning: %s\n", w)
 	}
 	if _, err = progress.ParseStyle(cmd.Flag("progress").Value.String()); err != nil {
 		return usage("--progress: %w", err)
@@ -257,6 +262,11 @@ const originKey = "origin"
 
 // argument is the origin of a model that is not given by a flag.
 const argument = "argument"
+
+// setOrigin notes where the value of a flag comes from.
+func setOrigin(flags *pflag.FlagSet, name, origin string, role limitation.Role) error {
+	return flags.SetAnnotation(name, originKey, []string{origin, string(role)})
+}
 
 // originOf says where the value of a flag comes from; "" is the default.
 func originOf(flags *pflag.FlagSet, name string) string {

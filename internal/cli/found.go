@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
-	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -51,17 +51,16 @@ var onlyNamed = map[string]string{
 var sendsTo = []string{"endpoint", "peer"}
 
 // foundFile says what an mlperf.yaml that was found sets, and refuses what it may not set.
-func foundFile(cmd *cobra.Command, merged *config.Merged) error {
+func foundFile(cmd *cobra.Command) error {
 	var sets []string
 	var refused error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		origin := merged.Origin(f.Name)
-		if !strings.HasPrefix(origin, optionFile+": ") {
+		if roleOf(cmd.Flags(), f.Name) != limitation.OptionFile {
 			return
 		}
 		sets = append(sets, strings.TrimSpace(f.Name+" "+strings.Trim(f.Value.String(), "[]")))
 		why := onlyNamed[f.Name]
-		if key := keyOf(cmd, merged); slices.Contains(sendsTo, f.Name) && key != "" {
+		if key := keyOf(cmd); slices.Contains(sendsTo, f.Name) && key != "" {
 			why = "would send " + key + " there"
 		}
 		if why != "" && refused == nil {
@@ -76,14 +75,14 @@ func foundFile(cmd *cobra.Command, merged *config.Merged) error {
 }
 
 // keyOf is the credential that a request to a server would carry; "": none.
-func keyOf(cmd *cobra.Command, merged *config.Merged) string {
+func keyOf(cmd *cobra.Command) string {
 	for _, name := range credentials.Variables() {
 		if os.Getenv(name) != "" {
 			return name
 		}
 	}
 	for _, name := range []string{"token-file", "tls-cert", "header"} {
-		if merged.Origin(name) != config.Default {
+		if originOf(cmd.Flags(), name) != "" {
 			return "--" + name
 		}
 	}

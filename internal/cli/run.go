@@ -279,7 +279,7 @@ func takeModel(flags *pflag.FlagSet, args []string) error {
 	if err := flags.Set(name, args[0]); err != nil {
 		return err
 	}
-	return flags.SetAnnotation(name, originKey, []string{argument, string(limitation.Flag)})
+	return setOrigin(flags, name, argument, limitation.Flag)
 }
 
 // unflagged is an error about an argument: it is a wrong command line, and bears no name of a flag.

@@ -19,10 +19,11 @@ import (
 
 // An Option is a flag of a command. The environment and mlperf.yaml may set it too.
 type Option struct {
-	Name    string             // without dashes in front: target-qps
-	Changed bool               // given on the command line
-	Repeats bool               // may be given several times: a list gives each of its values
-	Set     func(string) error // parses and stores a value
+	Name    string // without dashes in front: target-qps
+	Changed bool   // given on the command line, which has it set
+	Repeats bool   // may be given several times: a list gives each of its values
+	// Set parses and stores a value, and where it comes from: environment MLPERF_TARGET_QPS, or mlperf.yaml: target-qps.
+	Set func(value, origin string, role limitation.Role) error
 }
 
 // OptionFile is mlperf.yaml.
@@ -35,34 +36,11 @@ type OptionFile struct {
 
 const envPrefix = "MLPERF"
 
-// Merged has the origins of options, and warnings.
-type Merged struct {
-	origins  map[string]optionOrigin
-	Warnings []string
-}
-
-type optionOrigin struct {
-	text string
-	role limitation.Role
-}
-
-// Origin says where the value of an option comes from: "flag --target-qps",
-// "environment MLPERF_TARGET_QPS", "mlperf.yaml: target-qps" or Default.
-func (m *Merged) Origin(option string) string {
-	if origin, ok := m.origins[option]; ok {
-		return origin.text
-	}
-	return Default
-}
-
-// Role is that of the origin of an option.
-func (m *Merged) Role(option string) limitation.Role { return m.origins[option].role }
-
 // MergeOptions sets every option that the command line does not have from the
 // environment (MLPERF_TARGET_QPS for target-qps), or else from the file. Unknown keys
 // of the file are errors; unknown variables are warnings, because other programs may have
 // some of that prefix.
-func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
+func MergeOptions(options []Option, file OptionFile) (warnings []string, err error) {
 	for _, o := range options {
 		file.Known = append(slices.Clip(file.Known), o.Name)
 	}
@@ -83,21 +61,16 @@ func MergeOptions(options []Option, file OptionFile) (*Merged, error) {
 	if err := v.MergeConfigMap(values); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file.Path, err)
 	}
-	m := &Merged{origins: map[string]optionOrigin{}, Warnings: strayVariables(file.Known, file.Variables)}
 	var errs []error
 	for _, o := range options {
-		if err := m.merge(v, o, file.Path); err != nil {
-			errs = append(errs, err)
+		if !o.Changed {
+			errs = append(errs, merge(v, o, file.Path))
 		}
 	}
-	return m, errors.Join(errs...)
+	return strayVariables(file.Known, file.Variables), errors.Join(errs...)
 }
 
-func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
-	if o.Changed {
-		m.origins[o.Name] = optionOrigin{"flag --" + o.Name, limitation.Flag}
-		return nil
-	}
+func merge(v *viper.Viper, o Option, path string) error {
 	variable := variableOf(o.Name)
 	if err := v.BindEnv(o.Name, variable); err != nil {
 		return fmt.Errorf("reading the environment: %w", err)
@@ -105,11 +78,10 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 	if !v.IsSet(o.Name) {
 		return nil
 	}
-	origin := optionOrigin{path + ": " + o.Name, limitation.OptionFile}
-	if os.Getenv(variable) != "" {
-		origin = optionOrigin{"environment " + variable, limitation.Environment}
+	origin, role := path+": "+o.Name, limitation.OptionFile
+	if os.Getenv(variable) != "" { // viper does not tell which of its sources a value is of
+		origin, role = "environment "+variable, limitation.Environment
 	}
-	m.origins[o.Name] = origin
 	texts := []string{fmt.Sprint(v.Get(o.Name))}
 	if list, ok := v.Get(o.Name).([]string); ok && o.Repeats {
 		texts = list
@@ -117,8 +89,8 @@ func (m *Merged) merge(v *viper.Viper, o Option, path string) error {
 		texts = []string{strings.Join(list, ",")}
 	}
 	for _, text := range texts {
-		if err := o.Set(text); err != nil {
-			return &userinput.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin.text, Err: err}
+		if err := o.Set(text, origin, role); err != nil {
+			return &userinput.Error{Field: strings.ReplaceAll(o.Name, "-", "_"), Origin: origin, Err: err}
 		}
 	}
 	return nil

@@ -11,17 +11,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
 // A command is what MergeOptions fills.
-type command struct{ values map[string]string }
+type command struct{ values, origins map[string]string }
 
 func (c *command) options(names ...string) []Option {
-	c.values = map[string]string{}
+	c.values, c.origins = map[string]string{}, map[string]string{}
 	var list []Option
 	for _, name := range names {
-		list = append(list, Option{Name: name, Set: func(s string) error { c.values[name] = s; return nil }})
+		list = append(list, Option{Name: name, Set: func(s, origin string, role limitation.Role) error {
+			c.values[name], c.origins[name] = s, string(role)+" by "+origin
+			return nil
+		}})
 	}
 	return list
 }
@@ -43,20 +47,17 @@ func TestOrderOfSources(t *testing.T) {
 	var c command
 	options := c.options("scenario", "model", "target-qps", "rules", "device")
 	options[0].Changed = true
-	m, err := MergeOptions(options, file)
-	if err != nil {
+	if _, err := MergeOptions(options, file); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"model": "bert", "target-qps": "250.5", "rules": "v5.1"}, c.values); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	for option, want := range map[string]string{
-		"scenario": "flag --scenario", "model": "environment MLPERF_MODEL",
-		"target-qps": file.Path + ": target-qps", "rules": file.Path + ": rules", "device": Default,
-	} {
-		if got := m.Origin(option); got != want {
-			t.Errorf("Origin(%s) = %s, want %s", option, got, want)
-		}
+	origins := map[string]string{
+		"model": "environment by environment MLPERF_MODEL", "target-qps": "mlperf.yaml by " + file.Path + ": target-qps", "rules": "mlperf.yaml by " + file.Path + ": rules",
+	}
+	if diff := cmp.Diff(origins, c.origins); diff != "" {
+		t.Errorf("origins (-want +got):\n%s", diff)
 	}
 }
 
@@ -121,14 +122,14 @@ func TestLists(t *testing.T) {
 		{"endpoint: [1, 2]", false, []string{"1,2"}},
 	} {
 		var got []string
-		option := Option{Name: "endpoint", Repeats: c.repeats, Set: func(s string) error { got = append(got, s); return nil }}
+		option := Option{Name: "endpoint", Repeats: c.repeats, Set: func(s, _ string, _ limitation.Role) error { got = append(got, s); return nil }}
 		if _, err := MergeOptions([]Option{option}, writeYAML(t, c.text)); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s, repeats %v: %q, %v; want %q", c.text, c.repeats, got, err, c.want)
 		}
 	}
 	t.Setenv("MLPERF_ENDPOINT", "http://c")
 	var got []string
-	option := Option{Name: "endpoint", Repeats: true, Set: func(s string) error { got = append(got, s); return nil }}
+	option := Option{Name: "endpoint", Repeats: true, Set: func(s, _ string, _ limitation.Role) error { got = append(got, s); return nil }}
 	if _, err := MergeOptions([]Option{option}, writeYAML(t, "endpoint: [http://a, http://b]")); err != nil || !slices.Equal(got, []string{"http://c"}) {
 		t.Errorf("the environment goes before the list: %q, %v", got, err)
 	}
@@ -148,7 +149,7 @@ func TestKeysOfOtherCommands(t *testing.T) {
 
 func TestRefusedValues(t *testing.T) {
 	t.Setenv("MLPERF_COUNT", "many")
-	refuse := func(s string) error { _, err := strconv.Atoi(s); return err }
+	refuse := func(s, _ string, _ limitation.Role) error { _, err := strconv.Atoi(s); return err }
 	file := writeYAML(t, "limit: few\n")
 	_, err := MergeOptions([]Option{{Name: "count", Set: refuse}, {Name: "limit", Set: refuse}}, file)
 	var of *userinput.Error
@@ -180,12 +181,12 @@ func TestUnknownVariables(t *testing.T) {
 	t.Setenv("MLPERF_CACHE_DIR", "/cache")
 	t.Setenv("MLPERF_TARGET_LATENCY", "1ms")
 	var c command
-	m, err := MergeOptions(c.options("target-qps"), OptionFile{Known: []string{"target-latency"}, Variables: []string{"MLPERF_CACHE_DIR"}})
+	warnings, err := MergeOptions(c.options("target-qps"), OptionFile{Known: []string{"target-latency"}, Variables: []string{"MLPERF_CACHE_DIR"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"environment variable MLPERF_SCRATCH_PATH is not used", "environment variable MLPERF_TARGET_QSP is not used; did you mean MLPERF_TARGET_QPS?"}
-	if diff := cmp.Diff(want, m.Warnings); diff != "" {
+	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
