@@ -23,7 +23,7 @@ import (
 func TestAccuracyRunHasNoDefaultRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.AccuracyOnly)
 		cfg.Settings.ServerTargetQPS = 1
 		cfg.Calibrate = true
 		began := time.Now()
@@ -58,7 +58,7 @@ func TestAutoLatencyRaisesTheBound(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 				cfg.Engine = engine(t, simulated.Config{Latency: test.latency})
 				cfg.Settings.ServerTargetLatency, cfg.Settings.ServerTargetQPS = 15*ms, 10
 				cfg.Calibrate, cfg.AutoLatency = test.auto, test.auto
@@ -109,7 +109,7 @@ func TestMaxDelayLeavesRoomForTheBatch(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, test.scenario, loadgen.PerformanceOnly)
 				cfg.Engine = engine(t, simulated.Config{Latency: 15 * time.Millisecond, PerSample: 5 * time.Millisecond})
 				cfg.MaxBatch, cfg.MaxDelay = 4, test.asked
 				cfg.Settings.ServerTargetLatency, cfg.Settings.ServerTargetQPS = test.bound, 50
@@ -154,7 +154,7 @@ func TestFewQueriesForSlowModels(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, test.scenario, loadgen.PerformanceOnly)
 				cfg.Engine = engine(t, simulated.Config{Latency: test.latency})
 				cfg.Instances, cfg.FewQueries, cfg.Calibrate = 1, test.few, true
 				s := &cfg.Settings
@@ -181,7 +181,7 @@ func TestFewQueriesForSlowModels(t *testing.T) {
 
 // A model judged by its token latencies is the slowest of all: what spares the others spares it too.
 func TestFewQueriesForSlowModelsOfTokens(t *testing.T) {
-	cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
+	cfg := configOf(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
 	cfg.FewQueries = true
 	cfg.Settings = settings(loadgen.Server)
 	r := &run{cfg: cfg}
@@ -197,7 +197,7 @@ func TestFewQueriesForSlowModelsOfTokens(t *testing.T) {
 func TestImpossibleBoundEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Engine = engine(t, simulated.Config{Latency: 20 * time.Millisecond})
 		cfg.Settings.ServerTargetLatency = 15 * time.Millisecond
 		results, err := measure(t.Context(), cfg)
@@ -212,7 +212,7 @@ func TestImpossibleBoundEndsTheRun(t *testing.T) {
 func TestImpossibleBoundIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Engine = engine(t, simulated.Config{Latency: 20 * time.Millisecond})
 		cfg.Settings.ServerTargetLatency, cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = 15*time.Millisecond, 10*time.Minute, 270336
 		cfg.Brief, cfg.Calibrate, cfg.Runs, cfg.Instances = true, true, 5, 1
@@ -279,7 +279,7 @@ func TestHeadroomWarning(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
-			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 			cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = c.target, 100*time.Millisecond, 1
 			cfg.NewPacer = c.pacer
 			r := mustRun(t, n, cfg)
@@ -326,7 +326,7 @@ func TestCalibrationChoosesATarget(t *testing.T) {
 		t.Run(test.scenario.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, test.scenario, loadgen.PerformanceOnly)
 				spoilTargets(&cfg.Settings)
 				cfg.Calibrate = true
 				r := mustRun(t, n, cfg)
@@ -364,7 +364,7 @@ func TestNoCalibrationOfAGivenTarget(t *testing.T) {
 	for _, scenario := range loadgen.Scenarios() {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
-			cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, scenario, loadgen.PerformanceOnly)
 			cfg.Made = []report.Setting{{Key: "target_qps", Value: "200", Origin: "user.conf"}}
 			r := mustRun(t, n, cfg)
 			if r.Calibration != nil || len(r.Settings) != 1 || strings.Contains(strings.Join(cfg.Observer.(*observer).phases, " "), "calibration") {
@@ -378,7 +378,7 @@ func TestQueryTakesSeveralRounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
 		cfg.Calibrate, cfg.MaxBatch = true, 3 // 8 samples are 3 batches, 2 rounds for 2 workers, of 7 ms
 		if r := mustRun(t, n, cfg); r.Calibration.Chosen.Value != 14 || r.Calibration.Reason != "8 samples take 2 × 7 ms" {
 			t.Errorf("calibration %+v", r.Calibration)
@@ -389,7 +389,7 @@ func TestQueryTakesSeveralRounds(t *testing.T) {
 func TestSlowModelIsMeasuredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(10)
-		cfg := config(t, n, loadgen.SingleStream, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.SingleStream, loadgen.AccuracyOnly)
 		cfg.Engine = engine(t, simulated.Config{Latency: 10 * time.Second})
 		cfg.Instances = 1
 		began := time.Now()
@@ -406,7 +406,7 @@ func TestSlowModelIsMeasuredOnce(t *testing.T) {
 func TestThroughputOfASlowModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 		cfg.Calibrate, cfg.MaxBatch = true, 1
 		cfg.Engine = engine(t, simulated.Config{Latency: 700 * time.Millisecond})
 		r := mustRun(t, n, cfg)
@@ -429,7 +429,7 @@ func TestShortOfflineTestRunsAgain(t *testing.T) {
 	for _, calibrate := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
-			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 			cfg.Calibrate = calibrate
 			cfg.Settings.OfflineExpectedQPS = 300
 			var rested atomic.Bool // set by one goroutine, read by the workers
@@ -494,7 +494,7 @@ func TestSafeLoadKeepsTheBound(t *testing.T) {
 			for _, percentile := range []float64{0.9, 0.99} {
 				synctest.Test(t, func(t *testing.T) {
 					n := newNumbers(100)
-					cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+					cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 					cfg.Settings.ServerTargetLatency, cfg.Settings.ServerTargetLatencyPercentile = bound, percentile
 					load := safeLoad(workers, service, bound, percentile)
 					cfg.Settings.ServerTargetQPS = load * float64(workers) / service.Seconds()
@@ -658,7 +658,7 @@ func TestFitStreamsAndAutoLatency(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
 				cfg.Engine = engine(t, simulated.Config{Latency: 2*time.Millisecond + c.perSample, PerSample: c.perSample})
 				cfg.Instances, cfg.Calibrate, cfg.FitStreams, cfg.AutoLatency = 1, true, c.fit, c.auto
 				s := &cfg.Settings

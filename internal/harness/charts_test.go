@@ -58,7 +58,7 @@ func (o *gaugeObserver) Gauge(string, string, time.Time, float64) { o.n++ }
 
 func TestRunWritesCharts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
 		r, err := measure(t.Context(), cfg)
 		testenv.Must(t, err)
 		c, err := charts.Read(cfg.OutputDir)

@@ -29,7 +29,7 @@ func sequenceConfig(t *testing.T, s loadgen.Scenario, m loadgen.Mode, observe fu
 	if observe == nil {
 		observe = func(int, []int) {}
 	}
-	cfg := config(t, newNumbers(1), s, m)
+	cfg := configOf(t, newNumbers(1), s, m)
 	cfg.Model, cfg.Engine, cfg.Instances, cfg.MaxBatch = toyTranslation(observe), engine, 1, 4
 	cfg.Settings.ServerTargetQPS, cfg.Settings.OfflineExpectedQPS = 50, 150
 	if s == loadgen.Server {

@@ -32,7 +32,7 @@ func TestKilledProgramLeavesResults(t *testing.T) {
 	for _, mode := range []loadgen.Mode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(400)
-			cfg := config(t, n, loadgen.Server, mode)
+			cfg := configOf(t, n, loadgen.Server, mode)
 			var checked atomic.Bool // by whichever worker comes first
 			n.predict = func(k int64) error {
 				if k < 60 || checked.Swap(true) {
@@ -105,7 +105,7 @@ func TestFailedPredictionEndsTheRun(t *testing.T) {
 					}
 					synctest.Test(t, func(t *testing.T) {
 						n := newNumbers(400)
-						cfg := config(t, n, scenario, mode)
+						cfg := configOf(t, n, scenario, mode)
 						cfg.MaxBatch = 4
 						f.apply(t, &cfg, n)
 						began := time.Now()
@@ -161,7 +161,7 @@ func TestLostServerFailsItsSamples(t *testing.T) {
 	for _, scenario := range loadgen.Scenarios() {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(400)
-			cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, scenario, loadgen.PerformanceOnly)
 			n.predict = func(k int64) error {
 				if k >= 30 && k < 33 {
 					return fmt.Errorf("running the model: %w", loss{1})
@@ -183,7 +183,7 @@ func TestLostServerFailsItsSamples(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { // the last one
 		n := newNumbers(400)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		n.predict = func(k int64) error {
 			if k < 30 {
 				return nil
@@ -199,7 +199,7 @@ func TestLostServerFailsItsSamples(t *testing.T) {
 func TestFailedRunWaitsForNoPrediction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 		n.predict = func(k int64) error {
 			switch {
 			case k < 30:
@@ -265,7 +265,7 @@ func TestInterruptionBeforeTraffic(t *testing.T) {
 		t.Run(fmt.Sprintf("%s after %v", test.phase, test.after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 				cfg.Calibrate = true
 				test.apply(t, &cfg, n)
 				r, took, err := interruptAfter(t, test.after, cfg)
@@ -300,7 +300,7 @@ func (o *stopAt) Phase(name string) {
 func TestInterruptionAtEachPhase(t *testing.T) {
 	local := func(s loadgen.Scenario, m loadgen.Mode) func(*testing.T) Config {
 		return func(t *testing.T) Config {
-			cfg := config(t, newNumbers(100), s, m)
+			cfg := configOf(t, newNumbers(100), s, m)
 			cfg.Calibrate = m == loadgen.PerformanceOnly
 			return cfg
 		}
@@ -313,7 +313,7 @@ func TestInterruptionAtEachPhase(t *testing.T) {
 		"local accuracy": local(loadgen.SingleStream, loadgen.AccuracyOnly), "local find-peak": func(t *testing.T) Config { return peakConfig(t, newNumbers(100)) },
 		"remote Server": remote(loadgen.Server), "remote Offline": remote(loadgen.Offline),
 		"remote tensors": func(t *testing.T) Config {
-			cfg := config(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
+			cfg := configOf(t, newNumbers(100), loadgen.Server, loadgen.PerformanceOnly)
 			cfg.Engine = remoteEngine{engine(t, simulated.Config{Latency: time.Millisecond})}
 			return cfg
 		},
@@ -366,7 +366,7 @@ func TestInterruptionOfTraffic(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					n := newNumbers(200)
 					test.apply(n)
-					cfg := config(t, n, scenario, test.mode)
+					cfg := configOf(t, n, scenario, test.mode)
 					cfg.MaxBatch = 4
 					r, took, err := interruptAfter(t, test.after, cfg)
 					if !errors.Is(err, errStopped) || errors.Is(err, errFailed) {
@@ -393,7 +393,7 @@ func TestInterruptionEndsPredictions(t *testing.T) {
 		t.Run(scenario.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, scenario, loadgen.PerformanceOnly)
 				cfg.Engine = engine(t, simulated.Config{Latency: 30 * time.Second})
 				cfg.Anyway = true
 				cfg.Settings.ServerTargetQPS = 1
@@ -421,7 +421,7 @@ func TestMemoryInUseIsNotFreed(t *testing.T) {
 		t.Run(scenario.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, scenario, loadgen.PerformanceOnly)
 				cfg.Engine = engine(t, simulated.Config{Answer: func(in, out []tensor.Tensor) error {
 					time.Sleep(30 * time.Second) // no context ends that
 					return simulated.Echo(in, out)
@@ -464,7 +464,7 @@ func TestUnwritableFolderIsNoticedFirst(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
+			cfg := configOf(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
 			test.change(&cfg)
 			if r, err := measure(t.Context(), cfg); r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("results %v, error %v, want %q", r, err, test.want)
@@ -485,7 +485,7 @@ func TestUnwrittenFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(20)
-				cfg := config(t, n, loadgen.Offline, loadgen.SubmissionRun)
+				cfg := configOf(t, n, loadgen.Offline, loadgen.SubmissionRun)
 				testenv.Must(t, os.Mkdir(filepath.Join(cfg.OutputDir, name), 0o755))
 				test, err := Run(t.Context(), cfg)
 				if err == nil || !strings.Contains(err.Error(), name) {
@@ -511,7 +511,7 @@ func TestUnwrittenFiles(t *testing.T) {
 func TestPanicInTheDataIsInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 		n.prepare = func(i int) error {
 			if i == 30 {
 				panic("no thirty")

@@ -24,7 +24,7 @@ import (
 // peakConfig searches the peak of one worker that takes 5 ms for a sample: 200/s, less for
 // the bound of 15 ms.
 func peakConfig(t *testing.T, n *numbers) Config {
-	cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+	cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 	cfg.FindPeak = true
 	cfg.Instances, cfg.MaxBatch = 1, 1
 	cfg.Settings.ServerTargetQPS, cfg.Settings.ServerTargetLatency = 60, 15*time.Millisecond
@@ -150,7 +150,7 @@ func TestPeakOfStreams(t *testing.T) {
 	testenv.SkipLong(t, "takes long")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.MultiStream, loadgen.PerformanceOnly)
 		cfg.FindPeak, cfg.Instances, cfg.MaxBatch = true, 1, 100
 		cfg.Settings.MultiStreamQPS, cfg.Settings.MultiStreamSamplesPerQuery = 20, 4 // 50 ms
 		cfg.Settings.WithoutEarlyStopping = true
@@ -165,7 +165,7 @@ func TestPeakOfStreams(t *testing.T) {
 func TestFindPeakNeedsABound(t *testing.T) {
 	for _, scenario := range []loadgen.Scenario{loadgen.SingleStream, loadgen.MultiStream, loadgen.Offline} {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := config(t, newNumbers(100), scenario, loadgen.PerformanceOnly)
+			cfg := configOf(t, newNumbers(100), scenario, loadgen.PerformanceOnly)
 			cfg.FindPeak = true
 			if _, err := measure(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), scenario.String()) {
 				t.Errorf("%v: %v", scenario, err)

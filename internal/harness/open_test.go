@@ -29,7 +29,7 @@ func TestWorkersWithThreadsHaveSessions(t *testing.T) {
 	for _, c := range []struct{ workers, threads, sessions int }{{3, 1, 1}, {3, 2, 3}, {1, 2, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
-			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 			cfg.Instances, cfg.Backend.IntraThreads = c.workers, c.threads
 			cfg.Settings.MinDuration, cfg.Settings.OfflineExpectedQPS = time.Second, 6000
 			r := mustRun(t, n, cfg)
@@ -43,7 +43,7 @@ func TestWorkersWithThreadsHaveSessions(t *testing.T) {
 func TestReplacedModelFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(10)
-		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.AccuracyOnly)
 		cfg.Backend.ModelPath = filepath.Join(t.TempDir(), "model")
 		write(t, cfg.Backend.ModelPath, "the old one")
 		cfg.Observer.(*observer).on = func(what string) {
@@ -72,7 +72,7 @@ func TestCheckComesFirst(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
+			cfg := configOf(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
 			cfg.OutputDir = filepath.Join(cfg.OutputDir, "new")
 			test.change(&cfg)
 			r, err := measure(t.Context(), cfg)
@@ -125,7 +125,7 @@ func TestOpenErrorsCloseEverything(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(10)
-				cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 				test.change(&cfg, n)
 				r, err := measure(t.Context(), cfg)
 				if r != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
@@ -166,7 +166,7 @@ func TestPinnedThreads(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := newNumbers(10)
-			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 			e := &pinnedEngine{Engine: engine(t, simulated.Config{})}
 			cfg.Engine, cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = e, test.processors, test.workers, test.threads
 			r := newRun(cfg)
@@ -192,7 +192,7 @@ func TestPinnedThreads(t *testing.T) {
 }
 
 func TestPinningNeedsAProcessorForEachThread(t *testing.T) {
-	cfg := config(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
+	cfg := configOf(t, newNumbers(10), loadgen.Offline, loadgen.PerformanceOnly)
 	cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = []int{0, 1, 2}, 2, 2
 	_, err := measure(t.Context(), cfg)
 	var of *userinput.Error
@@ -236,7 +236,7 @@ func TestPredictionsArePinned(t *testing.T) {
 				seen[on] = true
 				return nil
 			}
-			cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, test.scenario, loadgen.PerformanceOnly)
 			cfg.Settings.MinDuration = time.Second
 			cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = machine.Processors(), test.workers, 1
 			mustRun(t, n, cfg)
@@ -279,7 +279,7 @@ func TestImpossibleShapes(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
-			cfg := config(t, n, test.scenario, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, test.scenario, loadgen.PerformanceOnly)
 			cfg.FreeMemory = func() uint64 { return 8 << 30 }
 			test.change(&cfg)
 			_, err := measure(t.Context(), cfg)
@@ -307,7 +307,7 @@ func TestSlotsMustFitInMemory(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
-			cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 			cfg.Model.Open = func(workload.Setup) (*workload.Workload, error) {
 				w := n.workload()
 				w.Slots, w.PredictorBytes = 8, func(samples int) int64 { return c.each * int64(samples) }

@@ -31,7 +31,7 @@ func closeProbe(t *testing.T, p *Probe, n *numbers, cfg Config) {
 func TestProbeTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Offline, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly)
 		cfg.MaxBatch, cfg.Backend.IntraThreads = 4, 1
 		p := openProbe(t, cfg)
 		defer closeProbe(t, p, n, cfg)
@@ -66,7 +66,7 @@ func TestProbeTest(t *testing.T) {
 		t.Run(scenario.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, scenario, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, scenario, loadgen.PerformanceOnly)
 				p := openProbe(t, cfg)
 				defer closeProbe(t, p, n, cfg)
 				for range 2 { // one after another, with a measurement in between
@@ -86,7 +86,7 @@ func TestProbeTest(t *testing.T) {
 func TestProbeLatencyBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Settings.ServerTargetLatency, cfg.AutoLatency = 2*time.Millisecond, true
 		p := openProbe(t, cfg)
 		defer closeProbe(t, p, n, cfg)
@@ -100,7 +100,7 @@ func TestProbeErrors(t *testing.T) {
 	broken := errors.New("out of memory")
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
 		cfg.Backend.IntraThreads = 1
 		p := openProbe(t, cfg)
 		n.predict = func(int64) error { return broken }
@@ -113,7 +113,7 @@ func TestProbeErrors(t *testing.T) {
 		closeProbe(t, p, n, cfg)
 
 		n = newNumbers(100)
-		cfg = config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+		cfg = configOf(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
 		p = openProbe(t, cfg)
 		stopped := errors.New("that is enough")
 		ctx, stop := context.WithCancelCause(t.Context())
@@ -123,7 +123,7 @@ func TestProbeErrors(t *testing.T) {
 		}
 		closeProbe(t, p, n, cfg)
 
-		cfg = config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+		cfg = configOf(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
 		cfg.DatasetDir = "missing"
 		if _, err := OpenProbe(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "there are no numbers") {
 			t.Errorf("OpenProbe: %v", err)

@@ -30,7 +30,7 @@ import (
 func accurate(t *testing.T, n *numbers, cache string) (prepared int64, r *report.Results) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.AccuracyOnly)
 		cfg.CacheDir = cache
 		r = mustRun(t, n, cfg)
 		if r.Accuracy.Value != 100 {
@@ -101,7 +101,7 @@ func TestSamplesMustFitInMemory(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(100)
-			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 			cfg.FreeMemory = func() uint64 { return test.free }
 			cfg.PerformanceSampleCount = 100
 			_, err := measure(t.Context(), cfg)
@@ -121,7 +121,7 @@ func TestPerformanceSampleCount(t *testing.T) {
 	}{{100, 0, 40}, {10, 0, 10}, {100, 25, 25}, {100, 100, 100}} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(test.samples)
-			cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+			cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 			cfg.PerformanceSampleCount = test.given
 			mustRun(t, n, cfg)
 			detail, err := mlperflog.ReadDetail(filepath.Join(cfg.OutputDir, mlperflog.DetailFile))
@@ -432,7 +432,7 @@ func TestLoadingIsAPhase(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(8)
 				n.prepareTime = time.Second
-				cfg := config(t, n, loadgen.Offline, c.mode)
+				cfg := configOf(t, n, loadgen.Offline, c.mode)
 				cfg.Blank = c.blank
 				r, err := Run(t.Context(), cfg)
 				testenv.Must(t, err)

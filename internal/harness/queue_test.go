@@ -425,7 +425,7 @@ func TestSamplesInTheOrderOfTheBenchmark(t *testing.T) {
 	for _, mode := range []loadgen.Mode{loadgen.AccuracyOnly, loadgen.PerformanceOnly} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNumbers(40)
-			cfg := config(t, n, loadgen.Server, mode)
+			cfg := configOf(t, n, loadgen.Server, mode)
 			cfg.Instances, cfg.MaxBatch = 1, 4
 			var got []int
 			var expected uint64

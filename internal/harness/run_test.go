@@ -39,7 +39,7 @@ func TestOverload(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 				cfg.MaxBatch = 1 // two workers do 400/s
 				cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration = c.target, time.Minute
 				began := time.Now()
@@ -61,7 +61,7 @@ func TestOverload(t *testing.T) {
 func TestBurstIsNoOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Settings.ServerTargetQPS = 200
 		if r := mustRun(t, n, cfg); !r.Valid() || r.Queue.Backlog != 0 || r.Queue.Peak == 0 {
 			t.Errorf("%s %q: %+v", r.Result, r.Problems, r.Queue)
@@ -94,7 +94,7 @@ func TestSeveralRunsAreKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Runs = 5
 		var kept []string
 		cfg.Keep = func(test *Test) error {
@@ -176,7 +176,7 @@ func TestScenariosAndModes(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					n := newNumbers(100)
 					n.wrong = 8
-					cfg := config(t, n, scenario, mode)
+					cfg := configOf(t, n, scenario, mode)
 					r := mustRun(t, n, cfg)
 					if !r.Valid() || r.Scenario != scenario.String() || r.Mode != mode.String() {
 						t.Fatalf("%s, %s is %s: %v", r.Scenario, r.Mode, r.Result, r.Problems)
@@ -302,7 +302,7 @@ func readAccuracyLog(t *testing.T, dir string) int {
 func TestFindPeakPerformance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.FindPeakPerformance)
+		cfg := configOf(t, n, loadgen.Server, loadgen.FindPeakPerformance)
 		cfg.Settings.ServerTargetQPS, cfg.Settings.ServerTargetLatency = 50, 15*time.Millisecond
 		cfg.Settings.ServerFindPeakQPSDecimalsOfPrecision = -1 // to tens
 		cfg.Instances, cfg.MaxBatch = 1, 1
@@ -328,7 +328,7 @@ func TestTokenLatencies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		n.tokens = 11
-		cfg := config(t, n, loadgen.Server, loadgen.SubmissionRun)
+		cfg := configOf(t, n, loadgen.Server, loadgen.SubmissionRun)
 		cfg.Settings.UseTokenLatencies, cfg.Settings.ServerTargetQPS, cfg.Settings.MinQueryCount = true, 5, 500
 		r := mustRun(t, n, cfg)
 		p := r.Performance
@@ -345,7 +345,7 @@ func TestSamplesInMemory(t *testing.T) {
 		loaded   int
 	}{"as many as the model has": {0, 64}, "fewer": {8, 8}, "an override of more than there are": {5000, 100}} {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := config(t, newNumbers(100), loadgen.SingleStream, loadgen.PerformanceOnly)
+			cfg := configOf(t, newNumbers(100), loadgen.SingleStream, loadgen.PerformanceOnly)
 			cfg.Model.PerformanceSampleCount, cfg.Settings.PerformanceSampleCountOverride = 64, c.override
 			r, err := Run(t.Context(), cfg)
 			testenv.Must(t, err)
@@ -359,7 +359,7 @@ func TestSamplesInMemory(t *testing.T) {
 func TestModelFileWithoutHash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(10)
-		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.AccuracyOnly)
 		cfg.Backend.ModelPath = "nowhere/model"
 		r := mustRun(t, n, cfg)
 		if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "the model file cannot be hashed: ") {
@@ -372,14 +372,14 @@ func TestAccuracyTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		n.wrong = 11
-		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.AccuracyOnly)
 		cfg.Reference = 89.95
 		r := mustRun(t, n, cfg)
 		if a := r.Accuracy; a.Value != 89 || a.Reference != 89.95 || a.Met != (89 >= 89.95*0.99) {
 			t.Errorf("accuracy %+v", a)
 		}
 		n.wrong = 12
-		cfg = config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
+		cfg = configOf(t, n, loadgen.Offline, loadgen.AccuracyOnly)
 		n.closed.Store(0)
 		if r := mustRun(t, n, cfg); r.Accuracy.Met || r.Accuracy.Reference != 90 || !r.Valid() {
 			t.Errorf("%s, accuracy %+v", r.Result, r.Accuracy)
@@ -390,7 +390,7 @@ func TestAccuracyTarget(t *testing.T) {
 func TestPartialAccuracy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Offline, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.Offline, loadgen.AccuracyOnly)
 		cfg.Settings.AccuracySampleCountOverride = 30
 		if a := mustRun(t, n, cfg).Accuracy; !a.Partial || a.Samples != 30 {
 			t.Errorf("accuracy %+v, want a partial one of 30 samples", a)
@@ -401,7 +401,7 @@ func TestPartialAccuracy(t *testing.T) {
 func TestATestDescribesTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Made = []report.Setting{
 			{Key: "target_latency", Value: "15 ms", Origin: "rules v6.1"},
 			{Key: "target_latency", Value: "100 ms", Origin: "user.conf:3"},

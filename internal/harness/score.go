@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -33,8 +34,8 @@ type Target struct {
 	Reference float64
 	// None says why the score is not compared; empty: it is compared.
 	None string
-	// JudgeData, if not nil, compares the size of the data set with the official one.
-	JudgeData func(samples int) report.Limitations
+	// Rules, if not nil, are those whose number of samples the data set must have: that of a run is judged with the run.
+	Rules *config.RuleSet
 }
 
 // TargetOf is the target that a test with this input has by rules.
@@ -76,8 +77,8 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 	for _, missed := range a.AlsoMissed {
 		a.Warnings = append(a.Warnings, missed+": the target is not met")
 	}
-	if t.JudgeData != nil {
-		a.Warnings = append(a.Warnings, t.JudgeData(score.Coverage.Samples).Sentences()...)
+	if t.Rules != nil {
+		a.Warnings = append(a.Warnings, report.Limitations(m.OtherSamples(t.Rules, score.Coverage.Samples)).Sentences()...)
 	}
 	a.Samples = uint64(score.Coverage.Scored)
 	whole, of := score.Coverage.Samples, "data set"

@@ -137,7 +137,7 @@ func TestRunWithoutAScore(t *testing.T) {
 		return cfg
 	}
 	local := func(mode loadgen.Mode) func(*testing.T) Config {
-		return func(t *testing.T) Config { return config(t, newNumbers(20), loadgen.Offline, mode) }
+		return func(t *testing.T) Config { return configOf(t, newNumbers(20), loadgen.Offline, mode) }
 	}
 	for name, make := range map[string]func(*testing.T) Config{"local": local(loadgen.AccuracyOnly), "local submission": local(loadgen.SubmissionRun), "remote": remote} {
 		for _, interrupted := range []bool{false, true} {

@@ -401,7 +401,7 @@ func (remoteEngine) Check(context.Context) error { return nil }
 func TestServersAreWarmedUpOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.Engine, cfg.Instances, cfg.MaxBatch = remoteEngine{engine(t, simulated.Config{Latency: time.Second})}, 64, 1
 		r := newRun(cfg)
 		defer r.close()

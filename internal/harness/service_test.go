@@ -15,7 +15,7 @@ func TestServiceAnswersFailedSamplesWithTheError(t *testing.T) {
 	broken := errors.New("the device is gone")
 	n.predict = func(int64) error { return broken }
 	answers := make(chan error, 1)
-	s, err := OpenService(t.Context(), config(t, n, loadgen.Offline, loadgen.PerformanceOnly), func(_ int, _ []byte, _ int, err error) { answers <- err })
+	s, err := OpenService(t.Context(), configOf(t, n, loadgen.Offline, loadgen.PerformanceOnly), func(_ int, _ []byte, _ int, err error) { answers <- err })
 	testenv.Must(t, err)
 	store, err := workload.NewStore(1, s.Workload().Row)
 	testenv.Must(t, err)

@@ -21,7 +21,7 @@ func TestIssueThreadAnswersOnlyOneQueryAtATime(t *testing.T) {
 		{loadgen.SingleStream, 0, true}, {loadgen.SingleStream, 20, true}, {loadgen.MultiStream, 0, true}, {loadgen.MultiStream, 20, false}, {loadgen.Server, 0, false}, {loadgen.Offline, 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := config(t, newNumbers(100), c.scenario, loadgen.PerformanceOnly)
+			cfg := configOf(t, newNumbers(100), c.scenario, loadgen.PerformanceOnly)
 			cfg.Instances, cfg.MaxBatch = 1, 8
 			cfg.Settings.MultiStreamQPS = c.interval
 			r := newRun(cfg)
@@ -39,7 +39,7 @@ func TestIssueThreadAnswersOnlyOneQueryAtATime(t *testing.T) {
 func TestSlowModelIsNotStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
 		cfg.Engine = engine(t, simulated.Config{Latency: 10 * time.Minute})
 		cfg.Settings.MinQueryCount, cfg.Settings.WithoutEarlyStopping = 3, true
 		if r := mustRun(t, n, cfg); !r.Valid() {
@@ -106,7 +106,7 @@ func TestBatching(t *testing.T) {
 func TestRowsOfABatchAreNeighbours(t *testing.T) {
 	for _, scenario := range []loadgen.Scenario{loadgen.Offline, loadgen.MultiStream} {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := config(t, newNumbers(100), scenario, loadgen.PerformanceOnly) // 40 rows are loaded
+			cfg := configOf(t, newNumbers(100), scenario, loadgen.PerformanceOnly) // 40 rows are loaded
 			cfg.Instances, cfg.MaxBatch, cfg.Settings.MultiStreamSamplesPerQuery = 1, 4, 4
 			r := newRun(cfg)
 			defer r.close()

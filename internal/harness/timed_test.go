@@ -28,7 +28,7 @@ func numberTexts(fail func(index int) error) *workload.Raw {
 }
 
 func timedConfig(t *testing.T, n *numbers, s loadgen.Scenario, m loadgen.Mode, raw *workload.Raw) Config {
-	cfg := config(t, n, s, m)
+	cfg := configOf(t, n, s, m)
 	cfg.TimedPreprocessing = true
 	cfg.Model.Open = func(workload.Setup) (*workload.Workload, error) {
 		w := n.workload()

@@ -39,7 +39,7 @@ func (e *threadedEngine) Open(ctx context.Context, opts backend.Options) (backen
 func warmedUp(t *testing.T, one, bound time.Duration, change func(*Config)) (_ shape, tried bool, _ *observer) {
 	t.Helper()
 	n := newNumbers(100)
-	cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+	cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 	cfg.Instances = 0
 	cfg.Settings.ServerTargetLatency = bound
 	e := &threadedEngine{Engine: engine(t, simulated.Config{}), t: t, one: one}
@@ -178,7 +178,7 @@ func TestWarmUpOfLengths(t *testing.T) {
 func TestWarmUpOfAnInstantModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.SingleStream, loadgen.AccuracyOnly)
+		cfg := configOf(t, n, loadgen.SingleStream, loadgen.AccuracyOnly)
 		cfg.Engine = engine(t, simulated.Config{})
 		r := newRun(cfg)
 		defer r.close()
@@ -231,7 +231,7 @@ func TestWarmUpSizes(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 		cfg.MaxBatch = 3
 		r := newRun(cfg)
 		defer r.close()

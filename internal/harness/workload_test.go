@@ -210,7 +210,7 @@ func bare(t testing.TB) *simulated.Engine {
 
 // config is a run of a workload on a model that takes 5 ms for a sample, and 1 ms for each
 // further one of a batch. In fake time it is VALID.
-func config(t testing.TB, n *numbers, s loadgen.Scenario, m loadgen.Mode) Config {
+func configOf(t testing.TB, n *numbers, s loadgen.Scenario, m loadgen.Mode) Config {
 	t.Helper()
 	set := settings(s)
 	set.Mode = m

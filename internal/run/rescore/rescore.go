@@ -156,8 +156,8 @@ func (j *job) target() (harness.Target, error) {
 		j.warn("%s", report.Sentence(limitation.Limitation{ID: limitation.BuiltInData}))
 		return target, nil
 	}
-	rules, err := config.Rules(config.Newest)
-	target.JudgeData = func(samples int) report.Limitations { return j.model.OtherSamples(rules, samples) }
+	var err error
+	target.Rules, err = config.Rules(config.Newest)
 	return target, err
 }
 
