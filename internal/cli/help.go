@@ -50,7 +50,7 @@ var flagGroups = []struct {
 		nil},
 	{"Output",
 		[]string{"output", "force", "resume", "json", "power", "help"},
-		[]string{"trace", "progress", "no-report", "power-ranging", "config"}},
+		[]string{"trace", "save-detailed", "progress", "no-report", "power-ranging", "config"}},
 }
 
 // setHelp has a command and all below it explain themselves.

@@ -110,6 +110,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
 	f.BoolVar(&o.Anyway, "anyway", false, "Server: run in full length even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
+	f.BoolVar(&o.EachRequest, "save-detailed", false, "also write requests.jsonl.gz: when each request was due, sent and answered, each token's time, why it ended")
 	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
 	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
 	f.BoolVar(&o.Ranging, "power-ranging", false, "measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")

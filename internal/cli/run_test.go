@@ -13,7 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
-	"github.com/mlperf-go/mlperf/internal/tune"
 )
 
 func TestExitOfRun(t *testing.T) {
@@ -99,12 +98,12 @@ func TestHopelessRunNamesCommands(t *testing.T) {
 }
 
 func TestShowSweep(t *testing.T) {
-	points := []tune.SweepPoint{
+	points := []report.SweepPoint{
 		{Load: 5, Unit: "queries/s", Result: report.Valid, RequestsPerSecond: 4.98765, TokensPerSecond: new(123456.7), FirstTokenP50: new(1.5), FirstTokenP99: new(20.25)},
 		{Load: 10, Unit: "queries/s", Result: report.Invalid},
 	}
 	var b strings.Builder
-	if err := showSweep(&b, points, "dir", false); err != nil {
+	if err := showSweep(&b, &report.Sweep{Points: points}, "dir", false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"QUERIES/S", "4.988", "123,457", "1.5 ms, 20.25 ms", " –  ", "INVALID", "As a page: dir/report.html, for other charts: dir/"} {

@@ -69,11 +69,11 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 	decoys := []string{
 		"notes.txt", ".backup-opt.onnx", ".hidden", "latest/x", "latest.1", "confirmed/results.json", "higher/notes.txt", "run_1/notes.txt", "images/captions.txt",
 		"results.json", "mlperf.conf", "user.conf", "audit.config", "report.html", "compare.html", "charts.json", "accuracy.txt", "spl.txt", "find-peak.json.txt",
-		"mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json", "suite.json", "sweep.json", "sweep.csv",
+		"mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json", "requests.jsonl.gz", "suite.json", "sweep.json", "sweep.csv",
 		"opt.onnx", "opt.onnx.key", "q.md", "TEST05/verify_performance.txt", "runs/TEST05/audit.config", "config.yaml", "events.jsonl", "builtin.json", "system.json", "closed/Org/notes",
 	}
 	commands := map[string]string{
-		"run":                 "run --scenario single-stream --output DIR --trace" + model,
+		"run":                 "run --scenario single-stream --output DIR --trace --save-detailed" + model,
 		"run --mode accuracy": "run --scenario offline --mode accuracy --output DIR" + model,
 		"find-peak":           "run --scenario server --mode find-peak --target-qps 500 --min-query-count 5 --output DIR" + model,
 		"--optimized-model":   "run --scenario single-stream --output DIR/out --optimized-model DIR/opt.onnx" + model,
@@ -108,7 +108,7 @@ func TestFilesOfTheUserSurvive(t *testing.T) {
 	// replaced are the names of a run's own files, which --force replaces also where the run before wrote none of them.
 	replaced := []string{
 		"report.html", "charts.json", "accuracy.txt", "spl.txt", "mlperf_log_summary.txt", "mlperf_log_detail.txt", "mlperf_log_accuracy.json", "mlperf_log_trace.json",
-		"results.json", "mlperf.conf", "user.conf", "audit.config",
+		"requests.jsonl.gz", "results.json", "mlperf.conf", "user.conf", "audit.config",
 	}
 	n := 0
 	survive := func(t *testing.T, name, args string, make func(dir string)) {

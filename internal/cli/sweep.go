@@ -22,24 +22,25 @@ import (
 func runSweep(cmd *cobra.Command, s tune.Sweep, q run.Request, asJSON bool) error {
 	display := newDisplay(cmd)
 	defer display.Done()
-	points, err := s.Run(cmd.Context(), q, display)
+	doc, err := s.Run(cmd.Context(), q, display)
 	display.Done()
-	if len(points) > 0 {
-		err = errors.Join(err, showSweep(cmd.OutOrStdout(), points, q.Output, asJSON))
+	if doc != nil && len(doc.Points) > 0 {
+		err = errors.Join(err, showSweep(cmd.OutOrStdout(), doc, q.Output, asJSON))
 	}
 	switch {
 	case errors.Is(context.Cause(cmd.Context()), ErrInterrupted):
 		return interrupted(err)
-	case err == nil && slices.ContainsFunc(points, func(p tune.SweepPoint) bool { return p.Result != report.Valid }):
+	case err == nil && slices.ContainsFunc(doc.Points, func(p report.SweepPoint) bool { return p.Result != report.Valid }):
 		return finished(ExitInvalid)
 	}
 	return err
 }
 
-func showSweep(w io.Writer, points []tune.SweepPoint, dir string, asJSON bool) error {
+func showSweep(w io.Writer, doc *report.Sweep, dir string, asJSON bool) error {
 	if asJSON {
-		return printJSON(w, "sweep", points)
+		return report.JSON(w, doc)
 	}
+	points := doc.Points
 	const unmeasured = "–"
 	cell := func(unit string, numbers ...*float64) string {
 		var list []string
@@ -58,17 +59,17 @@ func showSweep(w io.Writer, points []tune.SweepPoint, dir string, asJSON bool) e
 	}
 	for _, c := range []struct {
 		title string
-		text  func(p *tune.SweepPoint) string
+		text  func(p *report.SweepPoint) string
 	}{
-		{"tokens/s", func(p *tune.SweepPoint) string { return cell("", p.TokensPerSecond) }},
-		{"good requests/s", func(p *tune.SweepPoint) string { return cell("", p.GoodPerSecond) }},
-		{"TTFT p50, p99", func(p *tune.SweepPoint) string { return cell("ms", p.FirstTokenP50, p.FirstTokenP99) }},
-		{"TPOT p50, p99", func(p *tune.SweepPoint) string { return cell("ms", p.PerTokenP50, p.PerTokenP99) }},
-		{"ITL p99", func(p *tune.SweepPoint) string { return cell("ms", p.BetweenP99) }},
-		{"latency p50, p99", func(p *tune.SweepPoint) string { return cell("ms", p.LatencyP50, p.LatencyP99) }},
-		{"mean round trip", func(p *tune.SweepPoint) string { return cell("ms", p.RoundTripMean) }},
+		{"tokens/s", func(p *report.SweepPoint) string { return cell("", p.TokensPerSecond) }},
+		{"good requests/s", func(p *report.SweepPoint) string { return cell("", p.GoodPerSecond) }},
+		{"TTFT p50, p99", func(p *report.SweepPoint) string { return cell("ms", p.FirstTokenP50, p.FirstTokenP99) }},
+		{"TPOT p50, p99", func(p *report.SweepPoint) string { return cell("ms", p.PerTokenP50, p.PerTokenP99) }},
+		{"ITL p99", func(p *report.SweepPoint) string { return cell("ms", p.BetweenP99) }},
+		{"latency p50, p99", func(p *report.SweepPoint) string { return cell("ms", p.LatencyP50, p.LatencyP99) }},
+		{"mean round trip", func(p *report.SweepPoint) string { return cell("ms", p.RoundTripMean) }},
 	} {
-		if !slices.ContainsFunc(points, func(p tune.SweepPoint) bool { return c.text(&p) != unmeasured }) {
+		if !slices.ContainsFunc(points, func(p report.SweepPoint) bool { return c.text(&p) != unmeasured }) {
 			continue
 		}
 		head = append(head, c.title)

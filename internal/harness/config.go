@@ -81,10 +81,12 @@ type Config struct {
 	// of the same fingerprint has found.
 	Fingerprint string
 
-	OutputDir string            // where the logs and results go; made if need be
-	CacheDir  string            // for pre-processed samples; empty: they are not kept
-	Files     map[string][]byte // further files for OutputDir, by name: the conf files used
-	Gauges    []machine.Gauge   // to be read while a test runs
+	OutputDir string // where the logs and results go; made if need be
+	CacheDir  string // for pre-processed samples; empty: they are not kept
+	// EachRequest has what became of each request written beside the logs (requests.FileName).
+	EachRequest bool
+	Files       map[string][]byte // further files for OutputDir, by name: the conf files used
+	Gauges      []machine.Gauge   // to be read while a test runs
 
 	FreeMemory  func() uint64           // bytes; nil: not known
 	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known

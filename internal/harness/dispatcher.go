@@ -17,6 +17,7 @@ type dispatcher struct {
 	limit     int64 // 0: none
 	underway  atomic.Int64
 	inARow    atomic.Int64   // failures since the last answer
+	traces    *traces        // nil: none are kept
 	handover  *backend.Times // from IssueQuery to the predictor, of samples that did not wait for others
 }
 
@@ -71,6 +72,12 @@ func (d *dispatcher) run(issued time.Time) {
 	}
 }
 
+// dispatcher is the one that answers; false: workers do.
+func (s *sut) dispatcher() (*dispatcher, bool) {
+	d, ok := s.how.(*dispatcher)
+	return d, ok
+}
+
 // mostFailures is how many samples may fail one after the other before the test ends: the
 // servers are gone.
 const mostFailures = 100
@@ -80,6 +87,7 @@ const mostFailures = 100
 func (d *dispatcher) answer(t task) {
 	a := &promptReply{dispatcher: d, task: t}
 	err := d.ask(a)
+	d.traces.ended(t.sample.ID)
 	if err == nil && !a.done {
 		err = workload.ErrNoAnswer
 	}
@@ -121,6 +129,9 @@ func (a *promptReply) FirstToken(_ int, token []byte) {
 		a.task.query.FirstToken(a.response[:])
 	}
 }
+
+// Trace implements workload.TracedReply.
+func (a *promptReply) Trace(int) *backend.Trace { return a.dispatcher.traces.begin(a.task.sample.ID) }
 
 // Done implements workload.Reply.
 func (a *promptReply) Done(_ int, response []byte, tokens int) {

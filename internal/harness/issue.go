@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/report/requests"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -49,6 +50,10 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 	complete := errors.Join(accuracyLog.Close(), file.Close())
 	if complete == nil {
 		sums[mlperflog.AccuracyFile] = hex.EncodeToString(sum.Sum(nil))
+	}
+	if r.cfg.EachRequest {
+		sum, problem := r.writeRequests(test, dir)
+		sums[requests.FileName], errLogs = sum, errors.Join(errLogs, problem)
 	}
 	if r.charts = r.chartsOf(test); r.charts != nil {
 		sums[charts.FileName] = r.charts.Sum()
@@ -86,6 +91,9 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
 	r.sut.tokens = s.UseTokenLatencies
+	if d, ok := r.sut.dispatcher(); ok && log != nil && r.cfg.EachRequest {
+		d.traces = &traces{of: map[loadgen.ResponseID]*backend.Trace{}}
+	}
 	if r.raw != nil {
 		r.raw.made.Store(0)
 		r.raw.spent.Store(0)

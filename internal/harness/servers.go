@@ -153,7 +153,7 @@ func (c *serverCheck) limit(l limitation.Limitation) { c.Limitations = append(c.
 // generation has the measurements of servers of text beside the test; nil: other engines. Tokens per second count to the
 // last completion and, as LoadGen's metric, to the completion of the last issued query.
 func (r *run) generation(test *loadgen.Result) *report.Generation {
-	d, ok := r.sut.how.(*dispatcher)
+	d, ok := r.sut.dispatcher()
 	if !ok {
 		return nil
 	}

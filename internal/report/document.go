@@ -139,13 +139,21 @@ func Parse(data []byte) (*Results, error) {
 	return nil, fmt.Errorf("result is %q: must be %s, %s or %s", r.Result, Valid, Invalid, Interrupted)
 }
 
-// schemaJSON follows from the types of this package: go test -update writes it anew.
-//
-//go:embed results.schema.json
-var schemaJSON []byte
+// The schemas follow from the types: go test -update writes them anew.
+var (
+	//go:embed results.schema.json
+	schemaJSON []byte
+	//go:embed sweep.schema.json
+	sweepSchemaJSON []byte
+	//go:embed requests.schema.json
+	requestsSchemaJSON []byte
+)
 
-// JSONSchema is the JSON Schema of results.json.
-func JSONSchema() []byte { return schemaJSON }
+// JSONSchemas are the JSON Schemas of the files that runs write, by the names of the documents: of requests.jsonl.gz, that of each line
+// but the first.
+func JSONSchemas() map[string][]byte {
+	return map[string][]byte{"results": schemaJSON, "sweep": sweepSchemaJSON, "requests": requestsSchemaJSON}
+}
 
 // sealed is the document as it is stored: its last field is a digest of all others.
 func (r *Results) sealed() ([]byte, error) {

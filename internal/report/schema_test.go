@@ -17,6 +17,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report/requests"
 )
 
 // comments are those of the fields of structs, by type and field.
@@ -171,23 +172,48 @@ func describeTest(s *jsonschema.Schema, comments map[string]string) {
 	}
 }
 
-func TestSchemaFollowsFromTheTypes(t *testing.T) {
-	want := generated(t)
-	if *update {
-		if err := os.WriteFile("results.schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return // what is embedded is that of before
+// plain is the schema of a document of plain types.
+func plain[T any](t *testing.T, id, title, schema string, files ...string) []byte {
+	t.Helper()
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(JSONSchema())); diff != "" {
-		t.Errorf("results.schema.json (-want +got; go test -update writes it anew):\n%s", diff)
+	describe(s, reflect.TypeFor[T](), comments(t, files...))
+	s.Schema, s.ID, s.Title = "https://json-schema.org/draft/2020-12/schema", id, title
+	if schema != "" {
+		s.Properties["schema"].Enum = []any{schema}
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(text, '\n')
+}
+
+func TestSchemaFollowsFromTheTypes(t *testing.T) {
+	for name, want := range map[string][]byte{
+		"results": generated(t),
+		"sweep":   plain[Sweep](t, "urn:mlperf-go:sweep:2", "sweep.json of mlperf: runs at one load after the other", SweepSchema, "sweep.go"),
+		"requests": plain[requests.Request](t, "urn:mlperf-go:requests:1", "a line of requests.jsonl.gz of mlperf, but the first, which has the schema "+requests.Schema+": what became of a request", "",
+			"requests/file.go"),
+	} {
+		if *update {
+			if err := os.WriteFile(name+".schema.json", want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue // what is embedded is that of before
+		}
+		if diff := cmp.Diff(string(want), string(JSONSchemas()[name])); diff != "" {
+			t.Errorf("%s.schema.json (-want +got; go test -update writes it anew):\n%s", name, diff)
+		}
 	}
 }
 
 func resolvedSchema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var s jsonschema.Schema
-	if err := json.Unmarshal(JSONSchema(), &s); err != nil {
+	if err := json.Unmarshal(JSONSchemas()["results"], &s); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Resolve(nil)

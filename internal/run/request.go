@@ -89,6 +89,8 @@ type Request struct {
 	// Unplugged makes external power a limitation, for a machine that has a battery.
 	Unplugged bool
 	Trace     bool // also write mlperf_log_trace.json
+	// EachRequest also writes what became of each request: requests.jsonl.gz.
+	EachRequest bool
 	// NoReport leaves out the page beside the results.
 	NoReport bool
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -29,28 +30,6 @@ type Sweep struct {
 	Concurrency []int
 }
 
-// A SweepPoint is the result of a load. Times are milliseconds. With rates they count from the schedule; in Offline, where
-// all samples are due at once, from sending. nil: not known; Offline has no bounds that tell which requests are good.
-type SweepPoint struct {
-	Load   float64 `json:"load"`
-	Unit   string  `json:"unit"` // of the load
-	Folder string  `json:"folder"`
-	Result string  `json:"result"`
-
-	RequestsPerSecond float64  `json:"requests_per_second"`
-	TokensPerSecond   *float64 `json:"tokens_per_second,omitempty"`
-	GoodPerSecond     *float64 `json:"goodput_requests_per_second,omitempty"`
-	FirstTokenP50     *float64 `json:"first_token_p50_ms,omitempty"`
-	FirstTokenP99     *float64 `json:"first_token_p99_ms,omitempty"`
-	PerTokenP50       *float64 `json:"per_token_p50_ms,omitempty"`
-	PerTokenP99       *float64 `json:"per_token_p99_ms,omitempty"`
-	BetweenP99        *float64 `json:"inter_token_p99_ms,omitempty"`
-	LatencyP50        *float64 `json:"latency_p50_ms,omitempty"`
-	LatencyP99        *float64 `json:"latency_p99_ms,omitempty"`
-	RoundTripMean     *float64 `json:"round_trip_mean_ms,omitempty"` // of a request to a server of tensors
-	Failures          int64    `json:"failures"`
-}
-
 // The files of a sweep, in the folder that has those of its runs.
 const (
 	SweepJSON = "sweep.json"
@@ -59,7 +38,7 @@ const (
 
 // Run makes the runs. A run that is INVALID is a point like any other; an error ends the sweep. The points measured until
 // then are returned, and written.
-func (s Sweep) Run(ctx context.Context, q run.Request, o run.Observer) ([]SweepPoint, error) {
+func (s Sweep) Run(ctx context.Context, q run.Request, o run.Observer) (*report.Sweep, error) {
 	requests, loads, unit, err := s.requests(q)
 	if err != nil {
 		return nil, err
@@ -69,21 +48,36 @@ func (s Sweep) Run(ctx context.Context, q run.Request, o run.Observer) ([]SweepP
 			return nil, fmt.Errorf("%s: %w", units.Text(loads[i], unit), err)
 		}
 	}
-	var points []SweepPoint
+	doc := &report.Sweep{Schema: report.SweepSchema, Program: q.Program, Command: q.Command, SLO: []string{}}
 	for i, r := range requests {
 		o.Note("sweep: " + units.Text(loads[i], unit))
 		results, err := run.Do(ctx, r, o)
 		if results != nil {
-			points = append(points, sweepPoint(results, loads[i], unit, filepath.Base(r.Output), len(s.Rates) > 0))
-			if problem := writeSweep(q.Output, points, q.Program); err == nil {
+			add(doc, results, sweepPoint(results, loads[i], unit, filepath.Base(r.Output), len(s.Rates) > 0))
+			if problem := writeSweep(q.Output, doc); err == nil {
 				err = problem
 			}
 		}
 		if err != nil {
-			return points, err
+			return doc, err
 		}
 	}
-	return points, nil
+	return doc, nil
+}
+
+// add adds a point, and what the sweep is of.
+func add(doc *report.Sweep, r *report.Results, p report.SweepPoint) {
+	doc.Points = append(doc.Points, p)
+	if doc.Created.IsZero() {
+		doc.Created = r.Created
+	}
+	doc.Servers, doc.Model = r.Servers(), r.ServedModel()
+	if text := r.Lengths(); text != "" {
+		doc.Lengths = text
+	}
+	if bounds := r.Bounds(); len(bounds) > 0 {
+		doc.SLO = bounds
+	}
 }
 
 // requests are the runs of the sweep, with their loads.
@@ -133,8 +127,8 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 	return list, loads, unit, err
 }
 
-func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled bool) SweepPoint {
-	point := SweepPoint{Load: load, Unit: unit, Folder: folder, Result: r.Result}
+func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled bool) report.SweepPoint {
+	point := report.SweepPoint{Load: load, Unit: unit, Folder: folder, Result: r.Result}
 	p, g := r.Performance, r.Generation
 	milliseconds := func(l *report.Latencies) (p50, p99 *float64) {
 		if l == nil {
@@ -174,8 +168,9 @@ func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled 
 }
 
 // writeSweep writes the points as JSON, as CSV and as a page.
-func writeSweep(dir string, points []SweepPoint, program string) error {
-	text, err := json.MarshalIndent(points, "", "  ")
+func writeSweep(dir string, doc *report.Sweep) error {
+	userinput.Lines(doc)
+	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -191,7 +186,7 @@ func writeSweep(dir string, points []SweepPoint, program string) error {
 		head = append(head, c.name)
 	}
 	rows := [][]string{append(head, "failures", "folder")}
-	for _, p := range points {
+	for _, p := range doc.Points {
 		row := []string{units.Exact(p.Load), p.Unit, p.Result}
 		for _, c := range columns {
 			cell := ""
@@ -206,30 +201,31 @@ func writeSweep(dir string, points []SweepPoint, program string) error {
 	if err != nil {
 		return err
 	}
-	return fileio.WriteIn(dir, page.FileName, func(w io.Writer) error { return page.WriteSweep(w, sweepPage(points), program) })
+	return fileio.WriteIn(dir, page.FileName, func(w io.Writer) error { return page.WriteSweep(w, sweepPage(doc), doc.Program) })
 }
 
 // columns are what points may have, in the order of CSV files and pages.
 var columns = []struct {
 	name, title string // as files and pages call it
-	of          func(*SweepPoint) *float64
+	of          func(*report.SweepPoint) *float64
 }{
-	{"requests_per_second", "requests/s", func(p *SweepPoint) *float64 { return &p.RequestsPerSecond }},
-	{"tokens_per_second", "tokens/s", func(p *SweepPoint) *float64 { return p.TokensPerSecond }},
-	{"goodput_requests_per_second", "good requests/s", func(p *SweepPoint) *float64 { return p.GoodPerSecond }},
-	{"first_token_p50_ms", "TTFT p50, ms", func(p *SweepPoint) *float64 { return p.FirstTokenP50 }},
-	{"first_token_p99_ms", "TTFT p99, ms", func(p *SweepPoint) *float64 { return p.FirstTokenP99 }},
-	{"per_token_p50_ms", "TPOT p50, ms", func(p *SweepPoint) *float64 { return p.PerTokenP50 }},
-	{"per_token_p99_ms", "TPOT p99, ms", func(p *SweepPoint) *float64 { return p.PerTokenP99 }},
-	{"inter_token_p99_ms", "ITL p99, ms", func(p *SweepPoint) *float64 { return p.BetweenP99 }},
-	{"latency_p50_ms", "latency p50, ms", func(p *SweepPoint) *float64 { return p.LatencyP50 }},
-	{"latency_p99_ms", "latency p99, ms", func(p *SweepPoint) *float64 { return p.LatencyP99 }},
-	{"round_trip_mean_ms", "round trip mean, ms", func(p *SweepPoint) *float64 { return p.RoundTripMean }},
+	{"requests_per_second", "requests/s", func(p *report.SweepPoint) *float64 { return &p.RequestsPerSecond }},
+	{"tokens_per_second", "tokens/s", func(p *report.SweepPoint) *float64 { return p.TokensPerSecond }},
+	{"goodput_requests_per_second", "good requests/s", func(p *report.SweepPoint) *float64 { return p.GoodPerSecond }},
+	{"first_token_p50_ms", "TTFT p50, ms", func(p *report.SweepPoint) *float64 { return p.FirstTokenP50 }},
+	{"first_token_p99_ms", "TTFT p99, ms", func(p *report.SweepPoint) *float64 { return p.FirstTokenP99 }},
+	{"per_token_p50_ms", "TPOT p50, ms", func(p *report.SweepPoint) *float64 { return p.PerTokenP50 }},
+	{"per_token_p99_ms", "TPOT p99, ms", func(p *report.SweepPoint) *float64 { return p.PerTokenP99 }},
+	{"inter_token_p99_ms", "ITL p99, ms", func(p *report.SweepPoint) *float64 { return p.BetweenP99 }},
+	{"latency_p50_ms", "latency p50, ms", func(p *report.SweepPoint) *float64 { return p.LatencyP50 }},
+	{"latency_p99_ms", "latency p99, ms", func(p *report.SweepPoint) *float64 { return p.LatencyP99 }},
+	{"round_trip_mean_ms", "round trip mean, ms", func(p *report.SweepPoint) *float64 { return p.RoundTripMean }},
 }
 
 // sweepPage has the numbers and the curves of a sweep. A column without a number is left out.
-func sweepPage(points []SweepPoint) page.Sweep {
-	s := page.Sweep{Load: points[0].Unit}
+func sweepPage(doc *report.Sweep) page.Sweep {
+	points := doc.Points
+	s := page.Sweep{Load: points[0].Unit, Facts: sweepFacts(doc)}
 	for _, p := range points {
 		s.Points = append(s.Points, page.SweepPoint{Load: p.Load, Result: p.Result, Page: p.Folder + "/" + page.FileName})
 	}
@@ -286,4 +282,14 @@ func sweepPage(points []SweepPoint) page.Sweep {
 	}
 	s.Figures = figures.Paired(s.Figures)
 	return s
+}
+
+// sweepFacts say what was measured where, and what is bounded.
+func sweepFacts(doc *report.Sweep) []string {
+	facts := append([]string{doc.Model}, doc.Servers...)
+	facts = append(facts, doc.Lengths, doc.Created.UTC().Format("2 January 2006, 15:04 UTC"))
+	if len(doc.SLO) > 0 {
+		facts = append(facts, "bounds: "+strings.Join(doc.SLO, ", "))
+	}
+	return facts
 }

@@ -40,9 +40,13 @@ func TestSweep(t *testing.T) {
 		q := textServer(t)
 		q.Engine.Remote.Endpoints, q.Quick, q.Prompts.Answer = []string{server.URL}, true, "8"
 		q.Settings = []config.Override{{Key: "min_duration", Value: "300ms"}, {Key: "min_query_count", Value: "20"}, {Key: "target_qps", Value: "50"}}
-		points, err := test.sweep.Run(t.Context(), q, harness.Silent{})
-		if err != nil || len(points) != 2 {
-			t.Fatalf("%+v: %v, %+v", test.sweep, err, points)
+		doc, err := test.sweep.Run(t.Context(), q, harness.Silent{})
+		if err != nil || len(doc.Points) != 2 {
+			t.Fatalf("%+v: %v, %+v", test.sweep, err, doc)
+		}
+		points := doc.Points
+		if doc.Schema != report.SweepSchema || len(doc.Servers) != 1 || doc.Servers[0] != server.URL || !strings.HasSuffix(doc.Lengths, "answers of 8 tokens on average") || doc.Created.IsZero() || (len(doc.SLO) > 0) != (points[0].Unit == "queries/s") {
+			t.Errorf("the head is %+v", doc)
 		}
 		for _, p := range points {
 			if p.Failures != 0 || p.RequestsPerSecond <= 0 || *p.TokensPerSecond <= 0 || *p.FirstTokenP50 < 5 || *p.PerTokenP50 < 0.5 || *p.LatencyP50 < 11 || (p.GoodPerSecond != nil) != (p.Unit == "queries/s") {
@@ -73,7 +77,7 @@ func TestSweepPoint(t *testing.T) {
 			Failures: []report.GenerationFailures{{Count: 9}, {Count: 1}},
 		},
 	}
-	want := SweepPoint{
+	want := report.SweepPoint{
 		Load: 0.5, Unit: "queries/s", Folder: "qps-0.5", Result: report.Invalid, RequestsPerSecond: 3, TokensPerSecond: new(4.0), GoodPerSecond: new(5.0),
 		FirstTokenP50: new(1.0), FirstTokenP99: new(2.0), PerTokenP50: new(8.0), PerTokenP99: new(16.0), LatencyP50: new(2.0), LatencyP99: new(4.0), Failures: 10,
 	}
@@ -86,31 +90,31 @@ func TestSweepPoint(t *testing.T) {
 	}
 	tensors := sweepPoint(&report.Results{Result: report.Valid, Performance: &report.Performance{SamplesPerSecond: 3, LatencyNS: spread(1)}, Remote: &report.Remote{Requests: 9, RoundTripNS: 5e6}},
 		4, "requests under way", "concurrency-4", false)
-	if diff := cmp.Diff(SweepPoint{Load: 4, Unit: "requests under way", Folder: "concurrency-4", Result: report.Valid, RequestsPerSecond: 3, RoundTripMean: new(5.0)}, tensors); diff != "" {
+	if diff := cmp.Diff(report.SweepPoint{Load: 4, Unit: "requests under way", Folder: "concurrency-4", Result: report.Valid, RequestsPerSecond: 3, RoundTripMean: new(5.0)}, tensors); diff != "" {
 		t.Errorf("of tensors, whose latency counts from the start in Offline (-want +got):\n%s", diff)
 	}
-	if s := sweepPage([]SweepPoint{tensors}); strings.Join(s.Columns, ", ") != "requests/s, round trip mean, ms, failed" || len(s.Points[0].Cells) != 3 {
+	if s := sweepPage(&report.Sweep{Points: []report.SweepPoint{tensors}}); strings.Join(s.Columns, ", ") != "requests/s, round trip mean, ms, failed" || len(s.Points[0].Cells) != 3 {
 		t.Errorf("%+v", s)
 	}
 	empty := sweepPoint(&report.Results{Result: report.Invalid}, 8, "queries/s", "qps-8", true)
-	if empty != (SweepPoint{Load: 8, Unit: "queries/s", Folder: "qps-8", Result: report.Invalid}) {
+	if empty != (report.SweepPoint{Load: 8, Unit: "queries/s", Folder: "qps-8", Result: report.Invalid}) {
 		t.Errorf("of a run without traffic: %+v", empty)
 	}
 	dir := t.TempDir()
-	testenv.Must(t, writeSweep(dir, []SweepPoint{scheduled, empty}, "p"))
+	testenv.Must(t, writeSweep(dir, &report.Sweep{Schema: report.SweepSchema, Model: "org/m", Servers: []string{"http://a"}, SLO: []string{"ttft p99<2s"}, Points: []report.SweepPoint{scheduled, empty}}))
 	text, err := os.ReadFile(filepath.Join(dir, SweepCSV))
 	rows, err2 := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err := errors.Join(err, err2); err != nil || len(rows) != 3 || strings.Join(rows[1], " ") != "0.5 queries/s INVALID 3.000 4.000 5.000 1.000 2.000 8.000 16.000  2.000 4.000  10 qps-0.5" {
 		t.Errorf("%v, rows %q", err, rows)
 	}
-	var points []SweepPoint
+	var doc report.Sweep
 	text, err = os.ReadFile(filepath.Join(dir, SweepJSON))
-	if err = errors.Join(err, json.Unmarshal(text, &points)); err != nil || len(points) != 2 || !cmp.Equal(points[0], want) {
-		t.Errorf("%v, points %+v", err, points)
+	if err = errors.Join(err, json.Unmarshal(text, &doc)); err != nil || len(doc.Points) != 2 || !cmp.Equal(doc.Points[0], want) || !strings.HasPrefix(string(text), "{\n  \"schema\": \""+report.SweepSchema) {
+		t.Errorf("%v, points %+v", err, doc)
 	}
 	text, err = os.ReadFile(filepath.Join(dir, page.FileName))
 	testenv.Must(t, err)
-	for _, want := range []string{`<a href="qps-0.5/report.html">INVALID</a>`, `id="f-requests"`, "answered: 3/s at 0.5, 0/s at 8"} {
+	for _, want := range []string{`<a href="qps-0.5/report.html">INVALID</a>`, `id="f-requests"`, "answered: 3/s at 0.5, 0/s at 8", "org/m · http://a · ", "bounds: ttft p99&lt;2s"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -118,7 +122,7 @@ func TestSweepPoint(t *testing.T) {
 	for _, name := range []string{SweepJSON, SweepCSV, page.FileName} {
 		dir := t.TempDir()
 		testenv.Must(t, os.MkdirAll(filepath.Join(dir, name, "folder"), 0o755))
-		if err := writeSweep(dir, points, "p"); err == nil || !strings.Contains(err.Error(), name) {
+		if err := writeSweep(dir, &doc); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("with a folder in the place of %s: %v", name, err)
 		}
 	}
@@ -141,9 +145,9 @@ func TestLoadsOfASweep(t *testing.T) {
 
 func TestSweepEndsWithAnError(t *testing.T) {
 	q := textServer(t)
-	points, err := Sweep{Rates: []float64{1, 2}}.Run(t.Context(), q, harness.Silent{})
-	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || len(points) != 0 {
-		t.Errorf("%+v, %v, want an error that names the server", points, err)
+	doc, err := Sweep{Rates: []float64{1, 2}}.Run(t.Context(), q, harness.Silent{})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || len(doc.Points) != 0 {
+		t.Errorf("%+v, %v, want an error that names the server", doc, err)
 	}
 	q.Prompts.Stream = "maybe"
 	var f *userinput.Error
@@ -181,10 +185,10 @@ func TestSweepChecksAllRunsFirst(t *testing.T) {
 	taken := filepath.Join(q.Output, "qps-3")
 	testenv.Must(t, os.MkdirAll(taken, 0o755))
 	testenv.Must(t, (&report.Results{Schema: report.Schema, Result: report.Valid}).Write(taken))
-	points, err := Sweep{Rates: []float64{1, 2, 3}}.Run(t.Context(), q, harness.Silent{})
+	doc, err := Sweep{Rates: []float64{1, 2, 3}}.Run(t.Context(), q, harness.Silent{})
 	exists := &outdir.ExistsError{}
-	if !errors.As(err, &exists) || exists.Folder != taken || !strings.HasPrefix(err.Error(), "3 queries/s: ") || len(points) != 0 {
-		t.Errorf("%v, %v, want that %s has results", points, err, taken)
+	if !errors.As(err, &exists) || exists.Folder != taken || !strings.HasPrefix(err.Error(), "3 queries/s: ") || doc != nil {
+		t.Errorf("%v, %v, want that %s has results", doc, err, taken)
 	}
 }
 

@@ -34,8 +34,9 @@ type answer struct {
 	request  uint64 // hash of its body
 	sink     backend.Sink
 	attempts int
-	started  bool // the sink has the first piece
-	ended    bool // its request does not count as outstanding any more
+	trace    *backend.Trace // nil: nobody wants one
+	started  bool           // the sink has the first piece
+	ended    bool           // its request does not count as outstanding any more
 
 	sent         time.Time
 	shape        shape
@@ -65,7 +66,10 @@ type answer struct {
 
 // begin starts an attempt: what an earlier one left is gone, except for what the sink has.
 func (a *answer) begin() {
-	*a = answer{session: a.session, prompt: a.prompt, request: a.request, sink: a.sink, attempts: a.attempts + 1, started: a.started, sent: time.Now()}
+	*a = answer{session: a.session, prompt: a.prompt, request: a.request, sink: a.sink, trace: a.trace, attempts: a.attempts + 1, started: a.started, sent: time.Now()}
+	if a.trace != nil {
+		a.trace.Begin(a.sent)
+	}
 }
 
 // end says once that the request is no longer outstanding.
@@ -112,6 +116,9 @@ func (a *answer) read(r *timedReader) *failure {
 	}
 	if a.promptTokens > 0 {
 		atomic.StoreInt32(&a.prompt.Told, int32(min(a.promptTokens, math.MaxInt32)))
+	}
+	if a.trace != nil {
+		a.trace.PromptTokens, a.trace.CachedTokens, a.trace.Finish = a.promptTokens, min(a.cached, a.promptTokens), a.finish
 	}
 	a.end() // the sink may send the next prompt
 	a.sink.Done(backend.Answer{Text: a.text, IDs: a.ids, Tokens: a.tokens})
@@ -176,6 +183,9 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 		a.session.stats.between.Add(now - a.last)
 	}
 	a.last = now
+	if a.trace != nil {
+		a.trace.Piece(now)
+	}
 	switch most := a.prompt.MaxTokens; {
 	case most > 0 && a.pieces > most:
 		return failf(kindTooLong, "the answer goes on after the %d tokens that were asked for", most)

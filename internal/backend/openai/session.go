@@ -71,6 +71,9 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 		return err
 	}
 	a := &answer{session: s, prompt: p, request: maphash.Bytes(s.stats.seed, body), sink: sink}
+	if t, ok := sink.(backend.Tracer); ok {
+		a.trace = t.Trace()
+	}
 	s.stats.begin()
 	defer a.end()
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -80,6 +83,9 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 		}
 		if !f.again || a.started || a.attempts > s.config.Retries {
 			s.stats.fail(f)
+			if a.trace != nil {
+				a.trace.Error = f.Error()
+			}
 			return f
 		}
 		s.stats.retry()

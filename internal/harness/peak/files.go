@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/report/requests"
 )
 
 // File is where a search keeps the loads that it tried, in the folder of the run. A search in the same folder
@@ -27,7 +28,7 @@ const HigherDir, confirmedDir = "higher", "confirmed"
 
 // TestFiles are the names of the files that a test writes into its folder.
 func TestFiles() []string {
-	return []string{report.FileName, charts.FileName, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile}
+	return []string{report.FileName, charts.FileName, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile, requests.FileName}
 }
 
 // Remove removes the files of a search from a folder, if it has one. The files of its best test stay, and so does a folder with results

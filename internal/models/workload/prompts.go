@@ -79,6 +79,20 @@ func (s *promptSink) First(piece []byte, ids []int32) {
 	s.reply.FirstToken(s.item.Ticket, s.prompts.First(s.item.Index, piece, ids))
 }
 
+// A TracedReply is a Reply that wants to know what became of the requests to servers.
+type TracedReply interface {
+	Reply
+	Trace(ticket int) *backend.Trace
+}
+
+// Trace implements backend.Tracer.
+func (s *promptSink) Trace() *backend.Trace {
+	if t, ok := s.reply.(TracedReply); ok {
+		return t.Trace(s.item.Ticket)
+	}
+	return nil
+}
+
 // Done implements backend.Sink.
 func (s *promptSink) Done(a backend.Answer) {
 	response, tokens := s.prompts.Response(s.item.Index, a)

@@ -12,7 +12,8 @@ import (
 
 // A Sweep is runs at one load after the other.
 type Sweep struct {
-	Load    string // what was varied
+	Load    string   // what was varied
+	Facts   []string // about the whole: servers, model, lengths, date, bounds; empty ones are left out
 	Columns []string
 	Points  []SweepPoint
 	Figures []figures.Figure
@@ -32,7 +33,7 @@ func WriteSweep(w io.Writer, s Sweep, program string) error {
 	if err != nil {
 		return err
 	}
-	p := runsPage{shell: shell, Title: fmt.Sprintf("Sweep of %d loads", len(s.Points)), Sub: s.Load}
+	p := runsPage{shell: shell, Title: fmt.Sprintf("Sweep of %d loads", len(s.Points)), Sub: joined(s.Facts, " · ")}
 	table := group{Title: "Runs", Heads: []pair{{Name: s.Load, Key: true}, {Name: "result"}}}
 	for _, c := range s.Columns {
 		table.Heads = append(table.Heads, pair{Name: c, Key: true})
