@@ -36,7 +36,9 @@ func (r *run) findPeak(ctx context.Context) (*Test, error) {
 		search, unit = peak.Search{First: float64(s.MultiStreamSamplesPerQuery), Whole: true, Bound: interval}, "samples per query"
 	case s.Scenario != loadgen.Server:
 		return nil, fmt.Errorf("%v has no bound by which to find a peak", s.Scenario)
-	case !s.UseTokenLatencies:
+	case s.UseTokenLatencies:
+		search.FirstToken, search.PerToken = s.ServerTTFTLatency, s.ServerTPOTLatency
+	default:
 		search.Bound = s.ServerTargetLatency
 	}
 	r.qsl.keep = true
@@ -115,6 +117,13 @@ func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, 
 			}
 		}
 		traffic, err = r.issue(ctx, dir)
+		if err == nil && lacksQueries(traffic) {
+			least := r.cfg.Settings.MinQueryCount
+			r.cfg.Settings.MinQueryCount = 2 * traffic.Performance.EarlyStopping.Processed
+			r.cfg.Observer.Note(fmt.Sprintf("%s kept the bound, but for the number of queries: testing it with twice as many", units.Text(trial.Load, state.Unit)))
+			traffic, err = r.issue(ctx, dir)
+			r.cfg.Settings.MinQueryCount = least
+		}
 	} else {
 		err = r.phase(ctx, "search", func() (err error) {
 			traffic, err = r.traffic(ctx, shortTest(r.cfg.Settings, trial.Load), nil, nil)
@@ -136,17 +145,31 @@ func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, 
 	return t, state.Add(step)
 }
 
-// peakStep is the outcome of a test. A short one need not satisfy early stopping, but its
-// queue must not have grown through its second half: it would grow on.
+// lacksQueries reports whether a test at full length kept its bound, and lacks only the queries by which early stopping is sure.
+func lacksQueries(test *loadgen.Result) bool {
+	p := test.Performance
+	return p != nil && !test.Valid() && test.Interrupted == nil && len(test.Faults) == 0 && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
+}
+
+// peakStep is the outcome of a test. A short one need not satisfy early stopping, but its latency must not have risen from its
+// beginning to its end, nor its queue have grown through its second half: they would go on.
 func peakStep(t peak.Trial, test *loadgen.Result, queue *report.QueueStats) report.PeakStep {
 	p := test.Performance
 	step := report.PeakStep{Load: t.Load, Full: t.Full, Seconds: p.LastCompletion.Seconds(), LatencyNS: int64(p.SampleLatency.Target)}
 	if p.Effective.Scenario == loadgen.MultiStream {
 		step.LatencyNS = int64(p.QueryLatency.Target)
 	}
+	if p.Effective.UseTokenLatencies {
+		step.FirstTokenNS, step.PerTokenNS = int64(p.FirstToken.Target), int64(p.TimePerOutputToken.Target)
+	}
+	trend := trendOf(p)
+	step.Grew = trend.grew()
 	step.Met = test.Valid() || !t.Full && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
 	if !t.Full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
 		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %s on", units.Text(queue.GrewSeconds, "s"))
+	}
+	if !t.Full && step.Met && step.Grew {
+		step.Met, step.Reason = false, "the queue grew: "+trend.String()
 	}
 	if step.Met || step.Reason != "" {
 		return step
@@ -181,20 +204,44 @@ func shortTest(s loadgen.TestSettings, load float64) loadgen.TestSettings {
 			s.ServerMaxAsyncQueries = uint64(lost*load*s.ServerTargetLatency.Seconds()) + least
 		}
 	}
+	fullTime := s.MinDuration
 	s.MinDuration = min(s.MinDuration, max(leastTime, s.MinDuration/share, bounds*s.ServerTargetLatency))
 	s.MinQueryCount = min(s.MinQueryCount, loadgen.NeededQueries(1, percentile))
+	if s.Scenario == loadgen.Server { // where a trend shows, if a test at full length has as many
+		s.MinQueryCount = max(s.MinQueryCount, min(trendQueries, uint64(rate*fullTime.Seconds())))
+	}
 	s.MaxDuration = longest * max(s.MinDuration, time.Duration(float64(s.MinQueryCount)/rate*float64(time.Second)))
 	return s
 }
 
 // peakOf is the search so far.
 func (r *run) peakOf(state *peak.State) *report.Peak {
-	found := &report.Peak{Unit: state.Unit, Procedure: state.Procedure(), Steps: slices.Clone(state.Steps)}
+	found := &report.Peak{Unit: state.Unit, Procedure: state.Procedure(), Bounds: r.peakBounds(), Steps: slices.Clone(state.Steps)}
 	if i := state.Confirmed(); i >= 0 {
 		found.Best = state.Steps[i].Load
 		found.UserConf = userinput.Text(r.userConf(found.Best))
 	}
 	return found
+}
+
+// peakBounds are what a load has to keep.
+func (r *run) peakBounds() (list []report.Objective) {
+	s := r.cfg.Settings
+	percentile := s.ServerTargetLatencyPercentile
+	bounds := []report.Objective{{Of: report.OfLatency, BoundNS: int64(s.ServerTargetLatency)}}
+	switch {
+	case s.Scenario == loadgen.MultiStream:
+		percentile = s.MultiStreamTargetLatencyPercentile
+		bounds[0].BoundNS = int64(float64(time.Second) / s.MultiStreamQPS)
+	case s.UseTokenLatencies:
+		bounds = []report.Objective{{Of: report.OfFirstToken, BoundNS: int64(s.ServerTTFTLatency)}, {Of: report.OfPerToken, BoundNS: int64(s.ServerTPOTLatency)}}
+	}
+	for _, b := range bounds {
+		if b.Percentile = units.Percentile(percentile); b.BoundNS > 0 {
+			list = append(list, b)
+		}
+	}
+	return list
 }
 
 // peakKey names everything that decides which load can be reached, and leaves out the first load.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,9 +43,9 @@ func TestPeakIsConfirmed(t *testing.T) {
 		if !r.Valid() || p == nil || p.Best < 50 || p.Best > 80 {
 			t.Fatalf("%s %v: %+v", r.Result, r.Problems, p)
 		}
-		last := p.Steps[len(p.Steps)-1]
-		if !last.Full || !last.Met || last.Seconds < 30 || r.Performance.DurationNS < 30e9 {
-			t.Errorf("the last step is %+v of %v ns", last, r.Performance.DurationNS)
+		i := slices.IndexFunc(p.Steps, func(s report.PeakStep) bool { return s.Full && s.Met && s.Load == p.Best })
+		if i < 0 || p.Steps[i].Seconds < 30 || r.Performance.DurationNS < 30e9 || r.Test.TargetQPS != p.Best {
+			t.Errorf("%g is confirmed by step %d of %+v, %d ns at %g/s", p.Best, i, p.Steps, r.Performance.DurationNS, r.Test.TargetQPS)
 		}
 		for _, step := range p.Steps {
 			if !step.Full && step.Seconds > 28 || step.Met != (step.Reason == "") {
@@ -248,8 +249,11 @@ func TestShortTest(t *testing.T) {
 			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount = 100, 4*100*15/1000+64, few
 			s.MaxDuration = 8 * time.Duration(float64(few)/100*1e9)
 		}},
-		{"fewer queries, if a full one has fewer", 100, func(s *loadgen.TestSettings) { s.MinQueryCount = 10 }, func(s *loadgen.TestSettings) {
-			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, 30*time.Second, 240*time.Second
+		{"as many queries as show a trend, if a full one has them", 100, func(s *loadgen.TestSettings) { s.MinQueryCount = 10 }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, trendQueries, 30*time.Second, 240*time.Second
+		}},
+		{"fewer queries, if a full one has fewer", 100, func(s *loadgen.TestSettings) { s.MinQueryCount, s.MinDuration = 10, 3*time.Second }, func(s *loadgen.TestSettings) {
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, 300, 2*time.Second, 24*time.Second
 		}},
 		{"no bound on the queue, where tokens have bounds", 100, func(s *loadgen.TestSettings) { s.UseTokenLatencies = true }, func(s *loadgen.TestSettings) {
 			s.ServerTargetQPS, s.MinDuration, s.MinQueryCount, s.MaxDuration = 100, 30*time.Second, few, 240*time.Second

@@ -333,6 +333,42 @@ func TestFindPeakUnderTokenBounds(t *testing.T) {
 	})
 }
 
+// The server answers 8 requests at a time, each in 270 ms: 29.6/s. Quick tests are as short as those of --quick.
+func TestQuickSearchSeesTheQueueGrow(t *testing.T) {
+	t.Parallel()
+	for _, bound := range []time.Duration{200 * time.Millisecond, 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			o := knownServer
+			o.Slots, o.Tokens = 8, 21
+			cfg := tokenConfig(t, tokenserver.New(o), loadgen.Server, nil)
+			cfg.FindPeak, cfg.Settings.ServerTargetQPS, cfg.Settings.MinDuration, cfg.Settings.MinQueryCount = true, 5, 10*time.Second, 22
+			cfg.Settings.ServerTTFTLatency = bound
+			r, err := measure(t.Context(), cfg)
+			if err != nil || r.Result != report.Valid || r.Peak == nil || r.Peak.Best < 20 || r.Peak.Best > 32 {
+				t.Fatalf("%v, %+v, want a peak near 29.6/s", err, r)
+			}
+			full, trends := 0, 0
+			for _, s := range r.Peak.Steps {
+				if s.Full {
+					full++
+				}
+				if strings.HasPrefix(s.Reason, "the queue grew: latency rose from ") {
+					trends++
+				}
+				if s.FirstTokenNS < int64(known) || s.PerTokenNS != 10e6 {
+					t.Errorf("%+v: first token and time per token are not those of the server", s)
+				}
+			}
+			if full > 4 || bound > time.Second && trends == 0 {
+				t.Errorf("%d tests at full length, %d loads refused since the queue grew: %+v", full, trends, r.Peak.Steps)
+			}
+			if b := r.Peak.Bounds; len(b) != 2 || b[0] != (report.Objective{Of: report.OfFirstToken, Percentile: "p90", BoundNS: int64(bound)}) {
+				t.Errorf("bounds %+v", b)
+			}
+		})
+	}
+}
+
 func TestServerCounts(t *testing.T) {
 	count := func(n, hits uint64) *backend.ServerCount {
 		return &backend.ServerCount{Inferences: n, Executions: n, CacheHits: hits}

@@ -140,8 +140,10 @@ type Peak struct {
 	Best     float64        `json:"best,omitempty"` // confirmed at full length; 0: none was
 	UserConf userinput.Text `json:"user_conf,omitempty"`
 	// How the rules confirm a load: by how many tests, and what follows one that fails; empty: they do not say.
-	Procedure string     `json:"procedure,omitempty"`
-	Steps     []PeakStep `json:"steps"` // in the order in which they were tried
+	Procedure string `json:"procedure,omitempty"`
+	// Bounds are what the search keeps; none: not known, of an older record or of LoadGen's own search.
+	Bounds []Objective `json:"bounds,omitempty"`
+	Steps  []PeakStep  `json:"steps"` // in the order in which they were tried
 }
 
 // A PeakStep is a load that was tried.
@@ -151,7 +153,11 @@ type PeakStep struct {
 	Full      bool    `json:"full_length,omitempty"` // as long as the rules want; else a short one
 	Seconds   float64 `json:"seconds,omitempty"`
 	LatencyNS int64   `json:"latency_ns,omitempty"` // of a query, at the target percentile
-	Reason    string  `json:"reason,omitempty"`     // why it was not met
+	// Where tokens have bounds: the time to the first token and the time per further token, at the same percentile.
+	FirstTokenNS int64  `json:"first_token_ns,omitempty"`
+	PerTokenNS   int64  `json:"per_token_ns,omitempty"`
+	Grew         bool   `json:"queue_grew,omitempty"` // latency rose from the beginning of the traffic to its end
+	Reason       string `json:"reason,omitempty"`     // why it was not met
 }
 
 // A RunOutcome is one of several runs that make a result.

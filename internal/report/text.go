@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -365,35 +366,78 @@ func list(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// peakTable has a row for every load of a search, in ascending order, with the verdicts of its tests.
+// peakTable has a row for every test of a search, by load: what is bounded, and whether the bounds were kept.
 func peakTable(p *Peak, width int) string {
-	t := tables.New("load, "+p.Unit, "short tests", "full length", "")
-	for _, load := range p.loads() {
-		var tests [2][]string
-		for _, s := range p.Steps {
-			if full := 0; s.Load == load {
-				if s.Full {
-					full = 1
-				}
-				tests[full] = append(tests[full], s.String())
+	bounds := p.Bounds
+	if len(bounds) == 0 {
+		bounds = []Objective{{Of: OfLatency}}
+	}
+	head := []string{"load, " + p.Unit, "test"}
+	for _, b := range bounds {
+		text := strings.TrimSpace(b.Of + " " + b.Percentile)
+		if b.BoundNS > 0 {
+			text += ", bound " + nanoseconds(b.BoundNS)
+		}
+		head = append(head, text)
+	}
+	t := tables.New(append(head, "outcome", "")...)
+	for _, s := range slices.SortedStableFunc(slices.Values(p.Steps), func(a, b PeakStep) int { return cmp.Compare(a.Load, b.Load) }) {
+		row := []any{units.Number(s.Load), "short"}
+		if s.Full {
+			row[1] = "full"
+		}
+		for _, b := range bounds {
+			cell := ""
+			if ns := s.Observed(b.Of); ns > 0 {
+				cell = nanoseconds(ns)
 			}
+			row = append(row, cell)
 		}
-		mark := ""
-		if load == p.Best {
-			mark = "chosen"
+		row = append(row, s.outcome())
+		if s.Full && s.Met && s.Load == p.Best {
+			row = append(row, "chosen")
 		}
-		t.Row(units.Number(load), strings.Join(tests[0], ", "), strings.Join(tests[1], ", "), mark)
+		t.Row(row...)
 	}
 	return t.Text(width)
 }
 
-// String is the verdict of a test, with the latency or the reason.
+// Observed is what was measured of what an objective is about; 0: nothing.
+func (s PeakStep) Observed(of string) int64 {
+	switch of {
+	case OfFirstToken:
+		return s.FirstTokenNS
+	case OfPerToken:
+		return s.PerTokenNS
+	}
+	return s.LatencyNS
+}
+
+// outcome is the verdict of a test, with the reason in a few words.
+func (s PeakStep) outcome() string {
+	if s.Met {
+		return "kept"
+	}
+	reason, _, _ := strings.Cut(s.Reason, ":")
+	if reason == "" {
+		return "NO"
+	}
+	return "NO: " + reason
+}
+
+// String is the verdict of a test, with what is bounded or the reason.
 func (s PeakStep) String() string {
 	verdict, why := "NO", ""
 	if s.Met {
 		verdict = "kept"
 	}
-	if s.LatencyNS > 0 {
+	switch {
+	case s.FirstTokenNS > 0:
+		why = "ttft " + nanoseconds(s.FirstTokenNS)
+		if s.PerTokenNS > 0 {
+			why += ", tpot " + nanoseconds(s.PerTokenNS)
+		}
+	case s.LatencyNS > 0:
 		why = nanoseconds(s.LatencyNS)
 	}
 	if reason := s.Reason; reason != "" && !strings.HasPrefix(reason, loadgen.ConstraintLatency.String()) {

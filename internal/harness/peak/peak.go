@@ -16,13 +16,16 @@ import (
 // Short tests widen the load until it no longer keeps the bound, or narrow it until it
 // does, and then halve the interval in between. The load at its upper end is tried again
 // then: if it failed by chance, because the machine was busy with something else, the search
-// goes on above. Full-length tests confirm the highest load that kept the bound. If one fails, over that time or by
-// early stopping, lower loads are tried: under the rules of the first rounds, which have a procedure for it, the next lower
-// one at once, else after a second failure. If a confirmed load is far from the bound, the next higher one is tried again.
+// goes on above. Full-length tests confirm the highest load that kept the bound. If one fails, the rules of the first rounds
+// have a procedure. Else the next load follows from how far the bound was missed (jump), and when a load is confirmed, the
+// interval up to the lowest that failed is halved a few times. A load that was refused is not tried again before a lower one
+// was kept. If a confirmed load is far from the bound, the next higher one is tried again.
 type Search struct {
 	First float64       // load to begin with
 	Whole bool          // loads are streams, whole numbers
-	Bound time.Duration // 0: none by which a confirmed load is compared
+	Bound time.Duration // of the latency; 0: none by which a confirmed load is compared
+	// FirstToken and PerToken are the bounds of tokens; 0: none.
+	FirstToken, PerToken time.Duration
 	// Tests is how many full-length tests in a row have to keep the bound: the Server runs of the rules (5 in v0.5 and v0.7); 0: one.
 	Tests int
 }
@@ -30,7 +33,10 @@ type Search struct {
 const (
 	widenFactor = 1.5
 	resolution  = 1.02 // the interval's ends, one by the other, at which the search is over
-	lowerBy     = 0.96 // of a load that was not confirmed
+	lowerBy     = 0.96 // of a load that was not confirmed, at least
+	leastJump   = 0.25 // of such a load, at most
+	// mostHalvings is how often the interval between a confirmed load and one that failed at full length is halved.
+	mostHalvings = 3
 	// smallDelta is what a QPS that was not confirmed is lowered by where the rules want "a small delta" (inference_policies,
 	// inference_rules.adoc of v0.5 §5.1, which has no number); streams are lowered by one.
 	smallDelta = 0.01
@@ -88,6 +94,11 @@ func (s Search) Next(tried []report.PeakStep) (Trial, bool) {
 	switch {
 	case confirmed < 0:
 		return s.search(tried)
+	}
+	if next, more := s.halve(tried[confirmed].Load, tried); more {
+		return next, true
+	}
+	switch {
 	case s.Bound == 0 || float64(tried[confirmed].LatencyNS) >= headroomShare*float64(s.Bound):
 		return Trial{}, false
 	}
@@ -116,10 +127,63 @@ func (s Search) search(tried []report.PeakStep) (Trial, bool) {
 		return Trial{last.Load - 1, true}, failures < mostConfirmations && last.Load > 1
 	case s.Tests > 1:
 		return Trial{last.Load * (1 - smallDelta), true}, failures < mostConfirmations
-	case confirmations == 1:
-		return Trial{last.Load, true}, true // again: perhaps it failed by chance
 	}
-	return Trial{last.Load * lowerBy, true}, confirmations < mostConfirmations
+	return Trial{s.jump(last), true}, confirmations < mostConfirmations
+}
+
+// jump is the load that follows one that was not confirmed: a little below what the system can do.
+func (s Search) jump(failed report.PeakStep) float64 {
+	const below = 0.97 // of its capacity a system with a queue keeps no bound
+	return min(s.capacity(failed)*below, failed.Load*lowerBy)
+}
+
+// capacity is what the system can do by a test that missed its bound. A system that can do c of the load l is behind by the share
+// 1 - c/l of the time until its last answer, and so is the latency then. The time per further token grows with the load.
+func (s Search) capacity(failed report.PeakStep) float64 {
+	share := 1.0
+	for _, of := range []struct {
+		ns    int64
+		bound time.Duration
+	}{{failed.LatencyNS, s.Bound}, {failed.FirstTokenNS, s.FirstToken}} {
+		if missed := time.Duration(of.ns) - of.bound; of.bound > 0 && missed > 0 && failed.Seconds > 0 {
+			share = min(share, 1-missed.Seconds()/failed.Seconds)
+		}
+	}
+	if s.PerToken > 0 && failed.PerTokenNS > int64(s.PerToken) {
+		share = min(share, float64(s.PerToken)/float64(failed.PerTokenNS))
+	}
+	return failed.Load * max(share, leastJump)
+}
+
+// halve chooses a load between one that was confirmed and what tests at full length that failed say the system can do; false: they are
+// close together, or have been halved often, or the rules have another procedure. A load close by that failed once may have failed
+// by chance.
+func (s Search) halve(confirmed float64, tried []report.PeakStep) (Trial, bool) {
+	if s.Procedure() != "" {
+		return Trial{}, false
+	}
+	const near = 1/lowerBy + 1e-9
+	lowest, limit, failures, halvings := math.Inf(1), math.Inf(1), map[float64]int{}, -1 // the first confirmation halves nothing
+	for _, step := range tried {
+		if !step.Full {
+			continue
+		}
+		if !step.Met && step.Load > confirmed {
+			failures[step.Load]++
+			lowest, limit = min(lowest, step.Load), min(limit, max(s.capacity(step), confirmed))
+		}
+		if step.Met || halvings >= 0 {
+			halvings++
+		}
+	}
+	limit = min(limit, lowest)
+	switch {
+	case halvings >= mostHalvings, math.IsInf(lowest, 1):
+		return Trial{}, false
+	case lowest <= confirmed*near && failures[lowest] < sureFailures:
+		return Trial{lowest, true}, true
+	}
+	return Trial{math.Sqrt(confirmed * limit), true}, limit > confirmed*near
 }
 
 // above looks for a higher load than one that was confirmed with room to spare. It ends with
