@@ -73,7 +73,7 @@ func TestWhatBecameOfEachRequest(t *testing.T) {
 func TestRequestsOfAnEngineHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
-		cfg := config(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
+		cfg := configOf(t, n, loadgen.SingleStream, loadgen.PerformanceOnly)
 		cfg.EachRequest = true
 		r := mustRun(t, n, cfg)
 		count := 0

@@ -18,7 +18,7 @@ func TestTrendOfAQueue(t *testing.T) {
 		for seed := range uint64(20) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNumbers(100)
-				cfg := config(t, n, loadgen.Server, loadgen.PerformanceOnly)
+				cfg := configOf(t, n, loadgen.Server, loadgen.PerformanceOnly)
 				cfg.Instances, cfg.MaxBatch = 1, 1
 				p, err := OpenProbe(context.Background(), cfg)
 				if err != nil {

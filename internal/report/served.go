@@ -58,14 +58,14 @@ func (r *Results) Bounds() (list []string) {
 	percentile := units.Percentile(t.TargetLatencyPercentile)
 	for _, b := range []struct {
 		of string
-		ns int64
-	}{{OfFirstToken, t.FirstTokenLatencyNS}, {OfPerToken, t.PerTokenLatencyNS}} {
-		if b.ns > 0 {
-			list = append(list, Objective{Of: b.of, Percentile: percentile, BoundNS: b.ns}.String())
+		at time.Duration
+	}{{OfFirstToken, t.ServerTTFTLatency}, {OfPerToken, t.ServerTPOTLatency}} {
+		if b.at > 0 {
+			list = append(list, Objective{Of: b.of, Percentile: percentile, BoundNS: int64(b.at)}.String())
 		}
 	}
-	if len(list) == 0 && t.TargetLatencyNS > 0 {
-		list = append(list, percentile+"<"+time.Duration(t.TargetLatencyNS).String())
+	if len(list) == 0 && t.TargetLatency > 0 {
+		list = append(list, percentile+"<"+t.TargetLatency.String())
 	}
 	return list
 }
