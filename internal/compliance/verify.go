@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
@@ -174,11 +173,7 @@ func readResults(folder string) (*report.Results, error) {
 
 // addLimitations adds those of the results of the runs, and refuses runs of different models. A setting of the test is none.
 func (v *verification) addLimitations() error {
-	add := func(l limitation.Limitation) {
-		if !slices.Contains(v.Limitations, l) {
-			v.Limitations = append(v.Limitations, l)
-		}
-	}
+	add := func(l limitation.Limitation) { v.Limitations = v.Limitations.Add(l) }
 	var first *report.Results
 	for _, dir := range []string{v.Performance, v.Audit, v.Accuracy} {
 		r, err := readResults(dir)

@@ -333,9 +333,11 @@ func TestSeedsOfV05(t *testing.T) {
 
 func TestLimitationsOfRuns(t *testing.T) {
 	l := pair01(t, []string{"0 00"}, []string{"0 00"})
-	quick, simulated := limitation.Limitation{ID: limitation.Setting, Key: "min_duration", Origin: "audit.config:1", Role: limitation.UserConf}, limitation.Limitation{ID: limitation.SimulatedEngine}
+	quick, simulated := limitation.Limitation{ID: limitation.Setting, Key: "min_duration", Origin: "quick run: 100 queries would take 1 min", Role: limitation.QuickRun}, limitation.Limitation{ID: limitation.SimulatedEngine}
+	slower := quick
+	slower.Origin = "quick run: 100 queries would take 2 min"
 	with(t, l.Performance, report.Results{Model: "bert", Limitations: report.Limitations{quick, quick}})
-	with(t, l.Audit, report.Results{Model: "bert", Limitations: report.Limitations{quick, {ID: limitation.Setting, Key: "test05", Origin: "my.conf:2", Role: limitation.AuditConf}, simulated}})
+	with(t, l.Audit, report.Results{Model: "bert", Limitations: report.Limitations{slower, {ID: limitation.Setting, Key: "test05", Origin: "my.conf:2", Role: limitation.AuditConf}, simulated}})
 	if v, want := verified(t, test01, l, Options{}), (report.Limitations{quick, simulated}); !slices.Equal(v.Limitations, want) {
 		t.Errorf("limitations %v, want %v", v.Limitations, want)
 	}

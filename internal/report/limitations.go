@@ -202,6 +202,19 @@ func (list Limitations) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
+// alike reports whether two limitations read the same: how long queries of a quick run would take is in its origin alone.
+func alike(a, b limitation.Limitation) bool {
+	return a == b || a.ID == b.ID && a.Key == b.Key && Sentence(a) == Sentence(b)
+}
+
+// Add appends a limitation, unless the list has one that reads the same.
+func (list Limitations) Add(l limitation.Limitation) Limitations {
+	if slices.ContainsFunc(list, func(have limitation.Limitation) bool { return alike(have, l) }) {
+		return list
+	}
+	return append(list, l)
+}
+
 // A LimitationCount is a limitation of some of several runs.
 type LimitationCount struct {
 	limitation.Limitation
@@ -215,7 +228,7 @@ type LimitationCounts []LimitationCount
 func CountLimitations(runs ...*Results) (counts LimitationCounts) {
 	for _, r := range runs {
 		for _, l := range r.Limitations {
-			i := slices.IndexFunc(counts, func(c LimitationCount) bool { return c.Limitation == l })
+			i := slices.IndexFunc(counts, func(c LimitationCount) bool { return alike(c.Limitation, l) })
 			if i < 0 {
 				i, counts = len(counts), append(counts, LimitationCount{Limitation: l})
 			}
