@@ -90,7 +90,7 @@ func TestDataSetsThatNeedNoEngineAreMade(t *testing.T) {
 		name, file string
 		model      workload.Model
 	}{
-		{"questions", "tokenizer.json", workload.Model{Name: "q", BuiltIn: workload.Questions{Samples: 4, Form: "deepseek-r1"}}},
+		{"questions", "tokenizer.json", workload.Model{Name: "q", Dataset: "deepseek-r1", BuiltIn: workload.Questions{Samples: 4, Form: "deepseek-r1"}}},
 		{"talk", "dev-all-repack.json", lookupModel(t, "whisper")},
 		{"captions", "captions/captions_source.tsv", lookupModel(t, "stable-diffusion-xl")},
 		{"prompts", "tokenizer.json", lookupModel(t, "llama3.1-8b")},

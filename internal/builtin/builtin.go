@@ -10,7 +10,6 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
-	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/vision"
@@ -132,24 +131,13 @@ func (m Maker) Ports(model workload.Model) (ports map[string]workload.Ports, pat
 	return ports, path, nil
 }
 
-// Samples is how many samples the built-in data set of a model has, where they are those that its recipe names; 0: that is known when
-// it is made.
+// Samples is how many samples the built-in data set of a model has; 0: that is known when it is made, or there is none.
 func (m Maker) Samples(model workload.Model) int {
-	if model.Dataset == "imagenet" {
-		return m.spec().Images
+	s, err := m.set(model)
+	if err != nil {
+		return 0
 	}
-	switch r := model.BuiltIn.(type) {
-	case vision.BuiltIn:
-		return m.samples(r.Samples)
-	case workload.Recipe:
-		switch model.Dataset {
-		case "wmt16", "librispeech", "librispeech-whisper", "brats19", "igbh", "waymo", "streaming-100b", "coco-2014-captions", articlePrompts, orcaPrompts, mixedPrompts:
-			return m.samples(r.Samples)
-		case "criteo", multiHotSet:
-			return len(dataset.AggregatePairs(meanRun * m.samples(r.Samples)))
-		}
-	}
-	return 0
+	return s.samples
 }
 
 // Model returns the file of a built-in model, or the folder of its files if it has several.

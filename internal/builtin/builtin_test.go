@@ -63,7 +63,7 @@ func TestHasModelAndHasDatasetLookForWhatIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := imageNet()
-	if err := (synth.Manifest{Version: synth.FormatVersion, ImageNet: &spec}).Write(folder); err != nil {
+	if err := (synth.Manifest{Version: synth.FormatVersion, Spec: &spec}).Write(folder); err != nil {
 		t.Fatal(err)
 	}
 	if same, has := HasDataset(dir, mobileNet(t)); !has || same != folder {
@@ -93,7 +93,7 @@ func TestWhatIsNotBuiltInIsAnError(t *testing.T) {
 	if _, err := m.Dataset(t.Context(), workload.Model{Dataset: "squirrels", BuiltIn: vision.BuiltIn{}}); err == nil || err.Error() != `there is no built-in data set "squirrels"` {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Dataset(t.Context(), workload.Model{Name: "squirrelnet"}); err == nil || err.Error() != "squirrelnet has no built-in form" {
+	if _, err := m.Dataset(t.Context(), workload.Model{Name: "squirrelnet", Dataset: "imagenet"}); err == nil || err.Error() != "squirrelnet has no built-in form" {
 		t.Errorf("error %v", err)
 	}
 	m.Engine = nil

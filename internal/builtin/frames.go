@@ -22,7 +22,7 @@ func (m Maker) frameSet(model workload.Model, r workload.Recipe) (set, error) {
 	if truth != "" {
 		spec.Truth = fmt.Sprintf("%s-boxes%d", truth, boxesVersion)
 	}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Frames, func(ctx context.Context, dir string) error {
 		judge := judgeBy(truth, func(folder string) (map[string]float64, error) { return m.markFrames(ctx, model, spec, folder) })
 		return synth.WriteWaymo(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil

@@ -27,7 +27,7 @@ func (m Maker) maskSet(model workload.Model, r vision.BuiltIn) (set, error) {
 		return set{}, err
 	}
 	spec := synth.ADE20KSpec{Seed: segmentationSeed, Images: m.judged(r.Samples), Truth: truth}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Images, func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markPixels(ctx, model, spec, folder) })
 		return synth.WriteADE20K(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
@@ -82,7 +82,7 @@ func (m Maker) volumeSet(model workload.Model, r vision.BuiltIn) (set, error) {
 		return set{}, err
 	}
 	spec := synth.KiTS19Spec{Seed: segmentationSeed, Cases: m.judged(r.Samples), Truth: truth}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Cases, func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markVoxels(ctx, model, spec, folder) })
 		return synth.WriteKiTS19(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil
@@ -115,7 +115,7 @@ func (m Maker) scanSet(model workload.Model, r workload.Recipe) (set, error) {
 		return set{}, err
 	}
 	spec := synth.BraTS19Spec{Seed: segmentationSeed, Cases: m.judged(r.Samples), Truth: truth}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Cases, func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markScans(ctx, model, spec, folder) })
 		return synth.WriteBraTS19(ctx, dir, spec, judge, m.Observer.Items)
 	}}, nil

@@ -21,7 +21,7 @@ func (m Maker) graphSet(model workload.Model, r workload.Recipe) (set, error) {
 	if spec.Truth, err = m.truthOfParts(r); err != nil {
 		return set{}, err
 	}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Papers / papersOfSample, func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markNodes(ctx, model, spec, folder) })
 		return synth.WriteIGBH(ctx, dir, spec, judge)
 	}}, nil

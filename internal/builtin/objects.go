@@ -17,6 +17,15 @@ import (
 // detectionSeed is that of all built-in data sets for detection.
 const detectionSeed = 1
 
+// cocoSet is a data set of photos of things, openImagesSet one in the other layout.
+func (m Maker) cocoSet(model workload.Model, r vision.BuiltIn) (set, error) {
+	return m.detectionSet(model, r, synth.COCO)
+}
+
+func (m Maker) openImagesSet(model workload.Model, r vision.BuiltIn) (set, error) {
+	return m.detectionSet(model, r, synth.OpenImages)
+}
+
 // detectionSet is a data set for a detector, whose ground truth is what the model finds
 // in FP32 on the CPU, disturbed: it is then about half right, and the less precisely it
 // computes the less.
@@ -32,7 +41,7 @@ func (m Maker) detectionSet(model workload.Model, r vision.BuiltIn, layout synth
 		}
 	}
 	spec := synth.COCOSpec{Layout: layout, Seed: detectionSeed, Images: m.judged(r.Samples), Truth: truth}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Images, func(ctx context.Context, dir string) error {
 		judge := func(folder string) (map[string]float64, error) {
 			return m.markObjects(ctx, model, spec, folder, r)
 		}

@@ -128,13 +128,13 @@ func (m Maker) lacks(p workload.Part) (list []string) {
 
 // squadSet is the data set of questions about texts. The models are made to know the
 // answers.
-func (m Maker) squadSet(r workload.Recipe) set {
+func (m Maker) squadSet(_ workload.Model, r workload.Recipe) (set, error) {
 	spec := synth.SQuADSpec{Seed: synth.Seed, Questions: m.samples(r.Samples), FirstWord: arch.BERTFirstWord, Lengths: arch.BERTLengths}
-	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSQuAD(ctx, dir, spec) }}
+	return set{spec.Key(), 0, func(ctx context.Context, dir string) error { return synth.WriteSQuAD(ctx, dir, spec) }}, nil // samples are windows
 }
 
 // translationSet is the data set of sentences. They are translated as the model was made to.
-func (m Maker) translationSet(r workload.Recipe) (set, error) {
+func (m Maker) translationSet(_ workload.Model, r workload.Recipe) (set, error) {
 	a, o := r.Parts[0].Network, m.options(r.Parts[0])
 	key, err := a.Key(o)
 	if err != nil {
@@ -145,7 +145,7 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 		rows = int(o.Rows)
 	}
 	spec := synth.TranslationSpec{Seed: synth.Seed, Sentences: m.samples(r.Samples), Pieces: rows, Lexicon: key}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Sentences, func(ctx context.Context, dir string) error {
 		var lexicon synth.Lexicon
 		lexicon.Pieces, lexicon.First = arch.GNMTLexicon(rows)
 		return synth.WriteTranslation(ctx, dir, spec, lexicon)
@@ -153,16 +153,16 @@ func (m Maker) translationSet(r workload.Recipe) (set, error) {
 }
 
 // speechSet is the data set of recordings. The model is made to hear what is said.
-func (m Maker) speechSet(r workload.Recipe) set {
+func (m Maker) speechSet(_ workload.Model, r workload.Recipe) (set, error) {
 	spec := synth.SpeechSpec{Seed: synth.Seed, Utterances: m.samples(r.Samples)}
 	for _, band := range arch.RNNTBands() {
 		spec.Pitches = append(spec.Pitches, audio.BandPitch(band, 80))
 	}
-	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteSpeech(ctx, dir, spec) }}
+	return set{spec.Key(), spec.Utterances, func(ctx context.Context, dir string) error { return synth.WriteSpeech(ctx, dir, spec) }}, nil
 }
 
 // talkSet is the data set of recordings of words. The model is made to hear what is said.
-func (m Maker) talkSet(r workload.Recipe) set {
+func (m Maker) talkSet(_ workload.Model, r workload.Recipe) (set, error) {
 	const bands = 128
 	spec := synth.TalkSpec{Seed: synth.Seed, Recordings: m.samples(r.Samples), Start: arch.WhisperStart, Each: arch.WhisperEach, FirstWord: arch.WhisperFirstWord}
 	low, high := arch.WhisperTones()
@@ -172,5 +172,5 @@ func (m Maker) talkSet(r workload.Recipe) set {
 	for _, band := range high {
 		spec.High = append(spec.High, audio.BandPitch(band, bands))
 	}
-	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteTalk(ctx, dir, spec) }}
+	return set{spec.Key(), spec.Recordings, func(ctx context.Context, dir string) error { return synth.WriteTalk(ctx, dir, spec) }}, nil
 }

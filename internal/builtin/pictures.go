@@ -40,7 +40,7 @@ func (m Maker) captionSet(model workload.Model, r workload.Recipe) (set, error) 
 			return set{}, err
 		}
 	}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Captions, func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markPictures(ctx, model, spec, folder) })
 		return synth.WriteCaptions(ctx, dir, spec, judge)
 	}}, nil

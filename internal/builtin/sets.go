@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
+	"github.com/mlperf-go/mlperf/internal/dataset"
+	"github.com/mlperf-go/mlperf/internal/models/vision"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 )
@@ -17,83 +19,72 @@ import (
 // A set is a built-in data set, made or not. Models for classification share one. For all
 // others the ground truth follows from what the model answers, so each has its own.
 type set struct {
-	key  string // its folder
-	make func(ctx context.Context, dir string) error
+	key     string // its folder
+	samples int    // 0: that is known when it is made
+	make    func(ctx context.Context, dir string) error
+}
+
+// sets say how the built-in data sets are made, by the names of the official ones. A row is a function of the model and of its
+// built-in form.
+func sets() map[string]func(Maker, workload.Model) (set, error) {
+	return map[string]func(Maker, workload.Model) (set, error){
+		"imagenet":            of(Maker.imageNetSet),
+		"coco":                of(Maker.cocoSet),
+		"openimages":          of(Maker.openImagesSet),
+		"ade20k":              of(Maker.maskSet),
+		"kits19":              of(Maker.volumeSet),
+		"brats19":             of(Maker.scanSet),
+		"squad":               of(Maker.squadSet),
+		"wmt16":               of(Maker.translationSet),
+		"librispeech":         of(Maker.speechSet),
+		"librispeech-whisper": of(Maker.talkSet),
+		"criteo":              of(Maker.clickSet),
+		multiHotSet:           of(Maker.clickSet),
+		articlePrompts:        of(Maker.promptSet),
+		orcaPrompts:           of(Maker.promptSet),
+		mixedPrompts:          of(Maker.promptSet),
+		"deepseek-r1":         of(Maker.questionSet),
+		"gpt-oss-120b":        of(Maker.questionSet),
+		"llama3.1-405b":       of(Maker.questionSet),
+		"coco-2014-captions":  of(Maker.captionSet),
+		"igbh":                of(Maker.graphSet),
+		"waymo":               of(Maker.frameSet),
+		"streaming-100b":      of(Maker.requestSet),
+	}
+}
+
+// of is a row for models whose built-in form is a B.
+func of[B any](f func(Maker, workload.Model, B) (set, error)) func(Maker, workload.Model) (set, error) {
+	return func(m Maker, model workload.Model) (set, error) {
+		b, ok := model.BuiltIn.(B)
+		if !ok {
+			return set{}, fmt.Errorf("%s has no built-in form", model.Name)
+		}
+		return f(m, model, b)
+	}
 }
 
 // set returns the data set of a model.
 func (m Maker) set(model workload.Model) (set, error) {
-	switch of := model.BuiltIn.(type) {
-	case workload.Recipe:
-		return m.recipeSet(model, of)
-	case workload.Questions:
-		return m.questionSet(of), nil
+	row, ok := sets()[model.Dataset]
+	if !ok {
+		return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
 	}
-	return m.picturesOrVolumes(model)
-}
-
-// picturesOrVolumes returns the data set of a model of vision.
-func (m Maker) picturesOrVolumes(model workload.Model) (set, error) {
-	r, err := recipe(model)
-	if err != nil {
-		return set{}, err
-	}
-	switch model.Dataset {
-	case "imagenet":
-		return m.imageNetSet(), nil
-	case "coco":
-		return m.detectionSet(model, r, synth.COCO)
-	case "openimages":
-		return m.detectionSet(model, r, synth.OpenImages)
-	case "ade20k":
-		return m.maskSet(model, r)
-	case "kits19":
-		return m.volumeSet(model, r)
-	}
-	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
+	return row(m, model)
 }
 
 // questionSet is the data set of questions for a form of prompt.
-func (m Maker) questionSet(q workload.Questions) set {
+func (m Maker) questionSet(_ workload.Model, q workload.Questions) (set, error) {
 	spec := synth.QuestionSpec{Seed: synth.Seed, Questions: m.samples(q.Samples), Form: q.Form}
-	return set{spec.Key(), func(ctx context.Context, dir string) error { return synth.WriteQuestions(ctx, dir, spec) }}
+	return set{spec.Key(), spec.Questions, func(ctx context.Context, dir string) error { return synth.WriteQuestions(ctx, dir, spec) }}, nil
 }
 
 // imageNetSet is the data set of pictures of things, one to each.
-func (m Maker) imageNetSet() set {
+func (m Maker) imageNetSet(workload.Model, vision.BuiltIn) (set, error) {
 	spec := m.spec()
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Images, func(ctx context.Context, dir string) error {
 		return synth.WriteImageNet(ctx, dir, spec, m.Observer.Items)
-	}}
-}
-
-// recipeSet returns the data set of a model whose recipe says of what it is made.
-func (m Maker) recipeSet(model workload.Model, r workload.Recipe) (set, error) {
-	switch model.Dataset {
-	case "squad":
-		return m.squadSet(r), nil
-	case "wmt16":
-		return m.translationSet(r)
-	case "librispeech":
-		return m.speechSet(r), nil
-	case "librispeech-whisper":
-		return m.talkSet(r), nil
-	case "criteo", multiHotSet:
-		return m.clickSet(model, r)
-	case articlePrompts, orcaPrompts, mixedPrompts:
-		return m.promptSet(model, r)
-	case "coco-2014-captions":
-		return m.captionSet(model, r)
-	case "brats19":
-		return m.scanSet(model, r)
-	case "igbh":
-		return m.graphSet(model, r)
-	case "waymo":
-		return m.frameSet(model, r)
-	case "streaming-100b":
-		return m.requestSet(model, r)
-	}
-	return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
+	}}, nil
 }
 
 // truth names how the ground truth of a model is found: by the model, or, without an
@@ -168,7 +159,7 @@ func (m Maker) clickSet(model workload.Model, r workload.Recipe) (set, error) {
 	if spec.Truth, err = m.truthOfParts(r); err != nil {
 		return set{}, err
 	}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), len(dataset.AggregatePairs(spec.Pairs)), func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) { return m.markClicks(ctx, model, spec, folder) })
 		return synth.WriteCriteo(ctx, dir, spec, judge)
 	}}, nil
@@ -214,7 +205,7 @@ func (m Maker) promptSet(model workload.Model, r workload.Recipe) (set, error) {
 		}
 		spec.Truth = truth + " " + model.Dataset // which says how long answers are
 	}
-	return set{spec.Key(), func(ctx context.Context, dir string) error {
+	return set{spec.Key(), spec.Prompts, func(ctx context.Context, dir string) error {
 		judge := judgeBy(spec.Truth, func(folder string) (map[string]float64, error) {
 			return m.markPrompts(ctx, model, spec, r.TokenBytes, folder)
 		})

@@ -257,12 +257,13 @@ func TestMasksAreWhatTheModelSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifest, err := synth.ReadManifest(dir)
-	if err != nil || manifest.ADE20K == nil || len(manifest.Scores) != 1 {
+	if err != nil || manifest.Spec == nil || len(manifest.Scores) != 1 {
 		t.Fatalf("%+v, %v", manifest, err)
 	}
 	for i, response := range responses {
-		width, height := manifest.ADE20K.Content(i)
-		data, err := os.ReadFile(filepath.Join(dir, "annotations", manifest.ADE20K.Name(i)+".png"))
+		spec := manifest.Spec.(*synth.ADE20KSpec)
+		width, height := spec.Content(i)
+		data, err := os.ReadFile(filepath.Join(dir, "annotations", spec.Name(i)+".png"))
 		if err != nil {
 			t.Fatal(err)
 		}

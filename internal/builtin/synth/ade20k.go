@@ -66,7 +66,7 @@ func (s ADE20KSpec) Scene(i int) Scene {
 func WriteADE20K(ctx context.Context, dir string, spec ADE20KSpec, judge Judge, progress func(done, total int)) error {
 	err := spec.check()
 	if err == nil {
-		m := Manifest{Version: FormatVersion, ADE20K: &spec}
+		m := Manifest{Version: FormatVersion, Spec: &spec}
 		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 	}
 	if err != nil {

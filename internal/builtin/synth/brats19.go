@@ -44,7 +44,7 @@ const modalities = 4
 func WriteBraTS19(ctx context.Context, dir string, spec BraTS19Spec, judge Judge, progress func(done, total int)) error {
 	err := spec.check()
 	if err == nil {
-		m := Manifest{Version: FormatVersion, BraTS19: &spec}
+		m := Manifest{Version: FormatVersion, Spec: &spec}
 		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 	}
 	if err != nil {

@@ -67,7 +67,7 @@ func WriteCaptions(ctx context.Context, dir string, spec CaptionSpec, judge Judg
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Captions: &spec}, spec.fill, judge)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, judge)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in captions: %w", err)

@@ -161,7 +161,7 @@ func (s COCOSpec) number(r *stream) uint64 {
 func WriteCOCO(ctx context.Context, dir string, spec COCOSpec, judge Judge, progress func(done, total int)) error {
 	err := spec.check()
 	if err == nil {
-		m := Manifest{Version: FormatVersion, COCO: &spec}
+		m := Manifest{Version: FormatVersion, Spec: &spec}
 		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 	}
 	if err != nil {

@@ -73,7 +73,7 @@ func WriteCriteo(ctx context.Context, dir string, spec CriteoSpec, judge Judge) 
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Criteo: &spec}, spec.fill, judge)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, judge)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in Criteo: %w", err)

@@ -55,7 +55,7 @@ func WriteIGBH(ctx context.Context, dir string, spec IGBHSpec, judge Judge) erro
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, IGBH: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, judge)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, judge)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in IGBH: %w", err)

@@ -109,7 +109,7 @@ func AnchorJPEG(spec ImageNetSpec, class int) ([]byte, error) {
 func WriteImageNet(ctx context.Context, dir string, spec ImageNetSpec, progress func(done, total int)) error {
 	err := spec.check()
 	if err == nil {
-		m := Manifest{Version: FormatVersion, ImageNet: &spec}
+		m := Manifest{Version: FormatVersion, Spec: &spec}
 		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, nil)
 	}
 	if err != nil {

@@ -77,7 +77,7 @@ func (s KiTS19Spec) Grid(i int) VolumeGrid {
 func WriteKiTS19(ctx context.Context, dir string, spec KiTS19Spec, judge Judge, progress func(done, total int)) error {
 	err := spec.check()
 	if err == nil {
-		m := Manifest{Version: FormatVersion, KiTS19: &spec}
+		m := Manifest{Version: FormatVersion, Spec: &spec}
 		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 	}
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -20,32 +22,64 @@ const FormatVersion = 4
 
 const manifestName = "builtin.json"
 
+// A setKind is a kind of data set.
+type setKind struct {
+	name string // of its spec in manifests
+	spec Spec   // of its type
+}
+
+// setKinds are all kinds of data sets.
+var setKinds = []setKind{
+	{"imagenet", &ImageNetSpec{}},
+	{"coco", &COCOSpec{}},
+	{"ade20k", &ADE20KSpec{}},
+	{"kits19", &KiTS19Spec{}},
+	{"brats19", &BraTS19Spec{}},
+	{"squad", &SQuADSpec{}},
+	{"translation", &TranslationSpec{}},
+	{"criteo", &CriteoSpec{}},
+	{"prompts", &PromptSpec{}},
+	{"speech", &SpeechSpec{}},
+	{"talk", &TalkSpec{}},
+	{"captions", &CaptionSpec{}},
+	{"igbh", &IGBHSpec{}},
+	{"waymo", &WaymoSpec{}},
+	{"questions", &QuestionSpec{}},
+	{"requests", &RequestSpec{}},
+}
+
+// A Spec says everything about a data set.
+type Spec interface{ check() error }
+
+// kindOf is the index of the kind of a spec; -1: there is no such kind.
+func kindOf(s Spec) int {
+	return slices.IndexFunc(setKinds, func(k setKind) bool { return reflect.TypeOf(k.spec) == reflect.TypeOf(s) })
+}
+
 // A Manifest lies in the folder of a built-in data set, as builtin.json, and says how the
-// set was made. It is what tells a built-in set from an official one. Exactly one
-// of the specs is set.
+// set was made. It is what tells a built-in set from an official one.
 type Manifest struct {
-	Version  int           `json:"version"` // FormatVersion of the program that made the set
-	ImageNet *ImageNetSpec `json:"imagenet,omitempty"`
-	COCO     *COCOSpec     `json:"coco,omitempty"`
-	ADE20K   *ADE20KSpec   `json:"ade20k,omitempty"`
-	KiTS19   *KiTS19Spec   `json:"kits19,omitempty"`
-	BraTS19  *BraTS19Spec  `json:"brats19,omitempty"`
-	SQuAD    *SQuADSpec    `json:"squad,omitempty"`
-
-	Translation *TranslationSpec `json:"translation,omitempty"`
-	Criteo      *CriteoSpec      `json:"criteo,omitempty"`
-	Prompts     *PromptSpec      `json:"prompts,omitempty"`
-	Speech      *SpeechSpec      `json:"speech,omitempty"`
-	Talk        *TalkSpec        `json:"talk,omitempty"`
-	Captions    *CaptionSpec     `json:"captions,omitempty"`
-	IGBH        *IGBHSpec        `json:"igbh,omitempty"`
-	Waymo       *WaymoSpec       `json:"waymo,omitempty"`
-	Questions   *QuestionSpec    `json:"questions,omitempty"`
-	Requests    *RequestSpec     `json:"requests,omitempty"`
-
+	Version int // FormatVersion of the program that made the set
+	Spec    Spec
 	// Scores are what the FP32 reference reaches on the set, by names that the caller
 	// chooses: of models, say.
-	Scores map[string]float64 `json:"scores,omitempty"`
+	Scores map[string]float64
+}
+
+// document is a manifest as JSON has it: a struct with a pointer for each kind of spec, all but one of which are nil.
+func (m Manifest) document() reflect.Value {
+	fields := []reflect.StructField{{Name: "Version", Type: reflect.TypeFor[int](), Tag: `json:"version"`}}
+	for i, k := range setKinds {
+		fields = append(fields, reflect.StructField{Name: fmt.Sprint("Spec", i), Type: reflect.TypeOf(k.spec), Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, k.name))})
+	}
+	fields = append(fields, reflect.StructField{Name: "Scores", Type: reflect.TypeFor[map[string]float64](), Tag: `json:"scores,omitempty"`})
+	d := reflect.New(reflect.StructOf(fields)).Elem()
+	d.Field(0).SetInt(int64(m.Version))
+	if i := kindOf(m.Spec); i >= 0 {
+		d.Field(1 + i).Set(reflect.ValueOf(m.Spec))
+	}
+	d.Field(1 + len(setKinds)).Set(reflect.ValueOf(m.Scores))
+	return d
 }
 
 // ReadManifest reads the manifest of a data set's folder. The error is fs.ErrNotExist if
@@ -71,7 +105,7 @@ func (m Manifest) Write(dir string) error {
 		err = fileio.WriteAtomic(filepath.Join(dir, manifestName), 0o644, func(f io.Writer) error {
 			e := json.NewEncoder(f)
 			e.SetIndent("", "  ")
-			return e.Encode(m)
+			return e.Encode(m.document().Interface())
 		})
 	}
 	if err != nil {
@@ -83,13 +117,24 @@ func (m Manifest) Write(dir string) error {
 // parseManifest is strict: whatever it does not know was written by another version.
 func parseManifest(data []byte) (Manifest, error) {
 	var m Manifest
+	document := m.document()
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&m); err != nil {
+	if err := d.Decode(document.Addr().Interface()); err != nil {
 		return Manifest{}, err
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return Manifest{}, errors.New("there is something after the manifest")
+	}
+	m.Version, m.Scores = int(document.Field(0).Int()), document.Field(1+len(setKinds)).Interface().(map[string]float64)
+	for i := range setKinds {
+		switch spec := document.Field(1 + i); {
+		case spec.IsNil():
+		case m.Spec != nil:
+			return Manifest{}, errors.New("there are two specs, expected one")
+		default:
+			m.Spec = spec.Interface().(Spec)
+		}
 	}
 	return m, m.check()
 }
@@ -98,63 +143,19 @@ func (m Manifest) check() error {
 	if m.Version < 1 {
 		return fmt.Errorf("version is %d: must be 1 or more", m.Version)
 	}
-	switch list := m.specs(); len(list) {
-	case 0:
-		return errors.New("there is no spec, expected imagenet, coco, ade20k, kits19, brats19, squad, translation, criteo, prompts, questions, speech, talk, captions, igbh, waymo or requests")
-	case 1:
-		return list[0].check()
-	}
-	return errors.New("there are two specs, expected one")
-}
-
-// A spec says everything about a data set.
-type spec interface{ check() error }
-
-// A namedSpec is a spec of a manifest.
-type namedSpec struct {
-	name string
-	spec
-}
-
-// specs returns those that there are.
-func (m Manifest) specs() []namedSpec {
-	all := []struct {
-		there bool
-		spec  namedSpec
-	}{
-		{m.ImageNet != nil, namedSpec{"ImageNet", m.ImageNet}},
-		{m.COCO != nil, namedSpec{"COCO", m.COCO}},
-		{m.ADE20K != nil, namedSpec{"ADE20K", m.ADE20K}},
-		{m.KiTS19 != nil, namedSpec{"KiTS19", m.KiTS19}},
-		{m.BraTS19 != nil, namedSpec{"BraTS19", m.BraTS19}},
-		{m.SQuAD != nil, namedSpec{"SQuAD", m.SQuAD}},
-		{m.Criteo != nil, namedSpec{"Criteo", m.Criteo}},
-		{m.Translation != nil, namedSpec{"translation", m.Translation}},
-		{m.Prompts != nil, namedSpec{"prompts", m.Prompts}},
-		{m.Speech != nil, namedSpec{"speech", m.Speech}},
-		{m.Talk != nil, namedSpec{"talk", m.Talk}},
-		{m.Captions != nil, namedSpec{"captions", m.Captions}},
-		{m.Questions != nil, namedSpec{"questions", m.Questions}},
-		{m.IGBH != nil, namedSpec{"IGBH", m.IGBH}},
-		{m.Waymo != nil, namedSpec{"Waymo", m.Waymo}},
-		{m.Requests != nil, namedSpec{"requests", m.Requests}},
-	}
-	var list []namedSpec
-	for _, s := range all {
-		if s.there {
-			list = append(list, s.spec)
+	if kindOf(m.Spec) < 0 {
+		var names []string
+		for _, k := range setKinds {
+			names = append(names, k.name)
 		}
+		return fmt.Errorf("there is no spec, expected one of %s", strings.Join(names, ", "))
 	}
-	return list
+	return m.Spec.check()
 }
 
 // describe names the content in an error.
 func (m Manifest) describe() string {
-	text := fmt.Sprintf("version %d", m.Version)
-	for _, s := range m.specs() {
-		text += fmt.Sprintf(", %s %s", s.name, strings.TrimPrefix(fmt.Sprintf("%+v", s.spec), "&"))
-	}
-	return text
+	return fmt.Sprintf("version %d, %s %s", m.Version, setKinds[kindOf(m.Spec)].name, strings.TrimPrefix(fmt.Sprintf("%+v", m.Spec), "&"))
 }
 
 // sameSet reports whether two manifests belong to equal data sets. Scores do not matter.

@@ -130,7 +130,7 @@ func WritePrompts(ctx context.Context, dir string, spec PromptSpec, judge Judge)
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Prompts: &spec}, spec.fill, judge)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, judge)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in prompts: %w", err)

@@ -86,7 +86,7 @@ func WriteQuestions(ctx context.Context, dir string, spec QuestionSpec) error {
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Questions: &spec}, spec.fill, nil)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in questions: %w", err)

@@ -50,7 +50,7 @@ func WriteRequests(ctx context.Context, dir string, spec RequestSpec, judge Judg
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Requests: &spec}, func(folder string) error { return spec.fill(folder, nil) }, judge)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(folder, nil) }, judge)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in requests: %w", err)

@@ -188,7 +188,7 @@ func TestAJudgeHasTheLastWordOnTheTruth(t *testing.T) {
 		return map[string]float64{"mower": 0.5}, spec.WriteMask(folder, 0, grass)
 	})
 	m, err := ReadManifest(dir)
-	if err != nil || m.Scores["mower"] != 0.5 || m.ADE20K.Truth != "all grass" {
+	if err != nil || m.Scores["mower"] != 0.5 || m.Spec.(*ADE20KSpec).Truth != "all grass" {
 		t.Errorf("manifest %+v, %v", m, err)
 	}
 	f, err := os.Open(filepath.Join(dir, "annotations", spec.Name(0)+".png"))

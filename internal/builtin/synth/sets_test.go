@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -68,7 +69,7 @@ func TestASetOfAnyKindIsLeftAloneAndNotTakenForAnother(t *testing.T) {
 			if err := write(t.Context(), dir, 1); err != nil {
 				t.Errorf("it is there already: %v", err)
 			}
-			wantError(t, write(t.Context(), dir, 2), "holds another data set: version ", ", "+kind+" {", "Seed:1", "Seed:2")
+			wantError(t, write(t.Context(), dir, 2), "holds another data set: version ", ", "+strings.ToLower(kind)+" {", "Seed:1", "Seed:2")
 			if !maps.Equal(filesOf(t, dir), before) {
 				t.Error("the set changed")
 			}

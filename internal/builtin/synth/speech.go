@@ -83,7 +83,7 @@ type (
 func WriteSpeech(ctx context.Context, dir string, spec SpeechSpec) error {
 	err := spec.check()
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Speech: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, nil)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in recordings: %w", err)

@@ -85,7 +85,7 @@ func WriteSQuAD(ctx context.Context, dir string, spec SQuADSpec) error {
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, SQuAD: &spec}, spec.fill, nil)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in SQuAD: %w", err)

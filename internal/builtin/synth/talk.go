@@ -90,7 +90,7 @@ func (s TalkSpec) Key() string { return "librispeech-whisper-" + keyOf("talk %+v
 func WriteTalk(ctx context.Context, dir string, spec TalkSpec) error {
 	err := spec.check()
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Talk: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, nil)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in recordings: %w", err)

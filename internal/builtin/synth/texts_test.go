@@ -627,7 +627,7 @@ func TestTargetsAreWhatAModelSaid(t *testing.T) {
 	if want := strings.TrimPrefix(strings.ReplaceAll(pieces[20]+pieces[21]+pieces[22], space, " "), " "); list[0].Output != want || list[1].Output != "" {
 		t.Errorf("targets %q and %q, want %q and none", list[0].Output, list[1].Output, want)
 	}
-	if m, err := ReadManifest(dir); err != nil || m.Scores["a model"] != 40 || m.Prompts == nil || *m.Prompts != spec {
+	if m, err := ReadManifest(dir); err != nil || m.Scores["a model"] != 40 || *m.Spec.(*PromptSpec) != spec {
 		t.Errorf("manifest %+v, %v", m, err)
 	}
 	if err := spec.WriteTargets(dir, said[:1]); err == nil || err.Error() != "1 targets for 2 prompts" {
@@ -688,7 +688,7 @@ func TestQuestionsAreWrittenAsTheyArePublished(t *testing.T) {
 				t.Errorf("%s: %v", form, err)
 			}
 		}
-		if m, err := ReadManifest(dir); err != nil || m.Questions == nil || *m.Questions != spec {
+		if m, err := ReadManifest(dir); err != nil || *m.Spec.(*QuestionSpec) != spec {
 			t.Errorf("%s: %v, %+v", form, err, m)
 		}
 		if form == ossQuestions {

@@ -58,7 +58,7 @@ func WriteTranslation(ctx context.Context, dir string, spec TranslationSpec, lex
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		m := Manifest{Version: FormatVersion, Translation: &spec}
+		m := Manifest{Version: FormatVersion, Spec: &spec}
 		err = publish(dir, m, func(folder string) error { return spec.fill(folder, lexicon) }, nil)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func WriteWaymo(ctx context.Context, dir string, spec WaymoSpec, judge Judge, pr
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Waymo: &spec}, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
+		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 	}
 	if err != nil {
 		return fmt.Errorf("making the built-in Waymo: %w", err)
