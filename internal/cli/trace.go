@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/catalogue"
 	"github.com/mlperf-go/mlperf/internal/units"
 )
@@ -105,6 +106,9 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 	}
 	if cmd.Flags().Changed("target-qps") {
 		o.settings.SetTargetQPS(o.qps)
+	}
+	if _, err := run.Replay(&o.settings, 0); err != nil {
+		return err
 	}
 	if o.perf == 0 {
 		o.perf = o.total

@@ -3,39 +3,63 @@ package loadgen
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Arrivals is the process by which queries of Server arrive. The zero value is that of the rules: a Poisson process.
 // Any other is beyond the rules: bursts and pauses take turns, each of exponentially distributed length, and queries arrive
 // as a Poisson process in the bursts and not at all in the pauses (an interrupted Poisson process). The mean rate is the target QPS.
+// Or they arrive at the times that a file has: those are in TestSettings.ServerReplay.
 type Arrivals struct {
-	Factor float64       // the rate in a burst, as a multiple of the target QPS
+	Factor float64       // the rate in a burst, as a multiple of the target QPS; of a file: how much faster than recorded
 	Burst  time.Duration // mean length of a burst; pauses are Factor-1 times as long
+	Replay string        // the name of the file; empty: there is none
 }
 
 const (
 	poisson        = "poisson"
 	burstPrefix    = "burst:"
+	replayPrefix   = "replay:"
+	maxSpeed       = 1e6
 	maxBurstFactor = 1000
 	maxBurst       = time.Hour
 )
 
-// ParseArrivals reads poisson, or burst:4x500ms: bursts of 500 ms with four times the target QPS.
+// speed is in front of the name of a file.
+var speed = regexp.MustCompile(`^([0-9.]+)x:`)
+
+// ParseArrivals reads poisson, burst:4x500ms: bursts of 500 ms with four times the target QPS, replay:FILE, or replay:2x:FILE: twice as fast
+// as recorded.
 func ParseArrivals(text string) (Arrivals, error) {
 	if text == poisson {
 		return Arrivals{}, nil
+	}
+	if file, ok := strings.CutPrefix(text, replayPrefix); ok {
+		a := Arrivals{Factor: 1, Replay: file}
+		if match := speed.FindStringSubmatch(file); match != nil {
+			a.Replay = file[len(match[0]):]
+			var err error
+			if a.Factor, err = strconv.ParseFloat(match[1], 64); err != nil {
+				return Arrivals{}, fmt.Errorf("%s is not a speed: must be a number and x, as 2x", match[0])
+			}
+		}
+		if a.Replay == "" {
+			return Arrivals{}, fmt.Errorf("%q has no file: must be replay:FILE, or replay:2x:FILE", text)
+		}
+		return a, a.validate()
 	}
 	list, isBurst := strings.CutPrefix(text, burstPrefix)
 	factor, length, _ := strings.Cut(list, "x")
 	f, errFactor := strconv.ParseFloat(factor, 64)
 	d, errLength := time.ParseDuration(length)
 	if !isBurst || errFactor != nil || errLength != nil {
-		return Arrivals{}, fmt.Errorf("%q are unknown arrivals: must be poisson, or burst:FACTORxLENGTH as burst:4x500ms", text)
+		return Arrivals{}, fmt.Errorf("%q are unknown arrivals: must be poisson, burst:FACTORxLENGTH as burst:4x500ms, or replay:FILE", text)
 	}
-	a := Arrivals{f, d}
+	a := Arrivals{Factor: f, Burst: d}
 	if a == (Arrivals{}) {
 		return a, fmt.Errorf("arrivals %s: expected a factor above 1 and a length", text)
 	}
@@ -45,6 +69,12 @@ func ParseArrivals(text string) (Arrivals, error) {
 func (a Arrivals) validate() error {
 	switch {
 	case a == Arrivals{}:
+		return nil
+	case a.Replay != "" && !(a.Factor > 0 && a.Factor <= maxSpeed): // also NaN
+		return fmt.Errorf("the speed of a replay must be above 0 and at most %g times that of the file, is %g times", maxSpeed, a.Factor)
+	case strings.ContainsFunc(a.Replay, unicode.IsControl):
+		return fmt.Errorf("the name of the file %q has characters that cannot be printed", a.Replay)
+	case a.Replay != "":
 		return nil
 	case !(a.Factor > 1 && a.Factor <= maxBurstFactor): // also NaN
 		return fmt.Errorf("the rate of bursts must be above 1 and at most %d times the target QPS, is %g times", maxBurstFactor, a.Factor)
@@ -58,6 +88,12 @@ func (a Arrivals) validate() error {
 func (a Arrivals) String() string {
 	if a == (Arrivals{}) {
 		return poisson
+	}
+	if a.Replay != "" {
+		if a.Factor == 1 && !speed.MatchString(a.Replay) {
+			return replayPrefix + a.Replay
+		}
+		return fmt.Sprintf("%s%sx:%s", replayPrefix, strconv.FormatFloat(a.Factor, 'f', -1, 64), a.Replay)
 	}
 	return fmt.Sprintf("%s%gx%v", burstPrefix, a.Factor, a.Burst)
 }

@@ -17,9 +17,10 @@ type EffectiveSettings struct {
 
 	SamplesPerQuery         uint64
 	TargetQPS               float64
-	ServerArrivals          Arrivals      // of Server; none: the Poisson process of the rules
-	TargetLatency           time.Duration // Server, and MultiStream at fixed intervals
-	TargetLatencyPercentile float64       // fraction
+	ServerArrivals          Arrivals        // of Server; none: the Poisson process of the rules
+	ServerReplay            []time.Duration // when queries arrive, if the arrivals are those of a file
+	TargetLatency           time.Duration   // Server, and MultiStream at fixed intervals
+	TargetLatencyPercentile float64         // fraction
 	ServerCoalesceQueries   bool
 	MaxAsyncQueries         uint64
 	IssueQueryThreads       int
@@ -77,7 +78,7 @@ func (s TestSettings) Effective(qslPerformanceSampleCount, qslTotalSampleCount u
 		e.TargetLatency = s.ServerTargetLatency
 		e.TargetLatencyPercentile = s.ServerTargetLatencyPercentile
 		e.MaxAsyncQueries = s.ServerMaxAsyncQueries
-		e.ServerArrivals = s.ServerArrivals
+		e.ServerArrivals, e.ServerReplay = s.ServerArrivals, s.ServerReplay
 		e.ServerCoalesceQueries = s.ServerCoalesceQueries
 		e.IssueQueryThreads = max(1, int(s.ServerNumIssueQueryThreads))
 	case Offline:
@@ -130,7 +131,9 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 	check(loaded > 0, "the query sample library is empty, or its performance sample count is 0")
 	check(e.Scenario == Offline || e.TargetQPS >= minRate && e.TargetQPS <= maxRate,
 		"the target QPS, or what the expected latency makes of it, must be between %g and %g, is %g", minRate, maxRate, e.TargetQPS)
-	if a := e.ServerArrivals; a != (Arrivals{}) {
+	check(e.ServerArrivals.Replay == "" || len(e.ServerReplay) > 0, "the times of the replay of %s are missing", e.ServerArrivals.Replay)
+	check(e.ServerArrivals.Replay == "" || e.Mode == PerformanceOnly, "arrivals are replayed in performance mode, not in %v", e.Mode)
+	if a := e.ServerArrivals; a.Burst > 0 {
 		n := a.Factor * e.TargetQPS * a.Burst.Seconds()
 		check(n >= 1, "bursts of %v at %g times %s have %s queries on average, expected at least one", a.Burst, a.Factor, units.Text(e.TargetQPS, "queries/s"), units.Number(n))
 	}

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -109,7 +110,7 @@ func TestCheckpointIsAnInterruptedResult(t *testing.T) {
 		}
 		last := uint64(0)
 		for i, k := range kept {
-			if k.Valid() || !errors.Is(k.Interrupted, ErrUnfinished) || k.Effective != r.Effective || k.Errors() != 1 || (k.Performance == nil) != (i == 0) {
+			if k.Valid() || !errors.Is(k.Interrupted, ErrUnfinished) || !reflect.DeepEqual(k.Effective, r.Effective) || k.Errors() != 1 || (k.Performance == nil) != (i == 0) {
 				t.Fatalf("%v, checkpoint %d: valid %v, interrupted by %v, %d errors, performance %v", scenario, i, k.Valid(), k.Interrupted, k.Errors(), k.Performance)
 			}
 			if p := k.Performance; p != nil {

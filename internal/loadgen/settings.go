@@ -106,8 +106,11 @@ type TestSettings struct {
 	MultiStreamQPS             float64
 	MultiStreamMaxAsyncQueries uint64 // of the same rules; 0 and 1: one query runs at a time, which is all that there is
 
-	ServerTargetQPS                      float64
-	ServerArrivals                       Arrivals // beyond the reference: its tests have the zero value
+	ServerTargetQPS float64
+	ServerArrivals  Arrivals // beyond the reference: its tests have the zero value
+	// ServerReplay is when each query arrives, from 0 on and in order, if the arrivals are those of a file. Each arrives once, with the
+	// samples in their own order.
+	ServerReplay                         []time.Duration
 	ServerTargetLatency                  time.Duration
 	ServerTargetLatencyPercentile        float64
 	ServerCoalesceQueries                bool

@@ -54,7 +54,7 @@ const (
 	KindProbability             // percent, 0 to 100; the field has a fraction
 	KindRate                    // per second
 	KindNumber                  // any
-	KindArrivals                // poisson or burst:4x500ms
+	KindArrivals                // poisson, burst:4x500ms or replay:FILE
 )
 
 // A Source is who may make a setting.
@@ -207,7 +207,8 @@ var table = []*Setting{
 		effective: func(e *EffectiveSettings) any { return &e.TargetQPS }},
 	{Key: "arrivals", Scenario: Server.String(), Kind: KindArrivals, Source: FromOptions, IfSet: true,
 		RequestedKey: "arrivals", Label: "Arrivals (not of the rules)", JSON: "arrivals,omitzero",
-		Help:      "Server: poisson, or burst:4x500ms: bursts of 500ms on average with 4 times the target rate, then pauses (a `process` not of the rules)",
+		Help: "Server: a `process` not of the rules: burst:4x500ms, bursts of 500ms on average with 4 times the target rate, then pauses; " +
+			"replay:FILE, at the time stamps of a file, or replay:2x:FILE, twice as fast (default: poisson)",
 		Rule:      RuleExactly,
 		requested: func(s *TestSettings) any { return &s.ServerArrivals },
 		effective: func(e *EffectiveSettings) any { return &e.ServerArrivals }},

@@ -1,9 +1,11 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -229,6 +231,9 @@ func newTraffic(ctx context.Context, e EffectiveSettings, accuracy bool, set loa
 			return nil, err
 		}
 	}
+	if n := len(e.ServerReplay); n > 0 {
+		t.first, t.minQueries, t.duration, t.equalIssue = inOrder(inOrderOfData(set)), uint64(n), 0, false
+	}
 	if loaded := uint64(len(set.indices)); t.equalIssue && !accuracy && t.minQueries%loaded != 0 {
 		t.minQueries += loaded - t.minQueries%loaded
 	}
@@ -264,8 +269,27 @@ func (t *traffic) next() (samples []QuerySampleIndex, at int64) {
 	return samples, at
 }
 
+// inOrderOfData has the places of samples in a set, by their indices.
+func inOrderOfData(set loadableSet) []uint32 {
+	places := make([]uint32, set.end)
+	for i := range places {
+		places[i] = uint32(i)
+	}
+	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(set.indices[a], set.indices[b]) })
+	return places
+}
+
 // newGap returns the source of the times between queries: those of the arrivals in Server, and constant otherwise.
 func newGap(e EffectiveSettings) func() int64 {
+	if n := len(e.ServerReplay); e.Scenario == Server && n > 0 {
+		i := 0
+		return func() int64 {
+			if i++; i >= n { // behind the last
+				return 0
+			}
+			return int64(e.ServerReplay[i] - e.ServerReplay[i-1])
+		}
+	}
 	if e.Scenario == Server {
 		return e.ServerArrivals.gap(newMT19937(e.ScheduleRNGSeed), e.TargetQPS)
 	}

@@ -142,21 +142,48 @@ func TestBurstArrivals(t *testing.T) {
 	}
 }
 
+// A replay issues each sample once, in the order of the data, at the times of the file.
+func TestReplay(t *testing.T) {
+	ms := time.Millisecond
+	s := DefaultSettings()
+	s.Scenario, s.ServerTargetQPS, s.MinDuration, s.MinQueryCount, s.SampleConcatenatePermutation = Server, 200, time.Hour, 1, true
+	s.ServerArrivals = Arrivals{Factor: 1, Replay: "trace.csv"}
+	for _, samples := range []uint64{5, 3} {
+		s.ServerReplay = []time.Duration{0, 7 * ms, 7 * ms, 9 * ms, 2 * time.Second}
+		trace, err := NewTrace(t.Context(), s, samples, samples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []QuerySampleIndex{0, 1, 2, 3, 4}
+		if samples == 3 {
+			want = []QuerySampleIndex{0, 1, 2, 0, 1}
+		}
+		if !slices.Equal(trace.Samples, want) || !slices.Equal(trace.ScheduledNS, []int64{0, 7e6, 7e6, 9e6, 2e9}) || trace.Arrivals != "replay:trace.csv" {
+			t.Errorf("samples %v at %v, %s", trace.Samples, trace.ScheduledNS, trace.Arrivals)
+		}
+	}
+	if s.ServerReplay = nil; s.Effective(3, 3).Validate(3) == nil {
+		t.Error("a replay without times is accepted")
+	}
+}
+
 func TestParseArrivals(t *testing.T) {
 	for text, want := range map[string]Arrivals{
-		"poisson": {}, "burst:4x500ms": {4, 500 * time.Millisecond}, "burst:1.5x2s": {1.5, 2 * time.Second},
+		"poisson": {}, "burst:4x500ms": {4, 500 * time.Millisecond, ""}, "burst:1.5x2s": {1.5, 2 * time.Second, ""},
+		"replay:a b/c.csv": {1, 0, "a b/c.csv"}, "replay:0.5x:a:b,c": {0.5, 0, "a:b,c"}, "replay:1x:2x:a": {1, 0, "2x:a"}, "replay:x:a": {1, 0, "x:a"},
 	} {
 		if got, err := ParseArrivals(text); err != nil || got != want || got.String() != text {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "Poisson", "burst", "burst:4", "burst:4x", "burst:x1s", "burst:1x1s", "burst:0x0s", "burst:NaNx1s", "burst:-2x1s", "burst:1e9x1s", "burst:4x0s", "burst:4x-1s", "burst:4x9999h", "burst:4x5"} {
+	for _, text := range []string{"", "Poisson", "burst", "burst:4", "burst:4x", "burst:x1s", "burst:1x1s", "burst:0x0s", "burst:NaNx1s", "burst:-2x1s", "burst:1e9x1s", "burst:4x0s", "burst:4x-1s", "burst:4x9999h", "burst:4x5",
+		"replay:", "replay:2x:", "replay:0x:a", "replay:1.2.3x:a", "replay:9999999x:a", "replay:a\nb"} {
 		if a, err := ParseArrivals(text); err == nil {
 			t.Errorf("%q is %v", text, a)
 		}
 	}
 	s := DefaultSettings()
-	s.Scenario, s.ServerArrivals = Server, Arrivals{2, time.Millisecond} // a burst has no query at 1 query/s
+	s.Scenario, s.ServerArrivals = Server, Arrivals{Factor: 2, Burst: time.Millisecond} // a burst has no query at 1 query/s
 	if _, err := NewTrace(t.Context(), s, 1, 1); err == nil {
 		t.Error("bursts without a query are accepted")
 	}

@@ -47,8 +47,9 @@ type Resolved struct {
 	interactive bool              // Server with the bounds of the model's Interactive
 	confFiles   map[string][]byte // the files that settings were read from, by their usual names
 	fromProfile []report.Setting
-	source      []string // notes about where the model files come from
-	newFolder   bool     // the results go to a folder that the run makes
+	replayed    []time.Duration // arrivals of a file; nil: others
+	source      []string        // notes about where the model files come from
+	newFolder   bool            // the results go to a folder that the run makes
 }
 
 // Resolve finds the model, the rules and the settings of a request. It reads only files of settings and a profile.
@@ -139,7 +140,7 @@ func (r *Resolved) lookUp() (err error) {
 		p := q.Prompts
 		r.model = prompts.Model(prompts.Config{
 			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
-			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords,
+			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords, All: q.replays(),
 		})
 	case q.ownModel() && q.Engine.Name == engine.OIP:
 		remote, file := &q.Engine.Remote, q.ModelPath
@@ -245,6 +246,9 @@ func (r *Resolved) settings() error {
 		c.Options = append(c.Options, q.objectiveSettings()...)
 	}
 	c.Options = append(c.Options, q.Settings...) // the user's come last, and win
+	if err := r.replay(&c); err != nil {
+		return err
+	}
 
 	if _, err := os.Stat("user.conf"); err == nil && q.UserConf == "" {
 		q.UserConf = "user.conf"
@@ -265,6 +269,7 @@ func (r *Resolved) settings() error {
 	if r.Resolved, err = config.Resolve(c); err != nil {
 		return err
 	}
+	r.Settings.ServerReplay = r.replayed
 	for _, o := range q.SLO {
 		if o.Of != report.OfLatency && !r.Settings.UseTokenLatencies {
 			return userinput.Errorf("slo", "%v: the times of tokens are measured of language models only: it must be about the latency", o)

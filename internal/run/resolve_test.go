@@ -617,3 +617,39 @@ func TestPromptsForServersAreMadeByFiles(t *testing.T) {
 		t.Errorf("%v, want %v", err, errComputed)
 	}
 }
+
+func TestReplay(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace.csv")
+	testenv.Must(t, os.WriteFile(trace, []byte("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.0,374,44\n2023-11-16 18:15:47.0,396,9\n2023-11-16 18:15:50.0,1,9\n"), 0o600))
+	request := func(arrivals string, more ...config.Override) Request {
+		q := textPrompts()
+		q.Prompts, q.DatasetPath = Prompts{}, trace
+		q.Settings = append([]config.Override{set("arrivals", arrivals)}, more...)
+		return q
+	}
+	r := resolved(t, request("replay:2x:"+trace))
+	s := &r.Settings
+	if want := []time.Duration{0, 500 * time.Millisecond, 2 * time.Second}; !slices.Equal(s.ServerReplay, want) || s.MinQueryCount != 3 || s.MinDuration != 0 || s.ServerTargetQPS != 1 {
+		t.Errorf("arrivals at %v, %d queries of %v at %v/s", s.ServerReplay, s.MinQueryCount, s.MinDuration, s.ServerTargetQPS)
+	}
+	if text := r.Forecast(); !strings.Contains(text, "not of the rules: queries arrive by replay:2x:") {
+		t.Errorf("the forecast is %s", text)
+	}
+	q := request("replay:" + trace)
+	q.Count = 2
+	if r := resolved(t, q); len(r.Settings.ServerReplay) != 2 {
+		t.Errorf("two rows are %d arrivals", len(r.Settings.ServerReplay))
+	}
+	for want, q := range map[string]Request{
+		"target_qps: follows from the time stamps":                           request("replay:"+trace, set("target_qps", "3")),
+		"min_duration: follows from":                                         request("replay:"+trace, set("min_duration", "3s")),
+		"no such file":                                                       request("replay:" + trace + "x"),
+		"arrivals: the speed of a replay must be above 0":                    request("replay:0x:" + trace),
+		"arrivals: a file is replayed in performance mode, not in find-peak": func() Request { q := request("replay:" + trace); q.Mode = FindPeak; return q }(),
+		"not in a quick run":                                                 func() Request { q := request("replay:" + trace); q.Quick = true; return q }(),
+	} {
+		if _, err := Resolve(q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

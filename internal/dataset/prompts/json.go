@@ -16,19 +16,22 @@ import (
 var options = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 	json.WithUnmarshalers(json.UnmarshalFromFunc(readValue)))
 
-// parseJSON reads objects, which are rows: in a list, line by line, or in the only list of an object.
-func (t *Table) parseJSON(data []byte, count int) error {
-	if line, more, _ := bytes.Cut(data, []byte("\n")); len(more) > 0 && data[0] == '{' && !jsontext.Value(line).IsValid(options) {
-		var err error
-		if data, err = listOfRows(data); err != nil {
+// parseJSON reads objects, which are rows: in a list, line by line, or in the only list of an object. The data begin in a line.
+func (t *Table) parseJSON(data []byte, line, count int) error {
+	if head, more, _ := bytes.Cut(data, []byte("\n")); len(more) > 0 && data[0] == '{' && !jsontext.Value(head).IsValid(options) {
+		rows, err := listOfRows(data)
+		if err != nil {
 			return err
 		}
+		line += bytes.Count(data[:bytes.Index(data, rows)], []byte("\n"))
+		data = rows
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), options)
 	list := d.PeekKind() == '['
 	if list {
 		_, _ = d.ReadToken()
 	}
+	counted := 0 // bytes whose lines are in line
 	for count == 0 || len(t.rows) < count {
 		if list && d.PeekKind() == ']' {
 			_, _ = d.ReadToken()
@@ -37,6 +40,9 @@ func (t *Table) parseJSON(data []byte, count int) error {
 			}
 			return nil
 		}
+		begin := len(data) - len(bytes.TrimLeft(data[d.InputOffset():], " \t\r\n,"))
+		line += bytes.Count(data[counted:begin], []byte("\n"))
+		counted = begin
 		var r row
 		err := json.UnmarshalDecode(d, &r)
 		if !list && err == io.EOF {
@@ -49,12 +55,9 @@ func (t *Table) parseJSON(data []byte, count int) error {
 		case err == nil && r == nil:
 			err = errors.New("expected an object, got null")
 		}
+		t.lines = append(t.lines, line)
 		if err != nil {
-			if !list {
-				rest := bytes.TrimLeft(data[d.InputOffset():], " \t\r\n")
-				err = fmt.Errorf("line %d: %w", 1+bytes.Count(data[:len(data)-len(rest)], []byte("\n")), err)
-			}
-			return &Error{t.name, len(t.rows), "", err}
+			return t.At(len(t.rows), "", err)
 		}
 		t.rows = append(t.rows, r)
 	}

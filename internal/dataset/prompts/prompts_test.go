@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,17 +181,17 @@ func TestErrorsNameThePlace(t *testing.T) {
 		name, text string
 		parts      []string
 	}{
-		{"a list with half a value", `[{"a":1,"b":`, []string{"row 0", "unexpected EOF"}},
-		{"a list without an end", `[{"a":1}`, []string{"row 1", "unexpected EOF"}},
-		{"a number too large", `[{"a":[{"b":[1e999]}]}]`, []string{"row 0", "1e999"}},
+		{"a list with half a value", `[{"a":1,"b":`, []string{"line 1", "unexpected EOF"}},
+		{"a list without an end", `[{"a":1}`, []string{"line 1, row 1", "unexpected EOF"}},
+		{"a number too large", `[{"a":[{"b":[1e999]}]}]`, []string{"line 1", "1e999"}},
 		{"an object that is cut off", "{\n\"a\":[1", []string{"unexpected EOF"}},
 		{"a pickle that is cut off", "\x80\x04](}", []string{"file: "}},
 		{"a pickle with an array of parts", pickledArray("f8", "\x00\x00\x00\x00\x00\x00\xf8?"), []string{"row 0", "column a"}},
-		{"a list that ends early", `[{"a":1},`, []string{"row 1", "unexpected EOF"}},
-		{"a list of numbers", `[1]`, []string{"row 0", "expected an object, got number"}},
-		{"a list with null", `[null]`, []string{"row 0", "null"}},
+		{"a list that ends early", `[{"a":1},`, []string{"line 1, row 1", "unexpected EOF"}},
+		{"a list of numbers", `[1]`, []string{"line 1", "expected an object, got number"}},
+		{"a list with null", `[null]`, []string{"line 1", "null"}},
 		{"data after the list", `[{"a":1}] x`, []string{"more data after the list"}},
-		{"a bad line", "{\"a\":1}\n{\"a\":}\n", []string{"row 1: line 2: ", "invalid character"}},
+		{"a bad line", "{\"a\":1}\n{\"a\":}\n", []string{"line 2: ", "invalid character"}},
 		{"an object without a list", "{\n\"a\":1}", []string{"no list of rows"}},
 		{"an object with two lists", "{\n\"a\":[],\"b\":[]}", []string{"one of several lists"}},
 		{"a pickle that calls", "\x80\x04cos\nsystem\n\x8c\x02ls\x85R.", []string{"os.system", "refused"}},
@@ -221,6 +222,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(two))
 	f.Add([]byte("{\"a\":1}\n{\"a\":[1,2]}"))
 	f.Add(parquetFile(f, []parquetRow{{Input: "a", Tokens: []int32{1}}}))
+	f.Add([]byte("Timestamp,Request tokens,Response tokens\n5,472,18\n45,1,0\n\"4\n5\",1,2"))
+	f.Add([]byte("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,4808,10"))
+	f.Add([]byte(`{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47]}`))
 	if data, err := os.ReadFile("../../tensor/pickle/testdata/frame_protocol4.pkl"); err == nil {
 		f.Add(data)
 	}
@@ -231,10 +235,21 @@ func FuzzParse(f *testing.F) {
 		}
 		for i := range table.Len() {
 			for _, name := range table.columns {
-				if text, err := table.Text(i, name); err == nil && table.rows[i][name] == nil {
-					t.Errorf("row %d, column %s: text %q of no value", i, name, text)
+				if text, err := table.Text(i, name); err == nil {
+					if _, ok := table.Value(i, name); !ok {
+						t.Errorf("row %d, column %s: text %q of no value", i, name, text)
+					}
 				}
 			}
+			if r, err := table.Request(i); err == nil && r != nil && (r.Tokens < 1 || r.Answer < 1) {
+				t.Errorf("row %d: %+v", i, r)
+			}
+			if table.lines != nil && (table.lines[i] < 1 || table.lines[i] > 1+bytes.Count(data, []byte("\n"))) {
+				t.Errorf("row %d is in line %d", i, table.lines[i])
+			}
+		}
+		if list, err := table.Schedule(); err == nil && (!slices.IsSorted(list) || list[0] != 0) {
+			t.Errorf("schedule %v", list)
 		}
 	})
 }
@@ -272,7 +287,7 @@ func TestTextAndTokens(t *testing.T) {
 		said := func(v any, err error) string {
 			var placed *Error
 			if errors.As(err, &placed) {
-				if placed.File != "file" || placed.Row != 0 || placed.Column != "v" || err.Error() != "file: row 0, column v: "+placed.Err.Error() {
+				if placed.File != "file" || placed.Line != 1 || placed.Column != "v" || err.Error() != "file: line 1, column v: "+placed.Err.Error() {
 					t.Errorf("%s: the place of %v is %+v", c.value, err, placed)
 				}
 				return placed.Err.Error()
@@ -286,7 +301,7 @@ func TestTextAndTokens(t *testing.T) {
 			t.Errorf("the tokens of %s are %s, want %s", c.value, got, c.tokens)
 		}
 	}
-	if _, err := parse(t, `[{"v":1,"w":2}]`).Text(0, "x"); err == nil || err.Error() != "file: row 0, column x: no value; the columns of the file are v, w" {
+	if _, err := parse(t, `[{"v":1,"w":2}]`).Text(0, "x"); err == nil || err.Error() != "file: line 1, column x: no value; the columns of the file are v, w" {
 		t.Errorf("an unknown column: error %v", err)
 	}
 }
@@ -346,7 +361,7 @@ func TestCountTakesTheFirstRows(t *testing.T) {
 		for count := range 5 {
 			table, err := Parse(data, "file", Options{Count: count})
 			if kind == "lines with an error" && (count == 0 || count == 4) {
-				if err == nil || !strings.Contains(err.Error(), "row 3: ") {
+				if err == nil || !strings.Contains(err.Error(), "line 4: ") {
 					t.Errorf("%s, count %d: %v", kind, count, err)
 				}
 				continue
@@ -384,14 +399,14 @@ func TestListsOfIntegersAreTokens(t *testing.T) {
 func TestFormatFollowsFromContent(t *testing.T) {
 	for _, c := range []struct{ name, data, want string }{
 		{"a list after white space", strings.Repeat(" \n", 2000) + `[{"a":1}]`, ""},
-		{"a pickle of protocol 6", "\x80\x06].", "neither JSON, JSONL, Parquet nor a pickle of pandas"},
-		{"half a pickle", "\x80", "neither JSON, JSONL, Parquet nor a pickle of pandas"},
-		{"a text", "instruction,input\na,b\n", "neither JSON, JSONL, Parquet nor a pickle of pandas"},
-		{"a zipped text", zipped("instruction"), "neither JSON, JSONL, Parquet nor a pickle of pandas"},
-		{"zipped twice", zipped(zipped(`[{"a":1}]`)), "neither JSON, JSONL, Parquet nor a pickle of pandas"},
+		{"a pickle of protocol 6", "\x80\x06].", "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
+		{"half a pickle", "\x80", "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
+		{"CSV", "instruction,input\na,b\n", ""}, {"a text", "Hello, world", "no rows"},
+		{"a zipped text", zipped("instruction"), "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
+		{"zipped twice", zipped(zipped(`[{"a":1}]`)), "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
 		{"a zipped list cut off", zipped(`[{"a":1}]`)[:25], "unexpected EOF"},
 		{"an empty list", "[]", "no rows"},
-		{"only a byte order mark", "\ufeff", "neither JSON, JSONL, Parquet nor a pickle of pandas"},
+		{"only a byte order mark", "\ufeff", "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
 		{"an empty object", "{}", ""},
 		{"empty rows", "{}\n{}\n", ""},
 	} {
@@ -425,7 +440,7 @@ func ExampleParse() {
 	// Output:
 	// 1 [answer question tok_input] [1 2 3] <nil>
 	// 4 <nil>
-	// questions.jsonl: row 0, column tok_input: expected a text, got a list of 3 numbers
+	// questions.jsonl: line 1, column tok_input: expected a text, got a list of 3 numbers
 }
 
 // A small file may unpack to more than the memory has.

@@ -27,6 +27,11 @@ type Table struct {
 	name    string
 	columns []string
 	rows    []row
+	lines   []int // where each row begins; nil: the file has no lines
+
+	cells     [][]string // of CSV, instead of rows
+	positions map[string]int
+	failed    int // requests of a trace that are left out
 }
 
 // A row has strings, []int32, int64, float64, bool, nil, []any and map[string]any by column.
@@ -35,6 +40,7 @@ type row map[string]any
 // An Error is a fault in a data set with its place.
 type Error struct {
 	File   string
+	Line   int    // from 1; 0: the file has no lines, and Row counts
 	Row    int    // -1: the whole file
 	Column string // empty: the whole row
 	Err    error
@@ -43,7 +49,12 @@ type Error struct {
 // Error returns the place and the fault.
 func (e *Error) Error() string {
 	place := e.File
-	if e.Row >= 0 {
+	switch {
+	case e.Line > 0 && e.Line > e.Row:
+		place += fmt.Sprintf(": line %d", e.Line)
+	case e.Line > 0: // a line has several rows
+		place += fmt.Sprintf(": line %d, row %d", e.Line, e.Row)
+	case e.Row >= 0:
 		place += fmt.Sprintf(": row %d", e.Row)
 	}
 	if e.Column != "" {
@@ -79,7 +90,7 @@ func Read(path string, o Options) (*Table, error) {
 func Parse(data []byte, name string, o Options) (*Table, error) {
 	t := &Table{name: name}
 	err := t.parse(data, o.Count)
-	if err == nil && len(t.rows) == 0 {
+	if err == nil && t.Len() == 0 {
 		err = errors.New("no rows")
 	}
 	var placed *Error
@@ -90,6 +101,9 @@ func Parse(data []byte, name string, o Options) (*Table, error) {
 		return nil, &Error{File: name, Row: -1, Err: err}
 	}
 	names := row{}
+	for name := range t.positions {
+		names[name] = nil
+	}
 	for _, r := range t.rows {
 		maps.Copy(names, r)
 	}
@@ -104,16 +118,22 @@ func (t *Table) parse(data []byte, count int) error {
 			return err
 		}
 	}
-	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	text := bytes.TrimPrefix(data, []byte("\ufeff"))
+	trimmed := bytes.TrimLeft(text, " \t\r\n")
+	line := 1 + bytes.Count(text[:len(text)-len(trimmed)], []byte("\n"))
+	text = bytes.TrimRight(trimmed, " \t\r\n")
+	header, _, _ := bytes.Cut(text, []byte("\n"))
 	switch {
 	case bytes.HasPrefix(data, []byte("PAR1")):
 		return t.parseParquet(data, count)
 	case bytes.HasPrefix(data, []byte{0x80}) && len(data) > 1 && data[1] <= 5:
 		return t.parsePickle(data, count)
 	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
-		return t.parseJSON(text, count)
+		return t.parseJSON(text, line, count)
+	case bytes.Contains(header, []byte(",")):
+		return t.parseCSV(text, line, count)
 	}
-	return errors.New("neither JSON, JSONL, Parquet nor a pickle of pandas")
+	return errors.New("neither JSON, JSONL, CSV, Parquet nor a pickle of pandas")
 }
 
 // unpack returns the content of a gzip file of at most so many bytes. It counts them first: a buffer that grows takes three times
@@ -161,7 +181,7 @@ func (t *Table) parsePickle(data []byte, count int) error {
 			v = string(list)
 		}
 		if err != nil {
-			return &Error{t.name, i, column, err}
+			return t.errorf(i, column, "%w", err)
 		}
 		t.rows[i][column] = v
 		return nil
@@ -181,7 +201,7 @@ func (t *Table) parsePickle(data []byte, count int) error {
 		for i := range t.rows {
 			fields, ok := v[i].(map[string]any)
 			if !ok {
-				return &Error{t.name, i, "", errors.New("expected a dictionary")}
+				return t.errorf(i, "", "expected a dictionary")
 			}
 			for name, v := range fields {
 				if err := set(i, name, v); err != nil {
@@ -226,14 +246,21 @@ func compact(numbers []int64) any {
 }
 
 // Len returns the number of rows.
-func (t *Table) Len() int { return len(t.rows) }
+func (t *Table) Len() int { return len(t.rows) + len(t.cells) }
 
 // Columns returns the names of all columns, sorted.
 func (t *Table) Columns() []string { return t.columns }
 
 // Value returns the value in a column of a row, and whether it exists: a string, []int32, int64, float64, bool, []any
-// or map[string]any.
+// or map[string]any. Those of CSV are strings.
 func (t *Table) Value(i int, column string) (any, bool) {
+	if t.cells != nil {
+		k, ok := t.positions[column]
+		if !ok || t.cells[i][k] == "" {
+			return nil, false
+		}
+		return t.cells[i][k], true
+	}
 	v := t.rows[i][column]
 	return v, v != nil
 }
@@ -247,8 +274,17 @@ func (t *Table) value(i int, column string) (any, error) {
 	return v, nil
 }
 
+// At is an error about a row.
+func (t *Table) At(i int, column string, err error) error {
+	line := 0
+	if i < len(t.lines) {
+		line = t.lines[i]
+	}
+	return &Error{t.name, line, i, column, err}
+}
+
 func (t *Table) errorf(i int, column, format string, args ...any) error {
-	return &Error{t.name, i, column, fmt.Errorf(format, args...)}
+	return t.At(i, column, fmt.Errorf(format, args...))
 }
 
 // Text returns the text in a column of a row. It writes numbers as Python does.

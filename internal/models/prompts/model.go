@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type Config struct {
 
 	Prefixes    int     // synthetic prompts begin with one of so many texts, in turns; 0: they share nothing
 	PrefixWords Lengths // of each of these texts; empty: defaultWords
+
+	All bool // a test has all prompts in memory, not only the first maxLoaded
 }
 
 const (
@@ -44,9 +47,13 @@ var errNoTruth = errors.New("prompts of no benchmark have no reference answers: 
 
 // Model returns the benchmark.
 func Model(c Config) workload.Model {
+	loaded := maxLoaded
+	if c.All {
+		loaded = math.MaxInt32
+	}
 	return workload.Model{
 		Name: c.Name, Title: c.Name, Task: "text generation", Dataset: "prompts",
-		Rules: config.Model{Name: c.Name}, PerformanceSampleCount: maxLoaded,
+		Rules: config.Model{Name: c.Name}, PerformanceSampleCount: loaded,
 		Options: []workload.Option{workload.ChooseTokenizer()},
 		Open:    c.open,
 		Score: func(context.Context, accuracy.Input, workload.Scoring) (*accuracy.Score, error) {
@@ -81,7 +88,7 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 	for i := range list.prompts {
 		p := &list.prompts[i]
 		p.MaxTokens = cmp.Or(p.MaxTokens, answer.draw(streamOf(ofAnswer, i)))
-		if p.Exact = c.Exact; p.Exact {
+		if p.Exact = p.Exact || c.Exact; p.Exact {
 			p.MinTokens = p.MaxTokens
 		}
 	}
@@ -90,11 +97,24 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 
 // prompts are those of the file, or synthetic ones.
 func (c Config) prompts(s workload.Setup) (*textPrompts, error) {
-	if c.Synthetic > 0 {
-		return c.synthetic(s)
+	tokens, err := openTokenizer(s)
+	if err != nil {
+		return nil, err
 	}
-	list, err := readFile(s.DatasetDir, s.Count)
-	return &textPrompts{list, "prompts of " + s.DatasetDir}, err
+	if c.Synthetic > 0 {
+		return c.synthetic(s, tokens)
+	}
+	return readFile(s.DatasetDir, s.Count, tokens)
+}
+
+// openTokenizer opens the tokenizer that lengths are counted by; nil: they are counted in words.
+func openTokenizer(s workload.Setup) (*hf.Tokenizer, error) {
+	path := s.Options[workload.TokenizerOption]
+	if path == "" {
+		return nil, nil
+	}
+	tokens, err := hf.Open(path)
+	return tokens, userinput.Wrap(workload.TokenizerOption, err)
 }
 
 // textPrompts are prompts in memory.
@@ -114,8 +134,9 @@ func (t *textPrompts) WithoutIDs() error {
 // Texts implements workload.Prompts.
 func (t *textPrompts) Texts() backend.Texts {
 	return backend.Texts{
-		IDs:  !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
-		Chat: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.Messages) > 0 }),
+		IDs:   !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
+		Chat:  slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.Messages) > 0 }),
+		Least: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return p.Exact }),
 	}
 }
 
@@ -141,6 +162,7 @@ const (
 	ofAnswer
 	ofPrefix
 	ofPrefixLength
+	ofBlock
 )
 
 func streamOf(purpose, index int) *rand.Rand {
@@ -148,17 +170,12 @@ func streamOf(purpose, index int) *rand.Rand {
 }
 
 // synthetic makes prompts of common words. They share no prefix that a server could cache, unless the configuration asks for it.
-func (c Config) synthetic(s workload.Setup) (*textPrompts, error) {
+func (c Config) synthetic(s workload.Setup, tokens *hf.Tokenizer) (*textPrompts, error) {
 	n, unit := c.Synthetic, "common words"
 	if s.Count > 0 {
 		n = min(n, s.Count)
 	}
-	var tokens *hf.Tokenizer
-	if path := s.Options[workload.TokenizerOption]; path != "" {
-		var err error
-		if tokens, err = hf.Open(path); err != nil {
-			return nil, userinput.Wrap(workload.TokenizerOption, err)
-		}
+	if tokens != nil {
 		unit = "tokens"
 	}
 	lengths, err := c.Words.read(defaultWords)

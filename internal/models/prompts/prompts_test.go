@@ -39,18 +39,18 @@ func TestReadFile(t *testing.T) {
 		{"a list of prompts", ` [ {"prompt":"a"} , {"prompt":"b"} ] `, []backend.Prompt{{Text: "a"}, {Text: "b"}}, ""},
 		{"token ids", `{"prompt_token_ids":[3,4]}`, []backend.Prompt{{IDs: []int32{3, 4}}}, ""},
 		{"token ids and their text", `{"tok_input":[3],"input":"a","output_len":9}`, []backend.Prompt{{Text: "a", IDs: []int32{3}, MaxTokens: 9}}, ""},
-		{"token ids below 0", `{"tok_input":[-3]}`, nil, "row 0: tok_input: must be token ids"},
+		{"token ids below 0", `{"tok_input":[-3]}`, nil, "line 1: tok_input: must be token ids"},
 		{"a content that is not a text", `{"messages":[{"role":"user","content":5}]}`, nil, "message 1: content is not a text"},
 		{"messages that are none", `{"messages":"u"}`, nil, "messages is not a list of objects"},
 		{"turns that are none", `{"conversations":[1,2]}`, nil, "conversations is not a list of objects"},
 		{"nothing", " \n", nil, "neither JSON"},
-		{"no prompt", `{"prompt":"a"}` + "\n" + `{"x":1}`, nil, "row 1: the row has no prompt: must be one of prompt,"},
-		{"an empty prompt", `{"prompt":""}`, nil, "row 0: the prompt is empty"},
-		{"a prompt that is not a text", `{"prompt":5}`, nil, "row 0: prompt is not a text"},
+		{"no prompt", `{"prompt":"a"}` + "\n" + `{"x":1}`, nil, "line 2: the row has no prompt: must be one of prompt,"},
+		{"an empty prompt", `{"prompt":""}`, nil, "line 1: the prompt is empty"},
+		{"a prompt that is not a text", `{"prompt":5}`, nil, "line 1: prompt is not a text"},
 		{"no JSON", "{\"prompt\":\"a\"}\n\nhello", nil, "line 3: "},
 		{"a length below 1", `{"prompt":"a","max_tokens":0}`, nil, "max_tokens is 0: must be"},
 		{"a length of letters", `{"prompt":"a","output_len":"x"}`, nil, "output_len is x: must be"},
-		{"an unknown role", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `row 0: turn 1: from is "robot": must be human, gpt or system`},
+		{"an unknown role", `[{"conversations":[{"from":"robot","value":"u"}]}]`, nil, `line 1: turn 1: from is "robot": must be human, gpt or system`},
 		{"ShareGPT with a greeting between system and user", `[{"conversations":[{"from":"system","value":"s"},{"from":"gpt","value":"hello"},{"from":"Human","value":"u"},{"from":"GPT","value":"a"}]}]`,
 			chat(backend.Message{Role: "system", Content: "s"}, backend.Message{Role: "user", Content: "u"}), ""},
 		{"two turns of a user", `[{"conversations":[{"from":"user","value":"u"},{"from":"human","value":"v"},{"from":"bard","value":"a"},{"from":"robot"}]}]`,
@@ -60,9 +60,9 @@ func TestReadFile(t *testing.T) {
 		{"a chat before a text", `{"messages":[{"role":"user","content":"u"}],"prompt":"p"}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"a chat before a conversation", `{"messages":[{"role":"user","content":"u"}],"conversations":[{"from":"user","value":"v"}]}`, chat(backend.Message{Role: "user", Content: "u"}), ""},
 		{"a chat and its tokens", `{"messages":[{"role":"user","content":""}],"token_ids":[0]}`, []backend.Prompt{{IDs: []int32{0}, Messages: []backend.Message{{Role: "user"}}}}, ""},
-		{"a chat of nothing", `{"messages":[]}`, nil, "row 0: messages is not a list of objects"},
-		{"a chat in which nothing is said", `{"messages":[{"role":"system"},{"role":"user","content":""}]}`, nil, "row 0: the prompt is empty"},
-		{"a conversation without a user", `[{"conversations":[{"from":"gpt","value":"a"}]}]`, nil, "row 0: the prompt is empty"},
+		{"a chat of nothing", `{"messages":[]}`, nil, "line 1: messages is not a list of objects"},
+		{"a chat in which nothing is said", `{"messages":[{"role":"system"},{"role":"user","content":""}]}`, nil, "line 1: the prompt is empty"},
+		{"a conversation without a user", `[{"conversations":[{"from":"gpt","value":"a"}]}]`, nil, "line 1: the prompt is empty"},
 		{"a message that is a text", `{"messages":["u"]}`, nil, "message 1: expected an object"},
 		{"a turn that is a list", `{"conversations":[{"from":"user","value":"u"},[{}]]}`, nil, "turn 2: expected an object"},
 		{"a turn without a text", `{"conversations":[{"from":"user","value":7}]}`, nil, "turn 1: value is not a text"},
@@ -70,7 +70,7 @@ func TestReadFile(t *testing.T) {
 		{"the longest answer", `{"prompt":"a","max_tokens":1048576}`, []backend.Prompt{{Text: "a", MaxTokens: 1 << 20}}, ""},
 		{"one that is longer", `{"prompt":"a","max_completion_tokens":1048577}`, nil, "max_completion_tokens is 1048577: must be a whole number from 1 to 1048576"},
 		{"half a token", `{"prompt":"a","output_length":1.5}`, nil, "output_length is 1.5: must be a whole number"},
-		{"a token that is too large", `{"token_ids":[2147483648]}`, nil, "row 0: token_ids: must be token ids"},
+		{"a token that is too large", `{"token_ids":[2147483648]}`, nil, "line 1: token_ids: must be token ids"},
 		{"a token of the largest number", `{"token_ids":[2147483647]}`, []backend.Prompt{{IDs: []int32{2147483647}}}, ""},
 		{"no role", `{"messages":[{"content":"u"}]}`, nil, "message 1: the role is missing"},
 		{"half a list", `[{"prompt":"a"},`, nil, "row 1"},
@@ -79,7 +79,7 @@ func TestReadFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.file), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readFile(path, 0)
+		got, err := read(path, 0)
 		if test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), path)) || test.err == "" && err != nil {
 			t.Errorf("%s: %v, want %q", test.name, err, test.err)
 		}
@@ -94,10 +94,10 @@ func TestCount(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"prompt":"a"}`+"\nbroken"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := readFile(path, 1); err != nil || len(list) != 1 {
+	if list, err := read(path, 1); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if _, err := readFile("/dev/zero", 0); err == nil {
+	if _, err := read("/dev/zero", 0); err == nil {
 		t.Error("a device is read")
 	}
 }
@@ -330,7 +330,7 @@ func TestModel(t *testing.T) {
 }
 
 func TestReadParquet(t *testing.T) {
-	got, err := readFile("../../dataset/prompts/testdata/hyparquet.parquet", 2) // of another writer
+	got, err := read("../../dataset/prompts/testdata/hyparquet.parquet", 2) // of another writer
 	if diff := cmp.Diff([]backend.Prompt{{Text: "first"}, {Text: "zweite Zeile ü"}}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -344,7 +344,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		list, err := promptsOf(rows, "file")
+		list, err := promptsOf(rows, nil)
 		if err != nil {
 			return
 		}
@@ -356,6 +356,15 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// read reads the prompts of a file.
+func read(path string, count int) ([]backend.Prompt, error) {
+	list, err := readFile(path, count, nil)
+	if err != nil {
+		return nil, err
+	}
+	return list.prompts, nil
+}
+
 // lines writes rows as lines of JSON and reads them.
 func lines(t *testing.T, rows ...string) ([]backend.Prompt, error) {
 	t.Helper()
@@ -363,7 +372,7 @@ func lines(t *testing.T, rows ...string) ([]backend.Prompt, error) {
 	if err := os.WriteFile(path, []byte(strings.Join(rows, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return readFile(path, 0)
+	return read(path, 0)
 }
 
 // Of several columns with a text the first in the list is used, in any order of the line.
@@ -538,4 +547,22 @@ func TestAnswerLimits(t *testing.T) {
 func ExampleNameOf() {
 	fmt.Println(NameOf("meta-llama/Llama-3.1-8B"), NameOf("größe 2"))
 	// Output: meta-llama_Llama-3_1-8B gr__e_2
+}
+
+// Requests of a trace have texts of their lengths, share those of their blocks, and are the same in each run.
+func TestTraces(t *testing.T) {
+	list, err := lines(t, `{"timestamp":0,"input_length":1100,"output_length":1,"hash_ids":[7,8,9]}`, `{"timestamp":5,"input_length":600,"output_length":30,"hash_ids":[7,5]}`,
+		`{"timestamp":6,"input_length":20,"output_length":3}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ words, answer int }{{1100, 2}, {600, 30}, {20, 3}} {
+		if n := len(strings.Fields(list[i].Text)); n != want.words || list[i].MaxTokens != want.answer || list[i].MinTokens != 0 || !list[i].Exact {
+			t.Errorf("request %d has %d words and an answer of %d tokens", i, n, list[i].MaxTokens)
+		}
+	}
+	first := func(p backend.Prompt, words int) string { return strings.Join(strings.Fields(p.Text)[:words], " ") }
+	if first(list[0], 512) != first(list[1], 512) || first(list[0], 530) == first(list[1], 530) {
+		t.Error("the first two requests share the 512 tokens of block 7, and not more")
+	}
 }

@@ -4,30 +4,112 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	table "github.com/mlperf-go/mlperf/internal/dataset/prompts"
+	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/hf"
+	"github.com/mlperf-go/mlperf/internal/units"
+	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// readFile reads prompts of any kind of file, the first count; 0: all.
-func readFile(path string, count int) ([]backend.Prompt, error) {
+// readFile reads prompts of any kind of file, the first count; 0: all. Those of a trace are as long as the tokenizer counts, if there is one.
+func readFile(path string, count int, tokens *hf.Tokenizer) (*textPrompts, error) {
 	t, err := table.Read(path, table.Options{Count: count})
 	if err != nil {
 		return nil, err
 	}
-	return promptsOf(t, path)
+	list, err := promptsOf(t, tokens)
+	if err != nil {
+		return nil, err
+	}
+	note := "prompts of " + path
+	if r, _ := t.Request(0); r != nil {
+		unit := "tokens, as the tokenizer counts"
+		if tokens == nil {
+			unit = "common words, of which most are a token each"
+		}
+		note += fmt.Sprintf(": texts that are made up, of as many %s; answers have 2 tokens at least", unit)
+	}
+	if n := t.Failed(); n > 0 {
+		note += fmt.Sprintf(", without %s that had no answer when they were recorded", units.Count(n, "request"))
+	}
+	return &textPrompts{list, note}, nil
 }
 
-func promptsOf(t *table.Table, name string) ([]backend.Prompt, error) {
-	list := make([]backend.Prompt, t.Len())
+// promptsOf makes the prompts of a file. Those of a trace, which has lengths instead of texts, are made up.
+func promptsOf(t *table.Table, tokens *hf.Tokenizer) ([]backend.Prompt, error) {
+	requests, err := requestsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	list, blocks := make([]backend.Prompt, t.Len()), blocks{}
 	for i := range list {
-		var err error
-		if list[i], err = (row{t, i}).prompt(); err != nil {
-			return nil, &table.Error{File: name, Row: i, Err: err}
+		if requests[i] != nil {
+			list[i], err = blocks.prompt(requests[i], i, tokens)
+		} else if list[i], err = (row{t, i}).prompt(); err != nil {
+			err = t.At(i, "", err)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
+}
+
+// requestsOf are the rows that are requests of a trace; the others are nil. It refuses more of them than there is memory for.
+func requestsOf(t *table.Table) ([]*table.Request, error) {
+	const bytesOfToken = 5 // of common words
+	list, bytes := make([]*table.Request, t.Len()), uint64(0)
+	for i := range list {
+		r, err := t.Request(i)
+		if err != nil {
+			return nil, err
+		}
+		if list[i] = r; r != nil {
+			bytes += bytesOfToken * uint64(r.Tokens)
+		}
+	}
+	if free := machine.AvailableMemory(); free > 0 && bytes > free/2 {
+		return nil, userinput.Errorf("count", "the prompts of %s requests would take %s, and %s of memory are free: give a smaller number of them",
+			units.Number(float64(len(list))), units.Bytes(bytes), units.Bytes(free))
+	}
+	return list, nil
+}
+
+// leastAnswer is the shortest answer to a request of a trace: the time per token is that of those behind the first.
+const leastAnswer = 2
+
+// blocks are the texts of the blocks of a trace, by their numbers.
+type blocks map[int32]string
+
+// prompt makes a prompt of a request of a trace: its blocks, and behind them a text of its own.
+func (b blocks) prompt(r *table.Request, i int, tokens *hf.Tokenizer) (backend.Prompt, error) {
+	var parts []string
+	rest := r.Tokens
+	for _, block := range r.Blocks {
+		if rest < table.BlockTokens {
+			break // the last block is shorter, and nothing shows with which others it begins
+		}
+		if _, ok := b[block]; !ok {
+			text, err := textOf(table.BlockTokens, streamOf(ofBlock, int(block)), tokens, "")
+			if err != nil {
+				return backend.Prompt{}, err
+			}
+			b[block] = text
+		}
+		parts, rest = append(parts, b[block]), rest-table.BlockTokens
+	}
+	if rest > 0 {
+		text, err := textOf(rest, streamOf(ofText, i), tokens, "")
+		if err != nil {
+			return backend.Prompt{}, err
+		}
+		parts = append(parts, text)
+	}
+	return backend.Prompt{Text: strings.Join(parts, " "), MaxTokens: max(r.Answer, leastAnswer), Exact: true}, nil
 }
 
 // A row is a row of a table.
@@ -60,6 +142,11 @@ func (r row) prompt() (p backend.Prompt, err error) {
 	const maxTokens = 1 << 20
 	limit, column := r.first(limitFields)
 	n, ok := limit.(int64)
+	if text, isText := limit.(string); isText { // of CSV
+		var err error
+		n, err = strconv.ParseInt(text, 10, 64)
+		ok = err == nil
+	}
 	if limit != nil && (!ok || n < 1 || n > maxTokens) {
 		return p, fmt.Errorf("%s is %.40s: must be a whole number from 1 to %d", column, fmt.Sprint(limit), maxTokens)
 	}
