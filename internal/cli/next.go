@@ -42,7 +42,7 @@ func (c change) of(args []string) string {
 
 // changesFor are the changes for the constraints that a run broke, as far as they are known, the first constraint first.
 func changesFor(r *report.Results) (list []change) {
-	if r.Test != nil && strings.HasPrefix(r.Test.Arrivals, "replay:") { // the file says how many queries come when
+	if r.Test != nil && r.Test.ServerArrivals.Replay != "" { // the file says how many queries come when
 		return nil
 	}
 	for _, c := range r.Constraints {

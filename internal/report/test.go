@@ -34,7 +34,7 @@ func (t *Test) SameTraffic(o *Test) bool {
 			Common: loadgen.Common{QSLRNGSeed: t.QSLRNGSeed, SampleIndexRNGSeed: t.SampleIndexRNGSeed, ScheduleRNGSeed: t.ScheduleRNGSeed},
 		}
 	}
-	return t != nil && o != nil && traffic(t) == traffic(o)
+	return t != nil && o != nil && reflect.DeepEqual(traffic(t), traffic(o))
 }
 
 // recorded are the rows of the table that results.json has.
