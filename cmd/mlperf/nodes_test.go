@@ -21,6 +21,9 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
+// answered is in an object of progress once a node has answered.
+var answered = regexp.MustCompile(`"completed_samples":[1-9]`)
+
 var listening = regexp.MustCompile(`listening on (http://\S+)`)
 
 // serveNode starts mlperf serve with a simulated engine, and waits until it listens.
@@ -48,8 +51,7 @@ func askNodes(t *testing.T, dir, more string, endpoints ...string) *process {
 		words = append(words, "--endpoint", e)
 	}
 	p := begin(t, dir, words)
-	p.waitFor(t, "traffic", func() bool { return strings.Contains(p.text(), traffic) })
-	time.Sleep(2 * moment) // of real traffic
+	p.waitFor(t, "answers", func() bool { return answered.MatchString(p.text()) })
 	return p
 }
 

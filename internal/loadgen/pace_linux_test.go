@@ -253,8 +253,11 @@ func TestMonitorIsHeldBack(t *testing.T) {
 		var policy string
 		mustRun(t, nullSUT(func(q Query) {
 			go func() {
-				time.Sleep(10 * time.Millisecond)
-				policy = monitor()
+				for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					if policy = monitor(); policy != ordinary {
+						break
+					}
+				}
 				answer(q)
 			}()
 		}), samples(), quick(scenario, count(1)), Options{})

@@ -171,12 +171,11 @@ func TestCancelledRunLeavesNoConnection(t *testing.T) {
 			cancel(stopped)
 		}()
 		_, err := run.Do(ctx, q, &observer{})
-		began := time.Now()
-		for s.Open() > 0 && time.Since(began) < 10*time.Second {
+		for began := time.Now(); s.Open() > 0 && time.Since(began) < 10*time.Second; { // answers take 100 s
 			time.Sleep(time.Millisecond)
 		}
-		if took := time.Since(began); !errors.Is(err, stopped) || took > time.Second {
-			t.Errorf("%s: %v, and requests were open %v longer", scenario, err, took)
+		if open := s.Open(); !errors.Is(err, stopped) || open > 0 {
+			t.Errorf("%s: %v, and %d requests are open", scenario, err, open)
 		}
 		server.Close()
 	}

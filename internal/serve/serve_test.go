@@ -32,6 +32,7 @@ type source struct {
 	roles  []string              // of its files; nil: it is one
 	opened []string              // paths
 	runs   atomic.Int64
+	turns  chan bool // if not nil, a run sends one when it begins, and another when it ends
 }
 
 func double(in, out []tensor.Tensor) error {
@@ -53,6 +54,10 @@ func newSource(t *testing.T, first int64, latency time.Duration) *source {
 				return *err
 			}
 			s.runs.Add(1)
+			if s.turns != nil {
+				s.turns <- true
+				defer func() { s.turns <- true }()
+			}
 			return double(in, out)
 		}})
 	if err != nil {
@@ -465,18 +470,26 @@ func TestFailedRunFailsItsRequest(t *testing.T) {
 }
 
 func TestDrainAnswersRequests(t *testing.T) {
-	endpoint, stop := start(t, newSource(t, -1, 200*time.Millisecond), 8, Web{})
+	s := newSource(t, -1, 0)
+	s.turns = make(chan bool)
+	endpoint, stop := start(t, s, 8, Web{})
 	c := dial(t, endpoint)
 	answered := make(chan error, 1)
 	go func() {
 		_, err := ask(c, "m", "x", row(1))
 		answered <- err
 	}()
-	for c.Traffic().Sent == 0 {
-		time.Sleep(time.Millisecond)
+	<-s.turns // the model runs
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	for listens := true; listens; { // a server that drains takes no more
+		connection, err := net.Dial("tcp", strings.TrimPrefix(endpoint, "http://"))
+		if listens = err == nil; listens {
+			connection.Close()
+		}
 	}
-	time.Sleep(20 * time.Millisecond) // for the request to arrive
-	if err := stop(); err != nil {
+	<-s.turns
+	if err := <-stopped; err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
 	if err := <-answered; err != nil {

@@ -51,8 +51,11 @@ func inSomeWays(t *testing.T, s backend.Session, rows int64, f func(t *testing.T
 }
 
 func TestORTContextEndsRun(t *testing.T) {
-	s := openModel(t, slow(20000), backend.Options{})
+	s, part := openModel(t, slow(20000), backend.Options{}), openModel(t, slow(200), backend.Options{})
 	inSomeWays(t, s, 256, func(t *testing.T, in, out []backend.Value) {
+		begin := time.Now()
+		testenv.Must(t, part.Run(t.Context(), values(bind(t, part, tensor.New(tensor.Float32, 256, 256))), make([]backend.Value, 1)))
+		whole := 100 * time.Since(begin) // on this machine, as busy as it is
 		enough := errors.New("enough")
 		for range 3 { // each time with another context
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -62,8 +65,8 @@ func TestORTContextEndsRun(t *testing.T) {
 			if !errors.Is(err, enough) || !strings.HasPrefix(err.Error(), "running the model: ") {
 				t.Errorf("the run ended with %v, want %v", err, enough)
 			}
-			if took := time.Since(begin); took > time.Second {
-				t.Errorf("the run took %v after the context was done", took)
+			if took := time.Since(begin); took > whole/2 {
+				t.Errorf("the run took %v after the context was done, all of it about %v", took, whole)
 			}
 			if err := s.Run(ctx, in, out); !errors.Is(err, enough) {
 				t.Errorf("a run that begins too late ended with %v, want %v", err, enough)

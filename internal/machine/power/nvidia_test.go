@@ -22,13 +22,26 @@ func smi(t *testing.T, script string) string {
 }
 
 func TestCards(t *testing.T) {
-	program := smi(t, `while :; do echo "$(now), 2, 0, NVIDIA H100 80GB HBM3, 100.00"; echo "$(now), 2, 1, NVIDIA H100 80GB HBM3, 300.50"; sleep 0.02; done`)
+	read := filepath.Join(t.TempDir(), "read")
+	if err := os.WriteFile(read, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := smi(t, `while :; do echo "$(now), 2, 0, NVIDIA H100 80GB HBM3, 100.00"; echo "$(now), 2, 1, NVIDIA H100 80GB HBM3, 300.50"; echo >> '`+read+`'; sleep 0.02; done`)
 	r, err := start(t.Context(), Source{Kind: NVML}, nil, program)
 	if err != nil || r.String() != "NVML NVIDIA H100 80GB HBM3 (0), NVML NVIDIA H100 80GB HBM3 (1)" {
 		t.Fatalf("%v, %v", r, err)
 	}
-	from := time.Now()
-	time.Sleep(200 * time.Millisecond)
+	readings := func() int {
+		text, err := os.ReadFile(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(text)
+	}
+	from, enough := time.Now(), readings()+5
+	for end := time.Now().Add(time.Minute); readings() < enough && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	to := time.Now()
 	record, err := r.Stop()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func TestORTExpertsAnswerInBatchesAsAlone(t *testing.T) {
 	e := orttest.Engine(t)
-	r := rand.New(rand.NewPCG(5, 1))
+	r := rand.New(rand.NewPCG(1, 1))
 	var prompts, want [][]int32
 	for range 4 {
 		p, a := copying(r)
@@ -20,16 +20,12 @@ func TestORTExpertsAnswerInBatchesAsAlone(t *testing.T) {
 	}
 	alone := answers(t, open(t, e, "mixtral-70m", Limits{1, 256, 256}), prompts)
 	batched := answers(t, open(t, e, "mixtral-70m", Limits{4, 256, 64}), prompts)
-	right := 0
 	for i := range want {
-		if slices.Equal(alone[i], want[i]) {
-			right++
+		if !slices.Equal(alone[i], want[i]) {
+			t.Errorf("prompt %d alone is answered with %v, want %v", i, alone[i], want[i])
 		}
-		if !slices.Equal(alone[i], batched[i]) {
-			t.Errorf("prompt %d is answered with %v, want %v", i, batched[i], alone[i])
+		if !slices.Equal(batched[i], want[i]) {
+			t.Errorf("prompt %d in a batch is answered with %v, want %v", i, batched[i], want[i])
 		}
-	}
-	if right < 2 {
-		t.Errorf("%d of %d are right", right, len(want))
 	}
 }
