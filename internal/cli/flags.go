@@ -125,7 +125,7 @@ func newDisplay(cmd *cobra.Command) *progress.Display {
 // otherWords are the commands for words that people try.
 var otherWords = map[string][]string{
 	"bench": {"run"}, "benchmark": {"run"}, "test": {"run"}, "start": {"run"}, "infer": {"run"}, "peak": {"run --mode find-peak"}, "find-peak": {"run --mode find-peak"},
-	"profile": {"tune"}, "optimize": {"tune", "quantize"}, "optimise": {"tune", "quantize"}, "sweep": {"tune", "run --sweep-qps"},
+	"profile": {"tune"}, "optimize": {"tune", "quantize"}, "optimise": {"tune", "quantize"}, "sweep": {"tune", "run --sweep"},
 	"check": {"doctor", "submission check"}, "validate": {"submission check", "verify"}, "install": {"doctor --fix"}, "setup": {"doctor --fix"},
 	"data": {"list datasets", "download dataset"}, "dataset": {"list datasets", "download dataset"}, "datasets": {"list datasets"},
 	"model": {"list models", "download model"}, "models": {"list models"}, "results": {"report"}, "plot": {"report --format html"}, "diff": {"compare"}, "score": {"accuracy"},

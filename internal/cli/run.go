@@ -115,13 +115,14 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
 	f.BoolVar(&o.Ranging, "power-ranging", false, "measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")
 	jsonFlag(f, &o.asJSON)
+	f.BoolVar(&o.sweep.Search, "sweep", false, "servers: one request at a time, as many as it takes, and rates between, up to the highest that keeps the bounds; ten minutes at most, and the same command goes on")
 	f.Float64SliceVar(&o.sweep.Rates, "sweep-qps", nil, "servers: a Server run at each of these `rates`, and a table of them (sweep.json, sweep.csv)")
 	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil, "servers: an Offline run with each of these `numbers` of requests under way, and a table of them")
 }
 
 // run does what the flags ask for: a sweep, all four traffic patterns, several benchmarks at the same time, or one test.
 func (o *runFlags) run(cmd *cobra.Command, args []string) error {
-	sweeps := len(o.sweep.Rates)+len(o.sweep.Concurrency) > 0
+	sweeps := o.sweep.Search || len(o.sweep.Rates)+len(o.sweep.Concurrency) > 0
 	if err := o.check(cmd.Flags(), args, sweeps); err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (o *runFlags) check(flags *pflag.FlagSet, args []string, sweeps bool) error
 		return usage("--write-user-conf is of --mode %s, which finds a load", run.FindPeak)
 	}
 	if o.live != "" && (sweeps || len(o.with) > 0) {
-		return usage("--live shows one test at a time: leave out --sweep-qps, --sweep-concurrency and --with")
+		return usage("--live shows one test at a time: leave out --sweep, --sweep-qps, --sweep-concurrency and --with")
 	}
 	return nil
 }

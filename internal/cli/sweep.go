@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/report/tables"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/tune"
 	"github.com/mlperf-go/mlperf/internal/units"
 )
@@ -22,6 +26,9 @@ import (
 func runSweep(cmd *cobra.Command, s tune.Sweep, q run.Request, asJSON bool) error {
 	display := newDisplay(cmd)
 	defer display.Done()
+	if s.Search {
+		completeSearch(&q, display)
+	}
 	doc, err := s.Run(cmd.Context(), q, display)
 	display.Done()
 	if doc != nil && len(doc.Points) > 0 {
@@ -30,10 +37,27 @@ func runSweep(cmd *cobra.Command, s tune.Sweep, q run.Request, asJSON bool) erro
 	switch {
 	case errors.Is(context.Cause(cmd.Context()), ErrInterrupted):
 		return interrupted(err)
+	case err == nil && s.Search && doc.Highest == nil:
+		return finished(ExitInvalid)
+	case s.Search:
+		return err
 	case err == nil && slices.ContainsFunc(doc.Points, func(p report.SweepPoint) bool { return p.Result != report.Valid }):
 		return finished(ExitInvalid)
 	}
 	return err
+}
+
+// completeSearch chooses what a search for the highest rate can do without: the folder, and the prompts of a server of text.
+func completeSearch(q *run.Request, o run.Observer) {
+	if q.Output == "" {
+		q.Output = filepath.Join(outdir.Root, "sweep", time.Now().Format("20060102-150405"))
+		o.Note("the sweep is in " + q.Output + "; if it is interrupted, the same command with --output " + q.Output + " goes on")
+	}
+	const made = 1000
+	if q.Engine.Name == engine.OpenAI && q.Model == "" && q.DatasetPath == "" && q.Prompts.Synthetic == 0 {
+		q.Prompts.Synthetic = made
+		o.Note(fmt.Sprintf("no --dataset-path: %s are made up (--prompt-words, --answer-tokens)", units.Count(made, "prompt")))
+	}
 }
 
 func showSweep(w io.Writer, doc *report.Sweep, dir string, asJSON bool) error {
@@ -53,9 +77,15 @@ func showSweep(w io.Writer, doc *report.Sweep, dir string, asJSON bool) error {
 		return strings.Join(list, ", ")
 	}
 	head := tableRow{points[0].Unit, "result", "requests/s"}
+	if doc.Search {
+		head[0], head[1] = "load", "kept the bounds"
+	}
 	rows := make([]tableRow, len(points))
 	for i, p := range points {
 		rows[i] = tableRow{p.Load, p.Result, p.RequestsPerSecond}
+		if doc.Search {
+			rows[i][0], rows[i][1] = p.Name(), p.Kept
+		}
 	}
 	for _, c := range []struct {
 		title string
@@ -81,6 +111,10 @@ func showSweep(w io.Writer, doc *report.Sweep, dir string, asJSON bool) error {
 	for i, p := range points {
 		t.Row(append(rows[i], p.Failures)...)
 	}
-	return errors.Join(sayText(w, t.Text(tables.Width(w))),
+	err := sayText(w, t.Text(tables.Width(w)))
+	if doc.Sentence != "" {
+		err = errors.Join(err, say(w, "%s\n", doc.Sentence))
+	}
+	return errors.Join(err,
 		say(w, "As a page: %s, for other charts: %s and %s\n", filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON)))
 }

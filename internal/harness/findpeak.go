@@ -162,8 +162,8 @@ func peakStep(t peak.Trial, test *loadgen.Result, queue *report.QueueStats) repo
 	if p.Effective.UseTokenLatencies {
 		step.FirstTokenNS, step.PerTokenNS = int64(p.FirstToken.Target), int64(p.TimePerOutputToken.Target)
 	}
-	trend := trendOf(p)
-	step.Grew = trend.grew()
+	trend := report.TrendOf(p)
+	step.Grew = trend != nil && trend.Grew
 	step.Met = test.Valid() || !t.Full && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
 	if !t.Full && queue != nil && queue.Backlog > 0 && queue.GrewSeconds < p.FinalQueryIssued.Seconds()/2 {
 		step.Met, step.Reason = false, fmt.Sprintf("the queue grew from %s on", units.Text(queue.GrewSeconds, "s"))
@@ -208,7 +208,7 @@ func shortTest(s loadgen.TestSettings, load float64) loadgen.TestSettings {
 	s.MinDuration = min(s.MinDuration, max(leastTime, s.MinDuration/share, bounds*s.ServerTargetLatency))
 	s.MinQueryCount = min(s.MinQueryCount, loadgen.NeededQueries(1, percentile))
 	if s.Scenario == loadgen.Server { // where a trend shows, if a test at full length has as many
-		s.MinQueryCount = max(s.MinQueryCount, min(trendQueries, uint64(rate*fullTime.Seconds())))
+		s.MinQueryCount = max(s.MinQueryCount, min(report.TrendQueries, uint64(rate*fullTime.Seconds())))
 	}
 	s.MaxDuration = longest * max(s.MinDuration, time.Duration(float64(s.MinQueryCount)/rate*float64(time.Second)))
 	return s

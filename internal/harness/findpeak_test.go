@@ -250,7 +250,7 @@ func TestShortTest(t *testing.T) {
 			s.MaxDuration = 8 * time.Duration(float64(few)/100*1e9)
 		}},
 		{"as many queries as show a trend, if a full one has them", 100, func(s *loadgen.TestSettings) { s.MinQueryCount = 10 }, func(s *loadgen.TestSettings) {
-			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, trendQueries, 30*time.Second, 240*time.Second
+			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, report.TrendQueries, 30*time.Second, 240*time.Second
 		}},
 		{"fewer queries, if a full one has fewer", 100, func(s *loadgen.TestSettings) { s.MinQueryCount, s.MinDuration = 10, 3*time.Second }, func(s *loadgen.TestSettings) {
 			s.ServerTargetQPS, s.ServerMaxAsyncQueries, s.MinQueryCount, s.MinDuration, s.MaxDuration = 100, 4*100*15/1000+64, 300, 2*time.Second, 24*time.Second

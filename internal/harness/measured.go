@@ -149,6 +149,9 @@ func (t *Test) Fill(r *report.Results) {
 		r.Problems = append(r.Problems, t.Impossible.Error())
 	}
 	r.Fill(t.Traffic, func(key string) string { return report.MadeBy(t.Made, key).Origin })
+	if r.Performance != nil && !t.UnderWay {
+		r.Performance.LatencyTrend = report.TrendOf(t.Traffic.Performance)
+	}
 	r.Warnings = append(append(r.Warnings, t.Generation.Warnings()...), t.Servers.Warnings...)
 	invalid := t.Failure != nil || len(t.Servers.Problems) > 0
 	if t.Failure != nil { // the run stopped the test itself

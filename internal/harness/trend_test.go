@@ -2,12 +2,12 @@ package harness
 
 import (
 	"context"
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/report"
 )
 
 // A server with one place and 5 ms for each query can do 200/s: at 140 nothing grows, at 240 the queue does, in nearly each of 20
@@ -26,36 +26,19 @@ func TestTrendOfAQueue(t *testing.T) {
 				}
 				defer p.Close()
 				s := cfg.Settings
-				s.ServerTargetQPS, s.MinQueryCount, s.MinDuration, s.ScheduleRNGSeed = rate, trendQueries, time.Second, seed
+				s.ServerTargetQPS, s.MinQueryCount, s.MinDuration, s.ScheduleRNGSeed = rate, report.TrendQueries, time.Second, seed
 				s.ServerTargetLatency = time.Minute
 				test, err := p.Test(context.Background(), s)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if trendOf(test.Performance).grew() {
+				if report.TrendOf(test.Performance).Grew {
 					grew++
 				}
 			})
 		}
 		if grew < want.least || grew > want.most {
 			t.Errorf("at %g/s the queue grew in %d of 20 tests, want %d to %d", rate, grew, want.least, want.most)
-		}
-	}
-}
-
-// What gets slower by a few percent is no queue that grows.
-func TestSmallRises(t *testing.T) {
-	for _, c := range []struct {
-		of   trend
-		want bool
-	}{
-		{trend{from: 100, to: 110, t: math.Inf(1)}, false},
-		{trend{from: 100, to: 300, t: 3}, false},
-		{trend{from: 100, to: 300, t: 9}, true},
-		{trend{}, false},
-	} {
-		if got := c.of.grew(); got != c.want {
-			t.Errorf("%+v: %v", c.of, got)
 		}
 	}
 }

@@ -113,6 +113,7 @@ type Performance struct {
 	FirstTokenNS         *Latencies         `json:"first_token_latency_ns,omitempty"`
 	TimePerOutputTokenNS *Latencies         `json:"time_per_output_token_ns,omitempty"`
 	Tokens               int64              `json:"tokens,omitempty"`
+	LatencyTrend         *Trend             `json:"latency_trend,omitempty"` // of the time to the first token, where tokens have latencies; Server
 	EarlyStopping        map[string]float64 `json:"early_stopping,omitempty"`
 	IssueDelayNS         *Latencies         `json:"issue_delay_ns,omitempty"`
 	GeneratorDelayNS     *Latencies         `json:"generator_delay_ns,omitempty"` // the part that is not the SUT's

@@ -18,7 +18,18 @@ type ServiceLevel struct {
 	GoodPerSecond float64 `json:"goodput_answers_per_second"`
 	Good          uint64  `json:"good_answers"`
 	Of            uint64  `json:"of_samples"`
+	// Parts are equal parts of a Server test, in the order in which queries were due.
+	Parts []SLOPart `json:"parts,omitempty"`
 }
+
+// A SLOPart is a part of a test.
+type SLOPart struct {
+	Samples int   `json:"samples"`
+	Missed  []int `json:"missed"` // of these, those that missed a bound, were not answered or failed: by objective
+}
+
+// sloParts is how many parts a test has.
+const sloParts = 20
 
 // An Objective is a bound on a percentile of the latency, of the time to the first token (TTFT) or of the time per further
 // token (TPOT).
@@ -100,6 +111,9 @@ func (r *Results) JudgeObjectives(objectives []Objective, p *loadgen.Performance
 		s.Met = s.Met && o.Met
 		s.Objectives = append(s.Objectives, o)
 	}
+	if r.Scenario == loadgen.Server.String() && p.SampleCount >= sloParts {
+		s.Parts = objectiveParts(s.Objectives, p)
+	}
 	p.EachSample(func(a loadgen.SampleRecord) {
 		streamed := a.FirstToken >= 0 && a.Tokens > 0
 		if a.Completed >= 0 &&
@@ -111,6 +125,33 @@ func (r *Results) JudgeObjectives(objectives []Objective, p *loadgen.Performance
 	})
 	s.GoodPerSecond = perSecond(int64(s.Good), p.LastCompletion)
 	r.SLO = s
+}
+
+// objectiveParts counts in parts of a test which samples missed which objective.
+func objectiveParts(objectives []Objective, p *loadgen.Performance) []SLOPart {
+	parts := make([]SLOPart, sloParts)
+	for i := range parts {
+		parts[i].Missed = make([]int, len(objectives))
+	}
+	n := uint64(0)
+	p.EachSample(func(a loadgen.SampleRecord) {
+		part := &parts[min(n*sloParts/p.SampleCount, sloParts-1)]
+		n++
+		part.Samples++
+		for i, o := range objectives {
+			took := a.Completed - a.Start
+			switch o.Of {
+			case OfFirstToken:
+				took = a.FirstToken - a.Start
+			case OfPerToken:
+				took = (a.Completed - a.FirstToken) / time.Duration(max(a.Tokens-1, 1))
+			}
+			if a.Completed < 0 || o.Of != OfLatency && a.FirstToken < 0 || took > time.Duration(o.BoundNS) {
+				part.Missed[i]++
+			}
+		}
+	})
+	return parts
 }
 
 // sloLines are the objectives of a run, and its goodput.

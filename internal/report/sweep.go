@@ -1,9 +1,22 @@
 package report
 
-import "time"
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/units"
+)
 
 // SweepSchema names the form of sweep.json, which a sweep writes into the folder that has those of its runs.
 const SweepSchema = "mlperf-go/sweep/2"
+
+// The units of loads: rates, and numbers of requests under way.
+const (
+	PerSecond = "queries/s"
+	AtATime   = "requests under way"
+)
 
 // A Sweep is runs at one load after the other, at servers.
 type Sweep struct {
@@ -17,7 +30,22 @@ type Sweep struct {
 	Lengths string   `json:"lengths,omitempty"` // of prompts and answers; absent: of tensors
 	SLO     []string `json:"slo"`               // bounds; none: nothing is bounded
 
-	Points []SweepPoint `json:"points"` // in the order of the loads
+	Points []SweepPoint `json:"points"` // in the order of the loads; of a search for the highest rate: one at a time, as many as it takes, and rates
+
+	// Of a search for the highest rate.
+	Search   bool         `json:"search,omitempty"`
+	Highest  *HighestRate `json:"highest,omitempty"`  // absent: no rate kept the bounds, or the search has not ended
+	Sentence string       `json:"sentence,omitempty"` // the outcome; absent: the search has not ended
+}
+
+// A HighestRate is the highest rate that keeps the bounds, in requests/s.
+type HighestRate struct {
+	Bound string  `json:"bound,omitempty"` // that decides; absent: that the queue does not grow
+	Rate  float64 `json:"rate"`
+	// Low and High are the ends of the 95 % interval of the rate, or where the queue decides, the highest rate at which it did not grow
+	// and the lowest at which it did; absent: not known.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
 }
 
 // A SweepPoint is the result of a load. Times are milliseconds. With rates they count from the schedule; in Offline, where
@@ -27,6 +55,7 @@ type SweepPoint struct {
 	Unit   string  `json:"unit"` // of the load
 	Folder string  `json:"folder"`
 	Result string  `json:"result"`
+	Kept   string  `json:"kept,omitempty"` // yes, or why a rate did not keep the bounds; absent: it has none
 
 	RequestsPerSecond float64  `json:"requests_per_second"`
 	TokensPerSecond   *float64 `json:"tokens_per_second,omitempty"`
@@ -40,4 +69,29 @@ type SweepPoint struct {
 	LatencyP99        *float64 `json:"latency_p99_ms,omitempty"`
 	RoundTripMean     *float64 `json:"round_trip_mean_ms,omitempty"` // of a request to a server of tensors
 	Failures          int64    `json:"failures"`
+}
+
+// Name is the load in words.
+func (p *SweepPoint) Name() string {
+	if p.Unit == AtATime {
+		return units.Number(p.Load) + " at a time"
+	}
+	return units.Number(p.Load) + "/s"
+}
+
+// ReadSweep reads sweep.json. An error of the file system is that of a file that is not there, too.
+func ReadSweep(path string) (*Sweep, error) {
+	const most = 16 << 20
+	data, err := fileio.ReadFile(path, most)
+	if err != nil {
+		return nil, err
+	}
+	var s Sweep
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if s.Schema != SweepSchema {
+		return nil, fmt.Errorf("reading %s: the schema is %q: must be %q", path, s.Schema, SweepSchema)
+	}
+	return &s, nil
 }

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -28,6 +29,9 @@ import (
 type Sweep struct {
 	Rates       []float64
 	Concurrency []int
+	// Search finds the loads itself: one request at a time, as many as it takes, and the rates in between, up to the highest that keeps
+	// the bounds.
+	Search bool
 }
 
 // The files of a sweep, in the folder that has those of its runs.
@@ -39,6 +43,9 @@ const (
 // Run makes the runs. A run that is INVALID is a point like any other; an error ends the sweep. The points measured until
 // then are returned, and written.
 func (s Sweep) Run(ctx context.Context, q run.Request, o run.Observer) (*report.Sweep, error) {
+	if s.Search {
+		return s.search(ctx, q, o)
+	}
 	requests, loads, unit, err := s.requests(q)
 	if err != nil {
 		return nil, err
@@ -83,20 +90,16 @@ func add(doc *report.Sweep, r *report.Results, p report.SweepPoint) {
 // requests are the runs of the sweep, with their loads.
 func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, unit string, err error) {
 	field := "sweep_concurrency"
+	if err := s.check(q); err != nil {
+		return nil, nil, "", err
+	}
 	for _, n := range s.Concurrency {
 		loads = append(loads, float64(n))
 	}
 	if len(s.Rates) > 0 {
 		field, loads = "sweep_qps", s.Rates
 	}
-	switch {
-	case !q.Engine.IsRemote():
-		err = userinput.Errorf(field, "is for servers: the engine must be %s or %s", engine.OIP, engine.OpenAI)
-	case len(s.Rates) > 0 && len(s.Concurrency) > 0:
-		err = userinput.Errorf(field, "rates and numbers of requests under way are two sweeps: give one of the two")
-	case q.Output == "":
-		err = userinput.Missing("output", "the runs of a sweep have a folder of their own in it")
-	case !q.Force:
+	if !q.Force {
 		err = outdir.CheckNames(q.Output, SweepJSON, SweepCSV, page.FileName)
 	}
 	for i, load := range loads {
@@ -106,10 +109,10 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 			r.Prompts.Artifacts = filepath.Join(q.Prompts.Artifacts, text)
 		}
 		if len(s.Rates) > 0 {
-			unit, r.Scenario, r.Output = "queries/s", "server", filepath.Join(q.Output, "qps-"+text)
+			unit, r.Scenario, r.Output = report.PerSecond, "server", filepath.Join(q.Output, "qps-"+text)
 			r.Settings = append(slices.Clip(q.Settings), config.Override{Key: "target_qps", Value: text, Origin: "sweep"})
 		} else {
-			unit, r.Scenario, r.Output = "requests under way", "offline", filepath.Join(q.Output, "concurrency-"+text)
+			unit, r.Scenario, r.Output = report.AtATime, "offline", filepath.Join(q.Output, "concurrency-"+text)
 			r.Engine.Remote.Concurrency = int(load)
 			if q.Engine.Name == engine.OpenAI && (q.Prompts.Stream == "" || q.Prompts.Stream == "auto") {
 				r.Prompts.Stream = "on" // for the time to the first token
@@ -125,6 +128,26 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 		}
 	}
 	return list, loads, unit, err
+}
+
+// check refuses what is no sweep.
+func (s Sweep) check(q run.Request) error {
+	field := "sweep_concurrency"
+	switch {
+	case s.Search:
+		field = "sweep"
+	case len(s.Rates) > 0:
+		field = "sweep_qps"
+	}
+	switch {
+	case !q.Engine.IsRemote():
+		return userinput.Errorf(field, "is for servers: the engine must be %s or %s", engine.OIP, engine.OpenAI)
+	case len(s.Rates) > 0 && len(s.Concurrency) > 0, s.Search && len(s.Rates)+len(s.Concurrency) > 0:
+		return userinput.Errorf(field, "a search for the highest rate, rates, and numbers of requests under way are three sweeps: give one of them")
+	case q.Output == "":
+		return userinput.Missing("output", "the runs of a sweep have a folder of their own in it")
+	}
+	return nil
 }
 
 func sweepPoint(r *report.Results, load float64, unit, folder string, scheduled bool) report.SweepPoint {
@@ -225,63 +248,114 @@ var columns = []struct {
 // sweepPage has the numbers and the curves of a sweep. A column without a number is left out.
 func sweepPage(doc *report.Sweep) page.Sweep {
 	points := doc.Points
-	s := page.Sweep{Load: points[0].Unit, Facts: sweepFacts(doc)}
+	s := page.Sweep{Load: points[0].Unit, Facts: sweepFacts(doc), Outcome: doc.Sentence, Search: doc.Search}
 	for _, p := range points {
-		s.Points = append(s.Points, page.SweepPoint{Load: p.Load, Result: p.Result, Page: p.Folder + "/" + page.FileName})
+		s.Points = append(s.Points, page.SweepPoint{Load: p.Load, Name: p.Name(), Kept: p.Kept, Result: p.Result, Page: p.Folder + "/" + page.FileName})
 	}
-	values := map[string][]float64{} // by the names of columns
 	for _, c := range columns {
-		known := false
-		var list []float64
-		for i := range points {
-			v := math.NaN()
-			if x := c.of(&points[i]); x != nil {
-				v, known = *x, true
-			}
-			list = append(list, v)
-		}
-		if !known {
+		if !slices.ContainsFunc(points, func(p report.SweepPoint) bool { return c.of(&p) != nil }) {
 			continue
 		}
-		values[c.name], s.Columns = list, append(s.Columns, c.title)
+		s.Columns = append(s.Columns, c.title)
 		for i := range s.Points {
-			s.Points[i].Cells = append(s.Points[i].Cells, list[i])
+			s.Points[i].Cells = append(s.Points[i].Cells, valueOf(c.of(&points[i])))
 		}
 	}
 	s.Columns = append(s.Columns, "failed")
-	var loads []float64
 	for i, p := range points {
-		s.Points[i].Cells, loads = append(s.Points[i].Cells, float64(p.Failures)), append(loads, p.Load)
+		s.Points[i].Cells = append(s.Points[i].Cells, float64(p.Failures))
 	}
-	type curve struct{ label, column string }
-	for _, f := range []struct {
-		id, title, label, unit string
-		scale                  float64
-		curves                 []curve
-	}{
-		{"requests", "Requests over the load", "requests/s", "/s", 1, []curve{{"answered", "requests_per_second"}, {"within the bounds", "goodput_requests_per_second"}}},
-		{"tokens", "Tokens over the load", "tokens/s", "/s", 1, []curve{{"tokens/s", "tokens_per_second"}}},
-		{"ttft", "Time to first token over the load", "time to first token", "ns", 1e6, []curve{{"p50", "first_token_p50_ms"}, {"p99", "first_token_p99_ms"}}},
-		{"tpot", "Time per output token over the load", "time per output token", "ns", 1e6, []curve{{"p50", "per_token_p50_ms"}, {"p99", "per_token_p99_ms"}}},
-		{"latency", "Latency over the load", "latency", "ns", 1e6, []curve{{"p50", "latency_p50_ms"}, {"p99", "latency_p99_ms"}, {"mean round trip", "round_trip_mean_ms"}}},
-	} {
-		var curves []figures.Curve
-		for _, c := range f.curves {
-			if values[c.column] == nil {
-				continue
-			}
-			of := figures.Curve{Label: c.label, At: loads}
-			for _, v := range values[c.column] {
-				of.Y = append(of.Y, v*f.scale)
-			}
-			curves = append(curves, of)
-		}
-		if drawn, ok := figures.Curves(f.id, f.title, figures.Axis{Label: s.Load}, figures.Axis{Label: f.label, Unit: f.unit}, curves); ok {
-			s.Figures = append(s.Figures, drawn)
-		}
-	}
-	s.Figures = figures.Paired(s.Figures)
+	s.Figures = sweepFigures(doc)
 	return s
+}
+
+// valueOf is a number that may not be known: NaN.
+func valueOf(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
+
+// sweepFigures draw latencies and rates over the load, with the bounds, and latency against what was answered. Of a search they have
+// the rates; one request at a time is where latency begins, and as many as it takes the most that was answered.
+func sweepFigures(doc *report.Sweep) []figures.Figure {
+	points := doc.Points
+	if doc.Search {
+		points = slices.Clone(points[min(2, len(points)):])
+		slices.SortStableFunc(points, func(a, b report.SweepPoint) int { return cmp.Compare(a.Load, b.Load) })
+	}
+	load := figures.Axis{Label: "rate", Unit: "requests/s"}
+	if len(points) > 0 && points[0].Unit == report.AtATime {
+		load = figures.Axis{Label: report.AtATime}
+	}
+	type curve struct {
+		label string
+		scale float64
+		of    func(*report.SweepPoint) *float64
+	}
+	curves := func(at func(*report.SweepPoint) float64, list []curve) (drawn []figures.Curve) {
+		for _, c := range list {
+			of := figures.Curve{Label: c.label}
+			for i := range points {
+				of.At, of.Y = append(of.At, at(&points[i])), append(of.Y, valueOf(c.of(&points[i]))*c.scale)
+			}
+			drawn = append(drawn, of)
+		}
+		return drawn
+	}
+	const ms = 1e6
+	byLoad := func(p *report.SweepPoint) float64 { return p.Load }
+	answered := curve{"answered", 1, func(p *report.SweepPoint) *float64 { return &p.RequestsPerSecond }}
+	firstToken, latency := curve{"p99", ms, func(p *report.SweepPoint) *float64 { return p.FirstTokenP99 }}, curve{"p99", ms, func(p *report.SweepPoint) *float64 { return p.LatencyP99 }}
+	bounds := map[string][]report.Objective{}
+	for _, text := range doc.SLO {
+		if o, err := report.ParseObjective(text); err == nil {
+			bounds[o.Of] = append(bounds[o.Of], o)
+		}
+	}
+	against := curve{"TTFT p99", ms, firstToken.of}
+	if !slices.ContainsFunc(points, func(p report.SweepPoint) bool { return p.FirstTokenP99 != nil }) {
+		against = curve{"latency p99", ms, latency.of}
+	}
+	var list []figures.Figure
+	for _, f := range []struct {
+		id, title string
+		x         figures.Axis
+		at        func(*report.SweepPoint) float64
+		y         figures.Axis
+		bound     string
+		curves    []curve
+	}{
+		{"ttft", "Time to first token over the load", load, byLoad, figures.Axis{Label: "time to first token", Unit: "ns"}, report.OfFirstToken,
+			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.FirstTokenP50 }}, firstToken}},
+		{"tpot", "Time per output token over the load", load, byLoad, figures.Axis{Label: "time per output token", Unit: "ns"}, report.OfPerToken,
+			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.PerTokenP50 }}, {"p99", ms, func(p *report.SweepPoint) *float64 { return p.PerTokenP99 }}}},
+		{"requests", "Throughput and goodput over the load", load, byLoad, figures.Axis{Label: "requests/s", Unit: "/s"}, "",
+			[]curve{answered, {"within the bounds", 1, func(p *report.SweepPoint) *float64 { return p.GoodPerSecond }}}},
+		{"tokens", "Tokens over the load", load, byLoad, figures.Axis{Label: "tokens/s", Unit: "/s"}, "",
+			[]curve{{"tokens/s", 1, func(p *report.SweepPoint) *float64 { return p.TokensPerSecond }}}},
+		{"latency", "Latency over the load", load, byLoad, figures.Axis{Label: "latency", Unit: "ns"}, report.OfLatency,
+			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.LatencyP50 }}, latency, {"mean round trip", ms, func(p *report.SweepPoint) *float64 { return p.RoundTripMean }}}},
+		{"against", "Latency against throughput", figures.Axis{Label: "answered", Unit: "requests/s"}, func(p *report.SweepPoint) float64 { return p.RequestsPerSecond },
+			figures.Axis{Label: against.label, Unit: "ns"}, map[bool]string{true: report.OfFirstToken, false: report.OfLatency}[against.label == "TTFT p99"], []curve{against}},
+	} {
+		drawn, ok := figures.Curves(f.id, f.title, f.x, f.y, curves(f.at, f.curves))
+		if !ok {
+			continue
+		}
+		for _, o := range bounds[f.bound] {
+			drawn.Bound(float64(o.BoundNS), o.Percentile)
+		}
+		if f.id == "requests" && doc.Search && len(doc.Points) > 1 {
+			drawn.Marks = append(drawn.Marks, figures.Mark{Axis: "y", Value: doc.Points[1].RequestsPerSecond, Label: "as many as it takes", Color: figures.Quiet, Dashed: true})
+		}
+		if h := doc.Highest; h != nil && f.id != "against" {
+			drawn.Marks = append(drawn.Marks, figures.Mark{Axis: "x", Value: h.Rate, Label: units.Text(units.Rounded(h.Rate, 3), "/s"), Color: figures.Good, Dashed: true})
+		}
+		list = append(list, drawn)
+	}
+	return figures.Paired(list)
 }
 
 // sweepFacts say what was measured where, and what is bounded.

@@ -162,7 +162,9 @@ func TestSweepRefuses(t *testing.T) {
 		change func(*run.Request)
 	}{
 		"the engine must be oip or openai": {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Engine.Name = engine.Simulated }},
-		"give one of the two":              {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*run.Request) {}},
+		"three sweeps: give one of them":   {Sweep{Rates: []float64{1}, Concurrency: []int{1}}, func(*run.Request) {}},
+		"sweep: a search":                  {Sweep{Rates: []float64{1}, Search: true}, func(*run.Request) {}},
+		"sweep: is for servers":            {Sweep{Search: true}, func(q *run.Request) { q.Engine.Name = engine.ONNXRuntime }},
 		"is missing":                       {Sweep{Rates: []float64{1}}, func(q *run.Request) { q.Output = "" }},
 		"must be loads above 0":            {Sweep{Concurrency: []int{2, 0}}, func(*run.Request) {}},
 		"is +Inf: must be loads":           {Sweep{Rates: []float64{2, math.Inf(1)}}, func(*run.Request) {}},

@@ -5,6 +5,7 @@ package peak
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -28,6 +29,9 @@ type Search struct {
 	FirstToken, PerToken time.Duration
 	// Tests is how many full-length tests in a row have to keep the bound: the Server runs of the rules (5 in v0.5 and v0.7); 0: one.
 	Tests int
+	// Ladder are loads in ascending order that are tried first, until the queue grows: those of a sweep, which confirms nothing at full
+	// length. None: a search.
+	Ladder []float64
 }
 
 const (
@@ -90,6 +94,9 @@ func inARow(steps []report.PeakStep) (n int) {
 
 // Next returns the load to try next; false: the search is over.
 func (s Search) Next(tried []report.PeakStep) (Trial, bool) {
+	if len(s.Ladder) > 0 {
+		return s.sweep(tried)
+	}
 	confirmed := s.Confirmed(tried)
 	switch {
 	case confirmed < 0:
@@ -103,6 +110,22 @@ func (s Search) Next(tried []report.PeakStep) (Trial, bool) {
 		return Trial{}, false
 	}
 	return s.above(tried[confirmed].Load, tried[:confirmed], tried[confirmed+1:])
+}
+
+// sweep climbs the ladder, and then narrows the interval between the highest load that kept the bound and the lowest that did not. It
+// looks below the ladder once.
+func (s Search) sweep(tried []report.PeakStep) (Trial, bool) {
+	for _, load := range s.Ladder {
+		i := slices.IndexFunc(tried, func(step report.PeakStep) bool { return step.Load == load })
+		if i < 0 {
+			return Trial{Load: load}, true
+		}
+		if tried[i].Grew {
+			break
+		}
+	}
+	next, more := s.narrow(tried)
+	return next, more && !next.Full && next.Load >= s.Ladder[0]/(2*widenFactor)
 }
 
 // search looks for a load to confirm, and lowers one that is not.

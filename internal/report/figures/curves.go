@@ -69,6 +69,24 @@ func Curves(id, title string, x, y Axis, curves []Curve) (Figure, bool) {
 	return f, f.drawable()
 }
 
+// Bound draws a bound of what is over the axis y, which has room for it. Where the values go far beyond it, the axis becomes
+// logarithmic.
+func (f *Figure) Bound(value float64, percentile string) {
+	f.Marks = append(f.Marks, Mark{Axis: "y", Value: value, Label: "bound of " + percentile + ", " + units.Text(value, f.Y.Unit), Color: Ink})
+	var values Values
+	for _, s := range f.Series {
+		values = append(values, s.Values...)
+	}
+	least, most, any := extremes(values)
+	switch {
+	case any && least > 0 && most > logBeyond*value:
+		f.Y.Log = true
+		f.Y.From, f.Y.To = around(min(least, value), max(most, value))
+	case !f.Y.Log:
+		f.Y.To = max(f.Y.To, value*1.15)
+	}
+}
+
 // Many makes the figures of many runs: what they give for their speed, and how speed and latency follow from batch and
 // concurrency.
 func Many(lines []report.Line) []Figure {

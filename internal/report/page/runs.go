@@ -32,6 +32,7 @@ type sortable struct {
 type runsPage struct {
 	shell
 	Title, Sub     string
+	Outcome        string // in a sentence; empty: none
 	Filters        []filter
 	Groups         []group
 	Shared, Others []string // limitations of all runs, and of some

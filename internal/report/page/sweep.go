@@ -14,6 +14,8 @@ import (
 type Sweep struct {
 	Load    string   // what was varied
 	Facts   []string // about the whole: servers, model, lengths, date, bounds; empty ones are left out
+	Outcome string   // in a sentence; empty: none
+	Search  bool     // for the highest rate: loads have names, and keep bounds
 	Columns []string
 	Points  []SweepPoint
 	Figures []figures.Figure
@@ -22,6 +24,8 @@ type Sweep struct {
 // A SweepPoint is a run of a sweep. Cells are those of the columns; NaN: not known.
 type SweepPoint struct {
 	Load   float64
+	Name   string // of the load
+	Kept   string // yes, or why not; empty: it had no bounds
 	Result string
 	Page   string // of the run, relative to that of the sweep
 	Cells  []float64
@@ -33,8 +37,12 @@ func WriteSweep(w io.Writer, s Sweep, program string) error {
 	if err != nil {
 		return err
 	}
-	p := runsPage{shell: shell, Title: fmt.Sprintf("Sweep of %d loads", len(s.Points)), Sub: joined(s.Facts, " · ")}
+	p := runsPage{shell: shell, Title: fmt.Sprintf("Sweep of %d loads", len(s.Points)), Sub: joined(s.Facts, " · "), Outcome: s.Outcome}
 	table := group{Title: "Runs", Heads: []pair{{Name: s.Load, Key: true}, {Name: "result"}}}
+	if s.Search {
+		p.Title = "From one request at a time to the highest rate"
+		table.Heads = []pair{{Name: "load", Key: true}, {Name: "kept the bounds"}}
+	}
 	for _, c := range s.Columns {
 		table.Heads = append(table.Heads, pair{Name: c, Key: true})
 	}
@@ -44,6 +52,10 @@ func WriteSweep(w io.Writer, s Sweep, program string) error {
 	for _, point := range s.Points {
 		class, _ := tone(point.Result)
 		cells := []cell{number(point.Load), {Text: point.Result, Class: cmp.Or(map[string]string{"": "y", "warn": "w"}[class], "n"), Link: point.Page}}
+		if s.Search {
+			cells[0].Text, cells[0].Link = point.Name, point.Page
+			cells[1] = cell{Text: point.Kept, Class: map[bool]string{true: "y", false: "n"}[point.Kept == "yes"]}
+		}
 		for _, v := range point.Cells {
 			c := number(v)
 			if v != v {

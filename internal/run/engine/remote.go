@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,6 +34,9 @@ type Remote struct {
 	CA          string // files of TLS, in PEM
 	Cert        string
 	Key         string
+
+	// Dial connects to servers of text instead of the network; for tests.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 }
 
 const (
@@ -162,7 +166,7 @@ const WarmConnections = 64
 func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, extras openai.Extras, networkDivision bool) (_ backend.Engine, local []string, err error) {
 	e, err := openai.New(openai.Config{
 		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
-		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm,
+		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm, Dial: r.Dial,
 	})
 	if err != nil {
 		return nil, nil, err // and no engine that is nil
